@@ -1,0 +1,98 @@
+package annotate
+
+import (
+	"context"
+	"errors"
+)
+
+// Message is one message as a broker carries it.
+type Message struct {
+	// Topic is the topic it arrived on or goes to.
+	Topic string
+	// Key is the record key where the broker has one (Kafka); nil otherwise.
+	// Messages of one key keep their order.
+	Key []byte
+	// Payload is the body. It is never changed after it was handed over, and
+	// stays valid as long as somebody refers to it.
+	Payload []byte
+}
+
+// Delivery is a message that was received and is not yet acknowledged. Until
+// Ack is called the broker keeps it for redelivery.
+type Delivery struct {
+	Message
+	// Ack tells the broker that the message was dealt with. It is called once
+	// at most, in the order of arrival (per key where the broker orders by
+	// key), from any goroutine, and does not block. An acknowledgement that
+	// can no longer be sent (the connection was lost meanwhile) is dropped:
+	// the broker delivers the message again.
+	Ack func()
+}
+
+// Errors of the transports.
+var (
+	// ErrBrokerClosed is returned by a subscription or publisher after Close.
+	ErrBrokerClosed = errors.New("annotate: broker connection closed")
+	// ErrBrokerUnavailable is returned when a broker cannot be reached or
+	// refuses the connection. The cause is wrapped with it.
+	ErrBrokerUnavailable = errors.New("annotate: broker unavailable")
+)
+
+// Subscription is a confirmed subscription on one topic. It reconnects by
+// itself and loses nothing meanwhile: what was not acknowledged is delivered
+// again, in order.
+type Subscription interface {
+	// Receive waits for the next message. It returns the context's error when
+	// ctx ends and ErrBrokerClosed after Close; any other error is fatal for
+	// the subscription. One goroutine at a time.
+	Receive(ctx context.Context) (Delivery, error)
+	// Health returns nil while connected, and otherwise why not.
+	Health() error
+	// Pause ends the intake: Receive hands out what has already arrived, or
+	// drops it for redelivery, and then returns ErrBrokerClosed. Messages that
+	// were handed out can still be acknowledged.
+	Pause(ctx context.Context) error
+	// Close flushes the acknowledgements that were given and disconnects. The
+	// durable state at the broker (session, offsets) stays. It is idempotent.
+	Close(ctx context.Context) error
+	// Forget removes the durable state at the broker as well, for a channel
+	// that is deleted rather than stopped. It includes Close.
+	Forget(ctx context.Context) error
+}
+
+// Publisher sends messages to one topic, in order.
+type Publisher interface {
+	// Publish hands over a message and returns as soon as it has a place in
+	// the window of unconfirmed messages, waiting for one while the window is
+	// full. confirmed is called exactly once for each message that Publish
+	// accepted (returned nil for), in the order of the calls: with nil when
+	// the broker has taken responsibility for it, otherwise with the reason
+	// why it never will. It must not block. While the broker is away messages
+	// wait in the window and are sent again after reconnecting. One goroutine
+	// at a time.
+	Publish(ctx context.Context, m Message, confirmed func(error)) error
+	// Health returns nil while connected, and otherwise why not.
+	Health() error
+	// Close waits until every accepted message is confirmed or ctx ends, calls
+	// confirmed with an error for the rest, and disconnects. It is idempotent.
+	Close(ctx context.Context) error
+}
+
+// Broker makes connections to brokers of one kind. Implementations are safe
+// for concurrent use.
+type Broker interface {
+	// Subscribe connects and subscribes, and returns when the broker has
+	// confirmed the subscription. It returns an error that wraps
+	// ErrBrokerUnavailable when that fails or ctx ends first; it does not go
+	// on trying in the background.
+	Subscribe(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Subscription, error)
+	// Connect connects for publishing to the topic, with the same rules.
+	Connect(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Publisher, error)
+}
+
+// ConnectOptions tunes one connection.
+type ConnectOptions struct {
+	// Window is the largest number of messages in flight: received and not
+	// acknowledged, or published and not confirmed. Zero means 256.
+	Window int
+}

@@ -1,0 +1,117 @@
+// Package input is the contract between the mapping engine and the input
+// formats. A format parses one whole input into nodes that are plain indexes,
+// and evaluates compiled paths against them without allocating once its
+// buffers have grown to the size of the inputs it sees.
+package input
+
+import "fmt"
+
+// Node is one place in a loaded document: a JSON value, an XML element or
+// attribute, a CSV row. It means something only to the [Document] that gave
+// it, until the next Load.
+type Node int32
+
+// Kind is the natural kind of a value.
+type Kind uint8
+
+// The kinds of value. CSV and XML know only String; Object and Array are
+// values that are not terms by themselves.
+const (
+	String Kind = iota
+	Integer
+	Double
+	Boolean
+	Null
+	Object
+	Array
+)
+
+// Value is one value that a reference selected.
+type Value struct {
+	// Text is the value as text, escapes and entities resolved: "30", "true",
+	// "a\nb". It is nil for Null. For Object and Array it is the source text.
+	// It is borrowed: valid until the next Load, never to be written to.
+	Text []byte
+	// Kind is the natural kind of the value.
+	Kind Kind
+	// Node is where the value stands.
+	Node Node
+}
+
+// Path is a compiled iterator or reference of one format. Paths are immutable
+// and safe for concurrent use; they belong to the format that compiled them.
+type Path interface {
+	// String returns the expression as it was written.
+	String() string
+}
+
+// Compiler compiles the expressions of one logical source.
+type Compiler interface {
+	// CompileIterator compiles the expression that selects the records.
+	// An empty expression selects the whole document (JSON "$", XML "/")
+	// or every row (CSV).
+	CompileIterator(expr string) (Path, error)
+	// CompileReference compiles an expression that is evaluated against a
+	// record.
+	CompileReference(expr string) (Path, error)
+	// NewDocument returns an empty document of the format, for one goroutine
+	// at a time. It is called after all expressions are compiled.
+	NewDocument() Document
+}
+
+// Document is one parsed input. It is reused from input to input by one
+// goroutine at a time.
+type Document interface {
+	// Load parses and checks the whole input. It returns a *SyntaxError for
+	// an input that is not of the format or is beyond a limit. The document
+	// refers to data until the next Load; data must not change meanwhile.
+	Load(data []byte) error
+	// Records appends the nodes that the iterator selects, in document order.
+	Records(dst []Node, iterator Path) ([]Node, error)
+	// Values appends the values that the reference selects from the record,
+	// in document order; none when nothing is there. An absent key is not an
+	// error; a column that the header lacks is.
+	Values(dst []Value, record Node, reference Path) ([]Value, error)
+	// Place describes where a node stands, for error messages: a JSON
+	// pointer, an XPath, a row number. It may allocate.
+	Place(n Node) string
+}
+
+// Limits bounds what a document accepts. Zero fields mean no limit here; the
+// engine fills in its defaults.
+type Limits struct {
+	// MaxDepth is the deepest nesting of arrays, objects and elements.
+	MaxDepth int
+	// MaxNodes is the largest number of nodes (values, elements, cells).
+	MaxNodes int
+}
+
+// SyntaxError says why an input could not be loaded, and where.
+type SyntaxError struct {
+	// Format is "JSON", "CSV" or "XML".
+	Format string
+	// Line and Column are 1-based; Column counts bytes.
+	Line, Column int
+	// Offset is the 0-based byte offset.
+	Offset int
+	// Reason says what was wrong and what was expected.
+	Reason string
+}
+
+// Error returns one line with the format, the place and the reason.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s line %d column %d: %s", e.Format, e.Line, e.Column, e.Reason)
+}
+
+// Locate returns the 1-based line and byte column of an offset in data.
+func Locate(data []byte, offset int) (line, column int) {
+	line, column = 1, 1
+	for _, b := range data[:min(offset, len(data))] {
+		if b == '\n' {
+			line, column = line+1, 1
+		} else {
+			column++
+		}
+	}
+	return line, column
+}

@@ -1,0 +1,12 @@
+// Package enablers is the root of a library of building blocks for edge-IoT
+// platforms. It holds no code: import the building block you need.
+//
+//   - annotate turns JSON, CSV and XML messages into RDF, broker to broker,
+//     with RML and CARML mappings. Its subpackages annotate/rml (the mapping
+//     engine) and annotate/rdf (readers and writers) stand on their own.
+//   - storage holds the two storage contracts the building blocks persist
+//     through, an in-memory implementation, and one for a local disk.
+//
+// Each building block is an ordinary package that starts nothing by itself,
+// keeps no globals and takes no signals; cmd holds a thin server for each.
+package enablers

@@ -1,0 +1,3 @@
+module github.com/iotenablers/enablers
+
+go 1.26.0
