@@ -1,0 +1,226 @@
+package rdf
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+)
+
+// Prefix is a name for the start of IRIs, as a @prefix directive declares it.
+type Prefix struct {
+	Name string // without the colon; empty for the default prefix
+	IRI  string
+}
+
+// EncoderOptions are the optional settings of an [Encoder]. A nil
+// *EncoderOptions means no prefixes and no base.
+type EncoderOptions struct {
+	// Prefixes are declared and used by Turtle and TriG; the other formats have
+	// none. Names and IRIs are checked by [NewEncoder].
+	Prefixes []Prefix
+	// Base is an absolute IRI that Turtle and TriG declare and shorten IRIs
+	// with; empty for none.
+	Base string
+}
+
+// Encoder writes statements in one format by appending them to byte slices. The
+// output of a document is the concatenation of what [Encoder.AppendEncoded],
+// [Encoder.Append] and, at last, [Encoder.AppendEnd] append; the slices in between
+// may differ. An encoder is made once and used for many documents; it allocates
+// nothing once its buffers have grown. It must not be used concurrently.
+//
+// N-Triples and N-Quads write each statement as it comes. Turtle and TriG close a
+// statement when the next one shows whether it continues the subject or the
+// predicate. JSON-LD gathers the document, so as to write each subject once, and
+// appends it in [Encoder.AppendEnd]; when it has gathered 4 MiB it writes what it
+// has, and subjects that come again get a further node object.
+type Encoder struct {
+	format  Format
+	scratch []byte
+	short   *shortener // Turtle and TriG
+	group   grouping   // Turtle and TriG
+	tree    *tree      // JSON-LD
+}
+
+// NewEncoder returns an encoder for the format. It refuses prefixes that are
+// declared twice, have no valid name, or whose IRI is not absolute. A nil opts
+// means the defaults.
+func NewEncoder(f Format, opts *EncoderOptions) (*Encoder, error) {
+	if opts == nil {
+		opts = &EncoderOptions{}
+	}
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	e := &Encoder{format: f}
+	switch f {
+	case NTriples, NQuads:
+	case Turtle, TriG:
+		e.short = newShortener(opts)
+	case JSONLD:
+		e.tree = newTree()
+	default:
+		return nil, fmt.Errorf("make encoder for %s: not one of %s", f, formatNames)
+	}
+	return e, nil
+}
+
+func (o *EncoderOptions) check() error {
+	if o.Base != "" {
+		if at, ok := ValidIRI([]byte(o.Base)); !ok {
+			return fmt.Errorf("use base %q: not an absolute IRI (byte %d)", o.Base, at)
+		}
+	}
+	for i, p := range o.Prefixes {
+		if !validPrefix(p.Name) {
+			return fmt.Errorf("use prefix %q: not a prefix name", p.Name)
+		}
+		if at, ok := ValidIRI([]byte(p.IRI)); !ok {
+			return fmt.Errorf("use prefix %q: %q is not an absolute IRI (byte %d)", p.Name, p.IRI, at)
+		}
+		if slices.ContainsFunc(o.Prefixes[:i], func(q Prefix) bool { return q.Name == p.Name }) {
+			return fmt.Errorf("use prefix %q: declared twice", p.Name)
+		}
+	}
+	return nil
+}
+
+// Format returns the format that the encoder writes.
+func (e *Encoder) Format() Format { return e.format }
+
+// Append appends one statement. It is [Encoder.AppendEncoded] for terms that are
+// not encoded yet.
+func (e *Encoder) Append(dst []byte, q Quad) []byte {
+	b := AppendTerm(e.scratch[:0], q.Subject)
+	s := len(b)
+	b = AppendTerm(b, q.Predicate)
+	p := len(b)
+	b = AppendTerm(b, q.Object)
+	o := len(b)
+	b = AppendTerm(b, q.Graph)
+	e.scratch = b
+	return e.AppendEncoded(dst, b[:s], b[s:p], b[p:o], b[o:])
+}
+
+// AppendEncoded appends one statement whose terms are in the canonical form of
+// N-Triples already, as [AppendTerm] gives it. The terms are not checked. An empty
+// g is the default graph. N-Triples and Turtle have no named graphs: there the
+// statement is written and g is dropped.
+func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
+	switch e.format {
+	case NTriples:
+		g = nil
+		fallthrough
+	case NQuads:
+		dst = append(dst, s...)
+		dst = append(dst, ' ')
+		dst = append(dst, p...)
+		dst = append(dst, ' ')
+		dst = append(dst, o...)
+		if len(g) > 0 {
+			dst = append(dst, ' ')
+			dst = append(dst, g...)
+		}
+		return append(dst, " .\n"...)
+	case Turtle:
+		return e.appendGrouped(dst, s, p, o, nil)
+	case TriG:
+		return e.appendGrouped(dst, s, p, o, g)
+	case JSONLD:
+		e.tree.add(s, p, o, g)
+		if e.tree.full() {
+			dst = e.tree.append(dst)
+		}
+	}
+	return dst
+}
+
+// AppendEnd appends what closes the document and makes the encoder ready for the
+// next one, which starts with its prefixes again. A document with no statement
+// is empty, and "[]" in JSON-LD.
+func (e *Encoder) AppendEnd(dst []byte) []byte {
+	switch e.format {
+	case Turtle, TriG:
+		dst = e.group.appendEnd(dst)
+	case JSONLD:
+		dst = e.tree.append(dst)
+		dst = e.tree.appendEnd(dst)
+	}
+	e.Reset()
+	return dst
+}
+
+// Reset forgets the unfinished document: the next statement starts a new one.
+func (e *Encoder) Reset() {
+	e.group.reset()
+	if e.tree != nil {
+		e.tree.reset()
+	}
+}
+
+// grouping remembers the statement that Turtle or TriG has not closed yet.
+type grouping struct {
+	open                      bool // a statement is open
+	subject, predicate, graph []byte
+}
+
+func (c *grouping) reset() {
+	c.open = false
+	c.subject, c.predicate, c.graph = c.subject[:0], c.predicate[:0], c.graph[:0]
+}
+
+func (c *grouping) appendEnd(dst []byte) []byte {
+	if !c.open {
+		return dst
+	}
+	dst = append(dst, " .\n"...)
+	if len(c.graph) > 0 {
+		dst = append(dst, "}\n"...)
+	}
+	return dst
+}
+
+func (e *Encoder) appendGrouped(dst, s, p, o, g []byte) []byte {
+	c := &e.group
+	switch {
+	case !c.open:
+		dst = append(dst, e.short.head...)
+		dst = e.appendGraph(dst, g)
+	case !bytes.Equal(c.graph, g):
+		dst = c.appendEnd(dst)
+		dst = e.appendGraph(dst, g)
+	case !bytes.Equal(c.subject, s):
+		dst = append(dst, " .\n"...)
+	case !bytes.Equal(c.predicate, p):
+		dst = append(dst, " ;\n\t"...)
+		dst = e.appendPredicate(dst, p)
+		return e.short.appendTerm(dst, o)
+	default:
+		dst = append(dst, " , "...)
+		return e.short.appendTerm(dst, o)
+	}
+	c.open = true
+	c.subject = append(c.subject[:0], s...)
+	dst = e.short.appendTerm(dst, s)
+	dst = append(dst, ' ')
+	dst = e.appendPredicate(dst, p)
+	return e.short.appendTerm(dst, o)
+}
+
+func (e *Encoder) appendGraph(dst, g []byte) []byte {
+	e.group.graph = append(e.group.graph[:0], g...)
+	if len(g) == 0 {
+		return dst
+	}
+	dst = e.short.appendTerm(dst, g)
+	return append(dst, " {\n"...)
+}
+
+func (e *Encoder) appendPredicate(dst, p []byte) []byte {
+	e.group.predicate = append(e.group.predicate[:0], p...)
+	if string(p) == "<"+Type+">" {
+		return append(dst, "a "...)
+	}
+	dst = e.short.appendTerm(dst, p)
+	return append(dst, ' ')
+}

@@ -1,0 +1,134 @@
+package rdf
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// shortener writes terms the way Turtle can: IRIs with a prefix or relative to
+// the base where that is possible without any escape.
+type shortener struct {
+	head     []byte // the directives that open a document
+	prefixes []Prefix
+	base     string // the base as it is
+	dir      string // the base up to its last "/", if names may be relative to it
+	cache    []shortened
+}
+
+// shortened pairs an IRI in angle brackets with what is written for it.
+type shortened struct{ iri, form []byte }
+
+// The cache is direct-mapped, so that it needs no eviction and no allocation: at
+// most cacheSlots IRIs of at most cacheLongest bytes.
+const (
+	cacheSlots   = 256
+	cacheLongest = 128
+)
+
+func newShortener(o *EncoderOptions) *shortener {
+	s := &shortener{prefixes: slices.Clone(o.Prefixes), base: o.Base, cache: make([]shortened, cacheSlots)}
+	for _, p := range s.prefixes {
+		s.head = append(s.head, "@prefix "+p.Name+": <"+p.IRI+"> .\n"...)
+	}
+	if s.base != "" {
+		s.head = append(s.head, "@base <"+s.base+"> .\n"...)
+		s.dir = baseDir(s.base)
+	}
+	if len(s.head) > 0 {
+		s.head = append(s.head, '\n')
+	}
+	slices.SortStableFunc(s.prefixes, func(a, b Prefix) int { return cmp.Compare(len(b.IRI), len(a.IRI)) })
+	return s
+}
+
+// baseDir returns the part of a base that a relative path replaces nothing of,
+// or "" if the base is not of the simple kind scheme://authority/path/.
+func baseDir(base string) string {
+	path, _, _ := strings.Cut(base, "#")
+	path, _, _ = strings.Cut(path, "?")
+	at := strings.Index(path, "://")
+	if at < 0 || strings.Contains(path, "/./") || strings.Contains(path, "/../") {
+		return ""
+	}
+	end := strings.LastIndexByte(path, '/')
+	if end < at+3 {
+		return ""
+	}
+	return path[:end+1]
+}
+
+// appendTerm appends a term given in canonical form.
+func (s *shortener) appendTerm(dst, term []byte) []byte {
+	if len(term) == 0 {
+		return dst
+	}
+	switch {
+	case term[0] == '<':
+		return s.appendIRI(dst, term)
+	case term[0] == '"' && term[len(term)-1] == '>':
+		at := bytes.LastIndexByte(term, '<')
+		dst = append(dst, term[:at]...)
+		return s.appendIRI(dst, term[at:])
+	}
+	return append(dst, term...)
+}
+
+// appendIRI appends an IRI given in angle brackets.
+func (s *shortener) appendIRI(dst, iri []byte) []byte {
+	if len(iri) < 8 || len(iri) > cacheLongest {
+		return s.appendShort(dst, iri)
+	}
+	tail, head := binary.LittleEndian.Uint64(iri[len(iri)-8:]), binary.LittleEndian.Uint64(iri[(len(iri)-8)/2:])
+	hash := (tail ^ head*0x9E3779B97F4A7C15 + uint64(len(iri))) * 0xFF51AFD7ED558CCD
+	slot := &s.cache[hash>>56]
+	if !bytes.Equal(slot.iri, iri) {
+		slot.iri = append(slot.iri[:0], iri...)
+		slot.form = s.appendShort(slot.form[:0], iri)
+	}
+	return append(dst, slot.form...)
+}
+
+func (s *shortener) appendShort(dst, bracketed []byte) []byte {
+	iri := bracketed[1 : len(bracketed)-1]
+	for _, p := range s.prefixes {
+		if local, ok := after(iri, p.IRI); ok && plainLocal(local) {
+			dst = append(dst, p.Name...)
+			dst = append(dst, ':')
+			return append(dst, local...)
+		}
+	}
+	if s.base != "" {
+		if fragment, ok := after(iri, s.base); ok && len(fragment) > 0 && fragment[0] == '#' && !strings.Contains(s.base, "#") {
+			dst = append(dst, '<')
+			dst = append(dst, fragment...)
+			return append(dst, '>')
+		}
+		if name, ok := after(iri, s.dir); ok && s.dir != "" && len(name) > 0 && plainLocal(name) {
+			dst = append(dst, '<')
+			dst = append(dst, name...)
+			return append(dst, '>')
+		}
+	}
+	return append(dst, bracketed...)
+}
+
+func after(iri []byte, prefix string) ([]byte, bool) {
+	if len(iri) < len(prefix) || string(iri[:len(prefix)]) != prefix {
+		return nil, false
+	}
+	return iri[len(prefix):], true
+}
+
+// plainLocal reports whether a local name is a PN_LOCAL that needs no escape. It
+// takes the common ASCII ones only: letters, digits, "_" and, inside, "-".
+func plainLocal(local []byte) bool {
+	for i, c := range local {
+		if !is(c, name) || c == '-' && i == 0 {
+			return false
+		}
+	}
+	return true
+}
