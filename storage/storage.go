@@ -20,13 +20,20 @@ var (
 	ErrConflict = errors.New("storage: revision conflict")
 	// ErrInvalidKey is returned for a key that [ValidKey] refuses.
 	ErrInvalidKey = errors.New("storage: invalid key")
-	// ErrClosed is returned by every method after Close.
+	// ErrInvalidData is returned for data that [ValidData] refuses.
+	ErrInvalidData = errors.New("storage: invalid document data")
+	// ErrClosed is returned by every method after Close of the driver, and by
+	// a finished [BlobWriter] and a closed [BlobReader].
 	ErrClosed = errors.New("storage: closed")
 )
 
-// Revision identifies one state of a document. It is opaque: a driver never
-// gives the same revision to two states of one key, also not when the key
-// was deleted and created again. The zero Revision is never given.
+// DefaultPage is how many documents a List with a limit of 0 returns at most.
+const DefaultPage = 1000
+
+// Revision identifies one state of a document. It is opaque, and compared only
+// for equality: a driver never gives the same revision to two states of one
+// key, also not when the key was deleted and created again. The zero Revision
+// is never given, and naming it in an Update or Delete never matches.
 type Revision uint64
 
 // Document is one JSON document as it was stored.
@@ -35,7 +42,8 @@ type Document struct {
 	Key string
 	// Revision is the state that Data is.
 	Revision Revision
-	// Data is the JSON text. It belongs to the caller.
+	// Data is the JSON text, byte for byte as it was given. It belongs to the
+	// caller.
 	Data []byte
 }
 
@@ -44,25 +52,34 @@ type Document struct {
 // documents. All methods are safe for concurrent use. A driver copies what it
 // is given and what it gives: slices are never shared with the caller.
 //
-// A cancelled context makes a method return the context's error; whether a
-// write then happened is unknown, as with any lost connection.
+// A key that [ValidKey] refuses is ErrInvalidKey, data that [ValidData]
+// refuses is ErrInvalidData, and nothing is written.
+//
+// A method that is called with an ended context does nothing and returns the
+// context's error. When the context ends during a write, the write happened
+// wholly or not at all; which of the two may be unknown, as with any lost
+// connection.
 type Documents interface {
 	// Get returns the document, or ErrNotFound.
 	Get(ctx context.Context, key string) (Document, error)
 	// Create stores a document under a key that is free, and returns
-	// ErrExists when it is not.
+	// ErrExists when it is not. Of several at one time exactly one succeeds.
 	Create(ctx context.Context, key string, data []byte) (Revision, error)
 	// Update replaces the document if it is still at revision prev. It returns
-	// ErrConflict if it is at another, ErrNotFound if there is none.
+	// ErrConflict if it is at another, ErrNotFound if there is none. Data that
+	// equals the old still makes a new revision.
 	Update(ctx context.Context, key string, prev Revision, data []byte) (Revision, error)
 	// Delete removes the document if it is still at revision prev. It returns
 	// ErrConflict if it is at another, ErrNotFound if there is none.
 	Delete(ctx context.Context, key string, prev Revision) error
 	// List returns up to limit documents whose keys start with prefix and are
 	// greater than after, in ascending byte order of their keys. A limit of 0
-	// means 1,000; an empty after starts at the first. A page shorter than the
-	// limit is the last. Documents written meanwhile may or may not be seen;
-	// one that is there throughout is seen exactly once over all pages.
+	// or less means [DefaultPage]; an empty after starts at the first. Both
+	// strings are empty or pass [ValidKey]; no document need have them as key.
+	// A page shorter than the limit is the last, so a full one may be followed
+	// by an empty one. Documents written meanwhile may or may not be seen; one
+	// that is there throughout is seen exactly once over all pages. [All]
+	// follows the pages.
 	List(ctx context.Context, prefix, after string, limit int) ([]Document, error)
 }
 
@@ -74,17 +91,25 @@ type BlobInfo struct {
 	Size int64
 	// MD5 and SHA256 are the lower-case hex digests of the bytes.
 	MD5, SHA256 string
-	// Modified is when the blob was committed.
+	// Modified is when the blob was committed, in UTC, by the clock of the
+	// store, and exact to the second at least.
 	Modified time.Time
 }
 
 // BlobWriter takes the bytes of one new blob. Nothing is visible under the
-// key until Commit returns nil. One goroutine at a time.
+// key until Commit returns nil. One goroutine at a time. Whoever got a writer
+// ends it with Commit or Abort, else it holds its resources.
+//
+// The context that was given to [Blobs].Create holds for Write: once it has
+// ended, Write and Commit return its error. After a Write that failed, Commit
+// fails too.
 type BlobWriter interface {
 	io.Writer
 	// Commit makes the blob durable and visible, replacing an earlier blob of
 	// the key in one step: a reader sees the whole old or the whole new one.
-	// The writer is finished afterwards, whatever Commit returns.
+	// A blob without a single Write is an empty one. The writer is finished
+	// afterwards, whatever Commit returns: further calls of Write and Commit
+	// return ErrClosed.
 	Commit(ctx context.Context) (BlobInfo, error)
 	// Abort discards what was written. It does nothing after Commit or a
 	// first Abort, so it may be deferred.
@@ -92,26 +117,38 @@ type BlobWriter interface {
 }
 
 // BlobReader reads one committed blob. It keeps reading the blob it was
-// opened on, even when the key is replaced or deleted meanwhile.
+// opened on, even when the key is replaced or deleted meanwhile. A driver whose
+// store several processes share may let go of such a blob after an hour or
+// more; the reader then fails with ErrNotFound and never reads another blob's
+// bytes. One goroutine at a time.
+//
+// The context that was given to [Blobs].Open holds for Read: once it has
+// ended, Read returns its error. Read and Seek after Close return ErrClosed; a
+// second Close returns nil.
 type BlobReader interface {
 	io.ReadSeekCloser
-	// Info describes the blob that is being read.
+	// Info describes the blob that is being read, also after Close.
 	Info() BlobInfo
 }
 
 // Blobs keeps byte streams of any size under string keys. All methods are
-// safe for concurrent use.
+// safe for concurrent use. Keys and contexts are treated as in [Documents].
 type Blobs interface {
 	// Create starts a new blob. It reserves nothing: of two writers on one
 	// key the one that commits last stays.
 	Create(ctx context.Context, key string) (BlobWriter, error)
-	// Open opens a committed blob for reading, or returns ErrNotFound.
+	// Open opens a committed blob for reading, or returns ErrNotFound. The
+	// caller closes the reader.
 	Open(ctx context.Context, key string) (BlobReader, error)
 	// Stat describes a committed blob, or returns ErrNotFound.
 	Stat(ctx context.Context, key string) (BlobInfo, error)
-	// Delete removes a blob, or returns ErrNotFound. Open readers go on.
+	// Delete removes a blob, or returns ErrNotFound. Open readers go on. Of
+	// several at one time more than one may return nil.
 	Delete(ctx context.Context, key string) error
-	// List yields the committed blobs whose keys start with prefix, in
-	// ascending byte order of their keys. The first error ends it.
+	// List yields the committed blobs whose keys start with prefix, which is
+	// empty or passes [ValidKey], in ascending byte order of their keys. The
+	// first error ends it. Blobs written meanwhile may or may not be seen; one
+	// that is there throughout is seen exactly once. The loop's body may call
+	// any method of the store.
 	List(ctx context.Context, prefix string) iter.Seq2[BlobInfo, error]
 }

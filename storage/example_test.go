@@ -1,0 +1,98 @@
+package storage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+func ExampleNewMemoryDocuments() {
+	ctx := context.Background()
+	docs := storage.NewMemoryDocuments()
+
+	first, _ := docs.Create(ctx, "channel/1", []byte(`{"stopped":true}`))
+	_, _ = docs.Update(ctx, "channel/1", first, []byte(`{"stopped":false}`))
+
+	_, err := docs.Update(ctx, "channel/1", first, []byte(`{"stopped":true}`))
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, storage.ErrConflict))
+
+	doc, _ := docs.Get(ctx, "channel/1")
+	fmt.Println(string(doc.Data))
+	// Output:
+	// update document "channel/1": storage: revision conflict
+	// true
+	// {"stopped":false}
+}
+
+func ExampleNewMemoryBlobs() {
+	ctx := context.Background()
+	blobs := storage.NewMemoryBlobs()
+
+	writer, _ := blobs.Create(ctx, "weights")
+	defer writer.Abort()
+	_, _ = io.Copy(writer, strings.NewReader("hello world"))
+	info, _ := writer.Commit(ctx)
+	fmt.Println(info.Size, info.MD5)
+
+	reader, _ := blobs.Open(ctx, "weights")
+	defer reader.Close()
+	_, _ = reader.Seek(6, io.SeekStart)
+	rest, _ := io.ReadAll(reader)
+	fmt.Println(string(rest))
+	// Output:
+	// 11 5eb63bbbe01eeed093cb22bb8f5acdc3
+	// world
+}
+
+func ExamplePrefixed() {
+	ctx := context.Background()
+	shared := storage.NewMemoryDocuments()
+	channels := storage.Prefixed(shared, "channels/")
+
+	_, _ = channels.Create(ctx, "1", []byte(`{}`))
+	doc, _ := shared.Get(ctx, "channels/1")
+	fmt.Println(doc.Key)
+	// Output: channels/1
+}
+
+func ExamplePrefixedBlobs() {
+	ctx := context.Background()
+	shared := storage.NewMemoryBlobs()
+	models := storage.PrefixedBlobs(shared, "models/")
+
+	writer, _ := models.Create(ctx, "sosa")
+	defer writer.Abort()
+	_, _ = writer.Commit(ctx)
+	for info, err := range shared.List(ctx, "") {
+		fmt.Println(info.Key, err)
+	}
+	// Output: models/sosa <nil>
+}
+
+func ExampleAll() {
+	ctx := context.Background()
+	docs := storage.NewMemoryDocuments()
+	for _, key := range []string{"b", "a/2", "a/10", "a/1"} {
+		_, _ = docs.Create(ctx, key, []byte(`{}`))
+	}
+	for doc, err := range storage.All(ctx, docs, "a/") {
+		fmt.Println(doc.Key, err)
+	}
+	// Output:
+	// a/1 <nil>
+	// a/10 <nil>
+	// a/2 <nil>
+}
+
+func ExampleValidKey() {
+	fmt.Println(storage.ValidKey("w3c/sosa/1.0"))
+	fmt.Println(storage.ValidKey("two\nlines"))
+	// Output:
+	// <nil>
+	// storage: invalid key: byte 3 begins the control character U+000A
+}
