@@ -1,0 +1,152 @@
+package csvdoc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// Compiler compiles the references of one CSV source. It is safe for
+// concurrent use.
+type Compiler struct {
+	dialect Dialect
+	invalid error
+	special [256]bool // the bytes that end an unquoted cell
+	null    nulls
+
+	maxCells int
+
+	mu      sync.Mutex
+	columns []string // the name of each reference; the index is its id
+}
+
+// nulls is the null list of a dialect, with the usual member set apart.
+type nulls struct {
+	empty  bool
+	others []string
+}
+
+// rows is the path of the iterator.
+type rows struct{ owner *Compiler }
+
+// column is the path of a reference.
+type column struct {
+	owner *Compiler
+	name  string
+	id    int
+}
+
+// String returns the empty expression, which selects every row.
+func (*rows) String() string { return "" }
+
+// String returns the name of the column.
+func (c *column) String() string { return c.name }
+
+// New returns a compiler for sources of a dialect. Only limits.MaxNodes, the
+// largest number of cells in an input, applies to CSV. A dialect that does not
+// validate is reported by each Compile method and by Load.
+func New(dialect Dialect, limits input.Limits) *Compiler {
+	c := &Compiler{invalid: dialect.Validate(), dialect: dialect.filled(), maxCells: math.MaxInt}
+	if limits.MaxNodes > 0 {
+		c.maxCells = limits.MaxNodes
+	}
+	c.special['\n'], c.special['\r'], c.special[c.dialect.Delimiter] = true, true, true
+	if !c.dialect.NoQuotes {
+		c.special[c.dialect.Quote] = true
+	}
+	for _, n := range c.dialect.Null {
+		if n == "" {
+			c.null.empty = true
+		} else {
+			c.null.others = append(c.null.others, n)
+		}
+	}
+	return c
+}
+
+// CompileIterator accepts only the empty expression: the records of CSV are
+// its rows.
+func (c *Compiler) CompileIterator(expr string) (input.Path, error) {
+	if c.invalid != nil {
+		return nil, c.invalid
+	}
+	if expr != "" {
+		return nil, fmt.Errorf("compile iterator %q: CSV has no iterators, every row is a record", expr)
+	}
+	return &rows{c}, nil
+}
+
+// CompileReference compiles the name of a column, taken exactly as it is
+// written. Whether a header has the column is known only when a value is
+// asked for.
+func (c *Compiler) CompileReference(expr string) (input.Path, error) {
+	if c.invalid != nil {
+		return nil, c.invalid
+	}
+	if expr == "" {
+		return nil, errors.New(`compile reference "": expected the name of a column`)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := slices.Index(c.columns, expr)
+	if id < 0 {
+		id = len(c.columns)
+		c.columns = append(c.columns, expr)
+	}
+	return &column{owner: c, name: expr, id: id}, nil
+}
+
+// NewDocument returns an empty [*Document].
+func (c *Compiler) NewDocument() input.Document {
+	return &Document{compiler: c}
+}
+
+// Split returns the offset after the last complete row of data, 0 when data
+// holds no complete row. Data must begin where a row begins. It is how an
+// input larger than the memory is cut for [Document.Load] and
+// [Document.LoadRows]; what follows the offset belongs to the next piece.
+func (c *Compiler) Split(data []byte) int {
+	quote, escape, comment := c.dialect.Quote, c.dialect.Escape, c.dialect.Comment
+	end, lineStart, quoted := 0, true, false
+	for i := 0; i < len(data); i++ {
+		b := data[i]
+		switch {
+		case quoted && escape != 0 && b == escape:
+			i++
+		case b == quote && !c.dialect.NoQuotes:
+			quoted = !quoted
+			lineStart = false
+		case quoted:
+		case b == '\n':
+			end, lineStart = i+1, true
+		case lineStart && comment != 0 && b == comment:
+			n := bytes.IndexByte(data[i:], '\n')
+			if n < 0 {
+				return end
+			}
+			i += n
+			end = i + 1
+		default:
+			lineStart = false
+		}
+	}
+	return end
+}
+
+// has reports whether a cell is one of the nulls.
+func (n *nulls) has(text []byte) bool {
+	if len(text) == 0 {
+		return n.empty
+	}
+	for _, o := range n.others {
+		if string(text) == o {
+			return true
+		}
+	}
+	return false
+}

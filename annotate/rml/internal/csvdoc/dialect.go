@@ -1,0 +1,139 @@
+package csvdoc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Trim says at which ends of a cell spaces and tabs are removed.
+type Trim uint8
+
+// The ends at which cells are trimmed.
+const (
+	TrimNone Trim = iota
+	TrimStart
+	TrimEnd
+	TrimBoth
+)
+
+// Blank says what becomes of rows in which nothing is written.
+type Blank uint8
+
+// The treatments of blank rows.
+const (
+	// SkipEmptyLines skips lines of no characters; a row of empty cells
+	// (",,") is a row.
+	SkipEmptyLines Blank = iota
+	// SkipBlankRows skips empty lines and rows of empty cells.
+	SkipBlankRows
+	// KeepBlankRows makes an empty line a row of empty cells.
+	KeepBlankRows
+)
+
+// Dialect says how the text is laid out. The zero value is RFC 4180 with a
+// header row: comma, double quote, quotes doubled inside quoted cells, no
+// comments, empty lines skipped, nothing trimmed, empty cells null.
+type Dialect struct {
+	// Delimiter stands between cells: an ASCII character, or 0 for a comma.
+	Delimiter byte
+	// Quote stands around cells that hold delimiters, line ends or quotes: an
+	// ASCII character, or 0 for the double quote.
+	Quote byte
+	// NoQuotes makes the quote an ordinary character.
+	NoQuotes bool
+	// Escape, when not 0, stands before a quote or another Escape inside a
+	// quoted cell, in place of doubling the quote.
+	Escape byte
+	// Comment, when not 0, begins a line that is skipped.
+	Comment byte
+	// SkipRows is the number of rows before the header to skip.
+	SkipRows int
+	// NoHeader says that the first row is data already. Columns gives the
+	// names then.
+	NoHeader bool
+	// HeaderRows is the number of header rows, 0 for one. A column answers to
+	// its name in any of them.
+	HeaderRows int
+	// Columns are the names of the columns when NoHeader is set; when empty,
+	// the columns are called _col.1, _col.2 and so on.
+	Columns []string
+	// Blank says what becomes of blank rows.
+	Blank Blank
+	// Trim says where cells and column names are trimmed.
+	Trim Trim
+	// Null are the cells, compared as they are after trimming and unquoting,
+	// that hold no value. Nil means the empty cell; an empty list that is not
+	// nil means that every cell is a value.
+	Null []string
+}
+
+// Validate reports what is wrong with the dialect, naming the field.
+func (d Dialect) Validate() error {
+	d = d.filled()
+	var errs []error
+	special := map[byte]string{}
+	for _, c := range []struct {
+		field string
+		char  byte
+		used  bool
+	}{
+		{"delimiter", d.Delimiter, true},
+		{"quote", d.Quote, !d.NoQuotes},
+		{"escape", d.Escape, d.Escape != 0},
+		{"comment", d.Comment, d.Comment != 0},
+	} {
+		switch {
+		case !c.used:
+			continue
+		case c.char >= 0x80 || c.char == '\r' || c.char == '\n':
+			errs = append(errs, fmt.Errorf("dialect %s %q: must be an ASCII character other than a line end", c.field, c.char))
+		case special[c.char] != "":
+			errs = append(errs, fmt.Errorf("dialect %s %q: is the %s already", c.field, c.char, special[c.char]))
+		}
+		special[c.char] = c.field
+	}
+	if d.NoQuotes && d.Escape != 0 {
+		errs = append(errs, errors.New("dialect escape: has no meaning without quotes"))
+	}
+	if d.Trim != TrimNone && (d.Delimiter == ' ' || !d.NoQuotes && (d.Quote == ' ' || d.Quote == '\t')) {
+		errs = append(errs, errors.New("dialect trim: the delimiter or the quote is a space"))
+	}
+	if d.SkipRows < 0 {
+		errs = append(errs, fmt.Errorf("dialect skip rows %d: must not be negative", d.SkipRows))
+	}
+	if d.HeaderRows < 0 {
+		errs = append(errs, fmt.Errorf("dialect header rows %d: must not be negative", d.HeaderRows))
+	}
+	if d.Trim > TrimBoth {
+		errs = append(errs, fmt.Errorf("dialect trim %d: must be one of the four constants", d.Trim))
+	}
+	if d.Blank > KeepBlankRows {
+		errs = append(errs, fmt.Errorf("dialect blank %d: must be one of the three constants", d.Blank))
+	}
+	if len(d.Columns) > 0 && !d.NoHeader {
+		errs = append(errs, errors.New("dialect columns: may only be given when there is no header"))
+	}
+	return errors.Join(errs...)
+}
+
+// filled returns the dialect with its defaults written out.
+func (d Dialect) filled() Dialect {
+	if d.Delimiter == 0 {
+		d.Delimiter = ','
+	}
+	if d.Quote == 0 {
+		d.Quote = '"'
+	}
+	switch {
+	case d.NoHeader:
+		d.HeaderRows = 0
+	case d.HeaderRows == 0:
+		d.HeaderRows = 1
+	}
+	d.Columns, d.Null = slices.Clone(d.Columns), slices.Clone(d.Null)
+	if d.Null == nil {
+		d.Null = []string{""}
+	}
+	return d
+}

@@ -1,0 +1,22 @@
+package csvdoc
+
+import "github.com/iotenablers/enablers/annotate/rml/internal/input"
+
+// Held returns the bytes that the buffers of a document hold.
+func Held(doc input.Document) int {
+	d := doc.(*Document)
+	return cap(d.cells)*8 + cap(d.starts)*4 + cap(d.scratch)
+}
+
+// Cells returns the text of every cell of a document, row by row.
+func Cells(d *Document) [][]string {
+	out := [][]string{}
+	for n := range d.starts {
+		row := []string{}
+		for _, c := range d.cells[n*d.width : (n+1)*d.width] {
+			row = append(row, string(d.text(c)))
+		}
+		out = append(out, row)
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package csvdoc_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// FuzzLoad reads arbitrary text in arbitrary dialects: nothing may panic, an
+// error has a place within the text, pieces read as the whole, and in the
+// plain dialect the cells are those of encoding/csv.
+func FuzzLoad(f *testing.F) {
+	for _, s := range []string{"a,b\n1,2\n", "a,b\r\n\"x\r\n\"\"\",2", "\xEF\xBB\xBFa\n\n1", "a,b\n1\n", "a\n\"", "a\n#\"\n'\\''", "a,a\n , \n"} {
+		f.Add([]byte(s), uint32(0))
+		f.Add([]byte(s), uint32(0x5FF))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, bits uint32) {
+		d := csvdoc.Dialect{
+			Null:     []string{},
+			Blank:    csvdoc.Blank(bits & 3 % 3),
+			Trim:     csvdoc.Trim(bits >> 2 & 3),
+			SkipRows: int(bits >> 4 & 1),
+			NoHeader: bits>>5&1 == 1,
+			NoQuotes: bits>>6&1 == 1,
+		}
+		if bits>>7&1 == 1 && !d.NoQuotes {
+			d.Escape = '\\'
+		}
+		if bits>>8&1 == 1 {
+			d.Comment = '#'
+		}
+		if bits>>9&1 == 1 {
+			d.Delimiter = '\t'
+		}
+		if bits>>10&1 == 1 && !d.NoHeader {
+			d.HeaderRows = 2
+		}
+		c := csvdoc.New(d, input.Limits{})
+		doc := c.NewDocument().(*csvdoc.Document)
+		if err := doc.Load(data); err != nil {
+			var syntax *input.SyntaxError
+			require.ErrorAs(t, err, &syntax)
+			require.LessOrEqual(t, syntax.Offset, len(data))
+			return
+		}
+		cells := csvdoc.Cells(doc)
+		if cut := c.Split(data[:len(data)/2]); cut > 0 {
+			pieces := c.NewDocument().(*csvdoc.Document)
+			if pieces.Load(data[:cut]) == nil {
+				got := csvdoc.Cells(pieces)
+				require.NoError(t, pieces.LoadRows(data[cut:]))
+				require.Equal(t, cells, append(got, csvdoc.Cells(pieces)...))
+			}
+		}
+		if bits != 0 {
+			return
+		}
+		want, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF")))).ReadAll()
+		if errors.Is(err, csv.ErrFieldCount) {
+			t.Fatal("a ragged row was accepted")
+		}
+		require.NoError(t, err, "accepted what encoding/csv refuses")
+		for _, row := range cells {
+			for i, text := range row {
+				row[i] = strings.ReplaceAll(text, "\r\n", "\n") // encoding/csv rewrites line ends in quotes
+			}
+		}
+		require.Equal(t, want[1:], cells)
+	})
+}
