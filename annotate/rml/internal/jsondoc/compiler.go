@@ -1,0 +1,62 @@
+package jsondoc
+
+import (
+	"math"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+const (
+	// DefaultMaxDepth is the nesting that is read when the limits name none.
+	DefaultMaxDepth = 512
+	// DefaultMaxNodes is the number of values that are read when the limits
+	// name none. A value takes 24 bytes of memory.
+	DefaultMaxNodes = 1 << 24
+)
+
+// Compiler compiles the JSONPath expressions of one logical source. Its
+// methods must not be called concurrently; the paths and the documents that it
+// made do not depend on each other.
+type Compiler struct {
+	maxDepth, maxNodes int
+}
+
+var _ input.Compiler = (*Compiler)(nil)
+
+// New returns a compiler whose documents keep the limits. Zero fields mean
+// [DefaultMaxDepth] and [DefaultMaxNodes].
+func New(limits input.Limits) *Compiler {
+	c := &Compiler{maxDepth: limits.MaxDepth, maxNodes: limits.MaxNodes}
+	if c.maxDepth <= 0 {
+		c.maxDepth = DefaultMaxDepth
+	}
+	if c.maxNodes <= 0 {
+		c.maxNodes = DefaultMaxNodes
+	}
+	c.maxNodes = min(c.maxNodes, math.MaxInt32)
+	return c
+}
+
+// CompileIterator compiles an iterator as [ParseReference] reads it; the empty
+// expression is "$".
+func (c *Compiler) CompileIterator(expr string) (input.Path, error) {
+	if expr == "" {
+		expr = "$"
+	}
+	return c.CompileReference(expr)
+}
+
+// CompileReference compiles a reference as [ParseReference] reads it.
+func (c *Compiler) CompileReference(expr string) (input.Path, error) {
+	p, err := ParseReference(expr)
+	if err != nil {
+		return nil, err
+	}
+	p.owner = c
+	return p, nil
+}
+
+// NewDocument returns an empty document.
+func (c *Compiler) NewDocument() input.Document {
+	return &Document{owner: c, maxDepth: c.maxDepth, maxNodes: c.maxNodes}
+}

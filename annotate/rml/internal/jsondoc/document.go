@@ -1,0 +1,166 @@
+package jsondoc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// Document is one JSON text after another, read by one goroutine at a time.
+// Documents come from [Compiler.NewDocument].
+type Document struct {
+	owner              *Compiler
+	maxDepth, maxNodes int
+
+	data    []byte
+	tape    []node
+	escaped []decoded
+	scratch []byte
+	list    []input.Node // node lists under evaluation, used as a stack
+	steps   int          // what is left of the step limit of an evaluation
+	pattern dynamicRegexp
+
+	idleTape, idleScratch, idleList idle
+	listPeak                        int
+}
+
+var _ input.Document = (*Document)(nil)
+
+// Errors of a document that is asked for something that is not there.
+var (
+	errForeignPath = errors.New("jsondoc: path of another input format")
+	errNoNode      = errors.New("jsondoc: no such node in the loaded document")
+)
+
+// Load reads and checks a whole JSON text, see the package documentation for
+// what it accepts. The error is a *[input.SyntaxError]; after one the document
+// is empty.
+//
+// Buffers are kept from load to load. One that has outgrown 32,768 nodes or
+// 256 KiB is given back after 64 loads in a row that used less than a quarter
+// of it.
+func (d *Document) Load(data []byte) error {
+	d.reset()
+	d.data = data
+	if uint64(len(data)) > math.MaxUint32-1 {
+		return d.refuse(&fault{0, fmt.Sprintf("text of %d bytes, at most %d are read", len(data), uint32(math.MaxUint32-1))})
+	}
+	if bad := d.scan(data); bad != nil {
+		return d.refuse(bad)
+	}
+	return nil
+}
+
+// reset forgets the loaded text and gives back buffers that are too large.
+func (d *Document) reset() {
+	if d.idleTape.release(cap(d.tape), len(d.tape), keptNodes) {
+		d.tape, d.escaped = nil, nil
+	}
+	if d.idleScratch.release(cap(d.scratch), len(d.scratch), keptBytes) {
+		d.scratch = nil
+	}
+	if d.idleList.release(cap(d.list), d.listPeak, keptNodes) {
+		d.list = nil
+	}
+	d.tape, d.escaped, d.scratch, d.list, d.listPeak = d.tape[:0], d.escaped[:0], d.scratch[:0], d.list[:0], 0
+}
+
+// refuse empties the document and describes the fault.
+func (d *Document) refuse(bad *fault) error {
+	line, column := input.Locate(d.data, bad.offset)
+	d.data, d.tape, d.escaped = nil, d.tape[:0], d.escaped[:0]
+	return &input.SyntaxError{Format: "JSON", Line: line, Column: column, Offset: bad.offset, Reason: bad.reason}
+}
+
+func (d *Document) tooDeep() string {
+	return fmt.Sprintf("nesting deeper than the limit of %d", d.maxDepth)
+}
+
+func (d *Document) tooManyNodes() string {
+	return fmt.Sprintf("more values than the limit of %d", d.maxNodes)
+}
+
+// has reports whether n is a node of the loaded text.
+func (d *Document) has(n input.Node) bool { return uint(n) < uint(len(d.tape)) }
+
+// Root returns the node of the whole text. It is a node only after a
+// successful Load.
+func (d *Document) Root() input.Node { return 0 }
+
+// Records appends the nodes that the iterator selects from the root.
+func (d *Document) Records(dst []input.Node, iterator input.Path) ([]input.Node, error) {
+	return d.RecordsIn(dst, 0, iterator)
+}
+
+// RecordsIn appends the nodes that the iterator selects when "$" is the given
+// node, for iterators that are nested in records.
+func (d *Document) RecordsIn(dst []input.Node, from input.Node, iterator input.Path) ([]input.Node, error) {
+	p, ok := iterator.(*Path)
+	if !ok {
+		return dst, errForeignPath
+	}
+	return d.Select(dst, from, p)
+}
+
+// Values appends the values that the reference selects from the record, in
+// the order of RFC 9535.
+func (d *Document) Values(dst []input.Value, record input.Node, reference input.Path) ([]input.Value, error) {
+	p, ok := reference.(*Path)
+	if !ok {
+		return dst, errForeignPath
+	}
+	if !d.has(record) {
+		return dst, errNoNode
+	}
+	if p.query.singular {
+		if n := d.follow(record, p.query.segments); n != noNode {
+			dst = append(dst, d.Value(n))
+		}
+		return dst, nil
+	}
+	base := len(d.list)
+	err := d.run(p, record)
+	if err == nil {
+		for _, n := range d.list[base:] {
+			dst = append(dst, d.Value(n))
+		}
+	}
+	d.list = d.list[:base]
+	return dst, err
+}
+
+// Value returns the value of a node of the loaded text.
+func (d *Document) Value(n input.Node) input.Value {
+	v := input.Value{Kind: d.tape[n].kind, Node: n}
+	if v.Kind != input.Null {
+		v.Text = d.text(n)
+	}
+	return v
+}
+
+// Elements appends the values of an array's elements; none when the node is
+// not an array.
+func (d *Document) Elements(dst []input.Value, n input.Node) []input.Value {
+	if !d.has(n) || d.tape[n].kind != input.Array {
+		return dst
+	}
+	for c, end := n+1, input.Node(d.tape[n].next); c < end; c = input.Node(d.tape[c].next) {
+		dst = append(dst, d.Value(c))
+	}
+	return dst
+}
+
+// Raw returns the source text of a node, the quotes of a string included. It
+// is borrowed like the Text of a value.
+func (d *Document) Raw(n input.Node) []byte {
+	if !d.has(n) {
+		return nil
+	}
+	t := &d.tape[n]
+	if t.kind == input.String {
+		return d.data[t.start-1 : t.end+1 : t.end+1]
+	}
+	return d.data[t.start:t.end:t.end]
+}

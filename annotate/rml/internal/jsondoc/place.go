@@ -1,0 +1,91 @@
+package jsondoc
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// Place returns the JSON Pointer (RFC 6901) of a node: "" for the root,
+// "/rows/0/name" for a member deeper down. Where an object repeats a name the
+// pointer does not tell the members apart.
+func (d *Document) Place(n input.Node) string {
+	var b strings.Builder
+	d.descend(n, func(t *node, index int) {
+		b.WriteByte('/')
+		if t.keyStart == 0 {
+			b.WriteString(strconv.Itoa(index))
+			return
+		}
+		b.WriteString(pointerEscape.Replace(string(d.key(t))))
+	})
+	return b.String()
+}
+
+// pointerEscape writes a reference token of RFC 6901 section 3.
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// NormalizedPath returns the normalized path (RFC 9535 section 2.7) of a node:
+// $['rows'][0]['name'].
+func (d *Document) NormalizedPath(n input.Node) string {
+	b := []byte{'$'}
+	d.descend(n, func(t *node, index int) {
+		b = append(b, '[')
+		if t.keyStart == 0 {
+			b = strconv.AppendInt(b, int64(index), 10)
+		} else {
+			b = appendNormalName(b, d.key(t))
+		}
+		b = append(b, ']')
+	})
+	return string(b)
+}
+
+// descend calls visit for every node on the way from the root down to n, the
+// root left out, each with its position among its siblings.
+func (d *Document) descend(n input.Node, visit func(t *node, index int)) {
+	if !d.has(n) {
+		return
+	}
+	for at := input.Node(0); at != n; {
+		child, index := at+1, 0
+		for input.Node(d.tape[child].next) <= n {
+			child, index = input.Node(d.tape[child].next), index+1
+		}
+		visit(&d.tape[child], index)
+		at = child
+	}
+}
+
+// appendNormalName appends a name selector in the one spelling that a
+// normalized path allows.
+func appendNormalName(b, name []byte) []byte {
+	b = append(b, '\'')
+	for _, c := range name {
+		switch c {
+		case '\b':
+			b = append(b, `\b`...)
+		case '\t':
+			b = append(b, `\t`...)
+		case '\n':
+			b = append(b, `\n`...)
+		case '\f':
+			b = append(b, `\f`...)
+		case '\r':
+			b = append(b, `\r`...)
+		case '\'':
+			b = append(b, `\'`...)
+		case '\\':
+			b = append(b, `\\`...)
+		default:
+			if c < ' ' {
+				b = append(b, `\u00`...)
+				b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+				continue
+			}
+			b = append(b, c)
+		}
+	}
+	return append(b, '\'')
+}

@@ -1,0 +1,71 @@
+package jsondoc
+
+import (
+	"math"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// node is one value on the tape.
+type node struct {
+	start, end       uint32 // text of the value; of a string, between its quotes
+	keyStart, keyEnd uint32 // member name between its quotes; keyStart is 0 for elements and the root
+	next             uint32 // first index after the subtree; of an open container, its parent
+	kind             input.Kind
+	flags            uint8
+	class            uint16 // of an object: its member name sequence, 0 when unknown
+}
+
+// Flags of a node.
+const (
+	escapedText uint8 = 1 << iota // the string holds escapes
+	escapedKey                    // the member name holds escapes
+)
+
+const (
+	// noNode stands for "no such value" and for the parent of the root.
+	noNode = input.Node(-1)
+	noOpen = math.MaxUint32
+
+	// keptNodes and keptBytes are the buffer sizes that are always kept from
+	// load to load; larger ones are given back after idleLoads loads that
+	// used less than a quarter of them.
+	keptNodes = 1 << 15
+	keptBytes = 1 << 18
+	idleLoads = 64
+)
+
+// grow returns a larger copy of a full tape, or nil when the limit is reached.
+// Having read a good part of the text it foretells the final size, so that a
+// large text does not cost a tape of twice its need.
+func grow(tape []node, read, size, limit int) []node {
+	if len(tape) >= limit {
+		return nil
+	}
+	want := max(64, 2*len(tape))
+	if read > 1<<12 {
+		foretold := int(float64(len(tape)) * float64(size) / float64(read) * 1.02)
+		want = max(len(tape)+len(tape)/4, min(want*8, foretold)) + 64
+	}
+	larger := make([]node, len(tape), min(want, limit))
+	copy(larger, tape)
+	return larger
+}
+
+// idle decides when a buffer that has become too large is given back.
+type idle struct{ loads int }
+
+// release reports whether a buffer of the given capacity, of which used was
+// needed last time, should be dropped.
+func (i *idle) release(capacity, used, kept int) bool {
+	if capacity <= kept || used > capacity/4 {
+		i.loads = 0
+		return false
+	}
+	i.loads++
+	if i.loads < idleLoads {
+		return false
+	}
+	i.loads = 0
+	return true
+}
