@@ -1,0 +1,74 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/doc"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// constructs reports whether a function of that name makes a value for the
+// user.
+func constructs(name string) bool {
+	for _, verb := range []string{"New", "Open", "Load", "Parse", "Compile"} {
+		if rest, ok := strings.CutPrefix(name, verb); ok {
+			next, _ := utf8.DecodeRuneInString(rest)
+			return rest == "" || !unicode.IsLower(next)
+		}
+	}
+	return false
+}
+
+func checkExamples(t *tree) []finding {
+	var found []finding
+	for _, p := range t.packages {
+		if p.main() || suite(p) || matchesAny(private(), p.dir) || strings.Contains(p.dir+"/", "/internal/") {
+			continue
+		}
+		shown := shownByExamples(p)
+		for _, f := range p.code() {
+			for _, decl := range f.syntax.Decls {
+				function, ok := decl.(*ast.FuncDecl)
+				if ok && function.Recv == nil && constructs(function.Name.Name) && !shown[function.Name.Name] {
+					found = append(found, finding{t.at(function.Pos()), "no Example with an Output shows " + function.Name.Name})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// shownByExamples returns the names of the functions that an Example which is
+// run is named after or calls.
+func shownByExamples(p *pkg) map[string]bool {
+	shown := map[string]bool{}
+	var tests []*ast.File
+	for _, f := range p.files {
+		if f.test {
+			tests = append(tests, f.syntax)
+		}
+	}
+	for _, example := range doc.Examples(tests...) {
+		if example.Output == "" && !example.EmptyOutput {
+			continue // compiled and never run
+		}
+		name, _, _ := strings.Cut(example.Name, "_")
+		shown[name] = true
+		for node := range ast.Preorder(example.Code) {
+			call, ok := node.(*ast.CallExpr)
+			if !ok {
+				continue
+			}
+			switch function := call.Fun.(type) {
+			case *ast.Ident:
+				shown[function.Name] = true
+			case *ast.SelectorExpr:
+				if of, ok := function.X.(*ast.Ident); ok && of.Name == p.name {
+					shown[function.Sel.Name] = true
+				}
+			}
+		}
+	}
+	return shown
+}

@@ -1,0 +1,130 @@
+package archtest
+
+import "fmt"
+
+// rule is one sentence of the house plan.
+type rule struct {
+	name   string
+	reason string // why the rule is there
+	remedy string // what to do about a finding
+	check  func(*tree) []finding
+}
+
+// finding is one place that breaks a rule.
+type finding struct {
+	at   string // file:line, or a folder
+	what string
+}
+
+// explain says everything that the author of the place needs to know.
+func (r rule) explain(f finding) string {
+	return fmt.Sprintf("%s: %s\n\trule %s: %s\n\tremedy: %s", f.at, f.what, r.name, r.reason, r.remedy)
+}
+
+// rules returns the rules in the order in which they are run.
+func rules() []rule {
+	return []rule{
+		{
+			name:   "import-table",
+			reason: "a room knows only the rooms and the libraries that the plan gives it, so that it can be used and changed alone",
+			remedy: "declare a small interface here and plug the two together in cmd, or change the row in internal/archtest/table.go together with ARCHITECTURE.md",
+			check:  checkImports,
+		},
+		{
+			name:   "feature-packages",
+			reason: "the building blocks are used one by one; none may drag another along",
+			remedy: "declare the interface that is needed in the consumer and plug the two together in cmd or examples",
+			check:  checkFeatures,
+		},
+		{
+			name:   "test-imports",
+			reason: "assertion libraries are for tests, and a test brings no library of its own",
+			remedy: "move the code into a _test.go file or a ...test package, or allow the library in internal/archtest/table.go",
+			check:  checkTestImports,
+		},
+		{
+			name:   "links",
+			reason: "a user links only the drivers that he imports himself",
+			remedy: "find the way with `go mod why -m` or `go list -deps` and cut it: the driver belongs into its own subpackage",
+			check:  checkLinks,
+		},
+		{
+			name:   "net-http",
+			reason: "HTTP is one way in; the engine behind it must work without",
+			remedy: "move the handler into an http*.go file of the feature package, or the code into internal/httpapi",
+			check:  checkHTTP,
+		},
+		{
+			name:   "package-doc",
+			reason: "every package says in one place what it is for",
+			remedy: `write one comment "Package name ..." above the package clause of doc.go, and only there`,
+			check:  checkPackageDocs,
+		},
+		{
+			name:   "symbol-doc",
+			reason: "an exported symbol without a comment is a promise that nobody can read",
+			remedy: "write a full sentence that begins with the symbol's name: what it does, units, zero value, errors, concurrency",
+			check:  checkSymbolDocs,
+		},
+		{
+			name:   "examples",
+			reason: "the first thing a reader wants of a constructor is a call of it that runs",
+			remedy: "write an Example with an Output comment that is named after the constructor or calls it",
+			check:  checkExamples,
+		},
+		{
+			name:   "interface-size",
+			reason: "an interface that others implement has at most five methods",
+			remedy: "split the interface, or make it a struct over a smaller one",
+			check:  checkInterfaces,
+		},
+		{
+			name:   "no-init",
+			reason: "importing a package has no effect",
+			remedy: "do the work in a constructor, or compute the table in the variable's initialiser",
+			check:  checkInit,
+		},
+		{
+			name:   "no-globals",
+			reason: "two instances in one process do not share state",
+			remedy: "make it a field of the type that uses it, or a constant; only error sentinels, embedded files, interface guards and unexported tables that nothing writes to may be variables",
+			check:  checkGlobals,
+		},
+		{
+			name:   "quiet-library",
+			reason: "a library prints nothing, ends nothing, takes no signals and touches no process-wide default",
+			remedy: "return an error, or log to the *slog.Logger of the configuration; leave the rest to cmd",
+			check:  checkCalls,
+		},
+		{
+			name:   "no-sleep-in-tests",
+			reason: "a test that sleeps is slow when it passes and wrong when the machine is slow",
+			remedy: "wait with require.Eventually or a channel, or run in a testing/synctest bubble",
+			check:  checkSleeps,
+		},
+		{
+			name:   "main-packages",
+			reason: "commands live where a user looks for them",
+			remedy: "move the command into cmd, examples or bench",
+			check:  checkMains,
+		},
+		{
+			name:   "file-size",
+			reason: "a file has one noun; 150 to 400 lines is the comfortable size, 500 the end",
+			remedy: "find the second noun and give it a file",
+			check:  checkSizes,
+		},
+		{
+			name:   "names",
+			reason: "a name says what lives there; these would take anything",
+			remedy: "name the folder or file after its noun",
+			check:  checkNames,
+		},
+		{
+			name:   "go-mod",
+			reason: "a replace directive is ignored in other modules, so what we test would not be what users get",
+			remedy: "require a published version",
+			check:  checkGoMod,
+		},
+	}
+}

@@ -1,0 +1,138 @@
+package archtest
+
+// room is one row of the import table. The row with the longest pattern that
+// means a folder is the one that holds for it.
+type room struct {
+	dir     string   // folder, or "folder/..." with everything below
+	imports []string // our packages that its code may import, as patterns
+	modules []string // path prefixes of third-party packages its code may import
+}
+
+// importTable says who may import whom. Test files may besides import every
+// package of ours but other features, and what testModules allows.
+func importTable() []room {
+	return []room{
+		{dir: "."},
+
+		{dir: "storage"},
+		{dir: "storage/storagetest", imports: []string{"storage"}, modules: []string{testify}},
+		{dir: "storage/disk", imports: []string{"storage", "storage/disk/..."}, modules: []string{bbolt}},
+
+		{dir: "annotate", imports: []string{"annotate/rml", "annotate/rdf", "storage", "internal/httpapi"},
+			modules: []string{prometheus, swgui, sync, uuid}},
+		{dir: "annotate/rdf", imports: []string{"annotate/rdf/internal/..."}},
+		{dir: "annotate/rdf/internal/...", imports: []string{"annotate/rdf", "annotate/rdf/internal/..."}},
+		{dir: "annotate/rdf/rdftest", imports: []string{"annotate/rdf"}, modules: []string{testify}},
+		{dir: "annotate/rdf/rdf2go", imports: []string{"annotate/rdf"}, modules: []string{rdf2go}},
+		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."}},
+		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rdf", "annotate/rml/internal/..."}},
+		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{xpath, xmlquery}},
+		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{jsonpath}},
+		{dir: "annotate/brokertest", imports: []string{"annotate"}, modules: []string{testify}},
+		{dir: "annotate/mqtt", imports: []string{"annotate", "annotate/mqtt/internal/..."}, modules: []string{paho, sync, uuid}},
+		{dir: "annotate/mqtt/internal/...", imports: []string{"annotate", "annotate/mqtt/internal/..."}, modules: []string{paho}},
+		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt"}, modules: []string{mochi, testify}},
+
+		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
+		{dir: "internal/archtest"},
+
+		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
+		{dir: "examples/...", imports: []string{"annotate/...", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
+		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, paho, sync}},
+		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sync, testify}},
+	}
+}
+
+// The third-party libraries. ARCHITECTURE.md says why each was chosen.
+const (
+	bbolt      = "go.etcd.io/bbolt"
+	flags      = "github.com/peterbourgon/ff/v3"
+	jsonpath   = "github.com/PaesslerAG/jsonpath"
+	mochi      = "github.com/mochi-mqtt/server/v2"
+	openapi    = "github.com/getkin/kin-openapi"
+	paho       = "github.com/eclipse/paho.golang"
+	prometheus = "github.com/prometheus/client_golang"
+	rdf2go     = "github.com/deiu/rdf2go"
+	swgui      = "github.com/swaggest/swgui"
+	sync       = "golang.org/x/sync"
+	testify    = "github.com/stretchr/testify"
+	uuid       = "github.com/google/uuid"
+	xmlquery   = "github.com/antchfx/xmlquery"
+	xpath      = "github.com/antchfx/xpath"
+)
+
+// testModules are the libraries that any test file may import.
+func testModules() []string { return []string{testify, openapi, mochi, paho, rdf2go, jsonpath, sync} }
+
+// features are the building blocks. None imports another, or a package below
+// another, not even in a test.
+func features() []string {
+	return []string{"annotate", "flcollect", "modelrepo", "apimgmt", "multilink"}
+}
+
+// separation is a package that must not be linked into another, by any way.
+type separation struct {
+	dir    string   // folder, or "folder/..."
+	except []string // folders below dir for which it does not hold
+	bans   []string // import paths and everything below them
+}
+
+// separations says what must not be linked. The bans are prefixes of import
+// paths; "." stands for any package outside the standard library.
+func separations() []separation {
+	drivers := []string{paho, mochi, "github.com/IBM/sarama", "github.com/twmb/franz-go", bbolt,
+		"go.mongodb.org/mongo-driver", "github.com/minio/minio-go", rdf2go, testify, "os/signal"}
+	return []separation{
+		{dir: "annotate", bans: drivers},
+		{dir: "annotate/rml", bans: drivers},
+		{dir: "annotate/rdf", bans: []string{"."}},
+		{dir: "storage", bans: []string{"."}},
+		{dir: "annotate/mqtt", bans: []string{mochi, "github.com/IBM/sarama", bbolt, testify}},
+		{dir: "storage/disk", bans: []string{testify, "net/http"}},
+		{dir: "cmd/...", bans: []string{testify}},
+	}
+}
+
+// httpHome is a place where net/http may be imported.
+type httpHome struct {
+	dir   string // folder, or "folder/..."
+	files string // pattern of file names
+}
+
+// httpHomes lists the places where code may import net/http. Tests may import
+// it everywhere.
+func httpHomes() []httpHome {
+	homes := []httpHome{
+		{"internal/httpapi", "*.go"},
+		{"cmd/...", "*.go"},
+		{"examples/...", "*.go"},
+		{"bench/...", "*.go"},
+		{"test/...", "*.go"},
+	}
+	for _, feature := range features() {
+		homes = append(homes, httpHome{feature, "http*.go"})
+	}
+	return homes
+}
+
+// programs are the folders where commands live. What runs there may print,
+// exit and take signals.
+func programs() []string { return []string{"cmd/...", "examples/...", "bench/...", "test/..."} }
+
+// private are the folders whose packages a user of the module cannot or would
+// not import: they owe nobody an Example.
+func private() []string {
+	return []string{"cmd/...", "examples/...", "bench/...", "test/...", "internal/..."}
+}
+
+// largeFiles are the files that may be longer than 500 lines, with the reason.
+func largeFiles() map[string]string { return map[string]string{} }
+
+// largeInterfaces are the interfaces ("folder.Name") that may have more than
+// five methods, with the reason.
+func largeInterfaces() map[string]string { return map[string]string{} }
+
+// vagueNames are names that folders, files and packages do not have.
+func vagueNames() []string {
+	return []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "stuff"}
+}
