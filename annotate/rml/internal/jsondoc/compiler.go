@@ -19,6 +19,7 @@ const (
 // made do not depend on each other.
 type Compiler struct {
 	maxDepth, maxNodes int
+	slots              map[string]int // numbers of the member names in the paths
 }
 
 var _ input.Compiler = (*Compiler)(nil)
@@ -26,7 +27,7 @@ var _ input.Compiler = (*Compiler)(nil)
 // New returns a compiler whose documents keep the limits. Zero fields mean
 // [DefaultMaxDepth] and [DefaultMaxNodes].
 func New(limits input.Limits) *Compiler {
-	c := &Compiler{maxDepth: limits.MaxDepth, maxNodes: limits.MaxNodes}
+	c := &Compiler{maxDepth: limits.MaxDepth, maxNodes: limits.MaxNodes, slots: map[string]int{}}
 	if c.maxDepth <= 0 {
 		c.maxDepth = DefaultMaxDepth
 	}
@@ -53,10 +54,66 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 		return nil, err
 	}
 	p.owner = c
+	c.number(&p.query)
 	return p, nil
 }
 
 // NewDocument returns an empty document.
 func (c *Compiler) NewDocument() input.Document {
-	return &Document{owner: c, maxDepth: c.maxDepth, maxNodes: c.maxNodes}
+	return &Document{owner: c, maxDepth: c.maxDepth, maxNodes: c.maxNodes, shapes: newShapes(len(c.slots))}
+}
+
+// number gives every member name of a query its slot.
+func (c *Compiler) number(q *query) {
+	for i := range q.steps {
+		c.numberSelector(&q.steps[i])
+	}
+	for i := range q.segments {
+		for j := range q.segments[i].selectors {
+			c.numberSelector(&q.segments[i].selectors[j])
+		}
+	}
+}
+
+func (c *Compiler) numberSelector(s *selector) {
+	switch s.kind {
+	case selectName:
+		slot, ok := c.slots[s.name]
+		if !ok {
+			slot = len(c.slots)
+			c.slots[s.name] = slot
+		}
+		s.slot = slot
+	case selectFilter:
+		c.numberTest(s.filter)
+	}
+}
+
+func (c *Compiler) numberTest(l *logical) {
+	for _, t := range l.terms {
+		c.numberTest(t)
+	}
+	if l.query != nil {
+		c.number(l.query)
+	}
+	if l.call != nil {
+		c.numberCall(l.call)
+	}
+	c.numberOperand(&l.left)
+	c.numberOperand(&l.right)
+}
+
+func (c *Compiler) numberCall(called *call) {
+	for i := range called.arguments {
+		c.numberOperand(&called.arguments[i])
+	}
+}
+
+func (c *Compiler) numberOperand(o *operand) {
+	if o.query != nil {
+		c.number(o.query)
+	}
+	if o.call != nil {
+		c.numberCall(o.call)
+	}
 }

@@ -21,6 +21,8 @@ type Document struct {
 	list    []input.Node // node lists under evaluation, used as a stack
 	steps   int          // what is left of the step limit of an evaluation
 	pattern dynamicRegexp
+	shapes  shapes
+	slots   int // slots that the path under evaluation may use
 
 	idleTape, idleScratch, idleList idle
 	listPeak                        int
@@ -47,7 +49,9 @@ func (d *Document) Load(data []byte) error {
 	if uint64(len(data)) > math.MaxUint32-1 {
 		return d.refuse(&fault{0, fmt.Sprintf("text of %d bytes, at most %d are read", len(data), uint32(math.MaxUint32-1))})
 	}
-	if bad := d.scan(data); bad != nil {
+	tape, bad := d.scan(data)
+	d.tape = tape
+	if bad != nil {
 		return d.refuse(bad)
 	}
 	return nil
@@ -55,6 +59,7 @@ func (d *Document) Load(data []byte) error {
 
 // reset forgets the loaded text and gives back buffers that are too large.
 func (d *Document) reset() {
+	d.shapes.renew()
 	if d.idleTape.release(cap(d.tape), len(d.tape), keptNodes) {
 		d.tape, d.escaped = nil, nil
 	}
@@ -114,8 +119,9 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	if !d.has(record) {
 		return dst, errNoNode
 	}
+	d.use(p)
 	if p.query.singular {
-		if n := d.follow(record, p.query.segments); n != noNode {
+		if n := d.follow(record, p.query.steps); n != noNode {
 			dst = append(dst, d.Value(n))
 		}
 		return dst, nil

@@ -27,8 +27,9 @@ func (d *Document) Select(dst []input.Node, from input.Node, p *Path) ([]input.N
 	if !d.has(from) {
 		return dst, errNoNode
 	}
+	d.use(p)
 	if p.query.singular {
-		if n := d.follow(from, p.query.segments); n != noNode {
+		if n := d.follow(from, p.query.steps); n != noNode {
 			dst = append(dst, n)
 		}
 		return dst, nil
@@ -59,10 +60,19 @@ func (d *Document) spend(steps int) bool {
 	return d.steps >= 0
 }
 
-// follow walks a singular query and returns its node, or noNode.
-func (d *Document) follow(n input.Node, segments []segment) input.Node {
-	for i := range segments {
-		s := &segments[i].selectors[0]
+// use makes ready for a path. The slots of its names mean something only to
+// documents of the compiler that gave them out.
+func (d *Document) use(p *Path) {
+	d.slots = 0
+	if p.owner == d.owner {
+		d.slots = d.shapes.stride
+	}
+}
+
+// follow walks the steps of a singular query and returns its node, or noNode.
+func (d *Document) follow(n input.Node, steps []selector) input.Node {
+	for i := range steps {
+		s := &steps[i]
 		if s.kind == selectName {
 			n = d.member(n, s)
 		} else {
@@ -73,23 +83,6 @@ func (d *Document) follow(n input.Node, segments []segment) input.Node {
 		}
 	}
 	return n
-}
-
-// member returns the last member of that name, or noNode.
-func (d *Document) member(object input.Node, s *selector) input.Node {
-	if d.tape[object].kind != input.Object {
-		return noNode
-	}
-	found, steps := noNode, 1
-	for c, end := object+1, input.Node(d.tape[object].next); c < end; steps++ {
-		t := &d.tape[c]
-		if d.hasKey(t, s.name) {
-			found = c
-		}
-		c = input.Node(t.next)
-	}
-	d.steps -= steps
-	return found
 }
 
 // element returns the element at an index, counted from the end when the
@@ -293,10 +286,10 @@ func (d *Document) single(q *query, root, current input.Node) input.Node {
 	if q.absolute {
 		current = root
 	}
-	if !d.spend(len(q.segments)) {
+	if !d.spend(len(q.steps)) {
 		return noNode
 	}
-	return d.follow(current, q.segments)
+	return d.follow(current, q.steps)
 }
 
 // operand evaluates one side of a comparison or an argument.

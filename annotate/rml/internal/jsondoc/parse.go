@@ -112,26 +112,29 @@ func (p *parser) segments(absolute bool) query {
 	for {
 		before := p.at
 		p.space()
-		var s segment
 		switch {
 		case p.take(".."):
-			s = p.afterDots(true)
+			q.add(p.afterDots(true))
 		case p.take("."):
-			s = p.afterDots(false)
+			q.add(p.afterDots(false))
 		case p.peek() == '[':
-			s = segment{selectors: p.brackets()}
+			q.add(segment{selectors: p.brackets()})
 		default:
 			p.at = before
 			return q
 		}
-		q.add(s)
 	}
 }
 
-// add appends a segment and keeps count of whether the query is singular.
+// add appends a segment.
 func (q *query) add(s segment) {
 	q.segments = append(q.segments, s)
-	q.singular = q.singular && !s.descendant && len(s.selectors) == 1 && s.selectors[0].kind <= selectIndex
+	if s.descendant || len(s.selectors) > 1 || s.selectors[0].kind > selectIndex {
+		q.singular, q.steps = false, nil
+	}
+	if q.singular {
+		q.steps = append(q.steps, s.selectors[0])
+	}
 }
 
 // afterDots parses what follows "." or "..".

@@ -43,6 +43,7 @@ type query struct {
 	absolute bool // begins with "$"
 	singular bool
 	segments []segment
+	steps    []selector // of a singular query, one a segment
 }
 
 // segment selects children or, when descendant, children of every node of the
@@ -111,7 +112,6 @@ const (
 	operandLiteral operandKind = iota
 	operandQuery
 	operandCall
-	operandLogical
 )
 
 // operand is a side of a comparison or an argument of a function.
@@ -120,5 +120,4 @@ type operand struct {
 	literal value
 	query   *query
 	call    *call
-	logical *logical
 }

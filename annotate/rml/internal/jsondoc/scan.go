@@ -28,7 +28,7 @@ func special(w uint64) uint64 {
 
 // scan reads the whole text onto the tape. It keeps no stack: an open
 // container remembers its parent in its next field until it closes.
-func (d *Document) scan(data []byte) *fault {
+func (d *Document) scan(data []byte) ([]node, *fault) {
 	var (
 		tape     = d.tape[:0:min(cap(d.tape), d.maxNodes)]
 		open     = uint32(noOpen) // the container being read
@@ -37,9 +37,10 @@ func (d *Document) scan(data []byte) *fault {
 		keyStart uint32
 		keyEnd   uint32
 		flags    uint8
+		places   = d.shapes.places
+		place    uint16 // of the object being read, in the tree of shapes
 		i        int
 	)
-	defer func() { d.tape = tape }()
 	if len(data) >= 3 && data[0] == 0xEF && data[1] == 0xBB && data[2] == 0xBF {
 		i = 3
 	}
@@ -49,12 +50,12 @@ value:
 		i = skipSpace(data, i)
 	}
 	if i >= len(data) {
-		return &fault{i, "unexpected end of input, expected a value"}
+		return tape, &fault{i, "unexpected end of input, expected a value"}
 	}
 	if len(tape) == cap(tape) {
 		larger := grow(tape, i, len(data), d.maxNodes)
 		if larger == nil {
-			return &fault{i, d.tooManyNodes()}
+			return tape, &fault{i, d.tooManyNodes()}
 		}
 		tape = larger
 	}
@@ -62,22 +63,11 @@ value:
 	case '"':
 		i++
 		start := i
-		for {
-			if i+8 > len(data) {
-				break
-			}
-			marks := special(binary.LittleEndian.Uint64(data[i:]))
-			if marks == 0 {
-				i += 8
-				continue
-			}
-			i += bits.TrailingZeros64(marks) >> 3
-			break
-		}
+		i = plain(data, i)
 		if i >= len(data) || data[i] != '"' {
 			end, escaped, bad := scanString(data, i)
 			if bad != nil {
-				return bad
+				return tape, bad
 			}
 			if escaped {
 				flags |= escapedText
@@ -98,14 +88,14 @@ value:
 		if c == '-' {
 			i++
 			if i >= len(data) || data[i]-'0' > 9 {
-				return &fault{i, "expected a digit after '-'"}
+				return tape, &fault{i, "expected a digit after '-'"}
 			}
 			c = data[i]
 		}
 		i++
 		if c == '0' {
 			if i < len(data) && data[i]-'0' <= 9 {
-				return &fault{i, "a number must not begin with 0 and another digit"}
+				return tape, &fault{i, "a number must not begin with 0 and another digit"}
 			}
 		} else {
 			for i < len(data) && data[i]-'0' <= 9 {
@@ -116,7 +106,7 @@ value:
 			kind = input.Double
 			i++
 			if i >= len(data) || data[i]-'0' > 9 {
-				return &fault{i, "expected a digit after the decimal point"}
+				return tape, &fault{i, "expected a digit after the decimal point"}
 			}
 			for i < len(data) && data[i]-'0' <= 9 {
 				i++
@@ -129,7 +119,7 @@ value:
 				i++
 			}
 			if i >= len(data) || data[i]-'0' > 9 {
-				return &fault{i, "expected a digit in the exponent"}
+				return tape, &fault{i, "expected a digit in the exponent"}
 			}
 			for i < len(data) && data[i]-'0' <= 9 {
 				i++
@@ -144,7 +134,7 @@ value:
 	case '{', '[':
 		depth++
 		if depth > d.maxDepth {
-			return &fault{i, d.tooDeep()}
+			return tape, &fault{i, d.tooDeep()}
 		}
 		kind := input.Array
 		if c == '{' {
@@ -153,7 +143,10 @@ value:
 		tape = append(tape, node{
 			start: uint32(i), keyStart: keyStart, keyEnd: keyEnd, next: open, kind: kind, flags: flags,
 		})
-		open = uint32(len(tape) - 1)
+		if open != noOpen {
+			tape[open].class = place
+		}
+		open, place = uint32(len(tape)-1), 0
 		keyStart, keyEnd, flags = 0, 0, 0
 		i++
 		if i < len(data) && data[i] <= ' ' {
@@ -180,7 +173,7 @@ value:
 			word, kind = "null", input.Null
 		}
 		if len(data)-i < len(word) || string(data[i:i+len(word)]) != word {
-			return &fault{i, "invalid literal, expected " + word}
+			return tape, &fault{i, "invalid literal, expected " + word}
 		}
 		tape = append(tape, node{
 			start: uint32(i), end: uint32(i + len(word)), keyStart: keyStart, keyEnd: keyEnd,
@@ -190,48 +183,50 @@ value:
 		goto after
 
 	default:
-		return &fault{i, "unexpected " + quoteByte(data, i) + ", expected a value"}
+		return tape, &fault{i, "unexpected " + quoteByte(data, i) + ", expected a value"}
 	}
 
 key:
 	if i >= len(data) || data[i] != '"' {
 		if len(tape)-1 == int(open) {
-			return &fault{i, "unexpected " + quoteByte(data, i) + ", expected a member name in quotes or '}'"}
+			return tape, &fault{i, "unexpected " + quoteByte(data, i) + ", expected a member name in quotes or '}'"}
 		}
-		return &fault{i, "unexpected " + quoteByte(data, i) + ", expected a member name in quotes after ','"}
+		return tape, &fault{i, "unexpected " + quoteByte(data, i) + ", expected a member name in quotes after ','"}
 	}
 	i++
-	flags = 0
 	keyStart = uint32(i)
-	for {
-		if i+8 > len(data) {
-			break
+	if place != unlearned {
+		for next := places[place].follower; next != 0; next = places[next].sibling {
+			if p := &places[next]; p.matches(data, i) {
+				place, flags = next, p.flags
+				i += int(p.length)
+				goto named
+			}
 		}
-		marks := special(binary.LittleEndian.Uint64(data[i:]))
-		if marks == 0 {
-			i += 8
-			continue
-		}
-		i += bits.TrailingZeros64(marks) >> 3
-		break
 	}
+	flags = 0
+	i = plain(data, i)
 	if i >= len(data) || data[i] != '"' {
 		end, escaped, bad := scanString(data, i)
 		if bad != nil {
-			return bad
+			return tape, bad
 		}
 		if escaped {
 			flags = escapedKey
 		}
 		i = end
 	}
+	place = d.shapes.learn(place, data[keyStart:i], flags)
+	places = d.shapes.places
+
+named:
 	keyEnd = uint32(i)
 	i++
 	if i < len(data) && data[i] <= ' ' {
 		i = skipSpace(data, i)
 	}
 	if i >= len(data) || data[i] != ':' {
-		return &fault{i, "unexpected " + quoteByte(data, i) + ", expected ':' after the member name"}
+		return tape, &fault{i, "unexpected " + quoteByte(data, i) + ", expected ':' after the member name"}
 	}
 	i++
 	goto value
@@ -240,9 +235,9 @@ after:
 	if open == noOpen {
 		i = skipSpace(data, i)
 		if i < len(data) {
-			return &fault{i, "unexpected " + quoteByte(data, i) + " after the value"}
+			return tape, &fault{i, "unexpected " + quoteByte(data, i) + " after the value"}
 		}
-		return nil
+		return tape, nil
 	}
 	if i < len(data) && data[i] <= ' ' {
 		i = skipSpace(data, i)
@@ -260,7 +255,7 @@ after:
 				goto closing
 			}
 		}
-		return &fault{i, "unexpected " + quoteByte(data, i) + ", expected ',' or '}' after an object member"}
+		return tape, &fault{i, "unexpected " + quoteByte(data, i) + ", expected ',' or '}' after an object member"}
 	}
 	if i < len(data) {
 		if data[i] == ',' {
@@ -271,7 +266,7 @@ after:
 			goto closing
 		}
 	}
-	return &fault{i, "unexpected " + quoteByte(data, i) + ", expected ',' or ']' after an array element"}
+	return tape, &fault{i, "unexpected " + quoteByte(data, i) + ", expected ',' or ']' after an array element"}
 
 closing:
 	i++
@@ -279,9 +274,18 @@ closing:
 	{
 		n := &tape[open]
 		n.end = uint32(i)
+		if inObject {
+			if n.class = d.shapes.class(place); n.class != 0 && len(tape)-1-int(open) == int(places[place].position) {
+				n.flags |= flatObject
+			}
+		}
 		open, n.next = n.next, uint32(len(tape))
 	}
-	inObject = open != noOpen && tape[open].kind == input.Object
+	inObject = false
+	if open != noOpen {
+		n := &tape[open]
+		inObject, place = n.kind == input.Object, n.class
+	}
 	keyStart, keyEnd, flags = 0, 0, 0
 	goto after
 }
@@ -291,6 +295,18 @@ closing:
 func skipSpace(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t') {
 		i++
+	}
+	return i
+}
+
+// plain returns the offset of the first byte from i on that ends the plain
+// run of a string, or an offset within the last 7 bytes before that.
+func plain(data []byte, i int) int {
+	for i+8 <= len(data) {
+		if marks := special(binary.LittleEndian.Uint64(data[i:])); marks != 0 {
+			return i + bits.TrailingZeros64(marks)>>3
+		}
+		i += 8
 	}
 	return i
 }

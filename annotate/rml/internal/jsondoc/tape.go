@@ -20,6 +20,7 @@ type node struct {
 const (
 	escapedText uint8 = 1 << iota // the string holds escapes
 	escapedKey                    // the member name holds escapes
+	flatObject                    // the object holds no objects and arrays
 )
 
 const (
