@@ -1,6 +1,7 @@
 package rdf
 
 import (
+	"bytes"
 	"encoding/binary"
 	"unicode/utf8"
 )
@@ -22,7 +23,13 @@ func AppendTerm(dst []byte, t Term) []byte {
 		dst = append(dst, '_', ':')
 		return append(dst, t.Value...)
 	case Literal:
-		dst = appendQuoted(dst, t.Value)
+		start := len(dst) + 1
+		dst = append(dst, '"')
+		dst = append(dst, t.Value...)
+		if !plain(dst[start:]) {
+			dst = escape(dst, start)
+		}
+		dst = append(dst, '"')
 		if t.Lang != "" {
 			dst = append(dst, '@')
 			return append(dst, t.Lang...)
@@ -38,9 +45,17 @@ func AppendTerm(dst []byte, t Term) []byte {
 // AppendLiteral appends the lexical form in double quotes, escaped as the
 // canonical form of N-Triples asks. Bytes that are not UTF-8 become U+FFFD.
 // A language tag or datatype may be appended to the result.
-func AppendLiteral(dst []byte, lexical []byte) []byte { return appendQuoted(dst, lexical) }
+func AppendLiteral(dst []byte, lexical []byte) []byte {
+	start := len(dst) + 1
+	dst = append(dst, '"')
+	dst = append(dst, lexical...)
+	if !plain(dst[start:]) {
+		dst = escape(dst, start)
+	}
+	return append(dst, '"')
+}
 
-func appendIRI[T string | []byte](dst []byte, iri T) []byte {
+func appendIRI(dst []byte, iri string) []byte {
 	dst = append(dst, '<')
 	done := 0
 	for i := 0; i < len(iri); i++ {
@@ -54,61 +69,76 @@ func appendIRI[T string | []byte](dst []byte, iri T) []byte {
 	return append(dst, '>')
 }
 
-func appendQuoted[T string | []byte](dst []byte, lexical T) []byte {
-	dst = append(dst, '"')
-	start := len(dst)
-	dst = append(dst, lexical...)
-	if n := plain(dst[start:]); start+n < len(dst) {
-		dst = appendEscaped(dst[:start+n], lexical[n:])
+// plain reports whether all bytes of b are ASCII and need no escape. It looks at
+// eight bytes at once, the last eight overlapping with those before.
+func plain(b []byte) bool {
+	n := len(b)
+	if n < 8 {
+		return suspicious(pack(b)) == 0
 	}
-	return append(dst, '"')
+	found := suspicious(binary.LittleEndian.Uint64(b[n-8:]))
+	for ; len(b) > 8; b = b[8:] {
+		found |= suspicious(binary.LittleEndian.Uint64(b))
+	}
+	return found == 0
 }
 
-// plain returns the number of leading bytes of b that are ASCII and need no
-// escape. Where it can, it looks at eight bytes at once: each step sets the top
-// bit of a lane when its byte is below 0x20, a quote, a backslash, DEL or not
-// ASCII. A borrow between lanes can only raise a false alarm in a lane above a true one.
-func plain(b []byte) int {
+// suspicious returns non-zero if one of the eight bytes in x is a control, a
+// quote, a backslash, DEL or not ASCII: each term sets the top bit of such a lane.
+// A borrow may set the bit of a lane above too, never without a true one below.
+func suspicious(x uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		found := x | (x - ones*0x20) | ((x ^ ones*'"') - ones) | ((x ^ ones*'\\') - ones) | ((x ^ ones*0x7F) - ones)
-		if found&tops != 0 {
-			break
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c >= utf8.RuneSelf || is(c, escaped) {
-			break
-		}
-	}
-	return i
+	return (x | (x - ones*0x20) | ((x ^ ones*'"') - ones) | ((x ^ ones*'\\') - ones) | ((x ^ ones*0x7F) - ones)) & tops
 }
 
-func appendEscaped[T string | []byte](dst []byte, lexical T) []byte {
-	for i := 0; i < len(lexical); {
-		c := lexical[i]
+// pack loads fewer than eight bytes, some of them twice, and fills up with
+// letters.
+func pack(b []byte) uint64 {
+	n := len(b)
+	switch {
+	case n >= 4:
+		return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))<<32
+	case n > 0:
+		return uint64(b[0]) | uint64(b[n/2])<<8 | uint64(b[n-1])<<16 | 0x6161616161000000
+	}
+	return 0x6161616161616161
+}
+
+// escape replaces the raw text dst[start:] by its escaped form.
+func escape(dst []byte, start int) []byte {
+	raw := dst[start:]
+	dst = appendEscaped(dst, raw)
+	n := copy(dst[start:], dst[start+len(raw):])
+	return dst[:start+n]
+}
+
+func appendEscaped(dst, raw []byte) []byte {
+	done := 0
+	for i := 0; i < len(raw); {
+		c := raw[i]
+		if c < utf8.RuneSelf && !is(c, escaped) {
+			i++
+			continue
+		}
+		size, with := 1, ""
 		if c >= utf8.RuneSelf {
-			r, size := decodeRune(lexical[i:])
-			switch {
-			case r == utf8.RuneError && size <= 1:
-				dst = append(dst, "\uFFFD"...)
-			case r == 0xFFFE:
-				dst = append(dst, `\uFFFE`...)
-			case r == 0xFFFF:
-				dst = append(dst, `\uFFFF`...)
-			default:
-				dst = append(dst, lexical[i:i+size]...)
+			var r rune
+			if r, size = utf8.DecodeRune(raw[i:]); r < 0xFFFD || r > 0xFFFF || r == utf8.RuneError && size > 1 {
+				i += size
+				continue
 			}
-			i += size
-			continue
+			switch r {
+			case utf8.RuneError:
+				with = "\uFFFD"
+			case 0xFFFE:
+				with = `\uFFFE`
+			case 0xFFFF:
+				with = `\uFFFF`
+			}
 		}
-		i++
-		if !is(c, escaped) {
-			dst = append(dst, c)
-			continue
-		}
+		dst = append(dst, raw[done:i]...)
+		i += size
+		done = i
 		switch c {
 		case '"', '\\':
 			dst = append(dst, '\\', c)
@@ -123,15 +153,31 @@ func appendEscaped[T string | []byte](dst []byte, lexical T) []byte {
 		case '\r':
 			dst = append(dst, '\\', 'r')
 		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			if with == "" {
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			}
+			dst = append(dst, with...)
 		}
 	}
-	return dst
+	return append(dst, raw[done:]...)
 }
 
-// decodeRune decodes the first character of a string or byte slice.
-func decodeRune[T string | []byte](s T) (rune, int) {
-	var head [utf8.UTFMax]byte
-	n := copy(head[:], s[:min(len(s), utf8.UTFMax)])
-	return utf8.DecodeRune(head[:n])
+// lexicalEnd returns the offset behind the closing quote of a literal in
+// canonical form.
+func lexicalEnd(term []byte) int {
+	for i := 1; i < len(term); {
+		n := bytes.IndexByte(term[i:], '"')
+		if n < 0 {
+			break
+		}
+		i += n + 1
+		slashes := 0
+		for term[i-2-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+	return len(term)
 }

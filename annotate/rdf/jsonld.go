@@ -202,7 +202,7 @@ func appendValue(dst, term []byte) []byte {
 		dst = appendID(dst, term)
 		return append(dst, '}')
 	}
-	end := bytes.LastIndexByte(term, '"') + 1
+	end := lexicalEnd(term)
 	dst = append(dst, `{"@value":`...)
 	dst = append(dst, term[:end]...)
 	switch tail := term[end:]; {

@@ -69,7 +69,7 @@ func (s *shortener) appendTerm(dst, term []byte) []byte {
 	case term[0] == '<':
 		return s.appendIRI(dst, term)
 	case term[0] == '"' && term[len(term)-1] == '>':
-		at := bytes.LastIndexByte(term, '<')
+		at := lexicalEnd(term) + len("^^")
 		dst = append(dst, term[:at]...)
 		return s.appendIRI(dst, term[at:])
 	}
