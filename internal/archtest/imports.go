@@ -111,7 +111,7 @@ func checkTestImports(t *tree) []finding {
 // suite reports whether the package is a conformance suite or a part of the
 // tests that are packages of their own.
 func suite(p *pkg) bool {
-	return strings.HasSuffix(p.name, "test") || matchesAny([]string{"test/...", "bench/...", "internal/archtest"}, p.dir)
+	return strings.HasSuffix(p.name, "test") || matchesAny(testCode(), p.dir)
 }
 
 func checkHTTP(t *tree) []finding {

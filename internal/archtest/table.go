@@ -35,6 +35,7 @@ func importTable() []room {
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/archtest"},
+		{dir: "internal/conformance"},
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
 		{dir: "examples/...", imports: []string{"annotate/...", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
@@ -118,6 +119,10 @@ func httpHomes() []httpHome {
 // programs are the folders where commands live. What runs there may print,
 // exit and take signals.
 func programs() []string { return []string{"cmd/...", "examples/...", "bench/...", "test/..."} }
+
+// testCode are the folders that hold code for tests only, beside the suites,
+// whose names end in "test".
+func testCode() []string { return []string{"test/...", "bench/...", "internal/conformance"} }
 
 // private are the folders whose packages a user of the module cannot or would
 // not import: they owe nobody an Example.
