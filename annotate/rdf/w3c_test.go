@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rdf/rdftest"
+	"github.com/iotenablers/enablers/internal/conformance"
 )
 
 // suites are the four W3C test suites, with the number of tests of each kind: a
@@ -26,27 +27,6 @@ var suites = []struct {
 	{"n-triples", rdf.NTriples, 41, 29, 0},
 	{"n-quads", rdf.NQuads, 53, 34, 0},
 	{"trig", rdf.TriG, 98, 115, 143},
-}
-
-// conformance returns the folder of the public test suites, or skips the test.
-func conformance(t testing.TB) string {
-	t.Helper()
-	folder := os.Getenv("CONFORMANCE")
-	if folder == "" {
-		root, err := os.Getwd()
-		require.NoError(t, err)
-		for root != filepath.Dir(root) {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-				break
-			}
-			root = filepath.Dir(root)
-		}
-		folder = filepath.Join(filepath.Dir(root), "shared", "conformance")
-	}
-	if _, err := os.Stat(filepath.Join(folder, "w3c")); err != nil {
-		t.Skipf("the W3C test suites are not at %s; set $CONFORMANCE to the folder that holds w3c/", folder)
-	}
-	return filepath.Join(folder, "w3c")
 }
 
 type w3cTest struct {
@@ -110,10 +90,9 @@ func readFrom(in io.Reader, f rdf.Format, base string) ([]rdf.Quad, error) {
 }
 
 func TestReaderPassesEveryW3CTest(t *testing.T) {
-	root := conformance(t)
 	for _, s := range suites {
 		t.Run(s.folder, func(t *testing.T) {
-			folder := filepath.Join(root, s.folder)
+			folder := conformance.Dir(t, "w3c/"+s.folder)
 			ran := map[string]int{}
 			for _, test := range manifest(t, folder) {
 				t.Run(test.name, func(t *testing.T) {
