@@ -19,30 +19,32 @@ func ExampleObservations() {
 	// Output: EWR 2013-01-01 06:00:00 +0000 UTC 39.02 °F
 }
 
-func ExampleAppendJSON() {
-	for o := range weather.Observations() {
-		fmt.Printf("%s\n", weather.AppendJSON(nil, o))
-		break
+// first returns the first observation of the data set.
+func first() weather.Observation {
+	for o, err := range weather.Observations() {
+		if err != nil {
+			panic(err)
+		}
+		return o
 	}
+	panic("no observations")
+}
+
+func ExampleAppendJSON() {
+	fmt.Printf("%s\n", weather.AppendJSON(nil, first()))
 	// Output: {"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02,"dewp":26.06,"humid":59.37,"wind_dir":270,"wind_speed":10.357019999999999,"precip":0,"pressure":1012,"visib":10}
 }
 
 func ExampleAppendXML() {
-	for o := range weather.Observations() {
-		fmt.Printf("%s\n", weather.AppendXML(nil, o))
-		break
-	}
+	fmt.Printf("%s\n", weather.AppendXML(nil, first()))
 	// Output:
 	// <?xml version="1.0" encoding="UTF-8"?>
 	// <observation station="EWR" time="2013-01-01T06:00:00Z"><temp>39.02</temp><dewp>26.06</dewp><humid>59.37</humid><wind_dir>270</wind_dir><wind_speed>10.357019999999999</wind_speed><precip>0</precip><pressure>1012</pressure><visib>10</visib></observation>
 }
 
 func ExampleAppendCSV() {
-	for o := range weather.Observations() {
-		for line := range strings.Lines(string(weather.AppendCSV(nil, o))) {
-			fmt.Println(strings.TrimSuffix(line, "\r\n"))
-		}
-		break
+	for line := range strings.Lines(string(weather.AppendCSV(nil, first()))) {
+		fmt.Println(strings.TrimSuffix(line, "\r\n"))
 	}
 	// Output:
 	// station,time,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib
