@@ -14,9 +14,10 @@ const (
 	DefaultMaxNodes = 1 << 24
 )
 
-// Compiler compiles the JSONPath expressions of one logical source. Its
-// methods must not be called concurrently; the paths and the documents that it
-// made do not depend on each other.
+// Compiler compiles the JSONPath expressions of one logical source and makes
+// documents for them. Its methods must not be called concurrently. What it
+// made is independent of it: documents may be used by one goroutine each, and
+// share paths.
 type Compiler struct {
 	maxDepth, maxNodes int
 	slots              map[string]int // numbers of the member names in the paths

@@ -122,7 +122,7 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	d.use(p)
 	if p.query.singular {
 		if n := d.follow(record, p.query.steps); n != noNode {
-			dst = append(dst, d.Value(n))
+			dst = d.appendValue(dst, n)
 		}
 		return dst, nil
 	}
@@ -130,7 +130,7 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	err := d.run(p, record)
 	if err == nil {
 		for _, n := range d.list[base:] {
-			dst = append(dst, d.Value(n))
+			dst = d.appendValue(dst, n)
 		}
 	}
 	d.list = d.list[:base]
@@ -139,11 +139,29 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 
 // Value returns the value of a node of the loaded text.
 func (d *Document) Value(n input.Node) input.Value {
-	v := input.Value{Kind: d.tape[n].kind, Node: n}
-	if v.Kind != input.Null {
-		v.Text = d.text(n)
+	var one [1]input.Value
+	return d.appendValue(one[:0], n)[0]
+}
+
+// appendValue appends the value of a node, writing it in place.
+func (d *Document) appendValue(dst []input.Value, n input.Node) []input.Value {
+	if len(dst) < cap(dst) {
+		dst = dst[:len(dst)+1]
+	} else {
+		dst = append(dst, input.Value{})
 	}
-	return v
+	t := &d.tape[n]
+	v := &dst[len(dst)-1]
+	v.Kind, v.Node = t.kind, n
+	switch {
+	case t.flags&escapedText != 0:
+		v.Text = d.text(n)
+	case t.kind == input.Null:
+		v.Text = nil
+	default:
+		v.Text = d.data[t.start:t.end:t.end]
+	}
+	return dst
 }
 
 // Elements appends the values of an array's elements; none when the node is
@@ -153,7 +171,7 @@ func (d *Document) Elements(dst []input.Value, n input.Node) []input.Value {
 		return dst
 	}
 	for c, end := n+1, input.Node(d.tape[n].next); c < end; c = input.Node(d.tape[c].next) {
-		dst = append(dst, d.Value(c))
+		dst = d.appendValue(dst, c)
 	}
 	return dst
 }

@@ -122,7 +122,7 @@ func (d *Document) callRegexp(c *call, root, current input.Node) value {
 	return value{kind: boolValue, truth: compiled != nil && compiled.Match(text.text)}
 }
 
-// number makes a value of a count. Counts below 10 cost nothing.
+// number makes a value of a count.
 func (d *Document) number(n int) value {
 	return value{kind: numberValue, text: []byte(strconv.Itoa(n))}
 }

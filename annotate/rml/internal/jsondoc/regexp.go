@@ -16,6 +16,7 @@ const (
 // dynamicRegexp is the last pattern that came out of a message.
 type dynamicRegexp struct {
 	source   string
+	known    bool
 	anchored bool
 	compiled *regexp.Regexp
 }
@@ -28,17 +29,18 @@ func (d *Document) regexp(source []byte, anchored bool) *regexp.Regexp {
 		return nil
 	}
 	last := &d.pattern
-	if last.source != string(source) || last.anchored != anchored || last.compiled == nil {
+	if !last.known || last.anchored != anchored || last.source != string(source) {
 		if !d.spend(compileCost) {
 			return nil
 		}
-		*last = dynamicRegexp{string(source), anchored, compileRegexp(string(source), anchored)}
+		*last = dynamicRegexp{string(source), true, anchored, compileRegexp(string(source), anchored)}
 	}
 	return last.compiled
 }
 
-// compileRegexp compiles an I-Regexp (RFC 9485), nil when it is none. The
-// pattern matches the whole text when anchored, else any part of it.
+// compileRegexp compiles an I-Regexp (RFC 9485), nil when it is none or
+// repeats something more than 1,000 times. The pattern matches the whole text
+// when anchored, else any part of it.
 func compileRegexp(source string, anchored bool) *regexp.Regexp {
 	t := translator{source: source}
 	if !t.branches() || t.at != len(source) {

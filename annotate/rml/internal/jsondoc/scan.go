@@ -75,10 +75,8 @@ value:
 			}
 			i = end
 		}
-		tape = append(tape, node{
-			start: uint32(start), end: uint32(i), keyStart: keyStart, keyEnd: keyEnd,
-			next: uint32(len(tape) + 1), kind: input.String, flags: flags,
-		})
+		tape = tape[:len(tape)+1]
+		tape[len(tape)-1].set(uint32(start), uint32(i), keyStart, keyEnd, uint32(len(tape)), input.String, flags)
 		i++
 		goto after
 
@@ -125,10 +123,8 @@ value:
 				i++
 			}
 		}
-		tape = append(tape, node{
-			start: uint32(start), end: uint32(i), keyStart: keyStart, keyEnd: keyEnd,
-			next: uint32(len(tape) + 1), kind: kind, flags: flags,
-		})
+		tape = tape[:len(tape)+1]
+		tape[len(tape)-1].set(uint32(start), uint32(i), keyStart, keyEnd, uint32(len(tape)), kind, flags)
 		goto after
 
 	case '{', '[':
@@ -140,9 +136,8 @@ value:
 		if c == '{' {
 			kind = input.Object
 		}
-		tape = append(tape, node{
-			start: uint32(i), keyStart: keyStart, keyEnd: keyEnd, next: open, kind: kind, flags: flags,
-		})
+		tape = tape[:len(tape)+1]
+		tape[len(tape)-1].set(uint32(i), 0, keyStart, keyEnd, open, kind, flags)
 		if open != noOpen {
 			tape[open].class = place
 		}
@@ -175,10 +170,8 @@ value:
 		if len(data)-i < len(word) || string(data[i:i+len(word)]) != word {
 			return tape, &fault{i, "invalid literal, expected " + word}
 		}
-		tape = append(tape, node{
-			start: uint32(i), end: uint32(i + len(word)), keyStart: keyStart, keyEnd: keyEnd,
-			next: uint32(len(tape) + 1), kind: kind, flags: flags,
-		})
+		tape = tape[:len(tape)+1]
+		tape[len(tape)-1].set(uint32(i), uint32(i+len(word)), keyStart, keyEnd, uint32(len(tape)), kind, flags)
 		i += len(word)
 		goto after
 

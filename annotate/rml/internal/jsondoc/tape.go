@@ -16,6 +16,13 @@ type node struct {
 	class            uint16 // of an object: its member name sequence, 0 when unknown
 }
 
+// set writes all fields in place. A composite literal would be built
+// elsewhere and copied, which costs more than the rest of the value.
+func (n *node) set(start, end, keyStart, keyEnd, next uint32, kind input.Kind, flags uint8) {
+	n.start, n.end, n.keyStart, n.keyEnd, n.next = start, end, keyStart, keyEnd, next
+	n.kind, n.flags, n.class = kind, flags, 0
+}
+
 // Flags of a node.
 const (
 	escapedText uint8 = 1 << iota // the string holds escapes
@@ -46,7 +53,7 @@ func grow(tape []node, read, size, limit int) []node {
 	want := max(64, 2*len(tape))
 	if read > 1<<12 {
 		foretold := int(float64(len(tape)) * float64(size) / float64(read) * 1.02)
-		want = max(len(tape)+len(tape)/4, min(want*8, foretold)) + 64
+		want = max(len(tape)+len(tape)/4, min(2*want, foretold)) + 64
 	}
 	larger := make([]node, len(tape), min(want, limit))
 	copy(larger, tape)

@@ -121,39 +121,27 @@ func (d *Document) sameTree(a, b input.Node) bool {
 // covers reports whether every member name of a is in b, with an equal value
 // when deep.
 func (d *Document) covers(a, b input.Node, deep bool) bool {
-	endA, endB := input.Node(d.tape[a].next), input.Node(d.tape[b].next)
-	twin := b + 1 // members of like objects mostly stand at the same positions
-	for m := a + 1; m < endA; m = input.Node(d.tape[m].next) {
-		if !d.spend(1) {
+	for m, end := a+1, input.Node(d.tape[a].next); m < end; m = input.Node(d.tape[m].next) {
+		if deep && d.twin(m, a) != m {
+			continue // a later member of the name counts
+		}
+		found := d.twin(m, b)
+		if found == noNode || (deep && !d.same(d.valueOf(m), d.valueOf(found))) {
 			return false
-		}
-		found := noNode
-		if twin < endB && d.sameKey(&d.tape[m], &d.tape[twin]) && !deep {
-			found = twin
-		} else {
-			found = d.twin(&d.tape[m], b)
-		}
-		if found == noNode {
-			return false
-		}
-		if deep && !d.same(d.valueOf(d.twin(&d.tape[m], a)), d.valueOf(found)) {
-			return false
-		}
-		if twin < endB {
-			twin = input.Node(d.tape[twin].next)
 		}
 	}
 	return true
 }
 
-// twin returns the last member of the object that has the name of m.
-func (d *Document) twin(m *node, object input.Node) input.Node {
+// twin returns the last member of the object that has the name of the member
+// m, or noNode.
+func (d *Document) twin(m, object input.Node) input.Node {
 	found := noNode
 	for c, end := object+1, input.Node(d.tape[object].next); c < end; c = input.Node(d.tape[c].next) {
 		if !d.spend(1) {
 			return noNode
 		}
-		if d.sameKey(m, &d.tape[c]) {
+		if d.sameKey(&d.tape[m], &d.tape[c]) {
 			found = c
 		}
 	}
