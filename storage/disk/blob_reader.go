@@ -1,0 +1,59 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// blobReader reads the file of one blob. The open file keeps the bytes when
+// its name is removed.
+type blobReader struct {
+	ctx  context.Context // of Open: it holds for the reader's life
+	file *os.File
+	info storage.BlobInfo
+}
+
+// Read implements [io.Reader].
+func (r *blobReader) Read(p []byte) (int, error) {
+	const verb = "read blob"
+	if err := r.ctx.Err(); err != nil {
+		return 0, failed(verb, r.info.Key, err)
+	}
+	n, err := r.file.Read(p[:min(len(p), ioChunk)])
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, failed(verb, r.info.Key, closedFile(err))
+	}
+	return n, err
+}
+
+// Seek implements [io.Seeker].
+func (r *blobReader) Seek(offset int64, whence int) (int64, error) {
+	position, err := r.file.Seek(offset, whence)
+	if err != nil {
+		return 0, failed("seek blob", r.info.Key, closedFile(err))
+	}
+	return position, nil
+}
+
+// Close implements [io.Closer].
+func (r *blobReader) Close() error {
+	if err := r.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return failed("close blob", r.info.Key, err)
+	}
+	return nil
+}
+
+// Info implements [storage.BlobReader].
+func (r *blobReader) Info() storage.BlobInfo { return r.info }
+
+// closedFile gives the error of a closed file the name that it has here.
+func closedFile(err error) error {
+	if errors.Is(err, os.ErrClosed) {
+		return storage.ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package disk
+
+import (
+	"bufio"
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+const (
+	// writeBuffer is how many bytes of small writes a writer collects.
+	writeBuffer = 64 << 10
+	// ioChunk is how many bytes are read or written between two looks at the
+	// context.
+	ioChunk = 1 << 20
+)
+
+// blobWriter writes the bytes of one blob to its file and hashes them on the
+// way. The file is invisible until Commit has stored the record.
+type blobWriter struct {
+	ctx    context.Context // of Create: it holds for the writer's life
+	store  *Store
+	key    string
+	id     contentID
+	file   *os.File // nil once the writer is finished
+	buffer *bufio.Writer
+	md5    hash.Hash
+	sha256 hash.Hash
+	size   int64
+	err    error // of the first Write that failed
+}
+
+func newBlobWriter(ctx context.Context, store *Store, key string, file *os.File, id contentID) *blobWriter {
+	return &blobWriter{
+		ctx:    ctx,
+		store:  store,
+		key:    key,
+		id:     id,
+		file:   file,
+		buffer: bufio.NewWriterSize(file, writeBuffer),
+		md5:    md5.New(),
+		sha256: sha256.New(),
+	}
+}
+
+// Write implements [io.Writer].
+func (w *blobWriter) Write(p []byte) (int, error) {
+	const verb = "write blob"
+	if w.file == nil {
+		return 0, failed(verb, w.key, storage.ErrClosed)
+	}
+	written := 0
+	for w.err == nil && written < len(p) {
+		n, err := w.writeChunk(p[written:min(len(p), written+ioChunk)])
+		written += n
+		w.err = err
+	}
+	if w.err != nil {
+		return written, failed(verb, w.key, w.err)
+	}
+	return written, nil
+}
+
+func (w *blobWriter) writeChunk(p []byte) (int, error) {
+	if err := w.usable(w.ctx); err != nil {
+		return 0, err
+	}
+	n, err := w.buffer.Write(p)
+	w.md5.Write(p[:n]) // hashes never fail
+	w.sha256.Write(p[:n])
+	w.size += int64(n)
+	return n, err
+}
+
+// usable returns why nothing more may be done under the context.
+func (w *blobWriter) usable(ctx context.Context) error {
+	if w.store.closed.Load() {
+		return storage.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// Commit implements [storage.BlobWriter].
+func (w *blobWriter) Commit(ctx context.Context) (storage.BlobInfo, error) {
+	const verb = "commit blob"
+	if w.file == nil {
+		return storage.BlobInfo{}, failed(verb, w.key, storage.ErrClosed)
+	}
+	if err := w.finish(ctx); err != nil {
+		w.store.contents.remove(w.id)
+		return storage.BlobInfo{}, failed(verb, w.key, err)
+	}
+	record := w.record()
+	if err := w.publish(ctx, record); err != nil {
+		return storage.BlobInfo{}, failed(verb, w.key, err)
+	}
+	return record.info(w.key), nil
+}
+
+// finish makes the file and its name durable and closes it, whatever happens.
+func (w *blobWriter) finish(ctx context.Context) (err error) {
+	file := w.file
+	w.file = nil
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if w.err != nil {
+		return w.err
+	}
+	for _, governing := range []context.Context{w.ctx, ctx} {
+		if err := w.usable(governing); err != nil {
+			return err
+		}
+	}
+	if err := w.buffer.Flush(); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	return w.store.contents.sync(w.id)
+}
+
+// publish stores the record under the key and removes the file of the blob
+// that had been there.
+func (w *blobWriter) publish(ctx context.Context, record blobRecord) error {
+	var old contentID
+	begun := false
+	err := w.store.commits.do(ctx, func(tx *bbolt.Tx) error {
+		begun = true
+		bucket := tx.Bucket([]byte(blobsBucket))
+		if stored := bucket.Get([]byte(w.key)); stored != nil {
+			// A damaged record names no file, and is replaced all the same.
+			replaced, _ := decodeBlobRecord(stored)
+			old = replaced.content
+		}
+		return bucket.Put([]byte(w.key), record.encode())
+	})
+	switch {
+	case err == nil && old != contentID{}:
+		w.store.contents.remove(old)
+	case err != nil && !begun:
+		w.store.contents.remove(w.id)
+	}
+	// When the transaction failed the record may be on the disk or not, so
+	// neither file is removed: the next Open knows.
+	return err
+}
+
+func (w *blobWriter) record() blobRecord {
+	record := blobRecord{content: w.id, size: w.size, modified: time.Now().UnixNano()}
+	w.md5.Sum(record.md5[:0])
+	w.sha256.Sum(record.sha256[:0])
+	return record
+}
+
+// Abort implements [storage.BlobWriter].
+func (w *blobWriter) Abort() error {
+	if w.file == nil {
+		return nil
+	}
+	file := w.file
+	w.file = nil
+	err := file.Close()
+	w.store.contents.remove(w.id)
+	if err != nil {
+		return failed("abort blob", w.key, err)
+	}
+	return nil
+}

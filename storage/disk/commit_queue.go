@@ -1,0 +1,139 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// errBrokenOff is the outcome of a change whose transaction panicked.
+var errBrokenOff = errors.New("storage/disk: the transaction broke off")
+
+// commitQueue lets changes that arrive while a transaction is being synced
+// share the next one. A lone writer never waits for company.
+type commitQueue struct {
+	database *bbolt.DB
+	turn     chan struct{} // holds one token: whoever has it commits for all
+
+	mu      sync.Mutex
+	waiting []*change
+}
+
+// change is one caller's part of a transaction.
+type change struct {
+	// apply checks and then writes. When it returns a refusal it has written
+	// nothing.
+	apply func(tx *bbolt.Tx) error
+	done  chan error // receives the outcome once, without blocking the sender
+}
+
+func newCommitQueue(database *bbolt.DB) *commitQueue {
+	queue := &commitQueue{database: database, turn: make(chan struct{}, 1)}
+	queue.turn <- struct{}{}
+	return queue
+}
+
+// do applies a change and returns when it is durable, or has not happened and
+// never will. Both also hold when the context ends meanwhile; only an error of
+// the disk leaves the outcome open.
+func (q *commitQueue) do(ctx context.Context, apply func(tx *bbolt.Tx) error) error {
+	mine := &change{apply: apply, done: make(chan error, 1)}
+	q.mu.Lock()
+	q.waiting = append(q.waiting, mine)
+	q.mu.Unlock()
+
+	select {
+	case err := <-mine.done:
+		return err
+	case <-ctx.Done():
+		if q.withdraw(mine) {
+			return ctx.Err()
+		}
+		return <-mine.done
+	case <-q.turn:
+	}
+	defer func() { q.turn <- struct{}{} }()
+	if batch := q.take(); len(batch) > 0 {
+		q.commit(batch)
+	}
+	return <-mine.done
+}
+
+// withdraw takes a change back and reports whether it was still waiting.
+func (q *commitQueue) withdraw(mine *change) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at := slices.Index(q.waiting, mine)
+	if at < 0 {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, at, at+1)
+	return true
+}
+
+// take empties the queue.
+func (q *commitQueue) take() []*change {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	batch := q.waiting
+	q.waiting = nil
+	return batch
+}
+
+// commit applies the changes in one transaction and tells each its outcome.
+func (q *commitQueue) commit(batch []*change) {
+	outcomes := make([]error, len(batch))
+	all := func(err error) {
+		for i := range outcomes {
+			outcomes[i] = err
+		}
+	}
+	all(errBrokenOff)
+	defer func() {
+		for i, c := range batch {
+			c.done <- outcomes[i]
+		}
+	}()
+
+	tx, err := q.database.Begin(true)
+	if err != nil {
+		all(translate(err))
+		return
+	}
+	defer tx.Rollback() // does nothing after Commit
+
+	written := false
+	for i, c := range batch {
+		outcomes[i] = c.apply(tx)
+		switch {
+		case outcomes[i] == nil:
+			written = true
+		case !isRefusal(outcomes[i]):
+			// It may have written a part, so nobody's change may stay.
+			all(outcomes[i])
+			return
+		}
+	}
+	if !written {
+		return
+	}
+	if err := tx.Commit(); err != nil {
+		// Also for the refused: they were refused because of what others in
+		// this transaction had written.
+		all(fmt.Errorf("commit: %w", err))
+	}
+}
+
+// isRefusal reports whether a change was turned down before it wrote.
+func isRefusal(err error) bool {
+	return errors.Is(err, storage.ErrNotFound) ||
+		errors.Is(err, storage.ErrExists) ||
+		errors.Is(err, storage.ErrConflict) ||
+		errors.Is(err, errDamaged)
+}

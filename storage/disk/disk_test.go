@@ -1,0 +1,40 @@
+package disk_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
+	"github.com/iotenablers/enablers/storage/storagetest"
+)
+
+// open opens a store for the length of a test.
+func open(t testing.TB, dir string) *disk.Store {
+	t.Helper()
+	store, err := disk.Open(dir, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+func TestDocumentsConform(t *testing.T) {
+	storagetest.Documents(t, func(t *testing.T) storage.Documents { return open(t, t.TempDir()).Documents() })
+}
+
+func TestBlobsConform(t *testing.T) {
+	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, t.TempDir()).Blobs() })
+}
+
+func TestPrefixedDocumentsConform(t *testing.T) {
+	storagetest.Documents(t, func(t *testing.T) storage.Documents {
+		return storage.Prefixed(open(t, t.TempDir()).Documents(), "channels/")
+	})
+}
+
+func TestPrefixedBlobsConform(t *testing.T) {
+	storagetest.Blobs(t, func(t *testing.T) storage.Blobs {
+		return storage.PrefixedBlobs(open(t, t.TempDir()).Blobs(), "models/")
+	})
+}

@@ -1,0 +1,43 @@
+// Package disk keeps documents and blobs in one folder of a local disk. It is
+// the embedded default of [storage.Documents] and [storage.Blobs].
+//
+// # Layout
+//
+//	DIR/store.db          documents, and one record a blob (a bbolt database)
+//	DIR/blobs/7f/7f03…    the bytes of one blob, under a random identifier
+//
+// Nothing in the folder is named after a key. Back the folder up while no
+// store has it open; store.db and blobs belong together.
+//
+// # Durability
+//
+// A document is in store.db, synced, before the call returns. Writers that
+// come at one time share one sync.
+//
+// A blob becomes visible in one step: its bytes go to a new file, the file is
+// synced, then the folder that names it, and only then does one transaction
+// put the record that points to the file under the key. Whenever the process
+// or the machine stops, the record points to the whole old content, to the
+// whole new one, or to none. The file of a replaced or deleted blob is removed
+// after that transaction; readers that have it open go on. What a crash left
+// without a record is removed by the next [Open].
+//
+// This needs a file system that keeps what it synced, supports flock and
+// memory mapping, and lets an open file be removed. Network file systems
+// often fail at one of these. On Windows folders are not synced, and a file
+// that is being read is removed by the next Open.
+//
+// # One process
+//
+// A folder is open in one [Store] at a time. A second one, in this or another
+// process, is refused with [ErrLocked] after [Options].LockTimeout.
+//
+// # Cost
+//
+// An idle Store has one file descriptor, a memory mapping of store.db and no
+// goroutine. store.db never shrinks; its free pages are used again. An open
+// [storage.BlobWriter] has one file descriptor and a buffer of 64 KiB, an open
+// [storage.BlobReader] one file descriptor; how many there are is up to the
+// caller. Open reads every blob's record and the names of all blob files, and
+// for that moment needs about 64 bytes of memory a blob.
+package disk

@@ -1,0 +1,231 @@
+package disk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// ErrLocked is returned by [Open] when another store has the folder open.
+var ErrLocked = errors.New("storage/disk: the folder is in use by another store")
+
+const (
+	databaseName = "store.db"
+	blobsName    = "blobs"
+	formatKey    = "format"
+	formatNow    = "1"
+)
+
+// The buckets of the database. Bucket names are a stored format.
+const (
+	metaBucket      = "meta"
+	documentsBucket = "documents"
+	blobsBucket     = "blobs"
+)
+
+// Options changes how a folder is opened. The zero value is the default.
+type Options struct {
+	// LockTimeout is how long Open waits for another store to close. Zero
+	// means one second; a negative value does not wait.
+	LockTimeout time.Duration
+}
+
+// Store is an open folder. It is made with [Open] and is safe for concurrent
+// use.
+type Store struct {
+	database *bbolt.DB
+	commits  *commitQueue
+	contents *contentFolder
+	closed   atomic.Bool
+}
+
+// Open opens the folder, and creates it and its parents if they are missing.
+// It locks the folder, or returns [ErrLocked], and removes what a crash has
+// left behind. A nil options is the zero one. The caller closes the store.
+func Open(dir string, options *Options) (*Store, error) {
+	if options == nil {
+		options = new(Options)
+	}
+	store, err := open(dir, cmp.Or(options.LockTimeout, time.Second))
+	if err != nil {
+		return nil, fmt.Errorf("open disk store %q: %w", dir, err)
+	}
+	return store, nil
+}
+
+func open(dir string, lockTimeout time.Duration) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := makeFolder(dir); err != nil {
+		return nil, err
+	}
+	database, err := bbolt.Open(filepath.Join(dir, databaseName), 0o600, &bbolt.Options{
+		Timeout:      lockTimeout,
+		FreelistType: bbolt.FreelistMapType,
+	})
+	if err != nil {
+		if errors.Is(err, bbolt.ErrTimeout) {
+			err = ErrLocked
+		}
+		return nil, fmt.Errorf("%s: %w", databaseName, err)
+	}
+	store := &Store{
+		database: database,
+		commits:  newCommitQueue(database),
+		contents: &contentFolder{path: filepath.Join(dir, blobsName)},
+	}
+	if err := store.prepare(dir); err != nil {
+		return nil, errors.Join(err, database.Close())
+	}
+	return store, nil
+}
+
+// prepare brings a locked folder, new or left by a crash, into order.
+func (s *Store) prepare(dir string) error {
+	isNew, err := s.format()
+	if err != nil {
+		return fmt.Errorf("%s: %w", databaseName, err)
+	}
+	if isNew {
+		// The records are gone and the sweep would remove every blob.
+		if empty, err := s.contents.isEmpty(); err != nil {
+			return err
+		} else if !empty {
+			return fmt.Errorf("%s holds files, but %s had to be created: restore it or remove both", blobsName, databaseName)
+		}
+		if err := s.create(); err != nil {
+			return fmt.Errorf("%s: %w", databaseName, err)
+		}
+	}
+	// Also when nothing is new: the process that created the folders may have
+	// stopped before it had synced them.
+	if err := makeFolder(s.contents.path); err != nil {
+		return err
+	}
+	for _, folder := range []string{s.contents.path, dir} {
+		if err := syncFolder(folder); err != nil {
+			return err
+		}
+	}
+	// The parent may be somebody else's, and not readable.
+	_ = syncFolder(filepath.Dir(dir))
+	return s.sweep()
+}
+
+// format reports whether the database is a new one, and refuses one of a
+// format that is not known here.
+func (s *Store) format() (isNew bool, err error) {
+	err = s.database.View(func(tx *bbolt.Tx) error {
+		meta := tx.Bucket([]byte(metaBucket))
+		if meta == nil {
+			isNew = true
+			return nil
+		}
+		if found := meta.Get([]byte(formatKey)); string(found) != formatNow {
+			return fmt.Errorf("has format %q, this version reads %q", found, formatNow)
+		}
+		return nil
+	})
+	return isNew, err
+}
+
+// create writes the buckets and the format in one transaction.
+func (s *Store) create() error {
+	return s.database.Update(func(tx *bbolt.Tx) error {
+		for _, name := range []string{metaBucket, documentsBucket, blobsBucket} {
+			if _, err := tx.CreateBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket([]byte(metaBucket)).Put([]byte(formatKey), []byte(formatNow))
+	})
+}
+
+// sweep removes the blob files that no record points to.
+func (s *Store) sweep() error {
+	referenced := make(map[contentID]struct{})
+	damaged := false
+	err := s.database.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(blobsBucket)).ForEach(func(_, value []byte) error {
+			record, err := decodeBlobRecord(value)
+			damaged = damaged || err != nil
+			referenced[record.content] = struct{}{}
+			return nil
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", databaseName, err)
+	}
+	if damaged {
+		// Which file the damaged record meant is unknown, so all stay. Whoever
+		// opens that blob is told.
+		return nil
+	}
+	return s.contents.sweep(referenced)
+}
+
+// Documents returns the documents of the store. They end with it.
+func (s *Store) Documents() *Documents { return &Documents{store: s} }
+
+// Blobs returns the blobs of the store. They end with it.
+func (s *Store) Blobs() *Blobs { return &Blobs{store: s} }
+
+// Close waits for the calls that are running and unlocks the folder. Later
+// calls return [storage.ErrClosed], also those of open blob writers; open blob
+// readers go on. A second Close returns nil.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	if err := s.database.Close(); err != nil {
+		return fmt.Errorf("close disk store: %w", err)
+	}
+	return nil
+}
+
+// view runs a read transaction. What the function keeps it has to copy.
+func (s *Store) view(read func(tx *bbolt.Tx) error) error {
+	return translate(s.database.View(read))
+}
+
+// translate gives an error of the database the name that it has here.
+func translate(err error) error {
+	if errors.Is(err, bbolt.ErrDatabaseNotOpen) {
+		return storage.ErrClosed
+	}
+	return err
+}
+
+// admit returns why a call may not begin: an ended context or a bad key.
+func admit(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return storage.ValidKey(key)
+}
+
+// admitListing is admit for listings, whose texts may be empty.
+func admitListing(ctx context.Context, texts ...string) error {
+	for _, text := range texts {
+		if text != "" {
+			if err := storage.ValidKey(text); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// failed puts the verb and the key before the cause. The precision keeps every
+// valid key whole and bounds what a hostile one adds to a log.
+func failed(verb, key string, cause error) error {
+	return fmt.Errorf("%s %.*q: %w", verb, storage.MaxKeyLength, key, cause)
+}
