@@ -1,0 +1,199 @@
+package rml
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Opener opens what a source names. [Mapper.Run] closes it.
+type Opener func(Source) (io.ReadCloser, error)
+
+// Files opens the files of a mapping that lies in dir. Sources relative to the
+// working directory and absolute paths are opened as they are. Streams read
+// from stdin, or are an error when it is nil.
+func Files(dir string, stdin io.Reader) Opener {
+	return func(s Source) (io.ReadCloser, error) {
+		switch {
+		case s.Kind == SourceStream && stdin == nil:
+			return nil, fmt.Errorf("open %s: there is no input for it", s)
+		case s.Kind == SourceStream:
+			return io.NopCloser(stdin), nil
+		case s.WorkingDirectory || filepath.IsAbs(s.Name):
+			return os.Open(s.Name)
+		}
+		return os.Open(filepath.Join(dir, s.Name))
+	}
+}
+
+// flushAt is how many bytes of output a batch gathers before it writes them.
+const flushAt = 64 << 10
+
+// Run maps everything that the sources of the mapping hold and writes one
+// document to w. It is one message as far as blank nodes go. On an error,
+// which is a [*MessageError] where an input is to blame, the document is
+// incomplete: write to a buffer or a temporary file where that matters.
+//
+// Each source is read whole into memory, except for files of JSON lines
+// (.ndjson, .jsonl), which are read line by line.
+func (m *Mapper) Run(ctx context.Context, w io.Writer, open Opener) error {
+	m.begin()
+	m.out, m.collect, m.limit = m.out[:0], false, 0
+	defer func() {
+		m.out, m.limit = nil, m.plan.limits.MaxStatements
+		m.encoder.Reset()
+	}()
+	b := &batch{Mapper: m, open: open, loaded: make([]bool, len(m.inputs))}
+	for _, j := range m.plan.joins {
+		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
+			return err
+		}
+		m.joins[j.index].built = true
+	}
+	for in := range m.plan.inputs {
+		if err := b.feed(ctx, in, func() error { return b.steps(ctx, in, w) }); err != nil {
+			return err
+		}
+	}
+	m.out = m.encoder.AppendEnd(m.out)
+	return b.flush(ctx, w)
+}
+
+// batch is one run of a mapper over files.
+type batch struct {
+	*Mapper
+	open   Opener
+	loaded []bool // inputs whose document holds the whole source
+}
+
+// steps runs the triples maps that read an input over what is loaded of it.
+func (b *batch) steps(ctx context.Context, in int, w io.Writer) error {
+	for _, s := range b.plan.steps {
+		if s.input != in {
+			continue
+		}
+		records, err := b.records(in, s.iterator)
+		if err != nil {
+			return err
+		}
+		for _, record := range records {
+			if err := b.record(s, record); err != nil {
+				return err
+			}
+			if len(b.out) >= flushAt {
+				if err := b.flush(ctx, w); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *batch) flush(ctx context.Context, w io.Writer) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err := w.Write(b.out)
+	b.out = b.out[:0]
+	if err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
+// feed loads an input, part by part where it has parts, and calls use for
+// each.
+func (b *batch) feed(ctx context.Context, in int, use func() error) error {
+	if b.loaded[in] {
+		return use()
+	}
+	plan := b.plan.inputs[in]
+	reader, err := b.open(plan.source)
+	if err != nil {
+		return b.inputError(in, err)
+	}
+	defer reader.Close()
+	if plan.lines {
+		return b.lines(ctx, in, reader, use)
+	}
+	data, err := io.ReadAll(reader)
+	if err != nil {
+		return b.inputError(in, err)
+	}
+	if err := b.load(in, data); err != nil {
+		return err
+	}
+	b.loaded[in] = true
+	return use()
+}
+
+// lines loads a source line by line.
+func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error) error {
+	scanner := newLineScanner(r, b.plan.limits.MaxBytes)
+	for line := 1; scanner.Scan(); line++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(scanner.Bytes()) == 0 {
+			continue
+		}
+		err := b.load(in, scanner.Bytes())
+		if err == nil {
+			err = use()
+		}
+		var message *MessageError
+		if errors.As(err, &message) && message.Source == b.plan.inputs[in].source.String() {
+			message.Source = fmt.Sprintf("%s line %d", message.Source, line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return b.inputError(in, err)
+	}
+	return nil
+}
+
+// RunLines maps each line of r as a message of its own, like [Mapper.Append],
+// and writes one document to w. Empty lines are passed over. The first line
+// that cannot be mapped ends it; the error names the line.
+func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
+	m.out, m.collect = nil, false
+	defer func() {
+		m.out = nil
+		m.encoder.Reset()
+	}()
+	b := &batch{Mapper: m}
+	scanner := newLineScanner(r, m.plan.limits.MaxBytes)
+	for line := 1; scanner.Scan(); line++ {
+		if len(scanner.Bytes()) > 0 {
+			if err := m.message(scanner.Bytes()); err != nil {
+				return fmt.Errorf("line %d: %w", line, err)
+			}
+		}
+		if len(m.out) >= flushAt {
+			if err := b.flush(ctx, w); err != nil {
+				return err
+			}
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("read the lines: %w", err)
+	}
+	m.out = m.encoder.AppendEnd(m.out)
+	return b.flush(ctx, w)
+}
+
+// newLineScanner returns a scanner over the lines of r, none of which may have
+// more than maxBytes bytes.
+func newLineScanner(r io.Reader, maxBytes int) *bufio.Scanner {
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(make([]byte, 0, 64<<10), maxBytes)
+	return scanner
+}

@@ -1,0 +1,134 @@
+package rml
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+const upperHex = "0123456789ABCDEF"
+
+// unreserved marks the ASCII characters that stay as they are in the value of
+// a reference in an IRI template (RFC 3987, iunreserved).
+var unreserved = func() (table [256]bool) {
+	for c := range table {
+		table[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			c == '-' || c == '.' || c == '_' || c == '~'
+	}
+	return table
+}()
+
+// appendPercentEncoded appends a value to an IRI, percent-encoding everything
+// that is not in iunreserved of RFC 3987 (R2RML section 7.3, "IRI-safe").
+func appendPercentEncoded(dst, value []byte) []byte {
+	i := 0
+	for i < len(value) && unreserved[value[i]] {
+		i++
+	}
+	dst = append(dst, value[:i]...)
+	for i < len(value) {
+		c := value[i]
+		size := 1
+		keep := unreserved[c]
+		if c >= utf8.RuneSelf {
+			var r rune
+			r, size = utf8.DecodeRune(value[i:])
+			keep = isUCSChar(r) && size > 1
+		}
+		for _, b := range value[i : i+size] {
+			if keep {
+				dst = append(dst, b)
+			} else {
+				dst = append(dst, '%', upperHex[b>>4], upperHex[b&15])
+			}
+		}
+		i += size
+	}
+	return dst
+}
+
+// isUCSChar reports whether r is in ucschar of RFC 3987.
+func isUCSChar(r rune) bool {
+	switch {
+	case r < 0xA0, r > 0xEFFFD:
+		return false
+	case r <= 0xD7FF:
+		return true
+	case r < 0xF900:
+		return false
+	case r <= 0xFDCF, r >= 0xFDF0 && r <= 0xFFEF:
+		return true
+	case r < 0x10000, r >= 0xE0000 && r < 0xE1000:
+		return false
+	}
+	return r&0xFFFF <= 0xFFFD
+}
+
+// appendLabel appends a value to the label of a blank node. Different values
+// give different labels: letters and digits stay, every other byte becomes an
+// underscore and two hexadecimal digits.
+func appendLabel(dst, value []byte) []byte {
+	for _, c := range value {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '_', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}
+
+// appendBlank appends the beginning of a blank node that is made from a value:
+// up to the digest of the message, and a letter that keeps it apart from those
+// made without one.
+func (m *Mapper) appendBlank(dst []byte) []byte {
+	dst = append(dst, '_', ':')
+	dst = append(dst, m.digest...)
+	return append(dst, 'v')
+}
+
+// appendEscaped appends a value inside a quoted literal.
+func appendEscaped(dst, value []byte) []byte {
+	start := len(dst)
+	dst = rdf.AppendLiteral(dst, value)
+	copy(dst[start:], dst[start+1:len(dst)-1])
+	return dst[:len(dst)-2]
+}
+
+// appendDouble appends the canonical form of an xsd:double (XML Schema 1.1
+// Part 2, section 3.3.5): one digit, a point, at least one more, E, exponent.
+// A number that no double holds is INF or -INF.
+func appendDouble(dst, number []byte) []byte {
+	f, err := strconv.ParseFloat(string(number), 64)
+	if err != nil && f == 0 {
+		return append(dst, number...)
+	}
+	var scratch [32]byte
+	s := strconv.AppendFloat(scratch[:0], f, 'E', -1, 64)
+	if s[len(s)-1] == 'f' { // +Inf, -Inf
+		if s[0] == '-' {
+			dst = append(dst, '-')
+		}
+		return append(dst, "INF"...)
+	}
+	exponent := len(s) - 1
+	for s[exponent] != 'E' {
+		exponent--
+	}
+	mantissa := s[:exponent]
+	dst = append(dst, mantissa...)
+	if len(mantissa) <= 2 { // "3" or "-3"
+		dst = append(dst, '.', '0')
+	}
+	dst = append(dst, 'E')
+	digits := s[exponent+1:]
+	if digits[0] == '-' {
+		dst = append(dst, '-')
+	}
+	digits = digits[1:]
+	for len(digits) > 1 && digits[0] == '0' {
+		digits = digits[1:]
+	}
+	return append(dst, digits...)
+}

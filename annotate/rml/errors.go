@@ -1,0 +1,98 @@
+package rml
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// ErrLimit is matched by errors about an input that is beyond one of the
+// [Limits].
+var ErrLimit = errors.New("rml: limit exceeded")
+
+// MappingError says what is wrong with a mapping, and where.
+type MappingError struct {
+	// Node names the mapping node as the mapping writes it: a prefixed name,
+	// an IRI in angle brackets, or the kind of an unnamed node.
+	Node string
+	// Line is the line of the mapping on which the statement about the node
+	// begins, or 0 when it is not known.
+	Line int
+	// Reason says what is wrong and what was expected.
+	Reason string
+}
+
+// Error returns one line with the node, the line and the reason.
+func (e *MappingError) Error() string {
+	var b strings.Builder
+	b.WriteString("mapping")
+	if e.Line > 0 {
+		fmt.Fprintf(&b, " line %d", e.Line)
+	}
+	if e.Node != "" {
+		b.WriteString(", " + e.Node)
+	}
+	return b.String() + ": " + e.Reason
+}
+
+// MessageError says why a message, or a file in a batch, could not be mapped.
+type MessageError struct {
+	// Node names the mapping node that could not be evaluated. It is empty
+	// when the input could not be read at all.
+	Node string
+	// Source names the file, or is empty for a message of a stream.
+	Source string
+	// Place says where in the input: a JSON pointer, an XPath, a row, or a
+	// line and column. It is empty when the whole input is meant.
+	Place string
+	// Err is the cause.
+	Err error
+}
+
+// Error returns one line with the node, the place and the cause.
+func (e *MessageError) Error() string {
+	parts := make([]string, 0, 4)
+	if e.Node != "" {
+		parts = append(parts, e.Node)
+	}
+	where := e.Source
+	if e.Place != "" {
+		if where != "" {
+			where += " "
+		}
+		where += "at " + e.Place
+	}
+	if where != "" {
+		parts = append(parts, where)
+	}
+	if len(parts) == 0 {
+		return e.Err.Error()
+	}
+	return strings.Join(parts, ", ") + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *MessageError) Unwrap() error { return e.Err }
+
+// node is a mapping node as errors name it.
+type node struct {
+	term rdf.Term
+	line int
+	// name is what a person calls it: `triples map map:Obs`.
+	name string
+}
+
+// errorf returns a *MappingError about the node.
+func (n node) errorf(format string, args ...any) *MappingError {
+	return &MappingError{Node: n.name, Line: n.line, Reason: fmt.Sprintf(format, args...)}
+}
+
+// String returns the name with the line, for errors about messages.
+func (n node) String() string {
+	if n.line == 0 {
+		return n.name
+	}
+	return fmt.Sprintf("%s (mapping line %d)", n.name, n.line)
+}

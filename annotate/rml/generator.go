@@ -1,0 +1,184 @@
+package rml
+
+import (
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// generator is a term map, compiled: everything that does not depend on the
+// record is settled and rendered. Terms are rendered in canonical N-Triples
+// form, which every encoder takes.
+type generator struct {
+	node     node
+	kind     expressionKind
+	form     form
+	constant []byte // the whole term, rendered; empty for the default graph
+	path     input.Path
+	segments []templateStep
+	suffix   []byte     // datatype or language of a literal, rendered
+	datatype *generator // when it depends on the record
+	language *generator // when it depends on the record
+	base     []byte     // put before relative IRIs
+	absolute bool       // whether a template begins with the scheme of an IRI
+	natural  bool       // whether the natural datatype of the value counts
+	strict   bool       // whether a term that cannot be made is an error
+	expand   bool       // whether an array counts as the values in it
+}
+
+// form says what a generator renders.
+type form uint8
+
+const (
+	iriForm     form = iota // <iri>
+	blankForm               // _:label
+	literalForm             // "text"^^<datatype>
+	textForm                // the bare text: join keys, language tags
+)
+
+// templateStep is text, rendered for the form of its generator, or a reference.
+type templateStep struct {
+	text []byte
+	path input.Path
+}
+
+// generatorCompiler compiles the term maps that read one input.
+type generatorCompiler struct {
+	*compiler
+	input *inputPlan
+	base  string
+}
+
+func (c generatorCompiler) compileAll(maps []*termMap) ([]*generator, error) {
+	generators := make([]*generator, 0, len(maps))
+	for _, tm := range maps {
+		g, err := c.compile(tm)
+		if err != nil {
+			return nil, err
+		}
+		generators = append(generators, g)
+	}
+	return generators, nil
+}
+
+// compile compiles a term map.
+func (c generatorCompiler) compile(tm *termMap) (*generator, error) {
+	if tm.kind == constantExpression {
+		g := c.constant(tm.constant)
+		g.node = tm.node
+		if name, _, ok := localName(tm.constant.Value); tm.role == graphRole && ok && name == "defaultGraph" {
+			g.constant = nil
+		}
+		return g, nil
+	}
+	f := literalForm
+	switch tm.termType {
+	case iriTerm:
+		f = iriForm
+	case blankTerm:
+		f = blankForm
+		c.plan.blanks = true
+	}
+	g, err := c.expression(tm, f)
+	if err != nil || f != literalForm {
+		return g, err
+	}
+	return g, c.literal(g, tm)
+}
+
+// compileText compiles a term map for the bare text of its values.
+func (c generatorCompiler) compileText(tm *termMap) (*generator, error) {
+	if tm.kind == constantExpression {
+		return &generator{node: tm.node, kind: constantExpression, form: textForm, constant: []byte(tm.constant.Value)}, nil
+	}
+	return c.expression(tm, textForm)
+}
+
+// constant renders a constant term.
+func (c *compiler) constant(t rdf.Term) *generator {
+	if t.Kind == rdf.IRI {
+		c.usedIRIs[t.Value] = struct{}{}
+	}
+	if t.Datatype != "" {
+		c.usedIRIs[t.Datatype] = struct{}{}
+	}
+	return &generator{kind: constantExpression, constant: rdf.AppendTerm(nil, t)}
+}
+
+// literal compiles the datatype or language of a literal.
+func (c generatorCompiler) literal(g *generator, tm *termMap) error {
+	var err error
+	switch {
+	case tm.datatype != nil && tm.datatype.kind == constantExpression:
+		datatype := tm.datatype.constant.Value
+		c.usedIRIs[datatype] = struct{}{}
+		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
+	case tm.datatype != nil:
+		g.datatype, err = c.compile(tm.datatype)
+	case tm.language != nil && tm.language.kind == constantExpression:
+		g.suffix = rdf.AppendTerm(nil, rdf.NewLang("", tm.language.constant.Value))[len(`""`):]
+	case tm.language != nil:
+		g.language, err = c.compileText(tm.language)
+	case tm.kind == referenceExpression:
+		g.natural = tm.vocab == modern
+	}
+	return err
+}
+
+// expression compiles the expression of a term map to be rendered in a form.
+func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
+	g := &generator{
+		node: tm.node, kind: tm.kind, form: f, base: []byte(c.base),
+		strict: c.opts.Strict || tm.vocab == modern, expand: tm.vocab == legacy,
+	}
+	var err error
+	switch tm.kind {
+	case referenceExpression:
+		g.path, err = c.reference(tm, tm.ref)
+	case templateExpression:
+		err = c.template(g, tm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (c generatorCompiler) reference(tm *termMap, expr string) (input.Path, error) {
+	path, err := c.input.compiler.CompileReference(expr)
+	if err != nil {
+		return nil, tm.node.errorf("its reference %q is not valid: %v", expr, err)
+	}
+	return path, nil
+}
+
+func (c generatorCompiler) template(g *generator, tm *termMap) error {
+	for i, s := range tm.template {
+		var compiled templateStep
+		var err error
+		switch {
+		case s.ref != "":
+			compiled.path, err = c.reference(tm, s.ref)
+		case g.form == iriForm:
+			if at, ok := rdf.ValidReference([]byte(s.text)); !ok {
+				return tm.node.errorf("its template %q is not part of an IRI: %q may not stand in one", s.text, s.text[at:at+1])
+			}
+			if i == 0 {
+				_, g.absolute = rdf.ValidIRI([]byte(s.text))
+				c.usedIRIs[s.text] = struct{}{}
+			}
+			compiled.text = []byte(s.text)
+		case g.form == blankForm:
+			compiled.text = appendLabel(nil, []byte(s.text))
+		case g.form == literalForm:
+			quoted := rdf.AppendLiteral(nil, []byte(s.text))
+			compiled.text = quoted[1 : len(quoted)-1]
+		default:
+			compiled.text = []byte(s.text)
+		}
+		if err != nil {
+			return err
+		}
+		g.segments = append(g.segments, compiled)
+	}
+	return nil
+}

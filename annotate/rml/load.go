@@ -1,0 +1,307 @@
+package rml
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// LoadOptions tunes [Load].
+type LoadOptions struct {
+	// Base resolves the relative IRIs of a mapping that declares no @base.
+	// Empty means http://example.com/base/.
+	Base string
+	// MaxBytes bounds the size of the mapping document. Zero means 4 MiB.
+	MaxBytes int64
+}
+
+const defaultMappingBytes = 4 << 20
+
+// Load reads a mapping in Turtle and checks it. Errors are a [*MappingError].
+func Load(src []byte, opts *LoadOptions) (*Mapping, error) {
+	var o LoadOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Base == "" {
+		o.Base = defaultBase
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = defaultMappingBytes
+	}
+	g, err := readGraph(src, rdf.ReaderOptions{Base: o.Base, MaxBytes: o.MaxBytes})
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{graph: g, maps: make(map[rdf.Term]*triplesMap)}
+	return l.load()
+}
+
+// loader turns the graph of a mapping document into the model.
+type loader struct {
+	*graph
+	maps map[rdf.Term]*triplesMap
+	todo []*triplesMap // made, in document order, and still to be filled
+}
+
+func (l *loader) load() (*Mapping, error) {
+	for _, subject := range l.subjects {
+		if r := l.index[subject]; r.isA("TriplesMap") || r.has("logicalSource") || r.has("subjectMap") || r.has("subject") {
+			l.triplesMap(subject)
+		}
+	}
+	if len(l.todo) == 0 {
+		return nil, &MappingError{Reason: "it holds no triples map: expected a node of type rr:TriplesMap or rml:TriplesMap"}
+	}
+	m := &Mapping{prefixes: l.prefixes}
+	for len(l.todo) > 0 {
+		tm := l.todo[0]
+		l.todo = l.todo[1:]
+		if err := l.fill(tm); err != nil {
+			return nil, err
+		}
+		m.maps = append(m.maps, tm)
+		m.vocab = max(m.vocab, tm.vocab)
+	}
+	for _, tm := range m.maps {
+		if err := checkParents(tm); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// triplesMap returns the triples map of a node; it is filled in later, so that
+// triples maps may refer to each other.
+func (l *loader) triplesMap(t rdf.Term) *triplesMap {
+	if tm := l.maps[t]; tm != nil {
+		return tm
+	}
+	r := l.about(t)
+	tm := &triplesMap{node: l.node(r, "triples map"), vocab: r.generation()}
+	l.maps[t] = tm
+	l.todo = append(l.todo, tm)
+	return tm
+}
+
+// node names a resource for error messages. Unnamed nodes are named by their
+// kind alone; the line says which one is meant.
+func (l *loader) node(r *resource, kind string) node {
+	n := node{term: r.term, line: r.line, name: kind}
+	if r.term.Kind == rdf.IRI {
+		n.name += " " + l.write(r.term)
+	}
+	return n
+}
+
+func (l *loader) fill(tm *triplesMap) error {
+	r := l.about(tm.node.term)
+	if err := l.known(r, tm.node, "triples map"); err != nil {
+		return err
+	}
+	if err := l.base(r, tm); err != nil {
+		return err
+	}
+	sources := r.all("logicalSource")
+	if len(sources) != 1 {
+		return tm.node.errorf("it has %s: expected exactly one logicalSource", count(len(sources), "logical source"))
+	}
+	var err error
+	if tm.source, err = l.logicalSource(sources[0], tm.node); err != nil {
+		return err
+	}
+	if err := l.subject(r, tm); err != nil {
+		return err
+	}
+	for _, object := range r.all("predicateObjectMap") {
+		pom, err := l.predicateObjectMap(object, tm)
+		if err != nil {
+			return err
+		}
+		tm.poms = append(tm.poms, pom)
+	}
+	return nil
+}
+
+func (l *loader) base(r *resource, tm *triplesMap) error {
+	switch bases := r.all("baseIRI"); {
+	case len(bases) > 1:
+		return tm.node.errorf("it has %d base IRIs: expected at most one", len(bases))
+	case len(bases) == 1 && bases[0].Kind != rdf.IRI:
+		return tm.node.errorf("its baseIRI is %s: expected an IRI", l.write(bases[0]))
+	case len(bases) == 1:
+		tm.base = bases[0].Value
+	}
+	return nil
+}
+
+func (l *loader) subject(r *resource, tm *triplesMap) error {
+	shortcuts, subjects := r.all("subject"), r.all("subjectMap")
+	if n := len(shortcuts) + len(subjects); n != 1 {
+		return tm.node.errorf("it has %s: expected exactly one subjectMap or subject", count(n, "subject map"))
+	}
+	if len(shortcuts) == 1 {
+		var err error
+		tm.subject, err = l.constantMap(shortcuts[0], tm.node, subjectRole)
+		return err
+	}
+	sr := l.about(subjects[0])
+	var err error
+	if tm.subject, err = l.termMap(sr, tm.node, subjectRole, "subject map"); err != nil {
+		return err
+	}
+	for _, class := range sr.all("class") {
+		if class.Kind != rdf.IRI {
+			return tm.subject.node.errorf("its class is %s: expected an IRI", l.write(class))
+		}
+		c, err := l.constantMap(class, tm.subject.node, objectRole)
+		if err != nil {
+			return err
+		}
+		tm.classes = append(tm.classes, c)
+	}
+	tm.graphs, err = l.termMaps(sr, tm.subject.node, "graph", graphRole)
+	return err
+}
+
+func (l *loader) predicateObjectMap(t rdf.Term, tm *triplesMap) (*predicateObjectMap, error) {
+	r := l.about(t)
+	pom := &predicateObjectMap{node: l.node(r, "predicate-object map of "+tm.node.name)}
+	if pom.node.line == 0 {
+		pom.node.line = tm.node.line
+	}
+	if err := l.known(r, pom.node, "predicate-object map"); err != nil {
+		return nil, err
+	}
+	var err error
+	if pom.predicates, err = l.termMaps(r, pom.node, "predicate", predicateRole); err != nil {
+		return nil, err
+	}
+	if len(pom.predicates) == 0 {
+		return nil, pom.node.errorf("it has no predicate: expected at least one predicate or predicateMap")
+	}
+	if pom.graphs, err = l.termMaps(r, pom.node, "graph", graphRole); err != nil {
+		return nil, err
+	}
+	for _, s := range r.statements {
+		var om *objectMap
+		switch s.name {
+		case "object":
+			om = &objectMap{}
+			om.term, err = l.constantMap(s.object, pom.node, objectRole)
+		case "objectMap":
+			om, err = l.objectMap(s.object, pom.node)
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		pom.objects = append(pom.objects, om)
+	}
+	if len(pom.objects) == 0 {
+		return nil, pom.node.errorf("it has no object: expected at least one object or objectMap")
+	}
+	return pom, nil
+}
+
+func (l *loader) objectMap(t rdf.Term, parent node) (*objectMap, error) {
+	r := l.about(t)
+	if !r.has("parentTriplesMap") {
+		tm, err := l.termMap(r, parent, objectRole, "object map")
+		return &objectMap{term: tm}, err
+	}
+	om := &objectMap{node: l.node(r, "referencing object map of "+parent.name)}
+	parents := r.all("parentTriplesMap")
+	if len(parents) != 1 {
+		return nil, om.node.errorf("it has %d parent triples maps: expected one", len(parents))
+	}
+	for _, property := range expressionProperties {
+		if r.has(property) {
+			return nil, om.node.errorf("it has both a parentTriplesMap and a %s: expected one of them", property)
+		}
+	}
+	if _, said := l.index[parents[0]]; !said {
+		return nil, om.node.errorf("its parentTriplesMap %s is not in the mapping", l.write(parents[0]))
+	}
+	om.parent = l.triplesMap(parents[0])
+	for _, c := range r.all("joinCondition") {
+		join, err := l.joinCondition(c, om.node)
+		if err != nil {
+			return nil, err
+		}
+		om.joins = append(om.joins, join)
+	}
+	return om, nil
+}
+
+func (l *loader) joinCondition(t rdf.Term, parent node) (joinCondition, error) {
+	r := l.about(t)
+	n := l.node(r, "join condition of "+parent.name)
+	if err := l.known(r, n, "join condition"); err != nil {
+		return joinCondition{}, err
+	}
+	var join joinCondition
+	for _, side := range []struct {
+		name string
+		to   **termMap
+	}{{"child", &join.child}, {"parent", &join.parent}} {
+		shortcuts, maps := r.all(side.name), r.all(side.name+"Map")
+		switch {
+		case len(shortcuts)+len(maps) != 1:
+			return join, n.errorf("it has %s: expected exactly one %s or %[2]sMap", count(len(shortcuts)+len(maps), side.name), side.name)
+		case len(shortcuts) == 1 && shortcuts[0].Kind != rdf.Literal:
+			return join, n.errorf("its %s is %s: expected a reference in quotes", side.name, l.write(shortcuts[0]))
+		case len(shortcuts) == 1:
+			*side.to = &termMap{node: n, role: side.name, kind: referenceExpression, ref: shortcuts[0].Value, termType: literalTerm, vocab: r.generation()}
+		default:
+			var err error
+			if *side.to, err = l.termMap(l.about(maps[0]), n, expressionRole, side.name+" map"); err != nil {
+				return join, err
+			}
+		}
+	}
+	return join, nil
+}
+
+// checkParents checks the references to other triples maps, once all are
+// filled: without a join condition the parent must read the same records.
+func checkParents(tm *triplesMap) error {
+	for _, pom := range tm.poms {
+		for _, om := range pom.objects {
+			if om.parent == nil || len(om.joins) > 0 {
+				continue
+			}
+			if om.parent.source.Source != tm.source.Source || om.parent.source.iterator != tm.source.iterator {
+				return om.node.errorf("it has no joinCondition, yet %s reads other records: expected a joinCondition or the same logical source", om.parent.node.name)
+			}
+		}
+	}
+	return nil
+}
+
+// known reports a property of the language that does not belong on a node.
+func (l *loader) known(r *resource, n node, kinds ...string) error {
+	for _, s := range r.statements {
+		if s.name == "" || s.predicate == rdf.Type {
+			continue
+		}
+		if slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(properties[kind], s.name) }) {
+			continue
+		}
+		if kinds[0] != "triples map" && slices.Contains(expressionProperties, s.name) && slices.Contains(termMapKinds, kinds[0]) {
+			continue
+		}
+		written := l.shorten(s.predicate)
+		if module := laterProperties[s.name]; module != "" {
+			return n.errorf("%s belongs to the %s module of RML, which is not supported", written, module)
+		}
+		var allowed []string
+		for _, kind := range kinds {
+			allowed = append(allowed, properties[kind]...)
+		}
+		return n.errorf("%s does not belong here: expected one of %s", written, strings.Join(allowed, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package rml
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// formulations maps the terms for reference formulations, by local name.
+var formulations = map[string]Formulation{
+	"JSONPath": JSONPath, "XPath": XPath, "CSV": CSV, "XPathReferenceFormulation": XPath,
+}
+
+func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
+	r := l.about(t)
+	source := logicalSource{node: l.node(r, "logical source of "+parent.name), details: &sourceDetails{}}
+	if source.node.line == 0 {
+		source.node.line = parent.line
+	}
+	n := source.node
+	if len(r.statements) == 0 {
+		return source, n.errorf("the mapping says nothing about it")
+	}
+	if err := l.known(r, n, "logical source"); err != nil {
+		return source, err
+	}
+	if err := l.formulation(r, &source); err != nil {
+		return source, err
+	}
+	switch iterators := r.all("iterator"); {
+	case len(iterators) > 1:
+		return source, n.errorf("it has %d iterators: expected at most one", len(iterators))
+	case len(iterators) == 1 && iterators[0].Kind != rdf.Literal:
+		return source, n.errorf("its iterator is %s: expected an expression in quotes", l.write(iterators[0]))
+	case len(iterators) == 1:
+		source.iterator = iterators[0].Value
+	}
+	sources := r.all("source")
+	if len(sources) != 1 {
+		return source, n.errorf("it has %s: expected exactly one", count(len(sources), "source"))
+	}
+	if sources[0].Kind == rdf.Literal {
+		source.Kind, source.Name = SourceFile, sources[0].Value
+		return source, nil
+	}
+	return source, l.source(l.about(sources[0]), &source)
+}
+
+func (l *loader) formulation(r *resource, source *logicalSource) error {
+	n := source.node
+	found := r.all("referenceFormulation")
+	if len(found) != 1 {
+		return n.errorf("it has %s: expected exactly one of ql:JSONPath, ql:XPath and ql:CSV", count(len(found), "referenceFormulation"))
+	}
+	if name, _, ok := localName(found[0].Value); ok && formulations[name] != "" {
+		source.Formulation = formulations[name]
+		return nil
+	}
+	described := l.about(found[0])
+	if described.isA("XPathReferenceFormulation") {
+		source.Formulation = XPath
+		return l.namespaces(described, "namespace", source)
+	}
+	return n.errorf("its referenceFormulation is %s: expected ql:JSONPath, ql:XPath or ql:CSV, or their rml terms", l.write(found[0]))
+}
+
+// source loads a described source: a CARML stream or file, an RML-IO path or
+// a CSVW table.
+func (l *loader) source(r *resource, source *logicalSource) error {
+	n := l.node(r, "source of "+source.node.name)
+	if n.line == 0 {
+		n.line = source.node.line
+	}
+	if err := l.known(r, n, "source"); err != nil {
+		return err
+	}
+	if err := l.namespaces(r, "declaresNamespace", source); err != nil {
+		return err
+	}
+	text := func(name string) string {
+		for _, t := range r.all(name) {
+			return t.Value
+		}
+		return ""
+	}
+	switch {
+	case r.isA("Stream"):
+		source.Kind, source.Name = SourceStream, text("streamName")
+		return nil
+	case r.has("url") || r.isA("FileSource"):
+		source.Name = text("url")
+	case r.has("path"):
+		source.Name = text("path")
+		return l.root(r, n, source)
+	default:
+		table, ok := r.value(nsCSVW + "url")
+		if !ok {
+			return n.errorf("its kind is not known: expected a carml:Stream, a carml:FileSource with a url, a path, a csvw:Table with a url, or a file name in quotes")
+		}
+		source.Name = table.Value
+		l.dialect(r, source)
+	}
+	source.Kind = SourceFile
+	if source.Name == "" {
+		return n.errorf("it names no file")
+	}
+	return nil
+}
+
+// root settles where a path of RML-IO starts.
+func (l *loader) root(r *resource, n node, source *logicalSource) error {
+	source.Kind = SourceFile
+	if source.Name == "" {
+		return n.errorf("its path is empty")
+	}
+	for _, root := range r.all("root") {
+		name, _, ok := localName(root.Value)
+		switch {
+		case ok && name == "MappingDirectory":
+		case ok && name == "CurrentWorkingDirectory":
+			source.WorkingDirectory = true
+		case root.Kind == rdf.IRI && strings.HasPrefix(root.Value, "file:"):
+			dir, err := url.Parse(root.Value)
+			if err != nil {
+				return n.errorf("its root %s is not a valid file IRI", l.write(root))
+			}
+			source.Name = filepath.Join(filepath.FromSlash(dir.Path), source.Name)
+		case root.Kind == rdf.Literal:
+			source.Name = filepath.Join(root.Value, source.Name)
+		default:
+			return n.errorf("its root is %s: expected rml:MappingDirectory, rml:CurrentWorkingDirectory or a path in quotes", l.write(root))
+		}
+	}
+	for _, null := range r.all("null") {
+		source.details.dialect.nulls = append(source.details.dialect.nulls, null.Value)
+	}
+	for _, encoding := range r.all("encoding") {
+		if name, _, _ := localName(encoding.Value); name != "UTF-8" {
+			return n.errorf("its encoding is %s: only UTF-8 is supported", l.write(encoding))
+		}
+	}
+	if c := r.all("compression"); len(c) > 0 {
+		if name, _, _ := localName(c[0].Value); name != "none" {
+			return n.errorf("its compression is %s: compressed sources are not supported", l.write(c[0]))
+		}
+	}
+	return nil
+}
+
+// namespaces loads the prefixes that XPath expressions may use.
+func (l *loader) namespaces(r *resource, property string, source *logicalSource) error {
+	for _, t := range r.all(property) {
+		nr := l.about(t)
+		n := l.node(nr, "namespace of "+source.node.name)
+		if err := l.known(nr, n, "namespace"); err != nil {
+			return err
+		}
+		var ns namespace
+		for _, s := range nr.statements {
+			switch s.name {
+			case "namespacePrefix":
+				ns.prefix = s.object.Value
+			case "namespaceName", "namespaceURL":
+				ns.iri = s.object.Value
+			}
+		}
+		if ns.prefix == "" || ns.iri == "" {
+			return n.errorf("it is incomplete: expected a namespacePrefix and a namespaceName")
+		}
+		source.details.namespaces = append(source.details.namespaces, ns)
+	}
+	return nil
+}
+
+// dialect loads what a csvw:Table says about the format of a CSV file.
+func (l *loader) dialect(r *resource, source *logicalSource) {
+	d := &source.details.dialect
+	if null, ok := r.value(nsCSVW + "null"); ok {
+		d.nulls = append(d.nulls, null.Value)
+	}
+	described, ok := r.value(nsCSVW + "dialect")
+	if !ok {
+		return
+	}
+	for _, s := range l.about(described).statements {
+		name, ok := strings.CutPrefix(s.predicate, nsCSVW)
+		if !ok {
+			continue
+		}
+		switch name {
+		case "delimiter":
+			d.delimiter = s.object.Value
+		case "quoteChar":
+			d.quote = s.object.Value
+		case "commentPrefix":
+			d.comment = s.object.Value
+		case "header":
+			d.noHeader = s.object.Value == "false" || s.object.Value == "0"
+		case "trim":
+			d.trim = s.object.Value == "true" || s.object.Value == "1"
+		}
+	}
+}

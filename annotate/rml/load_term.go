@@ -1,0 +1,273 @@
+package rml
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// The positions a term map can stand in.
+const (
+	subjectRole    = "subject"
+	predicateRole  = "predicate"
+	objectRole     = "object"
+	graphRole      = "graph"
+	languageRole   = "language"
+	datatypeRole   = "datatype"
+	expressionRole = "expression"
+)
+
+// termMapKinds are the kinds of node that hold an expression.
+var termMapKinds = []string{
+	"subject map", "predicate map", "object map", "graph map",
+	"language map", "datatype map", "child map", "parent map",
+}
+
+// termTypes maps the term types of the language, by local name.
+var termTypes = map[string]termType{
+	"IRI": iriTerm, "BlankNode": blankTerm, "Literal": literalTerm,
+}
+
+// allowedTypes lists the term types that may stand in each position.
+var allowedTypes = map[string][]termType{
+	subjectRole:    {iriTerm, blankTerm},
+	predicateRole:  {iriTerm},
+	objectRole:     {iriTerm, blankTerm, literalTerm},
+	graphRole:      {iriTerm, blankTerm},
+	languageRole:   {literalTerm},
+	datatypeRole:   {iriTerm},
+	expressionRole: {iriTerm, blankTerm, literalTerm},
+}
+
+// String returns the name that the language has for the term type.
+func (t termType) String() string {
+	switch t {
+	case iriTerm:
+		return "IRI"
+	case blankTerm:
+		return "BlankNode"
+	case literalTerm:
+		return "Literal"
+	}
+	return "none"
+}
+
+// termMaps loads the values of a property and of its long form, such as
+// predicate and predicateMap.
+func (l *loader) termMaps(r *resource, parent node, property, role string) ([]*termMap, error) {
+	var maps []*termMap
+	for _, s := range r.statements {
+		var tm *termMap
+		var err error
+		switch s.name {
+		case property:
+			tm, err = l.constantMap(s.object, parent, role)
+		case property + "Map":
+			tm, err = l.termMap(l.about(s.object), parent, role, property+" map")
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		maps = append(maps, tm)
+	}
+	return maps, nil
+}
+
+// constantMap makes the term map of a shortcut, such as rr:predicate.
+func (l *loader) constantMap(t rdf.Term, parent node, role string) (*termMap, error) {
+	tm := &termMap{node: parent, role: role, kind: constantExpression, constant: t}
+	return tm, l.checkConstant(tm, 0)
+}
+
+// termMap loads a node that makes terms.
+func (l *loader) termMap(r *resource, parent node, role, kind string) (*termMap, error) {
+	tm := &termMap{node: l.node(r, kind+" of "+parent.name), role: role, vocab: r.generation()}
+	if tm.node.line == 0 {
+		tm.node.line = parent.line
+	}
+	if err := l.known(r, tm.node, kind); err != nil {
+		return nil, err
+	}
+	if err := l.expression(r, tm); err != nil {
+		return nil, err
+	}
+	if err := l.literalParts(r, tm); err != nil {
+		return nil, err
+	}
+	return tm, l.typeOf(r, tm)
+}
+
+// expression loads the one constant, reference or template of a term map.
+func (l *loader) expression(r *resource, tm *termMap) error {
+	var found []string
+	for _, s := range r.statements {
+		switch s.name {
+		case "constant":
+			tm.kind, tm.constant = constantExpression, s.object
+		case "reference":
+			tm.kind, tm.ref = referenceExpression, s.object.Value
+		case "template":
+			tm.kind = templateExpression
+		default:
+			continue
+		}
+		found = append(found, s.name)
+		if s.name == "constant" {
+			continue
+		}
+		if s.object.Kind != rdf.Literal {
+			return tm.node.errorf("its %s is %s: expected text in quotes", s.name, l.write(s.object))
+		}
+		if s.name == "template" {
+			var err error
+			if tm.template, err = parseTemplate(s.object.Value); err != nil {
+				return tm.node.errorf("its template %q is not valid: %v", s.object.Value, err)
+			}
+		} else if s.object.Value == "" {
+			return tm.node.errorf("its reference is empty: expected a reference into the source")
+		}
+	}
+	switch {
+	case len(found) > 1:
+		return tm.node.errorf("it has %s: expected exactly one constant, reference or template", strings.Join(found, " and "))
+	case len(found) == 0 && !l.isFreshBlank(r, tm):
+		return tm.node.errorf("it has no expression: expected a constant, a reference or a template")
+	}
+	return nil
+}
+
+// isFreshBlank reports whether a term map without an expression is one that
+// makes a new blank node for each record (RML-Core, section on term maps).
+func (l *loader) isFreshBlank(r *resource, tm *termMap) bool {
+	if tm.role != subjectRole && tm.role != objectRole && tm.role != graphRole {
+		return false
+	}
+	for _, t := range r.all("termType") {
+		if name, _, ok := localName(t.Value); ok && termTypes[name] == blankTerm {
+			return true
+		}
+	}
+	return false
+}
+
+// literalParts loads the datatype and the language of an object map.
+func (l *loader) literalParts(r *resource, tm *termMap) error {
+	for _, part := range []struct {
+		role string
+		to   **termMap
+	}{{datatypeRole, &tm.datatype}, {languageRole, &tm.language}} {
+		maps, err := l.termMaps(r, tm.node, part.role, part.role)
+		switch {
+		case err != nil:
+			return err
+		case len(maps) > 1:
+			return tm.node.errorf("it has %d %ss: expected at most one", len(maps), part.role)
+		case len(maps) == 1:
+			*part.to = maps[0]
+		}
+	}
+	if tm.datatype != nil && tm.language != nil {
+		return tm.node.errorf("it has both a datatype and a language: expected at most one of them")
+	}
+	return nil
+}
+
+// typeOf settles the term type (R2RML section 7.4) and checks that it may
+// stand in the position of the term map.
+func (l *loader) typeOf(r *resource, tm *termMap) error {
+	var declared termType
+	types := r.all("termType")
+	if len(types) > 1 {
+		return tm.node.errorf("it has %d term types: expected at most one", len(types))
+	}
+	if len(types) == 1 {
+		name, _, ok := localName(types[0].Value)
+		if declared = termTypes[name]; !ok || declared == 0 {
+			return tm.node.errorf("its termType is %s: expected IRI, BlankNode or Literal", l.write(types[0]))
+		}
+	}
+	if tm.kind == constantExpression {
+		return l.checkConstant(tm, declared)
+	}
+	switch {
+	case declared != 0:
+		tm.termType = declared
+	case tm.role == languageRole, tm.role == expressionRole,
+		tm.role == objectRole && (tm.kind == referenceExpression || tm.datatype != nil || tm.language != nil):
+		tm.termType = literalTerm
+	default:
+		tm.termType = iriTerm
+	}
+	if (tm.datatype != nil || tm.language != nil) && tm.termType != literalTerm {
+		return tm.node.errorf("it has a datatype or a language, yet its termType is %s: expected Literal", tm.termType)
+	}
+	return tm.checkRole()
+}
+
+func (tm *termMap) checkRole() error {
+	if allowed := allowedTypes[tm.role]; !slices.Contains(allowed, tm.termType) {
+		names := make([]string, len(allowed))
+		for i, t := range allowed {
+			names[i] = t.String()
+		}
+		return tm.node.errorf("it makes a %s as the %s of a statement: expected %s", tm.termType, tm.role, strings.Join(names, " or "))
+	}
+	return nil
+}
+
+// checkConstant settles the type of a constant and checks that it is a valid
+// term in its position. Under the new vocabulary a declared term type must be
+// the constant's own.
+func (l *loader) checkConstant(tm *termMap, declared termType) error {
+	c := tm.constant
+	switch c.Kind {
+	case rdf.IRI:
+		tm.termType = iriTerm
+		if _, ok := rdf.ValidIRI([]byte(c.Value)); !ok {
+			return tm.node.errorf("its %s %s is not a valid absolute IRI", tm.role, l.write(c))
+		}
+	case rdf.Literal:
+		tm.termType = literalTerm
+	default:
+		return tm.node.errorf("its constant %s is a blank node: expected an IRI or a literal", tm.role)
+	}
+	if tm.vocab == modern && declared != 0 && declared != tm.termType {
+		return tm.node.errorf("its constant is a %s, yet its termType is %s", tm.termType, declared)
+	}
+	if tm.role == languageRole && !rdf.ValidLangTag([]byte(c.Value)) {
+		return tm.node.errorf("its language %q is not a valid language tag (BCP 47)", c.Value)
+	}
+	if tm.termType == literalTerm && (tm.datatype != nil || tm.language != nil) {
+		return l.typedConstant(tm)
+	}
+	return tm.checkRole()
+}
+
+// typedConstant folds a constant datatype or language into the constant.
+func (l *loader) typedConstant(tm *termMap) error {
+	if part := tm.datatype; part != nil && part.kind == constantExpression {
+		tm.constant, tm.datatype = rdf.NewTyped(tm.constant.Value, part.constant.Value), nil
+	}
+	if part := tm.language; part != nil && part.kind == constantExpression {
+		tm.constant, tm.language = rdf.NewLang(tm.constant.Value, part.constant.Value), nil
+	}
+	if tm.datatype != nil || tm.language != nil {
+		return tm.node.errorf("it is a constant with a datatype or language that is not: expected a constant one")
+	}
+	return tm.checkRole()
+}
+
+// count says how many there are of something, in words that read well.
+func count(n int, what string) string {
+	switch n {
+	case 0:
+		return "no " + what
+	case 1:
+		return "one " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

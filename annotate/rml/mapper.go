@@ -1,0 +1,308 @@
+package rml
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// Mapper runs a plan. It keeps its buffers between messages, so it is used by
+// one goroutine at a time; a plan has as many mappers as one likes.
+type Mapper struct {
+	plan    *Plan
+	encoder *rdf.Encoder
+	inputs  []inputState
+	joins   []joinState
+
+	out        []byte     // where statements go
+	quads      []rdf.Quad // or here, when collect is set
+	collect    bool
+	statements int
+	limit      int // of statements
+
+	// Stacks, used from the level at which a function finds them.
+	values  []input.Value
+	ranges  []valueRange
+	terms   [][]byte
+	text    []byte // what the terms are rendered into
+	digest  []byte // distinguishes the blank nodes of this message
+	fresh   int    // blank nodes made without an expression
+	skipped int    // terms that could not be made, under the legacy vocabulary
+}
+
+// inputState is a document of the plan with its records.
+type inputState struct {
+	document input.Document
+	records  [][]input.Node // by iterator; nil until selected
+	selected []bool
+}
+
+// NewMapper returns a mapper for the plan.
+func (p *Plan) NewMapper() *Mapper {
+	encoder, err := rdf.NewEncoder(p.format, &rdf.EncoderOptions{Prefixes: p.prefixes})
+	if err != nil {
+		// A prefix of the mapping that the syntax cannot declare is not worth
+		// an error: the output is the same without it.
+		encoder, _ = rdf.NewEncoder(p.format, nil)
+	}
+	m := &Mapper{
+		plan: p, encoder: encoder, limit: p.limits.MaxStatements,
+		inputs: make([]inputState, len(p.inputs)), joins: make([]joinState, len(p.joins)),
+	}
+	for i, in := range p.inputs {
+		m.inputs[i] = inputState{
+			document: in.compiler.NewDocument(),
+			records:  make([][]input.Node, len(in.iterators)),
+			selected: make([]bool, len(in.iterators)),
+		}
+	}
+	return m
+}
+
+// Append maps one message and appends the statements to dst, as one document
+// in the format of the plan. The mapping must read one source, which is taken
+// to be the message. On an error, which is a [*MessageError], dst is returned
+// as it was. The message must not change meanwhile; nothing refers to it
+// afterwards.
+func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
+	m.out, m.collect = dst, false
+	err := m.message(message)
+	out := m.out
+	m.out = nil
+	if err != nil {
+		m.encoder.Reset()
+		return dst, err
+	}
+	return m.encoder.AppendEnd(out), nil
+}
+
+// Quads maps one message and returns its statements. It is [Mapper.Append]
+// for programs that go on with the statements; it allocates them.
+func (m *Mapper) Quads(message []byte) ([]rdf.Quad, error) {
+	m.quads, m.collect = nil, true
+	err := m.message(message)
+	quads := m.quads
+	m.quads, m.collect = nil, false
+	if err != nil {
+		return nil, err
+	}
+	return quads, nil
+}
+
+func (m *Mapper) message(message []byte) error {
+	if n := len(m.plan.inputs); n != 1 {
+		return &MessageError{Err: fmt.Errorf("the mapping reads %d sources: one message can only stand for one", n)}
+	}
+	if limit := m.plan.limits.MaxBytes; len(message) > limit {
+		return &MessageError{Err: fmt.Errorf("the message has %d bytes, the limit is %d: %w", len(message), limit, ErrLimit)}
+	}
+	m.begin()
+	if m.plan.blanks {
+		m.digest = appendDigest(m.digest[:0], message)
+	}
+	if err := m.load(0, message); err != nil {
+		return err
+	}
+	for _, s := range m.plan.steps {
+		if err := m.step(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin forgets everything about the last message.
+func (m *Mapper) begin() {
+	m.statements, m.fresh, m.skipped = 0, 0, 0
+	m.digest = m.digest[:0]
+	m.values, m.ranges, m.terms, m.text = m.values[:0], m.ranges[:0], m.terms[:0], m.text[:0]
+	for i := range m.joins {
+		m.joins[i].reset()
+	}
+}
+
+// appendDigest appends 80 bits of the digest of a message, in characters that
+// a blank node label may have.
+func appendDigest(dst, message []byte) []byte {
+	sum := sha256.Sum256(message)
+	dst = append(dst, 'm')
+	return labelEncoding.AppendEncode(dst, sum[:10])
+}
+
+var labelEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// load parses one input of the plan.
+func (m *Mapper) load(in int, data []byte) error {
+	state := &m.inputs[in]
+	clear(state.selected)
+	if err := state.document.Load(data); err != nil {
+		return m.inputError(in, err)
+	}
+	return nil
+}
+
+// inputError wraps an error about a whole input.
+func (m *Mapper) inputError(in int, err error) *MessageError {
+	e := &MessageError{Err: err}
+	if source := m.plan.inputs[in].source; source.Kind == SourceFile {
+		e.Source = source.String()
+	}
+	return e
+}
+
+// records returns the records that an iterator selects from a loaded input.
+func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
+	state := &m.inputs[in]
+	if !state.selected[iterator] {
+		nodes, err := state.document.Records(state.records[iterator][:0], m.plan.inputs[in].iterators[iterator])
+		if err != nil {
+			return nil, m.inputError(in, err)
+		}
+		state.records[iterator], state.selected[iterator] = nodes, true
+	}
+	return state.records[iterator], nil
+}
+
+// step runs one triples map over the records of its loaded input.
+func (m *Mapper) step(s *step) error {
+	records, err := m.records(s.input, s.iterator)
+	if err != nil {
+		return err
+	}
+	for _, record := range records {
+		if err := m.record(s, record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record runs one triples map over one record. The terms of the record lie on
+// the stack in this order: subjects, graphs of the subject map, then for each
+// predicate-object map in turn predicates, graphs, objects.
+func (m *Mapper) record(s *step, record input.Node) error {
+	m.text, m.terms = m.text[:0], m.terms[:0]
+	at := place{input: s.input, record: record}
+	if err := m.generate(s.subject, at); err != nil {
+		return err
+	}
+	subjects := len(m.terms)
+	if subjects == 0 {
+		return nil
+	}
+	if err := m.generateAll(s.graphs, at); err != nil {
+		return err
+	}
+	shared, text := len(m.terms), len(m.text)
+	for i := range s.poms {
+		if err := m.predicateObjects(&s.poms[i], at, subjects); err != nil {
+			return err
+		}
+		m.terms, m.text = m.terms[:shared], m.text[:text]
+	}
+	return nil
+}
+
+func (m *Mapper) predicateObjects(pom *pomStep, at place, subjects int) error {
+	shared := len(m.terms)
+	if err := m.generateAll(pom.predicates, at); err != nil {
+		return err
+	}
+	predicates := len(m.terms)
+	if predicates == shared {
+		return nil
+	}
+	if err := m.generateAll(pom.graphs, at); err != nil {
+		return err
+	}
+	graphs := len(m.terms)
+	for i := range pom.objects {
+		o := &pom.objects[i]
+		var err error
+		if o.join != nil {
+			err = m.join(o.join, at)
+		} else {
+			err = m.generate(o.gen, at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	t := m.terms
+	for _, subject := range t[:subjects] {
+		for _, predicate := range t[shared:predicates] {
+			for _, object := range t[graphs:] {
+				if err := m.emit(subject, predicate, object, t[subjects:shared], t[predicates:graphs]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// emit adds a statement to each graph of the subject map and of the
+// predicate-object map, or to the default graph when there is none.
+func (m *Mapper) emit(s, p, o []byte, graphs, more [][]byte) error {
+	if len(graphs)+len(more) == 0 {
+		return m.add(s, p, o, nil)
+	}
+	for _, g := range graphs {
+		if err := m.add(s, p, o, g); err != nil {
+			return err
+		}
+	}
+	for _, g := range more {
+		if err := m.add(s, p, o, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Mapper) add(s, p, o, g []byte) error {
+	if m.statements++; m.limit > 0 && m.statements > m.limit {
+		return &MessageError{Err: fmt.Errorf("it gives more than %d statements: %w", m.limit, ErrLimit)}
+	}
+	if !m.collect {
+		m.out = m.encoder.AppendEncoded(m.out, s, p, o, g)
+		return nil
+	}
+	var q rdf.Quad
+	for _, part := range []struct {
+		to      *rdf.Term
+		encoded []byte
+	}{{&q.Subject, s}, {&q.Predicate, p}, {&q.Object, o}, {&q.Graph, g}} {
+		if len(part.encoded) == 0 {
+			continue
+		}
+		var err error
+		if *part.to, err = rdf.ParseTerm(part.encoded); err != nil {
+			return &MessageError{Err: fmt.Errorf("term %s: %w", part.encoded, err)}
+		}
+	}
+	m.quads = append(m.quads, q)
+	return nil
+}
+
+// place is the record that is being mapped.
+type place struct {
+	input  int
+	record input.Node
+}
+
+// fail wraps an error with the mapping node and the place in the input.
+func (m *Mapper) fail(g *generator, at place, n input.Node, err error) error {
+	var wrapped *MessageError
+	if errors.As(err, &wrapped) {
+		return err
+	}
+	e := m.inputError(at.input, err)
+	e.Node = g.node.String()
+	e.Place = m.inputs[at.input].document.Place(n)
+	return e
+}

@@ -1,0 +1,197 @@
+package rml
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
+)
+
+// Mapping is a mapping that was loaded and checked. It is immutable and safe
+// for concurrent use.
+type Mapping struct {
+	maps     []*triplesMap
+	prefixes []rdf.Prefix
+	vocab    vocabulary
+}
+
+// SourceKind says where the data of a logical source comes from.
+type SourceKind uint8
+
+// The kinds of source.
+const (
+	// SourceFile is a file, named relative to the mapping.
+	SourceFile SourceKind = iota + 1
+	// SourceStream is a CARML stream: the message that is being mapped.
+	SourceStream
+)
+
+// Formulation is the language of the references into a source.
+type Formulation string
+
+// The reference formulations, by the name of their term in the vocabulary.
+const (
+	JSONPath Formulation = "JSONPath"
+	XPath    Formulation = "XPath"
+	CSV      Formulation = "CSV"
+)
+
+// Source is the input side of a logical source. Sources are comparable.
+type Source struct {
+	// Kind says whether it is a file or a stream.
+	Kind SourceKind
+	// Name is the path of a file as the mapping gives it, or the name of a
+	// stream, which is empty for the unnamed one.
+	Name string
+	// WorkingDirectory says that a relative path starts at the current
+	// folder; otherwise it starts at the mapping's.
+	WorkingDirectory bool
+	// Formulation is the format that the references expect.
+	Formulation Formulation
+}
+
+// String describes the source in a few words.
+func (s Source) String() string {
+	if s.Kind == SourceFile {
+		return fmt.Sprintf("file %q", s.Name)
+	}
+	if s.Name == "" {
+		return "the unnamed stream"
+	}
+	return fmt.Sprintf("stream %q", s.Name)
+}
+
+// Sources returns the distinct sources that the mapping reads, in the order in
+// which the triples maps name them.
+func (m *Mapping) Sources() []Source {
+	var sources []Source
+	for _, tm := range m.maps {
+		if !slices.Contains(sources, tm.source.Source) {
+			sources = append(sources, tm.source.Source)
+		}
+	}
+	return sources
+}
+
+// Prefixes returns the prefixes that the mapping document declares.
+func (m *Mapping) Prefixes() []rdf.Prefix { return slices.Clone(m.prefixes) }
+
+// TriplesMaps returns the names of the triples maps in document order, as
+// errors write them.
+func (m *Mapping) TriplesMaps() []string {
+	names := make([]string, len(m.maps))
+	for i, tm := range m.maps {
+		names[i] = tm.node.name
+	}
+	return names
+}
+
+// triplesMap is one rule: for each record of the source, a subject with its
+// predicates and objects.
+type triplesMap struct {
+	node    node
+	vocab   vocabulary
+	base    string // of rml:baseIRI; empty for the default
+	source  logicalSource
+	subject *termMap
+	graphs  []*termMap
+	classes []*termMap
+	poms    []*predicateObjectMap
+}
+
+// logicalSource is a source with the way its records are found.
+type logicalSource struct {
+	Source
+	node     node
+	iterator string
+	details  *sourceDetails
+}
+
+// sourceDetails is what only some formats of a source have.
+type sourceDetails struct {
+	namespaces []namespace
+	dialect    dialect
+}
+
+type namespace struct{ prefix, iri string }
+
+// dialect is the part of a CSVW dialect that a mapping may set. Zero values
+// mean the defaults of RFC 4180.
+type dialect struct {
+	delimiter, quote, comment string
+	noHeader                  bool
+	trim                      bool
+	nulls                     []string
+}
+
+// csv returns the dialect as the CSV reader takes it.
+func (d dialect) csv() csvdoc.Dialect {
+	first := func(s string) byte {
+		if s == "" {
+			return 0
+		}
+		return s[0]
+	}
+	out := csvdoc.Dialect{
+		Delimiter: first(d.delimiter), Quote: first(d.quote), Comment: first(d.comment),
+		NoHeader: d.noHeader, Null: d.nulls,
+	}
+	if d.trim {
+		out.Trim = csvdoc.TrimBoth
+	}
+	return out
+}
+
+type predicateObjectMap struct {
+	node       node
+	predicates []*termMap
+	objects    []*objectMap
+	graphs     []*termMap
+}
+
+// objectMap is either a term map or a reference to the subjects of another
+// triples map.
+type objectMap struct {
+	term   *termMap
+	parent *triplesMap
+	joins  []joinCondition
+	node   node
+}
+
+// joinCondition holds when a value of the child equals a value of the parent.
+type joinCondition struct {
+	child, parent *termMap // expression maps; only their expression counts
+}
+
+// termType is the kind of term that a term map makes.
+type termType uint8
+
+const (
+	iriTerm termType = iota + 1
+	blankTerm
+	literalTerm
+)
+
+// termMap makes terms out of a record.
+type termMap struct {
+	node     node
+	role     string
+	vocab    vocabulary
+	kind     expressionKind
+	constant rdf.Term
+	ref      string
+	template []segment
+	termType termType
+	datatype *termMap
+	language *termMap
+}
+
+type expressionKind uint8
+
+const (
+	noExpression expressionKind = iota // a fresh blank node for each record
+	constantExpression
+	referenceExpression
+	templateExpression
+)

@@ -1,0 +1,60 @@
+package rml
+
+import (
+	"cmp"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// Options tunes [Compile].
+type Options struct {
+	// Format is the syntax of the output. The zero value is N-Triples.
+	Format rdf.Format
+	// Base is put before the relative IRIs that term maps make; a triples map
+	// with an rml:baseIRI of its own uses that. Empty means
+	// http://example.com/base/.
+	Base string
+	// Strict makes a term that cannot be made an error under the legacy
+	// vocabulary too, where otherwise the statements with it are left out.
+	Strict bool
+	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
+	// mapping declares and its constants use.
+	Prefixes []rdf.Prefix
+	// Limits bounds one message.
+	Limits Limits
+}
+
+// Limits bounds what mapping one message may take. A zero field means the
+// default. Errors about a limit match [ErrLimit].
+type Limits struct {
+	// MaxBytes is the largest message, in bytes; 16 MiB by default. It does
+	// not apply to the files of a batch.
+	MaxBytes int
+	// MaxDepth is the deepest nesting of arrays, objects and elements; 256 by
+	// default.
+	MaxDepth int
+	// MaxNodes is the largest number of values, elements and cells in one
+	// document; 64 million by default.
+	MaxNodes int
+	// MaxStatements is the largest number of statements that one message may
+	// give; 1,000,000 by default. It does not apply to a batch.
+	MaxStatements int
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	set(&l.MaxBytes, 16<<20)
+	set(&l.MaxDepth, 256)
+	set(&l.MaxNodes, 64<<20)
+	set(&l.MaxStatements, 1_000_000)
+	return l
+}
+
+// defaultBase is put before relative IRIs when nothing else is said.
+const defaultBase = "http://example.com/base/"
+
+func (o Options) baseOf(tm *triplesMap) string { return cmp.Or(tm.base, o.Base, defaultBase) }

@@ -1,0 +1,282 @@
+package rml
+
+import (
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/jsondoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
+)
+
+// Plan is a compiled mapping. It is immutable and safe for concurrent use;
+// each goroutine runs it through a [Mapper] of its own.
+type Plan struct {
+	mapping  *Mapping
+	format   rdf.Format
+	prefixes []rdf.Prefix
+	limits   Limits
+	inputs   []*inputPlan
+	steps    []*step
+	joins    []*joinPlan
+	blanks   bool // whether a term map makes blank nodes
+}
+
+// inputPlan is one document format over one source, with the iterators of the
+// triples maps that read it.
+type inputPlan struct {
+	source    Source
+	lines     bool // one JSON document a line
+	compiler  input.Compiler
+	iterators []input.Path
+}
+
+// step is one triples map, compiled.
+type step struct {
+	node     node
+	input    int
+	iterator int
+	subject  *generator
+	graphs   []*generator
+	poms     []pomStep
+}
+
+// pomStep is one predicate-object map, compiled.
+type pomStep struct {
+	predicates []*generator
+	objects    []objectStep
+	graphs     []*generator
+}
+
+// objectStep makes objects either from the record or by a join.
+type objectStep struct {
+	gen  *generator
+	join *joinPlan
+}
+
+// joinPlan finds the subjects of another triples map whose records agree with
+// a record of this one.
+type joinPlan struct {
+	index    int // in Plan.joins
+	node     node
+	input    int
+	iterator int
+	child    []*generator // keys, from the record of the child
+	parent   []*generator // keys, from the records of the parent
+	subject  *generator
+}
+
+// Compile turns a mapping into a plan. What cannot be compiled, such as a
+// reference that is not valid JSONPath, is a [*MappingError].
+func Compile(m *Mapping, opts *Options) (*Plan, error) {
+	c := &compiler{mapping: m, inputs: make(map[string]int), usedIRIs: make(map[string]struct{})}
+	if opts != nil {
+		c.opts = *opts
+	}
+	c.opts.Limits = c.opts.Limits.withDefaults()
+	c.plan = &Plan{mapping: m, format: c.opts.Format, limits: c.opts.Limits}
+	if _, err := rdf.NewEncoder(c.opts.Format, &rdf.EncoderOptions{Prefixes: c.opts.Prefixes}); err != nil {
+		return nil, err
+	}
+	for _, tm := range m.maps {
+		if err := c.triplesMap(tm); err != nil {
+			return nil, err
+		}
+	}
+	c.plan.prefixes = c.prefixes()
+	return c.plan, nil
+}
+
+// Format returns the syntax of the output.
+func (p *Plan) Format() rdf.Format { return p.format }
+
+// compiler holds what is shared while one plan is compiled.
+type compiler struct {
+	opts     Options
+	mapping  *Mapping
+	plan     *Plan
+	inputs   map[string]int // inputs by what tells them apart
+	usedIRIs map[string]struct{}
+}
+
+func (c *compiler) triplesMap(tm *triplesMap) error {
+	s := &step{node: tm.node}
+	var err error
+	if s.input, s.iterator, err = c.records(tm); err != nil {
+		return err
+	}
+	g := generatorCompiler{compiler: c, input: c.plan.inputs[s.input], base: c.opts.baseOf(tm)}
+	if s.subject, err = g.compile(tm.subject); err != nil {
+		return err
+	}
+	if s.graphs, err = g.compileAll(tm.graphs); err != nil {
+		return err
+	}
+	if len(tm.classes) > 0 {
+		classes, err := g.compileAll(tm.classes)
+		if err != nil {
+			return err
+		}
+		pom := pomStep{predicates: []*generator{c.constant(rdf.NewIRI(rdf.Type))}}
+		for _, class := range classes {
+			pom.objects = append(pom.objects, objectStep{gen: class})
+		}
+		s.poms = append(s.poms, pom)
+	}
+	for _, pom := range tm.poms {
+		compiled, err := c.predicateObjectMap(pom, g)
+		if err != nil {
+			return err
+		}
+		s.poms = append(s.poms, compiled)
+	}
+	c.plan.steps = append(c.plan.steps, s)
+	return nil
+}
+
+func (c *compiler) predicateObjectMap(pom *predicateObjectMap, g generatorCompiler) (pomStep, error) {
+	var s pomStep
+	var err error
+	if s.predicates, err = g.compileAll(pom.predicates); err != nil {
+		return s, err
+	}
+	if s.graphs, err = g.compileAll(pom.graphs); err != nil {
+		return s, err
+	}
+	for _, om := range pom.objects {
+		var o objectStep
+		switch {
+		case om.parent == nil:
+			o.gen, err = g.compile(om.term)
+		case len(om.joins) == 0:
+			parent := g
+			parent.base = c.opts.baseOf(om.parent)
+			o.gen, err = parent.compile(om.parent.subject)
+		default:
+			o.join, err = c.join(om, g)
+		}
+		if err != nil {
+			return s, err
+		}
+		s.objects = append(s.objects, o)
+	}
+	return s, nil
+}
+
+func (c *compiler) join(om *objectMap, child generatorCompiler) (*joinPlan, error) {
+	j := &joinPlan{index: len(c.plan.joins), node: om.node}
+	var err error
+	if j.input, j.iterator, err = c.records(om.parent); err != nil {
+		return nil, err
+	}
+	parent := generatorCompiler{compiler: c, input: c.plan.inputs[j.input], base: c.opts.baseOf(om.parent)}
+	if j.subject, err = parent.compile(om.parent.subject); err != nil {
+		return nil, err
+	}
+	for _, condition := range om.joins {
+		left, err := child.compileText(condition.child)
+		if err != nil {
+			return nil, err
+		}
+		right, err := parent.compileText(condition.parent)
+		if err != nil {
+			return nil, err
+		}
+		j.child, j.parent = append(j.child, left), append(j.parent, right)
+	}
+	c.plan.joins = append(c.plan.joins, j)
+	return j, nil
+}
+
+// records resolves the logical source of a triples map to an input and one of
+// its iterators.
+func (c *compiler) records(tm *triplesMap) (in, iterator int, err error) {
+	source := tm.source
+	key := source.key()
+	in, ok := c.inputs[key]
+	if !ok {
+		in = len(c.plan.inputs)
+		c.inputs[key] = in
+		c.plan.inputs = append(c.plan.inputs, c.newInput(source))
+	}
+	plan := c.plan.inputs[in]
+	for i, path := range plan.iterators {
+		if path.String() == source.iterator {
+			return in, i, nil
+		}
+	}
+	path, err := plan.compiler.CompileIterator(source.iterator)
+	if err != nil {
+		return 0, 0, source.node.errorf("its iterator is not valid: %v", err)
+	}
+	plan.iterators = append(plan.iterators, path)
+	return in, len(plan.iterators) - 1, nil
+}
+
+// key tells apart the inputs of a plan: two logical sources share one when
+// their source and everything that decides how it is parsed agree.
+func (s logicalSource) key() string {
+	var b strings.Builder
+	write := func(parts ...string) {
+		for _, p := range parts {
+			b.WriteString(p)
+			b.WriteByte(0)
+		}
+	}
+	write(s.String(), string(s.Formulation))
+	if s.WorkingDirectory {
+		write("cwd")
+	}
+	for _, ns := range s.details.namespaces {
+		write(ns.prefix, ns.iri)
+	}
+	d := s.details.dialect
+	write(d.delimiter, d.quote, d.comment)
+	if d.noHeader {
+		write("no header")
+	}
+	if d.trim {
+		write("trim")
+	}
+	write(d.nulls...)
+	return b.String()
+}
+
+func (c *compiler) newInput(source logicalSource) *inputPlan {
+	limits := input.Limits{MaxDepth: c.opts.Limits.MaxDepth, MaxNodes: c.opts.Limits.MaxNodes}
+	in := &inputPlan{source: source.Source}
+	switch source.Formulation {
+	case CSV:
+		in.compiler = csvdoc.New(source.details.dialect.csv(), limits)
+	case XPath:
+		namespaces := make([]xmldoc.Namespace, len(source.details.namespaces))
+		for i, ns := range source.details.namespaces {
+			namespaces[i] = xmldoc.Namespace{Prefix: ns.prefix, IRI: ns.iri}
+		}
+		in.compiler = xmldoc.New(namespaces, limits)
+	default:
+		in.compiler = jsondoc.New(limits)
+		lower := strings.ToLower(source.Name)
+		in.lines = source.Kind == SourceFile && (strings.HasSuffix(lower, ".ndjson") || strings.HasSuffix(lower, ".jsonl"))
+	}
+	return in
+}
+
+// prefixes returns the prefixes for Turtle: those given, or those of the
+// mapping that a constant of the plan uses.
+func (c *compiler) prefixes() []rdf.Prefix {
+	if c.opts.Prefixes != nil {
+		return c.opts.Prefixes
+	}
+	var used []rdf.Prefix
+	for _, p := range c.mapping.prefixes {
+		for iri := range c.usedIRIs {
+			if p.IRI != "" && strings.HasPrefix(iri, p.IRI) {
+				used = append(used, p)
+				break
+			}
+		}
+	}
+	return used
+}

@@ -1,0 +1,350 @@
+package rml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// errNotScalar is the error for a reference that selects an object or array
+// where a term is wanted.
+var errNotScalar = errors.New("the reference selects an object or an array: expected a single value")
+
+// valueRange is the part of the value stack that one reference of a template
+// selected, and the value that is in use.
+type valueRange struct{ start, end, current int }
+
+func (m *Mapper) generateAll(generators []*generator, at place) error {
+	for _, g := range generators {
+		if err := m.generate(g, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate pushes the terms that a generator makes from a record.
+func (m *Mapper) generate(g *generator, at place) error {
+	switch g.kind {
+	case constantExpression:
+		m.terms = append(m.terms, g.constant)
+		return nil
+	case referenceExpression:
+		return m.generateReference(g, at)
+	case templateExpression:
+		return m.generateTemplate(g, at)
+	}
+	m.fresh++
+	start := len(m.text)
+	m.text = append(append(m.text, '_', ':'), m.digest...)
+	m.text = strconv.AppendInt(append(m.text, 'n'), int64(m.fresh), 10)
+	m.push(start)
+	return nil
+}
+
+// push makes the text from start on a term.
+func (m *Mapper) push(start int) {
+	m.terms = append(m.terms, m.text[start:len(m.text):len(m.text)])
+}
+
+// elements is what formats with arrays offer.
+type elements interface {
+	Elements(dst []input.Value, array input.Node) []input.Value
+}
+
+// evaluate pushes the values of a reference that can become terms. An array is
+// as many values as it has elements under the legacy vocabulary and an error
+// under the new one.
+func (m *Mapper) evaluate(g *generator, path input.Path, at place) error {
+	document := m.inputs[at.input].document
+	start := len(m.values)
+	var err error
+	if m.values, err = document.Values(m.values, at.record, path); err != nil {
+		return m.fail(g, at, at.record, err)
+	}
+	for i := start; i < len(m.values); i++ {
+		if m.values[i].Kind >= input.Null {
+			return m.flatten(g, start, at)
+		}
+	}
+	return nil
+}
+
+// flatten replaces the values from start on by the scalars among them.
+func (m *Mapper) flatten(g *generator, start int, at place) error {
+	all := m.values[start:]
+	kept := make([]input.Value, 0, len(all))
+	for _, v := range all {
+		expand, isArray := m.inputs[at.input].document.(elements)
+		switch {
+		case v.Kind == input.Array && g.expand && isArray:
+			for _, element := range expand.Elements(nil, v.Node) {
+				switch {
+				case element.Kind < input.Null:
+					kept = append(kept, element)
+				case element.Kind != input.Null:
+					return m.fail(g, at, element.Node, errNotScalar)
+				}
+			}
+		case v.Kind < input.Null:
+			kept = append(kept, v)
+		case v.Kind != input.Null:
+			return m.fail(g, at, v.Node, errNotScalar)
+		}
+	}
+	m.values = append(m.values[:start], kept...)
+	return nil
+}
+
+func (m *Mapper) generateReference(g *generator, at place) error {
+	start := len(m.values)
+	if err := m.evaluate(g, g.path, at); err != nil {
+		return err
+	}
+	for i := start; i < len(m.values); i++ {
+		if err := m.generateValue(g, m.values[i], at); err != nil {
+			return err
+		}
+	}
+	m.values = m.values[:start]
+	return nil
+}
+
+// generateValue pushes the term that one value becomes.
+func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
+	start := len(m.text)
+	switch g.form {
+	case iriForm:
+		return m.iri(g, v, at)
+	case blankForm:
+		m.text = m.appendBlank(m.text)
+		m.text = appendLabel(m.text, v.Text)
+	case textForm:
+		m.text = append(m.text, v.Text...)
+	default:
+		if g.natural {
+			m.natural(v)
+		} else {
+			m.text = rdf.AppendLiteral(m.text, v.Text)
+		}
+		return m.finishLiteral(g, start, at)
+	}
+	m.push(start)
+	return nil
+}
+
+// iri pushes a value as an IRI: as it is when absolute, with the base in
+// front of it otherwise. Nothing is encoded (R2RML section 11.2).
+func (m *Mapper) iri(g *generator, v input.Value, at place) error {
+	start := len(m.text)
+	m.text = append(m.text, '<')
+	if !hasScheme(v.Text) {
+		m.text = append(m.text, g.base...)
+	}
+	m.text = append(m.text, v.Text...)
+	return m.finishIRI(g, start, at, v.Node)
+}
+
+// hasScheme reports whether an IRI reference is absolute, valid or not.
+func hasScheme(iri []byte) bool {
+	bad, ok := rdf.ValidIRI(iri)
+	return ok || bytes.IndexByte(iri[:bad], ':') >= 0
+}
+
+// finishIRI checks the IRI that was rendered from start on and pushes it.
+func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) error {
+	iri := m.text[start+1:]
+	if bad, ok := rdf.ValidIRI(iri); !ok {
+		m.text = m.text[:start]
+		if !g.strict {
+			m.skipped++
+			return nil
+		}
+		if bad < len(iri) {
+			r, _ := utf8.DecodeRune(iri[bad:])
+			return m.fail(g, at, n, fmt.Errorf("it gives <%s>, which is not a valid IRI: %q may not stand at byte %d", iri, r, bad))
+		}
+		return m.fail(g, at, n, fmt.Errorf("it gives <%s>, which is not an absolute IRI", iri))
+	}
+	m.text = append(m.text, '>')
+	m.push(start)
+	return nil
+}
+
+// finishLiteral adds the datatype or language to the quoted text from start on
+// and pushes the term.
+func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
+	if g.datatype == nil && g.language == nil {
+		m.text = append(m.text, g.suffix...)
+		m.push(start)
+		return nil
+	}
+	quoted, terms := len(m.text), len(m.terms)
+	part := g.datatype
+	if part == nil {
+		part = g.language
+	}
+	if err := m.generate(part, at); err != nil {
+		return err
+	}
+	found := m.terms[terms:]
+	m.terms = m.terms[:terms]
+	if len(found) == 0 {
+		m.text = m.text[:start]
+		return nil
+	}
+	suffix := found[0]
+	m.text = m.text[:quoted]
+	if part == g.datatype {
+		if string(suffix) != "<"+rdf.XSDString+">" {
+			m.text = appendMoved(m.text, "^^", suffix)
+		}
+		m.push(start)
+		return nil
+	}
+	if !rdf.ValidLangTag(suffix) {
+		m.text = m.text[:start]
+		if !g.strict {
+			m.skipped++
+			return nil
+		}
+		return m.fail(g, at, at.record, fmt.Errorf("its language map gives %q, which is not a language tag", suffix))
+	}
+	m.text = appendMoved(m.text, "@", suffix)
+	m.push(start)
+	return nil
+}
+
+// appendMoved appends a mark and then text that may lie where they go, just
+// behind the end of dst.
+func appendMoved(dst []byte, mark string, text []byte) []byte {
+	end := len(dst)
+	dst = slices.Grow(dst, len(mark)+len(text))[:end+len(mark)+len(text)]
+	copy(dst[end+len(mark):], text)
+	copy(dst[end:], mark)
+	return dst
+}
+
+// generateTemplate pushes one term for each combination of the values of the
+// references; none when a reference has no value.
+func (m *Mapper) generateTemplate(g *generator, at place) error {
+	values, ranges := len(m.values), len(m.ranges)
+	for i := range g.segments {
+		path := g.segments[i].path
+		if path == nil {
+			continue
+		}
+		start := len(m.values)
+		if err := m.evaluate(g, path, at); err != nil {
+			return err
+		}
+		if len(m.values) == start {
+			m.values, m.ranges = m.values[:values], m.ranges[:ranges]
+			return nil
+		}
+		m.ranges = append(m.ranges, valueRange{start: start, end: len(m.values), current: start})
+	}
+	for more := true; more; more = advance(m.ranges[ranges:]) {
+		if err := m.renderTemplate(g, m.ranges[ranges:], at); err != nil {
+			return err
+		}
+	}
+	m.values, m.ranges = m.values[:values], m.ranges[:ranges]
+	return nil
+}
+
+// advance goes to the next combination, the last reference first, and reports
+// whether there is one.
+func advance(ranges []valueRange) bool {
+	for i := len(ranges) - 1; i >= 0; i-- {
+		r := &ranges[i]
+		if r.current++; r.current < r.end {
+			return true
+		}
+		r.current = r.start
+	}
+	return false
+}
+
+// renderTemplate pushes the term for the current combination.
+func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) error {
+	start := len(m.text)
+	switch g.form {
+	case iriForm:
+		m.text = append(m.text, '<')
+	case blankForm:
+		m.text = m.appendBlank(m.text)
+	case literalForm:
+		m.text = append(m.text, '"')
+	}
+	node := at.record
+	for i := range g.segments {
+		s := &g.segments[i]
+		if s.path == nil {
+			m.text = append(m.text, s.text...)
+			continue
+		}
+		v := &m.values[ranges[0].current]
+		ranges = ranges[1:]
+		node = v.Node
+		switch g.form {
+		case iriForm:
+			m.text = appendPercentEncoded(m.text, v.Text)
+		case blankForm:
+			m.text = appendLabel(m.text, v.Text)
+		case literalForm:
+			m.text = appendEscaped(m.text, v.Text)
+		default:
+			m.text = append(m.text, v.Text...)
+		}
+	}
+	switch g.form {
+	case iriForm:
+		if g.absolute {
+			m.text = append(m.text, '>')
+			m.push(start)
+			return nil
+		}
+		m.prependBase(g, start)
+		return m.finishIRI(g, start, at, node)
+	case literalForm:
+		m.text = append(m.text, '"')
+		return m.finishLiteral(g, start, at)
+	}
+	m.push(start)
+	return nil
+}
+
+// prependBase puts the base before a rendered IRI that is not absolute.
+func (m *Mapper) prependBase(g *generator, start int) {
+	if hasScheme(m.text[start+1:]) {
+		return
+	}
+	n := len(m.text)
+	m.text = append(m.text, g.base...)
+	copy(m.text[start+1+len(g.base):], m.text[start+1:n])
+	copy(m.text[start+1:], g.base)
+}
+
+// natural renders a value with its natural datatype (RML-Core, section on
+// natural mapping).
+func (m *Mapper) natural(v input.Value) {
+	switch v.Kind {
+	case input.Integer:
+		m.text = append(append(append(m.text, '"'), v.Text...), `"^^<`+rdf.XSDInteger+`>`...)
+	case input.Double:
+		m.text = append(m.text, '"')
+		m.text = appendDouble(m.text, v.Text)
+		m.text = append(m.text, `"^^<`+rdf.XSDDouble+`>`...)
+	case input.Boolean:
+		m.text = append(append(append(m.text, '"'), v.Text...), `"^^<`+rdf.XSDBoolean+`>`...)
+	default:
+		m.text = rdf.AppendLiteral(m.text, v.Text)
+	}
+}

@@ -1,0 +1,88 @@
+package rml
+
+import "strings"
+
+// The namespaces of the mapping language.
+const (
+	nsR2RML  = "http://www.w3.org/ns/r2rml#"
+	nsOldRML = "http://semweb.mmlab.be/ns/rml#"
+	nsNewRML = "http://w3id.org/rml/"
+	nsQL     = "http://semweb.mmlab.be/ns/ql#"
+	nsCARML  = "http://carml.taxonic.com/carml/"
+	nsFNML   = "http://semweb.mmlab.be/ns/fnml#"
+	nsCSVW   = "http://www.w3.org/ns/csvw#"
+)
+
+// vocabulary says which generation of the language a mapping node is written
+// in.
+type vocabulary uint8
+
+const (
+	legacy vocabulary = iota // rr, rml of semweb.mmlab.be, ql, carml, fnml
+	modern                   // http://w3id.org/rml/
+)
+
+// languageNamespaces maps each namespace of the language to its generation.
+var languageNamespaces = [...]struct {
+	iri        string
+	generation vocabulary
+}{
+	{nsR2RML, legacy}, {nsOldRML, legacy}, {nsNewRML, modern}, {nsQL, legacy},
+	{nsCARML, legacy}, {nsFNML, legacy},
+}
+
+// carmlAliases are the deprecated CARML properties that mean the same as the
+// plain ones: a plain reference already yields as many values as there are.
+var carmlAliases = map[string]string{
+	"multiReference":     "reference",
+	"multiTemplate":      "template",
+	"multiFunctionValue": "functionValue",
+	"multiJoinCondition": "joinCondition",
+}
+
+// localName splits a term of the language into its local name, the same for
+// both generations, and its generation. It reports false for other IRIs.
+func localName(iri string) (name string, generation vocabulary, ok bool) {
+	for _, ns := range languageNamespaces {
+		if rest, found := strings.CutPrefix(iri, ns.iri); found && rest != "" {
+			if ns.iri == nsCARML {
+				if plain, aliased := carmlAliases[rest]; aliased {
+					rest = plain
+				}
+			}
+			return rest, ns.generation, true
+		}
+	}
+	return "", legacy, false
+}
+
+// properties lists, for each kind of mapping node, the properties of the
+// language that the engine understands there. Another property of the
+// language on such a node is a mistake; properties of other vocabularies are
+// comments.
+var properties = map[string][]string{
+	"triples map":          {"logicalSource", "subjectMap", "subject", "predicateObjectMap", "baseIRI"},
+	"logical source":       {"source", "referenceFormulation", "iterator"},
+	"source":               {"streamName", "url", "root", "path", "encoding", "null", "compression", "declaresNamespace"},
+	"namespace":            {"namespacePrefix", "namespaceName", "namespaceURL"},
+	"formulation":          {"namespace"},
+	"subject map":          {"class", "graph", "graphMap"},
+	"predicate-object map": {"predicate", "predicateMap", "object", "objectMap", "graph", "graphMap"},
+	"object map":           {"datatype", "datatypeMap", "language", "languageMap"},
+	"join condition":       {"child", "parent", "childMap", "parentMap"},
+}
+
+// expressionProperties are allowed on every term map and expression map.
+var expressionProperties = []string{"constant", "reference", "template", "termType"}
+
+// laterProperties belong to modules of the language that this engine does not
+// run yet, each with the name of its module.
+var laterProperties = map[string]string{
+	"functionValue": "FNML", "functionExecution": "FNML", "function": "FNML",
+	"input": "FNML", "return": "FNML", "condition": "FNML",
+	"gather": "CC", "gatherAs": "CC", "strategy": "CC", "allowEmptyListAndContainer": "CC",
+	"viewOn": "LV", "field": "LV", "leftJoin": "LV", "innerJoin": "LV", "structuralAnnotation": "LV",
+	"logicalTarget": "IO targets", "query": "databases", "sqlVersion": "databases",
+	"tableName": "databases", "sqlQuery": "databases", "logicalTable": "databases",
+	"inverseExpression": "databases",
+}
