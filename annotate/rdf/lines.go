@@ -11,10 +11,7 @@ import (
 func (r *Reader) readLine() error {
 	r.skip()
 	if r.at(0) < 0 {
-		if r.stopped == io.EOF {
-			return io.EOF
-		}
-		return r.stopped
+		return io.EOF
 	}
 	line := r.line
 	var q Quad
@@ -45,15 +42,8 @@ func (r *Reader) readLine() error {
 	}
 	r.pos++
 	r.skipInline()
-	switch c := r.at(0); c {
-	case '\n', '\r', '#':
-	default:
-		if c >= 0 {
-			return r.unexpected("the end of the line")
-		}
-		if r.stopped != io.EOF {
-			return r.stopped
-		}
+	if c := r.at(0); c >= 0 && c != '\n' && c != '\r' && c != '#' {
+		return r.unexpected("the end of the line")
 	}
 	r.emit(q, line)
 	return nil

@@ -122,8 +122,9 @@ func (r *Reader) Read() (Quad, error) {
 		if r.failed != nil {
 			return Quad{}, r.failed
 		}
-		if r.failed = r.step(); r.failed != nil {
-			r.stack = nil
+		r.failed = r.step()
+		if r.cut { // then the last token may be half of one
+			r.failed, r.queued = r.stopped, 0
 		}
 	}
 	next := &r.queue[r.first]

@@ -30,6 +30,7 @@ type scanner struct {
 	pos, end  int
 	read      int64 // bytes of the stream up to end
 	stopped   error // why there is nothing behind end: io.EOF or an error
+	cut       bool  // what lies behind end was asked for, and stopped is not io.EOF
 	maxBytes  int64
 	maxToken  int
 	line      int
@@ -57,6 +58,7 @@ func (s *scanner) at(n int) int {
 func (s *scanner) load(n int) int {
 	for s.pos+n >= s.end {
 		if !s.fill() {
+			s.cut = s.stopped != io.EOF
 			return -1
 		}
 	}
@@ -106,12 +108,8 @@ func (s *scanner) limit(format string, bound any) error {
 	return fmt.Errorf("line %d: %s: %w", s.line, fmt.Sprintf(format, bound), ErrLimit)
 }
 
-// fail returns the error for what stands n bytes behind the position. When the
-// input ended there for another reason than its end, that reason is the error.
+// fail returns the error for what stands n bytes behind the position.
 func (s *scanner) fail(n int, format string, args ...any) error {
-	if s.stopped != nil && s.stopped != io.EOF && s.pos+n >= s.end {
-		return s.stopped
-	}
 	return &SyntaxError{Line: s.line, Column: s.column(n), Reason: fmt.Sprintf(format, args...)}
 }
 

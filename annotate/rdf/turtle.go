@@ -78,9 +78,6 @@ func (r *Reader) stepTurtle() error {
 func (r *Reader) readBlock() error {
 	switch c := r.at(0); {
 	case c < 0:
-		if r.stopped != io.EOF {
-			return r.stopped
-		}
 		if r.inGraph {
 			return r.unexpected("\"}\"")
 		}
@@ -141,7 +138,7 @@ func (r *Reader) readAtDirective() error {
 	case "base":
 		err = r.readBase()
 	default:
-		return r.fail(-len(tag)-1, "unknown directive @%s", tag)
+		return r.fail(-len(tag)-1, "unknown directive @%s", shorten(tag))
 	}
 	if err != nil {
 		return err
@@ -380,7 +377,7 @@ func (r *Reader) iri(wanted string) (string, error) {
 	}
 	namespace, ok := r.declared[string(r.buf[r.pos:r.pos+n])]
 	if !ok {
-		return "", r.fail(0, "prefix %q is not declared", r.buf[r.pos:r.pos+n])
+		return "", r.fail(0, "prefix %q is not declared", shorten(r.buf[r.pos:r.pos+n]))
 	}
 	n, err := r.local(namespace, n+1)
 	if err != nil {

@@ -1,0 +1,183 @@
+package rdf_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rdf/rdftest"
+	"github.com/iotenablers/enablers/internal/conformance"
+)
+
+// writers are the ways of writing that every graph must survive.
+var writers = map[string]struct {
+	format rdf.Format
+	opts   *rdf.EncoderOptions
+}{
+	"ntriples": {rdf.NTriples, nil},
+	"nquads":   {rdf.NQuads, nil},
+	"turtle":   {rdf.Turtle, nil},
+	"trig":     {rdf.TriG, nil},
+	"jsonld":   {rdf.JSONLD, nil},
+	"turtle with prefixes": {rdf.Turtle, &rdf.EncoderOptions{Prefixes: []rdf.Prefix{
+		{Name: "", IRI: "http://a.example/"}, {Name: "ex", IRI: "http://example.org/"}, {Name: "e2", IRI: "http://example.org/ns#"},
+		{Name: "xsd", IRI: "http://www.w3.org/2001/XMLSchema#"}, {Name: "rdf", IRI: "http://www.w3.org/1999/02/22-rdf-syntax-ns#"},
+		{Name: "long", IRI: "http://example.org/very/long/namespace/"}, {Name: "t", IRI: "http://www.w3.org/2013/TurtleTests/"},
+	}}},
+	"trig with a base": {rdf.TriG, &rdf.EncoderOptions{
+		Base:     "http://www.w3.org/2013/TurtleTests/x",
+		Prefixes: []rdf.Prefix{{Name: "a.b-c", IRI: "http://a.example/"}},
+	}},
+	"turtle with a base": {rdf.Turtle, &rdf.EncoderOptions{Base: "http://a.example/"}},
+}
+
+func TestWritersKeepEveryW3CGraph(t *testing.T) {
+	const wantGraphs = 145 + 143
+	encoders := map[string]*rdf.Encoder{}
+	for name, w := range writers {
+		e, err := rdf.NewEncoder(w.format, w.opts)
+		require.NoError(t, err)
+		encoders[name] = e
+	}
+	graphs := 0
+	for _, suite := range []string{"turtle", "trig"} {
+		folder := conformance.Dir(t, "w3c/"+suite)
+		for _, test := range manifest(t, folder) {
+			if test.result == "" {
+				continue
+			}
+			graphs++
+			want := expected(t, folder, test)
+			for name, e := range encoders {
+				requireKept(t, e, want, name+" "+filepath.Join(suite, test.name))
+			}
+		}
+	}
+	require.Equal(t, wantGraphs, graphs)
+}
+
+// requireKept writes the statements and reads them back. Encoders without named
+// graphs get the default graph only.
+func requireKept(t testing.TB, e *rdf.Encoder, quads []rdf.Quad, about string) {
+	t.Helper()
+	var want []rdf.Quad
+	var out []byte
+	for _, q := range quads {
+		if (e.Format() == rdf.NTriples || e.Format() == rdf.Turtle) && !q.Graph.IsZero() {
+			continue
+		}
+		want = append(want, q)
+		out = e.Append(out, q)
+	}
+	out = e.AppendEnd(out)
+	var got []rdf.Quad
+	var err error
+	if e.Format() == rdf.JSONLD {
+		got = readExpanded(t, out)
+	} else {
+		got, err = read(out, e.Format(), "")
+		require.NoError(t, err, "%s:\n%s", about, out)
+	}
+	require.Empty(t, rdftest.Diff(got, want), "%s:\n%s", about, out)
+}
+
+// readExpanded reads the shape of JSON-LD that the encoder writes, by the rules
+// for expanded documents (JSON-LD 1.1 section 9) and nothing else.
+func readExpanded(t testing.TB, data []byte) []rdf.Quad {
+	t.Helper()
+	var nodes []map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(data, &nodes), "%s", data)
+	var quads []rdf.Quad
+	for _, n := range nodes {
+		quads = append(quads, readNode(t, n, rdf.Term{})...)
+	}
+	return quads
+}
+
+func readNode(t testing.TB, node map[string]json.RawMessage, graph rdf.Term) []rdf.Quad {
+	t.Helper()
+	var quads []rdf.Quad
+	subject := readID(t, node["@id"])
+	for key, raw := range node {
+		switch key {
+		case "@id":
+		case "@graph":
+			require.True(t, graph.IsZero())
+			var inner []map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(raw, &inner))
+			for _, n := range inner {
+				quads = append(quads, readNode(t, n, subject)...)
+			}
+		case "@type":
+			var types []json.RawMessage
+			require.NoError(t, json.Unmarshal(raw, &types))
+			for _, id := range types {
+				quads = append(quads, rdf.Quad{Subject: subject, Predicate: rdf.NewIRI(rdf.Type), Object: readID(t, id), Graph: graph})
+			}
+		default:
+			require.NotEqual(t, byte('@'), key[0])
+			var values []map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(raw, &values))
+			for _, v := range values {
+				quads = append(quads, rdf.Quad{Subject: subject, Predicate: rdf.NewIRI(key), Object: readValue(t, v), Graph: graph})
+			}
+		}
+	}
+	return quads
+}
+
+func readID(t testing.TB, raw json.RawMessage) rdf.Term {
+	t.Helper()
+	id := text(t, raw)
+	if label, ok := bytes.CutPrefix([]byte(id), []byte("_:")); ok {
+		return rdf.NewBlank(string(label))
+	}
+	return rdf.NewIRI(id)
+}
+
+func readValue(t testing.TB, v map[string]json.RawMessage) rdf.Term {
+	t.Helper()
+	if id, ok := v["@id"]; ok {
+		require.Len(t, v, 1)
+		return readID(t, id)
+	}
+	lexical := text(t, v["@value"])
+	require.LessOrEqual(t, len(v), 2)
+	if tag, ok := v["@language"]; ok {
+		return rdf.NewLang(lexical, text(t, tag))
+	}
+	if datatype, ok := v["@type"]; ok {
+		return rdf.NewTyped(lexical, text(t, datatype))
+	}
+	return rdf.NewLiteral(lexical)
+}
+
+func text(t testing.TB, raw json.RawMessage) string {
+	t.Helper()
+	var s string
+	require.NoError(t, json.Unmarshal(raw, &s), "%s", raw)
+	return s
+}
+
+func TestCanonicalFormIsReadBackUnchanged(t *testing.T) {
+	dir := conformance.Dir(t, "w3c/turtle")
+	for _, test := range manifest(t, dir) {
+		if test.result == "" {
+			continue
+		}
+		quads := expected(t, dir, test)
+		for _, q := range quads {
+			for _, term := range []rdf.Term{q.Subject, q.Predicate, q.Object} {
+				encoded := rdf.AppendTerm(nil, term)
+				got, err := rdf.ParseTerm(encoded)
+				require.NoError(t, err)
+				require.Equal(t, term, got)
+				require.Equal(t, encoded, rdf.AppendTerm(nil, got))
+			}
+		}
+	}
+}
