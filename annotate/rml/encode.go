@@ -48,6 +48,25 @@ func appendPercentEncoded(dst, value []byte) []byte {
 	return dst
 }
 
+// appendPart appends a value to an IRI as the term type of the generator wants
+// it: percent-encoded to be part of an IRI or of a URI, or as it is.
+func (g *generator) appendPart(dst, value []byte) []byte {
+	if !g.ascii {
+		if g.unsafe {
+			return append(dst, value...)
+		}
+		return appendPercentEncoded(dst, value)
+	}
+	for _, c := range value {
+		if unreserved[c] || g.unsafe && c < utf8.RuneSelf {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}
+
 // isUCSChar reports whether r is in ucschar of RFC 3987.
 func isUCSChar(r rune) bool {
 	switch {

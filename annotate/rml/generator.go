@@ -20,6 +20,8 @@ type generator struct {
 	language *generator // when it depends on the record
 	base     []byte     // put before relative IRIs
 	absolute bool       // whether a template begins with the scheme of an IRI
+	ascii    bool       // whether an IRI must be a URI
+	unsafe   bool       // whether an IRI is made of its parts as they are
 	natural  bool       // whether the natural datatype of the value counts
 	strict   bool       // whether a term that cannot be made is an error
 	expand   bool       // whether an array counts as the values in it
@@ -71,18 +73,23 @@ func (c generatorCompiler) compile(tm *termMap) (*generator, error) {
 		return g, nil
 	}
 	f := literalForm
-	switch tm.termType {
-	case iriTerm:
+	switch {
+	case tm.termType.isIRI():
 		f = iriForm
-	case blankTerm:
+	case tm.termType == blankTerm:
 		f = blankForm
 		c.plan.blanks = true
 	}
 	g, err := c.expression(tm, f)
-	if err != nil || f != literalForm {
-		return g, err
+	if err != nil {
+		return nil, err
 	}
-	return g, c.literal(g, tm)
+	g.ascii = tm.termType == uriTerm || tm.termType == unsafeURITerm
+	g.unsafe = tm.termType == unsafeIRITerm || tm.termType == unsafeURITerm
+	if f == literalForm {
+		err = c.literal(g, tm)
+	}
+	return g, err
 }
 
 // compileText compiles a term map for the bare text of its values.

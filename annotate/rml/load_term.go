@@ -27,7 +27,8 @@ var termMapKinds = []string{
 
 // termTypes maps the term types of the language, by local name.
 var termTypes = map[string]termType{
-	"IRI": iriTerm, "BlankNode": blankTerm, "Literal": literalTerm,
+	"IRI": iriTerm, "URI": uriTerm, "UnsafeIRI": unsafeIRITerm, "UnsafeURI": unsafeURITerm,
+	"BlankNode": blankTerm, "Literal": literalTerm,
 }
 
 // allowedTypes lists the term types that may stand in each position.
@@ -46,6 +47,12 @@ func (t termType) String() string {
 	switch t {
 	case iriTerm:
 		return "IRI"
+	case uriTerm:
+		return "URI"
+	case unsafeIRITerm:
+		return "UnsafeIRI"
+	case unsafeURITerm:
+		return "UnsafeURI"
 	case blankTerm:
 		return "BlankNode"
 	case literalTerm:
@@ -53,6 +60,9 @@ func (t termType) String() string {
 	}
 	return "none"
 }
+
+// isIRI reports whether the term is an IRI, of whatever make.
+func (t termType) isIRI() bool { return t >= iriTerm && t <= unsafeURITerm }
 
 // termMaps loads the values of a property and of its long form, such as
 // predicate and predicateMap.
@@ -209,7 +219,11 @@ func (l *loader) typeOf(r *resource, tm *termMap) error {
 }
 
 func (tm *termMap) checkRole() error {
-	if allowed := allowedTypes[tm.role]; !slices.Contains(allowed, tm.termType) {
+	kind := tm.termType
+	if kind.isIRI() {
+		kind = iriTerm
+	}
+	if allowed := allowedTypes[tm.role]; !slices.Contains(allowed, kind) {
 		names := make([]string, len(allowed))
 		for i, t := range allowed {
 			names[i] = t.String()
@@ -235,7 +249,7 @@ func (l *loader) checkConstant(tm *termMap, declared termType) error {
 	default:
 		return tm.node.errorf("its constant %s is a blank node: expected an IRI or a literal", tm.role)
 	}
-	if tm.vocab == modern && declared != 0 && declared != tm.termType {
+	if tm.vocab == modern && declared != 0 && declared != tm.termType && !(declared.isIRI() && tm.termType == iriTerm) {
 		return tm.node.errorf("its constant is a %s, yet its termType is %s", tm.termType, declared)
 	}
 	if tm.role == languageRole && !rdf.ValidLangTag([]byte(c.Value)) {

@@ -169,6 +169,9 @@ type termType uint8
 
 const (
 	iriTerm termType = iota + 1
+	uriTerm
+	unsafeIRITerm
+	unsafeURITerm
 	blankTerm
 	literalTerm
 )

@@ -9,6 +9,11 @@ import (
 	"github.com/iotenablers/enablers/internal/conformance"
 )
 
+// coreFaults are the cases whose files cannot be compared as the others are.
+var coreFaults = map[string]outcome{
+	"RMLTC0027b-JSON": {byLine: true, reason: "an rml:UnsafeIRI with a space is expected as it is, which no reader of N-Quads takes"},
+}
+
 func TestCoreSuite(t *testing.T) {
 	dir := conformance.Dir(t, "rml-core")
 	rows := make(map[string]map[string]string)
@@ -23,7 +28,11 @@ func TestCoreSuite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			row := rows[name]
 			require.NotNil(t, row, "the table of the suite has no row for it")
-			runCase(t, folder, row["base_iri"], outcome{rejected: row["error"] == "true"})
+			expected := outcome{rejected: row["error"] == "true"}
+			if fault, known := coreFaults[name]; known {
+				expected = fault
+			}
+			runCase(t, folder, row["base_iri"], expected)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,7 @@ import (
 // outcome is what a case of a suite expects.
 type outcome struct {
 	rejected bool
+	byLine   bool   // compare lines of text: the expected output is not valid N-Quads
 	reason   string // why it differs from what the suite's own files say
 }
 
@@ -65,6 +67,10 @@ func runCase(t *testing.T, folder, base string, expected outcome) {
 	require.NoError(t, err)
 	want, err := os.ReadFile(filepath.Join(folder, "output.nq"))
 	require.NoError(t, err)
+	if expected.byLine {
+		require.ElementsMatch(t, strings.Fields(string(want)), strings.Fields(out.String()))
+		return
+	}
 	wanted, got := readNQuads(t, want), readNQuads(t, out.Bytes())
 	if !rdftest.Isomorphic(got, wanted) {
 		t.Fatalf("the output is not what the case expects:\n%s", rdftest.Diff(got, wanted))

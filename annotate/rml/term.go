@@ -160,7 +160,7 @@ func hasScheme(iri []byte) bool {
 // finishIRI checks the IRI that was rendered from start on and pushes it.
 func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) error {
 	iri := m.text[start+1:]
-	if bad, ok := rdf.ValidIRI(iri); !ok {
+	if bad, ok := g.valid(iri); !ok {
 		m.text = m.text[:start]
 		if !g.strict {
 			m.skipped++
@@ -175,6 +175,22 @@ func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) erro
 	m.text = append(m.text, '>')
 	m.push(start)
 	return nil
+}
+
+// valid reports whether an IRI may be given out, and the first byte that may
+// not stand in it. An unsafe one is what the mapping makes of it, as long as
+// no syntax of RDF would read it as something else.
+func (g *generator) valid(iri []byte) (int, bool) {
+	if g.unsafe {
+		bad := bytes.IndexFunc(iri, func(r rune) bool { return r < ' ' || r == '<' || r == '>' || r == '"' || r == '\\' })
+		return max(bad, 0), bad < 0
+	}
+	if g.ascii {
+		if bad := bytes.IndexFunc(iri, func(r rune) bool { return r >= utf8.RuneSelf }); bad >= 0 {
+			return bad, false
+		}
+	}
+	return rdf.ValidIRI(iri)
 }
 
 // finishLiteral adds the datatype or language to the quoted text from start on
@@ -295,7 +311,7 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 		node = v.Node
 		switch g.form {
 		case iriForm:
-			m.text = appendPercentEncoded(m.text, v.Text)
+			m.text = g.appendPart(m.text, v.Text)
 		case blankForm:
 			m.text = appendLabel(m.text, v.Text)
 		case literalForm:
@@ -306,7 +322,7 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 	}
 	switch g.form {
 	case iriForm:
-		if g.absolute {
+		if g.absolute && !g.unsafe {
 			m.text = append(m.text, '>')
 			m.push(start)
 			return nil

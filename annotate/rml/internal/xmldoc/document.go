@@ -1,0 +1,210 @@
+package xmldoc
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/antchfx/xpath"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// Document is one XML input. It is reused from input to input, by one
+// goroutine at a time.
+type Document struct {
+	compiler *Compiler
+	maxNodes int
+	data     []byte
+	nodes    []node
+	top      int32            // the document element, 0 before it was read
+	scratch  []byte           // texts that differ from what is written
+	joins    []byte           // the string-values of elements with several texts
+	joined   map[int32][]byte // where those are
+
+	lexicon     lexicon
+	spaces      []string         // namespaces by index: the compiler's, then others met
+	ownSpaces   int              // how many are the compiler's
+	otherSpaces map[string]int32 // the others
+	bindings    []binding        // the declarations in scope
+
+	work     [2][]int32          // node sets under way
+	full     map[int]*xpath.Expr // the expressions that are not plain, by path
+	previous []int32             // the sibling before each node, for navigators; empty if not made
+	left     int                 // the steps that the running expression may still take
+}
+
+// Load reads a whole input.
+func (d *Document) Load(data []byte) error {
+	d.reset(len(data))
+	if uint64(len(data)) > maxInput {
+		return &input.SyntaxError{Format: "XML", Line: 1, Column: 1, Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput))}
+	}
+	d.data = data
+	err := d.checkChars()
+	if err == nil {
+		err = d.parse()
+	}
+	if err != nil {
+		d.reset(len(data))
+	}
+	return err
+}
+
+// reset empties the document, and gives back buffers that are far too large
+// for an input of a size.
+func (d *Document) reset(size int) {
+	d.data, d.top = nil, 0
+	d.nodes, d.scratch, d.joins = d.nodes[:0], d.scratch[:0], d.joins[:0]
+	d.bindings, d.previous = d.bindings[:0], d.previous[:0]
+	if len(d.joined) > 0 {
+		clear(d.joined)
+	}
+	d.forgetSpaces()
+	room := max(keptNodes, 8*size)
+	if cap(d.nodes) > room || cap(d.scratch) > room || cap(d.joins) > room || cap(d.previous) > room || cap(d.work[0]) > room || cap(d.work[1]) > room {
+		d.nodes, d.scratch, d.joins, d.joined, d.previous, d.work = nil, nil, nil, nil, nil, [2][]int32{}
+	}
+}
+
+// Records appends the nodes that the iterator selects from the root.
+func (d *Document) Records(dst []input.Node, iterator input.Path) ([]input.Node, error) {
+	p, err := d.own(iterator)
+	if err != nil {
+		return dst, err
+	}
+	selected, err := d.selectNodes(p, 0)
+	if err != nil {
+		return dst, fmt.Errorf("iterate %q: %w", p.expr, err)
+	}
+	for _, at := range selected {
+		dst = append(dst, input.Node(at))
+	}
+	return dst, nil
+}
+
+// Values appends the string-value of each node that the reference selects,
+// or the one value of an expression that yields a string, a number or a
+// boolean, which stands at the record. An element without content has the
+// empty text as its value.
+func (d *Document) Values(dst []input.Value, record input.Node, reference input.Path) ([]input.Value, error) {
+	p, err := d.own(reference)
+	if err != nil {
+		return dst, err
+	}
+	if record < 0 || int(record) >= len(d.nodes) {
+		return dst, fmt.Errorf("evaluate %q: there is no node %d", p.expr, record)
+	}
+	if p.scalar {
+		text, err := d.evaluateScalar(p, int32(record))
+		if err != nil {
+			return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
+		}
+		return append(dst, input.Value{Text: text, Kind: input.String, Node: record}), nil
+	}
+	selected, err := d.selectNodes(p, int32(record))
+	if err != nil {
+		return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
+	}
+	for _, at := range selected {
+		dst = append(dst, input.Value{Text: d.value(at), Kind: input.String, Node: input.Node(at)})
+	}
+	return dst, nil
+}
+
+// own returns a path that this document can evaluate.
+func (d *Document) own(p input.Path) (*path, error) {
+	own, ok := p.(*path)
+	switch {
+	case !ok || own.owner != d.compiler:
+		return nil, fmt.Errorf("evaluate %v: the expression was compiled for another source", p)
+	case own.names > len(d.lexicon.names):
+		return nil, fmt.Errorf("evaluate %q: the expression was compiled after the document was made", own.expr)
+	case len(d.nodes) == 0:
+		return nil, fmt.Errorf("evaluate %q: nothing is loaded", own.expr)
+	}
+	return own, nil
+}
+
+// Place describes a node by an XPath of names as written in the document,
+// such as /students[1]/student[2]/@id.
+func (d *Document) Place(n input.Node) string {
+	if n < 0 || int(n) >= len(d.nodes) {
+		return "outside of the document"
+	}
+	if n == 0 {
+		return "/"
+	}
+	var steps []string
+	for at := int32(n); at > 0; at = d.nodes[at].parent {
+		steps = append(steps, d.placeStep(at))
+	}
+	slices.Reverse(steps)
+	place := ""
+	for _, s := range steps {
+		place += "/" + s
+	}
+	return place
+}
+
+// placeStep describes a node below its parent.
+func (d *Document) placeStep(at int32) string {
+	n := &d.nodes[at]
+	parent := &d.nodes[n.parent]
+	step := ""
+	switch n.kind {
+	case attributeNode:
+		return "@" + string(d.qname(n))
+	case textNode:
+		step = "text()"
+	case commentNode:
+		step = "comment()"
+	default:
+		step = string(d.qname(n))
+	}
+	position := 1
+	for i := n.parent + 1 + int32(parent.attrs); i < at; i = d.nodes[i].end {
+		if s := &d.nodes[i]; s.kind == n.kind && string(d.qname(s)) == string(d.qname(n)) {
+			position++
+		}
+	}
+	return step + "[" + strconv.Itoa(position) + "]"
+}
+
+// checkChars refuses data that is not UTF-8 or holds characters that XML does
+// not allow.
+func (d *Document) checkChars() error {
+	if hasAt(d.data, 0, "\xFE\xFF") || hasAt(d.data, 0, "\xFF\xFE") {
+		return d.fail(0, "the encoding is UTF-16, but only UTF-8 is read")
+	}
+	at := illegal(d.data)
+	if at < 0 {
+		return nil
+	}
+	if b := d.data[at]; b < 0x20 {
+		return d.fail(at, "the control character U+%04X is not allowed in XML", b)
+	}
+	return d.fail(at, "the byte 0x%02X begins no character of XML in UTF-8", d.data[at])
+}
+
+// line returns the line of an offset.
+func (d *Document) line(offset int) int {
+	line, _ := input.Locate(d.data, offset)
+	return line
+}
+
+// fail returns the error for an offset of the data.
+func (d *Document) fail(offset int, format string, args ...any) error {
+	line, column := input.Locate(d.data, offset)
+	return &input.SyntaxError{Format: "XML", Line: line, Column: column, Offset: offset, Reason: fmt.Sprintf(format, args...)}
+}
+
+// nodeLimit turns the limit of a compiler, 0 for none, into one to check
+// against, the root not counted.
+func nodeLimit(limit int) int {
+	if limit <= 0 {
+		return math.MaxInt32 - 1
+	}
+	return min(limit, math.MaxInt32-1)
+}

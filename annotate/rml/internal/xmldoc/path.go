@@ -1,0 +1,141 @@
+package xmldoc
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The axes of plain steps.
+const (
+	childAxis uint8 = iota
+	attributeAxis
+	selfAxis
+	parentAxis
+)
+
+// The node tests of plain steps.
+const (
+	nameTest  uint8 = iota // of an expanded name
+	spaceTest              // of any name in a namespace
+	starTest               // of any name
+	textTest
+	nodeTest
+)
+
+// path is a compiled expression. Either steps or full is in use.
+type path struct {
+	owner    *Compiler
+	expr     string
+	id       int
+	names    int // the names that the compiler knew when this was compiled
+	absolute bool
+	steps    []step
+	full     string // the translated expression
+	scalar   bool   // its value is not a node set
+}
+
+// String returns the expression as it was written.
+func (p *path) String() string { return p.expr }
+
+// step is a plain step.
+type step struct {
+	axis     uint8
+	test     uint8
+	deep     bool // applied to the descendants of the context too, as after //
+	sort     bool // what it selects may be out of order or twice
+	known    int32
+	space    int32
+	position int // the number in the predicate, 0 for none
+}
+
+// plain is a location path of plain steps.
+type plain struct {
+	absolute bool
+	list     []step
+}
+
+// plainSteps compiles tokens that are a plain location path and reports
+// whether they are. It fails on a prefix that is not declared.
+func (c *Compiler) plainSteps(tokens []token) (plain, bool, error) {
+	for _, t := range tokens {
+		if _, known := c.prefixes[t.prefix]; t.kind == nameToken && t.prefix != "" && !known {
+			return plain{}, false, fmt.Errorf("the prefix %q is not declared, only %s are", t.prefix, strings.Join(slices.Sorted(maps.Keys(c.prefixes)), ", "))
+		}
+	}
+	p, deep := plain{}, false
+	if tokens[0].is("/") || tokens[0].is("//") {
+		p.absolute, deep = true, tokens[0].is("//")
+		tokens = tokens[1:]
+		if len(tokens) == 0 {
+			return p, !deep, nil
+		}
+	}
+	for {
+		s, rest, ok := c.plainStep(tokens)
+		if !ok {
+			return plain{}, false, nil
+		}
+		s.deep = deep
+		p.list = append(p.list, s)
+		if len(rest) == 0 {
+			break
+		}
+		if deep = rest[0].is("//"); !deep && !rest[0].is("/") {
+			return plain{}, false, nil
+		}
+		tokens = rest[1:]
+	}
+	nested := false // may a node of the context stand within another
+	for i := range p.list {
+		s := &p.list[i]
+		s.sort = nested || s.axis == parentAxis || s.deep && (s.axis != childAxis || s.position > 0)
+		nested = nested || s.deep || s.axis == parentAxis
+	}
+	return p, true, nil
+}
+
+// plainStep compiles the plain step that tokens begin with.
+func (c *Compiler) plainStep(tokens []token) (step, []token, bool) {
+	s := step{}
+	at := func(i int) token {
+		if i < len(tokens) {
+			return tokens[i]
+		}
+		return token{}
+	}
+	switch {
+	case at(0).is("."):
+		return step{axis: selfAxis, test: nodeTest}, tokens[1:], true
+	case at(0).is(".."):
+		return step{axis: parentAxis, test: nodeTest}, tokens[1:], true
+	case at(0).is("@"):
+		s.axis = attributeAxis
+		tokens = tokens[1:]
+	}
+	switch t := at(0); {
+	case t.kind == nameToken && t.local == "*" && t.prefix == "":
+		s.test, tokens = starTest, tokens[1:]
+	case t.kind == nameToken && t.local == "*":
+		s.test, s.space, tokens = spaceTest, c.prefixes[t.prefix], tokens[1:]
+	case t.kind == nameToken:
+		s.test, s.known, tokens = nameTest, c.name(c.prefixes[t.prefix], t.local), tokens[1:]
+	case t.kind == typeToken && t.text == "text" && s.axis == childAxis && at(1).is("(") && at(2).is(")"):
+		s.test, tokens = textTest, tokens[3:]
+	case t.kind == typeToken && t.text == "node" && s.axis == childAxis && at(1).is("(") && at(2).is(")"):
+		s.test, tokens = nodeTest, tokens[3:]
+	default:
+		return s, nil, false
+	}
+	if !at(0).is("[") {
+		return s, tokens, true
+	}
+	position, err := strconv.Atoi(at(1).text)
+	if err != nil || position < 1 || at(1).kind != numberToken || !at(2).is("]") || at(3).is("[") {
+		return s, nil, false
+	}
+	s.position = position
+	return s, tokens[3:], true
+}
