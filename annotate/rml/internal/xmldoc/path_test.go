@@ -1,0 +1,182 @@
+package xmldoc_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
+)
+
+const library = `<?xml version="1.0"?>
+<lib xmlns:x="http://p/" id="L">
+  <book id="1" x:id="p1" xml:lang="en"><title>One</title><author>A</author><author>B</author><x:isbn>11</x:isbn></book>
+  <book id="2"><title>Two</title><author/><price cur="EUR">5.5</price></book>
+  <shelf><book id="3"><title>Three</title><book id="4"><title>Four</title></book></book></shelf>
+  <d:book xmlns:d="http://d/" id="5"><d:title>Five</d:title></d:book>
+  <book xmlns="http://d/" id="6"><title>Six</title></book>
+</lib>`
+
+// expressions are XPath expressions on the library, from its element.
+var expressions = map[string][]string{
+	"@id":                                 {"L"},
+	"book/@id":                            {"1", "2"},
+	"/lib/book/@id":                       {"1", "2"},
+	" / lib/ book [ 2 ]/@ id ":            {"2"},
+	"book[3]":                             {},
+	"book/title":                          {"One", "Two"},
+	"book/author":                         {"A", "B", ""},
+	"book/author[2]":                      {"B"},
+	"book/author/text()":                  {"A", "B"},
+	"book[1]/*":                           {"One", "A", "B", "11"},
+	"book[1]/*[2]":                        {"A"},
+	"book/@*":                             {"1", "p1", "en", "2"},
+	"book/@p:id":                          {"p1"},
+	"book/@p:*":                           {"p1"},
+	"book/@xml:lang":                      {"en"},
+	"book/p:isbn":                         {"11"},
+	"*/p:*":                               {"11"},
+	"d:book/@id":                          {"5", "6"},
+	"d:book/d:title":                      {"Five", "Six"},
+	"d:book/title":                        {},
+	"missing/title":                       {},
+	"book/title/..//@cur":                 {"EUR"},
+	"//book/@id":                          {"1", "2", "3", "4"},
+	"//title":                             {"One", "Two", "Three", "Four"},
+	"//d:title":                           {"Five", "Six"},
+	"//book[1]/@id":                       {"1", "3", "4"},
+	"//book//title":                       {"One", "Two", "Three", "Four"},
+	"shelf//book/title":                   {"Three", "Four"},
+	"shelf//book//title":                  {"Three", "Four"},
+	".//price/..//title":                  {"Two"},
+	"//title/../@id":                      {"1", "2", "3", "4"},
+	"//@id":                               {"L", "1", "2", "3", "4", "5", "6"},
+	"//text()[.='One']":                   {"One"},
+	"./book/./title":                      {"One", "Two"},
+	"../lib/@id":                          {"L"},
+	"..//title/..//author[1]":             {"A", ""},
+	"/..":                                 {},
+	"book[1]/node()[1]":                   {"One"},
+	"book[@id='2']/title":                 {"Two"},
+	"book[last()]/@id":                    {"2"},
+	"book[price]/title":                   {"Two"},
+	"book[not(price)]/title":              {"One"},
+	"book[title='One']/author":            {"A", "B"},
+	"count(book)":                         {"2"},
+	"count(//book)":                       {"4"},
+	"count(//book) div 3 > 1":             {"true"},
+	"1 div 0":                             {"Infinity"},
+	"-1 div 0":                            {"-Infinity"},
+	"number('x')":                         {"NaN"},
+	"1.50 + 2":                            {"3.5"},
+	"string(book[2]/price)":               {"5.5"},
+	"concat(book[1]/title,'-',@id)":       {"One-L"},
+	"string-length(book[1]/title)":        {"3"},
+	"normalize-space('  a  b ')":          {"a b"},
+	"substring-before('a-b','-')":         {"a"},
+	"translate('abc','b','B')":            {"aBc"},
+	"contains(@id,'L')":                   {"true"},
+	"boolean(missing)":                    {"false"},
+	"book/title | book/@id":               {"1", "One", "2", "Two"},
+	"child::book/attribute::id":           {"1", "2"},
+	"book[2]/preceding-sibling::book/@id": {"1"},
+	"book[1]/following-sibling::book/@id": {"2"},
+	"//price/ancestor::*/@id":             {"L", "2"},
+	"descendant::title":                   {"One", "Two", "Three", "Four"},
+	"*[local-name()='book']/@id":          {"1", "2", "5", "6"},
+	"*[namespace-uri()='http://d/']/@id":  {"5", "6"},
+	"name(*[@id='6'])":                    {"book"},
+	"name(*[@id='5'])":                    {"d:book"},
+	"*[name()='d:book']/@id":              {"5"},
+	"d:*[title]/@id":                      {},
+	"d:*[d:title='Six']/@id":              {"6"},
+	"book[author='B' or price]/@id":       {"1", "2"},
+	"book[position()=2]/@id":              {"2"},
+	"(//title)[2]":                        {"Two"},
+	"sum(//price)":                        {"5.5"},
+}
+
+func TestExpressionsSelectAsXPathDefines(t *testing.T) {
+	for expr, want := range expressions {
+		t.Run(expr, func(t *testing.T) {
+			require.Equal(t, want, read(t, library, "/lib", expr))
+		})
+	}
+}
+
+func TestExpressionsThatAreNoneAreRefusedWithTheReason(t *testing.T) {
+	c := xmldoc.New(spaces, input.Limits{})
+	for expr, want := range map[string]string{
+		"":                            "the expression is empty",
+		"   ":                         "the expression is empty",
+		"a//":                         "",
+		"/a/":                         "",
+		"//":                          "",
+		"a b":                         `unexpected "b" at offset 2, expected an operator`,
+		"a[":                          "",
+		"a[1":                         "",
+		"a]":                          "",
+		"'x":                          "the quote at offset 0 is never closed",
+		"a#b":                         `unexpected '#' at offset 1`,
+		"\xFF":                        "not UTF-8",
+		"q:a":                         `the prefix "q" is not declared, only d, p, xml are`,
+		"count(q:a)":                  `the prefix "q" is not declared`,
+		"p:":                          "unexpected ':' at offset 1",
+		"$v":                          "variables are not supported",
+		"namespace::*":                "the namespace axis is not supported",
+		"processing-instruction('x')": "processing-instruction() is not supported",
+		"id('x')":                     "id",
+		"lang('en')":                  "lang",
+		"p:1":                         "expected a name after the colon",
+		"p:f()":                       "there is no function p:f()",
+		"nothing()":                   "nothing",
+		"upside-down::a":              "upside-down",
+		"sum('x')":                    "sum()",
+		"matches(a,'(')":              "",
+	} {
+		_, err := c.CompileReference(expr)
+		require.ErrorContains(t, err, want, expr)
+		require.ErrorContains(t, err, "compile reference", expr)
+	}
+	_, err := c.CompileIterator("count(//a)")
+	require.ErrorContains(t, err, "selects no nodes")
+	_, err = c.CompileIterator("/a[")
+	require.ErrorContains(t, err, `compile iterator "/a["`)
+}
+
+func TestNamespacesThatCannotBeDeclaredAreReported(t *testing.T) {
+	for want, n := range map[string][]xmldoc.Namespace{
+		`declare namespace prefix "a:b": not a name without a colon`:           {{Prefix: "a:b", IRI: "x"}},
+		`declare namespace prefix "": not a name without a colon`:              {{IRI: "x"}},
+		`declare namespace prefix "a": the namespace is empty`:                 {{Prefix: "a"}},
+		`declare namespace prefix "xmlns": it is reserved`:                     {{Prefix: "xmlns", IRI: "x"}},
+		`declare namespace prefix "a": it stands for <x> already, not for <y>`: {{Prefix: "a", IRI: "x"}, {Prefix: "a", IRI: "y"}},
+	} {
+		_, err := xmldoc.New(n, input.Limits{}).CompileReference("a")
+		require.ErrorContains(t, err, want)
+	}
+	_, err := xmldoc.New([]xmldoc.Namespace{{Prefix: "a", IRI: "x"}, {Prefix: "a", IRI: "x"}, {Prefix: "b", IRI: "x"}}, input.Limits{}).CompileReference("a:c/b:d")
+	require.NoError(t, err)
+}
+
+func TestPathsOfAnotherSourceOrTooLateAreErrors(t *testing.T) {
+	c, other := xmldoc.New(nil, input.Limits{}), xmldoc.New(nil, input.Limits{})
+	doc := c.NewDocument()
+	foreign, err := other.CompileReference("a")
+	require.NoError(t, err)
+	require.Equal(t, "a", foreign.String())
+	late, err := c.CompileReference("a")
+	require.NoError(t, err)
+	require.NoError(t, doc.Load([]byte("<a/>")))
+	_, err = doc.Values(nil, 0, foreign)
+	require.ErrorContains(t, err, "another source")
+	_, err = doc.Values(nil, 0, nil)
+	require.ErrorContains(t, err, "another source")
+	_, err = doc.Values(nil, 0, late)
+	require.ErrorContains(t, err, "after the document was made")
+	doc = c.NewDocument()
+	require.NoError(t, doc.Load([]byte("<a/>")))
+	_, err = doc.Values(nil, 2, late)
+	require.ErrorContains(t, err, "no node 2")
+}
