@@ -20,7 +20,7 @@ type Document struct {
 	scratch []byte
 	list    []input.Node // node lists under evaluation, used as a stack
 	steps   int          // what is left of the step limit of an evaluation
-	pattern dynamicRegexp
+	dynamic pattern      // the last regular expression that came out of the text
 	shapes  shapes
 	slots   int // slots that the path under evaluation may use
 

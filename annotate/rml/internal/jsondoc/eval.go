@@ -13,6 +13,8 @@ import (
 const (
 	stepLimit    = 1 << 24
 	stepsPerNode = 16
+	// bytesPerStep is how much text is compared or matched for one step.
+	bytesPerStep = 16
 )
 
 // ErrTooCostly says that an evaluation was given up because it looked at far

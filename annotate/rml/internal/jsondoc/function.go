@@ -1,7 +1,6 @@
 package jsondoc
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -63,7 +62,7 @@ func functionNames() []string { return []string{"count", "length", "match", "sea
 type call struct {
 	function  *function
 	arguments []operand
-	pattern   *regexp.Regexp // of match and search when the pattern is a literal
+	pattern   pattern // of match and search when it is a literal
 }
 
 // prepare compiles a literal pattern. A pattern that is no I-Regexp matches
@@ -73,7 +72,7 @@ func (c *call) prepare() {
 		return
 	}
 	if v := c.arguments[1].literal; v.kind == stringValue {
-		c.pattern = compileRegexp(string(v.text), c.function.anchored)
+		c.pattern = compilePattern(string(v.text), c.function.anchored)
 	}
 }
 
@@ -83,6 +82,7 @@ func (d *Document) callLength(c *call, root, current input.Node) value {
 	v := d.operand(&c.arguments[0], root, current)
 	switch v.kind {
 	case stringValue:
+		d.spend(len(v.text) / bytesPerStep)
 		return d.number(utf8.RuneCount(v.text))
 	case nodeValue:
 		return d.number(d.size(v.node))
@@ -112,14 +112,16 @@ func (d *Document) callValue(c *call, root, current input.Node) value {
 func (d *Document) callRegexp(c *call, root, current input.Node) value {
 	text := d.operand(&c.arguments[0], root, current)
 	pattern := d.operand(&c.arguments[1], root, current)
-	if text.kind != stringValue || pattern.kind != stringValue || !d.spend(len(text.text)) {
+	if text.kind != stringValue || pattern.kind != stringValue {
 		return value{kind: boolValue}
 	}
-	compiled := c.pattern
+	compiled, cost := &c.pattern, 1
 	if c.arguments[1].kind != operandLiteral {
-		compiled = d.regexp(pattern.text, c.function.anchored)
+		compiled = d.pattern(pattern.text, c.function.anchored)
+		cost += compiled.weight
 	}
-	return value{kind: boolValue, truth: compiled != nil && compiled.Match(text.text)}
+	matched := compiled.regexp != nil && d.spend(len(text.text)*cost/bytesPerStep) && compiled.regexp.Match(text.text)
+	return value{kind: boolValue, truth: matched}
 }
 
 // number makes a value of a count.

@@ -313,3 +313,46 @@ func FuzzPath(f *testing.F) {
 		}
 	})
 }
+
+func TestPatternsAreIRegexps(t *testing.T) {
+	_, doc := newDocument(input.Limits{})
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{"a.c", "abc", true}, {"a.c", "a\nc", false}, {"a.c", "a\rc", false}, {"b", "abc", false}, {"a|bc", "bc", true}, {"(a|b)*c?", "abab", true},
+		{"[a-c]+", "abcabc", true}, {"[^a-c]+", "abc", false}, {"[^a-c]+", "xyz", true}, {"[-a]+", "a-", true}, {"[a-]+", "a-", true}, {`[\]\^]`, "^", true},
+		{"[&&~~]+", "&~", true}, {"[a:]+", ":a", true}, {`\p{Lu}\p{Ll}+`, "Ab", true}, {`[\p{Nd}x]+`, "1x2", true}, {`\P{L}`, "a", false}, {"a{2,3}", "aa", true},
+		{"a{2}", "aaa", false}, {"a{2,}", "aaaa", true}, {`\.\*\\`, `.*\`, true}, {`\d`, "1", false}, {`\w`, "w", false}, {"(?i)a", "A", false}, {"(?:a)", "a", false},
+		{"a**", "a", false}, {"a*?", "a", false}, {"[]", "a", false}, {"[[:alpha:]]", "a", false}, {"a{,2}", "a", false}, {"a{", "a{", false}, {`\p{Greek}`, "α", false},
+		{"(a", "a", false}, {"a)", "a", false}, {"[c-a]", "b", false}, {"", "", true}, {"é+", "éé", true}, {"a{1001}", strings.Repeat("a", 1001), false},
+	} {
+		row, err := json.Marshal([]map[string]string{{"p": c.pattern, "s": c.text}})
+		require.NoError(t, err)
+		require.NoError(t, doc.Load(row))
+		literal, err := json.Marshal(c.pattern)
+		require.NoError(t, err)
+		for _, expr := range []string{"$[?match(@.s,@.p)]", "$[?match(@.s," + string(literal) + ")]"} {
+			p, err := jsondoc.Parse(expr)
+			require.NoError(t, err)
+			nodes, err := doc.Select(nil, 0, p)
+			require.NoError(t, err)
+			require.Equal(t, c.want, len(nodes) == 1, "%s on %q", expr, c.text)
+		}
+	}
+}
+
+func TestPatternsOfAMessageCannotTakeForEver(t *testing.T) {
+	_, doc := newDocument(input.Limits{})
+	p, err := jsondoc.Parse("$[?search(@.s,@.p)]")
+	require.NoError(t, err)
+	for _, pattern := range []string{"(" + strings.Repeat("[ab]*", 100) + "){1000}", strings.Repeat("(", 90) + "a" + strings.Repeat("){9}", 90)} {
+		var b strings.Builder
+		for i := range 1000 {
+			b.WriteString(`,{"s":"` + strings.Repeat("a", 1000) + `","p":"` + pattern + strings.Repeat("x", i%2) + `"}`)
+		}
+		require.NoError(t, doc.Load([]byte("["+b.String()[1:]+"]")))
+		_, err = doc.Select(nil, 0, p)
+		require.ErrorIs(t, err, jsondoc.ErrTooCostly)
+	}
+}

@@ -7,54 +7,60 @@ import (
 )
 
 const (
-	// maxPattern is the longest pattern that is taken from a message.
+	// maxPattern is the longest pattern that is taken from a text.
 	maxPattern = 1024
-	// compileCost is the number of steps that compiling a pattern counts for.
-	compileCost = 2048
+	// maxWeight bounds the weight of a pattern.
+	maxWeight = 1 << 20
 )
 
-// dynamicRegexp is the last pattern that came out of a message.
-type dynamicRegexp struct {
+// pattern is a compiled I-Regexp (RFC 9485).
+type pattern struct {
 	source   string
-	known    bool
 	anchored bool
-	compiled *regexp.Regexp
+	// weight is its length with every repetition written out, roughly.
+	weight int
+	regexp *regexp.Regexp // nil when the source is no I-Regexp
 }
 
-// regexp compiles a pattern of the message, nil when it is no I-Regexp. The
-// last one is remembered, because a pattern mostly stays the same from node
-// to node.
-func (d *Document) regexp(source []byte, anchored bool) *regexp.Regexp {
-	if len(source) > maxPattern {
-		return nil
+// pattern compiles an I-Regexp of the text. The last one is remembered,
+// because it mostly stays the same from node to node.
+func (d *Document) pattern(source []byte, anchored bool) *pattern {
+	last := &d.dynamic
+	if last.weight != 0 && last.anchored == anchored && last.source == string(source) {
+		return last
 	}
-	last := &d.pattern
-	if !last.known || last.anchored != anchored || last.source != string(source) {
-		if !d.spend(compileCost) {
-			return nil
+	*last = pattern{}
+	if len(source) <= maxPattern {
+		t := translator{source: string(source)}
+		if t.translate() && d.spend(compileCost(t.weight)) {
+			*last = compilePattern(string(source), anchored)
 		}
-		*last = dynamicRegexp{string(source), true, anchored, compileRegexp(string(source), anchored)}
 	}
-	return last.compiled
+	return last
 }
 
-// compileRegexp compiles an I-Regexp (RFC 9485), nil when it is none or
-// repeats something more than 1,000 times. The pattern matches the whole text
-// when anchored, else any part of it.
-func compileRegexp(source string, anchored bool) *regexp.Regexp {
+// compileCost is the number of steps that compiling a pattern counts for.
+func compileCost(weight int) int { return 1000 + 50*weight }
+
+// compilePattern compiles an I-Regexp. It matches the whole text when
+// anchored, else any part of it. A pattern that repeats something more than
+// 1,000 times is taken for none.
+func compilePattern(source string, anchored bool) pattern {
 	t := translator{source: source}
-	if !t.branches() || t.at != len(source) {
-		return nil
+	p := pattern{source: source, anchored: anchored}
+	ok := t.translate()
+	p.weight = t.weight
+	if !ok {
+		return p
 	}
-	pattern := t.out.String()
+	translated := t.out.String()
 	if anchored {
-		pattern = `\A(?:` + pattern + `)\z`
+		translated = `\A(?:` + translated + `)\z`
 	}
-	compiled, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil
+	if compiled, err := regexp.Compile(translated); err == nil {
+		p.regexp = compiled
 	}
-	return compiled
+	return p
 }
 
 // translator checks an I-Regexp against its grammar and rewrites it in the
@@ -63,7 +69,14 @@ type translator struct {
 	source  string
 	at      int
 	nesting int
+	weight  int
 	out     strings.Builder
+}
+
+// translate translates the whole source and reports whether it is an I-Regexp.
+func (t *translator) translate() bool {
+	t.weight = len(t.source) + 1
+	return t.branches() && t.at == len(t.source)
 }
 
 func (t *translator) peek() byte {
@@ -144,10 +157,10 @@ func (t *translator) quantifier() bool {
 	case '{':
 		start := t.at
 		t.at++
-		if !t.digits() {
+		if !t.repeats() {
 			return false
 		}
-		if t.take(',') && t.peek() != '}' && !t.digits() {
+		if t.take(',') && t.peek() != '}' && !t.repeats() {
 			return false
 		}
 		if !t.take('}') {
@@ -158,11 +171,14 @@ func (t *translator) quantifier() bool {
 	return true
 }
 
-func (t *translator) digits() bool {
-	start := t.at
+// repeats reads a number of repetitions and adds it to the weight.
+func (t *translator) repeats() bool {
+	start, count := t.at, 0
 	for c := t.peek(); c >= '0' && c <= '9'; c = t.peek() {
+		count = min(count*10+int(c-'0'), maxWeight)
 		t.at++
 	}
+	t.weight = min(t.weight*max(count, 1), maxWeight)
 	return t.at > start
 }
 

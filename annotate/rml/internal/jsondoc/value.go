@@ -46,6 +46,9 @@ func (d *Document) valueOf(n input.Node) value {
 // holds compares two values as RFC 9535 section 2.3.5.2.2 lays down: values
 // of different types are neither equal nor ordered.
 func (d *Document) holds(op comparison, a, b value) bool {
+	if !d.spend((len(a.text) + len(b.text)) / bytesPerStep) {
+		return false
+	}
 	switch op {
 	case equal:
 		return d.same(a, b)
