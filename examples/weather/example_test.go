@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/iotenablers/enablers/annotate/rml"
 	"github.com/iotenablers/enablers/examples/weather"
 )
 
@@ -17,6 +18,29 @@ func ExampleObservations() {
 		break
 	}
 	// Output: EWR 2013-01-01 06:00:00 +0000 UTC 39.02 °F
+}
+
+func Example() {
+	mapping, err := rml.Load([]byte(weather.JSONMapping()), nil) // or any CARML mapping of yours
+	if err != nil {
+		panic(err)
+	}
+	plan, err := rml.Compile(mapping, nil)
+	if err != nil {
+		panic(err)
+	}
+	mapper := plan.NewMapper() // one a goroutine
+	out, err := mapper.Append(nil, []byte(`{"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02}`))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s", out)
+	// Output:
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/ns/sosa/Observation> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://www.w3.org/ns/sosa/resultTime> "2013-01-01T06:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://www.w3.org/ns/sosa/madeBySensor> <http://example.org/sensor/EWR> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://www.w3.org/ns/sosa/hasFeatureOfInterest> <http://example.org/airport/EWR> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://example.org/weather#temperature> "39.02"^^<http://www.w3.org/2001/XMLSchema#decimal> .
 }
 
 // first returns the first observation of the data set.

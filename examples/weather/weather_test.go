@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -229,4 +230,20 @@ func TestMappingsDeclareOneUnnamedStreamAndDifferOnlyInTheirReferences(t *testin
 	require.Equal(t, mappings["XML"], likeXML.Replace(mappings["JSON"]))
 	likeCSV := strings.NewReplacer(" ;\n        rml:iterator \"$\"", "", "ql:JSONPath", "ql:CSV", "in JSON", "in CSV")
 	require.Equal(t, mappings["CSV"], likeCSV.Replace(mappings["JSON"]))
+}
+
+func TestChannelForTheRESTInterfaceHasTheJSONMapping(t *testing.T) {
+	text, err := os.ReadFile("channel.json")
+	require.NoError(t, err)
+	var channel struct {
+		Metadata struct {
+			Mapping struct {
+				InputFormat string `json:"inputFormat"`
+				RML         string `json:"rml"`
+			} `json:"mapping"`
+		} `json:"metadata"`
+	}
+	require.NoError(t, json.Unmarshal(text, &channel))
+	require.Equal(t, "JSON", channel.Metadata.Mapping.InputFormat)
+	require.Equal(t, weather.JSONMapping(), channel.Metadata.Mapping.RML)
 }

@@ -117,9 +117,17 @@ func undocumentedMembers(t *tree, spec *ast.TypeSpec) []finding {
 		return nil
 	}
 	var found []finding
+	words := map[string]bool{} // of the last comment, which may be on several members
 	for _, member := range members.List {
+		own := member.Doc.Text() + member.Comment.Text()
+		if own != "" {
+			words = map[string]bool{}
+			for _, word := range strings.Fields(own) {
+				words[strings.TrimRight(word, ",.:;")] = true
+			}
+		}
 		for _, name := range member.Names {
-			if name.IsExported() && member.Doc.Text() == "" && member.Comment.Text() == "" {
+			if name.IsExported() && own == "" && !words[name.Name] {
 				found = append(found, finding{t.at(name.Pos()), spec.Name.Name + "." + name.Name + " has no doc comment"})
 			}
 		}

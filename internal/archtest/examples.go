@@ -1,8 +1,11 @@
 package archtest
 
 import (
+	"fmt"
 	"go/ast"
 	"go/doc"
+	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,4 +74,61 @@ func shownByExamples(p *pkg) map[string]bool {
 		}
 	}
 	return shown
+}
+
+// checkReadme looks for the Go code of README.md in the Examples.
+func checkReadme(t *tree) []finding {
+	var examples []string
+	for _, p := range t.packages {
+		for _, f := range p.files {
+			if f.test && strings.Contains(f.text, "// Output:") {
+				examples = append(examples, squeeze(f.text))
+			}
+		}
+	}
+	var found []finding
+	for line, code := range goBlocks(t.readme) {
+		code = squeeze(code)
+		if !slices.ContainsFunc(examples, func(text string) bool { return strings.Contains(text, code) }) {
+			found = append(found, finding{fmt.Sprintf("README.md:%d", line), "the code is not a part of an Example"})
+		}
+	}
+	return found
+}
+
+// goBlocks yields the fenced blocks of Go code of a Markdown text and the
+// lines of the text that they begin at.
+func goBlocks(markdown string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		var block strings.Builder
+		number, start := 0, 0
+		for line := range strings.Lines(markdown) {
+			number++
+			switch fence := strings.TrimSpace(line); {
+			case start == 0 && fence == "```go":
+				start = number
+			case start > 0 && fence == "```":
+				if !yield(start, block.String()) {
+					return
+				}
+				block.Reset()
+				start = 0
+			case start > 0:
+				block.WriteString(line)
+			}
+		}
+	}
+}
+
+// squeeze leaves the lines of a text without the white space around them, each
+// between line feeds.
+func squeeze(text string) string {
+	var lines strings.Builder
+	lines.WriteByte('\n')
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines.WriteString(line + "\n")
+		}
+	}
+	return lines.String()
 }

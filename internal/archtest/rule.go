@@ -73,6 +73,12 @@ func rules() []rule {
 			check:  checkExamples,
 		},
 		{
+			name:   "readme",
+			reason: "code that a newcomer copies has been compiled and run",
+			remedy: "make the lines a part of an Example with an Output, and copy them from there",
+			check:  checkReadme,
+		},
+		{
 			name:   "interface-size",
 			reason: "an interface that others implement has at most five methods",
 			remedy: "split the interface, or make it a struct over a smaller one",

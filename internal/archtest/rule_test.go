@@ -17,8 +17,9 @@ const fakeModule = "example.org/fake"
 // some.
 func clean() map[string]string {
 	return map[string]string{
-		"go.mod": "module example.org/fake\n\ngo 1.26\n\n// replace is only a word here\nrequire example.org/other v1.0.0\n",
-		"doc.go": "// Package fake holds no code.\npackage fake\n",
+		"go.mod":    "module example.org/fake\n\ngo 1.26\n\n// replace is only a word here\nrequire example.org/other v1.0.0\n",
+		"README.md": "```sh\ngo test\n```\n```go\nfmt.Println(storage.NewMemory().Keep())\n```\n",
+		"doc.go":    "// Package fake holds no code.\npackage fake\n",
 		"storage/doc.go": "// Package storage keeps things.\npackage storage\n\nimport \"errors\"\n\n" +
 			"// ErrNotFound says that nothing is there.\nvar ErrNotFound = errors.New(\"storage: not found\")\n\n" +
 			"// Keeper keeps.\ntype Keeper interface {\n\t// Keep keeps.\n\tKeep() error\n}\n\n" +
@@ -121,10 +122,16 @@ func faults() []fault {
 		one("symbol-doc", library, "package storage\n\nconst A = 1\n", "storage/fault.go:3: A has no doc comment"),
 		one("symbol-doc", library, "package storage\n\n// I is one.\ntype I interface{ Do() }\n", "storage/fault.go:4: I.Do has no doc comment"),
 		one("symbol-doc", library, "package storage\n\n// Config sets.\ntype Config struct{ Size int }\n", "storage/fault.go:4: Config.Size has no doc comment"),
+		one("symbol-doc", library, "package storage\n\n// Config sets.\ntype Config struct {\n\t// Host and Port are where.\n\tHost string\n\tPort int\n\tName string\n}\n",
+			"storage/fault.go:8: Config.Name has no doc comment"),
 		one("examples", library, "package storage\n\n// Open opens.\nfunc Open() {}\n",
 			"storage/fault.go:4: no Example with an Output shows Open"),
 		one("examples", "storage/example_test.go", "package storage_test\n\nfunc ExampleNewMemory() {\n}\n",
 			"storage/doc.go:16: no Example with an Output shows NewMemory"),
+		one("readme", "README.md", "Text.\n\n```go\nfmt.Println(storage.NewMemory().Drop())\n```\n",
+			"README.md:3: the code is not a part of an Example"),
+		one("readme", "README.md", "```go\nfmt.Println(storage\n```\n",
+			"README.md:1: the code is not a part of an Example"),
 		one("interface-size", library, "package storage\n\n// I is large.\ntype I interface {\n\tA()\n\tB()\n\tC()\n\tD()\n\tE()\n\tF()\n}\n",
 			"storage/fault.go:4: I has 6 methods"),
 		one("no-init", library, "package storage\n\nfunc init() {}\n", "storage/fault.go:3: package storage has an init function"),

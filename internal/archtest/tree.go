@@ -18,6 +18,7 @@ import (
 type tree struct {
 	module   string // path of the module, from go.mod
 	goMod    string // text of go.mod
+	readme   string // text of README.md, empty without one
 	fset     *token.FileSet
 	folders  []string // every folder that was read, "." first
 	packages []*pkg   // by folder
@@ -36,6 +37,7 @@ type pkg struct {
 // file is one Go file.
 type file struct {
 	path      string // relative to the module
+	text      string
 	syntax    *ast.File
 	test      bool // *_test.go
 	external  bool // package x_test
@@ -85,7 +87,11 @@ func loadTree(fsys fs.FS) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{goMod: string(goMod), fset: token.NewFileSet()}
+	readme, err := fs.ReadFile(fsys, "README.md")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	t := &tree{goMod: string(goMod), readme: string(readme), fset: token.NewFileSet()}
 	for line := range strings.Lines(t.goMod) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
 			t.module = strings.TrimSpace(name)
@@ -160,6 +166,7 @@ func (t *tree) loadFile(fsys fs.FS, name string) (*file, error) {
 	test := strings.HasSuffix(name, "_test.go")
 	return &file{
 		path:      name,
+		text:      string(text),
 		syntax:    syntax,
 		test:      test,
 		external:  test && strings.HasSuffix(syntax.Name.Name, "_test"),
