@@ -1,7 +1,9 @@
 package jsondoc_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,5 +78,39 @@ func BenchmarkEncodingJSON(b *testing.B) {
 		if err := json.Unmarshal(data, &m); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkRows reads one text of 1,000 observations, as written by a machine
+// and as indented for people, and fetches three members of every row.
+func BenchmarkRows(b *testing.B) {
+	compact := []byte("[" + strings.Repeat(observation+",", 999) + observation + "]")
+	var indented bytes.Buffer
+	require.NoError(b, json.Indent(&indented, compact, "", "  "))
+	for name, data := range map[string][]byte{"compact": compact, "indented": indented.Bytes()} {
+		b.Run(name, func(b *testing.B) {
+			c, _ := newDocument(input.Limits{})
+			paths := compileAll(b, c, []string{"$[*]", "device", "seq", "status"})
+			doc := c.NewDocument()
+			var rows []input.Node
+			var values []input.Value
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := doc.Load(data); err != nil {
+					b.Fatal(err)
+				}
+				rows, _ = doc.Records(rows[:0], paths[0])
+				for _, row := range rows {
+					values = values[:0]
+					for _, p := range paths[1:] {
+						values, _ = doc.Values(values, row, p)
+					}
+				}
+				if len(rows) != 1000 || len(values) != 3 {
+					b.Fatal("rows or members were not found")
+				}
+			}
+		})
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -238,3 +240,41 @@ func TestValuesRefusesForeignPathsAndNodes(t *testing.T) {
 type foreignPath string
 
 func (p foreignPath) String() string { return string(p) }
+
+func TestPathsAreSharedByDocumentsOfManyGoroutines(t *testing.T) {
+	c, _ := newDocument(input.Limits{})
+	paths := compileAll(t, c, []string{"a", "rows[?match(@.id, '[a-z]+') && @.n < 10].n", "rows[0].id"})
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		doc := c.NewDocument()
+		wait.Go(func() {
+			for i := range 200 {
+				n := strconv.Itoa((worker + i) % 10)
+				if !assert.NoError(t, doc.Load([]byte(`{"a":`+n+`,"rows":[{"id":"x","n":`+n+`},{"id":"X","n":1}]}`))) {
+					return
+				}
+				for j, want := range []string{n, n, "x"} {
+					values, err := doc.Values(nil, 0, paths[j])
+					assert.NoError(t, err)
+					if assert.Len(t, values, 1) {
+						assert.Equal(t, want, string(values[0].Text))
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestPathsCompiledAfterTheDocumentStillWork(t *testing.T) {
+	c, doc := newDocument(input.Limits{})
+	late := compileAll(t, c, []string{"b", "a"})
+	for range 3 {
+		require.NoError(t, doc.Load([]byte(`{"a":1,"b":2}`)))
+		for i, want := range []string{"2", "1"} {
+			values, err := doc.Values(nil, 0, late[i])
+			require.NoError(t, err)
+			require.Equal(t, want, string(values[0].Text))
+		}
+	}
+}

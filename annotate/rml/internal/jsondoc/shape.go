@@ -25,6 +25,9 @@ const (
 	maxStrangers  = 1 << 16 // objects without a class after which learning starts anew
 
 	unlearned = math.MaxUint16 // the place of an object that left the tree
+
+	unknown = 0
+	absent  = 1
 )
 
 // shape is a place in the tree: the names of its parents and its own.
@@ -45,8 +48,8 @@ type shapes struct {
 	classes   int
 	strangers int
 	stride    int // names that have a slot
-	// positions holds a row of slots for every class: 0 when the name was not
-	// looked for yet, 1 when it is absent, else its position plus 2.
+	// positions holds a row of slots for every class: unknown when the name
+	// was not looked for yet, absent, or absent plus its position from 1 on.
 	positions []uint16
 }
 
@@ -126,6 +129,18 @@ func (s *shapes) class(at uint16) uint16 {
 // member returns the last member of that name, or noNode.
 func (d *Document) member(object input.Node, s *selector) input.Node {
 	t := &d.tape[object]
+	if t.flags&flatObject != 0 && uint(s.slot) < uint(d.slots) {
+		if position := d.shapes.positions[int(t.class)*d.slots+s.slot]; position > absent {
+			return object + input.Node(position-absent)
+		}
+	}
+	return d.locate(object, s)
+}
+
+// locate is member for objects that hold containers, and for names that were
+// not looked for before in objects of the class.
+func (d *Document) locate(object input.Node, s *selector) input.Node {
+	t := &d.tape[object]
 	if t.kind != input.Object {
 		return noNode
 	}
@@ -133,20 +148,17 @@ func (d *Document) member(object input.Node, s *selector) input.Node {
 		n, _ := d.search(object, s.name)
 		return n
 	}
-	position := &d.shapes.positions[int(t.class)*d.shapes.stride+s.slot]
+	position := &d.shapes.positions[int(t.class)*d.slots+s.slot]
 	switch *position {
-	case 0:
+	case unknown:
 		n, at := d.search(object, s.name)
-		*position = uint16(at + 2)
+		*position = uint16(at + 1 + absent)
 		return n
-	case 1:
+	case absent:
 		return noNode
 	}
-	if t.flags&flatObject != 0 {
-		return object - 1 + input.Node(*position)
-	}
 	object++
-	for left := *position; left > 2; left-- {
+	for left := *position; left > absent+1; left-- {
 		object = input.Node(d.tape[object].next)
 	}
 	d.steps -= int(*position)
