@@ -1,5 +1,12 @@
 package annotate
 
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
 // BrokerType names the kind of broker that a topic lives on.
 type BrokerType string
 
@@ -9,9 +16,42 @@ const (
 	Kafka BrokerType = "KAFKA"
 )
 
+// ChannelConfig is a channel as clients describe it: what it connects, what
+// mapping it applies, and whether it runs. Decoding it from JSON accepts every
+// spelling that clients of the contract use and reports a [*FieldError] for
+// what is wrong; members it does not know are ignored. Encoding it yields the
+// contract's output form, with user names and passwords masked.
+type ChannelConfig struct {
+	Settings Settings `json:"settings"`
+	Metadata Metadata `json:"metadata"`
+	Status   Status   `json:"status"`
+}
+
+// Settings says where a channel's topics are and how much work it does at once.
+type Settings struct {
+	// ChannelID identifies the channel. Empty means one is generated.
+	ChannelID string `json:"channelId"`
+	// Input and Output are required.
+	Input  TopicSettings `json:"inputTopicSettings"`
+	Output TopicSettings `json:"outputTopicSettings"`
+	// MonitorInput and MonitorOutput receive a short note for each message
+	// that came in and that went out; nil means there is no such topic.
+	MonitorInput  *TopicSettings `json:"monitoringInputTopicSettings,omitempty"`
+	MonitorOutput *TopicSettings `json:"monitoringOutputTopicSettings,omitempty"`
+	// Error receives a text for each message that could not be annotated; nil
+	// means there is no such topic.
+	Error *TopicSettings `json:"errorTopicSettings,omitempty"`
+	// Parallelism is the number of messages that are mapped at the same time,
+	// 1 to 256. Zero means the configured default, 2.
+	Parallelism int `json:"parallelism"`
+	// BufferSize is the number of messages that wait for each mapper, 1 to
+	// 65,536. Zero means the configured default, 10.
+	BufferSize int `json:"bufferSize"`
+}
+
 // TopicSettings says where a topic is. The JSON names are the REST contract's.
 type TopicSettings struct {
-	// Topic is the topic's name; required.
+	// Topic is the topic's name; required. An MQTT input may have wildcards.
 	Topic string `json:"topic"`
 	// BrokerType says which of the two settings below is used; required.
 	BrokerType BrokerType `json:"brokerType"`
@@ -23,20 +63,196 @@ type TopicSettings struct {
 
 // KafkaSettings is a connection to a Kafka cluster.
 type KafkaSettings struct {
-	Host    string `json:"host"`
-	Port    int    `json:"port"`
+	Host string `json:"host"`
+	Port int    `json:"port"`
+	// GroupID is the consumer group; empty means a generated one.
 	GroupID string `json:"groupId,omitempty"`
 }
 
-// MQTTSettings is a connection to an MQTT broker.
+// MQTTSettings is a connection to an MQTT broker. Encoded as JSON, printed or
+// logged it shows that there are credentials but not what they are.
 type MQTTSettings struct {
 	// Protocol is "tcp", "mqtt", "ssl", "tls", "mqtts", "ws" or "wss".
 	Protocol string `json:"protocol"`
 	Host     string `json:"host"`
 	Port     int    `json:"port"`
 	// ClientID is the MQTT client identifier, and so the name of the
-	// persistent session.
+	// persistent session; empty means a generated one.
 	ClientID string `json:"clientId,omitempty"`
 	User     string `json:"user,omitempty"`
 	Password string `json:"password,omitempty"`
 }
+
+// Masked stands for a user name or password wherever settings are shown.
+const Masked = "********"
+
+// MarshalJSON encodes the settings with the credentials masked.
+func (s MQTTSettings) MarshalJSON() ([]byte, error) {
+	type plain MQTTSettings
+	return json.Marshal(plain(s.masked()))
+}
+
+// String returns the address and the client identifier, without credentials.
+func (s MQTTSettings) String() string {
+	return fmt.Sprintf("%s://%s:%d (client %q)", s.Protocol, s.Host, s.Port, s.ClientID)
+}
+
+// GoString is String, so that %#v shows no credentials either.
+func (s MQTTSettings) GoString() string { return s.String() }
+
+func (s MQTTSettings) masked() MQTTSettings {
+	if s.User != "" {
+		s.User = Masked
+	}
+	if s.Password != "" {
+		s.Password = Masked
+	}
+	return s
+}
+
+// Metadata describes a channel and holds its mapping.
+type Metadata struct {
+	Name        string   `json:"name,omitempty"`
+	Author      string   `json:"author,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	Mapping     Mapping  `json:"mapping"`
+}
+
+// Mapping is an annotation: an RML or CARML mapping with what it reads and
+// writes. Encoding it adds the member rmlHash.
+type Mapping struct {
+	Name        string   `json:"name,omitempty"`
+	Author      string   `json:"author,omitempty"`
+	Version     string   `json:"version,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	// InputFormat and OutputFormat are required.
+	InputFormat  InputFormat  `json:"inputFormat"`
+	OutputFormat OutputFormat `json:"outputFormat"`
+	// RML is the mapping as a Turtle document; required.
+	RML string `json:"rml,omitempty"`
+}
+
+// InputFormat names the format of the messages that come in.
+type InputFormat string
+
+// The input formats of the REST contract.
+const (
+	JSON InputFormat = "JSON"
+	CSV  InputFormat = "CSV"
+	XML  InputFormat = "XML"
+)
+
+// OutputFormat names the RDF serialisation of the messages that go out.
+type OutputFormat string
+
+// The output formats: TTL and JSONLD are the REST contract's, the others are
+// added by this implementation.
+const (
+	Turtle   OutputFormat = "TTL"
+	JSONLD   OutputFormat = "JSONLD"
+	NTriples OutputFormat = "NTRIPLES"
+	NQuads   OutputFormat = "NQUADS"
+	TriG     OutputFormat = "TRIG"
+)
+
+// Hash returns the upper-case hexadecimal SHA-256 of the mapping's text.
+func (m Mapping) Hash() string {
+	return fmt.Sprintf("%X", sha256.Sum256([]byte(m.RML)))
+}
+
+// MarshalJSON encodes the mapping with its hash.
+func (m Mapping) MarshalJSON() ([]byte, error) { return m.encode(true) }
+
+// encode encodes the mapping with its hash, and with its text if asked for.
+func (m Mapping) encode(withRML bool) ([]byte, error) {
+	type plain Mapping
+	hashed := struct {
+		plain
+		Hash string `json:"rmlHash"`
+	}{plain(m), m.Hash()}
+	if !withRML {
+		hashed.RML = ""
+	}
+	return json.Marshal(hashed)
+}
+
+// Status says whether a channel runs and which of its optional topics are on.
+type Status struct {
+	// IsStopped is true for a channel that does not run.
+	IsStopped bool `json:"isStopped"`
+	// The switches of the optional topics. In a request nil means on; in an
+	// answer nil means that the topic is not configured.
+	InputMonitorTopicEnabled  *bool `json:"inputMonitorTopicEnabled,omitempty"`
+	OutputMonitorTopicEnabled *bool `json:"outputMonitorTopicEnabled,omitempty"`
+	ErrorTopicEnabled         *bool `json:"errorTopicEnabled,omitempty"`
+	// Error says why the channel does not run although it should, or what it
+	// is waiting for; empty when all is well.
+	Error string `json:"error,omitempty"`
+}
+
+// StatusUpdate is the change that a PATCH asks for; nil leaves a member as it
+// is. A switch of a topic that is not configured has no effect.
+type StatusUpdate struct {
+	IsStopped                 *bool
+	InputMonitorTopicEnabled  *bool
+	OutputMonitorTopicEnabled *bool
+	ErrorTopicEnabled         *bool
+	// HasError says that the request had an "error" member, which is the
+	// service's to set and changes nothing.
+	HasError bool
+}
+
+// IsEmpty reports whether the update has no known member at all.
+func (u StatusUpdate) IsEmpty() bool { return u == StatusUpdate{} }
+
+// topics returns the configured topics with their JSON names, input first.
+func (s *Settings) topics() []namedTopic {
+	all := []namedTopic{
+		{"inputTopicSettings", &s.Input},
+		{"outputTopicSettings", &s.Output},
+		{"monitorInputTopicSettings", s.MonitorInput},
+		{"monitorOutputTopicSettings", s.MonitorOutput},
+		{"errorTopicSettings", s.Error},
+	}
+	configured := all[:0]
+	for _, topic := range all {
+		if topic.TopicSettings != nil {
+			configured = append(configured, topic)
+		}
+	}
+	return configured
+}
+
+type namedTopic struct {
+	name string
+	*TopicSettings
+}
+
+// clone returns a copy that shares nothing with the original.
+func (c ChannelConfig) clone() ChannelConfig {
+	s := &c.Settings
+	s.MonitorInput, s.MonitorOutput, s.Error = clone(s.MonitorInput), clone(s.MonitorOutput), clone(s.Error)
+	for _, topic := range s.topics() {
+		topic.Kafka, topic.MQTT = clone(topic.Kafka), clone(topic.MQTT)
+	}
+	st := &c.Status
+	st.InputMonitorTopicEnabled = clone(st.InputMonitorTopicEnabled)
+	st.OutputMonitorTopicEnabled = clone(st.OutputMonitorTopicEnabled)
+	st.ErrorTopicEnabled = clone(st.ErrorTopicEnabled)
+	c.Metadata.Tags = append([]string(nil), c.Metadata.Tags...)
+	c.Metadata.Mapping.Tags = append([]string(nil), c.Metadata.Mapping.Tags...)
+	return c
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	copied := *p
+	return &copied
+}
+
+// withoutSpace removes white space, which channel identifiers never have.
+func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }

@@ -2,7 +2,11 @@ package rdf_test
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
@@ -30,45 +34,214 @@ func ExampleNewEncoder() {
 	// 	sosa:hasSimpleResult "21.5"^^xsd:decimal .
 }
 
-func bench(b *testing.B, f rdf.Format) {
-	e, _ := rdf.NewEncoder(f, &rdf.EncoderOptions{Prefixes: []rdf.Prefix{
-		{Name: "sosa", IRI: "http://www.w3.org/ns/sosa/"}, {Name: "xsd", IRI: "http://www.w3.org/2001/XMLSchema#"},
-		{Name: "ex", IRI: "http://example.com/"}, {Name: "qudt", IRI: "http://qudt.org/1.1/schema/qudt#"},
-		{Name: "rdfs", IRI: "http://www.w3.org/2000/01/rdf-schema#"}, {Name: "geo", IRI: "http://www.w3.org/2003/01/geo/wgs84_pos#"},
-	}})
-	s := []byte("<http://example.com/obs/dev-1/17>")
-	var st [12][2][]byte
-	for i := range st {
-		st[i][0] = fmt.Appendf(nil, "<http://www.w3.org/ns/sosa/property%d>", i)
-		st[i][1] = fmt.Appendf(nil, `"21.%d"^^<http://www.w3.org/2001/XMLSchema#decimal>`, i)
+func encode(t *testing.T, f rdf.Format, opts *rdf.EncoderOptions, nquads string) string {
+	t.Helper()
+	quads, err := read([]byte(nquads), rdf.NQuads, "")
+	require.NoError(t, err)
+	e, err := rdf.NewEncoder(f, opts)
+	require.NoError(t, err)
+	var out []byte
+	for _, q := range quads {
+		out = e.Append(out, q)
 	}
-	var dst []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		dst = dst[:0]
-		for i := range st {
-			dst = e.AppendEncoded(dst, s, st[i][0], st[i][1], nil)
+	return string(e.AppendEnd(out))
+}
+
+const mixed = `<http://example.org/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.org/T> .
+<http://example.org/s> <http://example.org/p> "a" .
+<http://example.org/s> <http://example.org/p> "b"@en .
+<http://example.org/s> <http://example.org/q> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .
+_:b <http://example.org/p> <http://example.org/a/b> .
+_:b <http://example.org/p> <http://example.org/s> <http://example.org/g> .
+_:b <http://example.org/q> "x\"\\\n" <http://example.org/g> .
+<http://example.org/s> <http://example.org/p> "c" .
+`
+
+func TestLineFormatsConcatenate(t *testing.T) {
+	require.Equal(t, mixed, encode(t, rdf.NQuads, nil, mixed))
+	require.Equal(t, strings.ReplaceAll(mixed, " <http://example.org/g> .", " ."), encode(t, rdf.NTriples, nil, mixed))
+}
+
+func TestTurtleGroupsStatements(t *testing.T) {
+	want := `@prefix ex: <http://example.org/> .
+
+ex:s a ex:T ;
+	ex:p "a" , "b"@en ;
+	ex:q "1"^^<http://www.w3.org/2001/XMLSchema#integer> .
+_:b ex:p <http://example.org/a/b> , ex:s ;
+	ex:q "x\"\\\n" .
+ex:s ex:p "c" .
+`
+	opts := &rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
+	require.Equal(t, want, encode(t, rdf.Turtle, opts, mixed))
+}
+
+func TestTriGWritesGraphBlocks(t *testing.T) {
+	want := `@base <http://example.org/x> .
+
+<s> a <T> ;
+	<p> "a" , "b"@en ;
+	<q> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .
+_:b <p> <http://example.org/a/b> .
+<g> {
+_:b <p> <s> ;
+	<q> "x\"\\\n" .
+}
+<s> <p> "c" .
+`
+	require.Equal(t, want, encode(t, rdf.TriG, &rdf.EncoderOptions{Base: ex + "x"}, mixed))
+}
+
+func TestJSONLDGroupsBySubjectAndGraph(t *testing.T) {
+	want := `[{"@id":"http://example.org/s","@type":["http://example.org/T"],` +
+		`"http://example.org/p":[{"@value":"a"},{"@value":"b","@language":"en"},{"@value":"c"}],` +
+		`"http://example.org/q":[{"@value":"1","@type":"http://www.w3.org/2001/XMLSchema#integer"}]},
+{"@id":"_:b","http://example.org/p":[{"@id":"http://example.org/a/b"}]},
+{"@id":"http://example.org/g","@graph":[{"@id":"_:b","http://example.org/p":[{"@id":"http://example.org/s"}],` +
+		`"http://example.org/q":[{"@value":"x\"\\\n"}]}]}]
+`
+	require.Equal(t, want, encode(t, rdf.JSONLD, nil, mixed+mixed))
+}
+
+func TestJSONLDKeepsTypesThatAreNoNodes(t *testing.T) {
+	const s = `<http://e/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "literal" .
+<http://e/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> _:t .
+`
+	require.Equal(t, `[{"@id":"http://e/s","@type":["_:t"],"http://www.w3.org/1999/02/22-rdf-syntax-ns#type":[{"@value":"literal"}]}]
+`, encode(t, rdf.JSONLD, nil, s))
+}
+
+func TestJSONLDMemoryIsBounded(t *testing.T) {
+	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
+	require.NoError(t, err)
+	var out, want []byte
+	lines, err := rdf.NewEncoder(rdf.NQuads, nil)
+	require.NoError(t, err)
+	value := strings.Repeat("v", 10_000)
+	early := 0
+	for i := range 1000 {
+		q := rdf.Quad{Subject: rdf.NewIRI(ex + "s"), Predicate: rdf.NewIRI(ex + "p"), Object: rdf.NewLiteral(value + strconv.Itoa(i))}
+		out = e.Append(out, q)
+		want = lines.Append(want, q)
+		if i == 500 {
+			early = len(out)
 		}
-		dst = e.AppendEnd(dst)
 	}
-	b.SetBytes(int64(len(dst)))
+	require.Greater(t, early, 4<<20, "the first part is written before the end")
+	quads, err := read(want, rdf.NQuads, "")
+	require.NoError(t, err)
+	require.ElementsMatch(t, quads, readExpanded(t, e.AppendEnd(out)))
 }
 
-func BenchmarkEncoder(b *testing.B) {
+func TestEmptyDocuments(t *testing.T) {
+	opts := &rdf.EncoderOptions{Base: ex, Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
+	for f := rdf.NTriples; f <= rdf.TriG; f++ {
+		require.Empty(t, encode(t, f, opts, ""), f)
+	}
+	require.Equal(t, "[]\n", encode(t, rdf.JSONLD, opts, ""))
+}
+
+func TestEveryDocumentStandsAlone(t *testing.T) {
+	opts := &rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
+	quads, err := read([]byte(mixed), rdf.NQuads, "")
+	require.NoError(t, err)
 	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
-		b.Run(f.String(), func(b *testing.B) { bench(b, f) })
+		e, err := rdf.NewEncoder(f, opts)
+		require.NoError(t, err)
+		var first, second, third []byte
+		for _, q := range quads {
+			first = e.Append(first, q)
+		}
+		first = e.AppendEnd(first)
+		for _, q := range quads {
+			second = e.Append(second, q)
+		}
+		second = e.AppendEnd(second)
+		require.Equal(t, string(first), string(second), f)
+		for _, q := range quads[:6] {
+			third = e.Append(third, q)
+		}
+		e.Reset()
+		third = third[:0]
+		for _, q := range quads {
+			third = e.Append(third, q)
+		}
+		require.Equal(t, string(first), string(e.AppendEnd(third)), f)
 	}
 }
 
-func BenchmarkAppendLiteral(b *testing.B) {
-	for _, lex := range []string{"21.5", "2024-05-01T12:00:00Z", "Grenzübergang 12 °C", "say \"hello\" to everybody"} {
-		b.Run(lex, func(b *testing.B) {
-			in := []byte(lex)
-			dst := make([]byte, 0, 128)
-			b.ReportAllocs()
-			for b.Loop() {
-				dst = rdf.AppendLiteral(dst[:0], in)
-			}
-		})
+func TestNamesAreShortenedOnlyWhereThatIsSafe(t *testing.T) {
+	opts := &rdf.EncoderOptions{Base: "http://b/d/x?q#f", Prefixes: []rdf.Prefix{
+		{Name: "", IRI: "http://e/"}, {Name: "n", IRI: "http://e/n-"}, {Name: "x.y", IRI: "http://u/"},
+	}}
+	e, err := rdf.NewEncoder(rdf.Turtle, opts)
+	require.NoError(t, err)
+	for iri, want := range map[string]string{
+		"http://e/":         ":",
+		"http://e/a":        ":a",
+		"http://e/9":        ":9",
+		"http://e/_x":       ":_x",
+		"http://e/-x":       "<http://e/-x>",
+		"http://e/a.":       "<http://e/a.>",
+		"http://e/a/b":      "<http://e/a/b>",
+		"http://e/ü":        "<http://e/ü>",
+		"http://e/a%20b":    "<http://e/a%20b>",
+		"http://e/n-1":      "n:1",
+		"http://e/n-":       "n:",
+		"http://e/n--":      ":n--",
+		"http://u/z":        "x.y:z",
+		"http://b/d/z":      "<z>",
+		"http://b/d/":       "<http://b/d/>",
+		"http://b/d/x?q#g":  "<http://b/d/x?q#g>",
+		"http://b/d/y/z":    "<http://b/d/y/z>",
+		"http://b/d/..":     "<http://b/d/..>",
+		"http://b/other":    "<http://b/other>",
+		"http://b/d/a:b":    "<http://b/d/a:b>",
+		"http://other/d/zz": "<http://other/d/zz>",
+	} {
+		for range 2 { // the second time from the cache
+			term := rdf.NewIRI(iri)
+			out := string(e.Append(nil, rdf.Quad{Subject: rdf.NewBlank("s"), Predicate: rdf.NewIRI("p:p"), Object: term}))
+			require.True(t, strings.HasSuffix(out, "_:s <p:p> "+want), "%s: %s", iri, out)
+			out = string(e.AppendEnd([]byte(out)))
+			quads, err := read([]byte(out), rdf.Turtle, "")
+			require.NoError(t, err)
+			require.Equal(t, term, quads[0].Object)
+		}
 	}
+}
+
+func TestEncoderRefusesWrongOptions(t *testing.T) {
+	for _, c := range []struct {
+		format rdf.Format
+		opts   rdf.EncoderOptions
+		want   string
+	}{
+		{rdf.Turtle, rdf.EncoderOptions{Base: "x"}, `use base "x"`},
+		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "1", IRI: ex}}}, `use prefix "1": not a prefix name`},
+		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "_", IRI: ex}}}, `use prefix "_": not a prefix name`},
+		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a.", IRI: ex}}}, `use prefix "a.": not a prefix name`},
+		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: "b c:"}}}, `"b c:" is not an absolute IRI (byte 1)`},
+		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: ex}, {Name: "a", IRI: ex}}}, `use prefix "a": declared twice`},
+		{rdf.JSONLD + 1, rdf.EncoderOptions{}, "format(5)"},
+	} {
+		_, err := rdf.NewEncoder(c.format, &c.opts)
+		require.ErrorContains(t, err, c.want)
+	}
+}
+
+func TestFormatsHaveNames(t *testing.T) {
+	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
+		got, err := rdf.ParseFormat(strings.ToUpper(f.String()))
+		require.NoError(t, err)
+		require.Equal(t, f, got)
+		require.Contains(t, f.MediaType(), "/")
+	}
+	for short, want := range map[string]rdf.Format{"nt": rdf.NTriples, "NQ": rdf.NQuads, "ttl": rdf.Turtle, "JSON-LD": rdf.JSONLD} {
+		got, err := rdf.ParseFormat(short)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	_, err := rdf.ParseFormat("rdfxml")
+	require.EqualError(t, err, `parse format "rdfxml": not one of ntriples, nquads, turtle, trig, jsonld`)
 }

@@ -27,7 +27,7 @@ func (n *node) set(start, end, keyStart, keyEnd, next uint32, kind input.Kind, f
 const (
 	escapedText uint8 = 1 << iota // the string holds escapes
 	escapedKey                    // the member name holds escapes
-	flatObject                    // the object holds no objects and arrays
+	flatObject                    // every member of the object takes one node of the tape
 )
 
 const (

@@ -1,0 +1,326 @@
+package annotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/iotenablers/enablers/annotate/rml"
+)
+
+// Channel annotates the messages of one input topic and publishes them on one
+// output topic, in order of arrival and at least once: a message is
+// acknowledged only after its output was confirmed, or after its failure was
+// logged and, where the error topic is on, reported there. A message that
+// yields no statements is published all the same, as an empty document, so
+// that every message that came in is accounted for by one that goes out.
+//
+// A Channel is made by [NewChannel], runs between Start and Stop, and may do
+// so again and again. All methods are safe for concurrent use.
+type Channel struct {
+	env    Environment
+	config ChannelConfig
+	plan   *rml.Plan
+	key    []byte // record key of messages that came without one
+	log    *slog.Logger
+
+	counters counters
+	lifeline chan struct{} // capacity 1: held by whoever starts, stops or switches
+
+	mu     sync.Mutex
+	run    *pipeline // nil while stopped
+	topics topicSwitches
+	err    error // why it stopped by itself, or could not start
+	closed bool
+}
+
+// topicSwitches say which of the optional topics are on.
+type topicSwitches struct{ monitorInput, monitorOutput, err bool }
+
+// NewChannel checks the configuration, fills in what it leaves open and
+// compiles its mapping. It connects to nothing: that is Start's. Errors about
+// the configuration are a [*FieldError], about the mapping a [*MappingError].
+func NewChannel(config ChannelConfig, env Environment) (*Channel, error) {
+	env, err := env.filled()
+	if err != nil {
+		return nil, err
+	}
+	return newChannel(config.materialise(env.Defaults), env)
+}
+
+// newChannel expects a materialised configuration and a filled environment.
+func newChannel(config ChannelConfig, env Environment) (*Channel, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	for _, topic := range config.Settings.topics() {
+		if _, err := env.broker(topic.TopicSettings); err != nil {
+			return nil, &FieldError{"settings." + topic.name + ".brokerType", err.Error()}
+		}
+	}
+	plan, err := config.Metadata.Mapping.compile(env.MaxMessageBytes)
+	if err != nil {
+		return nil, err
+	}
+	on := func(enabled *bool) bool { return enabled != nil && *enabled }
+	return &Channel{
+		env:      env,
+		config:   config,
+		plan:     plan,
+		key:      []byte(config.Settings.ChannelID),
+		log:      env.Logger.With("channel", config.Settings.ChannelID),
+		lifeline: make(chan struct{}, 1),
+		topics: topicSwitches{
+			monitorInput:  on(config.Status.InputMonitorTopicEnabled),
+			monitorOutput: on(config.Status.OutputMonitorTopicEnabled),
+			err:           on(config.Status.ErrorTopicEnabled),
+		},
+	}, nil
+}
+
+// ID returns the channel's identifier.
+func (c *Channel) ID() string { return c.config.Settings.ChannelID }
+
+// Config returns the configuration with everything filled in and the status of
+// now. The caller may change what it gets.
+func (c *Channel) Config() ChannelConfig {
+	config := c.config.clone()
+	config.Status = c.Status()
+	return config
+}
+
+// Status returns whether the channel runs, which optional topics are on, and
+// what is wrong, if anything.
+func (c *Channel) Status() Status {
+	c.mu.Lock()
+	run, topics, err := c.run, c.topics, c.err
+	c.mu.Unlock()
+	s := &c.config.Settings
+	status := Status{
+		IsStopped:                 run == nil,
+		InputMonitorTopicEnabled:  switchOf(s.MonitorInput, &topics.monitorInput),
+		OutputMonitorTopicEnabled: switchOf(s.MonitorOutput, &topics.monitorOutput),
+		ErrorTopicEnabled:         switchOf(s.Error, &topics.err),
+	}
+	if run != nil {
+		err = run.health()
+	}
+	if err != nil {
+		status.Error = err.Error()
+	}
+	return status
+}
+
+// Start connects to the brokers of all topics that are on, all or none, and
+// begins. When it returns nil the channel is subscribed. It does nothing for a
+// channel that runs.
+func (c *Channel) Start(ctx context.Context) error {
+	if err := c.hold(ctx); err != nil {
+		return c.failed("start", err)
+	}
+	defer c.release()
+	c.mu.Lock()
+	running, closed, topics := c.run != nil, c.closed, c.topics
+	c.mu.Unlock()
+	switch {
+	case closed:
+		return c.failed("start", ErrClosed)
+	case running:
+		return nil
+	}
+	p, err := c.open(ctx, topics)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+	if err != nil {
+		return c.failed("start", err)
+	}
+	c.run = p
+	p.run()
+	return nil
+}
+
+// Stop takes no further messages, finishes those it has, and disconnects; the
+// broker keeps the subscription for the next Start. When ctx ends first, what
+// is unfinished is left for redelivery and the error says how much that is;
+// the channel is stopped in any case. A ctx without a deadline gets
+// Environment.DrainTimeout. It does nothing for a channel that is stopped.
+func (c *Channel) Stop(ctx context.Context) error { return c.end(ctx, false) }
+
+// Forget stops the channel and removes its subscription from the broker, with
+// what the broker keeps for it. It is for a channel that will not come back.
+func (c *Channel) Forget(ctx context.Context) error { return c.end(ctx, true) }
+
+// Close stops the channel without finishing what it has, which is left for
+// redelivery, and waits for all that belongs to it. The channel cannot be
+// started again. A second Close returns nil.
+func (c *Channel) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	c.lifeline <- struct{}{}
+	defer c.release()
+	if p := c.pipeline(); p != nil {
+		p.end(ctx, false)
+	}
+	return nil
+}
+
+// Wait blocks until the channel is stopped. It returns nil when Stop did that,
+// why it stopped by itself or could not start otherwise, and the context's error when that ends
+// first.
+func (c *Channel) Wait(ctx context.Context) error {
+	if p := c.pipeline(); p != nil {
+		select {
+		case <-p.finished:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// SetTopics switches the optional topics on and off, by the members of the
+// update that are about them. It loses no message of the stream. An error
+// leaves that topic as it was.
+func (c *Channel) SetTopics(ctx context.Context, update StatusUpdate) error {
+	if err := c.hold(ctx); err != nil {
+		return c.failed("switch topics", err)
+	}
+	defer c.release()
+	s := &c.config.Settings
+	connect, cancel := context.WithTimeout(ctx, c.env.ConnectTimeout)
+	defer cancel()
+	return errors.Join(
+		c.setTopic(connect, s.Error, update.ErrorTopicEnabled, &c.topics.err, func(p *pipeline, on bool) error {
+			return p.switchErrors(connect, on)
+		}),
+		c.setTopic(connect, s.MonitorInput, update.InputMonitorTopicEnabled, &c.topics.monitorInput, func(p *pipeline, on bool) error {
+			return p.switchMonitor(connect, &p.noteIn, s.MonitorInput, on)
+		}),
+		c.setTopic(connect, s.MonitorOutput, update.OutputMonitorTopicEnabled, &c.topics.monitorOutput, func(p *pipeline, on bool) error {
+			return p.switchMonitor(connect, &p.noteOut, s.MonitorOutput, on)
+		}),
+	)
+}
+
+// setTopic switches one topic. The lifeline is held.
+func (c *Channel) setTopic(ctx context.Context, topic *TopicSettings, want, have *bool, apply func(*pipeline, bool) error) error {
+	if topic == nil || want == nil {
+		return nil
+	}
+	c.mu.Lock()
+	run, same := c.run, *have == *want
+	c.mu.Unlock()
+	if same {
+		return nil
+	}
+	if run != nil {
+		if err := apply(run, *want); err != nil {
+			return c.failed("switch topic "+topic.Topic+" of", err)
+		}
+	}
+	c.mu.Lock()
+	*have = *want
+	c.mu.Unlock()
+	return nil
+}
+
+// end stops the pipeline, if there is one.
+func (c *Channel) end(ctx context.Context, forget bool) error {
+	verb := "stop"
+	if forget {
+		verb = "remove"
+	}
+	if err := c.hold(ctx); err != nil {
+		return c.failed(verb, err)
+	}
+	defer c.release()
+	if _, limited := ctx.Deadline(); !limited {
+		limit, cancel := context.WithTimeout(ctx, c.env.DrainTimeout)
+		defer cancel()
+		ctx = limit
+	}
+	var err error
+	forgotten := false
+	if p := c.pipeline(); p != nil {
+		forgotten = p.end(ctx, forget) && forget
+		err = p.err
+	}
+	if forget && !forgotten {
+		err = errors.Join(err, c.forgetStopped(ctx))
+	}
+	c.mu.Lock()
+	c.err = nil
+	c.mu.Unlock()
+	if err != nil {
+		return c.failed(verb, err)
+	}
+	return nil
+}
+
+// forgetStopped removes the subscription of a channel that is not connected.
+func (c *Channel) forgetStopped(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.env.ConnectTimeout)
+	defer cancel()
+	input := &c.config.Settings.Input
+	b, err := c.env.broker(input)
+	if err != nil {
+		return err
+	}
+	sub, err := b.Subscribe(ctx, *input, ConnectOptions{Window: 1})
+	if err != nil {
+		return fmt.Errorf("remove subscription of topic %q: %w", input.Topic, err)
+	}
+	return sub.Forget(ctx)
+}
+
+// ended is called by a pipeline that is about to be finished.
+func (c *Channel) ended(p *pipeline, asked bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run == p {
+		c.run = nil
+	}
+	c.err = nil
+	if !asked {
+		c.err = p.err
+	}
+}
+
+func (c *Channel) pipeline() *pipeline {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.run
+}
+
+// hold waits until nobody else starts, stops or switches the channel.
+func (c *Channel) hold(ctx context.Context) error {
+	select {
+	case c.lifeline <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Channel) release() { <-c.lifeline }
+
+// keyFor returns the record key of an output: that of its input, or the
+// channel's identifier.
+func (c *Channel) keyFor(input []byte) []byte {
+	if input != nil {
+		return input
+	}
+	return c.key
+}
+
+func (c *Channel) failed(verb string, err error) error {
+	return fmt.Errorf("%s channel %q: %w", verb, c.ID(), err)
+}

@@ -1,0 +1,135 @@
+package annotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// open connects everything that a run of the channel needs, all or nothing.
+// The subscription comes last, when its messages can go somewhere.
+func (c *Channel) open(ctx context.Context, topics topicSwitches) (*pipeline, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.env.ConnectTimeout)
+	defer cancel()
+	p := newPipeline(c)
+	s := &c.config.Settings
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		out, err := c.env.connect(groupCtx, &s.Output)
+		if err != nil {
+			return fmt.Errorf("output: %w", err)
+		}
+		p.out = out
+		return nil
+	})
+	if topics.err {
+		group.Go(func() error { return p.switchErrors(groupCtx, true) })
+	}
+	if topics.monitorInput {
+		group.Go(func() error { return p.switchMonitor(groupCtx, &p.noteIn, s.MonitorInput, true) })
+	}
+	if topics.monitorOutput {
+		group.Go(func() error { return p.switchMonitor(groupCtx, &p.noteOut, s.MonitorOutput, true) })
+	}
+	err := group.Wait()
+	if err == nil {
+		p.sub, err = c.subscribe(ctx)
+	}
+	if err != nil {
+		p.abandon()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (c *Channel) subscribe(ctx context.Context) (Subscription, error) {
+	input := &c.config.Settings.Input
+	b, err := c.env.broker(input)
+	if err != nil {
+		return nil, fmt.Errorf("input: %w", err)
+	}
+	sub, err := b.Subscribe(ctx, *input, ConnectOptions{Window: c.env.Window})
+	if err != nil {
+		return nil, fmt.Errorf("input: %w", err)
+	}
+	return sub, nil
+}
+
+// abandon closes what a pipeline that never ran has connected.
+func (p *pipeline) abandon() {
+	p.cancel(errAbandoned)
+	p.errors.end()
+	p.noteIn.end()
+	p.noteOut.end()
+	if p.out != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), sideCloseTimeout)
+		defer cancel()
+		_ = p.out.Close(ctx) // nothing was published
+	}
+}
+
+// switchErrors switches the error topic.
+func (p *pipeline) switchErrors(ctx context.Context, on bool) error {
+	if !on {
+		p.errors.set(nil)
+		return nil
+	}
+	topic := p.channel.config.Settings.Error
+	pub, err := p.channel.env.connect(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("error topic: %w", err)
+	}
+	if !p.errors.set(newErrorTopic(topic.Topic, pub)) {
+		return ErrBrokerClosed
+	}
+	return nil
+}
+
+// switchMonitor switches one of the monitoring topics.
+func (p *pipeline) switchMonitor(ctx context.Context, place *optional[monitor, *monitor], topic *TopicSettings, on bool) error {
+	if !on {
+		place.set(nil)
+		return nil
+	}
+	c := p.channel
+	pub, err := c.env.connect(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("monitoring topic: %w", err)
+	}
+	if !place.set(newMonitor(topic.Topic, c.config.Settings.Input.Topic, c.key, pub, &c.counters.notesDropped)) {
+		return ErrBrokerClosed
+	}
+	return nil
+}
+
+// end stops a running pipeline and waits for it. It reports whether the
+// request was heard: a pipeline that was ending by itself hears none.
+func (p *pipeline) end(ctx context.Context, forget bool) bool {
+	heard := false
+	select {
+	case p.stop <- stopRequest{ctx: ctx, forget: forget}:
+		heard = true
+	case <-p.finished:
+	}
+	<-p.finished
+	return heard
+}
+
+// health says what the pipeline is waiting for; nil when it is connected.
+func (p *pipeline) health() error {
+	var causes []error
+	if err := p.sub.Health(); err != nil {
+		causes = append(causes, fmt.Errorf("input: %w", err))
+	}
+	if err := p.out.Health(); err != nil {
+		causes = append(causes, fmt.Errorf("output: %w", err))
+	}
+	if topic := p.errors.Load(); topic != nil {
+		if err := topic.pub.Health(); err != nil {
+			causes = append(causes, fmt.Errorf("error topic: %w", err))
+		}
+	}
+	return errors.Join(causes...)
+}

@@ -1,0 +1,84 @@
+package annotate
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+func viewAnnotation(mapping Mapping, req *http.Request) (json.RawMessage, error) {
+	switch all := flag(req, "all"); {
+	case all || flag(req, "header"):
+		return mapping.encode(all || flag(req, "rml"))
+	}
+	return json.RawMessage("{}"), nil
+}
+
+func (r *rest) listAnnotations(w http.ResponseWriter, req *http.Request) error {
+	mappings, err := r.manager.Annotations(req.Context())
+	if err != nil {
+		return annotationError(err, "")
+	}
+	views := map[string]json.RawMessage{}
+	for id, mapping := range mappings {
+		if views[id], err = viewAnnotation(mapping, req); err != nil {
+			return annotationError(err, id)
+		}
+	}
+	return httpapi.WriteJSON(w, views)
+}
+
+func (r *rest) getAnnotation(w http.ResponseWriter, req *http.Request) error {
+	id := req.PathValue("annotationId")
+	mapping, err := r.manager.Annotation(req.Context(), id)
+	if err != nil {
+		return annotationError(err, id)
+	}
+	view, err := viewAnnotation(mapping, req)
+	if err != nil {
+		return annotationError(err, id)
+	}
+	return httpapi.WriteJSON(w, view)
+}
+
+func (r *rest) addAnnotation(w http.ResponseWriter, req *http.Request) error {
+	if r.manager.config.Documents == nil {
+		return ErrStandalone // whatever the body is
+	}
+	data, err := httpapi.ReadBody(w, req, "application/json", maxBody)
+	if err != nil {
+		return err
+	}
+	var mapping Mapping
+	if err := mapping.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	id, err := r.manager.AddAnnotation(req.Context(), mapping)
+	if err != nil {
+		return annotationError(err, "")
+	}
+	httpapi.WriteText(w, http.StatusOK, id)
+	return nil
+}
+
+func (r *rest) removeAnnotation(w http.ResponseWriter, req *http.Request) error {
+	id := req.PathValue("annotationId")
+	if err := r.manager.RemoveAnnotation(req.Context(), id); err != nil {
+		return annotationError(err, id)
+	}
+	httpapi.WriteText(w, http.StatusOK, "Removed annotation with ID: "+id)
+	return nil
+}
+
+// annotationError gives errors about an annotation the words that clients know.
+func annotationError(err error, id string) error {
+	if errors.Is(err, ErrAnnotationNotFound) {
+		return &httpapi.Error{Status: http.StatusNotFound, Detail: "Annotation ID not found: No annotation with ID: " + id, Err: err}
+	}
+	if known := classify(err); known != nil {
+		return known
+	}
+	return &httpapi.Error{Status: http.StatusInternalServerError, Detail: "Annotations management error: " + err.Error()}
+}

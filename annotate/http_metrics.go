@@ -1,0 +1,81 @@
+package annotate
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// metrics serves the counts of all channels, and of the process, in the text
+// format of Prometheus, from a registry of its own.
+func metrics(m *Manager) httpapi.HandlerFunc {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		newChannelCollector(m),
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+}
+
+// channelCollector reads the counts when they are asked for, so that counting
+// costs the channels nothing extra.
+type channelCollector struct {
+	manager *Manager
+	running *prometheus.Desc
+	counts  []channelCount
+}
+
+type channelCount struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	of   func(Stats) uint64
+}
+
+func newChannelCollector(m *Manager) *channelCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("annotator_"+name, help, []string{"channel"}, nil)
+	}
+	counter := func(name, help string, of func(Stats) uint64) channelCount {
+		return channelCount{desc(name, help), prometheus.CounterValue, of}
+	}
+	return &channelCollector{
+		manager: m,
+		running: desc("channel_running", "1 while the channel runs, 0 while it is stopped."),
+		counts: []channelCount{
+			counter("messages_received_total", "Messages that came in, redeliveries included.", func(s Stats) uint64 { return s.Received }),
+			counter("messages_published_total", "Messages whose annotated output was confirmed.", func(s Stats) uint64 { return s.Published }),
+			counter("messages_failed_total", "Messages that could not be annotated or published.", func(s Stats) uint64 { return s.Failed }),
+			counter("received_bytes_total", "Bytes of the messages that came in.", func(s Stats) uint64 { return s.ReceivedBytes }),
+			counter("published_bytes_total", "Bytes of the confirmed outputs.", func(s Stats) uint64 { return s.PublishedBytes }),
+			counter("monitor_notes_dropped_total", "Monitoring notes dropped because their broker was too slow.", func(s Stats) uint64 { return s.NotesDropped }),
+			{desc("reconnects", "Reconnections since the channel was started."), prometheus.GaugeValue, func(s Stats) uint64 { return s.Reconnects }},
+		},
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *channelCollector) Describe(descs chan<- *prometheus.Desc) {
+	descs <- c.running
+	for _, count := range c.counts {
+		descs <- count.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *channelCollector) Collect(metrics chan<- prometheus.Metric) {
+	for _, config := range c.manager.List() {
+		running := 1.0
+		if config.Status.IsStopped {
+			running = 0
+		}
+		metrics <- prometheus.MustNewConstMetric(c.running, prometheus.GaugeValue, running, config.Settings.ChannelID)
+	}
+	for id, stats := range c.manager.Stats() {
+		for _, count := range c.counts {
+			metrics <- prometheus.MustNewConstMetric(count.desc, count.kind, float64(count.of(stats)), id)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package annotate
+
+import (
+	"context"
+	"sync"
+)
+
+// job is one message on its way through the pipeline. Jobs are made once and
+// used again, so that a message costs one allocation here: its output, which
+// by the contract of [Message] belongs to whoever refers to it.
+type job struct {
+	delivery Delivery
+	out      []byte // what the mapping made; the publisher's from then on
+	held     int    // bytes taken from the budget
+	err      error  // why the message could not be annotated
+
+	// mapped receives once a worker is done with the job, settled once
+	// nothing more will happen to its output: nil, or why it must not be
+	// acknowledged, or a refusal.
+	mapped  chan struct{}
+	settled chan error
+	// confirmed is settled's sending end, as a publisher wants it.
+	confirmed func(error)
+}
+
+func newJob() *job {
+	j := &job{mapped: make(chan struct{}, 1), settled: make(chan error, 1)}
+	j.confirmed = func(err error) { j.settled <- err }
+	return j
+}
+
+func (j *job) reset() { j.delivery, j.out, j.held, j.err = Delivery{}, nil, 0, nil }
+
+// budget bounds the bytes of the messages in flight. One message is always
+// let through, however large, so that no message blocks the stream.
+type budget struct {
+	mu    sync.Mutex
+	used  int
+	limit int
+	freed chan struct{} // capacity 1: there may be room now
+}
+
+func newBudget(limit int) *budget {
+	return &budget{limit: limit, freed: make(chan struct{}, 1)}
+}
+
+// take waits for room for n bytes. One goroutine at a time.
+func (b *budget) take(ctx context.Context, n int) error {
+	for {
+		b.mu.Lock()
+		if b.used == 0 || b.used+n <= b.limit {
+			b.used += n
+			b.mu.Unlock()
+			return nil
+		}
+		b.mu.Unlock()
+		select {
+		case <-b.freed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// add takes n bytes without waiting: for what a message that is already in
+// has grown to. It delays the next take.
+func (b *budget) add(n int) {
+	b.mu.Lock()
+	b.used += n
+	b.mu.Unlock()
+}
+
+func (b *budget) release(n int) {
+	b.mu.Lock()
+	b.used -= n
+	b.mu.Unlock()
+	select {
+	case b.freed <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,128 @@
+package annotate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml"
+)
+
+// MappingError says that a mapping, although it is a mapping, cannot serve a
+// channel.
+type MappingError struct{ Err error }
+
+// Error returns the cause.
+func (e *MappingError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *MappingError) Unwrap() error { return e.Err }
+
+// outputFormatNames returns the values that outputFormat may have.
+func outputFormatNames() []string {
+	return []string{string(Turtle), string(JSONLD), string(NTriples), string(NQuads), string(TriG)}
+}
+
+func (f OutputFormat) rdf() (rdf.Format, error) {
+	switch f {
+	case Turtle:
+		return rdf.Turtle, nil
+	case JSONLD:
+		return rdf.JSONLD, nil
+	case NTriples:
+		return rdf.NTriples, nil
+	case NQuads:
+		return rdf.NQuads, nil
+	case TriG:
+		return rdf.TriG, nil
+	}
+	return 0, &FieldError{"metadata.mapping.outputFormat",
+		fmt.Sprintf("expected one of %s, got %q", strings.Join(outputFormatNames(), ", "), f)}
+}
+
+// formulation returns the reference formulation that a mapping of messages in
+// the format must have.
+func (f InputFormat) formulation() (rml.Formulation, error) {
+	switch f {
+	case JSON:
+		return rml.JSONPath, nil
+	case CSV:
+		return rml.CSV, nil
+	case XML:
+		return rml.XPath, nil
+	}
+	return "", &FieldError{"metadata.mapping.inputFormat", fmt.Sprintf("expected one of JSON, CSV, XML, got %q", f)}
+}
+
+// Check returns nil if the mapping can be loaded. It does not ask whether it
+// suits a channel.
+func (m Mapping) Check() error {
+	_, err := m.load()
+	return err
+}
+
+func (m Mapping) load() (*rml.Mapping, error) {
+	if _, err := m.InputFormat.formulation(); err != nil {
+		return nil, err
+	}
+	if _, err := m.OutputFormat.rdf(); err != nil {
+		return nil, err
+	}
+	loaded, err := rml.Load([]byte(m.RML), nil)
+	if err != nil {
+		return nil, &FieldError{"metadata.mapping.rml", err.Error()}
+	}
+	return loaded, nil
+}
+
+// compile loads the mapping and prepares it for the messages of a channel,
+// which asks for more than the engine does: everything must come from one
+// source, that source must be a stream, named or not, and its references must
+// be in the language of the input format.
+//
+// The original service also tried every mapping on a fixed dummy message. We
+// do not: a reference that the dummy lacks is no fault of the mapping, and
+// compiling it finds what is.
+func (m Mapping) compile(maxMessageBytes int) (*rml.Plan, error) {
+	loaded, err := m.load()
+	if err != nil {
+		return nil, err
+	}
+	want, _ := m.InputFormat.formulation()
+	format, _ := m.OutputFormat.rdf()
+	if err := checkSources(loaded.Sources(), m.InputFormat, want); err != nil {
+		return nil, &MappingError{err}
+	}
+	plan, err := rml.Compile(loaded, &rml.Options{
+		Format: format,
+		Limits: rml.Limits{MaxBytes: maxMessageBytes},
+	})
+	if err != nil {
+		return nil, &MappingError{err}
+	}
+	return plan, nil
+}
+
+func checkSources(sources []rml.Source, format InputFormat, want rml.Formulation) error {
+	switch {
+	case len(sources) == 0:
+		return errors.New("the mapping has no logical source; a channel needs exactly one, a carml:Stream")
+	case len(sources) > 1:
+		return fmt.Errorf("the mapping has %d sources (%v, %v%s); a channel needs exactly one, a carml:Stream",
+			len(sources), sources[0], sources[1], more(len(sources)-2))
+	case sources[0].Kind != rml.SourceStream:
+		return fmt.Errorf("the source of the mapping is %v; a channel needs a carml:Stream", sources[0])
+	case sources[0].Formulation != want:
+		return fmt.Errorf("the mapping's reference formulation is ql:%s; inputFormat %s needs ql:%s",
+			sources[0].Formulation, format, want)
+	}
+	return nil
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more", n)
+}

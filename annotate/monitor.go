@@ -1,0 +1,96 @@
+package annotate
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// monitorBacklog is how many notes wait for a monitoring topic before further
+// ones are dropped.
+const monitorBacklog = 256
+
+// monitor publishes a short note for each message that passes. It is for
+// watching, so it never holds up data: notes that its broker is too slow for
+// are dropped and counted.
+type monitor struct {
+	topic   string
+	key     []byte
+	source  string // what notes name: always the input topic
+	pub     Publisher
+	notes   chan time.Time
+	dropped *atomic.Uint64
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+func newMonitor(topic, source string, key []byte, pub Publisher, dropped *atomic.Uint64) *monitor {
+	m := &monitor{
+		topic: topic, key: key, source: source, pub: pub, dropped: dropped,
+		notes: make(chan time.Time, monitorBacklog),
+		done:  make(chan struct{}),
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+	go m.run(ctx)
+	return m
+}
+
+// note says that a message passes now. It does not block.
+func (m *monitor) note() {
+	select {
+	case m.notes <- time.Now():
+	default:
+		m.dropped.Add(1)
+	}
+}
+
+func (m *monitor) run(ctx context.Context) {
+	defer close(m.done)
+	for {
+		select {
+		case at := <-m.notes:
+			m.publish(ctx, at)
+		case <-ctx.Done():
+			m.finish()
+			return
+		}
+	}
+}
+
+// finish publishes the notes that are waiting, as far as the time allows.
+func (m *monitor) finish() {
+	ctx, cancel := context.WithTimeout(context.Background(), sideCloseTimeout)
+	defer cancel()
+	for {
+		select {
+		case at := <-m.notes:
+			m.publish(ctx, at)
+		default:
+			_ = m.pub.Close(ctx) // notes may be lost
+			return
+		}
+	}
+}
+
+func (m *monitor) publish(ctx context.Context, at time.Time) {
+	note := make([]byte, 0, len(m.source)+15)
+	note = append(note, '@')
+	note = append(note, m.source...)
+	note = append(note, ':')
+	note = strconv.AppendInt(note, at.UnixMilli(), 10)
+	lost := func(err error) {
+		if err != nil {
+			m.dropped.Add(1)
+		}
+	}
+	if err := m.pub.Publish(ctx, Message{Topic: m.topic, Key: m.key, Payload: note}, lost); err != nil {
+		lost(err)
+	}
+}
+
+func (m *monitor) close() {
+	m.cancel()
+	<-m.done
+}

@@ -1,0 +1,307 @@
+package annotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// errAbandoned marks a message that stays unacknowledged, for the broker to
+// deliver again.
+var errAbandoned = errors.New("annotate: message given back to the broker")
+
+// pipeline is one run of a channel, from the subscription to its end:
+//
+//	receive -> work (P mappers) -> publish, in order of arrival -> complete, in order of arrival
+//
+// The receiver puts every message in two queues: to the mappers, which take
+// it when they are free, and to the publisher, which waits for the oldest one
+// to be mapped. So mapping runs in parallel and the order of arrival is kept
+// over all messages, which includes the order of each key. The completer
+// waits for the oldest message to be confirmed and acknowledges it.
+//
+// All queues are bounded by the number of jobs, and the bytes by a budget: a
+// broker that does not confirm holds up the receiver, and so the input broker.
+type pipeline struct {
+	channel *Channel
+	sub     Subscription
+	out     Publisher
+	errors  optional[errorTopic, *errorTopic]
+	noteIn  optional[monitor, *monitor]
+	noteOut optional[monitor, *monitor]
+
+	free    chan *job // jobs not in use
+	work    chan *job
+	order   chan *job
+	publish chan *job // published, in order
+	bytes   *budget
+
+	ctx      context.Context // ends when nothing more may be published
+	cancel   context.CancelCauseFunc
+	received chan struct{} // closed when the receiver has ended
+	handed   chan struct{} // closed when the last output was handed to the publisher
+	drained  chan struct{} // closed when the completer has ended
+	stop     chan stopRequest
+	finished chan struct{} // closed when everything has ended
+	err      error         // why it ended by itself; read after finished
+	left     int           // messages that were not acknowledged; read after drained
+	workers  sync.WaitGroup
+
+	failOnce sync.Once
+	failure  error
+}
+
+type stopRequest struct {
+	ctx    context.Context
+	forget bool
+}
+
+func newPipeline(c *Channel) *pipeline {
+	p := &pipeline{
+		channel:  c,
+		free:     make(chan *job, c.env.Window),
+		work:     make(chan *job, c.config.Settings.Parallelism*c.config.Settings.BufferSize),
+		order:    make(chan *job, c.env.Window),
+		publish:  make(chan *job, c.env.Window),
+		bytes:    newBudget(c.env.MaxBytesInFlight),
+		received: make(chan struct{}),
+		handed:   make(chan struct{}),
+		drained:  make(chan struct{}),
+		stop:     make(chan stopRequest),
+		finished: make(chan struct{}),
+	}
+	for range c.env.Window {
+		p.free <- newJob()
+	}
+	p.ctx, p.cancel = context.WithCancelCause(context.Background())
+	return p
+}
+
+// run starts the goroutines. supervise owns them.
+func (p *pipeline) run() {
+	go p.receive()
+	for range p.channel.config.Settings.Parallelism {
+		p.workers.Go(p.mapMessages)
+	}
+	go p.publishInOrder()
+	go p.complete()
+	go p.supervise()
+}
+
+// fail ends the pipeline for a reason that is not one message's.
+func (p *pipeline) fail(err error) {
+	p.failOnce.Do(func() { p.failure = err })
+	p.cancel(err)
+}
+
+// receive takes messages in until the subscription ends.
+func (p *pipeline) receive() {
+	defer close(p.received)
+	defer close(p.order)
+	defer close(p.work)
+	counters := &p.channel.counters
+	for {
+		var j *job
+		select {
+		case j = <-p.free:
+		case <-p.ctx.Done():
+			return
+		}
+		delivery, err := p.sub.Receive(p.ctx)
+		if err != nil {
+			if p.ctx.Err() == nil {
+				p.failOnce.Do(func() {
+					p.failure = fmt.Errorf("receive from topic %q: %w", p.channel.config.Settings.Input.Topic, err)
+				})
+			}
+			return
+		}
+		counters.received.Add(1)
+		counters.receivedBytes.Add(uint64(len(delivery.Payload)))
+		j.delivery, j.held = delivery, len(delivery.Payload)
+		if p.bytes.take(p.ctx, j.held) != nil {
+			return
+		}
+		if note := p.noteIn.Load(); note != nil {
+			note.note()
+		}
+		p.order <- j // has room for every job
+		select {
+		case p.work <- j:
+		case <-p.ctx.Done():
+			j.err = errAbandoned
+			j.mapped <- struct{}{}
+			return
+		}
+	}
+}
+
+// mapMessages is one worker.
+func (p *pipeline) mapMessages() {
+	w := &worker{pipeline: p, mapper: p.channel.plan.NewMapper()}
+	for j := range p.work {
+		if p.ctx.Err() != nil {
+			j.err = errAbandoned
+		} else {
+			w.mapMessage(j)
+		}
+		grown := len(j.out)
+		p.bytes.add(grown)
+		j.held += grown
+		j.mapped <- struct{}{}
+	}
+}
+
+// publishInOrder hands the output of the oldest message to the publisher, or
+// its failure to the error topic.
+func (p *pipeline) publishInOrder() {
+	defer close(p.handed)
+	defer close(p.publish)
+	for j := range p.order {
+		<-j.mapped
+		switch {
+		case j.err == errAbandoned || p.ctx.Err() != nil:
+			j.confirmed(errAbandoned)
+		case j.err != nil:
+			p.reportFailure(j, j.err)
+		default:
+			m := Message{
+				Topic:   p.channel.config.Settings.Output.Topic,
+				Key:     p.channel.keyFor(j.delivery.Key),
+				Payload: j.out,
+			}
+			if err := p.out.Publish(p.ctx, m, j.confirmed); err != nil {
+				j.confirmed(err)
+			}
+		}
+		p.publish <- j // has room for every job
+	}
+}
+
+// complete acknowledges messages in order of arrival. From the first one that
+// must not be acknowledged on it acknowledges none.
+func (p *pipeline) complete() {
+	defer close(p.drained)
+	counters := &p.channel.counters
+	for j := range p.publish {
+		err := <-j.settled
+		if err != nil && j.err == nil && !isConnectionError(err) && p.ctx.Err() == nil {
+			// The broker will never take this output: the message failed.
+			j.err = fmt.Errorf("publish to topic %q: %w", p.channel.config.Settings.Output.Topic, err)
+			p.reportFailure(j, j.err)
+			err = <-j.settled
+		}
+		switch {
+		case err != nil || p.left > 0:
+			p.left++
+			if err != errAbandoned && err != nil {
+				p.fail(fmt.Errorf("publish to topic %q: %w", p.channel.config.Settings.Output.Topic, err))
+			}
+		default:
+			j.delivery.Ack()
+			if j.err == nil {
+				counters.published.Add(1)
+				counters.publishedBytes.Add(uint64(len(j.out)))
+				if note := p.noteOut.Load(); note != nil {
+					note.note()
+				}
+			}
+		}
+		p.bytes.release(j.held)
+		j.reset()
+		p.free <- j
+	}
+}
+
+// isConnectionError reports whether an error is about the connection rather
+// than about one message, which is then not the message's fault: it goes back
+// to the broker.
+func isConnectionError(err error) bool {
+	return errors.Is(err, errAbandoned) ||
+		errors.Is(err, ErrBrokerClosed) || errors.Is(err, ErrBrokerUnavailable) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// reportFailure records that a message failed, and settles the job when that
+// is on record: in the log, and on the error topic where that is on.
+func (p *pipeline) reportFailure(j *job, cause error) {
+	p.channel.recordFailure(j.delivery.Message, cause)
+	if topic := p.errors.Load(); topic != nil {
+		topic.report(p, j, cause)
+		return
+	}
+	j.confirmed(nil)
+}
+
+// supervise waits for the end, whoever brings it about, and clears up.
+func (p *pipeline) supervise() {
+	req := stopRequest{}
+	select {
+	case req = <-p.stop:
+	case <-p.received:
+	case <-p.ctx.Done():
+	}
+	asked := req.ctx != nil
+	if !asked {
+		ctx, cancel := context.WithTimeout(context.Background(), p.channel.env.DrainTimeout)
+		defer cancel()
+		req.ctx = ctx
+	}
+	drain, cancelDrain := withReserve(req.ctx)
+	defer cancelDrain()
+	pauseErr := p.sub.Pause(drain)
+	select {
+	case <-p.drained:
+	case <-drain.Done():
+	case <-p.ctx.Done():
+	}
+	p.cancel(errAbandoned)
+	<-p.handed
+
+	// What is still unconfirmed now stays so: the publishers need not wait.
+	at, cancelNow := context.WithCancel(req.ctx)
+	cancelNow()
+	closeErr := p.out.Close(at)
+	p.errors.end()
+	<-p.drained
+	p.noteIn.end()
+	p.noteOut.end()
+	if req.forget {
+		closeErr = errors.Join(closeErr, p.sub.Forget(req.ctx))
+	} else {
+		closeErr = errors.Join(closeErr, p.sub.Close(req.ctx))
+	}
+	p.workers.Wait()
+	p.conclude(asked, errors.Join(pauseErr, closeErr))
+	p.channel.ended(p, asked)
+	close(p.finished)
+}
+
+// conclude decides what the end is called.
+func (p *pipeline) conclude(asked bool, cleanup error) {
+	switch {
+	case !asked:
+		p.err = p.failure
+		if p.err == nil {
+			p.err = ErrBrokerClosed
+		}
+	case p.left > 0:
+		p.err = fmt.Errorf("%d messages were not finished in time and will be delivered again", p.left)
+	}
+	if cleanup != nil {
+		p.channel.log.Debug("connections closed with errors", "error", cleanup)
+	}
+}
+
+// withReserve returns a context that ends a little before ctx does, so that
+// there is time left to flush acknowledgements and disconnect.
+func withReserve(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	reserve := min(time.Until(deadline)/4, 2*time.Second)
+	return context.WithDeadline(ctx, deadline.Add(-reserve))
+}

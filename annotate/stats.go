@@ -1,0 +1,79 @@
+package annotate
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Stats are the counts of a channel since it was made; starting and stopping
+// does not reset them.
+type Stats struct {
+	// Received is the number of messages that came in, redeliveries included,
+	// and ReceivedBytes their size.
+	Received, ReceivedBytes uint64
+	// Published is the number of outputs that the broker confirmed and whose
+	// inputs were acknowledged, and PublishedBytes their size.
+	Published, PublishedBytes uint64
+	// Failed is the number of messages that could not be annotated or whose
+	// output the broker refused.
+	Failed uint64
+	// NotesDropped is the number of monitoring notes that were dropped because
+	// their broker was too slow.
+	NotesDropped uint64
+	// Reconnects is how often the connections of this run came back after they
+	// were lost, as far as the transport counts that (it has a method
+	// Reconnects() uint64 on its subscriptions and publishers).
+	Reconnects uint64
+	// LastError is the text of the newest failure, and LastErrorTime when it
+	// was; empty and zero when there was none.
+	LastError     string
+	LastErrorTime time.Time
+}
+
+// counters are Stats while they count.
+type counters struct {
+	received, receivedBytes   atomic.Uint64
+	published, publishedBytes atomic.Uint64
+	failed, notesDropped      atomic.Uint64
+
+	mu     sync.Mutex
+	last   string
+	lastAt time.Time
+}
+
+// Stats returns the counts of now.
+func (c *Channel) Stats() Stats {
+	n := &c.counters
+	n.mu.Lock()
+	last, at := n.last, n.lastAt
+	n.mu.Unlock()
+	stats := Stats{
+		Received: n.received.Load(), ReceivedBytes: n.receivedBytes.Load(),
+		Published: n.published.Load(), PublishedBytes: n.publishedBytes.Load(),
+		Failed: n.failed.Load(), NotesDropped: n.notesDropped.Load(),
+		LastError: last, LastErrorTime: at,
+	}
+	if p := c.pipeline(); p != nil {
+		stats.Reconnects = reconnects(p.sub) + reconnects(p.out)
+	}
+	return stats
+}
+
+func reconnects(connection any) uint64 {
+	if counted, ok := connection.(interface{ Reconnects() uint64 }); ok {
+		return counted.Reconnects()
+	}
+	return 0
+}
+
+// recordFailure counts and logs a failed message. The payload stays out of
+// the log: it may be large and confidential.
+func (c *Channel) recordFailure(m Message, cause error) {
+	n := &c.counters
+	n.failed.Add(1)
+	n.mu.Lock()
+	n.last, n.lastAt = cause.Error(), time.Now()
+	n.mu.Unlock()
+	c.log.Error("message failed", "topic", m.Topic, "bytes", len(m.Payload), "error", cause)
+}

@@ -1,0 +1,46 @@
+package annotate
+
+import (
+	"bytes"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/iotenablers/enablers/annotate/rml"
+)
+
+// keptBuffer is the largest output that a worker keeps memory for. A rare
+// large message does not hold its memory for ever.
+const keptBuffer = 1 << 20
+
+// worker maps messages, one at a time.
+type worker struct {
+	pipeline *pipeline
+	mapper   *rml.Mapper
+	buffer   []byte // outputs are made here and then copied at their size
+}
+
+// mapMessage annotates one message. A panic of the engine is this message's
+// failure, not the service's.
+func (w *worker) mapMessage(j *job) {
+	c := w.pipeline.channel
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.mapper, w.buffer = c.plan.NewMapper(), nil
+			j.out, j.err = nil, fmt.Errorf("the mapping engine failed: %v", cause)
+			c.log.Error("mapping engine panicked", "cause", cause, "stack", string(debug.Stack()))
+		}
+	}()
+	if size, limit := len(j.delivery.Payload), c.env.MaxMessageBytes; size > limit {
+		j.err = fmt.Errorf("message of %d bytes is larger than the limit of %d bytes", size, limit)
+		return
+	}
+	out, err := w.mapper.Append(w.buffer[:0], j.delivery.Payload)
+	if err != nil {
+		j.err = err
+		return
+	}
+	j.out = bytes.Clone(out)
+	if w.buffer = out; cap(out) > keptBuffer {
+		w.buffer = nil
+	}
+}

@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+)
+
+// ReadBody reads a request's body of up to limit bytes. The Content-Type must
+// be mediaType, with any parameters; another or none is a 415. A larger body
+// is a 413.
+func ReadBody(w http.ResponseWriter, r *http.Request, mediaType string, limit int64) ([]byte, error) {
+	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType {
+		return nil, &Error{
+			Status: http.StatusUnsupportedMediaType,
+			Detail: "The request's Content-Type is not supported. Expected:\n" + mediaType,
+		}
+	}
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var exceeded *http.MaxBytesError
+	switch {
+	case errors.As(err, &exceeded):
+		return nil, tooLarge(limit)
+	case err != nil:
+		return nil, &Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
+	}
+	return data, nil
+}
+
+func tooLarge(limit int64) error {
+	return &Error{
+		Status: http.StatusRequestEntityTooLarge,
+		Detail: fmt.Sprintf("The request body is larger than the limit of %d bytes.", limit),
+	}
+}
+
+// WriteJSON answers with status 200 and a JSON document.
+func WriteJSON(w http.ResponseWriter, document any) error {
+	data, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data) // a client that went away is no error of ours
+	return nil
+}
+
+// WriteText answers with a plain text.
+func WriteText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // a client that went away is no error of ours
+}

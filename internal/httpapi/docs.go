@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/swaggest/swgui"
+	"github.com/swaggest/swgui/v5emb"
+)
+
+// Document serves an OpenAPI document.
+func Document(openapi []byte) HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(openapi) // a client that went away is no error of ours
+		return nil
+	}
+}
+
+// DocsUI serves an interactive page about an OpenAPI document, with assets
+// that are part of the program. path is where it is, with a slash at the end;
+// document is where the document is, relative to that. The page may load
+// nothing but its own assets and talk to nobody but its own origin.
+func DocsUI(title, path, document string) HandlerFunc {
+	ui := v5emb.NewHandlerWithConfig(swgui.Config{
+		Title:            title,
+		SwaggerJSON:      document,
+		BasePath:         ".",
+		InternalBasePath: strings.TrimSuffix(path, "/"),
+	})
+	page := renderPage(ui, path)
+	policy := pagePolicy(page)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.URL.Path != path {
+			w.Header().Set("Cache-Control", "public, max-age=3600")
+			ui.ServeHTTP(w, r)
+			return nil
+		}
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		_, _ = w.Write(page) // a client that went away is no error of ours
+		return nil
+	}
+}
+
+// renderPage renders the page once: it is the same for everybody.
+func renderPage(ui http.Handler, path string) []byte {
+	var page pageBuffer
+	ui.ServeHTTP(&page, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{}})
+	return page.Bytes()
+}
+
+type pageBuffer struct {
+	bytes.Buffer
+	header http.Header
+}
+
+func (p *pageBuffer) Header() http.Header {
+	if p.header == nil {
+		p.header = http.Header{}
+	}
+	return p.header
+}
+
+func (p *pageBuffer) WriteHeader(int) {}
+
+// pagePolicy is a Content-Security-Policy (CSP level 3) that allows exactly
+// the scripts that are in the page.
+func pagePolicy(page []byte) string {
+	inline := regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+	scripts := "'self'"
+	for _, script := range inline.FindAllSubmatch(page, -1) {
+		sum := sha256.Sum256(script[1])
+		scripts += fmt.Sprintf(" 'sha256-%s'", base64.StdEncoding.EncodeToString(sum[:]))
+	}
+	return "default-src 'none'; connect-src 'self'; font-src 'self' data:; img-src 'self' data:; " +
+		"style-src 'self' 'unsafe-inline'; script-src " + scripts +
+		"; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+}

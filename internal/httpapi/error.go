@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// Error is an error with the status and text that a client gets for it.
+type Error struct {
+	// Status is the HTTP status code.
+	Status int
+	// Detail is the text for the client. Empty means the standard text of the
+	// status.
+	Detail string
+	// Err is the cause, for the log. It is never shown to the client.
+	Err error
+}
+
+// Error returns the detail and the cause.
+func (e *Error) Error() string {
+	text := e.Text()
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Text is what the client gets to read.
+func (e *Error) Text() string {
+	if e.Detail != "" {
+		return e.Detail
+	}
+	return http.StatusText(e.Status)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// statusClientClosed is logged for a request whose client went away; nobody
+// receives it.
+const statusClientClosed = 499
+
+// classified returns the error as an *Error: its own, what classify makes of
+// it, or status 500 without details.
+func classified(err error, classify func(error) *Error) *Error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	if classify != nil {
+		if known := classify(err); known != nil {
+			return known
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		return &Error{Status: statusClientClosed, Err: err}
+	}
+	return &Error{Status: http.StatusInternalServerError, Err: err}
+}
+
+// WriteTextError answers with the error's text as plain text.
+func WriteTextError(w http.ResponseWriter, _ *http.Request, e *Error) {
+	WriteText(w, e.Status, e.Text())
+}
