@@ -121,7 +121,13 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	}
 	d.use(p)
 	if p.query.singular {
-		if n := d.follow(record, p.query.steps); n != noNode {
+		var n input.Node
+		if steps := p.query.steps; len(steps) == 1 && steps[0].kind == selectName {
+			n = d.member(record, &steps[0])
+		} else {
+			n = d.follow(record, steps)
+		}
+		if n != noNode {
 			dst = d.appendValue(dst, n)
 		}
 		return dst, nil

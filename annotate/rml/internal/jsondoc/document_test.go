@@ -117,7 +117,7 @@ func TestValuesDoNotDependOnTheMessagesBefore(t *testing.T) {
 	paths := compileAll(t, c, exprs)
 	other, _ := newDocument(input.Limits{})
 	foreign := compileAll(t, other, append([]string{"shifts the numbers"}, exprs...))[1:]
-	for range 5000 {
+	for range 2000 {
 		text := []byte(object(0))
 		fresh := c.NewDocument()
 		require.NoError(t, used.Load(text))
@@ -157,7 +157,7 @@ func TestValuesTakesTheLastOfRepeatedNames(t *testing.T) {
 func TestLearningSurvivesNamesThatNeverRepeat(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	path := compileAll(t, c, []string{"rows.k.v"})[0]
-	for i := range 200_000 {
+	for i := range 20_000 {
 		text := []byte(`{"rows":{"` + strconv.Itoa(i) + `":1,"k":{"v":` + strconv.Itoa(i) + `}}}`)
 		require.NoError(t, doc.Load(text))
 		got, err := doc.Values(nil, 0, path)
