@@ -69,14 +69,17 @@ func appendIRI(dst []byte, iri string) []byte {
 	return append(dst, '>')
 }
 
-// plain reports whether all bytes of b are ASCII and need no escape. It looks at
-// eight bytes at once, the last eight overlapping with those before.
+// plain reports whether all bytes of b are ASCII and need no escape. Where there
+// are enough it looks at eight at once, the last eight overlapping with those before.
 func plain(b []byte) bool {
-	n := len(b)
-	if n < 8 {
-		return suspicious(pack(b)) == 0
+	if len(b) < 8 {
+		found := class(0)
+		for _, c := range b {
+			found |= classes[c]
+		}
+		return found&(escaped|wide) == 0
 	}
-	found := suspicious(binary.LittleEndian.Uint64(b[n-8:]))
+	found := suspicious(binary.LittleEndian.Uint64(b[len(b)-8:]))
 	for ; len(b) > 8; b = b[8:] {
 		found |= suspicious(binary.LittleEndian.Uint64(b))
 	}
@@ -85,81 +88,77 @@ func plain(b []byte) bool {
 
 // suspicious returns non-zero if one of the eight bytes in x is a control, a
 // quote, a backslash, DEL or not ASCII: each term sets the top bit of such a lane.
-// A borrow may set the bit of a lane above too, never without a true one below.
+// A carry may set the bit of a lane above too, never without a true one below.
 func suspicious(x uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	return (x | (x - ones*0x20) | ((x ^ ones*'"') - ones) | ((x ^ ones*'\\') - ones) | ((x ^ ones*0x7F) - ones)) & tops
+	return (x | (x - ones*0x20) | (x + ones) | ((x ^ ones*'"') - ones) | ((x ^ ones*'\\') - ones)) & tops
 }
 
-// pack loads fewer than eight bytes, some of them twice, and fills up with
-// letters.
-func pack(b []byte) uint64 {
-	n := len(b)
-	switch {
-	case n >= 4:
-		return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))<<32
-	case n > 0:
-		return uint64(b[0]) | uint64(b[n/2])<<8 | uint64(b[n-1])<<16 | 0x6161616161000000
-	}
-	return 0x6161616161616161
-}
-
-// escape replaces the raw text dst[start:] by its escaped form.
+// escape replaces the raw text dst[start:] by its escaped form. That is made
+// behind the raw text and then moved.
 func escape(dst []byte, start int) []byte {
-	raw := dst[start:]
-	dst = appendEscaped(dst, raw)
-	n := copy(dst[start:], dst[start+len(raw):])
+	start += unchanged(dst[start:])
+	raw, end := dst[start:], len(dst)
+	for len(raw) > 0 {
+		var size int
+		dst, size = appendEscape(dst, raw)
+		n := size + unchanged(raw[size:])
+		dst = append(dst, raw[size:n]...)
+		raw = raw[n:]
+	}
+	n := copy(dst[start:], dst[end:])
 	return dst[:start+n]
 }
 
-func appendEscaped(dst, raw []byte) []byte {
-	done := 0
-	for i := 0; i < len(raw); {
-		c := raw[i]
-		if c < utf8.RuneSelf && !is(c, escaped) {
+// unchanged returns the number of leading bytes that need no escape and no
+// replacement.
+func unchanged(b []byte) int {
+	for i := 0; i < len(b); {
+		if c := classes[b[i]]; c&wide == 0 {
+			if c&escaped != 0 {
+				return i
+			}
 			i++
 			continue
 		}
-		size, with := 1, ""
-		if c >= utf8.RuneSelf {
-			var r rune
-			if r, size = utf8.DecodeRune(raw[i:]); r < 0xFFFD || r > 0xFFFF || r == utf8.RuneError && size > 1 {
-				i += size
-				continue
-			}
-			switch r {
-			case utf8.RuneError:
-				with = "\uFFFD"
-			case 0xFFFE:
-				with = `\uFFFE`
-			case 0xFFFF:
-				with = `\uFFFF`
-			}
+		r, size := utf8.DecodeRune(b[i:])
+		if size == 1 || r == 0xFFFE || r == 0xFFFF {
+			return i
 		}
-		dst = append(dst, raw[done:i]...)
 		i += size
-		done = i
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		default:
-			if with == "" {
-				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			}
-			dst = append(dst, with...)
-		}
 	}
-	return append(dst, raw[done:]...)
+	return len(b)
+}
+
+// appendEscape appends what stands for the first character of raw and returns
+// the length of that.
+func appendEscape(dst, raw []byte) ([]byte, int) {
+	c := raw[0]
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c), 1
+	case '\b':
+		return append(dst, '\\', 'b'), 1
+	case '\t':
+		return append(dst, '\\', 't'), 1
+	case '\n':
+		return append(dst, '\\', 'n'), 1
+	case '\f':
+		return append(dst, '\\', 'f'), 1
+	case '\r':
+		return append(dst, '\\', 'r'), 1
+	}
+	if c < utf8.RuneSelf {
+		return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15]), 1
+	}
+	switch r, size := utf8.DecodeRune(raw); r {
+	case 0xFFFE:
+		return append(dst, `\uFFFE`...), size
+	case 0xFFFF:
+		return append(dst, `\uFFFF`...), size
+	default:
+		return append(dst, "\uFFFD"...), size
+	}
 }
 
 // lexicalEnd returns the offset behind the closing quote of a literal in

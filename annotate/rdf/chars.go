@@ -12,11 +12,10 @@ const (
 	nameStart // PN_CHARS_BASE, "_"
 	name      // PN_CHARS: nameStart, digits, "-"
 	schemeTail
-	blank // space, tab, CR, LF
+	wide // part of a character beyond ASCII
 )
 
-// classes gives the classes of every byte. Bytes from 0x80 up start or continue
-// a multi-byte character and are in no class.
+// classes gives the classes of every byte.
 var classes = func() (t [256]class) {
 	for c := range 0x80 {
 		var k class
@@ -47,10 +46,11 @@ var classes = func() (t [256]class) {
 			k |= name | schemeTail
 		case '+', '.':
 			k |= schemeTail
-		case ' ', '\t', '\r', '\n':
-			k |= blank
 		}
 		t[c] = k
+	}
+	for c := 0x80; c < 0x100; c++ {
+		t[c] = wide
 	}
 	return t
 }()

@@ -19,33 +19,21 @@ func ValidIRI(iri []byte) (int, bool) {
 // ValidReference is like [ValidIRI] for an IRI reference, which may be relative
 // and may be empty.
 func ValidReference(ref []byte) (int, bool) {
-	ascii := byte(0)
-	for i, c := range ref {
-		if is(c, forbidden) {
-			if ascii >= utf8.RuneSelf {
-				return badUTF8(ref, i)
-			}
-			return i, false
-		}
-		ascii |= c
+	found := class(0)
+	for _, c := range ref {
+		found |= classes[c]
 	}
-	if ascii >= utf8.RuneSelf && !utf8.Valid(ref) {
-		return badUTF8(ref, len(ref))
+	if found&(forbidden|wide) == 0 {
+		return len(ref), true
 	}
-	return len(ref), true
-}
-
-// badUTF8 returns the offset of the first byte that is not UTF-8, or limit if
-// that comes sooner.
-func badUTF8(b []byte, limit int) (int, bool) {
-	for i := 0; i < limit; {
-		r, size := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && size == 1 {
+	for i := 0; i < len(ref); {
+		r, size := utf8.DecodeRune(ref[i:])
+		if is(ref[i], forbidden) || r == utf8.RuneError && size == 1 {
 			return i, false
 		}
 		i += size
 	}
-	return limit, false
+	return len(ref), true
 }
 
 // schemeLen returns the length of the scheme of an IRI with its colon. If there

@@ -2,6 +2,7 @@ package rdf
 
 import (
 	"fmt"
+	"hash/maphash"
 	"io"
 	"iter"
 	"math"
@@ -90,7 +91,7 @@ func NewReader(r io.Reader, f Format, opts *ReaderOptions) (*Reader, error) {
 	}
 	rd := &Reader{
 		scanner: scanner{
-			in: r, line: 1, maxBytes: opts.MaxBytes, maxToken: opts.MaxToken, interned: make([]string, internSlots),
+			in: r, line: 1, maxBytes: opts.MaxBytes, maxToken: opts.MaxToken, interned: make([]string, internSlots), seed: maphash.MakeSeed(),
 			generates: f == Turtle || f == TriG,
 		},
 		format:   f,

@@ -3,6 +3,7 @@ package rdf
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"unicode/utf8"
 )
@@ -37,7 +38,8 @@ type scanner struct {
 	lineStart int64 // offset in the stream
 	generates bool  // the syntax has blank nodes without labels
 	scratch   []byte
-	interned  []string
+	interned  []string // direct-mapped by hash
+	seed      maphash.Seed
 }
 
 const (
@@ -193,11 +195,7 @@ func (s *scanner) intern(b []byte) string {
 	if len(b) > internedLongest || s.interned == nil {
 		return string(b)
 	}
-	hash := uint32(len(b))
-	for i := 0; i < len(b); i += 1 + i/16 {
-		hash = (hash ^ uint32(b[len(b)-1-i])) * 0x01000193
-	}
-	slot := &s.interned[(hash^hash>>15)%internSlots]
+	slot := &s.interned[maphash.Bytes(s.seed, b)%internSlots]
 	if *slot != string(b) {
 		*slot = string(b)
 	}

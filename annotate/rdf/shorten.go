@@ -125,10 +125,9 @@ func after(iri []byte, prefix string) ([]byte, bool) {
 // plainLocal reports whether a local name is a PN_LOCAL that needs no escape. It
 // takes the common ASCII ones only: letters, digits, "_" and, inside, "-".
 func plainLocal(local []byte) bool {
-	for i, c := range local {
-		if !is(c, name) || c == '-' && i == 0 {
-			return false
-		}
+	all := name
+	for _, c := range local {
+		all &= classes[c]
 	}
-	return true
+	return all != 0 && (len(local) == 0 || local[0] != '-')
 }

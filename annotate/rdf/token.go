@@ -10,39 +10,40 @@ import (
 
 // iriRef reads an IRIREF and returns what stands between < and >, unescaped.
 func (s *scanner) iriRef() ([]byte, error) {
-	n, escapes, high := 1, false, byte(0)
-	for {
-		for _, c := range s.buf[s.pos+n : s.end] {
-			if is(c, forbidden) {
-				break
-			}
-			high |= c
-			n++
+	n, found := 1, class(0)
+	for s.at(n) != '>' {
+		if s.at(n) < 0 {
+			return nil, s.fail(n, "the input ends within an IRI")
 		}
-		c := s.at(n)
-		switch {
-		case c == '>':
-			raw := s.buf[s.pos+1 : s.pos+n]
-			if high >= utf8.RuneSelf && !utf8.Valid(raw) {
-				return nil, s.fail(0, "IRI that is not UTF-8")
-			}
-			if escapes {
-				var err error
-				if raw, err = s.unescape(raw, 1, true); err != nil {
-					return nil, err
+		rest := s.buf[s.pos+n : s.end]
+		if end := bytes.IndexByte(rest, '>'); end >= 0 {
+			rest = rest[:end]
+		}
+		for _, c := range rest {
+			found |= classes[c]
+		}
+		if found&forbidden != 0 {
+			for i, c := range rest {
+				if is(c, forbidden) && c != '\\' {
+					r, _ := s.rune(n + i)
+					return nil, s.fail(n+i, "%q within an IRI", r)
 				}
 			}
-			s.pos += n + 1
-			return raw, nil
-		case c == '\\':
-			escapes = true
-			n++
-		case c < 0:
-			return nil, s.fail(n, "the input ends within an IRI")
-		case is(byte(c), forbidden):
-			return nil, s.fail(n, "%q within an IRI", rune(c))
+		}
+		n += len(rest)
+	}
+	raw := s.buf[s.pos+1 : s.pos+n]
+	if found&wide != 0 && !utf8.Valid(raw) {
+		return nil, s.fail(0, "IRI that is not UTF-8")
+	}
+	if found&forbidden != 0 { // then it holds a backslash
+		var err error
+		if raw, err = s.unescape(raw, 1, true); err != nil {
+			return nil, err
 		}
 	}
+	s.pos += n + 1
+	return raw, nil
 }
 
 // quoted reads a string in single or double quotes and returns its lexical form.
@@ -111,8 +112,8 @@ func (s *scanner) longQuoted(quote byte) ([]byte, error) {
 }
 
 // lexical passes a string whose text stands between the offsets from and to, and
-// whose closing quotes are wide.
-func (s *scanner) lexical(from, to, wide int, escapes bool, high byte) ([]byte, error) {
+// whose closing quotes are as many.
+func (s *scanner) lexical(from, to, quotes int, escapes bool, high byte) ([]byte, error) {
 	raw := s.buf[s.pos+from : s.pos+to]
 	if high >= utf8.RuneSelf && !utf8.Valid(raw) {
 		return nil, s.fail(0, "string that is not UTF-8")
@@ -124,14 +125,14 @@ func (s *scanner) lexical(from, to, wide int, escapes bool, high byte) ([]byte, 
 			return nil, err
 		}
 	}
-	if wide == 3 {
+	if quotes == 3 {
 		for i, c := range raw {
 			if c == '\n' {
 				s.newline(from + i + 1)
 			}
 		}
 	}
-	s.pos += to + wide
+	s.pos += to + quotes
 	return text, nil
 }
 
