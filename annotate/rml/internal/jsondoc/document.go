@@ -36,6 +36,11 @@ var (
 	errNoNode      = errors.New("jsondoc: no such node in the loaded document")
 )
 
+// missing describes a node that is not one of the loaded text.
+func missing(p *Path, n input.Node) error {
+	return fmt.Errorf("evaluate %q from node %d: %w", p.expr, n, errNoNode)
+}
+
 // Load reads and checks a whole JSON text, see the package documentation for
 // what it accepts. The error is a *[input.SyntaxError]; after one the document
 // is empty.
@@ -104,7 +109,7 @@ func (d *Document) Records(dst []input.Node, iterator input.Path) ([]input.Node,
 func (d *Document) RecordsIn(dst []input.Node, from input.Node, iterator input.Path) ([]input.Node, error) {
 	p, ok := iterator.(*Path)
 	if !ok {
-		return dst, errForeignPath
+		return dst, fmt.Errorf("evaluate %q: %w", iterator, errForeignPath)
 	}
 	return d.Select(dst, from, p)
 }
@@ -114,10 +119,10 @@ func (d *Document) RecordsIn(dst []input.Node, from input.Node, iterator input.P
 func (d *Document) Values(dst []input.Value, record input.Node, reference input.Path) ([]input.Value, error) {
 	p, ok := reference.(*Path)
 	if !ok {
-		return dst, errForeignPath
+		return dst, fmt.Errorf("evaluate %q: %w", reference, errForeignPath)
 	}
 	if !d.has(record) {
-		return dst, errNoNode
+		return dst, missing(p, record)
 	}
 	d.use(p)
 	if p.query.singular {

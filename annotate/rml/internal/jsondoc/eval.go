@@ -27,7 +27,7 @@ var ErrTooCostly = errors.New("jsondoc: path looks at too many nodes")
 // one that no compiler of this format made.
 func (d *Document) Select(dst []input.Node, from input.Node, p *Path) ([]input.Node, error) {
 	if !d.has(from) {
-		return dst, errNoNode
+		return dst, missing(p, from)
 	}
 	d.use(p)
 	if p.query.singular {
