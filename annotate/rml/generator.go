@@ -15,6 +15,8 @@ type generator struct {
 	constant []byte // the whole term, rendered; empty for the default graph
 	path     input.Path
 	segments []templateStep
+	call     *callPlan
+	when     *generator // its condition
 	suffix   []byte     // datatype or language of a literal, rendered
 	datatype *generator // when it depends on the record
 	language *generator // when it depends on the record
@@ -67,6 +69,12 @@ func (c generatorCompiler) compile(tm *termMap) (*generator, error) {
 	if tm.kind == constantExpression {
 		g := c.constant(tm.constant)
 		g.node = tm.node
+		if tm.condition != nil {
+			var err error
+			if g.when, err = c.compileText(tm.condition); err != nil {
+				return nil, err
+			}
+		}
 		if name, _, ok := localName(tm.constant.Value); tm.role == graphRole && ok && name == "defaultGraph" {
 			g.constant = nil
 		}
@@ -143,6 +151,11 @@ func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 		g.path, err = c.reference(tm, tm.ref)
 	case templateExpression:
 		err = c.template(g, tm)
+	case functionExpression:
+		g.call, err = c.call(tm.call)
+	}
+	if err == nil && tm.condition != nil {
+		g.when, err = c.compileText(tm.condition)
 	}
 	if err != nil {
 		return nil, err

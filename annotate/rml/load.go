@@ -43,6 +43,8 @@ type loader struct {
 	*graph
 	maps map[rdf.Term]*triplesMap
 	todo []*triplesMap // made, in document order, and still to be filled
+
+	depth int // of nodes that may contain each other
 }
 
 func (l *loader) load() (*Mapping, error) {

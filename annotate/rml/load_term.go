@@ -22,7 +22,7 @@ const (
 // termMapKinds are the kinds of node that hold an expression.
 var termMapKinds = []string{
 	"subject map", "predicate map", "object map", "graph map",
-	"language map", "datatype map", "child map", "parent map",
+	"language map", "datatype map", "child map", "parent map", "expression map",
 }
 
 // termTypes maps the term types of the language, by local name.
@@ -105,6 +105,9 @@ func (l *loader) termMap(r *resource, parent node, role, kind string) (*termMap,
 	if err := l.expression(r, tm); err != nil {
 		return nil, err
 	}
+	if err := l.condition(r, tm); err != nil {
+		return nil, err
+	}
 	if err := l.literalParts(r, tm); err != nil {
 		return nil, err
 	}
@@ -122,11 +125,25 @@ func (l *loader) expression(r *resource, tm *termMap) error {
 			tm.kind, tm.ref = referenceExpression, s.object.Value
 		case "template":
 			tm.kind = templateExpression
+		case "functionExecution", "functionValue":
+			tm.kind = functionExpression
 		default:
 			continue
 		}
 		found = append(found, s.name)
 		if s.name == "constant" {
+			continue
+		}
+		if tm.kind == functionExpression {
+			var err error
+			if s.name == "functionValue" {
+				tm.call, err = l.functionValue(s.object, tm.node)
+			} else {
+				tm.call, err = l.functionCall(s.object, r, tm.node)
+			}
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		if s.object.Kind != rdf.Literal {
@@ -143,9 +160,9 @@ func (l *loader) expression(r *resource, tm *termMap) error {
 	}
 	switch {
 	case len(found) > 1:
-		return tm.node.errorf("it has %s: expected exactly one constant, reference or template", strings.Join(found, " and "))
+		return tm.node.errorf("it has %s: expected exactly one constant, reference, template or function", strings.Join(found, " and "))
 	case len(found) == 0 && !l.isFreshBlank(r, tm):
-		return tm.node.errorf("it has no expression: expected a constant, a reference or a template")
+		return tm.node.errorf("it has no expression: expected a constant, a reference, a template or a function")
 	}
 	return nil
 }
@@ -207,7 +224,7 @@ func (l *loader) typeOf(r *resource, tm *termMap) error {
 	case declared != 0:
 		tm.termType = declared
 	case tm.role == languageRole, tm.role == expressionRole,
-		tm.role == objectRole && (tm.kind == referenceExpression || tm.datatype != nil || tm.language != nil):
+		tm.role == objectRole && (tm.kind == referenceExpression || tm.kind == functionExpression || tm.datatype != nil || tm.language != nil):
 		tm.termType = literalTerm
 	default:
 		tm.termType = iriTerm

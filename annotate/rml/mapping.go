@@ -188,6 +188,9 @@ type termMap struct {
 	termType termType
 	datatype *termMap
 	language *termMap
+
+	call      *functionCall
+	condition *termMap
 }
 
 type expressionKind uint8
@@ -197,4 +200,5 @@ const (
 	constantExpression
 	referenceExpression
 	templateExpression
+	functionExpression
 )

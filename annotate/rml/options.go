@@ -20,6 +20,9 @@ type Options struct {
 	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
 	// mapping declares and its constants use.
 	Prefixes []rdf.Prefix
+	// Functions are what mappings may call besides the built-in functions. One
+	// with the IRI of a built-in function takes its place.
+	Functions []Function
 	// Limits bounds one message.
 	Limits Limits
 }

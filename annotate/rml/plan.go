@@ -74,6 +74,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	if opts != nil {
 		c.opts = *opts
 	}
+	c.functions = functionsByIRI(c.opts.Functions)
 	c.opts.Limits = c.opts.Limits.withDefaults()
 	c.plan = &Plan{mapping: m, format: c.opts.Format, limits: c.opts.Limits}
 	if _, err := rdf.NewEncoder(c.opts.Format, &rdf.EncoderOptions{Prefixes: c.opts.Prefixes}); err != nil {
@@ -98,6 +99,8 @@ type compiler struct {
 	plan     *Plan
 	inputs   map[string]int // inputs by what tells them apart
 	usedIRIs map[string]struct{}
+
+	functions map[string]*Function
 }
 
 func (c *compiler) triplesMap(tm *triplesMap) error {

@@ -14,13 +14,18 @@ var coreFaults = map[string]outcome{
 	"RMLTC0027b-JSON": {byLine: true, reason: "an rml:UnsafeIRI with a space is expected as it is, which no reader of N-Quads takes"},
 }
 
-func TestCoreSuite(t *testing.T) {
-	dir := conformance.Dir(t, "rml-core")
+func TestCoreSuite(t *testing.T)     { runSuite(t, "rml-core", coreFaults) }
+func TestFunctionSuite(t *testing.T) { runSuite(t, "rml-fnml", nil) }
+
+// runSuite runs every case of a suite that is here. What a case expects stands
+// in the table of the suite, unless its files are known to be at fault.
+func runSuite(t *testing.T, suite string, faults map[string]outcome) {
+	dir := conformance.Dir(t, suite)
 	rows := make(map[string]map[string]string)
 	for _, row := range table(t, filepath.Join(dir, "metadata.csv")) {
 		rows[row["ID"]] = row
 	}
-	cases, err := filepath.Glob(filepath.Join(dir, "RMLTC*"))
+	cases, err := filepath.Glob(filepath.Join(dir, "RML*"))
 	require.NoError(t, err)
 	require.NotEmpty(t, cases)
 	for _, folder := range cases {
@@ -29,7 +34,7 @@ func TestCoreSuite(t *testing.T) {
 			row := rows[name]
 			require.NotNil(t, row, "the table of the suite has no row for it")
 			expected := outcome{rejected: row["error"] == "true"}
-			if fault, known := coreFaults[name]; known {
+			if fault, known := faults[name]; known {
 				expected = fault
 			}
 			runCase(t, folder, row["base_iri"], expected)

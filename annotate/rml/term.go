@@ -31,6 +31,11 @@ func (m *Mapper) generateAll(generators []*generator, at place) error {
 
 // generate pushes the terms that a generator makes from a record.
 func (m *Mapper) generate(g *generator, at place) error {
+	if g.when != nil {
+		if holds, err := m.holds(g.when, at); !holds || err != nil {
+			return err
+		}
+	}
 	switch g.kind {
 	case constantExpression:
 		m.terms = append(m.terms, g.constant)
@@ -39,6 +44,12 @@ func (m *Mapper) generate(g *generator, at place) error {
 		return m.generateReference(g, at)
 	case templateExpression:
 		return m.generateTemplate(g, at)
+	case functionExpression:
+		results, err := m.apply(g, at)
+		for i := 0; err == nil && i < len(results); i++ {
+			err = m.generateValue(g, input.Value{Text: []byte(results[i]), Node: at.record}, at)
+		}
+		return err
 	}
 	m.fresh++
 	start := len(m.text)

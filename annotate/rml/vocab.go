@@ -1,6 +1,9 @@
 package rml
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // The namespaces of the mapping language.
 const (
@@ -40,15 +43,24 @@ var carmlAliases = map[string]string{
 	"multiJoinCondition": "joinCondition",
 }
 
+// fnmlAliases are the properties of FNML before it became part of RML.
+var fnmlAliases = map[string]string{
+	"execution": "functionExecution",
+	"output":    "return",
+	"value":     "inputValue",
+	"valueMap":  "inputValueMap",
+}
+
 // localName splits a term of the language into its local name, the same for
 // both generations, and its generation. It reports false for other IRIs.
 func localName(iri string) (name string, generation vocabulary, ok bool) {
 	for _, ns := range languageNamespaces {
 		if rest, found := strings.CutPrefix(iri, ns.iri); found && rest != "" {
-			if ns.iri == nsCARML {
-				if plain, aliased := carmlAliases[rest]; aliased {
-					rest = plain
-				}
+			switch ns.iri {
+			case nsCARML:
+				rest = cmp.Or(carmlAliases[rest], rest)
+			case nsFNML:
+				rest = cmp.Or(fnmlAliases[rest], rest)
 			}
 			return rest, ns.generation, true
 		}
@@ -70,16 +82,19 @@ var properties = map[string][]string{
 	"predicate-object map": {"predicate", "predicateMap", "object", "objectMap", "graph", "graphMap"},
 	"object map":           {"datatype", "datatypeMap", "language", "languageMap"},
 	"join condition":       {"child", "parent", "childMap", "parentMap"},
+	"function execution":   {"function", "functionMap", "input"},
+	"input":                {"parameter", "parameterMap", "inputValue", "inputValueMap"},
 }
 
 // expressionProperties are allowed on every term map and expression map.
-var expressionProperties = []string{"constant", "reference", "template", "termType"}
+var expressionProperties = []string{
+	"constant", "reference", "template", "termType",
+	"functionValue", "functionExecution", "return", "returnMap", "condition",
+}
 
 // laterProperties belong to modules of the language that this engine does not
 // run yet, each with the name of its module.
 var laterProperties = map[string]string{
-	"functionValue": "FNML", "functionExecution": "FNML", "function": "FNML",
-	"input": "FNML", "return": "FNML", "condition": "FNML",
 	"gather": "CC", "gatherAs": "CC", "strategy": "CC", "allowEmptyListAndContainer": "CC",
 	"viewOn": "LV", "field": "LV", "leftJoin": "LV", "innerJoin": "LV", "structuralAnnotation": "LV",
 	"logicalTarget": "IO targets", "query": "databases", "sqlVersion": "databases",

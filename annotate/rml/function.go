@@ -1,0 +1,182 @@
+package rml
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Function is a function that mappings may call (FNML, in its new form and in
+// its older ones). The built-in functions are those of GREL and IDLab; an
+// embedding program adds its own through [Options].Functions.
+type Function struct {
+	// IRI names the function in mappings.
+	IRI string
+	// Parameters are what the function takes.
+	Parameters []Parameter
+	// Outputs are the IRIs of what it returns. The first is meant where a
+	// mapping names none; with no outputs any name is taken.
+	Outputs []string
+	// Apply computes the output that a mapping asks for. No values mean that
+	// there is no term, several that there are several. An error fails the
+	// message. It is called from several goroutines at once, must not keep the
+	// arguments and must not block.
+	Apply func(Call) ([]string, error)
+}
+
+// Parameter is one parameter of a [Function].
+type Parameter struct {
+	// IRIs are the names that a mapping may bind a value to: that of the
+	// parameter and that of its predicate.
+	IRIs []string
+	// List makes the function take all values of the parameter at once.
+	// Otherwise it is called for each value.
+	List bool
+	// Optional lets the function be called when there is no value. Otherwise
+	// there is no result then.
+	Optional bool
+}
+
+// Call is one application of a [Function].
+type Call struct {
+	// Output is the IRI of the output that is asked for.
+	Output string
+	// Arguments are the values, one slice for each parameter: a single value,
+	// all of them for a List, none for an Optional that has no value.
+	Arguments [][]string
+}
+
+// Arg returns the value of a parameter, or an empty string when there is none.
+func (c Call) Arg(i int) string {
+	if i < len(c.Arguments) && len(c.Arguments[i]) > 0 {
+		return c.Arguments[i][0]
+	}
+	return ""
+}
+
+// Has reports whether a parameter has a value.
+func (c Call) Has(i int) bool { return i < len(c.Arguments) && len(c.Arguments[i]) > 0 }
+
+// functionCall is a call as a mapping writes it.
+type functionCall struct {
+	node     node
+	function string
+	output   string // empty for the first
+	inputs   []functionInput
+}
+
+// functionInput binds a value to a parameter.
+type functionInput struct {
+	node      node
+	parameter string
+	value     *termMap
+}
+
+// callPlan is a function call, compiled.
+type callPlan struct {
+	function  *Function
+	output    string
+	arguments [][]*generator // by parameter; a list may be bound several times
+}
+
+// call compiles a function call.
+func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
+	function := c.functions[f.function]
+	if function == nil {
+		return nil, f.node.errorf("the function <%s> is not known: expected one of the built-in functions, or one that the program registers", f.function)
+	}
+	plan := &callPlan{function: function, output: f.output, arguments: make([][]*generator, len(function.Parameters))}
+	switch {
+	case f.output == "" && len(function.Outputs) > 0:
+		plan.output = function.Outputs[0]
+	case f.output != "" && len(function.Outputs) > 0 && !slices.Contains(function.Outputs, f.output):
+		return nil, f.node.errorf("the function <%s> does not return <%s>: expected one of %v", f.function, f.output, function.Outputs)
+	}
+	for _, in := range f.inputs {
+		i := slices.IndexFunc(function.Parameters, func(p Parameter) bool { return slices.Contains(p.IRIs, in.parameter) })
+		switch {
+		case i < 0:
+			return nil, in.node.errorf("the function <%s> has no parameter <%s>", f.function, in.parameter)
+		case len(plan.arguments[i]) > 0 && !function.Parameters[i].List:
+			return nil, in.node.errorf("the parameter <%s> is bound more than once", in.parameter)
+		}
+		g, err := c.compileText(in.value)
+		if err != nil {
+			return nil, err
+		}
+		plan.arguments[i] = append(plan.arguments[i], g)
+	}
+	for i, p := range function.Parameters {
+		if len(plan.arguments[i]) == 0 && !p.Optional {
+			return nil, f.node.errorf("the function <%s> needs the parameter <%s>", f.function, p.IRIs[0])
+		}
+	}
+	return plan, nil
+}
+
+// apply returns the values that a call gives for a record.
+func (m *Mapper) apply(g *generator, at place) ([]string, error) {
+	plan := g.call
+	arguments := make([][]string, len(plan.arguments))
+	single := make([]int, 0, len(plan.arguments)) // parameters with several values to go through
+	for i, generators := range plan.arguments {
+		values, err := m.texts(generators, at)
+		if err != nil {
+			return nil, err
+		}
+		p := plan.function.Parameters[i]
+		if len(values) == 0 && !p.Optional && !p.List {
+			return nil, nil
+		}
+		if len(values) > 1 && !p.List {
+			single = append(single, i)
+		}
+		arguments[i] = values
+	}
+	call := Call{Output: plan.output, Arguments: slices.Clone(arguments)}
+	var results []string
+	chosen := make([]int, len(arguments))
+	for {
+		for _, i := range single {
+			call.Arguments[i] = arguments[i][chosen[i] : chosen[i]+1]
+		}
+		values, err := plan.function.Apply(call)
+		if err != nil {
+			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, err))
+		}
+		results = append(results, values...)
+		if m.limit > 0 && len(results) > m.limit {
+			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: it gives more than %d values: %w", plan.function.IRI, m.limit, ErrLimit))
+		}
+		k := len(single) - 1
+		for ; k >= 0; k-- {
+			if i := single[k]; chosen[i]+1 < len(arguments[i]) {
+				chosen[i]++
+				break
+			}
+			chosen[single[k]] = 0
+		}
+		if k < 0 {
+			return results, nil
+		}
+	}
+}
+
+// texts returns the values of generators as strings.
+func (m *Mapper) texts(generators []*generator, at place) ([]string, error) {
+	start, text := len(m.terms), len(m.text)
+	if err := m.generateAll(generators, at); err != nil {
+		return nil, err
+	}
+	values := make([]string, 0, len(m.terms)-start)
+	for _, t := range m.terms[start:] {
+		values = append(values, string(t))
+	}
+	m.terms, m.text = m.terms[:start], m.text[:text]
+	return values, nil
+}
+
+// holds reports whether the condition of a term map is true for a record.
+func (m *Mapper) holds(condition *generator, at place) (bool, error) {
+	values, err := m.texts([]*generator{condition}, at)
+	return slices.Contains(values, "true"), err
+}

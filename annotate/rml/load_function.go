@@ -1,0 +1,151 @@
+package rml
+
+import (
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// The properties of the Function Ontology that the older form of FNML uses.
+const (
+	fnoExecutes    = "https://w3id.org/function/ontology#executes"
+	fnoExecutesOld = "http://semweb.datasciencelab.be/ns/function#executes"
+)
+
+// maxNesting bounds how deep calls, lists and fields may stand in each other.
+const maxNesting = 64
+
+// enter guards against mappings whose nodes contain themselves.
+func (l *loader) enter(n node) (leave func(), err error) {
+	if l.depth++; l.depth > maxNesting {
+		return nil, n.errorf("it contains itself, or is nested more than %d deep", maxNesting)
+	}
+	return func() { l.depth-- }, nil
+}
+
+// functionCall loads the function of an expression map in its new form: a
+// functionExecution and a return.
+func (l *loader) functionCall(execution rdf.Term, r *resource, parent node) (*functionCall, error) {
+	er := l.about(execution)
+	call := &functionCall{node: l.node(er, "function execution of "+parent.name)}
+	leave, err := l.enter(call.node)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := l.known(er, call.node, "function execution"); err != nil {
+		return nil, err
+	}
+	if call.function, err = l.iri(er, call.node, "function", true); err != nil {
+		return nil, err
+	}
+	if call.output, err = l.iri(r, parent, "return", false); err != nil {
+		return nil, err
+	}
+	for _, t := range er.all("input") {
+		ir := l.about(t)
+		in := functionInput{node: l.node(ir, "input of "+call.node.name)}
+		if err := l.known(ir, in.node, "input"); err != nil {
+			return nil, err
+		}
+		if in.parameter, err = l.iri(ir, in.node, "parameter", true); err != nil {
+			return nil, err
+		}
+		if in.value, err = l.expressionMap(ir, in.node, "inputValue"); err != nil {
+			return nil, err
+		}
+		call.inputs = append(call.inputs, in)
+	}
+	return call, nil
+}
+
+// iri returns the constant IRI of a property such as function, or of its long
+// form functionMap.
+func (l *loader) iri(r *resource, n node, property string, required bool) (string, error) {
+	found := r.all(property)
+	for _, t := range r.all(property + "Map") {
+		if constants := l.about(t).all("constant"); len(constants) == 1 {
+			found = append(found, constants[0])
+		} else {
+			return "", n.errorf("its %sMap is not constant: expected a constant", property)
+		}
+	}
+	switch {
+	case len(found) == 0 && !required:
+		return "", nil
+	case len(found) != 1:
+		return "", n.errorf("it has %s: expected exactly one %s", count(len(found), property), property)
+	case found[0].Kind != rdf.IRI:
+		return "", n.errorf("its %s is %s: expected an IRI", property, l.write(found[0]))
+	}
+	return found[0].Value, nil
+}
+
+// expressionMap loads the one value of a property such as inputValue, or of
+// its long form inputValueMap.
+func (l *loader) expressionMap(r *resource, n node, property string) (*termMap, error) {
+	constants, maps := r.all(property), r.all(property+"Map")
+	switch {
+	case len(constants)+len(maps) != 1:
+		return nil, n.errorf("it has %s: expected exactly one %s or %[2]sMap", count(len(constants)+len(maps), property), property)
+	case len(constants) == 1:
+		return l.constantMap(constants[0], n, expressionRole)
+	}
+	return l.termMap(l.about(maps[0]), n, expressionRole, "expression map")
+}
+
+// functionValue loads the function of a term map in its older form: a triples
+// map that would describe an fno:Execution.
+func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
+	r := l.about(t)
+	call := &functionCall{node: l.node(r, "function value of "+parent.name)}
+	leave, err := l.enter(call.node)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	for _, t := range r.all("predicateObjectMap") {
+		pr := l.about(t)
+		in := functionInput{node: l.node(pr, "predicate-object map of "+call.node.name)}
+		if in.parameter, err = l.iri(pr, in.node, "predicate", true); err != nil {
+			return nil, err
+		}
+		if in.value, err = l.expressionMap(pr, in.node, "object"); err != nil {
+			return nil, err
+		}
+		if in.parameter != fnoExecutes && in.parameter != fnoExecutesOld {
+			call.inputs = append(call.inputs, in)
+			continue
+		}
+		if in.value.kind != constantExpression || call.function != "" {
+			return nil, in.node.errorf("fno:executes names no single constant function: expected exactly one")
+		}
+		call.function = in.value.constant.Value
+	}
+	if call.function == "" {
+		return nil, call.node.errorf("it has no fno:executes: expected a predicate-object map that names the function")
+	}
+	return call, nil
+}
+
+// condition loads the condition of an expression map: a function that says
+// whether there is a term at all.
+func (l *loader) condition(r *resource, tm *termMap) error {
+	conditions := r.all("condition")
+	if len(conditions) == 0 {
+		return nil
+	}
+	if len(conditions) > 1 {
+		return tm.node.errorf("it has %d conditions: expected at most one", len(conditions))
+	}
+	cr := l.about(conditions[0])
+	n := l.node(cr, "condition of "+tm.node.name)
+	executions := cr.all("functionExecution")
+	if len(executions) != 1 {
+		return n.errorf("it has %s: expected exactly one", count(len(executions), "functionExecution"))
+	}
+	call, err := l.functionCall(executions[0], cr, n)
+	if err != nil {
+		return err
+	}
+	tm.condition = &termMap{node: n, role: expressionRole, vocab: tm.vocab, kind: functionExpression, call: call, termType: literalTerm}
+	return nil
+}
