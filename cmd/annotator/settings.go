@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+const about = `annotator turns JSON, CSV and XML messages into RDF, from broker to broker. It
+serves the REST interface for its channels, documented at /swagger/.`
+
+// settings are what the flags, the environment and the file say. Names and
+// defaults are those of the specification, section 8, but for the log level:
+// its default of debug is "not recommended", so ours is info.
+type settings struct {
+	listen, restHost string
+	restPort         int
+	data             string
+	standalone       bool
+	restoreStopped   bool
+	secret           string
+	maxShutdown      time.Duration
+	defaults         annotate.Defaults
+	logging          *server.Logging
+}
+
+// readSettings reads and checks the settings. The flags are returned for -h.
+func readSettings(args []string) (settings, *server.Flags, error) {
+	var s settings
+	flags := s.declare()
+	err := flags.Parse(args)
+	if err == nil {
+		err = s.check(flags)
+	}
+	return s, flags, err
+}
+
+func (s *settings) declare() *server.Flags {
+	f := server.NewFlags("annotator", "ANNOTATOR", about)
+	f.StringVar(&s.listen, "listen", "", "`HOST:PORT` of the REST interface; goes before -rest-host and -rest-port; port 0 takes any that is free")
+	f.StringVar(&s.restHost, "rest-host", "0.0.0.0", "`host` of the REST interface")
+	f.IntVar(&s.restPort, "rest-port", 8080, "`port` of the REST interface")
+	f.StringVar(&s.data, "data", "./data/annotator", "`folder` where channels and annotations are kept")
+	f.BoolVar(&s.standalone, "standalone-mode", false, "keep nothing: channels end with the process, and there are no annotations")
+	f.BoolVar(&s.restoreStopped, "restore-stopped", false, "bring stored channels back stopped, instead of as they were")
+	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords; better given by the environment, since others can see flags")
+	f.DurationVar(&s.maxShutdown, "max-shutdown", 20*time.Second, "how long stopping the channels may take")
+
+	d := &s.defaults
+	f.IntVar(&d.Parallelism, "parallelism", 2, "mappers of a channel that does not say how `many`")
+	f.IntVar(&d.BufferSize, "buffer-size", 10, "messages that wait for each mapper of a channel that does not say how `many`")
+	f.StringVar(&d.MQTTProtocol, "mqtt-protocol", "tcp", "`protocol` for topics without mqttSettings: tcp, mqtt, ssl, tls or mqtts")
+	f.StringVar(&d.MQTTHost, "mqtt-host", "127.0.0.1", "`host` for topics without mqttSettings")
+	f.IntVar(&d.MQTTPort, "mqtt-port", 1883, "`port` for topics without mqttSettings")
+	const later = "; this version has no Kafka, and refuses channels that use it"
+	f.StringVar(&d.KafkaHost, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings"+later)
+	f.IntVar(&d.KafkaPort, "kafka-port", 9093, "`port` for topics without kafkaSettings"+later)
+	for _, id := range []struct {
+		to                   *string
+		flag, prefix, topics string
+	}{
+		{&d.ClientIDs.Input, "mqtt-input-client-id", "semann/source", "input"},
+		{&d.ClientIDs.Output, "mqtt-output-client-id", "semann/sink", "output"},
+		{&d.ClientIDs.Error, "mqtt-error-client-id", "semann/error", "error"},
+		{&d.ClientIDs.MonitorInput, "mqtt-monitor-input-client-id", "semann/monitor/input", "input monitoring"},
+		{&d.ClientIDs.MonitorOutput, "mqtt-monitor-output-client-id", "semann/monitor/output", "output monitoring"},
+	} {
+		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
+	}
+	s.logging = f.Logging("log/annotator.log")
+	return f
+}
+
+// check refuses what cannot work, in the order of the flags in -h.
+func (s *settings) check(f *server.Flags) error {
+	var errs []error
+	between := func(name string, value, least, most int) {
+		if value < least || value > most {
+			errs = append(errs, fmt.Errorf("-%s (%s): expected %d to %d, got %d", name, f.Variable(name), least, most, value))
+		}
+	}
+	between("rest-port", s.restPort, 0, 65535)
+	between("parallelism", s.defaults.Parallelism, 1, 256)
+	between("buffer-size", s.defaults.BufferSize, 1, 65536)
+	between("mqtt-port", s.defaults.MQTTPort, 1, 65535)
+	between("kafka-port", s.defaults.KafkaPort, 1, 65535)
+	if s.maxShutdown <= 0 {
+		errs = append(errs, fmt.Errorf("-max-shutdown (%s): expected more than nothing, got %v", f.Variable("max-shutdown"), s.maxShutdown))
+	}
+	if n := len(s.secret); n != 0 && n != annotate.SecretLength {
+		errs = append(errs, fmt.Errorf("-encryption-auth-secret (%s): expected %d bytes, got %d",
+			f.Variable("encryption-auth-secret"), annotate.SecretLength, n))
+	}
+	protocols := []string{"tcp", "mqtt", "ssl", "tls", "mqtts"}
+	if !slices.Contains(protocols, s.defaults.MQTTProtocol) {
+		errs = append(errs, fmt.Errorf("-mqtt-protocol (%s): expected one of %s, got %q",
+			f.Variable("mqtt-protocol"), strings.Join(protocols, ", "), s.defaults.MQTTProtocol))
+	}
+	return errors.Join(append(errs, refuseDatabase())...)
+}
+
+// refuseDatabase makes sure that nobody who configured MongoDB finds his
+// channels in a folder, or gone.
+func refuseDatabase() error {
+	var set []string
+	for _, name := range []string{"DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USER", "DB_PASSWORD"} {
+		if os.Getenv(name) != "" {
+			set = append(set, name)
+		}
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: this version cannot store in MongoDB; unset every DB_ variable to store in the folder of -data", strings.Join(set, ", "))
+}
+
+// address is where the REST interface listens.
+func (s *settings) address() string {
+	return cmp.Or(s.listen, net.JoinHostPort(s.restHost, strconv.Itoa(s.restPort)))
+}

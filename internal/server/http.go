@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// HTTP returns the part that serves the handler on the listener. When it stops
+// it takes no more connections, gives requests 5 seconds to be answered, and
+// then cuts them off.
+func HTTP(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
+	return Part{Name: "serve HTTP", Run: func(ctx context.Context) error {
+		const patience = 5 * time.Second
+		s := &http.Server{
+			Handler:           handler,
+			ReadHeaderTimeout: 10 * time.Second,
+			ReadTimeout:       2 * time.Minute,
+			WriteTimeout:      10 * time.Minute, // stopping a channel takes its time
+			IdleTimeout:       2 * time.Minute,
+			MaxHeaderBytes:    64 << 10,
+			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		}
+		failed := make(chan error, 1)
+		go func() { failed <- s.Serve(listener) }()
+		select {
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
+		}
+		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		err := s.Shutdown(deadline)
+		if errors.Is(err, context.DeadlineExceeded) {
+			log.Warn("requests cut off at the end", "patience", patience)
+			err = s.Close()
+		}
+		<-failed // http.ErrServerClosed
+		return err
+	}}
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Part is one of the things that a process runs.
+type Part struct {
+	// Name is what errors call it.
+	Name string
+	// Run blocks until the context ends or the part fails.
+	Run func(context.Context) error
+	// Ready returns nil as soon as the part can be used. A nil Ready says that
+	// it can be used at once.
+	Ready func() error
+}
+
+// Run starts the parts one after the other, each when the one before is ready,
+// and then calls ready. When ctx ends, or a part ends by itself, it stops them
+// in the opposite order, waiting for each, and returns what went wrong.
+func Run(ctx context.Context, ready func(), parts ...Part) error {
+	ended := make(chan struct{}, len(parts))
+	var running []*runningPart
+	usable := true
+	for _, p := range parts {
+		r := p.start(ctx, ended)
+		running = append(running, r)
+		if usable = r.awaitReady(ctx, ended); !usable {
+			break
+		}
+	}
+	if usable {
+		ready()
+		select {
+		case <-ctx.Done():
+		case <-ended:
+		}
+	}
+	var errs []error
+	for _, r := range slices.Backward(running) {
+		errs = append(errs, r.stop())
+	}
+	return errors.Join(errs...)
+}
+
+type runningPart struct {
+	Part
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // valid when done is closed
+}
+
+// start runs the part under a context of its own, because it stops in its turn
+// and not when the signal comes.
+func (p Part) start(ctx context.Context, ended chan<- struct{}) *runningPart {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &runningPart{Part: p, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		r.err = p.Run(ctx)
+		close(r.done)
+		ended <- struct{}{}
+	}()
+	return r
+}
+
+// awaitReady reports whether the part is ready; it is not when ctx or any part
+// ends before.
+func (r *runningPart) awaitReady(ctx context.Context, ended <-chan struct{}) bool {
+	if r.Ready == nil {
+		return true
+	}
+	const pause = 2 * time.Millisecond
+	for r.Ready() != nil {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ended:
+			return false
+		case <-time.After(pause):
+		}
+	}
+	return true
+}
+
+func (r *runningPart) stop() error {
+	r.cancel()
+	<-r.done
+	if r.err == nil || errors.Is(r.err, context.Canceled) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", r.Name, r.err)
+}
