@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// memoryPage is how many blobs a listing looks at under one lock.
+const memoryPage = 256
+
 // MemoryBlobs is a [Blobs] that keeps everything in memory and forgets it with
 // the process. It is made with [NewMemoryBlobs] and is safe for concurrent use.
 // A blob that was replaced or deleted is freed when its last reader is.
@@ -90,7 +93,7 @@ func (m *MemoryBlobs) List(ctx context.Context, prefix string) iter.Seq2[BlobInf
 					return
 				}
 			}
-			if len(page) < DefaultPage {
+			if len(page) < memoryPage {
 				return
 			}
 			after = page[len(page)-1].Key
@@ -98,14 +101,14 @@ func (m *MemoryBlobs) List(ctx context.Context, prefix string) iter.Seq2[BlobInf
 	}
 }
 
-// page returns the next blobs of a listing, at most DefaultPage, so that the
+// page returns the next blobs of a listing, at most memoryPage, so that the
 // lock is not held while the caller's loop runs.
 func (m *MemoryBlobs) page(prefix, after string) []BlobInfo {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var page []BlobInfo
 	for _, key := range m.sorted.from(prefix, after) {
-		if len(page) == DefaultPage || !strings.HasPrefix(key, prefix) {
+		if len(page) == memoryPage || !strings.HasPrefix(key, prefix) {
 			break
 		}
 		page = append(page, m.blobs[key].info)

@@ -108,26 +108,29 @@ func (q *commitQueue) commit(batch []*change) {
 	}
 	defer tx.Rollback() // does nothing after Commit
 
+	// Nobody is told of a success before the whole is durable.
+	results := make([]error, len(batch))
 	written := false
 	for i, c := range batch {
-		outcomes[i] = c.apply(tx)
+		results[i] = c.apply(tx)
 		switch {
-		case outcomes[i] == nil:
+		case results[i] == nil:
 			written = true
-		case !isRefusal(outcomes[i]):
+		case !isRefusal(results[i]):
 			// It may have written a part, so nobody's change may stay.
-			all(outcomes[i])
+			all(results[i])
 			return
 		}
 	}
-	if !written {
-		return
+	if written {
+		if err := tx.Commit(); err != nil {
+			// Also for the refused: they were refused because of what others
+			// in this transaction had written.
+			all(fmt.Errorf("commit: %w", err))
+			return
+		}
 	}
-	if err := tx.Commit(); err != nil {
-		// Also for the refused: they were refused because of what others in
-		// this transaction had written.
-		all(fmt.Errorf("commit: %w", err))
-	}
+	copy(outcomes, results)
 }
 
 // isRefusal reports whether a change was turned down before it wrote.

@@ -9,8 +9,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// manyBlobs is more than a driver will read in one step.
-const manyBlobs = storage.DefaultPage + 34
+// manyBlobs is more than the drivers read in one step, and no round number.
+const manyBlobs = 555
 
 func blobKeyChecks() []check[storage.Blobs] {
 	return []check[storage.Blobs]{
@@ -164,12 +164,14 @@ func listingBodyUsesStore(ctx context.Context, blobs storage.Blobs) error {
 	return sameKeys("List", seen, slices.Clone(keys))
 }
 
-// putAll commits a blob for each key.
+// putAll commits a blob for each key, several at a time.
 func putAll(ctx context.Context, blobs storage.Blobs, keys []string) error {
-	for _, key := range keys {
-		if _, err := put(ctx, blobs, key, contentOf(key, 40)); err != nil {
-			return err
+	return together(racers, func(racer int) error {
+		for i := racer; i < len(keys); i += racers {
+			if _, err := put(ctx, blobs, keys[i], contentOf(keys[i], 40)); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -47,23 +47,34 @@ func concurrentWriters(ctx context.Context, blobs storage.Blobs) error {
 }
 
 func readersBesideDeletes(ctx context.Context, blobs storage.Blobs) error {
-	const rounds = 30
+	const rounds = 20
+	done := make(chan struct{})
 	return together(racers, func(racer int) error {
-		for round := range rounds {
-			var err error
-			switch racer {
-			case 0:
-				_, err = put(ctx, blobs, "blob", contentOf(fmt.Sprint(round), 100_000))
-			case 1:
-				err = blobs.Delete(ctx, "blob")
-			default:
-				err = readWhole(ctx, blobs, "blob")
+		if racer == 0 {
+			defer close(done)
+			for round := range rounds {
+				if _, err := put(ctx, blobs, "blob", contentOf(fmt.Sprint(round), 100_000)); err != nil {
+					return err
+				}
+				if err := blobs.Delete(ctx, "blob"); err != nil {
+					return noError("Delete", err)
+				}
 			}
-			if err != nil && (racer == 0 || !errors.Is(err, storage.ErrNotFound)) {
+			return nil
+		}
+		for last := false; ; {
+			if err := readWhole(ctx, blobs, "blob"); err != nil && !errors.Is(err, storage.ErrNotFound) {
 				return err
 			}
+			if last {
+				return nil
+			}
+			select {
+			case <-done:
+				last = true // once more, when it is certainly gone
+			default:
+			}
 		}
-		return nil
 	})
 }
 
@@ -90,51 +101,36 @@ func listBlobsDuringWrites(ctx context.Context, blobs storage.Blobs) error {
 	if err := putAll(ctx, blobs, scattered(stable)); err != nil {
 		return err
 	}
-	stop := make(chan struct{})
-	passing := make(chan error, 1)
-	go func() { passing <- blobsComeAndGo(ctx, blobs, stable, stop) }()
-	err := listBlobsRepeatedly(ctx, blobs, stable)
-	close(stop)
-	return errors.Join(err, <-passing)
-}
-
-// blobsComeAndGo commits and deletes blobs between the stable ones.
-func blobsComeAndGo(ctx context.Context, blobs storage.Blobs, stable []string, stop <-chan struct{}) error {
-	for i := 0; ; i++ {
-		select {
-		case <-stop:
-			return nil
-		default:
-		}
-		key := stable[(i*13)%len(stable)] + "/passing"
+	comeAndGo := func(key string) error {
 		if _, err := put(ctx, blobs, key, nil); err != nil {
 			return err
 		}
-		if err := blobs.Delete(ctx, key); err != nil {
-			return noError("Delete", err)
-		}
+		return noError("Delete", blobs.Delete(ctx, key))
 	}
+	return whileOthersComeAndGo(stable, comeAndGo, func(disturb func() error) error {
+		return listStableBlobs(ctx, blobs, stable, disturb)
+	})
 }
 
-func listBlobsRepeatedly(ctx context.Context, blobs storage.Blobs, stable []string) error {
-	for range 10 {
-		var seen []string
-		last := ""
-		for info, err := range blobs.List(ctx, "numbered/") {
-			if err != nil {
-				return noError("List", err)
-			}
-			if info.Key <= last {
-				return fmt.Errorf("List gave %q behind %q", info.Key, last)
-			}
-			last = info.Key
-			if len(info.Key) == len(stable[0]) {
-				seen = append(seen, info.Key)
-			}
+func listStableBlobs(ctx context.Context, blobs storage.Blobs, stable []string, disturb func() error) error {
+	var seen []string
+	last := ""
+	for info, err := range blobs.List(ctx, "numbered/") {
+		if err != nil {
+			return noError("List", err)
 		}
-		if err := sameKeys("a listing during writes", seen, stable); err != nil {
-			return err
+		if info.Key <= last {
+			return fmt.Errorf("List gave %q behind %q", info.Key, last)
+		}
+		last = info.Key
+		if len(info.Key) == len(stable[0]) {
+			seen = append(seen, info.Key)
+		}
+		if len(seen)%50 == 0 {
+			if err := disturb(); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return sameKeys("a listing during writes", seen, stable)
 }

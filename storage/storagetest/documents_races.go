@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 
@@ -15,7 +16,8 @@ const racers = 8
 
 func documentRaceChecks() []check[storage.Documents] {
 	return []check[storage.Documents]{
-		{"no increment is lost", "of concurrent Updates at one revision exactly one succeeds, so that a counter kept by compare-and-set loses nothing", concurrentCounter},
+		{"no increment is lost", "a counter that many keep by compare-and-set counts every acknowledged increment", concurrentCounter},
+		{"concurrent updates have one winner", "of concurrent Updates at one revision exactly one succeeds, the others get ErrConflict, and its data stays", concurrentUpdates},
 		{"concurrent creates have one winner", "of concurrent Creates of one key exactly one succeeds, and its data stays", concurrentCreates},
 		{"concurrent deletes have one winner", "of concurrent Deletes at one revision exactly one succeeds", concurrentDeletes},
 		{"a listing during writes shows what stays", "a document that is there throughout is seen exactly once over all pages, in order, while others come and go", listDuringWrites},
@@ -37,6 +39,7 @@ func concurrentCounter(ctx context.Context, docs storage.Documents) error {
 			if err != nil {
 				return fmt.Errorf("the counter reads %q", doc.Data)
 			}
+			runtime.Gosched() // so that the reads of several come before one's write
 			_, err = docs.Update(ctx, "counter", doc.Revision, []byte(strconv.Itoa(count+1)))
 			switch {
 			case err == nil:
@@ -56,6 +59,39 @@ func concurrentCounter(ctx context.Context, docs storage.Documents) error {
 	}
 	if want := strconv.Itoa(racers * rounds); string(doc.Data) != want {
 		return fmt.Errorf("after %s acknowledged increments the counter reads %s", want, doc.Data)
+	}
+	return nil
+}
+
+func concurrentUpdates(ctx context.Context, docs storage.Documents) error {
+	prev, err := docs.Create(ctx, "contested", []byte(`"first"`))
+	if err != nil {
+		return noError("Create", err)
+	}
+	for range 10 {
+		var winner atomic.Pointer[storage.Document]
+		err := together(racers, func(racer int) error {
+			data := []byte(strconv.Itoa(racer))
+			revision, err := docs.Update(ctx, "contested", prev, data)
+			if err != nil {
+				return wantError("Update", err, storage.ErrConflict)
+			}
+			if !winner.CompareAndSwap(nil, &storage.Document{Revision: revision, Data: data}) {
+				return fmt.Errorf("a second Update at the revision %d succeeded", prev)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		won := winner.Load()
+		if won == nil {
+			return errors.New("no Update succeeded")
+		}
+		if err := isDocument(ctx, docs, "contested", won.Revision, won.Data); err != nil {
+			return err
+		}
+		prev = won.Revision
 	}
 	return nil
 }
@@ -115,63 +151,80 @@ func concurrentDeletes(ctx context.Context, docs storage.Documents) error {
 	return nil
 }
 
+// passes is how often something has to come and go during a listing check.
+const passes = 30
+
 func listDuringWrites(ctx context.Context, docs storage.Documents) error {
 	stable := numbered(60)
 	if _, err := createAll(ctx, docs, scattered(stable)); err != nil {
 		return err
 	}
-	stop := make(chan struct{})
-	written := make(chan error, 1)
-	go func() { written <- comeAndGo(ctx, docs, stable, stop) }()
-	err := listRepeatedly(ctx, docs, stable)
-	close(stop)
-	return errors.Join(err, <-written)
-}
-
-// comeAndGo creates and deletes documents between the stable ones.
-func comeAndGo(ctx context.Context, docs storage.Documents, stable []string, stop <-chan struct{}) error {
-	for i := 0; ; i++ {
-		select {
-		case <-stop:
-			return nil
-		default:
-		}
-		key := stable[(i*13)%len(stable)] + "/passing"
+	comeAndGo := func(key string) error {
 		revision, err := docs.Create(ctx, key, []byte(`1`))
 		if err != nil {
 			return noError("Create", err)
 		}
-		if err := docs.Delete(ctx, key, revision); err != nil {
-			return noError("Delete", err)
+		return noError("Delete", docs.Delete(ctx, key, revision))
+	}
+	return whileOthersComeAndGo(stable, comeAndGo, func(disturb func() error) error {
+		return listStable(ctx, docs, stable, disturb)
+	})
+}
+
+// whileOthersComeAndGo calls list again and again while keys between the
+// stable ones are written and deleted by another goroutine, and by list itself
+// each time it calls disturb.
+func whileOthersComeAndGo(stable []string, comeAndGo func(key string) error, list func(disturb func() error) error) error {
+	passed := make(chan error, 1)
+	go func() {
+		for i := range passes {
+			if err := comeAndGo(stable[(i*13)%len(stable)] + "/passing"); err != nil {
+				passed <- err
+				return
+			}
+		}
+		passed <- nil
+	}()
+	turn := 0
+	disturb := func() error {
+		turn++
+		return comeAndGo(stable[(turn*7)%len(stable)] + "/disturbing")
+	}
+	var errs []error
+	for {
+		if err := list(disturb); err != nil {
+			errs = append(errs, err)
+		}
+		select {
+		case err := <-passed:
+			return errors.Join(append(errs, err)...)
+		default:
 		}
 	}
 }
 
-func listRepeatedly(ctx context.Context, docs storage.Documents, stable []string) error {
-	for range 20 {
-		var seen []string
-		after := ""
-		for {
-			page, err := docs.List(ctx, "numbered/", after, 7)
-			if err != nil {
-				return noError("List", err)
+func listStable(ctx context.Context, docs storage.Documents, stable []string, disturb func() error) error {
+	var seen []string
+	after := ""
+	for {
+		page, err := docs.List(ctx, "numbered/", after, 7)
+		if err != nil {
+			return noError("List", err)
+		}
+		for _, doc := range page {
+			if doc.Key <= after {
+				return fmt.Errorf("List gave %q behind %q", doc.Key, after)
 			}
-			for _, doc := range page {
-				if doc.Key <= after {
-					return fmt.Errorf("List gave %q behind %q", doc.Key, after)
-				}
-				after = doc.Key
-				if len(doc.Key) == len(stable[0]) {
-					seen = append(seen, doc.Key)
-				}
-			}
-			if len(page) < 7 {
-				break
+			after = doc.Key
+			if len(doc.Key) == len(stable[0]) {
+				seen = append(seen, doc.Key)
 			}
 		}
-		if err := sameKeys("a listing during writes", seen, stable); err != nil {
+		if len(page) < 7 {
+			return sameKeys("a listing during writes", seen, stable)
+		}
+		if err := disturb(); err != nil {
 			return err
 		}
 	}
-	return nil
 }

@@ -26,15 +26,3 @@ func TestDocumentsConform(t *testing.T) {
 func TestBlobsConform(t *testing.T) {
 	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, t.TempDir()).Blobs() })
 }
-
-func TestPrefixedDocumentsConform(t *testing.T) {
-	storagetest.Documents(t, func(t *testing.T) storage.Documents {
-		return storage.Prefixed(open(t, t.TempDir()).Documents(), "channels/")
-	})
-}
-
-func TestPrefixedBlobsConform(t *testing.T) {
-	storagetest.Blobs(t, func(t *testing.T) storage.Blobs {
-		return storage.PrefixedBlobs(open(t, t.TempDir()).Blobs(), "models/")
-	})
-}
