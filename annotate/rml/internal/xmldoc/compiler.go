@@ -3,7 +3,9 @@ package xmldoc
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -142,18 +144,46 @@ func (c *Compiler) compile(expr string) (*path, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, plain, err := c.plainSteps(tokens)
-	if err != nil {
+	if err := c.checkTokens(tokens); err != nil {
 		return nil, err
 	}
-	if plain {
+	if steps, plain := c.plainSteps(tokens); plain {
 		p.steps, p.absolute = steps.list, steps.absolute
-	} else if err := c.compileFull(p, tokens); err != nil {
+	} else if err := c.compileTree(p, tokens); err != nil {
 		return nil, err
 	}
 	c.paths++
 	p.names = len(c.names)
 	return p, nil
+}
+
+// checkTokens refuses names and functions that cannot be had.
+func (c *Compiler) checkTokens(tokens []token) error {
+	for _, t := range tokens {
+		_, known := c.prefixes[t.prefix]
+		switch {
+		case t.kind == nameToken && t.prefix != "" && !known:
+			return fmt.Errorf("the prefix %q is not declared, only %s are", t.prefix, strings.Join(slices.Sorted(maps.Keys(c.prefixes)), ", "))
+		case t.kind == functionToken && t.prefix != "":
+			return fmt.Errorf("there is no function %s()", t.text)
+		case t.is("$"):
+			return errors.New("variables are not supported")
+		}
+	}
+	return nil
+}
+
+// compileTree compiles an expression that is not plain.
+func (c *Compiler) compileTree(p *path, tokens []token) error {
+	tree, beyond, err := c.parse(tokens)
+	switch {
+	case err != nil:
+		return err
+	case beyond != "":
+		return c.compileBeyond(p, tokens, beyond)
+	}
+	p.tree, p.scalar = tree, tree.kind() != nodeSet
+	return nil
 }
 
 // NewDocument returns an empty [*Document]. Expressions must be compiled

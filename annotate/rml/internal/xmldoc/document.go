@@ -97,11 +97,11 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 		return dst, fmt.Errorf("evaluate %q: there is no node %d", p.expr, record)
 	}
 	if p.scalar {
-		text, err := d.evaluateScalar(p, int32(record))
+		text, err := d.evaluateString(p, int32(record))
 		if err != nil {
 			return dst, fmt.Errorf("evaluate %q: %w", p.expr, err)
 		}
-		return append(dst, input.Value{Text: text, Kind: input.String, Node: record}), nil
+		return append(dst, input.Value{Text: []byte(text), Kind: input.String, Node: record}), nil
 	}
 	selected, err := d.selectNodes(p, int32(record))
 	if err != nil {

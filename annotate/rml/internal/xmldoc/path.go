@@ -1,12 +1,6 @@
 package xmldoc
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // The axes of plain steps.
 const (
@@ -25,7 +19,7 @@ const (
 	nodeTest
 )
 
-// path is a compiled expression. Either steps or full is in use.
+// path is a compiled expression. When tree and full are empty, the steps hold.
 type path struct {
 	owner    *Compiler
 	expr     string
@@ -33,8 +27,9 @@ type path struct {
 	names    int // the names that the compiler knew when this was compiled
 	absolute bool
 	steps    []step
-	full     string // the translated expression
-	scalar   bool   // its value is not a node set
+	tree     expression // any other expression of XPath 1.0
+	full     string     // any other expression, translated for the library
+	scalar   bool       // its value is not a node set
 }
 
 // String returns the expression as it was written.
@@ -58,25 +53,20 @@ type plain struct {
 }
 
 // plainSteps compiles tokens that are a plain location path and reports
-// whether they are. It fails on a prefix that is not declared.
-func (c *Compiler) plainSteps(tokens []token) (plain, bool, error) {
-	for _, t := range tokens {
-		if _, known := c.prefixes[t.prefix]; t.kind == nameToken && t.prefix != "" && !known {
-			return plain{}, false, fmt.Errorf("the prefix %q is not declared, only %s are", t.prefix, strings.Join(slices.Sorted(maps.Keys(c.prefixes)), ", "))
-		}
-	}
+// whether they are.
+func (c *Compiler) plainSteps(tokens []token) (plain, bool) {
 	p, deep := plain{}, false
 	if tokens[0].is("/") || tokens[0].is("//") {
 		p.absolute, deep = true, tokens[0].is("//")
 		tokens = tokens[1:]
 		if len(tokens) == 0 {
-			return p, !deep, nil
+			return p, !deep
 		}
 	}
 	for {
 		s, rest, ok := c.plainStep(tokens)
 		if !ok {
-			return plain{}, false, nil
+			return plain{}, false
 		}
 		s.deep = deep
 		p.list = append(p.list, s)
@@ -84,7 +74,7 @@ func (c *Compiler) plainSteps(tokens []token) (plain, bool, error) {
 			break
 		}
 		if deep = rest[0].is("//"); !deep && !rest[0].is("/") {
-			return plain{}, false, nil
+			return plain{}, false
 		}
 		tokens = rest[1:]
 	}
@@ -94,7 +84,7 @@ func (c *Compiler) plainSteps(tokens []token) (plain, bool, error) {
 		s.sort = nested || s.axis == parentAxis || s.deep && (s.axis != childAxis || s.position > 0)
 		nested = nested || s.deep || s.axis == parentAxis
 	}
-	return p, true, nil
+	return p, true
 }
 
 // plainStep compiles the plain step that tokens begin with.

@@ -1,6 +1,7 @@
 package xmldoc_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,81 +21,101 @@ const library = `<?xml version="1.0"?>
 
 // expressions are XPath expressions on the library, from its element.
 var expressions = map[string][]string{
-	"@id":                                 {"L"},
-	"book/@id":                            {"1", "2"},
-	"/lib/book/@id":                       {"1", "2"},
-	" / lib/ book [ 2 ]/@ id ":            {"2"},
-	"book[3]":                             {},
-	"book/title":                          {"One", "Two"},
-	"book/author":                         {"A", "B", ""},
-	"book/author[2]":                      {"B"},
-	"book/author/text()":                  {"A", "B"},
-	"book[1]/*":                           {"One", "A", "B", "11"},
-	"book[1]/*[2]":                        {"A"},
-	"book/@*":                             {"1", "p1", "en", "2"},
-	"book/@p:id":                          {"p1"},
-	"book/@p:*":                           {"p1"},
-	"book/@xml:lang":                      {"en"},
-	"book/p:isbn":                         {"11"},
-	"*/p:*":                               {"11"},
-	"d:book/@id":                          {"5", "6"},
-	"d:book/d:title":                      {"Five", "Six"},
-	"d:book/title":                        {},
-	"missing/title":                       {},
-	"book/title/..//@cur":                 {"EUR"},
-	"//book/@id":                          {"1", "2", "3", "4"},
-	"//title":                             {"One", "Two", "Three", "Four"},
-	"//d:title":                           {"Five", "Six"},
-	"//book[1]/@id":                       {"1", "3", "4"},
-	"//book//title":                       {"One", "Two", "Three", "Four"},
-	"shelf//book/title":                   {"Three", "Four"},
-	"shelf//book//title":                  {"Three", "Four"},
-	".//price/..//title":                  {"Two"},
-	"//title/../@id":                      {"1", "2", "3", "4"},
-	"//@id":                               {"L", "1", "2", "3", "4", "5", "6"},
-	"//text()[.='One']":                   {"One"},
-	"./book/./title":                      {"One", "Two"},
-	"../lib/@id":                          {"L"},
-	"..//title/..//author[1]":             {"A", ""},
-	"/..":                                 {},
-	"book[1]/node()[1]":                   {"One"},
-	"book[@id='2']/title":                 {"Two"},
-	"book[last()]/@id":                    {"2"},
-	"book[price]/title":                   {"Two"},
-	"book[not(price)]/title":              {"One"},
-	"book[title='One']/author":            {"A", "B"},
-	"count(book)":                         {"2"},
-	"count(//book)":                       {"4"},
-	"count(//book) div 3 > 1":             {"true"},
-	"1 div 0":                             {"Infinity"},
-	"-1 div 0":                            {"-Infinity"},
-	"number('x')":                         {"NaN"},
-	"1.50 + 2":                            {"3.5"},
-	"string(book[2]/price)":               {"5.5"},
-	"concat(book[1]/title,'-',@id)":       {"One-L"},
-	"string-length(book[1]/title)":        {"3"},
-	"normalize-space('  a  b ')":          {"a b"},
-	"substring-before('a-b','-')":         {"a"},
-	"translate('abc','b','B')":            {"aBc"},
-	"contains(@id,'L')":                   {"true"},
-	"boolean(missing)":                    {"false"},
-	"book/title | book/@id":               {"1", "One", "2", "Two"},
-	"child::book/attribute::id":           {"1", "2"},
-	"book[2]/preceding-sibling::book/@id": {"1"},
-	"book[1]/following-sibling::book/@id": {"2"},
-	"//price/ancestor::*/@id":             {"L", "2"},
-	"descendant::title":                   {"One", "Two", "Three", "Four"},
-	"*[local-name()='book']/@id":          {"1", "2", "5", "6"},
-	"*[namespace-uri()='http://d/']/@id":  {"5", "6"},
-	"name(*[@id='6'])":                    {"book"},
-	"name(*[@id='5'])":                    {"d:book"},
-	"*[name()='d:book']/@id":              {"5"},
-	"d:*[title]/@id":                      {},
-	"d:*[d:title='Six']/@id":              {"6"},
-	"book[author='B' or price]/@id":       {"1", "2"},
-	"book[position()=2]/@id":              {"2"},
-	"(//title)[2]":                        {"Two"},
-	"sum(//price)":                        {"5.5"},
+	"@id":                                  {"L"},
+	"book/@id":                             {"1", "2"},
+	"/lib/book/@id":                        {"1", "2"},
+	" / lib/ book [ 2 ]/@ id ":             {"2"},
+	"book[3]":                              {},
+	"book/title":                           {"One", "Two"},
+	"book/author":                          {"A", "B", ""},
+	"book/author[2]":                       {"B"},
+	"book/author/text()":                   {"A", "B"},
+	"book[1]/*":                            {"One", "A", "B", "11"},
+	"book[1]/*[2]":                         {"A"},
+	"book/@*":                              {"1", "p1", "en", "2"},
+	"book/@p:id":                           {"p1"},
+	"book/@p:*":                            {"p1"},
+	"book/@xml:lang":                       {"en"},
+	"book/p:isbn":                          {"11"},
+	"*/p:*":                                {"11"},
+	"d:book/@id":                           {"5", "6"},
+	"d:book/d:title":                       {"Five", "Six"},
+	"d:book/title":                         {},
+	"missing/title":                        {},
+	"book/title/..//@cur":                  {"EUR"},
+	"//book/@id":                           {"1", "2", "3", "4"},
+	"//title":                              {"One", "Two", "Three", "Four"},
+	"//d:title":                            {"Five", "Six"},
+	"//book[1]/@id":                        {"1", "3", "4"},
+	"//book//title":                        {"One", "Two", "Three", "Four"},
+	"shelf//book/title":                    {"Three", "Four"},
+	"shelf//book//title":                   {"Three", "Four"},
+	".//price/..//title":                   {"Two"},
+	"//title/../@id":                       {"1", "2", "3", "4"},
+	"//@id":                                {"L", "1", "2", "3", "4", "5", "6"},
+	"//text()[.='One']":                    {"One"},
+	"./book/./title":                       {"One", "Two"},
+	"../lib/@id":                           {"L"},
+	"..//title/..//author[1]":              {"A", ""},
+	"/..":                                  {},
+	"book[1]/node()[1]":                    {"One"},
+	"book[@id='2']/title":                  {"Two"},
+	"book[last()]/@id":                     {"2"},
+	"book[price]/title":                    {"Two"},
+	"book[not(price)]/title":               {"One"},
+	"book[title='One']/author":             {"A", "B"},
+	"count(book)":                          {"2"},
+	"count(//book)":                        {"4"},
+	"count(//book) div 3 > 1":              {"true"},
+	"1 div 0":                              {"Infinity"},
+	"-1 div 0":                             {"-Infinity"},
+	"number('x')":                          {"NaN"},
+	"1.50 + 2":                             {"3.5"},
+	"string(book[2]/price)":                {"5.5"},
+	"concat(book[1]/title,'-',@id)":        {"One-L"},
+	"string-length(book[1]/title)":         {"3"},
+	"normalize-space('  a  b ')":           {"a b"},
+	"substring-before('a-b','-')":          {"a"},
+	"translate('abc','b','B')":             {"aBc"},
+	"contains(@id,'L')":                    {"true"},
+	"boolean(missing)":                     {"false"},
+	"book/title | book/@id":                {"1", "One", "2", "Two"},
+	"child::book/attribute::id":            {"1", "2"},
+	"book[2]/preceding-sibling::book/@id":  {"1"},
+	"book[1]/following-sibling::book/@id":  {"2"},
+	"//price/ancestor::*/@id":              {"L", "2"},
+	"descendant::title":                    {"One", "Two", "Three", "Four"},
+	"*[local-name()='book']/@id":           {"1", "2", "5", "6"},
+	"*[namespace-uri()='http://d/']/@id":   {"5", "6"},
+	"name(*[@id='6'])":                     {"book"},
+	"name(*[@id='5'])":                     {"d:book"},
+	"*[name()='d:book']/@id":               {"5"},
+	"d:*[title]/@id":                       {},
+	"d:*[d:title='Six']/@id":               {"6"},
+	"book[author='B' or price]/@id":        {"1", "2"},
+	"book[position()=2]/@id":               {"2"},
+	"(//title)[2]":                         {"Two"},
+	"id('1')":                              {},
+	"book[lang('EN')]/@id":                 {"1"},
+	"book/title[lang('en')]":               {"One"},
+	"lang('fr')":                           {"false"},
+	"book[1]/comment()":                    {},
+	"ancestor-or-self::node()/@id":         {"L"},
+	"book[1]/@id/../title":                 {"One"},
+	"book[1]/@id/following::price":         {"5.5"},
+	"book[2]/price/@cur/preceding::isbn":   {},
+	"book[2]/price/@cur/preceding::p:isbn": {"11"},
+	"book[1]/@id/node()":                   {},
+	"//@cur/..":                            {"5.5"},
+	"self::lib/@id":                        {"L"},
+	"@id/self::node()":                     {"L"},
+	"@id/self::id":                         {},
+	"name(//@p:id)":                        {"x:id"},
+	"name(/)":                              {""},
+	"local-name(//@p:id)":                  {"id"},
+	"namespace-uri(//@p:id)":               {"http://p/"},
+	"name()":                               {"lib"},
+	"sum(//price)":                         {"5.5"},
 }
 
 func TestExpressionsSelectAsXPathDefines(t *testing.T) {
@@ -124,14 +145,24 @@ func TestExpressionsThatAreNoneAreRefusedWithTheReason(t *testing.T) {
 		"count(q:a)":                  `the prefix "q" is not declared`,
 		"p:":                          "unexpected ':' at offset 1",
 		"$v":                          "variables are not supported",
-		"namespace::*":                "the namespace axis is not supported",
+		"namespace::*":                "there is no axis namespace",
 		"processing-instruction('x')": "processing-instruction() is not supported",
-		"id('x')":                     "id",
-		"lang('en')":                  "lang",
 		"p:1":                         "expected a name after the colon",
 		"p:f()":                       "there is no function p:f()",
 		"nothing()":                   "nothing",
 		"upside-down::a":              "upside-down",
+		"count('x')":                  "the argument of count() at offset 0 is a string, expected a node set",
+		"concat('x')":                 "concat() at offset 0 has 1 arguments, expected 2 or more",
+		"true(1)":                     "true() at offset 0 has 1 arguments, expected 0",
+		"substring('a')":              "has 1 arguments, expected 2 to 3",
+		"'a' | b":                     "the operands of | at offset 4 must be node sets",
+		"'a'/b":                       "a string cannot have a path after it, at offset 3",
+		"(1)[1]":                      "a number cannot have a predicate, at offset 3",
+		"a[.[1]]":                     "unexpected",
+		"(a":                          "the expression ended, expected )",
+		"text(1)":                     "unexpected \"1\" at offset 5, expected ()",
+		"lower-case(a[1])":            "lower-case() is not of XPath 1.0 and cannot stand in one expression with [",
+		"lower-case(a":                "the expression ended",
 		"sum('x')":                    "sum()",
 		"matches(a,'(')":              "",
 	} {
@@ -143,6 +174,36 @@ func TestExpressionsThatAreNoneAreRefusedWithTheReason(t *testing.T) {
 	require.ErrorContains(t, err, "selects no nodes")
 	_, err = c.CompileIterator("/a[")
 	require.ErrorContains(t, err, `compile iterator "/a["`)
+}
+
+func TestExpressionsMayNotNestTooDeep(t *testing.T) {
+	c := xmldoc.New(nil, input.Limits{})
+	for _, expr := range []string{
+		strings.Repeat("(", 5000) + "a" + strings.Repeat(")", 5000),
+		strings.Repeat("a[", 5000) + "a" + strings.Repeat("]", 5000),
+		strings.Repeat("not(", 5000) + "a" + strings.Repeat(")", 5000),
+	} {
+		_, err := c.CompileReference(expr)
+		require.ErrorContains(t, err, "nested deeper than 100")
+	}
+	_, err := c.CompileReference(strings.Repeat("a/", 40_000) + "a")
+	require.ErrorContains(t, err, "longer than 65536 bytes")
+	_, err = c.CompileReference(strings.Repeat("1+", 30_000) + "1")
+	require.NoError(t, err)
+}
+
+func TestExpressionsThatTakeTooLongAreStopped(t *testing.T) {
+	text := "<a>" + strings.Repeat("<b><c/></b>", 3000) + "</a>"
+	for _, expr := range []string{"//*[//*[//*]]", "count(//*[preceding::*/following::*])", "//b[. != //c]", "string-join(//b/preceding-sibling::b/preceding-sibling::b, '')"} {
+		c := xmldoc.New(nil, input.Limits{})
+		ref, err := c.CompileReference(expr)
+		require.NoError(t, err)
+		doc := c.NewDocument()
+		require.NoError(t, doc.Load([]byte(text)))
+		_, err = doc.Values(nil, 0, ref)
+		require.ErrorContains(t, err, "more than 16777216 steps", expr)
+		require.ErrorContains(t, err, "evaluate")
+	}
 }
 
 func TestNamespacesThatCannotBeDeclaredAreReported(t *testing.T) {

@@ -3,7 +3,6 @@ package xmldoc
 import (
 	"bytes"
 	"math"
-	"strings"
 )
 
 // parse reads the whole input into nodes.
@@ -150,7 +149,7 @@ func (d *Document) readDeclaration() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := d.checkDeclared(want, string(d.data[from:to]), from); err != nil {
+		if err := d.checkDeclared(want, d.data[from:to], from); err != nil {
 			return 0, err
 		}
 		at = to + 1
@@ -180,19 +179,19 @@ func (d *Document) readDeclared(i, end int) (from, to int, err error) {
 }
 
 // checkDeclared checks the value of a pseudo attribute.
-func (d *Document) checkDeclared(name, value string, at int) error {
+func (d *Document) checkDeclared(name string, value []byte, at int) error {
 	switch name {
 	case "version":
-		digits, ok := strings.CutPrefix(value, "1.")
-		if !ok || digits == "" || strings.Trim(digits, "0123456789") != "" {
+		digits, ok := bytes.CutPrefix(value, []byte("1."))
+		if !ok || len(digits) == 0 || len(bytes.TrimLeft(digits, "0123456789")) > 0 {
 			return d.fail(at, "the XML version is %q, expected 1.0", value)
 		}
 	case "encoding":
-		if !strings.EqualFold(value, "UTF-8") {
+		if !bytes.EqualFold(value, []byte("UTF-8")) {
 			return d.fail(at, "the encoding is %q, but only UTF-8 is read", value)
 		}
 	case "standalone":
-		if value != "yes" && value != "no" {
+		if string(value) != "yes" && string(value) != "no" {
 			return d.fail(at, "standalone is %q, expected yes or no", value)
 		}
 	}

@@ -5,8 +5,14 @@ import "slices"
 // selectNodes returns the nodes that a path selects from a node, in document
 // order, each once. The slice is valid until the next call.
 func (d *Document) selectNodes(p *path, at int32) ([]int32, error) {
-	if p.full != "" {
-		return d.selectFull(p, at)
+	switch {
+	case p.tree != nil:
+		v, err := d.evaluate(p.tree, at)
+		return v.nodes, err
+	case p.full != "":
+		nodes, err := d.askNodes(p, at, d.work[0][:0])
+		d.work[0] = nodes
+		return nodes, err
 	}
 	if p.absolute {
 		at = 0
@@ -24,6 +30,15 @@ func (d *Document) selectNodes(p *path, at int32) ([]int32, error) {
 	}
 	d.work[0], d.work[1] = current, next
 	return current, nil
+}
+
+// evaluateString returns the value of a path that is not a node set.
+func (d *Document) evaluateString(p *path, at int32) (string, error) {
+	if p.tree == nil {
+		return d.askString(p, at)
+	}
+	v, err := d.evaluate(p.tree, at)
+	return v.str(d), err
 }
 
 // apply appends what a step selects from the nodes of a context.

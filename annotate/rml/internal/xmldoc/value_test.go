@@ -1,0 +1,151 @@
+package xmldoc_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// groups is a document whose nodes repeat across parents.
+const groups = `<r><g i="1"><a t="x">1</a><a t="y">2</a><a t="x">3</a></g><g i="2"><a t="y">4</a><a t="x">5</a><b>2</b></g><n><g i="3"><a t="x">6</a></g></n></r>`
+
+// groupValues are expressions on the document, from its element, and their
+// values with spaces between. Where it matters XPath 1.0 has it otherwise than
+// the XPath library.
+var groupValues = map[string]string{
+	"g/a[@t='x'][1]":                       "1 5",
+	"g/a[1][@t='x']":                       "1",
+	"g/a[@t='x'][last()]":                  "3 5",
+	"g/a[last()]":                          "3 5",
+	"g/a[position()<3]":                    "1 2 4 5",
+	"g/a[position()>1][1]":                 "2 5",
+	"//a[@t='x'][1]":                       "1 5 6",
+	"//g/a[@t='x'][1]":                     "1 5 6",
+	"//g[a=2]/@i":                          "1",
+	"//g[2=a]/@i":                          "1",
+	"//g[a=b]/@i":                          "",
+	"//g[a>3]/@i":                          "2 3",
+	"//g[3<a]/@i":                          "2 3",
+	"//g[a='4']/a[2]":                      "5",
+	"(g/a)[2]":                             "2",
+	"(g/a[@t='x'])[2]":                     "3",
+	"(//a)[last()]":                        "6",
+	"g[2]/a[2]/preceding-sibling::a[1]":    "4",
+	"g[1]/a[3]/preceding-sibling::*[1]":    "2",
+	"g[1]/a[3]/preceding-sibling::*[2]":    "1",
+	"//a[.='6']/ancestor::*[1]/@i":         "3",
+	"//a[.='6']/preceding::a[1]":           "5",
+	"g[1]/following::a[1]":                 "4",
+	"g[a[@t='y']]/@i":                      "1 2",
+	"g[count(a)=2]/@i":                     "2",
+	"g[count(a[@t='x'])=1]/@i":             "2",
+	"g[not(b)]/a[2]":                       "2",
+	"g[@i=2]/a | g[@i=1]/a[1]":             "1 4 5",
+	"g/a[../@i='2']":                       "4 5",
+	"g/a[../../n/g/@i=3][1]":               "1 4",
+	"concat(g[1]/a[2],g[2]/a[1])":          "24",
+	"count(g[a='4'])+count(g)":             "3",
+	"g[a[1]=../g[2]/b]/@i":                 "",
+	"g[a[2]=../g[2]/b]/@i":                 "1",
+	"count(g[1]/a)=3 and count(g)=2":       "true",
+	"g[1]/a[2]='2' or false()":             "true",
+	"string(g[2]/a[last()])":               "5",
+	"g[2]/a[last()-1]":                     "4",
+	"a | b":                                "",
+	"boolean(g[3])":                        "false",
+	"true()=g":                             "true",
+	"g=true()":                             "true",
+	"zzz=false()":                          "true",
+	"1=g/a":                                "true",
+	"2=g/a":                                "true",
+	"g/a=g/b":                              "true",
+	"g/a!=g/b":                             "true",
+	"substring('12345', 1.5, 2.6)":         "234",
+	"substring('12345', 0, 3)":             "12",
+	"substring('12345', 2)":                "2345",
+	"substring('żółw', 2, 2)":              "ół",
+	"string-length('żółw')":                "4",
+	"translate('żółw','ó','o')":            "żołw",
+	"round(-2.5)":                          "-2",
+	"round(2.5)":                           "3",
+	"floor(-1.5)":                          "-2",
+	"5 mod -2":                             "1",
+	"-5 mod 2":                             "-1",
+	"5.5 mod 2":                            "1.5",
+	"1 - 1 - 1":                            "-1",
+	"2 + 3 * 4":                            "14",
+	"- (1)":                                "-1",
+	"--1":                                  "1",
+	"number('  12 ')":                      "12",
+	"number('1e3')":                        "NaN",
+	"number('+1')":                         "NaN",
+	"number(true())":                       "1",
+	"string(1000000)":                      "1000000",
+	"string(0.1)":                          "0.1",
+	"string(g)":                            "123",
+	"string(1=1)":                          "true",
+	"normalize-space(' a \n b ')":          "a b",
+	"sum(g/a)":                             "15",
+	"starts-with('abc','')":                "true",
+	"contains('','')":                      "true",
+	"substring-after('abc','b')":           "c",
+	"substring-before('abc','z')":          "",
+	"g[position()=last()]/@i":              "2",
+	"g[1]/self::g/@i":                      "1",
+	"g[1]/self::a":                         "",
+	"n/descendant-or-self::*/@i":           "3",
+	"n//self::g/@i":                        "3",
+	"//*[@i and a]/@i":                     "1 2 3",
+	"//*[name()='b']":                      "2",
+	"g/@i[.='2']":                          "2",
+	"g/@*[1]":                              "1 2",
+	"g/a[@t][2]":                           "2 5",
+	"g/*[self::a or self::b][3]":           "3 2",
+	"g[a]/a[.=../b]":                       "",
+	"g[1]/a[@t=../../g[2]/a[1]/@t]":        "2",
+	"n/g/../../g[1]/a[1]":                  "1",
+	"(g | n)/a":                            "1 2 3 4 5",
+	"(g)[1]/a[1]":                          "1",
+	"(g/a)[@t='x'][2]":                     "3",
+	"g/a[not(@t=preceding-sibling::a/@t)]": "1 2 4 5",
+	"g/a[count(preceding-sibling::a)=1]":   "2 5",
+	"g/a[following-sibling::a][1]":         "1 4",
+	"text()":                               "",
+	"g[2]/a[2]/text()":                     "5",
+	"g[contains(@i,'1')]/a[1]":             "1",
+	"g[concat(a[1],@i)='11']/@i":           "1",
+	"g[concat(@i,a[1])='11']/@i":           "1",
+	"g[string-length(a[1])=1]/@i":          "1 2",
+	"g[a[1] and a[2]='2']/@i":              "1",
+	"g[a[2]='2' and @i='1']/@i":            "1",
+	"@x":                                   "",
+	"not(g[9])":                            "true",
+	"g['']":                                "",
+	"g['a']/@i":                            "1 2",
+	"g[0]":                                 "",
+	"g[1.5]/@i":                            "",
+	"g[string(@i)='2']/a[1]":               "4",
+	"g[a/@t='y']/a[@t='y']":                "2 4",
+}
+
+func TestOperatorsPredicatesAndFunctionsFollowXPath(t *testing.T) {
+	for expr, want := range groupValues {
+		require.Equal(t, want, strings.Join(read(t, groups, "/r", expr), " "), expr)
+	}
+}
+
+func TestFunctionsOfXPath2AreThoseOfTheLibrary(t *testing.T) {
+	for expr, want := range map[string]string{
+		"matches(n/g/a, '^[0-9]$')":                      "true",
+		"replace(n/g/a/@t, 'x', 'y')":                    "y",
+		"lower-case('ŻÓŁW')":                             "żółw",
+		"ends-with(concat(n/g/@i, 'ab'), 'ab')":          "true",
+		"string-join(n/g/a | n/g/@i, '-')":               "6-3",
+		"concat(lower-case('A'), count(g) + 1, n/g/@i )": "a33",
+	} {
+		require.Equal(t, want, strings.Join(read(t, groups, "/r", expr), " "), expr)
+	}
+	require.Equal(t, []string{"false"}, read(t, `<r xmlns="http://d/"><a>x</a></r>`, "/d:r", "matches(a, 'x')"))
+	require.Equal(t, []string{"true"}, read(t, `<r xmlns="http://d/"><a>x</a></r>`, "/d:r", "matches(d:*, 'x')"))
+}
