@@ -256,7 +256,7 @@ func TestPathsThatMultiplyAreGivenUp(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	many := "[" + strings.Repeat(`{"a":[1,2,3]},`, 5000) + `{"a":[]}]`
 	require.NoError(t, doc.Load([]byte(strings.Repeat("[", 300)+"1"+strings.Repeat("]", 300))))
-	for _, expr := range []string{"$..*..*..*..*", "$..[*,*]..[*,*]..[*,*]..[*,*]", "$..[?count(@..*..*..*)>1]"} {
+	for _, expr := range []string{"$..*..*..*..*", "$..[?count(@..*..*..*)>1]"} {
 		p, err := c.CompileReference(expr)
 		require.NoError(t, err)
 		values, err := doc.Values(nil, 0, p)
