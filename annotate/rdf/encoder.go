@@ -160,13 +160,14 @@ func (e *Encoder) Reset() {
 
 // grouping remembers the statement that Turtle or TriG has not closed yet.
 type grouping struct {
-	open                      bool // a statement is open
-	subject, predicate, graph []byte
+	open           bool // a statement is open
+	subject, graph []byte
+	predicate      *form
 }
 
 func (c *grouping) reset() {
-	c.open = false
-	c.subject, c.predicate, c.graph = c.subject[:0], c.predicate[:0], c.graph[:0]
+	c.open, c.predicate = false, nil
+	c.subject, c.graph = c.subject[:0], c.graph[:0]
 }
 
 func (c *grouping) appendEnd(dst []byte) []byte {
@@ -182,28 +183,29 @@ func (c *grouping) appendEnd(dst []byte) []byte {
 
 func (e *Encoder) appendGrouped(dst, s, p, o, g []byte) []byte {
 	c := &e.group
+	predicate, known := e.short.predicate(p)
+	same := known && predicate == c.predicate
+	c.predicate = predicate
 	switch {
 	case !c.open:
 		dst = append(dst, e.short.head...)
 		dst = e.appendGraph(dst, g)
+		dst = e.appendSubject(dst, s)
 	case !bytes.Equal(c.graph, g):
 		dst = c.appendEnd(dst)
 		dst = e.appendGraph(dst, g)
+		dst = e.appendSubject(dst, s)
 	case !bytes.Equal(c.subject, s):
 		dst = append(dst, " .\n"...)
-	case !bytes.Equal(c.predicate, p):
+		dst = e.appendSubject(dst, s)
+	case !same:
 		dst = append(dst, " ;\n\t"...)
-		dst = e.appendPredicate(dst, p)
-		return e.short.appendTerm(dst, o)
 	default:
 		dst = append(dst, " , "...)
 		return e.short.appendTerm(dst, o)
 	}
-	c.open = true
-	c.subject = append(c.subject[:0], s...)
-	dst = e.short.appendTerm(dst, s)
+	dst = append(dst, predicate.short...)
 	dst = append(dst, ' ')
-	dst = e.appendPredicate(dst, p)
 	return e.short.appendTerm(dst, o)
 }
 
@@ -216,11 +218,9 @@ func (e *Encoder) appendGraph(dst, g []byte) []byte {
 	return append(dst, " {\n"...)
 }
 
-func (e *Encoder) appendPredicate(dst, p []byte) []byte {
-	e.group.predicate = append(e.group.predicate[:0], p...)
-	if string(p) == "<"+Type+">" {
-		return append(dst, "a "...)
-	}
-	dst = e.short.appendTerm(dst, p)
+func (e *Encoder) appendSubject(dst, s []byte) []byte {
+	e.group.open = true
+	e.group.subject = append(e.group.subject[:0], s...)
+	dst = e.short.appendTerm(dst, s)
 	return append(dst, ' ')
 }

@@ -11,25 +11,49 @@ import (
 // shortener writes terms the way Turtle can: IRIs with a prefix or relative to
 // the base where that is possible without any escape.
 type shortener struct {
-	head     []byte // the directives that open a document
-	prefixes []Prefix
-	base     string // the base as it is
-	dir      string // the base up to its last "/", if names may be relative to it
-	cache    []shortened
+	head       []byte // the directives that open a document
+	prefixes   []Prefix
+	base       string     // the base as it is
+	dir        string     // the base up to its last "/", if names may be relative to it
+	predicates *shortened // two caches, so that a predicate is only replaced by another
+	terms      *shortened
 }
 
-// shortened pairs an IRI in angle brackets with what is written for it.
-type shortened struct{ iri, form []byte }
+// shortened is a cache of what is written for an IRI. It is direct-mapped, so that
+// it needs no eviction and no allocation: at most cacheSlots IRIs of at most
+// cacheLongest bytes each, and the last one longer than that.
+type shortened struct {
+	slots  [cacheSlots]form
+	longer form
+}
 
-// The cache is direct-mapped, so that it needs no eviction and no allocation: at
-// most cacheSlots IRIs of at most cacheLongest bytes.
+// form is an IRI in angle brackets, and what is written for it.
+type form struct{ iri, short []byte }
+
 const (
-	cacheSlots   = 256
-	cacheLongest = 128
+	cacheBits    = 9
+	cacheSlots   = 1 << cacheBits
+	cacheLongest = 256
 )
 
+// find returns the place of an IRI, and whether that held it already; if not, the
+// caller fills it.
+func (c *shortened) find(iri []byte) (*form, bool) {
+	slot := &c.longer
+	if n := len(iri); n >= 8 && n <= cacheLongest {
+		tail, middle := binary.LittleEndian.Uint64(iri[n-8:]), binary.LittleEndian.Uint64(iri[(n-8)/2:])
+		hash := (tail ^ middle*0x9E3779B97F4A7C15 + uint64(n)) * 0xFF51AFD7ED558CCD
+		slot = &c.slots[hash>>(64-cacheBits)]
+	}
+	if bytes.Equal(slot.iri, iri) {
+		return slot, true
+	}
+	slot.iri = append(slot.iri[:0], iri...)
+	return slot, false
+}
+
 func newShortener(o *EncoderOptions) *shortener {
-	s := &shortener{prefixes: slices.Clone(o.Prefixes), base: o.Base, cache: make([]shortened, cacheSlots)}
+	s := &shortener{prefixes: slices.Clone(o.Prefixes), base: o.Base, predicates: &shortened{}, terms: &shortened{}}
 	for _, p := range s.prefixes {
 		s.head = append(s.head, "@prefix "+p.Name+": <"+p.IRI+"> .\n"...)
 	}
@@ -78,17 +102,25 @@ func (s *shortener) appendTerm(dst, term []byte) []byte {
 
 // appendIRI appends an IRI given in angle brackets.
 func (s *shortener) appendIRI(dst, iri []byte) []byte {
-	if len(iri) < 8 || len(iri) > cacheLongest {
-		return s.appendShort(dst, iri)
+	f, known := s.terms.find(iri)
+	if !known {
+		f.short = s.appendShort(f.short[:0], iri)
 	}
-	tail, head := binary.LittleEndian.Uint64(iri[len(iri)-8:]), binary.LittleEndian.Uint64(iri[(len(iri)-8)/2:])
-	hash := (tail ^ head*0x9E3779B97F4A7C15 + uint64(len(iri))) * 0xFF51AFD7ED558CCD
-	slot := &s.cache[hash>>56]
-	if !bytes.Equal(slot.iri, iri) {
-		slot.iri = append(slot.iri[:0], iri...)
-		slot.form = s.appendShort(slot.form[:0], iri)
+	return append(dst, f.short...)
+}
+
+// predicate returns the place of a predicate given in angle brackets. It is the
+// same as that of the call before exactly when the predicate is, and known is true.
+func (s *shortener) predicate(iri []byte) (f *form, known bool) {
+	f, known = s.predicates.find(iri)
+	switch {
+	case known:
+	case string(iri) == "<"+Type+">":
+		f.short = append(f.short[:0], 'a')
+	default:
+		f.short = s.appendShort(f.short[:0], iri)
 	}
-	return append(dst, slot.form...)
+	return f, known
 }
 
 func (s *shortener) appendShort(dst, bracketed []byte) []byte {
