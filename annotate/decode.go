@@ -181,8 +181,9 @@ func decodeFields(data []byte) (fields, error) {
 	if err := decoder.Decode(&document); err != nil {
 		return fields{}, &FieldError{Reason: syntaxReason(err, data)}
 	}
+	end := decoder.InputOffset()
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return fields{}, &FieldError{Reason: fmt.Sprintf("unexpected text after the JSON object, at byte %d", decoder.InputOffset())}
+		return fields{}, &FieldError{Reason: fmt.Sprintf("unexpected text after the JSON object, which ends at byte %d", end)}
 	}
 	members, ok := document.(map[string]any)
 	if !ok {

@@ -80,6 +80,7 @@ type Manager struct {
 	tasks    sync.WaitGroup // keepers
 	ops      sync.WaitGroup // operations
 	starting chan struct{}  // bounds the channels that connect at once
+	loaded   chan struct{}  // closed once Run serves or has failed
 }
 
 // phase says where in its life a Manager is.
@@ -118,6 +119,7 @@ func NewManager(config Config) (*Manager, error) {
 		config: config, sealer: sealer,
 		entries:  map[string]*entry{},
 		starting: make(chan struct{}, startsAtOnce),
+		loaded:   make(chan struct{}),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m, nil
@@ -140,6 +142,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.mu.Lock()
 		m.phase, m.fatal = ended, err
 		m.mu.Unlock()
+		close(m.loaded)
 		m.cancel()
 		return fmt.Errorf("restore channels: %w", err)
 	}
@@ -151,6 +154,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 	}
 	m.mu.Unlock()
+	close(m.loaded)
 	<-ctx.Done()
 	return m.shutDown()
 }
@@ -189,6 +193,17 @@ func (m *Manager) Ready() error {
 		return ErrNotRunning
 	}
 	return nil
+}
+
+// WaitReady waits until Run has read the stored channels, and returns what
+// Ready then does, or the context's error.
+func (m *Manager) WaitReady(ctx context.Context) error {
+	select {
+	case <-m.loaded:
+		return m.Ready()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // begin admits an operation. Its context is not the caller's, so that a client

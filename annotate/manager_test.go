@@ -1,0 +1,344 @@
+package annotate_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// runManager runs a manager until the test ends or stop is called, which
+// returns what Run returned.
+func runManager(t *testing.T, c annotate.Config) (m *annotate.Manager, stop func() error) {
+	t.Helper()
+	m, err := annotate.NewManager(c)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- m.Run(ctx) }()
+	stop = sync.OnceValue(func() error { cancel(); return <-result })
+	t.Cleanup(func() { _ = stop() })
+	require.NoError(t, m.WaitReady(t.Context()))
+	return m, stop
+}
+
+func managerConfig(b annotate.Broker, documents storage.Documents) annotate.Config {
+	return annotate.Config{
+		Environment: environment(b), Documents: documents,
+		RetryMin: time.Millisecond, RetryMax: 5 * time.Millisecond,
+	}
+}
+
+func create(t *testing.T, m *annotate.Manager, c annotate.ChannelConfig) string {
+	t.Helper()
+	id, err := m.Create(t.Context(), c)
+	require.NoError(t, err)
+	return id
+}
+
+func status(t *testing.T, m *annotate.Manager, id string) annotate.Status {
+	t.Helper()
+	c, err := m.Get(id)
+	require.NoError(t, err)
+	return c.Status
+}
+
+func patch(t *testing.T, m *annotate.Manager, id string, stop bool) annotate.Outcome {
+	t.Helper()
+	outcome, err := m.Patch(t.Context(), id, annotate.StatusUpdate{IsStopped: &stop})
+	require.NoError(t, err)
+	return outcome
+}
+
+func TestCreatedChannelIsSubscribedWhenCreateReturns(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := runManager(t, managerConfig(b, nil))
+	create(t, m, config("now"))
+	publish(t, b, "now/in", 0, 1)
+	require.Equal(t, triples(0, 1), await(t, b, "now/out", 1))
+	require.False(t, status(t, m, "now").IsStopped)
+}
+
+func TestGeneratedIdentifierNamesTopicsAndBrokers(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	env := managerConfig(b, nil)
+	env.Brokers[annotate.Kafka] = b
+	m, _ := runManager(t, env)
+	c := config("")
+	c.Settings.Input.Topic, c.Settings.Output.Topic, c.Settings.Output.BrokerType = "in put", "out", annotate.Kafka
+	id := create(t, m, c)
+	require.Regexp(t, `^input_out_MQTT_KAFKA_[0-9a-f-]{36}$`, id)
+	s, err := m.Get(id)
+	require.NoError(t, err)
+	require.Len(t, s.Settings.Input.MQTT.ClientID, 23)
+	require.NotEqual(t, s.Settings.Input.MQTT.ClientID, s.Settings.Output.MQTT.ClientID)
+	require.True(t, strings.HasPrefix(s.Settings.Output.Kafka.GroupID, "group_"+id))
+	require.Equal(t, 2, s.Settings.Parallelism)
+	require.Equal(t, 10, s.Settings.BufferSize)
+}
+
+func TestChannelWhoseBrokerIsDownStaysStoppedAndSaysWhy(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	b.Down()
+	documents := storage.NewMemoryDocuments()
+	m, stop := runManager(t, managerConfig(b, documents))
+	create(t, m, config("down"))
+	b.Up()
+	require.Never(t, func() bool { return !status(t, m, "down").IsStopped }, 50*time.Millisecond, 5*time.Millisecond)
+	require.Contains(t, status(t, m, "down").Error, "broker unavailable")
+	require.NoError(t, stop())
+	m, _ = runManager(t, managerConfig(b, documents))
+	require.True(t, status(t, m, "down").IsStopped)
+	require.Contains(t, status(t, m, "down").Error, "broker unavailable")
+	require.Equal(t, annotate.Started, patch(t, m, "down", false))
+	require.Empty(t, status(t, m, "down").Error)
+}
+
+func TestPatchSaysWhatItDid(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := runManager(t, managerConfig(b, nil))
+	c := withSideTopics(config("patch"))
+	c.Status.IsStopped = true
+	create(t, m, c)
+	require.Equal(t, annotate.Unchanged, patch(t, m, "patch", true))
+	require.Equal(t, annotate.Started, patch(t, m, "patch", false))
+	require.Equal(t, annotate.Unchanged, patch(t, m, "patch", false))
+	off := false
+	outcome, err := m.Patch(t.Context(), "patch", annotate.StatusUpdate{ErrorTopicEnabled: &off})
+	require.NoError(t, err)
+	require.Equal(t, annotate.Updated, outcome)
+	require.Equal(t, annotate.Stopped, patch(t, m, "patch", true))
+	require.NoError(t, m.Restart(t.Context(), "patch"))
+	require.False(t, status(t, m, "patch").IsStopped)
+	require.False(t, *status(t, m, "patch").ErrorTopicEnabled, "a switch survives stopping")
+	require.NoError(t, m.Delete(t.Context(), "patch"))
+	_, err = m.Get("patch")
+	require.ErrorIs(t, err, annotate.ErrChannelNotFound)
+	require.ErrorIs(t, m.Delete(t.Context(), "patch"), annotate.ErrChannelNotFound)
+}
+
+func TestServiceRestartBringsChannelsBackAsTheyWere(t *testing.T) {
+	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
+	m, stop := runManager(t, managerConfig(b, documents))
+	create(t, m, config("runs"))
+	stopped := config("rests")
+	stopped.Status.IsStopped = true
+	create(t, m, stopped)
+	before, err := m.Get("runs")
+	require.NoError(t, err)
+	require.NoError(t, stop())
+	publish(t, b, "runs/in", 0, 5) // kept by the broker for the session
+
+	m, stop = runManager(t, managerConfig(b, documents))
+	require.Equal(t, triples(0, 5), await(t, b, "runs/out", 5))
+	require.True(t, status(t, m, "rests").IsStopped)
+	after, err := m.Get("runs")
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	require.NoError(t, stop())
+
+	c := managerConfig(b, documents)
+	c.RestoreStopped = true
+	m, _ = runManager(t, c)
+	require.True(t, status(t, m, "runs").IsStopped)
+}
+
+func TestServiceThatWasKilledIsRedeliveredWhatWasUnconfirmed(t *testing.T) {
+	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
+	killed := managerConfig(b, documents)
+	killed.RetryMin = time.Hour // it never comes back
+	m, _ := runManager(t, killed)
+	create(t, m, config("killed"))
+	b.HoldConfirmations()
+	publish(t, b, "killed/in", 0, 10)
+	await(t, b, "killed/out", 10)
+
+	runManager(t, managerConfig(b, documents)) // takes over the session
+	require.Equal(t, triples(0, 10), await(t, b, "killed/out", 20)[10:])
+	b.ReleaseConfirmations()
+	c, err := m.Get("killed")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return b.Unacknowledged(c.Settings.Input) == 0 }, 5*time.Second, time.Millisecond)
+}
+
+func TestRestoredChannelIsTriedUntilItsBrokerIsThere(t *testing.T) {
+	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
+	m, stop := runManager(t, managerConfig(b, documents))
+	create(t, m, config("patient"))
+	create(t, m, config("cancelled"))
+	require.NoError(t, stop())
+	b.Down()
+	m, _ = runManager(t, managerConfig(b, documents))
+	for _, id := range []string{"patient", "cancelled"} {
+		require.Eventually(t, func() bool { return status(t, m, id).Error != "" }, 5*time.Second, time.Millisecond)
+		require.True(t, status(t, m, id).IsStopped)
+	}
+	require.Equal(t, annotate.Stopped, patch(t, m, "cancelled", true))
+	b.Up()
+	require.Eventually(t, func() bool { return !status(t, m, "patient").IsStopped }, 5*time.Second, time.Millisecond)
+	require.Empty(t, status(t, m, "patient").Error)
+	require.True(t, status(t, m, "cancelled").IsStopped)
+}
+
+func TestChannelThatFailsComesBackByItself(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	m, _ := runManager(t, managerConfig(b, nil))
+	create(t, m, config("falls"))
+	c, err := m.Get("falls")
+	require.NoError(t, err)
+	thief, err := b.Subscribe(t.Context(), c.Settings.Input, annotate.ConnectOptions{})
+	require.NoError(t, err)
+	publish(t, b, "falls/in", 0, 1)
+	require.Equal(t, triples(0, 1), await(t, b, "falls/out", 1))
+	require.NoError(t, thief.Close(t.Context()))
+}
+
+func TestCredentialsAreSealedAndNeverShown(t *testing.T) {
+	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
+	c := managerConfig(b, documents)
+	c.Secret = strings.Repeat("s", annotate.SecretLength)
+	m, stop := runManager(t, c)
+	guarded := config("guarded")
+	guarded.Settings.Input.MQTT = &annotate.MQTTSettings{Protocol: "tcp", Host: "h", Port: 1, User: "alice", Password: "w0nderländ"}
+	create(t, m, guarded)
+	create(t, m, config("plain"))
+	document, err := documents.Get(t.Context(), "channels/guarded")
+	require.NoError(t, err)
+	require.NotContains(t, string(document.Data), "alice")
+	require.NotContains(t, string(document.Data), "w0nder")
+	shown, err := m.Get("guarded")
+	require.NoError(t, err)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		require.NotContains(t, fmt.Sprintf(verb, *shown.Settings.Input.MQTT), "w0nder")
+	}
+	require.NoError(t, stop())
+
+	m, stop = runManager(t, c)
+	restored, err := m.Get("guarded")
+	require.NoError(t, err)
+	require.Equal(t, "w0nderländ", restored.Settings.Input.MQTT.Password)
+	require.NoError(t, stop())
+
+	for _, secret := range []string{strings.Repeat("x", annotate.SecretLength), ""} {
+		c.Secret = secret
+		m, stop = runManager(t, c)
+		require.True(t, status(t, m, "guarded").IsStopped)
+		require.Contains(t, status(t, m, "guarded").Error, "cannot be decrypted")
+		require.Eventually(t, func() bool { return !status(t, m, "plain").IsStopped }, 5*time.Second, time.Millisecond)
+		start := false
+		_, err = m.Patch(t.Context(), "guarded", annotate.StatusUpdate{IsStopped: &start})
+		require.ErrorContains(t, err, "cannot be decrypted")
+		require.NoError(t, stop())
+	}
+	c.Secret = "short"
+	_, err = annotate.NewManager(c)
+	require.ErrorContains(t, err, "expected 32 bytes, got 5")
+}
+
+func TestManagersOnOneStorageDoNotOverwriteEachOther(t *testing.T) {
+	documents := storage.NewMemoryDocuments()
+	seed, stop := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
+	c := withSideTopics(config("shared"))
+	c.Status.IsStopped = true
+	create(t, seed, c)
+	require.NoError(t, stop())
+
+	a, stopA := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
+	b, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
+	off := false
+	_, err := a.Patch(t.Context(), "shared", annotate.StatusUpdate{ErrorTopicEnabled: &off})
+	require.NoError(t, err)
+	_, err = b.Patch(t.Context(), "shared", annotate.StatusUpdate{InputMonitorTopicEnabled: &off})
+	require.NoError(t, err)
+	_, err = b.Create(t.Context(), config("other"))
+	require.NoError(t, err)
+	_, err = a.Create(t.Context(), config("other"))
+	require.ErrorIs(t, err, annotate.ErrChannelExists)
+	require.NoError(t, stopA())
+
+	a, _ = runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
+	require.False(t, *status(t, a, "shared").InputMonitorTopicEnabled)
+	require.NoError(t, a.Delete(t.Context(), "shared"))
+	_, err = b.Patch(t.Context(), "shared", annotate.StatusUpdate{OutputMonitorTopicEnabled: &off})
+	require.ErrorIs(t, err, annotate.ErrChannelNotFound)
+	_, err = b.Get("shared")
+	require.ErrorIs(t, err, annotate.ErrChannelNotFound)
+}
+
+func TestManagerThatDoesNotRunRefusesWork(t *testing.T) {
+	m, err := annotate.NewManager(managerConfig(annotate.NewMemoryBroker(nil), nil))
+	require.NoError(t, err)
+	_, err = m.Create(t.Context(), config("early"))
+	require.ErrorIs(t, err, annotate.ErrNotRunning)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, m.Run(ctx))
+	_, err = m.Create(t.Context(), config("late"))
+	require.ErrorIs(t, err, annotate.ErrNotRunning)
+	require.Error(t, m.Run(ctx))
+}
+
+func TestRunReturnsTheStorageError(t *testing.T) {
+	documents := storage.NewMemoryDocuments()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m, err := annotate.NewManager(managerConfig(annotate.NewMemoryBroker(nil), documents))
+	require.NoError(t, err)
+	require.ErrorIs(t, m.Run(ctx), context.Canceled)
+	require.ErrorIs(t, m.Ready(), context.Canceled)
+}
+
+// TestManagerUnderConcurrency lets many clients do everything at once with few
+// channels, and then finds storage and manager in agreement.
+func TestManagerUnderConcurrency(t *testing.T) {
+	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
+	m, stop := runManager(t, managerConfig(b, documents))
+	var clients sync.WaitGroup
+	for client := range 8 {
+		clients.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(client)))
+			for range 60 {
+				id := fmt.Sprintf("hammer%d", random.IntN(4))
+				on := random.IntN(2) == 0
+				switch random.IntN(8) {
+				case 0, 1, 2:
+					_, _ = m.Create(t.Context(), withSideTopics(config(id)))
+				case 3:
+					_ = m.Delete(t.Context(), id)
+				case 4:
+					_ = m.Restart(t.Context(), id)
+				case 5:
+					_, _ = m.Patch(t.Context(), id, annotate.StatusUpdate{IsStopped: &on})
+				case 6:
+					_, _ = m.Patch(t.Context(), id, annotate.StatusUpdate{ErrorTopicEnabled: &on, InputMonitorTopicEnabled: &on})
+				case 7:
+					_ = b.Publish(t.Context(), annotate.Message{Topic: id + "/in", Payload: []byte(`{"id": 1, "value": 2}`)})
+				}
+				m.List()
+				m.Stats()
+			}
+		})
+	}
+	clients.Wait()
+	listed := map[string]annotate.Status{}
+	for _, c := range m.List() {
+		listed[c.Settings.ChannelID] = c.Status
+	}
+	require.NoError(t, stop())
+	stored, err := documents.List(t.Context(), "channels/", "", 0)
+	require.NoError(t, err)
+	require.Len(t, stored, len(listed))
+	m, _ = runManager(t, managerConfig(b, documents))
+	for id, before := range listed {
+		require.Eventually(t, func() bool { return status(t, m, id).IsStopped == before.IsStopped }, 5*time.Second, time.Millisecond)
+		require.Equal(t, before, status(t, m, id))
+	}
+}
