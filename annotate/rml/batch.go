@@ -59,6 +59,9 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, open Opener) error {
 			return err
 		}
 	}
+	if err := m.finishCollections(); err != nil {
+		return err
+	}
 	m.out = m.encoder.AppendEnd(m.out)
 	return b.flush(ctx, w)
 }

@@ -17,6 +17,7 @@ type generator struct {
 	segments []templateStep
 	call     *callPlan
 	when     *generator // its condition
+	gather   *gatherPlan
 	suffix   []byte     // datatype or language of a literal, rendered
 	datatype *generator // when it depends on the record
 	language *generator // when it depends on the record
@@ -75,6 +76,12 @@ func (c generatorCompiler) compile(tm *termMap) (*generator, error) {
 				return nil, err
 			}
 		}
+		if tm.gather != nil {
+			var err error
+			if g.gather, err = c.gather(tm.gather); err != nil {
+				return nil, err
+			}
+		}
 		if name, _, ok := localName(tm.constant.Value); tm.role == graphRole && ok && name == "defaultGraph" {
 			g.constant = nil
 		}
@@ -94,8 +101,11 @@ func (c generatorCompiler) compile(tm *termMap) (*generator, error) {
 	}
 	g.ascii = tm.termType == uriTerm || tm.termType == unsafeURITerm
 	g.unsafe = tm.termType == unsafeIRITerm || tm.termType == unsafeURITerm
-	if f == literalForm {
+	switch {
+	case f == literalForm:
 		err = c.literal(g, tm)
+	case tm.gather != nil:
+		g.gather, err = c.gather(tm.gather)
 	}
 	return g, err
 }

@@ -108,6 +108,9 @@ func (l *loader) termMap(r *resource, parent node, role, kind string) (*termMap,
 	if err := l.condition(r, tm); err != nil {
 		return nil, err
 	}
+	if err := l.gather(r, tm); err != nil {
+		return nil, err
+	}
 	if err := l.literalParts(r, tm); err != nil {
 		return nil, err
 	}
@@ -173,6 +176,9 @@ func (l *loader) isFreshBlank(r *resource, tm *termMap) bool {
 	if tm.role != subjectRole && tm.role != objectRole && tm.role != graphRole {
 		return false
 	}
+	if r.has("gather") {
+		return true
+	}
 	for _, t := range r.all("termType") {
 		if name, _, ok := localName(t.Value); ok && termTypes[name] == blankTerm {
 			return true
@@ -223,11 +229,18 @@ func (l *loader) typeOf(r *resource, tm *termMap) error {
 	switch {
 	case declared != 0:
 		tm.termType = declared
+	case tm.gather != nil && tm.kind == noExpression:
+		tm.termType = blankTerm
+	case tm.gather != nil:
+		tm.termType = iriTerm
 	case tm.role == languageRole, tm.role == expressionRole,
 		tm.role == objectRole && (tm.kind == referenceExpression || tm.kind == functionExpression || tm.datatype != nil || tm.language != nil):
 		tm.termType = literalTerm
 	default:
 		tm.termType = iriTerm
+	}
+	if tm.gather != nil && tm.termType == literalTerm {
+		return tm.node.errorf("it names a collection, yet its termType is Literal: expected IRI or BlankNode")
 	}
 	if (tm.datatype != nil || tm.language != nil) && tm.termType != literalTerm {
 		return tm.node.errorf("it has a datatype or a language, yet its termType is %s: expected Literal", tm.termType)

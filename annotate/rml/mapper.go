@@ -28,10 +28,15 @@ type Mapper struct {
 	values  []input.Value
 	ranges  []valueRange
 	terms   [][]byte
-	text    []byte // what the terms are rendered into
-	digest  []byte // distinguishes the blank nodes of this message
-	fresh   int    // blank nodes made without an expression
-	skipped int    // terms that could not be made, under the legacy vocabulary
+	text    []byte   // what the terms are rendered into
+	digest  []byte   // distinguishes the blank nodes of this message
+	fresh   int      // blank nodes made without an expression
+	graphs  [][]byte // of the statements that are being made
+	union   [][]byte // scratch for graphs
+	skipped int      // terms that could not be made, under the legacy vocabulary
+
+	collections []*collection // named, in the order of their first appearance
+	collected   map[string]int
 }
 
 // inputState is a document of the plan with its records.
@@ -112,13 +117,15 @@ func (m *Mapper) message(message []byte) error {
 			return err
 		}
 	}
-	return nil
+	return m.finishCollections()
 }
 
 // begin forgets everything about the last message.
 func (m *Mapper) begin() {
 	m.statements, m.fresh, m.skipped = 0, 0, 0
 	m.digest = m.digest[:0]
+	m.collections = m.collections[:0]
+	clear(m.collected)
 	m.values, m.ranges, m.terms, m.text = m.values[:0], m.ranges[:0], m.terms[:0], m.text[:0]
 	for i := range m.joins {
 		m.joins[i].reset()
@@ -182,24 +189,25 @@ func (m *Mapper) step(s *step) error {
 }
 
 // record runs one triples map over one record. The terms of the record lie on
-// the stack in this order: subjects, graphs of the subject map, then for each
-// predicate-object map in turn predicates, graphs, objects.
+// the stack in this order: graphs of the subject map, subjects, then for each
+// predicate-object map in turn its graphs, predicates and objects.
 func (m *Mapper) record(s *step, record input.Node) error {
 	m.text, m.terms = m.text[:0], m.terms[:0]
 	at := place{input: s.input, record: record}
-	if err := m.generate(s.subject, at); err != nil {
-		return err
-	}
-	subjects := len(m.terms)
-	if subjects == 0 {
-		return nil
-	}
 	if err := m.generateAll(s.graphs, at); err != nil {
 		return err
 	}
+	graphs := len(m.terms)
+	m.graphs = m.terms[:graphs:graphs]
+	if err := m.generate(s.subject, at); err != nil {
+		return err
+	}
 	shared, text := len(m.terms), len(m.text)
+	if shared == graphs {
+		return nil
+	}
 	for i := range s.poms {
-		if err := m.predicateObjects(&s.poms[i], at, subjects); err != nil {
+		if err := m.predicateObjects(&s.poms[i], at, graphs); err != nil {
 			return err
 		}
 		m.terms, m.text = m.terms[:shared], m.text[:text]
@@ -207,36 +215,36 @@ func (m *Mapper) record(s *step, record input.Node) error {
 	return nil
 }
 
-func (m *Mapper) predicateObjects(pom *pomStep, at place, subjects int) error {
-	shared := len(m.terms)
+// predicateObjects runs one predicate-object map for the subjects that lie on
+// the stack above the graphs of the subject map.
+func (m *Mapper) predicateObjects(pom *pomStep, at place, graphs int) error {
+	subjects := m.terms[graphs:]
+	m.graphs = m.terms[:graphs:graphs]
+	if len(pom.graphs) > 0 {
+		start := len(m.terms)
+		if err := m.generateAll(pom.graphs, at); err != nil {
+			return err
+		}
+		m.union = append(append(m.union[:0], m.graphs...), m.terms[start:]...)
+		m.graphs = m.union
+	}
+	start := len(m.terms)
 	if err := m.generateAll(pom.predicates, at); err != nil {
 		return err
 	}
-	predicates := len(m.terms)
-	if predicates == shared {
+	middle := len(m.terms)
+	if middle == start {
 		return nil
 	}
-	if err := m.generateAll(pom.graphs, at); err != nil {
-		return err
-	}
-	graphs := len(m.terms)
 	for i := range pom.objects {
-		o := &pom.objects[i]
-		var err error
-		if o.join != nil {
-			err = m.join(o.join, at)
-		} else {
-			err = m.generate(o.gen, at)
-		}
-		if err != nil {
+		if err := m.object(&pom.objects[i], at); err != nil {
 			return err
 		}
 	}
-	t := m.terms
-	for _, subject := range t[:subjects] {
-		for _, predicate := range t[shared:predicates] {
-			for _, object := range t[graphs:] {
-				if err := m.emit(subject, predicate, object, t[subjects:shared], t[predicates:graphs]); err != nil {
+	for _, subject := range subjects {
+		for _, predicate := range m.terms[start:middle] {
+			for _, object := range m.terms[middle:] {
+				if err := m.emit(subject, predicate, object, m.graphs); err != nil {
 					return err
 				}
 			}
@@ -245,18 +253,21 @@ func (m *Mapper) predicateObjects(pom *pomStep, at place, subjects int) error {
 	return nil
 }
 
-// emit adds a statement to each graph of the subject map and of the
-// predicate-object map, or to the default graph when there is none.
-func (m *Mapper) emit(s, p, o []byte, graphs, more [][]byte) error {
-	if len(graphs)+len(more) == 0 {
+// object pushes the objects of one object map.
+func (m *Mapper) object(o *objectStep, at place) error {
+	if o.join != nil {
+		return m.join(o.join, at)
+	}
+	return m.generate(o.gen, at)
+}
+
+// emit adds a statement to each of the graphs, or to the default graph when
+// there is none.
+func (m *Mapper) emit(s, p, o []byte, graphs [][]byte) error {
+	if len(graphs) == 0 {
 		return m.add(s, p, o, nil)
 	}
 	for _, g := range graphs {
-		if err := m.add(s, p, o, g); err != nil {
-			return err
-		}
-	}
-	for _, g := range more {
 		if err := m.add(s, p, o, g); err != nil {
 			return err
 		}

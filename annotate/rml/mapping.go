@@ -191,6 +191,7 @@ type termMap struct {
 
 	call      *functionCall
 	condition *termMap
+	gather    *gatherMap
 }
 
 type expressionKind uint8

@@ -138,6 +138,23 @@ func (c *compiler) triplesMap(tm *triplesMap) error {
 	return nil
 }
 
+// object compiles an object map.
+func (c generatorCompiler) object(om *objectMap) (objectStep, error) {
+	var o objectStep
+	var err error
+	switch {
+	case om.parent == nil:
+		o.gen, err = c.compile(om.term)
+	case len(om.joins) == 0:
+		parent := c
+		parent.base = c.opts.baseOf(om.parent)
+		o.gen, err = parent.compile(om.parent.subject)
+	default:
+		o.join, err = c.join(om, c)
+	}
+	return o, err
+}
+
 func (c *compiler) predicateObjectMap(pom *predicateObjectMap, g generatorCompiler) (pomStep, error) {
 	var s pomStep
 	var err error
@@ -148,17 +165,7 @@ func (c *compiler) predicateObjectMap(pom *predicateObjectMap, g generatorCompil
 		return s, err
 	}
 	for _, om := range pom.objects {
-		var o objectStep
-		switch {
-		case om.parent == nil:
-			o.gen, err = g.compile(om.term)
-		case len(om.joins) == 0:
-			parent := g
-			parent.base = c.opts.baseOf(om.parent)
-			o.gen, err = parent.compile(om.parent.subject)
-		default:
-			o.join, err = c.join(om, g)
-		}
+		o, err := g.object(om)
 		if err != nil {
 			return s, err
 		}

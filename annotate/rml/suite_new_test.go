@@ -14,8 +14,9 @@ var coreFaults = map[string]outcome{
 	"RMLTC0027b-JSON": {byLine: true, reason: "an rml:UnsafeIRI with a space is expected as it is, which no reader of N-Quads takes"},
 }
 
-func TestCoreSuite(t *testing.T)     { runSuite(t, "rml-core", coreFaults) }
-func TestFunctionSuite(t *testing.T) { runSuite(t, "rml-fnml", nil) }
+func TestCoreSuite(t *testing.T)       { runSuite(t, "rml-core", coreFaults) }
+func TestFunctionSuite(t *testing.T)   { runSuite(t, "rml-fnml", nil) }
+func TestCollectionSuite(t *testing.T) { runSuite(t, "rml-cc", nil) }
 
 // runSuite runs every case of a suite that is here. What a case expects stands
 // in the table of the suite, unless its files are known to be at fault.

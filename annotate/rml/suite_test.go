@@ -66,6 +66,9 @@ func runCase(t *testing.T, folder, base string, expected outcome) {
 	}
 	require.NoError(t, err)
 	want, err := os.ReadFile(filepath.Join(folder, "output.nq"))
+	if os.IsNotExist(err) {
+		want, err = os.ReadFile(filepath.Join(folder, "default.nq"))
+	}
 	require.NoError(t, err)
 	if expected.byLine {
 		require.ElementsMatch(t, strings.Fields(string(want)), strings.Fields(out.String()))

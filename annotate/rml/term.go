@@ -36,6 +36,14 @@ func (m *Mapper) generate(g *generator, at place) error {
 			return err
 		}
 	}
+	if g.gather != nil {
+		return m.gather(g, at)
+	}
+	return m.generateNamed(g, at)
+}
+
+// generateNamed pushes the terms of the expression itself.
+func (m *Mapper) generateNamed(g *generator, at place) error {
 	switch g.kind {
 	case constantExpression:
 		m.terms = append(m.terms, g.constant)
@@ -51,12 +59,17 @@ func (m *Mapper) generate(g *generator, at place) error {
 		}
 		return err
 	}
+	m.terms = append(m.terms, m.freshBlank())
+	return nil
+}
+
+// freshBlank renders a blank node that no value stands behind.
+func (m *Mapper) freshBlank() []byte {
 	m.fresh++
 	start := len(m.text)
 	m.text = append(append(m.text, '_', ':'), m.digest...)
 	m.text = strconv.AppendInt(append(m.text, 'n'), int64(m.fresh), 10)
-	m.push(start)
-	return nil
+	return m.text[start:len(m.text):len(m.text)]
 }
 
 // push makes the text from start on a term.

@@ -90,12 +90,12 @@ var properties = map[string][]string{
 var expressionProperties = []string{
 	"constant", "reference", "template", "termType",
 	"functionValue", "functionExecution", "return", "returnMap", "condition",
+	"gather", "gatherAs", "strategy", "allowEmptyListAndContainer",
 }
 
 // laterProperties belong to modules of the language that this engine does not
 // run yet, each with the name of its module.
 var laterProperties = map[string]string{
-	"gather": "CC", "gatherAs": "CC", "strategy": "CC", "allowEmptyListAndContainer": "CC",
 	"viewOn": "LV", "field": "LV", "leftJoin": "LV", "innerJoin": "LV", "structuralAnnotation": "LV",
 	"logicalTarget": "IO targets", "query": "databases", "sqlVersion": "databases",
 	"tableName": "databases", "sqlQuery": "databases", "logicalTable": "databases",

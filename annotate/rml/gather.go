@@ -1,0 +1,223 @@
+package rml
+
+import (
+	"strconv"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// gatherMap makes collections and containers (RML-CC).
+type gatherMap struct {
+	as         string // IRI of rdf:List, rdf:Bag, rdf:Seq or rdf:Alt
+	maps       []*objectMap
+	cartesian  bool // one collection for each combination of terms
+	allowEmpty bool
+}
+
+// gatherPlan is a gather map, compiled.
+type gatherPlan struct {
+	list       bool
+	class      []byte // type of a container, rendered
+	members    []objectStep
+	cartesian  bool
+	allowEmpty bool
+}
+
+// The terms of collections, rendered.
+var (
+	typeTerm  = rdf.AppendTerm(nil, rdf.NewIRI(rdf.Type))
+	firstTerm = rdf.AppendTerm(nil, rdf.NewIRI(rdf.First))
+	restTerm  = rdf.AppendTerm(nil, rdf.NewIRI(rdf.Rest))
+	nilTerm   = rdf.AppendTerm(nil, rdf.NewIRI(rdf.Nil))
+)
+
+// memberPrefix begins the properties rdf:_1, rdf:_2 and so on.
+const memberPrefix = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#_"
+
+func (c generatorCompiler) gather(tm *gatherMap) (*gatherPlan, error) {
+	plan := &gatherPlan{
+		list: tm.as == rdfList, class: rdf.AppendTerm(nil, rdf.NewIRI(tm.as)),
+		cartesian: tm.cartesian, allowEmpty: tm.allowEmpty,
+	}
+	for _, om := range tm.maps {
+		step, err := c.object(om)
+		if err != nil {
+			return nil, err
+		}
+		plan.members = append(plan.members, step)
+	}
+	c.plan.blanks = true // the cells of lists, and heads without a name
+	return plan, nil
+}
+
+// collection is a named collection or container, which grows until the message
+// or the batch is done: equal heads in the same graphs are one.
+type collection struct {
+	plan    *gatherPlan
+	head    []byte
+	graphs  [][]byte
+	members [][]byte
+}
+
+// gather pushes the heads of the collections that a gather map makes of a
+// record.
+func (m *Mapper) gather(g *generator, at place) error {
+	bottom := len(m.terms)
+	if g.kind != noExpression {
+		if err := m.generateNamed(g, at); err != nil {
+			return err
+		}
+	}
+	names := m.terms[bottom:len(m.terms):len(m.terms)]
+	first := len(m.terms)
+	ranges := len(m.ranges)
+	complete := true
+	for i := range g.gather.members {
+		start := len(m.terms)
+		if err := m.object(&g.gather.members[i], at); err != nil {
+			return err
+		}
+		m.ranges = append(m.ranges, valueRange{start: start, end: len(m.terms), current: start})
+		complete = complete && len(m.terms) > start
+	}
+	members := m.terms[first:len(m.terms):len(m.terms)]
+	sets := m.ranges[ranges:]
+	m.ranges = m.ranges[:ranges]
+	m.terms = m.terms[:bottom]
+	switch {
+	case g.kind != noExpression && len(names) == 0:
+		return nil
+	case len(members) == 0 || g.gather.cartesian && !complete:
+		return m.emptyCollection(g, names)
+	}
+	var heads [][]byte
+	if !g.gather.cartesian {
+		return m.pushHeads(m.collect1(g, names, members, heads))
+	}
+	tuple := make([][]byte, len(sets))
+	for more := true; more; more = advance(sets) {
+		for i, r := range sets {
+			tuple[i] = members[r.current-first]
+		}
+		var err error
+		if heads, err = m.collect1(g, names, tuple, heads); err != nil {
+			return err
+		}
+	}
+	return m.pushHeads(heads, nil)
+}
+
+func (m *Mapper) pushHeads(heads [][]byte, err error) error {
+	m.terms = append(m.terms, heads...)
+	return err
+}
+
+// emptyCollection pushes what stands for a collection without members: nothing
+// unless the mapping allows it, rdf:nil, or a container that has only a type.
+func (m *Mapper) emptyCollection(g *generator, names [][]byte) error {
+	switch {
+	case !g.gather.allowEmpty:
+		return nil
+	case g.gather.list:
+		m.terms = append(m.terms, nilTerm)
+		return nil
+	}
+	return m.pushHeads(m.collect1(g, names, nil, nil))
+}
+
+// collect1 makes one collection of members and adds its heads to others.
+func (m *Mapper) collect1(g *generator, names, members, heads [][]byte) ([][]byte, error) {
+	if g.kind == noExpression {
+		head := m.freshBlank()
+		return append(heads, head), m.emitCollection(g.gather, head, members, m.graphs)
+	}
+	for _, name := range names {
+		head := m.scoped(name)
+		c := m.named(g.gather, head)
+		for _, member := range members {
+			c.members = append(c.members, append([]byte(nil), member...))
+		}
+		if !contains(heads, head) {
+			heads = append(heads, head)
+		}
+	}
+	return heads, nil
+}
+
+// scoped makes the blank node that names a collection a different one in each
+// named graph, for each graph has a collection of its own.
+func (m *Mapper) scoped(name []byte) []byte {
+	if name[0] != '_' || len(m.graphs) != 1 || len(m.graphs[0]) == 0 {
+		return name
+	}
+	start := len(m.text)
+	m.text = append(m.text, name...)
+	m.text = append(m.text, 'g')
+	m.text = appendLabel(m.text, m.graphs[0])
+	return m.text[start:len(m.text):len(m.text)]
+}
+
+// named returns the collection of that name in the current graphs.
+func (m *Mapper) named(plan *gatherPlan, head []byte) *collection {
+	key := string(head)
+	for _, graph := range m.graphs {
+		key += "\x00" + string(graph)
+	}
+	if i, known := m.collected[key]; known {
+		return m.collections[i]
+	}
+	c := &collection{plan: plan, head: append([]byte(nil), head...)}
+	for _, graph := range m.graphs {
+		c.graphs = append(c.graphs, append([]byte(nil), graph...))
+	}
+	if m.collected == nil {
+		m.collected = make(map[string]int)
+	}
+	m.collected[key] = len(m.collections)
+	m.collections = append(m.collections, c)
+	return c
+}
+
+// finishCollections emits the named collections, now that they are complete.
+func (m *Mapper) finishCollections() error {
+	for _, c := range m.collections {
+		m.text = m.text[:0]
+		if err := m.emitCollection(c.plan, c.head, c.members, c.graphs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emitCollection emits the statements of one collection or container.
+func (m *Mapper) emitCollection(plan *gatherPlan, head []byte, members, graphs [][]byte) error {
+	if !plan.list {
+		if err := m.emit(head, typeTerm, plan.class, graphs); err != nil {
+			return err
+		}
+		start := len(m.text)
+		for i, member := range members {
+			m.text = strconv.AppendInt(append(m.text[:start], memberPrefix...), int64(i+1), 10)
+			m.text = append(m.text, '>')
+			if err := m.emit(head, m.text[start:], member, graphs); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	cell := head
+	for i, member := range members {
+		if err := m.emit(cell, firstTerm, member, graphs); err != nil {
+			return err
+		}
+		next := nilTerm
+		if i+1 < len(members) {
+			next = m.freshBlank()
+		}
+		if err := m.emit(cell, restTerm, next, graphs); err != nil {
+			return err
+		}
+		cell = next
+	}
+	return nil
+}
