@@ -1,0 +1,30 @@
+package brokertest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/brokertest"
+)
+
+// memory is a harness over the in-memory broker.
+func memory() brokertest.Harness {
+	b := annotate.NewMemoryBroker(nil)
+	return brokertest.Harness{
+		Broker: b,
+		Topic: func(topic, client string) annotate.TopicSettings {
+			return annotate.TopicSettings{
+				Topic: topic, BrokerType: annotate.MQTT,
+				MQTT: &annotate.MQTTSettings{ClientID: client},
+			}
+		},
+		Cut:     b.Down,
+		Restore: b.Up,
+		Timeout: 20 * time.Second,
+	}
+}
+
+func TestTheInMemoryBrokerPasses(t *testing.T) {
+	brokertest.Run(t, memory())
+}

@@ -1,0 +1,31 @@
+package mqtt_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate/brokertest"
+	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+)
+
+// harness is the suite's view of a broker behind a proxy.
+func harness(t *testing.T, target mqtttest.Address, opts mqtt.Options) brokertest.Harness {
+	proxy := mqtttest.NewProxy(t, target)
+	opts.ReconnectMin, opts.ReconnectMax = 5*time.Millisecond, 50*time.Millisecond
+	return brokertest.Harness{
+		Broker:  mqtt.New(&opts),
+		Topic:   proxy.Settings,
+		Cut:     proxy.Cut,
+		Restore: proxy.Restore,
+		Timeout: 20 * time.Second,
+	}
+}
+
+func TestTheSuitePassesOverTheEmbeddedBroker(t *testing.T) {
+	brokertest.Run(t, harness(t, mqtttest.Embedded(t), mqtt.Options{ReceiveMaximum: mqtttest.ReceiveMaximum}))
+}
+
+func TestTheSuitePassesOverMosquitto(t *testing.T) {
+	brokertest.Run(t, harness(t, mqtttest.StartMosquitto(t).Address, mqtt.Options{}))
+}

@@ -1,0 +1,93 @@
+package mqtt
+
+import "fmt"
+
+// sessionTakenOver is the reason code of a broker that gave the session to
+// another connection of the same client identifier.
+const sessionTakenOver = 0x8e
+
+// reason puts a reason code (MQTT 5 section 2.4) and the broker's own words,
+// which may be empty, into words.
+func reason(code byte, words string) string {
+	text := reasonName(code)
+	if words != "" && words != text {
+		text += ": " + words
+	}
+	return fmt.Sprintf("%s (0x%02X)", text, code)
+}
+
+func reasonName(code byte) string {
+	switch code {
+	case 0x00:
+		return "success"
+	case 0x04:
+		return "disconnect with will message"
+	case 0x80:
+		return "unspecified error"
+	case 0x81:
+		return "malformed packet"
+	case 0x82:
+		return "protocol error"
+	case 0x83:
+		return "implementation specific error"
+	case 0x84:
+		return "unsupported protocol version"
+	case 0x85:
+		return "client identifier not valid"
+	case 0x86:
+		return "bad user name or password"
+	case 0x87:
+		return "not authorized"
+	case 0x88:
+		return "server unavailable"
+	case 0x89:
+		return "server busy"
+	case 0x8a:
+		return "banned"
+	case 0x8b:
+		return "server shutting down"
+	case 0x8c:
+		return "bad authentication method"
+	case 0x8d:
+		return "keep alive timeout"
+	case sessionTakenOver:
+		return "session taken over"
+	case 0x8f:
+		return "topic filter invalid"
+	case 0x90:
+		return "topic name invalid"
+	case 0x91:
+		return "packet identifier in use"
+	case 0x93:
+		return "receive maximum exceeded"
+	case 0x95:
+		return "packet too large"
+	case 0x96:
+		return "message rate too high"
+	case 0x97:
+		return "quota exceeded"
+	case 0x98:
+		return "administrative action"
+	case 0x99:
+		return "payload format invalid"
+	case 0x9a:
+		return "retain not supported"
+	case 0x9b:
+		return "QoS not supported"
+	case 0x9c:
+		return "use another server"
+	case 0x9d:
+		return "server moved"
+	case 0x9e:
+		return "shared subscriptions not supported"
+	case 0x9f:
+		return "connection rate exceeded"
+	case 0xa0:
+		return "maximum connect time"
+	case 0xa1:
+		return "subscription identifiers not supported"
+	case 0xa2:
+		return "wildcard subscriptions not supported"
+	}
+	return "unknown reason"
+}

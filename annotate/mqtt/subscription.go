@@ -1,0 +1,300 @@
+package mqtt
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/eclipse/paho.golang/packets"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// subscription implements annotate.Subscription.
+type subscription struct {
+	*link
+	filter string
+	window int
+
+	arrived chan struct{} // something changed for Receive to look at
+	room    chan struct{} // something changed for received to look at
+	acked   chan struct{} // something changed for serve to look at
+
+	closed   sync.Once
+	closeErr error
+
+	mu      sync.Mutex
+	paused  bool
+	current *connection
+	queue   []*inbound // arrived and not handed out
+	bytes   int        // of the payloads in queue
+	handed  []*inbound // handed out on the current connection and not acknowledged to the broker
+	unacked int        // of handed, how many Ack was not called for
+}
+
+// inbound is a message that arrived.
+type inbound struct {
+	message annotate.Message
+	id      uint16
+	qos     byte
+	acked   bool
+}
+
+func newSubscription(b *Broker, filter string, window int) *subscription {
+	s := &subscription{
+		filter:  filter,
+		window:  window,
+		arrived: make(chan struct{}, 1),
+		room:    make(chan struct{}, 1),
+		acked:   make(chan struct{}, 1),
+	}
+	s.link = newLink(b, s)
+	s.link.durable = true
+	s.link.window = b.opts.ReceiveMaximum
+	if s.link.window == 0 {
+		s.link.window = uint16(min(window, math.MaxUint16))
+	}
+	return s
+}
+
+// attach implements traffic: the broker sends again what was not acknowledged,
+// so what is still here is dropped, except for messages of QoS 0, which come
+// once or never.
+func (s *subscription) attach(c *connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = c
+	s.keepQoS0()
+	clear(s.handed)
+	s.handed, s.unacked = s.handed[:0], 0
+	signal(s.arrived)
+}
+
+// keepQoS0 drops from the queue what the broker will send again. The caller
+// holds s.mu.
+func (s *subscription) keepQoS0() {
+	kept := make([]*inbound, 0, 8)
+	s.bytes = 0
+	for _, m := range s.queue {
+		if m.qos == 0 {
+			kept = append(kept, m)
+			s.bytes += len(m.message.Payload)
+		}
+	}
+	s.queue = kept
+}
+
+// ready implements traffic.
+func (s *subscription) ready(ctx context.Context, c *connection) error {
+	return c.subscribe(ctx, s.filter)
+}
+
+// confirmed implements traffic. Nothing is published.
+func (s *subscription) confirmed(*connection, *packets.Puback) {}
+
+// received implements traffic. It waits while the queue is full, and the
+// connection is not read meanwhile.
+func (s *subscription) received(c *connection, p *packets.Publish) {
+	m := &inbound{
+		message: annotate.Message{Topic: p.Topic, Payload: p.Payload},
+		id:      p.PacketID,
+		qos:     p.QoS,
+	}
+	if s.enqueue(c, m) {
+		return
+	}
+	c.alive.stall()
+	defer c.alive.resume()
+	for {
+		select {
+		case <-s.room:
+		case <-c.lost:
+			return
+		}
+		if s.enqueue(c, m) {
+			return
+		}
+	}
+}
+
+// enqueue reports whether the message is dealt with.
+func (s *subscription) enqueue(c *connection, m *inbound) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != c || s.paused {
+		return true // it comes again on the next connection
+	}
+	o := &s.broker.opts
+	if len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+len(m.message.Payload) > o.QueueBytes) {
+		return false
+	}
+	s.queue = append(s.queue, m)
+	s.bytes += len(m.message.Payload)
+	signal(s.arrived)
+	return true
+}
+
+// Receive implements annotate.Subscription. While as many messages as the
+// window allows are handed out and not acknowledged it waits.
+func (s *subscription) Receive(ctx context.Context) (annotate.Delivery, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return annotate.Delivery{}, err
+		}
+		d, ok, err := s.next()
+		if ok || err != nil {
+			return d, err
+		}
+		select {
+		case <-s.arrived:
+		case <-ctx.Done():
+			return annotate.Delivery{}, ctx.Err()
+		case <-s.needed.Done():
+			return annotate.Delivery{}, annotate.ErrBrokerClosed
+		}
+	}
+}
+
+// next hands out the oldest message in the queue.
+func (s *subscription) next() (annotate.Delivery, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		if s.paused {
+			return annotate.Delivery{}, false, annotate.ErrBrokerClosed
+		}
+		return annotate.Delivery{}, false, nil
+	}
+	m := s.queue[0]
+	if m.qos > 0 && s.unacked >= s.window {
+		return annotate.Delivery{}, false, nil
+	}
+	s.queue[0] = nil
+	s.queue = s.queue[1:]
+	s.bytes -= len(m.message.Payload)
+	signal(s.room)
+	if m.qos == 0 {
+		return annotate.Delivery{Message: m.message, Ack: func() {}}, true, nil
+	}
+	s.handed = append(s.handed, m)
+	s.unacked++
+	c := s.current
+	return annotate.Delivery{Message: m.message, Ack: func() { s.acknowledge(c, m) }}, true, nil
+}
+
+// acknowledge marks a message. Of an earlier connection it means nothing any
+// more.
+func (s *subscription) acknowledge(c *connection, m *inbound) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != c || m.acked {
+		return
+	}
+	m.acked = true
+	s.unacked--
+	signal(s.acked)
+	signal(s.arrived)
+}
+
+// serve implements traffic: it sends the acknowledgements.
+func (s *subscription) serve(c *connection) {
+	for {
+		s.sendAcks(c)
+		select {
+		case <-s.acked:
+		case <-c.lost:
+			return
+		case <-s.needed.Done():
+			s.sendAcks(c)
+			// Without this the broker might find the connection closed
+			// before it has read the last acknowledgements.
+			c.alive.barrier(c.lost, s.aborted.Done())
+			return
+		}
+	}
+}
+
+// sendAcks sends a PUBACK for each message from the oldest on that Ack was
+// called for, in order (MQTT 5 section 4.6).
+func (s *subscription) sendAcks(c *connection) {
+	var buffer bytes.Buffer
+	s.mu.Lock()
+	n := 0
+	for n < len(s.handed) && s.handed[n].acked {
+		m := s.handed[n]
+		// PUBACK with remaining length 2: the reason is success (section 3.4.2.1).
+		buffer.Write([]byte{packets.PUBACK << 4, 2, byte(m.id >> 8), byte(m.id)})
+		s.handed[n] = nil
+		n++
+	}
+	s.handed = s.handed[n:]
+	s.mu.Unlock()
+	if n == 0 {
+		return
+	}
+	if err := c.wire.send(buffer.Bytes()); err != nil {
+		_ = c.wire.Close() // paho's reader notices, and the connection is lost
+	}
+}
+
+// Pause implements annotate.Subscription. What has arrived and was not handed
+// out stays with the broker; messages of QoS 0, which do not, are still handed
+// out.
+func (s *subscription) Pause(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = true
+	s.keepQoS0()
+	signal(s.arrived)
+	signal(s.room)
+	return nil
+}
+
+// Close implements annotate.Subscription.
+func (s *subscription) Close(ctx context.Context) error {
+	first := false
+	s.closed.Do(func() {
+		first = true
+		_ = s.Pause(ctx)
+		if err := s.link.close(ctx); err != nil {
+			s.closeErr = fmt.Errorf("close subscription of topic %q: the last acknowledgements may be lost: %w", s.filter, err)
+		}
+		s.mu.Lock()
+		s.current, s.queue, s.handed, s.bytes = nil, nil, nil, 0
+		s.mu.Unlock()
+	})
+	if !first {
+		return nil
+	}
+	return s.closeErr
+}
+
+// Forget implements annotate.Subscription: a connection with a clean start
+// that keeps no session replaces the one there is (MQTT 5 section 3.1.2.4),
+// which the broker confirms.
+func (s *subscription) Forget(ctx context.Context) error {
+	closed := s.Close(ctx)
+	if s.unnamed {
+		return closed
+	}
+	eraser := newLink(s.broker, forgotten{})
+	defer eraser.abort()
+	eraser.settings, eraser.address, eraser.secure = s.settings, s.address, s.secure
+	c, err := eraser.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("forget subscription of topic %q: %w", s.filter, err)
+	}
+	eraser.leave(c)
+	return nil
+}
+
+// forgotten is the traffic of a connection that only replaces a session.
+type forgotten struct{}
+
+func (forgotten) attach(*connection)                       {}
+func (forgotten) ready(context.Context, *connection) error { return nil }
+func (forgotten) received(*connection, *packets.Publish)   {}
+func (forgotten) confirmed(*connection, *packets.Puback)   {}
+func (forgotten) serve(*connection)                        {}

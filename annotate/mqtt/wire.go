@@ -1,0 +1,196 @@
+package mqtt
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// wire is the network connection under one MQTT connection. It reads through
+// a buffer, refuses packets above a size before memory is set aside for them,
+// limits how long a write may take, and remembers what went wrong first.
+//
+// Its mutex, which the packet encoder takes because it finds a sync.Locker,
+// keeps the parts of a packet together.
+type wire struct {
+	net.Conn
+	sync.Mutex
+
+	reader    *bufio.Reader
+	left      int // bytes of the packet being read that are still to come
+	maxPacket int
+	patience  time.Duration // for one write
+
+	first     atomic.Uint64 // the first packet: type byte and size
+	lastRead  atomic.Int64  // when bytes last came in, in nanoseconds of the Unix epoch
+	lastWrite atomic.Int64  // when bytes last went out
+
+	faultOnce sync.Once
+	fault     error
+	faulty    chan struct{} // closed once fault is set
+}
+
+func newWire(conn net.Conn, maxPacket uint32, patience time.Duration) *wire {
+	w := &wire{
+		Conn:      conn,
+		reader:    bufio.NewReaderSize(conn, 64<<10),
+		maxPacket: int(maxPacket),
+		patience:  patience,
+		faulty:    make(chan struct{}),
+	}
+	now := time.Now().UnixNano()
+	w.lastRead.Store(now)
+	w.lastWrite.Store(now)
+	return w
+}
+
+// Read implements net.Conn. It never returns bytes of two packets at once.
+func (w *wire) Read(p []byte) (int, error) {
+	if w.left == 0 {
+		size, err := w.peek()
+		if err != nil {
+			w.fail(err)
+			return 0, err
+		}
+		w.left = size
+	}
+	if len(p) > w.left {
+		p = p[:w.left]
+	}
+	n, err := w.reader.Read(p)
+	w.left -= n
+	w.lastRead.Store(time.Now().UnixNano())
+	if err != nil {
+		w.fail(err)
+	}
+	return n, err
+}
+
+// peek waits for the head of a packet (MQTT 5 section 2.1) and returns the
+// packet's whole size.
+func (w *wire) peek() (int, error) {
+	size := 0
+	for n := 2; n <= 5; n++ {
+		head, err := w.reader.Peek(n)
+		if err != nil {
+			return 0, err
+		}
+		size |= int(head[n-1]&0x7f) << (7 * (n - 2))
+		if head[n-1] < 0x80 {
+			size += n
+			if size > w.maxPacket {
+				return 0, fmt.Errorf("the broker sent a packet of %d bytes, the limit is %d", size, w.maxPacket)
+			}
+			w.first.CompareAndSwap(0, uint64(head[0])<<32|uint64(size))
+			return size, nil
+		}
+	}
+	return 0, errors.New("the broker sent a malformed packet length")
+}
+
+// answeredOldConnack reports whether the first packet was a CONNACK of MQTT
+// 3.1 or 3.1.1, which is two bytes shorter than the shortest of MQTT 5.
+func (w *wire) answeredOldConnack() bool {
+	return w.first.Load() == 0x20<<32|4
+}
+
+// Write implements net.Conn.
+func (w *wire) Write(p []byte) (int, error) {
+	if err := w.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
+		w.fail(err)
+		return 0, err
+	}
+	n, err := w.Conn.Write(p)
+	w.lastWrite.Store(time.Now().UnixNano())
+	if err != nil {
+		w.fail(err)
+	}
+	return n, err
+}
+
+// send writes whole packets.
+func (w *wire) send(packets []byte) error {
+	w.Lock()
+	defer w.Unlock()
+	_, err := w.Write(packets)
+	return err
+}
+
+func (w *wire) fail(err error) {
+	w.faultOnce.Do(func() {
+		w.fault = err
+		close(w.faulty)
+	})
+}
+
+// failure returns what went wrong first, nil while nothing did.
+func (w *wire) failure() error {
+	select {
+	case <-w.faulty:
+		return w.fault
+	default:
+		return nil
+	}
+}
+
+// address is the broker's host and port, with the protocol's usual port when
+// the settings name none. IPv6 hosts may stand in brackets.
+func address(s annotate.MQTTSettings) (hostPort string, secure bool, err error) {
+	port := s.Port
+	byDefault := 1883
+	switch strings.ToLower(s.Protocol) {
+	case "tcp", "mqtt", "":
+	case "tls", "ssl", "mqtts":
+		secure, byDefault = true, 8883
+	case "ws", "wss":
+		return "", false, fmt.Errorf("protocol %q: MQTT over WebSocket is not supported, use tcp or tls", s.Protocol)
+	default:
+		return "", false, fmt.Errorf("protocol %q is none of tcp, mqtt, tls, ssl, mqtts", s.Protocol)
+	}
+	if s.Host == "" {
+		return "", false, errors.New("the MQTT settings name no host")
+	}
+	if port == 0 {
+		port = byDefault
+	}
+	if port < 1 || port > 65_535 {
+		return "", false, fmt.Errorf("port %d is not between 1 and 65535", s.Port)
+	}
+	host := strings.TrimSuffix(strings.TrimPrefix(s.Host, "["), "]")
+	return net.JoinHostPort(host, strconv.Itoa(port)), secure, nil
+}
+
+// dial makes the network connection.
+func (b *Broker) dial(ctx context.Context, hostPort string, secure bool) (net.Conn, error) {
+	dial := b.opts.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", hostPort)
+	if err != nil || !secure {
+		return conn, err
+	}
+	config := &tls.Config{}
+	if b.opts.TLS != nil {
+		config = b.opts.TLS.Clone()
+	}
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(hostPort)
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return secured, nil
+}
