@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rdf/rdftest"
 )
 
 func ExampleNewEncoder() {
@@ -130,7 +131,7 @@ func TestJSONLDMemoryIsBounded(t *testing.T) {
 	require.Greater(t, early, 4<<20, "the first part is written before the end")
 	quads, err := read(want, rdf.NQuads, "")
 	require.NoError(t, err)
-	require.ElementsMatch(t, quads, readExpanded(t, e.AppendEnd(out)))
+	require.Empty(t, rdftest.Diff(readExpanded(t, e.AppendEnd(out)), quads))
 }
 
 func TestEmptyDocuments(t *testing.T) {

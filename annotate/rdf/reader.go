@@ -19,6 +19,8 @@ type ReaderOptions struct {
 	// error. N-Triples and N-Quads allow absolute IRIs only.
 	Base string
 	// MaxBytes bounds the length of the document in bytes; 0 means 64 MiB.
+	// The IRIs that names and relative references in it stand for may be 128 times
+	// as long in sum.
 	MaxBytes int64
 	// MaxToken bounds the length in bytes of one token: an IRI, a name, a string;
 	// 0 means 1 MiB, and less than 64 means 64.
@@ -27,12 +29,14 @@ type ReaderOptions struct {
 	MaxDepth int
 }
 
-// The limits where the options say nothing.
+// The limits where the options say nothing; and how many times longer than the
+// document all IRIs that it writes short may be together, when it is not small.
 const (
 	defaultMaxBytes = 64 << 20
 	defaultMaxToken = 1 << 20
 	leastMaxToken   = 64
 	defaultMaxDepth = 64
+	maxExpansion    = 128
 )
 
 // Reader reads the statements of a document one by one. It is strict: what the
@@ -60,6 +64,7 @@ type Reader struct {
 	first    int       // index in queue of the first one
 	queued   int
 	anons    uint64
+	expanded int64 // bytes of the IRIs written as names or relative
 	lastLine int
 	failed   error
 }
@@ -115,7 +120,7 @@ func NewReader(r io.Reader, f Format, opts *ReaderOptions) (*Reader, error) {
 
 // Read returns the next statement, or io.EOF when the document has ended as it
 // should. Any other error is final: it is a [*SyntaxError], matches [ErrLimit], or
-// is that of the underlying reader; every further call returns it again.
+// is that of the underlying reader, with the line; every further call returns it again.
 // Statements come as soon as they are complete, those about the content of [ ]
 // and ( ) before the one around them.
 func (r *Reader) Read() (Quad, error) {

@@ -1,10 +1,8 @@
 package rdf
 
 import (
-	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // frame is an open construct of Turtle: a statement, [ ] or ( ).
@@ -115,71 +113,6 @@ func (r *Reader) openGraph(name Term) {
 	r.pos++
 	r.stack = r.stack[:0]
 	r.inGraph, r.graph = true, name
-}
-
-// keyword returns the word of letters at the position if it is no prefixed name;
-// it is not passed.
-func (r *Reader) keyword() string {
-	n := r.nameEnd(0, false)
-	if n == 0 || n > 6 || r.at(n) == ':' {
-		return ""
-	}
-	return r.intern(r.buf[r.pos : r.pos+n])
-}
-
-func (r *Reader) readAtDirective() error {
-	tag, err := r.langTag()
-	if err != nil {
-		return r.fail(0, "\"@\" that starts no directive")
-	}
-	switch string(tag) {
-	case "prefix":
-		err = r.readPrefix()
-	case "base":
-		err = r.readBase()
-	default:
-		return r.fail(-len(tag)-1, "unknown directive @%s", shorten(tag))
-	}
-	if err != nil {
-		return err
-	}
-	if r.skip(); r.at(0) != '.' {
-		return r.unexpected("\".\"")
-	}
-	r.pos++
-	return nil
-}
-
-func (r *Reader) readPrefix() error {
-	r.skip()
-	n := 0
-	if r.startsName(0) {
-		n = r.nameEnd(0, false)
-	}
-	if r.at(n) != ':' {
-		return r.unexpected("a prefix and \":\"")
-	}
-	prefix := string(r.buf[r.pos : r.pos+n])
-	r.pos += n + 1
-	r.skip()
-	iri, err := r.resolvedIRI()
-	if err != nil {
-		return err
-	}
-	if _, again := r.declared[prefix]; !again {
-		r.prefixes = append(r.prefixes, Prefix{Name: prefix})
-	}
-	r.declared[prefix] = iri
-	return nil
-}
-
-func (r *Reader) readBase() error {
-	r.skip()
-	iri, err := r.resolvedIRI()
-	if err == nil {
-		r.setBase(iri)
-	}
-	return err
 }
 
 func (r *Reader) readPredicate(f *frame) error {
@@ -342,101 +275,4 @@ func (r *Reader) complete(t Term, plain, alone bool) error {
 		r.emit(Quad{f.subject, f.predicate, t, r.graph}, f.line)
 	}
 	return nil
-}
-
-// resolvedIRI reads an IRIREF and resolves it.
-func (r *Reader) resolvedIRI() (string, error) {
-	if r.at(0) != '<' {
-		return "", r.unexpected("an IRI")
-	}
-	column := r.column(0)
-	raw, err := r.iriRef()
-	if err != nil {
-		return "", err
-	}
-	if schemeLen(raw) > 0 {
-		return r.intern(raw), nil
-	}
-	if r.base == "" {
-		return "", &SyntaxError{r.line, column, fmt.Sprintf("relative IRI <%s> without a base", shorten(raw))}
-	}
-	return r.baseIRI.resolve(string(raw)), nil
-}
-
-// iri reads an IRI, written in full or as a prefixed name.
-func (r *Reader) iri(wanted string) (string, error) {
-	if r.at(0) == '<' {
-		return r.resolvedIRI()
-	}
-	n := 0
-	if r.startsName(0) {
-		n = r.nameEnd(0, false)
-	}
-	if r.at(n) != ':' {
-		return "", r.unexpected(wanted)
-	}
-	namespace, ok := r.declared[string(r.buf[r.pos:r.pos+n])]
-	if !ok {
-		return "", r.fail(0, "prefix %q is not declared", shorten(r.buf[r.pos:r.pos+n]))
-	}
-	n, err := r.local(namespace, n+1)
-	if err != nil {
-		return "", err
-	}
-	r.pos += n
-	return r.intern(r.scratch), nil
-}
-
-// local reads a PN_LOCAL, which may be empty, from n behind the position. It
-// leaves the namespace with the local name in scratch and returns where the name
-// ends.
-func (r *Reader) local(namespace string, n int) (int, error) {
-	out := append(r.scratch[:0], namespace...)
-	end, size := n, len(out) // without dots at the end
-	for {
-		c := r.at(n)
-		switch {
-		case c < 0:
-			r.scratch = out[:size]
-			return end, nil
-		case c == '%':
-			if !r.isHex(n+1) || !r.isHex(n+2) {
-				return 0, r.fail(n, "\"%%\" without two hexadecimal digits")
-			}
-			out = append(out, r.buf[r.pos+n:r.pos+n+3]...)
-			n += 3
-		case c == '\\':
-			c = r.at(n + 1)
-			if c < 0 || !strings.ContainsRune(`_~.-!$&'()*+,;=/?#@%`, rune(c)) {
-				return 0, r.fail(n, "wrong escape in a name")
-			}
-			out = append(out, byte(c))
-			n += 2
-		case c == '.':
-			if len(out) == len(namespace) {
-				r.scratch = out[:size]
-				return end, nil
-			}
-			out = append(out, '.')
-			n++
-			continue
-		case c == ':' || c < utf8.RuneSelf && is(byte(c), name) && (c != '-' || len(out) > len(namespace)):
-			out = append(out, byte(c))
-			n++
-		default:
-			ch, wide := r.rune(n)
-			if wide < 2 || !isNameStart(ch) && (!isName(ch) || len(out) == len(namespace)) {
-				r.scratch = out[:size]
-				return end, nil
-			}
-			out = append(out, r.buf[r.pos+n:r.pos+n+wide]...)
-			n += wide
-		}
-		end, size = n, len(out)
-	}
-}
-
-func (r *Reader) isHex(n int) bool {
-	c := r.at(n)
-	return c >= 0 && is(byte(c), hex)
 }
