@@ -5,13 +5,19 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"syscall"
 )
 
-// Listen opens a TCP listener. The error names the flag that the address came
-// from.
+// Listen opens a TCP listener. An address in IPv4 means exactly that: 0.0.0.0
+// is not IPv6 as well, for which [::] or an empty host stands. The error names
+// the flag that the address came from.
 func Listen(flagName, address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
+	network := "tcp"
+	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().Is4() {
+		network = "tcp4"
+	}
+	listener, err := net.Listen(network, address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("listen on %q: the port is taken by another program; choose another one with -%s HOST:PORT (port 0 takes any that is free)", address, flagName)

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+	"github.com/iotenablers/enablers/examples/weather"
+)
+
+// annotator is a run of the program.
+type annotator struct {
+	url  string
+	log  *syncBuffer
+	stop func() error
+}
+
+// start runs the program with its data in dir and waits for its first line.
+func start(t *testing.T, dir string, args ...string) annotator {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	log := &syncBuffer{}
+	done := make(chan error, 1)
+	go func() {
+		err := run(ctx, append([]string{"-listen", "127.0.0.1:0", "-data", dir}, args...), stdout, log)
+		_ = stdout.CloseWithError(io.EOF)
+		done <- err
+	}()
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		cancel()
+		require.NoError(t, <-done)
+		t.Fatal("the program ended before it listened")
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	url, found := strings.CutPrefix(lines.Text(), "listening on ")
+	require.True(t, found, lines.Text())
+	stop := sync.OnceValue(func() error { cancel(); return <-done })
+	t.Cleanup(func() { _ = stop() })
+	return annotator{url, log, stop}
+}
+
+func (a annotator) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	answer, err := http.Get(a.url + path)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(body)
+}
+
+func (a annotator) create(t *testing.T, id string) {
+	t.Helper()
+	topic := func(name string) map[string]any { return map[string]any{"topic": name, "brokerType": "MQTT"} }
+	body, err := json.Marshal(map[string]any{
+		"settings": map[string]any{"channelId": id, "inputTopicSettings": topic("in"), "outputTopicSettings": topic("out")},
+		"metadata": map[string]any{"mapping": annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: weather.JSONMapping()}},
+	})
+	require.NoError(t, err)
+	answer, err := http.Post(a.url+"/channels", "application/json", bytes.NewReader(body))
+	require.NoError(t, err)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, id, string(text))
+}
+
+// isRunning reports whether the channel is listed as running.
+func (a annotator) isRunning(t *testing.T, id string) bool {
+	t.Helper()
+	status, body := a.get(t, "/channels/"+id+"?status=true")
+	require.Equal(t, http.StatusOK, status, body)
+	var view struct{ Status annotate.Status }
+	require.NoError(t, json.Unmarshal([]byte(body), &view))
+	return !view.Status.IsStopped
+}
+
+func TestAChannelIsBackAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	port := strconv.Itoa(mqtttest.Embedded(t).Port)
+
+	first := start(t, dir, "-mqtt-port", port)
+	first.create(t, "weather")
+	require.True(t, first.isRunning(t, "weather"))
+	require.NoError(t, first.stop())
+
+	second := start(t, dir, "-mqtt-port", port)
+	require.Eventually(t, func() bool { return second.isRunning(t, "weather") }, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, second.stop())
+
+	third := start(t, dir, "-mqtt-port", port, "-restore-stopped")
+	require.False(t, third.isRunning(t, "weather"))
+	require.NoError(t, third.stop())
+}
+
+func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
+	dir := t.TempDir()
+	start(t, dir)
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "-data: ")
+	require.ErrorContains(t, err, "in use by another")
+}
+
+func TestStandaloneKeepsNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	a := start(t, dir, "-standalone-mode")
+	status, _ := a.get(t, "/annotations")
+	require.Equal(t, http.StatusNotFound, status)
+	require.NoError(t, a.stop())
+	require.NoDirExists(t, dir)
+}
+
+func TestAPortThatIsTakenIsAnErrorThatNamesTheFlag(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	err = run(t.Context(), []string{"-listen", taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "the port is taken")
+	require.ErrorContains(t, err, "-listen")
+}
+
+func TestAListenerBeyondLoopbackIsPointedOut(t *testing.T) {
+	const warning = "listening beyond loopback without authentication"
+	inside := start(t, t.TempDir())
+	require.NotContains(t, inside.log.String(), warning)
+	outside := start(t, t.TempDir(), "-listen", "0.0.0.0:0")
+	require.Equal(t, 1, strings.Count(outside.log.String(), warning))
+	require.Contains(t, outside.url, "http://0.0.0.0:")
+}
+
+func TestTheLogGoesToTheFileToo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "annotator.log")
+	a := start(t, t.TempDir(), "-log-to-file", "-log-file", file)
+	require.NoError(t, a.stop())
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(written), "no encryption secret")
+	require.Equal(t, a.log.String(), string(written))
+}
+
+// syncBuffer is a buffer for a writer and a reader at the same time.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *syncBuffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(text)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// writeConfig makes a file of settings.
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "annotator.conf")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
+	s, _, err := readSettings(nil)
+	require.NoError(t, err)
+	require.Equal(t, "0.0.0.0:8080", s.address())
+	require.Equal(t, "./data/annotator", s.data)
+	require.Equal(t, 20*time.Second, s.maxShutdown)
+	require.False(t, s.standalone)
+	require.False(t, s.restoreStopped)
+	require.Equal(t, annotate.Defaults{
+		Parallelism: 2, BufferSize: 10,
+		MQTTProtocol: "tcp", MQTTHost: "127.0.0.1", MQTTPort: 1883,
+		KafkaHost: "127.0.0.1", KafkaPort: 9093,
+		ClientIDs: annotate.ClientIDs{
+			Input: "semann/source", Output: "semann/sink", Error: "semann/error",
+			MonitorInput: "semann/monitor/input", MonitorOutput: "semann/monitor/output",
+		},
+	}, s.defaults)
+}
+
+func TestEveryVariableOfTheSpecificationIsRead(t *testing.T) {
+	secret := "0123456789abcdef0123456789abcdef"
+	for name, value := range map[string]string{
+		"ANNOTATOR_REST_HOST": "127.0.0.9", "ANNOTATOR_REST_PORT": "9000",
+		"ANNOTATOR_STANDALONE_MODE": "true", "ANNOTATOR_RESTORE_STOPPED": "true",
+		"ANNOTATOR_ENCRYPTION_AUTH_SECRET": secret,
+		"ANNOTATOR_LOG_LEVEL":              "DEBUG", "ANNOTATOR_LOG_TO_FILE": "true",
+		"ANNOTATOR_KAFKA_HOST": "kafka.example", "ANNOTATOR_KAFKA_PORT": "9999",
+		"ANNOTATOR_MQTT_PROTOCOL": "ssl", "ANNOTATOR_MQTT_HOST": "mqtt.example", "ANNOTATOR_MQTT_PORT": "8883",
+		"ANNOTATOR_MQTT_INPUT_CLIENT_ID": "a", "ANNOTATOR_MQTT_OUTPUT_CLIENT_ID": "b", "ANNOTATOR_MQTT_ERROR_CLIENT_ID": "c",
+		"ANNOTATOR_MQTT_MONITOR_INPUT_CLIENT_ID": "d", "ANNOTATOR_MQTT_MONITOR_OUTPUT_CLIENT_ID": "e",
+		"ANNOTATOR_DATA": "/elsewhere", "ANNOTATOR_MAX_SHUTDOWN": "1m", "ANNOTATOR_PARALLELISM": "1", "ANNOTATOR_BUFFER_SIZE": "7",
+	} {
+		t.Setenv(name, value)
+	}
+	s, flags, err := readSettings(nil)
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.9:9000", s.address())
+	require.True(t, s.standalone)
+	require.True(t, s.restoreStopped)
+	require.Equal(t, secret, s.secret)
+	require.Equal(t, "debug", flags.Lookup("log-level").Value.String())
+	require.Equal(t, "true", flags.Lookup("log-to-file").Value.String())
+	require.Equal(t, "/elsewhere", s.data)
+	require.Equal(t, time.Minute, s.maxShutdown)
+	require.Equal(t, annotate.Defaults{
+		Parallelism: 1, BufferSize: 7,
+		MQTTProtocol: "ssl", MQTTHost: "mqtt.example", MQTTPort: 8883,
+		KafkaHost: "kafka.example", KafkaPort: 9999,
+		ClientIDs: annotate.ClientIDs{Input: "a", Output: "b", Error: "c", MonitorInput: "d", MonitorOutput: "e"},
+	}, s.defaults)
+}
+
+func TestFlagsGoBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
+	file := writeConfig(t, "# a site\nmqtt-port 1\nmqtt-host file.example\nparallelism 3\nstandalone-mode\n")
+	t.Setenv("ANNOTATOR_CONFIG", file)
+	t.Setenv("ANNOTATOR_MQTT_PORT", "2")
+	t.Setenv("ANNOTATOR_MQTT_HOST", "environment.example")
+	s, _, err := readSettings([]string{"-mqtt-port", "3"})
+	require.NoError(t, err)
+	require.Equal(t, 3, s.defaults.MQTTPort)
+	require.Equal(t, "environment.example", s.defaults.MQTTHost)
+	require.Equal(t, 3, s.defaults.Parallelism)
+	require.True(t, s.standalone)
+	require.Equal(t, 10, s.defaults.BufferSize)
+}
+
+func TestListenGoesBeforeRestHostAndPort(t *testing.T) {
+	t.Setenv("ANNOTATOR_REST_PORT", "9000")
+	s, _, err := readSettings([]string{"-listen", "127.0.0.1:0"})
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:0", s.address())
+	s, _, err = readSettings([]string{"-rest-host", "::1"})
+	require.NoError(t, err)
+	require.Equal(t, "[::1]:9000", s.address())
+}
+
+func TestWrongSettingsAreRefusedByName(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"secret too short":   {[]string{"-encryption-auth-secret", "short"}, "-encryption-auth-secret (ANNOTATOR_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 5"},
+		"port too large":     {[]string{"-rest-port", "65536"}, "-rest-port (ANNOTATOR_REST_PORT): expected 0 to 65535, got 65536"},
+		"no mapper":          {[]string{"-parallelism", "0"}, "-parallelism (ANNOTATOR_PARALLELISM): expected 1 to 256, got 0"},
+		"no time to stop":    {[]string{"-max-shutdown", "0s"}, "-max-shutdown"},
+		"unknown protocol":   {[]string{"-mqtt-protocol", "amqp"}, `expected one of tcp, mqtt, ssl, tls, mqtts, got "amqp"`},
+		"unknown level":      {[]string{"-log-level", "loud"}, `expected debug, info, warn or error, got "loud"`},
+		"unknown flag":       {[]string{"-bogus"}, "-bogus"},
+		"an argument":        {[]string{"start"}, `unexpected argument "start"`},
+		"file not there":     {[]string{"-config", "missing.conf"}, "missing.conf"},
+		"unknown name in it": {[]string{"-config", writeConfig(t, "bogus 1\n")}, `"bogus"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := readSettings(c.args)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestADatabaseIsRefusedAndNeverReplacedInSilence(t *testing.T) {
+	for _, name := range []string{"DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USER", "DB_PASSWORD"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "1")
+			_, _, err := readSettings([]string{"-standalone-mode"})
+			require.ErrorContains(t, err, name+": this version cannot store in MongoDB")
+		})
+	}
+}
+
+func TestHelpNamesEveryVariable(t *testing.T) {
+	var help bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-h"}, &help, nil))
+	for _, name := range []string{
+		"ANNOTATOR_REST_HOST", "ANNOTATOR_ENCRYPTION_AUTH_SECRET", "ANNOTATOR_MQTT_MONITOR_OUTPUT_CLIENT_ID",
+		"ANNOTATOR_LISTEN", "ANNOTATOR_MAX_SHUTDOWN", "default 20s", "before the file of -config",
+	} {
+		require.Contains(t, help.String(), name)
+	}
+}

@@ -1,0 +1,65 @@
+package server_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+func newFlags() (*server.Flags, *int) {
+	f := server.NewFlags("thing", "THING", "thing does things.")
+	return f, f.Int("max-count", 1, "how `many`")
+}
+
+func TestSourcesOfAFlagHaveTheirOrder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "thing.conf")
+	require.NoError(t, os.WriteFile(file, []byte("max-count 2 # from the file\n"), 0o600))
+
+	f, count := newFlags()
+	require.NoError(t, f.Parse(nil))
+	require.Equal(t, 1, *count)
+
+	f, count = newFlags()
+	require.NoError(t, f.Parse([]string{"-config", file}))
+	require.Equal(t, 2, *count)
+
+	t.Setenv("THING_MAX_COUNT", "3")
+	f, count = newFlags()
+	require.NoError(t, f.Parse([]string{"-config", file}))
+	require.Equal(t, 3, *count)
+
+	f, count = newFlags()
+	require.NoError(t, f.Parse([]string{"-config", file, "-max-count", "4"}))
+	require.Equal(t, 4, *count)
+
+	t.Setenv("THING_MAX_COUNT", "") // as compose files leave it
+	f, count = newFlags()
+	require.NoError(t, f.Parse([]string{"-config", file}))
+	require.Equal(t, 2, *count)
+}
+
+func TestHelpListsFlagVariableAndDefault(t *testing.T) {
+	f, _ := newFlags()
+	require.ErrorIs(t, f.Parse([]string{"-h"}), flag.ErrHelp)
+	var help bytes.Buffer
+	f.Help(&help)
+	require.Contains(t, help.String(), "thing does things.\n\nusage: thing [flags]\n")
+	require.Contains(t, help.String(), "\n  -max-count many\n      how many\n      environment THING_MAX_COUNT, default 1\n")
+	require.Contains(t, help.String(), "environment THING_CONFIG\n")
+}
+
+func TestWrongSettingsNameTheirSource(t *testing.T) {
+	f, _ := newFlags()
+	require.ErrorContains(t, f.Parse([]string{"-max-count", "x"}), "-max-count")
+	f, _ = newFlags()
+	require.ErrorContains(t, f.Parse([]string{"run"}), `unexpected argument "run"`)
+	t.Setenv("THING_MAX_COUNT", "x")
+	f, _ = newFlags()
+	require.ErrorContains(t, f.Parse(nil), "THING_MAX_COUNT")
+}
