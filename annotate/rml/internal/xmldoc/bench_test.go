@@ -34,7 +34,7 @@ type reader struct {
 
 func newReader(t testing.TB, iterator string, references ...string) *reader {
 	t.Helper()
-	c := xmldoc.New(spaces, input.Limits{MaxDepth: 256, MaxNodes: 1 << 20})
+	c := xmldoc.New(spaces, input.Limits{MaxDepth: 256, MaxNodes: 1 << 23})
 	r := &reader{}
 	var err error
 	r.iterator, err = c.CompileIterator(iterator)

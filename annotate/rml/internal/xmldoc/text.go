@@ -189,7 +189,8 @@ func (d *Document) readReference(i int) (int, error) {
 		return 0, d.fail(i, "& without a name and a semicolon after it; write &amp;")
 	}
 	var r byte
-	switch name := string(d.data[i+1 : end]); name {
+	name := d.data[i+1 : end]
+	switch string(name) {
 	case "lt":
 		r = '<'
 	case "gt":
