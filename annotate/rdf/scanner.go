@@ -19,6 +19,7 @@ type SyntaxError struct {
 	Reason string
 }
 
+// Error returns the place and the reason in one line.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
