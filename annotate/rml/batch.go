@@ -47,6 +47,9 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, open Opener) error {
 		m.out, m.limit = nil, m.plan.limits.MaxStatements
 		m.encoder.Reset()
 	}()
+	for i := range m.inputs {
+		m.inputs[i].built = false
+	}
 	b := &batch{Mapper: m, open: open, loaded: make([]bool, len(m.inputs))}
 	for _, j := range m.plan.joins {
 		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
@@ -54,7 +57,10 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, open Opener) error {
 		}
 		m.joins[j.index].built = true
 	}
-	for in := range m.plan.inputs {
+	for in, plan := range m.plan.inputs {
+		if plan.source.Kind == 0 {
+			continue // inside a field of a view
+		}
 		if err := b.feed(ctx, in, func() error { return b.steps(ctx, in, w) }); err != nil {
 			return err
 		}
@@ -116,6 +122,9 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 		return use()
 	}
 	plan := b.plan.inputs[in]
+	if plan.view != nil {
+		return b.view(ctx, in, use)
+	}
 	reader, err := b.open(plan.source)
 	if err != nil {
 		return b.inputError(in, err)
@@ -132,6 +141,33 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 		return err
 	}
 	b.loaded[in] = true
+	return use()
+}
+
+// view makes the rows of a view out of every part of the input below it, once.
+func (b *batch) view(ctx context.Context, in int, use func() error) error {
+	if !b.inputs[in].built {
+		builder := b.newViewBuilder(in)
+		err := b.feed(ctx, builder.plan.input, func() error {
+			records, err := b.records(builder.plan.input, builder.plan.iterator)
+			if err != nil {
+				return err
+			}
+			return builder.add(records)
+		})
+		if err != nil {
+			return err
+		}
+		for _, join := range builder.plan.joins {
+			if err := b.feed(ctx, join.view, func() error { return nil }); err != nil {
+				return err
+			}
+		}
+		clear(b.inputs[in].selected)
+		if err := builder.finish(in); err != nil {
+			return err
+		}
+	}
 	return use()
 }
 

@@ -49,8 +49,9 @@ type templateStep struct {
 // generatorCompiler compiles the term maps that read one input.
 type generatorCompiler struct {
 	*compiler
-	input *inputPlan
-	base  string
+	in   int // in Plan.inputs
+	base string
+	text bool // whether references would be into the text of a field
 }
 
 func (c generatorCompiler) compileAll(maps []*termMap) ([]*generator, error) {
@@ -174,7 +175,7 @@ func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 }
 
 func (c generatorCompiler) reference(tm *termMap, expr string) (input.Path, error) {
-	path, err := c.input.compiler.CompileReference(expr)
+	path, err := c.plan.inputs[c.in].compiler.CompileReference(expr)
 	if err != nil {
 		return nil, tm.node.errorf("its reference %q is not valid: %v", expr, err)
 	}

@@ -9,7 +9,6 @@ type joinState struct {
 	chains  map[string]joinChain
 	entries []joinEntry
 	arena   []byte // the subjects
-	key     []byte // scratch
 }
 
 // joinChain is the first and the last entry of a key.
@@ -59,7 +58,7 @@ func (m *Mapper) join(j *joinPlan, at place) error {
 	}
 	single := len(m.values)-values == len(m.ranges)-ranges
 	for more := len(m.ranges) > ranges; more; more = advance(m.ranges[ranges:]) {
-		for e := state.chains[string(m.joinKey(state, ranges))].first; e != 0; e = state.entries[e].next {
+		for e := state.chains[string(m.joinKey(ranges))].first; e != 0; e = state.entries[e].next {
 			subject := state.arena[state.entries[e].start:state.entries[e].end]
 			if single || !contains(m.terms[first:], subject) {
 				m.terms = append(m.terms, subject)
@@ -91,7 +90,7 @@ func (m *Mapper) index(j *joinPlan) error {
 			return err
 		}
 		for more := len(m.ranges) > ranges; more; more = advance(m.ranges[ranges:]) {
-			key := m.joinKey(state, ranges)
+			key := m.joinKey(ranges)
 			for _, subject := range m.terms[terms:] {
 				state.add(key, subject)
 			}
@@ -127,15 +126,15 @@ func (m *Mapper) keys(generators []*generator, at place) (values, ranges int, er
 
 // joinKey renders the current combination of values; each is preceded by its
 // length, so that different combinations never look alike.
-func (m *Mapper) joinKey(state *joinState, ranges int) []byte {
-	key := state.key[:0]
+func (m *Mapper) joinKey(ranges int) []byte {
+	key := m.key[:0]
 	for _, r := range m.ranges[ranges:] {
 		text := m.values[r.current].Text
 		n := len(text)
 		key = append(key, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
 		key = append(key, text...)
 	}
-	state.key = key
+	m.key = key
 	return key
 }
 

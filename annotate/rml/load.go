@@ -34,7 +34,10 @@ func Load(src []byte, opts *LoadOptions) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{graph: g, maps: make(map[rdf.Term]*triplesMap)}
+	l := &loader{
+		graph: g, maps: make(map[rdf.Term]*triplesMap),
+		views: make(map[rdf.Term]*logicalView), finished: make(map[*logicalView]bool),
+	}
 	return l.load()
 }
 
@@ -45,6 +48,9 @@ type loader struct {
 	todo []*triplesMap // made, in document order, and still to be filled
 
 	depth int // of nodes that may contain each other
+
+	views    map[rdf.Term]*logicalView
+	finished map[*logicalView]bool
 }
 
 func (l *loader) load() (*Mapping, error) {

@@ -15,6 +15,9 @@ var formulations = map[string]Formulation{
 
 func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	r := l.about(t)
+	if r.isA("LogicalView") || r.has("viewOn") {
+		return l.view(r, parent)
+	}
 	source := logicalSource{node: l.node(r, "logical source of "+parent.name), details: &sourceDetails{}}
 	if source.node.line == 0 {
 		source.node.line = parent.line

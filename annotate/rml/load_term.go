@@ -22,7 +22,7 @@ const (
 // termMapKinds are the kinds of node that hold an expression.
 var termMapKinds = []string{
 	"subject map", "predicate map", "object map", "graph map",
-	"language map", "datatype map", "child map", "parent map", "expression map",
+	"language map", "datatype map", "child map", "parent map", "expression map", "field",
 }
 
 // termTypes maps the term types of the language, by local name.

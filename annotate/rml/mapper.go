@@ -27,6 +27,7 @@ type Mapper struct {
 	// Stacks, used from the level at which a function finds them.
 	values  []input.Value
 	ranges  []valueRange
+	key     []byte // of a join
 	terms   [][]byte
 	text    []byte   // what the terms are rendered into
 	digest  []byte   // distinguishes the blank nodes of this message
@@ -44,6 +45,7 @@ type inputState struct {
 	document input.Document
 	records  [][]input.Node // by iterator; nil until selected
 	selected []bool
+	built    bool // whether the rows of a view are made
 }
 
 // NewMapper returns a mapper for the plan.
@@ -99,7 +101,7 @@ func (m *Mapper) Quads(message []byte) ([]rdf.Quad, error) {
 }
 
 func (m *Mapper) message(message []byte) error {
-	if n := len(m.plan.inputs); n != 1 {
+	if n := len(m.plan.sources); n != 1 {
 		return &MessageError{Err: fmt.Errorf("the mapping reads %d sources: one message can only stand for one", n)}
 	}
 	if limit := m.plan.limits.MaxBytes; len(message) > limit {
@@ -109,7 +111,10 @@ func (m *Mapper) message(message []byte) error {
 	if m.plan.blanks {
 		m.digest = appendDigest(m.digest[:0], message)
 	}
-	if err := m.load(0, message); err != nil {
+	for i := range m.inputs {
+		m.inputs[i].built = false
+	}
+	if err := m.load(m.plan.sources[0], message); err != nil {
 		return err
 	}
 	for _, s := range m.plan.steps {
@@ -164,6 +169,12 @@ func (m *Mapper) inputError(in int, err error) *MessageError {
 // records returns the records that an iterator selects from a loaded input.
 func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 	state := &m.inputs[in]
+	if m.plan.inputs[in].view != nil && !state.built {
+		clear(state.selected)
+		if err := m.buildView(in); err != nil {
+			return nil, err
+		}
+	}
 	if !state.selected[iterator] {
 		nodes, err := state.document.Records(state.records[iterator][:0], m.plan.inputs[in].iterators[iterator])
 		if err != nil {

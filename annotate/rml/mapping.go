@@ -25,6 +25,8 @@ const (
 	SourceFile SourceKind = iota + 1
 	// SourceStream is a CARML stream: the message that is being mapped.
 	SourceStream
+
+	sourceView // a logical view: it reads other sources
 )
 
 // Formulation is the language of the references into a source.
@@ -53,7 +55,10 @@ type Source struct {
 
 // String describes the source in a few words.
 func (s Source) String() string {
-	if s.Kind == SourceFile {
+	switch {
+	case s.Kind == sourceView:
+		return "logical view " + s.Name
+	case s.Kind == SourceFile:
 		return fmt.Sprintf("file %q", s.Name)
 	}
 	if s.Name == "" {
@@ -67,11 +72,25 @@ func (s Source) String() string {
 func (m *Mapping) Sources() []Source {
 	var sources []Source
 	for _, tm := range m.maps {
-		if !slices.Contains(sources, tm.source.Source) {
-			sources = append(sources, tm.source.Source)
-		}
+		tm.source.walk(func(s Source) {
+			if !slices.Contains(sources, s) {
+				sources = append(sources, s)
+			}
+		})
 	}
 	return sources
+}
+
+// walk calls use for each source that is read from outside.
+func (s logicalSource) walk(use func(Source)) {
+	if s.view == nil {
+		use(s.Source)
+		return
+	}
+	s.view.on.walk(use)
+	for _, j := range s.view.joins {
+		j.parent.walk(use)
+	}
 }
 
 // Prefixes returns the prefixes that the mapping document declares.
@@ -106,6 +125,7 @@ type logicalSource struct {
 	node     node
 	iterator string
 	details  *sourceDetails
+	view     *logicalView // when it is one
 }
 
 // sourceDetails is what only some formats of a source have.

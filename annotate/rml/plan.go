@@ -18,6 +18,7 @@ type Plan struct {
 	prefixes []rdf.Prefix
 	limits   Limits
 	inputs   []*inputPlan
+	sources  []int // the inputs that are read from outside
 	steps    []*step
 	joins    []*joinPlan
 	blanks   bool // whether a term map makes blank nodes
@@ -30,6 +31,7 @@ type inputPlan struct {
 	lines     bool // one JSON document a line
 	compiler  input.Compiler
 	iterators []input.Path
+	view      *viewPlan // how it is made out of another input, or nil
 }
 
 // step is one triples map, compiled.
@@ -106,10 +108,10 @@ type compiler struct {
 func (c *compiler) triplesMap(tm *triplesMap) error {
 	s := &step{node: tm.node}
 	var err error
-	if s.input, s.iterator, err = c.records(tm); err != nil {
+	if s.input, s.iterator, err = c.records(tm.source); err != nil {
 		return err
 	}
-	g := generatorCompiler{compiler: c, input: c.plan.inputs[s.input], base: c.opts.baseOf(tm)}
+	g := generatorCompiler{compiler: c, in: s.input, base: c.opts.baseOf(tm)}
 	if s.subject, err = g.compile(tm.subject); err != nil {
 		return err
 	}
@@ -177,10 +179,10 @@ func (c *compiler) predicateObjectMap(pom *predicateObjectMap, g generatorCompil
 func (c *compiler) join(om *objectMap, child generatorCompiler) (*joinPlan, error) {
 	j := &joinPlan{index: len(c.plan.joins), node: om.node}
 	var err error
-	if j.input, j.iterator, err = c.records(om.parent); err != nil {
+	if j.input, j.iterator, err = c.records(om.parent.source); err != nil {
 		return nil, err
 	}
-	parent := generatorCompiler{compiler: c, input: c.plan.inputs[j.input], base: c.opts.baseOf(om.parent)}
+	parent := generatorCompiler{compiler: c, in: j.input, base: c.opts.baseOf(om.parent)}
 	if j.subject, err = parent.compile(om.parent.subject); err != nil {
 		return nil, err
 	}
@@ -201,15 +203,21 @@ func (c *compiler) join(om *objectMap, child generatorCompiler) (*joinPlan, erro
 
 // records resolves the logical source of a triples map to an input and one of
 // its iterators.
-func (c *compiler) records(tm *triplesMap) (in, iterator int, err error) {
-	source := tm.source
+func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 	key := source.key()
 	in, ok := c.inputs[key]
-	if !ok {
+	switch {
+	case ok:
+	case source.view != nil:
+		if in, err = c.view(source); err != nil {
+			return 0, 0, err
+		}
+	default:
 		in = len(c.plan.inputs)
-		c.inputs[key] = in
 		c.plan.inputs = append(c.plan.inputs, c.newInput(source))
+		c.plan.sources = append(c.plan.sources, in)
 	}
+	c.inputs[key] = in
 	plan := c.plan.inputs[in]
 	for i, path := range plan.iterators {
 		if path.String() == source.iterator {

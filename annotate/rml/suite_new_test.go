@@ -16,6 +16,7 @@ var coreFaults = map[string]outcome{
 
 func TestCoreSuite(t *testing.T)       { runSuite(t, "rml-core", coreFaults) }
 func TestFunctionSuite(t *testing.T)   { runSuite(t, "rml-fnml", nil) }
+func TestViewSuite(t *testing.T)       { runSuite(t, "rml-lv", nil) }
 func TestCollectionSuite(t *testing.T) { runSuite(t, "rml-cc", nil) }
 
 // runSuite runs every case of a suite that is here. What a case expects stands

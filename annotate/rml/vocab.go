@@ -83,6 +83,9 @@ var properties = map[string][]string{
 	"object map":           {"datatype", "datatypeMap", "language", "languageMap"},
 	"join condition":       {"child", "parent", "childMap", "parentMap"},
 	"function execution":   {"function", "functionMap", "input"},
+	"logical view":         {"viewOn", "field", "leftJoin", "innerJoin", "structuralAnnotation"},
+	"view join":            {"parentLogicalView", "joinCondition", "field"},
+	"field":                {"fieldName", "field", "iterator", "referenceFormulation"},
 	"input":                {"parameter", "parameterMap", "inputValue", "inputValueMap"},
 }
 
@@ -96,7 +99,6 @@ var expressionProperties = []string{
 // laterProperties belong to modules of the language that this engine does not
 // run yet, each with the name of its module.
 var laterProperties = map[string]string{
-	"viewOn": "LV", "field": "LV", "leftJoin": "LV", "innerJoin": "LV", "structuralAnnotation": "LV",
 	"logicalTarget": "IO targets", "query": "databases", "sqlVersion": "databases",
 	"tableName": "databases", "sqlQuery": "databases", "logicalTable": "databases",
 	"inverseExpression": "databases",

@@ -1,0 +1,205 @@
+package rml
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+// logicalView is a table that is made out of a logical source or of another
+// view (RML-LV).
+type logicalView struct {
+	node   node
+	on     logicalSource
+	fields []*viewField
+	joins  []*viewJoin
+}
+
+// viewField is a column of a view, or a sequence of records inside one.
+type viewField struct {
+	node        node
+	name        string // absolute: those of its ancestors and its own, with dots
+	value       *termMap
+	iterable    bool
+	formulation Formulation // of an iterable; empty for that of its parent
+	namespaces  []namespace
+	iterator    string
+	fields      []*viewField
+}
+
+// viewJoin adds columns of another view.
+type viewJoin struct {
+	node   node
+	parent logicalSource
+	inner  bool
+	joins  []joinCondition
+	fields []*viewField
+}
+
+// view loads a logical view in the place of a logical source.
+func (l *loader) view(r *resource, parent node) (logicalSource, error) {
+	v := &logicalView{node: l.node(r, "logical view")}
+	source := logicalSource{node: v.node, view: v, details: &sourceDetails{}}
+	source.Kind, source.Name = sourceView, l.write(r.term)
+	if have := l.views[r.term]; have != nil {
+		source.view = have
+		if !l.finished[have] {
+			return source, v.node.errorf("it is made out of itself")
+		}
+		return source, nil
+	}
+	leave, err := l.enter(v.node)
+	if err != nil {
+		return source, err
+	}
+	defer leave()
+	l.views[r.term] = v
+	if err := l.known(r, v.node, "logical view"); err != nil {
+		return source, err
+	}
+	bases := r.all("viewOn")
+	if len(bases) != 1 {
+		return source, v.node.errorf("it has %s: expected exactly one viewOn", count(len(bases), "viewOn"))
+	}
+	if v.on, err = l.logicalSource(bases[0], v.node); err != nil {
+		return source, err
+	}
+	if v.fields, err = l.fields(r, v.node, "", nil); err != nil {
+		return source, err
+	}
+	if len(v.fields) == 0 {
+		return source, v.node.errorf("it has no field: expected at least one")
+	}
+	for _, s := range r.statements {
+		if s.name != "leftJoin" && s.name != "innerJoin" {
+			continue
+		}
+		join, err := l.viewJoin(l.about(s.object), v.node, s.name == "innerJoin")
+		if err != nil {
+			return source, err
+		}
+		v.joins = append(v.joins, join)
+	}
+	l.finished[v] = true
+	return source, v.checkNames()
+}
+
+// fields loads the fields of a view, a join or another field. A field that
+// stands inside itself is a cycle.
+func (l *loader) fields(r *resource, parent node, prefix string, ancestors []rdf.Term) ([]*viewField, error) {
+	var fields []*viewField
+	for _, t := range r.all("field") {
+		fr := l.about(t)
+		f := &viewField{node: l.node(fr, "field of "+parent.name)}
+		if slices.Contains(ancestors, t) {
+			return nil, f.node.errorf("it stands inside itself")
+		}
+		names := fr.all("fieldName")
+		if len(names) != 1 || names[0].Value == "" {
+			return nil, f.node.errorf("it has %s: expected exactly one fieldName", count(len(names), "fieldName"))
+		}
+		f.name = prefix + names[0].Value
+		f.node.name = "field " + f.name + " of " + strings.TrimPrefix(parent.name, "field ")
+		if err := l.field(fr, f); err != nil {
+			return nil, err
+		}
+		nested, err := l.fields(fr, f.node, f.name+".", append(slices.Clip(ancestors), t))
+		if err != nil {
+			return nil, err
+		}
+		f.fields = nested
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// field loads what a single field holds.
+func (l *loader) field(r *resource, f *viewField) error {
+	if err := l.known(r, f.node, "field"); err != nil {
+		return err
+	}
+	f.iterable = r.isA("IterableField") || r.has("iterator") || r.has("referenceFormulation")
+	if !f.iterable {
+		tm := &termMap{node: f.node, role: expressionRole, vocab: modern, termType: literalTerm}
+		if err := l.expression(r, tm); err != nil {
+			return err
+		}
+		f.value = tm
+		return l.condition(r, tm)
+	}
+	if iterators := r.all("iterator"); len(iterators) > 0 {
+		f.iterator = iterators[0].Value
+	}
+	if !r.has("referenceFormulation") {
+		return nil
+	}
+	source := logicalSource{node: f.node, details: &sourceDetails{}}
+	err := l.formulation(r, &source)
+	f.formulation, f.namespaces = source.Formulation, source.details.namespaces
+	return err
+}
+
+func (l *loader) viewJoin(r *resource, parent node, inner bool) (*viewJoin, error) {
+	j := &viewJoin{node: l.node(r, "join of "+parent.name), inner: inner}
+	if err := l.known(r, j.node, "view join"); err != nil {
+		return nil, err
+	}
+	parents := r.all("parentLogicalView")
+	if len(parents) != 1 {
+		return nil, j.node.errorf("it has %s: expected exactly one parentLogicalView", count(len(parents), "parentLogicalView"))
+	}
+	var err error
+	if j.parent, err = l.view(l.about(parents[0]), j.node); err != nil {
+		return nil, err
+	}
+	for _, c := range r.all("joinCondition") {
+		condition, err := l.joinCondition(c, j.node)
+		if err != nil {
+			return nil, err
+		}
+		j.joins = append(j.joins, condition)
+	}
+	if len(j.joins) == 0 {
+		return nil, j.node.errorf("it has no joinCondition: expected at least one")
+	}
+	if j.fields, err = l.fields(r, j.node, "", nil); err != nil {
+		return nil, err
+	}
+	if len(j.fields) == 0 {
+		return nil, j.node.errorf("it has no field: expected at least one")
+	}
+	for _, f := range j.fields {
+		if f.iterable || len(f.fields) > 0 {
+			return nil, f.node.errorf("a field of a join is not a simple expression: expected a reference, a template or a constant, and no fields of its own")
+		}
+	}
+	return j, nil
+}
+
+// checkNames reports two fields of one name.
+func (v *logicalView) checkNames() error {
+	seen := make(map[string]bool)
+	var check func(fields []*viewField) error
+	check = func(fields []*viewField) error {
+		for _, f := range fields {
+			if seen[f.name] {
+				return f.node.errorf("the view has two fields of the name %q", f.name)
+			}
+			seen[f.name] = true
+			if err := check(f.fields); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := check(v.fields); err != nil {
+		return err
+	}
+	for _, j := range v.joins {
+		if err := check(j.fields); err != nil {
+			return err
+		}
+	}
+	return nil
+}
