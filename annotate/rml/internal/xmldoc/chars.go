@@ -8,6 +8,7 @@ import (
 // The classes of bytes that the scanner stops at or goes by.
 const (
 	inName    = 1 << iota // continues a name
+	plainName             // the same, but for colons and bytes beyond ASCII
 	startName             // begins a name
 	space                 // S, production 3
 	stopText              // ends a run of plain character data
@@ -26,6 +27,11 @@ var class = func() (t [256]uint8) {
 			t[b] = inName
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			t[b] = space
+		}
+	}
+	for b := range utf8.RuneSelf {
+		if t[b]&inName != 0 && b != ':' {
+			t[b] |= plainName
 		}
 	}
 	for _, b := range []byte("<&\r]") {

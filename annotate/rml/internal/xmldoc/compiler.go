@@ -148,7 +148,7 @@ func (c *Compiler) compile(expr string) (*path, error) {
 		return nil, err
 	}
 	if steps, plain := c.plainSteps(tokens); plain {
-		p.steps, p.absolute = steps.list, steps.absolute
+		p.steps, p.absolute, p.name = steps.list, steps.absolute, steps.name
 	} else if err := c.compileTree(p, tokens); err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (c *Compiler) NewDocument() input.Document {
 
 // newDocument returns a document that knows the names compiled so far.
 func (c *Compiler) newDocument() *Document {
-	d := &Document{compiler: c, maxNodes: nodeLimit(c.limits.MaxNodes)}
+	d := &Document{compiler: c, maxNodes: limit(c.limits.MaxNodes), maxDepth: limit(c.limits.MaxDepth)}
 	d.spaces, d.ownSpaces = slices.Clone(c.spaces), len(c.spaces)
 	d.lexicon.fill(c.names)
 	return d

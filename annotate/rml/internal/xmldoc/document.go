@@ -16,6 +16,7 @@ import (
 type Document struct {
 	compiler *Compiler
 	maxNodes int
+	maxDepth int
 	data     []byte
 	nodes    []node
 	top      int32            // the document element, 0 before it was read
@@ -96,6 +97,9 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	if record < 0 || int(record) >= len(d.nodes) {
 		return dst, fmt.Errorf("evaluate %q: there is no node %d", p.expr, record)
 	}
+	if p.name {
+		return d.named(dst, int32(record), &p.steps[0]), nil
+	}
 	if p.scalar {
 		text, err := d.evaluateString(p, int32(record))
 		if err != nil {
@@ -111,6 +115,25 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 		dst = append(dst, input.Value{Text: d.value(at), Kind: input.String, Node: input.Node(at)})
 	}
 	return dst, nil
+}
+
+// named appends the values of the children or attributes of a name, which is
+// what most references are.
+func (d *Document) named(dst []input.Value, at int32, s *step) []input.Value {
+	n := &d.nodes[at]
+	i, end := at+1, at+1+int32(n.attrs)
+	if s.axis == childAxis {
+		i, end = end, n.end
+	}
+	nodes := d.nodes[:end]
+	for i < end {
+		c := &nodes[i]
+		if c.known == s.known {
+			dst = append(dst, input.Value{Text: d.value(i), Kind: input.String, Node: input.Node(i)})
+		}
+		i = c.end
+	}
+	return dst
 }
 
 // own returns a path that this document can evaluate.
@@ -200,9 +223,8 @@ func (d *Document) fail(offset int, format string, args ...any) error {
 	return &input.SyntaxError{Format: "XML", Line: line, Column: column, Offset: offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// nodeLimit turns the limit of a compiler, 0 for none, into one to check
-// against, the root not counted.
-func nodeLimit(limit int) int {
+// limit turns a limit, 0 for none, into one to check against.
+func limit(limit int) int {
 	if limit <= 0 {
 		return math.MaxInt32 - 1
 	}

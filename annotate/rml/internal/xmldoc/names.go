@@ -146,6 +146,9 @@ func (d *Document) nameElement(at int32) error {
 		n.space = space
 	}
 	n.known = d.lexicon.find(d.localName(n), n.space)
+	if n.attrs == 0 {
+		return nil
+	}
 	for i := at + 1; i <= at+int32(n.attrs); i++ {
 		a := &d.nodes[i]
 		if a.local > 0 {

@@ -27,6 +27,7 @@ type path struct {
 	names    int // the names that the compiler knew when this was compiled
 	absolute bool
 	steps    []step
+	name     bool       // the steps are one, relative, of a name only
 	tree     expression // any other expression of XPath 1.0
 	full     string     // any other expression, translated for the library
 	scalar   bool       // its value is not a node set
@@ -49,6 +50,7 @@ type step struct {
 // plain is a location path of plain steps.
 type plain struct {
 	absolute bool
+	name     bool
 	list     []step
 }
 
@@ -78,6 +80,8 @@ func (c *Compiler) plainSteps(tokens []token) (plain, bool) {
 		}
 		tokens = rest[1:]
 	}
+	only := &p.list[0]
+	p.name = len(p.list) == 1 && !p.absolute && only.axis <= attributeAxis && only.test == nameTest && only.position == 0
 	nested := false // may a node of the context stand within another
 	for i := range p.list {
 		s := &p.list[i]

@@ -12,47 +12,50 @@ func (d *Document) parse() error {
 	if err != nil {
 		return err
 	}
+	data := d.data
 	open, depth := int32(0), 0 // the element that is open, and how deep it is
-	for i < len(d.data) {
-		switch {
-		case d.data[i] != '<' || open != 0 && hasAt(d.data, i, "<![CDATA["):
+	for i < len(data) && err == nil {
+		if data[i] != '<' {
 			if open == 0 {
 				i, err = d.readBlank(i)
 			} else {
 				i, err = d.readText(i, open)
 			}
-		case hasAt(d.data, i, "</"):
+			continue
+		}
+		after := byte(0)
+		if i+1 < len(data) {
+			after = data[i+1]
+		}
+		switch after {
+		case '/':
 			if open == 0 {
 				return d.fail(i, "an end tag without a start tag")
 			}
-			if i, err = d.readEndTag(i, open); err != nil {
-				return err
+			if i, err = d.readEndTag(i, open); err == nil {
+				open, depth = d.close(open), depth-1
 			}
-			open, depth = d.close(open), depth-1
-		case hasAt(d.data, i, "<!--"):
-			i, err = d.readComment(i, open)
-		case hasAt(d.data, i, "<?"):
+		case '!':
+			i, err = d.readDeclared(i, open)
+		case '?':
 			i, err = d.readInstruction(i)
-		case hasAt(d.data, i, "<!DOCTYPE"):
-			return d.fail(i, "a document type declaration is not allowed; nothing is read that it could declare")
 		default:
 			if open == 0 && d.top > 0 {
 				return d.fail(i, "only one element may stand at the top, and %q was there already", d.qname(&d.nodes[d.top]))
 			}
-			if depth++; d.compiler.limits.MaxDepth > 0 && depth > d.compiler.limits.MaxDepth {
-				return d.fail(i, "the elements are nested deeper than %d", d.compiler.limits.MaxDepth)
+			if depth++; depth > d.maxDepth {
+				return d.fail(i, "the elements are nested deeper than %d", d.maxDepth)
 			}
 			element, closed := int32(len(d.nodes)), false
-			if i, closed, err = d.readStartTag(i, open); err != nil {
-				return err
-			}
-			if open = element; closed {
-				open, depth = d.close(open), depth-1
+			if i, closed, err = d.readStartTag(i, open); err == nil {
+				if open = element; closed {
+					open, depth = d.close(open), depth-1
+				}
 			}
 		}
-		if err != nil {
-			return err
-		}
+	}
+	if err != nil {
+		return err
 	}
 	if open != 0 {
 		n := &d.nodes[open]
@@ -70,20 +73,15 @@ func hasAt(data []byte, i int, text string) bool {
 	return len(data)-i >= len(text) && string(data[i:i+len(text)]) == text
 }
 
-// add appends a node below a parent and returns it, valid until the next add.
-func (d *Document) add(kind uint8, parent int32, at int) (*node, error) {
-	if len(d.nodes) > d.maxNodes {
+// add appends a node that was read at an offset, below a parent, with a text.
+// It returns the node, valid until the next add.
+func (d *Document) add(kind uint8, parent int32, at int, start, length uint32) (*node, error) {
+	i := len(d.nodes)
+	if i > d.maxNodes {
 		return nil, d.fail(at, "the input has more than %d nodes", d.maxNodes)
 	}
-	i := len(d.nodes)
-	if i < cap(d.nodes) {
-		d.nodes = d.nodes[:i+1]
-	} else {
-		d.nodes = append(d.nodes, node{})
-	}
-	n := &d.nodes[i]
-	*n = node{parent: parent, end: int32(i) + 1, kind: kind}
-	return n, nil
+	d.nodes = append(d.nodes, node{parent: parent, end: int32(i) + 1, kind: kind, start: start, length: length})
+	return &d.nodes[i], nil
 }
 
 // close ends an element and returns its parent.
@@ -145,7 +143,7 @@ func (d *Document) readDeclaration() (int, error) {
 		if next == at {
 			return 0, d.fail(at, "expected white space before %s", want)
 		}
-		from, to, err := d.readDeclared(next+len(want), end)
+		from, to, err := d.readPseudo(next+len(want), end)
 		if err != nil {
 			return 0, err
 		}
@@ -160,9 +158,9 @@ func (d *Document) readDeclaration() (int, error) {
 	return end + 2, nil
 }
 
-// readDeclared returns where the value of a pseudo attribute stands whose
-// name ends at i.
-func (d *Document) readDeclared(i, end int) (from, to int, err error) {
+// readPseudo returns where the value of a pseudo attribute stands whose name
+// ends at i.
+func (d *Document) readPseudo(i, end int) (from, to int, err error) {
 	if i = d.skipSpace(i); d.data[i] != '=' {
 		return 0, 0, d.fail(i, "expected = in the XML declaration")
 	}
@@ -198,6 +196,22 @@ func (d *Document) checkDeclared(name string, value []byte, at int) error {
 	return nil
 }
 
+// readDeclared reads what begins with <! at i.
+func (d *Document) readDeclared(i int, open int32) (int, error) {
+	switch {
+	case hasAt(d.data, i, "<!--"):
+		return d.readComment(i, open)
+	case hasAt(d.data, i, "<!DOCTYPE"):
+		return 0, d.fail(i, "a document type declaration is not allowed; nothing is read that it could declare")
+	case open != 0 && hasAt(d.data, i, "<![CDATA["):
+		return d.readText(i, open)
+	}
+	if open == 0 {
+		return 0, d.fail(i, "expected a comment after <!")
+	}
+	return 0, d.fail(i, "expected a comment or a CDATA section after <!")
+}
+
 // readComment reads the comment at i. Those outside of the document element
 // are nodes too, below the root.
 func (d *Document) readComment(i int, parent int32) (int, error) {
@@ -209,16 +223,12 @@ func (d *Document) readComment(i int, parent int32) (int, error) {
 	if !hasAt(d.data, end, "-->") {
 		return 0, d.fail(end, "-- within a comment")
 	}
-	c, err := d.add(commentNode, parent, i)
-	if err != nil {
-		return 0, err
-	}
 	start, length, err := d.plainText(i+4, end)
 	if err != nil {
 		return 0, err
 	}
-	c.start, c.length = start, length
-	return end + 3, nil
+	_, err = d.add(commentNode, parent, i, start, length)
+	return end + 3, err
 }
 
 // readInstruction goes by the processing instruction at i.
@@ -249,13 +259,19 @@ func (d *Document) readName(i int) (end, colon int, err error) {
 	if i >= len(d.data) || class[d.data[i]]&startName == 0 {
 		return 0, 0, d.fail(i, "expected a name")
 	}
-	colon = -1
-	var bits byte
-	for end = i; end < len(d.data); end++ {
-		b := d.data[end]
-		if class[b]&inName == 0 {
-			break
+	colon, end = -1, i
+	for end < len(d.data) && class[d.data[end]]&plainName != 0 {
+		end++
+	}
+	if end == len(d.data) || class[d.data[end]]&inName == 0 {
+		if end-i > maxName {
+			return 0, 0, d.fail(i, "a name longer than %d bytes", maxName)
 		}
+		return end, colon, nil
+	}
+	var bits byte
+	for ; end < len(d.data) && class[d.data[end]]&inName != 0; end++ {
+		b := d.data[end]
 		bits |= b
 		if b == ':' {
 			if colon >= 0 {
@@ -277,17 +293,20 @@ func (d *Document) readName(i int) (end, colon int, err error) {
 // it closes its element as well.
 func (d *Document) readStartTag(i int, parent int32) (next int, closed bool, err error) {
 	element := int32(len(d.nodes))
-	n, err := d.add(elementNode, parent, i)
+	end, colon, err := d.readName(i + 1)
 	if err != nil {
 		return 0, false, err
 	}
-	end, colon, err := d.readName(i + 1)
+	n, err := d.add(elementNode, parent, i, 0, 0)
 	if err != nil {
 		return 0, false, err
 	}
 	n.setName(i+1, end, colon)
 	if parent == 0 {
 		d.top = element
+	}
+	if end < len(d.data) && d.data[end] == '>' {
+		return end + 1, false, d.nameElement(element)
 	}
 	for i = end; ; {
 		at := d.skipSpace(i)
@@ -325,11 +344,16 @@ func (d *Document) readAttribute(i int, element int32) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	at := d.skipSpace(end)
+	at := end
+	if at == len(d.data) || d.data[at] != '=' {
+		at = d.skipSpace(end)
+	}
 	if at == len(d.data) || d.data[at] != '=' {
 		return 0, d.fail(at, "expected = after the name of the attribute %q", d.data[i:end])
 	}
-	at = d.skipSpace(at + 1)
+	if at++; at < len(d.data) && class[d.data[at]]&space != 0 {
+		at = d.skipSpace(at)
+	}
 	if at == len(d.data) || d.data[at] != '"' && d.data[at] != '\'' {
 		return 0, d.fail(at, "expected a quote around the value of the attribute %q", d.data[i:end])
 	}
@@ -343,12 +367,11 @@ func (d *Document) readAttribute(i int, element int32) (int, error) {
 	case colon >= 0 && string(d.data[i:colon]) == "xmlns":
 		return next, d.bind(element, colon+1, end-colon-1, d.text(start, length))
 	}
-	a, err := d.add(attributeNode, element, i)
+	a, err := d.add(attributeNode, element, i, start, length)
 	if err != nil {
 		return 0, err
 	}
 	a.setName(i, end, colon)
-	a.start, a.length = start, length
 	if e := &d.nodes[element]; e.attrs == math.MaxUint16 {
 		return 0, d.fail(i, "the element has more than %d attributes", math.MaxUint16)
 	} else {
@@ -361,11 +384,12 @@ func (d *Document) readAttribute(i int, element int32) (int, error) {
 func (d *Document) readEndTag(i int, open int32) (int, error) {
 	n := &d.nodes[open]
 	end := i + 2 + int(n.size)
-	if end > len(d.data) || !bytes.Equal(d.data[i+2:end], d.qname(n)) || end < len(d.data) && class[d.data[end]]&inName != 0 {
-		return 0, d.fail(i, "expected the end tag of %q, which began on line %d", d.qname(n), d.line(int(n.name)))
-	}
-	if end < len(d.data) && d.data[end] == '>' {
+	same := end <= len(d.data) && string(d.data[i+2:end]) == string(d.qname(n))
+	if same && end < len(d.data) && d.data[end] == '>' {
 		return end + 1, nil
+	}
+	if !same || end < len(d.data) && class[d.data[end]]&inName != 0 {
+		return 0, d.fail(i, "expected the end tag of %q, which began on line %d", d.qname(n), d.line(int(n.name)))
 	}
 	if end = d.skipSpace(end); end == len(d.data) || d.data[end] != '>' {
 		return 0, d.fail(end, "expected > in the end tag")

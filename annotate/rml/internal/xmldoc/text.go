@@ -9,18 +9,18 @@ import (
 // readText reads character data, CDATA sections included, up to the next
 // other markup, as one text node.
 func (d *Document) readText(i int, parent int32) (int, error) {
-	j, err := d.skipPlain(i)
-	if err != nil {
-		return 0, err
+	data, j := d.data, i
+	for j < len(data) && class[data[j]]&stopText == 0 {
+		j++
 	}
-	if j == i || j < len(d.data) && (d.data[j] != '<' || hasAt(d.data, j, "<![CDATA[")) {
+	if j == i || j == len(data) || data[j] != '<' || j+1 < len(data) && data[j+1] == '!' {
 		return d.readMixed(i, parent)
 	}
-	n, err := d.add(textNode, parent, i)
+	start, length, err := d.place(i, j)
 	if err != nil {
 		return 0, err
 	}
-	n.start, n.length, err = d.place(i, j)
+	_, err = d.add(textNode, parent, i, start, length)
 	return j, err
 }
 
@@ -80,11 +80,11 @@ func (d *Document) readMixed(i int, parent int32) (int, error) {
 	if len(d.scratch) == from {
 		return i, nil
 	}
-	n, err := d.add(textNode, parent, begin)
+	start, length, err := d.placeScratch(from, begin)
 	if err != nil {
 		return 0, err
 	}
-	n.start, n.length, err = d.placeScratch(from, begin)
+	_, err = d.add(textNode, parent, begin, start, length)
 	return i, err
 }
 
