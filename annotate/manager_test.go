@@ -166,7 +166,7 @@ func TestServiceThatWasKilledIsRedeliveredWhatWasUnconfirmed(t *testing.T) {
 	b.ReleaseConfirmations()
 	c, err := m.Get("killed")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return b.Unacknowledged(c.Settings.Input) == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Unacknowledged(c.Settings.Input) == 0 }, patience, time.Millisecond)
 }
 
 func TestRestoredChannelIsTriedUntilItsBrokerIsThere(t *testing.T) {
@@ -178,12 +178,12 @@ func TestRestoredChannelIsTriedUntilItsBrokerIsThere(t *testing.T) {
 	b.Down()
 	m, _ = runManager(t, managerConfig(b, documents))
 	for _, id := range []string{"patient", "cancelled"} {
-		require.Eventually(t, func() bool { return status(t, m, id).Error != "" }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return status(t, m, id).Error != "" }, patience, time.Millisecond)
 		require.True(t, status(t, m, id).IsStopped)
 	}
 	require.Equal(t, annotate.Stopped, patch(t, m, "cancelled", true))
 	b.Up()
-	require.Eventually(t, func() bool { return !status(t, m, "patient").IsStopped }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !status(t, m, "patient").IsStopped }, patience, time.Millisecond)
 	require.Empty(t, status(t, m, "patient").Error)
 	require.True(t, status(t, m, "cancelled").IsStopped)
 }
@@ -232,7 +232,7 @@ func TestCredentialsAreSealedAndNeverShown(t *testing.T) {
 		m, stop = runManager(t, c)
 		require.True(t, status(t, m, "guarded").IsStopped)
 		require.Contains(t, status(t, m, "guarded").Error, "cannot be decrypted")
-		require.Eventually(t, func() bool { return !status(t, m, "plain").IsStopped }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return !status(t, m, "plain").IsStopped }, patience, time.Millisecond)
 		start := false
 		_, err = m.Patch(t.Context(), "guarded", annotate.StatusUpdate{IsStopped: &start})
 		require.ErrorContains(t, err, "cannot be decrypted")
@@ -338,7 +338,7 @@ func TestManagerUnderConcurrency(t *testing.T) {
 	require.Len(t, stored, len(listed))
 	m, _ = runManager(t, managerConfig(b, documents))
 	for id, before := range listed {
-		require.Eventually(t, func() bool { return status(t, m, id).IsStopped == before.IsStopped }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return status(t, m, id).IsStopped == before.IsStopped }, patience, time.Millisecond)
 		require.Equal(t, before, status(t, m, id))
 	}
 }
