@@ -9,15 +9,22 @@
 // outside of the input is ever read. The encoding is UTF-8. Nothing recurses:
 // the depth of the input costs no stack.
 //
-// Location paths that go along the child, attribute, self, parent and
-// descendant axes with at most a number as predicate (/a/b, @id, p:b/text(),
-// //b[1], ..) are compiled and evaluated here, without allocating once
-// buffers have grown. Every other expression is evaluated by
-// github.com/antchfx/xpath over the same nodes. A name without a prefix
-// stands for a name in no namespace, never for one in the default namespace,
-// as XPath 1.0 says.
+// A location path that goes along the child, attribute, self and parent axes
+// and // with at most a number as predicate (/a/b, @id, p:b/text(), //b[1],
+// ..) is evaluated step by step, without allocating once buffers have grown.
+// Every other expression of XPath 1.0 is evaluated from its syntax tree. Both
+// follow the recommendation to the letter: a name without a prefix stands for
+// a name in no namespace, never for one in the default namespace. Expressions
+// that call a function of XPath 2.0 (matches, replace, lower-case, ends-with,
+// string-join, reverse) are evaluated by github.com/antchfx/xpath over the
+// same nodes, as far as that is known to be right.
 //
-// Against XPath 1.0 these are missing: variables, the namespace axis,
-// processing-instruction(), id() and lang(). Processing instructions are
-// checked and dropped.
+// Not supported are variables, the namespace axis and
+// processing-instruction(); processing instructions are checked and dropped.
+// No attribute is an ID, so id() selects nothing.
+//
+// An evaluation that takes more steps than 4,194,304, and than 64 for each
+// node, ends in an error, whatever the expression. Buffers keep room for 16,384 nodes; what has grown
+// beyond that is given back on the first input that could not fill an eighth
+// of it.
 package xmldoc

@@ -157,7 +157,7 @@ func (d *Document) askValue(p *path, at int32) (any, error) {
 // ask asks the library for the value of an expression, within the limit of
 // steps.
 func (d *Document) ask(e *xpath.Expr, at int32) (value any, err error) {
-	d.left = maxSteps
+	d.allow()
 	if len(d.previous) == 0 {
 		d.linkPrevious()
 	}

@@ -3,6 +3,7 @@ package xmldoc
 import (
 	"bytes"
 	"math"
+	"slices"
 )
 
 // parse reads the whole input into nodes.
@@ -80,8 +81,13 @@ func (d *Document) add(kind uint8, parent int32, at int, start, length uint32) (
 	if i > d.maxNodes {
 		return nil, d.fail(at, "the input has more than %d nodes", d.maxNodes)
 	}
-	d.nodes = append(d.nodes, node{parent: parent, end: int32(i) + 1, kind: kind, start: start, length: length})
-	return &d.nodes[i], nil
+	if i == cap(d.nodes) {
+		d.nodes = slices.Grow(d.nodes, 1)
+	}
+	d.nodes = d.nodes[:i+1]
+	n := &d.nodes[i]
+	*n = node{parent: parent, end: int32(i) + 1, kind: kind, start: start, length: length}
+	return n, nil
 }
 
 // close ends an element and returns its parent.

@@ -8,16 +8,22 @@ import (
 	"strings"
 )
 
-// maxSteps is the largest number of steps that evaluating one expression
-// against one record may take: moves between nodes, and one more for each
-// textStep bytes of text looked at.
+// The steps that evaluating one expression against one record may take, the
+// larger of the two counts: moves between nodes, and one more for each textStep
+// bytes of text looked at.
 const (
-	maxSteps = 1 << 24
-	textStep = 64
+	maxSteps        = 1 << 22
+	maxStepsPerNode = 64
+	textStep        = 64
 )
 
 // errTooManySteps ends an evaluation that would take too long.
-var errTooManySteps = fmt.Errorf("the expression takes more than %d steps on this document", maxSteps)
+var errTooManySteps = fmt.Errorf("the expression takes too many steps on this document, more than %d and than %d for each node", maxSteps, maxStepsPerNode)
+
+// allow sets the steps that the next evaluation may take.
+func (d *Document) allow() {
+	d.left = max(maxSteps, maxStepsPerNode*len(d.nodes))
+}
 
 // spend takes steps off those left.
 func (d *Document) spend(steps int) {
@@ -42,7 +48,7 @@ func recovered(err *error) {
 
 // evaluate evaluates an expression at a node, within the limit of steps.
 func (d *Document) evaluate(e expression, at int32) (v value, err error) {
-	d.left = maxSteps
+	d.allow()
 	defer func() {
 		if r := recover(); r != nil && r != any(errTooManySteps) {
 			panic(r)
