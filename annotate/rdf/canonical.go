@@ -8,9 +8,9 @@ import (
 
 const hexDigits = "0123456789ABCDEF"
 
-// AppendTerm appends t in the canonical form of N-Triples (RDF 1.2 N-Triples,
-// section 4) and returns the extended slice: <iri>, _:label, "lexical",
-// "lexical"@tag or "lexical"^^<datatype>. Nothing is appended for the zero Term.
+// AppendTerm appends t in the canonical form of RDF 1.2 N-Triples and returns the
+// extended slice: <iri>, _:label, "lexical", "lexical"@tag or
+// "lexical"^^<datatype>. Nothing is appended for the zero Term.
 //
 // A character that no IRI may hold is written as a \u escape, so that a wrong
 // IRI never becomes another statement; strict readers refuse it, [ParseTerm]

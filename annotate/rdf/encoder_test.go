@@ -231,6 +231,17 @@ func TestEncoderRefusesWrongOptions(t *testing.T) {
 	}
 }
 
+func TestMissingTermsDoNotPanic(t *testing.T) {
+	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
+		e, err := rdf.NewEncoder(f, nil)
+		require.NoError(t, err)
+		require.NotPanics(t, func() { e.AppendEnd(e.Append(nil, rdf.Quad{})) }, f)
+		require.NotPanics(t, func() {
+			e.AppendEnd(e.Append(nil, rdf.Quad{Subject: rdf.NewBlank("s"), Predicate: rdf.NewIRI(rdf.Type)}))
+		}, f)
+	}
+}
+
 func TestFormatsHaveNames(t *testing.T) {
 	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
 		got, err := rdf.ParseFormat(strings.ToUpper(f.String()))

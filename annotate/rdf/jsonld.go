@@ -161,7 +161,7 @@ func (t *tree) appendTypes(dst []byte, predicate *entry) []byte {
 		open := false
 		for o := predicate.first; o != 0; o = t.entries[o].after {
 			term := t.term(&t.entries[o])
-			if (term[0] == '"') != literals {
+			if bytes.HasPrefix(term, []byte{'"'}) != literals {
 				continue
 			}
 			switch {
@@ -189,7 +189,7 @@ func (t *tree) appendTypes(dst []byte, predicate *entry) []byte {
 // appendID writes an IRI or a blank node as a JSON string.
 func appendID(dst, term []byte) []byte {
 	dst = append(dst, '"')
-	if term[0] == '<' {
+	if bytes.HasPrefix(term, []byte("<")) {
 		term = term[1 : len(term)-1]
 	}
 	dst = append(dst, term...)
@@ -197,7 +197,7 @@ func appendID(dst, term []byte) []byte {
 }
 
 func appendValue(dst, term []byte) []byte {
-	if term[0] != '"' {
+	if !bytes.HasPrefix(term, []byte{'"'}) {
 		dst = append(dst, `{"@id":`...)
 		dst = appendID(dst, term)
 		return append(dst, '}')
