@@ -235,7 +235,7 @@ func confirmsInPairsSwapped(p annotate.Publisher) annotate.Publisher {
 }
 
 func confirmsUnsent(p annotate.Publisher) annotate.Publisher {
-	now := every(50)
+	now := every(15)
 	return outputFault{Publisher: p, publish: func(ctx context.Context, m annotate.Message, confirmed func(error)) error {
 		if now() {
 			confirmed(nil)
@@ -255,12 +255,18 @@ func unlimited(p annotate.Publisher) annotate.Publisher {
 }
 
 func closesWithoutWaiting(p annotate.Publisher) annotate.Publisher {
-	return outputFault{Publisher: p, close: func(ctx context.Context) error {
-		hurried, cancel := context.WithCancel(ctx)
-		cancel()
-		_ = p.Close(hurried)
-		return nil
-	}}
+	return outputFault{
+		Publisher: p,
+		publish: func(ctx context.Context, m annotate.Message, _ func(error)) error {
+			return p.Publish(ctx, m, func(error) {}) // comes too late for everybody
+		},
+		close: func(ctx context.Context) error {
+			hurried, cancel := context.WithCancel(ctx)
+			cancel()
+			_ = p.Close(hurried)
+			return nil
+		},
+	}
 }
 
 func publishIgnoresTheContext(p annotate.Publisher) annotate.Publisher {

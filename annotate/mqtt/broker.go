@@ -45,11 +45,6 @@ type Options struct {
 	// before a lost connection is attempted again. Zero means
 	// DefaultReconnectMin and DefaultReconnectMax.
 	ReconnectMin, ReconnectMax time.Duration
-	// ReceiveMaximum is how many unacknowledged messages a broker is allowed
-	// to have under way to a subscription. Zero means the connection's
-	// window. Raise it for brokers whose own accounting is at fault; the
-	// window is kept regardless.
-	ReceiveMaximum uint16
 	// QueueMessages and QueueBytes limit what has arrived on a subscription
 	// and was not yet handed out. Zero means DefaultQueueMessages and
 	// DefaultQueueBytes. One message always fits.

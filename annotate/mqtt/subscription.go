@@ -52,10 +52,7 @@ func newSubscription(b *Broker, filter string, window int) *subscription {
 	}
 	s.link = newLink(b, s)
 	s.link.durable = true
-	s.link.window = b.opts.ReceiveMaximum
-	if s.link.window == 0 {
-		s.link.window = uint16(min(window, math.MaxUint16))
-	}
+	s.link.window = uint16(min(window, math.MaxUint16))
 	return s
 }
 

@@ -1,0 +1,137 @@
+package mqtt_test
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/eclipse/paho.golang/packets"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// peer is a broker that answers as a test tells it to.
+type peer struct {
+	listener net.Listener
+	// connack is the answer to CONNECT; nil means plain success.
+	connack func(*packets.Connect) *packets.Connack
+	// answer is what goes back for any other packet.
+	answer func(conn net.Conn, p *packets.ControlPacket)
+
+	mu       sync.Mutex
+	connects []*packets.Connect
+}
+
+func (p *peer) start(t *testing.T) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p.listener = listener
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			work.Go(func() { p.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		require.NoError(t, listener.Close())
+		work.Wait()
+	})
+}
+
+func (p *peer) settings(topic string) annotate.TopicSettings {
+	host, port, _ := net.SplitHostPort(p.listener.Addr().String())
+	number, _ := strconv.Atoi(port)
+	return annotate.TopicSettings{
+		Topic: topic, BrokerType: annotate.MQTT,
+		MQTT: &annotate.MQTTSettings{
+			Protocol: "mqtt", Host: host, Port: number, ClientID: "c",
+			User: "somebody", Password: "a secret",
+		},
+	}
+}
+
+func (p *peer) serve(conn net.Conn) {
+	defer conn.Close()
+	for {
+		packet, err := packets.ReadPacket(conn)
+		if err != nil {
+			return
+		}
+		switch content := packet.Content.(type) {
+		case *packets.Connect:
+			p.mu.Lock()
+			p.connects = append(p.connects, content)
+			p.mu.Unlock()
+			ack := &packets.Connack{Properties: &packets.Properties{}}
+			if p.connack != nil {
+				ack = p.connack(content)
+			}
+			if _, err := ack.WriteTo(conn); err != nil {
+				return
+			}
+		case *packets.Disconnect:
+			return
+		case *packets.Pingreq:
+			_, _ = packets.NewControlPacket(packets.PINGRESP).WriteTo(conn)
+		default:
+			if p.answer != nil {
+				p.answer(conn, packet)
+			}
+		}
+	}
+}
+
+// connect returns the n-th CONNECT packet.
+func (p *peer) connect(n int) *packets.Connect {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n >= len(p.connects) {
+		return nil
+	}
+	return p.connects[n]
+}
+
+// grant is an answer that confirms subscriptions.
+func grant(conn net.Conn, packet *packets.ControlPacket, code byte) bool {
+	s, ok := packet.Content.(*packets.Subscribe)
+	if ok {
+		ack := packets.Suback{PacketID: s.PacketID, Reasons: []byte{code}, Properties: &packets.Properties{}}
+		_, _ = ack.WriteTo(conn)
+	}
+	return ok
+}
+
+// raw listens and answers the first bytes of each connection with bytes.
+func raw(t *testing.T, answer []byte) annotate.TopicSettings {
+	t.Helper()
+	p := &peer{}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p.listener = listener
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1024))
+			_, _ = conn.Write(bytes.Clone(answer))
+			_ = conn.Close()
+		}
+	})
+	t.Cleanup(func() {
+		require.NoError(t, listener.Close())
+		work.Wait()
+	})
+	return p.settings("t")
+}

@@ -1,0 +1,141 @@
+package mqtt_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/eclipse/paho.golang/packets"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
+)
+
+func refusing(code byte, words string) *peer {
+	return &peer{connack: func(*packets.Connect) *packets.Connack {
+		return &packets.Connack{ReasonCode: code, Properties: &packets.Properties{ReasonString: words}}
+	}}
+}
+
+func TestARefusedConnectionNamesBrokerAndReasonButNoPassword(t *testing.T) {
+	p := refusing(0x86, "ask the operator")
+	p.start(t)
+	_, err := mqtt.New(nil).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
+	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+	require.ErrorContains(t, err, `subscribe to topic "in"`)
+	require.ErrorContains(t, err, p.listener.Addr().String())
+	require.ErrorContains(t, err, "bad user name or password: ask the operator (0x86)")
+	require.NotContains(t, err.Error(), "a secret")
+}
+
+func TestABrokerOfTheOldProtocolIsNamedAsSuch(t *testing.T) {
+	_, err := mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 2, 0, 1}), annotate.ConnectOptions{})
+	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+	require.ErrorContains(t, err, "3.1.1")
+	_, err = mqtt.New(nil).Connect(t.Context(), raw(t, nil), annotate.ConnectOptions{})
+	require.ErrorContains(t, err, "may not speak MQTT 5")
+}
+
+func TestAPacketAboveTheLimitIsRefusedBeforeItIsRead(t *testing.T) {
+	_, err := mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 0xff, 0xff, 0xff, 0x7f}), annotate.ConnectOptions{})
+	require.ErrorContains(t, err, "packet of 268435460 bytes, the limit is 67108864")
+	_, err = mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 0xff, 0xff, 0xff, 0xff}), annotate.ConnectOptions{})
+	require.ErrorContains(t, err, "malformed packet length")
+}
+
+func TestABrokerThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	silent := peer{listener: listener}
+	_, err = mqtt.New(&mqtt.Options{ConnectTimeout: 30 * time.Millisecond}).Connect(t.Context(), silent.settings("t"), annotate.ConnectOptions{})
+	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+	require.ErrorContains(t, err, "no answer within 30ms")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	_, err = mqtt.New(nil).Connect(ctx, silent.settings("t"), annotate.ConnectOptions{})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestASubscriptionBelowQoS1IsNotAccepted(t *testing.T) {
+	for code, want := range map[byte]string{0x87: "not authorized (0x87)", 0: "granted QoS"} {
+		p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) { grant(conn, packet, code) }}
+		p.start(t)
+		_, err := mqtt.New(nil).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
+		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestABrokerWithoutQoS1IsNotAccepted(t *testing.T) {
+	none := byte(0)
+	p := &peer{connack: func(*packets.Connect) *packets.Connack {
+		return &packets.Connack{Properties: &packets.Properties{MaximumQOS: &none}}
+	}}
+	p.start(t)
+	_, err := mqtt.New(nil).Connect(t.Context(), p.settings("out"), annotate.ConnectOptions{})
+	require.ErrorContains(t, err, "QoS 0 only")
+}
+
+func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
+	good := func() annotate.TopicSettings {
+		return annotate.TopicSettings{
+			Topic: "t", BrokerType: annotate.MQTT,
+			MQTT: &annotate.MQTTSettings{Protocol: "tcp", Host: "127.0.0.1", Port: 1},
+		}
+	}
+	for want, change := range map[string]func(*annotate.TopicSettings){
+		`protocol "wss": MQTT over WebSocket`: func(s *annotate.TopicSettings) { s.MQTT.Protocol = "wss" },
+		`protocol "http"`:                     func(s *annotate.TopicSettings) { s.MQTT.Protocol = "http" },
+		"name no host":                        func(s *annotate.TopicSettings) { s.MQTT.Host = "" },
+		"port 65536":                          func(s *annotate.TopicSettings) { s.MQTT.Port = 65_536 },
+		"no MQTT settings":                    func(s *annotate.TopicSettings) { s.MQTT = nil },
+		`broker type "KAFKA"`:                 func(s *annotate.TopicSettings) { s.BrokerType = annotate.Kafka },
+		"wildcards":                           func(s *annotate.TopicSettings) { s.Topic = "a/+" },
+		"no name":                             func(s *annotate.TopicSettings) { s.Topic = "" },
+		"not valid UTF-8":                     func(s *annotate.TopicSettings) { s.Topic = "\xff" },
+		"connection refused":                  func(*annotate.TopicSettings) {},
+	} {
+		s := good()
+		change(&s)
+		_, err := mqtt.New(nil).Connect(t.Context(), s, annotate.ConnectOptions{})
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestRefusedAndOversizedMessagesAreConfirmedWithTheReason(t *testing.T) {
+	limit, two := uint32(100), uint16(2)
+	p := &peer{
+		connack: func(*packets.Connect) *packets.Connack {
+			return &packets.Connack{Properties: &packets.Properties{MaximumPacketSize: &limit, ReceiveMaximum: &two}}
+		},
+		answer: func(conn net.Conn, packet *packets.ControlPacket) {
+			m := packet.Content.(*packets.Publish)
+			ack := packets.Puback{PacketID: m.PacketID, Properties: &packets.Properties{}}
+			if string(m.Payload) == "no" {
+				ack.ReasonCode, ack.Properties.ReasonString = 0x97, "try tomorrow"
+			}
+			_, _ = ack.WriteTo(conn)
+		},
+	}
+	p.start(t)
+	pub, err := mqtt.New(nil).Connect(t.Context(), p.settings("out"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	var got []error
+	// 100 bytes are 2 of fixed header, 5 of topic, 2 of identifier, 1 of properties, and 90.
+	for _, payload := range []string{"yes", "no", string(make([]byte, 90)), string(make([]byte, 91)), "yes"} {
+		err := pub.Publish(t.Context(), annotate.Message{Topic: "out", Payload: []byte(payload)}, func(err error) { got = append(got, err) })
+		require.NoError(t, err)
+	}
+	require.NoError(t, pub.Close(t.Context()))
+	require.Len(t, got, 5)
+	require.NoError(t, got[0])
+	require.EqualError(t, got[1], `publish on topic "out": the broker refused it: quota exceeded: try tomorrow (0x97)`)
+	require.NoError(t, got[2])
+	require.EqualError(t, got[3], `publish on topic "out": its packet has 101 bytes, the broker takes at most 100`)
+	require.NoError(t, got[4])
+	require.Nil(t, p.connect(1), "the connection was lost on the way")
+}
