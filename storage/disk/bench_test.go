@@ -45,8 +45,8 @@ func BenchmarkDocumentsUpdate(b *testing.B) {
 // BenchmarkDocumentsUpdateTogether is 64 writers a CPU, each with a document
 // of its own, so that transactions are shared.
 func BenchmarkDocumentsUpdateTogether(b *testing.B) {
+	var writers atomic.Int64
 	documentStores(b, func(b *testing.B, docs storage.Documents) {
-		var writers atomic.Int64
 		b.SetParallelism(64)
 		b.RunParallel(func(pb *testing.PB) {
 			key := fmt.Sprintf("document/%d", writers.Add(1))

@@ -79,7 +79,7 @@ func writeUntilKilled(dir string) error {
 // it is odd, and deletes now and then.
 func crashWorker(store *disk.Store, worker int) error {
 	kind := []string{"document", "blob"}[worker%2]
-	start := int(time.Now().UnixMicro()) // no number comes twice, also in the next round
+	start := int(time.Now().UnixMicro() % 1e9) // the next round has other numbers
 	for i := 1; ; i++ {
 		a := attempt{kind: kind, key: fmt.Sprintf("%s/%d/%d", kind, worker, i%crashKeys), number: start + i}
 		if i%7 == 0 {
@@ -136,6 +136,8 @@ type history struct {
 	acknowledged, announced attempt
 }
 
+// A killed process does not lose what the kernel has taken, so this test is
+// about the order of the steps and not about syncing.
 func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	seed := uint64(time.Now().UnixNano())
@@ -153,17 +155,38 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	t.Logf("%d acknowledged writes in %d rounds", acknowledged, crashRounds)
 }
 
+func TestFolderOfAnotherProcessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	other, output := startVictim(t, dir, io.Discard)
+	line, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "open\n", line)
+	_, err = disk.Open(dir, &disk.Options{LockTimeout: -1})
+	require.ErrorIs(t, err, disk.ErrLocked)
+
+	require.NoError(t, other.Process.Kill())
+	_ = other.Wait()
+	open(t, dir)
+}
+
+// startVictim starts the test binary as a writer to the folder.
+func startVictim(t *testing.T, dir string, complaints io.Writer) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	victim := exec.CommandContext(t.Context(), os.Args[0])
+	victim.Env = append(os.Environ(), crashFolder+"="+dir)
+	victim.Stderr = complaints
+	output, err := victim.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, victim.Start())
+	return victim, output
+}
+
 // crash runs a victim, kills it after the delay, and notes what it said. It
 // returns how many writes were acknowledged.
 func crash(t *testing.T, dir string, delay time.Duration, histories map[string]history) int {
 	t.Helper()
-	victim := exec.CommandContext(t.Context(), os.Args[0])
-	victim.Env = append(os.Environ(), crashFolder+"="+dir)
 	var complaints strings.Builder
-	victim.Stderr = &complaints
-	output, err := victim.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, victim.Start())
+	victim, output := startVictim(t, dir, &complaints)
 	timer := time.AfterFunc(delay, func() { _ = victim.Process.Kill() })
 	defer timer.Stop()
 

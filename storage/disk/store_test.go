@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -227,4 +228,51 @@ func TestFolderThatCannotBeAStoreIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "store.db"), []byte(strings.Repeat("not a database ", 1000)), 0o600))
 	_, err = disk.Open(dir, nil)
 	require.ErrorContains(t, err, "store.db")
+}
+
+func TestBigBlobIsNotHeldInMemory(t *testing.T) {
+	store := open(t, t.TempDir())
+	chunk := make([]byte, 256<<10)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	writer, err := store.Blobs().Create(t.Context(), "big")
+	require.NoError(t, err)
+	for range 128 {
+		_, err := writer.Write(chunk)
+		require.NoError(t, err)
+	}
+	_, err = writer.Commit(t.Context())
+	require.NoError(t, err)
+	reader, err := store.Blobs().Open(t.Context(), "big")
+	require.NoError(t, err)
+	size, err := io.Copy(io.Discard, reader)
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	runtime.ReadMemStats(&after)
+	require.Equal(t, int64(32<<20), size)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), "bytes allocated for a blob of 32 MiB")
+}
+
+func TestLongestKeyIsTaken(t *testing.T) {
+	store := open(t, t.TempDir())
+	key := strings.Repeat("k", storage.MaxKeyLength)
+	_, err := store.Documents().Create(t.Context(), key, []byte(`1`))
+	require.NoError(t, err)
+	put(t, store, key, "content")
+	require.Equal(t, "content", read(t, store, key))
+}
+
+func TestOnlyTheOwnerMayRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	put(t, open(t, dir), "blob", "secret")
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		info, err := entry.Info()
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, "%s has the mode %v", path, info.Mode())
+		return nil
+	}))
 }
