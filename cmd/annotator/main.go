@@ -81,8 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		log.Warn("no encryption secret: user names and passwords of channels are stored in clear", "set", flags.Variable("encryption-auth-secret"))
 	}
 	server.WarnIfExposed(log, listener, "annotator")
-	announce := func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, announce,
-		server.Part{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
-		server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{Logger: log}), log))
+	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{Logger: log}), log)
+	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
+	return server.Run(ctx, server.Part{Name: "annotate", Run: manager.Run, Ready: manager.Ready}, rest)
 }

@@ -25,7 +25,7 @@ func TestARequestUnderWayIsAnsweredBeforeTheEnd(t *testing.T) {
 	})
 	done := make(chan error, 1)
 	go func() {
-		done <- server.Run(ctx, func() {}, server.HTTP(listener, handler, slog.New(slog.DiscardHandler)))
+		done <- server.Run(ctx, server.HTTP(listener, handler, slog.New(slog.DiscardHandler)))
 	}()
 	answer, err := http.Get("http://" + listener.Addr().String())
 	require.NoError(t, err)

@@ -17,12 +17,15 @@ type Part struct {
 	// Ready returns nil as soon as the part can be used. A nil Ready says that
 	// it can be used at once.
 	Ready func() error
+	// Announce is called when the part can be used, before the next one
+	// starts. Nil means that there is nothing to say.
+	Announce func()
 }
 
-// Run starts the parts one after the other, each when the one before is ready,
-// and then calls ready. When ctx ends, or a part ends by itself, it stops them
-// in the opposite order, waiting for each, and returns what went wrong.
-func Run(ctx context.Context, ready func(), parts ...Part) error {
+// Run starts the parts one after the other, each when the one before is ready.
+// When ctx ends, or a part ends by itself, it stops them in the opposite order,
+// waiting for each, and returns what went wrong.
+func Run(ctx context.Context, parts ...Part) error {
 	ended := make(chan struct{}, len(parts))
 	var running []*runningPart
 	usable := true
@@ -32,9 +35,11 @@ func Run(ctx context.Context, ready func(), parts ...Part) error {
 		if usable = r.awaitReady(ctx, ended); !usable {
 			break
 		}
+		if p.Announce != nil {
+			p.Announce()
+		}
 	}
 	if usable {
-		ready()
 		select {
 		case <-ctx.Done():
 		case <-ended:

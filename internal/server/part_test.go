@@ -48,16 +48,18 @@ func (d *diary) part(name string, err error) server.Part {
 func TestPartsStopInTheOppositeOrderOfTheirStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var d diary
-	err := server.Run(ctx, func() { d.note("ready"); cancel() }, d.part("a", nil), d.part("b", nil))
-	require.NoError(t, err)
-	require.Equal(t, []string{"start a", "start b", "ready", "stop b", "stop a"}, d.lines)
+	a, b := d.part("a", nil), d.part("b", nil)
+	a.Announce = func() { d.note("a is ready") }
+	b.Announce = func() { d.note("b is ready"); cancel() }
+	require.NoError(t, server.Run(ctx, a, b))
+	require.Equal(t, []string{"start a", "a is ready", "start b", "b is ready", "stop b", "stop a"}, d.lines)
 }
 
 func TestAPartThatFailsStopsTheOthersAndIsNamed(t *testing.T) {
 	var d diary
 	cause := errors.New("no bread")
 	failing := server.Part{Name: "toast", Run: func(context.Context) error { return cause }}
-	err := server.Run(t.Context(), func() { d.note("ready") }, d.part("a", nil), failing)
+	err := server.Run(t.Context(), d.part("a", nil), failing)
 	require.ErrorIs(t, err, cause)
 	require.EqualError(t, err, "toast: no bread")
 	require.Equal(t, "stop a", d.lines[len(d.lines)-1])
@@ -70,7 +72,7 @@ func TestAPartThatFailsBeforeItIsReadyKeepsTheNextFromStarting(t *testing.T) {
 		Run:   func(context.Context) error { return errors.New("no bread") },
 		Ready: func() error { return errors.New("never") },
 	}
-	err := server.Run(t.Context(), func() { d.note("ready") }, failing, d.part("b", nil))
+	err := server.Run(t.Context(), failing, d.part("b", nil))
 	require.EqualError(t, err, "toast: no bread")
 	require.Empty(t, d.lines)
 }
@@ -78,6 +80,8 @@ func TestAPartThatFailsBeforeItIsReadyKeepsTheNextFromStarting(t *testing.T) {
 func TestWhatGoesWrongWhileStoppingIsReturned(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var d diary
-	err := server.Run(ctx, cancel, d.part("a", errors.New("left unfinished")), d.part("b", context.Canceled))
+	a, b := d.part("a", errors.New("left unfinished")), d.part("b", context.Canceled)
+	b.Announce = cancel
+	err := server.Run(ctx, a, b)
 	require.EqualError(t, err, "a: left unfinished")
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
+)
+
+// broker is the embedded MQTT broker. What it keeps for absent subscribers is
+// in memory: 65,535 messages for each, and gone with the process.
+type broker struct {
+	server *mochi.Server
+	addr   *net.TCPAddr
+}
+
+func newBroker(listener net.Listener, log *slog.Logger) (*broker, error) {
+	server, err := embedded.New(listener, &embedded.Options{Logger: slog.New(warnings{log.With("part", "MQTT broker").Handler()})})
+	if err != nil {
+		return nil, err
+	}
+	server.Options.Capabilities.MaximumPacketSize = 32 << 20 // the annotator takes messages of half that size
+	return &broker{server, listener.Addr().(*net.TCPAddr)}, nil
+}
+
+// run serves until ctx ends.
+func (b *broker) run(ctx context.Context) error {
+	if err := b.server.Serve(); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return b.server.Close()
+}
+
+// url is where the broker listens.
+func (b *broker) url() string { return "mqtt://" + b.addr.String() }
+
+// settings are how a client on this machine reaches the broker.
+func (b *broker) settings() annotate.MQTTSettings {
+	host := b.addr.IP
+	if host.IsUnspecified() {
+		host = net.IPv4(127, 0, 0, 1)
+	}
+	return annotate.MQTTSettings{Protocol: "tcp", Host: host.String(), Port: b.addr.Port}
+}
+
+// warnings lets through what an operator should know of the broker, which
+// also tells of every client that comes and, without a word, of every one that
+// goes.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (w warnings) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "" {
+		return nil
+	}
+	return w.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

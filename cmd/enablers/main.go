@@ -1,0 +1,144 @@
+// Command enablers runs every building block in one process, with nothing to
+// set up: the annotator, an MQTT broker, and a console page that shows them.
+//
+//	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-data DIR] [-demo] ...
+//
+// With -demo it replays weather observations through three channels, one a
+// format, and shows the counts until it is interrupted. With -h it lists every
+// flag with its environment variable and default.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/internal/demo"
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage/disk"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the next signal is not ours and ends the process
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintf(os.Stderr, "enablers: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	s, flags, err := readSettings(args)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.Help(stdout)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log, logFile, err := s.logging.Open(stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logFile.Close()) }()
+
+	listener, err := server.Listen("listen", s.listen)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // closed already unless an error came first
+	mqttListener, err := s.listenMQTT()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = mqttListener.Close() }() // likewise
+	store, err := disk.Open(filepath.Join(s.data, "annotator"), nil)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+
+	b, err := newBroker(mqttListener, log)
+	if err != nil {
+		return err
+	}
+	at := b.settings()
+	transport := mqtt.New(&mqtt.Options{Logger: log})
+	manager, err := annotate.NewManager(annotate.Config{
+		Environment: annotate.Environment{
+			Brokers:  map[annotate.BrokerType]annotate.Broker{annotate.MQTT: transport},
+			Defaults: annotate.Defaults{MQTTHost: at.Host, MQTTPort: at.Port},
+			Logger:   log,
+		},
+		Documents: store.Documents(),
+		Secret:    s.secret,
+	})
+	if err != nil {
+		return err
+	}
+	server.WarnIfExposed(log, listener, "console and annotator")
+	server.WarnIfExposed(log, mqttListener, "MQTT broker")
+
+	address := "http://" + listener.Addr().String()
+	view := consoleOf(address, manager, b)
+	web := server.HTTP(listener, handler(manager, view, log), log)
+	web.Announce = func() { announce(stdout, address, b, view.Guide, s.demo) }
+	parts := []server.Part{
+		{Name: "MQTT broker", Run: b.run},
+		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
+		web,
+	}
+	if s.demo {
+		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
+			return demo.Run(ctx, demo.Config{
+				Channels: manager, Broker: transport, MQTT: at,
+				Rate: s.demoRate, Output: stdout, Terminal: isTerminal(stdout),
+			})
+		}})
+	}
+	return server.Run(ctx, parts...)
+}
+
+// handler puts the console beside the routes of the annotator.
+func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) http.Handler {
+	page := console.New(view, log)
+	mux := http.NewServeMux()
+	mux.Handle("/{$}", page)
+	mux.Handle("/console/", page)
+	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Logger: log}))
+	return mux
+}
+
+// announce says where things are and what to do with them.
+func announce(stdout io.Writer, address string, b *broker, guide []console.Step, demo bool) {
+	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\n", address, b.url())
+	if demo {
+		return
+	}
+	for _, step := range guide {
+		fmt.Fprintf(stdout, "\n%s\n  %s\n", step.Text, step.Command)
+	}
+	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", address)
+}
+
+// isTerminal reports whether w is a terminal that knows control sequences.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"net"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+const about = `enablers runs every building block in one process: the annotator, an MQTT broker,
+and a console page that shows them. It needs nothing to be set up, and is made
+for trying things out; for production run the servers by themselves.`
+
+// settings are what the flags, the environment and the file say.
+type settings struct {
+	listen     string
+	mqtt       string
+	mqttRemote bool
+	data       string
+	secret     string
+	demo       bool
+	demoRate   int
+	logging    *server.Logging
+}
+
+// readSettings reads and checks the settings. The flags are returned for -h.
+func readSettings(args []string) (settings, *server.Flags, error) {
+	var s settings
+	f := server.NewFlags("enablers", "ENABLERS", about)
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`HOST:PORT` of the console and the annotator; port 0 takes any that is free")
+	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
+	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which asks nobody who he is")
+	f.StringVar(&s.data, "data", "./data", "`folder` where everything is kept, but for what is in the MQTT broker")
+	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords, which otherwise are stored in clear")
+	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
+	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
+	s.logging = f.Logging("log/enablers.log")
+	err := f.Parse(args)
+	if err == nil {
+		err = s.check()
+	}
+	return s, f, err
+}
+
+func (s *settings) check() error {
+	const fastest = 100_000
+	if s.demoRate < 0 || s.demoRate > fastest {
+		return fmt.Errorf("-demo-rate: expected 0 to %d, got %d", fastest, s.demoRate)
+	}
+	if n := len(s.secret); n != 0 && n != annotate.SecretLength {
+		return fmt.Errorf("-encryption-auth-secret: expected %d bytes, got %d", annotate.SecretLength, n)
+	}
+	return nil
+}
+
+// listenMQTT opens the broker's listener, which others can reach only if that
+// was asked for.
+func (s *settings) listenMQTT() (net.Listener, error) {
+	listener, err := server.Listen("mqtt", s.mqtt)
+	if err != nil {
+		return nil, err
+	}
+	if !server.IsLoopback(listener) && !s.mqttRemote {
+		_ = listener.Close() // never used
+		return nil, fmt.Errorf("-mqtt %q: the broker asks nobody who he is and so listens on loopback only; -mqtt-remote opens it to other machines", s.mqtt)
+	}
+	return listener, nil
+}

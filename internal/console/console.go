@@ -1,0 +1,158 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+//go:embed assets page.html
+var files embed.FS
+
+// Config is what the page shows. Services and Channels are called for every
+// request, from any goroutine.
+type Config struct {
+	// Services returns the services of the process.
+	Services func() []Service
+	// Channels returns the channels in the order in which they are shown.
+	Channels func() []Channel
+	// Guide is what a newcomer may try, in order.
+	Guide []Step
+}
+
+// Service is something that the process offers.
+type Service struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+	// Address is where it listens, with a scheme.
+	Address string `json:"address"`
+	Links   []Link `json:"links"`
+	Facts   []Fact `json:"facts"`
+	// Fault says why the service is not usable; empty when it is.
+	Fault string `json:"fault"`
+}
+
+// Link leads to a page of a service.
+type Link struct {
+	Text string `json:"text"`
+	Href string `json:"href"`
+}
+
+// Fact is a number that a service shows of itself.
+type Fact struct {
+	Name  string `json:"name"`
+	Value uint64 `json:"value"`
+}
+
+// Channel is a row of the table.
+type Channel struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Href leads to everything about the channel.
+	Href string `json:"href"`
+	// From and To are the formats, Input and Output the topics.
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Input  string `json:"input"`
+	Output string `json:"output"`
+	State  State  `json:"state"`
+	// Fault says why the channel does not run, or what it waits for.
+	Fault string `json:"fault"`
+	// LastFailure is about the newest message that could not be annotated.
+	LastFailure string `json:"lastFailure"`
+	Received    uint64 `json:"received"`
+	Published   uint64 `json:"published"`
+	Failed      uint64 `json:"failed"`
+}
+
+// State is what a channel does.
+type State string
+
+// The states of channels.
+const (
+	Running State = "running"
+	Stopped State = "stopped"
+	Waiting State = "waiting" // it should run and cannot
+)
+
+// Step is one thing to try: why, and the command line.
+type Step struct{ Text, Command string }
+
+// New returns the handler of the page at /, and of its assets and the state
+// that it polls, which are below /console/. A nil logger is silent.
+func New(config Config, log *slog.Logger) http.Handler {
+	p := &page{config: config, template: template.Must(template.New("page.html").Funcs(template.FuncMap{
+		"count": count,
+		"blank": func() Channel { return Channel{State: Stopped} },
+	}).ParseFS(files, "page.html"))}
+	return httpapi.NewHandler([]httpapi.Route{
+		{Pattern: "GET /{$}", Func: p.show, Undocumented: true},
+		{Pattern: "GET /console/state", Func: p.state, Undocumented: true},
+		{Pattern: "GET /console/assets/{name}", Func: serveAsset, Undocumented: true},
+	}, &httpapi.Options{Logger: log})
+}
+
+type page struct {
+	config   Config
+	template *template.Template
+}
+
+// view is what the page is made of and what it polls.
+type view struct {
+	Services []Service `json:"services"`
+	Channels []Channel `json:"channels"`
+	Guide    []Step    `json:"-"`
+}
+
+func (p *page) view() view {
+	return view{p.config.Services(), p.config.Channels(), p.config.Guide}
+}
+
+// policy allows the page its own assets and its own origin, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (p *page) show(w http.ResponseWriter, _ *http.Request) error {
+	var html bytes.Buffer
+	if err := p.template.Execute(&html, p.view()); err != nil {
+		return fmt.Errorf("render console: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
+	return nil
+}
+
+func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, p.view())
+}
+
+func serveAsset(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Cache-Control", "no-cache")
+	http.ServeFileFS(w, r, files, "assets/"+r.PathValue("name"))
+	return nil
+}
+
+// count writes a number with a comma before every three digits.
+func count(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	var text strings.Builder
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			text.WriteByte(',')
+		}
+		text.WriteRune(digit)
+	}
+	return text.String()
+}
