@@ -44,6 +44,12 @@ func FuzzLoad(f *testing.F) {
 		}
 		nodes, err := doc.Records(nil, all)
 		require.NoError(t, err)
+		first := doc.(*xmldoc.Document).Text()
+		require.NoError(t, doc.Load(data))
+		require.Equal(t, first, doc.(*xmldoc.Document).Text())
+		again, err := doc.Records(nil, all)
+		require.NoError(t, err)
+		require.Equal(t, nodes, again)
 		for _, n := range nodes[:min(len(nodes), 50)] {
 			require.True(t, strings.HasPrefix(doc.Place(n), "/"))
 		}

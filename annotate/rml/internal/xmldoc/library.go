@@ -9,13 +9,21 @@ import (
 	"github.com/antchfx/xpath"
 )
 
+// misread are the tokens of expressions that the library is known to evaluate
+// otherwise than XPath says: after a predicate it goes on from the wrong node
+// and counts positions across parents, the nodes of unions and of some axes
+// come out of order, and comparisons may look at the first node only.
+var misread = []string{
+	"[", "|", "=", "!=", "<", "<=", ">", ">=",
+	"ancestor", "ancestor-or-self", "following", "following-sibling", "preceding", "preceding-sibling",
+}
+
 // compileBeyond compiles an expression that calls a function XPath 1.0 does
 // not have, for the XPath library, which has some of those of XPath 2.0. What
-// the library is known to evaluate wrongly is refused: after a predicate it
-// goes on from the wrong node, and it counts positions across parents.
+// the library is known to evaluate wrongly is refused.
 func (c *Compiler) compileBeyond(p *path, tokens []token, function string) error {
 	for _, t := range tokens {
-		if t.is("[") || t.kind == axisToken && (t.text == "following" || t.text == "preceding") {
+		if (t.kind <= operatorToken || t.kind == axisToken) && slices.Contains(misread, t.text) {
 			return fmt.Errorf("%s() is not of XPath 1.0 and cannot stand in one expression with %s", function, t.text)
 		}
 	}
