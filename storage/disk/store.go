@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/iotenablers/enablers/storage"
 )
@@ -74,7 +75,7 @@ func open(dir string, lockTimeout time.Duration) (*Store, error) {
 		FreelistType: bbolt.FreelistMapType,
 	})
 	if err != nil {
-		if errors.Is(err, bbolt.ErrTimeout) {
+		if errors.Is(err, bbolterrors.ErrTimeout) {
 			err = ErrLocked
 		}
 		return nil, fmt.Errorf("%s: %w", databaseName, err)
@@ -198,7 +199,7 @@ func (s *Store) view(read func(tx *bbolt.Tx) error) error {
 
 // translate gives an error of the database the name that it has here.
 func translate(err error) error {
-	if errors.Is(err, bbolt.ErrDatabaseNotOpen) {
+	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
 		return storage.ErrClosed
 	}
 	return err

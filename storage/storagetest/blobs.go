@@ -75,7 +75,7 @@ func smallWrites(ctx context.Context, blobs storage.Blobs) error {
 	}
 	defer writer.Abort()
 	if n, err := writer.Write(nil); n != 0 || err != nil {
-		return fmt.Errorf("Write of nothing returned %d, %v", n, err)
+		return fmt.Errorf("the call Write of nothing returned %d, %v", n, err)
 	}
 	if _, err := io.Copy(writer, iotest.OneByteReader(bytes.NewReader(content))); err != nil {
 		return noError("Write", err)
@@ -283,7 +283,7 @@ func writerContext(ctx context.Context, blobs storage.Blobs) error {
 		return err
 	}
 	if _, err := writer.Commit(ctx); err == nil {
-		return errors.New("Commit succeeded after a Write had failed")
+		return errors.New("the call Commit succeeded after a Write had failed")
 	}
 	return isMissing(ctx, blobs, "blob")
 }

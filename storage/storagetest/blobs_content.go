@@ -9,18 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"time"
 
 	"github.com/iotenablers/enablers/storage"
 )
 
-// contentOf returns bytes that differ for each name and repeat nowhere soon.
+// contentOf returns bytes that follow from the name and repeat nowhere.
 func contentOf(name string, size int) []byte {
-	content := make([]byte, 0, size+sha256.Size)
-	for block := sha256.Sum256([]byte(name)); len(content) < size; block = sha256.Sum256(block[:]) {
-		content = append(content, block[:]...)
-	}
-	return content[:size]
+	content := make([]byte, size)
+	rand.NewChaCha8(sha256.Sum256([]byte(name))).Read(content) // never fails
+	return content
 }
 
 // written returns a writer that has taken the content.
@@ -30,7 +29,7 @@ func written(ctx context.Context, blobs storage.Blobs, key string, content []byt
 		return nil, noError(fmt.Sprintf("Create of %.40q", key), err)
 	}
 	if n, err := writer.Write(content); n != len(content) || err != nil {
-		return nil, fmt.Errorf("Write of %d bytes returned %d, %w", len(content), n, errors.Join(err, writer.Abort()))
+		return nil, fmt.Errorf("the call Write of %d bytes returned %d, %w", len(content), n, errors.Join(err, writer.Abort()))
 	}
 	return writer, nil
 }
@@ -74,13 +73,13 @@ func holds(ctx context.Context, blobs storage.Blobs, key string, content []byte)
 		return noError("List", err)
 	}
 	if len(infos) == 0 {
-		return fmt.Errorf("List by the whole key %.100q gave nothing", key)
+		return fmt.Errorf("the call List by the whole key %.100q gave nothing", key)
 	}
 	if err := describes("List", infos[0], key, content); err != nil {
 		return err
 	}
 	if !infos[0].Modified.Equal(info.Modified) || !reader.Info().Modified.Equal(info.Modified) {
-		return fmt.Errorf("Modified is %v in List, %v in Info and %v in Stat", infos[0].Modified, reader.Info().Modified, info.Modified)
+		return fmt.Errorf("the time Modified is %v in List, %v in Info and %v in Stat", infos[0].Modified, reader.Info().Modified, info.Modified)
 	}
 	return nil
 }
@@ -105,10 +104,10 @@ func describes(call string, info storage.BlobInfo, key string, content []byte) e
 // isMissing returns an error unless no method shows the blob.
 func isMissing(ctx context.Context, blobs storage.Blobs, key string) error {
 	if _, err := blobs.Open(ctx, key); !errors.Is(err, storage.ErrNotFound) {
-		return fmt.Errorf("Open returned %v, want not found", err)
+		return fmt.Errorf("the call Open returned %v, want not found", err)
 	}
 	if _, err := blobs.Stat(ctx, key); !errors.Is(err, storage.ErrNotFound) {
-		return fmt.Errorf("Stat returned %v, want not found", err)
+		return fmt.Errorf("the call Stat returned %v, want not found", err)
 	}
 	return listsBlobs(ctx, blobs, key)
 }

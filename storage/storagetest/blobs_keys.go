@@ -122,14 +122,14 @@ func manyBlobsInOrder(ctx context.Context, blobs storage.Blobs) error {
 	}
 	for i, info := range infos {
 		if i >= len(keys) || info.Key != keys[i] {
-			return fmt.Errorf("List gave %q at place %d of %d", info.Key, i, len(keys))
+			return fmt.Errorf("the call List gave %q at place %d of %d", info.Key, i, len(keys))
 		}
 		if err := describes("List", info, keys[i], []byte(keys[i])); err != nil {
 			return err
 		}
 	}
 	if len(infos) != len(keys) {
-		return fmt.Errorf("List gave %d of %d blobs", len(infos), len(keys))
+		return fmt.Errorf("the call List gave %d of %d blobs", len(infos), len(keys))
 	}
 	return nil
 }

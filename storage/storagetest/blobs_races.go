@@ -32,7 +32,7 @@ func concurrentWriters(ctx context.Context, blobs storage.Blobs) error {
 				}
 				continue
 			}
-			content := contentOf(fmt.Sprint(racer, round), 1000+70_000*racer+round)
+			content := contentOf(fmt.Sprint(racer, round), 1000+10_000*racer+round)
 			info, err := put(ctx, blobs, "blob", content)
 			if err != nil {
 				return err
@@ -53,7 +53,7 @@ func readersBesideDeletes(ctx context.Context, blobs storage.Blobs) error {
 		if racer == 0 {
 			defer close(done)
 			for round := range rounds {
-				if _, err := put(ctx, blobs, "blob", contentOf(fmt.Sprint(round), 100_000)); err != nil {
+				if _, err := put(ctx, blobs, "blob", contentOf(fmt.Sprint(round), 20_000)); err != nil {
 					return err
 				}
 				if err := blobs.Delete(ctx, "blob"); err != nil {
@@ -120,7 +120,7 @@ func listStableBlobs(ctx context.Context, blobs storage.Blobs, stable []string, 
 			return noError("List", err)
 		}
 		if info.Key <= last {
-			return fmt.Errorf("List gave %q behind %q", info.Key, last)
+			return fmt.Errorf("the call List gave %q behind %q", info.Key, last)
 		}
 		last = info.Key
 		if len(info.Key) == len(stable[0]) {

@@ -52,7 +52,7 @@ func readerSeeks(ctx context.Context, blobs storage.Blobs) error {
 			return noError(fmt.Sprintf("Seek(%d, %d)", move.offset, move.whence), err)
 		}
 		if got != move.want {
-			return fmt.Errorf("Seek(%d, %d) from %d returned %d, want %d", move.offset, move.whence, position, got, move.want)
+			return fmt.Errorf("the call Seek(%d, %d) from %d returned %d, want %d", move.offset, move.whence, position, got, move.want)
 		}
 		part := make([]byte, 50)
 		if _, err := io.ReadFull(reader, part); err != nil {
@@ -67,10 +67,10 @@ func readerSeeks(ctx context.Context, blobs storage.Blobs) error {
 		return noError("Seek behind the end", err)
 	}
 	if n, err := reader.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		return fmt.Errorf("Read behind the end returned %d, %v, want io.EOF", n, err)
+		return fmt.Errorf("the call Read behind the end returned %d, %v, want io.EOF", n, err)
 	}
 	if _, err := reader.Seek(-1, io.SeekStart); err == nil {
-		return errors.New("Seek before the start succeeded")
+		return errors.New("the call Seek before the start succeeded")
 	}
 	return nil
 }

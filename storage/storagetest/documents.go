@@ -47,7 +47,7 @@ func missingDocument(ctx context.Context, docs storage.Documents) error {
 	}
 	page, err := docs.List(ctx, "", "", 0)
 	if err != nil || len(page) != 0 {
-		return fmt.Errorf("List of an empty store gave %d documents and the error %v", len(page), err)
+		return fmt.Errorf("the call List of an empty store gave %d documents and the error %v", len(page), err)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func updateComparesRevision(ctx context.Context, docs storage.Documents) error {
 		return err
 	}
 	if second == first {
-		return fmt.Errorf("Update with equal data kept the revision %d", first)
+		return fmt.Errorf("the call Update with equal data kept the revision %d", first)
 	}
 	_, err = docs.Update(ctx, "document", first, []byte(`3`))
 	if err := wantError("Update at the revision before", err, storage.ErrConflict); err != nil {
@@ -141,7 +141,7 @@ func deleteComparesRevision(ctx context.Context, docs storage.Documents) error {
 		return err
 	}
 	if _, err := docs.Get(ctx, "document"); !errors.Is(err, storage.ErrNotFound) {
-		return fmt.Errorf("Get after Delete returned %v", err)
+		return fmt.Errorf("the call Get after Delete returned %v", err)
 	}
 	return wantError("a second Delete", docs.Delete(ctx, "document", second), storage.ErrNotFound)
 }
@@ -223,7 +223,7 @@ func returnedBytesAreCopied(ctx context.Context, docs storage.Documents) error {
 	}
 	page, err := docs.List(ctx, "", "", 0)
 	if err != nil || len(page) != 1 {
-		return fmt.Errorf("List gave %d documents and the error %v", len(page), err)
+		return fmt.Errorf("the call List gave %d documents and the error %v", len(page), err)
 	}
 	clear(page[0].Data)
 	if err := isDocument(ctx, docs, "document", revision, []byte(`"kept"`)); err != nil {
@@ -297,7 +297,7 @@ func documentsEndedContext(ctx context.Context, docs storage.Documents) error {
 		}
 	}
 	if _, err := docs.Get(ctx, "new"); !errors.Is(err, storage.ErrNotFound) {
-		return fmt.Errorf("Create with an ended context wrote: Get then returned %v", err)
+		return fmt.Errorf("the call Create with an ended context wrote: Get then returned %v", err)
 	}
 	return isDocument(ctx, docs, "document", revision, []byte(`1`))
 }
@@ -343,7 +343,7 @@ func isDocument(ctx context.Context, docs storage.Documents, key string, revisio
 		return noError("List", err)
 	}
 	if len(page) != 1 {
-		return fmt.Errorf("List with the prefix %.100q and the limit 1 gave %d documents", key, len(page))
+		return fmt.Errorf("the call List with the prefix %.100q and the limit 1 gave %d documents", key, len(page))
 	}
 	return sameDocument("List", page[0], storage.Document{Key: key, Revision: revision, Data: text})
 }

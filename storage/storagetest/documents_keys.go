@@ -160,7 +160,7 @@ func documentPages(ctx context.Context, docs storage.Documents) error {
 				return noError("List", err)
 			}
 			if want := min(limit, len(keys)-len(all)); len(page) != want {
-				return fmt.Errorf("List with the limit %d after %q gave %d documents, want %d", limit, after, len(page), want)
+				return fmt.Errorf("the call List with the limit %d after %q gave %d documents, want %d", limit, after, len(page), want)
 			}
 			all = append(all, keysOf(page)...)
 			if len(page) < limit {

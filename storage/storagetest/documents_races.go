@@ -213,7 +213,7 @@ func listStable(ctx context.Context, docs storage.Documents, stable []string, di
 		}
 		for _, doc := range page {
 			if doc.Key <= after {
-				return fmt.Errorf("List gave %q behind %q", doc.Key, after)
+				return fmt.Errorf("the call List gave %q behind %q", doc.Key, after)
 			}
 			after = doc.Key
 			if len(doc.Key) == len(stable[0]) {
