@@ -126,7 +126,11 @@ func undocumentedMembers(t *tree, spec *ast.TypeSpec) []finding {
 				words[strings.TrimRight(word, ",.:;")] = true
 			}
 		}
+		kind, _ := member.Type.(*ast.Ident)
 		for _, name := range member.Names {
+			if kind != nil && kind.Name == name.Name {
+				continue // a field that is named after its type says no more than the type's comment
+			}
 			if name.IsExported() && own == "" && !words[name.Name] {
 				found = append(found, finding{t.at(name.Pos()), spec.Name.Name + "." + name.Name + " has no doc comment"})
 			}

@@ -115,7 +115,7 @@ func table(p *pkg, value ast.Expr) bool {
 			// make([]T, n) without contents waits to be filled; new(T) is state.
 			return function.Name != "make" && function.Name != "new"
 		}
-		return slices.Contains([]string{
+		return slices.Contains(pureFunctions(), called(p, value)) || slices.Contains([]string{
 			"encoding/base32.NewEncoding", "encoding/base64.NewEncoding", "regexp.MustCompile", "strings.NewReplacer", "text/template.Must", "html/template.Must",
 			"net/netip.MustParseAddr", "net/netip.MustParsePrefix", "math.Inf", "math.NaN", "math/big.NewInt",
 			"hash/crc32.MakeTable", "hash/crc64.MakeTable", "hash/maphash.MakeSeed", "reflect.TypeFor", "reflect.TypeOf",

@@ -24,16 +24,19 @@ func importTable() []room {
 		{dir: "annotate/rdf/internal/...", imports: []string{"annotate/rdf", "annotate/rdf/internal/..."}},
 		{dir: "annotate/rdf/rdftest", imports: []string{"annotate/rdf"}, modules: []string{testify}},
 		{dir: "annotate/rdf/rdf2go", imports: []string{"annotate/rdf"}, modules: []string{rdf2go}},
-		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."}},
+		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."}, modules: []string{text, xz}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rdf", "annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{xpath, xmlquery}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{jsonpath}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}, modules: []string{testify}},
-		{dir: "annotate/mqtt", imports: []string{"annotate", "annotate/mqtt/internal/..."}, modules: []string{paho, sync, uuid}},
-		{dir: "annotate/mqtt/internal/...", imports: []string{"annotate", "annotate/mqtt/internal/..."}, modules: []string{paho}},
-		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt"}, modules: []string{mochi, testify}},
+		{dir: "annotate/mqtt", imports: []string{"annotate"}, modules: []string{paho}},
+		{dir: "annotate/mqtt/embedded", modules: []string{mochi}},
+		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt/embedded"}, modules: []string{mochi, testify}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
+		{dir: "internal/server", modules: []string{flags, sync}},
+		{dir: "internal/console", imports: []string{"internal/httpapi"}},
+		{dir: "internal/demo", imports: []string{"annotate", "examples/weather"}, modules: []string{uuid}},
 		{dir: "internal/archtest"},
 		{dir: "internal/conformance"},
 
@@ -57,9 +60,11 @@ const (
 	swgui      = "github.com/swaggest/swgui"
 	sync       = "golang.org/x/sync"
 	testify    = "github.com/stretchr/testify"
+	text       = "golang.org/x/text"
 	uuid       = "github.com/google/uuid"
 	xmlquery   = "github.com/antchfx/xmlquery"
 	xpath      = "github.com/antchfx/xpath"
+	xz         = "github.com/ulikunitz/xz"
 )
 
 // testModules are the libraries that any test file may import.
@@ -105,6 +110,8 @@ type httpHome struct {
 func httpHomes() []httpHome {
 	homes := []httpHome{
 		{"internal/httpapi", "*.go"},
+		{"internal/server", "http*.go"},
+		{"internal/console", "*.go"},
 		{"cmd/...", "*.go"},
 		{"examples/...", "*.go"},
 		{"bench/...", "*.go"},
@@ -116,9 +123,19 @@ func httpHomes() []httpHome {
 	return homes
 }
 
-// programs are the folders where commands live. What runs there may print,
-// exit and take signals.
-func programs() []string { return []string{"cmd/...", "examples/...", "bench/...", "test/..."} }
+// programs are the folders where commands live, and what only commands use.
+// What runs there may print, exit and take signals.
+func programs() []string {
+	return []string{"cmd/...", "internal/server", "examples/...", "bench/...", "test/..."}
+}
+
+// pureFunctions, besides those of the standard library, make values that variables may hold as if
+// they were constants.
+func pureFunctions() []string {
+	const rdf = "github.com/iotenablers/enablers/annotate/rdf."
+	return []string{rdf + "NewIRI", rdf + "NewBlank", rdf + "NewLiteral", rdf + "NewTyped", rdf + "NewLang", rdf + "AppendTerm",
+		text + "/encoding/unicode.UTF16"}
+}
 
 // testCode are the folders that hold code for tests only, beside the suites,
 // whose names end in "test".
