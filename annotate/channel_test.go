@@ -364,3 +364,38 @@ func TestClosedChannelCannotBeStarted(t *testing.T) {
 	require.NoError(t, channel.Close())
 	require.ErrorIs(t, channel.Start(t.Context()), annotate.ErrClosed)
 }
+
+// closingBroker's publishers close by themselves after some messages.
+type closingBroker struct {
+	annotate.Broker
+	after int
+}
+
+type closingPublisher struct {
+	annotate.Publisher
+	left int
+}
+
+func (b closingBroker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+	p, err := b.Broker.Connect(ctx, topic, opts)
+	return &closingPublisher{p, b.after}, err
+}
+
+func (p *closingPublisher) Publish(ctx context.Context, m annotate.Message, confirmed func(error)) error {
+	if p.left == 0 {
+		return annotate.ErrBrokerClosed
+	}
+	p.left--
+	return p.Publisher.Publish(ctx, m, confirmed)
+}
+
+func TestChannelStopsAndKeepsTheRestUnacknowledgedWhenItsOutputCloses(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	channel := newChannel(t, config("cut"), environment(closingBroker{b, 3}))
+	require.NoError(t, channel.Start(t.Context()))
+	publish(t, b, "cut/in", 0, 10)
+	require.ErrorIs(t, channel.Wait(t.Context()), annotate.ErrBrokerClosed)
+	require.Contains(t, channel.Status().Error, `publish to topic "cut/out"`)
+	require.Equal(t, 7, b.Unacknowledged(channel.Config().Settings.Input))
+	require.Zero(t, channel.Stats().Failed, "it is not the messages that failed")
+}

@@ -49,6 +49,9 @@ func (e *entry) view() ChannelConfig {
 
 // take waits for the turn to work on the channel.
 func (e *entry) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case e.turn <- struct{}{}:
 		return nil

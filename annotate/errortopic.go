@@ -2,8 +2,6 @@ package annotate
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 )
@@ -68,10 +66,4 @@ func (t *errorTopic) close() {
 	defer cancel()
 	// What it says was already said to each message's settle.
 	_ = t.pub.Close(ctx)
-}
-
-// failureText is the payload of an error message, in the form that consumers
-// of the contract know: the class of the error and its text.
-func failureText(cause error) string {
-	return fmt.Sprintf("Failure(%s: %s)", strings.TrimPrefix(fmt.Sprintf("%T", cause), "*"), cause)
 }

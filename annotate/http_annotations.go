@@ -47,7 +47,7 @@ func (r *rest) addAnnotation(w http.ResponseWriter, req *http.Request) error {
 	if r.manager.config.Documents == nil {
 		return ErrStandalone // whatever the body is
 	}
-	data, err := httpapi.ReadBody(w, req, "application/json", maxBody)
+	data, err := httpapi.ReadBody(req, "application/json", maxBody)
 	if err != nil {
 		return err
 	}

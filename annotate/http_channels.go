@@ -70,7 +70,7 @@ func (r *rest) getChannel(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) createChannel(w http.ResponseWriter, req *http.Request) error {
-	data, err := httpapi.ReadBody(w, req, "application/json", maxBody)
+	data, err := httpapi.ReadBody(req, "application/json", maxBody)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (r *rest) createChannel(w http.ResponseWriter, req *http.Request) error {
 
 func (r *rest) patchChannel(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("channelId")
-	data, err := httpapi.ReadBody(w, req, "application/json", maxBody)
+	data, err := httpapi.ReadBody(req, "application/json", maxBody)
 	if err != nil {
 		return err
 	}

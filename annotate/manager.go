@@ -64,8 +64,10 @@ type Config struct {
 // so that those that ran will run again.
 //
 // Several managers may share one storage: every write is a compare-and-set, so
-// none overwrites what another has stored meanwhile. Each runs all channels
-// that it has read.
+// none overwrites what another has stored meanwhile. But each runs all channels
+// that it has read, under the same MQTT client identifiers, so two of them
+// would keep taking the sessions from each other: let one of them run, with the
+// others standing by.
 type Manager struct {
 	config Config
 	sealer sealer
@@ -82,6 +84,9 @@ type Manager struct {
 	starting chan struct{}  // bounds the channels that connect at once
 	loaded   chan struct{}  // closed once Run serves or has failed
 }
+
+// storageTimeout is how long an operation may wait for the storage.
+const storageTimeout = 30 * time.Second
 
 // phase says where in its life a Manager is.
 type phase uint8
@@ -207,7 +212,8 @@ func (m *Manager) WaitReady(ctx context.Context) error {
 }
 
 // begin admits an operation. Its context is not the caller's, so that a client
-// that goes away leaves nothing half done; it ends with the service.
+// that goes away leaves nothing half done; it ends with the service, and after
+// a time that is enough for everything it may have to wait for.
 func (m *Manager) begin(ctx context.Context) (context.Context, func(), error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -215,7 +221,8 @@ func (m *Manager) begin(ctx context.Context) (context.Context, func(), error) {
 		return nil, nil, ErrNotRunning
 	}
 	m.ops.Add(1)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	limit := m.config.MaxShutdown + 2*m.config.ConnectTimeout + storageTimeout
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	unlink := context.AfterFunc(m.ctx, cancel)
 	return ctx, func() { unlink(); cancel(); m.ops.Done() }, nil
 }

@@ -243,6 +243,33 @@ func TestCredentialsAreSealedAndNeverShown(t *testing.T) {
 	require.ErrorContains(t, err, "expected 32 bytes, got 5")
 }
 
+func TestStoredChannelThatCannotBeMadeIsListedAndCanBeRemoved(t *testing.T) {
+	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
+	for key, data := range map[string]string{
+		"channels/empty":  `{}`,
+		"channels/number": `3`,
+		"channels/kafka": `{"settings": {"channelId": "kafka", "inputTopicSettings": {"topic": "a", "brokerType": "KAFKA"},
+			"outputTopicSettings": {"topic": "b", "brokerType": "MQTT"}},
+			"metadata": {"mapping": {"inputFormat": "JSON", "outputFormat": "TTL", "rml": "r"}}}`,
+	} {
+		_, err := documents.Create(t.Context(), key, []byte(data))
+		require.NoError(t, err)
+	}
+	m, _ := runManager(t, managerConfig(b, documents))
+	require.Contains(t, status(t, m, "empty").Error, `restore channel "empty": settings: required`)
+	require.Contains(t, status(t, m, "number").Error, "expected a JSON object")
+	require.Contains(t, status(t, m, "kafka").Error, "no such kind of broker")
+	require.Len(t, m.List(), 3)
+	for _, c := range m.List() {
+		require.True(t, c.Status.IsStopped)
+		require.ErrorContains(t, m.Restart(t.Context(), c.Settings.ChannelID), "restore channel")
+		require.NoError(t, m.Delete(t.Context(), c.Settings.ChannelID))
+	}
+	left, err := documents.List(t.Context(), "", "", 0)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 func TestManagersOnOneStorageDoNotOverwriteEachOther(t *testing.T) {
 	documents := storage.NewMemoryDocuments()
 	seed, stop := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
@@ -341,4 +368,56 @@ func TestManagerUnderConcurrency(t *testing.T) {
 		require.Eventually(t, func() bool { return status(t, m, id).IsStopped == before.IsStopped }, patience, time.Millisecond)
 		require.Equal(t, before, status(t, m, id))
 	}
+}
+
+// slowBroker answers nobody before its gate is open.
+type slowBroker struct {
+	annotate.Broker
+	asked, gate chan struct{}
+}
+
+func newSlowBroker() slowBroker {
+	return slowBroker{annotate.NewMemoryBroker(nil), make(chan struct{}, 1), make(chan struct{})}
+}
+
+func (b slowBroker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+	b.asked <- struct{}{}
+	select {
+	case <-b.gate:
+		return b.Broker.Connect(ctx, topic, opts)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", annotate.ErrBrokerUnavailable, ctx.Err())
+	}
+}
+
+func TestReadingDoesNotWaitForBrokers(t *testing.T) {
+	b := newSlowBroker()
+	m, _ := runManager(t, managerConfig(b, nil))
+	stopped := config("slow")
+	stopped.Status.IsStopped = true
+	create(t, m, stopped)
+	started := make(chan error)
+	go func() { started <- m.Restart(t.Context(), "slow") }()
+	<-b.asked
+	for range 100 {
+		require.True(t, status(t, m, "slow").IsStopped)
+		require.Len(t, m.List(), 1)
+		require.Len(t, m.Stats(), 1)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, m.Delete(ctx, "slow"), context.DeadlineExceeded, "a client that goes away does not wait for its turn")
+	close(b.gate)
+	require.NoError(t, <-started)
+	require.False(t, status(t, m, "slow").IsStopped)
+}
+
+func TestConnectingTakesNoLongerThanItsLimit(t *testing.T) {
+	b := newSlowBroker()
+	c := managerConfig(b, nil)
+	c.ConnectTimeout = 20 * time.Millisecond
+	m, _ := runManager(t, c)
+	create(t, m, config("hangs"))
+	require.True(t, status(t, m, "hangs").IsStopped)
+	require.Contains(t, status(t, m, "hangs").Error, "deadline exceeded")
 }

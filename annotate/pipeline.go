@@ -184,12 +184,11 @@ func (p *pipeline) publishInOrder() {
 // must not be acknowledged on it acknowledges none.
 func (p *pipeline) complete() {
 	defer close(p.drained)
-	counters := &p.channel.counters
 	for j := range p.publish {
 		err := <-j.settled
 		if err != nil && j.err == nil && !isConnectionError(err) && p.ctx.Err() == nil {
 			// The broker will never take this output: the message failed.
-			j.err = fmt.Errorf("publish to topic %q: %w", p.channel.config.Settings.Output.Topic, err)
+			j.err = &MessageError{Reason: fmt.Sprintf("publish to topic %q", p.channel.config.Settings.Output.Topic), Err: err}
 			p.reportFailure(j, j.err)
 			err = <-j.settled
 		}
@@ -200,18 +199,27 @@ func (p *pipeline) complete() {
 				p.fail(fmt.Errorf("publish to topic %q: %w", p.channel.config.Settings.Output.Topic, err))
 			}
 		default:
-			j.delivery.Ack()
-			if j.err == nil {
-				counters.published.Add(1)
-				counters.publishedBytes.Add(uint64(len(j.out)))
-				if note := p.noteOut.Load(); note != nil {
-					note.note()
-				}
-			}
+			p.acknowledge(j)
 		}
 		p.bytes.release(j.held)
 		j.reset()
 		p.free <- j
+	}
+}
+
+// acknowledge counts a message that is dealt with and tells the broker so, in
+// this order: whoever sees the acknowledgement sees the count.
+func (p *pipeline) acknowledge(j *job) {
+	if j.err != nil {
+		j.delivery.Ack()
+		return
+	}
+	counters := &p.channel.counters
+	counters.published.Add(1)
+	counters.publishedBytes.Add(uint64(len(j.out)))
+	j.delivery.Ack()
+	if note := p.noteOut.Load(); note != nil {
+		note.note()
 	}
 }
 
@@ -259,24 +267,34 @@ func (p *pipeline) supervise() {
 	}
 	p.cancel(errAbandoned)
 	<-p.handed
-
-	// What is still unconfirmed now stays so: the publishers need not wait.
-	at, cancelNow := context.WithCancel(req.ctx)
-	cancelNow()
-	closeErr := p.out.Close(at)
+	closeErr := p.closeOutput(req.ctx)
 	p.errors.end()
 	<-p.drained
-	p.noteIn.end()
-	p.noteOut.end()
+	// The acknowledgements are flushed before the monitors, which can wait.
 	if req.forget {
 		closeErr = errors.Join(closeErr, p.sub.Forget(req.ctx))
 	} else {
 		closeErr = errors.Join(closeErr, p.sub.Close(req.ctx))
 	}
+	p.noteIn.end()
+	p.noteOut.end()
 	p.workers.Wait()
 	p.conclude(asked, errors.Join(pauseErr, closeErr))
 	p.channel.ended(p, asked)
 	close(p.finished)
+}
+
+// closeOutput disconnects the publisher. What is still unconfirmed now stays
+// so: there is no time left to wait for it.
+func (p *pipeline) closeOutput(ctx context.Context) error {
+	select {
+	case <-p.drained:
+	default:
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		ctx = over
+	}
+	return p.out.Close(ctx)
 }
 
 // conclude decides what the end is called.

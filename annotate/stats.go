@@ -66,14 +66,3 @@ func reconnects(connection any) uint64 {
 	}
 	return 0
 }
-
-// recordFailure counts and logs a failed message. The payload stays out of
-// the log: it may be large and confidential.
-func (c *Channel) recordFailure(m Message, cause error) {
-	n := &c.counters
-	n.failed.Add(1)
-	n.mu.Lock()
-	n.last, n.lastAt = cause.Error(), time.Now()
-	n.mu.Unlock()
-	c.log.Error("message failed", "topic", m.Topic, "bytes", len(m.Payload), "error", cause)
-}

@@ -26,12 +26,12 @@ func (w *worker) mapMessage(j *job) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			w.mapper, w.buffer = c.plan.NewMapper(), nil
-			j.out, j.err = nil, fmt.Errorf("the mapping engine failed: %v", cause)
+			j.out, j.err = nil, &MessageError{Reason: fmt.Sprintf("the mapping engine failed: %v", cause)}
 			c.log.Error("mapping engine panicked", "cause", cause, "stack", string(debug.Stack()))
 		}
 	}()
 	if size, limit := len(j.delivery.Payload), c.env.MaxMessageBytes; size > limit {
-		j.err = fmt.Errorf("message of %d bytes is larger than the limit of %d bytes", size, limit)
+		j.err = &MessageError{Reason: fmt.Sprintf("message of %d bytes is larger than the limit of %d bytes", size, limit)}
 		return
 	}
 	out, err := w.mapper.Append(w.buffer[:0], j.delivery.Payload)

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -12,7 +11,7 @@ import (
 // ReadBody reads a request's body of up to limit bytes. The Content-Type must
 // be mediaType, with any parameters; another or none is a 415. A larger body
 // is a 413.
-func ReadBody(w http.ResponseWriter, r *http.Request, mediaType string, limit int64) ([]byte, error) {
+func ReadBody(r *http.Request, mediaType string, limit int64) ([]byte, error) {
 	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType {
 		return nil, &Error{
 			Status: http.StatusUnsupportedMediaType,
@@ -20,20 +19,26 @@ func ReadBody(w http.ResponseWriter, r *http.Request, mediaType string, limit in
 		}
 	}
 	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
+		return nil, tooLarge(r, limit)
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	var exceeded *http.MaxBytesError
+	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	switch {
-	case errors.As(err, &exceeded):
-		return nil, tooLarge(limit)
 	case err != nil:
 		return nil, &Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
+	case int64(len(data)) > limit:
+		return nil, tooLarge(r, limit)
 	}
 	return data, nil
 }
 
-func tooLarge(limit int64) error {
+// tooLarge refuses a body. As much again as was allowed is read and thrown
+// away first: many clients send everything before they look at an answer, and
+// would see only a broken connection. Those that ask first, by RFC 9110
+// section 10.1.1, get the answer at once.
+func tooLarge(r *http.Request, limit int64) error {
+	if r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, r.Body, limit) // whatever comes of it, the answer is the same
+	}
 	return &Error{
 		Status: http.StatusRequestEntityTooLarge,
 		Detail: fmt.Sprintf("The request body is larger than the limit of %d bytes.", limit),

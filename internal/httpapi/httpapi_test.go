@@ -123,7 +123,7 @@ func TestRequestsAreNumberedAndLogged(t *testing.T) {
 
 func TestReadBodyHoldsToTypeAndLimit(t *testing.T) {
 	h := httpapi.NewHandler([]httpapi.Route{{Pattern: "POST /x", Func: func(w http.ResponseWriter, r *http.Request) error {
-		data, err := httpapi.ReadBody(w, r, "application/json", 4)
+		data, err := httpapi.ReadBody(r, "application/json", 4)
 		if err != nil {
 			return err
 		}
