@@ -107,7 +107,7 @@ func comesAgain(r *rig) error {
 	}
 	ack(got[:4])
 	if err := s.Close(r.ctx); err != nil {
-		return fmt.Errorf("Close failed: %w", err)
+		return fmt.Errorf("the Close failed: %w", err)
 	}
 	if err := p.publish(r.ctx, 5); err != nil {
 		return err
@@ -128,10 +128,10 @@ func acksAreRemembered(r *rig) error {
 			return fmt.Errorf("in round %d %w", round, err)
 		}
 		if err := s.Close(r.ctx); err != nil {
-			return fmt.Errorf("Close failed: %w", err)
+			return fmt.Errorf("the Close failed: %w", err)
 		}
 		if err := p.Close(r.ctx); err != nil {
-			return fmt.Errorf("Close failed: %w", err)
+			return fmt.Errorf("the Close failed: %w", err)
 		}
 	}
 	s, err := r.subscribe("reader", 0)
@@ -147,7 +147,7 @@ func messagesWait(r *rig) error {
 		return err
 	}
 	if err := s.Close(r.ctx); err != nil {
-		return fmt.Errorf("Close failed: %w", err)
+		return fmt.Errorf("the Close failed: %w", err)
 	}
 	p, err := r.connect(0)
 	if err != nil {
@@ -200,7 +200,7 @@ func pause(r *rig) error {
 		return err
 	}
 	if err := s.Pause(r.ctx); err != nil {
-		return fmt.Errorf("Pause failed: %w", err)
+		return fmt.Errorf("the Pause failed: %w", err)
 	}
 	next := 10
 	for {
@@ -209,7 +209,7 @@ func pause(r *rig) error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("Receive after Pause failed with %w instead of ErrBrokerClosed", err)
+			return fmt.Errorf("the Receive after Pause failed with %w instead of ErrBrokerClosed", err)
 		}
 		if have := numberOf(d.Payload); have != next {
 			return fmt.Errorf("message %d came after Pause where %d was next", have, next)
@@ -219,7 +219,7 @@ func pause(r *rig) error {
 	}
 	ack(got)
 	if err := s.Close(r.ctx); err != nil {
-		return fmt.Errorf("Close failed: %w", err)
+		return fmt.Errorf("the Close failed: %w", err)
 	}
 	if s, err = r.subscribe("reader", 0); err != nil {
 		return err
@@ -233,7 +233,7 @@ func closedSubscription(r *rig) error {
 		return err
 	}
 	if err := s.Health(); err != nil {
-		return fmt.Errorf("Health of a new subscription is %w", err)
+		return fmt.Errorf("the Health of a new subscription is %w", err)
 	}
 	for _, which := range []string{"first", "second"} {
 		if err := s.Close(r.ctx); err != nil {
@@ -241,10 +241,10 @@ func closedSubscription(r *rig) error {
 		}
 	}
 	if _, err := s.Receive(r.ctx); !errors.Is(err, annotate.ErrBrokerClosed) {
-		return fmt.Errorf("Receive returned %w", errOrNil{err})
+		return fmt.Errorf("the Receive returned %w", errOrNil{err})
 	}
 	if err := s.Health(); !errors.Is(err, annotate.ErrBrokerClosed) {
-		return fmt.Errorf("Health returned %w", errOrNil{err})
+		return fmt.Errorf("the Health returned %w", errOrNil{err})
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func closeWakesReceive(r *rig) error {
 		received <- err
 	}()
 	if err := s.Close(r.ctx); err != nil {
-		return fmt.Errorf("Close failed: %w", err)
+		return fmt.Errorf("the Close failed: %w", err)
 	}
 	err = errors.New("not yet when the time was over")
 	select {
@@ -268,7 +268,7 @@ func closeWakesReceive(r *rig) error {
 	case <-r.ctx.Done():
 	}
 	if !errors.Is(err, annotate.ErrBrokerClosed) {
-		return fmt.Errorf("Receive returned %w", errOrNil{err})
+		return fmt.Errorf("the Receive returned %w", errOrNil{err})
 	}
 	return nil
 }
@@ -282,10 +282,10 @@ func forget(r *rig) error {
 		return err
 	}
 	if err := s.Forget(r.ctx); err != nil {
-		return fmt.Errorf("Forget failed: %w", err)
+		return fmt.Errorf("the Forget failed: %w", err)
 	}
 	if err := s.Close(r.ctx); err != nil {
-		return fmt.Errorf("Close after Forget failed: %w", err)
+		return fmt.Errorf("the Close after Forget failed: %w", err)
 	}
 	if err := p.publish(r.ctx, 10); err != nil {
 		return err
@@ -320,7 +320,7 @@ func receiveStops(r *rig) error {
 	case <-r.ctx.Done():
 	}
 	if !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("Receive returned %w", errOrNil{err})
+		return fmt.Errorf("the Receive returned %w", errOrNil{err})
 	}
 	p, err := r.connect(0)
 	if err != nil {
@@ -339,13 +339,13 @@ func subscribeStops(r *rig) error {
 		if err == nil {
 			_ = s.Forget(r.ctx)
 		}
-		return fmt.Errorf("Subscribe returned %w", errOrNil{err})
+		return fmt.Errorf("the Subscribe returned %w", errOrNil{err})
 	}
 	if p, err := r.Broker.Connect(ctx, r.settings("late"), annotate.ConnectOptions{}); !errors.Is(err, annotate.ErrBrokerUnavailable) {
 		if err == nil {
 			_ = p.Close(r.ctx)
 		}
-		return fmt.Errorf("Connect returned %w", errOrNil{err})
+		return fmt.Errorf("the Connect returned %w", errOrNil{err})
 	}
 	return nil
 }

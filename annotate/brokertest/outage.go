@@ -59,11 +59,11 @@ func awayAtTheStart(r *rig) error {
 	begin := time.Now()
 	_, err := r.Broker.Subscribe(ctx, r.settings("reader"), annotate.ConnectOptions{})
 	if !errors.Is(err, annotate.ErrBrokerUnavailable) {
-		return fmt.Errorf("Subscribe returned %w", errOrNil{err})
+		return fmt.Errorf("the Subscribe returned %w", errOrNil{err})
 	}
 	_, err = r.Broker.Connect(ctx, r.settings("writer"), annotate.ConnectOptions{})
 	if !errors.Is(err, annotate.ErrBrokerUnavailable) {
-		return fmt.Errorf("Connect returned %w", errOrNil{err})
+		return fmt.Errorf("the Connect returned %w", errOrNil{err})
 	}
 	if took := time.Since(begin); took > 2*patience {
 		return fmt.Errorf("it took %s", took)
@@ -92,7 +92,7 @@ func health(r *rig) error {
 				return err
 			}
 			if err := health(); !errors.Is(err, annotate.ErrBrokerUnavailable) {
-				return fmt.Errorf("Health is %w", errOrNil{err})
+				return fmt.Errorf("the Health is %w", errOrNil{err})
 			}
 		}
 		r.resume()
@@ -136,7 +136,7 @@ func comesAgainAfterOutage(r *rig) error {
 		return err
 	}
 	if err := s.Close(r.ctx); err != nil {
-		return fmt.Errorf("Close failed: %w", err)
+		return fmt.Errorf("the Close failed: %w", err)
 	}
 	if s, err = r.subscribe("reader", 0); err != nil {
 		return err
@@ -163,7 +163,7 @@ func outputWindow(r *rig) error {
 	ctx, cancel := context.WithTimeout(r.ctx, moment)
 	defer cancel()
 	if err := p.publishOne(ctx, number(window)); !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("Publish into the full window returned %w", errOrNil{err})
+		return fmt.Errorf("the Publish into the full window returned %w", errOrNil{err})
 	}
 	if order, _ := p.confirmations(); len(order) > 0 {
 		return fmt.Errorf("message %d was confirmed while the broker was away", order[0])
@@ -190,7 +190,7 @@ func closeWithoutBroker(r *rig) error {
 	ctx, cancel := context.WithTimeout(r.ctx, moment)
 	defer cancel()
 	if err := p.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("Close returned %w", errOrNil{err})
+		return fmt.Errorf("the Close returned %w", errOrNil{err})
 	}
 	order, errs := p.confirmations()
 	if len(order) != 5 {
@@ -219,7 +219,7 @@ func closeSubscriptionWithoutBroker(r *rig) error {
 	ctx, cancel := context.WithTimeout(r.ctx, 5*time.Second)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {
-		return fmt.Errorf("Close returned %w", err)
+		return fmt.Errorf("the Close returned %w", err)
 	}
 	return nil
 }

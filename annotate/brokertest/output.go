@@ -52,7 +52,7 @@ func confirmations(r *rig) error {
 		return err
 	}
 	if err := p.Close(r.ctx); err != nil {
-		return fmt.Errorf("Close failed: %w", err)
+		return fmt.Errorf("the Close failed: %w", err)
 	}
 	return p.check(1000)
 }
@@ -63,7 +63,7 @@ func confirmedMeansKept(r *rig) error {
 		return err
 	}
 	if err := s.Close(r.ctx); err != nil {
-		return fmt.Errorf("Close failed: %w", err)
+		return fmt.Errorf("the Close failed: %w", err)
 	}
 	for i := range 10 { // a new publisher each time, closed right after the last confirmation
 		p, err := r.connect(0)
@@ -72,14 +72,14 @@ func confirmedMeansKept(r *rig) error {
 		}
 		for n := range 20 {
 			if err := p.publishOne(r.ctx, number(20*i+n)); err != nil {
-				return fmt.Errorf("Publish failed: %w", err)
+				return fmt.Errorf("the Publish failed: %w", err)
 			}
 		}
 		if err := p.await(r.ctx, 20); err != nil {
 			return err
 		}
 		if err := p.Close(r.ctx); err != nil {
-			return fmt.Errorf("Close failed: %w", err)
+			return fmt.Errorf("the Close failed: %w", err)
 		}
 	}
 	if s, err = r.subscribe("reader", 0); err != nil {
@@ -94,7 +94,7 @@ func closeConfirms(r *rig) error {
 		return err
 	}
 	if err := p.Health(); err != nil {
-		return fmt.Errorf("Health of a new publisher is %w", err)
+		return fmt.Errorf("the Health of a new publisher is %w", err)
 	}
 	if err := p.publish(r.ctx, 200); err != nil {
 		return err
@@ -108,10 +108,10 @@ func closeConfirms(r *rig) error {
 		}
 	}
 	if err := p.publishOne(r.ctx, number(0)); !errors.Is(err, annotate.ErrBrokerClosed) {
-		return fmt.Errorf("Publish returned %w", errOrNil{err})
+		return fmt.Errorf("the Publish returned %w", errOrNil{err})
 	}
 	if err := p.Health(); !errors.Is(err, annotate.ErrBrokerClosed) {
-		return fmt.Errorf("Health returned %w", errOrNil{err})
+		return fmt.Errorf("the Health returned %w", errOrNil{err})
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func publishStops(r *rig) error {
 	ctx, cancel := context.WithCancel(r.ctx)
 	cancel()
 	if err := p.publishOne(ctx, number(99)); !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("Publish returned %w", errOrNil{err})
+		return fmt.Errorf("the Publish returned %w", errOrNil{err})
 	}
 	if err := p.publish(r.ctx, 3); err != nil {
 		return err
@@ -160,13 +160,13 @@ func payloads(r *rig) error {
 	}
 	for _, payload := range sent {
 		if err := p.publishOne(r.ctx, payload); err != nil {
-			return fmt.Errorf("Publish of %d bytes failed: %w", len(payload), err)
+			return fmt.Errorf("the Publish of %d bytes failed: %w", len(payload), err)
 		}
 	}
 	for i, want := range sent {
 		d, err := s.Receive(r.ctx)
 		if err != nil {
-			return fmt.Errorf("Receive of payload %d (%d bytes) failed: %w", i, len(want), err)
+			return fmt.Errorf("the Receive of payload %d (%d bytes) failed: %w", i, len(want), err)
 		}
 		if !bytes.Equal(d.Payload, want) {
 			return fmt.Errorf("payload %d came with %d bytes, %d were sent, or differs in content", i, len(d.Payload), len(want))

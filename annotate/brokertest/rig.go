@@ -38,7 +38,7 @@ func (r *rig) settings(client string) annotate.TopicSettings {
 func (r *rig) subscribe(name string, window int) (annotate.Subscription, error) {
 	s, err := r.Broker.Subscribe(r.ctx, r.settings(name), annotate.ConnectOptions{Window: window})
 	if err != nil {
-		return nil, fmt.Errorf("Subscribe failed: %w", err)
+		return nil, fmt.Errorf("the Subscribe failed: %w", err)
 	}
 	r.subscriptions = append(r.subscriptions, s)
 	return s, nil
@@ -49,7 +49,7 @@ func (r *rig) connect(window int) (*recorder, error) {
 	r.clients++
 	p, err := r.Broker.Connect(r.ctx, r.settings(fmt.Sprintf("publisher-%d", r.clients)), annotate.ConnectOptions{Window: window})
 	if err != nil {
-		return nil, fmt.Errorf("Connect failed: %w", err)
+		return nil, fmt.Errorf("the Connect failed: %w", err)
 	}
 	rec := &recorder{Publisher: p, topic: r.topic, changed: make(chan struct{})}
 	r.publishers = append(r.publishers, rec)
@@ -110,7 +110,7 @@ func numberOf(payload []byte) int {
 func (p *recorder) publish(ctx context.Context, n int) error {
 	for range n {
 		if err := p.publishOne(ctx, number(p.sent)); err != nil {
-			return fmt.Errorf("Publish of message %d failed: %w", p.sent, err)
+			return fmt.Errorf("the Publish of message %d failed: %w", p.sent, err)
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (r *rig) receive(s annotate.Subscription, from, end int) ([]annotate.Delive
 	for n := from; n < end; n++ {
 		d, err := s.Receive(r.ctx)
 		if err != nil {
-			return nil, fmt.Errorf("Receive failed where message %d was expected: %w", n, err)
+			return nil, fmt.Errorf("the Receive failed where message %d was expected: %w", n, err)
 		}
 		if d.Topic != r.topic {
 			return nil, fmt.Errorf("the message came with topic %q instead of %q", d.Topic, r.topic)
@@ -221,7 +221,7 @@ func (r *rig) nothingComes(s annotate.Subscription) error {
 	case err == nil:
 		return fmt.Errorf("message %d came", numberOf(d.Payload))
 	case !errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("Receive failed with %w instead of the context's error", err)
+		return fmt.Errorf("the Receive failed with %w instead of the context's error", err)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (r *rig) becomes(health func() error, good bool) error {
 		select {
 		case <-ticker.C:
 		case <-r.ctx.Done():
-			return fmt.Errorf("Health did not become good (%t) in time, it is %w", good, errOrNil{err})
+			return fmt.Errorf("the Health did not become good (%t) in time, it is %w", good, errOrNil{err})
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (r *rig) consume(s annotate.Subscription, batch int, disturb func(int) erro
 	for next < r.Messages {
 		d, err := s.Receive(r.ctx)
 		if err != nil {
-			return fmt.Errorf("Receive failed where message %d was expected: %w", next, err)
+			return fmt.Errorf("the Receive failed where message %d was expected: %w", next, err)
 		}
 		pending = append(pending, d)
 		if len(pending) == batch {

@@ -12,8 +12,6 @@ import (
 	"github.com/eclipse/paho.golang/paho"
 	"github.com/eclipse/paho.golang/paho/log"
 	"github.com/eclipse/paho.golang/paho/session"
-
-	"github.com/iotenablers/enablers/annotate"
 )
 
 // errLost is the cause of a connection that ended without saying why.
@@ -254,12 +252,10 @@ func (c *connection) cut() {
 	_ = c.client.Disconnect(&paho.Disconnect{})
 }
 
-// lostBecause returns why the connection was lost, for the health report.
-func (c *connection) lostBecause() (err error, takenOver bool) {
+// lostBecause returns why the connection was lost, and whether that was
+// because another connection has the session now.
+func (c *connection) lostBecause() (cause error, takenOver bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cause == nil {
-		return fmt.Errorf("%w: %w", annotate.ErrBrokerUnavailable, errLost), false
-	}
-	return fmt.Errorf("%w: %w", annotate.ErrBrokerUnavailable, c.cause), c.takenOver
+	return c.cause, c.takenOver
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -180,10 +181,13 @@ func TestConnectSaysWhatTheSessionNeeds(t *testing.T) {
 }
 
 func TestUnconfirmedMessagesAreSentAgainInOrder(t *testing.T) {
+	var mu sync.Mutex
 	var seen []string
 	lost := false
 	p := &peer{}
 	p.answer = func(conn net.Conn, packet *packets.ControlPacket) {
+		mu.Lock()
+		defer mu.Unlock()
 		m := packet.Content.(*packets.Publish)
 		seen = append(seen, string(m.Payload))
 		if string(m.Payload) == "3" && !lost {
@@ -210,6 +214,8 @@ func TestUnconfirmedMessagesAreSentAgainInOrder(t *testing.T) {
 	}
 	require.NoError(t, pub.Close(t.Context()))
 	require.Equal(t, []string{"1", "2", "3", "4"}, confirmed)
+	mu.Lock()
+	defer mu.Unlock()
 	// The first may or may not have been confirmed before the loss.
 	again := seen[3:]
 	if again[0] == "1" {

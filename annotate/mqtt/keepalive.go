@@ -15,7 +15,8 @@ import (
 
 // keepalive sends PINGREQ packets (MQTT 5 section 3.1.2.10) and notices that
 // the broker is gone. While the connection is not read because our own queue
-// is full the broker's silence is our doing and does not count.
+// is full, or something is still being sent, the broker's silence is our doing
+// and does not count.
 type keepalive struct {
 	wire    *wire
 	stalled atomic.Int32 // how many messages wait for room
@@ -49,7 +50,8 @@ func (k *keepalive) Run(ctx context.Context, _ net.Conn, keepAlive uint16) error
 		case <-ctx.Done():
 			return nil
 		case now := <-ticker.C:
-			stalled := k.stalled.Load() > 0 // before lastRead, which resume sets first
+			// Looked at before lastRead, which is set before these end.
+			stalled := k.stalled.Load() > 0 || k.wire.writing.Load() > 0
 			silence := now.Sub(time.Unix(0, k.wire.lastRead.Load()))
 			idle := now.Sub(time.Unix(0, k.wire.lastWrite.Load()))
 			if !stalled && silence > period*3/2 {

@@ -160,7 +160,8 @@ func (l *link) run(c *connection) {
 		if !l.use(c) {
 			return
 		}
-		err, takenOver := c.lostBecause()
+		cause, takenOver := c.lostBecause()
+		err := fmt.Errorf("MQTT broker %s: %w: %w", l.address, annotate.ErrBrokerUnavailable, cause)
 		l.report(err)
 		l.broker.log.Warn("MQTT connection lost", "broker", l.address, "client", l.settings.ClientID, "error", err)
 

@@ -16,6 +16,9 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
+// pieceSize is how many bytes are given to the network at once.
+const pieceSize = 64 << 10
+
 // wire is the network connection under one MQTT connection. It reads through
 // a buffer, refuses packets above a size before memory is set aside for them,
 // limits how long a write may take, and remembers what went wrong first.
@@ -34,6 +37,7 @@ type wire struct {
 	first     atomic.Uint64 // the first packet: type byte and size
 	lastRead  atomic.Int64  // when bytes last came in, in nanoseconds of the Unix epoch
 	lastWrite atomic.Int64  // when bytes last went out
+	writing   atomic.Int32  // how many writes are under way
 
 	faultOnce sync.Once
 	fault     error
@@ -104,18 +108,34 @@ func (w *wire) answeredOldConnack() bool {
 	return w.first.Load() == 0x20<<32|4
 }
 
-// Write implements net.Conn.
-func (w *wire) Write(p []byte) (int, error) {
-	if err := w.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
-		w.fail(err)
-		return 0, err
+// Write implements net.Conn. The patience is for each piece, so that a large
+// message may take its time on a slow network as long as it moves.
+func (w *wire) Write(p []byte) (written int, err error) {
+	begin := time.Now()
+	w.writing.Add(1)
+	defer w.writing.Add(-1)
+	for {
+		piece := p[written:min(len(p), written+pieceSize)]
+		if err = w.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
+			break
+		}
+		var n int
+		n, err = w.Conn.Write(piece)
+		written += n
+		if err != nil || written == len(p) {
+			break
+		}
 	}
-	n, err := w.Conn.Write(p)
-	w.lastWrite.Store(time.Now().UnixNano())
+	now := time.Now()
+	w.lastWrite.Store(now.UnixNano())
+	if now.Sub(begin) > time.Second {
+		// The broker could not answer what it had not got as a whole.
+		w.lastRead.Store(now.UnixNano())
+	}
 	if err != nil {
 		w.fail(err)
 	}
-	return n, err
+	return written, err
 }
 
 // send writes whole packets.

@@ -1,0 +1,61 @@
+package mqtt_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/eclipse/paho.golang/paho"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+)
+
+// BenchmarkPublish sends messages of 500 bytes with QoS 1, in order: through a
+// publisher with windows of several sizes, and with the blocking Publish of
+// the paho client, one message at a time. The time is per message, until its
+// confirmation.
+func BenchmarkPublish(b *testing.B) {
+	payload := make([]byte, 500)
+	for _, broker := range []struct {
+		name  string
+		start func(testing.TB) mqtttest.Address
+	}{
+		{"embedded", mqtttest.Embedded},
+		{"mosquitto", func(tb testing.TB) mqtttest.Address { return mqtttest.StartMosquitto(tb).Address }},
+	} {
+		b.Run(broker.name, func(b *testing.B) {
+			address := broker.start(b)
+			for _, window := range []int{1, 16, 256} {
+				b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
+					p, err := mqtt.New(nil).Connect(b.Context(), address.Settings("t", "bench"), annotate.ConnectOptions{Window: window})
+					require.NoError(b, err)
+					b.ReportAllocs()
+					for b.Loop() {
+						if err := p.Publish(b.Context(), annotate.Message{Payload: payload}, func(error) {}); err != nil {
+							b.Fatal(err)
+						}
+					}
+					require.NoError(b, p.Close(context.WithoutCancel(b.Context())))
+				})
+			}
+			b.Run("paho-blocking", func(b *testing.B) {
+				conn, err := net.Dial("tcp", address.String())
+				require.NoError(b, err)
+				client := paho.NewClient(paho.ClientConfig{Conn: conn})
+				_, err = client.Connect(b.Context(), &paho.Connect{ClientID: "bench", CleanStart: true, KeepAlive: 30})
+				require.NoError(b, err)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := client.Publish(b.Context(), &paho.Publish{Topic: "t", QoS: 1, Payload: payload}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				require.NoError(b, client.Disconnect(&paho.Disconnect{}))
+			})
+		})
+	}
+}

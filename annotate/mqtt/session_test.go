@@ -1,0 +1,124 @@
+package mqtt_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/eclipse/paho.golang/packets"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+)
+
+// certificate makes a key pair for 127.0.0.1 and the pool that trusts it.
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotBefore:    time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	parsed, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+func TestTLSChecksTheBrokersCertificate(t *testing.T) {
+	pair, pool := certificate(t)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	require.NoError(t, err)
+	server, err := embedded.New(listener, nil)
+	require.NoError(t, err)
+	require.NoError(t, server.Serve())
+	defer server.Close()
+	settings := mqtttest.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}.Settings("t", "c")
+
+	for _, protocol := range []string{"tls", "ssl", "mqtts"} {
+		settings.MQTT.Protocol = protocol
+		_, err = mqtt.New(nil).Connect(t.Context(), settings, annotate.ConnectOptions{})
+		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+		require.ErrorContains(t, err, "certificate")
+
+		p, err := mqtt.New(&mqtt.Options{TLS: &tls.Config{RootCAs: pool}}).Connect(t.Context(), settings, annotate.ConnectOptions{})
+		require.NoError(t, err)
+		publish(t, p, 0, 100)
+		require.NoError(t, p.Close(t.Context()))
+	}
+}
+
+func TestASessionThatSomebodyElseTookIsReportedAndTakenBack(t *testing.T) {
+	address := mqtttest.Embedded(t)
+	b := swift(mqtt.Options{})
+	first, err := b.Subscribe(t.Context(), address.Settings("t", "c"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	slow := mqtt.New(&mqtt.Options{ReconnectMin: time.Hour, ReconnectMax: time.Hour})
+	second, err := slow.Subscribe(t.Context(), address.Settings("t", "c"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return second.Health() != nil }, 10*time.Second, time.Millisecond)
+	require.ErrorContains(t, second.Health(), address.String()+": annotate: broker unavailable: the broker disconnected: session taken over")
+	require.Eventually(t, func() bool { return first.Health() == nil }, 10*time.Second, time.Millisecond)
+	require.NoError(t, second.Close(t.Context()))
+	require.NoError(t, first.Forget(t.Context()))
+}
+
+func TestASubscriptionWithoutAClientIdentifierLivesThroughAnInterruption(t *testing.T) {
+	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
+	b := swift(mqtt.Options{})
+	s, err := b.Subscribe(t.Context(), proxy.Settings("t", ""), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	p, err := b.Connect(t.Context(), proxy.Settings("t", ""), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	publish(t, p, 0, 10)
+	require.Zero(t, receive(t, s, 0, 5))
+	proxy.Interrupt()
+	publish(t, p, 10, 20)
+	receive(t, s, 5, 20)
+	require.NoError(t, p.Close(t.Context()))
+	require.NoError(t, s.Close(t.Context()))
+}
+
+func TestABrokerThatBreaksTheProtocolIsLeft(t *testing.T) {
+	for name, wrong := range map[string]packets.Packet{
+		"QoS 2":             &packets.Publish{Topic: "in", QoS: 2, PacketID: 1, Properties: &packets.Properties{}},
+		"PUBREL":            &packets.Pubrel{PacketID: 1, Properties: &packets.Properties{}},
+		"session was moved": &packets.Disconnect{ReasonCode: 0x9d, Properties: &packets.Properties{ReasonString: "session was moved"}},
+	} {
+		var broken atomic.Bool
+		p := &peer{}
+		p.connack = func(*packets.Connect) *packets.Connack {
+			if broken.Load() {
+				return &packets.Connack{ReasonCode: 0x88, Properties: &packets.Properties{}}
+			}
+			return &packets.Connack{Properties: &packets.Properties{}}
+		}
+		p.answer = func(conn net.Conn, packet *packets.ControlPacket) {
+			if grant(conn, packet, 1) {
+				broken.Store(true)
+				_, _ = wrong.WriteTo(conn)
+			}
+		}
+		p.start(t)
+		s, err := mqtt.New(&mqtt.Options{ReconnectMin: time.Hour}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return s.Health() != nil }, 10*time.Second, time.Millisecond)
+		require.ErrorContains(t, s.Health(), name)
+		require.NoError(t, s.Close(t.Context()))
+	}
+}

@@ -1,0 +1,85 @@
+package mqtt
+
+import (
+	"bytes"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/eclipse/paho.golang/packets"
+	"github.com/stretchr/testify/require"
+)
+
+// recording is a network connection that reads from memory.
+type recording struct {
+	net.Conn
+	from *bytes.Reader
+}
+
+func (r recording) Read(p []byte) (int, error) { return r.from.Read(p) }
+
+func wireOver(data []byte, limit uint32) *wire {
+	return newWire(recording{from: bytes.NewReader(data)}, limit, time.Second)
+}
+
+// FuzzWire feeds the packet reader whatever a broker may send: it must end
+// with an error or a packet of permitted size, and never panic.
+func FuzzWire(f *testing.F) {
+	var b bytes.Buffer
+	for _, p := range []packets.Packet{
+		&packets.Publish{Topic: "a/b", QoS: 1, PacketID: 7, Payload: []byte("x"), Properties: &packets.Properties{ContentType: "text/plain"}},
+		&packets.Connack{Properties: &packets.Properties{ReasonString: "no"}},
+		&packets.Suback{PacketID: 1, Reasons: []byte{1}, Properties: &packets.Properties{}},
+		&packets.Puback{PacketID: 1, ReasonCode: 0x97, Properties: &packets.Properties{}},
+		&packets.Disconnect{ReasonCode: 0x8e, Properties: &packets.Properties{}},
+	} {
+		_, err := p.WriteTo(&b)
+		require.NoError(f, err)
+		f.Add(b.Bytes())
+	}
+	f.Add([]byte{0x30, 0xff, 0xff, 0xff, 0x7f})
+	f.Add([]byte{0x30, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w := wireOver(data, 4096)
+		for {
+			if _, err := packets.ReadPacket(w); err != nil {
+				return
+			}
+			require.LessOrEqual(t, w.left, 4096)
+		}
+	})
+}
+
+func TestTheSizeOfAPacketIsCountedAsTheBrokerCountsIt(t *testing.T) {
+	for _, payload := range []int{0, 1, 117, 118, 119, 16_372, 16_373, 16_374, 2_097_140, 2_097_141, 2_097_142} {
+		m := publication{}
+		m.Topic, m.Payload = "topic", make([]byte, payload)
+		var b bytes.Buffer
+		packet := packets.Publish{Topic: m.Topic, Payload: m.Payload, PacketID: 1, QoS: 1, Properties: &packets.Properties{}}
+		_, err := packet.WriteTo(&b)
+		require.NoError(t, err)
+		require.Equal(t, b.Len(), m.packetSize(), "with a payload of %d bytes", payload)
+
+		w := wireOver(b.Bytes(), uint32(b.Len()))
+		read, err := packets.ReadPacket(w)
+		require.NoError(t, err)
+		require.Len(t, read.Content.(*packets.Publish).Payload, payload)
+		_, err = packets.ReadPacket(wireOver(b.Bytes(), uint32(b.Len()-1)))
+		require.ErrorContains(t, err, "the limit is")
+	}
+}
+
+func TestPausesGrowToTheLongestAndStayThere(t *testing.T) {
+	l := newLink(New(nil), forgotten{})
+	defer l.abort()
+	for n, longest := range map[int]time.Duration{
+		0: 200 * time.Millisecond, 1: 400 * time.Millisecond, 4: 3200 * time.Millisecond,
+		5: 5 * time.Second, 29: 5 * time.Second, 1 << 40: 5 * time.Second,
+	} {
+		for range 100 {
+			p := l.pause(n)
+			require.GreaterOrEqual(t, p, longest/2, "pause %d", n)
+			require.LessOrEqual(t, p, longest, "pause %d", n)
+		}
+	}
+}
