@@ -6,29 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 )
-
-// Opener opens what a source names. [Mapper.Run] closes it.
-type Opener func(Source) (io.ReadCloser, error)
-
-// Files opens the files of a mapping that lies in dir. Sources relative to the
-// working directory and absolute paths are opened as they are. Streams read
-// from stdin, or are an error when it is nil.
-func Files(dir string, stdin io.Reader) Opener {
-	return func(s Source) (io.ReadCloser, error) {
-		switch {
-		case s.Kind == SourceStream && stdin == nil:
-			return nil, fmt.Errorf("open %s: there is no input for it", s)
-		case s.Kind == SourceStream:
-			return io.NopCloser(stdin), nil
-		case s.WorkingDirectory || filepath.IsAbs(s.Name):
-			return os.Open(s.Name)
-		}
-		return os.Open(filepath.Join(dir, s.Name))
-	}
-}
 
 // flushAt is how many bytes of output a batch gathers before it writes them.
 const flushAt = 64 << 10
@@ -39,18 +17,24 @@ const flushAt = 64 << 10
 // incomplete: write to a buffer or a temporary file where that matters.
 //
 // Each source is read whole into memory, except for files of JSON lines
-// (.ndjson, .jsonl), which are read line by line.
-func (m *Mapper) Run(ctx context.Context, w io.Writer, open Opener) error {
+// (.ndjson, .jsonl), which are read line by line. Statements with a logical
+// target go there and not to w; a target appears when the whole run has
+// succeeded.
+func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	m.begin()
 	m.out, m.collect, m.limit = m.out[:0], false, 0
+	if err := m.openSinks(); err != nil {
+		return err
+	}
 	defer func() {
 		m.out, m.limit = nil, m.plan.limits.MaxStatements
 		m.encoder.Reset()
+		m.abortSinks()
 	}()
 	for i := range m.inputs {
 		m.inputs[i].built = false
 	}
-	b := &batch{Mapper: m, open: open, loaded: make([]bool, len(m.inputs))}
+	b := &batch{Mapper: m, files: files, loaded: make([]bool, len(m.inputs))}
 	for _, j := range m.plan.joins {
 		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
 			return err
@@ -69,13 +53,19 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, open Opener) error {
 		return err
 	}
 	m.out = m.encoder.AppendEnd(m.out)
-	return b.flush(ctx, w)
+	if err := b.flush(ctx, w); err != nil {
+		return err
+	}
+	if err := m.flushSinks(files.Create, true); err != nil {
+		return err
+	}
+	return m.commitSinks()
 }
 
 // batch is one run of a mapper over files.
 type batch struct {
 	*Mapper
-	open   Opener
+	files  Files
 	loaded []bool // inputs whose document holds the whole source
 }
 
@@ -97,6 +87,9 @@ func (b *batch) steps(ctx context.Context, in int, w io.Writer) error {
 				if err := b.flush(ctx, w); err != nil {
 					return err
 				}
+			}
+			if err := b.flushSinks(b.files.Create, false); err != nil {
+				return err
 			}
 		}
 	}
@@ -125,11 +118,15 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	if plan.view != nil {
 		return b.view(ctx, in, use)
 	}
-	reader, err := b.open(plan.source)
+	file, err := b.files.Open(plan.source)
 	if err != nil {
 		return b.inputError(in, err)
 	}
-	defer reader.Close()
+	defer file.Close()
+	reader, err := unpack(file, plan.source)
+	if err != nil {
+		return b.inputError(in, err)
+	}
 	if plan.lines {
 		return b.lines(ctx, in, reader, use)
 	}

@@ -79,9 +79,9 @@ func ExampleMapper_RunLines() {
 	// <http://example.com/obs/d1/2> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/ns/sosa/Observation> .
 }
 
-func ExampleFiles() {
-	open := rml.Files("testdata", nil)
-	_, err := open(rml.Source{Kind: rml.SourceStream, Name: "in"})
+func ExampleLocalFiles() {
+	files := rml.LocalFiles("testdata", nil)
+	_, err := files.Open(rml.Source{Kind: rml.SourceStream, Name: "in"})
 	fmt.Println(err)
 	// Output: open stream "in": there is no input for it
 }

@@ -18,6 +18,7 @@ type generator struct {
 	call     *callPlan
 	when     *generator // its condition
 	gather   *gatherPlan
+	targets  targetSet  // where statements with its terms go
 	suffix   []byte     // datatype or language of a literal, rendered
 	datatype *generator // when it depends on the record
 	language *generator // when it depends on the record
@@ -26,6 +27,7 @@ type generator struct {
 	ascii    bool       // whether an IRI must be a URI
 	unsafe   bool       // whether an IRI is made of its parts as they are
 	natural  bool       // whether the natural datatype of the value counts
+	double   bool       // whether numbers are written as xsd:double wants them
 	strict   bool       // whether a term that cannot be made is an error
 	expand   bool       // whether an array counts as the values in it
 }
@@ -68,6 +70,22 @@ func (c generatorCompiler) compileAll(maps []*termMap) ([]*generator, error) {
 
 // compile compiles a term map.
 func (c generatorCompiler) compile(tm *termMap) (*generator, error) {
+	g, err := c.term(tm)
+	if err != nil {
+		return nil, err
+	}
+	g.targets, err = c.targets(tm)
+	for _, part := range []*termMap{tm.datatype, tm.language} {
+		if part != nil && err == nil {
+			var more targetSet
+			more, err = c.targets(part)
+			g.targets |= more
+		}
+	}
+	return g, err
+}
+
+func (c generatorCompiler) term(tm *termMap) (*generator, error) {
 	if tm.kind == constantExpression {
 		g := c.constant(tm.constant)
 		g.node = tm.node
@@ -138,6 +156,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		datatype := tm.datatype.constant.Value
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
+		g.double = datatype == rdf.XSDDouble && tm.vocab == modern && tm.kind == referenceExpression
 	case tm.datatype != nil:
 		g.datatype, err = c.compile(tm.datatype)
 	case tm.language != nil && tm.language.kind == constantExpression:

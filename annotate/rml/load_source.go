@@ -1,7 +1,6 @@
 package rml
 
 import (
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -96,14 +95,11 @@ func (l *loader) source(r *resource, source *logicalSource) error {
 		source.Name = text("url")
 	case r.has("path"):
 		source.Name = text("path")
-		return l.root(r, n, source)
+		return l.path(r, n, source)
 	default:
-		table, ok := r.value(nsCSVW + "url")
-		if !ok {
-			return n.errorf("its kind is not known: expected a carml:Stream, a carml:FileSource with a url, a path, a csvw:Table with a url, or a file name in quotes")
+		if err := l.describedFile(r, n, source); err != nil {
+			return err
 		}
-		source.Name = table.Value
-		l.dialect(r, source)
 	}
 	source.Kind = SourceFile
 	if source.Name == "" {
@@ -112,41 +108,66 @@ func (l *loader) source(r *resource, source *logicalSource) error {
 	return nil
 }
 
-// root settles where a path of RML-IO starts.
-func (l *loader) root(r *resource, n node, source *logicalSource) error {
+// describedFile loads a file in the terms of another vocabulary: CSVW, VoID or
+// DCAT.
+func (l *loader) describedFile(r *resource, n node, source *logicalSource) error {
+	for _, property := range []string{nsCSVW + "url", nsVoID + "dataDump", nsDCAT + "downloadURL"} {
+		t, ok := r.value(property)
+		if !ok {
+			continue
+		}
+		source.Name = t.Value
+		if t.Kind == rdf.IRI {
+			var err error
+			if source.Name, err = fileOf(t); err != nil {
+				return n.errorf("its %s: %v", l.shorten(property), err)
+			}
+		}
+		l.dialect(r, source)
+		return nil
+	}
+	return n.errorf("its kind is not known: expected a carml:Stream, a carml:FileSource with a url, a path, a csvw:Table with a url, a void:dataDump, a dcat:downloadURL, or a file name in quotes")
+}
+
+// path loads a path of RML-IO and how the file is to be read.
+func (l *loader) path(r *resource, n node, source *logicalSource) error {
 	source.Kind = SourceFile
 	if source.Name == "" {
 		return n.errorf("its path is empty")
 	}
+	if err := l.rootOf(r, n, source); err != nil {
+		return err
+	}
+	for _, null := range r.all("null") {
+		source.details.dialect.nulls = append(source.details.dialect.nulls, null.Value)
+	}
+	if d := &source.details.dialect; d.nulls == nil {
+		d.nulls = []string{} // without rml:null every cell is a value
+	}
+	var err error
+	if source.Encoding, err = l.encoding(r, n, UTF8); err != nil {
+		return err
+	}
+	source.Compression, err = l.compression(r, n, Uncompressed)
+	return err
+}
+
+// rootOf settles where a path starts.
+func (l *loader) rootOf(r *resource, n node, source *logicalSource) error {
 	for _, root := range r.all("root") {
 		name, _, ok := localName(root.Value)
 		switch {
 		case ok && name == "MappingDirectory":
 		case ok && name == "CurrentWorkingDirectory":
 			source.WorkingDirectory = true
-		case root.Kind == rdf.IRI && strings.HasPrefix(root.Value, "file:"):
-			dir, err := url.Parse(root.Value)
+		case root.Kind == rdf.IRI:
+			dir, err := fileOf(root)
 			if err != nil {
-				return n.errorf("its root %s is not a valid file IRI", l.write(root))
+				return n.errorf("its root: %v", err)
 			}
-			source.Name = filepath.Join(filepath.FromSlash(dir.Path), source.Name)
-		case root.Kind == rdf.Literal:
-			source.Name = filepath.Join(root.Value, source.Name)
+			source.Name = filepath.Join(dir, source.Name)
 		default:
-			return n.errorf("its root is %s: expected rml:MappingDirectory, rml:CurrentWorkingDirectory or a path in quotes", l.write(root))
-		}
-	}
-	for _, null := range r.all("null") {
-		source.details.dialect.nulls = append(source.details.dialect.nulls, null.Value)
-	}
-	for _, encoding := range r.all("encoding") {
-		if name, _, _ := localName(encoding.Value); name != "UTF-8" {
-			return n.errorf("its encoding is %s: only UTF-8 is supported", l.write(encoding))
-		}
-	}
-	if c := r.all("compression"); len(c) > 0 {
-		if name, _, _ := localName(c[0].Value); name != "none" {
-			return n.errorf("its compression is %s: compressed sources are not supported", l.write(c[0]))
+			source.Name = filepath.Join(root.Value, source.Name)
 		}
 	}
 	return nil

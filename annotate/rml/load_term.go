@@ -111,6 +111,9 @@ func (l *loader) termMap(r *resource, parent node, role, kind string) (*termMap,
 	if err := l.gather(r, tm); err != nil {
 		return nil, err
 	}
+	if err := l.targets(r, tm); err != nil {
+		return nil, err
+	}
 	if err := l.literalParts(r, tm); err != nil {
 		return nil, err
 	}

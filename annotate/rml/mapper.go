@@ -25,16 +25,20 @@ type Mapper struct {
 	limit      int // of statements
 
 	// Stacks, used from the level at which a function finds them.
-	values  []input.Value
-	ranges  []valueRange
-	key     []byte // of a join
-	terms   [][]byte
-	text    []byte   // what the terms are rendered into
-	digest  []byte   // distinguishes the blank nodes of this message
-	fresh   int      // blank nodes made without an expression
-	graphs  [][]byte // of the statements that are being made
-	union   [][]byte // scratch for graphs
-	skipped int      // terms that could not be made, under the legacy vocabulary
+	values []input.Value
+	ranges []valueRange
+	key    []byte // of a join
+	terms  [][]byte
+	text   []byte   // what the terms are rendered into
+	digest []byte   // distinguishes the blank nodes of this message
+	fresh  int      // blank nodes made without an expression
+	graphs [][]byte // of the statements that are being made
+	union  [][]byte // scratch for graphs
+
+	marks      []targetSet // of the terms, when the mapping has targets
+	graphMarks []targetSet // of the graphs, likewise
+	sinks      []sink
+	skipped    int // terms that could not be made, under the legacy vocabulary
 
 	collections []*collection // named, in the order of their first appearance
 	collected   map[string]int
@@ -108,6 +112,9 @@ func (m *Mapper) message(message []byte) error {
 		return &MessageError{Err: fmt.Errorf("the message has %d bytes, the limit is %d: %w", len(message), limit, ErrLimit)}
 	}
 	m.begin()
+	if len(m.plan.targets) > 0 {
+		return &MessageError{Err: errors.New("the mapping has logical targets: one message can only go to one output")}
+	}
 	if m.plan.blanks {
 		m.digest = appendDigest(m.digest[:0], message)
 	}
@@ -213,6 +220,7 @@ func (m *Mapper) record(s *step, record input.Node) error {
 	if err := m.generate(s.subject, at); err != nil {
 		return err
 	}
+	m.mark(graphs, s.subject.targets)
 	shared, text := len(m.terms), len(m.text)
 	if shared == graphs {
 		return nil
@@ -231,15 +239,18 @@ func (m *Mapper) record(s *step, record input.Node) error {
 func (m *Mapper) predicateObjects(pom *pomStep, at place, graphs int) error {
 	subjects := m.terms[graphs:]
 	m.graphs = m.terms[:graphs:graphs]
+	start := len(m.terms)
 	if len(pom.graphs) > 0 {
-		start := len(m.terms)
 		if err := m.generateAll(pom.graphs, at); err != nil {
 			return err
 		}
 		m.union = append(append(m.union[:0], m.graphs...), m.terms[start:]...)
 		m.graphs = m.union
 	}
-	start := len(m.terms)
+	if len(m.plan.targets) > 0 {
+		m.graphMarks = append(append(m.graphMarks[:0], m.marks[:graphs]...), m.marks[start:len(m.terms)]...)
+	}
+	start = len(m.terms)
 	if err := m.generateAll(pom.predicates, at); err != nil {
 		return err
 	}
@@ -251,6 +262,9 @@ func (m *Mapper) predicateObjects(pom *pomStep, at place, graphs int) error {
 		if err := m.object(&pom.objects[i], at); err != nil {
 			return err
 		}
+	}
+	if len(m.plan.targets) > 0 {
+		return m.emitProducts(graphs, len(subjects), start, middle)
 	}
 	for _, subject := range subjects {
 		for _, predicate := range m.terms[start:middle] {
@@ -266,10 +280,15 @@ func (m *Mapper) predicateObjects(pom *pomStep, at place, graphs int) error {
 
 // object pushes the objects of one object map.
 func (m *Mapper) object(o *objectStep, at place) error {
+	start := len(m.terms)
 	if o.join != nil {
-		return m.join(o.join, at)
+		err := m.join(o.join, at)
+		m.mark(start, 0)
+		return err
 	}
-	return m.generate(o.gen, at)
+	err := m.generate(o.gen, at)
+	m.mark(start, o.gen.targets)
+	return err
 }
 
 // emit adds a statement to each of the graphs, or to the default graph when

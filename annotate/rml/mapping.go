@@ -51,6 +51,10 @@ type Source struct {
 	WorkingDirectory bool
 	// Formulation is the format that the references expect.
 	Formulation Formulation
+	// Encoding is the character encoding of a file.
+	Encoding Encoding
+	// Compression is how a file is packed.
+	Compression Compression
 }
 
 // String describes the source in a few words.
@@ -142,7 +146,7 @@ type dialect struct {
 	delimiter, quote, comment string
 	noHeader                  bool
 	trim                      bool
-	nulls                     []string
+	nulls                     []string // nil: the empty cell
 }
 
 // csv returns the dialect as the CSV reader takes it.
@@ -212,6 +216,7 @@ type termMap struct {
 	call      *functionCall
 	condition *termMap
 	gather    *gatherMap
+	targets   []Target
 }
 
 type expressionKind uint8

@@ -21,6 +21,7 @@ type Plan struct {
 	sources  []int // the inputs that are read from outside
 	steps    []*step
 	joins    []*joinPlan
+	targets  []Target
 	blanks   bool // whether a term map makes blank nodes
 }
 
@@ -257,7 +258,10 @@ func (s logicalSource) key() string {
 	if d.trim {
 		write("trim")
 	}
-	write(d.nulls...)
+	if d.nulls != nil {
+		write("nulls")
+		write(d.nulls...)
+	}
 	return b.String()
 }
 

@@ -92,7 +92,7 @@ func runMapping(t *testing.T, folder, base string, out *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	return plan.NewMapper().Run(context.Background(), out, rml.Files(folder, nil))
+	return plan.NewMapper().Run(context.Background(), out, rml.LocalFiles(folder, nil))
 }
 
 func readNQuads(t *testing.T, data []byte) []rdf.Quad {

@@ -22,9 +22,11 @@ type valueRange struct{ start, end, current int }
 
 func (m *Mapper) generateAll(generators []*generator, at place) error {
 	for _, g := range generators {
+		start := len(m.terms)
 		if err := m.generate(g, at); err != nil {
 			return err
 		}
+		m.mark(start, g.targets)
 	}
 	return nil
 }
@@ -152,9 +154,12 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 	case textForm:
 		m.text = append(m.text, v.Text...)
 	default:
-		if g.natural {
+		switch {
+		case g.natural:
 			m.natural(v)
-		} else {
+		case g.double && (v.Kind == input.Integer || v.Kind == input.Double):
+			m.text = append(appendDouble(append(m.text, '"'), v.Text), '"')
+		default:
 			m.text = rdf.AppendLiteral(m.text, v.Text)
 		}
 		return m.finishLiteral(g, start, at)

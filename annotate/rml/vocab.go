@@ -83,6 +83,7 @@ var properties = map[string][]string{
 	"object map":           {"datatype", "datatypeMap", "language", "languageMap"},
 	"join condition":       {"child", "parent", "childMap", "parentMap"},
 	"function execution":   {"function", "functionMap", "input"},
+	"logical target":       {"target", "serialization", "encoding", "compression", "mode"},
 	"logical view":         {"viewOn", "field", "leftJoin", "innerJoin", "structuralAnnotation"},
 	"view join":            {"parentLogicalView", "joinCondition", "field"},
 	"field":                {"fieldName", "field", "iterator", "referenceFormulation"},
@@ -93,13 +94,13 @@ var properties = map[string][]string{
 var expressionProperties = []string{
 	"constant", "reference", "template", "termType",
 	"functionValue", "functionExecution", "return", "returnMap", "condition",
-	"gather", "gatherAs", "strategy", "allowEmptyListAndContainer",
+	"logicalTarget", "gather", "gatherAs", "strategy", "allowEmptyListAndContainer",
 }
 
 // laterProperties belong to modules of the language that this engine does not
 // run yet, each with the name of its module.
 var laterProperties = map[string]string{
-	"logicalTarget": "IO targets", "query": "databases", "sqlVersion": "databases",
+	"query": "databases", "sqlVersion": "databases",
 	"tableName": "databases", "sqlQuery": "databases", "logicalTable": "databases",
 	"inverseExpression": "databases",
 }

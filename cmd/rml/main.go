@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if *stream == "ndjson" {
 		err = plan.NewMapper().RunLines(ctx, out, stdin)
 	} else {
-		err = plan.NewMapper().Run(ctx, out, rml.Files(filepath.Dir(*file), stdin))
+		err = plan.NewMapper().Run(ctx, out, rml.LocalFiles(filepath.Dir(*file), stdin))
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,82 @@
+package rml
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Files opens what a mapping reads and creates what it writes. Either function
+// may be nil when the mapping needs none.
+type Files struct {
+	// Open opens a source for reading. [Mapper.Run] unpacks and closes it.
+	Open func(Source) (io.ReadCloser, error)
+	// Create creates a target. [Mapper.Run] packs what it writes to it.
+	Create func(Target) (TargetWriter, error)
+}
+
+// LocalFiles are the files of a mapping that lies in dir. Sources and targets
+// relative to the working directory, and absolute paths, are as they are.
+// Streams read from stdin, or are an error when it is nil. The file of a
+// target appears whole or not at all.
+func LocalFiles(dir string, stdin io.Reader) Files {
+	resolve := func(name string, workingDirectory bool) string {
+		if workingDirectory || filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(dir, name)
+	}
+	return Files{
+		Open: func(s Source) (io.ReadCloser, error) {
+			switch {
+			case s.Kind == SourceStream && stdin == nil:
+				return nil, fmt.Errorf("open %s: there is no input for it", s)
+			case s.Kind == SourceStream:
+				return io.NopCloser(stdin), nil
+			}
+			return os.Open(resolve(s.Name, s.WorkingDirectory))
+		},
+		Create: func(t Target) (TargetWriter, error) {
+			return newTargetFile(resolve(t.Name, t.WorkingDirectory))
+		},
+	}
+}
+
+// targetFile writes beside the file that it becomes.
+type targetFile struct {
+	*os.File
+	name string
+	done bool
+}
+
+func newTargetFile(name string) (*targetFile, error) {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return nil, err
+	}
+	return &targetFile{File: f, name: name}, nil
+}
+
+// Commit puts the file in its place.
+func (f *targetFile) Commit() error {
+	f.done = true
+	err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.File.Name(), f.name)
+	}
+	if err != nil {
+		os.Remove(f.File.Name())
+	}
+	return err
+}
+
+// Abort removes what was written.
+func (f *targetFile) Abort() error {
+	if f.done {
+		return nil
+	}
+	f.done = true
+	return errors.Join(f.Close(), os.Remove(f.File.Name()))
+}

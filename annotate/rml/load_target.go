@@ -1,0 +1,129 @@
+package rml
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+const (
+	nsFormats = "http://www.w3.org/ns/formats/"
+	nsVoID    = "http://rdfs.org/ns/void#"
+	nsDCAT    = "http://www.w3.org/ns/dcat#"
+)
+
+// serializations are the formats that a logical target may name.
+var serializations = map[string]rdf.Format{
+	"N-Triples": rdf.NTriples, "N-Quads": rdf.NQuads, "Turtle": rdf.Turtle, "TriG": rdf.TriG,
+	"JSON-LD": rdf.JSONLD, "N3": rdf.Turtle,
+}
+
+// compressions are the ways to pack a file, by local name.
+var compressions = map[string]Compression{
+	"none": Uncompressed, "gzip": Gzip, "zip": Zip, "targz": TarGzip, "targzip": TarGzip, "tarxz": TarXZ,
+}
+
+// encodings are the character encodings, by local name.
+var encodings = map[string]Encoding{"UTF-8": UTF8, "UTF-16": UTF16}
+
+// targets loads the logical targets of a term map.
+func (l *loader) targets(r *resource, tm *termMap) error {
+	for _, t := range r.all("logicalTarget") {
+		tr := l.about(t)
+		n := l.node(tr, "logical target of "+tm.node.name)
+		if err := l.known(tr, n, "logical target"); err != nil {
+			return err
+		}
+		places := tr.all("target")
+		if len(places) != 1 {
+			return n.errorf("it has %s: expected exactly one", count(len(places), "target"))
+		}
+		place := l.about(places[0])
+		target := Target{Format: rdf.NQuads}
+		var err error
+		if target.Name, target.WorkingDirectory, err = l.targetFile(place, n); err != nil {
+			return err
+		}
+		for _, s := range tr.all("serialization") {
+			format, ok := serializations[strings.TrimPrefix(s.Value, nsFormats)]
+			if !ok {
+				return n.errorf("its serialization is %s: expected N-Triples, N-Quads, Turtle, TriG, JSON-LD, RDF_XML, RDF_JSON or N3 of %s", l.write(s), nsFormats)
+			}
+			target.Format = format
+		}
+		for _, described := range []*resource{tr, place} {
+			if target.Encoding, err = l.encoding(described, n, target.Encoding); err != nil {
+				return err
+			}
+			if target.Compression, err = l.compression(described, n, target.Compression); err != nil {
+				return err
+			}
+		}
+		tm.targets = append(tm.targets, target)
+	}
+	return nil
+}
+
+// targetFile returns the file that a target describes.
+func (l *loader) targetFile(r *resource, n node) (name string, workingDirectory bool, err error) {
+	for _, property := range []string{nsVoID + "dataDump", nsDCAT + "downloadURL", nsCSVW + "url"} {
+		if t, ok := r.value(property); ok {
+			name, err := fileOf(t)
+			if err != nil {
+				return "", false, n.errorf("its %s: %v", l.shorten(property), err)
+			}
+			return name, true, nil
+		}
+	}
+	source := logicalSource{node: n, details: &sourceDetails{}}
+	for _, path := range r.all("path") {
+		source.Name = path.Value
+	}
+	if source.Name == "" {
+		return "", false, n.errorf("its kind is not known: expected a path, a void:dataDump or a dcat:downloadURL")
+	}
+	source.WorkingDirectory = !r.has("root")
+	if err := l.rootOf(r, n, &source); err != nil {
+		return "", false, err
+	}
+	return source.Name, source.WorkingDirectory, nil
+}
+
+// fileOf returns the path of a file IRI or of plain text.
+func fileOf(t rdf.Term) (string, error) {
+	if t.Kind != rdf.IRI {
+		return t.Value, nil
+	}
+	u, err := url.Parse(t.Value)
+	if err != nil || u.Scheme != "file" {
+		return "", errNotAFile(t.Value)
+	}
+	// file://./name is not a valid IRI of a file, but is often written.
+	return filepath.FromSlash(u.Host + u.Path), nil
+}
+
+func (l *loader) encoding(r *resource, n node, current Encoding) (Encoding, error) {
+	for _, t := range r.all("encoding") {
+		name, _, _ := localName(t.Value)
+		encoding, ok := encodings[name]
+		if !ok {
+			return current, n.errorf("its encoding is %s: expected rml:UTF-8 or rml:UTF-16", l.write(t))
+		}
+		current = encoding
+	}
+	return current, nil
+}
+
+func (l *loader) compression(r *resource, n node, current Compression) (Compression, error) {
+	for _, t := range r.all("compression") {
+		name, _, _ := localName(t.Value)
+		compression, ok := compressions[name]
+		if !ok {
+			return current, n.errorf("its compression is %s: expected rml:none, rml:gzip, rml:zip, rml:targz or rml:tarxz", l.write(t))
+		}
+		current = compression
+	}
+	return current, nil
+}
