@@ -112,7 +112,12 @@ type view struct {
 }
 
 func (p *page) view() view {
-	return view{p.config.Services(), p.config.Channels(), p.config.Guide}
+	// An empty list is a list to the module too, and not null.
+	return view{
+		Services: append([]Service{}, p.config.Services()...),
+		Channels: append([]Channel{}, p.config.Channels()...),
+		Guide:    p.config.Guide,
+	}
 }
 
 // policy allows the page its own assets and its own origin, and nothing else.

@@ -113,13 +113,17 @@ func (b *board) summary() {
 		all.out += t.out
 		all.failed += t.failed
 		all.repeated += t.repeated
-		all.missing += t.missing + t.pending - min(t.pending, t.failed)
+		all.missing += t.missing
+		all.pending += t.pending
 	}
 	text := fmt.Sprintf("replayed for %s: %d in, %d out, %d failed, ", clock(b.begin), all.in, all.out, all.failed)
 	if all.missing > 0 {
 		text += fmt.Sprintf("%d MISSING", all.missing)
 	} else {
 		text += "none missing"
+	}
+	if all.pending > 0 {
+		text += fmt.Sprintf(", %d still waiting to be annotated", all.pending)
 	}
 	if all.repeated > 0 {
 		text += fmt.Sprintf(", %d more than once", all.repeated)

@@ -73,7 +73,7 @@ function showChannel(row, channel, at) {
     published: number.format(channel.published),
     failed: number.format(channel.failed),
     lastFailure: channel.lastFailure,
-    rate: rate < 10 ? rate.toFixed(1) : number.format(Math.round(rate)),
+    rate: `${rate < 10 ? rate.toFixed(1) : number.format(Math.round(rate))}/s`,
   });
   row.querySelector("path").setAttribute("d", curve(known));
 }
