@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
+)
+
+// process is a run of the program on free ports.
+type process struct {
+	web, mqtt string // addresses with a scheme
+	lines     *bufio.Scanner
+	interrupt func()
+	stop      func() error
+}
+
+func start(t *testing.T, args ...string) process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	var stderr bytes.Buffer
+	done := make(chan error, 1)
+	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-data", t.TempDir()}, args...)
+	go func() {
+		err := run(ctx, args, stdout, &stderr)
+		_ = stdout.CloseWithError(io.EOF)
+		done <- err
+	}()
+	p := process{lines: bufio.NewScanner(out)}
+	p.interrupt = cancel
+	p.stop = sync.OnceValue(func() error {
+		cancel()
+		go func() { _, _ = io.Copy(io.Discard, out) }()
+		return <-done
+	})
+	t.Cleanup(func() { _ = p.stop() })
+	var ok bool
+	p.web, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " (console and annotator)")
+	require.True(t, ok)
+	p.mqtt, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " (MQTT broker)")
+	require.True(t, ok)
+	return p
+}
+
+// next returns the next line of output.
+func (p process) next(t *testing.T) string {
+	t.Helper()
+	if !p.lines.Scan() {
+		require.NoError(t, p.stop())
+		t.Fatal("the program has ended")
+	}
+	return p.lines.Text()
+}
+
+// await returns the next line of output that contains the text.
+func (p process) await(t *testing.T, text string) string {
+	t.Helper()
+	for {
+		if line := p.next(t); strings.Contains(line, text) {
+			return line
+		}
+	}
+}
+
+func (p process) get(t *testing.T, path string) string {
+	t.Helper()
+	answer, err := http.Get(p.web + path)
+	require.NoError(t, err)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode, string(body))
+	return string(body)
+}
+
+func TestConsoleAndAnnotatorShareAnAddress(t *testing.T) {
+	p := start(t)
+	page := p.get(t, "/")
+	for _, text := range []string{p.web, p.mqtt, "Annotator", "MQTT broker", "There is no channel yet", "/swagger/"} {
+		require.Contains(t, page, text)
+	}
+	require.Contains(t, p.get(t, "/version"), "annotator")
+	require.Contains(t, p.get(t, "/swagger/"), "<html")
+	require.Equal(t, "{}", p.get(t, "/channels"))
+	p.await(t, "curl -H 'Content-Type: application/json' -d @examples/weather/channel.json "+p.web+"/channels")
+	require.NoError(t, p.stop())
+}
+
+func TestAReportSentAsTheGuideSaysComesOutAsRDF(t *testing.T) {
+	p := start(t)
+	body, err := os.Open("../../examples/weather/channel.json")
+	require.NoError(t, err)
+	defer func() { _ = body.Close() }()
+	answer, err := http.Post(p.web+"/channels", "application/json", body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+
+	at, err := net.ResolveTCPAddr("tcp", strings.TrimPrefix(p.mqtt, "mqtt://"))
+	require.NoError(t, err)
+	topic := func(name string) annotate.TopicSettings {
+		return annotate.TopicSettings{Topic: name, BrokerType: annotate.MQTT, MQTT: &annotate.MQTTSettings{
+			Protocol: "tcp", Host: at.IP.String(), Port: at.Port, ClientID: "test-" + strings.ReplaceAll(name, "/", "-"),
+		}}
+	}
+	client := mqtt.New(nil)
+	out, err := client.Subscribe(t.Context(), topic("weather/rdf"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	defer func() { _ = out.Close(context.WithoutCancel(t.Context())) }()
+	in, err := client.Connect(t.Context(), topic("weather/json"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	report := `{"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02}`
+	require.NoError(t, in.Publish(t.Context(), annotate.Message{Topic: "weather/json", Payload: []byte(report)}, func(error) {}))
+	require.NoError(t, in.Close(t.Context()))
+
+	d, err := out.Receive(t.Context())
+	require.NoError(t, err)
+	d.Ack()
+	require.Contains(t, string(d.Payload), `weather:temperature "39.02"^^xsd:decimal`)
+	require.Contains(t, p.get(t, "/"), "Weather reports")
+}
+
+func TestTheDemoCountsWhatComesOutUntilItIsInterrupted(t *testing.T) {
+	p := start(t, "-demo", "-demo-rate", "100")
+	p.await(t, "a message in JSON:")
+	p.await(t, "a sosa:Observation")
+	require.Regexp(t, `JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.await(t, "XML in"))
+	require.Contains(t, p.get(t, "/"), "Demo: weather in CSV")
+
+	p.interrupt()
+	require.Regexp(t, `^replayed for \d+s: (\d+) in, (\d+) out, 0 failed, none missing$`, p.await(t, "replayed for"))
+	require.NoError(t, p.stop())
+}
+
+func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	for _, c := range []struct{ flag, other string }{{"-listen", "-mqtt"}, {"-mqtt", "-listen"}} {
+		err := run(t.Context(), []string{c.flag, taken.Addr().String(), c.other, "127.0.0.1:0", "-data", t.TempDir()}, io.Discard, io.Discard)
+		require.ErrorContains(t, err, "the port is taken")
+		require.ErrorContains(t, err, "with "+c.flag+" ")
+	}
+}
+
+func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
+	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-data", t.TempDir()}
+	err := run(t.Context(), args, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "-mqtt-remote")
+
+	s, _, err := readSettings(append(args, "-mqtt-remote"))
+	require.NoError(t, err)
+	listener, err := s.listenMQTT()
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+}
+
+func TestWrongSettingsAreRefusedByName(t *testing.T) {
+	for _, c := range []struct{ flag, value, want string }{
+		{"-demo-rate", "-1", "-demo-rate: expected 0 to 100000, got -1"},
+		{"-encryption-auth-secret", "short", "-encryption-auth-secret: expected 32 bytes, got 5"},
+	} {
+		_, _, err := readSettings([]string{c.flag, c.value})
+		require.EqualError(t, err, c.want)
+	}
+}
