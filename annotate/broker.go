@@ -34,7 +34,8 @@ var (
 	// ErrBrokerClosed is returned by a subscription or publisher after Close.
 	ErrBrokerClosed = errors.New("annotate: broker connection closed")
 	// ErrBrokerUnavailable is returned when a broker cannot be reached or
-	// refuses the connection. The cause is wrapped with it.
+	// refuses the connection. The cause is wrapped with it. Settings that no
+	// broker could satisfy are reported without it.
 	ErrBrokerUnavailable = errors.New("annotate: broker unavailable")
 )
 
@@ -93,6 +94,6 @@ type Broker interface {
 // ConnectOptions tunes one connection.
 type ConnectOptions struct {
 	// Window is the largest number of messages in flight: received and not
-	// acknowledged, or published and not confirmed. Zero means 256.
+	// acknowledged, or published and not confirmed. Zero means DefaultWindow.
 	Window int
 }

@@ -8,8 +8,8 @@ package brokertest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,13 +70,6 @@ func Checks() []Check {
 	return all
 }
 
-// runs numbers the experiments of this process, so that none finds the topics
-// and sessions of another.
-var runs = struct {
-	started int64
-	count   atomic.Int64
-}{started: time.Now().UnixNano()}
-
 // Run does the experiment. The error names the rule.
 func (c Check) Run(ctx context.Context, h Harness) error {
 	if h.Timeout == 0 {
@@ -90,7 +83,8 @@ func (c Check) Run(ctx context.Context, h Harness) error {
 	r := &rig{
 		Harness: h,
 		ctx:     ctx,
-		topic:   fmt.Sprintf("brokertest/%s/%d-%d", c.Name, runs.started, runs.count.Add(1)),
+		// No experiment finds the topics and sessions of another.
+		topic: fmt.Sprintf("brokertest/%s/%s", c.Name, rand.Text()),
 	}
 	defer r.cleanUp()
 	if err := c.experiment(r); err != nil {

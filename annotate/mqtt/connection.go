@@ -110,7 +110,7 @@ func (c *connection) ConAckReceived(_ io.Writer, _ *packets.Connect, answer *pac
 			c.receiveMaximum = int(*p.ReceiveMaximum)
 		}
 		if p.MaximumPacketSize != nil && *p.MaximumPacketSize > 0 {
-			c.maxPacket = int(*p.MaximumPacketSize)
+			c.maxPacket = int(min(*p.MaximumPacketSize, math.MaxInt32))
 		}
 		if p.MaximumQOS != nil {
 			c.maxQoS = *p.MaximumQOS

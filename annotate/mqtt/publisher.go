@@ -27,7 +27,8 @@ type publisher struct {
 	closed   sync.Once
 	closeErr error
 
-	buffer bytes.Buffer // serve's own
+	buffer bytes.Buffer       // serve's own
+	plain  packets.Properties // what every PUBLISH packet carries; never changed
 
 	mu       sync.Mutex
 	ended    bool
@@ -201,7 +202,7 @@ func (p *publisher) send(c *connection) (more bool, err error) {
 		m.id = p.freeID()
 		p.byID[m.id] = m
 		p.inFlight++
-		packet := packets.Publish{Topic: m.Topic, Payload: m.Payload, PacketID: m.id, QoS: 1, Properties: &noProperties}
+		packet := packets.Publish{Topic: m.Topic, Payload: m.Payload, PacketID: m.id, QoS: 1, Properties: &p.plain}
 		_, _ = packet.WriteTo(&p.buffer) // a bytes.Buffer does not fail
 	}
 	p.mu.Unlock()
@@ -286,9 +287,6 @@ func (p *publisher) giveUp() {
 		<-p.slots
 	}
 }
-
-// noProperties is what every PUBLISH packet carries; nobody changes it.
-var noProperties packets.Properties
 
 // signal leaves a note on a channel of capacity one, unless one is there.
 func signal(wake chan struct{}) {

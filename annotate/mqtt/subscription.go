@@ -111,6 +111,7 @@ func (s *subscription) received(c *connection, p *packets.Publish) {
 			return
 		}
 		if s.enqueue(c, m) {
+			signal(s.room) // messages of QoS 0 come on a goroutine of their own, which may wait too
 			return
 		}
 	}

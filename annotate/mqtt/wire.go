@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ func newWire(conn net.Conn, maxPacket uint32, patience time.Duration) *wire {
 	w := &wire{
 		Conn:      conn,
 		reader:    bufio.NewReaderSize(conn, 64<<10),
-		maxPacket: int(maxPacket),
+		maxPacket: int(min(maxPacket, math.MaxInt32)),
 		patience:  patience,
 		faulty:    make(chan struct{}),
 	}

@@ -2,6 +2,7 @@ package mqtt
 
 import (
 	"bytes"
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -74,7 +75,7 @@ func TestPausesGrowToTheLongestAndStayThere(t *testing.T) {
 	defer l.abort()
 	for n, longest := range map[int]time.Duration{
 		0: 200 * time.Millisecond, 1: 400 * time.Millisecond, 4: 3200 * time.Millisecond,
-		5: 5 * time.Second, 29: 5 * time.Second, 1 << 40: 5 * time.Second,
+		5: 5 * time.Second, 29: 5 * time.Second, math.MaxInt32: 5 * time.Second,
 	} {
 		for range 100 {
 			p := l.pause(n)

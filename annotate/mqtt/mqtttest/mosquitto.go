@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -107,13 +106,15 @@ func (m *Mosquitto) start() error {
 	if err := m.process.Start(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for time.Now().Before(deadline) {
+	listens := eventually(func() bool {
 		conn, err := net.DialTimeout("tcp", m.String(), time.Second)
 		if err == nil {
-			return conn.Close()
+			_ = conn.Close()
 		}
-		time.Sleep(10 * time.Millisecond)
+		return err == nil
+	})
+	if listens {
+		return nil
 	}
 	m.kill()
 	return fmt.Errorf("it does not listen on %s: %s", m.Address, m.output)
@@ -125,17 +126,34 @@ func (m *Mosquitto) Save() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before, _ := os.Stat(m.state)
-	if err := m.process.Process.Signal(syscall.SIGUSR1); err != nil {
+	if err := tellToSave(m.process.Process); err != nil {
 		m.tb.Fatalf("tell mosquitto to save: %v", err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	saved := eventually(func() bool {
 		// The file is replaced as a whole, by renaming.
-		if after, err := os.Stat(m.state); err == nil && (before == nil || !os.SameFile(before, after)) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+		after, err := os.Stat(m.state)
+		return err == nil && (before == nil || !os.SameFile(before, after))
+	})
+	if !saved {
+		m.kill()
+		m.tb.Fatalf("mosquitto did not save its state: %s", m.output)
 	}
-	m.tb.Fatalf("mosquitto did not save its state: %s", m.output)
+}
+
+// eventually reports whether something becomes true within ten seconds.
+func eventually(is func() bool) bool {
+	late := time.NewTimer(10 * time.Second)
+	defer late.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !is() {
+		select {
+		case <-ticker.C:
+		case <-late.C:
+			return false
+		}
+	}
+	return true
 }
 
 // Kill ends the broker at once (SIGKILL), as a crash would. It does nothing
