@@ -117,6 +117,7 @@ func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) h
 	mux := http.NewServeMux()
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
+	mux.Handle("/favicon.ico", page)
 	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Logger: log}))
 	return mux
 }

@@ -85,8 +85,8 @@ const (
 // Step is one thing to try: why, and the command line.
 type Step struct{ Text, Command string }
 
-// New returns the handler of the page at /, and of its assets and the state
-// that it polls, which are below /console/. A nil logger is silent.
+// New returns the handler of the page at /, of its icon at /favicon.ico, and of
+// its assets and the state that it polls, which are below /console/. A nil logger is silent.
 func New(config Config, log *slog.Logger) http.Handler {
 	p := &page{config: config, template: template.Must(template.New("page.html").Funcs(template.FuncMap{
 		"count": count,
@@ -96,6 +96,7 @@ func New(config Config, log *slog.Logger) http.Handler {
 		{Pattern: "GET /{$}", Func: p.show, Undocumented: true},
 		{Pattern: "GET /console/state", Func: p.state, Undocumented: true},
 		{Pattern: "GET /console/assets/{name}", Func: serveAsset, Undocumented: true},
+		{Pattern: "GET /favicon.ico", Func: serveIcon, Undocumented: true},
 	}, &httpapi.Options{Logger: log})
 }
 
@@ -146,6 +147,12 @@ func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
 func serveAsset(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-cache")
 	http.ServeFileFS(w, r, files, "assets/"+r.PathValue("name"))
+	return nil
+}
+
+// serveIcon answers what browsers ask for on pages that name no icon.
+func serveIcon(w http.ResponseWriter, r *http.Request) error {
+	http.ServeFileFS(w, r, files, "assets/icon.svg")
 	return nil
 }
 
