@@ -177,7 +177,7 @@ func TestStopLeavesTheUnconfirmedForRedelivery(t *testing.T) {
 	await(t, b, "late/out", 10)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorContains(t, channel.Stop(ctx), "10 messages were not finished")
+	require.ErrorContains(t, channel.Stop(ctx), "messages not finished in time, to be delivered again: 10")
 	require.True(t, channel.Status().IsStopped)
 	require.Equal(t, 10, b.Unacknowledged(channel.Config().Settings.Input))
 	b.ReleaseConfirmations()

@@ -110,7 +110,7 @@ func classify(err error) *httpapi.Error {
 	case errors.Is(err, storage.ErrInvalidData):
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "Too large to be stored: " + err.Error()}
 	case errors.Is(err, ErrNotRunning):
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Service not available: " + err.Error()}
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Service not available: " + ErrNotRunning.Error(), Err: err}
 	}
 	return nil
 }

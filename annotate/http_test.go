@@ -37,9 +37,15 @@ type client struct {
 func newClient(t *testing.T, documents storage.Documents) *client {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := runManager(t, managerConfig(b, documents))
+	c := newClientOf(t, m)
+	c.broker = b
+	return c
+}
+
+func newClientOf(t *testing.T, m *annotate.Manager) *client {
 	server := httptest.NewServer(m.Handler(&annotate.HandlerOptions{Name: "annotator", Version: "v1.2.3"}))
 	t.Cleanup(server.Close)
-	return &client{t, server, b}
+	return &client{t: t, server: server}
 }
 
 func (c *client) do(method, path, contentType, body string) answer {

@@ -306,7 +306,7 @@ func (p *pipeline) conclude(asked bool, cleanup error) {
 			p.err = ErrBrokerClosed
 		}
 	case p.left > 0:
-		p.err = fmt.Errorf("%d messages were not finished in time and will be delivered again", p.left)
+		p.err = fmt.Errorf("messages not finished in time, to be delivered again: %d", p.left)
 	}
 	if cleanup != nil {
 		p.channel.log.Debug("connections closed with errors", "error", cleanup)
