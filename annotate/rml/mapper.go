@@ -22,7 +22,9 @@ type Mapper struct {
 	quads      []rdf.Quad // or here, when collect is set
 	collect    bool
 	statements int
-	limit      int // of statements
+	once       bool         // whether a statement may have been made before
+	made       statementSet // those that were made while once was set
+	limit      int          // of statements
 
 	// Stacks, used from the level at which a function finds them.
 	values []input.Value
@@ -61,6 +63,7 @@ func (p *Plan) NewMapper() *Mapper {
 		encoder, _ = rdf.NewEncoder(p.format, nil)
 	}
 	m := &Mapper{
+		made: newStatementSet(),
 		plan: p, encoder: encoder, limit: p.limits.MaxStatements,
 		inputs: make([]inputState, len(p.inputs)), joins: make([]joinState, len(p.joins)),
 	}
@@ -134,8 +137,9 @@ func (m *Mapper) message(message []byte) error {
 
 // begin forgets everything about the last message.
 func (m *Mapper) begin() {
-	m.statements, m.fresh, m.skipped = 0, 0, 0
+	m.statements, m.fresh, m.skipped, m.once = 0, 0, 0, false
 	m.digest = m.digest[:0]
+	m.made.reset()
 	m.collections = m.collections[:0]
 	clear(m.collected)
 	m.values, m.ranges, m.terms, m.text = m.values[:0], m.ranges[:0], m.terms[:0], m.text[:0]
@@ -198,11 +202,13 @@ func (m *Mapper) step(s *step) error {
 	if err != nil {
 		return err
 	}
+	m.once = m.plan.doubtful || len(records) > 1
 	for _, record := range records {
 		if err := m.record(s, record); err != nil {
 			return err
 		}
 	}
+	m.once = true
 	return nil
 }
 
@@ -263,6 +269,11 @@ func (m *Mapper) predicateObjects(pom *pomStep, at place, graphs int) error {
 			return err
 		}
 	}
+	several := len(subjects) > 1 || middle-start > 1 || len(m.terms)-middle > 1
+	if several && !m.once && m.limit > 0 {
+		m.once = true
+		defer func() { m.once = false }()
+	}
 	if len(m.plan.targets) > 0 {
 		return m.emitProducts(graphs, len(subjects), start, middle)
 	}
@@ -306,6 +317,9 @@ func (m *Mapper) emit(s, p, o []byte, graphs [][]byte) error {
 }
 
 func (m *Mapper) add(s, p, o, g []byte) error {
+	if m.once && !m.made.add(s, p, o, g) {
+		return nil
+	}
 	if m.statements++; m.limit > 0 && m.statements > m.limit {
 		return &MessageError{Err: fmt.Errorf("it gives more than %d statements: %w", m.limit, ErrLimit)}
 	}

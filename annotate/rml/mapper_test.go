@@ -181,3 +181,25 @@ func FuzzAppend(f *testing.F) {
 		readNQuads(t, out)
 	})
 }
+
+// A graph is a set: a message that says something twice gives it once.
+func TestStatementsOfAMessageAreMadeOnce(t *testing.T) {
+	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
+	const object = `rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ]`
+	for name, c := range map[string]struct{ body, message, want string }{
+		"values of one reference": {jsonStream + `rr:subject ex:s ; ` + object + ` .`, `{"v":["x","y","x"]}`, fmt.Sprintf(line+line, `"x"`, `"y"`)},
+		"records of one map":      {strings.Replace(jsonStream, `"$"`, `"$[*]"`, 1) + `rr:subject ex:s ; ` + object + ` .`, `[{"v":"x"},{"v":"y"},{"v":"x"}]`, fmt.Sprintf(line+line, `"x"`, `"y"`)},
+		"two object maps":         {jsonStream + `rr:subject ex:s ; ` + object + ` ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "w" ] ] .`, `{"v":"x","w":"x"}`, fmt.Sprintf(line, `"x"`)},
+		"two triples maps":        {jsonStream + `rr:subject ex:s ; ` + object + ` . map:N a rr:TriplesMap ; ` + jsonStream + ` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:object "x" ] .`, `{"v":"x"}`, fmt.Sprintf(line, `"x"`)},
+		"one constant twice":      {jsonStream + `rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] . map:N a rr:TriplesMap ; ` + jsonStream + ` rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] .`, `{}`, "<http://example.com/ns#s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.com/ns#C> .\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMapper(t, prefixes+"map:M a rr:TriplesMap ; "+c.body, nil)
+			for range 3 { // one message does not remember another
+				out, err := m.Append(nil, []byte(c.message))
+				require.NoError(t, err)
+				require.Equal(t, c.want, string(out))
+			}
+		})
+	}
+}

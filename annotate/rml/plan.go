@@ -23,6 +23,7 @@ type Plan struct {
 	joins    []*joinPlan
 	targets  []Target
 	blanks   bool // whether a term map makes blank nodes
+	doubtful bool // whether two places could make the same statement
 }
 
 // inputPlan is one document format over one source, with the iterators of the
@@ -89,6 +90,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 		}
 	}
 	c.plan.prefixes = c.prefixes()
+	c.plan.doubtful = c.plan.repeats()
 	return c.plan, nil
 }
 

@@ -1,0 +1,112 @@
+package rml
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// statementSet is the set of the statements of one message. It keeps its
+// memory from message to message.
+type statementSet struct {
+	seed  maphash.Seed
+	text  []byte  // the statements, one behind the other
+	ends  []int   // where each ends in text
+	table []int32 // open addressing: number of a statement plus one, or 0
+}
+
+func newStatementSet() statementSet { return statementSet{seed: maphash.MakeSeed()} }
+
+// reset empties the set.
+func (s *statementSet) reset() {
+	if len(s.ends) > 0 {
+		clear(s.table)
+		s.text, s.ends = s.text[:0], s.ends[:0]
+	}
+}
+
+// add reports whether a statement is new to the set. Rendered terms hold no
+// line ends, so a line end between them keeps statements apart.
+func (s *statementSet) add(terms ...[]byte) bool {
+	if 2*len(s.ends) >= len(s.table) {
+		s.grow()
+	}
+	start := len(s.text)
+	for _, term := range terms {
+		s.text = append(append(s.text, term...), '\n')
+	}
+	statement := s.text[start:]
+	mask := uint64(len(s.table) - 1)
+	for i := maphash.Bytes(s.seed, statement) & mask; ; i = (i + 1) & mask {
+		n := s.table[i]
+		if n == 0 {
+			s.ends = append(s.ends, len(s.text))
+			s.table[i] = int32(len(s.ends))
+			return true
+		}
+		if bytes.Equal(s.statement(int(n)-1), statement) {
+			s.text = s.text[:start]
+			return false
+		}
+	}
+}
+
+func (s *statementSet) statement(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = s.ends[i-1]
+	}
+	return s.text[start:s.ends[i]]
+}
+
+func (s *statementSet) grow() {
+	s.table = make([]int32, max(64, 2*len(s.table)))
+	mask := uint64(len(s.table) - 1)
+	for n := range s.ends {
+		i := maphash.Bytes(s.seed, s.statement(n)) & mask
+		for s.table[i] != 0 {
+			i = (i + 1) & mask
+		}
+		s.table[i] = int32(n + 1)
+	}
+}
+
+// repeats reports whether two places of a plan could make the same statement
+// of one record each: they agree in their predicate and could in their object.
+// Where none could, only places that make several statements need a look.
+func (p *Plan) repeats() bool {
+	seen := make(map[string]bool) // a predicate, or a predicate and its object
+	for _, s := range p.steps {
+		if s.subject.gather != nil {
+			return true
+		}
+		for _, pom := range s.poms {
+			for _, predicate := range pom.predicates {
+				if predicate.kind != constantExpression || predicate.gather != nil {
+					return true
+				}
+				for _, o := range pom.objects {
+					if repeats(seen, string(predicate.constant), o) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+func repeats(seen map[string]bool, predicate string, o objectStep) bool {
+	if o.gen != nil && o.gen.gather != nil {
+		return true
+	}
+	anything, constants := predicate+"\n*", predicate+"\n"
+	if o.gen == nil || o.gen.kind != constantExpression {
+		clash := seen[anything] || seen[constants]
+		seen[anything] = true
+		return clash
+	}
+	object := constants + string(o.gen.constant)
+	clash := seen[anything] || seen[object]
+	seen[constants], seen[object] = true, true
+	return clash
+}
