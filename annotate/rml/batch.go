@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
 // flushAt is how many bytes of output a batch gathers before it writes them.
@@ -22,7 +24,7 @@ const flushAt = 64 << 10
 // succeeded.
 func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	m.begin()
-	m.out, m.collect, m.limit = m.out[:0], false, 0
+	m.out, m.collect, m.lines, m.limit = m.out[:0], false, m.plan.format <= rdf.NQuads, 0
 	if err := m.openSinks(); err != nil {
 		return err
 	}
@@ -200,7 +202,7 @@ func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error
 // and writes one document to w. Empty lines are passed over. The first line
 // that cannot be mapped ends it; the error names the line.
 func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
-	m.out, m.collect = nil, false
+	m.out, m.collect, m.lines = nil, false, m.plan.format <= rdf.NQuads
 	defer func() {
 		m.out = nil
 		m.encoder.Reset()

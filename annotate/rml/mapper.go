@@ -21,6 +21,7 @@ type Mapper struct {
 	out        []byte     // where statements go
 	quads      []rdf.Quad // or here, when collect is set
 	collect    bool
+	lines      bool // whether the output has a statement a line
 	statements int
 	once       bool         // whether a statement may have been made before
 	made       statementSet // those that were made while once was set
@@ -83,7 +84,7 @@ func (p *Plan) NewMapper() *Mapper {
 // as it was. The message must not change meanwhile; nothing refers to it
 // afterwards.
 func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
-	m.out, m.collect = dst, false
+	m.out, m.collect, m.lines = dst, false, m.plan.format <= rdf.NQuads
 	err := m.message(message)
 	out := m.out
 	m.out = nil
@@ -97,7 +98,7 @@ func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 // Quads maps one message and returns its statements. It is [Mapper.Append]
 // for programs that go on with the statements; it allocates them.
 func (m *Mapper) Quads(message []byte) ([]rdf.Quad, error) {
-	m.quads, m.collect = nil, true
+	m.quads, m.collect, m.lines = nil, true, false
 	err := m.message(message)
 	quads := m.quads
 	m.quads, m.collect = nil, false
@@ -231,8 +232,16 @@ func (m *Mapper) record(s *step, record input.Node) error {
 	if shared == graphs {
 		return nil
 	}
+	flat := graphs == 0 && shared == 1
 	for i := range s.poms {
-		if err := m.predicateObjects(&s.poms[i], at, graphs); err != nil {
+		pom := &s.poms[i]
+		if flat && pom.flat != nil {
+			if err := m.flat(pom.flat, m.terms[0], at); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := m.predicateObjects(pom, at, graphs); err != nil {
 			return err
 		}
 		m.terms, m.text = m.terms[:shared], m.text[:text]
@@ -320,8 +329,8 @@ func (m *Mapper) add(s, p, o, g []byte) error {
 	if m.once && !m.made.add(s, p, o, g) {
 		return nil
 	}
-	if m.statements++; m.limit > 0 && m.statements > m.limit {
-		return &MessageError{Err: fmt.Errorf("it gives more than %d statements: %w", m.limit, ErrLimit)}
+	if err := m.countStatement(); err != nil {
+		return err
 	}
 	if !m.collect {
 		m.out = m.encoder.AppendEncoded(m.out, s, p, o, g)

@@ -51,6 +51,7 @@ type pomStep struct {
 	predicates []*generator
 	objects    []objectStep
 	graphs     []*generator
+	flat       *flatPom // when it is of that kind
 }
 
 // objectStep makes objects either from the record or by a join.
@@ -91,6 +92,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	}
 	c.plan.prefixes = c.prefixes()
 	c.plan.doubtful = c.plan.repeats()
+	c.plan.flatten()
 	return c.plan, nil
 }
 

@@ -154,14 +154,7 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 	case textForm:
 		m.text = append(m.text, v.Text...)
 	default:
-		switch {
-		case g.natural:
-			m.natural(v)
-		case g.double && (v.Kind == input.Integer || v.Kind == input.Double):
-			m.text = append(appendDouble(append(m.text, '"'), v.Text), '"')
-		default:
-			m.text = rdf.AppendLiteral(m.text, v.Text)
-		}
+		m.text = m.appendLiteral(m.text, g, v)
 		return m.finishLiteral(g, start, at)
 	}
 	m.push(start)
@@ -377,19 +370,16 @@ func (m *Mapper) prependBase(g *generator, start int) {
 	copy(m.text[start+1:], g.base)
 }
 
-// natural renders a value with its natural datatype (RML-Core, section on
-// natural mapping).
-func (m *Mapper) natural(v input.Value) {
+// appendNatural appends a value as a literal of its natural datatype (RML-Core,
+// section on natural mapping).
+func appendNatural(dst []byte, v input.Value) []byte {
 	switch v.Kind {
 	case input.Integer:
-		m.text = append(append(append(m.text, '"'), v.Text...), `"^^<`+rdf.XSDInteger+`>`...)
+		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDInteger+`>`...)
 	case input.Double:
-		m.text = append(m.text, '"')
-		m.text = appendDouble(m.text, v.Text)
-		m.text = append(m.text, `"^^<`+rdf.XSDDouble+`>`...)
+		return append(appendDouble(append(dst, '"'), v.Text), `"^^<`+rdf.XSDDouble+`>`...)
 	case input.Boolean:
-		m.text = append(append(append(m.text, '"'), v.Text...), `"^^<`+rdf.XSDBoolean+`>`...)
-	default:
-		m.text = rdf.AppendLiteral(m.text, v.Text)
+		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDBoolean+`>`...)
 	}
+	return rdf.AppendLiteral(dst, v.Text)
 }
