@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"syscall"
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
@@ -95,7 +96,7 @@ func (l *link) establish(ctx context.Context, w *wire, connect *paho.Connect) (*
 		return nil, fmt.Errorf("the broker refused the connection: %s", reason(answer.ReasonCode, words))
 	case w.answeredOldConnack():
 		return nil, errors.New("the broker answered as MQTT 3.1.1 does and does not speak MQTT 5, which is needed")
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return nil, errors.New("the broker closed the connection without an answer; it may not speak MQTT 5, which is needed")
 	}
 	return nil, err

@@ -1,7 +1,6 @@
 package mqtt_test
 
 import (
-	"bytes"
 	"errors"
 	"net"
 	"strconv"
@@ -110,7 +109,7 @@ func grant(conn net.Conn, packet *packets.ControlPacket, code byte) bool {
 	return ok
 }
 
-// raw listens and answers the first bytes of each connection with bytes.
+// raw listens, answers the CONNECT of each connection with bytes, and hangs up.
 func raw(t *testing.T, answer []byte) annotate.TopicSettings {
 	t.Helper()
 	p := &peer{}
@@ -124,8 +123,8 @@ func raw(t *testing.T, answer []byte) annotate.TopicSettings {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			_, _ = conn.Read(make([]byte, 1024))
-			_, _ = conn.Write(bytes.Clone(answer))
+			_, _ = packets.ReadPacket(conn) // the CONNECT
+			_, _ = conn.Write(answer)
 			_ = conn.Close()
 		}
 	})

@@ -1,6 +1,7 @@
 package mqtt_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,6 +9,7 @@ import (
 	"crypto/x509"
 	"math/big"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -121,4 +123,55 @@ func TestABrokerThatBreaksTheProtocolIsLeft(t *testing.T) {
 		require.ErrorContains(t, s.Health(), name)
 		require.NoError(t, s.Close(t.Context()))
 	}
+}
+
+func TestNothingStaysBehindAfterClose(t *testing.T) {
+	proxy := mqtttest.NewProxy(t, mqtttest.Embedded(t))
+	b := swift(mqtt.Options{})
+	round := func() {
+		s, err := b.Subscribe(t.Context(), proxy.Settings("t", "in"), annotate.ConnectOptions{})
+		require.NoError(t, err)
+		p, err := b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
+		require.NoError(t, err)
+		publish(t, p, 0, 10)
+		receive(t, s, 0, 5)
+		proxy.Interrupt()
+		require.NoError(t, p.Close(t.Context()))
+		require.NoError(t, s.Forget(t.Context()))
+
+		proxy.Cut()
+		_, err = b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
+		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+		proxy.Restore()
+	}
+	round()
+	before := runtime.NumGoroutine()
+	for range 10 {
+		round()
+	}
+	// The brokers' and the proxy's goroutines take a moment to end.
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+3 }, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestALargeMessagePasses(t *testing.T) {
+	address := mqtttest.StartMosquitto(t)
+	b := mqtt.New(nil)
+	s, err := b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	payload := make([]byte, 20<<20)
+	_, err = rand.Read(payload)
+	require.NoError(t, err)
+	require.NoError(t, p.Publish(t.Context(), annotate.Message{Payload: payload}, func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}))
+	require.NoError(t, p.Close(t.Context()))
+	d, err := s.Receive(t.Context())
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(payload, d.Payload))
+	d.Ack()
+	require.NoError(t, s.Close(t.Context()))
 }
