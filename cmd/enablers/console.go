@@ -75,10 +75,12 @@ func channelsOf(manager *annotate.Manager) []console.Channel {
 			row.Name = id
 		}
 		switch {
-		case c.Status.Error != "":
-			row.State = console.Waiting
+		case c.Status.IsStopped && c.Status.Error != "":
+			row.State = console.Failed
 		case c.Status.IsStopped:
 			row.State = console.Stopped
+		case c.Status.Error != "":
+			row.State = console.Waiting
 		}
 		if s.LastError != "" {
 			row.LastFailure = fmt.Sprintf("%s: %s", s.LastErrorTime.Format("15:04:05"), s.LastError)

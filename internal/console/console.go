@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
@@ -79,7 +80,8 @@ type State string
 const (
 	Running State = "running"
 	Stopped State = "stopped"
-	Waiting State = "waiting" // it should run and cannot
+	Waiting State = "waiting" // it runs, and a broker is away
+	Failed  State = "failed"  // it is stopped and should not be
 )
 
 // Step is one thing to try: why, and the command line.
@@ -109,6 +111,7 @@ type page struct {
 type view struct {
 	Services []Service `json:"services"`
 	Channels []Channel `json:"channels"`
+	At       int64     `json:"at"` // milliseconds, for the rates
 	Guide    []Step    `json:"-"`
 }
 
@@ -117,6 +120,7 @@ func (p *page) view() view {
 	return view{
 		Services: append([]Service{}, p.config.Services()...),
 		Channels: append([]Channel{}, p.config.Channels()...),
+		At:       time.Now().UnixMilli(),
 		Guide:    p.config.Guide,
 	}
 }

@@ -27,7 +27,7 @@ function showServices(services) {
   for (const service of services) {
     const item = [...document.querySelectorAll("#services > li")].find((li) => li.dataset.service === service.name);
     if (!item) continue;
-    item.dataset.state = service.fault ? "waiting" : "running";
+    item.dataset.state = service.fault ? "failed" : "running";
     fill(item, { fault: service.fault });
     for (const fact of service.facts) {
       write(item.querySelector(`[data-fact="${CSS.escape(fact.name)}"]`), number.format(fact.value));
@@ -99,11 +99,11 @@ async function update() {
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const state = await answer.json();
     showServices(state.services);
-    showChannels(state.channels, performance.now());
+    showChannels(state.channels, state.at);
     live.dataset.state = "running";
     write(live, "live");
   } catch {
-    live.dataset.state = "waiting";
+    live.dataset.state = "failed";
     write(live, "no answer, trying again");
   }
   setTimeout(update, period);
