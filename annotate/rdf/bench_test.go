@@ -45,7 +45,7 @@ func (o *observation) append(dst []byte, e *rdf.Encoder) []byte {
 
 func TestWritingAllocatesNothing(t *testing.T) {
 	o := newObservation()
-	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
+	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, &rdf.EncoderOptions{Prefixes: o.prefixes})
 		require.NoError(t, err)
 		dst := o.append(nil, e)
@@ -72,7 +72,7 @@ func TestCodingTermsAllocatesNothing(t *testing.T) {
 
 func BenchmarkEncoder(b *testing.B) {
 	o := newObservation()
-	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
+	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		b.Run(f.String(), func(b *testing.B) {
 			e, err := rdf.NewEncoder(f, &rdf.EncoderOptions{Prefixes: o.prefixes})
 			require.NoError(b, err)

@@ -1,5 +1,7 @@
 package rdf
 
+import "strings"
+
 // class is a set of character classes that an ASCII byte belongs to.
 type class uint16
 
@@ -12,7 +14,8 @@ const (
 	nameStart // PN_CHARS_BASE, "_"
 	name      // PN_CHARS: nameStart, digits, "-"
 	schemeTail
-	wide // part of a character beyond ASCII
+	wide   // part of a character beyond ASCII
+	markup // cannot stand in XML as it is, or starts an escape
 )
 
 // classes gives the classes of every byte.
@@ -36,6 +39,9 @@ var classes = func() (t [256]class) {
 		}
 		if lower >= 'a' && lower <= 'f' {
 			k |= hex
+		}
+		if c < 0x20 || strings.ContainsRune(`<>&"\`, rune(c)) {
+			k |= markup
 		}
 		switch c {
 		case '<', '>', '"', '{', '}', '|', '^', '`', '\\':

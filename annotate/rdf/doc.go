@@ -11,7 +11,8 @@
 // # Writing
 //
 // An [Encoder] appends statements to a byte slice in N-Triples, N-Quads, Turtle,
-// TriG or JSON-LD, document after document, without allocating.
+// TriG, JSON-LD, RDF/XML or RDF/JSON, document after document, without allocating.
+// RDF/XML cannot express every statement; [Encoder.Err] tells which was left out.
 //
 // # Reading
 //

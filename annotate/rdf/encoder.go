@@ -2,6 +2,7 @@ package rdf
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -15,13 +16,24 @@ type Prefix struct {
 // EncoderOptions are the optional settings of an [Encoder]. A nil
 // *EncoderOptions means no prefixes and no base.
 type EncoderOptions struct {
-	// Prefixes are declared and used by Turtle and TriG; the other formats have
-	// none. Names and IRIs are checked by [NewEncoder].
+	// Prefixes are declared and used by Turtle, TriG and RDF/XML; the other
+	// formats have none. Names and IRIs are checked by [NewEncoder]. RDF/XML
+	// leaves out prefixes that XML reserves and those named rdf, which it
+	// declares itself.
 	Prefixes []Prefix
 	// Base is an absolute IRI that Turtle and TriG declare and shorten IRIs
 	// with; empty for none.
 	Base string
+	// MaxBytes bounds the memory for the statements of one RDF/JSON document,
+	// which cannot be written before all are known. Zero means 64 MiB, and at
+	// most 1 GiB is allowed. The other formats need no such bound.
+	MaxBytes int
 }
+
+const (
+	defaultGathered = 64 << 20
+	largestGathered = 1 << 30
+)
 
 // Encoder writes statements in one format by appending them to byte slices. The
 // output of a document is the concatenation of what [Encoder.AppendEncoded],
@@ -33,13 +45,23 @@ type EncoderOptions struct {
 // statement when the next one shows whether it continues the subject or the
 // predicate. JSON-LD gathers the document, so as to write each subject once, and
 // appends it in [Encoder.AppendEnd]; when it has gathered 4 MiB it writes what it
-// has, and subjects that come again get a further node object.
+// has, and subjects that come again get a further node object. RDF/JSON gathers the
+// document too, up to [EncoderOptions.MaxBytes], since it has one place for each
+// subject. RDF/XML writes each statement as it comes, under the element of the
+// subject before if it is the same.
+//
+// RDF/XML has no form for some statements, and RDF/JSON for more than it may
+// gather: those are left out, and [Encoder.Err] tells.
 type Encoder struct {
 	format  Format
 	scratch []byte
 	short   *shortener // Turtle and TriG
 	group   grouping   // Turtle and TriG
-	tree    *tree      // JSON-LD
+	tree    *tree      // JSON-LD and RDF/JSON
+	most    int        // bytes that tree may take, for RDF/JSON
+	xml     *xmlWriter // RDF/XML
+	err     error      // about the first statement that was left out
+	ended   bool       // err is about a document that is over
 }
 
 // NewEncoder returns an encoder for the format. It refuses prefixes that are
@@ -59,6 +81,10 @@ func NewEncoder(f Format, opts *EncoderOptions) (*Encoder, error) {
 		e.short = newShortener(opts)
 	case JSONLD:
 		e.tree = newTree()
+	case RDFJSON:
+		e.tree, e.most = newTree(), cmp.Or(opts.MaxBytes, defaultGathered)
+	case RDFXML:
+		e.xml = newXMLWriter(opts.Prefixes)
 	default:
 		return nil, fmt.Errorf("make encoder for %s: not one of %s", f, formatNames)
 	}
@@ -70,6 +96,9 @@ func (o *EncoderOptions) check() error {
 		if at, ok := ValidIRI([]byte(o.Base)); !ok {
 			return fmt.Errorf("use base %q: not an absolute IRI (byte %d)", o.Base, at)
 		}
+	}
+	if o.MaxBytes < 0 || o.MaxBytes > largestGathered {
+		return fmt.Errorf("use MaxBytes %d: not within 0 and %d", o.MaxBytes, largestGathered)
 	}
 	for i, p := range o.Prefixes {
 		if !validPrefix(p.Name) {
@@ -104,8 +133,8 @@ func (e *Encoder) Append(dst []byte, q Quad) []byte {
 
 // AppendEncoded appends one statement whose terms are in the canonical form of
 // N-Triples already, as [AppendTerm] gives it. The terms are not checked. An empty
-// g is the default graph. N-Triples and Turtle have no named graphs: there the
-// statement is written and g is dropped.
+// g is the default graph. N-Triples, Turtle, RDF/XML and RDF/JSON have no named
+// graphs: there the statement is written and g is dropped.
 func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
 	switch e.format {
 	case NTriples:
@@ -128,33 +157,86 @@ func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
 		return e.appendGrouped(dst, s, p, o, g)
 	case JSONLD:
 		e.tree.add(s, p, o, g)
-		if e.tree.full() {
-			dst = e.tree.append(dst)
+		if e.tree.size() >= jsonldFull {
+			dst = e.tree.appendNodes(dst)
+		}
+	case RDFJSON:
+		e.begin()
+		if e.tree.size()+len(s)+len(p)+len(o)+3*entrySize > e.most {
+			e.refuse(fmt.Errorf("write statement about %s in rdfjson: the document takes more than %d bytes: %w", shorten(s), e.most, ErrLimit))
+			break
+		}
+		e.tree.add(s, p, o, nil)
+	case RDFXML:
+		e.begin()
+		var err error
+		if dst, err = e.xml.append(dst, s, p, o); err != nil {
+			e.refuse(err)
 		}
 	}
 	return dst
 }
 
+// begin forgets the error of a document that is over.
+func (e *Encoder) begin() {
+	if e.ended {
+		e.ended, e.err = false, nil
+	}
+}
+
+func (e *Encoder) refuse(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// Err returns an error about the first statement of the document that was left
+// out, or nil if all were written. It speaks of the document that
+// [Encoder.AppendEnd] has closed until the next one begins. Statements are left
+// out by RDF/XML and RDF/JSON only.
+//
+// RDF/XML has no form for predicates that do not end in a name of XML, such as
+// <http://example.org/1>, for rdf:li and the other names that are its own syntax,
+// and for the characters that XML 1.0 excludes: the controls but for tab, line feed
+// and carriage return, U+FFFE and U+FFFF. The error of RDF/JSON is [ErrLimit].
+func (e *Encoder) Err() error { return e.err }
+
 // AppendEnd appends what closes the document and makes the encoder ready for the
 // next one, which starts with its prefixes again. A document with no statement
-// is empty, and "[]" in JSON-LD.
+// is empty, "[]" in JSON-LD, "{}" in RDF/JSON and an empty element in RDF/XML.
 func (e *Encoder) AppendEnd(dst []byte) []byte {
 	switch e.format {
 	case Turtle, TriG:
 		dst = e.group.appendEnd(dst)
 	case JSONLD:
-		dst = e.tree.append(dst)
-		dst = e.tree.appendEnd(dst)
+		dst = e.tree.appendNodes(dst)
+		dst = e.tree.appendNodesEnd(dst)
+	case RDFJSON:
+		e.begin()
+		dst = e.tree.appendSubjects(dst)
+	case RDFXML:
+		e.begin()
+		dst = e.xml.appendEnd(dst)
 	}
-	e.Reset()
+	e.forget()
+	e.ended = true
 	return dst
 }
 
-// Reset forgets the unfinished document: the next statement starts a new one.
+// Reset forgets the unfinished document and the error about it: the next statement
+// starts a new one.
 func (e *Encoder) Reset() {
+	e.forget()
+	e.err = nil
+}
+
+func (e *Encoder) forget() {
 	e.group.reset()
 	if e.tree != nil {
 		e.tree.reset()
+	}
+	if e.xml != nil {
+		e.xml.reset()
 	}
 }
 

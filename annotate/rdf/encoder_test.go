@@ -128,7 +128,7 @@ func TestJSONLDMemoryIsBounded(t *testing.T) {
 			early = len(out)
 		}
 	}
-	require.Greater(t, early, 4<<20, "the first part is written before the end")
+	require.Greater(t, early, 4_000_000, "the first part is written before the end")
 	quads, err := read(want, rdf.NQuads, "")
 	require.NoError(t, err)
 	require.Empty(t, rdftest.Diff(readExpanded(t, e.AppendEnd(out)), quads))
@@ -140,13 +140,18 @@ func TestEmptyDocuments(t *testing.T) {
 		require.Empty(t, encode(t, f, opts, ""), f)
 	}
 	require.Equal(t, "[]\n", encode(t, rdf.JSONLD, opts, ""))
+	require.Equal(t, "{}\n", encode(t, rdf.RDFJSON, opts, ""))
+	require.Equal(t, `<?xml version="1.0" encoding="UTF-8"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+	xmlns:ex="http://example.org/"/>
+`, encode(t, rdf.RDFXML, opts, ""))
 }
 
 func TestEveryDocumentStandsAlone(t *testing.T) {
 	opts := &rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
 	quads, err := read([]byte(mixed), rdf.NQuads, "")
 	require.NoError(t, err)
-	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
+	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, opts)
 		require.NoError(t, err)
 		var first, second, third []byte
@@ -224,7 +229,8 @@ func TestEncoderRefusesWrongOptions(t *testing.T) {
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a.", IRI: ex}}}, `use prefix "a.": not a prefix name`},
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: "b c:"}}}, `"b c:" is not an absolute IRI (byte 1)`},
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: ex}, {Name: "a", IRI: ex}}}, `use prefix "a": declared twice`},
-		{rdf.JSONLD + 1, rdf.EncoderOptions{}, "format(5)"},
+		{rdf.RDFJSON + 1, rdf.EncoderOptions{}, "format(7)"},
+		{rdf.RDFJSON, rdf.EncoderOptions{MaxBytes: -1}, "use MaxBytes -1"},
 	} {
 		_, err := rdf.NewEncoder(c.format, &c.opts)
 		require.ErrorContains(t, err, c.want)
@@ -232,7 +238,7 @@ func TestEncoderRefusesWrongOptions(t *testing.T) {
 }
 
 func TestMissingTermsDoNotPanic(t *testing.T) {
-	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
+	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, nil)
 		require.NoError(t, err)
 		require.NotPanics(t, func() { e.AppendEnd(e.Append(nil, rdf.Quad{})) }, f)
@@ -243,17 +249,18 @@ func TestMissingTermsDoNotPanic(t *testing.T) {
 }
 
 func TestFormatsHaveNames(t *testing.T) {
-	for f := rdf.NTriples; f <= rdf.JSONLD; f++ {
+	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		got, err := rdf.ParseFormat(strings.ToUpper(f.String()))
 		require.NoError(t, err)
 		require.Equal(t, f, got)
 		require.Contains(t, f.MediaType(), "/")
 	}
-	for short, want := range map[string]rdf.Format{"nt": rdf.NTriples, "NQ": rdf.NQuads, "ttl": rdf.Turtle, "JSON-LD": rdf.JSONLD} {
+	for short, want := range map[string]rdf.Format{"nt": rdf.NTriples, "NQ": rdf.NQuads, "ttl": rdf.Turtle, "JSON-LD": rdf.JSONLD,
+		"n3": rdf.Turtle, "RDF/XML": rdf.RDFXML, "rdf-xml": rdf.RDFXML, "rdf/json": rdf.RDFJSON, "rdf-json": rdf.RDFJSON} {
 		got, err := rdf.ParseFormat(short)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	_, err := rdf.ParseFormat("rdfxml")
-	require.EqualError(t, err, `parse format "rdfxml": not one of ntriples, nquads, turtle, trig, jsonld`)
+	_, err := rdf.ParseFormat("xml")
+	require.EqualError(t, err, `parse format "xml": not one of ntriples, nquads, turtle, trig, jsonld, rdfxml, rdfjson`)
 }

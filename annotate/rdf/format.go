@@ -16,25 +16,32 @@ const (
 	Turtle                 // RDF 1.1 Turtle
 	TriG                   // RDF 1.1 TriG
 	JSONLD                 // JSON-LD 1.1, expanded document form; written, not read
+	RDFXML                 // RDF 1.1 XML Syntax; written, not read
+	RDFJSON                // RDF 1.1 JSON Alternate Serialization (a note); written, not read
 )
 
-const formatNames = "ntriples, nquads, turtle, trig, jsonld"
+const formatNames = "ntriples, nquads, turtle, trig, jsonld, rdfxml, rdfjson"
 
 // ParseFormat returns the format with that name. It takes the names that
-// [Format.String] gives and the usual short ones (nt, nq, ttl, json-ld), in any
-// letter case.
+// [Format.String] gives and the usual other ones (nt, nq, ttl, json-ld, rdf/xml,
+// rdf/json and the like), in any letter case. The name n3 stands for Turtle: every
+// Turtle document is one of Notation3.
 func ParseFormat(name string) (Format, error) {
 	switch strings.ToLower(name) {
 	case "ntriples", "n-triples", "nt":
 		return NTriples, nil
 	case "nquads", "n-quads", "nq":
 		return NQuads, nil
-	case "turtle", "ttl":
+	case "turtle", "ttl", "n3":
 		return Turtle, nil
 	case "trig":
 		return TriG, nil
 	case "jsonld", "json-ld":
 		return JSONLD, nil
+	case "rdfxml", "rdf/xml", "rdf-xml":
+		return RDFXML, nil
+	case "rdfjson", "rdf/json", "rdf-json":
+		return RDFJSON, nil
 	}
 	return 0, fmt.Errorf("parse format %q: not one of %s", name, formatNames)
 }
@@ -52,12 +59,16 @@ func (f Format) String() string {
 		return "trig"
 	case JSONLD:
 		return "jsonld"
+	case RDFXML:
+		return "rdfxml"
+	case RDFJSON:
+		return "rdfjson"
 	}
 	return fmt.Sprintf("format(%d)", uint8(f))
 }
 
-// MediaType returns the registered media type of the format, without
-// parameters; it is empty for a value that is no format.
+// MediaType returns the media type that the specification of the format names,
+// without parameters; it is empty for a value that is no format.
 func (f Format) MediaType() string {
 	switch f {
 	case NTriples:
@@ -70,6 +81,10 @@ func (f Format) MediaType() string {
 		return "application/trig"
 	case JSONLD:
 		return "application/ld+json"
+	case RDFXML:
+		return "application/rdf+xml"
+	case RDFJSON:
+		return "application/rdf+json"
 	}
 	return ""
 }

@@ -1,0 +1,203 @@
+package rdf_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+)
+
+func TestRDFXMLGroupsStatements(t *testing.T) {
+	want := `<?xml version="1.0" encoding="UTF-8"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+	xmlns:ex="http://example.org/">
+<rdf:Description rdf:about="http://example.org/s">
+	<rdf:type rdf:resource="http://example.org/T"/>
+	<ex:p>a</ex:p>
+	<ex:p xml:lang="en">b</ex:p>
+	<ex:q rdf:datatype="http://www.w3.org/2001/XMLSchema#integer">1</ex:q>
+</rdf:Description>
+<rdf:Description rdf:nodeID="b">
+	<ex:p rdf:resource="http://example.org/a/b"/>
+	<ex:p rdf:resource="http://example.org/s"/>
+	<ex:q>x&quot;\&#xA;</ex:q>
+</rdf:Description>
+<rdf:Description rdf:about="http://example.org/s">
+	<ex:p>c</ex:p>
+</rdf:Description>
+</rdf:RDF>
+`
+	opts := &rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
+	require.Equal(t, want, encode(t, rdf.RDFXML, opts, mixed))
+}
+
+func TestRDFXMLDeclaresNamespacesWhereTheyAreUsed(t *testing.T) {
+	const statements = `<s:s> <http://example.org/?a&b#p> "v" .
+<s:s> <http://example.org/q> <s:o> .
+`
+	want := `<rdf:Description rdf:about="s:s">
+	<p xmlns="http://example.org/?a&amp;b#">v</p>
+	<q xmlns="http://example.org/" rdf:resource="s:o"/>
+</rdf:Description>
+</rdf:RDF>
+`
+	out := encode(t, rdf.RDFXML, nil, statements)
+	require.Equal(t, want, out[strings.Index(out, "<rdf:Desc"):])
+}
+
+func TestRDFXMLSplitsPredicates(t *testing.T) {
+	for iri, want := range map[string]string{
+		"http://e/p":                           "http://e/ p",
+		"http://e/a.b-c_1":                     "http://e/ a.b-c_1",
+		"http://e/1a":                          "http://e/1 a",
+		"http://e/-.a":                         "http://e/-. a",
+		"http://e/größe":                       "http://e/ größe",
+		"http://e/\u0300\u0301x":               "http://e/\u0300\u0301 x",
+		"http://e/\U00010000":                  "http://e/ \U00010000",
+		"urn:a:b":                              "urn:a: b",
+		"p:p":                                  "p: p",
+		"http://e/a%20b":                       "http://e/a%20 b",
+		rdfNS + "_1":                           rdfNS + " _1",
+		rdfNS + "value":                        rdfNS + " value",
+		"http://www.w3.org/2000/xmlns/pre":     "http://www.w3.org/2000/xmlns/p re",
+		"http://www.w3.org/XML/1998/namespace": "http://www.w3.org/XML/1998/ namespace",
+		"http://e/":                            "",
+		"http://e/1":                           "",
+		"http://e/a%20":                        "",
+		"http://e/a\u037E":                     "",
+		"http://e/\uFFFEa":                     "",
+		"http://www.w3.org/2000/xmlns/p":       "",
+		rdfNS:                                  "",
+		rdfNS + "li":                           "",
+		rdfNS + "Description":                  "",
+		rdfNS + "about":                        "",
+		rdfNS + "bagID":                        "",
+	} {
+		e, err := rdf.NewEncoder(rdf.RDFXML, nil)
+		require.NoError(t, err)
+		q := rdf.Quad{Subject: rdf.NewBlank("s"), Predicate: rdf.NewIRI(iri), Object: rdf.NewLiteral("")}
+		require.Equal(t, want != "", hasXMLForm(q), iri)
+		for range 2 { // the second time from the cache
+			out := e.Append(nil, q)
+			if want == "" {
+				require.Empty(t, out, iri)
+				require.ErrorContains(t, e.Err(), "write predicate <"+iri+"> in rdfxml: ")
+				e.Reset()
+				continue
+			}
+			namespace, local, _ := strings.Cut(want, " ")
+			name := "<" + local + ` xmlns="` + namespace + `">`
+			if namespace == rdfNS {
+				name = "<rdf:" + local + ">"
+			}
+			require.Contains(t, string(out), name)
+			require.Equal(t, []rdf.Quad{q}, readXML(t, e.AppendEnd(out)))
+		}
+	}
+}
+
+func TestRDFXMLLeavesOutWhatItCannotExpress(t *testing.T) {
+	s, p, o := rdf.NewIRI("s:s"), rdf.NewIRI("p:p"), rdf.NewIRI("o:o")
+	good := rdf.Quad{Subject: s, Predicate: p, Object: o}
+	for _, c := range []struct {
+		quad rdf.Quad
+		want string
+	}{
+		{rdf.Quad{Subject: s, Predicate: rdf.NewIRI("p:1"), Object: o}, `write predicate <p:1> in rdfxml: it does not end in a name of XML`},
+		{rdf.Quad{Subject: s, Predicate: rdf.NewIRI(rdfNS + "li"), Object: o}, `write predicate <` + rdfNS + `li> in rdfxml: the name is part of the syntax`},
+		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLiteral("a\x00")}, `write object "a\u0000" in rdfxml: XML excludes a character of it`},
+		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLang("\uFFFE", "en")}, `write object "\uFFFE"@en in rdfxml: XML excludes a character of it`},
+		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewTyped("", "d:\uFFFF")}, "write object \"\"^^<d:\uFFFF> in rdfxml: XML excludes a character of it"},
+		{rdf.Quad{Subject: rdf.NewIRI("s:\uFFFF"), Predicate: p, Object: o}, "write subject <s:\uFFFF> in rdfxml: XML excludes a character of it"},
+		{rdf.Quad{Subject: rdf.NewBlank("a b"), Predicate: p, Object: o}, `write subject _:a b in rdfxml: XML excludes a character of it`},
+		{rdf.Quad{Predicate: p, Object: o}, `write subject  in rdfxml: no such term`},
+		{rdf.Quad{Subject: s, Object: o}, `write predicate  in rdfxml: no such term`},
+		{rdf.Quad{Subject: s, Predicate: p}, `write object  in rdfxml: no such term`},
+	} {
+		e, err := rdf.NewEncoder(rdf.RDFXML, nil)
+		require.NoError(t, err)
+		require.Empty(t, e.Append(nil, c.quad))
+		require.EqualError(t, e.Err(), c.want)
+		out := e.Append(nil, good)
+		require.Equal(t, out, e.Append(out, c.quad))
+		other := good
+		other.Subject = rdf.NewIRI("s:other")
+		out = e.Append(out, other)
+		out = e.AppendEnd(e.Append(out, good))
+		require.Equal(t, []rdf.Quad{good, other, good}, readXML(t, out), "the others are written")
+		require.EqualError(t, e.Err(), c.want, "the first one is kept until the next document")
+		e.AppendEnd(nil)
+		require.NoError(t, e.Err())
+		e.Append(nil, c.quad)
+		e.Reset()
+		require.NoError(t, e.Err())
+	}
+}
+
+func TestRDFXMLKeepsEveryCharacter(t *testing.T) {
+	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
+	require.NoError(t, err)
+	for c := rune(0); c <= 0x10FFFF; c++ {
+		if c == 0x3000 {
+			c = 0xD7F0
+		}
+		if c == 0xE010 {
+			c = 0xFFF0
+		}
+		if c == 0x10010 {
+			c = 0x10FFF0
+		}
+		if c >= 0xD800 && c <= 0xDFFF {
+			continue
+		}
+		text := " a" + string(c) + "]]>\r\n\t"
+		q := rdf.Quad{Subject: rdf.NewIRI("s:&'"), Predicate: rdf.NewIRI("p:p"), Object: rdf.NewLiteral(text)}
+		out := e.AppendEnd(e.Append(nil, q))
+		if c < ' ' && !strings.ContainsRune("\t\n\r", c) || c == 0xFFFE || c == 0xFFFF {
+			require.Error(t, e.Err(), "%U", c)
+			continue
+		}
+		require.NoError(t, e.Err(), "%U", c)
+		if got := readXML(t, out); !slices.Equal(got, []rdf.Quad{q}) {
+			require.Equal(t, q, got[0], "%U", c)
+		}
+	}
+}
+
+func TestRDFXMLRelabelsBlankNodesOneToOne(t *testing.T) {
+	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
+	require.NoError(t, err)
+	want := map[string]string{"b": "b", "_": "_", "1": "_.1", "_1": "_1", "_.1": "_._.1", "_._.1": "_._._.1", "9.a": "_.9.a", "größe": "größe"}
+	for label, want := range want {
+		q := rdf.Quad{Subject: rdf.NewBlank(label), Predicate: rdf.NewIRI("p:p"), Object: rdf.NewBlank(label)}
+		q.Subject.Value, q.Object.Value = label, label
+		got := readXML(t, e.AppendEnd(e.Append(nil, q)))
+		require.Equal(t, rdf.NewBlank(want), got[0].Subject)
+		require.Equal(t, rdf.NewBlank(want), got[0].Object)
+	}
+}
+
+// hasXMLForm tells by regular expressions whether RDF/XML can express a
+// statement whose terms are valid.
+func hasXMLForm(q rdf.Quad) bool {
+	for _, t := range []rdf.Term{q.Subject, q.Predicate, q.Object} {
+		if excluded.MatchString(t.Value + t.Datatype) {
+			return false
+		}
+	}
+	if local, ok := strings.CutPrefix(q.Predicate.Value, rdfNS); ok && syntaxNames.MatchString(local) {
+		return false
+	}
+	parts := splittable.FindStringSubmatch(q.Predicate.Value)
+	return parts != nil && (parts[1] != "http://www.w3.org/2000/xmlns/" || len([]rune(parts[2])) > 1 && ncName.MatchString(parts[2][1:]))
+}
+
+var (
+	excluded    = regexp.MustCompile(`[^\x09\x0A\x0D\x20-\x{D7FF}\x{E000}-\x{FFFD}\x{10000}-\x{10FFFF}]`)
+	syntaxNames = regexp.MustCompile(`^(RDF|ID|about|parseType|resource|nodeID|datatype|Description|li|aboutEach|aboutEachPrefix|bagID)$`)
+	splittable  = regexp.MustCompile(`(?s)^(.+?)([` + nameStartChars + `][` + nameChars + `]*)$`)
+)
