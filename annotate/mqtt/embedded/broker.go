@@ -2,9 +2,7 @@
 // settings and corrections that make it fit for QoS 1. It serves tests and
 // trying things out; its sessions end with the process.
 //
-// What it cannot do: when a subscriber comes back while others publish,
-// messages of before and of now may mix. And for one subscriber it keeps at
-// most 65,535 messages; beyond that it drops.
+// For one subscriber it keeps at most 65,535 messages; beyond that it drops.
 package embedded
 
 import (

@@ -11,6 +11,9 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 )
 
+// patience is how long publishers wait for a session to go over at most.
+const patience = time.Second
+
 // corrections lets everybody in and keeps mochi-mqtt 2.7.9 from four faults.
 //
 // A message that was held back because the client's Receive Maximum was
@@ -27,8 +30,9 @@ import (
 // subscribers. It is therefore given to them here, which comes first.
 //
 // A message that comes while a session goes over from one connection to the
-// next may go to the old one's copy and be lost with it. Messages therefore
-// wait meanwhile.
+// next may go to the old one's copy and be lost with it, or overtake those
+// that are sent again. Messages therefore wait meanwhile, though not longer
+// than a client that does not read may make them.
 type corrections struct {
 	mochi.HookBase
 	server *mochi.Server
@@ -56,7 +60,7 @@ func (h *corrections) ID() string { return "corrections" }
 func (h *corrections) Provides(event byte) bool {
 	switch event {
 	case mochi.OnConnect, mochi.OnConnectAuthenticate, mochi.OnACLCheck, mochi.OnPublish,
-		mochi.OnSessionEstablish, mochi.OnPacketEncode:
+		mochi.OnSessionEstablish, mochi.OnSessionEstablished:
 		return true
 	}
 	return false
@@ -96,15 +100,13 @@ func (h *corrections) OnPublish(client *mochi.Client, p packets.Packet) (packets
 func (h *corrections) OnSessionEstablish(client *mochi.Client, _ packets.Packet) {
 	h.sessions.Lock()
 	h.taker.Store(client)
+	time.AfterFunc(patience, func() { h.gone(client) })
 }
 
-// OnPacketEncode implements mochi.Hook: the CONNACK comes when the session has
-// gone over.
-func (h *corrections) OnPacketEncode(client *mochi.Client, p packets.Packet) packets.Packet {
-	if p.FixedHeader.Type == packets.Connack {
-		h.gone(client)
-	}
-	return p
+// OnSessionEstablished implements mochi.Hook: the session has gone over, and
+// what waited in it was sent.
+func (h *corrections) OnSessionEstablished(client *mochi.Client, _ packets.Packet) {
+	h.gone(client)
 }
 
 // gone ends what OnSessionEstablish began.
