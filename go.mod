@@ -26,6 +26,7 @@ require (
 	github.com/oasdiff/yaml3 v0.0.14 // indirect
 	github.com/peterbourgon/ff/v3 v3.4.0 // indirect
 	github.com/piprate/json-gold v0.7.0 // indirect
+	github.com/pquerna/cachecontrol v0.0.0-20180517163645-1555304b9b35 // indirect
 	github.com/prometheus/client_golang v1.25.0 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect

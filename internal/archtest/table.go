@@ -51,6 +51,7 @@ func importTable() []room {
 const (
 	bbolt      = "go.etcd.io/bbolt"
 	flags      = "github.com/peterbourgon/ff/v3"
+	jsongold   = "github.com/piprate/json-gold"
 	jsonpath   = "github.com/PaesslerAG/jsonpath"
 	mochi      = "github.com/mochi-mqtt/server/v2"
 	openapi    = "github.com/getkin/kin-openapi"
@@ -68,7 +69,9 @@ const (
 )
 
 // testModules are the libraries that any test file may import.
-func testModules() []string { return []string{testify, openapi, mochi, paho, rdf2go, jsonpath, sync} }
+func testModules() []string {
+	return []string{testify, openapi, mochi, paho, rdf2go, jsongold, jsonpath, sync}
+}
 
 // features are the building blocks. None imports another, or a package below
 // another, not even in a test.
