@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/internal/console"
@@ -15,7 +16,7 @@ func consoleOf(address string, manager *annotate.Manager, b *broker) console.Con
 			return []console.Service{annotatorService(address, manager), b.service()}
 		},
 		Channels: func() []console.Channel { return channelsOf(manager) },
-		Guide:    guide(address, b),
+		Guide:    guide(address, b.settings()),
 	}
 }
 
@@ -90,9 +91,9 @@ func channelsOf(manager *annotate.Manager) []console.Channel {
 	return rows
 }
 
-// guide is what a newcomer may try.
-func guide(address string, b *broker) []console.Step {
-	at := b.settings()
+// guide is what a newcomer may try on this machine.
+func guide(address string, at annotate.MQTTSettings) []console.Step {
+	address = strings.NewReplacer("//0.0.0.0:", "//127.0.0.1:", "//[::]:", "//[::1]:").Replace(address)
 	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
 	return []console.Step{
 		{Text: "Make a channel for weather reports in JSON:",
