@@ -66,6 +66,9 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 	if err != nil {
 		return m.fail(f.object, at, at.record, err)
 	}
+	if m.uses != nil {
+		m.use(f.object.path, len(m.values)-start)
+	}
 	if n := len(m.values); n == start {
 		return nil
 	} else if n > start+1 || m.values[start].Kind >= input.Null {

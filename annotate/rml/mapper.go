@@ -41,7 +41,9 @@ type Mapper struct {
 	marks      []targetSet // of the terms, when the mapping has targets
 	graphMarks []targetSet // of the graphs, likewise
 	sinks      []sink
-	skipped    int // terms that could not be made, under the legacy vocabulary
+
+	uses    map[input.Path]*pathUse // what is evaluated how often, for LintSample
+	skipped int                     // terms that could not be made, under the legacy vocabulary
 
 	collections []*collection // named, in the order of their first appearance
 	collected   map[string]int
@@ -193,6 +195,9 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 			return nil, m.inputError(in, err)
 		}
 		state.records[iterator], state.selected[iterator] = nodes, true
+		if m.uses != nil {
+			m.use(m.plan.inputs[in].iterators[iterator], len(nodes))
+		}
 	}
 	return state.records[iterator], nil
 }

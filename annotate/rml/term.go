@@ -94,6 +94,9 @@ func (m *Mapper) evaluate(g *generator, path input.Path, at place) error {
 	if m.values, err = document.Values(m.values, at.record, path); err != nil {
 		return m.fail(g, at, at.record, err)
 	}
+	if m.uses != nil {
+		m.use(path, len(m.values)-start)
+	}
 	for i := start; i < len(m.values); i++ {
 		if m.values[i].Kind >= input.Null {
 			return m.flatten(g, start, at)

@@ -1,11 +1,15 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
-// mapping.
+// mapping, and says what it thinks of the mapping.
 //
-//	rml map -mapping FILE [-base IRI] [-format nquads|ntriples|turtle|trig|jsonld] [-stream message|ndjson] [-strict]
+//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
+//	rml lint [-sample FILE] MAPPING
+//	rml explain MAPPING
 //
 // Sources are relative to the folder of the mapping; a carml:Stream reads
-// standard input. RDF goes to standard output. The exit status is 0, or 1 with
-// one line on standard error and nothing on standard output.
+// standard input. Logical targets are relative to the current folder. RDF goes
+// to standard output. The exit status is 0, or 1 with one line on standard
+// error and nothing on standard output; lint also exits with 1 when it finds
+// something.
 package main
 
 import (
@@ -16,70 +20,68 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 
-	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(os.Stderr, "rml: %v\n", err)
-		}
+	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "rml: %v\n", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-const usage = "usage: rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]"
-
-// run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(args) == 0 || args[0] != "map" {
-		return errors.New(usage)
-	}
-	flags := flag.NewFlagSet("rml map", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	file := flags.String("mapping", "", "the mapping, a Turtle `file`; required")
-	base := flags.String("base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
-	format := flags.String("format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig or jsonld")
-	stream := flags.String("stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
-	strict := flags.Bool("strict", false, "make a term that cannot be made an error in the legacy vocabulary too")
-	if err := flags.Parse(args[1:]); err != nil {
-		return err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q; %s", flags.Arg(0), usage)
-	case *file == "":
-		return errors.New("-mapping is required; " + usage)
-	case *stream != "message" && *stream != "ndjson":
-		return fmt.Errorf("-stream %q: expected message or ndjson", *stream)
-	}
-	syntax, err := rdf.ParseFormat(*format)
-	if err != nil {
-		return fmt.Errorf("-format: %w", err)
-	}
-	plan, err := compile(*file, &rml.Options{Format: syntax, Base: *base, Strict: *strict})
-	if err != nil {
-		return err
-	}
-	out := &spool{}
-	defer out.remove()
-	if *stream == "ndjson" {
-		err = plan.NewMapper().RunLines(ctx, out, stdin)
-	} else {
-		err = plan.NewMapper().Run(ctx, out, rml.LocalFiles(filepath.Dir(*file), stdin))
-	}
-	if err != nil {
-		return err
-	}
-	return out.copyTo(stdout)
+// command is one of the words after rml.
+type command struct {
+	name, usage string
+	run         func(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error
 }
 
+func commands() []command {
+	return []command{
+		{"map", mapUsage, runMap},
+		{"lint", lintUsage, runLint},
+		{"explain", explainUsage, runExplain},
+	}
+}
+
+// run is the whole program, for main and for tests.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+	for _, c := range commands() {
+		if len(args) > 0 && args[0] == c.name {
+			return c.run(ctx, args[1:], stdin, stdout)
+		}
+	}
+	if len(args) > 0 && (args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+		for _, c := range commands() {
+			fmt.Fprintf(stdout, "%s\n", c.usage)
+		}
+		return nil
+	}
+	return errors.New("expected map, lint, explain or help; " + mapUsage)
+}
+
+// parse parses the flags of a command. Asked for help it prints the flags and
+// reports that there is nothing more to do.
+func parse(flags *flag.FlagSet, args []string, usage string, stdout io.Writer) (done bool, err error) {
+	flags.SetOutput(io.Discard)
+	err = flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(stdout)
+		fmt.Fprintf(stdout, "usage: %s\n", usage)
+		flags.PrintDefaults()
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w; usage: %s", err, usage)
+	}
+	return false, nil
+}
+
+// compile loads and compiles the mapping in a file.
 func compile(file string, opts *rml.Options) (*rml.Plan, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/iotenablers/enablers/annotate/rml"
+)
+
+const (
+	lintUsage    = "rml lint [-sample FILE] MAPPING"
+	explainUsage = "rml explain MAPPING"
+)
+
+func runLint(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+	flags := flag.NewFlagSet("rml lint", flag.ContinueOnError)
+	sample := flags.String("sample", "", "a `file` with a sample of the stream; the files that the mapping names are their own sample")
+	done, err := parse(flags, args, lintUsage, stdout)
+	if done || err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), lintUsage)
+	}
+	plan, err := compile(flags.Arg(0), nil)
+	if err != nil {
+		return err
+	}
+	findings := plan.Lint()
+	if *sample != "" {
+		message, err := os.Open(*sample)
+		if err != nil {
+			return fmt.Errorf("-sample: %w", err)
+		}
+		defer message.Close()
+		if findings, err = plan.LintSample(ctx, rml.LocalFiles(filepath.Dir(flags.Arg(0)), message)); err != nil {
+			return err
+		}
+	}
+	for _, f := range findings {
+		fmt.Fprintln(stdout, f)
+	}
+	if len(findings) > 0 {
+		return fmt.Errorf("%s: %d findings", flags.Arg(0), len(findings))
+	}
+	return nil
+}
+
+func runExplain(_ context.Context, args []string, _ io.Reader, stdout io.Writer) error {
+	flags := flag.NewFlagSet("rml explain", flag.ContinueOnError)
+	done, err := parse(flags, args, explainUsage, stdout)
+	if done || err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return fmt.Errorf("expected one mapping, got %d; usage: %s", flags.NArg(), explainUsage)
+	}
+	plan, err := compile(flags.Arg(0), nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(stdout, plan.Explain())
+	return err
+}
