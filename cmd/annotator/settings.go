@@ -16,11 +16,13 @@ import (
 )
 
 const about = `annotator turns JSON, CSV and XML messages into RDF, from broker to broker. It
-serves the REST interface for its channels, documented at /swagger/.`
+serves the REST interface for its channels, documented at /swagger/.
 
-// settings are what the flags, the environment and the file say. Names and
-// defaults are those of the specification, section 8, but for the log level:
-// its default of debug is "not recommended", so ours is info.
+Names and defaults are those of its specification, with one exception: the log
+level is info, because debug is not recommended in production.`
+
+// settings are what the flags, the environment and the file say, by section 8
+// of the specification.
 type settings struct {
 	listen, restHost string
 	restPort         int

@@ -2,12 +2,24 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
+	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/internal/console"
 )
+
+// handler puts the console beside the routes of the annotator.
+func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) http.Handler {
+	page := console.New(view, log)
+	mux := http.NewServeMux()
+	mux.Handle("/{$}", page)
+	mux.Handle("/console/", page)
+	mux.Handle("/favicon.ico", page)
+	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Logger: log}))
+	return mux
+}
 
 // consoleOf shows what runs here.
 func consoleOf(address string, manager *annotate.Manager, b *broker) console.Config {
@@ -89,20 +101,4 @@ func channelsOf(manager *annotate.Manager) []console.Channel {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// guide is what a newcomer may try on this machine.
-func guide(address string, at annotate.MQTTSettings) []console.Step {
-	address = strings.NewReplacer("//0.0.0.0:", "//127.0.0.1:", "//[::]:", "//[::1]:").Replace(address)
-	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
-	return []console.Step{
-		{Text: "Make a channel for weather reports in JSON:",
-			Command: "curl -H 'Content-Type: application/json' -d @examples/weather/channel.json " + address + "/channels"},
-		{Text: "Listen to what comes out, in another terminal:",
-			Command: "mosquitto_sub " + client + " -v -t 'weather/#'"},
-		{Text: "Send a report:",
-			Command: "mosquitto_pub " + client + ` -q 1 -t weather/json -m '{"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02}'`},
-		{Text: "Look at the channel:",
-			Command: "curl '" + address + "/channels/weather?status&settings'"},
-	}
 }

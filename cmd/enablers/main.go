@@ -14,8 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -23,7 +21,6 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
-	"github.com/iotenablers/enablers/internal/console"
 	"github.com/iotenablers/enablers/internal/demo"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -109,29 +106,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		}})
 	}
 	return server.Run(ctx, parts...)
-}
-
-// handler puts the console beside the routes of the annotator.
-func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) http.Handler {
-	page := console.New(view, log)
-	mux := http.NewServeMux()
-	mux.Handle("/{$}", page)
-	mux.Handle("/console/", page)
-	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Logger: log}))
-	return mux
-}
-
-// announce says where things are and what to do with them.
-func announce(stdout io.Writer, address string, b *broker, guide []console.Step, demo bool) {
-	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\n", address, b.url())
-	if demo {
-		return
-	}
-	for _, step := range guide {
-		fmt.Fprintf(stdout, "\n%s\n  %s\n", step.Text, step.Command)
-	}
-	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", address)
 }
 
 // isTerminal reports whether w is a terminal that knows control sequences.

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/console"
+)
+
+// announce says where things are and what to do with them.
+func announce(stdout io.Writer, address string, b *broker, guide []console.Step, demo bool) {
+	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\n", address, b.url())
+	if demo {
+		return
+	}
+	for _, step := range guide {
+		fmt.Fprintf(stdout, "\n%s\n  %s\n", step.Text, step.Command)
+	}
+	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", address)
+}
+
+// guide is what a newcomer may try on this machine.
+func guide(address string, at annotate.MQTTSettings) []console.Step {
+	address = strings.NewReplacer("//0.0.0.0:", "//127.0.0.1:", "//[::]:", "//[::1]:").Replace(address)
+	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
+	return []console.Step{
+		{Text: "Make a channel for weather reports in JSON:",
+			Command: "curl -H 'Content-Type: application/json' -d @examples/weather/channel.json " + address + "/channels"},
+		{Text: "Listen to what comes out, in another terminal:",
+			Command: "mosquitto_sub " + client + " -v -t 'weather/#'"},
+		{Text: "Send a report:",
+			Command: "mosquitto_pub " + client + ` -q 1 -t weather/json -m '{"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02}'`},
+		{Text: "Look at the channel:",
+			Command: "curl '" + address + "/channels/weather?status&settings'"},
+	}
+}
