@@ -132,7 +132,8 @@ func (e *Encoder) Append(dst []byte, q Quad) []byte {
 }
 
 // AppendEncoded appends one statement whose terms are in the canonical form of
-// N-Triples already, as [AppendTerm] gives it. The terms are not checked. An empty
+// N-Triples already, as [AppendTerm] gives it. The terms are not checked and not
+// kept: the caller may use their memory for the next statement. An empty
 // g is the default graph. N-Triples, Turtle, RDF/XML and RDF/JSON have no named
 // graphs: there the statement is written and g is dropped.
 func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
@@ -273,22 +274,26 @@ func (e *Encoder) appendGrouped(dst, s, p, o, g []byte) []byte {
 		dst = append(dst, e.short.head...)
 		dst = e.appendGraph(dst, g)
 		dst = e.appendSubject(dst, s)
-	case !bytes.Equal(c.graph, g):
+		dst = append(dst, predicate.short[len(nextPredicate):]...)
+	case len(g)+len(c.graph) > 0 && !bytes.Equal(c.graph, g):
 		dst = c.appendEnd(dst)
 		dst = e.appendGraph(dst, g)
 		dst = e.appendSubject(dst, s)
+		dst = append(dst, predicate.short[len(nextPredicate):]...)
 	case !bytes.Equal(c.subject, s):
 		dst = append(dst, " .\n"...)
 		dst = e.appendSubject(dst, s)
-	case !same:
-		dst = append(dst, " ;\n\t"...)
+		dst = append(dst, predicate.short[len(nextPredicate):]...)
+	case same:
+		dst = append(dst, nextObject...)
 	default:
-		dst = append(dst, " , "...)
-		return e.short.appendTerm(dst, o)
+		dst = append(dst, predicate.short...)
 	}
-	dst = append(dst, predicate.short...)
-	dst = append(dst, ' ')
-	return e.short.appendTerm(dst, o)
+	dst, hint := e.short.appendTerm(dst, o, predicate.object)
+	if hint != predicate.object {
+		predicate.object = hint
+	}
+	return dst
 }
 
 func (e *Encoder) appendGraph(dst, g []byte) []byte {
@@ -296,13 +301,13 @@ func (e *Encoder) appendGraph(dst, g []byte) []byte {
 	if len(g) == 0 {
 		return dst
 	}
-	dst = e.short.appendTerm(dst, g)
+	dst, _ = e.short.appendTerm(dst, g, nil)
 	return append(dst, " {\n"...)
 }
 
 func (e *Encoder) appendSubject(dst, s []byte) []byte {
 	e.group.open = true
 	e.group.subject = append(e.group.subject[:0], s...)
-	dst = e.short.appendTerm(dst, s)
+	dst, _ = e.short.appendTerm(dst, s, nil)
 	return append(dst, ' ')
 }

@@ -237,6 +237,32 @@ func TestEncoderRefusesWrongOptions(t *testing.T) {
 	}
 }
 
+func TestTermsMayComeInTheSameBufferEachTime(t *testing.T) {
+	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
+		e, err := rdf.NewEncoder(f, nil)
+		require.NoError(t, err)
+		var want, got []byte
+		encoded := func(i, position int) []byte { // all of one length
+			if position == 1 {
+				i /= 2
+			}
+			return fmt.Appendf(nil, "<http://example.org/%c%c>", 'a'+position, 'a'+i)
+		}
+		for i := range 8 {
+			want = e.AppendEncoded(want, encoded(i, 0), encoded(i, 1), encoded(i, 2), encoded(i, 3))
+		}
+		want = e.AppendEnd(want)
+		var buffers [4][]byte
+		for i := range 8 {
+			for position := range buffers {
+				buffers[position] = append(buffers[position][:0], encoded(i, position)...)
+			}
+			got = e.AppendEncoded(got, buffers[0], buffers[1], buffers[2], buffers[3])
+		}
+		require.Equal(t, string(want), string(e.AppendEnd(got)), f)
+	}
+}
+
 func TestMissingTermsDoNotPanic(t *testing.T) {
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, nil)

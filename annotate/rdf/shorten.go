@@ -17,6 +17,7 @@ type shortener struct {
 	dir        string     // the base up to its last "/", if names may be relative to it
 	predicates *shortened // two caches, so that a predicate is only replaced by another
 	terms      *shortened
+	last       *form // of the predicate before
 }
 
 // shortened is a cache of what is written for an IRI. It is direct-mapped, so that
@@ -27,8 +28,15 @@ type shortened struct {
 	longer form
 }
 
-// form is an IRI in angle brackets, and what is written for it.
-type form struct{ iri, short []byte }
+// form is an IRI in angle brackets, and what is written for it. Statements come in
+// much the same order from one message to the next, so a predicate keeps where to
+// look first: at the predicate that followed it and at the IRI in its object. What
+// is there has been replaced, maybe, and is compared.
+type form struct {
+	iri, short []byte
+	next       *form // the predicate that followed
+	object     *form // the IRI that was the object, or the datatype of it
+}
 
 const (
 	cacheBits    = 9
@@ -84,46 +92,63 @@ func baseDir(base string) string {
 	return path[:end+1]
 }
 
-// appendTerm appends a term given in canonical form.
-func (s *shortener) appendTerm(dst, term []byte) []byte {
-	if len(term) == 0 {
-		return dst
+// appendTerm appends a term given in canonical form. The hint, which may be nil,
+// is where its IRI may be found; the place where it was is returned.
+func (s *shortener) appendTerm(dst, term []byte, hint *form) ([]byte, *form) {
+	if len(term) == 0 || term[len(term)-1] != '>' || term[0] == '_' {
+		return append(dst, term...), hint
 	}
-	switch {
-	case term[0] == '<':
-		return s.appendIRI(dst, term)
-	case term[0] == '"' && term[len(term)-1] == '>':
-		at := lexicalEnd(term) + len("^^")
-		dst = append(dst, term[:at]...)
-		return s.appendIRI(dst, term[at:])
+	iri := term
+	if hint != nil && bytes.HasSuffix(term, hint.iri) {
+		// An IRI holds no "<", so this is all of it.
+		iri = term[len(term)-len(hint.iri):]
+	} else {
+		if term[0] == '"' {
+			iri = term[min(lexicalEnd(term)+len("^^"), len(term)):]
+		}
+		var known bool
+		if hint, known = s.terms.find(iri); !known {
+			hint.short = s.appendShort(hint.short[:0], iri)
+		}
 	}
-	return append(dst, term...)
+	dst = append(dst, term[:len(term)-len(iri)]...)
+	return append(dst, hint.short...), hint
 }
 
-// appendIRI appends an IRI given in angle brackets.
-func (s *shortener) appendIRI(dst, iri []byte) []byte {
-	f, known := s.terms.find(iri)
-	if !known {
-		f.short = s.appendShort(f.short[:0], iri)
-	}
-	return append(dst, f.short...)
-}
+const (
+	nextPredicate = " ;\n\t" // what stands before a predicate of the same subject
+	nextObject    = " , "
+)
 
-// predicate returns the place of a predicate given in angle brackets. It is the
-// same as that of the call before exactly when the predicate is, and known is true.
+// predicate returns the place of a predicate given in angle brackets, whose short
+// form stands between nextPredicate and a space. It is the same as that of the call
+// before exactly when the predicate is, and known is true.
 func (s *shortener) predicate(iri []byte) (f *form, known bool) {
-	f, known = s.predicates.find(iri)
-	switch {
-	case known:
-	case string(iri) == "<"+Type+">":
-		f.short = append(f.short[:0], 'a')
-	default:
-		f.short = s.appendShort(f.short[:0], iri)
+	if s.last != nil && s.last.next != nil && bytes.Equal(s.last.next.iri, iri) {
+		s.last = s.last.next
+		return s.last, true
 	}
+	f, known = s.predicates.find(iri)
+	if !known || f.short == nil {
+		f.short = append(f.short[:0], nextPredicate...)
+		if string(iri) == "<"+Type+">" {
+			f.short = append(f.short, 'a')
+		} else {
+			f.short = s.appendShort(f.short, iri)
+		}
+		f.short = append(f.short, ' ')
+	}
+	if s.last != nil {
+		s.last.next = f
+	}
+	s.last = f
 	return f, known
 }
 
 func (s *shortener) appendShort(dst, bracketed []byte) []byte {
+	if len(bracketed) < 2 {
+		return append(dst, bracketed...)
+	}
 	iri := bracketed[1 : len(bracketed)-1]
 	for _, p := range s.prefixes {
 		if local, ok := after(iri, p.IRI); ok && plainLocal(local) {
