@@ -1,6 +1,7 @@
 package rdf_test
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -89,4 +90,71 @@ func FuzzAppendLiteral(f *testing.F) {
 		require.True(t, utf8.Valid(encoded))
 		require.Equal(t, string(encoded[6:]), string(rdf.AppendTerm(nil, rdf.NewLiteral(term.Value))))
 	})
+}
+
+// FuzzEncoder makes statements of arbitrary terms and writes them in every way:
+// valid ones must be read back equal, and whatever is given as encoded must
+// neither panic nor make XML that is not well-formed.
+func FuzzEncoder(f *testing.F) {
+	f.Add("http://e/s", "http://e/p", "21.5", rdf.XSDDecimal, "http://e/g")
+	f.Add("b1", rdf.Type, "http://e/T", "", "b1")
+	f.Add("1.a", "http://e/1", "\x00\uFFFE\r\n\t]]>&<\"\\", "de-AT", "")
+	f.Add("http://e/\uFFFF", rdfNS+"li", "größe", rdf.LangString, "_")
+	f.Add("urn:a&b'c", "p:ŧ·é.", "\xff", "x-y", "s:")
+	f.Add("<a> <b", "http://www.w3.org/2000/xmlns/pq", "\"", "<", "\\")
+	encoders := map[string]*rdf.Encoder{}
+	for name, w := range writers {
+		e, err := rdf.NewEncoder(w.format, w.opts)
+		require.NoError(f, err)
+		encoders[name] = e
+	}
+	f.Fuzz(func(t *testing.T, a, b, c, d, g string) {
+		if len(a)+len(b)+len(c)+len(d)+len(g) > 1000 {
+			return
+		}
+		var nodes, iris, objects []rdf.Term
+		for _, text := range []string{a, b, c, d, g} {
+			if _, ok := rdf.ValidIRI([]byte(text)); ok {
+				iris = append(iris, rdf.NewIRI(text))
+				nodes = append(nodes, rdf.NewIRI(text))
+				objects = append(objects, rdf.NewTyped(strings.ToValidUTF8(c, "?"), text))
+			}
+			if rdf.ValidLabel([]byte(text)) {
+				nodes = append(nodes, rdf.NewBlank(text))
+			}
+			if rdf.ValidLangTag([]byte(text)) {
+				objects = append(objects, rdf.NewLang(strings.ToValidUTF8(c, "?"), text))
+			}
+			objects = append(objects, rdf.NewLiteral(strings.ToValidUTF8(text, "?")))
+		}
+		nodes, iris = append(nodes, rdf.NewIRI("s:s")), append(iris, rdf.NewIRI("p:p"))
+		objects = append(objects, nodes...)
+		graphs := append([]rdf.Term{{}}, nodes...)
+		var quads []rdf.Quad
+		for i, o := range objects {
+			quads = append(quads, rdf.Quad{
+				Subject: nodes[i/3%len(nodes)], Predicate: iris[i/2%len(iris)], Object: o, Graph: graphs[i/4%len(graphs)],
+			})
+		}
+		for name, e := range encoders {
+			requireNoPanic(t, e, a, b, c, d, g)
+			requireKept(t, e, quads, name)
+			requireKept(t, e, quads[len(quads)/2:], name+", the second document")
+		}
+	})
+}
+
+// requireNoPanic writes texts that are no terms, in all places.
+func requireNoPanic(t *testing.T, e *rdf.Encoder, texts ...string) {
+	t.Helper()
+	var out []byte
+	for i := range texts {
+		term := func(k int) []byte { return []byte(texts[(i+k)%len(texts)]) }
+		out = e.AppendEncoded(out, term(0), term(1), term(2), term(3))
+		out = e.AppendEncoded(out, term(0), []byte("<p:p>"), term(2), term(3))
+		out = e.AppendEncoded(out, []byte("<s:s>"), []byte("<p:p>"), term(2), term(4))
+	}
+	if out = e.AppendEnd(out); e.Format() == rdf.RDFXML {
+		readXML(t, out)
+	}
 }

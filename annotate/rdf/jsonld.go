@@ -105,7 +105,7 @@ func (t *tree) appendTypes(dst []byte, predicate *entry) []byte {
 // appendID writes an IRI or a blank node as a JSON string.
 func appendID(dst, term []byte) []byte {
 	dst = append(dst, '"')
-	if bytes.HasPrefix(term, []byte("<")) {
+	if len(term) > 1 && term[0] == '<' {
 		term = term[1 : len(term)-1]
 	}
 	dst = append(dst, term...)
