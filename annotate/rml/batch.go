@@ -1,11 +1,10 @@
 package rml
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
@@ -18,8 +17,8 @@ const flushAt = 64 << 10
 // which is a [*MessageError] where an input is to blame, the document is
 // incomplete: write to a buffer or a temporary file where that matters.
 //
-// Each source is read whole into memory, except for files of JSON lines
-// (.ndjson, .jsonl), which are read line by line. Statements with a logical
+// CSV is read piece by piece, and files of JSON lines (.ndjson, .jsonl) line by
+// line; other sources are read whole into memory. Statements with a logical
 // target go there and not to w; a target appears when the whole run has
 // succeeded.
 func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
@@ -36,16 +35,16 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	for i := range m.inputs {
 		m.inputs[i].built = false
 	}
-	b := &batch{Mapper: m, files: files, loaded: make([]bool, len(m.inputs))}
+	b := &batch{Mapper: m, files: files, loaded: make([]bool, len(m.inputs)), passes: m.plan.passes()}
 	for _, j := range m.plan.joins {
 		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
 			return err
 		}
 		m.joins[j.index].built = true
 	}
-	for in, plan := range m.plan.inputs {
-		if plan.source.Kind == 0 {
-			continue // inside a field of a view
+	for in := range m.plan.inputs {
+		if !m.plan.hasSteps(in) {
+			continue
 		}
 		if err := b.feed(ctx, in, func() error { return b.steps(ctx, in, w) }); err != nil {
 			return err
@@ -69,6 +68,32 @@ type batch struct {
 	*Mapper
 	files  Files
 	loaded []bool // inputs whose document holds the whole source
+	passes []int  // how often each input is gone through
+}
+
+// hasSteps reports whether a triples map reads an input.
+func (p *Plan) hasSteps(in int) bool {
+	return slices.ContainsFunc(p.steps, func(s *step) bool { return s.input == in })
+}
+
+// passes counts how often a batch goes through each input.
+func (p *Plan) passes() []int {
+	passes := make([]int, len(p.inputs))
+	for _, j := range p.joins {
+		passes[j.input]++
+	}
+	for in, plan := range p.inputs {
+		if p.hasSteps(in) {
+			passes[in]++
+		}
+		if plan.view != nil {
+			passes[plan.view.input]++
+			for _, j := range plan.view.joins {
+				passes[j.view]++
+			}
+		}
+	}
+	return passes
 }
 
 // steps runs the triples maps that read an input over what is loaded of it.
@@ -129,8 +154,11 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	if err != nil {
 		return b.inputError(in, err)
 	}
-	if plan.lines {
+	switch {
+	case plan.lines:
 		return b.lines(ctx, in, reader, use)
+	case plan.source.Formulation == CSV && (plan.source.Kind == SourceFile || b.passes[in] == 1):
+		return b.rows(ctx, in, reader, use)
 	}
 	data, err := io.ReadAll(reader)
 	if err != nil {
@@ -170,34 +198,6 @@ func (b *batch) view(ctx context.Context, in int, use func() error) error {
 	return use()
 }
 
-// lines loads a source line by line.
-func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error) error {
-	scanner := newLineScanner(r, b.plan.limits.MaxBytes)
-	for line := 1; scanner.Scan(); line++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if len(scanner.Bytes()) == 0 {
-			continue
-		}
-		err := b.load(in, scanner.Bytes())
-		if err == nil {
-			err = use()
-		}
-		var message *MessageError
-		if errors.As(err, &message) && message.Source == b.plan.inputs[in].source.String() {
-			message.Source = fmt.Sprintf("%s line %d", message.Source, line)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := scanner.Err(); err != nil {
-		return b.inputError(in, err)
-	}
-	return nil
-}
-
 // RunLines maps each line of r as a message of its own, like [Mapper.Append],
 // and writes one document to w. Empty lines are passed over. The first line
 // that cannot be mapped ends it; the error names the line.
@@ -226,12 +226,4 @@ func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 	}
 	m.out = m.encoder.AppendEnd(m.out)
 	return b.flush(ctx, w)
-}
-
-// newLineScanner returns a scanner over the lines of r, none of which may have
-// more than maxBytes bytes.
-func newLineScanner(r io.Reader, maxBytes int) *bufio.Scanner {
-	scanner := bufio.NewScanner(r)
-	scanner.Buffer(make([]byte, 0, 64<<10), maxBytes)
-	return scanner
 }

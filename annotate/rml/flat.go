@@ -60,6 +60,9 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 	if !f.plain {
 		return m.flatTerms(f, subject, at)
 	}
+	if err := m.tick(); err != nil {
+		return err
+	}
 	start, text := len(m.values), len(m.text)
 	var err error
 	m.values, err = m.inputs[at.input].document.Values(m.values, at.record, f.object.path)

@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -23,6 +24,8 @@ type Mapper struct {
 	collect    bool
 	lines      bool // whether the output has a statement a line
 	statements int
+	ticks      int          // expressions evaluated
+	deadline   time.Time    // zero until the first look at the clock
 	once       bool         // whether a statement may have been made before
 	made       statementSet // those that were made while once was set
 	limit      int          // of statements
@@ -141,6 +144,7 @@ func (m *Mapper) message(message []byte) error {
 // begin forgets everything about the last message.
 func (m *Mapper) begin() {
 	m.statements, m.fresh, m.skipped, m.once = 0, 0, 0, false
+	m.ticks, m.deadline = 0, time.Time{}
 	m.digest = m.digest[:0]
 	m.made.reset()
 	m.collections = m.collections[:0]
@@ -193,6 +197,9 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 		nodes, err := state.document.Records(state.records[iterator][:0], m.plan.inputs[in].iterators[iterator])
 		if err != nil {
 			return nil, m.inputError(in, err)
+		}
+		if limit := m.plan.limits.MaxRecords; m.limit > 0 && len(nodes) > limit {
+			return nil, m.inputError(in, fmt.Errorf("the iterator selects %d records, the limit is %d: %w", len(nodes), limit, ErrLimit))
 		}
 		state.records[iterator], state.selected[iterator] = nodes, true
 		if m.uses != nil {
@@ -314,6 +321,27 @@ func (m *Mapper) object(o *objectStep, at place) error {
 	err := m.generate(o.gen, at)
 	m.mark(start, o.gen.targets)
 	return err
+}
+
+// clockEvery is how many expressions are evaluated between two looks at the
+// clock: most messages have fewer and never need one.
+const clockEvery = 32
+
+// tick counts the evaluation of an expression, and reports a message that has
+// taken too long.
+func (m *Mapper) tick() error {
+	m.ticks++
+	if m.ticks%clockEvery != 0 || m.limit == 0 {
+		return nil
+	}
+	now := time.Now()
+	if m.deadline.IsZero() {
+		m.deadline = now.Add(m.plan.limits.MaxTime)
+	}
+	if now.After(m.deadline) {
+		return &MessageError{Err: fmt.Errorf("mapping it takes more than %v: %w", m.plan.limits.MaxTime, ErrLimit)}
+	}
+	return nil
 }
 
 // emit adds a statement to each of the graphs, or to the default graph when

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -121,6 +122,26 @@ func TestLimitOnStatements(t *testing.T) {
 	require.NoError(t, err)
 	_, err = mapOne(t, body, `{"v":[1,2,3]}`, opts)
 	require.ErrorIs(t, err, rml.ErrLimit)
+}
+
+func TestLimitOnRecords(t *testing.T) {
+	const body = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$[*]" ] ; rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] .`
+	opts := &rml.Options{Limits: rml.Limits{MaxRecords: 2}}
+	_, err := mapOne(t, body, `[1,2]`, opts)
+	require.NoError(t, err)
+	_, err = mapOne(t, body, `[1,2,3]`, opts)
+	require.ErrorIs(t, err, rml.ErrLimit)
+	require.ErrorContains(t, err, "selects 3 records, the limit is 2")
+}
+
+func TestLimitOnTime(t *testing.T) {
+	const body = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$[*]" ] ; rr:subjectMap [ rr:template "http://a/{$.id}" ; rr:class ex:C ] .`
+	message := "[" + strings.Repeat(`{"id":1},`, 100_000) + `{"id":1}]`
+	_, err := mapOne(t, body, message, &rml.Options{Limits: rml.Limits{MaxTime: time.Nanosecond}})
+	require.ErrorIs(t, err, rml.ErrLimit)
+	require.ErrorContains(t, err, "more than 1ns")
+	_, err = mapOne(t, body, message, nil)
+	require.NoError(t, err)
 }
 
 func TestMessageNeedsTheOnlySource(t *testing.T) {

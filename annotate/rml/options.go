@@ -2,6 +2,7 @@ package rml
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
@@ -39,6 +40,13 @@ type Limits struct {
 	// MaxNodes is the largest number of values, elements and cells in one
 	// document; 64 million by default.
 	MaxNodes int
+	// MaxRecords is the largest number of records that an iterator may select
+	// from one message; 1,000,000 by default. It does not apply to a batch.
+	MaxRecords int
+	// MaxTime is the longest that mapping one message may take, to within the
+	// time of a few expressions; 10 seconds by default. It does not apply to a
+	// batch, which ends with its context.
+	MaxTime time.Duration
 	// MaxStatements is the largest number of statements that one message may
 	// give; 1,000,000 by default. It does not apply to a batch.
 	MaxStatements int
@@ -53,7 +61,11 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxBytes, 16<<20)
 	set(&l.MaxDepth, 256)
 	set(&l.MaxNodes, 64<<20)
+	set(&l.MaxRecords, 1_000_000)
 	set(&l.MaxStatements, 1_000_000)
+	if l.MaxTime <= 0 {
+		l.MaxTime = 10 * time.Second
+	}
 	return l
 }
 

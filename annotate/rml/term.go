@@ -88,6 +88,9 @@ type elements interface {
 // as many values as it has elements under the legacy vocabulary and an error
 // under the new one.
 func (m *Mapper) evaluate(g *generator, path input.Path, at place) error {
+	if err := m.tick(); err != nil {
+		return err
+	}
 	document := m.inputs[at.input].document
 	start := len(m.values)
 	var err error

@@ -1,0 +1,114 @@
+package rml
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// pieceSize is how much of a CSV file is loaded at a time.
+const pieceSize = 1 << 20
+
+// maxRowSize is the longest row that is kept in memory to find its end.
+const maxRowSize = 1 << 30
+
+// rowReader is what the CSV format offers beside the contract: a way to cut an
+// input into pieces that end with a row.
+type rowReader interface {
+	Split(data []byte) int
+}
+
+// rowLoader is the document of a rowReader.
+type rowLoader interface {
+	LoadRows(data []byte) error
+}
+
+// rows loads a CSV source piece by piece.
+func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error) error {
+	reader := b.plan.inputs[in].compiler.(rowReader)
+	document := b.inputs[in].document.(rowLoader)
+	data := make([]byte, 0, pieceSize)
+	for first := true; ; {
+		n, err := io.ReadFull(r, data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return b.inputError(in, err)
+		}
+		end := len(data)
+		if !last {
+			if end = reader.Split(data); end == 0 {
+				if len(data) >= maxRowSize {
+					return b.inputError(in, fmt.Errorf("a row is longer than %d bytes: %w", maxRowSize, ErrLimit))
+				}
+				data = slices.Grow(data, len(data))
+				continue
+			}
+		}
+		switch {
+		case first:
+			err = b.load(in, data[:end])
+		case end == 0:
+			return nil
+		default:
+			clear(b.inputs[in].selected)
+			if err = document.LoadRows(data[:end]); err != nil {
+				err = b.inputError(in, err)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		b.loaded[in] = first && last
+		if err := use(); err != nil {
+			return err
+		}
+		if last {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		data = data[:copy(data, data[end:])]
+		first = false
+	}
+}
+
+// lines loads a source line by line.
+func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error) error {
+	scanner := newLineScanner(r, b.plan.limits.MaxBytes)
+	for line := 1; scanner.Scan(); line++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(scanner.Bytes()) == 0 {
+			continue
+		}
+		err := b.load(in, scanner.Bytes())
+		if err == nil {
+			err = use()
+		}
+		var message *MessageError
+		if errors.As(err, &message) && message.Source == b.plan.inputs[in].source.String() {
+			message.Source = fmt.Sprintf("%s line %d", message.Source, line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return b.inputError(in, err)
+	}
+	return nil
+}
+
+// newLineScanner returns a scanner over the lines of r, none of which may have
+// more than maxBytes bytes.
+func newLineScanner(r io.Reader, maxBytes int) *bufio.Scanner {
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(make([]byte, 0, 64<<10), maxBytes)
+	return scanner
+}
