@@ -80,6 +80,9 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 	}
 	v := m.values[start]
 	m.values = m.values[:start]
+	if f.object.lexical != nil && !f.object.lexical(v.Text) {
+		return m.notLexical(f.object, v, at)
+	}
 	if !m.lines || m.once {
 		m.text = append(m.appendLiteral(m.text, f.object, v), f.object.suffix...)
 		err = m.add(subject, f.predicate, m.text[text:], nil)
@@ -113,6 +116,11 @@ func (m *Mapper) flatTerms(f *flatPom, subject []byte, at place) error {
 	m.once = once
 	m.terms, m.text = m.terms[:terms], m.text[:text]
 	return nil
+}
+
+// notLexical reports a value that its datatype does not have.
+func (m *Mapper) notLexical(g *generator, v input.Value, at place) error {
+	return m.fail(g, at, v.Node, fmt.Errorf("%q is not in the lexical space of its datatype %s", v.Text, g.suffix[len("^^"):]))
 }
 
 // appendLiteral appends the quoted form of a value. A natural datatype comes

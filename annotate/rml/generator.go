@@ -28,8 +28,9 @@ type generator struct {
 	unsafe   bool       // whether an IRI is made of its parts as they are
 	natural  bool       // whether the natural datatype of the value counts
 	double   bool       // whether numbers are written as xsd:double wants them
-	strict   bool       // whether a term that cannot be made is an error
-	expand   bool       // whether an array counts as the values in it
+	lexical  lexicalSpace
+	strict   bool // whether a term that cannot be made is an error
+	expand   bool // whether an array counts as the values in it
 }
 
 // form says what a generator renders.
@@ -156,6 +157,9 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		datatype := tm.datatype.constant.Value
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
+		if g.strict {
+			g.lexical = lexicalSpaceOf(datatype)
+		}
 		g.double = datatype == rdf.XSDDouble && tm.vocab == modern && tm.kind == referenceExpression
 	case tm.datatype != nil:
 		g.datatype, err = c.compile(tm.datatype)

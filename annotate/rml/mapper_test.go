@@ -83,13 +83,14 @@ map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ;
 
 // A message that cannot be mapped adds nothing, and the error says where.
 func TestAppendRefusesBadMessages(t *testing.T) {
-	const body = jsonStream + `rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rr:termType rr:IRI ] ] .`
+	const body = jsonStream + `rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rr:termType rr:IRI ] ] ; rr:predicateObjectMap [ rr:predicate ex:q ; rr:objectMap [ rml:reference "n" ; rr:datatype xsd:integer ] ] .`
 	strict := &rml.Options{Strict: true}
 	for name, c := range map[string]struct{ message, want string }{
 		"not JSON":          {"hello", "JSON line 1 column 1"},
 		"cut short":         {"{\"id\":1,\n\"v\":", "JSON line 2 column 5"},
 		"empty":             {"", "JSON line 1 column 1"},
 		"an object":         {`{"id":1,"v":{"x":1}}`, "at /v: the reference selects an object"},
+		"an invalid number": {`{"id":1,"n":"12a"}`, `at /n: "12a" is not in the lexical space of its datatype <http://www.w3.org/2001/XMLSchema#integer>`},
 		"an invalid IRI":    {`{"id":1,"v":"http://a b"}`, `at /v: it gives <http://a b>, which is not a valid IRI: ' ' may not stand at byte 8`},
 		"deep nesting":      {strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), "JSON line 1"},
 		"more than 16 MiB":  {`{"id":"` + strings.Repeat("x", 20<<20) + `"}`, "the limit is 16777216"},

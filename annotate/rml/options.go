@@ -16,7 +16,9 @@ type Options struct {
 	// http://example.com/base/.
 	Base string
 	// Strict makes a term that cannot be made an error under the legacy
-	// vocabulary too, where otherwise the statements with it are left out.
+	// vocabulary too, where otherwise the statements with it are left out. It
+	// also makes an error of a text that a datatype of XML Schema does not
+	// have; the legacy vocabulary gives it out as it is.
 	Strict bool
 	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
 	// mapping declares and its constants use.

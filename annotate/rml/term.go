@@ -160,6 +160,9 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 	case textForm:
 		m.text = append(m.text, v.Text...)
 	default:
+		if g.lexical != nil && !g.lexical(v.Text) {
+			return m.notLexical(g, v, at)
+		}
 		m.text = m.appendLiteral(m.text, g, v)
 		return m.finishLiteral(g, start, at)
 	}
