@@ -50,7 +50,7 @@ func TestWritersKeepEveryW3CGraph(t *testing.T) {
 		require.NoError(t, err)
 		encoders[name] = e
 	}
-	graphs := 0
+	graphs, incomplete := 0, map[string]int{}
 	for _, suite := range []string{"turtle", "trig"} {
 		folder := conformance.Dir(t, "w3c/"+suite)
 		for _, test := range manifest(t, folder) {
@@ -60,11 +60,15 @@ func TestWritersKeepEveryW3CGraph(t *testing.T) {
 			graphs++
 			want := expected(t, folder, test)
 			for name, e := range encoders {
-				requireKept(t, e, want, name+" "+filepath.Join(suite, test.name))
+				if requireKept(t, e, want, name+" "+filepath.Join(suite, test.name)) > 0 {
+					incomplete[name]++
+				}
 			}
 		}
 	}
 	require.Equal(t, wantGraphs, graphs)
+	// Literals with controls, which no document of XML 1.0 can hold.
+	require.Equal(t, map[string]int{"rdfxml": 18, "rdfxml with prefixes": 18}, incomplete)
 }
 
 // named says which formats have named graphs.
@@ -72,8 +76,9 @@ var named = map[rdf.Format]bool{rdf.NQuads: true, rdf.TriG: true, rdf.JSONLD: tr
 
 // requireKept writes the statements and reads them back. Encoders without named
 // graphs get the default graph only. Statements that the encoder reports to have
-// no form must have none indeed, and nothing else may be missing.
-func requireKept(t testing.TB, e *rdf.Encoder, quads []rdf.Quad, about string) {
+// no form must have none indeed, and nothing else may be missing; their number is
+// returned.
+func requireKept(t testing.TB, e *rdf.Encoder, quads []rdf.Quad, about string) (leftOut int) {
 	t.Helper()
 	var want []rdf.Quad
 	var out []byte
@@ -86,6 +91,7 @@ func requireKept(t testing.TB, e *rdf.Encoder, quads []rdf.Quad, about string) {
 		if e.Format() == rdf.RDFXML && len(out) == size {
 			require.Error(t, e.Err(), about)
 			require.False(t, hasXMLForm(q), "%s: %v: %s", about, q, e.Err())
+			leftOut++
 			continue
 		}
 		want = append(want, q)
@@ -105,6 +111,7 @@ func requireKept(t testing.TB, e *rdf.Encoder, quads []rdf.Quad, about string) {
 		require.NoError(t, err, "%s:\n%s", about, out)
 	}
 	require.Empty(t, rdftest.Diff(got, want), "%s:\n%s", about, out)
+	return leftOut
 }
 
 // readExpanded reads the shape of JSON-LD that the encoder writes, by the rules
