@@ -64,13 +64,17 @@ func newChannel(config ChannelConfig, env Environment) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
+	log := env.Logger.With("channel", config.Settings.ChannelID)
+	for _, finding := range plan.Lint() {
+		log.Warn("the mapping may not be what is meant", "finding", finding.String())
+	}
 	on := func(enabled *bool) bool { return enabled != nil && *enabled }
 	return &Channel{
 		env:      env,
 		config:   config,
 		plan:     plan,
 		key:      []byte(config.Settings.ChannelID),
-		log:      env.Logger.With("channel", config.Settings.ChannelID),
+		log:      log,
 		lifeline: make(chan struct{}, 1),
 		topics: topicSwitches{
 			monitorInput:  on(config.Status.InputMonitorTopicEnabled),

@@ -96,10 +96,14 @@ func (m Mapping) compile(maxMessageBytes int) (*rml.Plan, error) {
 	}
 	plan, err := rml.Compile(loaded, &rml.Options{
 		Format: format,
+		Strict: true, // half an output would be worse than a failed message
 		Limits: rml.Limits{MaxBytes: maxMessageBytes},
 	})
 	if err != nil {
 		return nil, &MappingError{err}
+	}
+	if targets := plan.Targets(); len(targets) > 0 {
+		return nil, &MappingError{fmt.Errorf("the mapping has a logical target, the file %q; a channel has no output but its output topic", targets[0].Name)}
 	}
 	return plan, nil
 }

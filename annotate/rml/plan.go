@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
@@ -98,6 +99,9 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 
 // Format returns the syntax of the output.
 func (p *Plan) Format() rdf.Format { return p.format }
+
+// Targets returns the logical targets of the mapping.
+func (p *Plan) Targets() []Target { return slices.Clone(p.targets) }
 
 // compiler holds what is shared while one plan is compiled.
 type compiler struct {
