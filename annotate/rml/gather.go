@@ -132,29 +132,15 @@ func (m *Mapper) collect1(g *generator, names, members, heads [][]byte) ([][]byt
 		return append(heads, head), m.emitCollection(g.gather, head, members, m.graphs)
 	}
 	for _, name := range names {
-		head := m.scoped(name)
-		c := m.named(g.gather, head)
+		c := m.named(g.gather, name)
 		for _, member := range members {
 			c.members = append(c.members, append([]byte(nil), member...))
 		}
-		if !contains(heads, head) {
-			heads = append(heads, head)
+		if !contains(heads, name) {
+			heads = append(heads, name)
 		}
 	}
 	return heads, nil
-}
-
-// scoped makes the blank node that names a collection a different one in each
-// named graph, for each graph has a collection of its own.
-func (m *Mapper) scoped(name []byte) []byte {
-	if name[0] != '_' || len(m.graphs) != 1 || len(m.graphs[0]) == 0 {
-		return name
-	}
-	start := len(m.text)
-	m.text = append(m.text, name...)
-	m.text = append(m.text, 'g')
-	m.text = appendLabel(m.text, m.graphs[0])
-	return m.text[start:len(m.text):len(m.text)]
 }
 
 // named returns the collection of that name in the current graphs.

@@ -90,7 +90,7 @@ func (l *loader) termMaps(r *resource, parent node, property, role string) ([]*t
 // constantMap makes the term map of a shortcut, such as rr:predicate.
 func (l *loader) constantMap(t rdf.Term, parent node, role string) (*termMap, error) {
 	tm := &termMap{node: parent, role: role, kind: constantExpression, constant: t}
-	return tm, l.checkConstant(tm, 0)
+	return tm, l.checkConstant(tm)
 }
 
 // termMap loads a node that makes terms.
@@ -227,7 +227,7 @@ func (l *loader) typeOf(r *resource, tm *termMap) error {
 		}
 	}
 	if tm.kind == constantExpression {
-		return l.checkConstant(tm, declared)
+		return l.checkConstant(tm)
 	}
 	switch {
 	case declared != 0:
@@ -267,9 +267,8 @@ func (tm *termMap) checkRole() error {
 }
 
 // checkConstant settles the type of a constant and checks that it is a valid
-// term in its position. Under the new vocabulary a declared term type must be
-// the constant's own.
-func (l *loader) checkConstant(tm *termMap, declared termType) error {
+// term in its position. A declared term type has no effect on it.
+func (l *loader) checkConstant(tm *termMap) error {
 	c := tm.constant
 	switch c.Kind {
 	case rdf.IRI:
@@ -281,9 +280,6 @@ func (l *loader) checkConstant(tm *termMap, declared termType) error {
 		tm.termType = literalTerm
 	default:
 		return tm.node.errorf("its constant %s is a blank node: expected an IRI or a literal", tm.role)
-	}
-	if tm.vocab == modern && declared != 0 && declared != tm.termType && !(declared.isIRI() && tm.termType == iriTerm) {
-		return tm.node.errorf("its constant is a %s, yet its termType is %s", tm.termType, declared)
 	}
 	if tm.role == languageRole && !rdf.ValidLangTag([]byte(c.Value)) {
 		return tm.node.errorf("its language %q is not a valid language tag (BCP 47)", c.Value)

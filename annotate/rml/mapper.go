@@ -35,11 +35,12 @@ type Mapper struct {
 	ranges []valueRange
 	key    []byte // of a join
 	terms  [][]byte
-	text   []byte   // what the terms are rendered into
-	digest []byte   // distinguishes the blank nodes of this message
-	fresh  int      // blank nodes made without an expression
-	graphs [][]byte // of the statements that are being made
-	union  [][]byte // scratch for graphs
+	text   []byte    // what the terms are rendered into
+	digest []byte    // distinguishes the blank nodes of this message
+	fresh  int       // blank nodes made without an expression
+	graphs [][]byte  // of the statements that are being made
+	union  [][]byte  // scratch for graphs
+	labels [2][]byte // scratch for blank nodes in named graphs
 
 	marks      []targetSet // of the terms, when the mapping has targets
 	graphMarks []targetSet // of the graphs, likewise
@@ -358,7 +359,11 @@ func (m *Mapper) emit(s, p, o []byte, graphs [][]byte) error {
 	return nil
 }
 
+// add adds one statement.
 func (m *Mapper) add(s, p, o, g []byte) error {
+	if len(g) > 0 {
+		s, o = m.scoped(s, g, 0), m.scoped(o, g, 1)
+	}
 	if m.once && !m.made.add(s, p, o, g) {
 		return nil
 	}
@@ -384,6 +389,18 @@ func (m *Mapper) add(s, p, o, g []byte) error {
 	}
 	m.quads = append(m.quads, q)
 	return nil
+}
+
+// scoped returns a term as it is in a named graph: a blank node is another one
+// in each graph (RML-Core, scope of blank nodes).
+func (m *Mapper) scoped(term, graph []byte, slot int) []byte {
+	if term[0] != '_' {
+		return term
+	}
+	label := append(m.labels[slot][:0], term...)
+	label = appendDigest(append(label, 'g'), graph)
+	m.labels[slot] = label
+	return label
 }
 
 // place is the record that is being mapped.

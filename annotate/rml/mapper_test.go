@@ -169,6 +169,23 @@ func TestBlankNodesBelongToTheirMessage(t *testing.T) {
 	require.True(t, rdf.ValidLabel([]byte(same.Subject.Value)))
 }
 
+func TestBlankNodesBelongToTheirGraph(t *testing.T) {
+	const body = jsonStream + `rr:subjectMap [ rml:reference "id" ; rr:termType rr:BlankNode ] ;
+  rr:predicateObjectMap [ rr:predicate ex:p ; rr:object ex:o ; rr:graph ex:g, ex:h ] ; rr:predicateObjectMap [ rr:predicate ex:q ; rr:object ex:o ; rr:graph ex:g ] .`
+	quads, err := newMapper(t, prefixes+"map:M a rr:TriplesMap ; "+body, nil).Quads([]byte(`{"id":1}`))
+	require.NoError(t, err)
+	require.Len(t, quads, 3)
+	require.NotEqual(t, quads[0].Subject, quads[1].Subject, "two graphs share no blank node")
+	require.Equal(t, quads[0].Subject, quads[2].Subject, "one graph has one")
+}
+
+func TestALiteralHasEveryLanguageOfItsMap(t *testing.T) {
+	got, err := mapOne(t, jsonStream+`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rml:languageMap [ rml:reference "l" ] ] ] .`, `{"v":["x","y"],"l":["en","no language","de"]}`, nil)
+	require.NoError(t, err)
+	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
+	require.Equal(t, fmt.Sprintf(line+line+line+line, `"x"@en`, `"x"@de`, `"y"@en`, `"y"@de`), got)
+}
+
 func TestAnErrorLeavesNoTraceInTheNextTurtleDocument(t *testing.T) {
 	const body = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] ; rr:predicateObjectMap [ rr:predicate ex:q ; rr:objectMap [ rml:reference "w" ] ] .`
 	m := newMapper(t, prefixes+"map:M a rr:TriplesMap ; "+body, &rml.Options{Format: rdf.Turtle})

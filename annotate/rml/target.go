@@ -112,6 +112,9 @@ func (m *Mapper) send(targets targetSet, s, p, o, g []byte) error {
 	if targets == 0 {
 		return m.add(s, p, o, g)
 	}
+	if len(g) > 0 {
+		s, o = m.scoped(s, g, 0), m.scoped(o, g, 1)
+	}
 	for i := range m.sinks {
 		if targets&(1<<i) != 0 {
 			m.sinks[i].out = m.sinks[i].encoder.AppendEncoded(m.sinks[i].out, s, p, o, g)

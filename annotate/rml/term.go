@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -224,58 +223,45 @@ func (g *generator) valid(iri []byte) (int, bool) {
 	return rdf.ValidIRI(iri)
 }
 
-// finishLiteral adds the datatype or language to the quoted text from start on
-// and pushes the term.
+// finishLiteral makes the quoted text from start on a literal with its datatype
+// or language and pushes it. A map that gives several of those makes as many
+// literals (RML-Core: the Cartesian product).
 func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 	if g.datatype == nil && g.language == nil {
 		m.text = append(m.text, g.suffix...)
 		m.push(start)
 		return nil
 	}
-	quoted, terms := len(m.text), len(m.terms)
-	part := g.datatype
+	quoted := m.text[start:len(m.text):len(m.text)]
+	part, mark := g.datatype, "^^"
 	if part == nil {
-		part = g.language
+		part, mark = g.language, "@"
 	}
+	terms := len(m.terms)
 	if err := m.generate(part, at); err != nil {
 		return err
 	}
-	found := m.terms[terms:]
-	m.terms = m.terms[:terms]
-	if len(found) == 0 {
-		m.text = m.text[:start]
-		return nil
-	}
-	suffix := found[0]
-	m.text = m.text[:quoted]
-	if part == g.datatype {
-		if string(suffix) != "<"+rdf.XSDString+">" {
-			m.text = appendMoved(m.text, "^^", suffix)
-		}
-		m.push(start)
-		return nil
-	}
-	if !rdf.ValidLangTag(suffix) {
-		m.text = m.text[:start]
-		if !g.strict {
+	// The literals take the places of the datatypes or languages.
+	made := terms
+	for i := terms; i < len(m.terms); i++ {
+		suffix := m.terms[i]
+		if part == g.language && !rdf.ValidLangTag(suffix) {
+			if g.strict {
+				return m.fail(g, at, at.record, fmt.Errorf("its language map gives %q, which is not a language tag", suffix))
+			}
 			m.skipped++
-			return nil
+			continue
 		}
-		return m.fail(g, at, at.record, fmt.Errorf("its language map gives %q, which is not a language tag", suffix))
+		from := len(m.text)
+		m.text = append(m.text, quoted...)
+		if part == g.language || string(suffix) != "<"+rdf.XSDString+">" {
+			m.text = append(append(m.text, mark...), suffix...)
+		}
+		m.terms[made] = m.text[from:len(m.text):len(m.text)]
+		made++
 	}
-	m.text = appendMoved(m.text, "@", suffix)
-	m.push(start)
+	m.terms = m.terms[:made]
 	return nil
-}
-
-// appendMoved appends a mark and then text that may lie where they go, just
-// behind the end of dst.
-func appendMoved(dst []byte, mark string, text []byte) []byte {
-	end := len(dst)
-	dst = slices.Grow(dst, len(mark)+len(text))[:end+len(mark)+len(text)]
-	copy(dst[end+len(mark):], text)
-	copy(dst[end:], mark)
-	return dst
 }
 
 // generateTemplate pushes one term for each combination of the values of the
