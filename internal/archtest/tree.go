@@ -120,7 +120,7 @@ func loadTree(fsys fs.FS) (*tree, error) {
 // ignored reports whether the go command would not look into the folder.
 func ignored(fsys fs.FS, dir string) bool {
 	base := path.Base(dir)
-	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" {
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" {
 		return true
 	}
 	_, err := fs.Stat(fsys, path.Join(dir, "go.mod"))

@@ -56,7 +56,9 @@ func DocsUI(title, path, document string) HandlerFunc {
 func renderPage(ui http.Handler, path string) []byte {
 	var page pageBuffer
 	ui.ServeHTTP(&page, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{}})
-	return page.Bytes()
+	// The page is made for phones as well, and does not say so.
+	const viewport = `<head><meta name="viewport" content="width=device-width, initial-scale=1">`
+	return bytes.Replace(page.Bytes(), []byte("<head>"), []byte(viewport), 1)
 }
 
 type pageBuffer struct {

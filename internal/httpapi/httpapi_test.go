@@ -179,6 +179,7 @@ func TestDocsUIIsCompleteAndLocksItselfIn(t *testing.T) {
 	}
 	require.Equal(t, http.StatusNotFound, serve(h, "GET", "/swagger/none.js", "", "").Code)
 
+	require.Contains(t, w.Body.String(), `name="viewport"`, "the page fits a phone")
 	policy := w.Header().Get("Content-Security-Policy")
 	require.Contains(t, policy, "default-src 'none'")
 	require.Equal(t, strings.Count(page, "<script>"), strings.Count(policy, "'sha256-"))

@@ -160,7 +160,7 @@ func (d *Document) readRow(i int) (int, error) {
 			for i < len(data) && !special[data[i]] {
 				i++
 			}
-			if i-start >= rewritten {
+			if int64(i-start) >= rewritten {
 				return 0, d.fail(start, "the cell is longer than %d bytes", rewritten-1)
 			}
 			d.cells = append(d.cells, d.trimmed(cell{uint32(start), uint32(i - start)}))
@@ -227,7 +227,7 @@ func (d *Document) readQuoted(i int) (int, error) {
 		}
 		break
 	}
-	if i-open > rewritten {
+	if int64(i-open) > rewritten {
 		return 0, d.fail(open, "the cell is longer than %d bytes", rewritten-1)
 	}
 	c := cell{uint32(open + 1), uint32(i - open - 1)}

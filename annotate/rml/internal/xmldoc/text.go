@@ -116,7 +116,7 @@ func (d *Document) plainText(start, end int) (uint32, uint32, error) {
 
 // place returns the place of a text in the data.
 func (d *Document) place(start, end int) (uint32, uint32, error) {
-	if end-start >= rewritten {
+	if int64(end-start) >= rewritten {
 		return 0, 0, d.fail(start, "a text longer than %d bytes", rewritten-1)
 	}
 	return uint32(start), uint32(end - start), nil
@@ -125,7 +125,7 @@ func (d *Document) place(start, end int) (uint32, uint32, error) {
 // placeScratch returns the place of the end of the scratch buffer, of text
 // that was read at an offset.
 func (d *Document) placeScratch(from, offset int) (uint32, uint32, error) {
-	if len(d.scratch)-from >= rewritten {
+	if int64(len(d.scratch)-from) >= rewritten {
 		return 0, 0, d.fail(offset, "a text longer than %d bytes", rewritten-1)
 	}
 	return uint32(from), uint32(len(d.scratch)-from) | rewritten, nil
