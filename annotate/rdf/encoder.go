@@ -1,7 +1,6 @@
 package rdf
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -55,8 +54,7 @@ const (
 type Encoder struct {
 	format  Format
 	scratch []byte
-	short   *shortener // Turtle and TriG
-	group   grouping   // Turtle and TriG
+	group   *grouping  // Turtle and TriG
 	tree    *tree      // JSON-LD and RDF/JSON
 	most    int        // bytes that tree may take, for RDF/JSON
 	xml     *xmlWriter // RDF/XML
@@ -78,7 +76,7 @@ func NewEncoder(f Format, opts *EncoderOptions) (*Encoder, error) {
 	switch f {
 	case NTriples, NQuads:
 	case Turtle, TriG:
-		e.short = newShortener(opts)
+		e.group = &grouping{short: newShortener(opts)}
 	case JSONLD:
 		e.tree = newTree()
 	case RDFJSON:
@@ -152,10 +150,21 @@ func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
 			dst = append(dst, g...)
 		}
 		return append(dst, " .\n"...)
-	case Turtle:
-		return e.appendGrouped(dst, s, p, o, nil)
-	case TriG:
-		return e.appendGrouped(dst, s, p, o, g)
+	case Turtle, TriG:
+		if e.format == Turtle {
+			g = nil
+		}
+		predicate, same := e.group.short.predicate(p)
+		switch {
+		case !e.group.continues(s, g):
+			dst = e.group.appendSubject(dst, s, g)
+			dst = append(dst, predicate.short[len(nextPredicate):]...)
+		case same:
+			dst = append(dst, nextObject...)
+		default:
+			dst = append(dst, predicate.short...)
+		}
+		return e.group.short.appendObject(dst, o, predicate)
 	case JSONLD:
 		e.tree.add(s, p, o, g)
 		if e.tree.size() >= jsonldFull {
@@ -232,82 +241,13 @@ func (e *Encoder) Reset() {
 }
 
 func (e *Encoder) forget() {
-	e.group.reset()
+	if e.group != nil {
+		e.group.reset()
+	}
 	if e.tree != nil {
 		e.tree.reset()
 	}
 	if e.xml != nil {
 		e.xml.reset()
 	}
-}
-
-// grouping remembers the statement that Turtle or TriG has not closed yet.
-type grouping struct {
-	open           bool // a statement is open
-	subject, graph []byte
-	predicate      *form
-}
-
-func (c *grouping) reset() {
-	c.open, c.predicate = false, nil
-	c.subject, c.graph = c.subject[:0], c.graph[:0]
-}
-
-func (c *grouping) appendEnd(dst []byte) []byte {
-	if !c.open {
-		return dst
-	}
-	dst = append(dst, " .\n"...)
-	if len(c.graph) > 0 {
-		dst = append(dst, "}\n"...)
-	}
-	return dst
-}
-
-func (e *Encoder) appendGrouped(dst, s, p, o, g []byte) []byte {
-	c := &e.group
-	predicate, known := e.short.predicate(p)
-	same := known && predicate == c.predicate
-	c.predicate = predicate
-	switch {
-	case !c.open:
-		dst = append(dst, e.short.head...)
-		dst = e.appendGraph(dst, g)
-		dst = e.appendSubject(dst, s)
-		dst = append(dst, predicate.short[len(nextPredicate):]...)
-	case len(g)+len(c.graph) > 0 && !bytes.Equal(c.graph, g):
-		dst = c.appendEnd(dst)
-		dst = e.appendGraph(dst, g)
-		dst = e.appendSubject(dst, s)
-		dst = append(dst, predicate.short[len(nextPredicate):]...)
-	case !bytes.Equal(c.subject, s):
-		dst = append(dst, " .\n"...)
-		dst = e.appendSubject(dst, s)
-		dst = append(dst, predicate.short[len(nextPredicate):]...)
-	case same:
-		dst = append(dst, nextObject...)
-	default:
-		dst = append(dst, predicate.short...)
-	}
-	dst, hint := e.short.appendTerm(dst, o, predicate.object)
-	if hint != predicate.object {
-		predicate.object = hint
-	}
-	return dst
-}
-
-func (e *Encoder) appendGraph(dst, g []byte) []byte {
-	e.group.graph = append(e.group.graph[:0], g...)
-	if len(g) == 0 {
-		return dst
-	}
-	dst, _ = e.short.appendTerm(dst, g, nil)
-	return append(dst, " {\n"...)
-}
-
-func (e *Encoder) appendSubject(dst, s []byte) []byte {
-	e.group.open = true
-	e.group.subject = append(e.group.subject[:0], s...)
-	dst, _ = e.short.appendTerm(dst, s, nil)
-	return append(dst, ' ')
 }

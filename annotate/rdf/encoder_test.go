@@ -2,6 +2,7 @@ package rdf_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -260,6 +261,36 @@ func TestTermsMayComeInTheSameBufferEachTime(t *testing.T) {
 			got = e.AppendEncoded(got, buffers[0], buffers[1], buffers[2], buffers[3])
 		}
 		require.Equal(t, string(want), string(e.AppendEnd(got)), f)
+	}
+}
+
+func TestTermsThatDifferInOneByteAreToldApart(t *testing.T) {
+	e, err := rdf.NewEncoder(rdf.TriG, nil)
+	require.NoError(t, err)
+	for size := 3; size < 90; size++ {
+		var out []byte
+		var want []rdf.Quad
+		for at := range size - 2 {
+			text := []byte("s:" + strings.Repeat("a", size-2))
+			term := rdf.NewIRI(string(text))
+			text[2+at] = 'b'
+			other := rdf.NewIRI(string(text))
+			for _, q := range []rdf.Quad{
+				{Subject: term, Predicate: term, Object: term, Graph: term},
+				{Subject: term, Predicate: term, Object: other, Graph: term},
+				{Subject: term, Predicate: other, Object: rdf.NewTyped("1", term.Value), Graph: term},
+				{Subject: other, Predicate: other, Object: rdf.NewTyped("1", other.Value), Graph: term},
+				{Subject: other, Predicate: term, Object: term, Graph: other},
+			} {
+				want = append(want, q)
+				out = e.Append(out, q)
+			}
+		}
+		got, err := read(e.AppendEnd(out), rdf.TriG, "")
+		require.NoError(t, err)
+		if !slices.Equal(got, want) {
+			require.Equal(t, want, got)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package rdf
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"slices"
@@ -53,7 +52,7 @@ func (c *shortened) find(iri []byte) (*form, bool) {
 		hash := (tail ^ middle*0x9E3779B97F4A7C15 + uint64(n)) * 0xFF51AFD7ED558CCD
 		slot = &c.slots[hash>>(64-cacheBits)]
 	}
-	if bytes.Equal(slot.iri, iri) {
+	if equal(slot.iri, iri) {
 		return slot, true
 	}
 	slot.iri = append(slot.iri[:0], iri...)
@@ -92,27 +91,44 @@ func baseDir(base string) string {
 	return path[:end+1]
 }
 
-// appendTerm appends a term given in canonical form. The hint, which may be nil,
-// is where its IRI may be found; the place where it was is returned.
-func (s *shortener) appendTerm(dst, term []byte, hint *form) ([]byte, *form) {
+// appendTerm appends a term given in canonical form.
+func (s *shortener) appendTerm(dst, term []byte) []byte {
+	dst, _ = s.appendFound(dst, term)
+	return dst
+}
+
+// appendObject is appendTerm for the object of a predicate.
+func (s *shortener) appendObject(dst, term []byte, predicate *form) []byte {
+	if f := predicate.object; f != nil {
+		// An IRI holds no "<", so what is found is all of it.
+		if at := len(term) - len(f.iri); at >= 0 && equal(term[at:], f.iri) {
+			dst = append(dst, term[:at]...)
+			return append(dst, f.short...)
+		}
+	}
+	dst, f := s.appendFound(dst, term)
+	if f != nil {
+		predicate.object = f
+	}
+	return dst
+}
+
+// appendFound appends a term and returns the place of the IRI that it is or has
+// for a datatype; nil if there is none.
+func (s *shortener) appendFound(dst, term []byte) ([]byte, *form) {
 	if len(term) == 0 || term[len(term)-1] != '>' || term[0] == '_' {
-		return append(dst, term...), hint
+		return append(dst, term...), nil
 	}
-	iri := term
-	if hint != nil && bytes.HasSuffix(term, hint.iri) {
-		// An IRI holds no "<", so this is all of it.
-		iri = term[len(term)-len(hint.iri):]
-	} else {
-		if term[0] == '"' {
-			iri = term[min(lexicalEnd(term)+len("^^"), len(term)):]
-		}
-		var known bool
-		if hint, known = s.terms.find(iri); !known {
-			hint.short = s.appendShort(hint.short[:0], iri)
-		}
+	at := 0
+	if term[0] == '"' {
+		at = min(lexicalEnd(term)+len("^^"), len(term)-1)
 	}
-	dst = append(dst, term[:len(term)-len(iri)]...)
-	return append(dst, hint.short...), hint
+	f, known := s.terms.find(term[at:])
+	if !known {
+		f.short = s.appendShort(f.short[:0], term[at:])
+	}
+	dst = append(dst, term[:at]...)
+	return append(dst, f.short...), f
 }
 
 const (
@@ -121,14 +137,19 @@ const (
 )
 
 // predicate returns the place of a predicate given in angle brackets, whose short
-// form stands between nextPredicate and a space. It is the same as that of the call
-// before exactly when the predicate is, and known is true.
-func (s *shortener) predicate(iri []byte) (f *form, known bool) {
-	if s.last != nil && s.last.next != nil && bytes.Equal(s.last.next.iri, iri) {
-		s.last = s.last.next
-		return s.last, true
+// form stands between nextPredicate and a space, and whether it is the predicate of
+// the call before.
+func (s *shortener) predicate(iri []byte) (f *form, same bool) {
+	last := s.last
+	if last == nil || last.next == nil || !equal(last.next.iri, iri) {
+		return s.findPredicate(iri)
 	}
-	f, known = s.predicates.find(iri)
+	s.last = last.next
+	return s.last, s.last == last
+}
+
+func (s *shortener) findPredicate(iri []byte) (f *form, same bool) {
+	f, known := s.predicates.find(iri)
 	if !known || f.short == nil {
 		f.short = append(f.short[:0], nextPredicate...)
 		if string(iri) == "<"+Type+">" {
@@ -138,11 +159,12 @@ func (s *shortener) predicate(iri []byte) (f *form, known bool) {
 		}
 		f.short = append(f.short, ' ')
 	}
+	same = known && f == s.last
 	if s.last != nil {
 		s.last.next = f
 	}
 	s.last = f
-	return f, known
+	return f, same
 }
 
 func (s *shortener) appendShort(dst, bracketed []byte) []byte {
