@@ -11,21 +11,16 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/internal/conformance"
 )
 
 // faulty are the files whose rows the suites themselves declare ragged.
 var faulty = map[string]bool{"RMLSTC0010a": true, "RMLSTC0010b": true}
 
 func TestEveryFileOfTheSuitesReadsAsItShould(t *testing.T) {
-	root := os.Getenv("CONFORMANCE")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "..", "..", "shared", "conformance")
-	}
-	files, err := filepath.Glob(filepath.Join(root, "rml-*", "*", "*.csv"))
+	files, err := filepath.Glob(filepath.Join(conformance.Dir(t, ""), "rml-*", "*", "*.csv"))
 	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Skip("no conformance data: set CONFORMANCE to the folder that holds rml-test-cases")
-	}
+	require.NotEmpty(t, files)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)

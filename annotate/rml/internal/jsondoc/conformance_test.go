@@ -11,20 +11,8 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/jsondoc"
+	"github.com/iotenablers/enablers/internal/conformance"
 )
-
-// conformance returns the folder of the conformance data, or skips the test.
-func conformance(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("CONFORMANCE")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "..", "shared", "conformance")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("conformance data not found at %s; set CONFORMANCE to its folder", dir)
-	}
-	return dir
-}
 
 // newDocument returns an empty document and its compiler.
 func newDocument(limits input.Limits) (*jsondoc.Compiler, *jsondoc.Document) {
@@ -44,10 +32,7 @@ type complianceCase struct {
 }
 
 func TestParseAndSelectPassTheJSONPathComplianceSuite(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(conformance(t), "jsonpath", "cts.json"))
-	if os.IsNotExist(err) {
-		t.Skip("the JSONPath compliance suite is not in the conformance data")
-	}
+	text, err := os.ReadFile(filepath.Join(conformance.Dir(t, "jsonpath"), "cts.json"))
 	require.NoError(t, err)
 	var suite struct{ Tests []complianceCase }
 	require.NoError(t, json.Unmarshal(text, &suite))
