@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/jsondoc"
+	"github.com/iotenablers/enablers/internal/conformance"
 )
 
 const catalogue = `{
@@ -163,7 +164,7 @@ var (
 )
 
 func TestExpressionsOfTheConformanceMappingsCompile(t *testing.T) {
-	root := conformance(t)
+	root := conformance.Dir(t, "")
 	c, _ := newDocument(input.Limits{})
 	seen := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

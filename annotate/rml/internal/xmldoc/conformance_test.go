@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
+	"github.com/iotenablers/enablers/internal/conformance"
 )
 
 // Terms of the mappings of the suites, found without reading Turtle.
