@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
@@ -17,6 +18,10 @@ import (
 
 // errLost is the cause of a connection that ended without saying why.
 var errLost = errors.New("the connection was lost")
+
+// unlimited is the patience of paho itself with an answer. The contexts of the
+// requests and the end of the connection limit how long we wait.
+const unlimited = 100 * 365 * 24 * time.Hour
 
 // traffic is what a subscription and a publisher make of a connection.
 type traffic interface {
@@ -49,7 +54,10 @@ type connection struct {
 	maxPacket      int // bytes; math.MaxInt when the broker named none
 	maxQoS         byte
 
-	lost chan struct{} // closed when the connection is gone
+	lost       chan struct{}  // closed when the connection is gone
+	full       chan struct{}  // a note, capacity 1: what arrives has to wait for room
+	subscribed chan error     // the outcome of the SUBSCRIBE, capacity 1
+	requesting sync.WaitGroup // whoever waits for that; ends with the connection
 
 	mu        sync.Mutex
 	isLost    bool
@@ -65,17 +73,19 @@ var _ session.SessionManager = (*connection)(nil)
 // It closes the network connection when it fails.
 func (l *link) establish(ctx context.Context, w *wire, connect *paho.Connect) (*connection, error) {
 	c := &connection{
-		traffic:  l.traffic,
-		wire:     w,
-		alive:    newKeepalive(w),
-		lost:     make(chan struct{}),
-		requests: map[uint16]chan<- packets.ControlPacket{},
+		traffic:    l.traffic,
+		wire:       w,
+		alive:      newKeepalive(w),
+		lost:       make(chan struct{}),
+		full:       make(chan struct{}, 1),
+		subscribed: make(chan error, 1),
+		requests:   map[uint16]chan<- packets.ControlPacket{},
 	}
 	c.client = paho.NewClient(paho.ClientConfig{
 		Conn:          w,
 		Session:       c,
 		PingHandler:   c.alive,
-		PacketTimeout: l.broker.opts.ConnectTimeout,
+		PacketTimeout: unlimited,
 		OnPublishReceived: []func(paho.PublishReceived) (bool, error){
 			// Only QoS 0 comes this way.
 			func(r paho.PublishReceived) (bool, error) {
@@ -246,11 +256,18 @@ func (c *connection) explain(err error) error {
 	return err
 }
 
-// cut closes the connection without a word and waits until paho's goroutines
-// are gone.
+// cut closes the connection without a word and waits until its goroutines are
+// gone.
 func (c *connection) cut() {
 	_ = c.wire.Close()
-	_ = c.client.Disconnect(&paho.Disconnect{})
+	c.disconnect(&paho.Disconnect{})
+}
+
+// disconnect says goodbye, closes the connection, and waits until its
+// goroutines are gone.
+func (c *connection) disconnect(goodbye *paho.Disconnect) {
+	_ = c.client.Disconnect(goodbye)
+	c.requesting.Wait()
 }
 
 // lostBecause returns why the connection was lost, and whether that was

@@ -117,7 +117,7 @@ func (l *link) leave(c *connection) {
 		never := uint32(0)
 		goodbye.Properties = &paho.DisconnectProperties{SessionExpiryInterval: &never}
 	}
-	_ = c.client.Disconnect(goodbye)
+	c.disconnect(goodbye)
 }
 
 // packet is the CONNECT packet (MQTT 5 section 3.1).

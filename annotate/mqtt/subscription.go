@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/eclipse/paho.golang/packets"
@@ -83,9 +84,38 @@ func (s *subscription) keepQoS0() {
 	s.queue = kept
 }
 
-// ready implements traffic.
+// ready implements traffic. A broker may send all that has waited in the
+// session before it confirms the subscription. When that takes longer than ctx
+// allows, or more room than the queue has, which only Receive can make, the
+// confirmation is left for serve to look at: messages that come show that
+// there is a subscription.
 func (s *subscription) ready(ctx context.Context, c *connection) error {
-	return c.subscribe(ctx, s.filter)
+	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.requesting.Go(func() {
+		defer cancel()
+		c.subscribed <- c.subscribe(request, s.filter)
+	})
+	select {
+	case err := <-c.subscribed:
+		return err
+	case <-c.full:
+		return nil
+	case <-ctx.Done():
+		if ctx.Err() == context.DeadlineExceeded && s.receivedFrom(c) {
+			return nil
+		}
+		cancel()
+		return fmt.Errorf("subscription not confirmed: %w", ctx.Err())
+	}
+}
+
+// receivedFrom reports whether anything of the session has arrived on the
+// connection and waits for Receive, or was handed out.
+func (s *subscription) receivedFrom(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isOfSession := func(m *inbound) bool { return m.qos > 0 }
+	return s.current == c && (len(s.handed) > 0 || slices.ContainsFunc(s.queue, isOfSession))
 }
 
 // confirmed implements traffic. Nothing is published.
@@ -102,6 +132,7 @@ func (s *subscription) received(c *connection, p *packets.Publish) {
 	if s.enqueue(c, m) {
 		return
 	}
+	signal(c.full)
 	c.alive.stall()
 	defer c.alive.resume()
 	for {
@@ -196,12 +227,18 @@ func (s *subscription) acknowledge(c *connection, m *inbound) {
 	signal(s.arrived)
 }
 
-// serve implements traffic: it sends the acknowledgements.
+// serve implements traffic: it sends the acknowledgements, and ends a
+// connection on which the subscription was refused in the end.
 func (s *subscription) serve(c *connection) {
 	for {
 		s.sendAcks(c)
 		select {
 		case <-s.acked:
+		case err := <-c.subscribed:
+			if err != nil {
+				c.wire.fail(err)
+				_ = c.wire.Close() // paho's reader notices, and the connection is lost
+			}
 		case <-c.lost:
 			return
 		case <-s.needed.Done():

@@ -1,0 +1,93 @@
+package mqtt_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/eclipse/paho.golang/packets"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+)
+
+func TestABacklogThatFillsTheQueueIsTakenInFromTheStart(t *testing.T) {
+	for name, broker := range map[string]func(*testing.T) mqtttest.Address{
+		"embedded":  func(t *testing.T) mqtttest.Address { return mqtttest.Embedded(t) },
+		"mosquitto": func(t *testing.T) mqtttest.Address { return mqtttest.StartMosquitto(t).Address },
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := broker(t)
+			b := swift(mqtt.Options{QueueBytes: 100, ConnectTimeout: 5 * time.Second})
+			s, err := b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+			require.NoError(t, err)
+			require.NoError(t, s.Close(t.Context()))
+			p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+			require.NoError(t, err)
+			publish(t, p, 0, 200)
+			require.NoError(t, p.Close(t.Context()))
+
+			s, err = b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+			require.NoError(t, err)
+			require.Zero(t, receive(t, s, 0, 200))
+			require.NoError(t, s.Health())
+			require.NoError(t, s.Forget(t.Context()))
+		})
+	}
+}
+
+// backlogged is a peer that answers a SUBSCRIBE with the messages from 0 up to
+// end, and confirms it with code once confirm is closed.
+func backlogged(end uint16, code byte, confirm <-chan struct{}) *peer {
+	return &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) {
+		if packet.Type != packets.SUBSCRIBE {
+			return
+		}
+		for n := range end {
+			m := &packets.Publish{Topic: "in", QoS: 1, PacketID: n + 1, Payload: []byte{0, 0, byte(n >> 8), byte(n)}, Properties: &packets.Properties{}}
+			_, _ = m.WriteTo(conn)
+		}
+		go func() {
+			<-confirm
+			grant(conn, packet, code)
+		}()
+	}}
+}
+
+func TestABacklogThatTakesLongerThanConnectingMayIsTakenIn(t *testing.T) {
+	confirm := make(chan struct{})
+	p := backlogged(10, 1, confirm)
+	p.start(t)
+	s, err := swift(mqtt.Options{ConnectTimeout: 50 * time.Millisecond}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	receive(t, s, 0, 10)
+	close(confirm)
+	require.Nil(t, p.connect(1), "the connection was made anew")
+	require.NoError(t, s.Health())
+	require.NoError(t, s.Close(t.Context()))
+}
+
+func TestASubscriptionThatIsRefusedAfterItsBacklogIsReported(t *testing.T) {
+	confirm := make(chan struct{})
+	p := backlogged(10, 0x87, confirm)
+	p.start(t)
+	s, err := swift(mqtt.Options{QueueMessages: 2}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	receive(t, s, 0, 10)
+	close(confirm)
+	require.Eventually(t, func() bool { return s.Health() != nil }, 10*time.Second, time.Millisecond)
+	require.ErrorContains(t, s.Health(), "the broker refused the subscription: not authorized")
+	require.NoError(t, s.Close(t.Context()))
+}
+
+func TestASubscriptionThatNobodyConfirmsIsGivenUp(t *testing.T) {
+	never := make(chan struct{})
+	defer close(never)
+	p := backlogged(0, 1, never)
+	p.start(t)
+	_, err := mqtt.New(&mqtt.Options{ConnectTimeout: 30 * time.Millisecond}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
+	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+	require.ErrorContains(t, err, "no answer within 30ms: subscription not confirmed")
+}
