@@ -113,3 +113,26 @@ func TestJSONLDProcessorJoinsSubjectsThatComeAgain(t *testing.T) {
 	require.Greater(t, bytes.Count(out, []byte(`"@graph"`)), 1, "it was written in several parts")
 	require.Empty(t, rdftest.Diff(readJSONLD(t, out), want))
 }
+
+func TestJSONLDProcessorReadsUncommonTerms(t *testing.T) {
+
+	s, p, g := rdf.NewIRI("urn:a:b"), rdf.NewIRI("tag:p@x"), rdf.NewBlank("9.g")
+	var want []rdf.Quad
+	for _, o := range []rdf.Term{
+		rdf.NewTyped(`{"a":1}`, rdfNS+"JSON"), rdf.NewTyped("<b>x</b>", rdfNS+"XMLLiteral"),
+		rdf.NewTyped("true", rdf.XSDBoolean), rdf.NewTyped("007", rdf.XSDInteger), rdf.NewTyped("1.0", rdf.XSDDouble), rdf.NewTyped("1E400", rdf.XSDDouble),
+		rdf.NewLang("x", "de-Latn-AT-1996-x-a"), rdf.NewLiteral(""), rdf.NewLiteral("@id"), rdf.NewLiteral("\x00\b\f\u2028\uFFFE\U0010FFFF"),
+		rdf.NewIRI(rdf.Nil), rdf.NewIRI("mailto:a@b"), rdf.NewBlank("9.g"), rdf.NewBlank("_"), rdf.NewIRI("http://e.org/ü?a=%20#@type"),
+	} {
+		for _, predicate := range []rdf.Term{p, rdf.NewIRI(rdf.Type), rdf.NewIRI(rdf.First)} {
+			want = append(want, rdf.Quad{Subject: s, Predicate: predicate, Object: o}, rdf.Quad{Subject: g, Predicate: predicate, Object: o, Graph: g})
+		}
+	}
+	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
+	require.NoError(t, err)
+	var out []byte
+	for _, q := range want {
+		out = e.Append(out, q)
+	}
+	require.Empty(t, rdftest.Diff(readJSONLD(t, e.AppendEnd(out)), want))
+}

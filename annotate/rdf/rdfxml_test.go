@@ -1,6 +1,7 @@
 package rdf_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +10,21 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
+
+func ExampleEncoder_Err() {
+	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var out []byte
+	out = e.Append(out, rdf.Quad{
+		Subject: rdf.NewIRI("http://example.org/s"), Predicate: rdf.NewIRI("http://example.org/1"), Object: rdf.NewLiteral("v"),
+	})
+	out = e.AppendEnd(out)
+	fmt.Println(len(out) > 0, e.Err())
+	// Output: true write predicate <http://example.org/1> in rdfxml: it does not end in a name of XML
+}
 
 func TestRDFXMLGroupsStatements(t *testing.T) {
 	want := `<?xml version="1.0" encoding="UTF-8"?>
