@@ -83,9 +83,10 @@ type Publisher interface {
 // for concurrent use.
 type Broker interface {
 	// Subscribe connects and subscribes, and returns when the broker has
-	// confirmed the subscription. It returns an error that wraps
-	// ErrBrokerUnavailable when that fails or ctx ends first; it does not go
-	// on trying in the background.
+	// confirmed the subscription, or has shown that there is one by sending
+	// more of what was waiting than can be taken in before that. It returns an
+	// error that wraps ErrBrokerUnavailable when that fails or ctx ends first;
+	// it does not go on trying in the background.
 	Subscribe(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Subscription, error)
 	// Connect connects for publishing to the topic, with the same rules.
 	Connect(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Publisher, error)

@@ -220,6 +220,8 @@ func TestRESTRefusesBadChannels(t *testing.T) {
 		"parallelism text":    {channelJSON(t, "c", map[string]any{"parallelism": "2"}, nil, nil), malformed + `settings.parallelism: expected an integer, got the string "2"`},
 		"buffer fraction":     {channelJSON(t, "c", map[string]any{"bufferSize": 1.5}, nil, nil), malformed + "settings.bufferSize: expected an integer from 1 to 65536, got 1.5"},
 		"long identifier":     {channelJSON(t, strings.Repeat("x", 500), nil, nil, nil), malformed + "settings.channelId: expected at most 480 bytes, got 500"},
+		"dot identifier":      {channelJSON(t, ".", nil, nil, nil), malformed + `settings.channelId: cannot be ".", which cannot stand in a URL`},
+		"two dots":            {channelJSON(t, "..", nil, nil, nil), malformed + `settings.channelId: cannot be "..", which cannot stand in a URL`},
 		"stopped text":        {channelJSON(t, "c", nil, nil, map[string]any{"isStopped": "no"}), malformed + `status.isStopped: expected true or false, got the string "no"`},
 		"tags":                {channelJSON(t, "c", nil, map[string]any{"tags": []any{"a", 1}}, nil), malformed + "metadata.tags[1]: expected a string, got the number 1"},
 		"input format":        {channelJSON(t, "c", nil, mapping(map[string]any{"inputFormat": "json"}), nil), malformed + `metadata.mapping.inputFormat: expected one of JSON, CSV, XML, got "json"`},
