@@ -3,6 +3,8 @@ module github.com/iotenablers/enablers
 go 1.26.0
 
 require (
+	github.com/PaesslerAG/gval v1.0.0
+	github.com/PaesslerAG/jsonpath v0.1.1
 	github.com/antchfx/xmlquery v1.5.2
 	github.com/antchfx/xpath v1.3.9
 	github.com/deiu/rdf2go v0.0.0-20241212211204-b661ba0dfd25

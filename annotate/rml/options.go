@@ -26,6 +26,9 @@ type Options struct {
 	// Functions are what mappings may call besides the built-in functions. One
 	// with the IRI of a built-in function takes its place.
 	Functions []Function
+	// Evaluators take the place of the built-in engines for JSONPath and
+	// XPath, by formulation. Nil means the built-in ones.
+	Evaluators map[Formulation]Evaluator
 	// Limits bounds one message.
 	Limits Limits
 }

@@ -80,6 +80,9 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	if opts != nil {
 		c.opts = *opts
 	}
+	if err := c.opts.checkEvaluators(); err != nil {
+		return nil, err
+	}
 	c.functions = functionsByIRI(c.opts.Functions)
 	c.opts.Limits = c.opts.Limits.withDefaults()
 	c.plan = &Plan{mapping: m, format: c.opts.Format, limits: c.opts.Limits}
@@ -289,6 +292,9 @@ func (c *compiler) newInput(source logicalSource) *inputPlan {
 		in.compiler = jsondoc.New(limits)
 		lower := strings.ToLower(source.Name)
 		in.lines = source.Kind == SourceFile && (strings.HasSuffix(lower, ".ndjson") || strings.HasSuffix(lower, ".jsonl"))
+	}
+	if e, chosen := c.opts.Evaluators[source.Formulation]; chosen {
+		in.compiler = e.compiler(source, in.compiler, limits)
 	}
 	return in
 }

@@ -25,6 +25,8 @@ func importTable() []room {
 		{dir: "annotate/rdf/rdftest", imports: []string{"annotate/rdf"}, modules: []string{testify}},
 		{dir: "annotate/rdf/rdf2go", imports: []string{"annotate/rdf"}, modules: []string{rdf2go}},
 		{dir: "annotate/rml", imports: []string{"annotate/rdf", "annotate/rml/internal/..."}, modules: []string{text, xz}},
+		{dir: "annotate/rml/paessler", imports: []string{"annotate/rml"}, modules: []string{jsonpath, gval}},
+		{dir: "annotate/rml/antchfx", imports: []string{"annotate/rml"}, modules: []string{xmlquery, xpath}},
 		{dir: "annotate/rml/internal/...", imports: []string{"annotate/rdf", "annotate/rml/internal/..."}},
 		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{xpath, xmlquery}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{jsonpath}},
@@ -51,6 +53,7 @@ func importTable() []room {
 const (
 	bbolt      = "go.etcd.io/bbolt"
 	flags      = "github.com/peterbourgon/ff/v3"
+	gval       = "github.com/PaesslerAG/gval"
 	jsongold   = "github.com/piprate/json-gold"
 	jsonpath   = "github.com/PaesslerAG/jsonpath"
 	mochi      = "github.com/mochi-mqtt/server/v2"
@@ -91,9 +94,12 @@ type separation struct {
 func separations() []separation {
 	drivers := []string{paho, mochi, "github.com/IBM/sarama", "github.com/twmb/franz-go", bbolt,
 		"go.mongodb.org/mongo-driver", "github.com/minio/minio-go", rdf2go, testify, "os/signal"}
+	evaluators := []string{jsonpath, gval, xmlquery}
 	return []separation{
 		{dir: "annotate", bans: drivers},
 		{dir: "annotate/rml", bans: drivers},
+		{dir: "annotate", bans: evaluators},
+		{dir: "annotate/rml", bans: evaluators},
 		{dir: "annotate/rdf", bans: []string{"."}},
 		{dir: "storage", bans: []string{"."}},
 		{dir: "annotate/mqtt", bans: []string{mochi, "github.com/IBM/sarama", bbolt, testify}},

@@ -201,10 +201,10 @@ func (d *Document) Place(n input.Node) string {
 	}
 	at := &d.nodes[n]
 	switch {
+	case at.by == nil:
+		return fmt.Sprintf("element %d of %s", at.nth+1, d.Place(at.from))
 	case at.from == 0:
 		return fmt.Sprintf("record %d of %s", at.nth+1, at.by.written())
-	case at.by == nil:
-		return fmt.Sprintf("element %d of the array at %s", at.nth+1, d.Place(at.from))
 	}
 	return fmt.Sprintf("value %d of %q in %s", at.nth+1, at.by.expr, d.Place(at.from))
 }

@@ -1,0 +1,124 @@
+package rml
+
+import (
+	"fmt"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/anydoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// ValueKind is the natural kind of a value that an [Evaluator] found. It
+// decides the datatype of a literal where the mapping names none (RML-Core,
+// section on natural mapping).
+type ValueKind uint8
+
+// The kinds of value. XML knows only StringValue.
+const (
+	StringValue    ValueKind = iota
+	IntegerValue             // a number written without fraction and exponent
+	DoubleValue              // any other number
+	BooleanValue             // "true" or "false"
+	NullValue                // a null that is there; it makes no term
+	CompositeValue           // an object or an array; it makes no term by itself
+)
+
+// Evaluator evaluates the iterators and references of one formulation in the
+// place of the built-in engine, see [Options]. It is for programs that must
+// have the results of another library. The built-in engines are faster,
+// allocate nothing and follow their standards: change them with a reason.
+//
+// All functions but Elements are required; [Compile] refuses an Evaluator
+// without. An Evaluator is used by every mapper of a plan at the same time, so
+// its functions must be safe for concurrent use, except that the function
+// which Compile returns is called by one goroutine at a time: each mapper
+// compiles its own. A panic in any of them becomes an error about the message
+// or the mapping.
+//
+// A document has been read by the built-in reader before Parse sees it. It is
+// thus UTF-8, a JSON text (RFC 8259) or a well-formed XML document without a
+// document type declaration, and within [Limits].MaxBytes, MaxDepth and
+// MaxNodes. MaxNodes also bounds the records and composite values that are
+// kept of one document. MaxTime is looked at between two evaluations: nothing
+// can stop one that never returns.
+type Evaluator struct {
+	// Parse reads one whole document and returns its root, the node that
+	// iterators are evaluated against. What a node is, is the evaluator's
+	// business; the engine only hands it back. Nodes are dropped when the next
+	// document is read. Parse must not change data, nor refer to it
+	// afterwards.
+	Parse func(data []byte) (root any, err error)
+	// Compile compiles an iterator or a reference. The expression is as the
+	// mapping writes it, and never empty: an iterator that is not given is "$"
+	// for JSONPath and "/" for XPath. namespaces are those that the logical
+	// source declares, by prefix; nil when there are none. It must not be
+	// changed. The error should say what is wrong with the expression, which
+	// the caller names.
+	//
+	// The function that it returns selects nodes from a node: the root for an
+	// iterator, a record for a reference. They come in the order in which
+	// records are mapped, the same on each call. What is not there, such as an
+	// absent key or element, is no result and not an error. It does not keep
+	// the slice that it returns.
+	Compile func(expr string, namespaces map[string]string) (func(node any) ([]any, error), error)
+	// Value returns a node that a reference selected as text, with its natural
+	// kind. The text of a composite value is one that Parse could read again.
+	// ok is false when the node is no value after all; it is passed over.
+	Value func(node any) (text string, kind ValueKind, ok bool)
+	// Elements returns the elements of an array; ok is false when the
+	// composite value is another one. The legacy vocabulary takes an array for
+	// as many values as it has elements. It is optional: nil means that there
+	// are no arrays.
+	Elements func(node any) (elements []any, ok bool)
+}
+
+// checkEvaluators reports an evaluator that cannot be used.
+func (o Options) checkEvaluators() error {
+	for formulation, e := range o.Evaluators {
+		switch {
+		case formulation != JSONPath && formulation != XPath:
+			return fmt.Errorf("evaluator for %q: only %s and %s can be evaluated by another", formulation, JSONPath, XPath)
+		case e.Parse == nil || e.Compile == nil || e.Value == nil:
+			return fmt.Errorf("evaluator for %q: Parse, Compile and Value are required", formulation)
+		}
+	}
+	return nil
+}
+
+// compiler returns the evaluator as an input format that reads what the
+// built-in format accepts.
+func (e Evaluator) compiler(source logicalSource, builtIn input.Compiler, limits input.Limits) input.Compiler {
+	engine := anydoc.Engine{
+		Parse: e.Parse, Compile: e.Compile, Elements: e.Elements,
+		Value: func(node any) (string, input.Kind, bool) {
+			text, kind, ok := e.Value(node)
+			return text, kind.input(), ok
+		},
+		Whole: "$",
+	}
+	if source.Formulation == XPath {
+		engine.Whole = "/"
+	}
+	for _, ns := range source.details.namespaces {
+		if engine.Namespaces == nil {
+			engine.Namespaces = make(map[string]string)
+		}
+		engine.Namespaces[ns.prefix] = ns.iri
+	}
+	return anydoc.New(engine, builtIn, limits)
+}
+
+func (k ValueKind) input() input.Kind {
+	switch k {
+	case IntegerValue:
+		return input.Integer
+	case DoubleValue:
+		return input.Double
+	case BooleanValue:
+		return input.Boolean
+	case NullValue:
+		return input.Null
+	case CompositeValue:
+		return input.Object
+	}
+	return input.String
+}

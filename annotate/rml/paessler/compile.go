@@ -1,0 +1,154 @@
+package paessler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/PaesslerAG/gval"
+	"github.com/PaesslerAG/jsonpath"
+)
+
+// maxNodes is how many nodes one evaluation may select.
+const maxNodes = 1 << 20
+
+// compile compiles a path. The library returns the nodes of a path in a list,
+// or the only one as it is, or an error when there is none, and does not say
+// where they stand. Its placeholders do: {#0 : $.*} is an object with a member
+// for each node, named by what the first wildcard stands for. With a mark
+// before the placeholders the name of the member is the number of the node, and
+// what the wildcards stand for is noted with it.
+func compile(expr string, _ map[string]string) (func(node any) ([]any, error), error) {
+	path, err := rewrite(expr)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := gval.Full(jsonpath.Language()).NewEvaluable(path); err != nil {
+		return nil, err
+	}
+	wildcards := strings.Count(path, "[") + strings.Count(path, "*") + strings.Count(path, "..") // at most
+	object := []byte{'{'}
+	object = utf8.AppendRune(object, mark)
+	for i := range wildcards {
+		object = strconv.AppendInt(append(object, '#'), int64(i), 10)
+	}
+	object = append(append(append(object, "#:"...), path...), '}')
+	evaluate, err := gval.NewLanguage(
+		gval.Full(), jsonpath.PlaceholderExtension(), gval.PrefixExtension(mark, markParser(wildcards)),
+	).NewEvaluable(string(object))
+	if err != nil {
+		return nil, errors.New("the expression is not a path")
+	}
+	sorted := strings.ContainsAny(path, "*?") || strings.Contains(path, "..")
+	return func(at any) ([]any, error) {
+		from, ok := at.(node)
+		if !ok {
+			return nil, fmt.Errorf("a %T is no node of a JSON text", at)
+		}
+		found := &matches{}
+		members, err := evaluate(context.WithValue(context.Background(), matchesKey{}, found), from.value)
+		if err != nil {
+			return nil, err
+		}
+		return found.nodes(from.in, members, sorted)
+	}, nil
+}
+
+// mark is the prefix operator that counts nodes.
+const mark = '§'
+
+// markParser parses what follows the mark: a placeholder for each wildcard, and
+// the one that stands for all, without which the library would want at least
+// one wildcard.
+func markParser(wildcards int) func(context.Context, *gval.Parser) (gval.Evaluable, error) {
+	return func(c context.Context, p *gval.Parser) (gval.Evaluable, error) {
+		placeholders := make([]gval.Evaluable, wildcards+1)
+		for i := range placeholders {
+			var err error
+			if placeholders[i], err = p.ParseNextExpression(c); err != nil {
+				return nil, err
+			}
+		}
+		return func(c context.Context, root any) (any, error) {
+			found, ok := c.Value(matchesKey{}).(*matches)
+			if !ok {
+				return nil, errors.New("the mark stands where no path is evaluated")
+			}
+			var at []any
+			for _, placeholder := range placeholders[:wildcards] {
+				step, err := placeholder(c, root)
+				if err != nil {
+					break // the path has fewer wildcards
+				}
+				at = append(at, step)
+			}
+			return found.add(at), nil
+		}, nil
+	}
+}
+
+type matchesKey struct{}
+
+// matches are the nodes of one evaluation, in the order of the library.
+type matches struct {
+	list []match
+}
+
+// match is how one node was found.
+type match struct {
+	name string // of its member
+	at   []any  // what the wildcards stand for: names and indexes, lists of them for ".."
+}
+
+// add counts a node and returns the name of its member.
+func (m *matches) add(at []any) string {
+	if len(m.list) == maxNodes {
+		panic(fmt.Sprintf("more than %d nodes are selected", maxNodes))
+	}
+	name := strconv.Itoa(len(m.list))
+	m.list = append(m.list, match{name: name, at: at})
+	return name
+}
+
+// nodes returns the nodes in order.
+func (m *matches) nodes(in *document, members any, sorted bool) ([]any, error) {
+	values, ok := members.(map[string]any)
+	if !ok || len(values) != len(m.list) {
+		return nil, fmt.Errorf("the library gave %T for %d nodes", members, len(m.list))
+	}
+	if sorted {
+		slices.SortStableFunc(m.list, func(a, b match) int { return slices.CompareFunc(a.at, b.at, compareSteps) })
+	}
+	nodes := make([]any, len(m.list))
+	for i, found := range m.list {
+		nodes[i] = node{in, values[found.name]}
+	}
+	return nodes, nil
+}
+
+// compareSteps orders indexes by number and before names, names bytewise, and
+// lists of them element by element.
+func compareSteps(a, b any) int {
+	if way, ok := a.([]any); ok {
+		other, _ := b.([]any)
+		return slices.CompareFunc(way, other, compareSteps)
+	}
+	x, _ := a.(string)
+	y, _ := b.(string)
+	i, notX := strconv.Atoi(x)
+	j, notY := strconv.Atoi(y)
+	switch {
+	case notX == nil && notY == nil && i != j:
+		return cmp.Compare(i, j)
+	case notX == nil && notY != nil:
+		return -1
+	case notX != nil && notY == nil:
+		return 1
+	}
+	return cmp.Compare(x, y)
+}
