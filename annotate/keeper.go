@@ -72,20 +72,47 @@ func (m *Manager) keep(e *entry) {
 	e.mu.Unlock()
 	m.tasks.Go(func() {
 		defer cancel()
+		pause := m.config.RetryMin
 		for m.revive(ctx, e) {
+			since := time.Now()
 			err := e.channel.Wait(ctx)
 			if ctx.Err() != nil || err == nil {
 				return
 			}
-			m.config.Logger.Error("channel failed", "channel", e.id, "error", err)
+			// A channel that does not hold for long is not started in haste.
+			if time.Since(since) > m.config.RetryMax {
+				pause = m.config.RetryMin
+			}
+			m.config.Logger.Error("channel failed, will be started again", "channel", e.id, "pause", pause, "error", err)
+			if !wait(ctx, pause) {
+				return
+			}
+			pause = m.longer(pause)
 		}
 	})
+}
+
+// longer is the pause after a pause.
+func (m *Manager) longer(pause time.Duration) time.Duration {
+	return min(2*pause, m.config.RetryMax)
+}
+
+// wait reports false when ctx ends before the pause does.
+func wait(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // revive starts the channel, as often as it takes. It reports false when the
 // channel is not to run any more.
 func (m *Manager) revive(ctx context.Context, e *entry) bool {
-	for pause := m.config.RetryMin; ; pause = min(2*pause, m.config.RetryMax) {
+	for pause := m.config.RetryMin; ; pause = m.longer(pause) {
 		err := m.startKept(ctx, e)
 		if err == nil {
 			return true
@@ -94,11 +121,7 @@ func (m *Manager) revive(ctx context.Context, e *entry) bool {
 			return false
 		}
 		m.config.Logger.Warn("channel not started, will be tried again", "channel", e.id, "pause", pause, "error", err)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !wait(ctx, pause) {
 			return false
 		}
 	}
