@@ -82,7 +82,7 @@ type callPlan struct {
 func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 	function := c.functions[f.function]
 	if function == nil {
-		return nil, f.node.errorf("the function <%s> is not known: expected one of the built-in functions, or one that the program registers", f.function)
+		return nil, f.node.errorf("%s", unknownFunction(f.function))
 	}
 	plan := &callPlan{function: function, output: f.output, arguments: make([][]*generator, len(function.Parameters))}
 	switch {
@@ -134,14 +134,24 @@ func (m *Mapper) apply(g *generator, at place) ([]string, error) {
 	}
 	call := Call{Output: plan.output, Arguments: slices.Clone(arguments)}
 	var results []string
+	size := 0
 	chosen := make([]int, len(arguments))
 	for {
+		if err := m.tick(); err != nil {
+			return nil, err
+		}
 		for _, i := range single {
 			call.Arguments[i] = arguments[i][chosen[i] : chosen[i]+1]
 		}
 		values, err := plan.function.Apply(call)
 		if err != nil {
 			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, err))
+		}
+		for _, value := range values {
+			size += len(value) + valueOverhead
+		}
+		if size > maxFunctionText {
+			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, tooLong()))
 		}
 		results = append(results, values...)
 		if m.limit > 0 && len(results) > m.limit {
