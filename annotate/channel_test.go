@@ -209,7 +209,7 @@ func TestFailedMessagesAreReportedAndHoldNothingUp(t *testing.T) {
 	for name, bad := range map[string]struct{ payload, want string }{
 		"not JSON": {"temperature=3", "Failure(rml.MessageError: "},
 		"empty":    {"", "Failure("},
-		"too deep": {deep, "Failure("},
+		"too deep": {deep, "nesting deeper than the limit of 256"},
 		"20 MB":    {huge, "is larger than the limit of 16777216 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -181,7 +181,7 @@ func checkChannelID(id string) error {
 		return &FieldError{field, "expected UTF-8 text without control characters"}
 	case id == "." || id == "..":
 		// Clients and proxies remove such a path segment (RFC 3986 section
-		// 5.2.4), so nobody could ever address the channel.
+		// 5.2.4), percent-encoded or not: they could not address the channel.
 		return &FieldError{field, fmt.Sprintf("cannot be %q, which cannot stand in a URL", id)}
 	}
 	return nil
