@@ -14,6 +14,10 @@ import (
 	"github.com/PaesslerAG/jsonpath"
 )
 
+// errTooMany ends an evaluation from within: the library goes on after an
+// error.
+var errTooMany = errors.New("more than 1048576 nodes are selected")
+
 // maxNodes is how many nodes one evaluation may select.
 const maxNodes = 1 << 20
 
@@ -23,7 +27,8 @@ const maxNodes = 1 << 20
 // for each node, named by what the first wildcard stands for. With a mark
 // before the placeholders the name of the member is the number of the node, and
 // what the wildcards stand for is noted with it.
-func compile(expr string, _ map[string]string) (func(node any) ([]any, error), error) {
+func compile(expr string, _ map[string]string) (selected func(node any) ([]any, error), err error) {
+	defer recovered(&err)
 	path, err := rewrite(expr)
 	if err != nil {
 		return nil, err
@@ -45,7 +50,8 @@ func compile(expr string, _ map[string]string) (func(node any) ([]any, error), e
 		return nil, errors.New("the expression is not a path")
 	}
 	sorted := strings.ContainsAny(path, "*?") || strings.Contains(path, "..")
-	return func(at any) ([]any, error) {
+	return func(at any) (nodes []any, err error) {
+		defer recovered(&err)
 		from, ok := at.(node)
 		if !ok {
 			return nil, fmt.Errorf("a %T is no node of a JSON text", at)
@@ -108,7 +114,7 @@ type match struct {
 // add counts a node and returns the name of its member.
 func (m *matches) add(at []any) string {
 	if len(m.list) == maxNodes {
-		panic(fmt.Sprintf("more than %d nodes are selected", maxNodes))
+		panic(errTooMany)
 	}
 	name := strconv.Itoa(len(m.list))
 	m.list = append(m.list, match{name: name, at: at})
@@ -151,4 +157,15 @@ func compareSteps(a, b any) int {
 		return 1
 	}
 	return cmp.Compare(x, y)
+}
+
+// recovered makes a panic an error: those of the library, and errTooMany.
+func recovered(err *error) {
+	switch r := recover(); r {
+	case nil:
+	case errTooMany:
+		*err = errTooMany
+	default:
+		*err = fmt.Errorf("the library panicked: %v", r)
+	}
 }

@@ -1,0 +1,154 @@
+// Package antchfx evaluates the XPath expressions of mappings with
+// github.com/antchfx/xmlquery and github.com/antchfx/xpath, for programs that
+// must have what those libraries select:
+//
+//	rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.XPath: antchfx.XPath()}}
+//
+// The libraries understand a good part of XPath 1.0 and some functions of
+// XPath 2.0. What they select is passed on as it is, in their order, and differs
+// from the recommendation in more than details; the table in the tests of this
+// package has the expressions that are known to. Above all:
+//
+//   - A name without a prefix also selects elements in a default namespace
+//     (xmlns="…"), where XPath selects only those in no namespace. Mappings that
+//     rely on it select nothing with the built-in engine: declare a prefix.
+//   - p:* selects nothing, whatever the prefix stands for.
+//   - @* also selects namespace declarations.
+//   - A position after another predicate counts across parents, where it should
+//     count among siblings.
+//   - A comparison may look at the first node of several only, and a function
+//     may take an argument from the wrong node.
+//   - Text that is only white space is passed over by some axes and not by
+//     others.
+//   - Nodes may come out of document order, or twice.
+//   - lang() and id() are refused.
+//
+// The built-in engine has none of this and is the default.
+package antchfx
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+
+	"github.com/antchfx/xmlquery"
+	"github.com/antchfx/xpath"
+
+	"github.com/iotenablers/enablers/annotate/rml"
+)
+
+// XPath returns the evaluator, for [rml.XPath]. It is safe for concurrent use.
+// The libraries cannot be interrupted: an expression may take a time that
+// grows with a power of the size of a message, so compile mappings of strangers
+// with the built-in engine. More than 1,048,576 nodes selected by one
+// evaluation are an error.
+func XPath() rml.Evaluator {
+	return rml.Evaluator{Parse: parse, Compile: compile, Value: value}
+}
+
+const (
+	// maxNodes is how many nodes one evaluation may select.
+	maxNodes = 1 << 20
+	// maxExpression is the longest expression in bytes. The parser of the
+	// library recurses.
+	maxExpression = 16 << 10
+)
+
+// parse returns a navigator at the root: a node is a navigator that knows the
+// root of its document, and is never moved.
+func parse(data []byte) (any, error) {
+	root, err := xmlquery.Parse(bytes.NewReader(bytes.TrimPrefix(data, []byte("\uFEFF"))))
+	if err != nil {
+		return nil, err
+	}
+	return xmlquery.CreateXPathNavigator(root), nil
+}
+
+// compile compiles an expression. The library keeps the state of an evaluation
+// in the compiled expression, which is why it is used by one goroutine at a
+// time.
+func compile(expr string, namespaces map[string]string) (selected func(node any) ([]any, error), err error) {
+	defer recovered(&err)
+	if len(expr) > maxExpression {
+		return nil, fmt.Errorf("the expression is longer than %d bytes", maxExpression)
+	}
+	declared := map[string]string{"xml": "http://www.w3.org/XML/1998/namespace"}
+	maps.Copy(declared, namespaces)
+	compiled, err := xpath.CompileWithNS(expr, declared)
+	if err != nil {
+		return nil, err
+	}
+	return func(at any) ([]any, error) { return evaluate(compiled, at) }, nil
+}
+
+// evaluate returns the nodes that an expression selects, or its value when it
+// is a string, a number or a boolean.
+func evaluate(compiled *xpath.Expr, at any) (found []any, err error) {
+	defer recovered(&err)
+	from, ok := at.(*xmlquery.NodeNavigator)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no node of an XML document", at)
+	}
+	switch v := compiled.Evaluate(from.Copy()).(type) {
+	case *xpath.NodeIterator:
+		for v.MoveNext() {
+			if len(found) == maxNodes {
+				return nil, fmt.Errorf("more than %d nodes are selected", maxNodes)
+			}
+			found = append(found, v.Current().Copy())
+		}
+		return found, nil
+	case string, float64, bool:
+		return []any{v}, nil
+	case nil:
+		return nil, errors.New("the library gave no value")
+	default:
+		return nil, fmt.Errorf("the library gave a %T", v)
+	}
+}
+
+// value returns the string-value of a node, or another value as string() of
+// XPath writes it.
+func value(node any) (text string, kind rml.ValueKind, ok bool) {
+	switch v := node.(type) {
+	case *xmlquery.NodeNavigator:
+		switch v.Current().Type {
+		case xmlquery.CharDataNode: // for which the library returns nothing
+			return v.Current().Data, rml.StringValue, true
+		case xmlquery.DocumentNode:
+			return v.Current().InnerText(), rml.StringValue, true
+		}
+		return v.Value(), rml.StringValue, true
+	case string:
+		return v, rml.StringValue, true
+	case bool:
+		return strconv.FormatBool(v), rml.StringValue, true
+	case float64:
+		return number(v), rml.StringValue, true
+	}
+	return "", rml.StringValue, false
+}
+
+// number writes a number as XPath 1.0 does (section 4.2, function string).
+func number(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
+	case v == 0: // or minus zero
+		return "0"
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// recovered makes a panic of the library an error: some expressions and some
+// types of operands end in one.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the library panicked: %v", r)
+	}
+}

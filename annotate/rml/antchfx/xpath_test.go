@@ -1,0 +1,228 @@
+package antchfx_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/annotate/rml/antchfx"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
+)
+
+// groups is a document whose nodes repeat across parents.
+const groups = `<r><g i="1"><a t="x">1</a><a t="y">2</a><a t="x">3</a></g><g i="2"><a t="y">4</a><a t="x">5</a><b>2</b></g><n><g i="3"><a t="x">6</a></g></n></r>`
+
+// shelves is a document with namespaces.
+const shelves = `<r xmlns:x="http://p/" id="L"><b id="1" x:id="p1" xml:lang="en"><t>One</t><x:n>11</x:n></b><s><b id="2"><t>Two</t><b id="3"><t>Three</t></b></b></s><b xmlns="http://d/" id="4"><t>Four</t></b></r>`
+
+// namespaces are those of the expressions.
+var namespaces = map[string]string{"p": "http://p/", "d": "http://d/"}
+
+// misread are expressions whose values, with spaces between, the libraries get
+// wrong: XPath 1.0 and the built-in engine give right. An entry that fails
+// because the libraries have learned is to be deleted.
+var misread = []struct{ document, expr, right, library string }{
+	// A name without a prefix stands for a name in no namespace.
+	{shelves, "b/@id", "1", "1 4"},
+	{shelves, "b/t", "One", "One Four"},
+	{shelves, "//t", "One Two Three", "One Two Three Four"},
+	{shelves, "count(//b)", "3", "4"},
+	{shelves, "b[last()]/@id", "1", "4"},
+	{shelves, "d:b/t", "", "Four"},
+	{shelves, "*/p:*", "11", ""},
+	{shelves, "b/@p:*", "p1", ""},
+	{shelves, "d:b/@*", "4", "http://d/ 4"},
+
+	// Each node comes once, in document order.
+	{shelves, "s//b//t", "Two Three", "Two Three Three"},
+	{groups, "//a[.='6']/ancestor::*[@i or self::n]/@i | g[1]/@i", "1 3", "3 1"},
+	{groups, "g[@i=2]/a | g[@i=1]/a[1]", "1 4 5", "4 5 1"},
+
+	// A position counts among the nodes of one parent.
+	{groups, "g/a[@t='x'][1]", "1 5", "1"},
+	{groups, "//a[@t='x'][1]", "1 5 6", "1"},
+	{groups, "//g/a[@t='x'][1]", "1 5 6", "1"},
+	{groups, "g/a[@t='x'][last()]", "3 5", ""},
+	{groups, "g/a[@t][2]", "2 5", "2"},
+	{groups, "g/a[position()>1][1]", "2 5", "2"},
+	{groups, "g/a[following-sibling::a][1]", "1 4", "1"},
+	{groups, "g/a[../../n/g/@i=3][1]", "1 4", "1"},
+	{groups, "g/*[self::a or self::b][3]", "3 2", "3"},
+	{groups, "g[1]/following::a[1]", "4", "4 6"},
+	{groups, "//a[.='6']/preceding::a[1]", "5", "4"},
+	{groups, "g[1.5]/@i", "", "1"},
+
+	// A comparison holds if it does for one of the nodes, and converts its
+	// other side.
+	{groups, "2=g/a", "true", "false"},
+	{groups, "//g[2=a]/@i", "1", ""},
+	{groups, "g[a[2]=../g[2]/b]/@i", "1", ""},
+	{groups, "g=true()", "true", "false"},
+	{groups, "true()=g", "true", "false"},
+	{groups, "zzz=false()", "true", "false"},
+
+	// An argument is evaluated from the context node.
+	{groups, "concat(g[1]/a[2],g[2]/a[1])", "24", "2"},
+	{groups, "g[concat(a[1],@i)='11']/@i", "1", ""},
+
+	// A number has neither a plus sign nor an exponent.
+	{groups, "number('+1')", "NaN", "1"},
+	{groups, "number('1e3')", "NaN", "1000"},
+}
+
+// agreed are expressions that the libraries get right.
+var agreed = []struct{ document, expr, right string }{
+	{groups, "g/@i", "1 2"},
+	{groups, "g/a[last()]", "3 5"},
+	{groups, "g/a[2]", "2 5"},
+	{groups, "/r/n/g/a", "6"},
+	{groups, "//g[a>3]/@i", "2 3"},
+	{groups, "g[count(a)=2]/@i", "2"},
+	{groups, "g[not(b)]/a[2]", "2"},
+	{groups, "(g/a)[2]", "2"},
+	{groups, "g[2]/a[2]/preceding-sibling::a[1]", "4"},
+	{groups, "sum(g/a)", "15"},
+	{groups, "1 div 0", "Infinity"},
+	{groups, "-1 div 0", "-Infinity"},
+	{groups, "0 * -1", "0"},
+	{groups, "0.1", "0.1"},
+	{groups, "1000000", "1000000"},
+	{groups, "g[1]/a[2]='2' or false()", "true"},
+	{groups, "@x", ""},
+	{groups, "g[2]/a[2]/text()", "5"},
+	{groups, "..//b", "2"},
+	{groups, "lower-case('ŻÓŁW')", "żółw"},
+	{shelves, "b/p:n", "11"},
+	{shelves, "b/@p:id", "p1"},
+	{shelves, "b/@xml:lang", "en"},
+	{shelves, "d:b/d:t", "Four"},
+	{"<r><a><![CDATA[<b>]]></a></r>", "a/text()", "<b>"},
+	{"<r><a>x<![CDATA[y]]></a></r>", "a", "xy"},
+	{"<r><a>x</a></r>", "..", "x"},
+}
+
+func TestExpressionsThatTheLibrariesMisreadAreThoseOfTheTable(t *testing.T) {
+	for _, c := range misread {
+		require.NotEqual(t, c.right, c.library, c.expr)
+		require.Equal(t, c.right, byBuiltIn(t, c.document, c.expr), "built in: %s", c.expr)
+		require.Equal(t, c.library, byLibrary(t, c.document, c.expr), "library: %s", c.expr)
+	}
+}
+
+func TestOtherExpressionsGiveWhatTheBuiltInEngineGives(t *testing.T) {
+	for _, c := range agreed {
+		require.Equal(t, c.right, byLibrary(t, c.document, c.expr), "library: %s", c.expr)
+		if !strings.Contains(c.expr, "lower-case") {
+			require.Equal(t, c.right, byBuiltIn(t, c.document, c.expr), "built in: %s", c.expr)
+		}
+	}
+}
+
+// byLibrary returns the values that the evaluator gives from the document
+// element.
+func byLibrary(t *testing.T, document, expr string) string {
+	t.Helper()
+	e := antchfx.XPath()
+	root, err := e.Parse([]byte(document))
+	require.NoError(t, err)
+	records := selected(t, e, "/r", root)
+	require.Len(t, records, 1)
+	var texts []string
+	for _, node := range selected(t, e, expr, records[0]) {
+		text, kind, ok := e.Value(node)
+		require.True(t, ok)
+		require.Equal(t, rml.StringValue, kind)
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, " ")
+}
+
+func selected(t *testing.T, e rml.Evaluator, expr string, from any) []any {
+	t.Helper()
+	evaluate, err := e.Compile(expr, namespaces)
+	require.NoError(t, err, expr)
+	nodes, err := evaluate(from)
+	require.NoError(t, err, expr)
+	again, err := evaluate(from)
+	require.NoError(t, err, expr)
+	require.Len(t, again, len(nodes), expr)
+	return nodes
+}
+
+// byBuiltIn returns the values that the built-in engine gives.
+func byBuiltIn(t *testing.T, document, expr string) string {
+	t.Helper()
+	c := xmldoc.New([]xmldoc.Namespace{{Prefix: "p", IRI: "http://p/"}, {Prefix: "d", IRI: "http://d/"}}, input.Limits{})
+	iterator, err := c.CompileIterator("/r")
+	require.NoError(t, err)
+	reference, err := c.CompileReference(expr)
+	require.NoError(t, err)
+	doc := c.NewDocument()
+	require.NoError(t, doc.Load([]byte(document)))
+	records, err := doc.Records(nil, iterator)
+	require.NoError(t, err)
+	values, err := doc.Values(nil, records[0], reference)
+	require.NoError(t, err)
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, string(v.Text))
+	}
+	return strings.Join(texts, " ")
+}
+
+func TestExpressionsThatTheLibraryCannotCompileAreErrors(t *testing.T) {
+	e := antchfx.XPath()
+	for _, expr := range []string{"", "a[", "q:a", "lang('fr')", "id('1')", "$v", "nothing()", "count()", strings.Repeat("(", 20_000)} {
+		_, err := e.Compile(expr, nil)
+		require.Error(t, err, expr)
+	}
+}
+
+func TestWhatIsNoNodeIsAnErrorOrNoValue(t *testing.T) {
+	e := antchfx.XPath()
+	evaluate, err := e.Compile("a", nil)
+	require.NoError(t, err)
+	_, err = evaluate("text")
+	require.ErrorContains(t, err, "a string is no node")
+	_, _, ok := e.Value(7)
+	require.False(t, ok)
+	_, err = e.Parse([]byte("<a>"))
+	require.Error(t, err)
+}
+
+func FuzzXPathDoesNotPanic(f *testing.F) {
+	for _, c := range misread {
+		f.Add(c.expr, c.document)
+	}
+	for _, c := range agreed {
+		f.Add(c.expr, c.document)
+	}
+	f.Fuzz(func(t *testing.T, expr, document string) {
+		if len(expr) > 100 || len(document) > 500 {
+			t.Skip("the time that the library takes grows with a power of the size")
+		}
+		e := antchfx.XPath()
+		evaluate, err := e.Compile(expr, namespaces)
+		if err != nil {
+			return
+		}
+		if xmldoc.New(nil, input.Limits{}).NewDocument().Load([]byte(document)) != nil {
+			return // as the mapping engine would
+		}
+		root, err := e.Parse([]byte(document))
+		if err != nil {
+			return
+		}
+		nodes, err := evaluate(root)
+		if err != nil {
+			require.Empty(t, nodes)
+		}
+		for _, node := range nodes {
+			_, _, ok := e.Value(node)
+			require.True(t, ok)
+		}
+	})
+}
