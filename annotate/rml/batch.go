@@ -53,8 +53,7 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	if err := m.finishCollections(); err != nil {
 		return err
 	}
-	m.out = m.encoder.AppendEnd(m.out)
-	if err := b.flush(ctx, w); err != nil {
+	if err := b.end(ctx, w); err != nil {
 		return err
 	}
 	if err := m.flushSinks(files.Create, true); err != nil {
@@ -121,6 +120,15 @@ func (b *batch) steps(ctx context.Context, in int, w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// end completes the document.
+func (b *batch) end(ctx context.Context, w io.Writer) error {
+	b.out = b.encoder.AppendEnd(b.out)
+	if err := b.encoder.Err(); err != nil {
+		return fmt.Errorf("write %s: %w", b.plan.format, err)
+	}
+	return b.flush(ctx, w)
 }
 
 func (b *batch) flush(ctx context.Context, w io.Writer) error {
@@ -224,6 +232,5 @@ func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 	if err := scanner.Err(); err != nil {
 		return fmt.Errorf("read the lines: %w", err)
 	}
-	m.out = m.encoder.AppendEnd(m.out)
-	return b.flush(ctx, w)
+	return b.end(ctx, w)
 }

@@ -17,7 +17,7 @@ const (
 // serializations are the formats that a logical target may name.
 var serializations = map[string]rdf.Format{
 	"N-Triples": rdf.NTriples, "N-Quads": rdf.NQuads, "Turtle": rdf.Turtle, "TriG": rdf.TriG,
-	"JSON-LD": rdf.JSONLD, "N3": rdf.Turtle,
+	"JSON-LD": rdf.JSONLD, "RDF_XML": rdf.RDFXML, "RDF_JSON": rdf.RDFJSON, "N3": rdf.Turtle,
 }
 
 // compressions are the ways to pack a file, by local name.

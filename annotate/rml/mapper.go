@@ -98,7 +98,12 @@ func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 		m.encoder.Reset()
 		return dst, err
 	}
-	return m.encoder.AppendEnd(out), nil
+	out = m.encoder.AppendEnd(out)
+	if err := m.encoder.Err(); err != nil {
+		m.encoder.Reset()
+		return dst, &MessageError{Err: err}
+	}
+	return out, nil
 }
 
 // Quads maps one message and returns its statements. It is [Mapper.Append]

@@ -186,6 +186,20 @@ func TestALiteralHasEveryLanguageOfItsMap(t *testing.T) {
 	require.Equal(t, fmt.Sprintf(line+line+line+line, `"x"@en`, `"x"@de`, `"y"@en`, `"y"@de`), got)
 }
 
+// RDF/XML cannot say everything; what it cannot say is an error, not a
+// statement less.
+func TestAMessageThatTheFormatCannotHoldIsRefused(t *testing.T) {
+	const body = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
+	opts := &rml.Options{Format: rdf.RDFXML}
+	got, err := mapOne(t, body, `{"v":"x"}`, opts)
+	require.NoError(t, err)
+	require.Contains(t, got, ">x</")
+	got, err = mapOne(t, body, `{"v":"a\u0001b"}`, opts)
+	var failure *rml.MessageError
+	require.ErrorAs(t, err, &failure)
+	require.Empty(t, got)
+}
+
 func TestAnErrorLeavesNoTraceInTheNextTurtleDocument(t *testing.T) {
 	const body = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] ; rr:predicateObjectMap [ rr:predicate ex:q ; rr:objectMap [ rml:reference "w" ] ] .`
 	m := newMapper(t, prefixes+"map:M a rr:TriplesMap ; "+body, &rml.Options{Format: rdf.Turtle})

@@ -144,6 +144,9 @@ func (m *Mapper) flushSinks(create func(Target) (TargetWriter, error), end bool)
 		name := m.plan.targets[i].Name
 		if end {
 			s.out = s.encoder.AppendEnd(s.out)
+			if err := s.encoder.Err(); err != nil {
+				return fmt.Errorf("write target %q: %w", name, err)
+			}
 		} else if len(s.out) < flushAt {
 			continue
 		}
