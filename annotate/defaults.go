@@ -153,21 +153,60 @@ func (c ChannelConfig) check() error {
 	if s.BufferSize < 1 || s.BufferSize > 65536 {
 		return &FieldError{"settings.bufferSize", fmt.Sprintf("expected an integer from 1 to 65536, got %d", s.BufferSize)}
 	}
-	sessions := map[string]string{}
+	sessions := map[mqttSession]string{}
 	for _, topic := range s.topics() {
-		path := "settings." + topic.name
-		if err := checkTopic(path, topic.TopicSettings, topic.TopicSettings == &s.Input); err != nil {
+		if err := checkTopic("settings."+topic.name, topic.TopicSettings, topic.TopicSettings == &s.Input); err != nil {
 			return err
 		}
-		if topic.BrokerType != MQTT {
+		session, ok := topic.session()
+		if !ok {
 			continue
 		}
-		session := fmt.Sprintf("%s:%d %s", topic.MQTT.Host, topic.MQTT.Port, topic.MQTT.ClientID)
 		if other, taken := sessions[session]; taken {
-			return &FieldError{path + ".mqttSettings.clientId",
-				fmt.Sprintf("is %q as in %s on the same broker, which would keep disconnecting one of the two; leave it out or choose another", topic.MQTT.ClientID, other)}
+			return topic.sessionTaken(other)
 		}
 		sessions[session] = topic.name
+	}
+	return nil
+}
+
+// mqttSession is what a broker knows a connection by. A second connection of
+// the same session ends the first one, and is given what waits for it (MQTT 5
+// section 3.1.4).
+type mqttSession struct {
+	host     string
+	port     int
+	clientID string
+}
+
+// session returns the session of a topic that has one.
+func (t namedTopic) session() (mqttSession, bool) {
+	if t.BrokerType != MQTT || t.MQTT == nil || t.MQTT.ClientID == "" {
+		return mqttSession{}, false
+	}
+	return mqttSession{t.MQTT.Host, t.MQTT.Port, t.MQTT.ClientID}, true
+}
+
+// sessionTaken refuses a client identifier that something else has.
+func (t namedTopic) sessionTaken(other string) error {
+	return &FieldError{"settings." + t.name + ".mqttSettings.clientId",
+		fmt.Sprintf("is %q as in %s on the same broker, which would keep disconnecting one of the two; leave it out or choose another", t.MQTT.ClientID, other)}
+}
+
+// checkSessions returns a *FieldError when a topic has the MQTT session of a
+// topic of the other channel.
+func (s *Settings) checkSessions(other *Settings) error {
+	theirs := map[mqttSession]string{}
+	for _, topic := range other.topics() {
+		if session, ok := topic.session(); ok {
+			theirs[session] = topic.name
+		}
+	}
+	for _, topic := range s.topics() {
+		session, ok := topic.session()
+		if name, taken := theirs[session]; ok && taken {
+			return topic.sessionTaken(fmt.Sprintf("%s of channel %q", name, other.ChannelID))
+		}
 	}
 	return nil
 }

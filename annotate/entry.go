@@ -47,6 +47,13 @@ func (e *entry) view() ChannelConfig {
 	return config
 }
 
+// settings returns the settings, which never change and are not to be changed.
+func (e *entry) settings() Settings {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.config.Settings
+}
+
 // take waits for the turn to work on the channel.
 func (e *entry) take(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

@@ -102,6 +102,26 @@ func TestChannelWhoseBrokerIsDownStaysStoppedAndSaysWhy(t *testing.T) {
 	require.Empty(t, status(t, m, "down").Error)
 }
 
+func TestTwoChannelsOnOneMQTTSessionAreRefused(t *testing.T) {
+	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), nil))
+	create(t, m, config("first"))
+	first, err := m.Get("first")
+	require.NoError(t, err)
+
+	// A copy of what the service shows holds the client identifiers as well.
+	second := config("second")
+	second.Settings.Input.MQTT = first.Settings.Output.MQTT
+	_, err = m.Create(t.Context(), second)
+	var field *annotate.FieldError
+	require.ErrorAs(t, err, &field)
+	require.Equal(t, "settings.inputTopicSettings.mqttSettings.clientId", field.Field)
+	require.Contains(t, field.Reason, `as in outputTopicSettings of channel "first" on the same broker`)
+	require.Len(t, m.List(), 1)
+
+	require.NoError(t, m.Delete(t.Context(), "first"))
+	create(t, m, second)
+}
+
 func TestPatchSaysWhatItDid(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := runManager(t, managerConfig(b, nil))

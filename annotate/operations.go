@@ -77,12 +77,18 @@ func (m *Manager) stayStopped(ctx context.Context, e *entry, cause error) {
 	}
 }
 
-// reserve takes the identifier.
+// reserve takes the identifier and the MQTT sessions.
 func (m *Manager) reserve(e *entry) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.entries[e.id] != nil {
 		return fmt.Errorf("create channel %q: %w", e.id, ErrChannelExists)
+	}
+	for _, other := range m.entries {
+		theirs := other.settings()
+		if err := e.config.Settings.checkSessions(&theirs); err != nil {
+			return err
+		}
 	}
 	m.entries[e.id] = e
 	return nil
