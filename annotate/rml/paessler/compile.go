@@ -21,48 +21,69 @@ var errTooMany = errors.New("more than 1048576 nodes are selected")
 // maxNodes is how many nodes one evaluation may select.
 const maxNodes = 1 << 20
 
-// compile compiles a path. The library returns the nodes of a path in a list,
-// or the only one as it is, or an error when there is none, and does not say
-// where they stand. Its placeholders do: {#0 : $.*} is an object with a member
-// for each node, named by what the first wildcard stands for. With a mark
-// before the placeholders the name of the member is the number of the node, and
-// what the wildcards stand for is noted with it.
+// query is a compiled path: one if it has one node at most, or else several.
+type query struct {
+	one     gval.Evaluable
+	several gval.Evaluable // an object with a member for each node
+	sorted  bool           // whether it may go through the members of an object
+}
+
+// compile compiles a path.
 func compile(expr string, _ map[string]string) (selected func(node any) ([]any, error), err error) {
 	defer recovered(&err)
 	path, err := rewrite(expr)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := gval.Full(jsonpath.Language()).NewEvaluable(path); err != nil {
+	q := &query{sorted: strings.ContainsAny(path, "*?") || strings.Contains(path, "..")}
+	if q.one, err = gval.Full(jsonpath.Language()).NewEvaluable(path); err != nil {
 		return nil, err
 	}
+	if q.several, err = compileSeveral(path); err != nil {
+		return nil, errors.New("the expression is not a path")
+	}
+	if !q.sorted && !strings.ContainsAny(path, ",:(") {
+		q.several = nil
+	}
+	return q.evaluate, nil
+}
+
+// compileSeveral compiles a path for all of its nodes. The library returns them
+// in a list that does not say where they stand. Its placeholders do: {#0 : $.*}
+// is an object with a member for each node, named by what the first wildcard
+// stands for. With a mark before the placeholders the name of the member is the
+// number of the node, and what the wildcards stand for is noted with it.
+func compileSeveral(path string) (gval.Evaluable, error) {
 	wildcards := strings.Count(path, "[") + strings.Count(path, "*") + strings.Count(path, "..") // at most
-	object := []byte{'{'}
-	object = utf8.AppendRune(object, mark)
+	object := utf8.AppendRune([]byte{'{'}, mark)
 	for i := range wildcards {
 		object = strconv.AppendInt(append(object, '#'), int64(i), 10)
 	}
 	object = append(append(append(object, "#:"...), path...), '}')
-	evaluate, err := gval.NewLanguage(
-		gval.Full(), jsonpath.PlaceholderExtension(), gval.PrefixExtension(mark, markParser(wildcards)),
-	).NewEvaluable(string(object))
-	if err != nil {
-		return nil, errors.New("the expression is not a path")
+	language := gval.NewLanguage(gval.Full(), jsonpath.PlaceholderExtension(), gval.PrefixExtension(mark, markParser(wildcards)))
+	return language.NewEvaluable(string(object))
+}
+
+// evaluate selects from a node.
+func (q *query) evaluate(at any) (nodes []any, err error) {
+	defer recovered(&err)
+	from, ok := at.(node)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no node of a JSON text", at)
 	}
-	sorted := strings.ContainsAny(path, "*?") || strings.Contains(path, "..")
-	return func(at any) (nodes []any, err error) {
-		defer recovered(&err)
-		from, ok := at.(node)
-		if !ok {
-			return nil, fmt.Errorf("a %T is no node of a JSON text", at)
-		}
-		found := &matches{}
-		members, err := evaluate(context.WithValue(context.Background(), matchesKey{}, found), from.value)
+	if q.several == nil {
+		value, err := q.one(context.Background(), from.value)
 		if err != nil {
-			return nil, err
+			return nil, nil // a name or an index that is not there
 		}
-		return found.nodes(from.in, members, sorted)
-	}, nil
+		return []any{node{from.in, value}}, nil
+	}
+	found := &matches{}
+	members, err := q.several(context.WithValue(context.Background(), matchesKey{}, found), from.value)
+	if err != nil {
+		return nil, err
+	}
+	return found.nodes(from.in, members, q.sorted)
 }
 
 // mark is the prefix operator that counts nodes.
