@@ -167,10 +167,10 @@ func inRange(c Call) ([]string, error) {
 // slugify keeps letters and digits of ASCII, in lower case and without accents,
 // and joins what is between them with dashes. An apostrophe parts no words.
 func slugify(s string) string {
-	s = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı", "i", "'", "", "’", "").Replace(strings.ToLower(s))
+	s = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı", "i", "'", "", "’", "").Replace(strings.ToLower(norm.NFKC.String(s)))
 	var b strings.Builder
 	gap := false
-	for _, r := range norm.NFKD.String(s) {
+	for _, r := range norm.NFD.String(s) {
 		switch {
 		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
 			if gap && b.Len() > 0 {

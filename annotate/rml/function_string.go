@@ -41,7 +41,7 @@ func grelStrings(patterns *patternCache) []Function {
 	find := grel("param_find", "p_string_find", "param_string_find", "p_find", "param_regex_find")
 	replacement := grel("param_replace", "p_string_replace", "param_string_replace", "p_replace")
 	return []Function{
-		simple("toUpperCase", strings.ToUpper), simple("toUppercase", strings.ToUpper),
+		simple("toUpperCase", upperCase), simple("toUppercase", upperCase),
 		simple("toLowerCase", strings.ToLower), simple("toLowercase", strings.ToLower),
 		simple("string_toTitlecase", titleCase), simple("toTitleCase", titleCase), simple("toTitlecase", titleCase),
 		simple("string_trim", strings.TrimSpace), simple("trim", strings.TrimSpace),
@@ -113,6 +113,10 @@ func position(s string, length int) (int, error) {
 	}
 	return int(min(max(n, -1), int64(length)+1)), nil
 }
+
+// upperCase writes ß with two letters, as Unicode has it beyond the mapping of
+// single characters.
+func upperCase(s string) string { return strings.ReplaceAll(strings.ToUpper(s), "ß", "SS") }
 
 func titleCase(s string) string {
 	inWord := false

@@ -108,17 +108,24 @@ func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
 		if in.parameter, err = l.iri(pr, in.node, "predicate", true); err != nil {
 			return nil, err
 		}
-		if in.value, err = l.expressionMap(pr, in.node, "object"); err != nil {
+		values, err := l.termMaps(pr, in.node, "object", expressionRole)
+		if err != nil {
 			return nil, err
 		}
-		if in.parameter != fnoExecutes && in.parameter != fnoExecutesOld {
-			call.inputs = append(call.inputs, in)
-			continue
+		if len(values) == 0 {
+			return nil, in.node.errorf("it has no object: expected one object or objectMap, or several for a list")
 		}
-		if in.value.kind != constantExpression || call.function != "" {
-			return nil, in.node.errorf("fno:executes names no single constant function: expected exactly one")
+		executes := in.parameter == fnoExecutes || in.parameter == fnoExecutesOld
+		for _, in.value = range values {
+			switch {
+			case !executes:
+				call.inputs = append(call.inputs, in)
+			case in.value.kind != constantExpression || call.function != "":
+				return nil, in.node.errorf("fno:executes names no single constant function: expected exactly one")
+			default:
+				call.function = in.value.constant.Value
+			}
 		}
-		call.function = in.value.constant.Value
 	}
 	if call.function == "" {
 		return nil, call.node.errorf("it has no fno:executes: expected a predicate-object map that names the function")
