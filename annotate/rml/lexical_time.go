@@ -1,15 +1,12 @@
 package rml
 
-// timePart is one part of a date or time: it takes what it can from the
-// beginning of text, and returns the rest and whether it could. What it found
-// goes into when, for the parts after it to check against.
-type timePart func(text []byte, when *moment) ([]byte, bool)
-
 // moment is what the parts of a date have in common.
 type moment struct{ year, month int }
 
 // matches returns the check for texts that are the parts, one behind the
-// other. A part is a timePart or a character.
+// other. A part is a character, or a function that takes what it can from the
+// beginning of text, and returns the rest and whether it could; what it found
+// goes into the moment, for the parts after it to check against.
 func matches(parts ...any) lexicalSpace {
 	return func(text []byte) bool {
 		when := moment{year: 4} // a leap year, for days of no certain year

@@ -40,7 +40,7 @@ const (
 var utf16Text = unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
 
 func errNotAFile(iri string) error {
-	return fmt.Errorf("<%s> is not the IRI of a file: expected file:", iri)
+	return fmt.Errorf("<%s> is not the IRI of a file: expected one that begins with file:/", iri)
 }
 
 // unpack returns the text of a source as UTF-8.

@@ -119,8 +119,6 @@ func (v *viewRows) len() int {
 	return len(v.cells) / v.width
 }
 
-func (v *viewRows) row(i int) []viewCell { return v.cells[i*v.width : (i+1)*v.width] }
-
 // view compiles a logical view into an input of the plan.
 func (c *compiler) view(source logicalSource) (int, error) {
 	v := source.view
