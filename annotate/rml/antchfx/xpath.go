@@ -41,10 +41,9 @@ import (
 )
 
 // XPath returns the evaluator, for [rml.XPath]. It is safe for concurrent use.
-// The libraries cannot be interrupted: an expression may take a time that
-// grows with a power of the size of a message, so compile mappings of strangers
-// with the built-in engine. More than 1,048,576 nodes selected by one
-// evaluation are an error.
+// An evaluation that takes more than 4,194,304 steps from node to node, and
+// more than 64 for each byte of the document, is an error, and so is one that
+// selects more than 1,048,576 nodes.
 func XPath() rml.Evaluator {
 	return rml.Evaluator{Parse: parse, Compile: compile, Value: value}
 }
@@ -57,14 +56,14 @@ const (
 	maxExpression = 16 << 10
 )
 
-// parse returns a navigator at the root: a node is a navigator that knows the
-// root of its document, and is never moved.
+// parse returns a navigator at the root: every navigator knows the root of its
+// document.
 func parse(data []byte) (any, error) {
 	root, err := xmlquery.Parse(bytes.NewReader(bytes.TrimPrefix(data, []byte("\uFEFF"))))
 	if err != nil {
 		return nil, err
 	}
-	return xmlquery.CreateXPathNavigator(root), nil
+	return newNavigator(root, len(data)), nil
 }
 
 // compile compiles an expression. The library keeps the state of an evaluation
@@ -88,11 +87,11 @@ func compile(expr string, namespaces map[string]string) (selected func(node any)
 // is a string, a number or a boolean.
 func evaluate(compiled *xpath.Expr, at any) (found []any, err error) {
 	defer recovered(&err)
-	from, ok := at.(*xmlquery.NodeNavigator)
+	from, ok := at.(*navigator)
 	if !ok {
 		return nil, fmt.Errorf("a %T is no node of an XML document", at)
 	}
-	switch v := compiled.Evaluate(from.Copy()).(type) {
+	switch v := compiled.Evaluate(from.start()).(type) {
 	case *xpath.NodeIterator:
 		for v.MoveNext() {
 			if len(found) == maxNodes {
@@ -114,14 +113,14 @@ func evaluate(compiled *xpath.Expr, at any) (found []any, err error) {
 // XPath writes it.
 func value(node any) (text string, kind rml.ValueKind, ok bool) {
 	switch v := node.(type) {
-	case *xmlquery.NodeNavigator:
+	case *navigator:
 		switch v.Current().Type {
 		case xmlquery.CharDataNode: // for which the library returns nothing
 			return v.Current().Data, rml.StringValue, true
 		case xmlquery.DocumentNode:
 			return v.Current().InnerText(), rml.StringValue, true
 		}
-		return v.Value(), rml.StringValue, true
+		return v.NodeNavigator.Value(), rml.StringValue, true
 	case string:
 		return v, rml.StringValue, true
 	case bool:
@@ -145,10 +144,14 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// recovered makes a panic of the library an error: some expressions and some
-// types of operands end in one.
+// recovered makes a panic an error: errTooLong, and those of the library, in
+// which some expressions and some types of operands end.
 func recovered(err *error) {
-	if r := recover(); r != nil {
+	switch r := recover(); r {
+	case nil:
+	case errTooLong:
+		*err = errTooLong
+	default:
 		*err = fmt.Errorf("the library panicked: %v", r)
 	}
 }

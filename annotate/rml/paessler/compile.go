@@ -18,14 +18,19 @@ import (
 // error.
 var errTooMany = errors.New("more than 1048576 nodes are selected")
 
-// maxNodes is how many nodes one evaluation may select.
-const maxNodes = 1 << 20
+const (
+	// maxNodes is how many nodes one evaluation may select.
+	maxNodes = 1 << 20
+	// maxCost is how many values an evaluation with ".." may look at.
+	maxCost = 1 << 28
+)
 
 // query is a compiled path: one if it has one node at most, or else several.
 type query struct {
 	one     gval.Evaluable
 	several gval.Evaluable // an object with a member for each node
 	sorted  bool           // whether it may go through the members of an object
+	descent int            // how often it has ".."
 }
 
 // compile compiles a path.
@@ -35,7 +40,8 @@ func compile(expr string, _ map[string]string) (selected func(node any) ([]any, 
 	if err != nil {
 		return nil, err
 	}
-	q := &query{sorted: strings.ContainsAny(path, "*?") || strings.Contains(path, "..")}
+	q := &query{descent: strings.Count(path, "..")}
+	q.sorted = q.descent > 0 || strings.ContainsAny(path, "*?")
 	if q.one, err = gval.Full(jsonpath.Language()).NewEvaluable(path); err != nil {
 		return nil, err
 	}
@@ -77,6 +83,12 @@ func (q *query) evaluate(at any) (nodes []any, err error) {
 			return nil, nil // a name or an index that is not there
 		}
 		return []any{node{from.in, value}}, nil
+	}
+	cost := from.in.values
+	for range q.descent {
+		if cost *= from.in.depth; cost > maxCost {
+			return nil, fmt.Errorf("the expression would take too long on %d values that are nested %d deep", from.in.values, from.in.depth)
+		}
 	}
 	found := &matches{}
 	members, err := q.several(context.WithValue(context.Background(), matchesKey{}, found), from.value)

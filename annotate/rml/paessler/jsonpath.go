@@ -8,10 +8,9 @@
 // RFC 9535, and its filters are expressions of gval.Full: ==, =~, &&, in and so
 // on, with conversions between text, numbers and booleans. Among what differs
 // from the RFC: an index from the end ($[-1]) selects nothing, a slice cannot
-// follow "..", "*" on a scalar selects nothing but ".." passes scalars on, the
-// test for existence [?@.a] reads the value as a boolean, and functions such as
-// length() are unknown. The built-in engine has none of this and is the
-// default.
+// follow "..", the test for existence [?@.a] reads the value as a boolean, null
+// cannot be compared with, and a filter that calls a function such as length()
+// selects nothing. The built-in engine has none of this and is the default.
 //
 // The package adds what mappings need and the library lacks:
 //
@@ -42,10 +41,13 @@ import (
 )
 
 // JSONPath returns the evaluator, for [rml.JSONPath]. It is safe for
-// concurrent use. The library cannot be interrupted: an expression with several
-// ".." takes exponential time in the depth of a message, so compile mappings of
-// strangers with the built-in engine. More than 1,048,576 nodes selected by one
-// evaluation are an error.
+// concurrent use. The library cannot be interrupted, and takes a time that
+// grows with the depth of the text for each ".." in the expression: where the
+// number of values times the depth to that power is more than 268,435,456, the
+// evaluation is refused. More than 1,048,576 nodes selected by one evaluation
+// are an error. That does not bound filters that go through the whole text for
+// each value, such as [?($..a)]: compile the mappings of strangers with the
+// built-in engine.
 func JSONPath() rml.Evaluator {
 	return rml.Evaluator{Parse: parse, Compile: compile, Value: value, Elements: elements}
 }
@@ -53,6 +55,8 @@ func JSONPath() rml.Evaluator {
 // document is one JSON text.
 type document struct {
 	numbers map[*number]string // their source text
+	values  int
+	depth   int // of the deepest value, 1 for the root
 }
 
 // node is a value of a document: nil, bool, string, *number, []any or
@@ -80,11 +84,12 @@ func parse(data []byte) (any, error) {
 		return nil, errors.New("there is text after the JSON value")
 	}
 	d := &document{numbers: make(map[*number]string)}
-	return node{d, d.adopt(root)}, nil
+	return node{d, d.adopt(root, 1)}, nil
 }
 
-// adopt replaces the numbers of a value, in place.
-func (d *document) adopt(value any) any {
+// adopt replaces the numbers of a value, in place, and counts.
+func (d *document) adopt(value any, depth int) any {
+	d.values, d.depth = d.values+1, max(d.depth, depth)
 	switch v := value.(type) {
 	case json.Number:
 		f, _ := v.Float64() // out of range is ±Inf, which compares rightly
@@ -93,11 +98,11 @@ func (d *document) adopt(value any) any {
 		return n
 	case []any:
 		for i := range v {
-			v[i] = d.adopt(v[i])
+			v[i] = d.adopt(v[i], depth+1)
 		}
 	case map[string]any:
 		for name := range v {
-			v[name] = d.adopt(v[name])
+			v[name] = d.adopt(v[name], depth+1)
 		}
 	}
 	return value
