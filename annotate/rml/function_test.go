@@ -70,7 +70,7 @@ func TestFunctionValuesOfTheOlderFormAreApplied(t *testing.T) {
 		for i := 0; i < len(parameters); i += 2 {
 			maps += `, [ rr:predicate grel:` + parameters[i] + ` ; ` + parameters[i+1] + ` ]`
 		}
-		return `fnml:functionValue [ ` + maps + ` ]`
+		return `fnml:functionValue [ ` + source + ` rr:subjectMap [ rr:template "functionExec" ; rr:termType rr:BlankNode ; rr:class fno:Execution ] ; ` + maps + ` ]`
 	}
 	reference := func(r string) string { return `rr:objectMap [ rml:reference "` + r + `" ]` }
 	cases := map[string]struct{ object, message, want string }{
@@ -110,6 +110,9 @@ func TestConditionsDecideWhetherThereIsATerm(t *testing.T) {
 		"a function":              fmt.Sprintf(both, "", "", strings.Replace(upper, "$.v", "$.o", 1)+with, ""),
 		"the input of a function": fmt.Sprintf(both, "", "", strings.Replace(upper, `rml:reference "$.v"`, `rml:reference "$.o" `+with, 1), ""),
 		"a language map":          fmt.Sprintf(both, "", "", `rml:reference "$.o" ; rml:languageMap [ rml:reference "$.l" `+with+` ]`, ""),
+		"a constant language":     fmt.Sprintf(both, "", "", `rml:reference "$.o" ; rml:languageMap [ rml:constant "en" `+with+` ]`, ""),
+		"a constant datatype":     fmt.Sprintf(both, "", "", `rml:reference "$.o" ; rml:datatypeMap [ rml:constant ex:d `+with+` ]`, ""),
+		"a constant input":        fmt.Sprintf(both, "", "", strings.Replace(upper, `rml:reference "$.v"`, `rml:constant "o" `+with, 1), ""),
 		"a datatype map":          fmt.Sprintf(both, "", "", `rml:reference "$.o" ; rml:datatypeMap [ rml:template "http://d/{$.l}" `+with+` ]`, ""),
 	}
 	messages := map[string]struct {
@@ -229,6 +232,17 @@ func TestCombinationsOfValuesAreBoundedInTime(t *testing.T) {
 	_, err = plan.NewMapper().Append(nil, []byte(`{"v":`+values+`}`))
 	require.ErrorIs(t, err, rml.ErrLimit)
 	require.ErrorContains(t, err, "takes more than 20ms")
+}
+
+// Calls that are used twice on every level are as many as the mapping is small.
+func TestLoadRefusesCallsThatDoubleOnEveryLevel(t *testing.T) {
+	mapping := functionPrefixes + object(`rml:functionExecution ex:E0`)
+	for i := range 60 {
+		use := fmt.Sprintf(`rml:inputValueMap [ rml:functionExecution ex:E%d ]`, i+1)
+		mapping += fmt.Sprintf(` ex:E%d rml:function idlab:concat ; rml:input [ rml:parameter idlab:str ; %s ], [ rml:parameter idlab:otherStr ; %[2]s ] .`, i, use)
+	}
+	_, err := rml.Load([]byte(mapping+` ex:E60 rml:function idlab:alwaysReturnsABC .`), nil)
+	require.ErrorContains(t, err, "the mapping has more than 10000 calls")
 }
 
 // Three functions do not give the same for the same message.

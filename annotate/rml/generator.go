@@ -132,10 +132,16 @@ func (c generatorCompiler) term(tm *termMap) (*generator, error) {
 
 // compileText compiles a term map for the bare text of its values.
 func (c generatorCompiler) compileText(tm *termMap) (*generator, error) {
-	if tm.kind == constantExpression {
-		return &generator{node: tm.node, kind: constantExpression, form: textForm, constant: []byte(tm.constant.Value)}, nil
+	if tm.kind != constantExpression {
+		return c.expression(tm, textForm)
 	}
-	return c.expression(tm, textForm)
+	g := &generator{node: tm.node, kind: constantExpression, form: textForm, constant: []byte(tm.constant.Value)}
+	if tm.condition == nil {
+		return g, nil
+	}
+	var err error
+	g.when, err = c.compileText(tm.condition)
+	return g, err
 }
 
 // constant renders a constant term.
@@ -153,7 +159,7 @@ func (c *compiler) constant(t rdf.Term) *generator {
 func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 	var err error
 	switch {
-	case tm.datatype != nil && tm.datatype.kind == constantExpression:
+	case tm.datatype != nil && tm.datatype.kind == constantExpression && tm.datatype.condition == nil:
 		datatype := tm.datatype.constant.Value
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
@@ -163,7 +169,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		g.double = datatype == rdf.XSDDouble && tm.vocab == modern && tm.kind == referenceExpression
 	case tm.datatype != nil:
 		g.datatype, err = c.compile(tm.datatype)
-	case tm.language != nil && tm.language.kind == constantExpression:
+	case tm.language != nil && tm.language.kind == constantExpression && tm.language.condition == nil:
 		g.suffix = rdf.AppendTerm(nil, rdf.NewLang("", tm.language.constant.Value))[len(`""`):]
 	case tm.language != nil:
 		g.language, err = c.compileText(tm.language)

@@ -47,14 +47,19 @@ type loader struct {
 	maps map[rdf.Term]*triplesMap
 	todo []*triplesMap // made, in document order, and still to be filled
 
-	depth int // of nodes that may contain each other
+	depth   int // of nodes that may contain each other
+	entered int // how many such nodes were loaded, each as often as it is used
 
 	views    map[rdf.Term]*logicalView
 	finished map[*logicalView]bool
 }
 
 func (l *loader) load() (*Mapping, error) {
+	executions := l.functionValues()
 	for _, subject := range l.subjects {
+		if executions[subject] {
+			continue
+		}
 		if r := l.index[subject]; r.isA("TriplesMap") || r.has("logicalSource") || r.has("subjectMap") || r.has("subject") {
 			l.triplesMap(subject)
 		}

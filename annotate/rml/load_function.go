@@ -10,13 +10,21 @@ const (
 	fnoExecutesOld = "http://semweb.datasciencelab.be/ns/function#executes"
 )
 
-// maxNesting bounds how deep calls, lists and fields may stand in each other.
-const maxNesting = 64
+// maxNesting bounds how deep calls, lists and fields may stand in each other,
+// and maxNested how many there may be: one that is used twice counts twice, and
+// so do those in it.
+const (
+	maxNesting = 64
+	maxNested  = 10_000
+)
 
 // enter guards against mappings whose nodes contain themselves.
 func (l *loader) enter(n node) (leave func(), err error) {
 	if l.depth++; l.depth > maxNesting {
 		return nil, n.errorf("it contains itself, or is nested more than %d deep", maxNesting)
+	}
+	if l.entered++; l.entered > maxNested {
+		return nil, n.errorf("with it, the mapping has more than %d calls, lists and fields, as often as they are used", maxNested)
 	}
 	return func() { l.depth-- }, nil
 }
@@ -90,6 +98,18 @@ func (l *loader) expressionMap(r *resource, n node, property string) (*termMap, 
 		return l.constantMap(constants[0], n, expressionRole)
 	}
 	return l.termMap(l.about(maps[0]), n, expressionRole, "expression map")
+}
+
+// functionValues returns the nodes that describe executions in the older form.
+// They look like triples maps, but make no statements.
+func (l *loader) functionValues() map[rdf.Term]bool {
+	executions := make(map[rdf.Term]bool)
+	for _, r := range l.index {
+		for _, t := range r.all("functionValue") {
+			executions[t] = true
+		}
+	}
+	return executions
 }
 
 // functionValue loads the function of a term map in its older form: a triples

@@ -292,10 +292,10 @@ func (l *loader) checkConstant(tm *termMap) error {
 
 // typedConstant folds a constant datatype or language into the constant.
 func (l *loader) typedConstant(tm *termMap) error {
-	if part := tm.datatype; part != nil && part.kind == constantExpression {
+	if part := tm.datatype; part != nil && part.kind == constantExpression && part.condition == nil {
 		tm.constant, tm.datatype = rdf.NewTyped(tm.constant.Value, part.constant.Value), nil
 	}
-	if part := tm.language; part != nil && part.kind == constantExpression {
+	if part := tm.language; part != nil && part.kind == constantExpression && part.condition == nil {
 		tm.constant, tm.language = rdf.NewLang(tm.constant.Value, part.constant.Value), nil
 	}
 	if tm.datatype != nil || tm.language != nil {
