@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,7 @@ import (
 // patience is how long publishers wait for a session to go over at most.
 const patience = time.Second
 
-// corrections lets everybody in and keeps mochi-mqtt 2.7.9 from four faults.
+// corrections lets everybody in and keeps mochi-mqtt 2.7.9 from five faults.
 //
 // A message that was held back because the client's Receive Maximum was
 // reached is not counted when it is acknowledged, so that the quota shrinks
@@ -33,13 +34,17 @@ const patience = time.Second
 // next may go to the old one's copy and be lost with it, or overtake those
 // that are sent again. Messages therefore wait meanwhile, though not longer
 // than a client that does not read may make them.
+//
+// The end of a session that ends with its connection removes whatever the
+// client identifier has by then, which may be the next connection and its
+// subscriptions. No session goes over meanwhile.
 type corrections struct {
 	mochi.HookBase
 	server *mochi.Server
 	local  *mochi.Client
 	next   atomic.Int64
 
-	sessions sync.RWMutex                 // locked while a session goes over
+	sessions sync.RWMutex                 // locked while a session goes over, or ends
 	taker    atomic.Pointer[mochi.Client] // who has locked it
 }
 
@@ -60,7 +65,7 @@ func (h *corrections) ID() string { return "corrections" }
 func (h *corrections) Provides(event byte) bool {
 	switch event {
 	case mochi.OnConnect, mochi.OnConnectAuthenticate, mochi.OnACLCheck, mochi.OnPublish,
-		mochi.OnSessionEstablish, mochi.OnSessionEstablished:
+		mochi.OnSessionEstablish, mochi.OnSessionEstablished, mochi.OnDisconnect:
 		return true
 	}
 	return false
@@ -98,6 +103,20 @@ func (h *corrections) OnPublish(client *mochi.Client, p packets.Packet) (packets
 
 // OnSessionEstablish implements mochi.Hook: the session goes over next.
 func (h *corrections) OnSessionEstablish(client *mochi.Client, _ packets.Packet) {
+	h.going(client)
+}
+
+// OnDisconnect implements mochi.Hook: a session that expires ends next, and
+// has ended when the listener is done with the connection. When the server is
+// about to end, this is called once more, before anything happens.
+func (h *corrections) OnDisconnect(client *mochi.Client, err error, expires bool) {
+	if expires && !client.Net.Inline && !errors.Is(err, packets.ErrServerShuttingDown) {
+		h.going(client)
+	}
+}
+
+// going locks the sessions.
+func (h *corrections) going(client *mochi.Client) {
 	h.sessions.Lock()
 	h.taker.Store(client)
 	time.AfterFunc(patience, func() { h.gone(client) })
@@ -109,7 +128,7 @@ func (h *corrections) OnSessionEstablished(client *mochi.Client, _ packets.Packe
 	h.gone(client)
 }
 
-// gone ends what OnSessionEstablish began.
+// gone ends what going began.
 func (h *corrections) gone(client *mochi.Client) {
 	if h.taker.CompareAndSwap(client, nil) {
 		h.sessions.Unlock()
