@@ -82,9 +82,13 @@ func engines(self, ours string) []engine {
 			how:     "its command line, N-Quads, without duplicate elimination",
 			install: func(i installer) error { return i.maven("rmlmapper", "") },
 			batch: func(dir string, j job) (call, error) {
-				// Any function file keeps it from loading the GREL functions, which the registry has not.
-				return call{args: append(java(dir, "be.ugent.rml.cli.Main"), "-m", workload.MappingFile, "-o", j.output, "-s", "nquads",
-					"-f", "fno/functions_idlab_classes_java_mapping.ttl")}, nil
+				// Without a function file it looks for some that the registry has not. This one says least.
+				functions := []string{"fno/functions_idlab_classes_java_mapping.ttl"}
+				if j.c.Group == workload.Joins { // which it makes with a function
+					functions = []string{"fno_idlab_old/functions_idlab.ttl", "fno_idlab_old/functions_idlab_classes_java_mapping.ttl"}
+				}
+				args := append(java(dir, "be.ugent.rml.cli.Main"), "-m", workload.MappingFile, "-o", j.output, "-s", "nquads", "-f")
+				return call{args: append(args, functions...)}, nil
 			},
 			noMessage: "maps files only",
 		},

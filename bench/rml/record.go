@@ -36,6 +36,7 @@ type result struct {
 	Expected int       `json:"expected_statements"`
 	Distinct int       `json:"distinct_statements,omitempty"`
 	Written  int       `json:"written_statements,omitempty"`
+	Digest   string    `json:"digest,omitempty"`  // of the graph
 	Differs  string    `json:"differs,omitempty"` // a statement that our engine did not make
 }
 

@@ -26,11 +26,11 @@ func heading(g workload.Group) (title, explanation string) {
 	case workload.Records:
 		return "Records", "CSV with an id and 10 columns, a statement a column. One record shows what starting costs."
 	case workload.Columns:
-		return "Columns", "A statement a column."
+		return "Columns", "A statement a column. With 10 columns: the middle one of the records."
 	case workload.Duplicates:
-		return "Duplicates", "Percent of the rows that repeat another. Engines may write a statement twice; the graph counts."
+		return "Duplicates", "Percent of the rows that repeat another. Engines may write a statement twice; the graph counts. Without duplicates: the middle one of the records."
 	case workload.Empty:
-		return "Empty values", "Percent of the cells that are empty and give no statement."
+		return "Empty values", "Percent of the cells that are empty and give no statement. Without empty cells: the middle one of the records."
 	case workload.Mappings:
 		return "Triples maps", "The same 15 columns by 15 triples maps of one predicate-object map, and by one of 15."
 	default:
