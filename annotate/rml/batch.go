@@ -2,6 +2,7 @@ package rml
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -22,16 +23,16 @@ const flushAt = 64 << 10
 // target go there and not to w; a target appears when the whole run has
 // succeeded.
 func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
-	m.begin()
 	m.out, m.collect, m.lines, m.limit = m.out[:0], false, m.plan.format <= rdf.NQuads, 0
-	if err := m.openSinks(); err != nil {
-		return err
-	}
 	defer func() {
 		m.out, m.limit = nil, m.plan.limits.MaxStatements
 		m.encoder.Reset()
 		m.abortSinks()
 	}()
+	m.begin()
+	if err := m.openSinks(); err != nil {
+		return err
+	}
 	for i := range m.inputs {
 		m.inputs[i].built = false
 	}
@@ -107,7 +108,7 @@ func (b *batch) steps(ctx context.Context, in int, w io.Writer) error {
 		}
 		for _, record := range records {
 			if err := b.record(s, record); err != nil {
-				return err
+				return b.during(s, record, err)
 			}
 			if len(b.out) >= flushAt {
 				if err := b.flush(ctx, w); err != nil {
@@ -152,6 +153,9 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	plan := b.plan.inputs[in]
 	if plan.view != nil {
 		return b.view(ctx, in, use)
+	}
+	if b.files.Open == nil {
+		return b.inputError(in, errors.New("there is nothing to open it with: Files.Open is nil"))
 	}
 	file, err := b.files.Open(plan.source)
 	if err != nil {
@@ -217,7 +221,11 @@ func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 	}()
 	b := &batch{Mapper: m}
 	scanner := newLineScanner(r, m.plan.limits.MaxBytes)
-	for line := 1; scanner.Scan(); line++ {
+	line := 1
+	for ; scanner.Scan(); line++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if len(scanner.Bytes()) > 0 {
 			if err := m.message(scanner.Bytes()); err != nil {
 				return fmt.Errorf("line %d: %w", line, err)
@@ -230,7 +238,7 @@ func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 		}
 	}
 	if err := scanner.Err(); err != nil {
-		return fmt.Errorf("read the lines: %w", err)
+		return fmt.Errorf("line %d: %w", line, lineError(err, m.plan.limits.MaxBytes))
 	}
 	return b.end(ctx, w)
 }

@@ -16,8 +16,16 @@ type statementSet struct {
 
 func newStatementSet() statementSet { return statementSet{seed: maphash.MakeSeed()} }
 
-// reset empties the set.
+// keptStatements is how many places a set may have that uses few of them.
+const keptStatements = 1 << 12
+
+// reset empties the set. One that has grown far beyond what it was used for
+// gives its memory back: emptying it takes time in proportion.
 func (s *statementSet) reset() {
+	if len(s.table) > keptStatements && 16*len(s.ends) < len(s.table) {
+		s.table, s.text, s.ends = nil, nil, nil
+		return
+	}
 	if len(s.ends) > 0 {
 		clear(s.table)
 		s.text, s.ends = s.text[:0], s.ends[:0]

@@ -89,6 +89,9 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 		m.text = m.text[:text]
 		return err
 	}
+	if err := m.spend(len(subject) + len(f.predicate) + len(v.Text)); err != nil {
+		return err
+	}
 	if err := m.countStatement(); err != nil {
 		return err
 	}
@@ -133,12 +136,4 @@ func (m *Mapper) appendLiteral(dst []byte, g *generator, v input.Value) []byte {
 		return append(appendDouble(append(dst, '"'), v.Text), '"')
 	}
 	return rdf.AppendLiteral(dst, v.Text)
-}
-
-// countStatement counts a statement against the limit.
-func (m *Mapper) countStatement() error {
-	if m.statements++; m.limit > 0 && m.statements > m.limit {
-		return &MessageError{Err: fmt.Errorf("it gives more than %d statements: %w", m.limit, ErrLimit)}
-	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 // gatherMap makes collections and containers (RML-CC).
 type gatherMap struct {
+	node       node
 	as         string // IRI of rdf:List, rdf:Bag, rdf:Seq or rdf:Alt
 	maps       []*objectMap
 	cartesian  bool // one collection for each combination of terms
@@ -35,6 +36,13 @@ var (
 const memberPrefix = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#_"
 
 func (c generatorCompiler) gather(tm *gatherMap) (*gatherPlan, error) {
+	if c.gathering++; c.gathering > maxNesting {
+		return nil, tm.node.errorf("it gathers itself, or is nested more than %d deep", maxNesting)
+	}
+	if c.gathered++; c.gathered > maxNested {
+		return nil, tm.node.errorf("with it, the mapping has more than %d lists, as often as they are used", maxNested)
+	}
+	defer func() { c.gathering-- }()
 	plan := &gatherPlan{
 		list: tm.as == rdfList, class: rdf.AppendTerm(nil, rdf.NewIRI(tm.as)),
 		cartesian: tm.cartesian, allowEmpty: tm.allowEmpty,
@@ -84,6 +92,7 @@ func (m *Mapper) gather(g *generator, at place) error {
 	sets := m.ranges[ranges:]
 	m.ranges = m.ranges[:ranges]
 	m.terms = m.terms[:bottom]
+	m.agreed.reset() // the names among the heads
 	switch {
 	case g.kind != noExpression && len(names) == 0:
 		return nil
@@ -134,9 +143,12 @@ func (m *Mapper) collect1(g *generator, names, members, heads [][]byte) ([][]byt
 	for _, name := range names {
 		c := m.named(g.gather, name)
 		for _, member := range members {
+			if err := m.spend(len(name) + len(member)); err != nil {
+				return heads, err
+			}
 			c.members = append(c.members, append([]byte(nil), member...))
 		}
-		if !contains(heads, name) {
+		if m.agreed.add(name) {
 			heads = append(heads, name)
 		}
 	}

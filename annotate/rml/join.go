@@ -1,6 +1,11 @@
 package rml
 
-import "github.com/iotenablers/enablers/annotate/rml/internal/input"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
 
 // joinState is the index of one join: the subjects of the parent by the values
 // that the join conditions compare.
@@ -36,7 +41,13 @@ func (j *joinState) add(key, subject []byte) {
 	j.chains[string(key)] = chain
 }
 
+// reset empties the index. One that was large gives its memory back: emptying
+// it takes time in proportion.
 func (j *joinState) reset() {
+	if len(j.entries) > keptStatements {
+		*j = joinState{}
+		return
+	}
 	j.built = false
 	clear(j.chains)
 	j.entries, j.arena = j.entries[:0], j.arena[:0]
@@ -51,16 +62,21 @@ func (m *Mapper) join(j *joinPlan, at place) error {
 		}
 		state.built = true
 	}
-	first := len(m.terms)
 	values, ranges, err := m.keys(j.child, at)
 	if err != nil {
 		return err
 	}
 	single := len(m.values)-values == len(m.ranges)-ranges
+	if !single {
+		m.agreed.reset()
+	}
 	for more := len(m.ranges) > ranges; more; more = advance(m.ranges[ranges:]) {
+		if err := errors.Join(m.tick(), m.room()); err != nil {
+			return err
+		}
 		for e := state.chains[string(m.joinKey(ranges))].first; e != 0; e = state.entries[e].next {
 			subject := state.arena[state.entries[e].start:state.entries[e].end]
-			if single || !contains(m.terms[first:], subject) {
+			if single || m.agreed.add(subject) {
 				m.terms = append(m.terms, subject)
 			}
 		}
@@ -90,9 +106,15 @@ func (m *Mapper) index(j *joinPlan) error {
 			return err
 		}
 		for more := len(m.ranges) > ranges; more; more = advance(m.ranges[ranges:]) {
+			if err := m.tick(); err != nil {
+				return err
+			}
 			key := m.joinKey(ranges)
 			for _, subject := range m.terms[terms:] {
 				state.add(key, subject)
+			}
+			if m.limit > 0 && (len(state.entries) > m.limit || len(state.arena) > m.plan.limits.MaxOutput) {
+				return &MessageError{Node: j.node.String(), Err: fmt.Errorf("the index of the join has more than %d entries or %d bytes: %w", m.limit, m.plan.limits.MaxOutput, ErrLimit)}
 			}
 		}
 		m.values, m.ranges = m.values[:values], m.ranges[:ranges]
@@ -136,15 +158,4 @@ func (m *Mapper) joinKey(ranges int) []byte {
 	}
 	m.key = key
 	return key
-}
-
-// contains reports whether a term is among others. A record that agrees in
-// several values names its parent once.
-func contains(terms [][]byte, term []byte) bool {
-	for _, have := range terms {
-		if string(have) == string(term) {
-			return true
-		}
-	}
-	return false
 }

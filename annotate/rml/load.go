@@ -281,14 +281,37 @@ func (l *loader) joinCondition(t rdf.Term, parent node) (joinCondition, error) {
 // checkParents checks the references to other triples maps, once all are
 // filled: without a join condition the parent must read the same records.
 func checkParents(tm *triplesMap) error {
+	if err := checkMembers(tm, tm.subject); err != nil {
+		return err
+	}
 	for _, pom := range tm.poms {
 		for _, om := range pom.objects {
-			if om.parent == nil || len(om.joins) > 0 {
-				continue
+			if err := checkParent(tm, om); err != nil {
+				return err
 			}
-			if om.parent.source.Source != tm.source.Source || om.parent.source.iterator != tm.source.iterator {
-				return om.node.errorf("it has no joinCondition, yet %s reads other records: expected a joinCondition or the same logical source", om.parent.node.name)
-			}
+		}
+	}
+	return nil
+}
+
+func checkParent(tm *triplesMap, om *objectMap) error {
+	if om.parent == nil {
+		return checkMembers(tm, om.term)
+	}
+	if len(om.joins) == 0 && (om.parent.source.Source != tm.source.Source || om.parent.source.iterator != tm.source.iterator) {
+		return om.node.errorf("it has no joinCondition, yet %s reads other records: expected a joinCondition or the same logical source", om.parent.node.name)
+	}
+	return nil
+}
+
+// checkMembers checks those that a term map gathers.
+func checkMembers(tm *triplesMap, gathers *termMap) error {
+	if gathers.gather == nil {
+		return nil
+	}
+	for _, om := range gathers.gather.maps {
+		if err := checkParent(tm, om); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ func (l *loader) gather(r *resource, tm *termMap) error {
 	if len(lists) != 1 || len(kinds) != 1 {
 		return tm.node.errorf("it has %s and %s: expected exactly one of each", count(len(lists), "gather"), count(len(kinds), "gatherAs"))
 	}
-	g := &gatherMap{as: kinds[0].Value}
+	g := &gatherMap{node: tm.node, as: kinds[0].Value}
 	switch strings.TrimPrefix(g.as, nsRDF) {
 	case "List", "Bag", "Seq", "Alt":
 	default:

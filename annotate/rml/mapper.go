@@ -5,7 +5,6 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -19,16 +18,14 @@ type Mapper struct {
 	inputs  []inputState
 	joins   []joinState
 
-	out        []byte     // where statements go
-	quads      []rdf.Quad // or here, when collect is set
-	collect    bool
-	lines      bool // whether the output has a statement a line
-	statements int
-	ticks      int          // expressions evaluated
-	deadline   time.Time    // zero until the first look at the clock
-	once       bool         // whether a statement may have been made before
-	made       statementSet // those that were made while once was set
-	limit      int          // of statements
+	out     []byte     // where statements go
+	quads   []rdf.Quad // or here, when collect is set
+	collect bool
+	lines   bool         // whether the output has a statement a line
+	once    bool         // whether a statement may have been made before
+	made    statementSet // those that were made while once was set
+	agreed  statementSet // what a record was joined with, or named: each counts once
+	budget
 
 	// Stacks, used from the level at which a function finds them.
 	values []input.Value
@@ -63,15 +60,10 @@ type inputState struct {
 
 // NewMapper returns a mapper for the plan.
 func (p *Plan) NewMapper() *Mapper {
-	encoder, err := rdf.NewEncoder(p.format, &rdf.EncoderOptions{Prefixes: p.prefixes})
-	if err != nil {
-		// A prefix of the mapping that the syntax cannot declare is not worth
-		// an error: the output is the same without it.
-		encoder, _ = rdf.NewEncoder(p.format, nil)
-	}
+	encoder, _ := p.newEncoder(p.format) // Compile has made one
 	m := &Mapper{
-		made: newStatementSet(),
-		plan: p, encoder: encoder, limit: p.limits.MaxStatements,
+		made: newStatementSet(), agreed: newStatementSet(),
+		plan: p, encoder: encoder, budget: budget{limit: p.limits.MaxStatements},
 		inputs: make([]inputState, len(p.inputs)), joins: make([]joinState, len(p.joins)),
 	}
 	for i, in := range p.inputs {
@@ -82,6 +74,17 @@ func (p *Plan) NewMapper() *Mapper {
 		}
 	}
 	return m
+}
+
+// newEncoder returns an encoder with the prefixes of the plan. One of the
+// mapping that the syntax cannot declare is not worth an error: the output is
+// the same without prefixes.
+func (p *Plan) newEncoder(format rdf.Format) (*rdf.Encoder, error) {
+	encoder, err := rdf.NewEncoder(format, &rdf.EncoderOptions{Prefixes: p.prefixes})
+	if err != nil {
+		return rdf.NewEncoder(format, nil)
+	}
+	return encoder, nil
 }
 
 // Append maps one message and appends the statements to dst, as one document
@@ -120,7 +123,7 @@ func (m *Mapper) Quads(message []byte) ([]rdf.Quad, error) {
 }
 
 func (m *Mapper) message(message []byte) error {
-	if n := len(m.plan.sources); n != 1 {
+	if n := m.plan.distinctSources(); n != 1 {
 		return &MessageError{Err: fmt.Errorf("the mapping reads %d sources: one message can only stand for one", n)}
 	}
 	if limit := m.plan.limits.MaxBytes; len(message) > limit {
@@ -136,8 +139,10 @@ func (m *Mapper) message(message []byte) error {
 	for i := range m.inputs {
 		m.inputs[i].built = false
 	}
-	if err := m.load(m.plan.sources[0], message); err != nil {
-		return err
+	for _, in := range m.plan.sources {
+		if err := m.load(in, message); err != nil {
+			return err
+		}
 	}
 	for _, s := range m.plan.steps {
 		if err := m.step(s); err != nil {
@@ -147,10 +152,22 @@ func (m *Mapper) message(message []byte) error {
 	return m.finishCollections()
 }
 
+// distinctSources counts what is read from outside. A source that is parsed in
+// several ways, with other namespaces for each, is one.
+func (p *Plan) distinctSources() int {
+	n := min(len(p.sources), 1)
+	for i := 1; i < len(p.sources); i++ {
+		if p.inputs[p.sources[i]].source != p.inputs[p.sources[0]].source {
+			n++
+		}
+	}
+	return n
+}
+
 // begin forgets everything about the last message.
 func (m *Mapper) begin() {
-	m.statements, m.fresh, m.skipped, m.once = 0, 0, 0, false
-	m.ticks, m.deadline = 0, time.Time{}
+	m.budget = budget{limit: m.limit}
+	m.fresh, m.skipped, m.once = 0, 0, false
 	m.digest = m.digest[:0]
 	m.made.reset()
 	m.collections = m.collections[:0]

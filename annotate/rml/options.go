@@ -36,8 +36,8 @@ type Options struct {
 // Limits bounds what mapping one message may take. A zero field means the
 // default. Errors about a limit match [ErrLimit].
 type Limits struct {
-	// MaxBytes is the largest message, in bytes; 16 MiB by default. It does
-	// not apply to the files of a batch.
+	// MaxBytes is the largest message, in bytes; 16 MiB by default. Of the
+	// files of a batch it bounds only the lines of JSON lines.
 	MaxBytes int
 	// MaxDepth is the deepest nesting of arrays, objects and elements; 256 by
 	// default.
@@ -55,6 +55,11 @@ type Limits struct {
 	// MaxStatements is the largest number of statements that one message may
 	// give; 1,000,000 by default. It does not apply to a batch.
 	MaxStatements int
+	// MaxOutput is the most text that one message may give, in bytes as
+	// N-Quads, statements that it makes twice counted twice; 256 MiB by
+	// default. It also bounds what is gathered to make a statement. It does
+	// not apply to the output of a batch.
+	MaxOutput int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -68,6 +73,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxNodes, 64<<20)
 	set(&l.MaxRecords, 1_000_000)
 	set(&l.MaxStatements, 1_000_000)
+	set(&l.MaxOutput, 256<<20)
 	if l.MaxTime <= 0 {
 		l.MaxTime = 10 * time.Second
 	}

@@ -80,7 +80,8 @@ func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error)
 // lines loads a source line by line.
 func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error) error {
 	scanner := newLineScanner(r, b.plan.limits.MaxBytes)
-	for line := 1; scanner.Scan(); line++ {
+	line := 1
+	for ; scanner.Scan(); line++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -100,15 +101,26 @@ func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error
 		}
 	}
 	if err := scanner.Err(); err != nil {
-		return b.inputError(in, err)
+		e := b.inputError(in, lineError(err, b.plan.limits.MaxBytes))
+		e.Place = fmt.Sprintf("line %d", line)
+		return e
 	}
 	return nil
+}
+
+// lineError says which limit a line is beyond.
+func lineError(err error, maxBytes int) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("it has more than %d bytes: %w", maxBytes, ErrLimit)
+	}
+	return err
 }
 
 // newLineScanner returns a scanner over the lines of r, none of which may have
 // more than maxBytes bytes.
 func newLineScanner(r io.Reader, maxBytes int) *bufio.Scanner {
 	scanner := bufio.NewScanner(r)
-	scanner.Buffer(make([]byte, 0, 64<<10), maxBytes)
+	room := max(maxBytes, maxBytes+len("\r\n")) // the first where the sum overflows
+	scanner.Buffer(make([]byte, 0, min(64<<10, room)), room)
 	return scanner
 }

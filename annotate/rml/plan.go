@@ -25,6 +25,8 @@ type Plan struct {
 	targets  []Target
 	blanks   bool // whether a term map makes blank nodes
 	doubtful bool // whether two places could make the same statement
+
+	graphless bool // whether the output has no named graphs
 }
 
 // inputPlan is one document format over one source, with the iterators of the
@@ -86,6 +88,7 @@ func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	c.functions = functionsByIRI(c.opts.Functions)
 	c.opts.Limits = c.opts.Limits.withDefaults()
 	c.plan = &Plan{mapping: m, format: c.opts.Format, limits: c.opts.Limits}
+	c.plan.graphless = !slices.Contains([]rdf.Format{rdf.NQuads, rdf.TriG, rdf.JSONLD}, c.plan.format)
 	if _, err := rdf.NewEncoder(c.opts.Format, &rdf.EncoderOptions{Prefixes: c.opts.Prefixes}); err != nil {
 		return nil, err
 	}
@@ -113,6 +116,9 @@ type compiler struct {
 	plan     *Plan
 	inputs   map[string]int // inputs by what tells them apart
 	usedIRIs map[string]struct{}
+
+	gathering int // how deep in lists, which reach others through parent triples maps
+	gathered  int // lists that were compiled
 
 	functions map[string]*Function
 }

@@ -2,7 +2,6 @@ package rml
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -17,7 +16,7 @@ func (m *Mapper) step(s *step) error {
 	m.once = m.plan.doubtful || len(records) > 1
 	for _, record := range records {
 		if err := m.record(s, record); err != nil {
-			return err
+			return m.during(s, record, err)
 		}
 	}
 	m.once = true
@@ -43,7 +42,7 @@ func (m *Mapper) record(s *step, record input.Node) error {
 	if shared == graphs {
 		return nil
 	}
-	flat := graphs == 0 && shared == 1
+	flat := len(s.graphs) == 0 && shared == 1
 	for i := range s.poms {
 		pom := &s.poms[i]
 		if flat && pom.flat != nil {
@@ -52,7 +51,7 @@ func (m *Mapper) record(s *step, record input.Node) error {
 			}
 			continue
 		}
-		if err := m.predicateObjects(pom, at, graphs); err != nil {
+		if err := m.predicateObjects(s, pom, at, graphs); err != nil {
 			return err
 		}
 		m.terms, m.text = m.terms[:shared], m.text[:text]
@@ -62,7 +61,7 @@ func (m *Mapper) record(s *step, record input.Node) error {
 
 // predicateObjects runs one predicate-object map for the subjects that lie on
 // the stack above the graphs of the subject map.
-func (m *Mapper) predicateObjects(pom *pomStep, at place, graphs int) error {
+func (m *Mapper) predicateObjects(s *step, pom *pomStep, at place, graphs int) error {
 	subjects := m.terms[graphs:]
 	m.graphs = m.terms[:graphs:graphs]
 	start := len(m.terms)
@@ -75,6 +74,9 @@ func (m *Mapper) predicateObjects(pom *pomStep, at place, graphs int) error {
 	}
 	if len(m.plan.targets) > 0 {
 		m.graphMarks = append(append(m.graphMarks[:0], m.marks[:graphs]...), m.marks[start:len(m.terms)]...)
+	}
+	if len(m.graphs) == 0 && len(s.graphs)+len(pom.graphs) > 0 {
+		return nil // it is said to be in a graph, and there is none
 	}
 	start = len(m.terms)
 	if err := m.generateAll(pom.predicates, at); err != nil {
@@ -89,7 +91,7 @@ func (m *Mapper) predicateObjects(pom *pomStep, at place, graphs int) error {
 			return err
 		}
 	}
-	several := len(subjects) > 1 || middle-start > 1 || len(m.terms)-middle > 1
+	several := len(subjects) > 1 || middle-start > 1 || len(m.terms)-middle > 1 || len(m.graphs) > 1
 	if several && !m.once && m.limit > 0 {
 		m.once = true
 		defer func() { m.once = false }()
@@ -122,27 +124,6 @@ func (m *Mapper) object(o *objectStep, at place) error {
 	return err
 }
 
-// clockEvery is how many expressions are evaluated between two looks at the
-// clock: most messages have fewer and never need one.
-const clockEvery = 32
-
-// tick counts the evaluation of an expression, and reports a message that has
-// taken too long.
-func (m *Mapper) tick() error {
-	m.ticks++
-	if m.ticks%clockEvery != 0 || m.limit == 0 {
-		return nil
-	}
-	now := time.Now()
-	if m.deadline.IsZero() {
-		m.deadline = now.Add(m.plan.limits.MaxTime)
-	}
-	if now.After(m.deadline) {
-		return &MessageError{Err: fmt.Errorf("mapping it takes more than %v: %w", m.plan.limits.MaxTime, ErrLimit)}
-	}
-	return nil
-}
-
 // emit adds a statement to each of the graphs, or to the default graph when
 // there is none.
 func (m *Mapper) emit(s, p, o []byte, graphs [][]byte) error {
@@ -161,6 +142,12 @@ func (m *Mapper) emit(s, p, o []byte, graphs [][]byte) error {
 func (m *Mapper) add(s, p, o, g []byte) error {
 	if len(g) > 0 {
 		s, o = m.scoped(s, g, 0), m.scoped(o, g, 1)
+		if m.plan.graphless && !m.collect {
+			g = nil
+		}
+	}
+	if err := m.spend(len(s) + len(p) + len(o) + len(g)); err != nil {
+		return err
 	}
 	if m.once && !m.made.add(s, p, o, g) {
 		return nil
@@ -196,7 +183,7 @@ func (m *Mapper) scoped(term, graph []byte, slot int) []byte {
 		return term
 	}
 	label := append(m.labels[slot][:0], term...)
-	label = appendDigest(append(label, 'g'), graph)
+	label = appendDigest(append(label, "_g"...), graph) // which no value gives
 	m.labels[slot] = label
 	return label
 }

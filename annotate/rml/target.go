@@ -127,7 +127,7 @@ func (m *Mapper) send(targets targetSet, s, p, o, g []byte) error {
 func (m *Mapper) openSinks() error {
 	m.sinks = m.sinks[:0]
 	for _, t := range m.plan.targets {
-		encoder, err := rdf.NewEncoder(t.Format, &rdf.EncoderOptions{Prefixes: m.plan.prefixes})
+		encoder, err := m.plan.newEncoder(t.Format)
 		if err != nil {
 			return fmt.Errorf("open target %q: %w", t.Name, err)
 		}
@@ -151,6 +151,9 @@ func (m *Mapper) flushSinks(create func(Target) (TargetWriter, error), end bool)
 			continue
 		}
 		if s.writer == nil {
+			if create == nil {
+				return fmt.Errorf("create target %q: Files.Create is nil", name)
+			}
 			var err error
 			if s.writer, err = create(m.plan.targets[i]); err == nil {
 				s.packer, err = pack(s.writer, m.plan.targets[i])

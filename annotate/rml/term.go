@@ -139,6 +139,9 @@ func (m *Mapper) generateReference(g *generator, at place) error {
 		return err
 	}
 	for i := start; i < len(m.values); i++ {
+		if err := m.room(); err != nil {
+			return err
+		}
 		if err := m.generateValue(g, m.values[i], at); err != nil {
 			return err
 		}
@@ -252,6 +255,9 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 			m.skipped++
 			continue
 		}
+		if err := m.room(); err != nil {
+			return err
+		}
 		from := len(m.text)
 		m.text = append(m.text, quoted...)
 		if part == g.language || string(suffix) != "<"+rdf.XSDString+">" {
@@ -284,6 +290,9 @@ func (m *Mapper) generateTemplate(g *generator, at place) error {
 		m.ranges = append(m.ranges, valueRange{start: start, end: len(m.values), current: start})
 	}
 	for more := true; more; more = advance(m.ranges[ranges:]) {
+		if err := m.room(); err != nil {
+			return err
+		}
 		if err := m.renderTemplate(g, m.ranges[ranges:], at); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
@@ -68,6 +69,14 @@ func (b *viewBuilder) emitRow() error {
 		return &MessageError{Node: b.plan.node.String(), Err: fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit)}
 	}
 	b.rows.cells = append(b.rows.cells, b.row...)
+	return b.room(b.rows.cells)
+}
+
+// room reports that the rows of the view take too much memory.
+func (b *viewBuilder) room(rows []viewCell) error {
+	if most := b.Mapper.plan.limits.MaxOutput; b.limit > 0 && len(b.arena)+len(rows)*int(unsafe.Sizeof(viewCell{})) > most {
+		return &MessageError{Node: b.plan.node.String(), Err: fmt.Errorf("the rows of the view take more than %d bytes: %w", most, ErrLimit)}
+	}
 	return nil
 }
 
@@ -83,6 +92,9 @@ func (b *viewBuilder) fields(fields []*fieldPlan, at place, text []byte, next fu
 // field fills in the columns of one field. A field without a value leaves its
 // columns and those below it null.
 func (b *viewBuilder) field(f *fieldPlan, at place, text []byte, next func() error) error {
+	if err := b.tick(); err != nil {
+		return err
+	}
 	if f.column < 0 {
 		return b.iterable(f, at, text, next)
 	}
@@ -215,15 +227,19 @@ func (b *viewBuilder) join(in int, j *viewJoinPlan) error {
 	// The rows so far are read through the document while the new ones grow.
 	old, n := b.rows.cells, b.rows.len()
 	var joined []viewCell
+	once := make(map[string]struct{}) // the keys of a row
 	for i := range n {
 		var found []input.Node
+		clear(once)
 		err := b.combinations(j.child, place{input: in, record: input.Node(i)}, func(key []byte) {
-			for _, parent := range matches[string(key)] {
-				if !slices.Contains(found, parent) {
-					found = append(found, parent)
-				}
+			if _, again := once[string(key)]; !again {
+				once[string(key)] = struct{}{}
+				found = append(found, matches[string(key)]...)
 			}
 		})
+		if len(once) > 1 { // a parent may agree in several ways
+			found = distinct(found)
+		}
 		if err != nil {
 			return err
 		}
@@ -240,7 +256,7 @@ func (b *viewBuilder) join(in int, j *viewJoinPlan) error {
 					}
 				}
 				joined = append(joined, b.row...)
-				return nil
+				return b.room(joined)
 			})
 			if err != nil {
 				return err
@@ -254,6 +270,16 @@ func (b *viewBuilder) join(in int, j *viewJoinPlan) error {
 	return nil
 }
 
+// distinct returns the rows without those that were named before.
+func distinct(rows []input.Node) []input.Node {
+	seen := make(map[input.Node]struct{}, len(rows))
+	return slices.DeleteFunc(rows, func(n input.Node) bool {
+		_, again := seen[n]
+		seen[n] = struct{}{}
+		return again
+	})
+}
+
 // combinations calls use with the key of each combination of the values that a
 // join compares.
 func (b *viewBuilder) combinations(generators []*generator, at place, use func(key []byte)) error {
@@ -263,6 +289,9 @@ func (b *viewBuilder) combinations(generators []*generator, at place, use func(k
 		return err
 	}
 	for more := len(b.ranges) > ranges; more; more = advance(b.ranges[ranges:]) {
+		if err := b.tick(); err != nil {
+			return err
+		}
 		use(b.joinKey(ranges))
 	}
 	b.values, b.ranges, b.text = b.values[:values], b.ranges[:ranges], b.text[:text]

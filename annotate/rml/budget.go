@@ -1,0 +1,92 @@
+package rml
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// budget is what one message has used of its [Limits].
+type budget struct {
+	limit      int // of statements; 0 in a batch, which has none
+	statements int
+	spent      int       // bytes of statements, those made twice too
+	ticks      int       // expressions evaluated
+	deadline   time.Time // zero until the first look at the clock
+}
+
+// maxGathered is the most text that a batch keeps to make the statements of
+// one record, where the output has no limit.
+const maxGathered = 1 << 30
+
+// clockEvery is how many expressions are evaluated between two looks at the
+// clock: most messages have fewer and never need one.
+const clockEvery = 32
+
+// tick counts the evaluation of an expression, and reports a message that has
+// taken too long.
+func (m *Mapper) tick() error {
+	m.ticks++
+	if m.ticks%clockEvery != 0 || m.limit == 0 {
+		return nil
+	}
+	now := time.Now()
+	if m.deadline.IsZero() {
+		m.deadline = now.Add(m.plan.limits.MaxTime)
+	}
+	if now.After(m.deadline) {
+		return &MessageError{Err: fmt.Errorf("mapping it takes more than %v: %w", m.plan.limits.MaxTime, ErrLimit)}
+	}
+	return nil
+}
+
+// countStatement counts a statement that is given out.
+func (m *Mapper) countStatement() error {
+	if m.statements++; m.limit > 0 && m.statements > m.limit {
+		return &MessageError{Err: fmt.Errorf("it gives more than %d statements: %w", m.limit, ErrLimit)}
+	}
+	return nil
+}
+
+// spend counts the bytes of a statement, whether it is given out or was made
+// before.
+func (m *Mapper) spend(size int) error {
+	if m.spent += size; m.limit > 0 && m.spent > m.plan.limits.MaxOutput {
+		return m.tooMuchText()
+	}
+	return nil
+}
+
+// room reports that the terms of a record take too much memory. It is looked
+// at where values multiply.
+func (m *Mapper) room() error {
+	switch {
+	case m.limit == 0 && len(m.text) > maxGathered:
+		return &MessageError{Err: fmt.Errorf("the terms of one record take more than %d bytes: %w", maxGathered, ErrLimit)}
+	case m.limit == 0:
+		return nil
+	case len(m.terms) > m.limit:
+		return &MessageError{Err: fmt.Errorf("one record gives more than %d terms: %w", m.limit, ErrLimit)}
+	case len(m.text) > m.plan.limits.MaxOutput:
+		return m.tooMuchText()
+	}
+	return nil
+}
+
+func (m *Mapper) tooMuchText() error {
+	return &MessageError{Err: fmt.Errorf("it gives more than %d bytes: %w", m.plan.limits.MaxOutput, ErrLimit)}
+}
+
+// during names the triples map and the record where an error does not say more.
+func (m *Mapper) during(s *step, record input.Node, err error) error {
+	var e *MessageError
+	if errors.As(err, &e) && e.Node == "" {
+		e.Node, e.Place = s.node.String(), m.inputs[s.input].document.Place(record)
+		if e.Source == "" {
+			e.Source = m.inputError(s.input, nil).Source
+		}
+	}
+	return err
+}
