@@ -81,7 +81,7 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 	v := m.values[start]
 	m.values = m.values[:start]
 	if f.object.lexical != nil && !f.object.lexical(v.Text) {
-		return m.notLexical(f.object, v, at)
+		return m.notLexical(f.object, v.Text, f.object.suffix[len("^^"):], v.Node, at)
 	}
 	if !m.lines || m.once {
 		m.text = append(m.appendLiteral(m.text, f.object, v), f.object.suffix...)
@@ -121,9 +121,9 @@ func (m *Mapper) flatTerms(f *flatPom, subject []byte, at place) error {
 	return nil
 }
 
-// notLexical reports a value that its datatype does not have.
-func (m *Mapper) notLexical(g *generator, v input.Value, at place) error {
-	return m.fail(g, at, v.Node, fmt.Errorf("%q is not in the lexical space of its datatype %s", v.Text, g.suffix[len("^^"):]))
+// notLexical reports text that its datatype does not have.
+func (m *Mapper) notLexical(g *generator, text, datatype []byte, n input.Node, at place) error {
+	return m.fail(g, at, n, fmt.Errorf("%q is not in the lexical space of its datatype %s", text, datatype))
 }
 
 // appendLiteral appends the quoted form of a value. A natural datatype comes

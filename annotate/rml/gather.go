@@ -63,6 +63,7 @@ func (c generatorCompiler) gather(tm *gatherMap) (*gatherPlan, error) {
 type collection struct {
 	plan    *gatherPlan
 	head    []byte
+	targets targetSet
 	graphs  [][]byte
 	members [][]byte
 }
@@ -97,11 +98,11 @@ func (m *Mapper) gather(g *generator, at place) error {
 	case g.kind != noExpression && len(names) == 0:
 		return nil
 	case len(members) == 0 || g.gather.cartesian && !complete:
-		return m.emptyCollection(g, names)
+		return m.emptyCollection(g, at, names)
 	}
 	var heads [][]byte
 	if !g.gather.cartesian {
-		return m.pushHeads(m.collect1(g, names, members, heads))
+		return m.pushHeads(m.collect1(g, at, names, members, heads))
 	}
 	tuple := make([][]byte, len(sets))
 	for more := true; more; more = advance(sets) {
@@ -109,7 +110,7 @@ func (m *Mapper) gather(g *generator, at place) error {
 			tuple[i] = members[r.current-first]
 		}
 		var err error
-		if heads, err = m.collect1(g, names, tuple, heads); err != nil {
+		if heads, err = m.collect1(g, at, names, tuple, heads); err != nil {
 			return err
 		}
 	}
@@ -123,7 +124,7 @@ func (m *Mapper) pushHeads(heads [][]byte, err error) error {
 
 // emptyCollection pushes what stands for a collection without members: nothing
 // unless the mapping allows it, rdf:nil, or a container that has only a type.
-func (m *Mapper) emptyCollection(g *generator, names [][]byte) error {
+func (m *Mapper) emptyCollection(g *generator, at place, names [][]byte) error {
 	switch {
 	case !g.gather.allowEmpty:
 		return nil
@@ -131,32 +132,38 @@ func (m *Mapper) emptyCollection(g *generator, names [][]byte) error {
 		m.terms = append(m.terms, nilTerm)
 		return nil
 	}
-	return m.pushHeads(m.collect1(g, names, nil, nil))
+	return m.pushHeads(m.collect1(g, at, names, nil, nil))
 }
 
 // collect1 makes one collection of members and adds its heads to others.
-func (m *Mapper) collect1(g *generator, names, members, heads [][]byte) ([][]byte, error) {
+func (m *Mapper) collect1(g *generator, at place, names, members, heads [][]byte) ([][]byte, error) {
 	if g.kind == noExpression {
-		head := m.freshBlank()
-		return append(heads, head), m.emitCollection(g.gather, head, members, m.graphs)
+		head := m.unnamed(g, at, len(heads))
+		if heads = append(heads, head); g.mention {
+			return heads, nil
+		}
+		return heads, m.emitCollection(&collection{plan: g.gather, head: head, targets: g.targets, graphs: m.graphs, members: members})
 	}
 	for _, name := range names {
-		c := m.named(g.gather, name)
+		if m.agreed.add(name) {
+			heads = append(heads, name)
+		}
+		if g.mention {
+			continue
+		}
+		c := m.named(g, name)
 		for _, member := range members {
 			if err := m.spend(len(name) + len(member)); err != nil {
 				return heads, err
 			}
 			c.members = append(c.members, append([]byte(nil), member...))
 		}
-		if m.agreed.add(name) {
-			heads = append(heads, name)
-		}
 	}
 	return heads, nil
 }
 
 // named returns the collection of that name in the current graphs.
-func (m *Mapper) named(plan *gatherPlan, head []byte) *collection {
+func (m *Mapper) named(g *generator, head []byte) *collection {
 	key := string(head)
 	for _, graph := range m.graphs {
 		key += "\x00" + string(graph)
@@ -164,7 +171,7 @@ func (m *Mapper) named(plan *gatherPlan, head []byte) *collection {
 	if i, known := m.collected[key]; known {
 		return m.collections[i]
 	}
-	c := &collection{plan: plan, head: append([]byte(nil), head...)}
+	c := &collection{plan: g.gather, head: append([]byte(nil), head...), targets: g.targets}
 	for _, graph := range m.graphs {
 		c.graphs = append(c.graphs, append([]byte(nil), graph...))
 	}
@@ -180,7 +187,7 @@ func (m *Mapper) named(plan *gatherPlan, head []byte) *collection {
 func (m *Mapper) finishCollections() error {
 	for _, c := range m.collections {
 		m.text = m.text[:0]
-		if err := m.emitCollection(c.plan, c.head, c.members, c.graphs); err != nil {
+		if err := m.emitCollection(c); err != nil {
 			return err
 		}
 	}
@@ -188,34 +195,51 @@ func (m *Mapper) finishCollections() error {
 }
 
 // emitCollection emits the statements of one collection or container.
-func (m *Mapper) emitCollection(plan *gatherPlan, head []byte, members, graphs [][]byte) error {
-	if !plan.list {
-		if err := m.emit(head, typeTerm, plan.class, graphs); err != nil {
+func (m *Mapper) emitCollection(c *collection) error {
+	if !c.plan.list {
+		if err := m.emitMember(c, c.head, typeTerm, c.plan.class); err != nil {
 			return err
 		}
 		start := len(m.text)
-		for i, member := range members {
+		for i, member := range c.members {
 			m.text = strconv.AppendInt(append(m.text[:start], memberPrefix...), int64(i+1), 10)
 			m.text = append(m.text, '>')
-			if err := m.emit(head, m.text[start:], member, graphs); err != nil {
+			if err := m.emitMember(c, c.head, m.text[start:], member); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	cell := head
-	for i, member := range members {
-		if err := m.emit(cell, firstTerm, member, graphs); err != nil {
+	cell := c.head
+	for i, member := range c.members {
+		if err := m.emitMember(c, cell, firstTerm, member); err != nil {
 			return err
 		}
 		next := nilTerm
-		if i+1 < len(members) {
+		if i+1 < len(c.members) {
 			next = m.freshBlank()
 		}
-		if err := m.emit(cell, restTerm, next, graphs); err != nil {
+		if err := m.emitMember(c, cell, restTerm, next); err != nil {
 			return err
 		}
 		cell = next
+	}
+	return nil
+}
+
+// emitMember is emit for a statement of a collection, which goes where the
+// statements with its head go.
+func (m *Mapper) emitMember(c *collection, s, p, o []byte) error {
+	if c.targets == 0 {
+		return m.emit(s, p, o, c.graphs)
+	}
+	if len(c.graphs) == 0 {
+		return m.send(c.targets, s, p, o, nil)
+	}
+	for _, graph := range c.graphs {
+		if err := m.send(c.targets, s, p, o, graph); err != nil {
+			return err
+		}
 	}
 	return nil
 }

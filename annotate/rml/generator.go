@@ -18,6 +18,8 @@ type generator struct {
 	call     *callPlan
 	when     *generator // its condition
 	gather   *gatherPlan
+	subject  int        // tells apart the subject maps whose blank nodes have no name; 0 for other term maps
+	mention  bool       // whether collections are only named, not made
 	targets  targetSet  // where statements with its terms go
 	suffix   []byte     // datatype or language of a literal, rendered
 	datatype *generator // when it depends on the record
@@ -55,6 +57,8 @@ type generatorCompiler struct {
 	in   int // in Plan.inputs
 	base string
 	text bool // whether references would be into the text of a field
+
+	mention bool // whether the subjects of another triples map are wanted, which makes their collections
 }
 
 func (c generatorCompiler) compileAll(maps []*termMap) ([]*generator, error) {
@@ -74,6 +78,10 @@ func (c generatorCompiler) compile(tm *termMap) (*generator, error) {
 	g, err := c.term(tm)
 	if err != nil {
 		return nil, err
+	}
+	g.mention = c.mention
+	if tm.role == subjectRole && tm.kind == noExpression {
+		g.subject = c.unnamedSubject(tm)
 	}
 	g.targets, err = c.targets(tm)
 	for _, part := range []*termMap{tm.datatype, tm.language} {
@@ -128,6 +136,18 @@ func (c generatorCompiler) term(tm *termMap) (*generator, error) {
 		g.gather, err = c.gather(tm.gather)
 	}
 	return g, err
+}
+
+// unnamedSubject numbers a subject map. Its own triples map and those that refer
+// to it have a generator each; they make the same blank nodes.
+func (c *compiler) unnamedSubject(tm *termMap) int {
+	if c.unnamed == nil {
+		c.unnamed = make(map[*termMap]int)
+	}
+	if c.unnamed[tm] == 0 {
+		c.unnamed[tm] = len(c.unnamed) + 1
+	}
+	return c.unnamed[tm]
 }
 
 // compileText compiles a term map for the bare text of its values.

@@ -281,6 +281,9 @@ func (l *loader) checkConstant(tm *termMap) error {
 	default:
 		return tm.node.errorf("its constant %s is a blank node: expected an IRI or a literal", tm.role)
 	}
+	if tm.role == datatypeRole && c.Value == rdf.LangString {
+		return tm.node.errorf("%v", errLangString)
+	}
 	if tm.role == languageRole && !rdf.ValidLangTag([]byte(c.Value)) {
 		return tm.node.errorf("its language %q is not a valid language tag (BCP 47)", c.Value)
 	}

@@ -56,6 +56,7 @@ type inputState struct {
 	records  [][]input.Node // by iterator; nil until selected
 	selected []bool
 	built    bool // whether the rows of a view are made
+	piece    int  // of the source that the document holds
 }
 
 // NewMapper returns a mapper for the plan.
@@ -192,6 +193,7 @@ var labelEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithP
 func (m *Mapper) load(in int, data []byte) error {
 	state := &m.inputs[in]
 	clear(state.selected)
+	state.piece = 0
 	if err := state.document.Load(data); err != nil {
 		return m.inputError(in, err)
 	}

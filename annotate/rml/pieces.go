@@ -55,6 +55,7 @@ func (b *batch) rows(ctx context.Context, in int, r io.Reader, use func() error)
 			return nil
 		default:
 			clear(b.inputs[in].selected)
+			b.inputs[in].piece++
 			if err = document.LoadRows(data[:end]); err != nil {
 				err = b.inputError(in, err)
 			}
@@ -90,6 +91,7 @@ func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error
 		}
 		err := b.load(in, scanner.Bytes())
 		if err == nil {
+			b.inputs[in].piece = line
 			err = use()
 		}
 		var message *MessageError

@@ -117,8 +117,9 @@ type compiler struct {
 	inputs   map[string]int // inputs by what tells them apart
 	usedIRIs map[string]struct{}
 
-	gathering int // how deep in lists, which reach others through parent triples maps
-	gathered  int // lists that were compiled
+	unnamed   map[*termMap]int // subject maps whose blank nodes have no name
+	gathering int              // how deep in lists, which reach others through parent triples maps
+	gathered  int              // lists that were compiled
 
 	functions map[string]*Function
 }
@@ -167,6 +168,7 @@ func (c generatorCompiler) object(om *objectMap) (objectStep, error) {
 		o.gen, err = c.compile(om.term)
 	case len(om.joins) == 0:
 		parent := c
+		parent.mention = true
 		parent.base = c.opts.baseOf(om.parent)
 		o.gen, err = parent.compile(om.parent.subject)
 	default:
@@ -201,6 +203,7 @@ func (c *compiler) join(om *objectMap, child generatorCompiler) (*joinPlan, erro
 		return nil, err
 	}
 	parent := generatorCompiler{compiler: c, in: j.input, base: c.opts.baseOf(om.parent)}
+	parent.mention = true
 	if j.subject, err = parent.compile(om.parent.subject); err != nil {
 		return nil, err
 	}

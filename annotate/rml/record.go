@@ -116,7 +116,7 @@ func (m *Mapper) object(o *objectStep, at place) error {
 	start := len(m.terms)
 	if o.join != nil {
 		err := m.join(o.join, at)
-		m.mark(start, 0)
+		m.mark(start, o.join.subject.targets)
 		return err
 	}
 	err := m.generate(o.gen, at)

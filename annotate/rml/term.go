@@ -15,6 +15,10 @@ import (
 // where a term is wanted.
 var errNotScalar = errors.New("the reference selects an object or an array: expected a single value")
 
+// errLangString is the error for a datatype that only literals with a language
+// have.
+var errLangString = errors.New("its datatype is rdf:langString: expected a language in its place")
+
 // valueRange is the part of the value stack that one reference of a template
 // selected, and the value that is in use.
 type valueRange struct{ start, end, current int }
@@ -60,8 +64,25 @@ func (m *Mapper) generateNamed(g *generator, at place) error {
 		}
 		return err
 	}
-	m.terms = append(m.terms, m.freshBlank())
+	m.terms = append(m.terms, m.unnamed(g, at, 0))
 	return nil
+}
+
+// unnamed renders the nth blank node that a term map without an expression makes
+// of a record. Those of a subject map are the same wherever they are referred to.
+func (m *Mapper) unnamed(g *generator, at place, nth int) []byte {
+	if g.subject == 0 {
+		return m.freshBlank()
+	}
+	start := len(m.text)
+	m.text = append(append(append(m.text, '_', ':'), m.digest...), 's')
+	for i, part := range [...]int{g.subject, m.inputs[at.input].piece, int(at.record), nth} {
+		if i > 0 {
+			m.text = append(m.text, '_')
+		}
+		m.text = strconv.AppendInt(m.text, int64(part), 10)
+	}
+	return m.text[start:len(m.text):len(m.text)]
 }
 
 // freshBlank renders a blank node that no value stands behind.
@@ -163,7 +184,7 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 		m.text = append(m.text, v.Text...)
 	default:
 		if g.lexical != nil && !g.lexical(v.Text) {
-			return m.notLexical(g, v, at)
+			return m.notLexical(g, v.Text, g.suffix[len("^^"):], v.Node, at)
 		}
 		m.text = m.appendLiteral(m.text, g, v)
 		return m.finishLiteral(g, start, at)
@@ -255,6 +276,14 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 			m.skipped++
 			continue
 		}
+		if part == g.datatype {
+			if fits, err := m.datatypeFits(g, quoted[1:len(quoted)-1], suffix, at); err != nil {
+				return err
+			} else if !fits {
+				m.skipped++
+				continue
+			}
+		}
 		if err := m.room(); err != nil {
 			return err
 		}
@@ -268,6 +297,25 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 	}
 	m.terms = m.terms[:made]
 	return nil
+}
+
+// datatypeFits reports whether text may have a datatype that the record names.
+// What the lexical spaces hold needs no escapes, so the text may be escaped.
+func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bool, error) {
+	iri := string(datatype[1 : len(datatype)-1])
+	if iri == rdf.LangString {
+		if g.strict {
+			return false, m.fail(g, at, at.record, errLangString)
+		}
+		return false, nil
+	}
+	if !g.strict {
+		return true, nil
+	}
+	if lexical := lexicalSpaceOf(iri); lexical != nil && !lexical(text) {
+		return false, m.notLexical(g, text, datatype, at.record, at)
+	}
+	return true, nil
 }
 
 // generateTemplate pushes one term for each combination of the values of the
@@ -348,7 +396,7 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 	}
 	switch g.form {
 	case iriForm:
-		if g.absolute && !g.unsafe {
+		if g.absolute && !g.unsafe && !g.ascii {
 			m.text = append(m.text, '>')
 			m.push(start)
 			return nil
@@ -356,6 +404,9 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 		m.prependBase(g, start)
 		return m.finishIRI(g, start, at, node)
 	case literalForm:
+		if text := m.text[start+1:]; g.lexical != nil && !g.lexical(text) {
+			return m.notLexical(g, text, g.suffix[len("^^"):], node, at)
+		}
 		m.text = append(m.text, '"')
 		return m.finishLiteral(g, start, at)
 	}
