@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	for i := range m.inputs {
 		m.inputs[i].built = false
 	}
-	b := &batch{Mapper: m, files: files, loaded: make([]bool, len(m.inputs)), passes: m.plan.passes()}
+	b := &batch{Mapper: m, files: files, loaded: make([]bool, len(m.inputs)), passes: m.plan.passes(), streams: make(map[Source][]byte)}
 	for _, j := range m.plan.joins {
 		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
 			return err
@@ -69,6 +70,8 @@ type batch struct {
 	files  Files
 	loaded []bool // inputs whose document holds the whole source
 	passes []int  // how often each input is gone through
+
+	streams map[Source][]byte // those that several inputs read
 }
 
 // hasSteps reports whether a triples map reads an input.
@@ -154,10 +157,7 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	if plan.view != nil {
 		return b.view(ctx, in, use)
 	}
-	if b.files.Open == nil {
-		return b.inputError(in, errors.New("there is nothing to open it with: Files.Open is nil"))
-	}
-	file, err := b.files.Open(plan.source)
+	file, err := b.open(plan.source)
 	if err != nil {
 		return b.inputError(in, err)
 	}
@@ -181,6 +181,36 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	}
 	b.loaded[in] = true
 	return use()
+}
+
+// open opens a source. A stream that several inputs read is there only once, and
+// kept for the next of them.
+func (b *batch) open(source Source) (io.ReadCloser, error) {
+	if b.files.Open == nil {
+		return nil, errors.New("there is nothing to open it with: Files.Open is nil")
+	}
+	readers := 0
+	for _, in := range b.plan.sources {
+		if b.plan.inputs[in].source.Kind == SourceStream && b.plan.inputs[in].source == source {
+			readers++
+		}
+	}
+	if readers <= 1 {
+		return b.files.Open(source)
+	}
+	data, kept := b.streams[source]
+	if !kept {
+		stream, err := b.files.Open(source)
+		if err != nil {
+			return nil, err
+		}
+		data, err = io.ReadAll(stream)
+		if err = errors.Join(err, stream.Close()); err != nil {
+			return nil, err
+		}
+		b.streams[source] = data
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
 // view makes the rows of a view out of every part of the input below it, once.

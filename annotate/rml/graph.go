@@ -35,6 +35,9 @@ type statement struct {
 	line      int
 }
 
+// maxPrefixes bounds what is gone through each time that an IRI is shortened.
+const maxPrefixes = 1000
+
 // readGraph reads a mapping document. Its size and nesting are bounded by the
 // reader.
 func readGraph(src []byte, opts rdf.ReaderOptions) (*graph, error) {
@@ -54,6 +57,9 @@ func readGraph(src []byte, opts rdf.ReaderOptions) (*graph, error) {
 		g.add(q, reader.Line())
 	}
 	g.base, g.prefixes = reader.Base(), reader.Prefixes()
+	if len(g.prefixes) > maxPrefixes {
+		return nil, &MappingError{Reason: fmt.Sprintf("it declares %d prefixes: expected at most %d", len(g.prefixes), maxPrefixes)}
+	}
 	return g, nil
 }
 
@@ -87,10 +93,29 @@ func (g *graph) about(t rdf.Term) *resource {
 // all returns the objects of a property of the language, in document order.
 func (r *resource) all(name string) []rdf.Term {
 	var objects []rdf.Term
+	var said map[rdf.Term]struct{} // under another IRI of the property
+	predicate := ""
 	for _, s := range r.statements {
-		if s.name == name && !slices.Contains(objects, s.object) {
-			objects = append(objects, s.object)
+		if s.name != name {
+			continue
 		}
+		switch {
+		case said != nil:
+		case predicate == "":
+			predicate = s.predicate
+		case predicate != s.predicate:
+			said = make(map[rdf.Term]struct{})
+			for _, object := range objects {
+				said[object] = struct{}{}
+			}
+		}
+		if said != nil {
+			if _, again := said[s.object]; again {
+				continue
+			}
+			said[s.object] = struct{}{}
+		}
+		objects = append(objects, s.object)
 	}
 	return objects
 }

@@ -1,6 +1,7 @@
 package rml_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,9 +44,13 @@ func TestAppendReadsAMessageThroughSeveralNamespaces(t *testing.T) {
 		return "map:" + name + ` a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ; carml:declaresNamespace [ carml:namespacePrefix "n" ; carml:namespaceName "` + ns +
 			`" ] ] ; rml:referenceFormulation ql:XPath ; rml:iterator "/r/n:e" ] ; rr:subjectMap [ rr:template "http://a/{@id}" ; rr:class ex:` + name + " ] .\n"
 	}
-	out, err := newMapper(t, prefixes+one("A", "http://x/a")+one("B", "http://x/b"), nil).
-		Append(nil, []byte(`<r xmlns:a="http://x/a" xmlns:b="http://x/b"><a:e id="1"/><b:e id="2"/></r>`))
+	const message = `<r xmlns:a="http://x/a" xmlns:b="http://x/b"><a:e id="1"/><b:e id="2"/></r>`
+	m := newMapper(t, prefixes+one("A", "http://x/a")+one("B", "http://x/b"), nil)
+	out, err := m.Append(nil, []byte(message))
 	require.NoError(t, err)
+	var run strings.Builder
+	require.NoError(t, m.Run(t.Context(), &run, rml.LocalFiles("", strings.NewReader(message))))
+	require.Equal(t, string(out), run.String())
 	require.Equal(t, "<http://a/1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.com/ns#A> .\n"+
 		"<http://a/2> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.com/ns#B> .\n", string(out))
 }

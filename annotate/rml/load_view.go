@@ -2,7 +2,6 @@ package rml
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
@@ -85,6 +84,9 @@ func (l *loader) view(r *resource, parent node) (logicalSource, error) {
 	return source, v.checkNames()
 }
 
+// maxFieldName bounds the names of fields, which grow with their nesting.
+const maxFieldName = 4096
+
 // fields loads the fields of a view, a join or another field. A field that
 // stands inside itself is a cycle.
 func (l *loader) fields(r *resource, parent node, prefix string, ancestors []rdf.Term) ([]*viewField, error) {
@@ -95,19 +97,27 @@ func (l *loader) fields(r *resource, parent node, prefix string, ancestors []rdf
 		if slices.Contains(ancestors, t) {
 			return nil, f.node.errorf("it stands inside itself")
 		}
+		leave, err := l.enter(f.node)
+		if err != nil {
+			return nil, err
+		}
 		names := fr.all("fieldName")
 		if len(names) != 1 || names[0].Value == "" {
 			return nil, f.node.errorf("it has %s: expected exactly one fieldName", count(len(names), "fieldName"))
 		}
 		f.name = prefix + names[0].Value
-		f.node.name = "field " + f.name + " of " + strings.TrimPrefix(parent.name, "field ")
+		if len(f.name) > maxFieldName {
+			return nil, f.node.errorf("with those of its ancestors, its fieldName has %d bytes: expected at most %d", len(f.name), maxFieldName)
+		}
+		f.node.name = "field " + f.name + " of " + parent.name
 		if err := l.field(fr, f); err != nil {
 			return nil, err
 		}
-		nested, err := l.fields(fr, f.node, f.name+".", append(slices.Clip(ancestors), t))
+		nested, err := l.fields(fr, parent, f.name+".", append(slices.Clip(ancestors), t))
 		if err != nil {
 			return nil, err
 		}
+		leave()
 		f.fields = nested
 		fields = append(fields, f)
 	}

@@ -75,26 +75,25 @@ func (s Source) String() string {
 // which the triples maps name them.
 func (m *Mapping) Sources() []Source {
 	var sources []Source
-	for _, tm := range m.maps {
-		tm.source.walk(func(s Source) {
-			if !slices.Contains(sources, s) {
-				sources = append(sources, s)
+	seen := make(map[any]bool) // sources, and the views on the way to them
+	var walk func(s logicalSource)
+	walk = func(s logicalSource) {
+		switch {
+		case s.view == nil && !seen[s.Source]:
+			seen[s.Source] = true
+			sources = append(sources, s.Source)
+		case s.view != nil && !seen[s.view]:
+			seen[s.view] = true
+			walk(s.view.on)
+			for _, j := range s.view.joins {
+				walk(j.parent)
 			}
-		})
+		}
+	}
+	for _, tm := range m.maps {
+		walk(tm.source)
 	}
 	return sources
-}
-
-// walk calls use for each source that is read from outside.
-func (s logicalSource) walk(use func(Source)) {
-	if s.view == nil {
-		use(s.Source)
-		return
-	}
-	s.view.on.walk(use)
-	for _, j := range s.view.joins {
-		j.parent.walk(use)
-	}
 }
 
 // Prefixes returns the prefixes that the mapping document declares.

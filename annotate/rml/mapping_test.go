@@ -2,6 +2,7 @@ package rml_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -130,5 +131,57 @@ func FuzzLoad(f *testing.F) {
 		if err != nil && !errors.As(err, &mistake) {
 			t.Fatalf("%T is not a *MappingError: %v", err, err)
 		}
+	})
+}
+
+// A mapping of a few kilobytes that would take longer than anyone waits, were
+// it followed to all its ends.
+func TestLoadIsDoneWithMappingsThatMultiply(t *testing.T) {
+	const head = prefixes + "@prefix new: <http://w3id.org/rml/> .\n"
+	triplesMap := func(view string) string {
+		return "map:M a rr:TriplesMap ; rml:logicalSource " + view + ` ; rr:subjectMap [ rr:template "http://a/{a}" ] .` + "\n"
+	}
+	const source = `[ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$" ]`
+
+	t.Run("fields inside of fields", func(t *testing.T) {
+		var b strings.Builder
+		b.WriteString(head + triplesMap("map:V") + "map:V a new:LogicalView ; new:viewOn " + source + " ; new:field map:a0, map:b0 .\n")
+		for i := range 41 {
+			for _, name := range []string{"a", "b"} {
+				fmt.Fprintf(&b, "map:%s%d new:fieldName %q ; new:reference \"$.x\" ; new:field map:a%d, map:b%d .\n", name, i, name, i+1, i+1)
+			}
+		}
+		b.WriteString(`map:a41 new:fieldName "a" ; new:reference "$.x" . map:b41 new:fieldName "b" ; new:reference "$.x" .`)
+		_, err := rml.Load([]byte(b.String()), nil)
+		require.ErrorContains(t, err, "more than 10000")
+	})
+	t.Run("views of views", func(t *testing.T) {
+		var b strings.Builder
+		b.WriteString(head + triplesMap("map:V0"))
+		for i := range 50 {
+			fmt.Fprintf(&b, `map:V%d a new:LogicalView ; new:viewOn map:V%d ; new:field [ new:fieldName "a" ; new:reference "a" ] ;
+  new:leftJoin [ new:parentLogicalView map:V%d ; new:joinCondition [ new:parent "a" ; new:child "a" ] ; new:field [ new:fieldName "b" ; new:reference "a" ] ] .
+`, i, i+1, i+1)
+		}
+		b.WriteString("map:V50 a new:LogicalView ; new:viewOn " + source + ` ; new:field [ new:fieldName "a" ; new:reference "$.a" ] .`)
+		m, err := rml.Load([]byte(b.String()), nil)
+		require.NoError(t, err)
+		require.Len(t, m.Sources(), 1)
+	})
+	t.Run("values of a property", func(t *testing.T) {
+		objects := make([]string, 100_000)
+		for i := range objects {
+			objects[i] = fmt.Sprintf(":%x", i)
+		}
+		_, err := rml.Load([]byte("@prefix : <http://e/> . "+head+"map:M a rr:TriplesMap ; "+jsonStream+` rr:subjectMap [ rr:template "{a}" ; rr:class `+strings.Join(objects, ",")+` ] .`), nil)
+		require.NoError(t, err)
+	})
+	t.Run("prefixes", func(t *testing.T) {
+		var b strings.Builder
+		for i := range 2000 {
+			fmt.Fprintf(&b, "@prefix p%d: <http://e/> .\n", i)
+		}
+		_, err := rml.Load([]byte(b.String()+head+triplesMap(source)), nil)
+		require.ErrorContains(t, err, "it declares 2008 prefixes: expected at most 1000")
 	})
 }

@@ -267,6 +267,7 @@ func (s logicalSource) key() string {
 	if s.WorkingDirectory {
 		write("cwd")
 	}
+	write(string(rune(s.Encoding)), string(rune(s.Compression)))
 	for _, ns := range s.details.namespaces {
 		write(ns.prefix, ns.iri)
 	}
