@@ -16,7 +16,8 @@ import (
 type job struct {
 	c       workload.Case
 	dir     string
-	output  string // absolute
+	output  string  // absolute
+	warmUp  float64 // seconds
 	seconds float64
 }
 
@@ -30,6 +31,9 @@ type call struct {
 type engine struct {
 	name, version string
 	how           string // it is used how
+	// warmUp is how long messages are mapped before it counts: until the rate
+	// rises no more, or little.
+	warmUp time.Duration
 	// install fetches the engine into a folder; nil if it is there.
 	install func(i installer) error
 	batch   func(dir string, j job) (call, error)
@@ -42,17 +46,17 @@ type engine struct {
 func engines(self, ours string) []engine {
 	return []engine{
 		{
-			name: "enablers", version: "this commit",
+			name: "enablers", version: "this commit", warmUp: time.Second / 2,
 			how: "batches: `rml map -format ntriples`, to standard output. Messages: `Mapper.Append` of the Go API, one goroutine",
 			batch: func(_ string, j job) (call, error) {
 				return call{args: []string{ours, "map", "-mapping", workload.MappingFile, "-format", "ntriples"}, stdout: true}, nil
 			},
 			message: func(_ string, j job) call {
-				return call{args: []string{self, "message", workload.StreamFile, j.output, j.c.Sources[0].Name, seconds(j)}}
+				return call{args: []string{self, "message", workload.StreamFile, j.output, j.c.Sources[0].Name, seconds(j.warmUp), seconds(j.seconds)}}
 			},
 		},
 		{
-			name: "RocketRML", version: "2.1.2 (npm)",
+			name: "RocketRML", version: "2.1.2 (npm)", warmUp: 6 * time.Second,
 			how:     "`parseFileLive` with `toRDF` (N-Quads) and `ignoreEmptyStrings`, heap of 8 GB. It parses the mapping at every call: there is no other public way",
 			install: func(i installer) error { return i.npm("rocketrml") },
 			batch: func(dir string, j job) (call, error) {
@@ -63,18 +67,18 @@ func engines(self, ours string) []engine {
 				return call{args: args}, nil
 			},
 			message: func(dir string, j job) call {
-				return call{args: append(rocket(dir), "message", workload.MappingFile, j.output, j.c.Sources[0].Name, seconds(j))}
+				return call{args: append(rocket(dir), "message", workload.MappingFile, j.output, j.c.Sources[0].Name, seconds(j.warmUp), seconds(j.seconds))}
 			},
 		},
 		{
-			name: "CARML", version: "0.4.11 (Maven Central)",
+			name: "CARML", version: "0.4.11 (Maven Central)", warmUp: 8 * time.Second,
 			how:     "a mapper built once, `map()` written as N-Triples by RDF4J's `NTriplesUtil` as statements arrive; messages: `map(InputStream)`, one after the other",
 			install: func(i installer) error { return i.maven("carml", "Carml.java") },
 			batch: func(dir string, j job) (call, error) {
 				return call{args: append(java(dir, "Carml"), "batch", workload.MappingFile, j.output)}, nil
 			},
 			message: func(dir string, j job) call {
-				return call{args: append(java(dir, "Carml"), "message", workload.StreamFile, j.output, j.c.Sources[0].Name, seconds(j))}
+				return call{args: append(java(dir, "Carml"), "message", workload.StreamFile, j.output, j.c.Sources[0].Name, seconds(j.warmUp), seconds(j.seconds))}
 			},
 		},
 		{
@@ -102,7 +106,7 @@ func engines(self, ours string) []engine {
 	}
 }
 
-func seconds(j job) string { return strconv.FormatFloat(j.seconds, 'f', -1, 64) }
+func seconds(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) }
 
 func rocket(dir string) []string {
 	return []string{"node", "--max-old-space-size=8192", filepath.Join(dir, "rocket.js")}
@@ -122,20 +126,16 @@ func morph(dir string, j job) (call, error) {
 }
 
 // mapMessage maps a message again and again as the programs of the peers do:
-// MAPPING OUTPUT MESSAGE SECONDS.
+// MAPPING OUTPUT MESSAGE WARMUP SECONDS.
 func mapMessage(args []string) error {
-	if len(args) != 4 {
-		return fmt.Errorf("message: expected 4 arguments, got %d", len(args))
+	if len(args) != 5 {
+		return fmt.Errorf("message: expected 5 arguments, got %d", len(args))
 	}
 	src, err := os.ReadFile(args[0])
 	if err != nil {
 		return err
 	}
 	message, err := os.ReadFile(args[2])
-	if err != nil {
-		return err
-	}
-	limit, err := time.ParseDuration(args[3] + "s")
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,11 @@ func mapMessage(args []string) error {
 	var out []byte
 	var n int
 	var elapsed time.Duration
-	for range 3 {
+	for _, seconds := range args[3:] {
+		limit, err := time.ParseDuration(seconds + "s")
+		if err != nil {
+			return err
+		}
 		start := time.Now()
 		for n = 0; ; n++ {
 			if elapsed = time.Since(start); elapsed >= limit {

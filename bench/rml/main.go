@@ -80,9 +80,9 @@ func parse(args []string) (settings, error) {
 	}
 	flags := flag.NewFlagSet("bench/rml", flag.ContinueOnError)
 	flags.IntVar(&s.rounds, "rounds", 3, "how often each engine runs each workload, interleaved")
-	flags.DurationVar(&s.repeatBelow, "repeat-below", 5*time.Second, "an engine that took longer than this in the first round does not repeat the workload")
-	flags.DurationVar(&s.timeout, "timeout", 45*time.Second, "how long an engine may take")
-	flags.Float64Var(&s.seconds, "seconds", 1.5, "how long messages are mapped, after a warm-up of twice as long")
+	flags.DurationVar(&s.repeatBelow, "repeat-below", 4*time.Second, "an engine that took longer than this in the first round does not repeat the workload, unless it is of messages")
+	flags.DurationVar(&s.timeout, "timeout", 40*time.Second, "how long an engine may take")
+	flags.Float64Var(&s.seconds, "seconds", 1, "how long messages are mapped, after a warm-up")
 	flags.IntVar(&s.sizes.Batch, "batch", 100_000, "rows of a batch")
 	flags.IntVar(&s.sizes.Axis, "axis", 10_000, "rows of the other workloads, a multiple of 100")
 	flags.StringVar(&s.only, "only", "", "a regular `expression`: the workloads to run")

@@ -9,11 +9,17 @@ import (
 )
 
 func (b *bench) rules() string {
-	return fmt.Sprintf("Up to %d rounds, every engine in turn; an engine that took longer than %v in the first round was not asked again. Timeout %v. "+
-		"Messages: %v s measured, after twice as long to warm up, by the clock of the engine's own process. All else: wall time of the whole process, its start included. "+
+	var warmUps []string
+	for _, e := range b.engines {
+		if e.message != nil {
+			warmUps = append(warmUps, fmt.Sprintf("%s %v s", e.name, b.warmUp(e)))
+		}
+	}
+	return fmt.Sprintf("Up to %d rounds, every engine in turn; an engine that took longer than %v for a file in the first round was not asked again. Timeout %v. "+
+		"Messages: %v s measured, after a warm-up (%s), by the clock of the engine's own process. All else: wall time of the whole process, its start included. "+
 		"Medians. Peak memory is that of the largest process. In the first round the output was read back: "+
 		"the number of distinct statements must be the expected one, or no time is given.",
-		b.rounds, b.repeatBelow, b.settings.timeout, b.seconds)
+		b.rounds, b.repeatBelow, b.settings.timeout, b.seconds, strings.Join(warmUps, ", "))
 }
 
 // heading is the title and explanation of a group in the report.

@@ -18,17 +18,17 @@ import org.eclipse.rdf4j.rio.helpers.NTriplesUtil;
 /**
  * Runs CARML for the benchmark, through its public API:
  *
- *   Carml batch MAPPING OUTPUT                     maps files of the current folder to N-Triples
- *   Carml message MAPPING OUTPUT MESSAGE SECONDS   maps one message again and again with a prepared mapper
+ *   Carml batch MAPPING OUTPUT                            maps files of the current folder to N-Triples
+ *   Carml message MAPPING OUTPUT MESSAGE WARMUP SECONDS   maps one message again and again with a prepared mapper
  *
- * The second prints "messages seconds" of the time after two equally long warm-ups, and writes what
- * came of the last message.
+ * The second prints "messages seconds" of the time after the warm-up, and writes what came of the last
+ * message.
  */
 public final class Carml {
   public static void main(String[] args) throws Exception {
     switch (args[0]) {
       case "batch" -> batch(mapper(args[1]), Path.of(args[2]));
-      case "message" -> message(mapper(args[1]), Path.of(args[2]), Files.readAllBytes(Path.of(args[3])), Double.parseDouble(args[4]));
+      case "message" -> message(mapper(args[1]), Path.of(args[2]), Files.readAllBytes(Path.of(args[3])), args[4], args[5]);
       default -> throw new IllegalArgumentException(args[0]);
     }
     System.exit(0); // threads of reactor may be waiting
@@ -50,17 +50,19 @@ public final class Carml {
     }
   }
 
-  private static void message(RdfRmlMapper mapper, Path output, byte[] message, double seconds) throws IOException {
+  private static void message(RdfRmlMapper mapper, Path output, byte[] message, String... phases) throws IOException {
     StringBuilder out = new StringBuilder(8192);
-    for (int round = 0; round < 3; round++) {
+    String line = "";
+    for (String seconds : phases) {
       long messages = 0, start = System.nanoTime(), now = start;
-      for (; now - start < seconds * 1e9; now = System.nanoTime()) {
+      for (; now - start < Double.parseDouble(seconds) * 1e9; now = System.nanoTime()) {
         out.setLength(0);
         mapper.map(new ByteArrayInputStream(message)).doOnNext(s -> write(out, s)).blockLast();
         messages++;
       }
-      if (round == 2) System.out.printf(Locale.ROOT, "%d %.6f%n", messages, (now - start) / 1e9);
+      line = String.format(Locale.ROOT, "%d %.6f", messages, (now - start) / 1e9);
     }
+    System.out.println(line);
     Files.writeString(output, out);
   }
 

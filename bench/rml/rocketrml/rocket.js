@@ -1,10 +1,10 @@
 // Runs RocketRML for the benchmark, through parseFileLive of its public API:
 //
-//   rocket.js batch MAPPING OUTPUT FILE...             maps files to N-Quads
-//   rocket.js message MAPPING OUTPUT FILE SECONDS      maps one message again and again
+//   rocket.js batch MAPPING OUTPUT FILE...                   maps files to N-Quads
+//   rocket.js message MAPPING OUTPUT FILE WARMUP SECONDS   maps one message again and again
 //
-// The second prints "messages seconds" of the time after two equally long
-// warm-ups, and writes what came of the last message.
+// The second prints "messages seconds" of the time after the warm-up,
+// and writes what came of the last message.
 const fs = require('fs');
 const path = require('path');
 const { performance } = require('perf_hooks');
@@ -18,12 +18,12 @@ async function batch(mapping, output, ...files) {
   fs.writeFileSync(output, await parseFileLive(read(mapping), inputs, options()));
 }
 
-async function message(mappingFile, output, file, seconds) {
+async function message(mappingFile, output, file, ...phases) {
   const mapping = read(mappingFile);
   const inputs = { [path.basename(file)]: read(file) };
   let result;
   let line;
-  for (let round = 0; round < 3; round++) {
+  for (const seconds of phases) {
     let messages = 0;
     const start = performance.now();
     let now = start;

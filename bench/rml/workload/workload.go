@@ -61,7 +61,7 @@ type Sizes struct {
 // Cases returns all workloads.
 func Cases(s Sizes) []Case {
 	cases := messages()
-	cases = append(cases, batches(s.Batch)...)
+	cases = append(cases, batches(s)...)
 	cases = append(cases, axes(s)...)
 	return append(cases, joins(s.Axis)...)
 }
