@@ -241,7 +241,7 @@ func (b *batch) view(ctx context.Context, in int, use func() error) error {
 }
 
 // RunLines maps each line of r as a message of its own, like [Mapper.Append],
-// and writes one document to w. Empty lines are passed over. The first line
+// and writes one document to w. Blank lines are passed over. The first line
 // that cannot be mapped ends it; the error names the line.
 func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 	m.out, m.collect, m.lines = nil, false, m.plan.format <= rdf.NQuads
@@ -256,7 +256,7 @@ func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if len(scanner.Bytes()) > 0 {
+		if len(bytes.TrimSpace(scanner.Bytes())) > 0 {
 			if err := m.message(scanner.Bytes()); err != nil {
 				return fmt.Errorf("line %d: %w", line, err)
 			}

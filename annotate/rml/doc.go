@@ -10,8 +10,9 @@
 // logical source is resolved to an input. A plan is immutable and safe for
 // concurrent use. A [Mapper] runs a plan: [Mapper.Append] maps one message,
 // [Mapper.Run] maps whole files. A mapper keeps its buffers from message to
-// message, so one goroutine at a time uses it, and mapping allocates nothing
-// once the buffers have grown to the size of the messages.
+// message, so one goroutine at a time uses it, and what constants, references
+// and templates give allocates nothing once the buffers have grown to the size
+// of the messages.
 //
 // # Vocabularies
 //

@@ -1,9 +1,6 @@
 package rml
 
 import (
-	"fmt"
-
-	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -119,21 +116,4 @@ func (m *Mapper) flatTerms(f *flatPom, subject []byte, at place) error {
 	m.once = once
 	m.terms, m.text = m.terms[:terms], m.text[:text]
 	return nil
-}
-
-// notLexical reports text that its datatype does not have.
-func (m *Mapper) notLexical(g *generator, text, datatype []byte, n input.Node, at place) error {
-	return m.fail(g, at, n, fmt.Errorf("%q is not in the lexical space of its datatype %s", text, datatype))
-}
-
-// appendLiteral appends the quoted form of a value. A natural datatype comes
-// with it; a fixed one does not.
-func (m *Mapper) appendLiteral(dst []byte, g *generator, v input.Value) []byte {
-	switch {
-	case g.natural:
-		return appendNatural(dst, v)
-	case g.double && (v.Kind == input.Integer || v.Kind == input.Double):
-		return append(appendDouble(append(dst, '"'), v.Text), '"')
-	}
-	return rdf.AppendLiteral(dst, v.Text)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -163,4 +164,50 @@ func TestRunSaysThatThereIsNothingToOpenOrCreate(t *testing.T) {
 	target := strings.Replace(oneProperty, `rml:reference "v"`, `rml:reference "v" ; <http://w3id.org/rml/logicalTarget> [ <http://w3id.org/rml/target> [ <http://w3id.org/rml/path> "x.nt" ] ]`, 1)
 	err = newMapper(t, target, nil).Run(t.Context(), io.Discard, rml.Files{Open: rml.LocalFiles("", strings.NewReader(`{"id":1,"v":2}`)).Open})
 	require.ErrorContains(t, err, "Files.Create is nil")
+}
+
+func TestBlankLinesArePassedOver(t *testing.T) {
+	const lines = "\xEF\xBB\xBF{\"id\":1,\"v\":1}\r\n \t\r\n\r\n{\"id\":2,\"v\":2}"
+	const want = "<http://a/1> <http://example.com/ns#p> \"1\" .\n<http://a/2> <http://example.com/ns#p> \"2\" .\n"
+	var out strings.Builder
+	require.NoError(t, newMapper(t, oneProperty, nil).RunLines(t.Context(), &out, strings.NewReader(lines)))
+	require.Equal(t, want, out.String())
+	out.Reset()
+	m := newMapper(t, strings.Replace(oneProperty, "[ a carml:Stream ]", `"a.jsonl"`, 1), nil)
+	require.NoError(t, m.Run(t.Context(), &out, rml.Files{Open: func(rml.Source) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(lines)), nil }}))
+	require.Equal(t, want, out.String())
+}
+
+// Text inside of a field that is not what the field says is found by its row.
+func TestRunSaysWhereAFieldCannotBeRead(t *testing.T) {
+	const mapping = prefixes + `@prefix new: <http://w3id.org/rml/> .
+map:M a rr:TriplesMap ; rml:logicalSource [ a new:LogicalView ; new:viewOn [ rml:source "a.csv" ; rml:referenceFormulation ql:CSV ] ;
+    new:field [ new:fieldName "j" ; new:reference "j" ; new:field [ a new:IterableField ; new:fieldName "it" ; new:referenceFormulation new:JSONPath ; new:iterator "$[*]" ;
+      new:field [ new:fieldName "x" ; new:reference "$.x" ] ] ] ] ;
+  rr:subjectMap [ rr:template "http://a/{j.it.x}" ; rr:class ex:C ] .`
+	err := newMapper(t, mapping, nil).Run(t.Context(), io.Discard, rml.Files{Open: func(rml.Source) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("j\n[]\nbad\n")), nil
+	}})
+	require.ErrorContains(t, err, `field j.it of`)
+	require.ErrorContains(t, err, `file "a.csv" at row 2 (line 3)`)
+}
+
+// A mapper that has seen one large message does not keep its memory.
+func TestMapperGivesBackWhatALargeMessageTook(t *testing.T) {
+	m := newMapper(t, oneProperty, nil)
+	in := func() uint64 {
+		for range 200 {
+			_, err := m.Append(nil, []byte(`{"id":1,"v":[1,2]}`))
+			require.NoError(t, err)
+		}
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := in()
+	_, err := m.Append(nil, []byte(`{"id":1,"v":[0`+strings.Repeat(`,123456789`, 900_000)+`]}`))
+	require.NoError(t, err)
+	require.Less(t, in(), before+(16<<20))
+	runtime.KeepAlive(m)
 }

@@ -75,7 +75,6 @@ func (l *loader) load() (*Mapping, error) {
 			return nil, err
 		}
 		m.maps = append(m.maps, tm)
-		m.vocab = max(m.vocab, tm.vocab)
 	}
 	for _, tm := range m.maps {
 		if err := checkParents(tm); err != nil {

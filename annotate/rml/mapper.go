@@ -171,12 +171,24 @@ func (m *Mapper) begin() {
 	m.fresh, m.skipped, m.once = 0, 0, false
 	m.digest = m.digest[:0]
 	m.made.reset()
-	m.collections = m.collections[:0]
-	clear(m.collected)
-	m.values, m.ranges, m.terms, m.text = m.values[:0], m.ranges[:0], m.terms[:0], m.text[:0]
+	m.collections, m.collected = nil, nil
+	m.values, m.ranges = emptied(m.values), emptied(m.ranges)
+	m.terms, m.text = emptied(m.terms), emptied(m.text)
 	for i := range m.joins {
 		m.joins[i].reset()
 	}
+}
+
+// keptEntries is how large a stack may be that is kept for the next message.
+const keptEntries = 1 << 17
+
+// emptied returns a stack without its entries. One that a message made very
+// large gives its memory back.
+func emptied[T any](stack []T) []T {
+	if cap(stack) > keptEntries {
+		return nil
+	}
+	return stack[:0]
 }
 
 // appendDigest appends 80 bits of the digest of a message, in characters that

@@ -13,7 +13,6 @@ import (
 type Mapping struct {
 	maps     []*triplesMap
 	prefixes []rdf.Prefix
-	vocab    vocabulary
 }
 
 // SourceKind says where the data of a logical source comes from.

@@ -2,6 +2,7 @@ package rml
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if len(scanner.Bytes()) == 0 {
+		if len(bytes.TrimSpace(scanner.Bytes())) == 0 {
 			continue
 		}
 		err := b.load(in, scanner.Bytes())

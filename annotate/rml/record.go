@@ -2,6 +2,7 @@ package rml
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
@@ -34,6 +35,9 @@ func (m *Mapper) record(s *step, record input.Node) error {
 	}
 	graphs := len(m.terms)
 	m.graphs = m.terms[:graphs:graphs]
+	if graphs == 0 && len(s.graphs) > 0 && !s.placed() {
+		return nil
+	}
 	if err := m.generate(s.subject, at); err != nil {
 		return err
 	}
@@ -57,6 +61,11 @@ func (m *Mapper) record(s *step, record input.Node) error {
 		m.terms, m.text = m.terms[:shared], m.text[:text]
 	}
 	return nil
+}
+
+// placed reports whether a predicate-object map has graphs of its own.
+func (s *step) placed() bool {
+	return slices.ContainsFunc(s.poms, func(pom pomStep) bool { return len(pom.graphs) > 0 })
 }
 
 // predicateObjects runs one predicate-object map for the subjects that lie on

@@ -15,10 +15,6 @@ import (
 // where a term is wanted.
 var errNotScalar = errors.New("the reference selects an object or an array: expected a single value")
 
-// errLangString is the error for a datatype that only literals with a language
-// have.
-var errLangString = errors.New("its datatype is rdf:langString: expected a language in its place")
-
 // valueRange is the part of the value stack that one reference of a template
 // selected, and the value that is in use.
 type valueRange struct{ start, end, current int }
@@ -247,77 +243,6 @@ func (g *generator) valid(iri []byte) (int, bool) {
 	return rdf.ValidIRI(iri)
 }
 
-// finishLiteral makes the quoted text from start on a literal with its datatype
-// or language and pushes it. A map that gives several of those makes as many
-// literals (RML-Core: the Cartesian product).
-func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
-	if g.datatype == nil && g.language == nil {
-		m.text = append(m.text, g.suffix...)
-		m.push(start)
-		return nil
-	}
-	quoted := m.text[start:len(m.text):len(m.text)]
-	part, mark := g.datatype, "^^"
-	if part == nil {
-		part, mark = g.language, "@"
-	}
-	terms := len(m.terms)
-	if err := m.generate(part, at); err != nil {
-		return err
-	}
-	// The literals take the places of the datatypes or languages.
-	made := terms
-	for i := terms; i < len(m.terms); i++ {
-		suffix := m.terms[i]
-		if part == g.language && !rdf.ValidLangTag(suffix) {
-			if g.strict {
-				return m.fail(g, at, at.record, fmt.Errorf("its language map gives %q, which is not a language tag", suffix))
-			}
-			m.skipped++
-			continue
-		}
-		if part == g.datatype {
-			if fits, err := m.datatypeFits(g, quoted[1:len(quoted)-1], suffix, at); err != nil {
-				return err
-			} else if !fits {
-				m.skipped++
-				continue
-			}
-		}
-		if err := m.room(); err != nil {
-			return err
-		}
-		from := len(m.text)
-		m.text = append(m.text, quoted...)
-		if part == g.language || string(suffix) != "<"+rdf.XSDString+">" {
-			m.text = append(append(m.text, mark...), suffix...)
-		}
-		m.terms[made] = m.text[from:len(m.text):len(m.text)]
-		made++
-	}
-	m.terms = m.terms[:made]
-	return nil
-}
-
-// datatypeFits reports whether text may have a datatype that the record names.
-// What the lexical spaces hold needs no escapes, so the text may be escaped.
-func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bool, error) {
-	iri := string(datatype[1 : len(datatype)-1])
-	if iri == rdf.LangString {
-		if g.strict {
-			return false, m.fail(g, at, at.record, errLangString)
-		}
-		return false, nil
-	}
-	if !g.strict {
-		return true, nil
-	}
-	if lexical := lexicalSpaceOf(iri); lexical != nil && !lexical(text) {
-		return false, m.notLexical(g, text, datatype, at.record, at)
-	}
-	return true, nil
-}
-
 // generateTemplate pushes one term for each combination of the values of the
 // references; none when a reference has no value.
 func (m *Mapper) generateTemplate(g *generator, at place) error {
@@ -423,18 +348,4 @@ func (m *Mapper) prependBase(g *generator, start int) {
 	m.text = append(m.text, g.base...)
 	copy(m.text[start+1+len(g.base):], m.text[start+1:n])
 	copy(m.text[start+1:], g.base)
-}
-
-// appendNatural appends a value as a literal of its natural datatype (RML-Core,
-// section on natural mapping).
-func appendNatural(dst []byte, v input.Value) []byte {
-	switch v.Kind {
-	case input.Integer:
-		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDInteger+`>`...)
-	case input.Double:
-		return append(appendDouble(append(dst, '"'), v.Text), `"^^<`+rdf.XSDDouble+`>`...)
-	case input.Boolean:
-		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDBoolean+`>`...)
-	}
-	return rdf.AppendLiteral(dst, v.Text)
 }

@@ -130,7 +130,7 @@ func (b *viewBuilder) iterable(f *fieldPlan, at place, text []byte, next func() 
 			records, err = document.Records(nil, f.iterator)
 		}
 		if err != nil {
-			return &MessageError{Node: f.node.String(), Err: err}
+			return b.fail(&generator{node: f.node}, at, at.record, err)
 		}
 	} else {
 		values, err := b.inputs[at.input].document.Values(nil, at.record, f.iterator)

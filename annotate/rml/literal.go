@@ -1,0 +1,115 @@
+package rml
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// errLangString is the error for a datatype that only literals with a language
+// have.
+var errLangString = errors.New("its datatype is rdf:langString: expected a language in its place")
+
+// appendLiteral appends the quoted form of a value. A natural datatype comes
+// with it; a fixed one does not.
+func (m *Mapper) appendLiteral(dst []byte, g *generator, v input.Value) []byte {
+	switch {
+	case g.natural:
+		return appendNatural(dst, v)
+	case g.double && (v.Kind == input.Integer || v.Kind == input.Double):
+		return append(appendDouble(append(dst, '"'), v.Text), '"')
+	}
+	return rdf.AppendLiteral(dst, v.Text)
+}
+
+// finishLiteral makes the quoted text from start on a literal with its datatype
+// or language and pushes it. A map that gives several of those makes as many
+// literals (RML-Core: the Cartesian product).
+func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
+	if g.datatype == nil && g.language == nil {
+		m.text = append(m.text, g.suffix...)
+		m.push(start)
+		return nil
+	}
+	quoted := m.text[start:len(m.text):len(m.text)]
+	part, mark := g.datatype, "^^"
+	if part == nil {
+		part, mark = g.language, "@"
+	}
+	terms := len(m.terms)
+	if err := m.generate(part, at); err != nil {
+		return err
+	}
+	// The literals take the places of the datatypes or languages.
+	made := terms
+	for i := terms; i < len(m.terms); i++ {
+		suffix := m.terms[i]
+		if part == g.language && !rdf.ValidLangTag(suffix) {
+			if g.strict {
+				return m.fail(g, at, at.record, fmt.Errorf("its language map gives %q, which is not a language tag", suffix))
+			}
+			m.skipped++
+			continue
+		}
+		if part == g.datatype {
+			if fits, err := m.datatypeFits(g, quoted[1:len(quoted)-1], suffix, at); err != nil {
+				return err
+			} else if !fits {
+				m.skipped++
+				continue
+			}
+		}
+		if err := m.room(); err != nil {
+			return err
+		}
+		from := len(m.text)
+		m.text = append(m.text, quoted...)
+		if part == g.language || string(suffix) != "<"+rdf.XSDString+">" {
+			m.text = append(append(m.text, mark...), suffix...)
+		}
+		m.terms[made] = m.text[from:len(m.text):len(m.text)]
+		made++
+	}
+	m.terms = m.terms[:made]
+	return nil
+}
+
+// datatypeFits reports whether text may have a datatype that the record names.
+// What the lexical spaces hold needs no escapes, so the text may be escaped.
+func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bool, error) {
+	iri := string(datatype[1 : len(datatype)-1])
+	if iri == rdf.LangString {
+		if g.strict {
+			return false, m.fail(g, at, at.record, errLangString)
+		}
+		return false, nil
+	}
+	if !g.strict {
+		return true, nil
+	}
+	if lexical := lexicalSpaceOf(iri); lexical != nil && !lexical(text) {
+		return false, m.notLexical(g, text, datatype, at.record, at)
+	}
+	return true, nil
+}
+
+// notLexical reports text that its datatype does not have.
+func (m *Mapper) notLexical(g *generator, text, datatype []byte, n input.Node, at place) error {
+	return m.fail(g, at, n, fmt.Errorf("%q is not in the lexical space of its datatype %s", text, datatype))
+}
+
+// appendNatural appends a value as a literal of its natural datatype (RML-Core,
+// section on natural mapping).
+func appendNatural(dst []byte, v input.Value) []byte {
+	switch v.Kind {
+	case input.Integer:
+		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDInteger+`>`...)
+	case input.Double:
+		return append(appendDouble(append(dst, '"'), v.Text), `"^^<`+rdf.XSDDouble+`>`...)
+	case input.Boolean:
+		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDBoolean+`>`...)
+	}
+	return rdf.AppendLiteral(dst, v.Text)
+}
