@@ -80,7 +80,7 @@ func parse(args []string) (settings, error) {
 	}
 	flags := flag.NewFlagSet("bench/rml", flag.ContinueOnError)
 	flags.IntVar(&s.rounds, "rounds", 3, "how often each engine runs each workload, interleaved")
-	flags.DurationVar(&s.repeatBelow, "repeat-below", 4*time.Second, "an engine that took longer than this in the first round does not repeat the workload, unless it is of messages")
+	flags.DurationVar(&s.repeatBelow, "repeat-below", 2500*time.Millisecond, "an engine that took longer than this in the first round does not repeat the workload, unless it is of messages")
 	flags.DurationVar(&s.timeout, "timeout", 40*time.Second, "how long an engine may take")
 	flags.Float64Var(&s.seconds, "seconds", 1, "how long messages are mapped, after a warm-up")
 	flags.IntVar(&s.sizes.Batch, "batch", 100_000, "rows of a batch")
