@@ -1,6 +1,9 @@
 package rml
 
 import (
+	"bytes"
+	"fmt"
+
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -16,6 +19,18 @@ type flatPom struct {
 	// is a line: between the two lies middle, behind it end.
 	plain       bool
 	middle, end []byte
+	open, close []byte // the same, with the quotes of the literal
+
+	// whole is what stands behind the subject when the object is a constant.
+	whole []byte
+}
+
+// singler is what documents offer that have a short way to a reference with
+// one value.
+type singler interface {
+	// Single returns the value of a reference, or false if it does not have
+	// exactly one that is a scalar, or none that is quickly had.
+	Single(record input.Node, reference input.Path) (input.Value, bool)
 }
 
 // flatten returns the flat form of a predicate-object map, or nil.
@@ -33,8 +48,12 @@ func flatten(pom *pomStep) *flatPom {
 	f := &flatPom{predicate: predicate.constant, object: object}
 	f.plain = object.kind == referenceExpression && object.form == literalForm && object.when == nil &&
 		object.datatype == nil && object.language == nil
+	if object.kind == constantExpression && object.when == nil {
+		f.whole = fmt.Appendf(nil, " %s %s .\n", f.predicate, object.constant)
+	}
 	f.middle = append(append([]byte{' '}, f.predicate...), ' ')
 	f.end = append(append([]byte{}, object.suffix...), " .\n"...)
+	f.open, f.close = append(bytes.Clone(f.middle), '"'), append([]byte{'"'}, f.end...)
 	return f
 }
 
@@ -54,49 +73,78 @@ func (p *Plan) flatten() {
 // flat runs a flat predicate-object map for the one subject of a record that
 // is in the default graph.
 func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
+	direct := m.lines && !m.once
+	if direct && f.whole != nil {
+		if err := m.countLine(len(subject) + len(f.whole)); err != nil {
+			return err
+		}
+		m.out = append(append(m.out, subject...), f.whole...)
+		return nil
+	}
 	if !f.plain {
 		return m.flatTerms(f, subject, at)
 	}
-	if err := m.tick(); err != nil {
+	v, ok, err := m.flatValue(f, at)
+	if err != nil {
 		return err
 	}
-	start, text := len(m.values), len(m.text)
-	var err error
-	m.values, err = m.inputs[at.input].document.Values(m.values, at.record, f.object.path)
-	if err != nil {
-		return m.fail(f.object, at, at.record, err)
-	}
-	if m.uses != nil {
-		m.use(f.object.path, len(m.values)-start)
-	}
-	if n := len(m.values); n == start {
-		return nil
-	} else if n > start+1 || m.values[start].Kind >= input.Null {
-		m.values = m.values[:start]
+	if !ok {
 		return m.flatTerms(f, subject, at)
 	}
-	v := m.values[start]
-	m.values = m.values[:start]
 	if f.object.lexical != nil && !f.object.lexical(v.Text) {
 		return m.notLexical(f.object, v.Text, f.object.suffix[len("^^"):], v.Node, at)
 	}
-	if !m.lines || m.once {
+	if !direct {
+		text := len(m.text)
 		m.text = append(m.appendLiteral(m.text, f.object, v), f.object.suffix...)
 		err = m.add(subject, f.predicate, m.text[text:], nil)
 		m.text = m.text[:text]
 		return err
 	}
-	if err := m.spend(len(subject) + len(f.predicate) + len(v.Text)); err != nil {
-		return err
-	}
-	if err := m.countStatement(); err != nil {
+	if err := m.countLine(len(subject) + len(f.predicate) + len(v.Text)); err != nil {
 		return err
 	}
 	m.out = append(m.out, subject...)
-	m.out = append(m.out, f.middle...)
-	m.out = m.appendLiteral(m.out, f.object, v)
+	if v.Kind != input.String && !f.object.natural && !f.object.double {
+		// Numbers and truth values hold nothing that would be escaped.
+		m.out = append(append(append(m.out, f.open...), v.Text...), f.close...)
+		return nil
+	}
+	m.out = m.appendLiteral(append(m.out, f.middle...), f.object, v)
 	m.out = append(m.out, f.end...)
 	return nil
+}
+
+// countLine counts a statement, and its size, against the limits.
+func (m *Mapper) countLine(size int) error {
+	if err := m.spend(size); err != nil {
+		return err
+	}
+	return m.countStatement()
+}
+
+// flatValue returns the value of a plain object if there is just one and it is
+// a scalar. A reference without a value is for flatTerms too, which makes
+// nothing of it.
+func (m *Mapper) flatValue(f *flatPom, at place) (v input.Value, ok bool, err error) {
+	in := &m.inputs[at.input]
+	if in.single != nil && m.uses == nil {
+		v, ok = in.single.Single(at.record, f.object.path)
+		return v, ok, m.tick()
+	}
+	start := len(m.values)
+	m.values, err = in.document.Values(m.values, at.record, f.object.path)
+	if err != nil {
+		return v, false, m.fail(f.object, at, at.record, err)
+	}
+	if len(m.values) == start+1 && m.values[start].Kind < input.Null {
+		v, ok = m.values[start], true
+		if m.uses != nil {
+			m.use(f.object.path, 1)
+		}
+	}
+	m.values = m.values[:start]
+	return v, ok, m.tick()
 }
 
 // flatTerms is flat for objects of any kind and number.

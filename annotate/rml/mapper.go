@@ -53,6 +53,7 @@ type Mapper struct {
 // inputState is a document of the plan with its records.
 type inputState struct {
 	document input.Document
+	single   singler        // the document, if it is one
 	records  [][]input.Node // by iterator; nil until selected
 	selected []bool
 	built    bool // whether the rows of a view are made
@@ -68,8 +69,11 @@ func (p *Plan) NewMapper() *Mapper {
 		inputs: make([]inputState, len(p.inputs)), joins: make([]joinState, len(p.joins)),
 	}
 	for i, in := range p.inputs {
+		document := in.compiler.NewDocument()
+		single, _ := document.(singler)
 		m.inputs[i] = inputState{
-			document: in.compiler.NewDocument(),
+			document: document,
+			single:   single,
 			records:  make([][]input.Node, len(in.iterators)),
 			selected: make([]bool, len(in.iterators)),
 		}

@@ -148,6 +148,26 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	return dst, err
 }
 
+// Single returns the value of a reference that selects a scalar which is not
+// null and has no escapes, the commonest case. It reports false for every
+// other, for which Values has the answer.
+func (d *Document) Single(record input.Node, reference input.Path) (input.Value, bool) {
+	p, ok := reference.(*Path)
+	if !ok || !p.query.singular || len(p.query.steps) != 1 || p.query.steps[0].kind != selectName || !d.has(record) {
+		return input.Value{}, false
+	}
+	d.use(p)
+	n := d.member(record, &p.query.steps[0])
+	if n == noNode {
+		return input.Value{}, false
+	}
+	t := &d.tape[n]
+	if t.kind >= input.Null || t.flags&escapedText != 0 {
+		return input.Value{}, false
+	}
+	return input.Value{Text: d.data[t.start:t.end:t.end], Kind: t.kind, Node: n}, true
+}
+
 // Value returns the value of a node of the loaded text.
 func (d *Document) Value(n input.Node) input.Value {
 	var one [1]input.Value
