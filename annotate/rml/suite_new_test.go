@@ -14,23 +14,20 @@ var coreFaults = map[string]outcome{
 	"RMLTC0027b-JSON": {byLine: true, reason: "an rml:UnsafeIRI with a space is expected as it is, which no reader of N-Quads takes"},
 }
 
-func TestCoreSuite(t *testing.T)       { runSuite(t, "rml-core", coreFaults) }
-func TestFunctionSuite(t *testing.T)   { runSuite(t, "rml-fnml", nil) }
-func TestViewSuite(t *testing.T)       { runSuite(t, "rml-lv", nil) }
-func TestCollectionSuite(t *testing.T) { runSuite(t, "rml-cc", nil) }
+func TestCoreSuite(t *testing.T)       { runSuite(t, "rml-core", 61, coreFaults) }
+func TestFunctionSuite(t *testing.T)   { runSuite(t, "rml-fnml", 14, nil) }
+func TestViewSuite(t *testing.T)       { runSuite(t, "rml-lv", 34, nil) }
+func TestCollectionSuite(t *testing.T) { runSuite(t, "rml-cc", 27, nil) }
 
 // runSuite runs every case of a suite that is here. What a case expects stands
 // in the table of the suite, unless its files are known to be at fault.
-func runSuite(t *testing.T, suite string, faults map[string]outcome) {
+func runSuite(t *testing.T, suite string, least int, faults map[string]outcome) {
 	dir := conformance.Dir(t, suite)
 	rows := make(map[string]map[string]string)
 	for _, row := range table(t, filepath.Join(dir, "metadata.csv")) {
 		rows[row["ID"]] = row
 	}
-	cases, err := filepath.Glob(filepath.Join(dir, "RML*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, cases)
-	for _, folder := range cases {
+	for _, folder := range folders(t, dir, least) {
 		name := filepath.Base(folder)
 		t.Run(name, func(t *testing.T) {
 			row := rows[name]
