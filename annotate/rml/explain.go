@@ -79,6 +79,7 @@ func (e *explanation) step(s *step) {
 	for _, g := range s.graphs {
 		e.line(1, "graph %s", g.describe())
 	}
+	e.cost(s)
 	for i := range s.poms {
 		pom := &s.poms[i]
 		for _, predicate := range pom.predicates {
@@ -95,6 +96,25 @@ func (e *explanation) step(s *step) {
 			e.line(2, "object %s of input %d where %s, by a hash index", o.join.subject.describe(), o.join.input, e.conditions(o.join.child, o.join.parent))
 		}
 	}
+}
+
+// cost says what a record takes: how many references are looked up, and what
+// has to be there before the first one.
+func (e *explanation) cost(s *step) {
+	references, joins := 0, 0
+	s.walk(func(g *generator) { references += len(g.paths()) })
+	for i := range s.poms {
+		for _, o := range s.poms[i].objects {
+			if o.join != nil {
+				joins++
+			}
+		}
+	}
+	line := "cost: " + count(references, "reference") + " a record"
+	if joins > 0 {
+		line += ", " + count(joins, "join") + " by an index over all records of the parent, built for every message"
+	}
+	e.line(1, "%s", line)
 }
 
 // way says how the statements of a predicate-object map are written.

@@ -162,6 +162,7 @@ func sameExpressions(a, b []*generator) bool {
 }
 
 func (l *linter) generator(g *generator) {
+	l.unknownTerms(g)
 	if g.kind == templateExpression && !slices.ContainsFunc(g.segments, func(s templateStep) bool { return s.path != nil }) {
 		l.add(g.node, "its template has no reference: a constant says so")
 	}

@@ -43,6 +43,8 @@ func TestLintFindsWhatIsProbablyNotMeant(t *testing.T) {
 		"constant template": {jsonStream + ` rr:subjectMap [ rr:template "http://a/b" ; rr:class ex:C ] .`, "its template has no reference"},
 		"raw IRI":           {jsonStream + ` rr:subjectMap [ rml:reference "id" ; rr:class ex:C ] .`, "is not a valid IRI drops its statements"},
 		"said twice":        {jsonStream + ` rr:subjectMap [ rr:template "{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ], [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`, "it makes the same statement twice"},
+		"no such datatype":  {jsonStream + ` rr:subjectMap [ rr:template "{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rr:datatype xsd:datetime ] ] .`, `XML Schema has no term "datetime"`},
+		"no such RDF term":  {jsonStream + ` rr:subjectMap [ rr:template "{id}" ] ; rr:predicateObjectMap [ rr:predicate <http://www.w3.org/1999/02/22-rdf-syntax-ns#Type> ; rr:object ex:C ] .`, `RDF has no term "Type"`},
 		"self join":         {jsonStream + ` rr:subjectMap [ rr:template "{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rr:parentTriplesMap map:M ; rr:joinCondition [ rr:child "id" ; rr:parent "id" ] ] ] .`, "without a joinCondition the subject of the same record is meant"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,6 +76,7 @@ input 1: file "n.csv", CSV, read whole
 triples map map:M (mapping line 8): each record of $ of input 0
   subject IRI http://a/{id}
   graph <http://example.com/ns#g>
+  cost: 5 references a record, one join by an index over all records of the parent, built for every message
   predicate <http://www.w3.org/1999/02/22-rdf-syntax-ns#type>, combined on stacks
     object <http://example.com/ns#C>
   predicate <http://example.com/ns#p>, combined on stacks
@@ -82,5 +85,6 @@ triples map map:M (mapping line 8): each record of $ of input 0
     object blank node x of input 1 where a = b, by a hash index
 triples map map:N (mapping line 11): each record of input 1
   subject blank node x
+  cost: one reference a record
 `, newPlan(t, mapping).Explain())
 }
