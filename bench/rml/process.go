@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -51,8 +50,7 @@ func (r runner) run(ctx context.Context, dir string, args []string, stdin io.Rea
 	cmd.Stdout = stdout
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	killWithChildren(cmd)
 	start := time.Now()
 	err := cmd.Run()
 	used := usage{wall: time.Since(start)}
