@@ -194,7 +194,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 	case tm.language != nil:
 		g.language, err = c.compileText(tm.language)
 	case tm.kind == referenceExpression:
-		g.natural = tm.vocab == modern
+		g.natural = c.opts.Natural.in(tm.vocab)
 	}
 	return err
 }

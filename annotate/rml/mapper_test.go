@@ -169,6 +169,27 @@ func TestBlankNodesBelongToTheirMessage(t *testing.T) {
 	require.True(t, rdf.ValidLabel([]byte(same.Subject.Value)))
 }
 
+func TestNaturalDatatypesFollowTheVocabularyUnlessToldOtherwise(t *testing.T) {
+	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
+	const before = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
+	const since = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ <http://w3id.org/rml/reference> "v" ] ] .`
+	typed := fmt.Sprintf(line, `"30"^^<http://www.w3.org/2001/XMLSchema#integer>`)
+	plain := fmt.Sprintf(line, `"30"`)
+	for _, c := range []struct {
+		body    string
+		natural rml.Natural
+		want    string
+	}{
+		{before, rml.NaturalByVocabulary, plain}, {since, rml.NaturalByVocabulary, typed},
+		{before, rml.NaturalAlways, typed}, {since, rml.NaturalAlways, typed},
+		{before, rml.NaturalNever, plain}, {since, rml.NaturalNever, plain},
+	} {
+		got, err := mapOne(t, c.body, `{"v":30}`, &rml.Options{Natural: c.natural})
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	}
+}
+
 func TestBlankNodesBelongToTheirGraph(t *testing.T) {
 	const body = jsonStream + `rr:subjectMap [ rml:reference "id" ; rr:termType rr:BlankNode ] ;
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:object ex:o ; rr:graph ex:g, ex:h ] ; rr:predicateObjectMap [ rr:predicate ex:q ; rr:object ex:o ; rr:graph ex:g ] .`

@@ -20,6 +20,10 @@ type Options struct {
 	// also makes an error of a text that a datatype of XML Schema does not
 	// have; the legacy vocabulary gives it out as it is.
 	Strict bool
+	// Natural decides whether a value without a datatype or language gets the
+	// natural datatype of its format: "30" or "30"^^xsd:integer for the number
+	// 30 in JSON. The zero value leaves it to the vocabulary of the mapping.
+	Natural Natural
 	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
 	// mapping declares and its constants use.
 	Prefixes []rdf.Prefix
@@ -31,6 +35,25 @@ type Options struct {
 	Evaluators map[Formulation]Evaluator
 	// Limits bounds one message.
 	Limits Limits
+}
+
+// Natural is a choice about natural datatypes.
+type Natural uint8
+
+// The choices about natural datatypes.
+const (
+	// NaturalByVocabulary gives them under the new vocabulary, as RML-Core
+	// has it, and not under the legacy one, as CARML has it.
+	NaturalByVocabulary Natural = iota
+	// NaturalAlways gives them under both vocabularies.
+	NaturalAlways
+	// NaturalNever gives plain literals under both.
+	NaturalNever
+)
+
+// in reports whether a node of a vocabulary has natural datatypes.
+func (n Natural) in(v vocabulary) bool {
+	return n == NaturalAlways || n == NaturalByVocabulary && v == modern
 }
 
 // Limits bounds what mapping one message may take. A zero field means the
