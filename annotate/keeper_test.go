@@ -42,8 +42,9 @@ func TestAChannelThatFailsAgainAndAgainIsStartedLessAndLessOften(t *testing.T) {
 		create(t, m, config("frail"))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		// After pauses of 1, 2, 4, ... 32 seconds, and then of 60.
-		require.EqualValues(t, 7+58, b.subscribed.Load())
+		// After pauses of 1, 2, 4, ... 32 seconds, and then of 60. A channel that
+		// failed before its keeper first looked is started once more, at once.
+		require.Contains(t, []int64{7 + 58, 7 + 58 + 1}, b.subscribed.Load())
 		s := status(t, m, "frail")
 		require.True(t, s.IsStopped)
 		require.Contains(t, s.Error, `receive from topic "frail/in": the subscription is broken`)
