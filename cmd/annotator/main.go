@@ -15,9 +15,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
@@ -25,14 +22,7 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the next signal is not ours and ends the process
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintf(os.Stderr, "annotator: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { server.Main("annotator", run) }
 
 // run is the whole program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
