@@ -43,10 +43,10 @@ type Settings struct {
 	Error *TopicSettings `json:"errorTopicSettings,omitempty"`
 	// Parallelism is the number of messages that are mapped at the same time,
 	// 1 to 256. Zero means the configured default, 2.
-	Parallelism int `json:"parallelism"`
+	Parallelism int `json:"parallelism,omitempty"`
 	// BufferSize is the number of messages that wait for each mapper, 1 to
 	// 65,536. Zero means the configured default, 10.
-	BufferSize int `json:"bufferSize"`
+	BufferSize int `json:"bufferSize,omitempty"`
 }
 
 // TopicSettings says where a topic is. The JSON names are the REST contract's.

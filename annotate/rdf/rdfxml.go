@@ -128,9 +128,11 @@ func (x *xmlWriter) appendName(dst, bracketed []byte) ([]byte, error) {
 	for _, p := range x.prefixes {
 		if local, ok := after(iri, p.IRI); ok && validName(local) {
 			if p.Name != "" {
-				dst = append(append(dst, p.Name...), ':')
+				return append(append(append(dst, p.Name...), ':'), local...), nil
 			}
-			return append(dst, local...), nil
+			if !startsWithXML(local) {
+				return append(dst, local...), nil
+			}
 		}
 	}
 	at := localName(iri)
@@ -159,8 +161,14 @@ func bindable(namespace []byte) bool {
 	return string(namespace) != xmlNamespace && string(namespace) != xmlnsNamespace && len(namespace) > 0
 }
 
-// localName returns where the longest NCName at the end of an IRI starts whose
-// namespace may be declared; len(iri) if there is none.
+// startsWithXML reports whether XML keeps a name for itself (XML 1.0 section
+// 2.3). A reader may take an element of that name for something of its own.
+func startsWithXML(name []byte) bool {
+	return len(name) >= 3 && bytes.EqualFold(name[:3], []byte("xml"))
+}
+
+// localName returns where the longest NCName at the end of an IRI starts that is
+// free for use and whose namespace may be declared; len(iri) if there is none.
 func localName(iri []byte) int {
 	start := len(iri)
 	for at := len(iri); at > 0; {
@@ -169,7 +177,7 @@ func localName(iri []byte) int {
 			break
 		}
 		at -= size
-		if isNCNameStart(r) && bindable(iri[:at]) {
+		if isNCNameStart(r) && bindable(iri[:at]) && !startsWithXML(iri[at:]) {
 			start = at
 		}
 	}
