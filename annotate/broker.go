@@ -15,6 +15,10 @@ type Message struct {
 	// Payload is the body. It is never changed after it was handed over, and
 	// stays valid as long as somebody refers to it.
 	Payload []byte
+	// Origin is for a [Transactor]: its subscription puts it into a delivery,
+	// and the channel copies it into the output that is made of it, so that
+	// the publisher knows which input it answers. Others leave it nil.
+	Origin any
 }
 
 // Delivery is a message that was received and is not yet acknowledged. Until
@@ -27,6 +31,12 @@ type Delivery struct {
 	// can no longer be sent (the connection was lost meanwhile) is dropped:
 	// the broker delivers the message again.
 	Ack func()
+	// Revoked, where it is not nil, reports whether the broker has taken the
+	// message back: it was or will be delivered again, here or to another
+	// consumer. From then on Ack does nothing, and an output that was not yet
+	// handed to a publisher must not be any more, because the other consumer
+	// may be ahead. It may be called from any goroutine.
+	Revoked func() bool
 }
 
 // Errors of the transports.
@@ -37,6 +47,10 @@ var (
 	// refuses the connection. The cause is wrapped with it. Settings that no
 	// broker could satisfy are reported without it.
 	ErrBrokerUnavailable = errors.New("annotate: broker unavailable")
+	// ErrRevoked is what a [Transactor]'s publisher confirms an output with
+	// whose transaction was undone because the broker took the input back. The
+	// input is delivered again, so nothing is lost and nothing failed.
+	ErrRevoked = errors.New("annotate: message taken back by the broker")
 )
 
 // Subscription is a confirmed subscription on one topic. It reconnects by
@@ -92,9 +106,34 @@ type Broker interface {
 	Connect(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Publisher, error)
 }
 
+// Transactor is a Broker that can publish outputs and acknowledge their inputs
+// in one step that happens or does not: exactly once, for whoever reads only
+// what is committed.
+type Transactor interface {
+	Broker
+	// Transact connects a channel whose input and output are topics of one
+	// cluster, by the rules of Subscribe and Connect.
+	//
+	// The publisher commits the outputs it has accepted, together with the
+	// acknowledgements of their inputs (named by Message.Origin) and of all
+	// inputs that were acknowledged before, and then confirms them; Ack of an
+	// input whose output was confirmed does nothing more. The caller publishes
+	// in the order of arrival, and acknowledges an input that has no output
+	// before it publishes the output of one that arrived later. Close of the
+	// publisher commits what it has accepted. Both ends are closed, the
+	// publisher first.
+	Transact(ctx context.Context, input, output TopicSettings, opts ConnectOptions) (Subscription, Publisher, error)
+}
+
 // ConnectOptions tunes one connection.
 type ConnectOptions struct {
 	// Window is the largest number of messages in flight: received and not
 	// acknowledged, or published and not confirmed. Zero means DefaultWindow.
 	Window int
+	// Instance is the name of the service instance, where several run one
+	// channel at the same time and the broker shares its messages out among
+	// them. What the broker keeps for one connection (an MQTT session, a
+	// transaction) is then kept under this name too, so that instances do not
+	// take it from each other. Empty where the channel runs in one place.
+	Instance string
 }

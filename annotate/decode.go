@@ -89,6 +89,9 @@ func decodeSettings(f fields) Settings {
 		ChannelID:   f.text("channelId"),
 		Parallelism: f.integer("parallelism", 1, 256),
 		BufferSize:  f.integer("bufferSize", 1, 65536),
+		ErrorFormat: ErrorFormat(f.choice("errorFormat", string(ErrorText), string(ErrorJSON))),
+		ExactlyOnce: f.isTrue("exactlyOnce"),
+		Distributed: f.isTrue("distributed"),
 	}
 	s.Input = decodeTopic(f.child("inputTopicSettings"))
 	s.Output = decodeTopic(f.child("outputTopicSettings"))
@@ -113,19 +116,26 @@ func decodeTopic(f fields) TopicSettings {
 	}
 	if kafka, ok := f.optionalChild("kafkaSettings"); ok {
 		t.Kafka = &KafkaSettings{
-			Host:    kafka.requiredText("host"),
-			Port:    kafka.requiredInteger("port", 1, 65535),
-			GroupID: kafka.text("groupId"),
+			Protocol:    kafka.choice("protocol", KafkaPlaintext, KafkaSSL, KafkaSASLPlaintext, KafkaSASLSSL),
+			Host:        kafka.requiredText("host"),
+			Port:        kafka.requiredInteger("port", 1, 65535),
+			GroupID:     kafka.text("groupId"),
+			OffsetReset: kafka.choice("offsetReset", KafkaLatest, KafkaEarliest),
+			Mechanism:   kafka.choice("saslMechanism", KafkaPlain, KafkaScramSHA256, KafkaScramSHA512),
+			User:        kafka.text("user"),
+			Password:    kafka.text("password"),
 		}
 	}
 	if mqtt, ok := f.optionalChild("mqttSettings"); ok {
 		t.MQTT = &MQTTSettings{
-			Protocol: mqtt.oneOf("protocol", "tcp", "mqtt", "ssl", "tls", "mqtts", "ws", "wss"),
-			Host:     mqtt.requiredText("host"),
-			Port:     mqtt.requiredInteger("port", 1, 65535),
-			ClientID: mqtt.text("clientId"),
-			User:     mqtt.text("user"),
-			Password: mqtt.text("password"),
+			Protocol:  mqtt.oneOf("protocol", "tcp", "mqtt", "ssl", "tls", "mqtts", "ws", "wss"),
+			Host:      mqtt.requiredText("host"),
+			Port:      mqtt.requiredInteger("port", 1, 65535),
+			Version:   mqtt.choice("version", MQTT5, MQTT311),
+			ClientID:  mqtt.text("clientId"),
+			ShareName: mqtt.text("shareName"),
+			User:      mqtt.text("user"),
+			Password:  mqtt.text("password"),
 		}
 	}
 	return t
@@ -265,6 +275,14 @@ func (f fields) oneOf(name string, allowed ...string) string {
 	return ""
 }
 
+// choice is oneOf for a member that may be absent.
+func (f fields) choice(name string, allowed ...string) string {
+	if _, _, ok := f.member(name); !ok {
+		return ""
+	}
+	return f.oneOf(name, allowed...)
+}
+
 func (f fields) integer(name string, low, high int) int {
 	value, path, ok := f.member(name)
 	if !ok {
@@ -300,6 +318,12 @@ func (f fields) boolean(names ...string) *bool {
 		f.fail(path, "expected true or false, got %s", kindOf(value))
 	}
 	return &b
+}
+
+// isTrue reports whether the member is there and true.
+func (f fields) isTrue(name string) bool {
+	b := f.boolean(name)
+	return b != nil && *b
 }
 
 func (f fields) texts(name string) []string {

@@ -97,9 +97,11 @@ func (m *Manager) reserve(e *entry) error {
 // refuseMasks finds credentials that were copied from what the service shows.
 func refuseMasks(s *Settings) error {
 	for _, topic := range s.topics() {
-		if topic.MQTT != nil && (topic.MQTT.User == Masked || topic.MQTT.Password == Masked) {
-			return &FieldError{"settings." + topic.name + ".mqttSettings",
-				"user or password is the mask that the service shows in their place; send the real ones"}
+		for _, l := range topic.logins() {
+			if *l.user == Masked || *l.password == Masked {
+				return &FieldError{"settings." + l.field,
+					"user or password is the mask that the service shows in their place; send the real ones"}
+			}
 		}
 	}
 	return nil

@@ -25,15 +25,17 @@ func encodeRecord(config ChannelConfig, s sealer) ([]byte, error) {
 	config = config.clone()
 	r := record{config.Settings, config.Metadata, config.Status, map[string]string{}}
 	for _, topic := range r.Settings.topics() {
-		if topic.MQTT == nil || topic.MQTT.User == "" && topic.MQTT.Password == "" {
-			continue
+		for _, l := range topic.logins() {
+			if *l.user == "" && *l.password == "" {
+				continue
+			}
+			sealed, err := s.seal(config.Settings.ChannelID+" "+l.place, credentials{*l.user, *l.password})
+			if err != nil {
+				return nil, fmt.Errorf("encode channel %q: %w", config.Settings.ChannelID, err)
+			}
+			r.Credentials[l.place] = sealed
+			*l.user, *l.password = "", ""
 		}
-		sealed, err := s.seal(config.Settings.ChannelID+" "+topic.name, credentials{topic.MQTT.User, topic.MQTT.Password})
-		if err != nil {
-			return nil, fmt.Errorf("encode channel %q: %w", config.Settings.ChannelID, err)
-		}
-		r.Credentials[topic.name] = sealed
-		topic.MQTT.User, topic.MQTT.Password = "", ""
 	}
 	return json.Marshal(r)
 }
@@ -53,15 +55,17 @@ func decodeRecord(data []byte, s sealer) (ChannelConfig, error) {
 		return config, err
 	}
 	for _, topic := range config.Settings.topics() {
-		stored, ok := sealed.Credentials[topic.name]
-		if !ok || topic.MQTT == nil {
-			continue
+		for _, l := range topic.logins() {
+			stored, ok := sealed.Credentials[l.place]
+			if !ok {
+				continue
+			}
+			c, err := s.open(config.Settings.ChannelID+" "+l.place, stored)
+			if err != nil {
+				return config, fmt.Errorf("settings.%s: %w", l.field, err)
+			}
+			*l.user, *l.password = c.User, c.Password
 		}
-		c, err := s.open(config.Settings.ChannelID+" "+topic.name, stored)
-		if err != nil {
-			return config, fmt.Errorf("settings.%s.mqttSettings: %w", topic.name, err)
-		}
-		topic.MQTT.User, topic.MQTT.Password = c.User, c.Password
 	}
 	return config, nil
 }

@@ -47,7 +47,32 @@ type Settings struct {
 	// BufferSize is the number of messages that wait for each mapper, 1 to
 	// 65,536. Zero means the configured default, 10.
 	BufferSize int `json:"bufferSize,omitempty"`
+	// ErrorFormat is the form of error messages; empty means ErrorText.
+	ErrorFormat ErrorFormat `json:"errorFormat,omitempty"`
+	// ExactlyOnce publishes each output and acknowledges its input in one
+	// transaction. Input and output must be topics of one Kafka cluster, and
+	// consumers of the output read only what is committed. Without it a
+	// message comes at least once.
+	ExactlyOnce bool `json:"exactlyOnce,omitempty"`
+	// Distributed runs the channel on every service instance that shares the
+	// storage, with the broker sharing out the messages: the partitions of a
+	// Kafka topic, or an MQTT topic by a shared subscription, for which order
+	// then holds within an instance only. Without it one instance runs the
+	// channel, and another takes over when that one dies.
+	Distributed bool `json:"distributed,omitempty"`
 }
+
+// ErrorFormat is the form of the messages on an error topic.
+type ErrorFormat string
+
+// The forms of error messages.
+const (
+	// ErrorText is one line of text, the form of the original service.
+	ErrorText ErrorFormat = "TEXT"
+	// ErrorJSON is a JSON object: channel, time, reason, the place in the
+	// message and in the mapping, and the size and hash of the payload.
+	ErrorJSON ErrorFormat = "JSON"
+)
 
 // TopicSettings says where a topic is. The JSON names are the REST contract's.
 type TopicSettings struct {
@@ -59,55 +84,6 @@ type TopicSettings struct {
 	Kafka *KafkaSettings `json:"kafkaSettings,omitempty"`
 	// MQTT is the MQTT connection; nil means the configured default.
 	MQTT *MQTTSettings `json:"mqttSettings,omitempty"`
-}
-
-// KafkaSettings is a connection to a Kafka cluster.
-type KafkaSettings struct {
-	Host string `json:"host"`
-	Port int    `json:"port"`
-	// GroupID is the consumer group; empty means a generated one.
-	GroupID string `json:"groupId,omitempty"`
-}
-
-// MQTTSettings is a connection to an MQTT broker. Encoded as JSON, printed or
-// logged it shows that there are credentials but not what they are.
-type MQTTSettings struct {
-	// Protocol is "tcp", "mqtt", "ssl", "tls", "mqtts", "ws" or "wss".
-	Protocol string `json:"protocol"`
-	Host     string `json:"host"`
-	Port     int    `json:"port"`
-	// ClientID is the MQTT client identifier, and so the name of the
-	// persistent session; empty means a generated one.
-	ClientID string `json:"clientId,omitempty"`
-	User     string `json:"user,omitempty"`
-	Password string `json:"password,omitempty"`
-}
-
-// Masked stands for a user name or password wherever settings are shown.
-const Masked = "********"
-
-// MarshalJSON encodes the settings with the credentials masked.
-func (s MQTTSettings) MarshalJSON() ([]byte, error) {
-	type plain MQTTSettings
-	return json.Marshal(plain(s.masked()))
-}
-
-// String returns the address and the client identifier, without credentials.
-func (s MQTTSettings) String() string {
-	return fmt.Sprintf("%s://%s:%d (client %q)", s.Protocol, s.Host, s.Port, s.ClientID)
-}
-
-// GoString is String, so that %#v shows no credentials either.
-func (s MQTTSettings) GoString() string { return s.String() }
-
-func (s MQTTSettings) masked() MQTTSettings {
-	if s.User != "" {
-		s.User = Masked
-	}
-	if s.Password != "" {
-		s.Password = Masked
-	}
-	return s
 }
 
 // Metadata describes a channel and holds its mapping.

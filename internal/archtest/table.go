@@ -16,6 +16,8 @@ func importTable() []room {
 
 		{dir: "storage"},
 		{dir: "storage/storagetest", imports: []string{"storage"}, modules: []string{testify}},
+		{dir: "storage/mongo", imports: []string{"storage"}, modules: []string{mongo}},
+		{dir: "storage/mongo/mongotest", modules: []string{mongo, testify}},
 		{dir: "storage/disk", imports: []string{"storage", "storage/disk/..."}, modules: []string{bbolt}},
 
 		{dir: "annotate", imports: []string{"annotate/rml", "annotate/rdf", "storage", "internal/httpapi"},
@@ -31,9 +33,12 @@ func importTable() []room {
 		{dir: "annotate/rml/internal/xmldoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{xpath, xmlquery}},
 		{dir: "annotate/rml/internal/jsondoc", imports: []string{"annotate/rml/internal/..."}, modules: []string{jsonpath}},
 		{dir: "annotate/brokertest", imports: []string{"annotate"}, modules: []string{testify}},
-		{dir: "annotate/mqtt", imports: []string{"annotate"}, modules: []string{paho}},
+		{dir: "annotate/mqtt", imports: []string{"annotate", "annotate/mqtt/mqtt3"}, modules: []string{paho}},
+		{dir: "annotate/mqtt/mqtt3", imports: []string{"annotate"}, modules: []string{paho3}},
 		{dir: "annotate/mqtt/embedded", modules: []string{mochi}},
 		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt/embedded"}, modules: []string{mochi, testify}},
+		{dir: "annotate/kafka", imports: []string{"annotate"}, modules: []string{sarama, scram}},
+		{dir: "annotate/kafka/kafkatest", imports: []string{"annotate"}, modules: []string{franz, testify}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/server", modules: []string{flags, sync}},
@@ -44,23 +49,28 @@ func importTable() []room {
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
 		{dir: "examples/...", imports: []string{"annotate/...", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
-		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, paho, sync}},
-		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sync, testify}},
+		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync}},
+		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync, testify}},
 	}
 }
 
 // The third-party libraries. ARCHITECTURE.md says why each was chosen.
 const (
 	bbolt      = "go.etcd.io/bbolt"
+	franz      = "github.com/twmb/franz-go"
 	flags      = "github.com/peterbourgon/ff/v3"
 	gval       = "github.com/PaesslerAG/gval"
 	jsongold   = "github.com/piprate/json-gold"
 	jsonpath   = "github.com/PaesslerAG/jsonpath"
 	mochi      = "github.com/mochi-mqtt/server/v2"
 	openapi    = "github.com/getkin/kin-openapi"
+	mongo      = "go.mongodb.org/mongo-driver/v2"
 	paho       = "github.com/eclipse/paho.golang"
+	paho3      = "github.com/eclipse/paho.mqtt.golang"
 	prometheus = "github.com/prometheus/client_golang"
 	rdf2go     = "github.com/deiu/rdf2go"
+	sarama     = "github.com/IBM/sarama"
+	scram      = "github.com/xdg-go/scram"
 	swgui      = "github.com/swaggest/swgui"
 	sync       = "golang.org/x/sync"
 	testify    = "github.com/stretchr/testify"
@@ -73,7 +83,7 @@ const (
 
 // testModules are the libraries that any test file may import.
 func testModules() []string {
-	return []string{testify, openapi, mochi, paho, rdf2go, jsongold, jsonpath, sync}
+	return []string{testify, openapi, mochi, paho, paho3, sarama, franz, mongo, rdf2go, jsongold, jsonpath, sync}
 }
 
 // features are the building blocks. None imports another, or a package below
@@ -92,8 +102,7 @@ type separation struct {
 // separations says what must not be linked. The bans are prefixes of import
 // paths; "." stands for any package outside the standard library.
 func separations() []separation {
-	drivers := []string{paho, mochi, "github.com/IBM/sarama", "github.com/twmb/franz-go", bbolt,
-		"go.mongodb.org/mongo-driver", "github.com/minio/minio-go", rdf2go, testify, "os/signal"}
+	drivers := []string{paho, paho3, mochi, sarama, franz, bbolt, mongo, "github.com/minio/minio-go", rdf2go, testify, "os/signal"}
 	evaluators := []string{jsonpath, gval, xmlquery}
 	return []separation{
 		{dir: "annotate", bans: drivers},
@@ -102,7 +111,7 @@ func separations() []separation {
 		{dir: "annotate/rml", bans: evaluators},
 		{dir: "annotate/rdf", bans: []string{"."}},
 		{dir: "storage", bans: []string{"."}},
-		{dir: "annotate/mqtt", bans: []string{mochi, "github.com/IBM/sarama", bbolt, testify}},
+		{dir: "annotate/mqtt", bans: []string{mochi, sarama, bbolt, mongo, testify}},
 		{dir: "storage/disk", bans: []string{testify, "net/http"}},
 		{dir: "cmd/...", bans: []string{testify}},
 	}
