@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/iotenablers/enablers/annotate/rml"
 )
@@ -20,17 +21,17 @@ import (
 // A Channel is made by [NewChannel], runs between Start and Stop, and may do
 // so again and again. All methods are safe for concurrent use.
 type Channel struct {
-	env    Environment
-	config ChannelConfig
-	plan   *rml.Plan
-	key    []byte // record key of messages that came without one
-	log    *slog.Logger
+	env  Environment
+	plan atomic.Pointer[rml.Plan] // what messages that arrive now are mapped by
+	key  []byte                   // record key of messages that came without one
+	log  *slog.Logger
 
 	counters counters
 	lifeline chan struct{} // capacity 1: held by whoever starts, stops or switches
 
 	mu     sync.Mutex
-	run    *pipeline // nil while stopped
+	config ChannelConfig // only its mapping ever changes
+	run    *pipeline     // nil while stopped
 	topics topicSwitches
 	err    error // why it stopped by itself, or could not start
 	closed bool
@@ -60,28 +61,32 @@ func newChannel(config ChannelConfig, env Environment) (*Channel, error) {
 			return nil, &FieldError{"settings." + topic.name + ".brokerType", err.Error()}
 		}
 	}
+	if config.Settings.ExactlyOnce {
+		if _, err := env.transactor(&config.Settings.Input); err != nil {
+			return nil, &FieldError{"settings.exactlyOnce", err.Error()}
+		}
+	}
 	plan, err := config.Metadata.Mapping.compile(env.MaxMessageBytes)
 	if err != nil {
 		return nil, err
 	}
-	log := env.Logger.With("channel", config.Settings.ChannelID)
-	for _, finding := range plan.Lint() {
-		log.Warn("the mapping may not be what is meant", "finding", finding.String())
-	}
 	on := func(enabled *bool) bool { return enabled != nil && *enabled }
-	return &Channel{
+	c := &Channel{
 		env:      env,
 		config:   config,
-		plan:     plan,
 		key:      []byte(config.Settings.ChannelID),
-		log:      log,
+		log:      env.Logger.With("channel", config.Settings.ChannelID),
 		lifeline: make(chan struct{}, 1),
 		topics: topicSwitches{
 			monitorInput:  on(config.Status.InputMonitorTopicEnabled),
 			monitorOutput: on(config.Status.OutputMonitorTopicEnabled),
 			err:           on(config.Status.ErrorTopicEnabled),
 		},
-	}, nil
+	}
+	c.counters.latency.bounds = latencyBounds()
+	c.logFindings(plan)
+	c.plan.Store(plan)
+	return c, nil
 }
 
 // ID returns the channel's identifier.
@@ -90,9 +95,36 @@ func (c *Channel) ID() string { return c.config.Settings.ChannelID }
 // Config returns the configuration with everything filled in and the status of
 // now. The caller may change what it gets.
 func (c *Channel) Config() ChannelConfig {
+	c.mu.Lock()
 	config := c.config.clone()
+	c.mu.Unlock()
 	config.Status = c.Status()
 	return config
+}
+
+// SetMapping puts a mapping in the place of the channel's, while it runs or is
+// stopped. Each message is mapped once: those that arrived before the change
+// by the old mapping, those that arrive afterwards by the new one. A mapping
+// that does not suit the channel is a [*FieldError] or a [*MappingError], and
+// the old one stays.
+func (c *Channel) SetMapping(m Mapping) error {
+	plan, err := m.compile(c.env.MaxMessageBytes)
+	if err != nil {
+		return err
+	}
+	c.logFindings(plan)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.config.Metadata.Mapping = m
+	c.plan.Store(plan)
+	return nil
+}
+
+// logFindings tells what looks wrong about a mapping that is none the less used.
+func (c *Channel) logFindings(plan *rml.Plan) {
+	for _, finding := range plan.Lint() {
+		c.log.Warn("the mapping may not be what is meant", "finding", finding.String())
+	}
 }
 
 // Status returns whether the channel runs, which optional topics are on, and
@@ -278,7 +310,7 @@ func (c *Channel) forgetStopped(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sub, err := b.Subscribe(ctx, *input, ConnectOptions{Window: 1})
+	sub, err := b.Subscribe(ctx, *input, c.options(1))
 	if err != nil {
 		return fmt.Errorf("remove subscription of topic %q: %w", input.Topic, err)
 	}
@@ -289,6 +321,7 @@ func (c *Channel) forgetStopped(ctx context.Context) error {
 func (c *Channel) ended(p *pipeline, asked bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.counters.reconnects.Add(p.reconnects())
 	if c.run == p {
 		c.run = nil
 	}

@@ -16,14 +16,16 @@ func (c *Channel) open(ctx context.Context, topics topicSwitches) (*pipeline, er
 	p := newPipeline(c)
 	s := &c.config.Settings
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		out, err := c.env.connect(groupCtx, &s.Output)
-		if err != nil {
-			return fmt.Errorf("output: %w", err)
-		}
-		p.out = out
-		return nil
-	})
+	if !s.ExactlyOnce {
+		group.Go(func() error {
+			out, err := c.connect(groupCtx, &s.Output)
+			if err != nil {
+				return fmt.Errorf("output: %w", err)
+			}
+			p.out = out
+			return nil
+		})
+	}
 	if topics.err {
 		group.Go(func() error { return p.switchErrors(groupCtx, true) })
 	}
@@ -34,7 +36,11 @@ func (c *Channel) open(ctx context.Context, topics topicSwitches) (*pipeline, er
 		group.Go(func() error { return p.switchMonitor(groupCtx, &p.noteOut, s.MonitorOutput, true) })
 	}
 	err := group.Wait()
-	if err == nil {
+	switch {
+	case err != nil:
+	case s.ExactlyOnce:
+		p.sub, p.out, err = c.transact(ctx)
+	default:
 		p.sub, err = c.subscribe(ctx)
 	}
 	if err != nil {
@@ -50,11 +56,43 @@ func (c *Channel) subscribe(ctx context.Context) (Subscription, error) {
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
-	sub, err := b.Subscribe(ctx, *input, ConnectOptions{Window: c.env.Window})
+	sub, err := b.Subscribe(ctx, *input, c.options(c.env.Window))
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
 	return sub, nil
+}
+
+// transact connects both ends of a channel that works exactly once.
+func (c *Channel) transact(ctx context.Context) (Subscription, Publisher, error) {
+	s := &c.config.Settings
+	b, err := c.env.transactor(&s.Input)
+	if err != nil {
+		return nil, nil, err
+	}
+	sub, out, err := b.Transact(ctx, s.Input, s.Output, c.options(c.env.Window))
+	if err != nil {
+		return nil, nil, fmt.Errorf("input and output: %w", err)
+	}
+	return sub, out, nil
+}
+
+// connect connects for publishing to a topic.
+func (c *Channel) connect(ctx context.Context, topic *TopicSettings) (Publisher, error) {
+	b, err := c.env.broker(topic)
+	if err != nil {
+		return nil, err
+	}
+	return b.Connect(ctx, *topic, c.options(c.env.Window))
+}
+
+// options are those of one of the channel's connections.
+func (c *Channel) options(window int) ConnectOptions {
+	opts := ConnectOptions{Window: window}
+	if c.config.Settings.Distributed {
+		opts.Instance = c.env.Instance
+	}
+	return opts
 }
 
 // abandon closes what a pipeline that never ran has connected.
@@ -77,11 +115,11 @@ func (p *pipeline) switchErrors(ctx context.Context, on bool) error {
 		return nil
 	}
 	topic := p.channel.config.Settings.Error
-	pub, err := p.channel.env.connect(ctx, topic)
+	pub, err := p.channel.connect(ctx, topic)
 	if err != nil {
 		return fmt.Errorf("error topic: %w", err)
 	}
-	if !p.errors.set(newErrorTopic(topic.Topic, pub)) {
+	if !p.errors.set(newErrorTopic(topic.Topic, pub, p.channel.config.Settings.ErrorFormat)) {
 		return ErrBrokerClosed
 	}
 	return nil
@@ -94,7 +132,7 @@ func (p *pipeline) switchMonitor(ctx context.Context, place *optional[monitor, *
 		return nil
 	}
 	c := p.channel
-	pub, err := c.env.connect(ctx, topic)
+	pub, err := c.connect(ctx, topic)
 	if err != nil {
 		return fmt.Errorf("monitoring topic: %w", err)
 	}

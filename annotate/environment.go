@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,6 +33,10 @@ type Environment struct {
 	// the messages it has, and how long a stop may take that has no deadline
 	// of its own. Zero means 20 seconds.
 	DrainTimeout time.Duration
+	// Instance is the name of this service instance among those that share
+	// channels; see [ConnectOptions]. It is used for distributed channels
+	// only. Empty means "annotator".
+	Instance string
 	// Logger receives what goes wrong with messages and connections; never a
 	// payload or a credential. Nil is silent.
 	Logger *slog.Logger
@@ -71,6 +74,7 @@ func (e Environment) filled() (Environment, error) {
 	e.MaxBytesInFlight = cmp.Or(e.MaxBytesInFlight, 64<<20)
 	e.ConnectTimeout = cmp.Or(e.ConnectTimeout, 5*time.Second)
 	e.DrainTimeout = cmp.Or(e.DrainTimeout, 20*time.Second)
+	e.Instance = cmp.Or(e.Instance, "annotator")
 	if e.Logger == nil {
 		e.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -85,11 +89,16 @@ func (e *Environment) broker(topic *TopicSettings) (Broker, error) {
 	return nil, fmt.Errorf("%w: %s", ErrNoBroker, topic.BrokerType)
 }
 
-// connect connects for publishing to a topic.
-func (e *Environment) connect(ctx context.Context, topic *TopicSettings) (Publisher, error) {
+// transactor returns the broker of a topic, which must be one that can work
+// exactly once.
+func (e *Environment) transactor(topic *TopicSettings) (Transactor, error) {
 	b, err := e.broker(topic)
 	if err != nil {
 		return nil, err
 	}
-	return b.Connect(ctx, *topic, ConnectOptions{Window: e.Window})
+	t, ok := b.(Transactor)
+	if !ok {
+		return nil, fmt.Errorf("annotate: this driver of %s has no transactions", topic.BrokerType)
+	}
+	return t, nil
 }

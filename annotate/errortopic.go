@@ -12,16 +12,17 @@ const sideCloseTimeout = time.Second
 // errorTopic publishes a text for each message that failed. It never drops
 // one while it is on: a broker that does not confirm holds up the channel.
 type errorTopic struct {
-	topic string
-	pub   Publisher
+	topic  string
+	pub    Publisher
+	format ErrorFormat
 
 	ctx    context.Context // ends when the topic is switched off
 	cancel context.CancelFunc
 	mu     sync.Mutex // Publish is for one goroutine at a time
 }
 
-func newErrorTopic(topic string, pub Publisher) *errorTopic {
-	t := &errorTopic{topic: topic, pub: pub}
+func newErrorTopic(topic string, pub Publisher, format ErrorFormat) *errorTopic {
+	t := &errorTopic{topic: topic, pub: pub, format: format}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	return t
 }
@@ -45,7 +46,7 @@ func (t *errorTopic) report(p *pipeline, j *job, cause error) {
 	m := Message{
 		Topic:   t.topic,
 		Key:     p.channel.keyFor(j.delivery.Key),
-		Payload: []byte(failureText(cause)),
+		Payload: p.channel.failureMessage(t.format, j.delivery.Message, cause),
 	}
 	ctx, cancel := context.WithCancel(p.ctx)
 	defer cancel()

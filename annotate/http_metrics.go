@@ -25,12 +25,13 @@ func metrics(m *Manager) httpapi.HandlerFunc {
 type channelCollector struct {
 	manager *Manager
 	running *prometheus.Desc
+	lag     *prometheus.Desc
+	latency *prometheus.Desc
 	counts  []channelCount
 }
 
 type channelCount struct {
 	desc *prometheus.Desc
-	kind prometheus.ValueType
 	of   func(Stats) uint64
 }
 
@@ -39,11 +40,13 @@ func newChannelCollector(m *Manager) *channelCollector {
 		return prometheus.NewDesc("annotator_"+name, help, []string{"channel"}, nil)
 	}
 	counter := func(name, help string, of func(Stats) uint64) channelCount {
-		return channelCount{desc(name, help), prometheus.CounterValue, of}
+		return channelCount{desc(name, help), of}
 	}
 	return &channelCollector{
 		manager: m,
 		running: desc("channel_running", "1 while the channel runs, 0 while it is stopped."),
+		lag:     desc("lag_messages", "Messages that wait at the input broker, where it tells."),
+		latency: desc("latency_seconds", "Time from the arrival of a message to its acknowledgement."),
 		counts: []channelCount{
 			counter("messages_received_total", "Messages that came in, redeliveries included.", func(s Stats) uint64 { return s.Received }),
 			counter("messages_published_total", "Messages whose annotated output was confirmed.", func(s Stats) uint64 { return s.Published }),
@@ -51,7 +54,8 @@ func newChannelCollector(m *Manager) *channelCollector {
 			counter("received_bytes_total", "Bytes of the messages that came in.", func(s Stats) uint64 { return s.ReceivedBytes }),
 			counter("published_bytes_total", "Bytes of the confirmed outputs.", func(s Stats) uint64 { return s.PublishedBytes }),
 			counter("monitor_notes_dropped_total", "Monitoring notes dropped because their broker was too slow.", func(s Stats) uint64 { return s.NotesDropped }),
-			{desc("reconnects", "Reconnections since the channel was started."), prometheus.GaugeValue, func(s Stats) uint64 { return s.Reconnects }},
+			counter("messages_revoked_total", "Messages that the broker took back, to deliver them again.", func(s Stats) uint64 { return s.Revoked }),
+			counter("reconnects_total", "Connections of input and output that came back after they were lost.", func(s Stats) uint64 { return s.Reconnects }),
 		},
 	}
 }
@@ -59,6 +63,8 @@ func newChannelCollector(m *Manager) *channelCollector {
 // Describe implements prometheus.Collector.
 func (c *channelCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- c.running
+	descs <- c.lag
+	descs <- c.latency
 	for _, count := range c.counts {
 		descs <- count.desc
 	}
@@ -75,7 +81,23 @@ func (c *channelCollector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	for id, stats := range c.manager.Stats() {
 		for _, count := range c.counts {
-			metrics <- prometheus.MustNewConstMetric(count.desc, count.kind, float64(count.of(stats)), id)
+			metrics <- prometheus.MustNewConstMetric(count.desc, prometheus.CounterValue, float64(count.of(stats)), id)
 		}
+		if stats.HasLag {
+			metrics <- prometheus.MustNewConstMetric(c.lag, prometheus.GaugeValue, float64(stats.Lag), id)
+		}
+		metrics <- c.histogram(id, stats.Latency)
 	}
+}
+
+// histogram is the latency in the cumulative form of Prometheus.
+func (c *channelCollector) histogram(id string, l Latency) prometheus.Metric {
+	buckets := make(map[float64]uint64, len(l.Bounds))
+	var count uint64
+	for i, bound := range l.Bounds {
+		count += l.Counts[i]
+		buckets[bound.Seconds()] = count
+	}
+	count += l.Counts[len(l.Bounds)]
+	return prometheus.MustNewConstHistogram(c.latency, count, l.Sum.Seconds(), buckets, id)
 }

@@ -3,6 +3,9 @@ package annotate
 import (
 	"context"
 	"sync"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate/rml"
 )
 
 // job is one message on its way through the pipeline. Jobs are made once and
@@ -10,9 +13,12 @@ import (
 // by the contract of [Message] belongs to whoever refers to it.
 type job struct {
 	delivery Delivery
-	out      []byte // what the mapping made; the publisher's from then on
-	held     int    // bytes taken from the budget
-	err      error  // why the message could not be annotated
+	at       time.Time // when it arrived
+	plan     *rml.Plan // what it is mapped by
+	out      []byte    // what the mapping made; the publisher's from then on
+	held     int       // bytes taken from the budget
+	err      error     // why the message could not be annotated
+	acked    bool      // it is acknowledged already
 
 	// mapped receives once a worker is done with the job, settled once
 	// nothing more will happen to its output: nil, or why it must not be
@@ -29,7 +35,12 @@ func newJob() *job {
 	return j
 }
 
-func (j *job) reset() { j.delivery, j.out, j.held, j.err = Delivery{}, nil, 0, nil }
+func (j *job) reset() {
+	j.delivery, j.plan, j.out, j.held, j.err, j.acked = Delivery{}, nil, nil, 0, nil, false
+}
+
+// isRevoked reports whether the broker has taken the message back.
+func (j *job) isRevoked() bool { return j.delivery.Revoked != nil && j.delivery.Revoked() }
 
 // budget bounds the bytes of the messages in flight. One message is always
 // let through, however large, so that no message blocks the stream.

@@ -62,7 +62,7 @@ type MemoryBroker struct {
 	topics     map[string]*memoryTopic
 }
 
-var _ Broker = (*MemoryBroker)(nil)
+var _ Transactor = (*MemoryBroker)(nil)
 
 // memoryTopic is what the broker remembers of one topic.
 type memoryTopic struct {
@@ -145,6 +145,22 @@ func (b *MemoryBroker) Connect(ctx context.Context, topic TopicSettings, opts Co
 	return p, nil
 }
 
+// Transact implements Transactor. A message is a transaction of its own.
+func (b *MemoryBroker) Transact(ctx context.Context, input, output TopicSettings, opts ConnectOptions) (Subscription, Publisher, error) {
+	s, err := b.Subscribe(ctx, input, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := b.Connect(ctx, output, opts)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close(ctx))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p.(*memoryPublisher).input = s.(*memorySubscription)
+	return s, p, nil
+}
+
 // admit says whether a connection can be made.
 func (b *MemoryBroker) admit(ctx context.Context, topic string) error {
 	if topic == "" {
@@ -174,6 +190,7 @@ func (b *MemoryBroker) Down() {
 		q.rewind()
 	}
 	for p := range b.publishers {
+		signal(p.wake)
 		// What was taken and not yet confirmed is sent again, so that it
 		// arrives twice: this is what at-least-once looks like.
 		p.sent = 0
@@ -295,6 +312,7 @@ func (b *MemoryBroker) store(m Message) bool {
 			return false
 		}
 	}
+	m.Origin = nil
 	for _, q := range b.queues {
 		if matchTopic(q.filter, m.Topic) {
 			q.push(m)

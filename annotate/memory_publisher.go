@@ -12,10 +12,11 @@ import (
 type memoryPublisher struct {
 	broker *MemoryBroker
 	topic  string
-	slots  chan struct{} // one element for each unconfirmed message
-	wake   chan struct{} // something changed for run to look at
-	abort  chan struct{} // closed when unconfirmed messages are given up
-	done   chan struct{} // closed when run has returned
+	input  *memorySubscription // acknowledged along with each message; nil outside Transact
+	slots  chan struct{}       // one element for each unconfirmed message
+	wake   chan struct{}       // something changed for run to look at
+	abort  chan struct{}       // closed when unconfirmed messages are given up
+	done   chan struct{}       // closed when run has returned
 
 	closing  chan struct{} // closed when Close begins
 	closed   sync.Once
@@ -99,26 +100,42 @@ func (p *memoryPublisher) advance() []memoryPublication {
 	b := p.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.down {
+	if b.down && p.input == nil {
 		return nil
 	}
-	for p.sent < len(p.messages) {
-		m := &p.messages[p.sent]
-		m.refused = nil
-		if b.failure != nil {
-			m.refused = fmt.Errorf("publish on topic %q: %w", m.message.Topic, b.failure)
-		} else if !b.store(m.message) {
-			break
-		}
+	for p.sent < len(p.messages) && p.offer(&p.messages[p.sent]) {
 		p.sent++
 	}
-	if b.held {
+	if b.held && p.input == nil {
 		return nil
 	}
 	confirmed := p.messages[:p.sent:p.sent]
 	p.messages = append([]memoryPublication(nil), p.messages[p.sent:]...)
 	p.sent = 0
 	return confirmed
+}
+
+// offer gives one message to the broker. It reports false when the broker has
+// no room now. The caller holds the broker's mutex.
+func (p *memoryPublisher) offer(m *memoryPublication) bool {
+	b := p.broker
+	m.refused = nil
+	origin, _ := m.message.Origin.(memoryOrigin)
+	if p.input != nil && !p.input.isCurrent(origin.epoch) {
+		m.refused = fmt.Errorf("publish on topic %q: %w", m.message.Topic, ErrRevoked)
+		return true
+	}
+	switch {
+	case p.input != nil && b.held: // a transaction is not taken before it is confirmed
+		return false
+	case b.failure != nil:
+		m.refused = fmt.Errorf("publish on topic %q: %w", m.message.Topic, b.failure)
+	case !b.store(m.message):
+		return false
+	case p.input != nil:
+		p.input.settle(origin.message)
+	}
+	return true
 }
 
 // giveUp confirms what is left with an error.

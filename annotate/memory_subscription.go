@@ -135,18 +135,46 @@ func (s *memorySubscription) next() (Delivery, bool, error) {
 	m.acknowledged = false
 	q.handed++
 	epoch := s.epoch
-	return Delivery{Message: m.Message, Ack: func() { s.acknowledge(m, epoch) }}, true, nil
+	message := m.Message
+	message.Origin = memoryOrigin{m, epoch}
+	return Delivery{
+		Message: message,
+		Ack:     func() { s.acknowledge(m, epoch) },
+		Revoked: func() bool { return s.isRevoked(epoch) },
+	}, true, nil
+}
+
+// memoryOrigin says which delivery a transaction acknowledges.
+type memoryOrigin struct {
+	message *memoryMessage
+	epoch   int
+}
+
+// isCurrent reports whether what was delivered at the epoch can still be
+// acknowledged. The caller holds the broker's mutex.
+func (s *memorySubscription) isCurrent(epoch int) bool { return s.ended == nil && s.epoch == epoch }
+
+func (s *memorySubscription) isRevoked(epoch int) bool {
+	s.broker.mu.Lock()
+	defer s.broker.mu.Unlock()
+	return !s.isCurrent(epoch)
 }
 
 // acknowledge marks a message, unless the connection it was delivered on is
 // no longer the current one.
 func (s *memorySubscription) acknowledge(m *memoryMessage, epoch int) {
-	b, q := s.broker, s.queue
+	b := s.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s.ended != nil || b.down || s.epoch != epoch {
+	if b.down || !s.isCurrent(epoch) {
 		return
 	}
+	s.settle(m)
+}
+
+// settle removes an acknowledged message. The caller holds the broker's mutex.
+func (s *memorySubscription) settle(m *memoryMessage) {
+	b, q := s.broker, s.queue
 	m.acknowledged = true
 	full := len(q.messages) >= b.backlog
 	q.trim()

@@ -121,6 +121,7 @@ func (p *pipeline) receive() {
 		counters.received.Add(1)
 		counters.receivedBytes.Add(uint64(len(delivery.Payload)))
 		j.delivery, j.held = delivery, len(delivery.Payload)
+		j.at, j.plan = time.Now(), p.channel.plan.Load()
 		if p.bytes.take(p.ctx, j.held) != nil {
 			return
 		}
@@ -140,7 +141,7 @@ func (p *pipeline) receive() {
 
 // mapMessages is one worker.
 func (p *pipeline) mapMessages() {
-	w := &worker{pipeline: p, mapper: p.channel.plan.NewMapper()}
+	w := &worker{pipeline: p}
 	for j := range p.work {
 		if p.ctx.Err() != nil {
 			j.err = errAbandoned
@@ -164,20 +165,65 @@ func (p *pipeline) publishInOrder() {
 		switch {
 		case j.err == errAbandoned || p.ctx.Err() != nil:
 			j.confirmed(errAbandoned)
+		case j.isRevoked():
+			j.confirmed(ErrRevoked)
 		case j.err != nil:
-			p.reportFailure(j, j.err)
+			p.reportInOrder(j, j.err)
 		default:
-			m := Message{
-				Topic:   p.channel.config.Settings.Output.Topic,
-				Key:     p.channel.keyFor(j.delivery.Key),
-				Payload: j.out,
-			}
-			if err := p.out.Publish(p.ctx, m, j.confirmed); err != nil {
-				j.confirmed(err)
-			}
+			p.publishOutput(j)
 		}
 		p.publish <- j // has room for every job
 	}
+}
+
+// publishOutput hands what was made of a message to the publisher.
+func (p *pipeline) publishOutput(j *job) {
+	m := Message{
+		Topic:   p.channel.config.Settings.Output.Topic,
+		Key:     p.channel.keyFor(j.delivery.Key),
+		Payload: j.out,
+		Origin:  j.delivery.Origin,
+	}
+	err := p.out.Publish(p.ctx, m, j.confirmed)
+	switch {
+	case err == nil:
+	case p.transactional() && p.isRefusal(err):
+		p.reportInOrder(j, p.refused(err))
+	default:
+		j.confirmed(err)
+	}
+}
+
+// reportInOrder reports a failure. In a transactional run the commit of a later
+// output commits this message too, so it has to be on record and acknowledged
+// before there is one.
+func (p *pipeline) reportInOrder(j *job, cause error) {
+	j.err = cause
+	p.reportFailure(j, cause)
+	if !p.transactional() {
+		return
+	}
+	err := <-j.settled
+	if err == nil {
+		j.delivery.Ack()
+		j.acked = true
+	}
+	j.settled <- err
+}
+
+// transactional reports whether outputs and acknowledgements go together.
+func (p *pipeline) transactional() bool { return p.channel.config.Settings.ExactlyOnce }
+
+// isRefusal reports whether the broker will never take an output, for a reason
+// that is this message's.
+func (p *pipeline) isRefusal(err error) bool {
+	return p.ctx.Err() == nil && !errors.Is(err, errAbandoned) && !errors.Is(err, ErrRevoked) &&
+		!errors.Is(err, ErrBrokerClosed) && !errors.Is(err, ErrBrokerUnavailable) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+func (p *pipeline) refused(err error) error {
+	return &MessageError{Reason: fmt.Sprintf("publish to topic %q", p.channel.config.Settings.Output.Topic), Err: err}
 }
 
 // complete acknowledges messages in order of arrival. From the first one that
@@ -186,13 +232,15 @@ func (p *pipeline) complete() {
 	defer close(p.drained)
 	for j := range p.publish {
 		err := <-j.settled
-		if err != nil && j.err == nil && !isConnectionError(err) && p.ctx.Err() == nil {
+		if err != nil && j.err == nil && p.isRefusal(err) {
 			// The broker will never take this output: the message failed.
-			j.err = &MessageError{Reason: fmt.Sprintf("publish to topic %q", p.channel.config.Settings.Output.Topic), Err: err}
+			j.err = p.refused(err)
 			p.reportFailure(j, j.err)
 			err = <-j.settled
 		}
 		switch {
+		case errors.Is(err, ErrRevoked):
+			p.channel.counters.revoked.Add(1)
 		case err != nil || p.left > 0:
 			p.left++
 			if err != errAbandoned && err != nil {
@@ -210,26 +258,20 @@ func (p *pipeline) complete() {
 // acknowledge counts a message that is dealt with and tells the broker so, in
 // this order: whoever sees the acknowledgement sees the count.
 func (p *pipeline) acknowledge(j *job) {
+	counters := &p.channel.counters
+	counters.latency.observe(time.Since(j.at))
 	if j.err != nil {
-		j.delivery.Ack()
+		if !j.acked {
+			j.delivery.Ack()
+		}
 		return
 	}
-	counters := &p.channel.counters
 	counters.published.Add(1)
 	counters.publishedBytes.Add(uint64(len(j.out)))
 	j.delivery.Ack()
 	if note := p.noteOut.Load(); note != nil {
 		note.note()
 	}
-}
-
-// isConnectionError reports whether an error is about the connection rather
-// than about one message, which is then not the message's fault: it goes back
-// to the broker.
-func isConnectionError(err error) bool {
-	return errors.Is(err, errAbandoned) ||
-		errors.Is(err, ErrBrokerClosed) || errors.Is(err, ErrBrokerUnavailable) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // reportFailure records that a message failed, and settles the job when that

@@ -18,13 +18,24 @@ type Stats struct {
 	// Failed is the number of messages that could not be annotated or whose
 	// output the broker refused.
 	Failed uint64
+	// Revoked is the number of messages that the broker took back before their
+	// outputs were published, because the partition went to another consumer
+	// or a transaction was undone. They are delivered again.
+	Revoked uint64
 	// NotesDropped is the number of monitoring notes that were dropped because
 	// their broker was too slow.
 	NotesDropped uint64
-	// Reconnects is how often the connections of this run came back after they
-	// were lost, as far as the transport counts that (it has a method
-	// Reconnects() uint64 on its subscriptions and publishers).
+	// Reconnects is how often connections came back after they were lost, as
+	// far as the transport counts that (it has a method Reconnects() uint64 on
+	// its subscriptions and publishers).
 	Reconnects uint64
+	// Lag is the number of messages that wait at the broker, when HasLag says
+	// that the transport knows it (it has a method Lag() (int64, bool) on its
+	// subscriptions) and the channel runs.
+	Lag    int64
+	HasLag bool
+	// Latency is the time that acknowledged messages took.
+	Latency Latency
 	// LastError is the text of the newest failure, and LastErrorTime when it
 	// was; empty and zero when there was none.
 	LastError     string
@@ -36,6 +47,9 @@ type counters struct {
 	received, receivedBytes   atomic.Uint64
 	published, publishedBytes atomic.Uint64
 	failed, notesDropped      atomic.Uint64
+	revoked                   atomic.Uint64
+	reconnects                atomic.Uint64 // of the runs before this one
+	latency                   histogram
 
 	mu     sync.Mutex
 	last   string
@@ -51,14 +65,26 @@ func (c *Channel) Stats() Stats {
 	stats := Stats{
 		Received: n.received.Load(), ReceivedBytes: n.receivedBytes.Load(),
 		Published: n.published.Load(), PublishedBytes: n.publishedBytes.Load(),
-		Failed: n.failed.Load(), NotesDropped: n.notesDropped.Load(),
+		Failed: n.failed.Load(), NotesDropped: n.notesDropped.Load(), Revoked: n.revoked.Load(),
+		Latency:   n.latency.snapshot(),
 		LastError: last, LastErrorTime: at,
 	}
-	if p := c.pipeline(); p != nil {
-		stats.Reconnects = reconnects(p.sub) + reconnects(p.out)
+	c.mu.Lock()
+	p := c.run
+	stats.Reconnects = n.reconnects.Load()
+	if p != nil {
+		stats.Reconnects += p.reconnects()
+	}
+	c.mu.Unlock()
+	if p != nil {
+		if lagging, ok := p.sub.(interface{ Lag() (int64, bool) }); ok {
+			stats.Lag, stats.HasLag = lagging.Lag()
+		}
 	}
 	return stats
 }
+
+func (p *pipeline) reconnects() uint64 { return reconnects(p.sub) + reconnects(p.out) }
 
 func reconnects(connection any) uint64 {
 	if counted, ok := connection.(interface{ Reconnects() uint64 }); ok {

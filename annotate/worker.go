@@ -15,8 +15,9 @@ const keptBuffer = 1 << 20
 // worker maps messages, one at a time.
 type worker struct {
 	pipeline *pipeline
-	mapper   *rml.Mapper
-	buffer   []byte // outputs are made here and then copied at their size
+	plan     *rml.Plan
+	mapper   *rml.Mapper // of the plan
+	buffer   []byte      // outputs are made here and then copied at their size
 }
 
 // mapMessage annotates one message. A panic of the engine is this message's
@@ -25,7 +26,7 @@ func (w *worker) mapMessage(j *job) {
 	c := w.pipeline.channel
 	defer func() {
 		if cause := recover(); cause != nil {
-			w.mapper, w.buffer = c.plan.NewMapper(), nil
+			w.plan, w.mapper, w.buffer = nil, nil, nil
 			j.out, j.err = nil, &MessageError{Reason: fmt.Sprintf("the mapping engine failed: %v", cause)}
 			c.log.Error("mapping engine panicked", "cause", cause, "stack", string(debug.Stack()))
 		}
@@ -33,6 +34,9 @@ func (w *worker) mapMessage(j *job) {
 	if size, limit := len(j.delivery.Payload), c.env.MaxMessageBytes; size > limit {
 		j.err = &MessageError{Reason: fmt.Sprintf("message of %d bytes is larger than the limit of %d bytes", size, limit)}
 		return
+	}
+	if w.plan != j.plan {
+		w.plan, w.mapper = j.plan, j.plan.NewMapper()
 	}
 	out, err := w.mapper.Append(w.buffer[:0], j.delivery.Payload)
 	if err != nil {

@@ -41,6 +41,8 @@ type Check struct {
 	Rule string
 	// Outage is true when the check needs Harness.Cut and Harness.Restore.
 	Outage bool
+	// Transactions is true when the check is for an annotate.Transactor.
+	Transactions bool
 
 	experiment func(*rig) error
 }
@@ -52,6 +54,9 @@ func Run(t *testing.T, h Harness) {
 		t.Run(c.Name, func(t *testing.T) {
 			if c.Outage && (h.Cut == nil || h.Restore == nil) {
 				t.Skip("the harness cannot cut the connection to the broker")
+			}
+			if _, ok := h.Broker.(annotate.Transactor); c.Transactions && !ok {
+				t.Skip("the broker has no transactions")
 			}
 			if err := c.Run(t.Context(), h); err != nil {
 				t.Error(err)
@@ -67,6 +72,7 @@ func Checks() []Check {
 	all = append(all, outputChecks()...)
 	all = append(all, streamChecks()...)
 	all = append(all, outageChecks()...)
+	all = append(all, transactChecks()...)
 	return all
 }
 

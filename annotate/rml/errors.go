@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
 // ErrLimit is matched by errors about an input that is beyond one of the
@@ -58,7 +60,7 @@ func (e *MessageError) Error() string {
 		parts = append(parts, e.Node)
 	}
 	where := e.Source
-	if e.Place != "" {
+	if e.Place != "" && e.Place != syntaxPlace(e.Err) { // the cause has that in its text
 		if where != "" {
 			where += " "
 		}
@@ -71,6 +73,15 @@ func (e *MessageError) Error() string {
 		return e.Err.Error()
 	}
 	return strings.Join(parts, ", ") + ": " + e.Err.Error()
+}
+
+// syntaxPlace is where an input is malformed, and empty for another error.
+func syntaxPlace(err error) string {
+	var syntax *input.SyntaxError
+	if !errors.As(err, &syntax) {
+		return ""
+	}
+	return fmt.Sprintf("line %d column %d", syntax.Line, syntax.Column)
 }
 
 // Unwrap returns the cause.

@@ -218,7 +218,7 @@ func (m *Mapper) load(in int, data []byte) error {
 
 // inputError wraps an error about a whole input.
 func (m *Mapper) inputError(in int, err error) *MessageError {
-	e := &MessageError{Err: err}
+	e := &MessageError{Place: syntaxPlace(err), Err: err}
 	if source := m.plan.inputs[in].source; source.Kind == SourceFile {
 		e.Source = source.String()
 	}

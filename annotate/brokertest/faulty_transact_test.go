@@ -1,0 +1,60 @@
+package brokertest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// faultyTransactor is a broker whose transactions have a fault.
+type faultyTransactor struct {
+	*annotate.MemoryBroker
+	input func(annotate.Subscription) annotate.Subscription
+	plain bool // it makes two ends that know nothing of each other
+}
+
+func (f faultyTransactor) Transact(ctx context.Context, input, output annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+	if !f.plain {
+		s, p, err := f.MemoryBroker.Transact(ctx, input, output, opts)
+		if err == nil {
+			s = f.input(s)
+		}
+		return s, p, err
+	}
+	s, err := f.Subscribe(ctx, input, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := f.Connect(ctx, output, opts)
+	return s, p, err
+}
+
+func TestTheSuiteFindsFaultyTransactions(t *testing.T) {
+	for _, c := range []struct {
+		fault string
+		input func(annotate.Subscription) annotate.Subscription
+		plain bool
+		found []string
+	}{
+		{fault: "publishes outside transactions", plain: true, found: []string{"outputs and inputs are committed together", "transactions with interruptions"}},
+		{fault: "never acknowledges", input: acksNever, found: []string{"input without output"}},
+		{fault: "acknowledges on receipt", input: acksAtOnce, found: []string{"outputs and inputs are committed together", "input without output"}},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			h := memory()
+			h.Broker = faultyTransactor{h.Broker.(*annotate.MemoryBroker), c.input, c.plain}
+			h.Timeout = 400 * time.Millisecond
+			h.Messages = 1000
+			for _, name := range c.found {
+				check := checkNamed(t, name)
+				err := check.Run(t.Context(), h)
+				require.Error(t, err, "the check %q did not find a broker that %s", name, c.fault)
+				require.ErrorContains(t, err, check.Rule)
+			}
+		})
+	}
+}
