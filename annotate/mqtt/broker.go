@@ -3,21 +3,20 @@ package mqtt
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtt3"
 )
 
 // The defaults of Options.
 const (
 	DefaultSessionExpiry  = 24 * time.Hour
+	DefaultMemberExpiry   = 5 * time.Minute
 	DefaultKeepAlive      = 30 * time.Second
 	DefaultConnectTimeout = 10 * time.Second
 	DefaultReconnectMin   = 200 * time.Millisecond
@@ -34,6 +33,11 @@ type Options struct {
 	// 3.1.2.11.2). Zero means DefaultSessionExpiry. The longest that can be
 	// said is for ever, which is everything above 136 years.
 	SessionExpiry time.Duration
+	// MemberExpiry takes the place of SessionExpiry where several instances
+	// run one channel (annotate.ConnectOptions.Instance). It is shorter, so
+	// that the session of an instance that is gone for good soon stops taking
+	// its share of the messages. Zero means DefaultMemberExpiry.
+	MemberExpiry time.Duration
 	// KeepAlive is the longest silence on a connection, in whole seconds up
 	// to 65,535. A broker that has said nothing for one and a half times as
 	// long is given up. Zero means DefaultKeepAlive.
@@ -62,35 +66,48 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Broker makes connections to MQTT brokers, whichever the topic settings name.
-// It holds no connection itself, needs no Close, and is safe for concurrent
-// use.
+// Broker makes connections to MQTT brokers, whichever the topic settings name,
+// with MQTT 5 or, through package mqtt3, MQTT 3.1.1. It holds no connection
+// itself, needs no Close, and is safe for concurrent use.
 type Broker struct {
-	opts Options
-	log  *slog.Logger
+	five session.Client
+	old  *mqtt3.Broker
 }
 
 var _ annotate.Broker = (*Broker)(nil)
 
 // New returns a Broker. It connects to nothing. opts may be nil.
 func New(opts *Options) *Broker {
-	b := &Broker{log: slog.New(slog.DiscardHandler)}
+	var o Options
 	if opts != nil {
-		b.opts = *opts
+		o = *opts
 	}
-	o := &b.opts
-	o.SessionExpiry = positive(o.SessionExpiry, DefaultSessionExpiry)
-	o.KeepAlive = positive(o.KeepAlive, DefaultKeepAlive)
-	o.ConnectTimeout = positive(o.ConnectTimeout, DefaultConnectTimeout)
-	o.ReconnectMin = positive(o.ReconnectMin, DefaultReconnectMin)
-	o.ReconnectMax = max(positive(o.ReconnectMax, DefaultReconnectMax), o.ReconnectMin)
-	o.QueueMessages = positive(o.QueueMessages, DefaultQueueMessages)
-	o.QueueBytes = positive(o.QueueBytes, DefaultQueueBytes)
-	o.MaxPacketSize = positive(o.MaxPacketSize, DefaultMaxPacketSize)
-	if o.Logger != nil {
-		b.log = o.Logger
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
-	return b
+	config := &session.Config{
+		SessionExpiry:  positive(o.SessionExpiry, DefaultSessionExpiry),
+		MemberExpiry:   positive(o.MemberExpiry, DefaultMemberExpiry),
+		KeepAlive:      positive(o.KeepAlive, DefaultKeepAlive),
+		ConnectTimeout: positive(o.ConnectTimeout, DefaultConnectTimeout),
+		ReconnectMin:   positive(o.ReconnectMin, DefaultReconnectMin),
+		ReconnectMax:   positive(o.ReconnectMax, DefaultReconnectMax),
+		QueueMessages:  positive(o.QueueMessages, DefaultQueueMessages),
+		QueueBytes:     positive(o.QueueBytes, DefaultQueueBytes),
+		MaxPacketSize:  positive(o.MaxPacketSize, DefaultMaxPacketSize),
+		TLS:            o.TLS, Dial: o.Dial, Log: log,
+	}
+	config.ReconnectMax = max(config.ReconnectMax, config.ReconnectMin)
+	return &Broker{
+		five: session.Client{Config: config, Version: version5{}},
+		old: mqtt3.New(&mqtt3.Options{
+			KeepAlive: config.KeepAlive, ConnectTimeout: config.ConnectTimeout,
+			ReconnectMin: config.ReconnectMin, ReconnectMax: config.ReconnectMax,
+			QueueMessages: config.QueueMessages, QueueBytes: config.QueueBytes,
+			MaxPacketSize: config.MaxPacketSize, TLS: o.TLS, Dial: o.Dial, Logger: o.Logger,
+		}),
+	}
 }
 
 // positive is v, or the default when v is not above zero.
@@ -102,74 +119,37 @@ func positive[N int | uint32 | time.Duration](v, byDefault N) N {
 }
 
 // Subscribe implements annotate.Broker. The topic may hold wildcards and may
-// be a shared subscription ($share/group/filter). An empty client identifier
-// lets the broker choose one, and then the session ends with the connection.
+// be a shared subscription, by the setting or as $share/group/filter. Without
+// a client identifier the session ends with Close.
 func (b *Broker) Subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, error) {
-	settings, err := b.settings(topic)
-	if err != nil {
+	if err := session.CheckInput(topic); err != nil {
 		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
 	}
-	s := newSubscription(b, topic.Topic, window(opts))
-	if err := s.open(ctx, settings); err != nil {
-		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
-	}
-	return s, nil
+	return choose(ctx, topic.MQTT, attempts[annotate.Subscription]{
+		five: func() (annotate.Subscription, error) {
+			s, err := b.five.Subscribe(ctx, topic, opts)
+			if err != nil {
+				return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
+			}
+			return s, nil
+		},
+		old: func() (annotate.Subscription, error) { return b.old.Subscribe(ctx, topic, opts) },
+	})
 }
 
 // Connect implements annotate.Broker.
 func (b *Broker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
-	settings, err := b.settings(topic)
-	if err == nil {
-		err = checkTopicName(topic.Topic)
-	}
-	if err != nil {
+	if err := session.CheckOutput(topic); err != nil {
 		return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
 	}
-	p := newPublisher(b, topic.Topic, window(opts))
-	if err := p.open(ctx, settings); err != nil {
-		return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
-	}
-	return p, nil
-}
-
-// settings checks what the topic says about its broker.
-func (b *Broker) settings(topic annotate.TopicSettings) (annotate.MQTTSettings, error) {
-	switch {
-	case topic.BrokerType != annotate.MQTT:
-		return annotate.MQTTSettings{}, fmt.Errorf("broker type %q is not %s", topic.BrokerType, annotate.MQTT)
-	case topic.MQTT == nil:
-		return annotate.MQTTSettings{}, errors.New("the topic has no MQTT settings")
-	case topic.Topic == "":
-		return annotate.MQTTSettings{}, errors.New("the topic has no name")
-	}
-	return *topic.MQTT, nil
-}
-
-// checkTopicName applies MQTT 5 sections 4.7.1 and 4.7.3 to a topic that is
-// published on.
-func checkTopicName(topic string) error {
-	switch {
-	case topic == "":
-		return errors.New("the topic has no name")
-	case len(topic) > math.MaxUint16:
-		return fmt.Errorf("the topic name has %d bytes, the most is %d", len(topic), math.MaxUint16)
-	case strings.ContainsAny(topic, "+#"):
-		return errors.New("a topic to publish on has no wildcards")
-	case strings.ContainsRune(topic, 0) || !utf8.ValidString(topic):
-		return errors.New("the topic name is not valid UTF-8")
-	}
-	return nil
-}
-
-// window is the size that the options ask for, within what MQTT can number.
-func window(opts annotate.ConnectOptions) int {
-	if opts.Window <= 0 {
-		return annotate.DefaultWindow
-	}
-	return min(opts.Window, math.MaxUint16)
-}
-
-// seconds is d in whole seconds, rounded up, at most limit.
-func seconds(d time.Duration, limit uint64) uint64 {
-	return min(uint64((d+time.Second-1)/time.Second), limit)
+	return choose(ctx, topic.MQTT, attempts[annotate.Publisher]{
+		five: func() (annotate.Publisher, error) {
+			p, err := b.five.Connect(ctx, topic, opts)
+			if err != nil {
+				return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
+			}
+			return p, nil
+		},
+		old: func() (annotate.Publisher, error) { return b.old.Connect(ctx, topic, opts) },
+	})
 }

@@ -6,128 +6,137 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
 	"github.com/eclipse/paho.golang/paho/log"
-	"github.com/eclipse/paho.golang/paho/session"
-)
+	pahosession "github.com/eclipse/paho.golang/paho/session"
 
-// errLost is the cause of a connection that ended without saying why.
-var errLost = errors.New("the connection was lost")
+	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
+)
 
 // unlimited is the patience of paho itself with an answer. The contexts of the
 // requests and the end of the connection limit how long we wait.
 const unlimited = 100 * 365 * 24 * time.Hour
 
-// traffic is what a subscription and a publisher make of a connection.
-type traffic interface {
-	// attach announces a new connection before anything arrives on it.
-	attach(c *connection)
-	// received takes a message that arrived. It may wait until c.lost.
-	received(c *connection, m *packets.Publish)
-	// confirmed takes the answer to a message that was sent.
-	confirmed(c *connection, answer *packets.Puback)
-	// ready finishes the set-up when the connection is established.
-	ready(ctx context.Context, c *connection) error
-	// serve sends what there is to send until the connection is lost or no
-	// longer needed.
-	serve(c *connection)
-}
+// version5 is MQTT 5.
+type version5 struct{}
 
-// connection is one MQTT connection from its CONNECT to its end. It is the
-// session manager of a paho client, which gives us the QoS 1 packets of both
-// directions raw: the state that outlives a connection belongs to the
-// subscription and the publisher, not to paho.
+var _ session.Version = version5{}
+
+// Name implements session.Version.
+func (version5) Name() string { return "MQTT 5" }
+
+// HasProperties implements session.Version.
+func (version5) HasProperties() bool { return true }
+
+// EndsWithGoodbye implements session.Version: a DISCONNECT can change the
+// session's expiry (section 3.14.2.2.2).
+func (version5) EndsWithGoodbye() bool { return true }
+
+// connection is the session manager of a paho client, which gives us the QoS 1
+// packets of both directions raw: the state that outlives a connection belongs
+// to the subscription and the publisher, not to paho.
 type connection struct {
-	traffic traffic
-	wire    *wire
-	alive   *keepalive
-	client  *paho.Client
+	*session.Connection
+	client *paho.Client
 
-	// What the broker said in its CONNACK.
-	sessionPresent bool
-	receiveMaximum int
-	maxPacket      int // bytes; math.MaxInt when the broker named none
-	maxQoS         byte
-
-	lost       chan struct{}  // closed when the connection is gone
-	full       chan struct{}  // a note, capacity 1: what arrives has to wait for room
-	subscribed chan error     // the outcome of the SUBSCRIBE, capacity 1
-	requesting sync.WaitGroup // whoever waits for that; ends with the connection
-
-	mu        sync.Mutex
-	isLost    bool
-	cause     error
-	takenOver bool
-	nextID    uint16
-	requests  map[uint16]chan<- packets.ControlPacket // SUBSCRIBE and UNSUBSCRIBE under way
+	mu       sync.Mutex
+	isLost   bool
+	nextID   uint16
+	requests map[uint16]chan<- packets.ControlPacket // SUBSCRIBE and UNSUBSCRIBE under way
 }
 
-var _ session.SessionManager = (*connection)(nil)
+var _ pahosession.SessionManager = (*connection)(nil)
 
-// establish sends CONNECT on a network connection and waits for the answer.
-// It closes the network connection when it fails.
-func (l *link) establish(ctx context.Context, w *wire, connect *paho.Connect) (*connection, error) {
+// Connect implements session.Version.
+func (version5) Connect(ctx context.Context, shared *session.Connection, hello session.Hello) (session.Protocol, error) {
 	c := &connection{
-		traffic:    l.traffic,
-		wire:       w,
-		alive:      newKeepalive(w),
-		lost:       make(chan struct{}),
-		full:       make(chan struct{}, 1),
-		subscribed: make(chan error, 1),
+		Connection: shared,
 		requests:   map[uint16]chan<- packets.ControlPacket{},
 	}
 	c.client = paho.NewClient(paho.ClientConfig{
-		Conn:          w,
+		Conn:          c.Wire,
 		Session:       c,
-		PingHandler:   c.alive,
+		PingHandler:   pinger{c.Alive},
 		PacketTimeout: unlimited,
 		OnPublishReceived: []func(paho.PublishReceived) (bool, error){
 			// Only QoS 0 comes this way.
 			func(r paho.PublishReceived) (bool, error) {
-				l.traffic.received(c, r.Packet.Packet())
+				p := r.Packet.Packet()
+				c.Received(p.Topic, p.Payload, p.PacketID, p.QoS)
 				return true, nil
 			},
 		},
 	})
-	answer, err := c.client.Connect(ctx, connect)
+	answer, err := c.client.Connect(ctx, connectPacket(hello))
 	switch {
 	case err == nil:
 		return c, nil
+	case answer != nil && answer.ReasonCode == unsupportedVersion:
+		return nil, fmt.Errorf("%w: %w", errOldBroker, &session.RefusedError{Reason: connackReason(answer)})
 	case answer != nil && answer.ReasonCode >= 0x80:
-		words := ""
-		if answer.Properties != nil {
-			words = answer.Properties.ReasonString
-		}
-		return nil, fmt.Errorf("the broker refused the connection: %s", reason(answer.ReasonCode, words))
-	case w.answeredOldConnack():
-		return nil, errors.New("the broker answered as MQTT 3.1.1 does and does not speak MQTT 5, which is needed")
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return nil, errors.New("the broker closed the connection without an answer; it may not speak MQTT 5, which is needed")
+		return nil, &session.RefusedError{Reason: connackReason(answer)}
+	case c.Wire.AnsweredOldConnack():
+		return nil, errOldBroker
 	}
 	return nil, err
 }
 
+// connectPacket is the CONNECT packet (section 3.1).
+func connectPacket(hello session.Hello) *paho.Connect {
+	expiry := hello.ExpirySeconds()
+	p := &paho.Connect{
+		ClientID:   hello.ClientID,
+		KeepAlive:  hello.KeepAlive,
+		CleanStart: hello.Clean,
+		Properties: &paho.ConnectProperties{
+			SessionExpiryInterval: &expiry,
+			MaximumPacketSize:     &hello.MaxPacketSize,
+			RequestProblemInfo:    true,
+		},
+	}
+	if hello.ReceiveMaximum > 0 {
+		p.Properties.ReceiveMaximum = &hello.ReceiveMaximum
+	}
+	if hello.User != "" {
+		p.UsernameFlag, p.Username = true, hello.User
+	}
+	if hello.Password != "" {
+		p.PasswordFlag, p.Password = true, []byte(hello.Password)
+	}
+	return p
+}
+
+// connackReason is why a broker refused a connection, and what to look at.
+func connackReason(answer *paho.Connack) string {
+	words := ""
+	if answer.Properties != nil {
+		words = answer.Properties.ReasonString
+	}
+	return reason(answer.ReasonCode, words) + advice(answer.ReasonCode)
+}
+
 // ConAckReceived implements session.SessionManager.
 func (c *connection) ConAckReceived(_ io.Writer, _ *packets.Connect, answer *packets.Connack) error {
-	c.sessionPresent = answer.SessionPresent
-	c.receiveMaximum, c.maxPacket, c.maxQoS = math.MaxUint16, math.MaxInt, 2
+	terms := session.Terms{
+		SessionPresent: answer.SessionPresent, ReceiveMaximum: math.MaxUint16, MaxPacketSize: math.MaxInt, MaxQoS: 2,
+	}
 	if p := answer.Properties; p != nil {
 		if p.ReceiveMaximum != nil && *p.ReceiveMaximum > 0 {
-			c.receiveMaximum = int(*p.ReceiveMaximum)
+			terms.ReceiveMaximum = int(*p.ReceiveMaximum)
 		}
 		if p.MaximumPacketSize != nil && *p.MaximumPacketSize > 0 {
-			c.maxPacket = int(min(*p.MaximumPacketSize, math.MaxInt32))
+			terms.MaxPacketSize = int(min(*p.MaximumPacketSize, math.MaxInt32))
 		}
 		if p.MaximumQOS != nil {
-			c.maxQoS = *p.MaximumQOS
+			terms.MaxQoS = *p.MaximumQOS
 		}
 	}
-	c.traffic.attach(c)
+	c.Accept(terms)
 	return nil
 }
 
@@ -139,36 +148,33 @@ func (c *connection) ConnectionLost(goodbye *packets.Disconnect) error {
 		return nil
 	}
 	c.isLost = true
-	c.cause = errLost
-	if err := c.wire.failure(); err != nil {
-		c.cause = err
-	}
-	if errors.Is(c.cause, io.EOF) {
-		c.cause = errors.New("the broker closed the connection")
-	}
-	if goodbye != nil {
+	if goodbye == nil {
+		c.Lose(nil)
+	} else {
 		words := ""
 		if goodbye.Properties != nil {
 			words = goodbye.Properties.ReasonString
 		}
-		c.cause = fmt.Errorf("the broker disconnected: %s", reason(goodbye.ReasonCode, words))
-		c.takenOver = goodbye.ReasonCode == sessionTakenOver
+		c.Lose(&session.Goodbye{
+			Reason:    reason(goodbye.ReasonCode, words),
+			TakenOver: goodbye.ReasonCode == sessionTakenOver,
+			Blaming:   blaming(goodbye.ReasonCode),
+		})
 	}
 	for _, answer := range c.requests {
 		answer <- packets.ControlPacket{} // the zero packet means lost; every channel has room for one
 	}
 	clear(c.requests)
-	close(c.lost)
 	return nil
 }
 
 // AddToSession implements session.SessionManager. Only SUBSCRIBE and
 // UNSUBSCRIBE packets come here.
-func (c *connection) AddToSession(_ context.Context, p session.Packet, answer chan<- packets.ControlPacket) error {
+func (c *connection) AddToSession(_ context.Context, p pahosession.Packet, answer chan<- packets.ControlPacket) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.isLost {
-		return session.ErrNoConnection
+		return pahosession.ErrNoConnection
 	}
 	// From the upper end down: there are brokers that take an identifier of
 	// ours for one of their own, which they number from 1.
@@ -185,13 +191,9 @@ func (c *connection) AddToSession(_ context.Context, p session.Packet, answer ch
 func (c *connection) PacketReceived(p *packets.ControlPacket, _ chan<- *packets.Publish) error {
 	switch content := p.Content.(type) {
 	case *packets.Publish:
-		if content.QoS > 1 || content.PacketID == 0 {
-			c.breach("a PUBLISH with QoS %d and packet identifier %d", content.QoS, content.PacketID)
-			return nil
-		}
-		c.traffic.received(c, content)
+		c.Received(content.Topic, content.Payload, content.PacketID, content.QoS)
 	case *packets.Puback:
-		c.traffic.confirmed(c, content)
+		c.Confirmed(content.PacketID, pubackRefusal(content))
 	case *packets.Suback, *packets.Unsuback:
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -200,15 +202,21 @@ func (c *connection) PacketReceived(p *packets.ControlPacket, _ chan<- *packets.
 			answer <- *p
 		}
 	default:
-		c.breach("an unexpected %s", p.PacketType())
+		c.Breach("an unexpected %s", p.PacketType())
 	}
 	return nil
 }
 
-// breach gives up a connection whose broker does not keep to the protocol.
-func (c *connection) breach(format string, args ...any) {
-	c.wire.fail(fmt.Errorf("the broker sent "+format, args...))
-	_ = c.wire.Close()
+// pubackRefusal is why a broker does not take a message; nil when it does.
+func pubackRefusal(answer *packets.Puback) error {
+	if answer.ReasonCode < 0x80 {
+		return nil
+	}
+	words := ""
+	if answer.Properties != nil {
+		words = answer.Properties.ReasonString
+	}
+	return errors.New(reason(answer.ReasonCode, words))
 }
 
 // Ack implements session.SessionManager. Acknowledgements are sent by the
@@ -224,10 +232,9 @@ func (c *connection) SetErrorLogger(log.Logger) {}
 // SetDebugLogger implements session.SessionManager.
 func (c *connection) SetDebugLogger(log.Logger) {}
 
-// subscribe asks for a topic with QoS 1 and waits for the confirmation.
-// Retained messages come with a new subscription only, not with one that is
-// renewed after a lost connection.
-func (c *connection) subscribe(ctx context.Context, filter string) error {
+// Subscribe implements session.Protocol. Retained messages come with a new
+// subscription only, not with one that is renewed after a lost connection.
+func (c *connection) Subscribe(ctx context.Context, filter string, _ bool) error {
 	option := paho.SubscribeOptions{Topic: filter, QoS: 1, RetainHandling: 1}
 	answer, err := c.client.Subscribe(ctx, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{option}})
 	switch {
@@ -238,42 +245,43 @@ func (c *connection) subscribe(ctx context.Context, filter string) error {
 		}
 		return fmt.Errorf("the broker refused the subscription: %s", reason(answer.Reasons[0], words))
 	case err != nil:
-		return fmt.Errorf("subscription not confirmed: %w", c.explain(err))
+		return fmt.Errorf("subscription not confirmed: %w", c.Explain(err))
 	case len(answer.Reasons) != 1 || answer.Reasons[0] < 1:
 		return fmt.Errorf("the broker granted QoS %v instead of QoS 1", answer.Reasons)
 	}
 	return nil
 }
 
-// explain prefers the reason for which the connection was lost to an error
-// that only says that it was.
-func (c *connection) explain(err error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.isLost && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return c.cause
+// Leave implements session.Protocol.
+func (c *connection) Leave(forget bool) {
+	goodbye := &paho.Disconnect{}
+	if forget {
+		never := uint32(0)
+		goodbye.Properties = &paho.DisconnectProperties{SessionExpiryInterval: &never}
 	}
-	return err
-}
-
-// cut closes the connection without a word and waits until its goroutines are
-// gone.
-func (c *connection) cut() {
-	_ = c.wire.Close()
-	c.disconnect(&paho.Disconnect{})
-}
-
-// disconnect says goodbye, closes the connection, and waits until its
-// goroutines are gone.
-func (c *connection) disconnect(goodbye *paho.Disconnect) {
 	_ = c.client.Disconnect(goodbye)
-	c.requesting.Wait()
 }
 
-// lostBecause returns why the connection was lost, and whether that was
-// because another connection has the session now.
-func (c *connection) lostBecause() (cause error, takenOver bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cause, c.takenOver
+// pinger is the keep-alive as paho wants it.
+type pinger struct {
+	*session.Keepalive
 }
+
+var _ paho.Pinger = pinger{}
+
+// Run implements paho.Pinger.
+func (p pinger) Run(ctx context.Context, _ net.Conn, keepAlive uint16) error {
+	return p.Keepalive.Run(ctx, keepAlive)
+}
+
+// PingResp implements paho.Pinger.
+func (p pinger) PingResp() { p.Answered() }
+
+// PacketSent implements paho.Pinger; the wire knows by itself.
+func (p pinger) PacketSent() {}
+
+// PacketReceived implements paho.Pinger; the wire knows by itself.
+func (p pinger) PacketReceived() {}
+
+// SetDebug implements paho.Pinger.
+func (p pinger) SetDebug(log.Logger) {}

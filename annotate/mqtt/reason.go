@@ -6,6 +6,32 @@ import "fmt"
 // another connection of the same client identifier.
 const sessionTakenOver = 0x8e
 
+// unsupportedVersion is the reason code of a broker that does not speak MQTT 5.
+const unsupportedVersion = 0x84
+
+// advice says which setting to look at when a connection was refused with the
+// reason code; it may be empty.
+func advice(code byte) string {
+	switch code {
+	case 0x85:
+		return "; see mqttSettings.clientId"
+	case 0x86, 0x87, 0x8c:
+		return "; see mqttSettings.user and password"
+	}
+	return ""
+}
+
+// blaming reports whether a broker that disconnects with the reason code may
+// do so because of a message that we sent. It does not when it is about the
+// broker, the session or the connection.
+func blaming(code byte) bool {
+	switch code {
+	case 0x88, 0x89, 0x8b, 0x8d, sessionTakenOver, 0x98, 0x9c, 0x9d, 0x9f, 0xa0:
+		return false
+	}
+	return code >= 0x80
+}
+
 // reason puts a reason code (MQTT 5 section 2.4) and the broker's own words,
 // which may be empty, into words.
 func reason(code byte, words string) string {
@@ -30,7 +56,7 @@ func reasonName(code byte) string {
 		return "protocol error"
 	case 0x83:
 		return "implementation specific error"
-	case 0x84:
+	case unsupportedVersion:
 		return "unsupported protocol version"
 	case 0x85:
 		return "client identifier not valid"

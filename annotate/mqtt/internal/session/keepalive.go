@@ -1,24 +1,19 @@
-package mqtt
+package session
 
 import (
 	"context"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/eclipse/paho.golang/packets"
-	"github.com/eclipse/paho.golang/paho"
-	"github.com/eclipse/paho.golang/paho/log"
 )
 
-// keepalive sends PINGREQ packets (MQTT 5 section 3.1.2.10) and notices that
+// Keepalive sends PINGREQ packets (MQTT 5 section 3.1.2.10) and notices that
 // the broker is gone. While the connection is not read because our own queue
 // is full, or something is still being sent, the broker's silence is our doing
 // and does not count.
-type keepalive struct {
-	wire    *wire
+type Keepalive struct {
+	wire    *Wire
 	stalled atomic.Int32 // how many messages wait for room
 
 	sending sync.Mutex // keeps the PINGREQ packets in the order of their numbers
@@ -29,15 +24,14 @@ type keepalive struct {
 	changed  chan struct{} // closed and replaced when answered grows
 }
 
-var _ paho.Pinger = (*keepalive)(nil)
-
-func newKeepalive(w *wire) *keepalive {
-	return &keepalive{wire: w, changed: make(chan struct{})}
+func newKeepalive(w *Wire) *Keepalive {
+	return &Keepalive{wire: w, changed: make(chan struct{})}
 }
 
-// Run implements paho.Pinger. keepAlive is in seconds; the broker may have
-// chosen another one than we did, and 0 means that nothing is to be sent.
-func (k *keepalive) Run(ctx context.Context, _ net.Conn, keepAlive uint16) error {
+// Run does the work until ctx ends or the broker is gone. keepAlive is in
+// seconds; the broker may have chosen another one than we did, and 0 means
+// that nothing is to be sent.
+func (k *Keepalive) Run(ctx context.Context, keepAlive uint16) error {
 	if keepAlive == 0 {
 		return nil
 	}
@@ -56,7 +50,7 @@ func (k *keepalive) Run(ctx context.Context, _ net.Conn, keepAlive uint16) error
 			idle := now.Sub(time.Unix(0, k.wire.lastWrite.Load()))
 			if !stalled && silence > period*3/2 {
 				err := fmt.Errorf("the broker has been silent for %s", silence.Round(time.Millisecond))
-				k.wire.fail(err)
+				k.wire.Fail(err)
 				return err
 			}
 			if max(silence, idle) < period/2 || now.Sub(pinged) < period/2 {
@@ -71,19 +65,18 @@ func (k *keepalive) Run(ctx context.Context, _ net.Conn, keepAlive uint16) error
 }
 
 // ping sends a PINGREQ and returns its number.
-func (k *keepalive) ping() (uint64, error) {
+func (k *Keepalive) ping() (uint64, error) {
 	k.sending.Lock()
 	defer k.sending.Unlock()
 	k.asked++
 	number := k.asked
-	_, err := packets.NewControlPacket(packets.PINGREQ).WriteTo(k.wire)
-	return number, err
+	return number, k.wire.Send([]byte{pingreq, 0})
 }
 
 // barrier returns when the broker has dealt with everything that was sent
 // before, which it shows by answering a PINGREQ, or when either of the
 // channels is closed.
-func (k *keepalive) barrier(lost, abort <-chan struct{}) {
+func (k *Keepalive) barrier(lost, abort <-chan struct{}) {
 	number, err := k.ping()
 	if err != nil {
 		return
@@ -105,8 +98,8 @@ func (k *keepalive) barrier(lost, abort <-chan struct{}) {
 	}
 }
 
-// PingResp implements paho.Pinger.
-func (k *keepalive) PingResp() {
+// Answered takes a PINGRESP packet.
+func (k *Keepalive) Answered() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.answered++
@@ -115,19 +108,10 @@ func (k *keepalive) PingResp() {
 }
 
 // stall marks that the connection is not read for now.
-func (k *keepalive) stall() { k.stalled.Add(1) }
+func (k *Keepalive) stall() { k.stalled.Add(1) }
 
 // resume ends what stall began.
-func (k *keepalive) resume() {
+func (k *Keepalive) resume() {
 	k.wire.lastRead.Store(time.Now().UnixNano())
 	k.stalled.Add(-1)
 }
-
-// PacketSent implements paho.Pinger; the wire knows by itself.
-func (k *keepalive) PacketSent() {}
-
-// PacketReceived implements paho.Pinger; the wire knows by itself.
-func (k *keepalive) PacketReceived() {}
-
-// SetDebug implements paho.Pinger.
-func (k *keepalive) SetDebug(log.Logger) {}

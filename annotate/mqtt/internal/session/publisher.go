@@ -1,13 +1,9 @@
-package mqtt
+package session
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-
-	"github.com/eclipse/paho.golang/packets"
 
 	"github.com/iotenablers/enablers/annotate"
 )
@@ -15,9 +11,9 @@ import (
 // batch is how many bytes of packets are gathered for one write.
 const batch = 64 << 10
 
-// publisher implements annotate.Publisher. The link's goroutine does all the
+// Publisher implements annotate.Publisher. The link's goroutine does all the
 // sending and calls all the confirmations, so that both keep their order.
-type publisher struct {
+type Publisher struct {
 	*link
 	topic string
 	slots chan struct{} // one element for each unconfirmed message
@@ -27,17 +23,18 @@ type publisher struct {
 	closed   sync.Once
 	closeErr error
 
-	buffer bytes.Buffer       // serve's own
-	plain  packets.Properties // what every PUBLISH packet carries; never changed
+	buffer     []byte // serve's own
+	properties bool   // whether PUBLISH packets have them
 
 	mu       sync.Mutex
 	ended    bool
-	current  *connection
+	current  *Connection
 	messages []*publication // unconfirmed, in order
 	sent     int            // of messages, how many went out on the current connection
 	inFlight int            // sent and not answered, on the current connection
 	byID     map[uint16]*publication
 	lastID   uint16
+	suspicion
 }
 
 // publication is an unconfirmed message.
@@ -45,26 +42,29 @@ type publication struct {
 	annotate.Message
 	confirmed func(error)
 	id        uint16
+	tried     bool // it went out before, on this connection or an earlier one
 	answered  bool // confirmed can be called, in its turn
 	err       error
+	strikes   int // how often the broker closed the connection upon it
 }
 
-func newPublisher(b *Broker, topic string, window int) *publisher {
-	p := &publisher{
+func newPublisher(k Client, topic string, window int) *Publisher {
+	p := &Publisher{
 		topic:   topic,
 		slots:   make(chan struct{}, window),
 		wake:    make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		byID:    map[uint16]*publication{},
 	}
-	p.link = newLink(b, p)
+	p.link = newLink(k, p)
 	p.link.window = 1 // nothing comes in
+	p.properties = k.Version.HasProperties()
 	return p
 }
 
 // Publish implements annotate.Publisher. A message without a topic goes to
 // the topic of the connection.
-func (p *publisher) Publish(ctx context.Context, m annotate.Message, confirmed func(error)) error {
+func (p *Publisher) Publish(ctx context.Context, m annotate.Message, confirmed func(error)) error {
 	if m.Topic == "" {
 		m.Topic = p.topic
 	} else if err := checkTopicName(m.Topic); err != nil && m.Topic != p.topic {
@@ -96,10 +96,8 @@ func (p *publisher) Publish(ctx context.Context, m annotate.Message, confirmed f
 }
 
 // attach implements traffic: on a new connection everything that is not
-// confirmed has to be sent, again or for the first time. The connection was
-// made with a clean start, so nothing in it is a duplicate in the sense of the
-// DUP flag.
-func (p *publisher) attach(c *connection) {
+// confirmed has to be sent, again or for the first time.
+func (p *Publisher) attach(c *Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.current, p.sent, p.inFlight = c, 0, 0
@@ -107,41 +105,38 @@ func (p *publisher) attach(c *connection) {
 }
 
 // ready implements traffic.
-func (p *publisher) ready(context.Context, *connection) error { return nil }
+func (p *Publisher) ready(context.Context, *Connection) error { return nil }
 
 // received implements traffic. Nothing is subscribed to.
-func (p *publisher) received(c *connection, _ *packets.Publish) {
-	c.breach("a message that was not subscribed to")
+func (p *Publisher) received(c *Connection, _ *inbound) {
+	c.Breach("a message that was not subscribed to")
 }
 
 // confirmed implements traffic.
-func (p *publisher) confirmed(c *connection, answer *packets.Puback) {
+func (p *Publisher) confirmed(c *Connection, id uint16, refused error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := p.byID[answer.PacketID]
+	m := p.byID[id]
 	if m == nil || p.current != c {
 		return
 	}
-	delete(p.byID, answer.PacketID)
+	delete(p.byID, id)
 	p.inFlight--
+	p.careful = max(0, p.careful-1)
 	m.answered = true
-	if answer.ReasonCode >= 0x80 {
-		words := ""
-		if answer.Properties != nil {
-			words = answer.Properties.ReasonString
-		}
-		m.err = errors.New("the broker refused it: " + reason(answer.ReasonCode, words))
+	if refused != nil {
+		m.err = fmt.Errorf("the broker refused it: %w", refused)
 	}
 	signal(p.wake)
 }
 
 // serve implements traffic.
-func (p *publisher) serve(c *connection) {
+func (p *Publisher) serve(c *Connection) {
 	for {
 		p.confirm()
 		more, err := p.send(c)
 		if err != nil {
-			_ = c.wire.Close() // paho's reader notices, and the connection is lost
+			_ = c.Wire.Close() // the reader notices, and the connection is lost
 		}
 		if more && err == nil {
 			continue
@@ -149,6 +144,7 @@ func (p *publisher) serve(c *connection) {
 		select {
 		case <-p.wake:
 		case <-c.lost:
+			p.suspect(c)
 			p.confirm()
 			return
 		case <-p.needed.Done():
@@ -158,7 +154,7 @@ func (p *publisher) serve(c *connection) {
 }
 
 // confirm calls the confirmations whose turn it is.
-func (p *publisher) confirm() {
+func (p *Publisher) confirm() {
 	p.mu.Lock()
 	n := 0
 	for n < len(p.messages) && p.messages[n].answered {
@@ -184,50 +180,41 @@ func (m *publication) settle(err error) {
 
 // send writes one batch of the messages that wait, as far as the broker's
 // Receive Maximum allows, and reports whether there may be more to do.
-func (p *publisher) send(c *connection) (more bool, err error) {
-	p.buffer.Reset()
+func (p *Publisher) send(c *Connection) (more bool, err error) {
+	buffer := p.buffer[:0]
 	p.mu.Lock()
-	for p.sent < len(p.messages) && p.inFlight < c.receiveMaximum && p.buffer.Len() < batch {
+	for p.sent < len(p.messages) && p.inFlight < p.allowed(c) && len(buffer) < batch {
 		m := p.messages[p.sent]
 		p.sent++
 		more = true
 		if m.answered {
 			continue // answered on an earlier connection, while one before it was not
 		}
-		if size := m.packetSize(); size > c.maxPacket {
+		if size := packetSize(&m.Message, p.properties); size > c.terms.MaxPacketSize {
 			m.answered = true
-			m.err = fmt.Errorf("its packet has %d bytes, the broker takes at most %d", size, c.maxPacket)
+			m.err = fmt.Errorf("its packet has %d bytes, the broker takes at most %d", size, c.terms.MaxPacketSize)
 			continue
 		}
 		m.id = p.freeID()
 		p.byID[m.id] = m
 		p.inFlight++
-		packet := packets.Publish{Topic: m.Topic, Payload: m.Payload, PacketID: m.id, QoS: 1, Properties: &p.plain}
-		_, _ = packet.WriteTo(&p.buffer) // a bytes.Buffer does not fail
+		buffer = appendPublish(buffer, &m.Message, m.id, m.tried, p.properties)
+		m.tried = true
 	}
 	p.mu.Unlock()
-	if p.buffer.Len() > 0 {
-		err = c.wire.send(p.buffer.Bytes())
+	if len(buffer) > 0 {
+		err = c.Wire.Send(buffer)
 	}
-	if p.buffer.Cap() > 16*batch {
-		p.buffer = bytes.Buffer{} // a large message does not keep its memory for ever
+	p.buffer = buffer
+	if cap(buffer) > 16*batch {
+		p.buffer = nil // a large message does not keep its memory for ever
 	}
 	return more, err
 }
 
-// packetSize is the size of the PUBLISH packet in bytes (MQTT 5 section 3.3).
-func (m *publication) packetSize() int {
-	rest := 2 + len(m.Topic) + 2 + 1 + len(m.Payload)
-	size := 1 + rest
-	for ; rest > 0; rest >>= 7 {
-		size++
-	}
-	return size
-}
-
 // freeID returns a packet identifier that is not in use. There always is one:
 // the window is smaller than the number of identifiers, or equal.
-func (p *publisher) freeID() uint16 {
+func (p *Publisher) freeID() uint16 {
 	for {
 		p.lastID++
 		if p.lastID != 0 && p.byID[p.lastID] == nil {
@@ -237,7 +224,7 @@ func (p *publisher) freeID() uint16 {
 }
 
 // Close implements annotate.Publisher.
-func (p *publisher) Close(ctx context.Context) error {
+func (p *Publisher) Close(ctx context.Context) error {
 	first := false
 	p.closed.Do(func() {
 		first = true
@@ -260,7 +247,7 @@ func (p *publisher) Close(ctx context.Context) error {
 
 // drain waits until every slot of the window is free. It fills them itself,
 // so that a Publish which had already won one is waited for as well.
-func (p *publisher) drain(ctx context.Context) error {
+func (p *Publisher) drain(ctx context.Context) error {
 	for i := range cap(p.slots) {
 		select {
 		case p.slots <- struct{}{}:
@@ -272,7 +259,7 @@ func (p *publisher) drain(ctx context.Context) error {
 }
 
 // giveUp confirms what is left, when the link's goroutine has ended.
-func (p *publisher) giveUp() {
+func (p *Publisher) giveUp() {
 	p.confirm() // what was answered and had not had its turn
 	p.mu.Lock()
 	left := p.messages

@@ -1,4 +1,4 @@
-package mqtt
+package session
 
 import (
 	"context"
@@ -7,9 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/eclipse/paho.golang/paho"
 
 	"github.com/iotenablers/enablers/annotate"
 )
@@ -17,15 +16,16 @@ import (
 // link keeps one connection up: it makes the first one, and one goroutine
 // serves the current one and replaces it when it is lost.
 type link struct {
-	broker  *Broker
+	Client
 	traffic traffic
 
 	settings annotate.MQTTSettings
 	address  string
 	secure   bool
-	unnamed  bool   // the settings had no client identifier
-	durable  bool   // a session that outlives the connection
-	window   uint16 // the Receive Maximum to announce
+	unnamed  bool          // the settings had no client identifier
+	durable  bool          // a session that outlives the connection
+	expiry   time.Duration // how long, of a durable session
+	window   uint16        // the Receive Maximum to announce
 
 	done    chan struct{}      // closed when the goroutine has ended
 	aborted context.Context    // ends when everything is given up at once
@@ -33,13 +33,16 @@ type link struct {
 	needed  context.Context    // ends when no connection is needed any more
 	finish  context.CancelFunc //
 
+	reconnects atomic.Uint64
+
 	mu     sync.Mutex
 	health error
 }
 
-func newLink(b *Broker, t traffic) *link {
+func newLink(k Client, t traffic) *link {
 	l := &link{
-		broker:  b,
+		Client:  k,
+		expiry:  k.Config.SessionExpiry,
 		traffic: t,
 		done:    make(chan struct{}),
 	}
@@ -49,10 +52,15 @@ func newLink(b *Broker, t traffic) *link {
 }
 
 // open makes the first connection, in one attempt, and starts the goroutine.
-func (l *link) open(ctx context.Context, settings annotate.MQTTSettings) error {
+func (l *link) open(ctx context.Context, settings annotate.MQTTSettings, instance string) error {
 	address, secure, err := address(settings)
 	if err != nil {
 		return err
+	}
+	if settings.ClientID == "" {
+		settings.ClientID, l.unnamed = anonymous(), true
+	} else {
+		settings.ClientID = identifier(settings.ClientID, instance)
 	}
 	l.settings, l.address, l.secure = settings, address, secure
 	c, err := l.connect(ctx)
@@ -65,10 +73,10 @@ func (l *link) open(ctx context.Context, settings annotate.MQTTSettings) error {
 }
 
 // connect makes one attempt at a connection that is ready for use.
-func (l *link) connect(ctx context.Context) (*connection, error) {
-	limited, cancel := context.WithTimeout(ctx, l.broker.opts.ConnectTimeout)
+func (l *link) connect(ctx context.Context) (*Connection, error) {
+	limited, cancel := context.WithTimeout(ctx, l.Config.ConnectTimeout)
 	defer cancel()
-	c, err := l.attempt(limited, l.packet())
+	c, err := l.attempt(limited)
 	if err == nil {
 		if err = l.traffic.ready(limited, c); err != nil {
 			c.cut()
@@ -81,76 +89,58 @@ func (l *link) connect(ctx context.Context) (*connection, error) {
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	case ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded):
-		err = fmt.Errorf("no answer within %s: %w", l.broker.opts.ConnectTimeout, err)
+		err = fmt.Errorf("no answer within %s: %w", l.Config.ConnectTimeout, err)
 	}
 	return nil, fmt.Errorf("MQTT broker %s: %w: %w", l.address, annotate.ErrBrokerUnavailable, err)
 }
 
 // attempt dials and sends the CONNECT packet.
-func (l *link) attempt(ctx context.Context, connect *paho.Connect) (*connection, error) {
-	conn, err := l.broker.dial(ctx, l.address, l.secure)
+func (l *link) attempt(ctx context.Context) (*Connection, error) {
+	o := l.Config
+	conn, err := o.dial(ctx, l.address, l.secure)
 	if err != nil {
 		return nil, err
 	}
-	o := l.broker.opts
-	c, err := l.establish(ctx, newWire(conn, o.MaxPacketSize, o.KeepAlive*3/2), connect)
+	c := newConnection(newWire(conn, o.MaxPacketSize, o.KeepAlive*3/2), l.traffic)
+	c.protocol, err = l.Version.Connect(ctx, c, l.hello())
 	if err != nil {
 		_ = conn.Close()
+		if ctx.Err() == nil && c.Wire.first.Load() == 0 && (hungUp(err) || hungUp(c.Wire.failure())) {
+			err = &silentError{l.Version.Name()}
+		}
 		return nil, err
 	}
-	if l.settings.ClientID == "" {
-		// The session that the broker named is ours until we leave.
-		l.settings.ClientID, l.unnamed = c.client.ClientID(), true
-	}
-	if c.maxQoS < 1 {
+	if c.terms.MaxQoS < 1 {
 		l.leave(c)
 		return nil, errors.New("the broker supports QoS 0 only, QoS 1 is needed")
 	}
 	return c, nil
 }
 
-// leave ends a connection politely. A session that was named by the broker,
-// and that nobody can find again, ends with it.
-func (l *link) leave(c *connection) {
-	goodbye := &paho.Disconnect{}
-	if l.unnamed && l.durable {
-		never := uint32(0)
-		goodbye.Properties = &paho.DisconnectProperties{SessionExpiryInterval: &never}
-	}
-	c.disconnect(goodbye)
-}
+// leave ends a connection politely. A session that nobody can find again,
+// because its name was made up, ends with it.
+func (l *link) leave(c *Connection) { c.leave(l.unnamed && l.durable) }
 
-// packet is the CONNECT packet (MQTT 5 section 3.1).
-func (l *link) packet() *paho.Connect {
-	o := l.broker.opts
-	expiry := uint32(0)
+// hello is what the CONNECT packet says.
+func (l *link) hello() Hello {
+	o := l.Config
+	h := Hello{
+		ClientID:       l.settings.ClientID,
+		Clean:          !l.durable,
+		KeepAlive:      uint16(seconds(o.KeepAlive, math.MaxUint16)),
+		ReceiveMaximum: l.window,
+		MaxPacketSize:  o.MaxPacketSize,
+		User:           l.settings.User,
+		Password:       l.settings.Password,
+	}
 	if l.durable {
-		expiry = uint32(seconds(o.SessionExpiry, math.MaxUint32))
+		h.Expiry = l.expiry
 	}
-	p := &paho.Connect{
-		ClientID:   l.settings.ClientID,
-		KeepAlive:  uint16(seconds(o.KeepAlive, math.MaxUint16)),
-		CleanStart: !l.durable,
-		Properties: &paho.ConnectProperties{
-			SessionExpiryInterval: &expiry,
-			MaximumPacketSize:     &o.MaxPacketSize,
-			RequestProblemInfo:    true,
-		},
-	}
-	if l.window > 0 {
-		p.Properties.ReceiveMaximum = &l.window
-	}
-	if l.settings.User != "" {
-		p.UsernameFlag, p.Username = true, l.settings.User
-	}
-	if l.settings.Password != "" {
-		p.PasswordFlag, p.Password = true, []byte(l.settings.Password)
-	}
-	return p
+	return h
 }
 
 // run is the link's goroutine.
-func (l *link) run(c *connection) {
+func (l *link) run(c *Connection) {
 	defer close(l.done)
 	defer l.abort()
 	pauses := 0
@@ -160,32 +150,33 @@ func (l *link) run(c *connection) {
 		if !l.use(c) {
 			return
 		}
-		cause, takenOver := c.lostBecause()
-		err := fmt.Errorf("MQTT broker %s: %w: %w", l.address, annotate.ErrBrokerUnavailable, cause)
+		end := c.ended()
+		err := fmt.Errorf("MQTT broker %s: %w: %w", l.address, annotate.ErrBrokerUnavailable, end.cause)
 		l.report(err)
-		l.broker.log.Warn("MQTT connection lost", "broker", l.address, "client", l.settings.ClientID, "error", err)
+		l.Config.Log.Warn("MQTT connection lost", "broker", l.address, "client", l.settings.ClientID, "error", err)
 
 		// A connection that did not hold, and a session that somebody else
 		// wants, is not run after in haste.
-		if time.Since(since) > l.broker.opts.ReconnectMax {
+		if time.Since(since) > l.Config.ReconnectMax {
 			pauses = 0
 		}
-		if takenOver {
+		if end.takenOver {
 			pauses = math.MaxInt32
 		}
 		if c = l.reconnect(pauses); c == nil {
 			return
 		}
 		pauses++
-		l.broker.log.Info("MQTT connection made again", "broker", l.address, "client", l.settings.ClientID, "session", c.sessionPresent)
+		l.reconnects.Add(1)
+		l.Config.Log.Info("MQTT connection made again", "broker", l.address, "client", l.settings.ClientID, "session", c.terms.SessionPresent)
 	}
 }
 
 // use serves a connection to its end and reports whether another one is
 // needed. When everything is given up, a write that hangs is ended by closing
 // the connection under it.
-func (l *link) use(c *connection) bool {
-	stop := context.AfterFunc(l.aborted, func() { _ = c.wire.Close() })
+func (l *link) use(c *Connection) bool {
+	stop := context.AfterFunc(l.aborted, func() { _ = c.Wire.Close() })
 	defer stop()
 	l.traffic.serve(c)
 	select {
@@ -200,7 +191,7 @@ func (l *link) use(c *connection) bool {
 
 // reconnect tries until it has a connection. It returns nil when none is
 // needed any more.
-func (l *link) reconnect(pauses int) *connection {
+func (l *link) reconnect(pauses int) *Connection {
 	for ; ; pauses++ {
 		timer := time.NewTimer(l.pause(pauses))
 		select {
@@ -211,13 +202,16 @@ func (l *link) reconnect(pauses int) *connection {
 		}
 		c, err := l.connect(l.needed)
 		if err == nil {
-			if l.durable && !c.sessionPresent {
-				l.broker.log.Warn("MQTT session was lost at the broker, subscribed anew", "broker", l.address, "client", l.settings.ClientID)
+			if l.durable && !c.terms.SessionPresent {
+				l.Config.Log.Warn("MQTT session was lost at the broker, subscribed anew", "broker", l.address, "client", l.settings.ClientID)
 			}
 			return c
 		}
 		if l.needed.Err() == nil {
 			l.report(err)
+		}
+		if refused := (*RefusedError)(nil); !errors.As(err, &refused) {
+			l.traffic.unreachable()
 		}
 	}
 }
@@ -225,7 +219,7 @@ func (l *link) reconnect(pauses int) *connection {
 // pause is how long to wait before an attempt: twice as long each time, of
 // which the second half is left to chance.
 func (l *link) pause(n int) time.Duration {
-	o := l.broker.opts
+	o := l.Config
 	d := o.ReconnectMax
 	if n < 30 {
 		d = min(o.ReconnectMin<<n, o.ReconnectMax)
@@ -235,6 +229,10 @@ func (l *link) pause(n int) time.Duration {
 	}
 	return d/2 + rand.N(d/2+1)
 }
+
+// Reconnects returns how often the connection was made again after it was
+// lost. It may be called from any goroutine.
+func (l *link) Reconnects() uint64 { return l.reconnects.Load() }
 
 func (l *link) report(health error) {
 	l.mu.Lock()

@@ -1,20 +1,18 @@
-package mqtt
+package session
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
-
-	"github.com/eclipse/paho.golang/packets"
+	"sync/atomic"
 
 	"github.com/iotenablers/enablers/annotate"
 )
 
-// subscription implements annotate.Subscription.
-type subscription struct {
+// Subscription implements annotate.Subscription.
+type Subscription struct {
 	*link
 	filter string
 	window int
@@ -22,13 +20,15 @@ type subscription struct {
 	arrived chan struct{} // something changed for Receive to look at
 	room    chan struct{} // something changed for received to look at
 	acked   chan struct{} // something changed for serve to look at
+	buffer  []byte        // serve's own
 
+	granted  atomic.Bool // the broker has confirmed the subscription once
 	closed   sync.Once
 	closeErr error
 
 	mu      sync.Mutex
 	paused  bool
-	current *connection
+	current *Connection
 	queue   []*inbound // arrived and not handed out
 	bytes   int        // of the payloads in queue
 	handed  []*inbound // handed out on the current connection and not acknowledged to the broker
@@ -43,15 +43,15 @@ type inbound struct {
 	acked   bool
 }
 
-func newSubscription(b *Broker, filter string, window int) *subscription {
-	s := &subscription{
+func newSubscription(k Client, filter string, window int) *Subscription {
+	s := &Subscription{
 		filter:  filter,
 		window:  window,
 		arrived: make(chan struct{}, 1),
 		room:    make(chan struct{}, 1),
 		acked:   make(chan struct{}, 1),
 	}
-	s.link = newLink(b, s)
+	s.link = newLink(k, s)
 	s.link.durable = true
 	s.link.window = uint16(min(window, math.MaxUint16))
 	return s
@@ -60,7 +60,7 @@ func newSubscription(b *Broker, filter string, window int) *subscription {
 // attach implements traffic: the broker sends again what was not acknowledged,
 // so what is still here is dropped, except for messages of QoS 0, which come
 // once or never.
-func (s *subscription) attach(c *connection) {
+func (s *Subscription) attach(c *Connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current = c
@@ -72,7 +72,7 @@ func (s *subscription) attach(c *connection) {
 
 // keepQoS0 drops from the queue what the broker will send again. The caller
 // holds s.mu.
-func (s *subscription) keepQoS0() {
+func (s *Subscription) keepQoS0() {
 	kept := make([]*inbound, 0, 8)
 	s.bytes = 0
 	for _, m := range s.queue {
@@ -89,11 +89,15 @@ func (s *subscription) keepQoS0() {
 // allows, or more room than the queue has, which only Receive can make, the
 // confirmation is left for serve to look at: messages that come show that
 // there is a subscription.
-func (s *subscription) ready(ctx context.Context, c *connection) error {
+func (s *Subscription) ready(ctx context.Context, c *Connection) error {
 	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.requesting.Go(func() {
 		defer cancel()
-		c.subscribed <- c.subscribe(request, s.filter)
+		err := c.protocol.Subscribe(request, s.filter, s.granted.Load())
+		if err == nil {
+			s.granted.Store(true)
+		}
+		c.subscribed <- err
 	})
 	select {
 	case err := <-c.subscribed:
@@ -111,7 +115,7 @@ func (s *subscription) ready(ctx context.Context, c *connection) error {
 
 // receivedFrom reports whether anything of the session has arrived on the
 // connection and waits for Receive, or was handed out.
-func (s *subscription) receivedFrom(c *connection) bool {
+func (s *Subscription) receivedFrom(c *Connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	isOfSession := func(m *inbound) bool { return m.qos > 0 }
@@ -119,22 +123,20 @@ func (s *subscription) receivedFrom(c *connection) bool {
 }
 
 // confirmed implements traffic. Nothing is published.
-func (s *subscription) confirmed(*connection, *packets.Puback) {}
+func (s *Subscription) confirmed(*Connection, uint16, error) {}
+
+// unreachable implements traffic.
+func (s *Subscription) unreachable() {}
 
 // received implements traffic. It waits while the queue is full, and the
 // connection is not read meanwhile.
-func (s *subscription) received(c *connection, p *packets.Publish) {
-	m := &inbound{
-		message: annotate.Message{Topic: p.Topic, Payload: p.Payload},
-		id:      p.PacketID,
-		qos:     p.QoS,
-	}
+func (s *Subscription) received(c *Connection, m *inbound) {
 	if s.enqueue(c, m) {
 		return
 	}
 	signal(c.full)
-	c.alive.stall()
-	defer c.alive.resume()
+	c.Alive.stall()
+	defer c.Alive.resume()
 	for {
 		select {
 		case <-s.room:
@@ -149,13 +151,13 @@ func (s *subscription) received(c *connection, p *packets.Publish) {
 }
 
 // enqueue reports whether the message is dealt with.
-func (s *subscription) enqueue(c *connection, m *inbound) bool {
+func (s *Subscription) enqueue(c *Connection, m *inbound) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != c || s.paused {
 		return true // it comes again on the next connection
 	}
-	o := &s.broker.opts
+	o := s.Config
 	if len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+len(m.message.Payload) > o.QueueBytes) {
 		return false
 	}
@@ -167,7 +169,7 @@ func (s *subscription) enqueue(c *connection, m *inbound) bool {
 
 // Receive implements annotate.Subscription. While as many messages as the
 // window allows are handed out and not acknowledged it waits.
-func (s *subscription) Receive(ctx context.Context) (annotate.Delivery, error) {
+func (s *Subscription) Receive(ctx context.Context) (annotate.Delivery, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return annotate.Delivery{}, err
@@ -187,7 +189,7 @@ func (s *subscription) Receive(ctx context.Context) (annotate.Delivery, error) {
 }
 
 // next hands out the oldest message in the queue.
-func (s *subscription) next() (annotate.Delivery, bool, error) {
+func (s *Subscription) next() (annotate.Delivery, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
@@ -215,7 +217,7 @@ func (s *subscription) next() (annotate.Delivery, bool, error) {
 
 // acknowledge marks a message. Of an earlier connection it means nothing any
 // more.
-func (s *subscription) acknowledge(c *connection, m *inbound) {
+func (s *Subscription) acknowledge(c *Connection, m *inbound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != c || m.acked {
@@ -229,15 +231,15 @@ func (s *subscription) acknowledge(c *connection, m *inbound) {
 
 // serve implements traffic: it sends the acknowledgements, and ends a
 // connection on which the subscription was refused in the end.
-func (s *subscription) serve(c *connection) {
+func (s *Subscription) serve(c *Connection) {
 	for {
 		s.sendAcks(c)
 		select {
 		case <-s.acked:
 		case err := <-c.subscribed:
 			if err != nil {
-				c.wire.fail(err)
-				_ = c.wire.Close() // paho's reader notices, and the connection is lost
+				c.Wire.Fail(err)
+				_ = c.Wire.Close() // paho's reader notices, and the connection is lost
 			}
 		case <-c.lost:
 			return
@@ -245,7 +247,7 @@ func (s *subscription) serve(c *connection) {
 			s.sendAcks(c)
 			// Without this the broker might find the connection closed
 			// before it has read the last acknowledgements.
-			c.alive.barrier(c.lost, s.aborted.Done())
+			c.Alive.barrier(c.lost, s.aborted.Done())
 			return
 		}
 	}
@@ -253,31 +255,31 @@ func (s *subscription) serve(c *connection) {
 
 // sendAcks sends a PUBACK for each message from the oldest on that Ack was
 // called for, in order (MQTT 5 section 4.6).
-func (s *subscription) sendAcks(c *connection) {
-	var buffer bytes.Buffer
+func (s *Subscription) sendAcks(c *Connection) {
+	buffer := s.buffer[:0]
 	s.mu.Lock()
 	n := 0
 	for n < len(s.handed) && s.handed[n].acked {
 		m := s.handed[n]
-		// PUBACK with remaining length 2: the reason is success (section 3.4.2.1).
-		buffer.Write([]byte{packets.PUBACK << 4, 2, byte(m.id >> 8), byte(m.id)})
+		buffer = appendPuback(buffer, m.id)
 		s.handed[n] = nil
 		n++
 	}
 	s.handed = s.handed[n:]
 	s.mu.Unlock()
+	s.buffer = buffer
 	if n == 0 {
 		return
 	}
-	if err := c.wire.send(buffer.Bytes()); err != nil {
-		_ = c.wire.Close() // paho's reader notices, and the connection is lost
+	if err := c.Wire.Send(buffer); err != nil {
+		_ = c.Wire.Close() // paho's reader notices, and the connection is lost
 	}
 }
 
 // Pause implements annotate.Subscription. What has arrived and was not handed
 // out stays with the broker; messages of QoS 0, which do not, are still handed
 // out.
-func (s *subscription) Pause(context.Context) error {
+func (s *Subscription) Pause(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paused = true
@@ -288,13 +290,16 @@ func (s *subscription) Pause(context.Context) error {
 }
 
 // Close implements annotate.Subscription.
-func (s *subscription) Close(ctx context.Context) error {
+func (s *Subscription) Close(ctx context.Context) error {
 	first := false
 	s.closed.Do(func() {
 		first = true
 		_ = s.Pause(ctx)
 		if err := s.link.close(ctx); err != nil {
 			s.closeErr = fmt.Errorf("close subscription of topic %q: the last acknowledgements may be lost: %w", s.filter, err)
+		}
+		if s.unnamed && !s.Version.EndsWithGoodbye() {
+			_ = s.erase(ctx) // nobody can find it again, and it may be gone already
 		}
 		s.mu.Lock()
 		s.current, s.queue, s.handed, s.bytes = nil, nil, nil, 0
@@ -309,17 +314,25 @@ func (s *subscription) Close(ctx context.Context) error {
 // Forget implements annotate.Subscription: a connection with a clean start
 // that keeps no session replaces the one there is (MQTT 5 section 3.1.2.4),
 // which the broker confirms.
-func (s *subscription) Forget(ctx context.Context) error {
+func (s *Subscription) Forget(ctx context.Context) error {
 	closed := s.Close(ctx)
 	if s.unnamed {
 		return closed
 	}
-	eraser := newLink(s.broker, forgotten{})
+	if err := s.erase(ctx); err != nil {
+		return fmt.Errorf("forget subscription of topic %q: %w", s.filter, err)
+	}
+	return nil
+}
+
+// erase replaces the session by one that ends at once.
+func (s *Subscription) erase(ctx context.Context) error {
+	eraser := newLink(s.Client, forgotten{})
 	defer eraser.abort()
 	eraser.settings, eraser.address, eraser.secure = s.settings, s.address, s.secure
 	c, err := eraser.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("forget subscription of topic %q: %w", s.filter, err)
+		return err
 	}
 	eraser.leave(c)
 	return nil
@@ -328,8 +341,9 @@ func (s *subscription) Forget(ctx context.Context) error {
 // forgotten is the traffic of a connection that only replaces a session.
 type forgotten struct{}
 
-func (forgotten) attach(*connection)                       {}
-func (forgotten) ready(context.Context, *connection) error { return nil }
-func (forgotten) received(*connection, *packets.Publish)   {}
-func (forgotten) confirmed(*connection, *packets.Puback)   {}
-func (forgotten) serve(*connection)                        {}
+func (forgotten) attach(*Connection)                       {}
+func (forgotten) ready(context.Context, *Connection) error { return nil }
+func (forgotten) received(*Connection, *inbound)           {}
+func (forgotten) confirmed(*Connection, uint16, error)     {}
+func (forgotten) serve(*Connection)                        {}
+func (forgotten) unreachable()                             {}

@@ -1,4 +1,4 @@
-package mqtt
+package session
 
 import (
 	"bufio"
@@ -8,25 +8,21 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/iotenablers/enablers/annotate"
 )
 
 // pieceSize is how many bytes are given to the network at once.
 const pieceSize = 64 << 10
 
-// wire is the network connection under one MQTT connection. It reads through
+// Wire is the network connection under one MQTT connection. It reads through
 // a buffer, refuses packets above a size before memory is set aside for them,
 // limits how long a write may take, and remembers what went wrong first.
 //
 // Its mutex, which the packet encoder takes because it finds a sync.Locker,
 // keeps the parts of a packet together.
-type wire struct {
+type Wire struct {
 	net.Conn
 	sync.Mutex
 
@@ -45,8 +41,8 @@ type wire struct {
 	faulty    chan struct{} // closed once fault is set
 }
 
-func newWire(conn net.Conn, maxPacket uint32, patience time.Duration) *wire {
-	w := &wire{
+func newWire(conn net.Conn, maxPacket uint32, patience time.Duration) *Wire {
+	w := &Wire{
 		Conn:      conn,
 		reader:    bufio.NewReaderSize(conn, 64<<10),
 		maxPacket: int(min(maxPacket, math.MaxInt32)),
@@ -60,11 +56,11 @@ func newWire(conn net.Conn, maxPacket uint32, patience time.Duration) *wire {
 }
 
 // Read implements net.Conn. It never returns bytes of two packets at once.
-func (w *wire) Read(p []byte) (int, error) {
+func (w *Wire) Read(p []byte) (int, error) {
 	if w.left == 0 {
 		size, err := w.peek()
 		if err != nil {
-			w.fail(err)
+			w.Fail(err)
 			return 0, err
 		}
 		w.left = size
@@ -76,14 +72,14 @@ func (w *wire) Read(p []byte) (int, error) {
 	w.left -= n
 	w.lastRead.Store(time.Now().UnixNano())
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 	}
 	return n, err
 }
 
 // peek waits for the head of a packet (MQTT 5 section 2.1) and returns the
 // packet's whole size.
-func (w *wire) peek() (int, error) {
+func (w *Wire) peek() (int, error) {
 	size := 0
 	for n := 2; n <= 5; n++ {
 		head, err := w.reader.Peek(n)
@@ -103,15 +99,15 @@ func (w *wire) peek() (int, error) {
 	return 0, errors.New("the broker sent a malformed packet length")
 }
 
-// answeredOldConnack reports whether the first packet was a CONNACK of MQTT
+// AnsweredOldConnack reports whether the first packet was a CONNACK of MQTT
 // 3.1 or 3.1.1, which is two bytes shorter than the shortest of MQTT 5.
-func (w *wire) answeredOldConnack() bool {
+func (w *Wire) AnsweredOldConnack() bool {
 	return w.first.Load() == 0x20<<32|4
 }
 
 // Write implements net.Conn. The patience is for each piece, so that a large
 // message may take its time on a slow network as long as it moves.
-func (w *wire) Write(p []byte) (written int, err error) {
+func (w *Wire) Write(p []byte) (written int, err error) {
 	begin := time.Now()
 	w.writing.Add(1)
 	defer w.writing.Add(-1)
@@ -134,20 +130,21 @@ func (w *wire) Write(p []byte) (written int, err error) {
 		w.lastRead.Store(now.UnixNano())
 	}
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 	}
 	return written, err
 }
 
-// send writes whole packets.
-func (w *wire) send(packets []byte) error {
+// Send writes whole packets.
+func (w *Wire) Send(packets []byte) error {
 	w.Lock()
 	defer w.Unlock()
 	_, err := w.Write(packets)
 	return err
 }
 
-func (w *wire) fail(err error) {
+// Fail remembers what went wrong with the connection, if nothing did before.
+func (w *Wire) Fail(err error) {
 	w.faultOnce.Do(func() {
 		w.fault = err
 		close(w.faulty)
@@ -155,7 +152,7 @@ func (w *wire) fail(err error) {
 }
 
 // failure returns what went wrong first, nil while nothing did.
-func (w *wire) failure() error {
+func (w *Wire) failure() error {
 	select {
 	case <-w.faulty:
 		return w.fault
@@ -164,36 +161,9 @@ func (w *wire) failure() error {
 	}
 }
 
-// address is the broker's host and port, with the protocol's usual port when
-// the settings name none. IPv6 hosts may stand in brackets.
-func address(s annotate.MQTTSettings) (hostPort string, secure bool, err error) {
-	port := s.Port
-	byDefault := 1883
-	switch strings.ToLower(s.Protocol) {
-	case "tcp", "mqtt", "":
-	case "tls", "ssl", "mqtts":
-		secure, byDefault = true, 8883
-	case "ws", "wss":
-		return "", false, fmt.Errorf("protocol %q: MQTT over WebSocket is not supported, use tcp or tls", s.Protocol)
-	default:
-		return "", false, fmt.Errorf("protocol %q is none of tcp, mqtt, tls, ssl, mqtts", s.Protocol)
-	}
-	if s.Host == "" {
-		return "", false, errors.New("the MQTT settings name no host")
-	}
-	if port == 0 {
-		port = byDefault
-	}
-	if port < 1 || port > 65_535 {
-		return "", false, fmt.Errorf("port %d is not between 1 and 65535", s.Port)
-	}
-	host := strings.TrimSuffix(strings.TrimPrefix(s.Host, "["), "]")
-	return net.JoinHostPort(host, strconv.Itoa(port)), secure, nil
-}
-
 // dial makes the network connection.
-func (b *Broker) dial(ctx context.Context, hostPort string, secure bool) (net.Conn, error) {
-	dial := b.opts.Dial
+func (o *Config) dial(ctx context.Context, hostPort string, secure bool) (net.Conn, error) {
+	dial := o.Dial
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
@@ -202,8 +172,8 @@ func (b *Broker) dial(ctx context.Context, hostPort string, secure bool) (net.Co
 		return conn, err
 	}
 	config := &tls.Config{}
-	if b.opts.TLS != nil {
-		config = b.opts.TLS.Clone()
+	if o.TLS != nil {
+		config = o.TLS.Clone()
 	}
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(hostPort)

@@ -1,4 +1,4 @@
-package mqtt
+package session
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
 )
 
 // recording is a network connection that reads from memory.
@@ -19,7 +21,7 @@ type recording struct {
 
 func (r recording) Read(p []byte) (int, error) { return r.from.Read(p) }
 
-func wireOver(data []byte, limit uint32) *wire {
+func wireOver(data []byte, limit uint32) *Wire {
 	return newWire(recording{from: bytes.NewReader(data)}, limit, time.Second)
 }
 
@@ -53,13 +55,12 @@ func FuzzWire(f *testing.F) {
 
 func TestTheSizeOfAPacketIsCountedAsTheBrokerCountsIt(t *testing.T) {
 	for _, payload := range []int{0, 1, 117, 118, 119, 16_372, 16_373, 16_374, 2_097_140, 2_097_141, 2_097_142} {
-		m := publication{}
-		m.Topic, m.Payload = "topic", make([]byte, payload)
+		m := annotate.Message{Topic: "topic", Payload: make([]byte, payload)}
 		var b bytes.Buffer
 		packet := packets.Publish{Topic: m.Topic, Payload: m.Payload, PacketID: 1, QoS: 1, Properties: &packets.Properties{}}
 		_, err := packet.WriteTo(&b)
 		require.NoError(t, err)
-		require.Equal(t, b.Len(), m.packetSize(), "with a payload of %d bytes", payload)
+		require.Equal(t, b.Len(), packetSize(&m, true), "with a payload of %d bytes", payload)
 
 		w := wireOver(b.Bytes(), uint32(b.Len()))
 		read, err := packets.ReadPacket(w)
@@ -71,7 +72,7 @@ func TestTheSizeOfAPacketIsCountedAsTheBrokerCountsIt(t *testing.T) {
 }
 
 func TestPausesGrowToTheLongestAndStayThere(t *testing.T) {
-	l := newLink(New(nil), forgotten{})
+	l := newLink(Client{Config: &Config{ReconnectMin: 200 * time.Millisecond, ReconnectMax: 5 * time.Second}}, forgotten{})
 	defer l.abort()
 	for n, longest := range map[int]time.Duration{
 		0: 200 * time.Millisecond, 1: 400 * time.Millisecond, 4: 3200 * time.Millisecond,
