@@ -25,6 +25,10 @@ var (
 	// ErrClosed is returned by every method after Close of the driver, and by
 	// a finished [BlobWriter] and a closed [BlobReader].
 	ErrClosed = errors.New("storage: closed")
+	// ErrUnavailable is returned by drivers over a network when the store
+	// cannot be reached or does not answer in time. What was to be written may
+	// have been. The next call tries again.
+	ErrUnavailable = errors.New("storage: the store cannot be reached")
 )
 
 // DefaultPage is how many documents a List with a limit of 0 returns at most.

@@ -1,0 +1,129 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+const (
+	// uploadTime is how long an upload may take before it counts as given up.
+	uploadTime = 24 * time.Hour
+	// grace is how long the bytes of a replaced, deleted or given-up blob
+	// stay. It is far longer than any call, and than clocks are apart.
+	grace = time.Hour
+)
+
+// blobBody is all that is known about a key: the blob that it names, and every
+// other file that was begun under it and is not removed yet. A file is entered
+// here before its first byte is written, and leaves after its last byte was
+// removed, so that no file is ever unknown.
+type blobBody struct {
+	File     bson.ObjectID `bson:"file,omitempty"` // zero when the key names no blob
+	Size     int64         `bson:"size"`
+	MD5      string        `bson:"md5"`
+	SHA256   string        `bson:"sha256"`
+	Modified time.Time     `bson:"modified"`
+
+	Others []otherFile `bson:"others,omitempty"`
+	Due    *time.Time  `bson:"due,omitempty"` // the earliest Until of Others
+}
+
+// otherFile is a file that the key does not name: an upload that is under way,
+// or one that is to be removed.
+type otherFile struct {
+	ID     bson.ObjectID `bson:"id"`
+	Upload bool          `bson:"upload"`
+	Until  time.Time     `bson:"until"` // of the upload, or until it stays
+}
+
+// info describes the blob that the key names.
+func (b *blobBody) info(key string) storage.BlobInfo {
+	return storage.BlobInfo{Key: key, Size: b.Size, MD5: b.MD5, SHA256: b.SHA256, Modified: b.Modified.UTC()}
+}
+
+// begin enters an upload.
+func (b *blobBody) begin(id bson.ObjectID, until time.Time) {
+	b.Others = append(b.Others, otherFile{ID: id, Upload: true, Until: until})
+}
+
+// publish makes the key name an upload, whose description is in the blob. It
+// reports whether the upload was still entered.
+func (b *blobBody) publish(blob blobBody, until time.Time) bool {
+	at := slices.IndexFunc(b.Others, func(o otherFile) bool { return o.ID == blob.File && o.Upload })
+	if at < 0 {
+		return false
+	}
+	others := slices.Delete(b.Others, at, at+1)
+	if !b.File.IsZero() {
+		others = append(others, otherFile{ID: b.File, Until: until})
+	}
+	*b = blob
+	b.Others = others
+	return true
+}
+
+// release makes the key name no blob.
+func (b *blobBody) release(until time.Time) {
+	*b = blobBody{Others: append(b.Others, otherFile{ID: b.File, Until: until})}
+}
+
+// giveUp ends an upload. Its file stays a while, for a write of it may still be
+// on its way.
+func (b *blobBody) giveUp(id bson.ObjectID, until time.Time) {
+	for i := range b.Others {
+		if b.Others[i].ID == id && b.Others[i].Upload {
+			b.Others[i].Upload, b.Others[i].Until = false, until
+		}
+	}
+}
+
+// drop takes files off the record.
+func (b *blobBody) drop(ids ...bson.ObjectID) {
+	b.Others = slices.DeleteFunc(b.Others, func(o otherFile) bool { return slices.Contains(ids, o.ID) })
+}
+
+// changeBlob reads the record of a key, which may be missing, changes it, and
+// stores it if nobody else has changed it meanwhile; else it begins anew. A
+// record that holds nothing any more is removed.
+func (s *Store) changeBlob(ctx context.Context, key string, change func(*blobBody) error) error {
+	for {
+		found, err := s.blobs.get(ctx, key)
+		isNew := errors.Is(err, storage.ErrNotFound)
+		if err != nil && !isNew {
+			return err
+		}
+		body := found.Body
+		body.Others = slices.Clone(body.Others)
+		if err := change(&body); err != nil {
+			return err
+		}
+		body.Due = nil
+		for i := range body.Others {
+			if until := &body.Others[i].Until; body.Due == nil || until.Before(*body.Due) {
+				body.Due = until
+			}
+		}
+		empty := body.File.IsZero() && len(body.Others) == 0
+		switch {
+		case isNew && empty:
+			return nil
+		case isNew:
+			_, err = s.blobs.create(ctx, key, body)
+		case empty:
+			err = s.blobs.remove(ctx, key, found.Revision)
+		default:
+			_, err = s.blobs.replace(ctx, key, found.Revision, body)
+		}
+		switch {
+		case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
+			continue // somebody else was first, and so the work goes on
+		}
+		return err
+	}
+}

@@ -1,0 +1,19 @@
+package mongo
+
+import (
+	"context"
+	"time"
+)
+
+// Ages of files, for tests.
+const (
+	UploadTime = uploadTime
+	Grace      = grace
+)
+
+// SetClock replaces the clock of the store. It is called before the store is
+// used.
+func (s *Store) SetClock(now func() time.Time) { s.now = now }
+
+// Sweep removes what is due.
+func (s *Store) Sweep(ctx context.Context) error { return s.sweep(ctx) }

@@ -1,0 +1,50 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// explain gives an error of the driver the name that it has in package
+// storage. The context is the caller's, without the limit of the call.
+func (s *Store) explain(ctx context.Context, err error) error {
+	switch {
+	case known(err):
+		return err
+	case errors.Is(err, driver.ErrClientDisconnected):
+		return storage.ErrClosed
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case unreachable(err) || driver.IsNetworkError(err) || driver.IsTimeout(err):
+		return fmt.Errorf("%w: MongoDB at %s: %w", storage.ErrUnavailable, s.hosts, err)
+	}
+	return err
+}
+
+// known reports whether the error already has a name of package storage.
+func known(err error) bool {
+	for _, name := range []error{storage.ErrNotFound, storage.ErrExists, storage.ErrConflict, storage.ErrClosed} {
+		if errors.Is(err, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// unreachable reports whether no server was found to send the command to, so
+// that nothing can have happened.
+func unreachable(err error) bool {
+	return errors.As(err, new(topology.ServerSelectionError))
+}
+
+// failed puts the verb and the key before the cause. The precision keeps every
+// valid key whole and bounds what a hostile one adds to a log.
+func failed(verb, key string, cause error) error {
+	return fmt.Errorf("%s %.*q: %w", verb, storage.MaxKeyLength, key, cause)
+}

@@ -1,0 +1,61 @@
+package mongo_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/mongo"
+	"github.com/iotenablers/enablers/storage/mongo/mongotest"
+	"github.com/iotenablers/enablers/storage/storagetest"
+)
+
+// open opens a store on a database of its own for the length of a test.
+func open(t testing.TB, server *mongotest.Server) *mongo.Store {
+	t.Helper()
+	return openDatabase(t, server, server.Database(t))
+}
+
+// openDatabase opens a store on a database that a test names.
+func openDatabase(t testing.TB, server *mongotest.Server, database string) *mongo.Store {
+	t.Helper()
+	store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: database})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+func TestDocumentsConform(t *testing.T) {
+	server := mongotest.Start(t)
+	storagetest.Documents(t, func(t *testing.T) storage.Documents { return open(t, server).Documents() })
+}
+
+func TestBlobsConform(t *testing.T) {
+	server := mongotest.Start(t)
+	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, server).Blobs() })
+}
+
+const prefix = "shared/\U0010ffff/"
+
+func TestPrefixedDocumentsConform(t *testing.T) {
+	server := mongotest.Start(t)
+	storagetest.Documents(t, func(t *testing.T) storage.Documents {
+		return storage.Prefixed(open(t, server).Documents(), prefix)
+	})
+}
+
+func TestPrefixedBlobsConform(t *testing.T) {
+	server := mongotest.Start(t)
+	storagetest.Blobs(t, func(t *testing.T) storage.Blobs {
+		return storage.PrefixedBlobs(open(t, server).Blobs(), prefix)
+	})
+}
+
+func TestAClosedStoreRefusesEveryCall(t *testing.T) {
+	store := open(t, mongotest.Start(t))
+	require.NoError(t, store.Close())
+	require.NoError(t, store.Close())
+	storagetest.ClosedDocuments(t, store.Documents())
+	storagetest.ClosedBlobs(t, store.Blobs())
+}
