@@ -143,7 +143,8 @@ func (c *connection) read() {
 	for {
 		packet, err := packets.ReadPacket(c.Wire)
 		if err != nil {
-			c.Wire.Fail(err)
+			// What was wrong with the wire is known to it already.
+			c.Wire.Fail(fmt.Errorf("the broker sent a malformed packet: %v", err))
 			break
 		}
 		c.take(packet)

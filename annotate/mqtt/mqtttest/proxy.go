@@ -94,6 +94,15 @@ func (p *Proxy) pass(client net.Conn) {
 	if !p.keep(broker) {
 		return
 	}
+	splice(client, broker)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, client)
+	delete(p.conns, broker)
+}
+
+// splice copies in both directions until either side ends, and closes both.
+func splice(client, broker net.Conn) {
 	var both sync.WaitGroup
 	for _, pair := range [][2]net.Conn{{client, broker}, {broker, client}} {
 		both.Go(func() {
@@ -103,10 +112,6 @@ func (p *Proxy) pass(client net.Conn) {
 		})
 	}
 	both.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.conns, client)
-	delete(p.conns, broker)
 }
 
 // keep remembers a connection for Cut, unless the cable is cut.
