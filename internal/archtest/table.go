@@ -39,7 +39,7 @@ func importTable() []room {
 		{dir: "annotate/mqtt/embedded", modules: []string{mochi}},
 		{dir: "annotate/mqtt/mqtttest", imports: []string{"annotate", "annotate/mqtt/embedded"}, modules: []string{mochi, testify}},
 		{dir: "annotate/kafka", imports: []string{"annotate"}, modules: []string{sarama, scram}},
-		{dir: "annotate/kafka/kafkatest", imports: []string{"annotate"}, modules: []string{franz, testify}},
+		{dir: "annotate/kafka/kafkatest", imports: []string{"annotate", "annotate/mqtt/mqtttest"}, modules: []string{franz, testify}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/server", modules: []string{flags, sync}},
