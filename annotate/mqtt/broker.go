@@ -16,7 +16,6 @@ import (
 // The defaults of Options.
 const (
 	DefaultSessionExpiry  = 24 * time.Hour
-	DefaultMemberExpiry   = 5 * time.Minute
 	DefaultKeepAlive      = 30 * time.Second
 	DefaultConnectTimeout = 10 * time.Second
 	DefaultReconnectMin   = 200 * time.Millisecond
@@ -34,9 +33,9 @@ type Options struct {
 	// said is for ever, which is everything above 136 years.
 	SessionExpiry time.Duration
 	// MemberExpiry takes the place of SessionExpiry where several instances
-	// run one channel (annotate.ConnectOptions.Instance). It is shorter, so
-	// that the session of an instance that is gone for good soon stops taking
-	// its share of the messages. Zero means DefaultMemberExpiry.
+	// run one channel (annotate.ConnectOptions.Instance). Shorter, it ends the
+	// session of an instance that is gone for good sooner, and with it, at most
+	// brokers, the messages that wait in it. Zero means SessionExpiry.
 	MemberExpiry time.Duration
 	// KeepAlive is the longest silence on a connection, in whole seconds up
 	// to 65,535. A broker that has said nothing for one and a half times as
@@ -88,7 +87,7 @@ func New(opts *Options) *Broker {
 	}
 	config := &session.Config{
 		SessionExpiry:  positive(o.SessionExpiry, DefaultSessionExpiry),
-		MemberExpiry:   positive(o.MemberExpiry, DefaultMemberExpiry),
+		MemberExpiry:   positive(o.MemberExpiry, positive(o.SessionExpiry, DefaultSessionExpiry)),
 		KeepAlive:      positive(o.KeepAlive, DefaultKeepAlive),
 		ConnectTimeout: positive(o.ConnectTimeout, DefaultConnectTimeout),
 		ReconnectMin:   positive(o.ReconnectMin, DefaultReconnectMin),

@@ -1,0 +1,166 @@
+package mqtt_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eclipse/paho.golang/packets"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+)
+
+// shared are settings of a member of the group g.
+func shared(version string, a interface {
+	Settings(topic, clientID string) annotate.TopicSettings
+}) annotate.TopicSettings {
+	s := with(version, a.Settings("t", "channel"))
+	s.MQTT.ShareName = "g"
+	return s
+}
+
+// collect takes what comes until nothing does for a while, and acknowledges it.
+func collect(t *testing.T, s annotate.Subscription, into map[int]int) (taken []int) {
+	t.Helper()
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		d, err := s.Receive(ctx)
+		cancel()
+		if err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			return taken
+		}
+		n := int(binary.BigEndian.Uint32(d.Payload))
+		into[n]++
+		taken = append(taken, n)
+		d.Ack()
+	}
+}
+
+// versions are what a test of both drivers runs over.
+func versions() []string { return []string{annotate.MQTT5, annotate.MQTT311} }
+
+func TestInstancesShareTheMessagesOfATopic(t *testing.T) {
+	for _, version := range versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			address := mqtttest.StartMosquitto(t)
+			b := swift(mqtt.Options{})
+			var members []annotate.Subscription
+			for n := range 3 {
+				s, err := b.Subscribe(t.Context(), shared(version, address), annotate.ConnectOptions{Instance: fmt.Sprintf("pod-%d", n)})
+				require.NoError(t, err)
+				members = append(members, s)
+			}
+			p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+			require.NoError(t, err)
+			publish(t, p, 0, 300)
+			require.NoError(t, p.Close(t.Context()))
+			got := map[int]int{}
+			for _, s := range members {
+				taken := collect(t, s, got)
+				require.NotEmpty(t, taken)
+				require.IsIncreasing(t, taken, "order within a member")
+			}
+			require.Len(t, got, 300)
+			for n, times := range got {
+				require.Equal(t, 1, times, "message %d", n)
+			}
+			for _, s := range members {
+				require.NoError(t, s.Health(), "the instances took the session from each other")
+				require.NoError(t, s.Forget(t.Context()))
+			}
+		})
+	}
+}
+
+// Mosquitto goes on giving a member its share while it is away, and gives to
+// nobody else what waits in its session. An heir of the same name gets it.
+func TestTheMessagesOfADeadMemberGoToItsHeir(t *testing.T) {
+	for _, version := range versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			address := mqtttest.StartMosquitto(t)
+			proxy := mqtttest.NewProxy(t, address.Address)
+			b := swift(mqtt.Options{})
+			stays, err := b.Subscribe(t.Context(), shared(version, address), annotate.ConnectOptions{Instance: "stays"})
+			require.NoError(t, err)
+			dies, err := b.Subscribe(t.Context(), shared(version, proxy), annotate.ConnectOptions{Instance: "dies"})
+			require.NoError(t, err)
+			p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+			require.NoError(t, err)
+			publish(t, p, 0, 100)
+			got := map[int]int{}
+			collect(t, stays, got)
+			before := len(got)
+			require.Less(t, before, 100)
+
+			proxy.Cut() // the other one received its share and acknowledged nothing
+			require.Eventually(t, func() bool { return dies.Health() != nil }, 10*time.Second, time.Millisecond)
+			publish(t, p, 100, 200)
+			require.NoError(t, p.Close(t.Context()))
+			collect(t, stays, got)
+			t.Logf("%d of the first 100 and %d of the second came to the member that stayed", before, len(got)-before)
+			require.Less(t, len(got), 200)
+			require.NoError(t, dies.Close(t.Context()))
+
+			heir, err := b.Subscribe(t.Context(), shared(version, address), annotate.ConnectOptions{Instance: "dies"})
+			require.NoError(t, err)
+			require.IsIncreasing(t, collect(t, heir, got))
+			require.Len(t, got, 200, "messages were lost")
+			require.NoError(t, heir.Forget(t.Context()))
+			require.NoError(t, stays.Forget(t.Context()))
+		})
+	}
+}
+
+func TestInstancesHaveClientIdentifiersOfTheirOwn(t *testing.T) {
+	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) { grant(conn, packet, 1) }}
+	p.start(t)
+	connected := 0
+	identifier := func(clientID, instance string) string {
+		settings := p.settings("t")
+		settings.MQTT.ClientID = clientID
+		s, err := mqtt.New(&mqtt.Options{MemberExpiry: time.Minute}).Subscribe(t.Context(), settings, annotate.ConnectOptions{Instance: instance})
+		require.NoError(t, err)
+		require.NoError(t, s.Close(t.Context()))
+		c := p.connect(connected)
+		connected++
+		expiry := uint32(60)
+		if instance == "" {
+			expiry = uint32(mqtt.DefaultSessionExpiry / time.Second)
+		}
+		require.Equal(t, expiry, *c.Properties.SessionExpiryInterval)
+		return c.ClientID
+	}
+	require.Equal(t, "channel", identifier("channel", ""))
+	require.Equal(t, strings.Repeat("long", 10), identifier(strings.Repeat("long", 10), ""), "it is the user's")
+	require.Equal(t, "channel-annotator-0", identifier("channel", "annotator-0"))
+	one, two := identifier("annotator-source", "annotator-0"), identifier("annotator-source", "annotator-1")
+	require.NotEqual(t, one, two)
+	require.Equal(t, one, identifier("annotator-source", "annotator-0"))
+	require.Len(t, one, 23)
+	require.Equal(t, "annotator--", one[:11])
+	require.NotEqual(t, identifier("äääääääää", "annotator-0"), identifier("äääääääää", "annotator-1"))
+}
+
+func TestShareNamesThatCannotWorkAreRefused(t *testing.T) {
+	for want, change := range map[string]func(*annotate.TopicSettings){
+		`mqttSettings.shareName "a/b"`:     func(s *annotate.TopicSettings) { s.MQTT.ShareName = "a/b" },
+		"has a share name already":         func(s *annotate.TopicSettings) { s.MQTT.ShareName, s.Topic = "g", "$share/h/t" },
+		"the topic filter has 65543 bytes": func(s *annotate.TopicSettings) { s.MQTT.ShareName, s.Topic = "g", strings.Repeat("t", 65_534) },
+	} {
+		s := mqtttest.Address{Host: "127.0.0.1", Port: 1}.Settings("t", "c")
+		change(&s)
+		_, err := mqtt.New(nil).Subscribe(t.Context(), s, annotate.ConnectOptions{})
+		require.ErrorContains(t, err, want)
+		require.NotErrorIs(t, err, annotate.ErrBrokerUnavailable)
+	}
+}
