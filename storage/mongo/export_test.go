@@ -17,3 +17,6 @@ func (s *Store) SetClock(now func() time.Time) { s.now = now }
 
 // Sweep removes what is due.
 func (s *Store) Sweep(ctx context.Context) error { return s.sweep(ctx) }
+
+// Behind returns the first string behind all that start with prefix.
+func Behind(prefix string) string { return behind(prefix) }

@@ -1,6 +1,7 @@
 package mongo_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,11 +28,16 @@ func openDatabase(t testing.TB, server *mongotest.Server, database string) *mong
 }
 
 func TestDocumentsConform(t *testing.T) {
+	t.Parallel()
 	server := mongotest.Start(t)
 	storagetest.Documents(t, func(t *testing.T) storage.Documents { return open(t, server).Documents() })
 }
 
 func TestBlobsConform(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(mongotest.RequirePeers) != "1" && os.Getenv(mongotest.URIVariable) == "" {
+		t.Skipf("the suite takes most of a minute over FerretDB; %s=1 demands it", mongotest.RequirePeers)
+	}
 	server := mongotest.Start(t)
 	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, server).Blobs() })
 }
@@ -39,16 +45,10 @@ func TestBlobsConform(t *testing.T) {
 const prefix = "shared/\U0010ffff/"
 
 func TestPrefixedDocumentsConform(t *testing.T) {
+	t.Parallel()
 	server := mongotest.Start(t)
 	storagetest.Documents(t, func(t *testing.T) storage.Documents {
 		return storage.Prefixed(open(t, server).Documents(), prefix)
-	})
-}
-
-func TestPrefixedBlobsConform(t *testing.T) {
-	server := mongotest.Start(t)
-	storagetest.Blobs(t, func(t *testing.T) storage.Blobs {
-		return storage.PrefixedBlobs(open(t, server).Blobs(), prefix)
 	})
 }
 

@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		Listener:  ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
 		Logger:    slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 		Handler:   "sqlite",
-		SQLiteURL: (&url.URL{Scheme: "file", Opaque: filepath.ToSlash(*data) + "/"}).String(),
+		SQLiteURL: sqliteURL(*data),
 	})
 	if err != nil {
 		return err
@@ -80,4 +80,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	err = <-ended
 	door.close()
 	return err
+}
+
+// sqliteURL returns where SQLite keeps the data. It need not sync to the disk:
+// a test may kill the process, but not the machine.
+func sqliteURL(folder string) string {
+	at := url.URL{Scheme: "file", Opaque: filepath.ToSlash(folder) + "/"}
+	at.RawQuery = url.Values{"_pragma": {"synchronous(off)"}}.Encode()
+	return at.String()
 }
