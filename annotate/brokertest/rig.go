@@ -51,7 +51,7 @@ func (r *rig) connect(window int) (*recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the Connect failed: %w", err)
 	}
-	rec := &recorder{Publisher: p, topic: r.topic, changed: make(chan struct{})}
+	rec := &recorder{Publisher: p, topic: r.settings("").Topic, changed: make(chan struct{})}
 	r.publishers = append(r.publishers, rec)
 	return rec, nil
 }
@@ -183,8 +183,8 @@ func (r *rig) receive(s annotate.Subscription, from, end int) ([]annotate.Delive
 		if err != nil {
 			return nil, fmt.Errorf("the Receive failed where message %d was expected: %w", n, err)
 		}
-		if d.Topic != r.topic {
-			return nil, fmt.Errorf("the message came with topic %q instead of %q", d.Topic, r.topic)
+		if topic := r.settings("").Topic; d.Topic != topic {
+			return nil, fmt.Errorf("the message came with topic %q instead of %q", d.Topic, topic)
 		}
 		if have := numberOf(d.Payload); have != n {
 			return nil, fmt.Errorf("message %d came where %d was expected", have, n)

@@ -1,0 +1,266 @@
+package kafka
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// The defaults of Options.
+const (
+	DefaultConnectTimeout      = 10 * time.Second
+	DefaultSessionTimeout      = 15 * time.Second
+	DefaultHeartbeatInterval   = 3 * time.Second
+	DefaultRebalanceTimeout    = 30 * time.Second
+	DefaultTransactionTimeout  = time.Minute
+	DefaultTransactionMessages = 1000
+	DefaultTransactionInterval = 100 * time.Millisecond
+	DefaultCommitInterval      = 500 * time.Millisecond
+	DefaultQueueMessages       = 10_000
+	DefaultQueueBytes          = 64 << 20
+	DefaultReconnectMin        = 100 * time.Millisecond
+	DefaultReconnectMax        = 5 * time.Second
+)
+
+// Options tunes a Broker. The zero value is ready for use. Durations, sizes
+// and counts that are zero or negative mean their defaults.
+type Options struct {
+	// TLS is used with the protocols SSL and SASL_SSL. Nil means the system's
+	// roots; the server's name is filled in when it is missing.
+	TLS *tls.Config
+	// Dial makes the network connections. Nil means net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// ConnectTimeout bounds one attempt to reach a broker, authentication
+	// included, and the check of the topic when a connection is made.
+	ConnectTimeout time.Duration
+	// SessionTimeout is how long the cluster waits for a sign of life of a
+	// consumer before it gives its partitions to others. Clusters bound it,
+	// by default from 6 seconds to 30 minutes.
+	SessionTimeout time.Duration
+	// HeartbeatInterval is the pause between signs of life, and between the
+	// checks of an idle publisher's connection; at most a third of
+	// SessionTimeout. A lost connection is noticed after that time.
+	HeartbeatInterval time.Duration
+	// RebalanceTimeout is how long the cluster waits for a consumer to let go
+	// of its partitions. Three quarters of it are there for the messages that
+	// were handed out and not yet acknowledged.
+	RebalanceTimeout time.Duration
+	// CommitInterval is the time after which an acknowledgement is stored at
+	// the cluster. It bounds what comes twice after a crash.
+	CommitInterval time.Duration
+	// TransactionTimeout is how long the cluster keeps a transaction open of
+	// a process that has died. Clusters bound it, by default to 15 minutes.
+	TransactionTimeout time.Duration
+	// TransactionMessages is the number of outputs after which a transaction
+	// is committed, and TransactionInterval the time.
+	TransactionMessages int
+	TransactionInterval time.Duration
+	// QueueMessages and QueueBytes limit what has arrived on a subscription
+	// and was not yet handed out. One message always fits.
+	QueueMessages, QueueBytes int
+	// ReconnectMin and ReconnectMax are the shortest and the longest pause
+	// before something that failed is attempted again.
+	ReconnectMin, ReconnectMax time.Duration
+	// Logger hears of connections that are lost and found and of partitions
+	// that come and go. Nil is silent. Credentials are never logged.
+	Logger *slog.Logger
+}
+
+// Broker makes connections to Kafka clusters, whichever the topic settings
+// name. It holds no connection itself, needs no Close, and is safe for
+// concurrent use.
+type Broker struct {
+	opts Options
+	log  *slog.Logger
+}
+
+var (
+	_ annotate.Broker     = (*Broker)(nil)
+	_ annotate.Transactor = (*Broker)(nil)
+)
+
+// New returns a Broker. It connects to nothing. opts may be nil.
+func New(opts *Options) *Broker {
+	b := &Broker{log: slog.New(slog.DiscardHandler)}
+	if opts != nil {
+		b.opts = *opts
+	}
+	o := &b.opts
+	o.ConnectTimeout = positive(o.ConnectTimeout, DefaultConnectTimeout)
+	o.SessionTimeout = positive(o.SessionTimeout, DefaultSessionTimeout)
+	o.HeartbeatInterval = min(positive(o.HeartbeatInterval, DefaultHeartbeatInterval), o.SessionTimeout/3)
+	o.RebalanceTimeout = positive(o.RebalanceTimeout, DefaultRebalanceTimeout)
+	o.CommitInterval = positive(o.CommitInterval, DefaultCommitInterval)
+	o.TransactionTimeout = positive(o.TransactionTimeout, DefaultTransactionTimeout)
+	o.TransactionMessages = positive(o.TransactionMessages, DefaultTransactionMessages)
+	o.TransactionInterval = positive(o.TransactionInterval, DefaultTransactionInterval)
+	o.QueueMessages = positive(o.QueueMessages, DefaultQueueMessages)
+	o.QueueBytes = positive(o.QueueBytes, DefaultQueueBytes)
+	o.ReconnectMin = positive(o.ReconnectMin, DefaultReconnectMin)
+	o.ReconnectMax = max(positive(o.ReconnectMax, DefaultReconnectMax), o.ReconnectMin)
+	if o.Logger != nil {
+		b.log = o.Logger
+	}
+	return b
+}
+
+// positive is v, or the default when v is not above zero.
+func positive[N int | time.Duration](v, byDefault N) N {
+	if v > 0 {
+		return v
+	}
+	return byDefault
+}
+
+// Subscribe implements annotate.Broker. It joins the consumer group of the
+// settings and returns when it has been told its partitions, which may be none
+// while other members have them all. An empty group name means a group of its
+// own, which is removed when the subscription is closed. The topic must exist.
+func (b *Broker) Subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+	s, err := b.subscribe(ctx, topic, opts, nil)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
+	}
+	return s, nil
+}
+
+func (b *Broker) subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions, t *transaction) (*subscription, error) {
+	e, err := b.endpoint(topic)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := e.check(ctx); err != nil {
+		return nil, err
+	}
+	s := newSubscription(e, window(opts), t)
+	if err := s.open(ctx); err != nil {
+		return nil, fmt.Errorf("join group %q: %w", s.group, err)
+	}
+	return s, nil
+}
+
+// Connect implements annotate.Broker. The topic must exist.
+func (b *Broker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+	p, err := b.connect(ctx, topic, opts)
+	if err != nil {
+		return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
+	}
+	return p, nil
+}
+
+func (b *Broker) connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (*publisher, error) {
+	e, err := b.endpoint(topic)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := newPublisher(e, found, window(opts))
+	if err := p.open(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Transact implements annotate.Transactor. The cluster must be able to tell a
+// member of a consumer group from one that was replaced (KIP-447), which
+// Apache Kafka can since 2.5. Instances that run at the same time need
+// different ConnectOptions.Instance, and a fixed group name.
+func (b *Broker) Transact(ctx context.Context, input, output annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+	s, p, err := b.transact(ctx, input, output, opts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect topics %q and %q with transactions: %w", input.Topic, output.Topic, err)
+	}
+	return s, p, nil
+}
+
+func (b *Broker) transact(ctx context.Context, input, output annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+	e, err := b.endpoint(output)
+	if err != nil {
+		return nil, nil, err
+	}
+	if input.Kafka == nil || input.Kafka.GroupID == "" {
+		return nil, nil, errors.New("the input has no consumer group")
+	}
+	found, err := e.check(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !found.fences {
+		return nil, nil, fmt.Errorf("%w: the cluster is too old for transactions, which need Kafka 2.5", annotate.ErrBrokerUnavailable)
+	}
+	t := newTransaction(e, found, window(opts), transactionalID(input, output, opts.Instance))
+	if err := t.open(ctx); err != nil {
+		return nil, nil, err
+	}
+	s, err := b.subscribe(ctx, input, opts, t)
+	if err != nil {
+		t.abandon()
+		return nil, nil, err
+	}
+	t.start(s)
+	return s, t, nil
+}
+
+// transactionalID is the name under which the cluster knows a channel's
+// transactions. A successor of the same name ends those of its predecessor.
+func transactionalID(input, output annotate.TopicSettings, instance string) string {
+	return fmt.Sprintf("annotator/%s/%s/%s/%s", input.Kafka.GroupID, input.Topic, output.Topic, instance)
+}
+
+// endpoint checks what the topic says about its broker.
+func (b *Broker) endpoint(topic annotate.TopicSettings) (*endpoint, error) {
+	switch {
+	case topic.BrokerType != annotate.Kafka:
+		return nil, fmt.Errorf("broker type %q is not %s", topic.BrokerType, annotate.Kafka)
+	case topic.Kafka == nil:
+		return nil, errors.New("the topic has no Kafka settings")
+	case topic.Kafka.Host == "" || topic.Kafka.Port < 1 || topic.Kafka.Port > 65535:
+		return nil, fmt.Errorf("the address %q, port %d is none", topic.Kafka.Host, topic.Kafka.Port)
+	}
+	if err := checkTopicName(topic.Topic); err != nil {
+		return nil, err
+	}
+	e := &endpoint{broker: b, topic: topic.Topic, settings: *topic.Kafka}
+	return e, e.checkSettings()
+}
+
+// checkTopicName applies the rules of Kafka's Topic class.
+func checkTopicName(topic string) error {
+	switch {
+	case topic == "":
+		return errors.New("the topic has no name")
+	case len(topic) > 249:
+		return fmt.Errorf("the topic name has %d bytes, the most is 249", len(topic))
+	case topic == "." || topic == "..":
+		return fmt.Errorf("a Kafka topic cannot be called %q", topic)
+	}
+	for _, c := range []byte(topic) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return fmt.Errorf("a Kafka topic has no %q in its name, only letters, digits, '.', '_' and '-'", c)
+		}
+	}
+	return nil
+}
+
+// window is the size that the options ask for.
+func window(opts annotate.ConnectOptions) int {
+	if opts.Window <= 0 {
+		return annotate.DefaultWindow
+	}
+	return opts.Window
+}
+
+// ownGroup is the name of a group that nobody else knows.
+func ownGroup() string { return "annotator-" + rand.Text() }

@@ -1,0 +1,214 @@
+package kafka
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// The sizes in bytes that fetches are made with. A partition's messages beyond
+// a first larger batch come with the next fetch, so a message of any size gets
+// through (KIP-74).
+const (
+	fetchPartition = 1 << 20
+	fetchTotal     = 16 << 20
+)
+
+// standardBatch is the size of a batch in bytes that clusters take unless they
+// are told otherwise (message.max.bytes).
+const standardBatch = 1_048_588
+
+// endpoint is a topic and the way to it.
+type endpoint struct {
+	broker   *Broker
+	topic    string
+	settings annotate.KafkaSettings
+}
+
+// facts is what the cluster says about the topic and itself.
+type facts struct {
+	maxBatch int  // bytes, of one batch of messages
+	fences   bool // transactions name the member of the group (KIP-447)
+}
+
+func (e *endpoint) addresses() []string {
+	return []string{net.JoinHostPort(e.settings.Host, strconv.Itoa(e.settings.Port))}
+}
+
+// checkSettings finds what no cluster could satisfy.
+func (e *endpoint) checkSettings() error {
+	s := e.settings
+	switch s.SecurityProtocol() {
+	case annotate.KafkaPlaintext, annotate.KafkaSSL, annotate.KafkaSASLPlaintext, annotate.KafkaSASLSSL:
+	default:
+		return fmt.Errorf("the protocol %q is not known", s.Protocol)
+	}
+	switch s.Mechanism {
+	case "", annotate.KafkaPlain, annotate.KafkaScramSHA256, annotate.KafkaScramSHA512:
+	default:
+		return fmt.Errorf("the SASL mechanism %q is not known", s.Mechanism)
+	}
+	switch s.OffsetReset {
+	case "", annotate.KafkaLatest, annotate.KafkaEarliest:
+	default:
+		return fmt.Errorf("the offset reset %q is not known", s.OffsetReset)
+	}
+	if e.authenticates() && s.User == "" {
+		return fmt.Errorf("the protocol %s needs a user", s.SecurityProtocol())
+	}
+	return nil
+}
+
+func (e *endpoint) authenticates() bool {
+	p := e.settings.SecurityProtocol()
+	return p == annotate.KafkaSASLPlaintext || p == annotate.KafkaSASLSSL
+}
+
+// config is what all clients of the endpoint have in common.
+func (e *endpoint) config(n *network) *sarama.Config {
+	o, s := &e.broker.opts, e.settings
+	c := sarama.NewConfig()
+	c.ClientID = "annotator"
+	c.Version = sarama.V2_8_0_0
+	c.Net.DialTimeout = o.ConnectTimeout
+	c.Net.WriteTimeout = o.ConnectTimeout
+	c.Net.ReadTimeout = o.RebalanceTimeout + o.ConnectTimeout // joining a group takes as long as a rebalance
+	c.Net.Proxy.Enable, c.Net.Proxy.Dialer = true, n
+	c.Metadata.Full = false
+	c.Metadata.AllowAutoTopicCreation = false
+	c.Metadata.Retry.Max = 2
+	c.Metadata.Retry.Backoff = 100 * time.Millisecond
+	c.Metadata.Timeout = o.ConnectTimeout
+	c.Metadata.RefreshFrequency = time.Minute
+	if p := s.SecurityProtocol(); p == annotate.KafkaSSL || p == annotate.KafkaSASLSSL {
+		c.Net.TLS.Enable = true
+		c.Net.TLS.Config = &tls.Config{}
+		if o.TLS != nil {
+			c.Net.TLS.Config = o.TLS.Clone()
+		}
+	}
+	if e.authenticates() {
+		c.Net.SASL.Enable = true
+		c.Net.SASL.User, c.Net.SASL.Password = s.User, s.Password
+		c.Net.SASL.Mechanism = sarama.SASLTypePlaintext
+		if hash := hashOf(s.Mechanism); hash != nil {
+			c.Net.SASL.Mechanism = sarama.SASLMechanism(s.Mechanism)
+			c.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &scramClient{hash: hash} }
+		}
+	}
+	return c
+}
+
+// check connects once, without retries, and makes sure that the topic is there
+// and open to us.
+func (e *endpoint) check(ctx context.Context) (facts, error) {
+	n := newNetwork(&e.broker.opts)
+	defer n.abort()
+	return within(ctx, e.broker.opts.ConnectTimeout, n.abort, func() (facts, error) {
+		config := e.config(n)
+		config.Net.ReadTimeout = e.broker.opts.ConnectTimeout
+		config.Metadata.Retry.Max = 0
+		client, err := sarama.NewClient(e.addresses(), config)
+		if err != nil {
+			return facts{}, err
+		}
+		defer client.Close()
+		if err := client.RefreshMetadata(e.topic); err != nil {
+			return facts{}, err
+		}
+		partitions, err := client.Partitions(e.topic)
+		if err != nil {
+			return facts{}, err
+		}
+		if len(partitions) == 0 {
+			return facts{}, sarama.ErrUnknownTopicOrPartition
+		}
+		return e.factsFrom(client), nil
+	})
+}
+
+// factsFrom asks for what can be done without: who may not ask works with what
+// clusters do by default.
+func (e *endpoint) factsFrom(client sarama.Client) facts {
+	f := facts{maxBatch: standardBatch}
+	broker := client.LeastLoadedBroker()
+	if broker == nil {
+		return f
+	}
+	if versions, err := broker.ApiVersions(&sarama.ApiVersionsRequest{Version: 0}); err == nil {
+		const txnOffsetCommit, withMember = 28, 3
+		for _, key := range versions.ApiKeys {
+			f.fences = f.fences || key.ApiKey == txnOffsetCommit && key.MaxVersion >= withMember
+		}
+	}
+	described, err := broker.DescribeConfigs(&sarama.DescribeConfigsRequest{
+		Version:   1,
+		Resources: []*sarama.ConfigResource{{Type: sarama.TopicResource, Name: e.topic, ConfigNames: []string{"max.message.bytes"}}},
+	})
+	if err != nil {
+		return f
+	}
+	for _, resource := range described.Resources {
+		for _, entry := range resource.Configs {
+			if size, err := strconv.Atoi(entry.Value); err == nil && entry.Name == "max.message.bytes" && size > 0 {
+				f.maxBatch = size
+			}
+		}
+	}
+	return f
+}
+
+// within runs work, which abort makes fail soon, until ctx ends or the time is
+// over, and says in its error what went wrong and whose fault it is.
+func within[T any](ctx context.Context, limit time.Duration, abort func(), work func() (T, error)) (T, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
+	defer cancel()
+	var none T
+	if limited.Err() != nil {
+		return none, unavailable(context.Cause(limited))
+	}
+	stop := context.AfterFunc(limited, abort)
+	defer stop()
+	result, err := work()
+	switch {
+	case err == nil:
+		return result, nil
+	case limited.Err() != nil:
+		return none, unavailable(context.Cause(limited))
+	}
+	return none, unavailable(err)
+}
+
+// unavailable wraps what a cluster says or does not say with the contract's
+// sentinel and a hint. A topic name that is not allowed is no cluster's fault.
+func unavailable(err error) error {
+	switch {
+	case err == nil || errors.Is(err, annotate.ErrBrokerUnavailable) || errors.Is(err, annotate.ErrBrokerClosed):
+		return err
+	case errors.Is(err, sarama.ErrInvalidTopic):
+		return err
+	case errors.Is(err, sarama.ErrUnknownTopicOrPartition):
+		return fmt.Errorf("%w: the topic does not exist: %w", annotate.ErrBrokerUnavailable, err)
+	case errors.Is(err, sarama.ErrSASLAuthenticationFailed):
+		return fmt.Errorf("%w: the user name or the password is wrong: %w", annotate.ErrBrokerUnavailable, err)
+	case errors.Is(err, sarama.ErrUnsupportedSASLMechanism):
+		return fmt.Errorf("%w: the cluster does not offer the SASL mechanism: %w", annotate.ErrBrokerUnavailable, err)
+	case errors.Is(err, sarama.ErrTopicAuthorizationFailed):
+		return fmt.Errorf("%w: the user has no right to the topic: %w", annotate.ErrBrokerUnavailable, err)
+	case errors.Is(err, sarama.ErrGroupAuthorizationFailed):
+		return fmt.Errorf("%w: the user has no right to the consumer group: %w", annotate.ErrBrokerUnavailable, err)
+	case errors.Is(err, sarama.ErrTransactionalIDAuthorizationFailed):
+		return fmt.Errorf("%w: the user has no right to the transactional id: %w", annotate.ErrBrokerUnavailable, err)
+	case errors.Is(err, sarama.ErrClusterAuthorizationFailed):
+		return fmt.Errorf("%w: the user has no right to write idempotently: %w", annotate.ErrBrokerUnavailable, err)
+	}
+	return fmt.Errorf("%w: %w", annotate.ErrBrokerUnavailable, err)
+}

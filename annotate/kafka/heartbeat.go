@@ -1,0 +1,108 @@
+package kafka
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/IBM/sarama"
+)
+
+// faultMemory is how long trouble with a partition shows in the health. The
+// client tries again four times a second and complains each time.
+const faultMemory = time.Second
+
+// watch gives signs of life of its own, beside the client's, and so learns of a
+// lost coordinator early enough: before the cluster may hand our partitions to
+// others, what we hold of them is void.
+func (s *subscription) watch() {
+	ticker := time.NewTicker(s.broker.opts.HeartbeatInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-s.ctx.Done():
+			return
+		}
+		s.mu.Lock()
+		current := s.current
+		s.mu.Unlock()
+		if current == nil {
+			continue
+		}
+		if alive, why := s.feel(current); !alive {
+			s.lose(current, why)
+		}
+	}
+}
+
+// feel reports whether the session goes on, and what is wrong with the
+// coordinator if it does not. No answer in half of the session's time is an
+// answer as well.
+func (s *subscription) feel(current *session) (alive bool, why error) {
+	type answer struct {
+		alive bool
+		err   error
+	}
+	answered := make(chan answer, 1)
+	s.work.Go(func() {
+		alive, err := s.heartbeat(current)
+		if err != nil {
+			// The coordinator may have moved, or hung up on an idle
+			// connection: once more.
+			if err = s.client.RefreshCoordinator(s.group); err == nil {
+				alive, err = s.heartbeat(current)
+			}
+		}
+		answered <- answer{alive, err}
+	})
+	patience := s.broker.opts.SessionTimeout / 2
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case a := <-answered:
+		return a.alive, a.err
+	case <-timer.C:
+		return false, fmt.Errorf("no answer of the group's coordinator within %s", patience)
+	case <-s.ctx.Done():
+		return true, nil
+	}
+}
+
+func (s *subscription) heartbeat(current *session) (alive bool, err error) {
+	coordinator, err := s.client.Coordinator(s.group)
+	if err != nil {
+		return false, err
+	}
+	response, err := coordinator.Heartbeat(&sarama.HeartbeatRequest{
+		Version:      3,
+		GroupId:      s.group,
+		MemberId:     current.member.MemberID(),
+		GenerationId: current.member.GenerationID(),
+	})
+	if err != nil {
+		_ = coordinator.Close() // the next use opens it again
+		return false, err
+	}
+	switch response.Err {
+	case sarama.ErrNoError, sarama.ErrRebalanceInProgress:
+		return true, nil
+	case sarama.ErrUnknownMemberId, sarama.ErrIllegalGeneration, sarama.ErrFencedInstancedId:
+		return false, nil // the group went on without us; join it again
+	}
+	return false, response.Err
+}
+
+// listen notes what the client has to complain about.
+func (s *subscription) listen() {
+	for err := range s.members.Errors() {
+		var about *sarama.ConsumerError
+		if errors.As(err, &about) {
+			err = about.Err
+		}
+		s.broker.log.Debug("trouble with a partition", "topic", s.topic, "group", s.group, "error", err)
+		s.mu.Lock()
+		s.fault, s.faultAt = err, time.Now()
+		s.mu.Unlock()
+	}
+}

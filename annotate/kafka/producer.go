@@ -1,0 +1,125 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/IBM/sarama"
+)
+
+// producer is one life of sarama's producer. The library gives messages up
+// after a few attempts and has lost its sequence then; whoever uses it here
+// ends its life at the first such message and starts another.
+type producer struct {
+	network *network
+	client  sarama.Client
+	sarama.AsyncProducer
+}
+
+// producerConfig is that of an ordered, idempotent producer.
+func (e *endpoint) producerConfig(n *network, f facts) *sarama.Config {
+	c := e.config(n)
+	c.Net.ReadTimeout = 2 * e.broker.opts.ConnectTimeout
+	c.Net.MaxOpenRequests = 1
+	c.Producer.Idempotent = true
+	c.Producer.RequiredAcks = sarama.WaitForAll
+	c.Producer.Timeout = e.broker.opts.ConnectTimeout
+	c.Producer.Return.Successes = true
+	c.Producer.Return.Errors = true
+	c.Producer.Partitioner = sarama.NewMurmur2Partitioner // as the Java client does
+	c.Producer.MaxMessageBytes = f.maxBatch
+	c.Producer.Retry.Max = 4
+	c.Producer.Retry.Backoff = 100 * time.Millisecond
+	c.Producer.Transaction.Retry.Max = 20
+	c.Producer.Transaction.Retry.Backoff = 100 * time.Millisecond
+	return c
+}
+
+// newProducer connects. Until it returns, ctx can end it.
+func (e *endpoint) newProducer(ctx context.Context, f facts, tune func(*sarama.Config)) (*producer, error) {
+	o := &e.broker.opts
+	p := &producer{network: newNetwork(o)}
+	_, err := within(ctx, 2*o.ConnectTimeout, p.network.abort, func() (struct{}, error) {
+		config := e.producerConfig(p.network, f)
+		tune(config)
+		var err error
+		if p.client, err = sarama.NewClient(e.addresses(), config); err != nil {
+			return struct{}{}, err
+		}
+		if err = p.client.RefreshMetadata(e.topic); err == nil {
+			p.AsyncProducer, err = sarama.NewAsyncProducerFromClient(p.client)
+		}
+		return struct{}{}, err
+	})
+	if err != nil {
+		p.network.abort()
+		if p.client != nil {
+			_ = p.client.Close()
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+// answers passes on what becomes of the messages, until the producer is closed.
+func (p *producer) answers(success func(*sarama.ProducerMessage), failure func(*sarama.ProducerError)) {
+	successes, failures := p.Successes(), p.Errors()
+	for successes != nil || failures != nil {
+		select {
+		case m, ok := <-successes:
+			if !ok {
+				successes = nil
+				continue
+			}
+			success(m)
+		case e, ok := <-failures:
+			if !ok {
+				failures = nil
+				continue
+			}
+			failure(e)
+		}
+	}
+}
+
+// discard ends the producer: the network is gone, so there is not much that it
+// still has to say about messages, and it comes soon. Nobody may hand it
+// messages any more, and somebody must wait for answers.
+func (p *producer) discard() {
+	p.network.abort()
+	p.AsyncClose()
+}
+
+// forget frees what is left after the last answer.
+func (p *producer) forget() {
+	_ = p.client.Close()
+	p.client.Config().MetricRegistry.UnregisterAll()
+}
+
+// permanent reports whether an error is about the message itself, so that
+// sending it again would fail again.
+func permanent(err error) bool {
+	var config sarama.ConfigurationError
+	var encoding sarama.PacketEncodingError
+	if errors.As(err, &config) || errors.As(err, &encoding) {
+		return true
+	}
+	for _, reason := range []sarama.KError{
+		sarama.ErrMessageSizeTooLarge, sarama.ErrInvalidMessageSize, sarama.ErrInvalidTopic,
+		sarama.ErrTopicAuthorizationFailed, sarama.ErrInvalidRecord, sarama.ErrInvalidTimestamp,
+		sarama.ErrPolicyViolation, sarama.ErrUnsupportedForMessageFormat,
+	} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofBatch reports whether a permanent error may be another message's of the
+// same batch.
+func ofBatch(err error) bool {
+	var kafka sarama.KError
+	return errors.As(err, &kafka) && kafka != sarama.ErrTopicAuthorizationFailed && kafka != sarama.ErrInvalidTopic
+}

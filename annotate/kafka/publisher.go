@@ -1,0 +1,194 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// publisher implements annotate.Publisher without transactions.
+type publisher struct {
+	*outbox
+	*endpoint
+	*condition
+	facts  facts
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	first  *producer // that open made, for run
+	single int       // run's own: messages to send one by one, to find the faulty one
+}
+
+func newPublisher(e *endpoint, f facts, window int) *publisher {
+	p := &publisher{outbox: newOutbox(e.topic, window), endpoint: e, condition: &condition{to: e}, facts: f}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// open makes the first producer.
+func (p *publisher) open(ctx context.Context) error {
+	var err error
+	if p.first, err = p.newProducer(ctx, p.facts, func(*sarama.Config) {}); err != nil {
+		p.cancel()
+		return err
+	}
+	p.work.Go(p.run)
+	return nil
+}
+
+// run sends and confirms until the publisher is closed, with one producer
+// after the other.
+func (p *publisher) run() {
+	pause := newPause(&p.broker.opts)
+	for producer := p.first; p.ctx.Err() == nil; {
+		if producer == nil {
+			var err error
+			if producer, err = p.newProducer(p.ctx, p.facts, p.tune); err != nil {
+				p.report(err)
+				pause.wait(p.ctx)
+				continue
+			}
+		}
+		began := time.Now()
+		err := p.serve(producer)
+		producer = nil
+		if err == nil {
+			continue // closed, or done with the single messages
+		}
+		p.report(err)
+		if time.Since(began) > time.Second {
+			pause.reset()
+		}
+		pause.wait(p.ctx)
+	}
+}
+
+// tune makes a producer send one message at a time while that is needed.
+func (p *publisher) tune(c *sarama.Config) {
+	if p.single > 0 {
+		c.Producer.Flush.MaxMessages = 1
+	}
+}
+
+// serve works with one producer until the publisher is closed or something is
+// wrong with more than a message.
+func (p *publisher) serve(producer *producer) error {
+	p.rewind()
+	ctx, cancel := context.WithCancel(p.ctx)
+	var others sync.WaitGroup
+	others.Go(func() { p.feed(ctx, producer, p.single) })
+	lost := make(chan error, 1)
+	others.Go(func() { p.probe(ctx, producer, lost) })
+	err := p.collect(producer, lost)
+	cancel()
+	producer.network.abort()
+	others.Wait()
+	producer.discard()
+	producer.answers(func(m *sarama.ProducerMessage) {
+		p.settle(m.Metadata.(*publication), nil)
+	}, func(*sarama.ProducerError) {})
+	producer.forget()
+	p.confirm()
+	return err
+}
+
+// feed hands messages to the producer as they come, or only so many.
+func (p *publisher) feed(ctx context.Context, producer *producer, only int) {
+	var batch []*publication
+	fed := 0
+	for only == 0 || fed < only {
+		limit := 256
+		if only > 0 {
+			limit = min(limit, only-fed)
+		}
+		batch = p.take(batch, limit)
+		fed += len(batch)
+		for _, m := range batch {
+			select {
+			case producer.Input() <- &m.ProducerMessage:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if len(batch) > 0 {
+			continue
+		}
+		select {
+		case <-p.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// collect takes the producer's answers.
+func (p *publisher) collect(producer *producer, lost <-chan error) error {
+	for {
+		var answered *publication
+		var why error
+		select {
+		case m := <-producer.Successes():
+			answered = m.Metadata.(*publication)
+		case e := <-producer.Errors():
+			answered, why = e.Msg.Metadata.(*publication), e.Err
+		case err := <-lost:
+			return err
+		case <-p.ctx.Done():
+			return nil
+		}
+		switch {
+		case why != nil && !permanent(why):
+			return fmt.Errorf("publish on topic %q: %w", p.topic, why)
+		case why != nil && ofBatch(why) && p.single == 0:
+			p.single = p.underWay()
+			return nil
+		}
+		p.settle(answered, why)
+		p.confirm()
+		if p.single > 0 {
+			if p.single--; p.single == 0 {
+				return nil
+			}
+		}
+	}
+}
+
+// probe asks for the topic from time to time, so that a broken connection is
+// noticed while there is nothing to send.
+func (p *publisher) probe(ctx context.Context, producer *producer, lost chan<- error) {
+	p.report(nil)
+	ticker := time.NewTicker(p.broker.opts.HeartbeatInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := producer.client.RefreshMetadata(p.topic); err != nil && ctx.Err() == nil {
+			lost <- err
+			return
+		}
+	}
+}
+
+// Health implements annotate.Publisher.
+func (p *publisher) Health() error {
+	if p.isClosed() {
+		return annotate.ErrBrokerClosed
+	}
+	return p.condition.health()
+}
+
+// Close implements annotate.Publisher.
+func (p *publisher) Close(ctx context.Context) error {
+	return p.close(ctx, fmt.Errorf("%w before the cluster confirmed", annotate.ErrBrokerClosed), func() {
+		p.cancel()
+		p.work.Wait()
+	})
+}

@@ -1,0 +1,133 @@
+package kafka
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/IBM/sarama"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// beganWith starts the metadata of our offsets: the number of partitions that
+// the topic had when the group began to read it.
+const beganWith = "partitions="
+
+// settle returns where each partition starts. For those of which the group has
+// no offset it decides, and commits the decision before anything is read:
+// otherwise a crash before the first acknowledgement would have "latest" skip
+// what came meanwhile.
+func (s *session) settle(partitions []int32) (map[int32]int64, error) {
+	offsets, err := s.committed()
+	if err != nil {
+		return nil, err
+	}
+	known := offsets.count()
+	if len(offsets.metadata) == 0 {
+		known = len(offsets.all)
+	}
+	s.metadata = beganWith + strconv.Itoa(known)
+	missing := 0
+	for _, partition := range partitions {
+		if offsets.all[partition] >= 0 {
+			continue
+		}
+		missing++
+		start := sarama.OffsetOldest
+		if s.sub.settings.OffsetReset != annotate.KafkaEarliest && int(partition) < known {
+			start = sarama.OffsetNewest
+		}
+		at, err := s.sub.client.GetOffset(s.sub.topic, partition, start)
+		if err != nil {
+			return nil, fmt.Errorf("find the start of partition %d: %w", partition, err)
+		}
+		s.member.MarkOffset(s.sub.topic, partition, at, s.metadata)
+	}
+	if missing == 0 {
+		return offsets.all, nil
+	}
+	s.member.Commit()
+	if offsets, err = s.committed(); err != nil {
+		return nil, err
+	}
+	for _, partition := range partitions {
+		if offsets.all[partition] < 0 {
+			return nil, fmt.Errorf("commit the start of partition %d: not confirmed", partition)
+		}
+	}
+	return offsets.all, nil
+}
+
+// groupOffsets is what a group has committed of a topic: an offset for each
+// partition, negative where there is none, and the metadata of the others.
+type groupOffsets struct {
+	all      map[int32]int64
+	metadata []string
+}
+
+// count returns how many partitions there were when the group began. Where the
+// offsets were written by somebody else that is not known, and it returns 0:
+// every partition without an offset counts as one that was added later, and is
+// read from its beginning.
+func (o groupOffsets) count() int {
+	least := 0
+	for _, m := range o.metadata {
+		text, ours := strings.CutPrefix(m, beganWith)
+		if n, err := strconv.Atoi(text); ours && err == nil && n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
+// committed asks the group's coordinator for the offsets of the topic.
+func (s *session) committed() (groupOffsets, error) {
+	offsets, err := s.fetchOffsets()
+	if errors.Is(err, sarama.ErrNotCoordinatorForConsumer) {
+		if err = s.sub.client.RefreshCoordinator(s.sub.group); err == nil {
+			offsets, err = s.fetchOffsets()
+		}
+	}
+	if err != nil {
+		return offsets, fmt.Errorf("ask for the offsets of group %q: %w", s.sub.group, err)
+	}
+	return offsets, nil
+}
+
+func (s *session) fetchOffsets() (groupOffsets, error) {
+	none := groupOffsets{}
+	partitions, err := s.sub.client.Partitions(s.sub.topic)
+	if err != nil {
+		return none, err
+	}
+	coordinator, err := s.sub.client.Coordinator(s.sub.group)
+	if err != nil {
+		return none, err
+	}
+	request := sarama.NewOffsetFetchRequest(s.sub.client.Config().Version, s.sub.group, map[string][]int32{s.sub.topic: partitions})
+	request.RequireStable = request.Version >= 7 && s.sub.tx != nil
+	response, err := coordinator.FetchOffset(request)
+	if err != nil {
+		return none, err
+	}
+	if response.Err != sarama.ErrNoError {
+		return none, response.Err
+	}
+	offsets := groupOffsets{all: make(map[int32]int64, len(partitions))}
+	for _, partition := range partitions {
+		block := response.GetBlock(s.sub.topic, partition)
+		switch {
+		case block == nil:
+			return none, sarama.ErrIncompleteResponse
+		case block.Err != sarama.ErrNoError:
+			return none, block.Err
+		}
+		offsets.all[partition] = block.Offset
+		if block.Offset >= 0 {
+			offsets.metadata = append(offsets.metadata, block.Metadata)
+		}
+	}
+	return offsets, nil
+}

@@ -1,0 +1,475 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// subscription implements annotate.Subscription: a member of a consumer group.
+type subscription struct {
+	*endpoint
+	group   string
+	own     bool // the group is nobody else's and goes with the subscription
+	window  int
+	tx      *transaction // nil without transactions
+	network *network
+	client  sarama.Client
+	members sarama.ConsumerGroup
+
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	joined  chan error    // the outcome of the first attempt to join
+	arrived chan struct{} // something changed for Receive to look at
+	room    chan struct{} // something changed for enqueue to look at
+
+	closed     sync.Once
+	closeErr   error
+	reconnects atomic.Uint64
+
+	mu      sync.Mutex
+	paused  bool
+	current *session // nil while there is none
+	queue   []*inbound
+	bytes   int       // of the payloads in queue
+	unacked int       // handed out in the current session and not acknowledged
+	trouble error     // why there is no session, once there was one
+	fault   error     // the last trouble with a partition
+	faultAt time.Time //
+}
+
+func newSubscription(e *endpoint, window int, tx *transaction) *subscription {
+	s := &subscription{
+		endpoint: e,
+		group:    e.settings.GroupID,
+		window:   window,
+		tx:       tx,
+		network:  newNetwork(&e.broker.opts),
+		joined:   make(chan error, 1),
+		arrived:  make(chan struct{}, 1),
+		room:     make(chan struct{}, 1),
+	}
+	if s.group == "" {
+		s.group, s.own = ownGroup(), true
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// config is that of a member of the group.
+func (s *subscription) config() *sarama.Config {
+	o := &s.broker.opts
+	c := s.endpoint.config(s.network)
+	c.Consumer.Return.Errors = true
+	c.Consumer.IsolationLevel = sarama.ReadCommitted
+	c.Consumer.Fetch.Default = fetchPartition
+	c.Consumer.Fetch.MaxBytes = fetchTotal
+	c.Consumer.MaxWaitTime = 250 * time.Millisecond
+	// While the queue is full the partitions wait for room; nothing is
+	// gained by unsubscribing them meanwhile.
+	c.Consumer.MaxProcessingTime = 5 * time.Second
+	c.Consumer.Retry.Backoff = 250 * time.Millisecond
+	c.Consumer.Offsets.Initial = sarama.OffsetOldest // settle has decided already, except where messages have expired
+	c.Consumer.Offsets.AutoCommit.Interval = o.CommitInterval
+	c.Consumer.Offsets.Retry.Max = 1
+	c.Consumer.Group.Session.Timeout = o.SessionTimeout
+	c.Consumer.Group.Heartbeat.Interval = o.HeartbeatInterval
+	c.Consumer.Group.Rebalance.Timeout = o.RebalanceTimeout
+	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
+	c.Consumer.Group.Rebalance.Retry.Max = 4
+	c.Consumer.Group.Rebalance.Retry.Backoff = 250 * time.Millisecond
+	return c
+}
+
+// open joins the group, once.
+func (s *subscription) open(ctx context.Context) error {
+	o := &s.broker.opts
+	_, err := within(ctx, o.ConnectTimeout+o.RebalanceTimeout, s.network.abort, func() (struct{}, error) {
+		var err error
+		if s.client, err = sarama.NewClient(s.addresses(), s.config()); err != nil {
+			return struct{}{}, err
+		}
+		if s.members, err = sarama.NewConsumerGroupFromClient(s.group, s.client); err != nil {
+			return struct{}{}, err
+		}
+		s.work.Go(s.run)
+		s.work.Go(s.watch)
+		s.work.Go(s.listen)
+		return struct{}{}, <-s.joined
+	})
+	if err != nil {
+		s.network.abort()
+		s.shut()
+	}
+	return err
+}
+
+// run joins the group, again and again, until the subscription is closed.
+func (s *subscription) run() {
+	pause := newPause(&s.broker.opts)
+	for s.ctx.Err() == nil {
+		began := time.Now()
+		err := s.consume()
+		if err != nil {
+			s.report(err)
+			select {
+			case s.joined <- err:
+			default:
+			}
+		}
+		if err == nil && time.Since(began) > time.Second {
+			pause.reset()
+			continue
+		}
+		if !pause.wait(s.ctx) {
+			return
+		}
+	}
+}
+
+// consume takes part in one session.
+func (s *subscription) consume() error {
+	if s.tx != nil {
+		if err := s.tx.settled(s.ctx); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	return s.members.Consume(ctx, []string{s.topic}, &session{sub: s, cancel: cancel})
+}
+
+// begin makes a session the current one.
+func (s *subscription) begin(next *session) {
+	s.mu.Lock()
+	s.current = next
+	if s.trouble != nil {
+		s.trouble = nil
+		s.reconnects.Add(1)
+		s.broker.log.Info("subscription is back", "topic", s.topic, "group", s.group)
+	}
+	s.fault = nil
+	s.mu.Unlock()
+	s.broker.log.Debug("partitions assigned", "topic", s.topic, "group", s.group,
+		"generation", next.member.GenerationID(), "partitions", len(next.claims))
+	select {
+	case s.joined <- nil:
+	default:
+	}
+}
+
+// report notes why there is no session.
+func (s *subscription) report(err error) {
+	if s.ctx.Err() != nil || err == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trouble == nil {
+		s.broker.log.Warn("subscription is interrupted", "topic", s.topic, "group", s.group, "error", err)
+	}
+	s.trouble = unavailable(err)
+}
+
+// lose ends a session whose member may have been replaced by now: what was
+// handed out is void from here on, and comes again.
+func (s *subscription) lose(lost *session, why error) {
+	s.mu.Lock()
+	current := s.current == lost
+	s.mu.Unlock()
+	if !current {
+		return
+	}
+	if why != nil {
+		s.report(why)
+		s.network.reset()
+	}
+	s.end(lost)
+	lost.cancel()
+}
+
+// end makes everything of a session void.
+func (s *subscription) end(over *session) {
+	s.dropQueue()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range over.claims {
+		s.releaseLocked(c)
+	}
+	if s.current == over {
+		s.current = nil
+		s.unacked = 0
+	}
+	signal(s.arrived)
+}
+
+// release makes what is left of a partition void.
+func (s *subscription) release(c *claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.releaseLocked(c)
+}
+
+func (s *subscription) releaseLocked(c *claim) {
+	if c.gone.Swap(true) {
+		return
+	}
+	if s.tx != nil && s.trouble == nil && c.session == s.current {
+		// Messages without an output that no transaction has taken along.
+		if n := c.prefix(dealtWith); n > 0 {
+			c.position = c.handed[n-1].offset + 1
+			c.mark()
+		}
+	}
+	c.handed = nil
+	signal(c.settled)
+}
+
+// busy reports whether messages of the partition are being worked on.
+func (s *subscription) busy(c *claim) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !c.gone.Load() && (c.unacknowledged() || s.tx != nil && len(c.handed) > 0)
+}
+
+// enqueue puts a message into the queue as soon as there is room, and reports
+// whether there may be more.
+func (s *subscription) enqueue(ctx context.Context, c *claim, m *sarama.ConsumerMessage) bool {
+	waited := false
+	for {
+		done, more := s.tryEnqueue(c, m)
+		if done {
+			if waited {
+				signal(s.room) // other partitions may wait too
+			}
+			return more
+		}
+		waited = true
+		select {
+		case <-s.room:
+		case <-ctx.Done():
+			signal(s.room)
+			return false
+		}
+	}
+}
+
+func (s *subscription) tryEnqueue(c *claim, m *sarama.ConsumerMessage) (done, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := &s.broker.opts
+	switch {
+	case c.gone.Load():
+		return true, false
+	case s.paused:
+		return false, true // until the session ends
+	case len(s.queue) > 0 && (len(s.queue) >= o.QueueMessages || s.bytes+len(m.Key)+len(m.Value) > o.QueueBytes):
+		return false, true
+	}
+	if len(s.queue) == 0 {
+		signal(s.arrived)
+	}
+	s.queue = append(s.queue, c.arrival(m))
+	s.bytes += len(m.Key) + len(m.Value)
+	return true, true
+}
+
+// dropQueue forgets what was not handed out; it comes again.
+func (s *subscription) dropQueue() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.queue)
+	s.queue, s.bytes = nil, 0
+	signal(s.room)
+}
+
+// Receive implements annotate.Subscription. While as many messages as the
+// window allows are handed out and not acknowledged it waits.
+func (s *subscription) Receive(ctx context.Context) (annotate.Delivery, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return annotate.Delivery{}, err
+		}
+		m, err := s.next()
+		if err != nil {
+			return annotate.Delivery{}, err
+		}
+		if m != nil {
+			return m.delivery(s), nil
+		}
+		select {
+		case <-s.arrived:
+		case <-ctx.Done():
+			return annotate.Delivery{}, ctx.Err()
+		case <-s.ctx.Done():
+			return annotate.Delivery{}, annotate.ErrBrokerClosed
+		}
+	}
+}
+
+// next takes the oldest message from the queue, if there is one and the window
+// allows it.
+func (s *subscription) next() (*inbound, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paused {
+		return nil, annotate.ErrBrokerClosed
+	}
+	if len(s.queue) == 0 || s.unacked >= s.window {
+		return nil, nil
+	}
+	m := s.queue[0]
+	s.queue[0] = nil
+	s.queue = s.queue[1:]
+	s.bytes -= len(m.key) + len(m.value)
+	signal(s.room)
+	m.claim.handed = append(m.claim.handed, m)
+	s.unacked++
+	return m, nil
+}
+
+// Health implements annotate.Subscription.
+func (s *subscription) Health() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.trouble
+	switch {
+	case s.ctx.Err() != nil:
+		return annotate.ErrBrokerClosed
+	case err == nil && s.fault != nil && time.Since(s.faultAt) < faultMemory:
+		err = unavailable(s.fault)
+	case err == nil:
+		return nil
+	}
+	return fmt.Errorf("subscription of topic %q in group %q: %w", s.topic, s.group, err)
+}
+
+// Reconnects is the number of times that the subscription was lost and found
+// again. Rebalances of the group do not count.
+func (s *subscription) Reconnects() uint64 { return s.reconnects.Load() }
+
+// Lag is the number of messages that the cluster has for this subscription and
+// that were not acknowledged, in the partitions that it has now. The records
+// by which Kafka ends transactions count as well. It is not known while there
+// is no session, or a partition was not yet asked for.
+func (s *subscription) Lag() (messages int64, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return 0, false
+	}
+	for _, c := range s.current.claims {
+		end := c.highWater()
+		if end < 0 {
+			return 0, false
+		}
+		messages += max(0, end-c.position)
+	}
+	return messages, true
+}
+
+// Pause implements annotate.Subscription. What has arrived and was not handed
+// out comes again.
+func (s *subscription) Pause(context.Context) error {
+	s.members.PauseAll()
+	s.mu.Lock()
+	s.paused = true
+	signal(s.arrived)
+	s.mu.Unlock()
+	s.dropQueue()
+	return nil
+}
+
+// Close implements annotate.Subscription: it commits what was acknowledged and
+// leaves the group.
+func (s *subscription) Close(ctx context.Context) error {
+	first := false
+	s.closed.Do(func() {
+		first = true
+		_ = s.Pause(ctx)
+		stop := context.AfterFunc(ctx, s.network.abort)
+		s.shut()
+		if !stop() {
+			s.closeErr = fmt.Errorf("close subscription of topic %q in group %q: the last acknowledgements may be lost: %w", s.topic, s.group, ctx.Err())
+		}
+		s.network.abort()
+		if s.own {
+			if err := s.deleteGroup(ctx); err != nil {
+				s.broker.log.Debug("group left to expire", "topic", s.topic, "group", s.group, "error", err)
+			}
+		}
+	})
+	if !first {
+		return nil
+	}
+	return s.closeErr
+}
+
+// shut ends everything, and waits for it.
+func (s *subscription) shut() {
+	s.cancel()
+	if s.members != nil {
+		// It makes the session end, and with it run.
+		if err := s.members.Close(); err != nil {
+			s.broker.log.Debug("group not left in order", "topic", s.topic, "group", s.group, "error", err)
+		}
+	}
+	s.work.Wait()
+	if s.client != nil {
+		_ = s.client.Close()
+		s.client.Config().MetricRegistry.UnregisterAll()
+	}
+}
+
+// Forget implements annotate.Subscription: the cluster forgets the group, and
+// its offsets with it. While other members are in the group it stays, for the
+// last of them to remove.
+func (s *subscription) Forget(ctx context.Context) error {
+	if err := s.Close(ctx); err != nil || s.own {
+		return err
+	}
+	return s.deleteGroup(ctx)
+}
+
+func (s *subscription) deleteGroup(ctx context.Context) error {
+	n := newNetwork(&s.broker.opts)
+	defer n.abort()
+	_, err := within(ctx, s.broker.opts.ConnectTimeout, n.abort, func() (struct{}, error) {
+		client, err := sarama.NewClient(s.addresses(), s.endpoint.config(n))
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer client.Close()
+		coordinator, err := client.Coordinator(s.group)
+		if err != nil {
+			return struct{}{}, err
+		}
+		request := &sarama.DeleteGroupsRequest{Version: 1}
+		request.AddGroup(s.group)
+		response, err := coordinator.DeleteGroups(request)
+		if err == nil && response.GroupErrorCodes[s.group] != sarama.ErrNoError {
+			err = response.GroupErrorCodes[s.group]
+		}
+		return struct{}{}, err
+	})
+	if err == nil || errors.Is(err, sarama.ErrGroupIDNotFound) || errors.Is(err, sarama.ErrNonEmptyGroup) {
+		return nil
+	}
+	return fmt.Errorf("forget group %q of topic %q: %w", s.group, s.topic, err)
+}
+
+// signal leaves a note on a channel of capacity one, unless one is there.
+func signal(wake chan struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}

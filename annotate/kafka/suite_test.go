@@ -1,0 +1,63 @@
+package kafka_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/brokertest"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+)
+
+// quick are options with which tests need not wait long.
+func quick(cable *mqtttest.Proxy) *kafka.Options {
+	o := &kafka.Options{
+		HeartbeatInterval: 20 * time.Millisecond,
+		SessionTimeout:    6 * time.Second,
+		ReconnectMin:      10 * time.Millisecond,
+		ReconnectMax:      100 * time.Millisecond,
+		CommitInterval:    50 * time.Millisecond,
+		ConnectTimeout:    2 * time.Second,
+		RebalanceTimeout:  5 * time.Second,
+	}
+	if cable != nil {
+		o.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, cable.String())
+		}
+	}
+	return o
+}
+
+// harness runs the suite over a cluster, with one partition a topic.
+func harness(t *testing.T) brokertest.Harness {
+	cluster := kafkatest.Embedded(t)
+	cable := mqtttest.NewProxy(t, cluster.Address)
+	var mu sync.Mutex
+	created := map[string]bool{}
+	return brokertest.Harness{
+		Broker:  kafka.New(quick(cable)),
+		Cut:     cable.Cut,
+		Restore: cable.Restore,
+		Timeout: 20 * time.Second,
+		Topic: func(topic, client string) annotate.TopicSettings {
+			mu.Lock()
+			defer mu.Unlock()
+			legal := strings.NewReplacer("/", ".", " ", "-").Replace(topic)
+			if !created[legal] {
+				created[legal] = true
+				cluster.Topic(legal, 1, 8<<20)
+			}
+			settings := cluster.Settings(legal, strings.ReplaceAll(client, " ", "-"))
+			settings.Kafka.OffsetReset = annotate.KafkaLatest
+			return settings
+		},
+	}
+}
+
+func TestKafkaPassesTheSuite(t *testing.T) { brokertest.Run(t, harness(t)) }

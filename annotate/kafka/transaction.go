@@ -1,0 +1,322 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// transaction implements annotate.Publisher with transactions: outputs and the
+// offsets of their inputs are committed together. One goroutine does it all.
+//
+// There is one way to undo a transaction: a new producer of the same
+// transactional id. The cluster then completes what was about to be committed,
+// or aborts what was not, and whoever asks for the group's offsets afterwards
+// knows which. So the subscription joins its group only after settled.
+type transaction struct {
+	*outbox
+	*endpoint
+	*condition
+	facts   facts
+	id      string
+	sub     *subscription
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	rejoins chan chan struct{} // from settled
+
+	// The goroutine's own.
+	producer *producer
+	reading  sync.WaitGroup // of the producer's answers
+	begun    bool           // a transaction is open
+	batch    []*publication // in the open transaction
+	due      time.Time      // when the open transaction, or the next, is committed
+	single   int            // messages to send one by one, to find the faulty one
+
+	failing sync.Mutex
+	failure error // the first of the producer
+}
+
+func newTransaction(e *endpoint, f facts, window int, id string) *transaction {
+	t := &transaction{
+		outbox:    newOutbox(e.topic, window),
+		endpoint:  e,
+		condition: &condition{to: e},
+		facts:     f,
+		id:        id,
+		rejoins:   make(chan chan struct{}),
+	}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	return t
+}
+
+// open makes the first producer, and so ends the transactions of a predecessor.
+func (t *transaction) open(ctx context.Context) error { return t.renew(ctx) }
+
+// start begins the work for a subscription.
+func (t *transaction) start(s *subscription) {
+	t.sub = s
+	t.work.Go(t.run)
+}
+
+// abandon ends what open made, when there is no subscription for it.
+func (t *transaction) abandon() {
+	t.cancel()
+	t.kill()
+}
+
+// renew makes a producer.
+func (t *transaction) renew(ctx context.Context) error {
+	producer, err := t.newProducer(ctx, t.facts, func(c *sarama.Config) {
+		c.Producer.Transaction.ID = t.id
+		c.Producer.Transaction.Timeout = t.broker.opts.TransactionTimeout
+	})
+	if err != nil {
+		return err
+	}
+	t.producer, t.failure = producer, nil
+	stop := context.AfterFunc(t.ctx, producer.network.abort)
+	t.reading.Go(func() {
+		defer stop()
+		producer.answers(func(*sarama.ProducerMessage) {}, func(e *sarama.ProducerError) {
+			t.failing.Lock()
+			defer t.failing.Unlock()
+			// Those that come after the first only say that there was one.
+			if t.failure == nil || !permanent(t.failure) && permanent(e.Err) {
+				t.failure = e.Err
+			}
+		})
+	})
+	return nil
+}
+
+// kill ends the producer.
+func (t *transaction) kill() {
+	if t.producer == nil {
+		return
+	}
+	t.producer.discard()
+	t.reading.Wait()
+	t.producer.forget()
+	t.producer = nil
+}
+
+// settled returns when no transaction is open and the outcome of all earlier
+// ones is certain.
+func (t *transaction) settled(ctx context.Context) error {
+	if t.sub == nil {
+		return nil // open has just seen to it
+	}
+	done := make(chan struct{})
+	select {
+	case t.rejoins <- done:
+	case <-t.ctx.Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+	case <-t.ctx.Done():
+	}
+	return nil
+}
+
+// run works until the publisher is closed.
+func (t *transaction) run() {
+	defer t.kill()
+	pause := newPause(&t.broker.opts)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	probe := time.NewTicker(t.broker.opts.HeartbeatInterval)
+	defer probe.Stop()
+	var rejoin chan struct{}
+	for t.ctx.Err() == nil {
+		if t.producer == nil {
+			if err := t.renew(t.ctx); err != nil {
+				t.report(err)
+				pause.wait(t.ctx)
+				continue
+			}
+			t.report(nil)
+		}
+		if rejoin != nil {
+			close(rejoin)
+			rejoin = nil
+		}
+		err := t.step(pause)
+		if err == nil {
+			if t.begun {
+				timer.Reset(time.Until(t.due))
+			}
+			select {
+			case <-t.wake:
+			case <-timer.C:
+			case <-probe.C:
+				if !t.begun {
+					err = t.producer.client.RefreshMetadata(t.topic)
+				}
+			case rejoin = <-t.rejoins:
+				if t.begun {
+					err = annotate.ErrRevoked
+				}
+			case <-t.ctx.Done():
+			}
+		}
+		if err != nil && t.ctx.Err() == nil {
+			t.undo(err)
+			pause.wait(t.ctx)
+		}
+	}
+}
+
+// step takes what there is into transactions and commits those that are due.
+func (t *transaction) step(pause *pause) error {
+	var taken []*publication
+	for t.ctx.Err() == nil {
+		size := t.broker.opts.TransactionMessages
+		if t.single > 0 {
+			size = 1
+		}
+		taken = t.take(taken, size-len(t.batch))
+		if err := t.embark(taken); err != nil {
+			return err
+		}
+		full := len(t.batch) >= size
+		if len(taken) > 0 && !full {
+			continue
+		}
+		if !t.begun || !full && !t.isClosed() && time.Now().Before(t.due) {
+			return nil
+		}
+		if err := t.commit(); err != nil {
+			return err
+		}
+		pause.reset()
+	}
+	return nil
+}
+
+// embark hands messages to the producer.
+func (t *transaction) embark(messages []*publication) error {
+	if !t.begun && (len(messages) > 0 || t.sub.hasDealtWith()) {
+		if err := t.producer.BeginTxn(); err != nil {
+			return fmt.Errorf("begin a transaction: %w", err)
+		}
+		t.begun, t.due = true, time.Now().Add(t.broker.opts.TransactionInterval)
+	}
+	t.sub.mu.Lock()
+	for _, m := range messages {
+		switch o := m.origin; {
+		case o != nil && o.claim.gone.Load():
+			t.settle(m, annotate.ErrRevoked)
+		case m.ByteSize(2) > t.facts.maxBatch:
+			t.settle(m, fmt.Errorf("%w: %d bytes, the cluster takes at most %d", sarama.ErrMessageSizeTooLarge, m.ByteSize(2), t.facts.maxBatch))
+		case o != nil && o.state == waiting:
+			o.state = embarked
+		}
+	}
+	t.sub.mu.Unlock()
+	for _, m := range messages {
+		if m.answered { // only this goroutine answers
+			continue
+		}
+		select {
+		case t.producer.Input() <- &m.ProducerMessage:
+			t.batch = append(t.batch, m)
+		case <-t.ctx.Done():
+			return t.ctx.Err()
+		}
+	}
+	t.confirm()
+	return nil
+}
+
+// commit ends the open transaction.
+func (t *transaction) commit() error {
+	offsets, member, steps, err := t.sub.reached(t.batch)
+	if err != nil {
+		return err
+	}
+	if member != nil {
+		err = t.producer.AddOffsetsToTxnWithGroupMetadata(offsets, member)
+	}
+	if err == nil {
+		err = t.producer.CommitTxn()
+	}
+	if err != nil {
+		t.failing.Lock()
+		defer t.failing.Unlock()
+		if t.failure != nil {
+			err = t.failure
+		}
+		return fmt.Errorf("commit a transaction of %d messages: %w", len(t.batch), err)
+	}
+	t.sub.advance(steps)
+	for _, m := range t.batch {
+		t.settle(m, nil)
+	}
+	t.clear()
+	t.confirm()
+	t.single = max(0, t.single-1)
+	return nil
+}
+
+func (t *transaction) clear() {
+	clear(t.batch)
+	t.batch, t.begun = t.batch[:0], false
+}
+
+// undo ends the producer and with it the open transaction. The inputs come
+// again, except for one whose output alone was refused.
+func (t *transaction) undo(why error) {
+	t.kill()
+	switch {
+	case permanent(why) && len(t.batch) == 1:
+		t.sub.disembark(t.batch[0].origin)
+		t.settle(t.batch[0], why)
+		t.single = max(0, t.single-1)
+		t.clear()
+		t.confirm()
+		return
+	case permanent(why):
+		t.single = len(t.batch)
+	case !errors.Is(why, annotate.ErrRevoked):
+		t.report(why)
+	}
+	again := false
+	for _, m := range t.batch {
+		if m.origin != nil {
+			t.settle(m, annotate.ErrRevoked)
+			again = true
+		}
+	}
+	t.clear()
+	t.rewind() // for those that answer no input
+	t.confirm()
+	if again {
+		t.sub.startOver()
+	}
+}
+
+// Health implements annotate.Publisher.
+func (t *transaction) Health() error {
+	if t.isClosed() {
+		return annotate.ErrBrokerClosed
+	}
+	return t.condition.health()
+}
+
+// Close implements annotate.Publisher.
+func (t *transaction) Close(ctx context.Context) error {
+	return t.close(ctx, fmt.Errorf("%w before the transaction was committed", annotate.ErrBrokerClosed), func() {
+		t.cancel()
+		t.work.Wait()
+	})
+}
