@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (c *Channel) subscribe(ctx context.Context) (Subscription, error) {
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
-	sub, err := b.Subscribe(ctx, *input, c.options(c.env.Window))
+	sub, err := b.Subscribe(ctx, *input, c.options(c.window()))
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
@@ -70,7 +71,7 @@ func (c *Channel) transact(ctx context.Context) (Subscription, Publisher, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	sub, out, err := b.Transact(ctx, s.Input, s.Output, c.options(c.env.Window))
+	sub, out, err := b.Transact(ctx, s.Input, s.Output, c.options(c.window()))
 	if err != nil {
 		return nil, nil, fmt.Errorf("input and output: %w", err)
 	}
@@ -83,7 +84,16 @@ func (c *Channel) connect(ctx context.Context, topic *TopicSettings) (Publisher,
 	if err != nil {
 		return nil, err
 	}
-	return b.Connect(ctx, *topic, c.options(c.env.Window))
+	return b.Connect(ctx, *topic, c.options(c.window()))
+}
+
+// window is the number of messages that the channel has in flight.
+func (c *Channel) window() int {
+	s := &c.config.Settings
+	if c.env.Window == 0 && s.Input.BrokerType == Kafka && s.Output.BrokerType == Kafka {
+		return DefaultKafkaWindow
+	}
+	return cmp.Or(c.env.Window, DefaultWindow)
 }
 
 // options are those of one of the channel's connections.

@@ -17,7 +17,9 @@ type Environment struct {
 	// Defaults fill in what a channel leaves open.
 	Defaults Defaults
 	// Window is the largest number of messages that a channel has in flight:
-	// received and not yet acknowledged. Zero means [DefaultWindow].
+	// received and not yet acknowledged. Zero means [DefaultWindow], and
+	// [DefaultKafkaWindow] for a channel from Kafka to Kafka, whose brokers
+	// confirm in batches.
 	Window int
 	// MaxMessageBytes is the largest message that is annotated; a larger one
 	// is a failed message. Zero means 16 MiB.
@@ -69,7 +71,6 @@ func (e Environment) filled() (Environment, error) {
 		}
 	}
 	e.Defaults = e.Defaults.filled()
-	e.Window = cmp.Or(e.Window, DefaultWindow)
 	e.MaxMessageBytes = cmp.Or(e.MaxMessageBytes, 16<<20)
 	e.MaxBytesInFlight = cmp.Or(e.MaxBytesInFlight, 64<<20)
 	e.ConnectTimeout = cmp.Or(e.ConnectTimeout, 5*time.Second)

@@ -13,6 +13,9 @@ const (
 	// DefaultWindow is the number of messages in flight on a connection whose
 	// ConnectOptions do not say otherwise.
 	DefaultWindow = 256
+	// DefaultKafkaWindow is the same for both ends of a channel from Kafka to
+	// Kafka. A transaction holds half of it at most.
+	DefaultKafkaWindow = 4096
 	// DefaultMemoryBacklog is the number of unacknowledged messages that a
 	// MemoryBroker keeps for each durable subscription.
 	DefaultMemoryBacklog = 65_536

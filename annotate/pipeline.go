@@ -59,12 +59,13 @@ type stopRequest struct {
 }
 
 func newPipeline(c *Channel) *pipeline {
+	window := c.window()
 	p := &pipeline{
 		channel:  c,
-		free:     make(chan *job, c.env.Window),
+		free:     make(chan *job, window),
 		work:     make(chan *job, c.config.Settings.Parallelism*c.config.Settings.BufferSize),
-		order:    make(chan *job, c.env.Window),
-		publish:  make(chan *job, c.env.Window),
+		order:    make(chan *job, window),
+		publish:  make(chan *job, window),
 		bytes:    newBudget(c.env.MaxBytesInFlight),
 		received: make(chan struct{}),
 		handed:   make(chan struct{}),
@@ -72,7 +73,7 @@ func newPipeline(c *Channel) *pipeline {
 		stop:     make(chan stopRequest),
 		finished: make(chan struct{}),
 	}
-	for range c.env.Window {
+	for range window {
 		p.free <- newJob()
 	}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
