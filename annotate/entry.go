@@ -8,41 +8,80 @@ import (
 )
 
 // entry is one channel of a Manager: the channel itself, what is stored about
-// it, and whether it should run.
+// it, and whether it should run here.
 type entry struct {
 	id      string
 	channel *Channel      // nil for a stored channel that cannot be made
 	turn    chan struct{} // capacity 1: held by the operation at work
 	listed  bool          // visible to others; the Manager's mutex protects it
+	fleet   *fleet        // nil when the storage is not shared
 
-	mu       sync.Mutex
-	config   ChannelConfig // as stored; its status is what is wanted
-	revision storage.Revision
-	fault    string // why it does not run, when the channel cannot say
-	removed  bool
-	used     bool               // it may have a subscription at the broker
-	unkeep   context.CancelFunc // ends the keeper, if there is one
+	mu         sync.Mutex
+	config     wish // as stored; its status is what is wanted
+	revision   storage.Revision
+	stamp      uint64 // the look at the storage during which it was written here
+	possession possession
+	fault      string  // why it does not run, when the channel cannot say
+	removed    bool    // it is being dropped, or was
+	used       bool    // it may have a subscription at the broker
+	keeper     *keeper // makes sure that it runs; nil when it is not to
+
+	settling bool             // somebody brings it in line with what is stored
+	settled  storage.Revision // the document that it was last in line with
+	restarts uint64           // the restarts that were done
 }
 
-// wanted reports whether the channel should run.
+// keeper is the goroutine that makes sure that a channel runs.
+type keeper struct{ end context.CancelFunc }
+
+// newEntry returns an entry that is not listed.
+func newEntry(id string, fleet *fleet) *entry {
+	return &entry{id: id, turn: make(chan struct{}, 1), fleet: fleet}
+}
+
+// wanted reports whether the channel should run, here or elsewhere.
 func (e *entry) wanted() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return !e.config.Status.IsStopped && e.channel != nil && !e.removed
+	return e.isWanted()
+}
+
+// isWanted is wanted with the mutex held.
+func (e *entry) isWanted() bool {
+	return !e.config.Status.IsStopped && e.channel != nil && !e.removed && !e.config.Removing
 }
 
 // view returns the channel with the status of now.
 func (e *entry) view() ChannelConfig {
+	standing := e.standing()
 	e.mu.Lock()
-	config, fault := e.config.clone(), e.fault
+	config, fault, p := e.config.ChannelConfig.clone(), e.fault, e.possession
+	wanted, kept := e.isWanted(), e.keeper != nil
 	e.mu.Unlock()
-	if e.channel == nil {
-		config.Status.IsStopped = true
-	} else {
-		config.Status = e.channel.Status()
+	s := &config.Status
+	switch {
+	case e.channel == nil:
+		s.IsStopped = true
+	case standing == mine:
+		*s = e.channel.Status()
+		s.Retrying = s.IsStopped && wanted && (kept || e.fleet != nil)
+		if e.fleet != nil && (!s.IsStopped || wanted) {
+			s.Instance = e.fleet.name
+		}
+	default:
+		s.IsStopped = true
+		s.Retrying = wanted
 	}
-	if config.Status.IsStopped && config.Status.Error == "" {
-		config.Status.Error = fault
+	if standing == theirs {
+		s.IsStopped, s.Retrying, s.Error = p.claim.Stopped, p.claim.Retrying, p.claim.Error
+		s.Instance = p.claim.Instance
+		return config
+	}
+	if s.IsStopped && s.Error == "" {
+		s.Error = fault
+	}
+	if e.fleet != nil && s.IsStopped && wanted && s.Error == "" {
+		s.Error = "waits for an instance that runs it"
 	}
 	return config
 }
@@ -52,6 +91,24 @@ func (e *entry) settings() Settings {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.config.Settings
+}
+
+// wish returns what is stored of the channel, and at what revision.
+func (e *entry) wish() (wish, storage.Revision) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.config.clone(), e.revision
+}
+
+// noteStored records what was written, or read, by this instance.
+func (e *entry) noteStored(w wish, revision storage.Revision) {
+	var stamp uint64
+	if e.fleet != nil {
+		stamp = e.fleet.stamp()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.config, e.revision, e.stamp = w, revision, stamp
 }
 
 // take waits for the turn to work on the channel.
@@ -73,9 +130,29 @@ func (e *entry) give() { <-e.turn }
 func (e *entry) stopKeeping() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.unkeep != nil {
-		e.unkeep()
-		e.unkeep = nil
+	if e.keeper != nil {
+		e.keeper.end()
+		e.keeper = nil
+	}
+}
+
+// startKeeping makes k the keeper.
+func (e *entry) startKeeping(k *keeper) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.keeper != nil {
+		e.keeper.end()
+	}
+	e.keeper = k
+}
+
+// unkept ends the keeper k, which is none any more unless it was replaced.
+func (e *entry) unkept(k *keeper) {
+	k.end()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.keeper == k {
+		e.keeper = nil
 	}
 }
 
@@ -85,8 +162,21 @@ func (e *entry) setFault(fault string) {
 	e.mu.Unlock()
 }
 
+func (e *entry) setRemoved() {
+	e.mu.Lock()
+	e.removed = true
+	e.mu.Unlock()
+}
+
 func (e *entry) isRemoved() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.removed
+	return e.removed || e.config.Removing
+}
+
+// isHidden reports whether clients must not see the channel any more.
+func (e *entry) isHidden() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.config.Removing
 }

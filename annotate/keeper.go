@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/iotenablers/enablers/storage"
 )
 
 // load reads the stored channels. All of them are listed before the first one
@@ -15,63 +17,62 @@ func (m *Manager) load(ctx context.Context) error {
 	if m.config.Documents == nil {
 		return nil
 	}
-	for after := ""; ; {
-		page, err := m.config.Documents.List(ctx, channelPrefix, after, 0)
+	for document, err := range storage.All(ctx, m.config.Documents, channelPrefix) {
 		if err != nil {
 			return err
 		}
-		if len(page) == 0 {
-			return nil
-		}
-		for _, document := range page {
-			e := m.restore(strings.TrimPrefix(document.Key, channelPrefix), document.Data)
-			e.revision = document.Revision
-			if m.config.RestoreStopped && !e.config.Status.IsStopped && e.channel != nil {
-				if err := m.store(ctx, e, func(s *Status) { s.IsStopped = true }); err != nil {
-					return err
-				}
+		e := m.restore(document)
+		if m.fleet == nil && m.config.RestoreStopped && e.wanted() {
+			if err := m.store(ctx, e, stopWish); err != nil {
+				return err
 			}
-			m.mu.Lock()
-			m.entries[e.id] = e
-			m.mu.Unlock()
 		}
-		after = page[len(page)-1].Key
+		m.mu.Lock()
+		m.entries[e.id] = e
+		m.mu.Unlock()
 	}
+	return nil
 }
 
+// stopWish makes a channel one that is not to run.
+func stopWish(w *wish) { w.Status.IsStopped = true }
+
 // restore makes the entry of a stored channel.
-func (m *Manager) restore(id string, data []byte) *entry {
-	e := &entry{id: id, turn: make(chan struct{}, 1), listed: true, used: true}
-	config, err := decodeRecord(data, m.sealer)
-	if err == nil && config.Settings.ChannelID != id {
-		err = fmt.Errorf("it is stored with the identifier %q", config.Settings.ChannelID)
+func (m *Manager) restore(document storage.Document) *entry {
+	e := newEntry(strings.TrimPrefix(document.Key, channelPrefix), m.fleet)
+	e.listed, e.used, e.revision = true, true, document.Revision
+	w, err := decodeRecord(document.Data, m.sealer)
+	if err == nil && w.Settings.ChannelID != e.id {
+		err = fmt.Errorf("it is stored with the identifier %q", w.Settings.ChannelID)
 	}
 	if err == nil {
-		config = config.materialise(m.config.Defaults)
-		e.channel, err = newChannel(config, m.config.Environment)
+		w.ChannelConfig = w.materialise(m.config.Defaults)
+		e.channel, err = newChannel(w.ChannelConfig, m.config.Environment)
 	}
-	config.Settings.ChannelID = id
-	e.config, e.fault = config, config.Status.Error
 	if err != nil {
-		e.fault = fmt.Sprintf("restore channel %q: %v", id, err)
-		m.config.Logger.Error("channel not restored", "channel", id, "error", err)
+		w.keep(decodeBookkeeping(document.Data))
+	}
+	w.Settings.ChannelID = e.id
+	e.config, e.restarts, e.fault = w, w.Restarts, w.Status.Error
+	if err != nil {
+		e.fault = fmt.Sprintf("restore channel %q: %v", e.id, err)
+		m.config.Logger.Error("channel not restored", "channel", e.id, "error", err)
 	}
 	return e
 }
 
-// keep makes sure, from now until the channel is stopped or removed or Run
-// ends, that it runs. The caller holds the entry's turn or is Run; there is
-// one keeper of an entry at most.
+// keep makes sure, from now until the channel is stopped or removed or this
+// instance has no right to it any more, that it runs. The caller holds the
+// entry's turn or is Run; there is one keeper of an entry at most.
 func (m *Manager) keep(e *entry) {
+	tenure, _ := m.rights(e)
 	ctx, cancel := context.WithCancel(m.ctx)
-	e.mu.Lock()
-	if e.unkeep != nil {
-		e.unkeep()
-	}
-	e.unkeep = cancel
-	e.mu.Unlock()
+	unlink := context.AfterFunc(tenure, cancel)
+	k := &keeper{cancel}
+	e.startKeeping(k)
 	m.tasks.Go(func() {
-		defer cancel()
+		defer unlink()
+		defer e.unkept(k)
 		pause := m.config.RetryMin
 		for m.revive(ctx, e) {
 			since := time.Now()
@@ -127,8 +128,12 @@ func (m *Manager) revive(ctx context.Context, e *entry) bool {
 	}
 }
 
-// errUnwanted says that a channel is not to run any more.
-var errUnwanted = errors.New("annotate: channel is not to run")
+// Reasons why a channel is not started.
+var (
+	errUnwanted  = errors.New("annotate: channel is not to run")
+	errNotJoined = errors.New("annotate: waits until an earlier lease of this instance has run out")
+	errNoRight   = errors.New("annotate: another instance may run the channel, because this one could not reach the storage")
+)
 
 // startKept starts a channel that should run, in its turn.
 func (m *Manager) startKept(ctx context.Context, e *entry) error {
@@ -148,9 +153,49 @@ func (m *Manager) startKept(ctx context.Context, e *entry) error {
 	return m.start(ctx, e)
 }
 
+// rights returns the contexts of a channel that runs here: the first ends when
+// it must begin to stop, the second when it must be stopped.
+func (m *Manager) rights(e *entry) (tenure, limit context.Context) {
+	if e.fleet == nil || e.settings().Distributed {
+		return m.ctx, context.Background()
+	}
+	return e.fleet.rights()
+}
+
+// mayStart returns nil if a channel may be started here now. A lease that has
+// run out with nobody there to take over lets channels go on, but not start:
+// one that has lost its session to an instance which this one cannot see does
+// not take it back.
+func (m *Manager) mayStart(e *entry) error {
+	switch {
+	case e.fleet == nil:
+		return nil
+	case e.fleet.session() == "":
+		return errNotJoined
+	case e.settings().Distributed:
+		return nil
+	case e.standing() != mine || !e.fleet.fresh():
+		return errNoRight
+	}
+	return nil
+}
+
 // start starts the channel. The entry's turn is held.
 func (m *Manager) start(ctx context.Context, e *entry) error {
-	err := e.channel.Start(ctx)
+	tenure, _ := m.rights(e)
+	err := m.mayStart(e)
+	if err == nil {
+		ctx, cancel := context.WithCancel(ctx)
+		unlink := context.AfterFunc(tenure, cancel)
+		err = e.channel.Start(ctx)
+		unlink()
+		cancel()
+	}
+	if err == nil && tenure.Err() != nil && m.ctx.Err() == nil {
+		// The right ended when the channel was all but started.
+		m.stopChannel(tenure, e)
+		err = errNoRight
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.fault = ""
@@ -159,5 +204,6 @@ func (m *Manager) start(ctx context.Context, e *entry) error {
 		return err
 	}
 	e.used = true
+	e.fleet.look() // to report it
 	return nil
 }

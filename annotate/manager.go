@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -39,7 +40,8 @@ type Config struct {
 	// that they are stored in clear.
 	Secret string
 	// RestoreStopped makes every stored channel come back stopped. Otherwise a
-	// channel comes back as it was.
+	// channel comes back as it was. Where instances share the storage it holds
+	// for the first of them to start, and not for one that joins others.
 	RestoreStopped bool
 	// MaxShutdown is how long stopping all channels, or one, may take. Zero
 	// means 20 seconds.
@@ -48,6 +50,19 @@ type Config struct {
 	// and does not is started again; the pause doubles each time. Zero means 1
 	// second and 1 minute.
 	RetryMin, RetryMax time.Duration
+	// Shared says that other instances use the same Documents at the same
+	// time, each under its own Environment.Instance, and that each channel is
+	// to run on one of them. Without it the storage is this Manager's alone,
+	// and it runs all channels.
+	Shared bool
+	// LeaseDuration is after what time without a sign of life the channels of
+	// an instance are taken over by others. An instance that cannot reach the
+	// storage stops its channels before that, if there are others. Only with
+	// Shared; at least a second, zero means 10 seconds.
+	LeaseDuration time.Duration
+	// PollInterval is how often an instance looks for what others have changed
+	// in the storage. Only with Shared; zero means 2 seconds.
+	PollInterval time.Duration
 }
 
 // Manager keeps the channels of a service: it makes, finds, changes and
@@ -63,14 +78,16 @@ type Config struct {
 // it. Stopping the service stops all channels but leaves their stored status,
 // so that those that ran will run again.
 //
-// Several managers may share one storage: every write is a compare-and-set, so
-// none overwrites what another has stored meanwhile. But each runs all channels
-// that it has read, under the same MQTT client identifiers, so two of them
-// would keep taking the sessions from each other: let one of them run, with the
-// others standing by.
+// With Config.Shared several managers share one storage and its channels. Each
+// instance keeps a lease, one document, and claims the channels it runs; every
+// instance shows and changes every channel, and what it stores is done by the
+// instance that runs the channel, at its next look. The channels of an instance
+// that dies are taken over when its lease has run out, those of one that is
+// stopped at once. Distributed channels run on every instance.
 type Manager struct {
 	config Config
 	sealer sealer
+	fleet  *fleet // nil when the storage is not shared
 
 	mu      sync.RWMutex
 	entries map[string]*entry
@@ -100,6 +117,10 @@ const (
 
 // NewManager checks the configuration. Nothing happens before Run.
 func NewManager(config Config) (*Manager, error) {
+	config, err := config.filledSharing()
+	if err != nil {
+		return nil, err
+	}
 	environment, err := config.Environment.filled()
 	if err != nil {
 		return nil, err
@@ -107,6 +128,7 @@ func NewManager(config Config) (*Manager, error) {
 	config.Environment = environment
 	for field, value := range map[string]time.Duration{
 		"MaxShutdown": config.MaxShutdown, "RetryMin": config.RetryMin, "RetryMax": config.RetryMax,
+		"LeaseDuration": config.LeaseDuration, "PollInterval": config.PollInterval,
 	} {
 		if value < 0 {
 			return nil, fmt.Errorf("annotate: Config.%s: must not be negative, got %v", field, value)
@@ -127,13 +149,39 @@ func NewManager(config Config) (*Manager, error) {
 		loaded:   make(chan struct{}),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	if config.Shared && config.Documents != nil {
+		m.fleet = newFleet(m.config)
+	}
 	return m, nil
 }
 
+// filledSharing fills in what is about several instances.
+func (c Config) filledSharing() (Config, error) {
+	if !c.Shared {
+		return c, nil
+	}
+	if c.Instance == "" {
+		return c, errors.New("annotate: Environment.Instance: required with Config.Shared, and different for each instance")
+	}
+	if err := storage.ValidKey(c.Instance); err != nil || len(c.Instance) > maxInstance {
+		return c, fmt.Errorf("annotate: Environment.Instance: expected at most %d bytes of UTF-8 text without control characters, got %.*q",
+			maxInstance, maxInstance, c.Instance)
+	}
+	c.LeaseDuration = cmp.Or(c.LeaseDuration, 10*time.Second)
+	c.PollInterval = cmp.Or(c.PollInterval, 2*time.Second)
+	if c.LeaseDuration < time.Second {
+		return c, fmt.Errorf("annotate: Config.LeaseDuration: expected at least 1s, got %v", c.LeaseDuration)
+	}
+	return c, nil
+}
+
+// maxInstance is the greatest length of an instance's name in bytes.
+const maxInstance = 200
+
 // Run reads the stored channels, starts those that should run, and serves
 // until ctx ends; then it stops all channels within Config.MaxShutdown. It
-// returns an error when the storage cannot be read, and one that says what was
-// left unfinished. It can be called once.
+// returns an error when the storage cannot be read, ErrInstanceTaken, and one
+// that says what was left unfinished. It can be called once.
 func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
 	if m.phase != idle {
@@ -143,7 +191,12 @@ func (m *Manager) Run(ctx context.Context) error {
 	m.phase = loading
 	m.mu.Unlock()
 
-	if err := m.load(ctx); err != nil {
+	err := m.load(ctx)
+	var membership *membership
+	if err == nil && m.fleet != nil {
+		membership, err = m.enter(ctx)
+	}
+	if err != nil {
 		m.mu.Lock()
 		m.phase, m.fatal = ended, err
 		m.mu.Unlock()
@@ -154,14 +207,17 @@ func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
 	m.phase = serving
 	for _, e := range m.entries {
-		if e.wanted() {
+		if m.fleet == nil && e.wanted() {
 			m.keep(e)
 		}
 	}
 	m.mu.Unlock()
 	close(m.loaded)
-	<-ctx.Done()
-	return m.shutDown()
+	if membership == nil {
+		<-ctx.Done()
+		return m.shutDown()
+	}
+	return membership.run(ctx)
 }
 
 // shutDown stops everything. The stored status of the channels stays.
@@ -175,12 +231,14 @@ func (m *Manager) shutDown() error {
 	m.ops.Wait()
 	m.tasks.Wait()
 
-	entries := m.snapshot()
+	m.mu.RLock()
+	entries := slices.Collect(maps.Values(m.entries))
+	m.mu.RUnlock()
 	errs := make([]error, len(entries))
 	var stops sync.WaitGroup
 	for i, e := range entries {
 		if e.channel != nil {
-			stops.Go(func() { errs[i] = errors.Join(e.channel.Stop(ctx), e.channel.Close()) })
+			stops.Go(func() { errs[i] = errors.Join(m.stop(ctx, e), e.channel.Close()) })
 		}
 	}
 	stops.Wait()
@@ -261,7 +319,7 @@ func (m *Manager) Stats() map[string]Stats {
 func (m *Manager) find(id string) (*entry, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if e := m.entries[id]; e != nil && e.listed {
+	if e := m.entries[id]; e != nil && e.listed && !e.isHidden() {
 		return e, nil
 	}
 	return nil, fmt.Errorf("find channel %q: %w", id, ErrChannelNotFound)
@@ -273,7 +331,7 @@ func (m *Manager) snapshot() []*entry {
 	defer m.mu.RUnlock()
 	entries := make([]*entry, 0, len(m.entries))
 	for _, e := range m.entries {
-		if e.listed {
+		if e.listed && !e.isHidden() {
 			entries = append(entries, e)
 		}
 	}

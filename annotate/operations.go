@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/iotenablers/enablers/storage"
 )
@@ -37,22 +39,30 @@ func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, err
 		return "", err
 	}
 	config = config.materialise(m.config.Defaults)
-	config.Status.Error = ""
+	config.Status.Error, config.Status.Retrying, config.Status.Instance = "", false, ""
 	channel, err := newChannel(config, m.config.Environment)
 	if err != nil {
 		return "", err
 	}
-	e := &entry{id: channel.ID(), channel: channel, config: config, turn: make(chan struct{}, 1)}
+	e := newEntry(channel.ID(), m.fleet)
+	e.channel, e.config.ChannelConfig = channel, config
 	e.turn <- struct{}{}
 	defer e.give()
-	if err := m.reserve(e); err != nil {
+	if err := m.reserve(ctx, e); err != nil {
 		return "", err
 	}
 	if err := m.createDocument(ctx, e); err != nil {
 		m.drop(e)
 		return "", err
 	}
-	if !config.Status.IsStopped {
+	here := true
+	if !config.Status.IsStopped && m.fleet != nil {
+		if here, err = m.acquire(ctx, e); err != nil {
+			m.config.Logger.Warn("new channel not claimed, will be by whoever has room", "channel", e.id, "error", err)
+			here = false
+		}
+	}
+	if !config.Status.IsStopped && here {
 		if err := m.start(ctx, e); err == nil {
 			m.keep(e)
 		} else {
@@ -68,17 +78,29 @@ func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, err
 // stayStopped records that a new channel could not be started. When even that
 // cannot be stored, the next service start will try to start the channel.
 func (m *Manager) stayStopped(ctx context.Context, e *entry, cause error) {
-	change := func(s *Status) { s.IsStopped, s.Error = true, cause.Error() }
+	change := func(w *wish) { w.Status.IsStopped, w.Status.Error = true, cause.Error() }
 	if err := m.store(ctx, e, change); err != nil {
 		m.config.Logger.Warn("stopped channel not stored as stopped", "channel", e.id, "error", err)
 		e.mu.Lock()
-		change(&e.config.Status)
+		change(&e.config)
 		e.mu.Unlock()
 	}
 }
 
-// reserve takes the identifier and the MQTT sessions.
-func (m *Manager) reserve(e *entry) error {
+// reserve takes the identifier and the MQTT sessions. It waits for one that is
+// still being removed by another instance.
+func (m *Manager) reserve(ctx context.Context, e *entry) error {
+	for {
+		m.mu.RLock()
+		other := m.entries[e.id]
+		m.mu.RUnlock()
+		if other == nil || !other.isHidden() {
+			break
+		}
+		if err := m.awaitRemoval(ctx, other); err != nil {
+			return fmt.Errorf("create channel %q: %w: the one before is still being removed", e.id, ErrChannelExists)
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.entries[e.id] != nil {
@@ -107,13 +129,18 @@ func refuseMasks(s *Settings) error {
 	return nil
 }
 
-// Patch changes what the update names. The error is ErrChannelNotFound,
+// Patch changes what the update names. Where another instance runs the channel
+// it is stored, for that one to do. The error is ErrChannelNotFound,
 // ErrNotRunning, the storage's, or says why the channel could not be started
 // or a topic not be switched on.
 func (m *Manager) Patch(ctx context.Context, id string, update StatusUpdate) (Outcome, error) {
 	outcome := Unchanged
 	err := m.operate(ctx, id, func(ctx context.Context, e *entry) error {
 		before := e.view().Status
+		here, err := m.isHere(ctx, e, update.IsStopped != nil && !*update.IsStopped)
+		if err != nil {
+			return err
+		}
 		if changesTopics(before, update) {
 			if err := m.switchTopics(ctx, e, before, update); err != nil {
 				return err
@@ -127,6 +154,9 @@ func (m *Manager) Patch(ctx context.Context, id string, update StatusUpdate) (Ou
 		case *stop:
 			outcome = Stopped
 			return m.halt(ctx, e)
+		case !here:
+			outcome = Started
+			return m.order(ctx, e)
 		}
 		outcome = Started
 		return m.launch(ctx, e)
@@ -134,9 +164,48 @@ func (m *Manager) Patch(ctx context.Context, id string, update StatusUpdate) (Ou
 	return outcome, err
 }
 
+// isHere reports whether an operation is done by this instance. A channel that
+// nobody runs and that is to start is claimed.
+func (m *Manager) isHere(ctx context.Context, e *entry, start bool) (bool, error) {
+	if m.fleet == nil || e.standing() == mine {
+		return true, nil
+	}
+	if !start || e.channel == nil {
+		return false, nil
+	}
+	return m.acquire(ctx, e)
+}
+
+// order has another instance start the channel, or start it again.
+func (m *Manager) order(ctx context.Context, e *entry) error {
+	if err := m.makeable(e, "start"); err != nil {
+		return err
+	}
+	return m.store(ctx, e, func(w *wish) {
+		w.Status.IsStopped, w.Status.Error = false, ""
+		w.Restarts++
+	})
+}
+
+// makeable returns why a channel cannot be changed that this instance could
+// not make of what is stored.
+func (m *Manager) makeable(e *entry, verb string) error {
+	if e.channel == nil {
+		return fmt.Errorf("%s channel %q: %s", verb, e.id, e.view().Status.Error)
+	}
+	return nil
+}
+
 // Restart stops the channel, if it runs, and starts it.
 func (m *Manager) Restart(ctx context.Context, id string) error {
 	return m.operate(ctx, id, func(ctx context.Context, e *entry) error {
+		here, err := m.isHere(ctx, e, true)
+		if err != nil {
+			return err
+		}
+		if !here {
+			return m.order(ctx, e)
+		}
 		e.stopKeeping()
 		if e.channel != nil {
 			m.stopChannel(ctx, e)
@@ -145,31 +214,95 @@ func (m *Manager) Restart(ctx context.Context, id string) error {
 	})
 }
 
-// Delete removes the channel from storage, stops it, and removes its
-// subscription from the broker.
-func (m *Manager) Delete(ctx context.Context, id string) error {
+// SetMapping puts a mapping in the place of the channel's. A channel that runs
+// goes on meanwhile: each message is mapped by the old or by the new mapping,
+// none is lost and none is mapped twice. A mapping that cannot serve the
+// channel is a [*FieldError] or a [*MappingError], and nothing changes. Where
+// another instance runs the channel it is stored, for that one to do.
+func (m *Manager) SetMapping(ctx context.Context, id string, mapping Mapping) error {
 	return m.operate(ctx, id, func(ctx context.Context, e *entry) error {
-		if err := m.deleteDocument(ctx, e); err != nil {
+		if err := m.makeable(e, "change"); err != nil {
+			return err
+		}
+		if _, err := mapping.compile(m.config.MaxMessageBytes); err != nil {
+			return withoutPrefix(err, "metadata.mapping.")
+		}
+		if err := m.store(ctx, e, func(w *wish) { w.Metadata.Mapping = mapping.clone() }); err != nil {
+			return err
+		}
+		return e.channel.SetMapping(mapping)
+	})
+}
+
+// Delete removes the channel from storage, stops it, and removes its
+// subscription from the broker. Where another instance runs the channel it
+// waits for that one to do so.
+func (m *Manager) Delete(ctx context.Context, id string) error {
+	var elsewhere *entry
+	err := m.operate(ctx, id, func(ctx context.Context, e *entry) error {
+		if m.fleet == nil || e.settings().Distributed {
+			if err := m.deleteDocument(ctx, e); err != nil {
+				return err
+			}
+			e.setRemoved()
+			m.forget(ctx, e)
+			m.drop(e)
+			return e.close()
+		}
+		// From here on it is deleted, whoever fails: somebody will finish it.
+		if err := m.markDocument(ctx, e); err != nil {
 			return err
 		}
 		e.mu.Lock()
-		e.removed = true
-		used := e.used
+		e.config.Removing = true
 		e.mu.Unlock()
-		e.stopKeeping()
-		if e.channel != nil && used {
-			ctx, cancel := context.WithTimeout(ctx, m.config.MaxShutdown)
-			defer cancel()
-			if err := e.channel.Forget(ctx); err != nil {
-				m.config.Logger.Warn("channel removed, not everything was tidied up", "channel", id, "error", err)
-			}
+		here, err := m.acquire(ctx, e)
+		if err == nil && here && m.fleet.fresh() {
+			err = m.finishRemoval(ctx, e)
+		} else {
+			elsewhere = e
 		}
-		m.drop(e)
-		if e.channel == nil {
+		if err != nil {
+			m.config.Logger.Warn("removal of a channel will be finished later", "channel", id, "error", err)
+		}
+		return nil
+	})
+	if err != nil || elsewhere == nil {
+		return err
+	}
+	m.fleet.look()
+	if err := m.awaitRemoval(ctx, elsewhere); err != nil {
+		return fmt.Errorf("remove channel %q: %w", id, err)
+	}
+	return nil
+}
+
+// awaitRemoval waits until a channel that is marked as removed is gone, for as
+// long as another instance may take to notice, or to be given up, and to stop
+// the channel. After that the removal goes on without anybody waiting.
+func (m *Manager) awaitRemoval(ctx context.Context, e *entry) error {
+	limit := time.NewTimer(2*m.fleet.duration + 2*m.fleet.poll + m.config.MaxShutdown)
+	defer limit.Stop()
+	again := time.NewTicker(m.fleet.poll / 4)
+	defer again.Stop()
+	for {
+		m.mu.RLock()
+		there := m.entries[e.id] == e
+		m.mu.RUnlock()
+		if !there {
 			return nil
 		}
-		return e.channel.Close()
-	})
+		select {
+		case <-again.C:
+			m.fleet.look()
+		case <-limit.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-m.ctx.Done():
+			return ErrNotRunning
+		}
+	}
 }
 
 // operate runs one operation on a channel in its turn.
@@ -219,8 +352,8 @@ func (m *Manager) abandon(ctx context.Context, e *entry) {
 
 // launch starts a channel because a client asks for it, and then has it kept.
 func (m *Manager) launch(ctx context.Context, e *entry) error {
-	if e.channel == nil {
-		return fmt.Errorf("start channel %q: %s", e.id, e.view().Status.Error)
+	if err := m.makeable(e, "start"); err != nil {
+		return err
 	}
 	e.stopKeeping()
 	if err := m.start(ctx, e); err != nil {
@@ -229,22 +362,37 @@ func (m *Manager) launch(ctx context.Context, e *entry) error {
 		}
 		return err
 	}
-	if err := m.store(ctx, e, func(s *Status) { s.IsStopped, s.Error = false, "" }); err != nil {
+	err := m.store(ctx, e, func(w *wish) {
+		w.Status.IsStopped, w.Status.Error = false, ""
+		if w.Settings.Distributed {
+			w.Restarts++ // for the other instances
+		}
+	})
+	if err != nil {
 		m.stopChannel(ctx, e)
 		return err
 	}
+	e.mu.Lock()
+	e.restarts = e.config.Restarts
+	e.mu.Unlock()
 	m.keep(e)
 	return nil
 }
 
 // halt stops a channel because a client asks for it.
 func (m *Manager) halt(ctx context.Context, e *entry) error {
-	if err := m.store(ctx, e, func(s *Status) { s.IsStopped, s.Error = true, "" }); err != nil {
+	if err := m.store(ctx, e, func(w *wish) { w.Status.IsStopped, w.Status.Error = true, "" }); err != nil {
 		return err
 	}
-	e.stopKeeping()
 	e.setFault("")
-	m.stopChannel(ctx, e)
+	if e.standing() != mine {
+		return nil
+	}
+	e.stopKeeping()
+	if e.channel != nil {
+		m.stopChannel(ctx, e)
+	}
+	m.fleet.look() // to give it back
 	return nil
 }
 
@@ -253,9 +401,18 @@ func (m *Manager) halt(ctx context.Context, e *entry) error {
 func (m *Manager) stopChannel(ctx context.Context, e *entry) {
 	ctx, cancel := context.WithTimeout(ctx, m.config.MaxShutdown)
 	defer cancel()
-	if err := e.channel.Stop(ctx); err != nil {
+	if err := m.stop(ctx, e); err != nil {
 		m.config.Logger.Warn("channel stopped, not everything was finished", "channel", e.id, "error", err)
 	}
+}
+
+// stop stops the channel before this instance's right to it ends.
+func (m *Manager) stop(ctx context.Context, e *entry) error {
+	_, limit := m.rights(e)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(limit, cancel)()
+	return e.channel.Stop(ctx)
 }
 
 // changesTopics reports whether the update switches a configured topic.
@@ -266,10 +423,11 @@ func changesTopics(before Status, update StatusUpdate) bool {
 		differs(before.OutputMonitorTopicEnabled, update.OutputMonitorTopicEnabled)
 }
 
-// switchTopics switches and stores, or neither.
+// switchTopics switches and stores, or neither. Where the channel does not run
+// here switching is only remembering.
 func (m *Manager) switchTopics(ctx context.Context, e *entry, before Status, update StatusUpdate) error {
-	if e.channel == nil {
-		return fmt.Errorf("change channel %q: %s", e.id, before.Error)
+	if err := m.makeable(e, "change"); err != nil {
+		return err
 	}
 	undo := StatusUpdate{
 		InputMonitorTopicEnabled:  before.InputMonitorTopicEnabled,
@@ -278,15 +436,26 @@ func (m *Manager) switchTopics(ctx context.Context, e *entry, before Status, upd
 	}
 	err := e.channel.SetTopics(ctx, update)
 	if err == nil {
-		now := e.channel.Status()
-		err = m.store(ctx, e, func(s *Status) {
-			s.InputMonitorTopicEnabled = now.InputMonitorTopicEnabled
-			s.OutputMonitorTopicEnabled = now.OutputMonitorTopicEnabled
-			s.ErrorTopicEnabled = now.ErrorTopicEnabled
+		err = m.store(ctx, e, func(w *wish) {
+			set := func(have *bool, want *bool) *bool {
+				if have == nil || want == nil {
+					return have
+				}
+				return clone(want)
+			}
+			s := &w.Status
+			s.InputMonitorTopicEnabled = set(s.InputMonitorTopicEnabled, update.InputMonitorTopicEnabled)
+			s.OutputMonitorTopicEnabled = set(s.OutputMonitorTopicEnabled, update.OutputMonitorTopicEnabled)
+			s.ErrorTopicEnabled = set(s.ErrorTopicEnabled, update.ErrorTopicEnabled)
 		})
 	}
 	if err != nil {
 		return errors.Join(err, e.channel.SetTopics(ctx, undo))
 	}
 	return nil
+}
+
+func (m Mapping) clone() Mapping {
+	m.Tags = slices.Clone(m.Tags)
+	return m
 }

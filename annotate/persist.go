@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -13,7 +14,9 @@ func (m *Manager) createDocument(ctx context.Context, e *entry) error {
 	if m.config.Documents == nil {
 		return nil
 	}
-	data, err := encodeRecord(e.config, m.sealer)
+	w, _ := e.wish()
+	w.Incarnation = rand.Text()
+	data, err := encodeRecord(w, m.sealer)
 	if err != nil {
 		return err
 	}
@@ -24,49 +27,52 @@ func (m *Manager) createDocument(ctx context.Context, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("create channel %q: %w", e.id, err)
 	}
-	e.mu.Lock()
-	e.revision = revision
-	e.mu.Unlock()
+	e.noteStored(w, revision)
 	return nil
 }
 
-// store changes the status of a channel in storage and then here. When another
-// service has changed the channel meanwhile, the change is applied to what
-// that one stored, so that neither is lost. The entry's turn is held.
-func (m *Manager) store(ctx context.Context, e *entry, change func(*Status)) error {
-	e.mu.Lock()
-	config, revision := e.config.clone(), e.revision
-	e.mu.Unlock()
+// store changes a channel in storage and then here. When another service has
+// changed the channel meanwhile, the change is applied to what that one
+// stored, so that neither is lost. A channel that was removed meanwhile, and
+// perhaps created anew, is storage.ErrNotFound. The entry's turn is held.
+func (m *Manager) store(ctx context.Context, e *entry, change func(*wish)) error {
+	w, revision := e.wish()
 	const attempts = 10
 	for attempt := 1; ; attempt++ {
-		change(&config.Status)
-		next, err := m.updateDocument(ctx, e.id, revision, config)
+		change(&w)
+		next, err := m.updateDocument(ctx, e.id, revision, w)
 		if err == nil {
-			e.mu.Lock()
-			e.config, e.revision = config, next
-			e.mu.Unlock()
+			e.noteStored(w, next)
 			return nil
 		}
 		if !errors.Is(err, storage.ErrConflict) || attempt == attempts {
 			return fmt.Errorf("store channel %q: %w", e.id, err)
 		}
-		document, err := m.config.Documents.Get(ctx, channelPrefix+e.id)
-		if err != nil {
+		if w, revision, err = m.readDocument(ctx, e); err != nil {
 			return fmt.Errorf("store channel %q: %w", e.id, err)
 		}
-		theirs, err := decodeRecord(document.Data, m.sealer)
-		if err != nil {
-			return fmt.Errorf("store channel %q: %w", e.id, err)
-		}
-		config.Status, revision = theirs.Status, document.Revision
 	}
 }
 
-func (m *Manager) updateDocument(ctx context.Context, id string, prev storage.Revision, config ChannelConfig) (storage.Revision, error) {
+// readDocument reads what is stored of a channel now.
+func (m *Manager) readDocument(ctx context.Context, e *entry) (wish, storage.Revision, error) {
+	document, err := m.config.Documents.Get(ctx, channelPrefix+e.id)
+	if err != nil {
+		return wish{}, 0, err
+	}
+	b := decodeBookkeeping(document.Data)
+	if ours, _ := e.wish(); b.Incarnation != ours.Incarnation || b.Removing {
+		return wish{}, 0, storage.ErrNotFound
+	}
+	w, err := decodeRecord(document.Data, m.sealer)
+	return w, document.Revision, err
+}
+
+func (m *Manager) updateDocument(ctx context.Context, id string, prev storage.Revision, w wish) (storage.Revision, error) {
 	if m.config.Documents == nil {
 		return 0, nil
 	}
-	data, err := encodeRecord(config, m.sealer)
+	data, err := encodeRecord(w, m.sealer)
 	if err != nil {
 		return 0, err
 	}
@@ -74,31 +80,50 @@ func (m *Manager) updateDocument(ctx context.Context, id string, prev storage.Re
 }
 
 // deleteDocument removes a channel from storage, whatever its revision is by
-// now. One that is already gone is removed.
+// now. One that is already gone, or was created anew, is removed.
 func (m *Manager) deleteDocument(ctx context.Context, e *entry) error {
+	return m.replaceDocument(ctx, e, "remove", func(key string, prev storage.Revision, _ []byte) error {
+		return m.config.Documents.Delete(ctx, key, prev)
+	})
+}
+
+// markDocument marks a channel in storage as deleted.
+func (m *Manager) markDocument(ctx context.Context, e *entry) error {
+	return m.replaceDocument(ctx, e, "remove", func(key string, prev storage.Revision, data []byte) error {
+		if decodeBookkeeping(data).Removing {
+			return nil
+		}
+		data, err := markRemoving(data)
+		if err != nil {
+			return err
+		}
+		_, err = m.config.Documents.Update(ctx, key, prev, data)
+		return err
+	})
+}
+
+// replaceDocument reads the document of a channel and does something with it,
+// until nothing comes in between.
+func (m *Manager) replaceDocument(ctx context.Context, e *entry, verb string, do func(string, storage.Revision, []byte) error) error {
 	if m.config.Documents == nil {
 		return nil
 	}
-	e.mu.Lock()
-	revision := e.revision
-	e.mu.Unlock()
+	ours, _ := e.wish()
 	key := channelPrefix + e.id
 	const attempts = 10
 	for attempt := 1; ; attempt++ {
-		err := m.config.Documents.Delete(ctx, key, revision)
-		if err == nil || errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if !errors.Is(err, storage.ErrConflict) || attempt == attempts {
-			return fmt.Errorf("remove channel %q: %w", e.id, err)
-		}
 		document, err := m.config.Documents.Get(ctx, key)
-		if errors.Is(err, storage.ErrNotFound) {
+		if err == nil && decodeBookkeeping(document.Data).Incarnation != ours.Incarnation {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("remove channel %q: %w", e.id, err)
+		if err == nil {
+			err = do(key, document.Revision, document.Data)
 		}
-		revision = document.Revision
+		switch {
+		case err == nil || errors.Is(err, storage.ErrNotFound):
+			return nil
+		case !errors.Is(err, storage.ErrConflict) || attempt == attempts:
+			return fmt.Errorf("%s channel %q: %w", verb, e.id, err)
+		}
 	}
 }

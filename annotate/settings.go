@@ -166,6 +166,12 @@ type Status struct {
 	// Error says why the channel does not run although it should, or what it
 	// is waiting for; empty when all is well.
 	Error string `json:"error,omitempty"`
+	// Retrying says that the channel does not run, should, and is going to be
+	// started again without anybody asking. It is set in answers only.
+	Retrying bool `json:"retrying,omitempty"`
+	// Instance is the service instance that runs the channel, where several
+	// share the storage. It is set in answers only.
+	Instance string `json:"instance,omitempty"`
 }
 
 // StatusUpdate is the change that a PATCH asks for; nil leaves a member as it
