@@ -8,9 +8,33 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// faultMemory is how long trouble with a partition shows in the health. The
-// client tries again four times a second and complains each time.
+// faultMemory is how long trouble with a partition lasts after the last
+// complaint. The client tries again four times a second and complains each
+// time.
 const faultMemory = time.Second
+
+// faults remembers trouble with partitions. A partition that moves to another
+// broker gives some for a moment and nothing is wrong with the subscription;
+// what lasts longer shows in its health.
+type faults struct {
+	last      error
+	since, at time.Time // the first and the last complaint
+}
+
+func (f *faults) note(err error, now time.Time) {
+	if now.Sub(f.at) > faultMemory {
+		f.since = now
+	}
+	f.last, f.at = err, now
+}
+
+// lasting is the trouble that has lasted for a while and does so now.
+func (f *faults) lasting(now time.Time) error {
+	if now.Sub(f.at) > faultMemory || f.at.Sub(f.since) < faultMemory {
+		return nil
+	}
+	return f.last
+}
 
 // watch gives signs of life of its own, beside the client's, and so learns of a
 // lost coordinator early enough: before the cluster may hand our partitions to
@@ -102,7 +126,7 @@ func (s *subscription) listen() {
 		}
 		s.broker.log.Debug("trouble with a partition", "topic", s.topic, "group", s.group, "error", err)
 		s.mu.Lock()
-		s.fault, s.faultAt = err, time.Now()
+		s.faults.note(err, time.Now())
 		s.mu.Unlock()
 	}
 }

@@ -39,11 +39,10 @@ type subscription struct {
 	paused  bool
 	current *session // nil while there is none
 	queue   []*inbound
-	bytes   int       // of the payloads in queue
-	unacked int       // handed out in the current session and not acknowledged
-	trouble error     // why there is no session, once there was one
-	fault   error     // the last trouble with a partition
-	faultAt time.Time //
+	bytes   int    // of the payloads in queue
+	unacked int    // handed out in the current session and not acknowledged
+	trouble error  // why there is no session, once there was one
+	faults  faults // trouble with partitions
 }
 
 func newSubscription(e *endpoint, window int, tx *transaction) *subscription {
@@ -156,7 +155,7 @@ func (s *subscription) begin(next *session) {
 		s.reconnects.Add(1)
 		s.broker.log.Info("subscription is back", "topic", s.topic, "group", s.group)
 	}
-	s.fault = nil
+	s.faults = faults{}
 	s.mu.Unlock()
 	s.broker.log.Debug("partitions assigned", "topic", s.topic, "group", s.group,
 		"generation", next.member.GenerationID(), "partitions", len(next.claims))
@@ -344,9 +343,10 @@ func (s *subscription) Health() error {
 	switch {
 	case s.ctx.Err() != nil:
 		return annotate.ErrBrokerClosed
-	case err == nil && s.fault != nil && time.Since(s.faultAt) < faultMemory:
-		err = unavailable(s.fault)
 	case err == nil:
+		err = unavailable(s.faults.lasting(time.Now()))
+	}
+	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("subscription of topic %q in group %q: %w", s.topic, s.group, err)
