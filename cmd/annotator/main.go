@@ -3,6 +3,11 @@
 //
 //	annotator [-listen HOST:PORT] [-data DIR] [-config FILE] [-log-level LEVEL] ...
 //
+// Channels and annotations are kept in the folder of -data, or in MongoDB as
+// soon as any of the DB_ variables or -db flags is given. While the database
+// does not answer at the start, the program says so, keeps trying, and is not
+// ready; when it goes away later, channels go on and changes are refused.
+//
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
 // goes to standard error. On an interrupt or SIGTERM it stops its channels and
@@ -19,7 +24,6 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
 func main() { server.Main("annotator", run) }
@@ -45,23 +49,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already unless an error came first
+	brokerTLS, err := trust(s.brokerCA)
+	if err != nil {
+		return err
+	}
+	kept, err := openKeeping(&s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.close()) }()
 	config := annotate.Config{
 		Environment: annotate.Environment{
-			Brokers:  map[annotate.BrokerType]annotate.Broker{annotate.MQTT: mqtt.New(&mqtt.Options{Logger: log})},
+			Brokers:  map[annotate.BrokerType]annotate.Broker{annotate.MQTT: mqtt.New(&mqtt.Options{TLS: brokerTLS, Logger: log})},
 			Defaults: s.defaults,
 			Logger:   log,
 		},
+		Documents:      kept.documents,
 		Secret:         s.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
-	}
-	if !s.standalone {
-		store, failure := disk.Open(s.data, nil)
-		if failure != nil {
-			return fmt.Errorf("-data: %w", failure)
-		}
-		defer func() { err = errors.Join(err, store.Close()) }()
-		config.Documents = store.Documents()
 	}
 	manager, err := annotate.NewManager(config)
 	if err != nil {
@@ -71,7 +77,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		log.Warn("no encryption secret: user names and passwords of channels are stored in clear", "set", flags.Variable("encryption-auth-secret"))
 	}
 	server.WarnIfExposed(log, listener, "annotator")
-	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{Logger: log}), log)
+	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
+	host, port := kept.address()
+	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{DatabaseHost: host, DatabasePort: port, Logger: log}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, server.Part{Name: "annotate", Run: manager.Run, Ready: manager.Ready}, rest)
+	return server.Run(ctx, kept.part(manager, log), rest)
 }

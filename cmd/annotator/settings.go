@@ -30,6 +30,9 @@ type settings struct {
 	standalone       bool
 	restoreStopped   bool
 	secret           string
+	database         database
+	brokerCA         string
+	instance         string // empty until the listener is known, unless given
 	maxShutdown      time.Duration
 	defaults         annotate.Defaults
 	logging          *server.Logging
@@ -51,10 +54,12 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&s.listen, "listen", "", "`HOST:PORT` of the REST interface; goes before -rest-host and -rest-port; port 0 takes any that is free")
 	f.StringVar(&s.restHost, "rest-host", "0.0.0.0", "`host` of the REST interface")
 	f.IntVar(&s.restPort, "rest-port", 8080, "`port` of the REST interface")
-	f.StringVar(&s.data, "data", "./data/annotator", "`folder` where channels and annotations are kept")
+	f.StringVar(&s.data, "data", "./data/annotator", "`folder` where channels and annotations are kept, unless MongoDB is used")
+	s.database.declare(f)
 	f.BoolVar(&s.standalone, "standalone-mode", false, "keep nothing: channels end with the process, and there are no annotations")
 	f.BoolVar(&s.restoreStopped, "restore-stopped", false, "bring stored channels back stopped, instead of as they were")
 	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords; better given by the environment, since others can see flags")
+	f.StringVar(&s.instance, "instance", "", "`name` of this annotator among several on one database; by default the machine's name and the port of the REST interface")
 	f.DurationVar(&s.maxShutdown, "max-shutdown", 20*time.Second, "how long stopping the channels may take")
 
 	d := &s.defaults
@@ -63,6 +68,7 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&d.MQTTProtocol, "mqtt-protocol", "tcp", "`protocol` for topics without mqttSettings: tcp, mqtt, ssl, tls or mqtts")
 	f.StringVar(&d.MQTTHost, "mqtt-host", "127.0.0.1", "`host` for topics without mqttSettings")
 	f.IntVar(&d.MQTTPort, "mqtt-port", 1883, "`port` for topics without mqttSettings")
+	f.StringVar(&s.brokerCA, "broker-ca", "", "a PEM `file` of certificate authorities that brokers over TLS may have besides those of the system")
 	const later = "; this version has no Kafka, and refuses channels that use it"
 	f.StringVar(&d.KafkaHost, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings"+later)
 	f.IntVar(&d.KafkaPort, "kafka-port", 9093, "`port` for topics without kafkaSettings"+later)
@@ -107,25 +113,27 @@ func (s *settings) check(f *server.Flags) error {
 		errs = append(errs, fmt.Errorf("-mqtt-protocol (%s): expected one of %s, got %q",
 			f.Variable("mqtt-protocol"), strings.Join(protocols, ", "), s.defaults.MQTTProtocol))
 	}
-	return errors.Join(append(errs, refuseDatabase())...)
-}
-
-// refuseDatabase makes sure that nobody who configured MongoDB finds his
-// channels in a folder, or gone.
-func refuseDatabase() error {
-	var set []string
-	for _, name := range []string{"DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USER", "DB_PASSWORD"} {
-		if os.Getenv(name) != "" {
-			set = append(set, name)
-		}
-	}
-	if len(set) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: this version cannot store in MongoDB; unset every DB_ variable to store in the folder of -data", strings.Join(set, ", "))
+	return errors.Join(append(errs, s.database.check(f))...)
 }
 
 // address is where the REST interface listens.
 func (s *settings) address() string {
 	return cmp.Or(s.listen, net.JoinHostPort(s.restHost, strconv.Itoa(s.restPort)))
+}
+
+// instanceAt returns the name of this annotator, whose REST interface is at the
+// address.
+func (s *settings) instanceAt(address net.Addr) string {
+	if s.instance != "" {
+		return s.instance
+	}
+	machine, err := os.Hostname()
+	if err != nil {
+		machine = "localhost"
+	}
+	_, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return machine
+	}
+	return net.JoinHostPort(machine, port)
 }

@@ -72,20 +72,6 @@ func TestEveryVariableOfTheSpecificationIsRead(t *testing.T) {
 	}, s.defaults)
 }
 
-func TestFlagsGoBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
-	file := writeConfig(t, "# a site\nmqtt-port 1\nmqtt-host file.example\nparallelism 3\nstandalone-mode\n")
-	t.Setenv("ANNOTATOR_CONFIG", file)
-	t.Setenv("ANNOTATOR_MQTT_PORT", "2")
-	t.Setenv("ANNOTATOR_MQTT_HOST", "environment.example")
-	s, _, err := readSettings([]string{"-mqtt-port", "3"})
-	require.NoError(t, err)
-	require.Equal(t, 3, s.defaults.MQTTPort)
-	require.Equal(t, "environment.example", s.defaults.MQTTHost)
-	require.Equal(t, 3, s.defaults.Parallelism)
-	require.True(t, s.standalone)
-	require.Equal(t, 10, s.defaults.BufferSize)
-}
-
 func TestListenGoesBeforeRestHostAndPort(t *testing.T) {
 	t.Setenv("ANNOTATOR_REST_PORT", "9000")
 	s, _, err := readSettings([]string{"-listen", "127.0.0.1:0"})
@@ -101,7 +87,9 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 		args []string
 		want string
 	}{
-		"secret too short":   {[]string{"-encryption-auth-secret", "short"}, "-encryption-auth-secret (ANNOTATOR_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 5"},
+		"secret too short": {[]string{"-encryption-auth-secret", "short"}, "-encryption-auth-secret (ANNOTATOR_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 5"},
+		"secret of 31 bytes": {[]string{"-encryption-auth-secret", "0123456789abcdef0123456789abcde"},
+			"-encryption-auth-secret (ANNOTATOR_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 31"},
 		"port too large":     {[]string{"-rest-port", "65536"}, "-rest-port (ANNOTATOR_REST_PORT): expected 0 to 65535, got 65536"},
 		"no mapper":          {[]string{"-parallelism", "0"}, "-parallelism (ANNOTATOR_PARALLELISM): expected 1 to 256, got 0"},
 		"no time to stop":    {[]string{"-max-shutdown", "0s"}, "-max-shutdown"},
@@ -119,21 +107,12 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestADatabaseIsRefusedAndNeverReplacedInSilence(t *testing.T) {
-	for _, name := range []string{"DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USER", "DB_PASSWORD"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, "1")
-			_, _, err := readSettings([]string{"-standalone-mode"})
-			require.ErrorContains(t, err, name+": this version cannot store in MongoDB")
-		})
-	}
-}
-
 func TestHelpNamesEveryVariable(t *testing.T) {
 	var help bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &help, nil))
 	for _, name := range []string{
 		"ANNOTATOR_REST_HOST", "ANNOTATOR_ENCRYPTION_AUTH_SECRET", "ANNOTATOR_MQTT_MONITOR_OUTPUT_CLIENT_ID",
+		"environment DB_HOST, default 127.0.0.1", "environment DB_URI", "environment DB_PASSWORD\n",
 		"ANNOTATOR_LISTEN", "ANNOTATOR_MAX_SHUTDOWN", "default 20s", "before the file of -config",
 	} {
 		require.Contains(t, help.String(), name)

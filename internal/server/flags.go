@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/peterbourgon/ff/v3"
@@ -12,8 +13,8 @@ import (
 
 // Flags is the set of flags of a server. Every flag can also be given by an
 // environment variable, its name in upper case behind the prefix with
-// underscores for hyphens, or by a line "name value" of the file that the flag
-// config names. A flag goes before the environment, the environment before
+// underscores for hyphens unless SetVariable says otherwise, or by a line "name
+// value" of the file that the flag config names. A flag goes before the environment, the environment before
 // the file, the file before the default. An empty environment variable counts
 // as not set.
 //
@@ -21,41 +22,79 @@ import (
 // declare.
 type Flags struct {
 	*flag.FlagSet
-	prefix string
-	about  string
+	prefix    string
+	about     string
+	variables map[string]string // of the flags whose variables have other names
 }
 
 // NewFlags returns the flags of a command. The prefix of its environment
 // variables is in upper case and without the underscore; about is what -h says
 // about the command before it lists the flags.
 func NewFlags(command, prefix, about string) *Flags {
-	f := &Flags{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError), prefix: prefix, about: about}
+	f := &Flags{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError), prefix: prefix, about: about, variables: map[string]string{}}
 	f.SetOutput(io.Discard) // errors are returned, and usage is Help's
 	f.String("config", "", "a `file` of settings: a flag's name and its value on each line, # before a comment")
 	return f
 }
 
+// SetVariable gives the environment variable of a flag another name than the
+// prefix makes.
+func (f *Flags) SetVariable(name, variable string) { f.variables[name] = variable }
+
 // Parse reads the settings. The error is [flag.ErrHelp] when help is asked
 // for, and otherwise says which setting of which source is wrong.
 func (f *Flags) Parse(args []string) error {
-	err := ff.Parse(f.FlagSet, args,
-		ff.WithEnvVarPrefix(f.prefix),
-		ff.WithConfigFileFlag("config"),
-		ff.WithConfigFileParser(ff.PlainParser),
-	)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return flag.ErrHelp
-	case err != nil:
-		return fmt.Errorf("read settings: %w (see %s -h)", err, f.Name())
-	case f.NArg() > 0:
-		return fmt.Errorf("read settings: unexpected argument %q (see %s -h)", f.Arg(0), f.Name())
+	if err := f.FlagSet.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return flag.ErrHelp
+		}
+		return f.wrong(err)
+	}
+	if f.NArg() > 0 {
+		return f.wrong(fmt.Errorf("unexpected argument %q", f.Arg(0)))
+	}
+	if err := f.readEnvironment(); err != nil {
+		return f.wrong(err)
+	}
+	// It leaves alone what is set already.
+	if err := ff.Parse(f.FlagSet, nil, ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(ff.PlainParser)); err != nil {
+		return f.wrong(err)
 	}
 	return nil
 }
 
+func (f *Flags) wrong(err error) error {
+	return fmt.Errorf("read settings: %w (see %s -h)", err, f.Name())
+}
+
+// readEnvironment sets the flags that are not set yet and whose variables are.
+func (f *Flags) readEnvironment() error {
+	var errs []error
+	f.VisitAll(func(one *flag.Flag) {
+		variable := f.Variable(one.Name)
+		value := os.Getenv(variable)
+		if value == "" || f.Given(one.Name) {
+			return
+		}
+		if err := f.Set(one.Name, value); err != nil {
+			errs = append(errs, fmt.Errorf("environment variable %s: %w", variable, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// Given reports whether any source has set the flag.
+func (f *Flags) Given(name string) bool {
+	given := false
+	f.Visit(func(one *flag.Flag) { given = given || one.Name == name })
+	return given
+}
+
 // Variable returns the name of a flag's environment variable.
 func (f *Flags) Variable(name string) string {
+	if variable, ok := f.variables[name]; ok {
+		return variable
+	}
 	return f.prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
@@ -64,7 +103,7 @@ func (f *Flags) Variable(name string) string {
 func (f *Flags) Help(w io.Writer) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\nusage: %s [flags]\n\n", strings.TrimSpace(f.about), f.Name())
-	text.WriteString("A flag goes before its environment variable, that before the file of -config,\nand that before the default.\n")
+	text.WriteString("A flag goes before its environment variable, that before the file of -config,\nand that before the default. A line of the file is a flag's name without the\nhyphen, a space and its value.\n")
 	f.VisitAll(func(one *flag.Flag) {
 		kind, usage := flag.UnquoteUsage(one)
 		fmt.Fprintf(&text, "\n  -%s %s\n", one.Name, kind)

@@ -54,6 +54,25 @@ func TestHelpListsFlagVariableAndDefault(t *testing.T) {
 	require.Contains(t, help.String(), "environment THING_CONFIG\n")
 }
 
+func TestAVariableMayHaveAnotherName(t *testing.T) {
+	t.Setenv("THING_MAX_COUNT", "2")
+	t.Setenv("MAX_OF_ALL", "3")
+	f, count := newFlags()
+	require.False(t, f.Given("max-count"))
+	f.SetVariable("max-count", "MAX_OF_ALL")
+	require.NoError(t, f.Parse(nil))
+	require.Equal(t, 3, *count)
+	require.True(t, f.Given("max-count"))
+	require.False(t, f.Given("config"))
+	var help bytes.Buffer
+	f.Help(&help)
+	require.Contains(t, help.String(), "environment MAX_OF_ALL, default 1\n")
+	t.Setenv("MAX_OF_ALL", "x")
+	f, _ = newFlags()
+	f.SetVariable("max-count", "MAX_OF_ALL")
+	require.ErrorContains(t, f.Parse(nil), "environment variable MAX_OF_ALL")
+}
+
 func TestWrongSettingsNameTheirSource(t *testing.T) {
 	f, _ := newFlags()
 	require.ErrorContains(t, f.Parse([]string{"-max-count", "x"}), "-max-count")

@@ -10,7 +10,8 @@ import (
 	"github.com/iotenablers/enablers/storage/mongo"
 )
 
-func ExampleOpen() {
+// A replica set over TLS, with credentials.
+func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	store, err := mongo.Open(ctx, mongo.Config{
@@ -31,6 +32,17 @@ func ExampleOpen() {
 	}
 	_, err = store.Documents().Update(ctx, "channel/1", revision, []byte(`{"stopped":true}`))
 	fmt.Println(err)
+}
+
+func ExampleOpen() {
+	// Nothing listens there, and Open finds out at once.
+	_, err := mongo.Open(context.Background(), mongo.Config{
+		URI:           "mongodb://127.0.0.1:1",
+		Database:      "annotator",
+		SelectTimeout: 100 * time.Millisecond,
+	})
+	fmt.Println(errors.Is(err, storage.ErrUnavailable))
+	// Output: true
 }
 
 func ExampleNew() {

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage/mongo"
+)
+
+// database is the settings of MongoDB. Their environment variables have no
+// prefix, by section 8 of the specification.
+type database struct {
+	uri            string
+	host           string
+	port           int
+	name           string
+	user, password string
+	authSource     string
+	patience       time.Duration
+
+	given []string // the flags of them that any source has set
+}
+
+func (d *database) declare(f *server.Flags) {
+	f.StringVar(&d.uri, "db-uri", "", "`connection string` of MongoDB, for replica sets and TLS; in place of -db-host and -db-port")
+	f.StringVar(&d.host, "db-host", "127.0.0.1", "`host` of MongoDB, which is used instead of -data as soon as any -db setting is given")
+	f.IntVar(&d.port, "db-port", 27017, "`port` of MongoDB")
+	f.StringVar(&d.name, "db-database", "annotator", "`name` of the database")
+	f.StringVar(&d.user, "db-user", "", "`user` of the database")
+	f.StringVar(&d.password, "db-password", "", "`password` of -db-user; better given by the environment, since others can see flags")
+	f.StringVar(&d.authSource, "db-auth-source", "admin", "`database` that knows -db-user")
+	f.DurationVar(&d.patience, "db-timeout", 5*time.Second, "how long a call waits for a database server that is away")
+	for _, name := range databaseFlags() {
+		f.SetVariable(name, strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	}
+}
+
+func databaseFlags() []string {
+	return []string{"db-uri", "db-host", "db-port", "db-database", "db-user", "db-password", "db-auth-source", "db-timeout"}
+}
+
+// check refuses what cannot work, and notes what was given. An empty value
+// counts as not given, as compose files leave it.
+func (d *database) check(f *server.Flags) error {
+	named := func(name string) string { return fmt.Sprintf("-%s (%s)", name, f.Variable(name)) }
+	d.given = nil
+	given := map[string]bool{}
+	for _, name := range databaseFlags() {
+		if f.Given(name) && f.Lookup(name).Value.String() != "" {
+			d.given = append(d.given, named(name))
+			given[name] = true
+		}
+	}
+	var errs []error
+	for _, name := range []string{"db-host", "db-port"} {
+		if given["db-uri"] && given[name] {
+			errs = append(errs, fmt.Errorf("%s: cannot be given together with %s", named(name), named("db-uri")))
+		}
+	}
+	if d.port < 1 || d.port > 65535 {
+		errs = append(errs, fmt.Errorf("%s: expected 1 to 65535, got %d", named("db-port"), d.port))
+	}
+	if d.patience <= 0 {
+		errs = append(errs, fmt.Errorf("%s: expected more than nothing, got %v", named("db-timeout"), d.patience))
+	}
+	if d.user == "" && d.password != "" {
+		errs = append(errs, fmt.Errorf("%s: is set, but %s is not", named("db-password"), named("db-user")))
+	}
+	return errors.Join(errs...)
+}
+
+// used reports whether MongoDB keeps the channels.
+func (d *database) used() bool { return len(d.given) > 0 }
+
+// config is what the driver needs.
+func (d *database) config() mongo.Config {
+	return mongo.Config{
+		URI:      cmp.Or(d.uri, "mongodb://"+net.JoinHostPort(d.host, strconv.Itoa(d.port))),
+		Database: cmp.Or(d.name, "annotator"),
+		User:     d.user, Password: d.password, AuthSource: d.authSource,
+		SelectTimeout: d.patience,
+	}
+}

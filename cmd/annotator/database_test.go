@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
+	"github.com/iotenablers/enablers/storage/mongo/mongotest"
+)
+
+// patch asks a channel to stop or to start.
+func (a annotator) patch(t *testing.T, id string, stop bool) (int, string) {
+	t.Helper()
+	body := `{"isStopped": ` + strconv.FormatBool(stop) + `}`
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, a.url+"/channels/"+id, strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(text)
+}
+
+func (a annotator) isReady(t *testing.T) bool {
+	t.Helper()
+	status, _ := a.get(t, "/readyz")
+	return status == http.StatusOK
+}
+
+func TestADatabaseKeepsChannelsOverARestart(t *testing.T) {
+	database := mongotest.StartProcess(t)
+	port := strconv.Itoa(mqtttest.Embedded(t).Port)
+	unused := filepath.Join(t.TempDir(), "unused")
+	host, dbPort, err := net.SplitHostPort(database.Address())
+	require.NoError(t, err)
+	t.Setenv("DB_HOST", host)
+	t.Setenv("DB_PORT", dbPort)
+
+	first := start(t, unused, "-mqtt-port", port)
+	first.create(t, "weather")
+	status, body := first.get(t, "/settings")
+	require.Equal(t, http.StatusOK, status)
+	var view struct {
+		MongoHost string
+		MongoPort int
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &view))
+	require.Equal(t, host, view.MongoHost)
+	require.Equal(t, dbPort, strconv.Itoa(view.MongoPort))
+	require.NoError(t, first.stop())
+
+	second := start(t, unused, "-mqtt-port", port)
+	require.Eventually(t, func() bool { return second.isRunning(t, "weather") }, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, second.stop())
+	require.NoDirExists(t, unused)
+}
+
+func TestChannelsGoOnWhileTheDatabaseIsAway(t *testing.T) {
+	database := mongotest.StartProcess(t)
+	port := strconv.Itoa(mqtttest.Embedded(t).Port)
+	a := start(t, t.TempDir(), "-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "200ms")
+	a.create(t, "weather")
+
+	database.Kill()
+	require.True(t, a.isRunning(t, "weather"))
+	status, body := a.patch(t, "weather", true)
+	require.GreaterOrEqual(t, status, 500)
+	require.Contains(t, body, "the store cannot be reached")
+	require.Contains(t, body, database.Address())
+	status, _ = a.get(t, "/healthz")
+	require.Equal(t, http.StatusOK, status)
+
+	database.Restart()
+	require.Eventually(t, func() bool {
+		status, _ := a.patch(t, "weather", true)
+		return status == http.StatusOK
+	}, 20*time.Second, 50*time.Millisecond)
+	require.False(t, a.isRunning(t, "weather"))
+	status, body = a.patch(t, "weather", false)
+	require.Equal(t, http.StatusOK, status, body)
+	require.True(t, a.isRunning(t, "weather"))
+}
+
+func TestADatabaseThatComesLateIsWaitedFor(t *testing.T) {
+	database := mongotest.StartProcess(t)
+	port := strconv.Itoa(mqtttest.Embedded(t).Port)
+	args := []string{"-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "200ms"}
+	before := start(t, t.TempDir(), args...)
+	before.create(t, "weather")
+	require.NoError(t, before.stop())
+	database.Kill()
+
+	a := start(t, t.TempDir(), args...)
+	require.False(t, a.isReady(t))
+	status, _ := a.get(t, "/healthz")
+	require.Equal(t, http.StatusOK, status)
+	status, body := a.get(t, "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status, body)
+	require.Contains(t, a.log.String(), "the database cannot be used; trying again")
+	require.Contains(t, a.log.String(), database.Address())
+
+	database.Restart()
+	require.Eventually(t, func() bool { return a.isReady(t) }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return a.isRunning(t, "weather") }, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestWaitingForADatabaseEndsWithTheProgram(t *testing.T) {
+	away := mongotest.UnusedAddress(t)
+	a := start(t, t.TempDir(), "-db-uri", "mongodb://somebody:hidden@"+away, "-db-timeout", "50ms")
+	require.False(t, a.isReady(t))
+	_, body := a.get(t, "/settings")
+	require.Contains(t, body, `"mongoHost":"127.0.0.1"`)
+	require.NotContains(t, body, "hidden")
+	require.NotContains(t, body, "somebody")
+	require.NoError(t, a.stop())
+	require.NotContains(t, a.log.String(), "hidden")
+}
+
+func TestStandaloneModeIgnoresADatabase(t *testing.T) {
+	t.Setenv("DB_HOST", "nowhere.example")
+	a := start(t, t.TempDir(), "-standalone-mode")
+	require.True(t, a.isReady(t))
+	require.Contains(t, a.log.String(), "standalone mode")
+	_, body := a.get(t, "/settings")
+	require.NotContains(t, body, "mongoHost")
+}
+
+func TestAWrongConnectionStringIsRefusedWithoutShowingIt(t *testing.T) {
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-db-uri", "mongodb://somebody:hid%ZZden@127.0.0.1"}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "-db-uri (DB_URI)")
+	require.NotContains(t, err.Error(), "den@")
+}
+
+func TestAuthoritiesOfBrokersAreReadFromAFile(t *testing.T) {
+	site := httptest.NewTLSServer(http.NotFoundHandler())
+	defer site.Close()
+	name := filepath.Join(t.TempDir(), "ca.pem")
+	var text bytes.Buffer
+	require.NoError(t, pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}))
+	require.NoError(t, os.WriteFile(name, text.Bytes(), 0o600))
+
+	config, err := trust(name)
+	require.NoError(t, err)
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: config}}
+	answer, err := client.Get(site.URL)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+
+	config, err = trust("")
+	require.NoError(t, err)
+	require.Nil(t, config)
+	require.NoError(t, os.WriteFile(name, []byte("nothing"), 0o600))
+	for _, wrong := range []string{name, filepath.Join(t.TempDir(), "missing")} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-standalone-mode", "-broker-ca", wrong}, io.Discard, io.Discard)
+		require.ErrorContains(t, err, "-broker-ca")
+		require.ErrorContains(t, err, wrong)
+	}
+}
+
+func TestAnInstanceIsNamedAfterItsMachineAndPort(t *testing.T) {
+	machine, err := os.Hostname()
+	require.NoError(t, err)
+	a := start(t, t.TempDir(), "-standalone-mode")
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(a.url, "http://"))
+	require.NoError(t, err)
+	require.Contains(t, a.log.String(), "instance="+net.JoinHostPort(machine, port))
+	b := start(t, t.TempDir(), "-standalone-mode", "-instance", "left")
+	require.Contains(t, b.log.String(), "instance=left")
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
+	"github.com/iotenablers/enablers/storage/mongo"
+)
+
+// keeping is where channels and annotations are kept: in MongoDB, in a folder,
+// or nowhere.
+type keeping struct {
+	documents storage.Documents // nil in standalone mode
+	store     *mongo.Store      // nil without a database
+	close     func() error
+	away      atomic.Bool // whether the database was missed at the start
+}
+
+// openKeeping opens what the settings say. It does not wait for a database.
+func openKeeping(s *settings, log *slog.Logger) (*keeping, error) {
+	switch {
+	case s.standalone:
+		if s.database.used() {
+			log.Info("standalone mode: nothing is kept, in no database either", "ignored", strings.Join(s.database.given, ", "))
+		}
+		return &keeping{close: func() error { return nil }}, nil
+	case s.database.used():
+		config := s.database.config()
+		config.Logger = log
+		store, err := mongo.New(config)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.Join(s.database.given, ", "), err)
+		}
+		return &keeping{documents: store.Documents(), store: store, close: store.Close}, nil
+	}
+	store, err := disk.Open(s.data, nil)
+	if err != nil {
+		return nil, fmt.Errorf("-data: %w", err)
+	}
+	return &keeping{documents: store.Documents(), close: store.Close}, nil
+}
+
+// address is the host and port of the database, for who asks for the settings.
+// The hosts of a replica set are one text, without a port.
+func (k *keeping) address() (host string, port int) {
+	if k.store == nil {
+		return "", 0
+	}
+	hosts := k.store.Hosts()
+	host, number, err := net.SplitHostPort(hosts)
+	if err == nil {
+		port, err = strconv.Atoi(number)
+	}
+	if err != nil {
+		return hosts, 0
+	}
+	return host, port
+}
+
+// await waits until the database answers. While it does not, the log says so at
+// every attempt.
+func (k *keeping) await(ctx context.Context, log *slog.Logger) error {
+	const pause = time.Second // after the time that an attempt takes
+	if k.store == nil {
+		return nil
+	}
+	for {
+		err := k.store.Ping(ctx)
+		if err == nil {
+			if k.away.Load() {
+				log.Info("the database answers")
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		log.Error("the database cannot be used; trying again, not ready until then", "error", err)
+		k.away.Store(true)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// part is the manager as a part of the process. It runs as soon as the
+// database answers. The REST interface begins when the manager is ready or the
+// database was missed, so that /healthz and /readyz answer in any case.
+func (k *keeping) part(manager *annotate.Manager, log *slog.Logger) server.Part {
+	return server.Part{
+		Name: "annotate",
+		Run: func(ctx context.Context) error {
+			err := k.await(ctx, log)
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return manager.Run(ctx)
+		},
+		Ready: func() error {
+			if k.away.Load() {
+				return nil
+			}
+			return manager.Ready()
+		},
+	}
+}

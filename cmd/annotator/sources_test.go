@@ -1,0 +1,154 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// values gives each setting three values besides its default, one a source:
+// file, environment, flag.
+func values(name string) [3]string {
+	special := map[string][3]string{
+		"rest-port": {"1", "2", "3"}, "mqtt-port": {"1", "2", "3"}, "kafka-port": {"1", "2", "3"}, "db-port": {"1", "2", "3"},
+		"parallelism": {"5", "6", "7"}, "buffer-size": {"5", "6", "7"},
+		"max-shutdown": {"1s", "2s", "3s"}, "db-timeout": {"1s", "2s", "3s"},
+		"mqtt-protocol": {"ssl", "tls", "mqtts"}, "log-level": {"debug", "warn", "error"},
+	}
+	if three, ok := special[name]; ok {
+		return three
+	}
+	return [3]string{"file/" + name, "environment/" + name, "flag/" + name}
+}
+
+// isSwitch reports whether a flag is on or off, and so has no three values.
+func isSwitch(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
+// TestEverySettingHasAllSources goes over all flags there are, so that a new
+// one that lacks a source fails.
+func TestEverySettingHasAllSources(t *testing.T) {
+	var all []*flag.Flag
+	new(settings).declare().VisitAll(func(f *flag.Flag) {
+		if f.Name != "config" { // which cannot be in itself
+			all = append(all, f)
+		}
+	})
+	require.Greater(t, len(all), 30)
+	seen := map[string]string{}
+	for _, one := range all {
+		name := one.Name
+		variable := new(settings).declare().Variable(name)
+		t.Run(name, func(t *testing.T) {
+			require.Empty(t, seen[variable], "two settings have the variable %s", variable)
+			seen[variable] = name
+			require.Equal(t, strings.HasPrefix(name, "db-"), strings.HasPrefix(variable, "DB_"))
+			given := values(name)
+			if isSwitch(one) {
+				given = [3]string{"true", "false", "true"}
+			}
+			value := func(file, environment, argument bool) string {
+				t.Helper()
+				var args []string
+				if file {
+					args = append(args, "-config", writeConfig(t, "# a site\n"+name+" "+given[0]+"\n"))
+				}
+				t.Setenv(variable, "")
+				if environment {
+					t.Setenv(variable, given[1])
+				}
+				if argument {
+					args = append(args, "-"+name+"="+given[2])
+				}
+				flags := new(settings).declare()
+				require.NoError(t, flags.Parse(args))
+				return flags.Lookup(name).Value.String()
+			}
+			require.Equal(t, one.DefValue, value(false, false, false), "nothing is given")
+			require.Equal(t, given[0], value(true, false, false), "the file alone")
+			require.Equal(t, given[1], value(false, true, false), "the environment alone")
+			require.Equal(t, given[2], value(false, false, true), "the flag alone")
+			require.Equal(t, given[1], value(true, true, false), "the environment goes before the file")
+			require.Equal(t, given[2], value(true, false, true), "the flag goes before the file")
+			require.Equal(t, given[2], value(false, true, true), "the flag goes before the environment")
+			require.Equal(t, given[2], value(true, true, true), "the flag goes before all")
+		})
+	}
+}
+
+func TestTheFileMayBeNamedByTheEnvironment(t *testing.T) {
+	t.Setenv("ANNOTATOR_CONFIG", writeConfig(t, "standalone-mode\nparallelism 3\n"))
+	s, _, err := readSettings(nil)
+	require.NoError(t, err)
+	require.True(t, s.standalone)
+	require.Equal(t, 3, s.defaults.Parallelism)
+}
+
+func TestAnyDatabaseSettingChoosesMongoDB(t *testing.T) {
+	for _, name := range databaseFlags() {
+		if _, set := os.LookupEnv(new(settings).declare().Variable(name)); set {
+			t.Skip("the environment of this test names a database")
+		}
+	}
+	s, _, err := readSettings(nil)
+	require.NoError(t, err)
+	require.False(t, s.database.used())
+	for variable, value := range map[string]string{
+		"DB_HOST": "db.example", "DB_PORT": "27018", "DB_DATABASE": "other", "DB_USER": "somebody",
+		"DB_URI": "mongodb://a,b/?replicaSet=rs0",
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, value)
+			s, _, err := readSettings(nil)
+			require.NoError(t, err)
+			require.True(t, s.database.used())
+			require.Len(t, s.database.given, 1)
+			require.Contains(t, s.database.given[0], variable)
+			t.Setenv(variable, "")
+			s, _, err = readSettings(nil)
+			require.NoError(t, err)
+			require.False(t, s.database.used())
+		})
+	}
+}
+
+func TestDatabaseSettingsBecomeAConnection(t *testing.T) {
+	t.Setenv("DB_USER", "somebody")
+	t.Setenv("DB_PASSWORD", "p@ss:w/rd%")
+	s, _, err := readSettings([]string{"-db-host", "::1"})
+	require.NoError(t, err)
+	config := s.database.config()
+	require.Equal(t, "mongodb://[::1]:27017", config.URI)
+	require.Equal(t, "annotator", config.Database)
+	require.Equal(t, "somebody", config.User)
+	require.Equal(t, "p@ss:w/rd%", config.Password)
+	require.Equal(t, "admin", config.AuthSource)
+	s, _, err = readSettings([]string{"-db-uri", "mongodb://a,b/?replicaSet=rs0", "-db-auth-source", "users"})
+	require.NoError(t, err)
+	require.Equal(t, "mongodb://a,b/?replicaSet=rs0", s.database.config().URI)
+	require.Equal(t, "users", s.database.config().AuthSource)
+}
+
+func TestWrongDatabaseSettingsAreRefusedByName(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"URI and host":     {[]string{"-db-uri", "mongodb://a", "-db-host", "b"}, "-db-host (DB_HOST): cannot be given together with -db-uri (DB_URI)"},
+		"URI and port":     {[]string{"-db-uri", "mongodb://a", "-db-port", "1"}, "-db-port (DB_PORT): cannot be given together with -db-uri (DB_URI)"},
+		"port too large":   {[]string{"-db-port", "65536"}, "-db-port (DB_PORT): expected 1 to 65535, got 65536"},
+		"no patience":      {[]string{"-db-timeout", "0s"}, "-db-timeout (DB_TIMEOUT): expected more than nothing"},
+		"a password alone": {[]string{"-db-password", "hidden"}, "-db-password (DB_PASSWORD): is set, but -db-user (DB_USER) is not"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := readSettings(c.args)
+			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, err.Error(), "hidden")
+		})
+	}
+}
