@@ -164,6 +164,22 @@ func (m *Mosquitto) Kill() {
 	m.kill()
 }
 
+// Stop shuts the broker down in good order: it writes its sessions to disk and
+// ends. It does nothing when the broker does not run.
+func (m *Mosquitto) Stop() {
+	m.tb.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process == nil {
+		return
+	}
+	if err := tellToEnd(m.process.Process); err != nil {
+		m.tb.Fatalf("tell mosquitto to end: %v", err)
+	}
+	_ = m.process.Wait() // says how it ended
+	m.process = nil
+}
+
 func (m *Mosquitto) kill() {
 	if m.process == nil {
 		return

@@ -46,9 +46,11 @@ type Connection struct {
 	Wire  *Wire
 	Alive *Keepalive
 
-	traffic  traffic
-	protocol Protocol
-	terms    Terms
+	traffic    traffic
+	protocol   Protocol
+	properties bool // whether PUBLISH packets have them
+	terms      Terms
+	topic      string // of the last message that arrived
 
 	lost       chan struct{}  // closed when the connection is gone
 	full       chan struct{}  // a note, capacity 1: what arrives has to wait for room
@@ -78,9 +80,10 @@ type Goodbye struct {
 }
 
 // newConnection wraps a network connection. The version sees to the rest.
-func newConnection(w *Wire, t traffic) *Connection {
+func newConnection(w *Wire, t traffic, v Version) *Connection {
 	return &Connection{
 		Wire:       w,
+		properties: v.HasProperties(),
 		Alive:      newKeepalive(w),
 		traffic:    t,
 		lost:       make(chan struct{}),
@@ -95,11 +98,13 @@ func (c *Connection) Terms() Terms { return c.terms }
 // Done returns a channel that is closed when the connection is lost.
 func (c *Connection) Done() <-chan struct{} { return c.lost }
 
-// Accept takes what the broker said in its CONNACK packet.
+// Accept takes what the broker said in its CONNACK packet. It is called before
+// the next packet is read.
 func (c *Connection) Accept(t Terms) {
 	t.MaxPacketSize = min(t.MaxPacketSize, maxPacketSize)
 	c.terms = t
 	c.traffic.attach(c)
+	c.Wire.take = c.take
 }
 
 // Received takes a message that arrived. It waits while there is no room.

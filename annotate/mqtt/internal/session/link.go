@@ -101,7 +101,7 @@ func (l *link) attempt(ctx context.Context) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newConnection(newWire(conn, o.MaxPacketSize, o.KeepAlive*3/2), l.traffic)
+	c := newConnection(newWire(conn, o.MaxPacketSize, o.KeepAlive*3/2), l.traffic, l.Version)
 	c.protocol, err = l.Version.Connect(ctx, c, l.hello())
 	if err != nil {
 		_ = conn.Close()

@@ -9,10 +9,11 @@ import (
 // The packets that are sent for every message, or all the time, are written
 // here, without an object for each. Their first bytes (MQTT 5 section 2.1.2):
 const (
-	publishQoS1 = 3<<4 | 1<<1
-	publishDup  = 1 << 3
-	puback      = 4 << 4
-	pingreq     = 12 << 4
+	publishQoS1   = 3<<4 | 1<<1
+	publishDup    = 1 << 3
+	publishRetain = 1
+	puback        = 4 << 4
+	pingreq       = 12 << 4
 )
 
 // maxPacketSize is the size of the largest packet there can be: four digits to

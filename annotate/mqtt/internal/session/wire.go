@@ -28,6 +28,7 @@ type Wire struct {
 
 	reader    *bufio.Reader
 	left      int // bytes of the packet being read that are still to come
+	take      func(first byte, header, size int) (bool, error)
 	maxPacket int
 	patience  time.Duration // for one write
 
@@ -55,48 +56,63 @@ func newWire(conn net.Conn, maxPacket uint32, patience time.Duration) *Wire {
 	return w
 }
 
-// Read implements net.Conn. It never returns bytes of two packets at once.
+// Read implements net.Conn. It never returns bytes of two packets at once, nor
+// those of a packet that take has dealt with.
 func (w *Wire) Read(p []byte) (int, error) {
-	if w.left == 0 {
-		size, err := w.peek()
+	for w.left == 0 {
+		taken := false
+		first, header, size, err := w.peek()
+		if err == nil && w.take != nil {
+			taken, err = w.take(first, header, size)
+		}
 		if err != nil {
 			w.Fail(err)
 			return 0, err
 		}
-		w.left = size
+		if !taken {
+			w.left = size
+		}
 	}
 	if len(p) > w.left {
 		p = p[:w.left]
 	}
 	n, err := w.reader.Read(p)
 	w.left -= n
-	w.lastRead.Store(time.Now().UnixNano())
+	w.touch()
 	if err != nil {
 		w.Fail(err)
 	}
 	return n, err
 }
 
-// peek waits for the head of a packet (MQTT 5 section 2.1) and returns the
-// packet's whole size.
-func (w *Wire) peek() (int, error) {
-	size := 0
+// touch remembers that something came in.
+func (w *Wire) touch() { w.lastRead.Store(time.Now().UnixNano()) }
+
+// discard skips bytes that were looked at.
+func (w *Wire) discard(n int) {
+	_, _ = w.reader.Discard(n) // they are in the buffer
+	w.touch()
+}
+
+// peek waits for the head of a packet (MQTT 5 section 2.1) and returns its
+// first byte, the size of the head, and the packet's whole size.
+func (w *Wire) peek() (first byte, header, size int, err error) {
 	for n := 2; n <= 5; n++ {
 		head, err := w.reader.Peek(n)
 		if err != nil {
-			return 0, err
+			return 0, 0, 0, err
 		}
 		size |= int(head[n-1]&0x7f) << (7 * (n - 2))
 		if head[n-1] < 0x80 {
 			size += n
 			if size > w.maxPacket {
-				return 0, fmt.Errorf("the broker sent a packet of %d bytes, the limit is %d", size, w.maxPacket)
+				return 0, 0, 0, fmt.Errorf("the broker sent a packet of %d bytes, the limit is %d", size, w.maxPacket)
 			}
 			w.first.CompareAndSwap(0, uint64(head[0])<<32|uint64(size))
-			return size, nil
+			return head[0], n, size, nil
 		}
 	}
-	return 0, errors.New("the broker sent a malformed packet length")
+	return 0, 0, 0, errors.New("the broker sent a malformed packet length")
 }
 
 // AnsweredOldConnack reports whether the first packet was a CONNACK of MQTT

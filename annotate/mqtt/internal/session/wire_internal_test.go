@@ -20,6 +20,7 @@ type recording struct {
 }
 
 func (r recording) Read(p []byte) (int, error) { return r.from.Read(p) }
+func (r recording) Close() error               { r.from.Reset(nil); return nil }
 
 func wireOver(data []byte, limit uint32) *Wire {
 	return newWire(recording{from: bytes.NewReader(data)}, limit, time.Second)

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"encoding/binary"
+	"io"
+)
+
+// take deals with a packet of the kinds of which there are many, where it has
+// the usual form: a PUBLISH with QoS 1 and without properties, and a PUBACK
+// that only says that all is well. It costs a small part of what it costs to
+// have the libraries decode them. Everything else is left to them: then it has
+// consumed nothing and reports false.
+//
+// The packet has size bytes, of which the first header ones are in the buffer.
+func (c *Connection) take(first byte, header, size int) (bool, error) {
+	switch {
+	case first == puback && header == 2 && size >= 4 && size <= 6:
+		return c.takePuback(size)
+	case first&^(publishDup|publishRetain) == publishQoS1:
+		return c.takePublish(header, size)
+	}
+	return false, nil
+}
+
+// takePuback deals with a PUBACK (MQTT 5 section 3.4, MQTT 3.1.1 section 3.4):
+// an identifier, and in MQTT 5 a reason code and properties, if need be.
+func (c *Connection) takePuback(size int) (bool, error) {
+	packet, err := c.Wire.reader.Peek(size)
+	if err != nil {
+		return false, err
+	}
+	if size > 4 && (!c.properties || packet[4] >= 0x80) || size > 5 && packet[5] != 0 {
+		return false, nil
+	}
+	id := binary.BigEndian.Uint16(packet[2:])
+	c.Wire.discard(size)
+	c.Confirmed(id, nil)
+	return true, nil
+}
+
+// takePublish deals with a PUBLISH with QoS 1 (MQTT 5 section 3.3, MQTT 3.1.1
+// section 3.3).
+func (c *Connection) takePublish(header, size int) (bool, error) {
+	reader := c.Wire.reader
+	start := header + 2 // of the topic
+	if start > size {
+		return false, nil
+	}
+	head, err := reader.Peek(start)
+	if err != nil {
+		return false, err
+	}
+	end := start + int(binary.BigEndian.Uint16(head[header:]))
+	body := end + 2
+	if c.properties {
+		body++
+	}
+	if end == start || body > size || body > reader.Size() {
+		return false, nil
+	}
+	if head, err = reader.Peek(body); err != nil {
+		return false, err
+	}
+	if c.properties && head[body-1] != 0 {
+		return false, nil
+	}
+	if string(head[start:end]) != c.topic { // as a rule one topic follows itself
+		c.topic = string(head[start:end])
+	}
+	id := binary.BigEndian.Uint16(head[end:])
+	c.Wire.discard(body)
+	payload := make([]byte, size-body)
+	if _, err := io.ReadFull(reader, payload); err != nil {
+		return false, err
+	}
+	c.Wire.touch()
+	c.Received(c.topic, payload, id, 1)
+	return true, nil
+}
