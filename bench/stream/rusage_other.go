@@ -1,0 +1,9 @@
+//go:build !unix
+
+package main
+
+import "time"
+
+// rusage returns the processor time that this process has taken: zero, the
+// system does not say.
+func rusage() time.Duration { return 0 }
