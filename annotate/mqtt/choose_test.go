@@ -49,6 +49,7 @@ func TestABrokerOfMQTT311IsFoundOutAndUsed(t *testing.T) {
 }
 
 func TestTheSuitePassesOverABrokerOfMQTT311(t *testing.T) {
+	t.Parallel()
 	proxy := mqtttest.NewProxy(t, mqtttest.NewOld(t, mqtttest.StartMosquitto(t).Address, []byte{0x20, 2, 0, 1}).Address)
 	brokertest.Run(t, brokertest.Harness{
 		Broker: swift(mqtt.Options{}), Topic: proxy.Settings, Cut: proxy.Cut, Restore: proxy.Restore,
@@ -98,7 +99,7 @@ func TestABrokerThatIsDownIsNotTakenForAnOldOne(t *testing.T) {
 	proxy.Cut() // it accepts connections and hangs up
 	_, err := mqtt.New(nil).Connect(t.Context(), proxy.Settings("t", "c"), annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
-	require.ErrorContains(t, err, "it may not speak MQTT 5; and with MQTT 3.1.1")
+	require.ErrorContains(t, err, "it may not speak MQTT 5, or expect TLS; and with MQTT 3.1.1: ")
 
 	_, err = mqtt.New(nil).Connect(t.Context(), mqtttest.Address{Host: "127.0.0.1", Port: 1}.Settings("t", "c"), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "connection refused")

@@ -125,6 +125,7 @@ func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
 }
 
 func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
+	t.Parallel()
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{KeepAlive: time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
 	s, err := b.Subscribe(t.Context(), proxy.Settings("t", "in"), annotate.ConnectOptions{Window: 100})
@@ -141,6 +142,7 @@ func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
 }
 
 func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
+	t.Parallel()
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) {
 		if grant(conn, packet, 1) {
 			// From now on the broker reads and does not answer.

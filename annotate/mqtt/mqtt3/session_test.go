@@ -181,6 +181,7 @@ func retain(t *testing.T, address mqtttest.Address) {
 }
 
 func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
+	t.Parallel()
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt3.Options{KeepAlive: time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
 	s, err := b.Subscribe(t.Context(), proxy.Settings("t", "in"), annotate.ConnectOptions{Window: 100})
@@ -198,6 +199,7 @@ func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
 }
 
 func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
+	t.Parallel()
 	stop := make(chan struct{})
 	defer close(stop)
 	p := &peer{answer: func(conn net.Conn, packet packets.ControlPacket) {

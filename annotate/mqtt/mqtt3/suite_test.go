@@ -28,9 +28,11 @@ func swift(opts mqtt3.Options) *mqtt3.Broker {
 }
 
 func TestTheSuitePassesOverTheEmbeddedBroker(t *testing.T) {
+	t.Parallel()
 	brokertest.Run(t, harness(t, mqtttest.Embedded(t)))
 }
 
 func TestTheSuitePassesOverMosquitto(t *testing.T) {
+	t.Parallel()
 	brokertest.Run(t, harness(t, mqtttest.StartMosquitto(t).Address))
 }

@@ -169,7 +169,7 @@ func HungUp(err error) bool {
 type silentError struct{ name string }
 
 func (e *silentError) Error() string {
-	return fmt.Sprintf("the broker closed the connection without an answer; it may not speak %s", e.name)
+	return fmt.Sprintf("the broker closed the connection without an answer; it may not speak %s, or expect TLS", e.name)
 }
 
 // Explain prefers the reason for which the connection was lost to an error

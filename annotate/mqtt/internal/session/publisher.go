@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/iotenablers/enablers/annotate"
 )
@@ -45,7 +46,8 @@ type publication struct {
 	tried     bool // it went out before, on this connection or an earlier one
 	answered  bool // confirmed can be called, in its turn
 	err       error
-	strikes   int // how often the broker closed the connection upon it
+	strikes   int       // how often the broker closed the connection upon it
+	struck    time.Time // when it did so first
 }
 
 func newPublisher(k Client, topic string, window int) *Publisher {

@@ -1,10 +1,13 @@
 package session
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
-// maxStrikes is how often a message may be alone under way when the broker
-// closes the connection. After that it is not sent again.
-const maxStrikes = 3
+// minStrikes is how often at least a message has to be alone under way when
+// the broker closes the connection, before it is given up.
+const minStrikes = 3
 
 // suspicion finds the message for which a broker closes the connection time
 // and again. MQTT 3.1.1 gives a broker no other way to refuse one (section
@@ -13,8 +16,10 @@ const maxStrikes = 3
 //
 // When two connections in a row end without a confirmation between, messages
 // are sent one by one, until as many are confirmed as were under way. One that
-// was alone when the connection ended gets a strike. A broker that cannot be
-// reached clears the strikes: then it is not about a message.
+// was alone when the connection ended gets a strike, and is given up after
+// minStrikes of them or more, over twice the longest pause between connections:
+// a broker that is in trouble for a moment costs nothing. One that cannot be
+// reached clears the strikes, because then it is not about a message.
 type suspicion struct {
 	oldest  *publication // the first one under way when the last connection ended
 	careful int          // how many messages to send one by one
@@ -49,8 +54,10 @@ func (p *Publisher) suspect(c *Connection) {
 	if p.inFlight > 1 {
 		return
 	}
-	first.strikes++
-	if first.strikes < maxStrikes {
+	if first.strikes++; first.strikes == 1 {
+		first.struck = time.Now()
+	}
+	if first.strikes < minStrikes || time.Since(first.struck) < 2*p.Config.ReconnectMax {
 		return
 	}
 	first.answered = true
