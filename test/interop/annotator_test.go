@@ -154,14 +154,25 @@ func stopped(t *testing.T, server *interop.Server, id string) bool {
 
 func parse(t *testing.T, message []byte) []rdf.Quad {
 	t.Helper()
-	reader, err := rdf.NewReader(bytes.NewReader(message), rdf.Turtle, nil)
+	quads, err := graph(message)
 	require.NoError(t, err)
-	var graph []rdf.Quad
-	for q, err := range reader.All() {
-		require.NoError(t, err, string(message))
-		graph = append(graph, q)
+	return quads
+}
+
+// graph reads a message in Turtle.
+func graph(message []byte) ([]rdf.Quad, error) {
+	reader, err := rdf.NewReader(bytes.NewReader(message), rdf.Turtle, nil)
+	if err != nil {
+		return nil, err
 	}
-	return graph
+	var quads []rdf.Quad
+	for q, err := range reader.All() {
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s", err, message)
+		}
+		quads = append(quads, q)
+	}
+	return quads, nil
 }
 
 // requireGraph checks that a message is the graph of an observation.

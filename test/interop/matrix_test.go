@@ -1,0 +1,251 @@
+package interop_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The number of messages of each combination: that of the acceptance, and a
+// small one for -short.
+const (
+	fullCount  = 100_000
+	shortCount = 20_000
+)
+
+// cutFor is how long a cable is cut.
+const cutFor = 2 * time.Second
+
+func TestMQTTToMQTTThroughAllFaults(t *testing.T) {
+	t.Parallel()
+	broker := startMQTT(t)
+	throughAllFaults(t, broker, broker, false)
+}
+
+func TestMQTTToKafkaThroughAllFaults(t *testing.T) {
+	t.Parallel()
+	throughAllFaults(t, startMQTT(t), startKafka(t), false)
+}
+
+func TestKafkaToMQTTThroughAllFaults(t *testing.T) {
+	t.Parallel()
+	throughAllFaults(t, startKafka(t), startMQTT(t), false)
+}
+
+func TestKafkaToKafkaThroughAllFaults(t *testing.T) {
+	t.Parallel()
+	broker := startKafka(t)
+	throughAllFaults(t, broker, broker, false)
+}
+
+func TestKafkaToKafkaExactlyOnceThroughAllFaults(t *testing.T) {
+	t.Parallel()
+	broker := startKafka(t)
+	throughAllFaults(t, broker, broker, true)
+}
+
+// fault is something that happens to a channel under load.
+type fault struct {
+	name string
+	do   func()
+}
+
+// faults are those that can happen to the combination. The first one must
+// leave every connection alone, because it counts exactly.
+func (r *rig) faults() []fault {
+	all := []fault{
+		{"error topic off and on", r.toggleErrors},
+		{"kill -9 of the annotator", r.killAnnotator},
+		{"SIGTERM and start", r.stopAnnotator},
+		{"input cut", func() { r.cut(r.in, inputCable) }},
+	}
+	if !r.exactly { // which has both ends on one cable
+		all = append(all, fault{"output cut", func() { r.cut(r.out, outputCable) }})
+	}
+	if r.shared {
+		all = append(all, fault{"broker restart", r.in.restart})
+	} else {
+		all = append(all, fault{"input broker restart", r.in.restart}, fault{"output broker restart", r.out.restart})
+	}
+	if _, ok := r.in.(*kafkaEnd); ok {
+		all = append(all, fault{"rebalance", r.rebalance})
+	}
+	return all
+}
+
+// throughAllFaults lets one fault after another happen, each after a quarter of
+// its share of the messages has come out while the load goes on, and waits
+// until the share is complete.
+func throughAllFaults(t *testing.T, in, out end, exactly bool) {
+	count := fullCount
+	if testing.Short() {
+		count = shortCount
+	}
+	r := newRig(t, in, out, exactly, count)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	produced := make(chan error, 1)
+	go func() { produced <- r.produce(ctx) }()
+
+	t.Logf("%-26s %7s %7s %5s %6s %6s %6s %8s", "", "sent", "arrived", "lost", "again", "order", "errors", "time")
+	faults := r.faults()
+	began, from, before := time.Now(), 0, state{}
+	for i, f := range faults {
+		start, to := time.Now(), count*(i+1)/len(faults)
+		r.allow(to)
+		r.await(r.stream.good(from + (to-from)/4))
+		f.do()
+		lost := r.complete(to)
+		now, _ := r.tally.state()
+		errors, _ := r.reports(from, to)
+		t.Logf("%-26s %7d %7d %5d %6d %6d %6d %8s", f.name, to-from, now.arrived-before.arrived, lost,
+			now.again-before.again, now.disorder-before.disorder, errors, time.Since(start).Round(100*time.Millisecond))
+		require.Zero(t, lost, "%s: messages are missing, such as %v", f.name, r.tally.missing())
+		from, before = to, now
+	}
+	require.NoError(t, <-produced)
+	first := count / len(faults) // from here on the error topic was on
+	failed := count - first - (r.stream.good(count) - r.stream.good(first))
+	require.Eventually(t, func() bool {
+		errors, _ := r.reports(first, count)
+		return errors >= failed
+	}, deadline, retry, "the error topic lacks malformed messages")
+	r.server.Stop() // commits what is to commit: nothing more comes after that
+
+	now, _ := r.tally.state()
+	errors, errorsAgain := r.reports(first, count)
+	took := time.Since(began)
+	t.Logf("%-26s %7d %7d %5d %6d %6d %6d %8s (%.0f messages/s)", "all", count, now.arrived, r.stream.good(count)-now.arrived,
+		now.again, now.disorder, errors, took.Round(100*time.Millisecond), float64(count)/took.Seconds())
+	require.Zero(t, now.wrong, "messages came out that are not the graph of one that was sent: %v", r.tally.complaints())
+	require.Equal(t, r.stream.good(count), now.arrived)
+	require.Zero(t, now.disorder, "first appearances of a key are out of order")
+	t.Logf("all %d malformed messages while the error topic was on are there, %d of them again", failed, errorsAgain)
+	if exactly {
+		require.Zero(t, now.again, "messages came twice to a reader of what is committed, such as %v", r.tally.doubled())
+	}
+}
+
+// await waits until a number of messages has come out.
+func (r *rig) await(arrived int) {
+	r.t.Helper()
+	late := time.After(deadline)
+	for {
+		now, changed := r.tally.state()
+		if now.arrived >= arrived {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			require.Failf(r.t, "messages are missing", "%d of %d came out within %s", now.arrived, arrived, deadline)
+		}
+	}
+}
+
+// complete waits until the first messages have all come out, and returns how
+// many never did.
+func (r *rig) complete(first int) (lost int) {
+	r.t.Helper()
+	late := time.After(deadline)
+	for {
+		now, changed := r.tally.state()
+		lost = r.stream.good(first) - now.arrived
+		if lost <= 0 {
+			return 0
+		}
+		select {
+		case <-changed:
+		case <-late:
+			return lost
+		}
+	}
+}
+
+// toggleErrors switches the error topic off and on while the load goes on, and
+// leaves it on. Nothing disturbs the connections, so the sums are exact: every
+// message came in once and was published or failed, and every failure is in
+// the log, and on the error topic where that was on.
+func (r *rig) toggleErrors() {
+	share := r.limit
+	good := r.stream.good(share)
+	for on := false; ; on = !on {
+		r.switchErrors(on)
+		now, changed := r.tally.state()
+		if on && now.arrived >= good {
+			break
+		}
+		select {
+		case <-changed:
+		case <-time.After(time.Second):
+		}
+	}
+	sum := func() int {
+		return r.counter(r.server, "messages_published_total") + r.counter(r.server, "messages_failed_total")
+	}
+	require.Eventually(r.t, func() bool { return sum() >= share }, deadline, retry, "published + failed = sent")
+	require.Equal(r.t, share, r.counter(r.server, "messages_received_total"), "received")
+	require.Equal(r.t, good, r.counter(r.server, "messages_published_total"), "published")
+	require.Equal(r.t, share-good, r.counter(r.server, "messages_failed_total"), "failed")
+	require.Equal(r.t, share-good, r.logged("a"), "failures in the log")
+	reported, again := r.reports(0, share)
+	require.Zero(r.t, again, "no failure is reported twice")
+	require.Less(r.t, reported, share-good, "the error topic was off for a while")
+	require.Positive(r.t, reported, "the error topic was on for a while")
+	r.t.Logf("%d sent = %d published + %d failed; of these %d on the error topic, the others in the log only",
+		share, good, share-good, reported)
+}
+
+func (r *rig) switchErrors(on bool) {
+	r.t.Helper()
+	status, text := ask(r.t, http.MethodPatch, r.server.URL+"/channels/"+channelID, fmt.Appendf(nil, `{"errorTopicEnabled": %t}`, on))
+	require.Equal(r.t, http.StatusOK, status, text)
+}
+
+// killAnnotator is a crash.
+func (r *rig) killAnnotator() {
+	r.server.Kill()
+	r.server = r.start("a")
+}
+
+// stopAnnotator is a shutdown in good order, under load, and within its limit.
+func (r *rig) stopAnnotator() {
+	began := time.Now()
+	r.server.Stop()
+	took := time.Since(began)
+	require.Less(r.t, took, 20*time.Second, "SIGTERM under load")
+	r.t.Logf("the annotator ended %s after SIGTERM", took.Round(time.Millisecond))
+	r.server = r.start("a")
+}
+
+// cut takes a cable away for a while.
+func (r *rig) cut(e end, cable string) {
+	e.cut(cable)
+	select {
+	case <-time.After(cutFor):
+	case <-r.t.Context().Done():
+	}
+	e.restore(cable)
+}
+
+// rebalance lets a second annotator take over a share, then all when the first
+// one dies, and give everything back when it ends.
+func (r *rig) rebalance() {
+	second := r.start("b")
+	r.create(second)
+	works := func(more int) {
+		r.t.Helper()
+		goal := r.counter(second, "messages_published_total") + more
+		require.Eventually(r.t, func() bool { return r.counter(second, "messages_published_total") >= goal }, deadline, retry,
+			"the second annotator gets no messages")
+	}
+	works(1)
+	r.server.Kill()
+	works(1)
+	r.server = r.start("a")
+	second.Stop()
+}
