@@ -22,6 +22,7 @@ import (
 	"io"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -60,8 +61,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	defer func() { err = errors.Join(err, kept.close()) }()
 	config := annotate.Config{
 		Environment: annotate.Environment{
-			Brokers:  map[annotate.BrokerType]annotate.Broker{annotate.MQTT: mqtt.New(&mqtt.Options{TLS: brokerTLS, Logger: log})},
+			Brokers: map[annotate.BrokerType]annotate.Broker{
+				annotate.MQTT:  mqtt.New(&mqtt.Options{TLS: brokerTLS, Logger: log}),
+				annotate.Kafka: kafka.New(&kafka.Options{TLS: brokerTLS, Logger: log}),
+			},
 			Defaults: s.defaults,
+			Instance: s.instanceAt(listener.Addr()),
 			Logger:   log,
 		},
 		Documents:      kept.documents,

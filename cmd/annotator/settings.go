@@ -69,9 +69,8 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&d.MQTTHost, "mqtt-host", "127.0.0.1", "`host` for topics without mqttSettings")
 	f.IntVar(&d.MQTTPort, "mqtt-port", 1883, "`port` for topics without mqttSettings")
 	f.StringVar(&s.brokerCA, "broker-ca", "", "a PEM `file` of certificate authorities that brokers over TLS may have besides those of the system")
-	const later = "; this version has no Kafka, and refuses channels that use it"
-	f.StringVar(&d.KafkaHost, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings"+later)
-	f.IntVar(&d.KafkaPort, "kafka-port", 9093, "`port` for topics without kafkaSettings"+later)
+	f.StringVar(&d.KafkaHost, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings")
+	f.IntVar(&d.KafkaPort, "kafka-port", 9093, "`port` for topics without kafkaSettings")
 	for _, id := range []struct {
 		to                   *string
 		flag, prefix, topics string
