@@ -77,7 +77,7 @@ func (e *entry) view() ChannelConfig {
 		s.Instance = p.claim.Instance
 		return config
 	}
-	if s.IsStopped && s.Error == "" {
+	if s.IsStopped && s.Error == "" && (standing == mine || e.channel == nil) {
 		s.Error = fault
 	}
 	if e.fleet != nil && s.IsStopped && wanted && s.Error == "" {

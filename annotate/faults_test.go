@@ -84,6 +84,9 @@ func TestConfigurationErrorsNameTheField(t *testing.T) {
 		"Environment.MaxMessageBytes": func(c *annotate.Config) { c.MaxMessageBytes = -1 },
 		"Environment.ConnectTimeout":  func(c *annotate.Config) { c.ConnectTimeout = -1 },
 		"Config.MaxShutdown":          func(c *annotate.Config) { c.MaxShutdown = -1 },
+		"Config.PollInterval":         func(c *annotate.Config) { c.PollInterval = -1 },
+		"Config.LeaseDuration":        func(c *annotate.Config) { c.Shared, c.Instance, c.LeaseDuration = true, "a", time.Millisecond },
+		"Environment.Instance":        func(c *annotate.Config) { c.Shared = true },
 		"Config.Secret":               func(c *annotate.Config) { c.Secret = strings.Repeat("x", 31) },
 	} {
 		c := managerConfig(b, nil)

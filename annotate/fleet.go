@@ -224,3 +224,25 @@ func (f *fleet) setFault(err error) (news bool) {
 	f.fault = err
 	return news
 }
+
+// storageFault says why a shared storage cannot be read; empty when it can, or
+// is not shared.
+func (m *Manager) storageFault() string {
+	if m.fleet == nil {
+		return ""
+	}
+	m.fleet.mu.Lock()
+	defer m.fleet.mu.Unlock()
+	if m.fleet.fault == nil {
+		return ""
+	}
+	return "storage: " + m.fleet.fault.Error()
+}
+
+// instance returns the name of this instance; empty when it shares nothing.
+func (m *Manager) instance() string {
+	if m.fleet == nil {
+		return ""
+	}
+	return m.fleet.name
+}

@@ -28,12 +28,30 @@ const (
 var errOutage = errors.New("the storage cannot be reached")
 
 // reach is one instance's way to the storage. It may be cut, so that calls
-// fail at once, or clogged, so that they hang.
+// fail at once, clogged, so that they hang, or lossy, so that every second
+// write is done and its answer lost.
 type reach struct {
 	storage.Documents
 	mu           sync.Mutex
 	cut, clogged bool
+	lossy        bool
 	writes       int
+}
+
+func (r *reach) lose(answers bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lossy = answers
+}
+
+// answer is the answer to a write, or none.
+func (r *reach) answer(revision storage.Revision, err error) (storage.Revision, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lossy && r.writes%2 == 0 {
+		return 0, errOutage
+	}
+	return revision, err
 }
 
 func (r *reach) set(cut, clogged bool) {
@@ -83,21 +101,22 @@ func (r *reach) Create(ctx context.Context, key string, data []byte) (storage.Re
 	if err := r.pass(ctx, true); err != nil {
 		return 0, err
 	}
-	return r.Documents.Create(ctx, key, data)
+	return r.answer(r.Documents.Create(ctx, key, data))
 }
 
 func (r *reach) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
 	if err := r.pass(ctx, true); err != nil {
 		return 0, err
 	}
-	return r.Documents.Update(ctx, key, prev, data)
+	return r.answer(r.Documents.Update(ctx, key, prev, data))
 }
 
 func (r *reach) Delete(ctx context.Context, key string, prev storage.Revision) error {
 	if err := r.pass(ctx, true); err != nil {
 		return err
 	}
-	return r.Documents.Delete(ctx, key, prev)
+	_, err := r.answer(0, r.Documents.Delete(ctx, key, prev))
+	return err
 }
 
 // site is a storage and a broker, with the instances that share them. It

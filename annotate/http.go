@@ -70,6 +70,8 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "PATCH /channels/{channelId}", Func: r.patchChannel},
 		{Pattern: "PATCH /channels/{channelId}/restart", Func: r.restartChannel},
 		{Pattern: "DELETE /channels/{channelId}", Func: r.deleteChannel},
+		{Pattern: "GET /channels/{channelId}/mapping", Func: r.getMapping},
+		{Pattern: "PUT /channels/{channelId}/mapping", Func: r.replaceMapping},
 
 		{Pattern: "GET /annotations", Func: r.listAnnotations},
 		{Pattern: "POST /annotations", Func: r.addAnnotation},

@@ -141,6 +141,35 @@ func (r *rest) deleteChannel(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
+func (r *rest) getMapping(w http.ResponseWriter, req *http.Request) error {
+	id := req.PathValue("channelId")
+	config, err := r.manager.Get(id)
+	if err != nil {
+		return channelError(err, id)
+	}
+	return httpapi.WriteJSON(w, config.Metadata.Mapping)
+}
+
+func (r *rest) replaceMapping(w http.ResponseWriter, req *http.Request) error {
+	id := req.PathValue("channelId")
+	data, err := httpapi.ReadBody(req, "application/json", maxBody)
+	if err != nil {
+		return err
+	}
+	if _, err := r.manager.Get(id); err != nil {
+		return channelError(err, id)
+	}
+	var mapping Mapping
+	if err := mapping.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	if err := r.manager.SetMapping(req.Context(), id, mapping); err != nil {
+		return channelError(err, id)
+	}
+	httpapi.WriteText(w, http.StatusOK, "Replaced mapping of channel with ID: "+id)
+	return nil
+}
+
 // channelError gives errors about a channel the words that clients know.
 func channelError(err error, id string) error {
 	switch {

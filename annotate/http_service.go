@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,7 +27,7 @@ func (r *rest) status(w http.ResponseWriter, _ *http.Request) error {
 	case err != nil:
 		answer.Status, answer.Error = "CRITICAL_ERROR", err.Error()
 	default:
-		answer.Error = r.channelErrors()
+		answer.Error = cmp.Or(r.manager.storageFault(), r.channelErrors())
 	}
 	return httpapi.WriteJSON(w, answer)
 }
@@ -74,6 +75,7 @@ type settingsView struct {
 	BufferSize       int                         `json:"bufferSize"`
 	StandaloneMode   bool                        `json:"standaloneMode"`
 	RestoreStopped   bool                        `json:"restoreChannelsStopped"`
+	Instance         string                      `json:"instance,omitempty"`
 	DatabaseHost     string                      `json:"mongoHost,omitempty"`
 	DatabasePort     int                         `json:"mongoPort,omitempty"`
 	ClientIDPrefixes clientIDPrefixes            `json:"mqttClientIdPrefixes"`
@@ -97,6 +99,7 @@ func (r *rest) settings(w http.ResponseWriter, _ *http.Request) error {
 		BufferSize:     d.BufferSize,
 		StandaloneMode: config.Documents == nil,
 		RestoreStopped: config.RestoreStopped,
+		Instance:       r.manager.instance(),
 		DatabaseHost:   r.options.DatabaseHost,
 		DatabasePort:   r.options.DatabasePort,
 		ClientIDPrefixes: clientIDPrefixes{

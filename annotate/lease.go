@@ -51,6 +51,7 @@ type lease struct {
 	record    instanceRecord
 	revision  storage.Revision // zero while there is no document of ours
 	began     time.Time        // when the last renewal that succeeded began
+	tried     time.Time        // when the first try began to write the next beat; zero when there was none
 	tenure    context.Context  // ends when channels must begin to stop
 	endTenure context.CancelFunc
 	limit     context.Context // ends when they must be stopped
@@ -105,7 +106,7 @@ func (l *lease) cutAfter() time.Duration  { return l.duration * 9 / 10 }
 func (l *lease) adopt(record instanceRecord, revision storage.Revision, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.record, l.revision, l.began = record, revision, began
+	l.record, l.revision, l.began, l.tried = record, revision, began, time.Time{}
 	if l.tenure.Err() != nil && time.Since(began) < l.stopAfter() {
 		l.tenure, l.endTenure = context.WithCancel(context.Background())
 		l.limit, l.endLimit = context.WithCancel(context.Background())
@@ -153,6 +154,17 @@ func (l *lease) renewal() (instanceRecord, storage.Revision) {
 	return next, l.revision
 }
 
+// try notes that writing the next beat is tried. It returns when that was
+// tried first.
+func (l *lease) try(now time.Time) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tried.IsZero() {
+		l.tried = now
+	}
+	return l.tried
+}
+
 // settled records that the instance has decided about the restored channels.
 func (l *lease) settled(ctx context.Context) error {
 	l.mu.Lock()
@@ -168,6 +180,7 @@ func (l *lease) renew(ctx context.Context) error {
 	defer cancel()
 	next, revision := l.renewal()
 	began := time.Now()
+	first := l.try(began)
 	revision, err := l.write(ctx, next, revision)
 	switch {
 	case err == nil:
@@ -178,7 +191,8 @@ func (l *lease) renew(ctx context.Context) error {
 	case !errors.Is(err, storage.ErrConflict):
 		return err
 	}
-	// Perhaps an earlier renewal succeeded and its answer was lost.
+	// Perhaps an earlier try succeeded and its answer was lost. It counts from
+	// the first one, for nobody knows which it was.
 	document, err := l.documents.Get(ctx, l.key)
 	if errors.Is(err, storage.ErrNotFound) {
 		return errLeaseLost
@@ -186,8 +200,12 @@ func (l *lease) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if theirs := decodeInstance(document.Data); theirs.Session != next.Session {
+	switch theirs := decodeInstance(document.Data); {
+	case theirs.Session != next.Session:
 		return errLeaseLost
+	case theirs.Beat == next.Beat:
+		l.adopt(next, document.Revision, first)
+		return nil
 	}
 	l.mu.Lock()
 	l.revision = document.Revision

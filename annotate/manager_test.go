@@ -320,6 +320,41 @@ func TestManagersOnOneStorageDoNotOverwriteEachOther(t *testing.T) {
 	require.ErrorIs(t, err, annotate.ErrChannelNotFound)
 }
 
+func TestChannelThatWasReplacedElsewhereIsNotOverwritten(t *testing.T) {
+	documents := storage.NewMemoryDocuments()
+	a, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
+	create(t, a, withSideTopics(config("reborn")))
+	b, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
+	require.NoError(t, b.Delete(t.Context(), "reborn"))
+	create(t, b, withSideTopics(config("reborn")))
+	before, err := documents.Get(t.Context(), "channels/reborn")
+	require.NoError(t, err)
+
+	off := false
+	_, err = a.Patch(t.Context(), "reborn", annotate.StatusUpdate{ErrorTopicEnabled: &off})
+	require.ErrorIs(t, err, annotate.ErrChannelNotFound)
+	require.ErrorIs(t, a.Delete(t.Context(), "reborn"), annotate.ErrChannelNotFound)
+	after, err := documents.Get(t.Context(), "channels/reborn")
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+}
+
+func TestStatusTellsWhetherAChannelIsTriedAgain(t *testing.T) {
+	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
+	m, stop := runManager(t, managerConfig(b, documents))
+	create(t, m, config("ran"))
+	require.False(t, status(t, m, "ran").Retrying)
+	b.Down()
+	create(t, m, config("never ran"))
+	require.False(t, status(t, m, "never ran").Retrying, "it is given up")
+	require.NoError(t, stop())
+	m, _ = runManager(t, managerConfig(b, documents))
+	require.Eventually(t, func() bool { return status(t, m, "ran").Error != "" }, patience, time.Millisecond)
+	require.True(t, status(t, m, "ran").Retrying)
+	require.Equal(t, annotate.Stopped, patch(t, m, "ran", true))
+	require.False(t, status(t, m, "ran").Retrying)
+}
+
 func TestManagerThatDoesNotRunRefusesWork(t *testing.T) {
 	m, err := annotate.NewManager(managerConfig(annotate.NewMemoryBroker(nil), nil))
 	require.NoError(t, err)

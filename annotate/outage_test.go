@@ -59,6 +59,21 @@ func TestChannelsComeBackWhenTheStorageDoes(t *testing.T) {
 	})
 }
 
+func TestLostAnswersStopNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *site) {
+		a := s.start("a")
+		s.createMany(a, 4)
+		b := s.start("b")
+		pass(4 * leaseTime)
+		starts := s.starts()
+		a.reach.lose(true)
+		b.reach.lose(true)
+		pass(time.Hour)
+		require.Equal(t, starts, s.starts())
+		require.Equal(t, map[string]int{"a": 2, "b": 2}, s.running())
+	})
+}
+
 func TestShortOutageStopsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
@@ -248,8 +263,10 @@ func TestNoChannelEverHasTwoRunners(t *testing.T) {
 					case 7:
 						i.reach.set(on, !on)
 						cut[i] = time.Now()
-					case 8, 9:
+					case 8:
 						i.reach.set(false, false)
+					case 9:
+						i.reach.lose(on)
 					case 10:
 						if len(alive) > 3 {
 							alive = append(alive[:at], alive[at+1:]...)
@@ -275,6 +292,7 @@ func TestNoChannelEverHasTwoRunners(t *testing.T) {
 				}
 				for _, i := range alive {
 					i.reach.set(false, false)
+					i.reach.lose(false)
 				}
 				pass(10 * leaseTime)
 				want := 0

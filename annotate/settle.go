@@ -94,6 +94,7 @@ func (m *Manager) settle(ctx context.Context, e *entry) error {
 	if !p.run || p.restart {
 		e.stopKeeping()
 		m.stopChannel(ctx, e)
+		e.setFault("")
 	}
 	if p.changed {
 		if err := m.catchUp(ctx, e, p.wish); err != nil {
