@@ -18,6 +18,8 @@ func importTable() []room {
 		{dir: "storage/storagetest", imports: []string{"storage"}, modules: []string{testify}},
 		{dir: "storage/mongo", imports: []string{"storage"}, modules: []string{mongo}},
 		{dir: "storage/mongo/mongotest", modules: []string{mongo, testify}},
+		{dir: "storage/s3", imports: []string{"storage"}, modules: []string{minio}},
+		{dir: "storage/s3/s3test", imports: []string{"internal/peertest"}},
 		{dir: "storage/disk", imports: []string{"storage", "storage/disk/..."}, modules: []string{bbolt}},
 
 		{dir: "annotate", imports: []string{"annotate/rml", "annotate/rdf", "storage", "internal/httpapi"},
@@ -47,6 +49,7 @@ func importTable() []room {
 		{dir: "internal/demo", imports: []string{"annotate", "examples/weather"}, modules: []string{uuid}},
 		{dir: "internal/archtest"},
 		{dir: "internal/conformance"},
+		{dir: "internal/peertest"},
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
 		{dir: "examples/...", imports: []string{"annotate/...", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
@@ -64,6 +67,7 @@ const (
 	jsongold   = "github.com/piprate/json-gold"
 	jsonpath   = "github.com/PaesslerAG/jsonpath"
 	mochi      = "github.com/mochi-mqtt/server/v2"
+	minio      = "github.com/minio/minio-go/v7"
 	openapi    = "github.com/getkin/kin-openapi"
 	mongo      = "go.mongodb.org/mongo-driver/v2"
 	paho       = "github.com/eclipse/paho.golang"
@@ -84,7 +88,7 @@ const (
 
 // testModules are the libraries that any test file may import.
 func testModules() []string {
-	return []string{testify, openapi, mochi, paho, paho3, sarama, franz, mongo, rdf2go, jsongold, jsonpath, sync}
+	return []string{testify, openapi, mochi, paho, paho3, sarama, franz, mongo, minio, rdf2go, jsongold, jsonpath, sync}
 }
 
 // features are the building blocks. None imports another, or a package below
@@ -103,7 +107,7 @@ type separation struct {
 // separations says what must not be linked. The bans are prefixes of import
 // paths; "." stands for any package outside the standard library.
 func separations() []separation {
-	drivers := []string{paho, paho3, mochi, sarama, franz, bbolt, mongo, "github.com/minio/minio-go", rdf2go, testify, "os/signal"}
+	drivers := []string{paho, paho3, mochi, sarama, franz, bbolt, mongo, minio, rdf2go, testify, "os/signal"}
 	evaluators := []string{jsonpath, gval, xmlquery}
 	return []separation{
 		{dir: "annotate", bans: drivers},
@@ -131,6 +135,7 @@ func httpHomes() []httpHome {
 		{"internal/httpapi", "*.go"},
 		{"internal/server", "http*.go"},
 		{"internal/console", "*.go"},
+		{"storage/s3/...", "*.go"},
 		{"cmd/...", "*.go"},
 		{"examples/...", "*.go"},
 		{"bench/...", "*.go"},

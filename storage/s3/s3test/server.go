@@ -125,7 +125,7 @@ func (m *MinIO) run() error {
 		defer close(ended)
 		_ = process.Wait() // how it ended shows in its output
 	}()
-	if err := m.await(scheme + "://" + m.address + "/minio/health/live"); err != nil {
+	if err := m.await(scheme + "://" + m.address + "/"); err != nil {
 		m.Kill()
 		return fmt.Errorf("%w: %s", err, m.output)
 	}
@@ -146,7 +146,7 @@ func (m *MinIO) await(url string) error {
 		answer, err := client.Do(request)
 		if err == nil {
 			_ = answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
+			if answer.StatusCode == http.StatusForbidden { // 503 until it is ready
 				return nil
 			}
 		}

@@ -12,7 +12,7 @@ import (
 func TestServerAnswersAgainAfterItWasKilled(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	ready := func() error {
-		answer, err := http.Get("http://" + server.Address() + "/minio/health/live")
+		answer, err := http.Get("http://" + server.Address() + "/")
 		if err != nil {
 			return err
 		}
