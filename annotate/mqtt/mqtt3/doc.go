@@ -40,10 +40,9 @@
 // messages and then called Disconnect(1000), 25 lost acknowledgements, 306 of
 // 2000, because Disconnect does not wait for those on their way to the writer;
 // Close has to flush them. A SUBACK with two return codes for one topic ends
-// the whole process (an index out of range on a goroutine of the library). Its
-// Publish fails by itself after 30 seconds when the connection is stuck, and
-// cannot mark a message as a duplicate. Packets are read into memory up to the
-// 256 MB of the protocol, whatever the limit.
+// the whole process (an index out of range on a goroutine of the library). By
+// its source, Publish fails after 30 seconds when the connection is stuck, and
+// memory for a packet is set aside up to the 256 MB of the protocol.
 //
 // So the sessions are those of package mqtt, and the same code serves both.
 package mqtt3
