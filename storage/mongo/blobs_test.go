@@ -3,6 +3,7 @@ package mongo_test
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"testing"
 	"time"
 
@@ -170,13 +171,51 @@ func TestOtherReadersOfGridFSReadABlob(t *testing.T) {
 	require.True(t, bytes.Equal(content, got.Bytes()))
 }
 
-func TestABlobLargerThanAReplyReadsBack(t *testing.T) {
-	t.Parallel()
+func TestALargeBlobIsNeverInMemoryAsAWhole(t *testing.T) {
+	// Not parallel: it looks at the heap.
+	demanded(t)
 	blobs := open(t, mongotest.Start(t)).Blobs()
-	content := make([]byte, 20<<20)
-	for i := range content {
-		content[i] = byte(i ^ i>>8 ^ i>>16)
+	const size, most = 20 << 20, 16 << 20
+	block := make([]byte, 1<<20)
+	for i := range block {
+		block[i] = byte(i ^ i>>8 ^ i>>16)
 	}
-	put(t, blobs, "large", content)
-	require.True(t, bytes.Equal(content, get(t, blobs, "large")))
+	heap := func() uint64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := heap()
+	isBounded := func(done int) {
+		t.Helper()
+		if done%(4<<20) == 0 {
+			require.Less(t, heap(), before+most, "after %d bytes", done)
+		}
+	}
+	writer, err := blobs.Create(t.Context(), "large")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, writer.Abort()) }()
+	for done := 0; done < size; done += len(block) {
+		_, err := writer.Write(block)
+		require.NoError(t, err)
+		isBounded(done)
+	}
+	info, err := writer.Commit(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, size, info.Size)
+
+	reader, err := blobs.Open(t.Context(), "large")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, reader.Close()) }()
+	got := make([]byte, len(block))
+	for done := 0; done < size; done += len(block) {
+		_, err := io.ReadFull(reader, got)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(block, got), "at %d", done)
+		isBounded(done)
+	}
+	n, err := reader.Read(got)
+	require.Zero(t, n)
+	require.ErrorIs(t, err, io.EOF)
 }

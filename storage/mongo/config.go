@@ -70,7 +70,7 @@ func (c *Config) clientOptions() (*options.ClientOptions, error) {
 		SetReadConcern(readconcern.Majority()).
 		SetReadPreference(readpref.Primary()).
 		SetServerSelectionTimeout(cmp.Or(c.SelectTimeout, 5*time.Second)).
-		SetConnectTimeout(cmp.Or(c.SelectTimeout, 5*time.Second)).
+		SetConnectTimeout(max(c.SelectTimeout, 5*time.Second)).
 		SetAppName("enablers")
 	if c.User != "" {
 		opts.SetAuth(options.Credential{

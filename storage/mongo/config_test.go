@@ -62,6 +62,14 @@ func TestNoErrorShowsCredentials(t *testing.T) {
 	}
 }
 
+func TestARefusedLoginIsNotAnOutage(t *testing.T) {
+	server := mongotest.StartProcess(t) // which has no users
+	_, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "d", User: "somebody", Password: "hidden"})
+	require.ErrorContains(t, err, "open mongo store at "+server.Address())
+	require.NotErrorIs(t, err, storage.ErrUnavailable)
+	require.NotContains(t, err.Error(), "hidden")
+}
+
 func TestAServerThatIsAwayIsNamed(t *testing.T) {
 	at := mongotest.UnusedAddress(t)
 	config := mongo.Config{URI: "mongodb://" + at, Database: "d", SelectTimeout: 50 * time.Millisecond}

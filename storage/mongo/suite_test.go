@@ -27,6 +27,15 @@ func openDatabase(t testing.TB, server *mongotest.Server, database string) *mong
 	return store
 }
 
+// demanded skips a test that takes long over FerretDB, which reads a whole
+// collection for most commands, unless the server was asked for.
+func demanded(t *testing.T) {
+	t.Helper()
+	if os.Getenv(mongotest.RequirePeers) != "1" && os.Getenv(mongotest.URIVariable) == "" {
+		t.Skipf("takes long over FerretDB; %s=1 demands it", mongotest.RequirePeers)
+	}
+}
+
 func TestDocumentsConform(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Start(t)
@@ -35,9 +44,7 @@ func TestDocumentsConform(t *testing.T) {
 
 func TestBlobsConform(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(mongotest.RequirePeers) != "1" && os.Getenv(mongotest.URIVariable) == "" {
-		t.Skipf("the suite takes most of a minute over FerretDB; %s=1 demands it", mongotest.RequirePeers)
-	}
+	demanded(t)
 	server := mongotest.Start(t)
 	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, server).Blobs() })
 }
