@@ -185,11 +185,9 @@ func exactlyOnce(r *rig) error {
 			break
 		}
 		if part < 3 {
-			r.interrupt()
-			if err = r.becomes(e.Subscription.Health, false); err != nil {
+			if err = r.interruptEnds(e); err != nil {
 				break
 			}
-			r.resume()
 		}
 	}
 	if err == nil {
@@ -197,6 +195,26 @@ func exactlyOnce(r *rig) error {
 	}
 	cancel()
 	return errors.Join(err, <-failed)
+}
+
+// interruptEnds interrupts the channel. The reader is away meanwhile: what it
+// had not acknowledged would come to it again, and look like a second output.
+func (r *rig) interruptEnds(e *ends) error {
+	if err := e.reader.Close(r.ctx); err != nil {
+		return fmt.Errorf("the Close of the reader failed: %w", err)
+	}
+	r.interrupt()
+	if err := r.becomes(e.Subscription.Health, false); err != nil {
+		return err
+	}
+	r.resume()
+	reader, err := r.Broker.Subscribe(r.ctx, r.outputSettings("reader"), annotate.ConnectOptions{})
+	if err != nil {
+		return fmt.Errorf("the Subscribe to the output failed: %w", err)
+	}
+	r.subscriptions = append(r.subscriptions, reader)
+	e.reader = reader
+	return nil
 }
 
 // answerAll answers whatever comes until ctx ends.

@@ -95,11 +95,20 @@ func (c *claim) advance(n int) {
 	if n == 0 {
 		return
 	}
+	s := c.session.sub
 	c.position = c.handed[n-1].offset + 1
-	clear(c.handed[:n])
+	for i, m := range c.handed[:n] {
+		if !m.acked { // a transaction took it along
+			m.acked, m.state = true, dealtWith
+			s.unacked--
+		}
+		c.handed[i] = nil
+	}
 	c.handed = c.handed[n:]
-	if c.session.sub.tx == nil {
+	if s.tx == nil {
 		c.mark()
+	} else {
+		signal(s.arrived)
 	}
 }
 

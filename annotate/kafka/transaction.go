@@ -141,6 +141,7 @@ func (t *transaction) run() {
 		if t.producer == nil {
 			if err := t.renew(t.ctx); err != nil {
 				t.report(err)
+				t.sub.reportAbsence(err)
 				pause.wait(t.ctx)
 				continue
 			}
