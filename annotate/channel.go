@@ -305,12 +305,12 @@ func (c *Channel) end(ctx context.Context, forget bool) error {
 func (c *Channel) forgetStopped(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.env.ConnectTimeout)
 	defer cancel()
-	input := &c.config.Settings.Input
-	b, err := c.env.broker(input)
+	input := c.input()
+	b, err := c.env.broker(&input)
 	if err != nil {
 		return err
 	}
-	sub, err := b.Subscribe(ctx, *input, c.options(1))
+	sub, err := b.Subscribe(ctx, input, c.options(1))
 	if err != nil {
 		return fmt.Errorf("remove subscription of topic %q: %w", input.Topic, err)
 	}

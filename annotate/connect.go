@@ -3,8 +3,10 @@ package annotate
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -52,16 +54,41 @@ func (c *Channel) open(ctx context.Context, topics topicSwitches) (*pipeline, er
 }
 
 func (c *Channel) subscribe(ctx context.Context) (Subscription, error) {
-	input := &c.config.Settings.Input
-	b, err := c.env.broker(input)
+	input := c.input()
+	b, err := c.env.broker(&input)
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
-	sub, err := b.Subscribe(ctx, *input, c.options(c.window()))
+	sub, err := b.Subscribe(ctx, input, c.options(c.window()))
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
 	return sub, nil
+}
+
+// input is the input topic as it is subscribed: a distributed channel shares
+// its MQTT subscription under a name that all instances find.
+func (c *Channel) input() TopicSettings {
+	input := c.config.Settings.Input
+	if !c.config.Settings.Distributed || input.BrokerType != MQTT || strings.HasPrefix(input.Topic, "$share/") {
+		return input
+	}
+	if shared := *input.MQTT; shared.ShareName == "" {
+		shared.ShareName = shareName(c.ID())
+		input.MQTT = &shared
+	}
+	return input
+}
+
+// shareName makes a share name out of a channel's identifier. What a share name
+// cannot have (MQTT 5 section 4.8.2) is replaced, and the identifier's hash keeps
+// what becomes alike apart.
+func shareName(id string) string {
+	name := strings.NewReplacer("/", "_", "+", "_", "#", "_").Replace(id)
+	if name == id {
+		return name
+	}
+	return fmt.Sprintf("%s_%.4x", name, sha256.Sum256([]byte(id)))
 }
 
 // transact connects both ends of a channel that works exactly once.

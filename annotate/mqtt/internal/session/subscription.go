@@ -33,6 +33,7 @@ type Subscription struct {
 	bytes   int        // of the payloads in queue
 	handed  []*inbound // handed out on the current connection and not acknowledged to the broker
 	unacked int        // of handed, how many Ack was not called for
+	resumed int        // how often a connection went on with the session of the one before
 }
 
 // inbound is a message that arrived.
@@ -57,14 +58,22 @@ func newSubscription(k Client, filter string, window int) *Subscription {
 	return s
 }
 
-// attach implements traffic: the broker sends again what was not acknowledged,
-// so what is still here is dropped, except for messages of QoS 0, which come
-// once or never.
+// attach implements traffic. A broker that has kept the session sends again what
+// was not acknowledged, so what is still here is dropped, except for messages of
+// QoS 0, which come once or never. A broker that has lost the session sends
+// nothing again: what is here is all there is, and nobody wants to hear of it.
 func (s *Subscription) attach(c *Connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current = c
-	s.keepQoS0()
+	if c.terms.SessionPresent {
+		s.resumed++
+		s.keepQoS0()
+	} else {
+		for _, m := range s.queue {
+			m.qos = 0
+		}
+	}
 	clear(s.handed)
 	s.handed, s.unacked = s.handed[:0], 0
 	signal(s.arrived)
@@ -211,8 +220,20 @@ func (s *Subscription) next() (annotate.Delivery, bool, error) {
 	}
 	s.handed = append(s.handed, m)
 	s.unacked++
-	c := s.current
-	return annotate.Delivery{Message: m.message, Ack: func() { s.acknowledge(c, m) }}, true, nil
+	c, resumed := s.current, s.resumed
+	return annotate.Delivery{
+		Message: m.message,
+		Ack:     func() { s.acknowledge(c, m) },
+		Revoked: func() bool { return s.isResumed(resumed) },
+	}, true, nil
+}
+
+// isResumed reports whether the session went on on another connection since it
+// had done so that many times.
+func (s *Subscription) isResumed(before int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.resumed != before
 }
 
 // acknowledge marks a message. Of an earlier connection it means nothing any
