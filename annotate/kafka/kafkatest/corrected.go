@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -48,6 +49,7 @@ func (l corrected) Accept() (net.Conn, error) {
 type correctedConn struct {
 	net.Conn
 	producers *producers
+	encrypted atomic.Bool  // nothing can be followed
 	requests  bytes.Buffer // read and not yet a whole request
 	ready     bytes.Buffer // whole requests
 	answers   bytes.Buffer // written and not yet a whole answer
@@ -65,8 +67,17 @@ type question struct {
 // Read implements net.Conn.
 func (c *correctedConn) Read(p []byte) (int, error) {
 	for c.ready.Len() == 0 {
+		if c.encrypted.Load() {
+			return c.Conn.Read(p)
+		}
 		part := make([]byte, 32<<10)
 		n, err := c.Conn.Read(part)
+		const handshake = 22 // RFC 8446 section 5.1; no request is so long that it begins like this
+		if n > 0 && c.requests.Len() == 0 && part[0] == handshake {
+			c.encrypted.Store(true)
+			c.ready.Write(part[:n])
+			continue
+		}
 		c.requests.Write(part[:n])
 		for request := frame(&c.requests); request != nil; request = frame(&c.requests) {
 			c.note(request)
@@ -111,6 +122,9 @@ func (c *correctedConn) note(request []byte) {
 
 // Write implements net.Conn.
 func (c *correctedConn) Write(p []byte) (int, error) {
+	if c.encrypted.Load() {
+		return c.Conn.Write(p)
+	}
 	c.answers.Write(p)
 	for answer := frame(&c.answers); answer != nil; answer = frame(&c.answers) {
 		correlation := int32(binary.BigEndian.Uint32(answer[4:]))

@@ -1,0 +1,120 @@
+package kafka_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
+)
+
+func TestCredentialsAreCheckedAndNeverShown(t *testing.T) {
+	for _, mechanism := range []string{annotate.KafkaPlain, annotate.KafkaScramSHA256, annotate.KafkaScramSHA512} {
+		t.Run(mechanism, func(t *testing.T) {
+			cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.Superuser(mechanism, "ada", "right horse"), kfake.SeedTopics(1, "topic"))
+			settings := cluster.Settings("topic", "group")
+			settings.Kafka.Mechanism, settings.Kafka.User, settings.Kafka.Password = mechanism, "ada", "right horse"
+			sub, err := kafka.New(quick(nil)).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
+			require.NoError(t, err)
+			require.NoError(t, sub.Close(t.Context()))
+
+			settings.Kafka.Password = "wrong horse"
+			_, err = kafka.New(quick(nil)).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
+			require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+			require.ErrorContains(t, err, "wrong credentials") // the embedded cluster hangs up without a word
+			_, err = kafka.New(quick(nil)).Connect(t.Context(), settings, annotate.ConnectOptions{})
+			require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+			require.NotContains(t, err.Error(), "wrong horse")
+		})
+	}
+}
+
+func TestATopicThatDoesNotExistIsNamedAndNotMade(t *testing.T) {
+	cluster := kafkatest.Embedded(t, kfake.AllowAutoTopicCreation())
+	for range 2 { // the second would find what the first had made
+		_, err := kafka.New(quick(nil)).Subscribe(t.Context(), cluster.Settings("nowhere", "group"), annotate.ConnectOptions{})
+		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+		require.ErrorContains(t, err, `"nowhere"`)
+		require.ErrorContains(t, err, "does not exist")
+		_, err = kafka.New(quick(nil)).Connect(t.Context(), cluster.Settings("nowhere", ""), annotate.ConnectOptions{})
+		require.ErrorContains(t, err, "does not exist")
+	}
+}
+
+func TestSettingsThatNoClusterCouldSatisfyAreNotTheBrokersFault(t *testing.T) {
+	for name, spoil := range map[string]func(*annotate.TopicSettings){
+		"protocol":  func(s *annotate.TopicSettings) { s.Kafka.Protocol = "HTTP" },
+		"mechanism": func(s *annotate.TopicSettings) { s.Kafka.Mechanism = "GSSAPI" },
+		"reset":     func(s *annotate.TopicSettings) { s.Kafka.OffsetReset = "middle" },
+		"user":      func(s *annotate.TopicSettings) { s.Kafka.Protocol = annotate.KafkaSASLSSL },
+		"port":      func(s *annotate.TopicSettings) { s.Kafka.Port = 0 },
+		"topic":     func(s *annotate.TopicSettings) { s.Topic = "a/b" },
+		"settings":  func(s *annotate.TopicSettings) { s.Kafka = nil },
+		"type":      func(s *annotate.TopicSettings) { s.BrokerType = annotate.MQTT },
+	} {
+		t.Run(name, func(t *testing.T) {
+			settings := annotate.TopicSettings{
+				Topic: "topic", BrokerType: annotate.Kafka,
+				Kafka: &annotate.KafkaSettings{Host: "127.0.0.1", Port: 1},
+			}
+			spoil(&settings)
+			_, err := kafka.New(nil).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
+			require.Error(t, err)
+			require.NotErrorIs(t, err, annotate.ErrBrokerUnavailable)
+		})
+	}
+}
+
+func TestAMessageThatIsTooLargeFailsAlone(t *testing.T) {
+	cluster := kafkatest.Embedded(t)
+	cluster.Topic("topic", 1, 10_000)
+	p, err := kafka.New(quick(nil)).Connect(t.Context(), cluster.Settings("topic", ""), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	var failed []int
+	for n, size := range []int{10, 20_000, 30, 9_000, 9_000, 40} {
+		require.NoError(t, p.Publish(t.Context(), annotate.Message{Payload: make([]byte, size)}, func(err error) {
+			if err != nil {
+				failed = append(failed, n)
+			}
+		}))
+	}
+	require.NoError(t, p.Close(t.Context()))
+	require.Equal(t, []int{1}, failed)
+	require.Len(t, cluster.Committed("topic", 1), 5)
+}
+
+func TestAConnectionCanBeEncrypted(t *testing.T) {
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS() // for its certificate
+	defer server.Close()
+	cluster := kafkatest.Embedded(t, kfake.TLS(&tls.Config{Certificates: server.TLS.Certificates}), kfake.SeedTopics(1, "topic"))
+	settings := cluster.Settings("topic", "group")
+	settings.Kafka.Protocol = annotate.KafkaSSL
+	options := quick(nil)
+	_, err := kafka.New(options).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
+	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+	require.ErrorContains(t, err, "certificate")
+
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	options.TLS = &tls.Config{RootCAs: roots}
+	sub, err := kafka.New(options).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
+	require.NoError(t, err)
+	require.NoError(t, sub.Close(t.Context()))
+}
+
+func TestAClusterThatIsAwayIsNoticedAtOnce(t *testing.T) {
+	settings := annotate.TopicSettings{
+		Topic: "topic", BrokerType: annotate.Kafka,
+		Kafka: &annotate.KafkaSettings{Host: "127.0.0.1", Port: 1},
+	}
+	_, err := kafka.New(&kafka.Options{ConnectTimeout: time.Hour}).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
+	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+}
