@@ -35,7 +35,7 @@ func mqttContenders() []contender {
 	return []contender{
 		{name: "passthrough", how: "Subscription and Publisher of `annotate/mqtt`, nothing between: receive, publish, acknowledge when confirmed", ours: subject{Kind: "passthrough"}},
 		{name: "passthrough, padded", how: "the same, its outputs as large as the annotator's N-Triples", ours: subject{Kind: "passthrough", Pad: outputBytes}},
-		{name: "annotator, N-Triples", how: "`annotate.Channel`, all settings default (parallelism 2, buffers of 10, window 256)", format: format(rdf.NTriples), ours: subject{Kind: "annotator", Format: annotate.NTriples}},
+		{name: "annotator, N-Triples", how: "`annotate.Channel`, all settings default (parallelism 2, buffers of 10)", format: format(rdf.NTriples), ours: subject{Kind: "annotator", Format: annotate.NTriples}},
 		{name: "annotator, Turtle", how: "the same", format: format(rdf.Turtle), ours: subject{Kind: "annotator", Format: annotate.Turtle}},
 		{name: "HiveMQ client + CARML", how: "Java: MQTT 5 with manual acknowledgement, two mapper threads, outputs in order of arrival, at most 256 in flight", format: format(rdf.NTriples), slow: true,
 			java: func(s site) []string {

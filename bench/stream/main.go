@@ -52,6 +52,7 @@ type settings struct {
 	slower        int
 	seconds       float64
 	backlog       int
+	window        int
 	profiles      string
 	cache, out    string
 }
@@ -88,6 +89,7 @@ func parse(args []string) (settings, error) {
 	flags.IntVar(&s.slower, "slower", 5, "the peers in Java get this many times fewer messages")
 	flags.Float64Var(&s.seconds, "seconds", 10, "how long latency is measured")
 	flags.IntVar(&s.backlog, "backlog", 1_000_000, "the largest backlog; others are a tenth and a hundredth of it")
+	flags.IntVar(&s.window, "window", 0, "messages that our processes have in flight; zero means their default")
 	flags.StringVar(&s.profiles, "profiles", "", "`folder` for profiles of our processes, which costs them some speed")
 	flags.StringVar(&s.cache, "cache", filepath.Join(cache, "enablers-bench-stream"), "`folder` that Kafka and the peers are installed in")
 	flags.StringVar(&s.out, "out", filepath.Join("bench", "stream"), "`folder` that the record is written to")

@@ -172,6 +172,9 @@ func (s subject) passthrough() (outcome, error) {
 	defer cancel(nil)
 	driver := s.driver()
 	options := annotate.ConnectOptions{Window: s.Window}
+	if s.Window == 0 && s.Broker == annotate.Kafka {
+		options.Window = annotate.DefaultKafkaWindow // as a channel has it
+	}
 	out, err := driver.Connect(ctx, s.topic(s.Out, "-out"), options)
 	if err != nil {
 		return outcome{}, err
