@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/internal/demo"
 	"github.com/iotenablers/enablers/internal/server"
@@ -66,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	transport := mqtt.New(&mqtt.Options{Logger: log})
 	manager, err := annotate.NewManager(annotate.Config{
 		Environment: annotate.Environment{
-			Brokers:  map[annotate.BrokerType]annotate.Broker{annotate.MQTT: transport},
+			Brokers:  map[annotate.BrokerType]annotate.Broker{annotate.MQTT: transport, annotate.Kafka: kafka.New(&kafka.Options{Logger: log})},
 			Defaults: annotate.Defaults{MQTTHost: at.Host, MQTTPort: at.Port},
 			Logger:   log,
 		},
