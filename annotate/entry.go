@@ -16,6 +16,8 @@ type entry struct {
 	listed  bool          // visible to others; the Manager's mutex protects it
 	fleet   *fleet        // nil when the storage is not shared
 
+	loaded storage.Revision // the document that was found at the start; zero for what came later
+
 	mu         sync.Mutex
 	config     wish // as stored; its status is what is wanted
 	revision   storage.Revision

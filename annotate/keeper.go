@@ -22,6 +22,7 @@ func (m *Manager) load(ctx context.Context) error {
 			return err
 		}
 		e := m.restore(document)
+		e.loaded = e.revision
 		if m.fleet == nil && m.config.RestoreStopped && e.wanted() {
 			if err := m.store(ctx, e, stopWish); err != nil {
 				return err

@@ -261,17 +261,24 @@ func (m *Manager) decideRestoring(ctx context.Context) error {
 	return f.settled(ctx)
 }
 
+// stopRestored stops a channel that is as it was when this instance started.
+// What was created or changed since then is somebody's will.
 func (m *Manager) stopRestored(ctx context.Context, e *entry) error {
 	if err := e.take(ctx); err != nil {
 		return err
 	}
 	defer e.give()
-	if !e.wanted() {
+	w, revision := e.wish()
+	if revision != e.loaded || !e.wanted() {
 		return nil
 	}
-	err := m.store(ctx, e, stopWish)
-	if errors.Is(err, storage.ErrNotFound) {
+	stopWish(&w)
+	next, err := m.updateDocument(ctx, e.id, revision, w)
+	if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrConflict) {
 		return nil
+	}
+	if err == nil {
+		e.noteStored(w, next)
 	}
 	return err
 }
