@@ -36,8 +36,9 @@ type Environment struct {
 	// of its own. Zero means 20 seconds.
 	DrainTimeout time.Duration
 	// Instance is the name of this service instance among those that share
-	// channels; see [ConnectOptions]. It is used for distributed channels
-	// only. Empty means "annotator".
+	// channels. A [Manager] claims channels under it, and a distributed channel
+	// connects under it; see [ConnectOptions]. Empty means "annotator", which
+	// a Manager with Config.Shared does not take.
 	Instance string
 	// Logger receives what goes wrong with messages and connections; never a
 	// payload or a credential. Nil is silent.

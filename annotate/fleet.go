@@ -110,11 +110,6 @@ func (f *fleet) see(documents []storage.Document) map[string]bool {
 	return sessions
 }
 
-// patience is how long a lease may rest before it has run out.
-func (f *fleet) patience(o *other) time.Duration {
-	return max(f.duration, time.Duration(o.LeaseMillis)*time.Millisecond)
-}
-
 // overdue returns the leases that have run out, by name, and when the next one
 // would.
 func (f *fleet) overdue() (names map[string]storage.Revision, next time.Duration) {
@@ -122,7 +117,7 @@ func (f *fleet) overdue() (names map[string]storage.Revision, next time.Duration
 	defer f.mu.Unlock()
 	names, next = map[string]storage.Revision{}, f.poll
 	for name, o := range f.others {
-		if left := f.patience(o) - time.Since(o.since); left <= 0 {
+		if left := o.patience(f.duration) - time.Since(o.since); left <= 0 {
 			names[name] = o.revision
 		} else {
 			next = min(next, left)

@@ -31,6 +31,16 @@ type instanceRecord struct {
 	Restoring bool `json:"restoring,omitempty"`
 }
 
+// maxLease bounds the time of a lease.
+const maxLease = time.Hour
+
+// patience is how long the document may rest before the lease has run out, for
+// an instance whose own leases last for the duration.
+func (r instanceRecord) patience(duration time.Duration) time.Duration {
+	stated := time.Duration(min(max(r.LeaseMillis, 0), maxLease.Milliseconds())) * time.Millisecond
+	return max(duration, stated)
+}
+
 // lease is the document of this instance, and with it the right to run the
 // channels that this instance has claimed. One document for all of them makes
 // a renewal one write, however many channels there are.
@@ -268,7 +278,7 @@ func (l *lease) join(ctx context.Context, w *watch) (bool, error) {
 		return false, err
 	default:
 		theirs := decodeInstance(document.Data)
-		patience := max(l.duration, time.Duration(theirs.LeaseMillis)*time.Millisecond)
+		patience := theirs.patience(l.duration)
 		switch {
 		case theirs.Session == next.Session: // ours, written and not answered
 		case w.revision == 0:

@@ -58,7 +58,7 @@ type Config struct {
 	// LeaseDuration is after what time without a sign of life the channels of
 	// an instance are taken over by others. An instance that cannot reach the
 	// storage stops its channels before that, if there are others. Only with
-	// Shared; at least a second, zero means 10 seconds.
+	// Shared; from a second to an hour, zero means 10 seconds.
 	LeaseDuration time.Duration
 	// PollInterval is how often an instance looks for what others have changed
 	// in the storage. Only with Shared; zero means 2 seconds.
@@ -169,8 +169,8 @@ func (c Config) filledSharing() (Config, error) {
 	}
 	c.LeaseDuration = cmp.Or(c.LeaseDuration, 10*time.Second)
 	c.PollInterval = cmp.Or(c.PollInterval, 2*time.Second)
-	if c.LeaseDuration < time.Second {
-		return c, fmt.Errorf("annotate: Config.LeaseDuration: expected at least 1s, got %v", c.LeaseDuration)
+	if c.LeaseDuration < time.Second || c.LeaseDuration > maxLease {
+		return c, fmt.Errorf("annotate: Config.LeaseDuration: expected 1s to %v, got %v", maxLease, c.LeaseDuration)
 	}
 	return c, nil
 }
