@@ -121,13 +121,8 @@ func (p *process) cpu() time.Duration {
 }
 
 // peak returns the most memory the program has had, in bytes.
-func (p *process) peak() int64 { return p.status("VmHWM") }
-
-// resident returns the memory that it has now, in bytes.
-func (p *process) resident() int64 { return p.status("VmRSS") }
-
-func (p *process) status(field string) int64 {
-	text := procField(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid), field)
+func (p *process) peak() int64 {
+	text := procField(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid), "VmHWM")
 	kilobytes, _ := strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)
 	return kilobytes << 10
 }

@@ -43,6 +43,9 @@ func importTable() []room {
 		{dir: "annotate/kafka", imports: []string{"annotate"}, modules: []string{sarama, scram}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{"annotate", "annotate/mqtt/mqtttest"}, modules: []string{franz, testify}},
 
+		{dir: "modelrepo", imports: []string{"storage", "internal/httpapi"}, modules: []string{prometheus, swgui, uuid}},
+		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "storage"}, modules: []string{testify}},
+
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/server", modules: []string{flags, sync}},
 		{dir: "internal/console", imports: []string{"internal/httpapi"}},
@@ -53,7 +56,7 @@ func importTable() []room {
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
 		{dir: "examples/...", imports: []string{"annotate/...", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
-		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync}},
+		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, franz, sync}},
 		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync, testify}},
 	}
 }
@@ -112,6 +115,7 @@ func separations() []separation {
 	return []separation{
 		{dir: "annotate", bans: drivers},
 		{dir: "annotate/rml", bans: drivers},
+		{dir: "modelrepo", bans: drivers},
 		{dir: "annotate", bans: evaluators},
 		{dir: "annotate/rml", bans: evaluators},
 		{dir: "annotate/rdf", bans: []string{"."}},
@@ -135,6 +139,7 @@ func httpHomes() []httpHome {
 		{"internal/httpapi", "*.go"},
 		{"internal/server", "http*.go"},
 		{"internal/console", "*.go"},
+		{"modelrepo/modelrepotest", "*.go"},
 		{"storage/s3/...", "*.go"},
 		{"cmd/...", "*.go"},
 		{"examples/...", "*.go"},
