@@ -87,6 +87,7 @@ func (e *endpoint) config(n *network) *sarama.Config {
 	c.Metadata.AllowAutoTopicCreation = false
 	c.Metadata.Retry.Max = 2
 	c.Metadata.Retry.Backoff = 100 * time.Millisecond
+	c.Metadata.Retry.BackoffFunc = n.backoff
 	c.Metadata.Timeout = o.ConnectTimeout
 	c.Metadata.RefreshFrequency = time.Minute
 	if p := s.SecurityProtocol(); p == annotate.KafkaSSL || p == annotate.KafkaSASLSSL {

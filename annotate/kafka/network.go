@@ -69,6 +69,15 @@ func (n *network) hangUp() {
 	clear(n.conns)
 }
 
+// backoff is the client's pause between attempts. There is none when no attempt
+// can succeed any more: the library pauses for each message that it gives up.
+func (n *network) backoff(int, int) time.Duration {
+	if n.ctx.Err() != nil {
+		return 0
+	}
+	return 100 * time.Millisecond
+}
+
 // connection is a net.Conn that its network forgets when it is closed.
 type connection struct {
 	net.Conn
