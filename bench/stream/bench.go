@@ -129,7 +129,7 @@ func (b *bench) overMQTT(ctx context.Context) error {
 // messages is how many a contender gets.
 func (b *bench) messages(c contender, n int) int {
 	if c.slow {
-		return n / b.slower
+		return b.peerMessages
 	}
 	return n
 }
@@ -218,7 +218,7 @@ func (b *bench) onCluster(ctx context.Context, section string, broker *broker, m
 		return err
 	}
 	defer k.Close()
-	for topic, n := range map[string]int{"weather": messages, "weather-slow": messages / b.slower} {
+	for topic, n := range map[string]int{"weather": messages, "weather-slow": b.peerMessages} {
 		if err := k.create(topic); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ type settings struct {
 	mqttMessages  int
 	kafkaMessages int
 	fakeMessages  int
-	slower        int
+	peerMessages  int
 	seconds       float64
 	backlog       int
 	window        int
@@ -86,7 +86,7 @@ func parse(args []string) (settings, error) {
 	flags.IntVar(&s.mqttMessages, "mqtt", 150_000, "messages of a trial over MQTT")
 	flags.IntVar(&s.kafkaMessages, "kafka", 1_000_000, "messages of a trial over Kafka")
 	flags.IntVar(&s.fakeMessages, "kfake", 500_000, "messages of a trial over a Kafka in memory")
-	flags.IntVar(&s.slower, "slower", 5, "the peers in Java get this many times fewer messages")
+	flags.IntVar(&s.peerMessages, "peers", 50_000, "messages of a trial of a peer in Java")
 	flags.Float64Var(&s.seconds, "seconds", 10, "how long latency is measured")
 	flags.IntVar(&s.backlog, "backlog", 1_000_000, "the largest backlog; others are a tenth and a hundredth of it")
 	flags.IntVar(&s.window, "window", 0, "messages that our processes have in flight; zero means their default")
@@ -98,7 +98,7 @@ func parse(args []string) (settings, error) {
 		return s, err
 	}
 	if *quick {
-		s.rounds, s.mqttMessages, s.kafkaMessages, s.fakeMessages, s.seconds, s.backlog = 1, 30_000, 100_000, 100_000, 2, 50_000
+		s.rounds, s.mqttMessages, s.kafkaMessages, s.fakeMessages, s.seconds, s.backlog, s.peerMessages = 1, 30_000, 100_000, 100_000, 2, 50_000, 5000
 	}
 	s.only = strings.Split(*only, ",")
 	if s.contenders, err = regexp.Compile(*contenders); err != nil {
@@ -107,8 +107,8 @@ func parse(args []string) (settings, error) {
 	switch {
 	case flags.NArg() > 0:
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case s.rounds < 1 || s.slower < 1 || s.seconds <= 0 || min(s.mqttMessages, s.kafkaMessages, s.fakeMessages, s.backlog) < 1000:
-		return s, errors.New("-rounds, -slower and -seconds are above zero, and a trial has a thousand messages at least")
+	case s.rounds < 1 || s.seconds <= 0 || min(s.mqttMessages, s.kafkaMessages, s.fakeMessages, s.peerMessages, s.backlog) < 1000:
+		return s, errors.New("-rounds and -seconds are above zero, and a trial has a thousand messages at least")
 	}
 	return s, nil
 }
