@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -29,7 +30,7 @@ var errOutage = errors.New("the storage cannot be reached")
 
 // reach is one instance's way to the storage. It may be cut, so that calls
 // fail at once, clogged, so that they hang, or lossy, so that every second
-// write is done and its answer lost.
+// write is done and its answer lost. It always is slow, there and back.
 type reach struct {
 	storage.Documents
 	mu           sync.Mutex
@@ -46,6 +47,7 @@ func (r *reach) lose(answers bool) {
 
 // answer is the answer to a write, or none.
 func (r *reach) answer(revision storage.Revision, err error) (storage.Revision, error) {
+	r.travel()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lossy && r.writes%2 == 0 {
@@ -66,7 +68,11 @@ func (r *reach) written() int {
 	return r.writes
 }
 
+// travel takes the time of one way.
+func (r *reach) travel() { time.Sleep(rand.N(20 * time.Millisecond)) }
+
 func (r *reach) pass(ctx context.Context, write bool) error {
+	r.travel()
 	r.mu.Lock()
 	cut, clogged := r.cut, r.clogged
 	if write {
@@ -87,6 +93,7 @@ func (r *reach) Get(ctx context.Context, key string) (storage.Document, error) {
 	if err := r.pass(ctx, false); err != nil {
 		return storage.Document{}, err
 	}
+	defer r.travel()
 	return r.Documents.Get(ctx, key)
 }
 
@@ -94,6 +101,7 @@ func (r *reach) List(ctx context.Context, prefix, after string, limit int) ([]st
 	if err := r.pass(ctx, false); err != nil {
 		return nil, err
 	}
+	defer r.travel()
 	return r.Documents.List(ctx, prefix, after, limit)
 }
 

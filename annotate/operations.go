@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,7 +46,7 @@ func (m *Manager) Create(ctx context.Context, config ChannelConfig) (string, err
 		return "", err
 	}
 	e := newEntry(channel.ID(), m.fleet)
-	e.channel, e.config.ChannelConfig = channel, config
+	e.channel, e.config = channel, wish{ChannelConfig: config, Incarnation: rand.Text()}
 	e.turn <- struct{}{}
 	defer e.give()
 	if err := m.reserve(ctx, e); err != nil {

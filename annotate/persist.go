@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -15,7 +14,6 @@ func (m *Manager) createDocument(ctx context.Context, e *entry) error {
 		return nil
 	}
 	w, _ := e.wish()
-	w.Incarnation = rand.Text()
 	data, err := encodeRecord(w, m.sealer)
 	if err != nil {
 		return err

@@ -127,6 +127,7 @@ func (m *Manager) mergeChannels(documents []storage.Document, look uint64) {
 		found[id] = true
 		m.mu.RLock()
 		e, serving := m.entries[id], m.phase == serving
+		creating := e != nil && !e.listed
 		m.mu.RUnlock()
 		if e == nil && serving {
 			e = m.restore(document)
@@ -137,7 +138,7 @@ func (m *Manager) mergeChannels(documents []storage.Document, look uint64) {
 			m.mu.Unlock()
 			continue
 		}
-		if e != nil {
+		if e != nil && !creating {
 			m.merge(e, document, look)
 		}
 	}
