@@ -7,6 +7,10 @@
 // soon as any of the DB_ variables or -db flags is given. While the database
 // does not answer at the start, the program says so, keeps trying, and is not
 // ready; when it goes away later, channels go on and changes are refused.
+// Several annotators, each with its own -instance, share the channels of one
+// database: each channel runs on one of them, and on another when that one
+// dies. Beside others, an annotator that misses the database stops its channels
+// in time for them to be taken over.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
@@ -70,6 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			Logger:   log,
 		},
 		Documents:      kept.documents,
+		Shared:         kept.store != nil,
 		Secret:         s.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
