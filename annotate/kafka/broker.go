@@ -59,7 +59,8 @@ type Options struct {
 	// a process that has died. Clusters bound it, by default to 15 minutes.
 	TransactionTimeout time.Duration
 	// TransactionMessages is the number of outputs after which a transaction
-	// is committed, and TransactionInterval the time.
+	// is committed, and TransactionInterval the time. Half the connection's
+	// window is enough too, so that there is room for those that follow.
 	TransactionMessages int
 	TransactionInterval time.Duration
 	// QueueMessages and QueueBytes limit what has arrived on a subscription

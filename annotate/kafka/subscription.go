@@ -13,6 +13,13 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
+// joinPatience is how long a new subscription waits for its partitions, if it
+// can be without them.
+const joinPatience = 2 * time.Second
+
+// errRebalancing is the trouble of a member that has no partitions yet.
+var errRebalancing = errors.New("the group waits for its members, of which one may have died")
+
 // subscription implements annotate.Subscription: a member of a consumer group.
 type subscription struct {
 	*endpoint
@@ -102,13 +109,48 @@ func (s *subscription) open(ctx context.Context) error {
 		s.work.Go(s.run)
 		s.work.Go(s.watch)
 		s.work.Go(s.listen)
-		return struct{}{}, <-s.joined
+		return struct{}{}, s.first()
 	})
 	if err != nil {
 		s.network.abort()
 		s.shut()
 	}
 	return err
+}
+
+// first waits for the first session. The cluster begins none while it waits for
+// a member that has died, and that may take longer than the caller has time.
+// To give up would leave another dead member behind, to be waited for by the
+// next attempt. So where nothing can be missed meanwhile, because it is settled
+// from where the group reads, the subscription is open without a session, and
+// in trouble until there is one.
+func (s *subscription) first() error {
+	late := time.NewTimer(joinPatience)
+	defer late.Stop()
+	select {
+	case err := <-s.joined:
+		return err
+	case <-late.C:
+	}
+	if !s.settled() {
+		return <-s.joined
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil && s.trouble == nil {
+		s.trouble = unavailable(errRebalancing)
+		s.broker.log.Info("waiting for the members of the group", "topic", s.topic, "group", s.group)
+	}
+	return nil
+}
+
+// settled reports whether it is certain from where the group reads.
+func (s *subscription) settled() bool {
+	if s.settings.OffsetReset == annotate.KafkaEarliest {
+		return true
+	}
+	offsets, err := (&session{sub: s}).fetchOffsets()
+	return err == nil && len(offsets.metadata) == len(offsets.all)
 }
 
 // run joins the group, again and again, until the subscription is closed.

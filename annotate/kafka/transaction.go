@@ -34,6 +34,7 @@ type transaction struct {
 	// The goroutine's own.
 	producer *producer
 	reading  sync.WaitGroup // of the producer's answers
+	size     int            // of a full transaction, in messages
 	begun    bool           // a transaction is open
 	batch    []*publication // in the open transaction
 	due      time.Time      // when the open transaction, or the next, is committed
@@ -50,6 +51,7 @@ func newTransaction(e *endpoint, f facts, window int, id string) *transaction {
 		condition: &condition{to: e},
 		facts:     f,
 		id:        id,
+		size:      min(e.broker.opts.TransactionMessages, max(1, window/2)),
 		rejoins:   make(chan chan struct{}),
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
@@ -181,7 +183,7 @@ func (t *transaction) run() {
 func (t *transaction) step(pause *pause) error {
 	var taken []*publication
 	for t.ctx.Err() == nil {
-		size := t.broker.opts.TransactionMessages
+		size := t.size
 		if t.single > 0 {
 			size = 1
 		}

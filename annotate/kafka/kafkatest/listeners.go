@@ -154,7 +154,7 @@ func (k *Kafka) properties() []byte {
 		"group.initial.rebalance.delay.ms=0",
 		// After a kill the controller, which is the same process, waits for the
 		// session of the broker that was.
-		"broker.session.timeout.ms=3000",
+		"broker.session.timeout.ms=6000",
 		"broker.heartbeat.interval.ms=500",
 	}, k.options.Lines...) {
 		fmt.Fprintln(&b, line)
