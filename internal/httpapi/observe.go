@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -77,6 +78,16 @@ func (r *recorder) Write(data []byte) (int, error) {
 	}
 	n, err := r.ResponseWriter.Write(data)
 	r.bytes += int64(n)
+	return n, err
+}
+
+// ReadFrom leaves copying to the writer below, which can let the kernel do it.
+func (r *recorder) ReadFrom(from io.Reader) (int64, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := io.Copy(r.ResponseWriter, from)
+	r.bytes += n
 	return n, err
 }
 

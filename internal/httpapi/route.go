@@ -36,7 +36,9 @@ type Options struct {
 	// Classify says what a client gets for an error that is no [*Error]. Nil,
 	// or a nil result, means status 500 without details.
 	Classify func(error) *Error
-	// WriteError writes an error to the client. Nil means WriteTextError.
+	// WriteError writes an error to the client, also for requests that no
+	// route is for. Nil means WriteTextError, and the words of ServeMux for
+	// those.
 	WriteError func(w http.ResponseWriter, r *http.Request, e *Error)
 	// Logger receives every request at debug level and every error of our own
 	// making at error level. Nil is silent.
@@ -68,8 +70,56 @@ func NewHandler(routes []Route, opts *Options) http.Handler {
 			}
 		}
 	}
-	return s.observe(mux)
+	if opts.WriteError == nil {
+		return s.observe(mux)
+	}
+	return s.observe(s.unmatched(mux))
 }
+
+// unmatched answers what the mux has no route for in the server's own form of
+// errors, and OPTIONS with the methods that there are (RFC 9110 section 9.3.7).
+func (s *server) unmatched(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		var verdict verdict
+		handler.ServeHTTP(&verdict, r)
+		for _, name := range []string{"Allow", "Location"} {
+			if value := verdict.Header().Get(name); value != "" {
+				w.Header().Set(name, value)
+			}
+		}
+		switch {
+		case verdict.status < 400: // a redirect to the path without dots
+			w.WriteHeader(verdict.status)
+		case verdict.status == http.StatusMethodNotAllowed && r.Method == http.MethodOptions:
+			w.Header().Set("Allow", w.Header().Get("Allow")+", "+http.MethodOptions)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			s.WriteError(w, r, &Error{Status: verdict.status})
+		}
+	})
+}
+
+// verdict is what the mux would answer.
+type verdict struct {
+	header http.Header
+	status int
+}
+
+func (v *verdict) Header() http.Header {
+	if v.header == nil {
+		v.header = http.Header{}
+	}
+	return v.header
+}
+
+func (v *verdict) WriteHeader(status int) { v.status = status }
+
+func (v *verdict) Write(data []byte) (int, error) { return len(data), nil }
 
 func hasPattern(routes []Route, pattern string) bool {
 	for _, route := range routes {

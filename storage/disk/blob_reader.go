@@ -50,6 +50,11 @@ func (r *blobReader) Close() error {
 // Info implements [storage.BlobReader].
 func (r *blobReader) Info() storage.BlobInfo { return r.info }
 
+// File returns the open file, so that the kernel can send it by itself. It is
+// positioned where Read would go on, ends with Close, and does not know the
+// context.
+func (r *blobReader) File() *os.File { return r.file }
+
 // closedFile gives the error of a closed file the name that it has here.
 func closedFile(err error) error {
 	if errors.Is(err, os.ErrClosed) {

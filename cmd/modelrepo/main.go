@@ -1,0 +1,62 @@
+// Command modelrepo is the model repository as a server: namespaces, models,
+// versions and their content over REST.
+//
+//	modelrepo [-listen HOST:PORT] [-data DIR] [-store WHERE] [-config FILE] [-log-level LEVEL] ...
+//
+// With -h it lists every flag with its environment variable and default. The
+// first line on standard output is "listening on http://HOST:PORT"; the log
+// goes to standard error. On an interrupt or SIGTERM it ends with status 0; a
+// second one ends it at once.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/modelrepo"
+)
+
+func main() { server.Main("modelrepo", run) }
+
+// run is the whole program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	s, flags, err := readSettings(args)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.Help(stdout)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log, logFile, err := s.logging.Open(stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logFile.Close()) }()
+
+	listener, err := server.Listen("listen", s.listen)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // closed already unless an error came first
+	stores, err := openStores(s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stores.Close()) }()
+	repository, err := modelrepo.New(modelrepo.Config{
+		Documents: stores.documents, Blobs: stores.blobs,
+		Grace: s.grace, Interval: s.interval, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	server.WarnIfExposed(log, listener, "modelrepo")
+	rest := server.HTTP(listener, repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log)
+	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
+	return server.Run(ctx, server.Part{Name: "modelrepo", Run: repository.Run}, rest)
+}

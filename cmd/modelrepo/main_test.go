@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/modelrepo"
+)
+
+// start runs the program and returns a client of it, its URL, and what ends it.
+func start(t *testing.T, args ...string) (*modelrepo.Client, string, func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := run(ctx, append([]string{"-listen", "127.0.0.1:0", "-log-level", "error"}, args...), stdout, io.Discard)
+		_ = stdout.CloseWithError(io.EOF)
+		done <- err
+	}()
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		cancel()
+		require.NoError(t, <-done)
+		t.Fatal("the program ended before it listened")
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	url, found := strings.CutPrefix(lines.Text(), "listening on ")
+	require.True(t, found, lines.Text())
+	stop := sync.OnceValue(func() error { cancel(); return <-done })
+	t.Cleanup(func() { _ = stop() })
+	client, err := modelrepo.NewClient(url, nil)
+	require.NoError(t, err)
+	return client, url, stop
+}
+
+func TestContentIsBackAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
+	client, _, stop := start(t, "-data", dir)
+	require.NoError(t, client.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, client.CreateModel(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}))
+	require.NoError(t, client.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
+	content := bytes.Repeat([]byte("turtle "), 1<<17)
+	_, err := client.Upload(t.Context(), at, "text/turtle", bytes.NewReader(content), nil)
+	require.NoError(t, err)
+	require.NoError(t, stop())
+
+	client, _, stop = start(t, "-store", "disk:"+dir)
+	opened, err := client.Open(t.Context(), at, "")
+	require.NoError(t, err)
+	back, err := io.ReadAll(opened)
+	require.NoError(t, err)
+	require.NoError(t, opened.Close())
+	require.True(t, bytes.Equal(content, back))
+	require.NoError(t, stop())
+}
+
+func TestAMemoryStoreWritesNoFolder(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	client, url, stop := start(t, "-store", "memory:", "-data", data)
+	require.NoError(t, client.CreateNamespace(t.Context(), "w3c"))
+	answer, err := http.Get(url + "/readyz")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.NoError(t, stop())
+	require.NoDirExists(t, data)
+}
+
+func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
+	dir := t.TempDir()
+	_, _, _ = start(t, "-data", dir)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-store", "ftp://user:secret@host"}, `-store: "ftp://user:xxxxx@host" has the unknown scheme "ftp"; expected`},
+		{[]string{"-store", "here"}, `-store: "here" has no scheme`},
+		{[]string{"-store", "disk:"}, "-store: disk: needs a folder"},
+		{[]string{"-store", "memory:x"}, "-store: \"memory:x\": nothing may follow"},
+		{[]string{"-store", "memory:", "-blobs", "tape:"}, `-blobs: "tape:" has the unknown scheme`},
+		{[]string{"-data", dir}, "-data: "},
+		{[]string{"-grace", "0s"}, "-grace (MODELREPO_GRACE): expected more than nothing"},
+		{[]string{"-listen", "nowhere"}, "-listen"},
+	} {
+		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0"}, c.args...), io.Discard, io.Discard)
+		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
+	for _, name := range []string{"-listen", "-data", "-store", "-blobs", "-grace", "-config", "-log-level", "MODELREPO_STORE"} {
+		require.Contains(t, out.String(), name)
+	}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+const about = `modelrepo is a repository of models: namespaces, models, versions, and content by
+format. It serves its REST interface, documented at /docs/.`
+
+// settings are what the flags, the environment and the file say.
+type settings struct {
+	listen   string
+	data     string
+	store    string
+	blobs    string
+	grace    time.Duration
+	interval time.Duration
+	logging  *server.Logging
+}
+
+// readSettings reads and checks the settings. The flags are returned for -h.
+func readSettings(args []string) (settings, *server.Flags, error) {
+	var s settings
+	f := server.NewFlags("modelrepo", "MODELREPO", about)
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8081", "`HOST:PORT` of the REST interface; port 0 takes any that is free")
+	f.StringVar(&s.data, "data", "./data/modelrepo", "`folder` where everything is kept unless -store says otherwise")
+	f.StringVar(&s.store, "store", "", "`where` everything is kept: disk:DIR, or memory: to forget it at the end; empty means the folder of -data")
+	f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: disk:DIR or memory:")
+	f.DurationVar(&s.grace, "grace", 24*time.Hour, "how long content that nothing refers to, and uploads that do not move, are kept")
+	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often they are looked for")
+	s.logging = f.Logging("log/modelrepo.log")
+	err := f.Parse(args)
+	if err == nil {
+		err = s.check(f)
+	}
+	return s, f, err
+}
+
+// check refuses what cannot work.
+func (s *settings) check(f *server.Flags) error {
+	var errs []error
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"grace", s.grace}, {"collect-interval", s.interval}} {
+		if d.value <= 0 {
+			errs = append(errs, fmt.Errorf("-%s (%s): expected more than nothing, got %v", d.name, f.Variable(d.name), d.value))
+		}
+	}
+	return errors.Join(errs...)
+}

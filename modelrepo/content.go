@@ -1,0 +1,170 @@
+package modelrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// File describes the content of a version in one format.
+type File struct {
+	// Size is the length in bytes.
+	Size int64 `json:"size"`
+	// MD5 and SHA256 are the lower-case hex digests of the bytes.
+	MD5    string `json:"md5"`
+	SHA256 string `json:"sha256"`
+	// ContentType is the media type that it was uploaded with.
+	ContentType string `json:"contentType"`
+}
+
+// ETag identifies the bytes: the entity tag of RFC 9110 section 8.8.3 without
+// its quotation marks. It is the SHA-256 digest.
+func (f File) ETag() string { return f.SHA256 }
+
+func (e entry) file() File {
+	return File{Size: e.Size, MD5: e.MD5, SHA256: e.SHA256, ContentType: e.ContentType}
+}
+
+// Content is content that is being read. Close it. It stays what it was when it
+// was opened, also when it is overwritten or deleted meanwhile, within the
+// bounds of [storage.BlobReader]. One goroutine at a time.
+type Content struct {
+	io.ReadSeekCloser
+	File
+	// Version is where it is, with the real tag if it was opened as the latest.
+	Version Path
+	// Format is the format tag.
+	Format string
+	// Uploaded is when the upload ended, in UTC.
+	Uploaded time.Time
+}
+
+// Open opens the content of a version in a format, or in the version's default
+// format if the format is empty. The version's tag may be [Latest]. The
+// context holds for reading too. The error matches [ErrNotFound] if there is no
+// such content.
+func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, error) {
+	const op = "open content"
+	missing := ""
+	for {
+		real, found, err := s.entry(ctx, op, at, format)
+		if err != nil {
+			return nil, err
+		}
+		reader, err := s.blobs.Open(ctx, found.Blob)
+		if errors.Is(err, storage.ErrNotFound) && missing != found.Blob {
+			missing = found.Blob // replaced between the two steps, or truly missing
+			continue
+		}
+		if err != nil {
+			return nil, failed(op, real, fmt.Errorf("format %q: %w", found.Format, hide(err)))
+		}
+		return &Content{ReadSeekCloser: reader, File: found.file(), Version: real, Format: found.Format, Uploaded: found.Uploaded}, nil
+	}
+}
+
+// hide keeps a fault of the storage from looking like an answer of ours.
+func hide(err error) error { return fmt.Errorf("%v", err) }
+
+// Stat describes the content that [Store.Open] would open.
+func (s *Store) Stat(ctx context.Context, at Path, format string) (File, error) {
+	_, found, err := s.entry(ctx, "stat content", at, format)
+	return found.file(), err
+}
+
+// entry finds the entry of a format, or of the default format.
+func (s *Store) entry(ctx context.Context, op string, at Path, format string) (Path, entry, error) {
+	at, n, err := s.readVersion(ctx, op, at)
+	if err != nil {
+		return at, entry{}, err
+	}
+	byDefault := format == ""
+	if byDefault {
+		format = n.DefaultFormat
+	}
+	i := n.entryAt(format)
+	switch {
+	case i >= 0:
+		return at, n.Formats[i], nil
+	case !byDefault:
+		err = refuse(op, at, ErrNotFound, "The specified format '%s' could not be found for this model version.", format)
+	case format == "":
+		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format for this model version is not set. Please specify the 'format' query parameter.")
+	default:
+		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format '%s' could not be found for this model version. Please specify the 'format' query parameter.", format)
+	}
+	return at, entry{}, err
+}
+
+// Condition says which content a write may replace or remove, by the fields
+// If-Match and If-None-Match of RFC 9110 section 13.1. The zero Condition is
+// always met.
+type Condition struct {
+	// Match lists ETags without quotation marks, one of which the content must
+	// have; "*" means any content.
+	Match []string
+	// NoneMatch lists ETags that the content must not have; "*" means that
+	// there must be no content.
+	NoneMatch []string
+}
+
+// met reports whether a write may happen where the entries are, at index i or
+// nowhere if i is negative.
+func (c Condition) met(entries []entry, i int) bool {
+	has := func(tags []string) bool {
+		return i >= 0 && (slices.Contains(tags, "*") || slices.Contains(tags, entries[i].SHA256))
+	}
+	return (len(c.Match) == 0 || has(c.Match)) && !has(c.NoneMatch)
+}
+
+const unmet = "The content in format '%s' is not the one that the request's conditions name."
+
+// DeleteContent removes the content of a version in a format. The error matches
+// [ErrInvalid] for a bad format tag or the tag [Latest], [ErrNotFound] if there
+// is no such content, [ErrPrecondition] if the condition is not met. The
+// default format stays as it is.
+func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condition Condition) error {
+	const op = "delete content"
+	if err := refuseLatest(op, at); err != nil {
+		return err
+	}
+	if err := checkFormat(op, at, format); err != nil {
+		return err
+	}
+	err := errAbsent
+	if at.valid(3) {
+		_, err = s.edit(ctx, at, func(n *node) error {
+			i := n.entryAt(format)
+			switch {
+			case i < 0:
+				return refuse(op, at, ErrNotFound, "Could not find file with format '%s' in model version '%s'.", format, at)
+			case !condition.met(n.Formats, i):
+				return refuse(op, at, ErrPrecondition, unmet, format)
+			}
+			n.Formats = slices.Delete(n.Formats, i, i+1)
+			return nil
+		})
+	}
+	if errors.Is(err, errAbsent) {
+		return notFound(op, at)
+	}
+	if err != nil {
+		return failed(op, at, err)
+	}
+	return nil
+}
+
+func checkFormat(op string, at Path, format string) error {
+	switch {
+	case format == "":
+		return refuse(op, at, ErrInvalid, "Format must be given explicitly with the 'format' query parameter.")
+	case !ValidFormat(format):
+		return refuse(op, at, ErrInvalid, "Invalid format string. The 'format' parameter must match regex: '%s'.", formatRule)
+	}
+	return nil
+}

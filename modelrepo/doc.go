@@ -1,0 +1,55 @@
+// Package modelrepo is a repository of models: namespaces hold models, models
+// hold versions, and a version holds content under format tags.
+//
+// A [Store] is the whole of it over the two contracts of package storage. It
+// starts nothing: every method works at once, and [Store.Run] tidies up behind
+// crashed operations and removes content that nothing refers to any more.
+// [Store.Handler] is its REST interface, and a [Client] has the methods of a
+// Store over that interface.
+//
+// # Documents
+//
+// Each namespace, model and version is one document, a node. Nodes never
+// contain their children: a child's key begins with its parent's path.
+//
+//	root                           who has how many namespaces changed
+//	namespace/w3c                  one namespace
+//	model/w3c/sosa                 one model: latestVersion
+//	version/w3c/sosa/1.0           one version: defaultFormat, formats, uploads
+//	content/<sha256>               which blob has the bytes of that digest
+//	condemned/<id>                 blob/<id> will be deleted and is not shared any more
+//
+// A parent counts the changes among its children and remembers the names of
+// the last few, so that a sorted list of names in memory can be kept up to
+// date by several processes that share one store.
+//
+// # How children come and go
+//
+// Only single documents are atomic, so a child comes and goes in three steps.
+// Creating writes the child marked as pending, which nobody sees; then notes
+// the change in the parent, whose revision moves by it; then takes the mark
+// away. Deleting marks the child as leaving, which everybody still sees; notes
+// the change in the parent; then deletes the child at the marked revision.
+// A parent is deleted at the revision at which it was seen without children.
+// So a child that was added meanwhile has moved the parent's revision, and the
+// deletion begins again; and a child whose parent is gone never becomes
+// visible. A mark that a crash left behind changes nothing that anybody sees;
+// [Store.Repair] takes it away.
+//
+// # Content
+//
+// An upload first enters a ticket in the version, with the key of the blob
+// that it is going to write. The bytes then stream into that blob. Once they
+// are durable, the document of their digest is created, or, where it exists,
+// touched; and one compare-and-set replaces the ticket by the entry of the
+// format. Whoever reads sees the old content or the new one, whole.
+//
+// Collection first reads the digests' documents, then all versions, and then
+// deletes the digests that neither an entry nor a ticket refers to, at the
+// revision read at first. An upload that came between has moved that revision.
+// Blobs that no digest names are condemned in one round and deleted in the
+// next, if nothing refers to them then; what is condemned is not shared. An
+// upload whose ticket was removed, because it did not renew it in time, is
+// refused at its end. So no clock decides about safety, and collection, any
+// number of uploads and any number of processes may run at one time.
+package modelrepo

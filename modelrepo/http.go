@@ -1,0 +1,123 @@
+package modelrepo
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+//go:embed openapi.json
+var openapi []byte
+
+// HandlerOptions changes [Store.Handler]. The zero value is the default.
+type HandlerOptions struct {
+	// Name and Version are what GET /v answers. Empty means "modelrepo" and
+	// "0.1", the version of the interface.
+	Name, Version string
+	// Logger receives requests at debug level and internal errors. Nil is
+	// silent.
+	Logger *slog.Logger
+}
+
+// Handler returns the REST interface of the repository, with its OpenAPI
+// document at /openapi.json, an interactive page at /docs/, and /healthz,
+// /readyz and /metrics. It has no authentication of its own. A server's read
+// and write timeouts do not cut long uploads and downloads off: the handler
+// extends them while bytes move. opts may be nil.
+func (s *Store) Handler(opts *HandlerOptions) http.Handler {
+	r := newREST(s, opts)
+	options := &httpapi.Options{Classify: classify, WriteError: writeError, Logger: r.options.Logger}
+	// Two muxes, because a path such as /c/a/b/content would be two routes at
+	// once in one. Which it is, its first segment says: none of the service's
+	// is the name of a namespace.
+	tree, service := httpapi.NewHandler(r.tree(), options), httpapi.NewHandler(r.service(), options)
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		first, _, _ := strings.Cut(strings.TrimLeft(req.URL.Path, "/"), "/")
+		switch first {
+		case "c", "v", "openapi.json", "docs", "healthz", "metrics", "readyz":
+			service.ServeHTTP(w, req)
+		default:
+			tree.ServeHTTP(w, req)
+		}
+	})
+}
+
+// rest is the REST interface of a Store.
+type rest struct {
+	store   *Store
+	options HandlerOptions
+}
+
+func newREST(s *Store, opts *HandlerOptions) *rest {
+	r := &rest{store: s}
+	if opts != nil {
+		r.options = *opts
+	}
+	r.options.Name = cmp.Or(r.options.Name, "modelrepo")
+	r.options.Version = cmp.Or(r.options.Version, "0.1")
+	return r
+}
+
+// tree are the routes that begin with a namespace.
+func (r *rest) tree() []httpapi.Route {
+	return []httpapi.Route{
+		{Pattern: "GET /{$}", Func: r.listNamespaces},
+
+		{Pattern: "POST /{namespace}", Func: r.createNamespace},
+		{Pattern: "GET /{namespace}", Func: r.getNamespace},
+		{Pattern: "DELETE /{namespace}", Func: r.deleteNamespace},
+
+		{Pattern: "POST /{namespace}/{model}", Func: r.createModel},
+		{Pattern: "GET /{namespace}/{model}", Func: r.getModel},
+		{Pattern: "PATCH /{namespace}/{model}", Func: r.updateModel},
+		{Pattern: "DELETE /{namespace}/{model}", Func: r.deleteModel},
+
+		{Pattern: "POST /{namespace}/{model}/{version}", Func: r.createVersion},
+		{Pattern: "GET /{namespace}/{model}/{version}", Func: r.getVersion},
+		{Pattern: "PATCH /{namespace}/{model}/{version}", Func: r.updateVersion},
+		{Pattern: "DELETE /{namespace}/{model}/{version}", Func: r.deleteVersion},
+
+		{Pattern: "POST /{namespace}/{model}/{version}/content", Func: r.uploadContent},
+		{Pattern: "GET /{namespace}/{model}/{version}/content", Func: r.downloadContent},
+		{Pattern: "DELETE /{namespace}/{model}/{version}/content", Func: r.deleteContent},
+	}
+}
+
+// service are the routes of the service itself, and the short form of
+// downloads.
+func (r *rest) service() []httpapi.Route {
+	return []httpapi.Route{
+		{Pattern: "GET /c/{namespace}/{model}", Func: r.downloadShort},
+		{Pattern: "GET /c/{namespace}/{model}/{version}", Func: r.downloadShort},
+		{Pattern: "GET /c/{namespace}/{model}/{version}/{format...}", Func: r.downloadShort},
+
+		{Pattern: "GET /v", Func: r.version},
+		{Pattern: "GET /docs", Func: redirectToDocs},
+		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Model repository", "/docs/", "../openapi.json")},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
+		{Pattern: "GET /healthz", Func: httpapi.Live},
+		{Pattern: "GET /readyz", Func: r.ready},
+		{Pattern: "GET /metrics", Func: metrics(r.store)},
+	}
+}
+
+func (r *rest) version(w http.ResponseWriter, _ *http.Request) error {
+	return httpapi.WriteJSON(w, map[string]string{"name": r.options.Name, "version": r.options.Version})
+}
+
+func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
+	ctx, cancel := context.WithTimeout(req.Context(), 5*time.Second)
+	defer cancel()
+	return httpapi.Ready(func() error { return r.store.Ready(ctx) })(w, req)
+}
+
+func redirectToDocs(w http.ResponseWriter, req *http.Request) error {
+	http.Redirect(w, req, "/docs/", http.StatusTemporaryRedirect)
+	return nil
+}

@@ -1,0 +1,169 @@
+package modelrepo
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
+	at, format := pathOf(req), req.URL.Query().Get("format")
+	form, err := openForm(w, req)
+	if err != nil {
+		return err
+	}
+	options := UploadOptions{
+		ContentType: form.part.Header.Get("Content-Type"),
+		Overwrite:   req.URL.Query().Get("overwrite") == "1",
+	}
+	if options.Condition, err = conditionOf(req.Header); err != nil {
+		return err
+	}
+	if options.Digests, err = form.digests(req.Header); err != nil {
+		return err
+	}
+	result, err := r.store.Upload(req.Context(), at, format, form, &options)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", quoted(result.ETag()))
+	return httpapi.WriteJSON(w, success{
+		Message:  fmt.Sprintf("Uploaded content in format '%s' for model '%s'. Checksum: %s", format, at, result.MD5),
+		Warnings: warnings(format, result),
+	})
+}
+
+// The warnings of an upload. The quotation mark too many is of the interface.
+const (
+	defaultSet  = "The default format of this model version was set to '%s'.'"
+	overwritten = "Overwrote an earlier version of the content."
+)
+
+// warnings says what the client may not have meant.
+func warnings(format string, result Uploaded) []string {
+	var all []string
+	if result.DefaultSet {
+		all = append(all, fmt.Sprintf(defaultSet, format))
+	}
+	if result.Overwrote {
+		all = append(all, overwritten)
+	}
+	mediaType, _, err := mime.ParseMediaType(format)
+	switch sent, _, _ := mime.ParseMediaType(result.ContentType); {
+	case err != nil || !strings.Contains(mediaType, "/"):
+		all = append(all, fmt.Sprintf("The specified format ('%s') is not a valid Media Type.", format))
+	case sent != mediaType:
+		all = append(all, fmt.Sprintf("The Media Type specified in the URL query parameter ('%s') does not match the one in the body of the request ('%s').", format, result.ContentType))
+	}
+	return all
+}
+
+func (r *rest) downloadContent(w http.ResponseWriter, req *http.Request) error {
+	return r.serve(w, req, pathOf(req), req.URL.Query().Get("format"))
+}
+
+// downloadShort answers the short form: without a version it is the latest one,
+// without a format the default.
+func (r *rest) downloadShort(w http.ResponseWriter, req *http.Request) error {
+	at := pathOf(req)
+	if at.Version == "" {
+		at.Version = Latest
+	}
+	return r.serve(w, req, at, strings.TrimSuffix(req.PathValue("format"), "/"))
+}
+
+// serve answers with content, whole or in ranges, if the conditions of the
+// request are met (RFC 9110 sections 13 and 14).
+func (r *rest) serve(w http.ResponseWriter, req *http.Request, at Path, format string) error {
+	content, err := r.store.Open(req.Context(), at, format)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	h := w.Header()
+	h.Set("Content-Type", content.ContentType)
+	h.Set("ETag", quoted(content.ETag()))
+	h.Set("Repr-Digest", reprDigest(content.SHA256))
+	h.Set("Cache-Control", "no-cache") // ask whether the ETag still holds
+	// Content comes from anybody and must not run as a page of this origin.
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	body := io.ReadSeeker(content)
+	if onDisk, ok := content.ReadSeekCloser.(interface{ File() *os.File }); ok {
+		body = onDisk.File() // the kernel can send a file by itself
+	}
+	answer := newServing(w)
+	http.ServeContent(answer, req, "", content.Uploaded, body)
+	r.store.stats.downloads.Add(1)
+	r.store.stats.downloadedBytes.Add(uint64(answer.sent))
+	return nil
+}
+
+func (r *rest) deleteContent(w http.ResponseWriter, req *http.Request) error {
+	at, format := pathOf(req), req.URL.Query().Get("format")
+	condition, err := conditionOf(req.Header)
+	if err == nil {
+		err = r.store.DeleteContent(req.Context(), at, format, condition)
+	}
+	return done(w, err, "Deleted file with format '%s' in model version '%s'.", format, at)
+}
+
+func quoted(etag string) string { return `"` + etag + `"` }
+
+// reprDigest is the value of a Repr-Digest field (RFC 9530).
+func reprDigest(sha256 string) string {
+	sum, _ := hex.DecodeString(sha256) // the store's own digest
+	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
+}
+
+// conditionOf reads the conditions of a write.
+func conditionOf(header http.Header) (Condition, error) {
+	var c Condition
+	var err error
+	if c.Match, err = entityTags(header, "If-Match"); err != nil {
+		return Condition{}, err
+	}
+	if c.NoneMatch, err = entityTags(header, "If-None-Match"); err != nil {
+		return Condition{}, err
+	}
+	// A weak tag is as good as a strong one here only (section 13.1.2).
+	for i, tag := range c.NoneMatch {
+		c.NoneMatch[i] = strings.TrimPrefix(tag, "W/")
+	}
+	return c, nil
+}
+
+// entityTags reads a list of entity tags (RFC 9110 section 8.8.3) without their
+// quotation marks; weak ones keep the mark that they are.
+func entityTags(header http.Header, name string) ([]string, error) {
+	rest := strings.Trim(strings.Join(header.Values(name), ","), " \t,")
+	if rest == "*" {
+		return []string{"*"}, nil
+	}
+	var tags []string
+	for rest != "" {
+		tag, weak := strings.CutPrefix(rest, "W/")
+		tag, opened := strings.CutPrefix(tag, `"`)
+		tag, after, closed := strings.Cut(tag, `"`)
+		next := strings.TrimLeft(after, " \t")
+		if !opened || !closed || next != "" && next[0] != ',' || tag == "*" {
+			return nil, malformed(fmt.Sprintf("The '%s' header is not a list of entity tags.", name))
+		}
+		if weak {
+			tag = "W/" + tag
+		}
+		tags = append(tags, tag)
+		rest = strings.TrimLeft(next, " \t,")
+	}
+	if len(tags) == 0 && len(slices.DeleteFunc(slices.Clone(header.Values(name)), func(v string) bool { return v == "" })) > 0 {
+		return nil, malformed(fmt.Sprintf("The '%s' header is not a list of entity tags.", name))
+	}
+	return tags, nil
+}

@@ -1,0 +1,125 @@
+package modelrepo
+
+import (
+	"context"
+	"math"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// The bounds of a page.
+const (
+	// DefaultPageSize is how many items a page has if nothing else is said.
+	DefaultPageSize = 20
+	// MaxPageSize is the most items that a page can have.
+	MaxPageSize = 50
+)
+
+// Listing asks for one page of a set, in the byte order of names. A nil
+// *Listing asks for the whole set.
+type Listing struct {
+	// Page counts from 1; zero means 1. A page behind the last is empty.
+	Page int
+	// PageSize is 1 to MaxPageSize; zero means DefaultPageSize.
+	PageSize int
+}
+
+// normal returns the listing with its defaults, or a refusal.
+func (l Listing) normal(op string, at Path) (Listing, error) {
+	if l.Page == 0 {
+		l.Page = 1
+	}
+	if l.PageSize == 0 {
+		l.PageSize = DefaultPageSize
+	}
+	switch {
+	case l.Page < 1:
+		return l, refuse(op, at, ErrInvalid, "The 'page' parameter must be a positive integer.")
+	case l.PageSize < 1 || l.PageSize > MaxPageSize:
+		return l, refuse(op, at, ErrInvalid, "The 'page_size' parameter must be an integer from 1 to %d.", MaxPageSize)
+	}
+	return l, nil
+}
+
+// bounds returns where in a set of that size the page begins and ends.
+func (l Listing) bounds(total int) (from, to int) {
+	if l.Page-1 > math.MaxInt/l.PageSize-1 { // so far behind that it would overflow
+		return total, total
+	}
+	from = min((l.Page-1)*l.PageSize, total)
+	return from, min(from+l.PageSize, total)
+}
+
+// Set is a set of namespaces, models or versions, or one page of it.
+type Set[T any] struct {
+	// Items are in the byte order of their names.
+	Items []T `json:"items"`
+	// TotalCount is the size of the whole set.
+	TotalCount int64 `json:"totalCount"`
+	// Page and PageSize are what was asked for; zero for a whole set.
+	Page     int `json:"page,omitempty"`
+	PageSize int `json:"pageSize,omitempty"`
+}
+
+// children returns the visible children of a node that was just read, each in
+// the form that item gives it.
+func children[T any](ctx context.Context, s *Store, at Path, parent node, listing *Listing, item func(Path, node) T) (*Set[T], error) {
+	if listing != nil {
+		return childPage(ctx, s, at, parent, *listing, item)
+	}
+	set := &Set[T]{Items: []T{}}
+	for doc, err := range storage.All(ctx, s.docs, at.childPrefix()) {
+		if err != nil {
+			return nil, err
+		}
+		child, err := decode[node](doc)
+		if err != nil {
+			return nil, err
+		}
+		if child.visible() {
+			set.Items = append(set.Items, item(at.child(doc.Key[len(at.childPrefix()):]), child))
+		}
+	}
+	set.TotalCount = int64(len(set.Items))
+	return set, nil
+}
+
+// childPage reads only the documents of the page: which they are is known from
+// the index of names.
+func childPage[T any](ctx context.Context, s *Store, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
+	window, err := s.indexes.window(ctx, s, at, parent, l)
+	if err != nil {
+		return nil, err
+	}
+	set := &Set[T]{Items: make([]T, 0, len(window.names)), TotalCount: int64(window.total), Page: l.Page, PageSize: l.PageSize}
+	if len(window.names) == 0 {
+		return set, nil
+	}
+	prefix, after := at.childPrefix(), ""
+	if window.before != "" {
+		after = prefix + window.before
+	}
+	last := prefix + window.names[len(window.names)-1]
+	for {
+		page, err := s.docs.List(ctx, prefix, after, len(window.names))
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range page {
+			if doc.Key > last {
+				return set, nil
+			}
+			child, err := decode[node](doc)
+			if err != nil {
+				return nil, err
+			}
+			if child.visible() {
+				set.Items = append(set.Items, item(at.child(doc.Key[len(prefix):]), child))
+			}
+		}
+		if len(page) < len(window.names) || page[len(page)-1].Key >= last || len(set.Items) >= l.PageSize {
+			return set, nil
+		}
+		after = page[len(page)-1].Key
+	}
+}

@@ -1,0 +1,149 @@
+package modelrepo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Model is a container of versions.
+type Model struct {
+	// Name is unique in the namespace.
+	Name string `json:"name"`
+	// Namespace is the name of the namespace that it is in.
+	Namespace string `json:"namespace"`
+	// LatestVersion is what the version tag [Latest] stands for; empty if that
+	// is not set. The version need not exist.
+	LatestVersion string `json:"latestVersion,omitempty"`
+	// Versions are the versions of it; nil where it is itself an item of a set,
+	// and where a whole set is empty.
+	Versions *Set[Version] `json:"versions,omitempty"`
+}
+
+// ModelUpdate is what a model is created with, or changed to.
+type ModelUpdate struct {
+	// LatestVersion is the new latest version. Empty leaves it as it is, and
+	// [Unset] removes it, which only makes sense in a change.
+	LatestVersion string `json:"latestVersion,omitempty"`
+}
+
+func (u ModelUpdate) check(op string, at Path, creating bool) error {
+	return checkValue(op, at, "latestVersion", u.LatestVersion, creating, func(v string) bool {
+		return versionTags.MatchString(v) && v != Latest
+	})
+}
+
+// checkValue refuses a field's value.
+func checkValue(op string, at Path, field, value string, creating bool, valid func(string) bool) error {
+	const text = "Error validating the body of the request: "
+	switch {
+	case value == "":
+	case value == Unset && creating:
+		return refuse(op, at, ErrInvalid, text+"'%s' cannot be unset during creation", field)
+	case value == Unset:
+	case !valid(value):
+		return refuse(op, at, ErrInvalid, text+"'%s' is in invalid format", field)
+	}
+	return nil
+}
+
+// apply changes the field and reports whether that made a difference.
+func apply(field *string, value string) bool {
+	switch value {
+	case "":
+		return false
+	case Unset:
+		value = ""
+	}
+	changed := *field != value
+	*field = value
+	return changed
+}
+
+func listedModel(at Path, n node) Model {
+	return Model{Name: at.Model, Namespace: at.Namespace, LatestVersion: n.LatestVersion}
+}
+
+// CreateModel adds a model without versions. The error matches [ErrInvalid] for
+// a name or a value that breaks the rules, [ErrExists] if the name is taken,
+// [ErrNotFound] if there is no such namespace.
+func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) error {
+	const op = "create model"
+	if !at.valid(2) {
+		return refuse(op, at, ErrInvalid, "Invalid namespace or model name. Namespace names must match regex: %s Model names must match regex: %s", namespaceRule, modelRule)
+	}
+	if err := with.check(op, at, true); err != nil {
+		return err
+	}
+	err := s.add(ctx, at, node{LatestVersion: with.LatestVersion})
+	switch {
+	case errors.Is(err, storage.ErrExists):
+		return refuse(op, at, ErrExists, taken)
+	case errors.Is(err, errAbsent):
+		return notFound(op, at.parent())
+	case err != nil:
+		return failed(op, at, err)
+	}
+	return nil
+}
+
+// Model returns a model with its versions, whole or by page, the versions
+// without their formats. The error matches [ErrNotFound] if there is none.
+func (s *Store) Model(ctx context.Context, at Path, listing *Listing) (Model, error) {
+	const op = "get model"
+	listing, err := check(op, at, listing)
+	if err != nil {
+		return Model{}, err
+	}
+	n, err := s.find(ctx, at, 2)
+	if errors.Is(err, errAbsent) {
+		return Model{}, notFound(op, at)
+	}
+	if err != nil {
+		return Model{}, failed(op, at, err)
+	}
+	versions, err := children(ctx, s, at, n, listing, listedVersion)
+	if err != nil {
+		return Model{}, failed(op, at, err)
+	}
+	m := listedModel(at, n)
+	m.Versions = unlessEmpty(versions)
+	return m, nil
+}
+
+// UpdateModel changes a model and reports whether anything was different. The
+// error matches [ErrInvalid] or [ErrNotFound].
+func (s *Store) UpdateModel(ctx context.Context, at Path, to ModelUpdate) (changed bool, err error) {
+	const op = "update model"
+	if err := to.check(op, at, false); err != nil {
+		return false, err
+	}
+	return s.update(ctx, op, at, 2, func(n *node) bool { return apply(&n.LatestVersion, to.LatestVersion) })
+}
+
+// update changes a node's own fields.
+func (s *Store) update(ctx context.Context, op string, at Path, depth int, set func(*node) bool) (changed bool, err error) {
+	err = errAbsent
+	if at.valid(depth) {
+		_, err = s.edit(ctx, at, func(n *node) error {
+			if changed = set(n); !changed {
+				return errKeep
+			}
+			return nil
+		})
+	}
+	if errors.Is(err, errAbsent) {
+		return false, refuse(op, at, ErrNotFound, "Could not find %s '%s'.", at.kind(), at)
+	}
+	if err != nil {
+		return false, failed(op, at, err)
+	}
+	return changed, nil
+}
+
+// DeleteModel removes a model. The error matches [ErrNotFound] if there is
+// none, [ErrNotEmpty] if it has versions.
+func (s *Store) DeleteModel(ctx context.Context, at Path) error {
+	return s.deleteContainer(ctx, at, 2, "Please delete the model versions first.")
+}

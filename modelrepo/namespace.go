@@ -1,0 +1,137 @@
+package modelrepo
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Namespace is a container of models.
+type Namespace struct {
+	// Name is unique in the repository.
+	Name string `json:"name"`
+	// Models are the models in it; nil where it is itself an item of a set,
+	// and where a whole set is empty.
+	Models *Set[Model] `json:"models,omitempty"`
+}
+
+const taken = "An entity with the same key already exists in the repository."
+
+// Namespaces returns the namespaces of the repository, without their models.
+func (s *Store) Namespaces(ctx context.Context, listing *Listing) (Set[Namespace], error) {
+	const op = "list namespaces"
+	listing, err := check(op, Path{}, listing)
+	if err != nil {
+		return Set[Namespace]{}, err
+	}
+	root, _, err := s.load(ctx, Path{})
+	if err != nil && !errors.Is(err, errAbsent) {
+		return Set[Namespace]{}, failed(op, Path{}, err)
+	}
+	set, err := children(ctx, s, Path{}, root, listing, func(at Path, _ node) Namespace { return Namespace{Name: at.Namespace} })
+	if err != nil {
+		return Set[Namespace]{}, failed(op, Path{}, err)
+	}
+	return *set, nil
+}
+
+// check returns a copy of the listing with its defaults; nil for nil.
+func check(op string, at Path, listing *Listing) (*Listing, error) {
+	if listing == nil {
+		return nil, nil
+	}
+	normal, err := listing.normal(op, at)
+	return &normal, err
+}
+
+// CreateNamespace adds an empty namespace. The error matches [ErrInvalid] or
+// [ErrExists] if the name breaks the rules or is taken.
+func (s *Store) CreateNamespace(ctx context.Context, name string) error {
+	const op = "create namespace"
+	at := Path{Namespace: name}
+	if !at.valid(1) {
+		if slices.Contains(reservedNames(), name) {
+			return refuse(op, at, ErrInvalid, "Invalid namespace name. The name '%s' is reserved for the service itself.", name)
+		}
+		return refuse(op, at, ErrInvalid, "Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
+	}
+	err := s.add(ctx, at, node{})
+	if errors.Is(err, storage.ErrExists) {
+		return refuse(op, at, ErrExists, taken)
+	}
+	if err != nil {
+		return failed(op, at, err)
+	}
+	return nil
+}
+
+// Namespace returns a namespace with its models, whole or by page, the models
+// without their versions. The error matches [ErrNotFound] if there is none.
+func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (Namespace, error) {
+	const op = "get namespace"
+	at := Path{Namespace: name}
+	listing, err := check(op, at, listing)
+	if err != nil {
+		return Namespace{}, err
+	}
+	n, err := s.find(ctx, at, 1)
+	if errors.Is(err, errAbsent) {
+		return Namespace{}, notFound(op, at)
+	}
+	if err != nil {
+		return Namespace{}, failed(op, at, err)
+	}
+	models, err := children(ctx, s, at, n, listing, listedModel)
+	if err != nil {
+		return Namespace{}, failed(op, at, err)
+	}
+	return Namespace{Name: name, Models: unlessEmpty(models)}, nil
+}
+
+// unlessEmpty returns nil for a whole set without items.
+func unlessEmpty[T any](set *Set[T]) *Set[T] {
+	if set.TotalCount == 0 && set.Page == 0 {
+		return nil
+	}
+	return set
+}
+
+// DeleteNamespace removes a namespace. The error matches [ErrNotFound] if there
+// is none, [ErrNotEmpty] if it has models.
+func (s *Store) DeleteNamespace(ctx context.Context, name string) error {
+	return s.deleteContainer(ctx, Path{Namespace: name}, 1, "Please delete the models first.")
+}
+
+// deleteContainer removes a node that holds other nodes.
+func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint string) error {
+	op := [...]string{1: "delete namespace", 2: "delete model"}[depth]
+	err := errAbsent
+	if at.valid(depth) {
+		err = s.remove(ctx, at, func(ctx context.Context, _ *node) error { return s.childless(ctx, at) })
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errAbsent):
+		return notFound(op, at)
+	case errors.Is(err, ErrNotEmpty):
+		return refuse(op, at, ErrNotEmpty, "%s '%s' is not empty. %s", at.title(), at, hint)
+	}
+	return failed(op, at, err)
+}
+
+// find is load for a path that somebody gave us: one that is not valid names
+// nothing.
+func (s *Store) find(ctx context.Context, at Path, depth int) (node, error) {
+	if !at.valid(depth) {
+		return node{}, errAbsent
+	}
+	n, _, err := s.load(ctx, at)
+	return n, err
+}
+
+func notFound(op string, at Path) error {
+	return refuse(op, at, ErrNotFound, "%s '%s' not found.", at.title(), at)
+}

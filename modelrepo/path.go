@@ -1,0 +1,166 @@
+package modelrepo
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Latest is the version tag that stands for the version that a model's
+// latestVersion names. It can be read by, and never written to.
+const Latest = "latest"
+
+// Unset is the value that removes a latestVersion or a defaultFormat.
+const Unset = "@unset"
+
+// The rules for names, by version 0.1 of the interface.
+const (
+	namespaceRule = `^[A-Za-z0-9_-]{3,100}$`
+	modelRule     = `^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`
+	versionRule   = `^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$`
+	formatRule    = `^[a-zA-Z0-9][\w\-/+.]{0,99}$`
+)
+
+var (
+	namespaceNames = regexp.MustCompile(namespaceRule)
+	modelNames     = regexp.MustCompile(modelRule)
+	versionTags    = regexp.MustCompile(versionRule)
+	formatTags     = regexp.MustCompile(formatRule)
+)
+
+// reservedNames are the first segments of the service's own paths that would
+// otherwise be names of namespaces. The others are too short or have a dot.
+func reservedNames() []string { return []string{"docs", "healthz", "metrics", "readyz"} }
+
+// ValidFormat reports whether the text is a format tag: 1 to 100 ASCII letters,
+// digits, and _ - / + . with a letter or digit first. Best it is the media type
+// of the content.
+func ValidFormat(format string) bool { return formatTags.MatchString(format) }
+
+// Path says which namespace, model or version is meant. The deeper fields are
+// empty for the less deep; the zero Path is the repository as a whole.
+type Path struct {
+	// Namespace has 3 to 100 ASCII letters, digits, hyphens and underscores,
+	// and is none of docs, healthz, metrics and readyz.
+	Namespace string
+	// Model has 1 to 100 of the same, with a letter or digit first.
+	Model string
+	// Version has 1 to 100 of the same, dots and plus signs, with a letter or
+	// digit first.
+	Version string
+}
+
+// ParsePath reads "namespace", "namespace/model" or "namespace/model/version".
+// The error matches [ErrInvalid].
+func ParsePath(text string) (Path, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) > 3 {
+		return Path{}, fmt.Errorf("parse path %.400q: %w: it has more than three parts", text, ErrInvalid)
+	}
+	parts = append(parts, "", "")
+	p := Path{parts[0], parts[1], parts[2]}
+	depth := strings.Count(text, "/") + 1
+	if !p.valid(depth) {
+		return Path{}, fmt.Errorf("parse path %.400q: %w: a name breaks the rules", text, ErrInvalid)
+	}
+	return p, nil
+}
+
+// String returns the path as [ParsePath] reads it.
+func (p Path) String() string {
+	return strings.TrimRight(p.Namespace+"/"+p.Model+"/"+p.Version, "/")
+}
+
+// depth is 0 for the repository, 1 for a namespace, 2 for a model, 3 for a
+// version.
+func (p Path) depth() int {
+	switch {
+	case p.Version != "":
+		return 3
+	case p.Model != "":
+		return 2
+	case p.Namespace != "":
+		return 1
+	}
+	return 0
+}
+
+// valid reports whether the path names something of that depth by the rules.
+// Only valid paths become keys.
+func (p Path) valid(depth int) bool {
+	return p.depth() == depth &&
+		(depth < 1 || namespaceNames.MatchString(p.Namespace) && !slices.Contains(reservedNames(), p.Namespace)) &&
+		(depth < 2 || modelNames.MatchString(p.Model)) &&
+		(depth < 3 || versionTags.MatchString(p.Version))
+}
+
+// kind is what is at the path, in the words of the interface.
+func (p Path) kind() string {
+	return [...]string{"repository", "namespace", "model", "model version"}[p.depth()]
+}
+
+// Kind is kind at the beginning of a sentence.
+func (p Path) title() string {
+	kind := p.kind()
+	return strings.ToUpper(kind[:1]) + kind[1:]
+}
+
+// name is the last part of the path.
+func (p Path) name() string {
+	return [...]string{"", p.Namespace, p.Model, p.Version}[p.depth()]
+}
+
+// parent is the path without its last part.
+func (p Path) parent() Path {
+	switch p.depth() {
+	case 3:
+		p.Version = ""
+	case 2:
+		p.Model = ""
+	default:
+		p = Path{}
+	}
+	return p
+}
+
+// child is the path of a part below.
+func (p Path) child(name string) Path {
+	switch p.depth() {
+	case 0:
+		p.Namespace = name
+	case 1:
+		p.Model = name
+	default:
+		p.Version = name
+	}
+	return p
+}
+
+// The first parts of keys. They are a stored format.
+const (
+	rootKey         = "root"
+	namespacePrefix = "namespace/"
+	modelPrefix     = "model/"
+	versionPrefix   = "version/"
+	contentPrefix   = "content/"
+	condemnedPrefix = "condemned/"
+	blobPrefix      = "blob/"
+)
+
+// key is the key of the node's document. A slash cannot be part of a name, so
+// no two paths share a key and no path's children are another's.
+func (p Path) key() string {
+	if p.depth() == 0 {
+		return rootKey
+	}
+	return [...]string{"", namespacePrefix, modelPrefix, versionPrefix}[p.depth()] + p.String()
+}
+
+// childPrefix is what the keys of all children begin with.
+func (p Path) childPrefix() string {
+	if p.depth() == 0 {
+		return namespacePrefix
+	}
+	return [...]string{"", modelPrefix, versionPrefix}[p.depth()] + p.String() + "/"
+}

@@ -1,0 +1,117 @@
+package modelrepo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Config is what a [Store] is made of.
+type Config struct {
+	// Documents keeps namespaces, models and versions. Required. The keys that
+	// the repository uses are listed in the package documentation; give it a
+	// store of its own or a part of one, see [storage.Prefixed].
+	Documents storage.Documents
+	// Blobs keeps the bytes of content. Required. Keys begin with "blob/".
+	Blobs storage.Blobs
+	// Grace is how long content that nothing refers to, and uploads that do
+	// not move, are kept. Zero means 24 hours. It may be any positive time:
+	// content that is referred to and uploads that move are never touched.
+	Grace time.Duration
+	// Settle is how old the trace of an operation must be for Repair to take
+	// it for one that crashed. Zero means one minute. One that was merely slow
+	// begins again.
+	Settle time.Duration
+	// Interval is how long Run waits between two rounds. Zero means one hour.
+	Interval time.Duration
+	// Logger receives what Run does. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Store is a repository. It is made with [New] and is safe for concurrent use,
+// also by several processes over one storage.
+type Store struct {
+	docs    storage.Documents
+	blobs   storage.Blobs
+	config  Config
+	log     *slog.Logger
+	locks   keyLocks
+	indexes indexes
+	stats   counters
+}
+
+// New returns the repository over the two stores. It reads and writes nothing.
+func New(config Config) (*Store, error) {
+	switch {
+	case config.Documents == nil:
+		return nil, errors.New("modelrepo: Config.Documents is required")
+	case config.Blobs == nil:
+		return nil, errors.New("modelrepo: Config.Blobs is required")
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"Grace", config.Grace}, {"Settle", config.Settle}, {"Interval", config.Interval}} {
+		if d.value < 0 {
+			return nil, fmt.Errorf("modelrepo: Config.%s is %v, and has to be positive", d.name, d.value)
+		}
+	}
+	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
+	config.Settle = cmp.Or(config.Settle, time.Minute)
+	config.Interval = cmp.Or(config.Interval, time.Hour)
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Store{docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger}, nil
+}
+
+// Run repairs and collects, once at the beginning and then every
+// [Config].Interval, until the context ends; it then returns nil. A round that
+// failed is logged and tried again. Of several processes over one storage one
+// is enough, and all may.
+func (s *Store) Run(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Interval)
+	defer ticker.Stop()
+	for {
+		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("tidying up failed", "error", err, "again", s.config.Interval)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *Store) tidy(ctx context.Context) error {
+	repaired, err := s.Repair(ctx)
+	if err != nil {
+		return err
+	}
+	collected, err := s.Collect(ctx)
+	if err != nil {
+		return err
+	}
+	s.log.Info("tidied up", "operations", repaired.Operations, "uploads", repaired.Uploads,
+		"contents", collected.Contents, "bytes", collected.Bytes, "blobs", collected.Blobs)
+	return nil
+}
+
+// Ready returns nil if the storage answers.
+func (s *Store) Ready(ctx context.Context) error {
+	if _, err := s.docs.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("modelrepo: documents: %w", err)
+	}
+	return nil
+}
+
+// newID returns an identifier that nobody had before.
+func newID() string { return uuid.NewString() }
