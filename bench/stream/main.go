@@ -4,6 +4,7 @@
 //	go run ./bench/stream                    everything; the record goes to bench/stream
 //	go run ./bench/stream -quick             few messages and one round, to see that it works
 //	go run ./bench/stream -only mqtt,latency some sections
+//	go run ./bench/stream report RECORD      writes RESULTS.md again, from a record in results
 //
 // It needs mosquitto, Java 17 and Maven, and Linux, whose /proc says what a
 // process takes. A section whose broker is missing fails; the record says so.
@@ -64,6 +65,8 @@ func run(ctx context.Context, args []string) error {
 			return runSubject(args[1:])
 		case "kfake":
 			return serveFake()
+		case "report":
+			return rewrite(args[1:])
 		}
 	}
 	s, err := parse(args)

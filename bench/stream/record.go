@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -129,5 +130,26 @@ func (r *record) write(dir string) error {
 	if err := os.WriteFile(filepath.Join(results, name), append(content, '\n'), 0o644); err != nil {
 		return err
 	}
+	return r.tell(dir)
+}
+
+// tell writes RESULTS.md.
+func (r *record) tell(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(r.markdown()), 0o644)
+}
+
+// rewrite writes RESULTS.md beside the folder that a record is in.
+func rewrite(args []string) error {
+	if len(args) != 1 {
+		return errors.New("report: the file of one record is needed")
+	}
+	content, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	var r record
+	if err := json.Unmarshal(content, &r); err != nil {
+		return fmt.Errorf("read record %q: %w", args[0], err)
+	}
+	return r.tell(filepath.Dir(filepath.Dir(args[0])))
 }

@@ -29,6 +29,7 @@ func (r *record) markdown() string {
 	fmt.Fprintf(&b, "- Runtimes: %s\n- Brokers: %s\n", strings.Join(r.Runtimes, "; "), strings.Join(r.Brokers, "; "))
 	b.WriteString("- JSON messages of 500 bytes, a mapping of 12 statements. Contenders take turns; medians of the rounds. The middle of each trial counts, from 40 to 97 of a hundred messages.\n")
 	b.WriteString("- CPU is the processor time of the contender's process, or of the broker's, a message. All processes share the cores, so CPU compares better than the rate.\n")
+	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", r.loads())
 	b.WriteString("- After each trial: nothing lost, order kept for each of 64 keys, and ten outputs are read and equal, as graphs, to what the mapping means. A trial that fails has no numbers.\n")
 	for _, s := range sections() {
 		r.table(&b, s)
@@ -42,6 +43,18 @@ func (r *record) markdown() string {
 		}
 	}
 	return b.String()
+}
+
+// loads returns the least, the middle and the greatest load average.
+func (r *record) loads() string {
+	var loads []float64
+	for _, t := range r.Trials {
+		loads = append(loads, t.Load)
+	}
+	if len(loads) == 0 {
+		return "not noted"
+	}
+	return fmt.Sprintf("%.1f to %.1f, median %.1f", slices.Min(loads), slices.Max(loads), median(loads))
 }
 
 func firstLine(text string) string {
