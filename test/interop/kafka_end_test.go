@@ -83,8 +83,11 @@ func (e *kafkaEnd) consume(t *testing.T, topic string, take func([]byte)) {
 	var work sync.WaitGroup
 	var open []sarama.PartitionConsumer
 	for partition := range int32(partitions) {
-		one, err := consumer.ConsumePartition(topic, partition, sarama.OffsetOldest)
-		require.NoError(t, err)
+		var one sarama.PartitionConsumer
+		require.Eventually(t, func() bool { // a broker that is short of time has no leaders for a while
+			one, err = consumer.ConsumePartition(topic, partition, sarama.OffsetOldest)
+			return err == nil
+		}, patience, retry, "consume partition %d of %s", partition, topic)
 		open = append(open, one)
 		work.Go(func() {
 			for message := range one.Messages() {

@@ -17,6 +17,9 @@ const (
 	shortCount = 20_000
 )
 
+// patience bounds each wait. A consumer that died is missed for 15 s.
+const patience = 90 * time.Second
+
 // cutFor is how long a cable is cut.
 const cutFor = 2 * time.Second
 
@@ -52,27 +55,30 @@ func TestKafkaToKafkaExactlyOnceThroughAllFaults(t *testing.T) {
 type fault struct {
 	name string
 	do   func()
+	// gradual means that do lets the load go on itself, from half of its share
+	// on, because it would be over too soon.
+	gradual bool
 }
 
-// faults are those that can happen to the combination. The first one must
+// faults are those that can happen to the combination, in their order. The first one must
 // leave every connection alone, because it counts exactly.
 func (r *rig) faults() []fault {
 	all := []fault{
-		{"error topic off and on", r.toggleErrors},
-		{"kill -9 of the annotator", r.killAnnotator},
-		{"SIGTERM and start", r.stopAnnotator},
-		{"input cut", func() { r.cut(r.in, inputCable) }},
+		{name: "error topic off and on", do: r.toggleErrors},
+		{name: "kill -9 of the annotator", do: r.killAnnotator},
+		{name: "SIGTERM and start", do: r.stopAnnotator},
+		{name: "input cut", do: func() { r.cut(r.in, inputCable) }},
 	}
 	if !r.exactly { // which has both ends on one cable
-		all = append(all, fault{"output cut", func() { r.cut(r.out, outputCable) }})
+		all = append(all, fault{name: "output cut", do: func() { r.cut(r.out, outputCable) }})
 	}
 	if r.shared {
-		all = append(all, fault{"broker restart", r.in.restart})
+		all = append(all, fault{name: "broker restart", do: r.in.restart})
 	} else {
-		all = append(all, fault{"input broker restart", r.in.restart}, fault{"output broker restart", r.out.restart})
+		all = append(all, fault{name: "input broker restart", do: r.in.restart}, fault{name: "output broker restart", do: r.out.restart})
 	}
 	if _, ok := r.in.(*kafkaEnd); ok {
-		all = append(all, fault{"rebalance", r.rebalance})
+		all = append(all, fault{name: "rebalance", do: r.rebalance, gradual: true})
 	}
 	return all
 }
@@ -96,9 +102,14 @@ func throughAllFaults(t *testing.T, in, out end, exactly bool) {
 	began, from, before := time.Now(), 0, state{}
 	for i, f := range faults {
 		start, to := time.Now(), count*(i+1)/len(faults)
-		r.allow(to)
+		if f.gradual {
+			r.allow(from + (to-from)/2)
+		} else {
+			r.allow(to)
+		}
 		r.await(r.stream.good(from + (to-from)/4))
 		f.do()
+		r.allow(to)
 		lost := r.complete(to)
 		now, _ := r.tally.state()
 		errors, _ := r.reports(from, to)
@@ -113,7 +124,7 @@ func throughAllFaults(t *testing.T, in, out end, exactly bool) {
 	require.Eventually(t, func() bool {
 		errors, _ := r.reports(first, count)
 		return errors >= failed
-	}, deadline, retry, "the error topic lacks malformed messages")
+	}, patience, retry, "the error topic lacks malformed messages")
 	r.server.Stop() // commits what is to commit: nothing more comes after that
 
 	now, _ := r.tally.state()
@@ -133,7 +144,7 @@ func throughAllFaults(t *testing.T, in, out end, exactly bool) {
 // await waits until a number of messages has come out.
 func (r *rig) await(arrived int) {
 	r.t.Helper()
-	late := time.After(deadline)
+	late := time.After(patience)
 	for {
 		now, changed := r.tally.state()
 		if now.arrived >= arrived {
@@ -142,7 +153,7 @@ func (r *rig) await(arrived int) {
 		select {
 		case <-changed:
 		case <-late:
-			require.Failf(r.t, "messages are missing", "%d of %d came out within %s", now.arrived, arrived, deadline)
+			require.Failf(r.t, "messages are missing", "%d of %d came out within %s", now.arrived, arrived, patience)
 		}
 	}
 }
@@ -151,7 +162,7 @@ func (r *rig) await(arrived int) {
 // many never did.
 func (r *rig) complete(first int) (lost int) {
 	r.t.Helper()
-	late := time.After(deadline)
+	late := time.After(patience)
 	for {
 		now, changed := r.tally.state()
 		lost = r.stream.good(first) - now.arrived
@@ -187,7 +198,7 @@ func (r *rig) toggleErrors() {
 	sum := func() int {
 		return r.counter(r.server, "messages_published_total") + r.counter(r.server, "messages_failed_total")
 	}
-	require.Eventually(r.t, func() bool { return sum() >= share }, deadline, retry, "published + failed = sent")
+	require.Eventually(r.t, func() bool { return sum() >= share }, patience, retry, "published + failed = sent")
 	require.Equal(r.t, share, r.counter(r.server, "messages_received_total"), "received")
 	require.Equal(r.t, good, r.counter(r.server, "messages_published_total"), "published")
 	require.Equal(r.t, share-good, r.counter(r.server, "messages_failed_total"), "failed")
@@ -233,19 +244,23 @@ func (r *rig) cut(e end, cable string) {
 }
 
 // rebalance lets a second annotator take over a share, then all when the first
-// one dies, and give everything back when it ends.
+// one dies, and give it back when the first one is there again. The load goes
+// on in small portions, so that there is some at every moment.
 func (r *rig) rebalance() {
 	second := r.start("b")
 	r.create(second)
-	works := func(more int) {
+	portion := r.stream.count / len(r.faults()) / 400
+	works := func() {
 		r.t.Helper()
-		goal := r.counter(second, "messages_published_total") + more
-		require.Eventually(r.t, func() bool { return r.counter(second, "messages_published_total") >= goal }, deadline, retry,
-			"the second annotator gets no messages")
+		goal := r.counter(second, "messages_published_total") + 1
+		require.Eventually(r.t, func() bool {
+			r.allowMore(portion)
+			return r.counter(second, "messages_published_total") >= goal
+		}, patience, 4*retry, "the second annotator gets no messages")
 	}
-	works(1)
+	works()
 	r.server.Kill()
-	works(1)
+	works()
 	r.server = r.start("a")
 	second.Stop()
 }

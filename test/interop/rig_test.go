@@ -24,6 +24,8 @@ const (
 	channelID = "matrix"
 	outTopic  = "weather.out"
 	errTopic  = "weather.errors"
+	// messageFailed marks the log's lines of malformed messages.
+	messageFailed = `msg="message failed"`
 	// ahead is how many messages may be sent and not yet have come out.
 	ahead = 4000
 )
@@ -59,6 +61,7 @@ func newRig(t *testing.T, in, out end, exactly bool, count int) *rig {
 	out.topics(outTopic, errTopic)
 	out.consume(t, outTopic, r.tally.add)
 	out.consume(t, errTopic, r.report)
+	t.Cleanup(r.showLogs)
 	r.server = r.start("a")
 	r.create(r.server)
 	return r
@@ -69,6 +72,25 @@ func (r *rig) start(instance string) *interop.Server {
 	r.t.Helper()
 	return interop.StartServer(r.t, r.program, "-listen", "127.0.0.1:0", "-instance", instance,
 		"-data", filepath.Join(r.folder, instance), "-log-to-file", "-log-file", r.logFile(instance))
+}
+
+// showLogs logs what the annotators said of their connections, if the test
+// failed.
+func (r *rig) showLogs() {
+	if !r.t.Failed() {
+		return
+	}
+	for _, instance := range []string{"a", "b"} {
+		text, err := os.ReadFile(r.logFile(instance))
+		if err != nil {
+			continue // it was never started
+		}
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, messageFailed) {
+				r.t.Logf("annotator %s: %s", instance, line)
+			}
+		}
+	}
 }
 
 func (r *rig) logFile(instance string) string { return filepath.Join(r.folder, instance+".log") }
@@ -151,7 +173,7 @@ func (r *rig) logged(instance string) int {
 	r.t.Helper()
 	text, err := os.ReadFile(r.logFile(instance))
 	require.NoError(r.t, err)
-	return strings.Count(string(text), `msg="message failed"`)
+	return strings.Count(string(text), messageFailed)
 }
 
 // counter reads one of the channel's metrics.
@@ -174,6 +196,17 @@ func (r *rig) counter(server *interop.Server, name string) int {
 func (r *rig) allow(limit int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.raise(limit)
+}
+
+// allowMore lets the producer send a number of messages more.
+func (r *rig) allowMore(messages int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.raise(r.limit + messages)
+}
+
+func (r *rig) raise(limit int) {
 	r.limit = limit
 	close(r.raised)
 	r.raised = make(chan struct{})
