@@ -28,7 +28,7 @@ const sweeps = 8
 // Swept counts what a sweep removed.
 type Swept struct {
 	// Blobs is the number of objects with the bytes of blobs that were replaced,
-	// deleted or not committed.
+	// deleted or not committed. One that two changes named counts twice.
 	Blobs int
 	// Uploads is the number of multipart uploads that were abandoned.
 	Uploads int

@@ -132,6 +132,10 @@ func (m *MinIO) run() error {
 	return nil
 }
 
+// stranger is a signature of a user that does not exist. The server says 503
+// until it has read its users, and then refuses.
+const stranger = "AWS4-HMAC-SHA256 Credential=nobody/20260101/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-date, Signature=0"
+
 // await asks until the server answers.
 func (m *MinIO) await(url string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -143,10 +147,11 @@ func (m *MinIO) await(url string) error {
 		if err != nil {
 			return err
 		}
+		request.Header.Set("Authorization", stranger)
 		answer, err := client.Do(request)
 		if err == nil {
 			_ = answer.Body.Close()
-			if answer.StatusCode == http.StatusForbidden { // 503 until it is ready
+			if answer.StatusCode != http.StatusServiceUnavailable {
 				return nil
 			}
 		}
