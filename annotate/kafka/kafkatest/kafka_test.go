@@ -50,6 +50,13 @@ func read(t *testing.T, at mqtttest.Address, topic string, count int) []string {
 	return all
 }
 
+func TestKafkaIsFetchedAndStarts(t *testing.T) {
+	k := kafkatest.StartKafka(t, nil)
+	k.Topic("one", 3)
+	require.NoError(t, write(t, connect(t, k.Address()), "one", "hello"))
+	require.Equal(t, []string{"hello"}, read(t, k.Address(), "one", 1))
+}
+
 func TestKafkaComesBackWithItsDataAfterAKillAndAfterAClose(t *testing.T) {
 	began := time.Now()
 	k := kafkatest.StartKafka(t, nil)
