@@ -111,6 +111,8 @@ func classify(err error) *httpapi.Error {
 			Detail: "Service not available: Annotations service is not available in standalone mode!"}
 	case errors.Is(err, storage.ErrInvalidData):
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "Too large to be stored: " + err.Error()}
+	case errors.Is(err, storage.ErrUnavailable):
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Storage not available: " + err.Error(), Err: err}
 	case errors.Is(err, ErrNotRunning):
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Service not available: " + ErrNotRunning.Error(), Err: err}
 	}

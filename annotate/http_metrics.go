@@ -44,7 +44,7 @@ func newChannelCollector(m *Manager) *channelCollector {
 	}
 	return &channelCollector{
 		manager: m,
-		running: desc("channel_running", "1 while the channel runs, 0 while it is stopped."),
+		running: desc("channel_running", "1 while the channel runs in this instance, 0 while it is stopped or runs in another."),
 		lag:     desc("lag_messages", "Messages that wait at the input broker, where it tells."),
 		latency: desc("latency_seconds", "Time from the arrival of a message to its acknowledgement."),
 		counts: []channelCount{
@@ -74,7 +74,7 @@ func (c *channelCollector) Describe(descs chan<- *prometheus.Desc) {
 func (c *channelCollector) Collect(metrics chan<- prometheus.Metric) {
 	for _, config := range c.manager.List() {
 		running := 1.0
-		if config.Status.IsStopped {
+		if elsewhere := config.Status.Instance; config.Status.IsStopped || elsewhere != "" && elsewhere != c.manager.config.Instance {
 			running = 0
 		}
 		metrics <- prometheus.MustNewConstMetric(c.running, prometheus.GaugeValue, running, config.Settings.ChannelID)
