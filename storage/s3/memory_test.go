@@ -26,6 +26,7 @@ func TestMemoryOfAWriterIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	runtime.ReadMemStats(&after)
 	require.Equal(t, int64(size), info.Size)
-	// Three parts of 5 MiB, the growth of the first, and some for each request.
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(40<<20))
+	// Three parts of 5 MiB, the growth of the first, and what each request takes,
+	// which is more with the race detector.
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(72<<20))
 }

@@ -125,16 +125,16 @@ func (m *MinIO) run() error {
 		defer close(ended)
 		_ = process.Wait() // how it ended shows in its output
 	}()
-	if err := m.await(scheme + "://" + m.address + "/"); err != nil {
+	if err := m.await(scheme + "://" + m.address + stranger); err != nil {
 		m.Kill()
 		return fmt.Errorf("%w: %s", err, m.output)
 	}
 	return nil
 }
 
-// stranger is a signature of a user that does not exist. The server says 503
-// until it has read its users, and then refuses.
-const stranger = "AWS4-HMAC-SHA256 Credential=nobody/20260101/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-date, Signature=0"
+// stranger asks for a listing as a user that does not exist. The server refuses
+// that once it has its disk and its users, and says 503 until then.
+const stranger = "/any-bucket/?list-type=2&AWSAccessKeyId=nobody&Expires=9999999999&Signature=none"
 
 // await asks until the server answers.
 func (m *MinIO) await(url string) error {
@@ -147,11 +147,10 @@ func (m *MinIO) await(url string) error {
 		if err != nil {
 			return err
 		}
-		request.Header.Set("Authorization", stranger)
 		answer, err := client.Do(request)
 		if err == nil {
 			_ = answer.Body.Close()
-			if answer.StatusCode != http.StatusServiceUnavailable {
+			if answer.StatusCode == http.StatusForbidden {
 				return nil
 			}
 		}
