@@ -30,13 +30,21 @@ const (
 	ahead = 4000
 )
 
+// combination says what is between which brokers.
+type combination struct {
+	in, out end
+	// exactly makes the channel work exactly once.
+	exactly bool
+	// spread shares the messages of an MQTT topic out among two annotators,
+	// which keeps no order between them.
+	spread bool
+}
+
 // rig is a combination of brokers with an annotator between them, a producer
 // that keeps it under load, and consumers that take account.
 type rig struct {
-	t       *testing.T
-	in, out end
-	shared  bool // one broker is both ends
-	exactly bool
+	t *testing.T
+	combination
 	stream  *stream
 	tally   *tally
 	program string
@@ -50,17 +58,17 @@ type rig struct {
 }
 
 // newRig starts the annotator and creates the channel.
-func newRig(t *testing.T, in, out end, exactly bool, count int) *rig {
+func newRig(t *testing.T, c combination, count int) *rig {
 	s := newStream(t, count)
 	r := &rig{
-		t: t, in: in, out: out, shared: in == out, exactly: exactly, stream: s, tally: newTally(s),
+		t: t, combination: c, stream: s, tally: newTally(s),
 		program: interop.Build(t, "annotator"), folder: t.TempDir(),
 		raised: make(chan struct{}), reported: map[string]int{},
 	}
-	in.topics(in.input())
-	out.topics(outTopic, errTopic)
-	out.consume(t, outTopic, r.tally.add)
-	out.consume(t, errTopic, r.report)
+	r.in.topics(r.in.input())
+	r.out.topics(outTopic, errTopic)
+	r.out.consume(t, outTopic, r.tally.add)
+	r.out.consume(t, errTopic, r.report)
 	t.Cleanup(r.showLogs)
 	r.server = r.start("a")
 	r.create(r.server)
@@ -95,10 +103,15 @@ func (r *rig) showLogs() {
 
 func (r *rig) logFile(instance string) string { return filepath.Join(r.folder, instance+".log") }
 
-// create creates the channel. Where the input can be shared out it is.
+// distributed reports whether several annotators run the channel together.
+func (c combination) distributed() bool {
+	_, ordered := c.in.(*kafkaEnd)
+	return ordered || c.spread
+}
+
+// create creates the channel.
 func (r *rig) create(server *interop.Server) {
 	r.t.Helper()
-	_, distributed := r.in.(*kafkaEnd)
 	out := outputCable
 	if r.exactly { // both ends have to be one cluster, so one address
 		out = inputCable
@@ -109,7 +122,7 @@ func (r *rig) create(server *interop.Server) {
 			"mapping": map[string]any{"name": "weather", "inputFormat": "JSON", "outputFormat": "TTL", "rml": weather.JSONMapping()},
 		},
 		"settings": map[string]any{
-			"channelId": channelID, "exactlyOnce": r.exactly, "distributed": distributed, "errorFormat": "JSON",
+			"channelId": channelID, "exactlyOnce": r.exactly, "distributed": r.distributed(), "errorFormat": "JSON",
 			"inputTopicSettings":  r.in.settings(r.in.input(), inputCable),
 			"outputTopicSettings": r.out.settings(outTopic, out),
 			"errorTopicSettings":  r.out.settings(errTopic, noCable),
