@@ -1,6 +1,7 @@
 package modelrepo
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"errors"
@@ -142,11 +143,15 @@ func (i *index) read(ctx context.Context, s *Store, parent node) error {
 		if err != nil {
 			return err
 		}
+		name := doc.Key[len(prefix):]
+		if !bytes.Contains(doc.Data, []byte(markMember)) {
+			names = append(names, name)
+			continue
+		}
 		child, err := decode[node](doc)
 		if err != nil {
 			return err
 		}
-		name := doc.Key[len(prefix):]
 		if child.visible() {
 			names = append(names, name)
 		}

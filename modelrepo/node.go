@@ -43,6 +43,10 @@ type mark struct {
 	Since time.Time `json:"since"`
 }
 
+// markMember is in the JSON text of every node that has a mark. Inside of a
+// string its quotation marks would be escaped.
+const markMember = `"mark":`
+
 type markKind string
 
 const (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,6 +46,7 @@ type Store struct {
 	locks   keyLocks
 	indexes indexes
 	stats   counters
+	buffers sync.Pool // of *[uploadBuffer]byte
 }
 
 // New returns the repository over the two stores. It reads and writes nothing.

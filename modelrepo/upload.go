@@ -150,9 +150,6 @@ func (u *upload) withTicket(ctx context.Context, change func(n *node, i int) err
 	return err
 }
 
-// uploadBuffer is how many bytes are read at a time.
-const uploadBuffer = 256 << 10
-
 // receive makes the bytes durable under the ticket's blob.
 func (u *upload) receive(ctx context.Context, content io.Reader) (storage.BlobInfo, error) {
 	writer, err := u.store.blobs.Create(ctx, u.ticket.Blob)
@@ -184,47 +181,24 @@ func (u *upload) receive(ctx context.Context, content io.Reader) (storage.BlobIn
 
 // stream copies the content and renews the ticket now and then.
 func (u *upload) stream(ctx context.Context, to io.Writer, content io.Reader) error {
-	buffer := make([]byte, uploadBuffer)
 	renewed := time.Now()
-	for {
-		n, err := fill(content, buffer)
-		if n > 0 {
-			if _, err := to.Write(buffer[:n]); err != nil {
-				return err
-			}
-		}
-		switch err {
-		case nil:
-		case io.EOF:
+	err := u.store.transfer(to, content, func() error {
+		if time.Since(renewed) <= u.store.config.Grace/4 {
 			return nil
-		default:
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			var refusal *Error
-			if errors.As(err, &refusal) {
-				return err // the reader knows better what is wrong
-			}
-			return &Error{Op: u.op, Path: u.at.String(), Err: fmt.Errorf("%w: %w", ErrIncomplete, err),
-				Text: "The content ended before it was complete. Nothing was stored."}
 		}
-		if time.Since(renewed) > u.store.config.Grace/4 {
-			renewed = time.Now()
-			if err := u.withTicket(ctx, func(n *node, i int) error { n.Uploads[i].Renewed = renewed.UTC(); return nil }); err != nil {
-				return err
-			}
-		}
+		renewed = time.Now()
+		return u.withTicket(ctx, func(n *node, i int) error { n.Uploads[i].Renewed = renewed.UTC(); return nil })
+	})
+	var refusal *Error
+	switch source := new(sourceError); {
+	case !errors.As(err, &source) || errors.As(err, &refusal):
+		return err // of the store, or the reader knows what is wrong
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return &Error{Op: u.op, Path: u.at.String(), Err: fmt.Errorf("%w: %w", ErrIncomplete, source.cause),
+			Text: "The content ended before it was complete. Nothing was stored."}
 	}
-}
-
-// fill reads until the buffer is full or the reader fails.
-func fill(from io.Reader, buffer []byte) (n int, err error) {
-	for n < len(buffer) && err == nil {
-		var more int
-		more, err = from.Read(buffer[n:])
-		n += more
-	}
-	return n, err
 }
 
 // claim makes the document of the bytes' digest say where they are, and returns

@@ -21,6 +21,9 @@ const (
 	// ioChunk is how many bytes are read or written between two looks at the
 	// context.
 	ioChunk = 1 << 20
+	// hashApart is from how many bytes on the two digests of a chunk are
+	// computed apart.
+	hashApart = 64 << 10
 )
 
 // blobWriter writes the bytes of one blob to its file and hashes them on the
@@ -73,11 +76,31 @@ func (w *blobWriter) writeChunk(p []byte) (int, error) {
 	if err := w.usable(w.ctx); err != nil {
 		return 0, err
 	}
+	hashed := w.hash(p)
 	n, err := w.buffer.Write(p)
-	w.md5.Write(p[:n]) // hashes never fail
-	w.sha256.Write(p[:n])
+	hashed()
 	w.size += int64(n)
 	return n, err
+}
+
+// hash adds the bytes to both digests and returns what waits for that. A large
+// chunk's digests are computed at one time, by another processor if there is
+// one. When the bytes cannot be written there will be no digest to tell.
+func (w *blobWriter) hash(p []byte) (wait func()) {
+	if len(p) < hashApart {
+		w.md5.Write(p) // hashes never fail
+		w.sha256.Write(p)
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.md5.Write(p)
+	}()
+	return func() {
+		w.sha256.Write(p)
+		<-done
+	}
 }
 
 // usable returns why nothing more may be done under the context.
