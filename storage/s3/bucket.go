@@ -58,10 +58,11 @@ func (b *bucket) open(ctx context.Context, name string, offset int64) (io.ReadCl
 	return body, info.Size, err
 }
 
-// put stores an object whole or not at all. The server checks the digest.
+// put stores an object whole or not at all. The server checks the digest, which
+// takes the place of those that the library would compute for each chunk.
 func (b *bucket) put(ctx context.Context, name string, data []byte, digest []byte, contentType string) error {
 	_, err := b.core.PutObject(ctx, b.name, b.prefix+name, bytes.NewReader(data), int64(len(data)), "",
-		hex.EncodeToString(digest), minio.PutObjectOptions{ContentType: contentType})
+		hex.EncodeToString(digest), minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true})
 	return err
 }
 
@@ -110,7 +111,7 @@ func (b *bucket) begin(ctx context.Context, name string) (uploadID string, err e
 func (b *bucket) part(ctx context.Context, name, uploadID string, number int, data []byte) (minio.CompletePart, error) {
 	digest := sha256.Sum256(data)
 	part, err := b.core.PutObjectPart(ctx, b.name, b.prefix+name, uploadID, number, bytes.NewReader(data), int64(len(data)),
-		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(digest[:])})
+		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(digest[:]), DisableContentSha256: true})
 	return minio.CompletePart{PartNumber: part.PartNumber, ETag: part.ETag}, err
 }
 

@@ -3,8 +3,10 @@ package s3
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -60,8 +62,16 @@ func newConnections(timeout time.Duration, config *tls.Config) *connections {
 	}}
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]. It returns when the body of the
+// request is no longer read, since the library rewinds it to try again, and the
+// caller uses its buffer for something else.
 func (c *connections) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Body != nil && request.Body != http.NoBody {
+		body := &sentBody{ReadCloser: request.Body, closed: make(chan struct{})}
+		request = request.WithContext(request.Context()) // a copy
+		request.Body = body
+		defer func() { <-body.closed }()
+	}
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {
 		return nil, err
@@ -112,4 +122,19 @@ func (c *movingConn) Write(p []byte) (int, error) {
 			return written, err
 		}
 	}
+}
+
+// sentBody is the body of a request. The transport closes it in any case, at
+// times only after it has answered.
+type sentBody struct {
+	io.ReadCloser
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Close implements [io.Closer].
+func (b *sentBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.once.Do(func() { close(b.closed) })
+	return err
 }
