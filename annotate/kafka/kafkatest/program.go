@@ -49,7 +49,7 @@ func demanded() bool { return os.Getenv(mqtttest.RequirePeers) == "1" }
 // fetches them if they are not there.
 func program() (string, error) {
 	if _, err := exec.LookPath("java"); err != nil {
-		return "", fmt.Errorf("Java is not installed: %w", err)
+		return "", fmt.Errorf("no Java is installed: %w", err)
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -73,7 +73,7 @@ func program() (string, error) {
 // however many processes fetch at the same time.
 func fetch(home string) error {
 	if _, err := exec.LookPath("mvn"); err != nil {
-		return fmt.Errorf("Maven is not installed: %w", err)
+		return fmt.Errorf("no Maven is installed: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(home), 0o755); err != nil {
 		return err
