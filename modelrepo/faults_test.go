@@ -17,12 +17,17 @@ var errDead = errors.New("the process is dead")
 type mortal struct {
 	dies     int64 // at which operation; 0 never
 	lastWish bool
+	before   func(operation int64) // nil does nothing
 	count    atomic.Int64
 }
 
 // step runs an operation, or does not.
 func (m *mortal) step(operation func() error) error {
-	switch n := m.count.Add(1); {
+	n := m.count.Add(1)
+	if m.before != nil {
+		m.before(n)
+	}
+	switch {
 	case m.dies == 0 || n < m.dies:
 		return operation()
 	case n == m.dies && m.lastWish:

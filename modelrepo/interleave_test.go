@@ -1,0 +1,191 @@
+package modelrepo_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// interrupt returns stores that call the intruder before operation at, and how
+// many operations there were.
+func interrupt(documents storage.Documents, blobs storage.Blobs, at int64, intruder func()) (storage.Documents, storage.Blobs, func() int64) {
+	m := &mortal{before: func(n int64) {
+		if n == at {
+			intruder()
+		}
+	}}
+	return mortalDocuments{m, documents}, mortalBlobs{m, blobs}, m.count.Load
+}
+
+// everywhere runs a scene with an interruption before each operation of its
+// subject, until there are no more operations.
+func everywhere(t *testing.T, scene func(t *testing.T, at int64) (operations int64)) {
+	t.Helper()
+	at := int64(1)
+	for ; at <= scene(t, at); at++ {
+	}
+	require.Greater(t, at, int64(4), "the subject did too little to be interrupted")
+}
+
+func TestCollectionBetweenAnyTwoStepsOfAnUploadLosesNothing(t *testing.T) {
+	for before := range 4 { // rounds that the same bytes, unreferenced, have been through
+		for during := 1; during <= 4; during++ {
+			t.Run(fmt.Sprintf("%d rounds before, %d between", before, during), func(t *testing.T) {
+				everywhere(t, func(t *testing.T, at int64) int64 {
+					documents, blobs := openMemory(t)
+					collector := impatient(t, documents, blobs)
+					collect := func(rounds int) {
+						for range rounds {
+							_, err := collector.Collect(t.Context())
+							require.NoError(t, err)
+						}
+					}
+					prepare(t, collector)
+					_, err := collector.Upload(t.Context(), crashVersion, "old", strings.NewReader("same"), nil)
+					require.NoError(t, err)
+					require.NoError(t, collector.DeleteContent(t.Context(), crashVersion, "old", modelrepo.Condition{}))
+					collect(before)
+
+					d, b, operations := interrupt(documents, blobs, at, func() { collect(during) })
+					_, err = impatient(t, d, b).Upload(t.Context(), crashVersion, "new", strings.NewReader("same"), nil)
+					require.NoError(t, err)
+					collect(4)
+					require.Equal(t, "same", look(t, collector)["new"], "collected before operation %d", at)
+					tidy(t, collector, documents, blobs, "afterwards")
+					return operations()
+				})
+			})
+		}
+	}
+}
+
+func TestRepairBetweenAnyTwoStepsOfAnUploadRefusesItOrLetsItBe(t *testing.T) {
+	expired := 0
+	everywhere(t, func(t *testing.T, at int64) int64 {
+		documents, blobs := openMemory(t)
+		other := impatient(t, documents, blobs)
+		prepare(t, other)
+		d, b, operations := interrupt(documents, blobs, at, func() {
+			for range 3 {
+				_, err := other.Repair(t.Context())
+				require.NoError(t, err)
+				_, err = other.Collect(t.Context())
+				require.NoError(t, err)
+			}
+		})
+		_, err := impatient(t, d, b).Upload(t.Context(), crashVersion, "f", strings.NewReader("data"), nil)
+		if err != nil {
+			require.ErrorIs(t, err, modelrepo.ErrExpired)
+			require.NotContains(t, look(t, other), "f")
+			expired++
+		} else {
+			require.Equal(t, "data", look(t, other)["f"])
+		}
+		tidy(t, other, documents, blobs, "afterwards")
+		return operations()
+	})
+	require.Positive(t, expired)
+}
+
+func TestDeletingAParentBetweenAnyTwoStepsLeavesNoOrphan(t *testing.T) {
+	kept, gone := 0, 0
+	everywhere(t, func(t *testing.T, at int64) int64 {
+		documents, blobs := openMemory(t)
+		other := impatient(t, documents, blobs)
+		require.NoError(t, other.CreateNamespace(t.Context(), "w3c"))
+		var deletion error
+		d, b, operations := interrupt(documents, blobs, at, func() { deletion = other.DeleteNamespace(t.Context(), "w3c") })
+		creation := impatient(t, d, b).CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{})
+		seen := look(t, other)
+		switch {
+		case creation == nil:
+			kept++
+			require.Equal(t, map[string]string{"w3c": "", "w3c/sosa": ""}, seen)
+		default:
+			gone++
+			require.NoError(t, deletion)
+			require.ErrorIs(t, creation, modelrepo.ErrNotFound)
+			require.Empty(t, seen)
+		}
+		tidy(t, other, documents, blobs, "afterwards")
+		require.Equal(t, seen, look(t, other))
+		return operations()
+	})
+	require.Positive(t, kept)
+	require.Positive(t, gone)
+}
+
+func TestAddingAChildBetweenAnyTwoStepsOfADeletionKeepsTheParent(t *testing.T) {
+	kept := 0
+	everywhere(t, func(t *testing.T, at int64) int64 {
+		documents, blobs := openMemory(t)
+		other := impatient(t, documents, blobs)
+		require.NoError(t, other.CreateNamespace(t.Context(), "w3c"))
+		var creation error
+		d, b, operations := interrupt(documents, blobs, at, func() {
+			creation = other.CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{})
+		})
+		deletion := impatient(t, d, b).DeleteNamespace(t.Context(), "w3c")
+		seen := look(t, other)
+		if deletion != nil {
+			kept++
+			require.ErrorIs(t, deletion, modelrepo.ErrNotEmpty)
+			require.NoError(t, creation)
+			require.Equal(t, map[string]string{"w3c": "", "w3c/sosa": ""}, seen)
+		} else {
+			require.Empty(t, seen)
+		}
+		tidy(t, other, documents, blobs, "afterwards")
+		return operations()
+	})
+	require.Positive(t, kept)
+}
+
+func TestAVersionThatIsDeletedDuringAnUploadIsGoneAtItsEnd(t *testing.T) {
+	documents, blobs := openMemory(t)
+	s := impatient(t, documents, blobs)
+	prepare(t, s)
+	deleting := readerFunc(func([]byte) (int, error) {
+		require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
+		return 0, io.EOF
+	})
+	_, err := s.Upload(t.Context(), crashVersion, "f", deleting, nil)
+	require.ErrorIs(t, err, modelrepo.ErrNotFound)
+	tidy(t, s, documents, blobs, "afterwards")
+}
+
+func TestCancellingAnUploadLeavesNothing(t *testing.T) {
+	documents, blobs := openMemory(t)
+	s := impatient(t, documents, blobs)
+	prepare(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelling := readerFunc(func(p []byte) (int, error) {
+		cancel()
+		return len(p), nil
+	})
+	_, err := s.Upload(ctx, crashVersion, "f", cancelling, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
+	for range blobs.List(t.Context(), "") {
+		t.Fatal("a blob is left")
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// prepare creates one version.
+func prepare(t *testing.T, s *modelrepo.Store) {
+	t.Helper()
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, s.CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{}))
+	require.NoError(t, s.CreateVersion(t.Context(), crashVersion, modelrepo.VersionUpdate{}))
+}
