@@ -5,6 +5,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/bench/stream/workload"
 )
 
 // contender is a program that is measured.
@@ -25,7 +26,7 @@ type site struct {
 }
 
 const (
-	outputBytes = 1262 // what the mapping makes of a message, in N-Triples
+	outputBytes = workload.OutputSize
 	threads     = "2"  // of the peers, the annotator's default
 )
 

@@ -18,6 +18,8 @@ const (
 	Size = 500
 	// Statements is what the mapping makes of a message.
 	Statements = 12
+	// OutputSize is the size of that in N-Triples, in bytes.
+	OutputSize = 1626
 	// Stations is the number of stations that report in turn; the station is
 	// the key of a message.
 	Stations = 64

@@ -27,6 +27,7 @@ func annotated(t *testing.T) [][]byte {
 		require.Len(t, message, workload.Size)
 		output, err := mapper.Append(nil, message)
 		require.NoError(t, err)
+		require.Len(t, output, workload.OutputSize)
 		require.Equal(t, workload.Statements, bytes.Count(output, []byte("\n")))
 		all = append(all, output)
 	}
