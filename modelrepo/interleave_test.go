@@ -31,7 +31,7 @@ func everywhere(t *testing.T, scene func(t *testing.T, at int64) (operations int
 	at := int64(1)
 	for ; at <= scene(t, at); at++ {
 	}
-	require.Greater(t, at, int64(4), "the subject did too little to be interrupted")
+	require.Greater(t, at, int64(3), "the subject did too little to be interrupted")
 }
 
 func TestCollectionBetweenAnyTwoStepsOfAnUploadLosesNothing(t *testing.T) {
@@ -61,6 +61,118 @@ func TestCollectionBetweenAnyTwoStepsOfAnUploadLosesNothing(t *testing.T) {
 					tidy(t, collector, documents, blobs, "afterwards")
 					return operations()
 				})
+			})
+		}
+	}
+}
+
+func TestAnUploadBetweenAnyTwoStepsOfACollectionLosesNothing(t *testing.T) {
+	// What may have happened to the same bytes before: rounds of collection
+	// since nothing refers to them, or an upload of them that was given up for
+	// dead at one of its operations and then went on.
+	type history struct{ rounds, diedAt int64 }
+	var histories []history
+	for n := range int64(5) {
+		histories = append(histories, history{rounds: n})
+	}
+	for at := int64(1); at <= 20; at++ {
+		histories = append(histories, history{1, at}, history{2, at}, history{3, at})
+	}
+	for _, h := range histories {
+		everywhere(t, func(t *testing.T, at int64) int64 {
+			documents, blobs := openMemory(t)
+			other := impatient(t, documents, blobs)
+			prepare(t, other)
+			tidyUp := func() {
+				for range h.rounds {
+					_, err := other.Repair(t.Context())
+					require.NoError(t, err)
+					_, err = other.Collect(t.Context())
+					require.NoError(t, err)
+				}
+			}
+			d, b, _ := interrupt(documents, blobs, h.diedAt, tidyUp)
+			if _, err := impatient(t, d, b).Upload(t.Context(), crashVersion, "old", strings.NewReader("same"), nil); err == nil {
+				require.NoError(t, other.DeleteContent(t.Context(), crashVersion, "old", modelrepo.Condition{}))
+			} else {
+				require.ErrorIs(t, err, modelrepo.ErrExpired)
+			}
+			if h.diedAt == 0 {
+				tidyUp()
+			}
+
+			uploaded := false
+			d, b, operations := interrupt(documents, blobs, at, func() {
+				uploaded = true
+				_, err := other.Upload(t.Context(), crashVersion, "new", strings.NewReader("same"), nil)
+				require.NoError(t, err)
+			})
+			_, err := impatient(t, d, b).Collect(t.Context())
+			require.NoError(t, err)
+			if uploaded {
+				require.Equal(t, "same", look(t, other)["new"], "%+v, uploaded before operation %d", h, at)
+			}
+			tidy(t, other, documents, blobs, "afterwards")
+			return operations()
+		})
+	}
+}
+
+// TestAnUploadThatWasGivenUpForDeadCannotHurtAnother stops an upload before one
+// of its operations, gives it up, and lets it go on together with another
+// upload of the same bytes, in the middle of the collection of its blob.
+func TestAnUploadThatWasGivenUpForDeadCannotHurtAnother(t *testing.T) {
+	for rounds := range 3 {
+		for stopsAt := int64(1); stopsAt <= 12; stopsAt++ {
+			everywhere(t, func(t *testing.T, at int64) int64 {
+				documents, blobs := openMemory(t)
+				other := impatient(t, documents, blobs)
+				prepare(t, other)
+				stopped, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+				d, b, _ := interrupt(documents, blobs, stopsAt, func() { close(stopped); <-goOn })
+				dead := impatient(t, d, b)
+				go func() {
+					_, err := dead.Upload(t.Context(), crashVersion, "old", strings.NewReader("same"), nil)
+					ended <- err
+				}()
+				over := false
+				select {
+				case <-stopped:
+				case err := <-ended:
+					require.NoError(t, err)
+					over = true
+				}
+				_, err := other.Repair(t.Context())
+				require.NoError(t, err)
+				for range rounds {
+					_, err = other.Collect(t.Context())
+					require.NoError(t, err)
+				}
+				revive := func() {
+					if over {
+						return
+					}
+					over = true
+					close(goOn)
+					if err := <-ended; err != nil {
+						require.ErrorIs(t, err, modelrepo.ErrExpired)
+					}
+				}
+				uploaded := false
+				d, b, operations := interrupt(documents, blobs, at, func() {
+					revive()
+					uploaded = true
+					_, err := other.Upload(t.Context(), crashVersion, "new", strings.NewReader("same"), nil)
+					require.NoError(t, err)
+				})
+				_, err = impatient(t, d, b).Collect(t.Context())
+				require.NoError(t, err)
+				revive()
+				if uploaded {
+					require.Equal(t, "same", look(t, other)["new"], "stopped at %d, collected before %d", stopsAt, at)
+				}
+				tidy(t, other, documents, blobs, "afterwards")
+				return operations()
 			})
 		}
 	}
