@@ -1,6 +1,7 @@
 package modelrepo_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -18,6 +19,7 @@ type mortal struct {
 	dies     int64 // at which operation; 0 never
 	lastWish bool
 	before   func(operation int64) // nil does nothing
+	cause    error                 // what it then returns; nil means errDead
 	count    atomic.Int64
 }
 
@@ -33,7 +35,7 @@ func (m *mortal) step(operation func() error) error {
 	case n == m.dies && m.lastWish:
 		_ = operation()
 	}
-	return errDead
+	return cmp.Or(m.cause, errDead)
 }
 
 type mortalDocuments struct {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // codeHeader says in a word what the sentence of an error means, so that a
@@ -36,7 +37,11 @@ func verdicts() []verdict {
 // classify decides the status of a refusal. The text is the refusal's own.
 func classify(err error) *httpapi.Error {
 	var refusal *Error
-	if !errors.As(err, &refusal) {
+	switch {
+	case errors.As(err, &refusal):
+	case errors.Is(err, storage.ErrUnavailable):
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The storage cannot be reached. Please try again.", Err: err}
+	default:
 		return nil
 	}
 	for _, v := range verdicts() {
