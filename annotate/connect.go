@@ -117,6 +117,9 @@ func (c *Channel) connect(ctx context.Context, topic *TopicSettings) (Publisher,
 // window is the number of messages that the channel has in flight.
 func (c *Channel) window() int {
 	s := &c.config.Settings
+	if c.env.Window == 0 && s.ExactlyOnce {
+		return DefaultTransactionWindow
+	}
 	if c.env.Window == 0 && s.Input.BrokerType == Kafka && s.Output.BrokerType == Kafka {
 		return DefaultKafkaWindow
 	}
@@ -135,12 +138,12 @@ func (c *Channel) options(window int) ConnectOptions {
 // abandon closes what a pipeline that never ran has connected.
 func (p *pipeline) abandon() {
 	p.cancel(errAbandoned)
-	p.errors.end()
-	p.noteIn.end()
-	p.noteOut.end()
+	ctx, cancel := context.WithTimeout(context.Background(), sideCloseTimeout)
+	defer cancel()
+	p.errors.end(ctx)
+	p.noteIn.end(ctx)
+	p.noteOut.end(ctx)
 	if p.out != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), sideCloseTimeout)
-		defer cancel()
 		_ = p.out.Close(ctx) // nothing was published
 	}
 }

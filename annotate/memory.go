@@ -14,8 +14,12 @@ const (
 	// ConnectOptions do not say otherwise.
 	DefaultWindow = 256
 	// DefaultKafkaWindow is the same for both ends of a channel from Kafka to
-	// Kafka. A transaction holds half of it at most.
+	// Kafka.
 	DefaultKafkaWindow = 4096
+	// DefaultTransactionWindow is the same for a channel that works exactly
+	// once. A transaction holds half of it at most, and takes longer to commit
+	// than its messages take to send.
+	DefaultTransactionWindow = 16_384
 	// DefaultMemoryBacklog is the number of unacknowledged messages that a
 	// MemoryBroker keeps for each durable subscription.
 	DefaultMemoryBacklog = 65_536

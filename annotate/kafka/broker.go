@@ -20,7 +20,7 @@ const (
 	DefaultHeartbeatInterval   = 3 * time.Second
 	DefaultRebalanceTimeout    = 30 * time.Second
 	DefaultTransactionTimeout  = time.Minute
-	DefaultTransactionMessages = 1000
+	DefaultTransactionMessages = 8192
 	DefaultTransactionInterval = 100 * time.Millisecond
 	DefaultCommitInterval      = 500 * time.Millisecond
 	DefaultQueueMessages       = 10_000
