@@ -3,11 +3,7 @@ package annotate
 import (
 	"context"
 	"sync"
-	"time"
 )
-
-// sideCloseTimeout is how long an optional topic may take to disconnect.
-const sideCloseTimeout = time.Second
 
 // errorTopic publishes a text for each message that failed. It never drops
 // one while it is on: a broker that does not confirm holds up the channel.
@@ -59,12 +55,10 @@ func (t *errorTopic) report(p *pipeline, j *job, cause error) {
 	}
 }
 
-func (t *errorTopic) close() {
+func (t *errorTopic) close(ctx context.Context) {
 	t.cancel()
 	t.mu.Lock() // nobody is in Publish any more
 	defer t.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), sideCloseTimeout)
-	defer cancel()
 	// What it says was already said to each message's settle.
 	_ = t.pub.Close(ctx)
 }

@@ -11,6 +11,10 @@ import (
 // ones are dropped.
 const monitorBacklog = 256
 
+// monitorGrace is how much longer than it was told a driver may take to give
+// up. After that nobody waits for it.
+const monitorGrace = 250 * time.Millisecond
+
 // monitor publishes a short note for each message that passes. It is for
 // watching, so it never holds up data: notes that its broker is too slow for
 // are dropped and counted.
@@ -22,6 +26,7 @@ type monitor struct {
 	notes   chan time.Time
 	dropped *atomic.Uint64
 	cancel  context.CancelFunc
+	last    chan context.Context // for what is left to do when the topic is switched off
 	done    chan struct{}
 }
 
@@ -29,6 +34,7 @@ func newMonitor(topic, source string, key []byte, pub Publisher, dropped *atomic
 	m := &monitor{
 		topic: topic, key: key, source: source, pub: pub, dropped: dropped,
 		notes: make(chan time.Time, monitorBacklog),
+		last:  make(chan context.Context, 1),
 		done:  make(chan struct{}),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -52,17 +58,15 @@ func (m *monitor) run(ctx context.Context) {
 		select {
 		case at := <-m.notes:
 			m.publish(ctx, at)
-		case <-ctx.Done():
-			m.finish()
+		case over := <-m.last:
+			m.finish(over)
 			return
 		}
 	}
 }
 
 // finish publishes the notes that are waiting, as far as the time allows.
-func (m *monitor) finish() {
-	ctx, cancel := context.WithTimeout(context.Background(), sideCloseTimeout)
-	defer cancel()
+func (m *monitor) finish(ctx context.Context) {
 	for {
 		select {
 		case at := <-m.notes:
@@ -90,7 +94,18 @@ func (m *monitor) publish(ctx context.Context, at time.Time) {
 	}
 }
 
-func (m *monitor) close() {
-	m.cancel()
-	<-m.done
+func (m *monitor) close(ctx context.Context) {
+	m.last <- ctx
+	m.cancel() // what is being published does not go on
+	select {
+	case <-m.done:
+		return
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(monitorGrace)
+	defer grace.Stop()
+	select {
+	case <-m.done:
+	case <-grace.C:
+	}
 }

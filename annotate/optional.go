@@ -1,15 +1,20 @@
 package annotate
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
+
+// sideCloseTimeout is how long an optional topic may take to disconnect.
+const sideCloseTimeout = time.Second
 
 // optional holds one of a channel's optional topics, which comes and goes
 // while messages flow. Reading it costs one atomic load.
 type optional[T any, P interface {
 	*T
-	close()
+	close(context.Context)
 }] struct {
 	current atomic.Pointer[T]
 	mu      sync.Mutex
@@ -30,18 +35,32 @@ func (o *optional[T, P]) set(next *T) bool {
 	}
 	o.mu.Unlock()
 	if old != nil {
-		P(old).close()
+		ctx, cancel := sideContext(context.Background())
+		defer cancel()
+		P(old).close(ctx)
 	}
 	return !ended
 }
 
-// end switches the topic off for good.
-func (o *optional[T, P]) end() {
+// end switches the topic off for good, in less than the time that ctx has left.
+func (o *optional[T, P]) end(ctx context.Context) {
 	o.mu.Lock()
 	o.ended = true
 	old := o.current.Swap(nil)
 	o.mu.Unlock()
 	if old != nil {
-		P(old).close()
+		ctx, cancel := sideContext(ctx)
+		defer cancel()
+		P(old).close(ctx)
 	}
+}
+
+// sideContext returns the context of an optional topic that disconnects. It
+// leaves time for what comes after that.
+func sideContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := sideCloseTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)*3/4)
+	}
+	return context.WithTimeout(ctx, limit)
 }

@@ -204,12 +204,15 @@ func (p *pipeline) reportInOrder(j *job, cause error) {
 	if !p.transactional() {
 		return
 	}
-	err := <-j.settled
-	if err == nil {
-		j.delivery.Ack()
-		j.acked = true
+	select {
+	case err := <-j.settled:
+		if err == nil {
+			j.delivery.Ack()
+			j.acked = true
+		}
+		j.settled <- err
+	case <-p.ctx.Done(): // nothing is committed any more
 	}
-	j.settled <- err
 }
 
 // transactional reports whether outputs and acknowledgements go together.
@@ -310,26 +313,26 @@ func (p *pipeline) supervise() {
 	}
 	p.cancel(errAbandoned)
 	<-p.handed
-	closeErr := p.closeOutput(req.ctx)
-	p.errors.end()
+	closeErr := p.closeOutputs(req.ctx)
 	<-p.drained
-	// The acknowledgements are flushed before the monitors, which can wait.
+	var monitors sync.WaitGroup
+	monitors.Go(func() { p.noteIn.end(req.ctx) })
+	monitors.Go(func() { p.noteOut.end(req.ctx) })
 	if req.forget {
 		closeErr = errors.Join(closeErr, p.sub.Forget(req.ctx))
 	} else {
 		closeErr = errors.Join(closeErr, p.sub.Close(req.ctx))
 	}
-	p.noteIn.end()
-	p.noteOut.end()
+	monitors.Wait()
 	p.workers.Wait()
 	p.conclude(asked, errors.Join(pauseErr, closeErr))
 	p.channel.ended(p, asked)
 	close(p.finished)
 }
 
-// closeOutput disconnects the publisher. What is still unconfirmed now stays
-// so: there is no time left to wait for it.
-func (p *pipeline) closeOutput(ctx context.Context) error {
+// closeOutputs disconnects the publisher and the error topic. What is still
+// unconfirmed now stays so: there is no time left to wait for it.
+func (p *pipeline) closeOutputs(ctx context.Context) error {
 	select {
 	case <-p.drained:
 	default:
@@ -337,7 +340,9 @@ func (p *pipeline) closeOutput(ctx context.Context) error {
 		cancel()
 		ctx = over
 	}
-	return p.out.Close(ctx)
+	err := p.out.Close(ctx)
+	p.errors.end(ctx)
+	return err
 }
 
 // conclude decides what the end is called.

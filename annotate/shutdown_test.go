@@ -1,0 +1,156 @@
+package annotate_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// stopLimit is what the tests of this file give a channel to stop in. They run
+// on the clock of a bubble, so that nothing but waiting takes time.
+const stopLimit = 10 * time.Second
+
+// stopInTime stops the channel, and demands that it keeps the limit.
+func stopInTime(t *testing.T, channel *annotate.Channel) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), stopLimit)
+	defer cancel()
+	began := time.Now()
+	stopped := make(chan error, 1)
+	go func() { stopped <- channel.Stop(ctx) }()
+	select {
+	case err := <-stopped:
+		require.LessOrEqual(t, time.Since(began), stopLimit)
+		require.True(t, channel.Status().IsStopped)
+		return err
+	case <-time.After(time.Hour):
+		require.FailNow(t, "the channel does not stop")
+		return nil
+	}
+}
+
+// stubborn is a broker whose connections for publishing hang in every call,
+// until it is released, whatever their context says.
+type stubborn struct {
+	annotate.Broker
+	released chan struct{}
+}
+
+type stubbornPublisher struct{ *stubborn }
+
+func (b *stubborn) Connect(context.Context, annotate.TopicSettings, annotate.ConnectOptions) (annotate.Publisher, error) {
+	return stubbornPublisher{b}, nil
+}
+
+func (p stubbornPublisher) Publish(context.Context, annotate.Message, func(error)) error {
+	<-p.released
+	return annotate.ErrBrokerClosed
+}
+
+func (p stubbornPublisher) Health() error { return nil }
+
+func (p stubbornPublisher) Close(context.Context) error {
+	<-p.released
+	return nil
+}
+
+// aside puts the optional topics of a channel on the other kind of broker.
+func aside(c annotate.ChannelConfig) annotate.ChannelConfig {
+	c = withSideTopics(c)
+	for name, topic := range map[string]*annotate.TopicSettings{
+		"errors": c.Settings.Error, "seen": c.Settings.MonitorInput, "sent": c.Settings.MonitorOutput,
+	} {
+		topic.BrokerType, topic.Topic = annotate.Kafka, c.Settings.ChannelID+"-"+name
+	}
+	return c
+}
+
+func TestMonitorsThatHangInEveryCallHoldUpNeitherDataNorStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := annotate.NewMemoryBroker(nil)
+		side := &stubborn{released: make(chan struct{})}
+		env := environment(b)
+		env.Brokers[annotate.Kafka] = side
+		c := aside(config("watched"))
+		c.Settings.Error = nil
+		channel := newChannel(t, c, env)
+		require.NoError(t, channel.Start(t.Context()))
+		publish(t, b, "watched/in", 0, 2000)
+		require.Equal(t, triples(0, 2000), await(t, b, "watched/out", 2000))
+		off := false
+		began := time.Now()
+		require.NoError(t, channel.SetTopics(t.Context(), annotate.StatusUpdate{InputMonitorTopicEnabled: &off}))
+		require.LessOrEqual(t, time.Since(began), stopLimit)
+		require.NoError(t, stopInTime(t, channel))
+		require.Zero(t, b.Unacknowledged(channel.Config().Settings.Input))
+		require.Positive(t, channel.Stats().NotesDropped)
+		close(side.released)
+	})
+}
+
+func TestChannelStopsInTimeWhenNoTopicConfirmsAnything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
+		env := environment(b)
+		env.Brokers[annotate.Kafka] = side
+		channel := newChannel(t, aside(config("mute")), env)
+		require.NoError(t, channel.Start(t.Context()))
+		b.HoldConfirmations()
+		side.Down()
+		publish(t, b, "mute/in", 0, 10)
+		require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: "mute/in", Payload: []byte("bad")}))
+		synctest.Wait()
+		require.ErrorContains(t, stopInTime(t, channel), "to be delivered again: 11")
+		require.Equal(t, 11, b.Unacknowledged(channel.Config().Settings.Input))
+	})
+}
+
+// While the error topic is on, a failure is on record only when that topic has
+// it. A broker of it that has died holds the channel up, and the channel holds
+// up its input.
+func TestFailuresThatCannotBeReportedAreBoundedAndComeAgain(t *testing.T) {
+	for name, start := range map[string]func(*annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment){
+		"at least once": func(b *annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment) {
+			env := environment(b)
+			return aside(config("lost")), env
+		},
+		"exactly once": func(b *annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment) {
+			c := exactlyOnce("lost")
+			c.Settings.Error.BrokerType, c.Settings.Error.Topic = annotate.MQTT, "lost/errors"
+			c.Settings.MonitorInput, c.Settings.MonitorOutput = nil, nil
+			return c, kafkaEnvironment(b)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
+				c, env := start(b)
+				env.Window = 32
+				env.Brokers[c.Settings.Error.BrokerType] = side
+				channel := newChannel(t, c, env)
+				require.NoError(t, channel.Start(t.Context()))
+				side.Down()
+				const count = 1000
+				for range count {
+					require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: c.Settings.Input.Topic, Payload: []byte("bad")}))
+				}
+				time.Sleep(time.Hour)
+				require.LessOrEqual(t, channel.Stats().Received, uint64(32))
+				require.Equal(t, count, b.Unacknowledged(channel.Config().Settings.Input))
+				require.Contains(t, channel.Status().Error, "error topic")
+				require.ErrorContains(t, stopInTime(t, channel), "to be delivered again")
+				require.Equal(t, count, b.Unacknowledged(channel.Config().Settings.Input))
+
+				side.Up()
+				require.NoError(t, channel.Start(t.Context()))
+				await(t, side, c.Settings.Error.Topic, count)
+				require.Eventually(t, unacknowledged(b, channel), patience, time.Millisecond)
+			})
+		})
+	}
+}
