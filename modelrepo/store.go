@@ -107,10 +107,14 @@ func (s *Store) tidy(ctx context.Context) error {
 	return nil
 }
 
-// Ready returns nil if the storage answers.
+// Ready returns nil if the storage answers: both parts, since they may be on
+// different servers.
 func (s *Store) Ready(ctx context.Context) error {
 	if _, err := s.docs.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: documents: %w", err)
+	}
+	if _, err := s.blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("modelrepo: blobs: %w", err)
 	}
 	return nil
 }

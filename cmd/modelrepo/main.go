@@ -1,7 +1,14 @@
 // Command modelrepo is the model repository as a server: namespaces, models,
 // versions and their content over REST.
 //
-//	modelrepo [-listen HOST:PORT] [-data DIR] [-store WHERE] [-config FILE] [-log-level LEVEL] ...
+//	modelrepo [-listen HOST:PORT] [-data DIR] [-store WHERE] [-blobs WHERE] [-config FILE] ...
+//
+// Everything is kept in the folder of -data, or where -store says: another
+// folder, memory, or MongoDB. Content may be kept elsewhere, by -blobs: in a
+// bucket of S3 for instance. While a server among them does not answer at the
+// start, the program says so, keeps trying, and is not ready; when one goes
+// away later, requests that need it are answered with 503. A URL with
+// credentials is better given by the environment, since others can see flags.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
@@ -43,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already unless an error came first
-	stores, err := openStores(s)
+	stores, err := openStores(s, log)
 	if err != nil {
 		return err
 	}
@@ -58,5 +65,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	server.WarnIfExposed(log, listener, "modelrepo")
 	rest := server.HTTP(listener, repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, server.Part{Name: "modelrepo", Run: repository.Run}, rest)
+	return server.Run(ctx, stores.servers.part(repository.Run, log), rest)
 }

@@ -19,25 +19,33 @@ type settings struct {
 	blobs    string
 	grace    time.Duration
 	interval time.Duration
+	patience time.Duration
 	logging  *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
 func readSettings(args []string) (settings, *server.Flags, error) {
 	var s settings
-	f := server.NewFlags("modelrepo", "MODELREPO", about)
-	f.StringVar(&s.listen, "listen", "127.0.0.1:8081", "`HOST:PORT` of the REST interface; port 0 takes any that is free")
-	f.StringVar(&s.data, "data", "./data/modelrepo", "`folder` where everything is kept unless -store says otherwise")
-	f.StringVar(&s.store, "store", "", "`where` everything is kept: disk:DIR, or memory: to forget it at the end; empty means the folder of -data")
-	f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: disk:DIR or memory:")
-	f.DurationVar(&s.grace, "grace", 24*time.Hour, "how long content that nothing refers to, and uploads that do not move, are kept")
-	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often they are looked for")
-	s.logging = f.Logging("log/modelrepo.log")
+	f := s.declare()
 	err := f.Parse(args)
 	if err == nil {
 		err = s.check(f)
 	}
 	return s, f, err
+}
+
+// declare declares the flags.
+func (s *settings) declare() *server.Flags {
+	f := server.NewFlags("modelrepo", "MODELREPO", about)
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8081", "`HOST:PORT` of the REST interface; port 0 takes any that is free")
+	f.StringVar(&s.data, "data", "./data/modelrepo", "`folder` where everything is kept unless -store says otherwise")
+	f.StringVar(&s.store, "store", "", "`where` everything is kept: "+storeForms+"; empty means the folder of -data. A database belongs to one repository, whose processes may be several")
+	f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: "+blobForms+". Content that the rest does not know is removed, so a bucket or prefix belongs to one repository; key and secret come of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
+	f.DurationVar(&s.patience, "store-timeout", 5*time.Second, "how long a call waits for a database server that is away")
+	f.DurationVar(&s.grace, "grace", 24*time.Hour, "how long content that nothing refers to, and uploads that do not move, are kept")
+	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often they are looked for")
+	s.logging = f.Logging("log/modelrepo.log")
+	return f
 }
 
 // check refuses what cannot work.
@@ -46,7 +54,7 @@ func (s *settings) check(f *server.Flags) error {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"grace", s.grace}, {"collect-interval", s.interval}} {
+	}{{"grace", s.grace}, {"collect-interval", s.interval}, {"store-timeout", s.patience}} {
 		if d.value <= 0 {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected more than nothing, got %v", d.name, f.Variable(d.name), d.value))
 		}

@@ -4,18 +4,30 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
+	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// stores are what the repository persists through, and how to close it.
+// Forms of -store and -blobs, for help texts and errors.
+const (
+	storeForms = "disk:DIR, memory: or mongodb://HOST[/DATABASE]"
+	blobForms  = storeForms + ", or s3://HOST/BUCKET[/PREFIX]"
+)
+
+// stores are what the repository persists through, how to close it, and the
+// servers that it needs.
 type stores struct {
 	documents storage.Documents
 	blobs     storage.Blobs
 	closers   []func() error
+	servers   servers
+
+	patience time.Duration // for a server that is away
+	log      *slog.Logger
 }
 
 // Close closes the stores in the opposite order of their opening.
@@ -29,17 +41,19 @@ func (s *stores) Close() error {
 	return errors.Join(errs...)
 }
 
-// openStores opens what -store and -blobs name.
-func openStores(s settings) (*stores, error) {
-	all := &stores{}
-	where := cmp.Or(s.store, "disk:"+s.data)
+// openStores opens what -store and -blobs name. It does not wait for servers.
+func openStores(s settings, log *slog.Logger) (*stores, error) {
+	all := &stores{patience: s.patience, log: log}
+	where, name := cmp.Or(s.store, "disk:"+s.data), "store"
+	if s.store == "" {
+		name = "data"
+	}
 	documents, blobs, err := all.open(where)
+	if err == nil && documents == nil {
+		err = errors.Join(errors.New("s3: keeps content alone: it is for -blobs, beside a -store for the rest"), all.Close())
+	}
 	if err != nil {
-		flag := "store"
-		if s.store == "" {
-			flag = "data"
-		}
-		return nil, fmt.Errorf("-%s: %w", flag, err)
+		return nil, fmt.Errorf("-%s: %w", name, err)
 	}
 	all.documents, all.blobs = documents, blobs
 	if s.blobs != "" && s.blobs != where {
@@ -51,17 +65,17 @@ func openStores(s settings) (*stores, error) {
 	return all, nil
 }
 
-// open opens one store by its scheme. A store that keeps only one kind returns
-// nil for the other.
+// open opens one store by its scheme. Its documents are nil if it keeps blobs
+// alone. No error shows a URL, for it may hold credentials.
 func (s *stores) open(where string) (storage.Documents, storage.Blobs, error) {
 	scheme, rest, found := strings.Cut(where, ":")
 	if !found {
-		return nil, nil, fmt.Errorf("%q has no scheme; expected memory: or disk:DIR", where)
+		return nil, nil, fmt.Errorf("%q has no scheme; expected %s", where, blobForms)
 	}
 	switch scheme {
 	case "memory":
 		if rest != "" {
-			return nil, nil, fmt.Errorf("%q: nothing may follow the scheme", where)
+			return nil, nil, errors.New("memory: nothing may follow the scheme")
 		}
 		return storage.NewMemoryDocuments(), storage.NewMemoryBlobs(), nil
 	case "disk":
@@ -74,15 +88,10 @@ func (s *stores) open(where string) (storage.Documents, storage.Blobs, error) {
 		}
 		s.closers = append(s.closers, store.Close)
 		return store.Documents(), store.Blobs(), nil
+	case "mongodb", "mongodb+srv":
+		return s.openMongo(where)
+	case "s3":
+		return s.openS3(where)
 	}
-	return nil, nil, fmt.Errorf("%s has the unknown scheme %q; expected memory: or disk:DIR", withoutSecrets(where), scheme)
-}
-
-// withoutSecrets is a URL as it may be shown.
-func withoutSecrets(where string) string {
-	parsed, err := url.Parse(where)
-	if err != nil {
-		return "the store"
-	}
-	return fmt.Sprintf("%q", parsed.Redacted())
+	return nil, nil, fmt.Errorf("the scheme %q is not known; expected %s", scheme, blobForms)
 }

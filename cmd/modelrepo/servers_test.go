@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/mongo/mongotest"
+	"github.com/iotenablers/enablers/storage/s3"
+	"github.com/iotenablers/enablers/storage/s3/s3test"
+)
+
+// logged is a log that is read while it is being written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+var sosa = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
+
+// publish uploads a model, with everything above it.
+func publish(t *testing.T, client *modelrepo.Client, content string) {
+	t.Helper()
+	require.NoError(t, client.CreateNamespace(t.Context(), sosa.Namespace))
+	require.NoError(t, client.CreateModel(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}))
+	require.NoError(t, client.CreateVersion(t.Context(), sosa, modelrepo.VersionUpdate{}))
+	_, err := client.Upload(t.Context(), sosa, "text/turtle", strings.NewReader(content), nil)
+	require.NoError(t, err)
+}
+
+func fetch(ctx context.Context, client *modelrepo.Client) (string, error) {
+	content, err := client.Open(ctx, sosa, "")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = content.Close() }()
+	data, err := io.ReadAll(content)
+	return string(data), err
+}
+
+// get asks for one of the paths of the service.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	answer, err := http.Get(url)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(body)
+}
+
+// becomes waits until /readyz has a status.
+func becomes(t *testing.T, url string, status int) {
+	t.Helper()
+	require.Eventually(t, func() bool { got, _ := get(t, url+"/readyz"); return got == status }, 30*time.Second, 20*time.Millisecond)
+}
+
+func TestADatabaseKeepsEverythingOverARestart(t *testing.T) {
+	server := mongotest.Start(t)
+	database := server.Database(t)
+	unused := filepath.Join(t.TempDir(), "unused")
+	t.Setenv("MODELREPO_STORE", server.URI+"/"+database)
+	client, _, stop := start(t, "-data", unused)
+	publish(t, client, "kept")
+	require.NoError(t, stop())
+
+	client, _, stop = start(t, "-data", unused)
+	text, err := fetch(t.Context(), client)
+	require.NoError(t, err)
+	require.Equal(t, "kept", text)
+	require.NoError(t, stop())
+	require.NoDirExists(t, unused)
+}
+
+func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
+	server := mongotest.StartProcess(t)
+	server.Kill()
+	log := &logged{}
+	where := server.URI + "/late"
+	client, url, stop := startLogging(t, log, "-store", where, "-store-timeout", "200ms")
+	status, _ := get(t, url+"/healthz")
+	require.Equal(t, http.StatusOK, status)
+	status, body := get(t, url+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status, body)
+	require.Contains(t, body, server.Address())
+	require.Contains(t, log.String(), "the store cannot be used; trying again")
+	require.Contains(t, log.String(), server.Address())
+	status, body = get(t, url+"/")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.JSONEq(t, `{"error":"The storage cannot be reached. Please try again."}`, body)
+
+	server.Restart()
+	becomes(t, url, http.StatusOK)
+	publish(t, client, "late")
+
+	server.Kill()
+	becomes(t, url, http.StatusServiceUnavailable)
+	_, err := fetch(t.Context(), client)
+	require.ErrorContains(t, err, "503")
+	server.Restart()
+	becomes(t, url, http.StatusOK)
+	require.Eventually(t, func() bool { text, err := fetch(t.Context(), client); return err == nil && text == "late" }, 20*time.Second, 50*time.Millisecond)
+	require.NoError(t, stop())
+}
+
+func TestWaitingForAServerEndsWithTheProgramAndShowsNoCredentials(t *testing.T) {
+	away := mongotest.UnusedAddress(t)
+	for _, args := range [][]string{
+		{"-store", "mongodb://somebody:hidden@" + away + "/db"},
+		{"-store", "memory:", "-blobs", "s3://somebody:hidden@" + away + "/bucket?insecure=true&region=here"},
+	} {
+		log := &logged{}
+		client, url, stop := startLogging(t, log, append(args, "-store-timeout", "50ms", "-log-level", "debug")...)
+		status, body := get(t, url+"/readyz")
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		_, err := client.Upload(t.Context(), sosa, "f", strings.NewReader("x"), nil)
+		require.Error(t, err)
+		require.NoError(t, stop())
+		require.Contains(t, log.String(), away)
+		for _, said := range []string{body, err.Error(), log.String()} {
+			require.NotContains(t, said, "hidden")
+			require.NotContains(t, said, "somebody")
+		}
+	}
+}
+
+func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
+	server := s3test.StartMinIO(t)
+	dir := t.TempDir()
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
+	t.Setenv("MODELREPO_BLOBS", "s3://"+server.Address()+"/models/one?insecure=true&create-bucket=true")
+	client, _, stop := start(t, "-data", dir)
+	content := strings.Repeat("much ", 1<<18)
+	publish(t, client, content)
+	require.NoError(t, stop())
+
+	bucket, err := s3.Open(t.Context(), s3.Config{Endpoint: server.Address(), Bucket: "models", Prefix: "one", Insecure: true, SweepInterval: -1})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, bucket.Close()) }()
+	var found []storage.BlobInfo
+	for info, err := range bucket.Blobs().List(t.Context(), "") {
+		require.NoError(t, err)
+		found = append(found, info)
+	}
+	require.Len(t, found, 1)
+	require.Equal(t, int64(len(content)), found[0].Size)
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if info, _ := os.Stat(path); info != nil && info.Mode().IsRegular() && filepath.Base(path) != "store.db" {
+			t.Errorf("%s holds content", path)
+		}
+		return err
+	}))
+
+	client, url, stop := start(t, "-data", dir, "-store-timeout", "500ms")
+	text, err := fetch(t.Context(), client)
+	require.NoError(t, err)
+	require.True(t, text == content)
+
+	server.Kill()
+	becomes(t, url, http.StatusServiceUnavailable)
+	server.Restart()
+	becomes(t, url, http.StatusOK)
+	require.NoError(t, stop())
+}
+
+func TestABucketIsCreatedWhenItsServerComesLate(t *testing.T) {
+	server := s3test.StartMinIO(t)
+	server.Kill()
+	client, url, stop := start(t, "-store", "memory:", "-store-timeout", "500ms",
+		"-blobs", "s3://"+s3test.AccessKey+":"+s3test.SecretKey+"@"+server.Address()+"/late?insecure=true&create-bucket=true")
+	becomes(t, url, http.StatusServiceUnavailable)
+	server.Restart()
+	becomes(t, url, http.StatusOK)
+	publish(t, client, "late")
+	require.NoError(t, stop())
+}
+
+func TestTheDatabaseIsThePathOfItsURL(t *testing.T) {
+	for uri, want := range map[string]string{
+		"mongodb://host": "modelrepo", "mongodb://host/": "modelrepo", "mongodb://a:1,b:2/models?replicaSet=rs0": "models",
+		"mongodb+srv://u:p%2Fq@host/models": "models", "mongodb://host?tls=true": "modelrepo", "mongodb://host/m%C3%A9": "mé",
+	} {
+		got, err := databaseOf(uri)
+		require.NoError(t, err, uri)
+		require.Equal(t, want, got, uri)
+	}
+}
