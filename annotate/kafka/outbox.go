@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/IBM/sarama"
@@ -76,6 +77,9 @@ func (o *outbox) Publish(ctx context.Context, m annotate.Message, confirmed func
 	}
 	p := &publication{key: m.Key, value: m.Payload, confirmed: confirmed}
 	p.origin, _ = m.Origin.(*inbound)
+	if p.value == nil {
+		p.value = octets{} // a record without a value means that its key is deleted
+	}
 	p.Topic, p.Value, p.Metadata = o.name, &p.value, p
 	if m.Key != nil {
 		p.Key = &p.key
@@ -103,6 +107,13 @@ func (o *outbox) take(into []*publication, limit int) []*publication {
 		}
 	}
 	return into
+}
+
+// putBack makes a message that was taken, and those after it, be taken again.
+func (o *outbox) putBack(first *publication) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.taken = slices.Index(o.messages[:o.taken], first)
 }
 
 // rewind makes everything that is not answered be taken again.

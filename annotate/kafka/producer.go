@@ -99,7 +99,7 @@ func (p *producer) forget() {
 }
 
 // permanent reports whether an error is about the message itself, so that
-// sending it again would fail again.
+// sending it again would fail again. A right that is missing is about none.
 func permanent(err error) bool {
 	var config sarama.ConfigurationError
 	var encoding sarama.PacketEncodingError
@@ -108,7 +108,7 @@ func permanent(err error) bool {
 	}
 	for _, reason := range []sarama.KError{
 		sarama.ErrMessageSizeTooLarge, sarama.ErrInvalidMessageSize, sarama.ErrInvalidTopic,
-		sarama.ErrTopicAuthorizationFailed, sarama.ErrInvalidRecord, sarama.ErrInvalidTimestamp,
+		sarama.ErrInvalidRecord, sarama.ErrInvalidTimestamp,
 		sarama.ErrPolicyViolation, sarama.ErrUnsupportedForMessageFormat,
 	} {
 		if errors.Is(err, reason) {
@@ -122,5 +122,5 @@ func permanent(err error) bool {
 // same batch.
 func ofBatch(err error) bool {
 	var kafka sarama.KError
-	return errors.As(err, &kafka) && kafka != sarama.ErrTopicAuthorizationFailed && kafka != sarama.ErrInvalidTopic
+	return errors.As(err, &kafka) && kafka != sarama.ErrInvalidTopic
 }

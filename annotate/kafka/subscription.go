@@ -106,6 +106,9 @@ func (s *subscription) open(ctx context.Context) error {
 		if s.members, err = sarama.NewConsumerGroupFromClient(s.group, s.client); err != nil {
 			return struct{}{}, err
 		}
+		if _, err = (&session{sub: s}).fetchOffsets(); errors.Is(err, sarama.ErrGroupAuthorizationFailed) {
+			return struct{}{}, err // joining takes longer to find that out
+		}
 		s.work.Go(s.run)
 		s.work.Go(s.watch)
 		s.work.Go(s.listen)

@@ -39,6 +39,7 @@ type transaction struct {
 	batch    []*publication // in the open transaction
 	due      time.Time      // when the open transaction, or the next, is committed
 	single   int            // messages to send one by one, to find the faulty one
+	refused  *inbound       // whose output was refused last
 
 	failing sync.Mutex
 	failure error // the first of the producer
@@ -187,11 +188,14 @@ func (t *transaction) step(pause *pause) error {
 		if t.single > 0 {
 			size = 1
 		}
+		if t.barred() {
+			size = len(t.batch)
+		}
 		taken = t.take(taken, size-len(t.batch))
 		if err := t.embark(taken); err != nil {
 			return err
 		}
-		full := len(t.batch) >= size
+		full := len(t.batch) >= size && len(t.batch) > 0
 		if len(taken) > 0 && !full {
 			continue
 		}
@@ -215,14 +219,20 @@ func (t *transaction) embark(messages []*publication) error {
 		t.begun, t.due = true, time.Now().Add(t.broker.opts.TransactionInterval)
 	}
 	t.sub.mu.Lock()
-	for _, m := range messages {
+	for i, m := range messages {
 		switch o := m.origin; {
 		case o != nil && o.claim.gone.Load():
 			t.settle(m, annotate.ErrRevoked)
 		case m.ByteSize(2) > t.facts.maxBatch:
 			t.settle(m, fmt.Errorf("%w: %d bytes, the cluster takes at most %d", sarama.ErrMessageSizeTooLarge, m.ByteSize(2), t.facts.maxBatch))
+			t.refused = o
 		case o != nil && o.state == waiting:
 			o.state = embarked
+		}
+		if t.refused != nil && i+1 < len(messages) {
+			t.putBack(messages[i+1])
+			messages = messages[:i+1]
+			break
 		}
 	}
 	t.sub.mu.Unlock()
@@ -239,6 +249,21 @@ func (t *transaction) embark(messages []*publication) error {
 	}
 	t.confirm()
 	return nil
+}
+
+// barred reports whether outputs have to wait for the acknowledgement of an
+// input whose own output was refused. Committed before it they would be
+// repeated by a successor, for the group's offset cannot pass that input.
+func (t *transaction) barred() bool {
+	if t.refused == nil {
+		return false
+	}
+	t.sub.mu.Lock()
+	defer t.sub.mu.Unlock()
+	if t.refused.state != waiting || t.refused.claim.gone.Load() {
+		t.refused = nil
+	}
+	return t.refused != nil
 }
 
 // commit ends the open transaction.
@@ -282,7 +307,8 @@ func (t *transaction) undo(why error) {
 	t.kill()
 	switch {
 	case permanent(why) && len(t.batch) == 1:
-		t.sub.disembark(t.batch[0].origin)
+		t.refused = t.batch[0].origin
+		t.sub.disembark(t.refused)
 		t.settle(t.batch[0], why)
 		t.single = max(0, t.single-1)
 		t.clear()
