@@ -82,7 +82,9 @@ type Publisher interface {
 	// full. confirmed is called exactly once for each message that Publish
 	// accepted (returned nil for), in the order of the calls: with nil when
 	// the broker has taken responsibility for it, otherwise with the reason
-	// why it never will. It must not block. While the broker is away messages
+	// why it never will. An error that wraps ErrBrokerUnavailable is about the
+	// connection or the right to publish and not about the message, which is
+	// to be published again some time. It must not block. While the broker is away messages
 	// wait in the window and are sent again after reconnecting. One goroutine
 	// at a time.
 	Publish(ctx context.Context, m Message, confirmed func(error)) error

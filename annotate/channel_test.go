@@ -295,6 +295,23 @@ func TestRefusedOutputIsAFailedMessage(t *testing.T) {
 	require.EqualValues(t, 1, channel.Stats().Failed)
 }
 
+func TestMissingRightToPublishStopsTheChannelAndLosesNothing(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	channel := newChannel(t, config("denied"), environment(b))
+	require.NoError(t, channel.Start(t.Context()))
+	b.FailConfirmations(fmt.Errorf("not authorized: %w", annotate.ErrBrokerUnavailable))
+	publish(t, b, "denied/in", 0, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.ErrorContains(t, channel.Wait(ctx), `publish to topic "denied/out": publish on topic "denied/out": not authorized`)
+	require.True(t, channel.Status().IsStopped)
+	require.Equal(t, 3, b.Unacknowledged(channel.Config().Settings.Input))
+	b.FailConfirmations(nil)
+	require.NoError(t, channel.Start(t.Context()))
+	require.Equal(t, triples(0, 3), await(t, b, "denied/out", 3))
+	require.Zero(t, channel.Stats().Failed)
+}
+
 func TestMonitorsNoteEveryMessageAndNeverHoldUpData(t *testing.T) {
 	b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(b)

@@ -15,6 +15,7 @@ import (
 	"github.com/eclipse/paho.golang/paho/log"
 	pahosession "github.com/eclipse/paho.golang/paho/session"
 
+	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
 )
 
@@ -216,8 +217,22 @@ func pubackRefusal(answer *packets.Puback) error {
 	if answer.Properties != nil {
 		words = answer.Properties.ReasonString
 	}
-	return errors.New(reason(answer.ReasonCode, words))
+	text := reason(answer.ReasonCode, words)
+	if answer.ReasonCode == notAuthorized || answer.ReasonCode == quotaExceeded {
+		return denial(text)
+	}
+	return errors.New(text)
 }
+
+// denial is a refusal that is about the user or the broker, and not about the
+// message: another one would fare no better.
+type denial string
+
+// Error returns the broker's reason.
+func (d denial) Error() string { return string(d) }
+
+// Unwrap returns annotate.ErrBrokerUnavailable.
+func (d denial) Unwrap() error { return annotate.ErrBrokerUnavailable }
 
 // Ack implements session.SessionManager. Acknowledgements are sent by the
 // subscription, when it is told to.

@@ -9,13 +9,19 @@ const sessionTakenOver = 0x8e
 // unsupportedVersion is the reason code of a broker that does not speak MQTT 5.
 const unsupportedVersion = 0x84
 
+// notAuthorized and quotaExceeded are reason codes that are about no message.
+const (
+	notAuthorized = 0x87
+	quotaExceeded = 0x97
+)
+
 // advice says which setting to look at when a connection was refused with the
 // reason code; it may be empty.
 func advice(code byte) string {
 	switch code {
 	case 0x85:
 		return "; see mqttSettings.clientId"
-	case 0x86, 0x87, 0x8c:
+	case 0x86, notAuthorized, 0x8c:
 		return "; see mqttSettings.user and password"
 	}
 	return ""
@@ -62,7 +68,7 @@ func reasonName(code byte) string {
 		return "client identifier not valid"
 	case 0x86:
 		return "bad user name or password"
-	case 0x87:
+	case notAuthorized:
 		return "not authorized"
 	case 0x88:
 		return "server unavailable"
@@ -90,7 +96,7 @@ func reasonName(code byte) string {
 		return "packet too large"
 	case 0x96:
 		return "message rate too high"
-	case 0x97:
+	case quotaExceeded:
 		return "quota exceeded"
 	case 0x98:
 		return "administrative action"

@@ -65,6 +65,7 @@ func TestAMessageThatTheUserMayNotPublishFailsAlone(t *testing.T) {
 		require.NoError(t, errs[2])
 		if version == annotate.MQTT5 {
 			require.EqualError(t, errs[1], `publish on topic "t": the broker refused it: not authorized (0x87)`)
+			require.ErrorIs(t, errs[1], annotate.ErrBrokerUnavailable, "another message would fare no better")
 		} else {
 			// MQTT 3.1.1 section 3.3.5: the broker confirms it and drops it.
 			require.NoError(t, errs[1])
