@@ -27,7 +27,7 @@ type site struct {
 
 const (
 	outputBytes = workload.OutputSize
-	threads     = "2"  // of the peers, the annotator's default
+	threads     = "2" // of the peers, the annotator's default
 )
 
 func format(f rdf.Format) *rdf.Format { return &f }
