@@ -29,12 +29,14 @@ type Channel struct {
 	counters counters
 	lifeline chan struct{} // capacity 1: held by whoever starts, stops or switches
 
-	mu     sync.Mutex
-	config ChannelConfig // only its mapping ever changes
-	run    *pipeline     // nil while stopped
-	topics topicSwitches
-	err    error // why it stopped by itself, or could not start
-	closed bool
+	mu        sync.Mutex
+	config    ChannelConfig // only its mapping ever changes
+	run       *pipeline     // nil while stopped
+	topics    topicSwitches
+	err       error // why it stopped by itself, or could not start
+	closed    bool
+	enders    int                // how many wait to stop it, or do
+	interrupt context.CancelFunc // of whoever starts or switches; nil while nobody does
 }
 
 // topicSwitches say which of the optional topics are on.
@@ -151,12 +153,13 @@ func (c *Channel) Status() Status {
 
 // Start connects to the brokers of all topics that are on, all or none, and
 // begins. When it returns nil the channel is subscribed. It does nothing for a
-// channel that runs.
+// channel that runs. Stop and Close interrupt it.
 func (c *Channel) Start(ctx context.Context) error {
-	if err := c.hold(ctx); err != nil {
+	ctx, release, err := c.occupy(ctx)
+	if err != nil {
 		return c.failed("start", err)
 	}
-	defer c.release()
+	defer release()
 	c.mu.Lock()
 	running, closed, topics := c.run != nil, c.closed, c.topics
 	c.mu.Unlock()
@@ -198,6 +201,7 @@ func (c *Channel) Close() error {
 	c.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
+	defer c.ending()()
 	c.lifeline <- struct{}{}
 	defer c.release()
 	if p := c.pipeline(); p != nil {
@@ -224,12 +228,13 @@ func (c *Channel) Wait(ctx context.Context) error {
 
 // SetTopics switches the optional topics on and off, by the members of the
 // update that are about them. It loses no message of the stream. An error
-// leaves that topic as it was.
+// leaves that topic as it was. Stop and Close interrupt it.
 func (c *Channel) SetTopics(ctx context.Context, update StatusUpdate) error {
-	if err := c.hold(ctx); err != nil {
+	ctx, release, err := c.occupy(ctx)
+	if err != nil {
 		return c.failed("switch topics", err)
 	}
-	defer c.release()
+	defer release()
 	s := &c.config.Settings
 	connect, cancel := context.WithTimeout(ctx, c.env.ConnectTimeout)
 	defer cancel()
@@ -274,6 +279,7 @@ func (c *Channel) end(ctx context.Context, forget bool) error {
 	if forget {
 		verb = "remove"
 	}
+	defer c.ending()()
 	if err := c.hold(ctx); err != nil {
 		return c.failed(verb, err)
 	}
@@ -348,6 +354,45 @@ func (c *Channel) hold(ctx context.Context) error {
 }
 
 func (c *Channel) release() { <-c.lifeline }
+
+// occupy is hold for what Stop and Close do not wait for: the context that it
+// returns ends when they are called, for there may be a broker that does not
+// answer.
+func (c *Channel) occupy(ctx context.Context) (context.Context, func(), error) {
+	if err := c.hold(ctx); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	c.interrupt = cancel
+	if c.enders > 0 {
+		cancel()
+	}
+	c.mu.Unlock()
+	return ctx, func() {
+		c.mu.Lock()
+		c.interrupt = nil
+		c.mu.Unlock()
+		cancel()
+		c.release()
+	}, nil
+}
+
+// ending interrupts whoever occupies the channel, until the function that it
+// returns is called.
+func (c *Channel) ending() func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.enders++
+	if c.interrupt != nil {
+		c.interrupt()
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.enders--
+	}
+}
 
 // keyFor returns the record key of an output: that of its input, or the
 // channel's identifier.

@@ -2,6 +2,8 @@ package annotate_test
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,4 +155,50 @@ func TestFailuresThatCannotBeReportedAreBoundedAndComeAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lateBroker is a broker that takes its time to answer, until the context of
+// the call ends.
+type lateBroker struct {
+	annotate.Broker
+	slow    atomic.Bool
+	waiting chan struct{}
+}
+
+func (b *lateBroker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+	if b.slow.Load() {
+		b.waiting <- struct{}{}
+		<-ctx.Done()
+		return nil, fmt.Errorf("%w: %w", annotate.ErrBrokerUnavailable, ctx.Err())
+	}
+	return b.Broker.Connect(ctx, topic, opts)
+}
+
+func TestStopDoesNotWaitForATopicThatIsBeingSwitchedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := annotate.NewMemoryBroker(nil)
+		side := &lateBroker{Broker: b, waiting: make(chan struct{}, 1)}
+		env := environment(b)
+		env.Brokers[annotate.Kafka] = side
+		env.ConnectTimeout = time.Hour
+		c := aside(config("busy"))
+		off, on := false, true
+		c.Status.ErrorTopicEnabled = &off
+		channel := newChannel(t, c, env)
+		require.NoError(t, channel.Start(t.Context()))
+		side.slow.Store(true)
+		switched := make(chan error, 1)
+		go func() { switched <- channel.SetTopics(t.Context(), annotate.StatusUpdate{ErrorTopicEnabled: &on}) }()
+		<-side.waiting
+		require.NoError(t, stopInTime(t, channel))
+		require.ErrorIs(t, <-switched, annotate.ErrBrokerUnavailable)
+		require.False(t, *channel.Status().ErrorTopicEnabled)
+
+		started := make(chan error, 1)
+		go func() { started <- channel.Start(t.Context()) }()
+		<-side.waiting
+		require.NoError(t, stopInTime(t, channel))
+		require.Error(t, <-started)
+		require.True(t, channel.Status().IsStopped)
+	})
 }
