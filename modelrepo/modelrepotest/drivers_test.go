@@ -1,0 +1,64 @@
+package modelrepotest_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/modelrepo/modelrepotest"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
+	"github.com/iotenablers/enablers/storage/mongo"
+	"github.com/iotenablers/enablers/storage/mongo/mongotest"
+	"github.com/iotenablers/enablers/storage/s3"
+	"github.com/iotenablers/enablers/storage/s3/s3test"
+)
+
+// slowRounds are those of races over a server, and each round there is as good
+// as many, since every step waits for the network.
+const slowRounds = 12
+
+// onMongo opens databases of one server.
+func onMongo(server *mongotest.Server) modelrepotest.Open {
+	return func(t *testing.T) (storage.Documents, storage.Blobs) {
+		store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: server.Database(t)})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, store.Close()) })
+		return store.Documents(), store.Blobs()
+	}
+}
+
+// onS3 opens parts of one bucket, each with a folder for the documents.
+func onS3(server *s3test.MinIO) modelrepotest.Open {
+	var opened atomic.Int64
+	return func(t *testing.T) (storage.Documents, storage.Blobs) {
+		bucket, err := s3.Open(t.Context(), s3.Config{
+			Endpoint: server.Address(), Bucket: "models", Prefix: fmt.Sprintf("store-%d", opened.Add(1)), CreateBucket: true,
+			Insecure: true, AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey, SweepInterval: -1, PartSize: 5 << 20,
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+		folder, err := disk.Open(t.TempDir(), nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, folder.Close()) })
+		return folder.Documents(), bucket.Blobs()
+	}
+}
+
+func TestTheContractHoldsOverMongo(t *testing.T) {
+	modelrepotest.Run(t, onMongo(mongotest.Start(t)))
+}
+
+func TestRacesEndWellOverMongo(t *testing.T) {
+	modelrepotest.Races(t, onMongo(mongotest.Start(t)), slowRounds)
+}
+
+func TestTheContractHoldsOverS3AndDisk(t *testing.T) {
+	modelrepotest.Run(t, onS3(s3test.StartMinIO(t)))
+}
+
+func TestRacesEndWellOverS3AndDisk(t *testing.T) {
+	modelrepotest.Races(t, onS3(s3test.StartMinIO(t)), slowRounds)
+}
