@@ -55,7 +55,7 @@ func importTable() []room {
 		{dir: "internal/peertest"},
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
-		{dir: "examples/...", imports: []string{"annotate/...", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
+		{dir: "examples/...", imports: []string{"annotate/...", "modelrepo", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
 		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, franz, sync}},
 		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync, testify}},
 	}
