@@ -2,34 +2,26 @@ package kafka_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
 // may is the right of a user to do something with a resource.
 func may(resource kmsg.ACLResourceType, name string, operation kmsg.ACLOperation) kfake.ACL {
 	return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: operation, Allow: true}
-}
-
-// restricted starts a cluster with the topics "in" and "out" and a user "eve"
-// of these rights.
-func restricted(t *testing.T, rights ...kfake.ACL) func(topic, group string) annotate.TopicSettings {
-	cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.EnableACLs(), kfake.SeedTopics(1, "in", "out"),
-		kfake.User(annotate.KafkaPlain, "eve", "a secret", rights...))
-	return func(topic, group string) annotate.TopicSettings {
-		settings := cluster.Settings(topic, group)
-		settings.Kafka.User, settings.Kafka.Password = "eve", "a secret"
-		return settings
-	}
 }
 
 func TestAUserWithoutTheRightToReadIsToldSo(t *testing.T) {
@@ -43,7 +35,7 @@ func TestAUserWithoutTheRightToReadIsToldSo(t *testing.T) {
 		"only the group": {[]kfake.ACL{may(group, "readers", kmsg.ACLOperationRead)}, `no right to the topic`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			settings := restricted(t, test.rights...)
+			settings, _ := ruled(t, test.rights...)
 			_, err := kafka.New(quick(nil)).Subscribe(t.Context(), settings("in", "readers"), annotate.ConnectOptions{})
 			require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 			require.ErrorContains(t, err, test.want)
@@ -53,29 +45,138 @@ func TestAUserWithoutTheRightToReadIsToldSo(t *testing.T) {
 }
 
 func TestAUserWithoutTheRightToSeeATopicIsToldSo(t *testing.T) {
-	_, err := kafka.New(quick(nil)).Connect(t.Context(), restricted(t)("out", ""), annotate.ConnectOptions{})
+	settings, _ := ruled(t)
+	_, err := kafka.New(quick(nil)).Connect(t.Context(), settings("out", ""), annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 	require.ErrorContains(t, err, `connect to topic "out": annotate: broker unavailable: the user has no right to the topic`)
+}
+
+// ruled starts a cluster with the topics "in" and "out", a user "eve" of these
+// rights, and somebody who can change them.
+func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotate.TopicSettings, *kgo.Client) {
+	cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.EnableACLs(), kfake.SeedTopics(1, "in", "out"),
+		kfake.Superuser(annotate.KafkaPlain, "root", "a key"), kfake.User(annotate.KafkaPlain, "eve", "a secret", rights...))
+	root, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()), kgo.SASL(plain.Auth{User: "root", Pass: "a key"}.AsMechanism()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	require.NoError(t, err)
+	t.Cleanup(root.Close)
+	return func(topic, group string) annotate.TopicSettings {
+		settings := cluster.Settings(topic, group)
+		settings.Kafka.User, settings.Kafka.Password = "eve", "a secret"
+		return settings
+	}, root
+}
+
+// allow gives eve a right to a topic.
+func allow(t *testing.T, root *kgo.Client, topic string, operation kmsg.ACLOperation) {
+	rule := kmsg.NewCreateACLsRequestCreation()
+	rule.ResourceType, rule.ResourceName, rule.ResourcePatternType = kmsg.ACLResourceTypeTopic, topic, kmsg.ACLResourcePatternTypeLiteral
+	rule.Principal, rule.Host, rule.Operation, rule.PermissionType = "User:eve", "*", operation, kmsg.ACLPermissionTypeAllow
+	request := kmsg.NewPtrCreateACLsRequest()
+	request.Creations = append(request.Creations, rule)
+	response, err := request.RequestWith(t.Context(), root)
+	require.NoError(t, err)
+	require.NoError(t, kerr.ErrorForCode(response.Results[0].ErrorCode))
+}
+
+// deny takes every right to a topic away from eve.
+func deny(t *testing.T, root *kgo.Client, topic string) {
+	filter := kmsg.NewDeleteACLsRequestFilter()
+	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = kmsg.ACLResourceTypeTopic, &topic, kmsg.ACLResourcePatternTypeLiteral
+	filter.Operation, filter.PermissionType = kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
+	request := kmsg.NewPtrDeleteACLsRequest()
+	request.Filters = append(request.Filters, filter)
+	response, err := request.RequestWith(t.Context(), root)
+	require.NoError(t, err)
+	require.NoError(t, kerr.ErrorForCode(response.Results[0].ErrorCode))
+	require.NotEmpty(t, response.Results[0].MatchingACLs)
 }
 
 // A right that is missing is no fault of a message: none is given up, they
 // wait until somebody grants it.
 func TestMessagesWaitWhileTheUserMayNotWrite(t *testing.T) {
-	settings := restricted(t,
+	for name, granted := range map[string]bool{"granted later": true, "never granted": false} {
+		t.Run(name, func(t *testing.T) {
+			settings, root := ruled(t,
+				may(kmsg.ACLResourceTypeTopic, "out", kmsg.ACLOperationDescribe),
+				may(kmsg.ACLResourceTypeCluster, "kafka-cluster", kmsg.ACLOperationIdempotentWrite))
+			pub, err := kafka.New(quick(nil)).Connect(t.Context(), settings("out", ""), annotate.ConnectOptions{})
+			require.NoError(t, err)
+			confirmed := make(chan error, 1)
+			require.NoError(t, pub.Publish(t.Context(), annotate.Message{Payload: []byte("x")}, func(err error) { confirmed <- err }))
+			var trouble error
+			require.Eventually(t, func() bool { trouble = pub.Health(); return trouble != nil }, 20*time.Second, time.Millisecond)
+			require.ErrorContains(t, trouble, `connection to topic "out": annotate: broker unavailable: the user has no right to the topic`)
+			require.Empty(t, confirmed)
+			if granted {
+				allow(t, root, "out", kmsg.ACLOperationWrite)
+				require.NoError(t, <-confirmed)
+				require.NoError(t, pub.Close(t.Context()))
+				return
+			}
+			soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			require.ErrorContains(t, pub.Close(soon), "1 messages unconfirmed")
+			require.ErrorIs(t, <-confirmed, annotate.ErrBrokerClosed)
+		})
+	}
+}
+
+func TestATransactionWaitsWhileTheUserMayNotWrite(t *testing.T) {
+	settings, root := ruled(t,
+		may(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationRead),
+		may(kmsg.ACLResourceTypeGroup, "readers", kmsg.ACLOperationRead),
 		may(kmsg.ACLResourceTypeTopic, "out", kmsg.ACLOperationDescribe),
-		may(kmsg.ACLResourceTypeCluster, "kafka-cluster", kmsg.ACLOperationIdempotentWrite))
-	pub, err := kafka.New(quick(nil)).Connect(t.Context(), settings("out", ""), annotate.ConnectOptions{})
+		may(kmsg.ACLResourceTypeTransactionalId, "annotator/readers/in/out/", kmsg.ACLOperationWrite))
+	for _, text := range []string{"1", "2", "3"} {
+		require.NoError(t, root.ProduceSync(t.Context(), &kgo.Record{Topic: "in", Value: []byte(text)}).FirstErr())
+	}
+	sub, pub, err := kafka.New(quick(nil)).Transact(t.Context(), settings("in", "readers"), settings("out", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	confirmed := make(chan error, 1)
-	require.NoError(t, pub.Publish(t.Context(), annotate.Message{Payload: []byte("x")}, func(err error) { confirmed <- err }))
-	require.Eventually(t, func() bool { return pub.Health() != nil }, 20*time.Second, 5*time.Millisecond)
-	require.ErrorContains(t, pub.Health(), `connection to topic "out"`)
-	require.ErrorContains(t, pub.Health(), "the user has no right to the topic")
-	require.Empty(t, confirmed)
-	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	require.ErrorContains(t, pub.Close(soon), "1 messages unconfirmed")
-	require.ErrorIs(t, <-confirmed, annotate.ErrBrokerClosed)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); pass(ctx, sub, pub) }()
+	var trouble error
+	require.Eventually(t, func() bool { trouble = pub.Health(); return trouble != nil }, 20*time.Second, time.Millisecond)
+	require.ErrorContains(t, trouble, "the user has no right to the topic")
+	allow(t, root, "out", kmsg.ACLOperationWrite)
+	root.AddConsumeTopics("out")
+	var values []string
+	for len(values) < 3 {
+		fetches := root.PollFetches(t.Context())
+		require.NoError(t, fetches.Err())
+		fetches.EachRecord(func(r *kgo.Record) { values = append(values, string(r.Value)) })
+	}
+	require.Equal(t, []string{"1", "2", "3"}, values)
+	cancel()
+	<-ended
+	require.NoError(t, pub.Close(t.Context()))
+	require.NoError(t, sub.Close(t.Context()))
+}
+
+func TestARightToReadThatIsTakenAwayIsShownAndMissesNothing(t *testing.T) {
+	settings, root := ruled(t,
+		may(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationRead),
+		may(kmsg.ACLResourceTypeGroup, "readers", kmsg.ACLOperationRead))
+	sub, err := kafka.New(quick(nil)).Subscribe(t.Context(), settings("in", "readers"), annotate.ConnectOptions{})
+	require.NoError(t, err)
+	require.NoError(t, root.ProduceSync(t.Context(), &kgo.Record{Topic: "in", Value: []byte("1")}).FirstErr())
+	d, err := sub.Receive(t.Context())
+	require.NoError(t, err)
+	d.Ack()
+	deny(t, root, "in")
+	var trouble error
+	require.Eventually(t, func() bool { trouble = sub.Health(); return trouble != nil }, 20*time.Second, 5*time.Millisecond)
+	require.ErrorContains(t, trouble, `subscription of topic "in" in group "readers"`)
+	require.ErrorContains(t, trouble, "the user has no right to the topic")
+	require.NoError(t, root.ProduceSync(t.Context(), &kgo.Record{Topic: "in", Value: []byte("2")}).FirstErr())
+	allow(t, root, "in", kmsg.ACLOperationRead)
+	d, err = sub.Receive(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "2", string(d.Payload))
+	d.Ack()
+	require.Eventually(t, func() bool { return sub.Health() == nil }, 20*time.Second, 5*time.Millisecond)
+	require.NoError(t, sub.Close(t.Context()))
 }
 
 func TestRecordsWithoutKeyOrValueAndWithHeadersAreReceived(t *testing.T) {
@@ -162,4 +263,22 @@ func TestNothingOvertakesARefusedOutputInATransaction(t *testing.T) {
 	require.Eventually(t, func() bool { return committed(cluster, "out", 1) == 3 }, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, pub.Close(t.Context()))
 	require.NoError(t, sub.Close(t.Context()))
+}
+
+func TestAConnectionThatIsClosedAtOnceLeavesNothingBehind(t *testing.T) {
+	cluster := kafkatest.Embedded(t, kfake.SeedTopics(1, "topic"))
+	cable := mqtttest.NewProxy(t, cluster.Address)
+	broker := kafka.New(quick(cable))
+	closeAtOnce := func() {
+		pub, err := broker.Connect(t.Context(), cluster.Settings("topic", ""), annotate.ConnectOptions{})
+		require.NoError(t, err)
+		require.NoError(t, pub.Close(t.Context()))
+	}
+	closeAtOnce()
+	before := runtime.NumGoroutine()
+	const count = 20
+	for range count {
+		closeAtOnce()
+	}
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() < before+count }, 10*time.Second, 10*time.Millisecond)
 }

@@ -78,6 +78,13 @@ func (n *network) backoff(int, int) time.Duration {
 	return 100 * time.Millisecond
 }
 
+// soon is backoff for transactions, which begins with a short pause: the
+// cluster refuses the next one while it still writes the marks of the last, and
+// that takes it a few milliseconds.
+func (n *network) soon(retries, most int) time.Duration {
+	return min(n.backoff(retries, most), time.Millisecond<<(1+min(retries, 10)))
+}
+
 // connection is a net.Conn that its network forgets when it is closed.
 type connection struct {
 	net.Conn

@@ -32,8 +32,8 @@ func (e *endpoint) producerConfig(n *network, f facts) *sarama.Config {
 	c.Producer.Retry.Max = 4
 	c.Producer.Retry.Backoff = 100 * time.Millisecond
 	c.Producer.Retry.BackoffFunc = n.backoff
-	c.Producer.Transaction.Retry.Max = 20
-	c.Producer.Transaction.Retry.BackoffFunc = n.backoff
+	c.Producer.Transaction.Retry.Max = 25
+	c.Producer.Transaction.Retry.BackoffFunc = n.soon
 	return c
 }
 

@@ -45,7 +45,7 @@ func (p *publisher) open(ctx context.Context) error {
 // after the other.
 func (p *publisher) run() {
 	pause := newPause(&p.broker.opts)
-	for producer := p.first; p.ctx.Err() == nil; {
+	for producer := p.first; producer != nil || p.ctx.Err() == nil; {
 		if producer == nil {
 			var err error
 			if producer, err = p.newProducer(p.ctx, p.facts, p.tune); err != nil {
