@@ -17,9 +17,9 @@ type Environment struct {
 	// Defaults fill in what a channel leaves open.
 	Defaults Defaults
 	// Window is the largest number of messages that a channel has in flight:
-	// received and not yet acknowledged. Zero means [DefaultWindow], and
-	// [DefaultKafkaWindow] or [DefaultTransactionWindow] for a channel from
-	// Kafka to Kafka, whose brokers confirm in batches.
+	// received and not yet acknowledged. Zero means [DefaultWindow], or
+	// [DefaultKafkaWindow] for a channel from Kafka to Kafka, whose brokers
+	// confirm in batches.
 	Window int
 	// MaxMessageBytes is the largest message that is annotated; a larger one
 	// is a failed message. Zero means 16 MiB.
