@@ -202,3 +202,17 @@ func TestStopDoesNotWaitForATopicThatIsBeingSwitchedOn(t *testing.T) {
 		require.True(t, channel.Status().IsStopped)
 	})
 }
+
+// A record of Kafka may have no value, and a message of MQTT no payload. That
+// is no JSON, XML or CSV: it fails like any other that is none, and alone.
+func TestMessageWithoutAPayloadFailsAlone(t *testing.T) {
+	b := annotate.NewMemoryBroker(nil)
+	channel := newChannel(t, config("nothing"), environment(b))
+	require.NoError(t, channel.Start(t.Context()))
+	require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: "nothing/in", Key: []byte("k")}))
+	publish(t, b, "nothing/in", 0, 1)
+	require.Equal(t, triples(0, 1), await(t, b, "nothing/out", 1))
+	require.Eventually(t, unacknowledged(b, channel), patience, time.Millisecond)
+	require.EqualValues(t, 1, channel.Stats().Failed)
+	require.NotEmpty(t, channel.Stats().LastError)
+}
