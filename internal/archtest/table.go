@@ -46,6 +46,11 @@ func importTable() []room {
 		{dir: "modelrepo", imports: []string{"storage", "internal/httpapi"}, modules: []string{prometheus, swgui, uuid}},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "storage"}, modules: []string{testify}},
 
+		{dir: "flcollect/tensor"},
+		{dir: "flcollect/strategy", imports: []string{"flcollect/tensor"}},
+		{dir: "flcollect/strategy/strategytest", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
+		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
+
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/server", modules: []string{flags, sync}},
 		{dir: "internal/console", imports: []string{"internal/httpapi"}},
@@ -66,6 +71,7 @@ const (
 	bbolt      = "go.etcd.io/bbolt"
 	franz      = "github.com/twmb/franz-go"
 	flags      = "github.com/peterbourgon/ff/v3"
+	grpc       = "google.golang.org/grpc"
 	gval       = "github.com/PaesslerAG/gval"
 	jsongold   = "github.com/piprate/json-gold"
 	jsonpath   = "github.com/PaesslerAG/jsonpath"
@@ -76,6 +82,7 @@ const (
 	paho       = "github.com/eclipse/paho.golang"
 	paho3      = "github.com/eclipse/paho.mqtt.golang"
 	prometheus = "github.com/prometheus/client_golang"
+	protobuf   = "google.golang.org/protobuf"
 	rdf2go     = "github.com/deiu/rdf2go"
 	sarama     = "github.com/IBM/sarama"
 	scram      = "github.com/xdg-go/scram"

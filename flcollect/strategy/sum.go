@@ -1,0 +1,179 @@
+package strategy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// stripBlocks is how many blocks of a tensor are summed by one goroutine at a
+// time: 32,768 elements.
+const stripBlocks = 64
+
+// Sum is the exact sum of models, each times a factor. It may be used by
+// several goroutines at once. Make one with [NewSum].
+type Sum struct {
+	form   Model
+	kernel kernel
+	parts  []part  // one a tensor
+	strips []strip // the work, in order
+
+	mu sync.RWMutex // Add locks
+}
+
+// part is the sum of one tensor.
+type part struct {
+	sums   []int64
+	blocks []block
+}
+
+// strip is some blocks of a tensor.
+type strip struct{ tensor, from, to int }
+
+// NewSum returns a sum of models that have the form of the given one. It is
+// zero at first and takes 8 bytes an element.
+func NewSum(form Model) *Sum {
+	s := &Sum{form: form, kernel: newKernel(), parts: make([]part, len(form))}
+	for i, t := range form {
+		blocks := (t.Len() + blockLen - 1) / blockLen
+		s.parts[i] = part{sums: make([]int64, t.Len()), blocks: make([]block, blocks)}
+		for from := 0; from < blocks; from += stripBlocks {
+			s.strips = append(s.strips, strip{i, from, min(from+stripBlocks, blocks)})
+		}
+	}
+	return s
+}
+
+// Add adds factor times the model, which must have the form of the sum. The
+// factor is finite and its absolute value is at most 2^62. A model with a number
+// that is not finite, or of 2^128 and more, changes nothing; the error then names
+// its tensor and element. Large models are added by several goroutines.
+func (s *Sum) Add(model Model, factor float64) error {
+	if err := s.check(model, factor); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := make([]int, len(s.strips)) // blocks that were added
+	failed := s.each(func(k int) error {
+		var err error
+		done[k], err = s.deposit(model, s.strips[k], s.strips[k].to-s.strips[k].from, factor)
+		return err
+	})
+	if failed == nil {
+		return nil
+	}
+	undone := s.each(func(k int) error {
+		_, err := s.deposit(model, s.strips[k], done[k], -factor)
+		return err
+	})
+	if undone != nil {
+		panic("strategy: numbers changed while they were summed: " + undone.Error())
+	}
+	return failed
+}
+
+// check reports what is wrong with the arguments of Add.
+func (s *Sum) check(model Model, factor float64) error {
+	if !(factor >= -1<<62 && factor <= 1<<62) {
+		return fmt.Errorf("factor %v is out of range", factor)
+	}
+	if len(model) != len(s.form) {
+		return fmt.Errorf("%d tensors, expected %d", len(model), len(s.form))
+	}
+	for i, t := range model {
+		if !slices.Equal(t.Shape(), s.form[i].Shape()) {
+			return fmt.Errorf("tensor %d: %w: shape %v, expected %v", i, tensor.ErrShape, t.Shape(), s.form[i].Shape())
+		}
+	}
+	return nil
+}
+
+// each calls do for the index of every strip and returns the error of the
+// first strip that has one.
+func (s *Sum) each(do func(k int) error) error {
+	errs := make([]error, len(s.strips))
+	parallel(len(s.strips), func(k int) { errs[k] = do(k) })
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deposit adds the first blocks of a strip and returns how many it added.
+func (s *Sum) deposit(model Model, where strip, blocks int, factor float64) (int, error) {
+	t, p := model[where.tensor], s.parts[where.tensor]
+	var narrow [blockLen]float32
+	var wide [blockLen]float64
+	for done := range blocks {
+		k := where.from + done
+		from := k * blockLen
+		sums := p.sums[from:min(from+blockLen, len(p.sums))]
+		var bad *spike
+		if t.DType() == tensor.Float32 {
+			bad = p.blocks[k].add32(s.kernel, sums, t.Float32s(from, len(sums), narrow[:]), factor)
+		} else {
+			t.ReadFloat64s(wide[:len(sums)], from)
+			bad = p.blocks[k].add64(sums, wide[:len(sums)], factor)
+		}
+		if bad != nil {
+			return done, fmt.Errorf("tensor %d: element %d is %v", where.tensor, from+bad.at, bad.value)
+		}
+	}
+	return blocks, nil
+}
+
+// Read puts the sums of a tensor's elements from an index on into dst, as many
+// as it holds, each rounded to the nearest number of 64 bits. It panics if the
+// range goes beyond the tensor.
+func (s *Sum) Read(dst []float64, tensor, from int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	p := s.parts[tensor]
+	for len(dst) > 0 {
+		k, inside := from/blockLen, from%blockLen
+		first := k * blockLen
+		sums := p.sums[first:min(first+blockLen, len(p.sums))]
+		n := min(len(sums)-inside, len(dst))
+		p.blocks[k].read(dst[:n], sums, inside)
+		dst, from = dst[n:], from+n
+	}
+}
+
+// ErrNoWeight is returned for a mean over nothing.
+var ErrNoWeight = errors.New("strategy: the weights add up to zero")
+
+// Mean returns the sum divided by weight, in the form of the sum.
+func (s *Sum) Mean(weight float64) (Model, error) {
+	if !(weight > 0) {
+		return nil, ErrNoWeight
+	}
+	return Map(s.form, func(values []float64, layer, from int) {
+		s.Read(values, layer, from)
+		for i := range values {
+			values[i] /= weight
+		}
+	}), nil
+}
+
+// Map makes a model of the given form. The function is called for pieces of
+// every layer in turn and sets the values of the elements from an index on.
+func Map(form Model, set func(values []float64, layer, from int)) Model {
+	made := make(Model, len(form))
+	values := make([]float64, 4096)
+	for layer, t := range form {
+		builder := tensor.NewBuilder(t.DType(), t.Shape())
+		for from := 0; from < t.Len(); from += len(values) {
+			part := values[:min(len(values), t.Len()-from)]
+			set(part, layer, from)
+			builder.Write(part, from)
+		}
+		made[layer] = builder.Tensor()
+	}
+	return made
+}

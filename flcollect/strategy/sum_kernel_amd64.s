@@ -1,0 +1,98 @@
+#include "textflag.h"
+
+// 1.5*2^52: a number of up to 2^51 that is added to it is rounded to a whole
+// number, which is then the difference of the bit patterns.
+DATA whole<>+0(SB)/8, $0x4338000000000000
+GLOBL whole<>(SB), RODATA|NOPTR, $8
+
+// 1.5*2^62: the same for multiples of 2^10 up to 2^61.
+DATA coarse<>+0(SB)/8, $0x43d8000000000000
+GLOBL coarse<>(SB), RODATA|NOPTR, $8
+
+// func depositAVX2(sums *int64, x *float32, n int, scale float64) (rest uint64)
+//
+// n is a multiple of 4, at least 4; the products stay below 2^61.
+TEXT ·depositAVX2(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSD scale+24(FP), Y15
+	VBROADCASTSD whole<>(SB), Y14
+	VBROADCASTSD coarse<>(SB), Y12
+	VPXOR        Y13, Y13, Y13
+
+four:
+	VCVTPS2PD (SI), Y0
+	VMULPD    Y15, Y0, Y0   // s
+	VADDPD    Y12, Y0, Y1
+	VSUBPD    Y12, Y1, Y3   // the multiple of 2^10 next to s
+	VPSUBQ    Y12, Y1, Y1
+	VPSLLQ    $10, Y1, Y1   // the same as a whole number
+	VSUBPD    Y3, Y0, Y0    // what is left of s
+	VADDPD    Y14, Y0, Y2
+	VSUBPD    Y14, Y2, Y3
+	VPSUBQ    Y14, Y2, Y2
+	VSUBPD    Y3, Y0, Y0    // what is left then
+	VPADDQ    Y1, Y2, Y2
+	VORPD     Y0, Y13, Y13
+	VPADDQ    (DI), Y2, Y2
+	VMOVDQU   Y2, (DI)
+	ADDQ      $16, SI
+	ADDQ      $32, DI
+	SUBQ      $4, CX
+	JNZ       four
+
+	VEXTRACTF128 $1, Y13, X0
+	VORPD        X0, X13, X13
+	VPSRLDQ      $8, X13, X0
+	VORPD        X0, X13, X13
+	VMOVQ        X13, AX
+	MOVQ         AX, rest+32(FP)
+	VZEROUPPER
+	RET
+
+// func greatestAVX2(x *float32, n int) uint32
+//
+// n is a multiple of 8, at least 8.
+TEXT ·greatestAVX2(SB), NOSPLIT, $0-20
+	MOVQ     x+0(FP), SI
+	MOVQ     n+8(FP), CX
+	VPCMPEQD Y15, Y15, Y15
+	VPSRLD   $1, Y15, Y15  // without the sign
+	VPXOR    Y0, Y0, Y0
+
+eight:
+	VPAND   (SI), Y15, Y1
+	VPMAXUD Y1, Y0, Y0
+	ADDQ    $32, SI
+	SUBQ    $8, CX
+	JNZ     eight
+
+	VEXTRACTI128 $1, Y0, X1
+	VPMAXUD      X1, X0, X0
+	VPSRLDQ      $8, X0, X1
+	VPMAXUD      X1, X0, X0
+	VPSRLDQ      $4, X0, X1
+	VPMAXUD      X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL subleaf+4(FP), CX
+	CPUID
+	MOVL AX, eax+8(FP)
+	MOVL BX, ebx+12(FP)
+	MOVL CX, ecx+16(FP)
+	MOVL DX, edx+20(FP)
+	RET
+
+// func xgetbv() uint32
+TEXT ·xgetbv(SB), NOSPLIT, $0-4
+	XORL CX, CX
+	XGETBV
+	MOVL AX, ret+0(FP)
+	RET

@@ -1,0 +1,157 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrFormat is returned for bytes that are not a .npy file, or one that is not
+// read here. The message says which part is to blame.
+var ErrFormat = errors.New("tensor: bad .npy file")
+
+// magic opens every .npy file.
+const magic = "\x93NUMPY"
+
+// longestHeader is the most that the header of a file may have in bytes. That
+// of 64 axes has under 2 KiB.
+const longestHeader = 64 << 10
+
+// Decode reads a .npy file of version 1, 2 or 3 (NEP 1) that may lie in several
+// chunks. The tensor refers to the chunks where its elements are row-major with
+// the low byte first, so they must not be changed; other elements are
+// converted. Errors match [ErrFormat].
+func Decode(chunks ...[]byte) (Tensor, error) {
+	file := rope(chunks)
+	head, ok := file.take(len(magic) + 2)
+	if !ok || string(head[:len(magic)]) != magic {
+		return Tensor{}, fmt.Errorf("%w: it does not begin with the magic of one", ErrFormat)
+	}
+	width := 4
+	switch major := head[len(magic)]; major {
+	case 1:
+		width = 2
+	case 2, 3:
+	default:
+		return Tensor{}, fmt.Errorf("%w: version %d", ErrFormat, major)
+	}
+	digits, ok := file.take(width)
+	if !ok {
+		return Tensor{}, fmt.Errorf("%w: it ends in the length of the header", ErrFormat)
+	}
+	length := int64(binary.LittleEndian.Uint16(digits))
+	if width == 4 {
+		length = int64(binary.LittleEndian.Uint32(digits))
+	}
+	if length > longestHeader {
+		return Tensor{}, fmt.Errorf("%w: a header of %d bytes, at most %d are read", ErrFormat, length, longestHeader)
+	}
+	text, ok := file.take(int(length))
+	if !ok {
+		return Tensor{}, fmt.Errorf("%w: it ends in the header", ErrFormat)
+	}
+	h, err := parseHeader(string(text))
+	if err != nil {
+		return Tensor{}, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return h.tensor(file)
+}
+
+// Encode returns the tensor as a .npy file in chunks: a header as
+// numpy.save writes it, and the tensor's own bytes, which must not be changed.
+func Encode(t Tensor) [][]byte {
+	return append([][]byte{header{dtype: t.dtype, shape: t.shape}.bytes()}, t.chunks...)
+}
+
+// tensor returns the elements that follow the header.
+func (h header) tensor(elements rope) (Tensor, error) {
+	t, err := New(h.dtype, h.shape, elements...)
+	if err != nil {
+		return Tensor{}, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if !h.bigEndian && (!h.fortran || len(h.shape) < 2) || t.size == 0 {
+		return t, nil
+	}
+	data := t.bytes(0, t.size, make([]byte, t.size))
+	if h.bigEndian {
+		data = swapped(data, h.dtype.Size())
+	}
+	if h.fortran {
+		data = rowMajor(data, h.shape, h.dtype.Size())
+	}
+	return New(h.dtype, h.shape, data)
+}
+
+// swapped returns the elements with their bytes the other way round.
+func swapped(data []byte, width int) []byte {
+	turned := make([]byte, len(data))
+	for at := 0; at < len(data); at += width {
+		for k := range width {
+			turned[at+k] = data[at+width-1-k]
+		}
+	}
+	return turned
+}
+
+// rowMajor returns elements of Fortran order, the first axis fastest, in the
+// order of C, the last axis fastest.
+func rowMajor(data []byte, shape []int, width int) []byte {
+	turned := make([]byte, len(data))
+	strides := make([]int, len(shape)) // of the source, in bytes
+	stride := width
+	for axis, n := range shape {
+		strides[axis] = stride
+		stride *= n
+	}
+	index := make([]int, len(shape))
+	from := 0
+	for at := 0; at < len(turned); at += width {
+		copy(turned[at:at+width], data[from:from+width])
+		for axis := len(shape) - 1; axis >= 0; axis-- {
+			index[axis]++
+			from += strides[axis]
+			if index[axis] < shape[axis] {
+				break
+			}
+			from -= index[axis] * strides[axis]
+			index[axis] = 0
+		}
+	}
+	return turned
+}
+
+// rope is bytes in chunks that are taken from the front.
+type rope [][]byte
+
+// take removes n bytes from the front. They are a view where they lie in one
+// chunk. Where there are fewer it returns false.
+func (r *rope) take(n int) ([]byte, bool) {
+	for len(*r) > 0 && len((*r)[0]) == 0 {
+		*r = (*r)[1:]
+	}
+	if len(*r) == 0 {
+		return nil, n == 0
+	}
+	chunks := append(rope(nil), *r...)
+	var joined []byte
+	for n > 0 {
+		if len(chunks) == 0 {
+			return nil, false
+		}
+		first := chunks[0]
+		if len(first) <= n {
+			chunks = chunks[1:]
+		} else {
+			chunks[0] = first[n:]
+			first = first[:n]
+		}
+		n -= len(first)
+		if joined == nil {
+			joined = first[:len(first):len(first)]
+		} else {
+			joined = append(joined, first...)
+		}
+	}
+	*r = chunks
+	return joined, true
+}
