@@ -59,7 +59,9 @@ func TestRESTMetricsTellLagReconnectionsAndLatencyOfEachChannel(t *testing.T) {
 	arrived := time.Now()
 	require.Eventually(t, func() bool { return time.Since(arrived) > 60*time.Millisecond }, patience, time.Millisecond)
 	memory.ReleaseConfirmations()
-	require.Eventually(t, func() bool { return strings.Contains(rest.get("/metrics").body, `annotator_latency_seconds_count{channel="slow"} 3`) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return strings.Contains(rest.get("/metrics").body, `annotator_latency_seconds_count{channel="slow"} 3`)
+	}, patience, time.Millisecond)
 	body := rest.get("/metrics").body
 	for _, line := range []string{
 		`annotator_lag_messages{channel="slow"} 7`,
