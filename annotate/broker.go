@@ -121,9 +121,10 @@ type Transactor interface {
 	// inputs that were acknowledged before, and then confirms them; Ack of an
 	// input whose output was confirmed does nothing more. The caller publishes
 	// in the order of arrival, and acknowledges an input that has no output
-	// before it publishes the output of one that arrived later. Close of the
-	// publisher commits what it has accepted. Both ends are closed, the
-	// publisher first.
+	// before it publishes the output of one that arrived later. An output that
+	// is refused is confirmed with the reason, and those of later inputs wait
+	// until the caller has acknowledged its input. Close of the publisher
+	// commits what it has accepted. Both ends are closed, the publisher first.
 	Transact(ctx context.Context, input, output TopicSettings, opts ConnectOptions) (Subscription, Publisher, error)
 }
 
