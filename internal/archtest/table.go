@@ -17,7 +17,7 @@ func importTable() []room {
 		{dir: "storage"},
 		{dir: "storage/storagetest", imports: []string{"storage"}, modules: []string{testify}},
 		{dir: "storage/mongo", imports: []string{"storage"}, modules: []string{mongo}},
-		{dir: "storage/mongo/mongotest", modules: []string{mongo, testify}},
+		{dir: "storage/mongo/mongotest", imports: []string{"internal/peertest"}, modules: []string{mongo, testify}},
 		{dir: "storage/s3", imports: []string{"storage"}, modules: []string{minio}},
 		{dir: "storage/s3/s3test", imports: []string{"internal/peertest"}},
 		{dir: "storage/disk", imports: []string{"storage", "storage/disk/..."}, modules: []string{bbolt}},
@@ -61,7 +61,7 @@ func importTable() []room {
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
 		{dir: "examples/...", imports: []string{"annotate/...", "modelrepo", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
-		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, franz, sync}},
+		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, minio, paho, sarama, franz, sync}},
 		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync, testify}},
 	}
 }

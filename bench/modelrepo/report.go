@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// markdown is RESULTS.md.
+func (r *record) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# The model repository beside a registry and MinIO\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
+	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
+	b.WriteString("- Client and server share the cores and loopback. Contenders take turns, each time as a new process over an empty folder; medians of the rounds, lowest to highest in brackets. MB are of 10^6 bytes.\n")
+	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", r.loads())
+	for _, how := range r.Hows {
+		fmt.Fprintf(&b, "- %s\n", how)
+	}
+	r.largeTables(&b)
+	r.smallTable(&b)
+	r.pagesTable(&b)
+	if len(r.Problems) > 0 {
+		b.WriteString("\n## Not measured\n\n")
+		for _, p := range r.Problems {
+			first, _, _ := strings.Cut(p, "\n")
+			fmt.Fprintf(&b, "- %s\n", first)
+		}
+	}
+	return b.String()
+}
+
+func (r *record) loads() string {
+	var loads []float64
+	for _, t := range r.Large {
+		loads = append(loads, t.Load)
+	}
+	for _, t := range r.Small {
+		loads = append(loads, t.Load)
+	}
+	if len(loads) == 0 {
+		return "not noted"
+	}
+	return fmt.Sprintf("%.1f to %.1f, median %.1f", slices.Min(loads), slices.Max(loads), quantile(loads, 0.5))
+}
+
+// spread is a median with the lowest and the highest.
+func spread(values []float64) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f (%.0f to %.0f)", quantile(values, 0.5), slices.Min(values), slices.Max(values))
+}
+
+// collect picks numbers from the trials of a contender.
+func collect[T any](trials []T, of func(T) bool, pick func(T) []float64) []float64 {
+	var all []float64
+	for _, t := range trials {
+		if of(t) {
+			all = append(all, pick(t)...)
+		}
+	}
+	return all
+}
+
+func (r *record) largeTables(b *strings.Builder) {
+	if len(r.Large) == 0 {
+		return
+	}
+	pick := func(name string, of func(*largeTrial) []float64) []float64 {
+		return collect(r.Large, func(t *largeTrial) bool { return t.Contender == name }, of)
+	}
+	upload := func(t *largeTrial) []float64 { return []float64{t.Upload} }
+	download := func(t *largeTrial) []float64 { return t.Download }
+	best := quantile(pick("registry", download), 0.5)
+	fmt.Fprintf(b, "\n## %d MB\n\n| | upload, MB/s | of one core's MD5, in the same trial | server's CPU, s | peak memory, MB | download, MB/s | of the registry's | server's CPU, s | sent by sendfile or splice |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n", r.Large[0].Bytes/1e6)
+	for _, name := range names(r.Large, func(t *largeTrial) string { return t.Contender }) {
+		share := pick(name, func(t *largeTrial) []float64 { return []float64{100 * t.Upload / t.MD5} })
+		peak := pick(name, func(t *largeTrial) []float64 { return []float64{float64(t.Peak) / 1e6} })
+		by := "not looked at"
+		for _, t := range r.Large {
+			if t.Contender == name && t.Sendfile >= 0 {
+				by = fmt.Sprintf("%.0f %%", 100*t.Sendfile)
+			}
+		}
+		fmt.Fprintf(b, "| %s | %s | %s %% | %.2f | %s | %s | %.0f %% | %.2f | %s |\n", name, spread(pick(name, upload)), spread(share),
+			quantile(pick(name, func(t *largeTrial) []float64 { return []float64{t.UploadCPU} }), 0.5), spread(peak), spread(pick(name, download)),
+			100*quantile(pick(name, download), 0.5)/best,
+			quantile(pick(name, func(t *largeTrial) []float64 { return []float64{t.DownCPU} }), 0.5), by)
+	}
+	all := func(*largeTrial) bool { return true }
+	fmt.Fprintf(b, "\nOne core makes MD5 at %s MB/s and SHA-256 at %s MB/s, measured before each upload with the same bytes.\n",
+		spread(collect(r.Large, all, func(t *largeTrial) []float64 { return []float64{t.MD5} })),
+		spread(collect(r.Large, all, func(t *largeTrial) []float64 { return []float64{t.SHA256} })))
+	if h := r.Huge; h != nil {
+		fmt.Fprintf(b, "\n%d bytes from a generator into modelrepo: %.0f MB/s, peak memory %.1f MB; read back with the same SHA-256, its last byte as a range, and 416 for the byte behind it.\n", h.Bytes, h.Upload, float64(h.Peak)/1e6)
+	}
+}
+
+func (r *record) smallTable(b *strings.Builder) {
+	if len(r.Small) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## %d uploads of 4 KiB over %d connections\n\n| | uploads/s | server's CPU, µs each | p50, ms | p99, ms | peak memory, MB |\n|---|---:|---:|---:|---:|---:|\n", r.Small[0].Uploads, connections)
+	for _, name := range names(r.Small, func(t *smallTrial) string { return t.Contender }) {
+		pick := func(of func(*smallTrial) float64) []float64 {
+			return collect(r.Small, func(t *smallTrial) bool { return t.Contender == name }, func(t *smallTrial) []float64 { return []float64{of(t)} })
+		}
+		fmt.Fprintf(b, "| %s | %s | %.0f | %.1f | %.1f | %.0f |\n", name, spread(pick(func(t *smallTrial) float64 { return float64(t.Uploads) / t.Seconds })),
+			quantile(pick(func(t *smallTrial) float64 { return t.CPU }), 0.5), quantile(pick(func(t *smallTrial) float64 { return t.Median }), 0.5),
+			quantile(pick(func(t *smallTrial) float64 { return t.Slowest }), 0.5), quantile(pick(func(t *smallTrial) float64 { return float64(t.Peak) / 1e6 }), 0.5))
+	}
+	b.WriteString("\nEach upload is of other bytes, to modelrepo each into a version of its own, which was created before; the registry takes two requests each.\n")
+}
+
+func (r *record) pagesTable(b *strings.Builder) {
+	for _, t := range r.Pages {
+		fmt.Fprintf(b, "\n## Pages of %d models\n\n%d models a page, %d requests for each page, in turns. The models were created at %.0f/s; peak memory of the server %.0f MB.\n\n| page | p50, ms | p99, ms | first request, ms |\n|---:|---:|---:|---:|\n",
+			t.Models, pageSize, pageRequests, t.Created, float64(t.Peak)/1e6)
+		for _, p := range t.Pages {
+			fmt.Fprintf(b, "| %d | %.2f | %.2f | %.2f |\n", p.Page, p.Median, p.Slowest, p.First)
+		}
+	}
+}
