@@ -17,6 +17,7 @@
 //	model/w3c/sosa                 one model: latestVersion
 //	version/w3c/sosa/1.0           one version: defaultFormat, formats, uploads
 //	content/<sha256>               which blob has the bytes of that digest
+//	upload/<id>                    an upload in pieces: which parts are there
 //	condemned/<id>                 blob/<id> will be deleted and is not shared any more
 //
 // A parent counts the changes among its children and remembers the names of
@@ -52,4 +53,23 @@
 // upload whose ticket was removed, because it did not renew it in time, is
 // refused at its end. So no clock decides about safety, and collection, any
 // number of uploads and any number of processes may run at one time.
+//
+// # Uploads in pieces
+//
+// [Store.BeginUpload] and [Store.ContinueUpload] take content in pieces, over
+// HTTP by the protocol tus 1.0.0 with the extensions creation, expiration,
+// checksum and termination. A piece becomes one or more blobs, part/<upload>/<id>,
+// of at most 64 MiB; when they are durable a compare-and-set of the upload's
+// document moves the offset. Nobody holds a lock: of two pieces for one offset
+// the second finds the document moved. With the last piece the parts are
+// uploaded, in one stream, as content that comes at once, and only then the
+// offset becomes the length. The version remembers which uploads it has
+// published, in the same compare-and-set that publishes, so that a crash
+// between the two does not publish twice: the last piece comes again, and is
+// confirmed. The price is that the bytes are written twice.
+//
+// The protocol is spoken by a small handler of our own. The handler of tusd
+// (v2.10.0 was looked at) has neither checksum nor expiration, answers errors
+// in a form of its own instead of the interface's, and its module requires 110
+// others, the SDKs of three clouds among them.
 package modelrepo

@@ -30,6 +30,15 @@ var (
 	// ErrExpired is returned by an upload that did not move for longer than
 	// the grace period, so that what it had uploaded may have been collected.
 	ErrExpired = errors.New("modelrepo: upload expired")
+	// ErrOffset is returned for a piece of an upload that does not begin where
+	// the ones before it end.
+	ErrOffset = errors.New("modelrepo: wrong offset")
+	// ErrTooLong is returned for a piece of an upload that goes on behind the
+	// announced end of the content.
+	ErrTooLong = errors.New("modelrepo: longer than announced")
+	// ErrChecksum is returned for a piece of an upload that does not have the
+	// announced checksum.
+	ErrChecksum = errors.New("modelrepo: checksum mismatch")
 )
 
 // Error is a refusal.

@@ -92,3 +92,13 @@ func ExampleParseDigests() {
 	// 5f8f04f6 <nil>
 	// parse Repr-Digest "crc32=:AAAAAA==:": modelrepo: not valid: none of its algorithms is known; use sha-256, sha-512 or md5
 }
+
+func ExampleParseChecksum() {
+	checksum, err := modelrepo.ParseChecksum("sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=")
+	fmt.Println(checksum.Algorithm, len(checksum.Sum), err)
+	_, err = modelrepo.ParseChecksum("crc32 AAAAAA==")
+	fmt.Println(err)
+	// Output:
+	// sha1 20 <nil>
+	// parse Upload-Checksum "crc32 AAAAAA==": modelrepo: not valid: the algorithm is not one of sha1,sha256,sha512,md5
+}

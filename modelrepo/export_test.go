@@ -8,5 +8,11 @@ func RoutesAndDocument() ([]httpapi.Route, []byte) {
 	return append(r.tree(), r.service()...), openapi
 }
 
+// ParseMetadata is parseMetadata.
+func ParseMetadata(text string) (map[string]string, error) { return parseMetadata(text) }
+
+// SetLongestPart makes pieces of uploads durable after that many bytes.
+func SetLongestPart(s *Store, bytes int64) { s.longestPart = bytes }
+
 // DecodeUpdate is decodeUpdate.
 func DecodeUpdate(data []byte, field string) (value, fault string) { return decodeUpdate(data, field) }

@@ -40,7 +40,7 @@ func (s *Store) Handler(opts *HandlerOptions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimLeft(req.URL.Path, "/"), "/")
 		switch first {
-		case "c", "v", "openapi.json", "docs", "healthz", "metrics", "readyz":
+		case "c", "u", "v", "openapi.json", "docs", "healthz", "metrics", "readyz":
 			service.ServeHTTP(w, req)
 		default:
 			tree.ServeHTTP(w, req)
@@ -84,6 +84,7 @@ func (r *rest) tree() []httpapi.Route {
 		{Pattern: "DELETE /{namespace}/{model}/{version}", Func: r.deleteVersion},
 
 		{Pattern: "POST /{namespace}/{model}/{version}/content", Func: r.uploadContent},
+		{Pattern: "OPTIONS /{namespace}/{model}/{version}/content", Func: r.tusOptions},
 		{Pattern: "GET /{namespace}/{model}/{version}/content", Func: r.downloadContent},
 		{Pattern: "DELETE /{namespace}/{model}/{version}/content", Func: r.deleteContent},
 	}
@@ -96,6 +97,12 @@ func (r *rest) service() []httpapi.Route {
 		{Pattern: "GET /c/{namespace}/{model}", Func: r.downloadShort},
 		{Pattern: "GET /c/{namespace}/{model}/{version}", Func: r.downloadShort},
 		{Pattern: "GET /c/{namespace}/{model}/{version}/{format...}", Func: r.downloadShort},
+
+		{Pattern: "OPTIONS /u/{upload}", Func: r.tusOptions},
+		{Pattern: "HEAD /u/{upload}", Func: tus(r.headUpload)},
+		{Pattern: "PATCH /u/{upload}", Func: tus(r.patchUpload)},
+		{Pattern: "DELETE /u/{upload}", Func: tus(r.cancelUpload)},
+		{Pattern: "POST /u/{upload}", Func: tus(r.overrideUpload)},
 
 		{Pattern: "GET /v", Func: r.version},
 		{Pattern: "GET /docs", Func: redirectToDocs},

@@ -15,6 +15,9 @@ import (
 )
 
 func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
+	if req.Header.Get("Tus-Resumable") != "" {
+		return tus(r.createUpload)(w, req)
+	}
 	at, format := pathOf(req), req.URL.Query().Get("format")
 	form, err := openForm(w, req)
 	if err != nil {
@@ -36,9 +39,13 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 	}
 	w.Header().Set("ETag", quoted(result.ETag()))
 	return httpapi.WriteJSON(w, success{
-		Message:  fmt.Sprintf("Uploaded content in format '%s' for model '%s'. Checksum: %s", format, at, result.MD5),
+		Message:  uploadedMessage(at, format, result),
 		Warnings: warnings(format, result),
 	})
+}
+
+func uploadedMessage(at Path, format string, result Uploaded) string {
+	return fmt.Sprintf("Uploaded content in format '%s' for model '%s'. Checksum: %s", format, at, result.MD5)
 }
 
 // The warnings of an upload. The quotation mark too many is of the interface.

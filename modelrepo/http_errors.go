@@ -31,6 +31,9 @@ func verdicts() []verdict {
 		{ErrDigest, http.StatusBadRequest, "digest"},
 		{ErrIncomplete, http.StatusBadRequest, "incomplete"},
 		{ErrExpired, http.StatusConflict, "expired"},
+		{ErrOffset, http.StatusConflict, "offset"},
+		{ErrTooLong, http.StatusRequestEntityTooLarge, "too-long"},
+		{ErrChecksum, statusChecksum, "checksum"},
 	}
 }
 

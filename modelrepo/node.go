@@ -30,6 +30,8 @@ type node struct {
 	DefaultFormat string   `json:"defaultFormat,omitempty"`
 	Formats       []entry  `json:"formats,omitempty"`
 	Uploads       []ticket `json:"uploads,omitempty"`
+	// Published names the uploads in pieces that ended last.
+	Published []string `json:"published,omitempty"`
 }
 
 // recentChanges is how far another process's list of names may be behind and
@@ -116,7 +118,7 @@ func (n *node) ticketAt(id string) int {
 }
 
 // decode reads a stored document of the repository's own.
-func decode[T node | digest](doc storage.Document) (T, error) {
+func decode[T node | digest | partial](doc storage.Document) (T, error) {
 	var value T
 	if err := json.Unmarshal(doc.Data, &value); err != nil {
 		return value, fmt.Errorf("read document %q: %w", doc.Key, err)
@@ -125,7 +127,7 @@ func decode[T node | digest](doc storage.Document) (T, error) {
 }
 
 // encode writes it. Structs of strings, numbers and times always have a form.
-func encode[T node | digest](value T) []byte {
+func encode[T node | digest | partial](value T) []byte {
 	data, _ := json.Marshal(value)
 	return data
 }

@@ -13,7 +13,8 @@ import (
 type Repaired struct {
 	// Operations are creations and deletions that had stopped half-way.
 	Operations int
-	// Uploads are uploads that had not moved for the grace period.
+	// Uploads are uploads, at once or in pieces, that had not moved for the
+	// grace period.
 	Uploads int
 }
 
@@ -21,7 +22,8 @@ type Repaired struct {
 // never completely created, marks of deletions that never happened, tickets of
 // uploads that do not move any more. None of them can be seen through the
 // other methods, and an operation that was only slow begins again, or is
-// refused in the case of an upload. It reads every node once.
+// refused in the case of an upload. Uploads in pieces that expired go with
+// their pieces. It reads every node once.
 func (s *Store) Repair(ctx context.Context) (Repaired, error) {
 	var done Repaired
 	for _, prefix := range []string{namespacePrefix, modelPrefix, versionPrefix} {
@@ -33,6 +35,9 @@ func (s *Store) Repair(ctx context.Context) (Repaired, error) {
 				return done, fmt.Errorf("repair: %w", err)
 			}
 		}
+	}
+	if err := s.sweep(ctx, &done); err != nil {
+		return done, fmt.Errorf("repair: %w", err)
 	}
 	return done, nil
 }

@@ -20,10 +20,10 @@ type Config struct {
 	// the repository uses are listed in the package documentation; give it a
 	// store of its own or a part of one, see [storage.Prefixed].
 	Documents storage.Documents
-	// Blobs keeps the bytes of content. Required. Keys begin with "blob/".
+	// Blobs keeps the bytes of content. Required. Keys begin with "blob/" and "part/".
 	Blobs storage.Blobs
 	// Grace is how long content that nothing refers to, and uploads that do
-	// not move, are kept. Zero means 24 hours. It may be any positive time:
+	// not move, at once or in pieces, are kept. Zero means 24 hours. It may be any positive time:
 	// content that is referred to and uploads that move are never touched.
 	Grace time.Duration
 	// Settle is how old the trace of an operation must be for Repair to take
@@ -47,6 +47,8 @@ type Store struct {
 	indexes indexes
 	stats   counters
 	buffers sync.Pool // of *[uploadBuffer]byte
+
+	longestPart int64 // of uploads in pieces, in bytes
 }
 
 // New returns the repository over the two stores. It reads and writes nothing.
@@ -71,7 +73,7 @@ func New(config Config) (*Store, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Store{docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger}, nil
+	return &Store{docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger, longestPart: longestPart}, nil
 }
 
 // Run repairs and collects, once at the beginning and then every

@@ -52,21 +52,34 @@ func (s *Store) Upload(ctx context.Context, at Path, format string, content io.R
 		u.options = *opts
 	}
 	u.options.ContentType = orBytes(u.options.ContentType)
-	if err := refuseLatest(op, at); err != nil {
+	if err := checkUpload(op, at, format); err != nil {
 		return Uploaded{}, err
+	}
+	return s.upload(ctx, u, content)
+}
+
+// checkUpload refuses what can never be uploaded to.
+func checkUpload(op string, at Path, format string) error {
+	if err := refuseLatest(op, at); err != nil {
+		return err
 	}
 	if err := checkFormat(op, at, format); err != nil {
-		return Uploaded{}, err
+		return err
 	}
 	if !at.valid(3) {
-		return Uploaded{}, missingVersion(op, at)
+		return missingVersion(op, at)
 	}
+	return nil
+}
+
+// upload does it, with errors in the words of the interface.
+func (s *Store) upload(ctx context.Context, u upload, content io.Reader) (Uploaded, error) {
 	result, err := u.run(ctx, content)
 	switch {
 	case errors.Is(err, errAbsent):
-		return Uploaded{}, missingVersion(op, at)
+		return Uploaded{}, missingVersion(u.op, u.at)
 	case err != nil:
-		return Uploaded{}, failed(op, at, err)
+		return Uploaded{}, failed(u.op, u.at, err)
 	}
 	s.stats.uploads.Add(1)
 	s.stats.uploadedBytes.Add(uint64(result.Size))
@@ -84,6 +97,8 @@ type upload struct {
 	format  string
 	options UploadOptions
 	ticket  ticket
+	// Of an upload in pieces: its identifier, and the node that it is for.
+	partial, versionID string
 }
 
 func (u *upload) run(ctx context.Context, content io.Reader) (Uploaded, error) {
@@ -115,6 +130,10 @@ func (u *upload) run(ctx context.Context, content io.Reader) (Uploaded, error) {
 func (u *upload) allowed(n *node) error {
 	i := n.entryAt(u.format)
 	switch {
+	case u.versionID != "" && u.versionID != n.ID:
+		return errAbsent // deleted, and created again
+	case u.partial != "" && slices.Contains(n.Published, u.partial):
+		return errPublished
 	case !u.options.Condition.met(n.Formats, i):
 		return refuse(u.op, u.at, ErrPrecondition, unmet, u.format)
 	case i >= 0 && !u.options.Overwrite:
@@ -288,6 +307,10 @@ func (u *upload) finish(ctx context.Context, info storage.BlobInfo, blob string)
 			n.Formats = append(n.Formats, e)
 		}
 		n.DefaultFormat = cmp.Or(n.DefaultFormat, u.format)
+		if u.partial != "" {
+			n.Published = append(n.Published, u.partial)
+			n.Published = n.Published[max(0, len(n.Published)-recentPublished):]
+		}
 		return nil
 	})
 	return result, err
