@@ -96,6 +96,7 @@ func (b *bench) largeTrial(ctx context.Context, c contender, round int, data []b
 	binary.LittleEndian.PutUint64(data, rand.Uint64())
 	trial := &largeTrial{Contender: c.name, Round: round, Bytes: b.size, Sendfile: -1}
 	one := content{size: b.size, open: func() io.Reader { return plain{bytes.NewReader(data)} }}
+	b.await(ctx)
 	one.md5, trial.MD5 = digest(md5.New(), data)
 	one.sha256, trial.SHA256 = digest(sha256.New(), data)
 	trial.Load = loadAverage()

@@ -11,7 +11,7 @@
 //
 // contender.go says what is compared, repository.go and peers.go how each is
 // spoken to; large.go, small.go and pages.go measure; process.go starts
-// programs; record.go and report.go write down what came of it.
+// programs, calm.go waits for others; record.go and report.go write down what came of it.
 package main
 
 import (
@@ -23,6 +23,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 func main() {
@@ -43,6 +44,7 @@ type settings struct {
 	hugeSize     int64 // of a content that is uploaded once, from a generator
 	smallUploads int
 	models       int
+	calm         time.Duration
 	data         string
 	out          string
 }
@@ -67,6 +69,7 @@ func parse(args []string) (settings, error) {
 	flags.Int64Var(&s.hugeSize, "huge", 5<<30, "`bytes` of a content that comes from a generator")
 	flags.IntVar(&s.smallUploads, "small", 10_000, "small uploads of a trial")
 	flags.IntVar(&s.models, "models", 100_000, "models of the namespace that is listed")
+	flags.DurationVar(&s.calm, "calm", 0, "how long a trial waits, at most, for the machine to have nothing else to do")
 	flags.StringVar(&s.data, "data", "", "`folder` in which the contenders keep their data, a temporary one by default")
 	flags.StringVar(&s.out, "out", filepath.Join("bench", "modelrepo"), "`folder` that the record is written to")
 	quick := flags.Bool("quick", false, "small and once")

@@ -60,6 +60,7 @@ func (b *bench) smallTrial(ctx context.Context, c contender, round int) (*smallT
 	defer end()
 	trial.Prepare = time.Since(began).Seconds()
 	all := smallContents(b.smallUploads)
+	b.await(ctx)
 	trial.Load = loadAverage()
 
 	var mu sync.Mutex
