@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
@@ -31,8 +32,8 @@ func openDatabase(t testing.TB, server *mongotest.Server, database string) *mong
 // collection for most commands, unless the server was asked for.
 func demanded(t *testing.T) {
 	t.Helper()
-	if os.Getenv(mongotest.RequirePeers) != "1" && os.Getenv(mongotest.URIVariable) == "" {
-		t.Skipf("takes long over FerretDB; %s=1 demands it", mongotest.RequirePeers)
+	if !peertest.Required() && os.Getenv(mongotest.URIVariable) == "" {
+		t.Skipf("takes long over FerretDB; %s=1 demands it", peertest.RequirePeers)
 	}
 }
 

@@ -4,7 +4,7 @@
 // on the same data.
 //
 // Building it the first time takes a minute and the network, so that happens
-// only when [RequirePeers] is 1. Later runs find the program in the user's
+// only when ENABLERS_REQUIRE_PEERS is 1. Later runs find the program in the user's
 // cache folder. Without the program a test is skipped.
 //
 // When [URIVariable] is set, tests use the server that it names instead, each

@@ -18,17 +18,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/iotenablers/enablers/internal/peertest"
 )
 
-const (
-	// RequirePeers is the environment variable that, set to 1, has the server
-	// built if need be, and turns its absence from a reason to skip into a
-	// failure.
-	RequirePeers = "ENABLERS_REQUIRE_PEERS"
-	// URIVariable is the environment variable with the connection string of a
-	// server to use instead of one that is started.
-	URIVariable = "ENABLERS_MONGODB"
-)
+// URIVariable is the environment variable with the connection string of a
+// server to use instead of one that is started.
+const URIVariable = "ENABLERS_MONGODB"
 
 // patience is how long a server may take to start or to answer.
 const patience = 30 * time.Second
@@ -50,7 +46,7 @@ type Server struct {
 
 // Start returns the server of [URIVariable], or starts one that ends with the
 // test. Where that is not possible it skips the test, or fails it when
-// [RequirePeers] is 1.
+// [peertest.RequirePeers] is 1.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	if uri := os.Getenv(URIVariable); uri != "" {
@@ -63,12 +59,12 @@ func Start(tb testing.TB) *Server {
 // [URIVariable] says.
 func StartProcess(tb testing.TB) *Server {
 	tb.Helper()
-	binary, err := program()
+	binary, err := peertest.Peer{Module: "test/ferretdb", Package: ".", Name: "ferretdb"}.Program()
 	switch {
-	case err != nil && os.Getenv(RequirePeers) == "1":
-		tb.Fatalf("a MongoDB server is demanded by %s=1: %v", RequirePeers, err)
+	case err != nil && peertest.Required():
+		tb.Fatalf("a MongoDB server is demanded by %s=1: %v", peertest.RequirePeers, err)
 	case err != nil:
-		tb.Skipf("no MongoDB server: %v; %s=1 builds one, %s names one", err, RequirePeers, URIVariable)
+		tb.Skipf("no MongoDB server: %v; %s=1 builds one, %s names one", err, peertest.RequirePeers, URIVariable)
 	}
 	s := &Server{tb: tb, binary: binary, data: tb.TempDir()}
 	if err := s.start("127.0.0.1:0"); err != nil {
