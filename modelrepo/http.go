@@ -40,7 +40,7 @@ func (s *Store) Handler(opts *HandlerOptions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimLeft(req.URL.Path, "/"), "/")
 		switch first {
-		case "c", "u", "v", "openapi.json", "docs", "healthz", "metrics", "readyz":
+		case "c", "u", "v", "x", "openapi.json", "docs", "healthz", "metrics", "readyz":
 			service.ServeHTTP(w, req)
 		default:
 			tree.ServeHTTP(w, req)
@@ -103,6 +103,11 @@ func (r *rest) service() []httpapi.Route {
 		{Pattern: "PATCH /u/{upload}", Func: tus(r.patchUpload)},
 		{Pattern: "DELETE /u/{upload}", Func: tus(r.cancelUpload)},
 		{Pattern: "POST /u/{upload}", Func: tus(r.overrideUpload)},
+
+		{Pattern: "GET /x/{namespace}", Func: r.exportArchive},
+		{Pattern: "GET /x/{namespace}/{model}", Func: r.exportArchive},
+		{Pattern: "GET /x/{namespace}/{model}/{version}", Func: r.exportArchive},
+		{Pattern: "POST /x/{namespace}", Func: r.importArchive},
 
 		{Pattern: "GET /v", Func: r.version},
 		{Pattern: "GET /docs", Func: redirectToDocs},

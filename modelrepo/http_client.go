@@ -50,6 +50,7 @@ type call struct {
 	op     string
 	at     Path
 	method string
+	before string // of the path, before the place
 	more   string // of the path, behind the place
 	query  url.Values
 	header http.Header
@@ -62,7 +63,7 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	if err := k.check(); err != nil {
 		return nil, err
 	}
-	target := c.base.JoinPath(segments(k.at)...)
+	target := c.base.JoinPath(k.before).JoinPath(segments(k.at)...)
 	if k.more != "" {
 		target = target.JoinPath(k.more)
 	}

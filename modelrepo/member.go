@@ -15,8 +15,17 @@ import (
 // proposes the same name, it takes the proposal over, once, and the first one
 // waits for how that ends.
 func (s *Store) add(ctx context.Context, at Path, n node) error {
+	return s.addWith(ctx, at, n, nil, func(*node) error { return nil })
+}
+
+// addWith is add for a node with content. While the node is pending it has the
+// tickets in place of the content. Complete is called in that time, perhaps
+// more than once, and makes it the node that becomes visible.
+func (s *Store) addWith(ctx context.Context, at Path, n node, tickets []ticket, complete func(*node) error) error {
 	n.ID = newID()
-	p := proposal{store: s, at: at, node: n}
+	marked := n
+	marked.Formats, marked.Uploads = nil, tickets
+	p := proposal{store: s, at: at, node: marked}
 	for attempt := 0; ; attempt++ {
 		if err := s.requireParent(ctx, at); err != nil {
 			return err
@@ -25,7 +34,10 @@ func (s *Store) add(ctx context.Context, at Path, n node) error {
 		if done || err != nil {
 			return err
 		}
-		err = s.announce(ctx, at)
+		err = complete(&n)
+		if err == nil {
+			err = s.announce(ctx, at)
+		}
 		if err == nil {
 			_, err = s.docs.Update(ctx, at.key(), revision, encode(n))
 		}

@@ -226,7 +226,7 @@ func (u *upload) stream(ctx context.Context, to io.Writer, content io.Reader) er
 // collection will see the ticket.
 func (u *upload) claim(ctx context.Context, info storage.BlobInfo) (blob string, err error) {
 	docs, key := u.store.docs, contentPrefix+info.SHA256
-	entered := false
+	entered := u.ticket.SHA256 == info.SHA256 // an import's has it from the beginning
 	for attempt := 0; ; attempt++ {
 		doc, err := docs.Get(ctx, key)
 		if errors.Is(err, storage.ErrNotFound) {

@@ -43,7 +43,8 @@ func importTable() []room {
 		{dir: "annotate/kafka", imports: []string{"annotate"}, modules: []string{sarama, scram}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{"annotate", "annotate/mqtt/mqtttest"}, modules: []string{franz, testify}},
 
-		{dir: "modelrepo", imports: []string{"storage", "internal/httpapi"}, modules: []string{prometheus, swgui, uuid}},
+		{dir: "modelrepo", imports: []string{"storage", "internal/httpapi", "modelrepo/oci"}, modules: []string{prometheus, swgui, uuid}},
+		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "storage"}, modules: []string{testify}},
 
 		{dir: "flcollect/tensor"},
