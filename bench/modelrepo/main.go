@@ -4,7 +4,7 @@
 //	go run ./bench/modelrepo                  everything; the record goes to bench/modelrepo
 //	go run ./bench/modelrepo -quick           small and once, to see that it works
 //	go run ./bench/modelrepo -only large,pages  some sections
-//	go run ./bench/modelrepo report RECORD    writes RESULTS.md again, from a record in results
+//	go run ./bench/modelrepo report RECORD... writes RESULTS.md again, from records in results
 //
 // It needs Linux, whose /proc says what a process takes, and the network the
 // first time, to build the peers.

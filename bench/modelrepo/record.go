@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,20 +115,44 @@ func (r *record) tell(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(r.markdown()), 0o644)
 }
 
-// rewrite writes RESULTS.md beside the folder that a record is in.
-func rewrite(args []string) error {
-	if len(args) != 1 {
-		return errors.New("report: the file of one record is needed")
+// rewrite writes RESULTS.md beside the folder of some records, the trials of
+// all together.
+func rewrite(files []string) error {
+	if len(files) == 0 {
+		return errors.New("report: the file of a record is needed")
 	}
-	text, err := os.ReadFile(args[0])
-	if err != nil {
-		return err
+	var all record
+	for i, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var r record
+		if err := json.Unmarshal(text, &r); err != nil {
+			return fmt.Errorf("read record %q: %w", file, err)
+		}
+		if i == 0 {
+			all = r
+			continue
+		}
+		if r.Machine != all.Machine || !slices.Equal(r.Versions, all.Versions) {
+			return fmt.Errorf("the record %q is of another machine, or of other versions", file)
+		}
+		all.add(r)
 	}
-	var r record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return fmt.Errorf("read record %q: %w", args[0], err)
+	return all.tell(filepath.Dir(filepath.Dir(files[0])))
+}
+
+// add puts the trials of another run to those of this one.
+func (r *record) add(other record) {
+	r.Date += " and " + other.Date
+	r.Command += "` and `" + other.Command
+	if other.Commit != r.Commit {
+		r.Commit += " and " + other.Commit
 	}
-	return r.tell(filepath.Dir(filepath.Dir(args[0])))
+	r.Large, r.Small, r.Pages = append(r.Large, other.Large...), append(r.Small, other.Small...), append(r.Pages, other.Pages...)
+	r.Huge = cmp.Or(r.Huge, other.Huge)
+	r.Problems = append(r.Problems, other.Problems...)
 }
 
 // names are the contenders in the order of their first trials.
