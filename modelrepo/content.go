@@ -126,8 +126,8 @@ const unmet = "The content in format '%s' is not the one that the request's cond
 
 // DeleteContent removes the content of a version in a format. The error matches
 // [ErrInvalid] for a bad format tag or the tag [Latest], [ErrNotFound] if there
-// is no such content, [ErrPrecondition] if the condition is not met. The
-// default format stays as it is.
+// is no such content, [ErrPrecondition] if the condition is not met,
+// [ErrImmutable]. The default format stays as it is.
 func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condition Condition) error {
 	const op = "delete content"
 	if err := refuseLatest(op, at); err != nil {
@@ -136,9 +136,12 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 	if err := checkFormat(op, at, format); err != nil {
 		return err
 	}
-	err := errAbsent
+	err, freed := errAbsent, s.changeOf(at)
 	if at.valid(3) {
 		_, err = s.edit(ctx, at, func(n *node) error {
+			if err := n.refuseImmutable(op, at); err != nil {
+				return err
+			}
 			i := n.entryAt(format)
 			switch {
 			case i < 0:
@@ -146,16 +149,20 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 			case !condition.met(n.Formats, i):
 				return refuse(op, at, ErrPrecondition, unmet, format)
 			}
+			if err := freed.plan(ctx, s, op, at, -n.Formats[i].Size); err != nil {
+				return err
+			}
 			n.Formats = slices.Delete(n.Formats, i, i+1)
 			return nil
 		})
 	}
-	if errors.Is(err, errAbsent) {
-		return notFound(op, at)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errAbsent):
+		return s.unlessAlias(ctx, op, at, notFound(op, at))
+	case err != nil:
 		return failed(op, at, err)
 	}
+	freed.done()
 	return nil
 }
 

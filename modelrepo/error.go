@@ -39,6 +39,14 @@ var (
 	// ErrChecksum is returned for a piece of an upload that does not have the
 	// announced checksum.
 	ErrChecksum = errors.New("modelrepo: checksum mismatch")
+	// ErrImmutable is returned when an immutable version would change.
+	ErrImmutable = errors.New("modelrepo: immutable")
+	// ErrTooLarge is returned for content or metadata that are larger than
+	// [Limits] allow.
+	ErrTooLarge = errors.New("modelrepo: too large")
+	// ErrQuota is returned when a namespace or a model holds as much as
+	// [Limits] allow.
+	ErrQuota = errors.New("modelrepo: quota exceeded")
 )
 
 // Error is a refusal.

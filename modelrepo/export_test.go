@@ -1,6 +1,10 @@
 package modelrepo
 
-import "github.com/iotenablers/enablers/internal/httpapi"
+import (
+	"net/url"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
 
 // RoutesAndDocument returns the route table and the OpenAPI document.
 func RoutesAndDocument() ([]httpapi.Route, []byte) {
@@ -14,5 +18,24 @@ func ParseMetadata(text string) (map[string]string, error) { return parseMetadat
 // SetLongestPart makes pieces of uploads durable after that many bytes.
 func SetLongestPart(s *Store, bytes int64) { s.longestPart = bytes }
 
-// DecodeUpdate is decodeUpdate.
-func DecodeUpdate(data []byte, field string) (value, fault string) { return decodeUpdate(data, field) }
+// DecodeUpdate is decodeUpdate for a body with one text.
+func DecodeUpdate(data []byte, field string) (value, fault string) {
+	fault = decodeUpdate(data, fields{field: textField(field, &value)})
+	return value, fault
+}
+
+// DecodeModelUpdate is decodeUpdate and check for a model that is to change.
+func DecodeModelUpdate(data []byte) (u ModelUpdate, fault string, err error) {
+	fault = decodeUpdate(data, u.fields())
+	return u, fault, u.check("update model", Path{Namespace: "w3c", Model: "sosa"}, false)
+}
+
+// DecodeListing is parseListing and normal for a list of models.
+func DecodeListing(query url.Values) (*Listing, error) {
+	l, err := parseListing(query)
+	if err != nil || l == nil {
+		return nil, err
+	}
+	normal, err := l.normal("get namespace", Path{Namespace: "w3c"}, "model")
+	return &normal, err
+}

@@ -71,6 +71,7 @@ func (r *rest) tree() []httpapi.Route {
 
 		{Pattern: "POST /{namespace}", Func: r.createNamespace},
 		{Pattern: "GET /{namespace}", Func: r.getNamespace},
+		{Pattern: "PATCH /{namespace}", Func: r.updateNamespace},
 		{Pattern: "DELETE /{namespace}", Func: r.deleteNamespace},
 
 		{Pattern: "POST /{namespace}/{model}", Func: r.createModel},

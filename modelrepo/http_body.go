@@ -11,8 +11,12 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// maxBody is the largest JSON body of a request, in bytes.
-const maxBody = 1 << 20
+// The largest JSON body of a request, in bytes: without its metadata, and what
+// those can take besides.
+const (
+	maxBody         = 1 << 20
+	maxMetadataBody = MaxMetadataSize + 2<<20
+)
 
 // success is the SuccessResponse of the interface.
 type success struct {
@@ -40,23 +44,65 @@ const wrongType = "Unsupported content type of request body or malformed content
 
 // readUpdate reads the body that creates or changes something. There need not
 // be one; then present is false.
-func readUpdate(w http.ResponseWriter, req *http.Request, field string) (value string, present bool, err error) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
+func readUpdate(w http.ResponseWriter, req *http.Request, known fields) (present bool, err error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody+maxMetadataBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return "", false, invalid(http.StatusRequestEntityTooLarge, "The request body is too large.")
+		return false, tooLargeBody()
 	case err != nil:
-		return "", false, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
+		return false, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
 	case len(bytes.TrimSpace(data)) == 0:
-		return "", false, nil
+		return false, nil
 	}
-	if mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
-		return "", false, invalid(http.StatusUnsupportedMediaType, wrongType)
+	if !isJSON(req) {
+		return false, invalid(http.StatusUnsupportedMediaType, wrongType)
 	}
-	value, fault := decodeUpdate(data, field)
-	if fault != "" {
-		return "", false, malformed(fault)
+	rest := len(data)
+	if read, has := known["metadata"]; has {
+		known["metadata"] = func(raw json.RawMessage) string { rest -= len(raw); return read(raw) }
 	}
-	return value, true, nil
+	fault := decodeUpdate(data, known)
+	switch {
+	case rest > maxBody:
+		return false, tooLargeBody()
+	case fault != "":
+		return false, malformed(fault)
+	}
+	return true, nil
+}
+
+func tooLargeBody() error {
+	return invalid(http.StatusRequestEntityTooLarge, "The request body is too large.")
+}
+
+func isJSON(req *http.Request) bool {
+	mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	return err == nil && mediaType == "application/json"
+}
+
+// readNamespace reads the body that creates a namespace. Version 0.1 has none
+// and ignores what is sent, so only metadata in a JSON object count.
+func readNamespace(w http.ResponseWriter, req *http.Request) (u NamespaceUpdate, err error) {
+	if !isJSON(req) {
+		return u, nil
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody+maxMetadataBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return u, tooLargeBody()
+	case err != nil:
+		return u, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
+	}
+	var body struct {
+		Metadata json.RawMessage `json:"metadata"`
+	}
+	if json.Unmarshal(data, &body) != nil || body.Metadata == nil || string(body.Metadata) == "null" {
+		return u, nil
+	}
+	if fault := metadataField(&u.Metadata)(body.Metadata); fault != "" {
+		return u, malformed(fault)
+	}
+	return u, nil
 }

@@ -161,6 +161,15 @@ func (l *Listing) query() url.Values {
 		if l.PageSize != 0 {
 			values.Set("page_size", strconv.Itoa(l.PageSize))
 		}
+		if l.SortBy != "" {
+			values.Set("sort_by", l.SortBy)
+		}
+		if l.Descending {
+			values.Set("order", descending)
+		}
+		for _, f := range l.Filters {
+			values.Add("f."+f.Field, f.Value)
+		}
 	}
 	return values
 }
@@ -174,8 +183,19 @@ func (c *Client) Namespaces(ctx context.Context, listing *Listing) (Set[Namespac
 
 // CreateNamespace is [Store.CreateNamespace].
 func (c *Client) CreateNamespace(ctx context.Context, name string) error {
-	_, err := c.write(ctx, "create namespace", Path{Namespace: name}, http.MethodPost, nil)
+	return c.CreateNamespaceWith(ctx, name, NamespaceUpdate{})
+}
+
+// CreateNamespaceWith is [Store.CreateNamespaceWith].
+func (c *Client) CreateNamespaceWith(ctx context.Context, name string, with NamespaceUpdate) error {
+	_, err := c.write(ctx, "create namespace", Path{Namespace: name}, http.MethodPost, with)
 	return err
+}
+
+// UpdateNamespace is [Store.UpdateNamespace].
+func (c *Client) UpdateNamespace(ctx context.Context, name string, to NamespaceUpdate) (changed bool, err error) {
+	answer, err := c.write(ctx, "update namespace", Path{Namespace: name}, http.MethodPatch, to)
+	return err == nil && strings.HasPrefix(answer.Message, "Updated "), err
 }
 
 // Namespace is [Store.Namespace].
@@ -239,6 +259,12 @@ func (c *Client) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (
 func (c *Client) DeleteVersion(ctx context.Context, at Path) error {
 	_, err := c.write(ctx, "delete model version", at, http.MethodDelete, nil)
 	return err
+}
+
+// DeleteImmutable is [Store.DeleteImmutable].
+func (c *Client) DeleteImmutable(ctx context.Context, at Path) error {
+	var answer success
+	return c.read(ctx, call{op: "delete model version", at: at, method: http.MethodDelete, query: url.Values{"force": {"1"}}}, &answer)
 }
 
 // DeleteContent is [Store.DeleteContent].

@@ -34,6 +34,9 @@ func verdicts() []verdict {
 		{ErrOffset, http.StatusConflict, "offset"},
 		{ErrTooLong, http.StatusRequestEntityTooLarge, "too-long"},
 		{ErrChecksum, statusChecksum, "checksum"},
+		{ErrImmutable, http.StatusConflict, "immutable"},
+		{ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
+		{ErrQuota, http.StatusInsufficientStorage, "quota"},
 	}
 }
 

@@ -2,8 +2,12 @@ package modelrepo
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
@@ -13,13 +17,36 @@ func pathOf(req *http.Request) Path {
 	return Path{Namespace: req.PathValue("namespace"), Model: req.PathValue("model"), Version: req.PathValue("version")}
 }
 
-// listingOf reads the paging parameters. Without any the set is whole.
-func listingOf(req *http.Request) (*Listing, error) {
-	query := req.URL.Query()
-	if !query.Has("page") && !query.Has("page_size") {
+// listingOf reads the parameters of a list. Without any the set is whole.
+func listingOf(req *http.Request) (*Listing, error) { return parseListing(req.URL.Query()) }
+
+// parseListing is listingOf for a query.
+func parseListing(query url.Values) (*Listing, error) {
+	l := &Listing{Page: 1, PageSize: DefaultPageSize, SortBy: query.Get("sort_by")}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if field, ok := strings.CutPrefix(name, "f."); ok {
+			for _, value := range query[name] {
+				l.Filters = append(l.Filters, Filter{Field: field, Value: value})
+			}
+		}
+	}
+	isList := len(l.Filters) > 0
+	for _, name := range []string{"page", "page_size", "sort_by", "order"} {
+		isList = isList || query.Has(name)
+	}
+	if !isList {
 		return nil, nil
 	}
-	l := &Listing{Page: 1, PageSize: DefaultPageSize}
+	if query.Has("sort_by") && l.SortBy == "" {
+		return nil, malformed("Invalid sorting key '' in the 'sort_by' parameter.")
+	}
+	switch order := query.Get("order"); {
+	case !query.Has("order") || order == ascending:
+	case order == descending:
+		l.Descending = true
+	default:
+		return nil, malformed("Sort order must be 'ascending' or 'descending' in the 'order' parameter.")
+	}
 	for _, parameter := range []struct {
 		name string
 		to   *int
@@ -36,6 +63,9 @@ func listingOf(req *http.Request) (*Listing, error) {
 	}
 	return l, nil
 }
+
+// The values of the order parameter.
+const ascending, descending = "ascending", "descending"
 
 // done answers with a sentence, unless there is an error.
 func done(w http.ResponseWriter, err error, format string, args ...any) error {
@@ -69,7 +99,11 @@ type rootInfo struct {
 
 func (r *rest) createNamespace(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
-	return done(w, r.store.CreateNamespace(req.Context(), at.Namespace), "Created namespace '%s'.", at)
+	with, err := readNamespace(w, req)
+	if err == nil {
+		err = r.store.CreateNamespaceWith(req.Context(), at.Namespace, with)
+	}
+	return done(w, err, "Created namespace '%s'.", at)
 }
 
 func (r *rest) getNamespace(w http.ResponseWriter, req *http.Request) error {
@@ -81,6 +115,13 @@ func (r *rest) getNamespace(w http.ResponseWriter, req *http.Request) error {
 	return got(w, namespace, err)
 }
 
+func (r *rest) updateNamespace(w http.ResponseWriter, req *http.Request) error {
+	var to NamespaceUpdate
+	return r.patch(w, req, &to, func(at Path) (bool, error) {
+		return r.store.UpdateNamespace(req.Context(), at.Namespace, to)
+	})
+}
+
 func (r *rest) deleteNamespace(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
 	return done(w, r.store.DeleteNamespace(req.Context(), at.Namespace), "Deleted namespace '%s'.", at)
@@ -88,9 +129,10 @@ func (r *rest) deleteNamespace(w http.ResponseWriter, req *http.Request) error {
 
 func (r *rest) createModel(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
-	latest, _, err := readUpdate(w, req, "latestVersion")
+	var with ModelUpdate
+	_, err := readUpdate(w, req, with.fields())
 	if err == nil {
-		err = r.store.CreateModel(req.Context(), at, ModelUpdate{LatestVersion: latest})
+		err = r.store.CreateModel(req.Context(), at, with)
 	}
 	return done(w, err, "Created model '%s'.", at)
 }
@@ -105,24 +147,29 @@ func (r *rest) getModel(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) updateModel(w http.ResponseWriter, req *http.Request) error {
-	return r.patch(w, req, "latestVersion", func(at Path, value string) (bool, error) {
-		return r.store.UpdateModel(req.Context(), at, ModelUpdate{LatestVersion: value})
-	})
+	var to ModelUpdate
+	return r.patch(w, req, &to, func(at Path) (bool, error) { return r.store.UpdateModel(req.Context(), at, to) })
 }
 
-// patch answers a PATCH of the one field that there is to change.
-func (r *rest) patch(w http.ResponseWriter, req *http.Request, field string, update func(Path, string) (bool, error)) error {
+// changes is what a body asks for.
+type changes interface {
+	fields() fields
+	empty() bool
+}
+
+// patch answers a PATCH.
+func (r *rest) patch(w http.ResponseWriter, req *http.Request, to changes, update func(Path) (bool, error)) error {
 	at := pathOf(req)
-	value, present, err := readUpdate(w, req, field)
+	present, err := readUpdate(w, req, to.fields())
 	switch {
 	case err != nil:
 		return err
 	case !present:
 		return malformed("Request body is required.")
 	}
-	changed, err := update(at, value)
+	changed, err := update(at)
 	switch {
-	case value == "":
+	case to.empty():
 		return done(w, err, "No updates requested.")
 	case !changed:
 		return done(w, err, "%s '%s' was up-to-date, no update needed.", at.title(), at)
@@ -137,9 +184,10 @@ func (r *rest) deleteModel(w http.ResponseWriter, req *http.Request) error {
 
 func (r *rest) createVersion(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
-	format, _, err := readUpdate(w, req, "defaultFormat")
+	var with VersionUpdate
+	_, err := readUpdate(w, req, with.fields())
 	if err == nil {
-		err = r.store.CreateVersion(req.Context(), at, VersionUpdate{DefaultFormat: format})
+		err = r.store.CreateVersion(req.Context(), at, with)
 	}
 	return done(w, err, "Created model version '%s'.", at)
 }
@@ -150,12 +198,15 @@ func (r *rest) getVersion(w http.ResponseWriter, req *http.Request) error {
 }
 
 func (r *rest) updateVersion(w http.ResponseWriter, req *http.Request) error {
-	return r.patch(w, req, "defaultFormat", func(at Path, value string) (bool, error) {
-		return r.store.UpdateVersion(req.Context(), at, VersionUpdate{DefaultFormat: value})
-	})
+	var to VersionUpdate
+	return r.patch(w, req, &to, func(at Path) (bool, error) { return r.store.UpdateVersion(req.Context(), at, to) })
 }
 
 func (r *rest) deleteVersion(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
-	return done(w, r.store.DeleteVersion(req.Context(), at), "Deleted model version '%s'.", at)
+	remove := r.store.DeleteVersion
+	if req.URL.Query().Get("force") == "1" {
+		remove = r.store.DeleteImmutable
+	}
+	return done(w, remove(req.Context(), at), "Deleted model version '%s'.", at)
 }

@@ -54,7 +54,8 @@ type Imported struct {
 // The error matches [ErrContentExists] if a version is there with another
 // content and Overwrite is not set, [ErrInvalid] for what is no image layout or
 // breaks the rules for names, [ErrDigest] for bytes that are not what the
-// layout says, [ErrIncomplete] if something is missing or the reader failed.
+// layout says, [ErrIncomplete] if something is missing or the reader failed,
+// [ErrImmutable], [ErrTooLarge], [ErrQuota].
 func (s *Store) Import(ctx context.Context, from io.Reader, opts *ImportOptions) (Imported, error) {
 	return s.importFrom(ctx, opts, func(v oci.Visitor) error { return oci.ReadTar(from, v) })
 }
@@ -225,6 +226,9 @@ func (i *importer) rename(r *record) error {
 // stage makes content durable under a key that nothing refers to. If the
 // process ends, collection finds it.
 func (i *importer) stage(d oci.Descriptor, content io.Reader) error {
+	if most := i.store.config.Limits.ContentBytes; most > 0 && d.Size > most {
+		return refuse("import", Path{Namespace: i.options.Namespace}, ErrTooLarge, "The blob %s is too large: the most is %d bytes.", d.Digest, most)
+	}
 	writer, err := i.store.blobs.Create(i.ctx, blobPrefix+newID())
 	if err != nil {
 		return err

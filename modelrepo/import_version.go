@@ -84,12 +84,19 @@ func (s *Store) ensure(ctx context.Context, at Path) error {
 func (i *importer) create(r record) error {
 	tickets := i.tickets(r)
 	n := node{DefaultFormat: r.defaultFormat, Formats: r.formats}
-	err := i.store.addWith(i.ctx, r.at, n, tickets, func(n *node) error {
+	grows := i.store.changeOf(r.at)
+	err := i.store.addWith(i.ctx, "import", r.at, n, tickets, func(n *node) error {
 		formats, err := i.claim(r, tickets)
+		if err != nil {
+			return err
+		}
 		n.Formats = formats
-		return err
+		return grows.plan(i.ctx, i.store, "import", r.at, n.size())
 	})
-	if err == nil {
+	if err != nil {
+		grows.drop()
+	} else {
+		grows.done()
 		i.result.Created++
 		i.store.stats.uploads.Add(uint64(len(r.formats)))
 	}
@@ -99,9 +106,14 @@ func (i *importer) create(r record) error {
 // replace puts the content into a version that is there, in one step.
 func (i *importer) replace(r record) error {
 	tickets := i.tickets(r)
-	if _, err := i.store.edit(i.ctx, r.at, func(n *node) error { n.Uploads = append(n.Uploads, tickets...); return nil }); err != nil {
+	_, err := i.store.edit(i.ctx, r.at, func(n *node) error {
+		n.Uploads = append(n.Uploads, tickets...)
+		return n.refuseImmutable("import", r.at)
+	})
+	if err != nil {
 		return err
 	}
+	grows := i.store.changeOf(r.at)
 	formats, err := i.claim(r, tickets)
 	if err == nil {
 		_, err = i.store.edit(i.ctx, r.at, func(n *node) error {
@@ -110,18 +122,24 @@ func (i *importer) replace(r record) error {
 					return expired(r.at)
 				}
 			}
+			if err := n.refuseImmutable("import", r.at); err != nil {
+				return err
+			}
 			n.withdraw(tickets)
+			before := n.size()
 			n.Formats, n.DefaultFormat = formats, r.defaultFormat
-			return nil
+			return grows.plan(i.ctx, i.store, "import", r.at, n.size()-before)
 		})
 	}
 	if err != nil {
+		grows.drop()
 		ctx, cancel := lastly(i.ctx)
 		defer cancel()
 		// What fails here is done by Repair.
 		_, _ = i.store.edit(ctx, r.at, func(n *node) error { n.withdraw(tickets); return nil })
 		return err
 	}
+	grows.done()
 	i.result.Overwritten++
 	i.store.stats.uploads.Add(uint64(len(r.formats)))
 	return nil

@@ -17,8 +17,8 @@ const maxIndexedNames = 2_000_000
 
 // window is a page's part of an index.
 type window struct {
-	names  []string
-	before string // the name before the first, empty if it is the first of all
+	names  []string // in ascending order
+	before string   // the name before the first, empty if it is the first of all
 	total  int
 }
 
@@ -44,11 +44,38 @@ func (x *indexes) window(ctx context.Context, s *Store, at Path, parent node, l 
 	}
 	x.account(i)
 	from, to := l.bounds(len(i.names))
+	if l.Descending {
+		from, to = len(i.names)-to, len(i.names)-from
+	}
 	w := window{names: slices.Clone(i.names[from:to]), total: len(i.names)}
 	if from > 0 {
 		w.before = i.names[from-1]
 	}
 	return w, nil
+}
+
+// count returns how many children a node has, as of the node that was just read
+// or later, with those that are being created and were noted in it. The child
+// of the given name is not counted if it is one of the latter.
+func (x *indexes) count(ctx context.Context, s *Store, at Path, parent node, except string) (int, error) {
+	i := x.of(at)
+	if err := i.hold(ctx); err != nil {
+		return 0, err
+	}
+	defer i.release()
+	if err := i.refresh(ctx, s, parent); err != nil {
+		return 0, err
+	}
+	x.account(i)
+	count := len(i.names)
+	for _, name := range i.unsettled {
+		// One that is not noted yet will count this one when it is.
+		_, visible := slices.BinarySearch(i.names, name)
+		if !visible && name != except && slices.Contains(parent.Recent, name) {
+			count++
+		}
+	}
+	return count, nil
 }
 
 // of returns the index of a node's children.

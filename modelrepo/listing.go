@@ -1,8 +1,10 @@
 package modelrepo
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"github.com/iotenablers/enablers/storage"
 )
@@ -15,17 +17,47 @@ const (
 	MaxPageSize = 50
 )
 
-// Listing asks for one page of a set, in the byte order of names. A nil
-// *Listing asks for the whole set.
+// Listing asks for one page of a set. A nil *Listing asks for the whole set, in
+// the byte order of names.
+//
+// A page by name without filters costs the same wherever it is. Others read the
+// documents of all children, one after the other, and remember only what can be
+// on the page.
 type Listing struct {
 	// Page counts from 1; zero means 1. A page behind the last is empty.
 	Page int
 	// PageSize is 1 to MaxPageSize; zero means DefaultPageSize.
 	PageSize int
+	// SortBy is the field to sort by; empty means the name. The fields are
+	//
+	//	of namespaces  namespace, metadata.KEY
+	//	of models      model, latestVersion, metadata.KEY
+	//	of versions    version, defaultFormat, metadata.KEY
+	//
+	// with "name" for the first of each. Values are compared by their bytes,
+	// of which the first 256 count, and metadata by the first value; what is
+	// not set is less than everything, and names decide between equals.
+	SortBy string
+	// Descending turns the order around.
+	Descending bool
+	// Filters must all hold. There are at most MaxFilters.
+	Filters []Filter
+}
+
+// MaxFilters is how many filters a [Listing] can have.
+const MaxFilters = 32
+
+// Filter holds for what has a field of a value; for metadata, one of its values.
+type Filter struct {
+	// Field is one of those that a [Listing] can sort by.
+	Field string
+	// Value follows the rules for values of the field; only metadata can be
+	// empty.
+	Value string
 }
 
 // normal returns the listing with its defaults, or a refusal.
-func (l Listing) normal(op string, at Path) (Listing, error) {
+func (l Listing) normal(op string, at Path, children string) (Listing, error) {
 	if l.Page == 0 {
 		l.Page = 1
 	}
@@ -37,6 +69,25 @@ func (l Listing) normal(op string, at Path) (Listing, error) {
 		return l, refuse(op, at, ErrInvalid, "The 'page' parameter must be a positive integer.")
 	case l.PageSize < 1 || l.PageSize > MaxPageSize:
 		return l, refuse(op, at, ErrInvalid, "The 'page_size' parameter must be an integer from 1 to %d.", MaxPageSize)
+	case len(l.Filters) > MaxFilters:
+		return l, refuse(op, at, ErrInvalid, "Too many filters: %d, the most is %d.", len(l.Filters), MaxFilters)
+	case l.SortBy == children || l.SortBy == "name":
+		l.SortBy = ""
+	case l.SortBy != "" && !sortable(children, l.SortBy):
+		return l, refuse(op, at, ErrInvalid, "Invalid sorting key '%s' in the 'sort_by' parameter. A %s can be sorted by %s.", clipped(l.SortBy), children, fieldsOf(children))
+	}
+	l.Filters = slices.Clone(l.Filters)
+	for i := range l.Filters {
+		f := &l.Filters[i]
+		if f.Field != children && f.Field != "name" && !sortable(children, f.Field) {
+			return l, refuse(op, at, ErrInvalid, "Invalid filtering key 'f.%s'. A %s can be filtered by %s.", clipped(f.Field), children, fieldsOf(children))
+		}
+		if f.Field == children || f.Field == "name" {
+			f.Field = ""
+		}
+		if !f.valid(children) {
+			return l, refuse(op, at, ErrInvalid, "Invalid value of the filter 'f.%s'.", cmp.Or(f.Field, children))
+		}
 	}
 	return l, nil
 }
@@ -52,9 +103,9 @@ func (l Listing) bounds(total int) (from, to int) {
 
 // Set is a set of namespaces, models or versions, or one page of it.
 type Set[T any] struct {
-	// Items are in the byte order of their names.
+	// Items are in the byte order of their names, or as the [Listing] says.
 	Items []T `json:"items"`
-	// TotalCount is the size of the whole set.
+	// TotalCount is the size of the whole set, of what the filters hold for.
 	TotalCount int64 `json:"totalCount"`
 	// Page and PageSize are what was asked for; zero for a whole set.
 	Page     int `json:"page,omitempty"`
@@ -65,6 +116,9 @@ type Set[T any] struct {
 // the form that item gives it.
 func children[T any](ctx context.Context, s *Store, at Path, parent node, listing *Listing, item func(Path, node) T) (*Set[T], error) {
 	if listing != nil {
+		if listing.SortBy != "" || len(listing.Filters) > 0 {
+			return scannedPage(ctx, s, at, *listing, item)
+		}
 		return childPage(ctx, s, at, parent, *listing, item)
 	}
 	set := &Set[T]{Items: []T{}}
@@ -87,6 +141,15 @@ func children[T any](ctx context.Context, s *Store, at Path, parent node, listin
 // childPage reads only the documents of the page: which they are is known from
 // the index of names.
 func childPage[T any](ctx context.Context, s *Store, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
+	set, err := childrenOfPage(ctx, s, at, parent, l, item)
+	if err == nil && l.Descending {
+		slices.Reverse(set.Items)
+	}
+	return set, err
+}
+
+// childrenOfPage is childPage in ascending order.
+func childrenOfPage[T any](ctx context.Context, s *Store, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
 	window, err := s.indexes.window(ctx, s, at, parent, l)
 	if err != nil {
 		return nil, err

@@ -9,19 +9,20 @@ import (
 )
 
 // add puts a new node into the tree. It returns errAbsent if there is no
-// parent, and storage.ErrExists if the name is taken.
+// parent, storage.ErrExists if the name is taken, and a refusal if the parent
+// does not take it.
 //
 // Only the operation that proposed a node makes it visible. When another one
 // proposes the same name, it takes the proposal over, once, and the first one
 // waits for how that ends.
-func (s *Store) add(ctx context.Context, at Path, n node) error {
-	return s.addWith(ctx, at, n, nil, func(*node) error { return nil })
+func (s *Store) add(ctx context.Context, op string, at Path, n node) error {
+	return s.addWith(ctx, op, at, n, nil, func(*node) error { return nil })
 }
 
 // addWith is add for a node with content. While the node is pending it has the
 // tickets in place of the content. Complete is called in that time, perhaps
 // more than once, and makes it the node that becomes visible.
-func (s *Store) addWith(ctx context.Context, at Path, n node, tickets []ticket, complete func(*node) error) error {
+func (s *Store) addWith(ctx context.Context, op string, at Path, n node, tickets []ticket, complete func(*node) error) error {
 	n.ID = newID()
 	marked := n
 	marked.Formats, marked.Uploads = nil, tickets
@@ -36,7 +37,7 @@ func (s *Store) addWith(ctx context.Context, at Path, n node, tickets []ticket, 
 		}
 		err = complete(&n)
 		if err == nil {
-			err = s.announce(ctx, at)
+			err = s.announce(ctx, at, func(parent *node) error { return s.admit(ctx, op, at, parent) })
 		}
 		if err == nil {
 			_, err = s.docs.Update(ctx, at.key(), revision, encode(n))
@@ -65,10 +66,14 @@ func (s *Store) requireParent(ctx context.Context, at Path) error {
 }
 
 // announce notes in the parent that the child changes. It moves the parent's
-// revision, so that whoever is deleting the parent looks again.
-func (s *Store) announce(ctx context.Context, child Path) error {
+// revision, so that whoever is deleting the parent looks again. The check sees
+// the parent before, and its error ends it.
+func (s *Store) announce(ctx context.Context, child Path, check func(*node) error) error {
 	for {
 		_, err := s.edit(ctx, child.parent(), func(n *node) error {
+			if err := check(n); err != nil {
+				return err
+			}
 			n.note(child.name())
 			return nil
 		})
@@ -179,7 +184,8 @@ func (s *Store) removeAt(ctx context.Context, at Path, n node, revision storage.
 	if err != nil {
 		return err
 	}
-	if err := s.announce(ctx, at); err != nil && !errors.Is(err, errAbsent) {
+	goes := func(*node) error { return nil }
+	if err := s.announce(ctx, at, goes); err != nil && !errors.Is(err, errAbsent) {
 		return err
 	}
 	return s.docs.Delete(ctx, at.key(), revision)

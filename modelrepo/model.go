@@ -16,6 +16,11 @@ type Model struct {
 	// LatestVersion is what the version tag [Latest] stands for; empty if that
 	// is not set. The version need not exist.
 	LatestVersion string `json:"latestVersion,omitempty"`
+	// Aliases are the version tags that other tags stand for, by those. The
+	// versions need not exist.
+	Aliases map[string]string `json:"aliases,omitempty"`
+	// Metadata are what somebody noted about it.
+	Metadata Metadata `json:"metadata,omitempty"`
 	// Versions are the versions of it; nil where it is itself an item of a set,
 	// and where a whole set is empty.
 	Versions *Set[Version] `json:"versions,omitempty"`
@@ -26,24 +31,59 @@ type ModelUpdate struct {
 	// LatestVersion is the new latest version. Empty leaves it as it is, and
 	// [Unset] removes it, which only makes sense in a change.
 	LatestVersion string `json:"latestVersion,omitempty"`
+	// Aliases are set or replaced, each by itself; the target [Unset] removes
+	// one. An alias has the form of a version tag, and is none of an existing
+	// version and not [Latest].
+	Aliases map[string]string `json:"aliases,omitempty"`
+	// Metadata are set, replaced or removed, each key by itself.
+	Metadata Metadata `json:"metadata,omitempty"`
+}
+
+func (u *ModelUpdate) fields() fields {
+	return fields{
+		"latestVersion": textField("latestVersion", &u.LatestVersion),
+		"aliases":       aliasesField(&u.Aliases),
+		"metadata":      metadataField(&u.Metadata),
+	}
+}
+
+func (u *ModelUpdate) empty() bool {
+	return u.LatestVersion == "" && len(u.Aliases) == 0 && len(u.Metadata) == 0
 }
 
 func (u ModelUpdate) check(op string, at Path, creating bool) error {
-	return checkValue(op, at, "latestVersion", u.LatestVersion, creating, func(v string) bool {
+	err := checkValue(op, at, "latestVersion", u.LatestVersion, creating, func(v string) bool {
 		return versionTags.MatchString(v) && v != Latest
 	})
+	if err == nil {
+		err = checkAliases(op, at, u.Aliases, creating)
+	}
+	if err == nil {
+		err = u.Metadata.check(op, at, creating)
+	}
+	return err
+}
+
+// set changes a model's node.
+func (u ModelUpdate) set(ctx context.Context, s *Store, op string, at Path, n *node) (changed bool, err error) {
+	changed = apply(&n.LatestVersion, u.LatestVersion)
+	aliases, err := s.setAliases(ctx, op, at, n, u.Aliases)
+	if err != nil {
+		return false, err
+	}
+	metadata, err := s.setMetadata(op, at, n, u.Metadata)
+	return changed || aliases || metadata, err
 }
 
 // checkValue refuses a field's value.
 func checkValue(op string, at Path, field, value string, creating bool, valid func(string) bool) error {
-	const text = "Error validating the body of the request: "
 	switch {
 	case value == "":
 	case value == Unset && creating:
-		return refuse(op, at, ErrInvalid, text+"'%s' cannot be unset during creation", field)
+		return refuse(op, at, ErrInvalid, validating+"'%s' cannot be unset during creation", field)
 	case value == Unset:
 	case !valid(value):
-		return refuse(op, at, ErrInvalid, text+"'%s' is in invalid format", field)
+		return refuse(op, at, ErrInvalid, validating+"'%s' is in invalid format", field)
 	}
 	return nil
 }
@@ -62,12 +102,12 @@ func apply(field *string, value string) bool {
 }
 
 func listedModel(at Path, n node) Model {
-	return Model{Name: at.Model, Namespace: at.Namespace, LatestVersion: n.LatestVersion}
+	return Model{Name: at.Model, Namespace: at.Namespace, LatestVersion: n.LatestVersion, Aliases: n.Aliases, Metadata: n.Metadata}
 }
 
 // CreateModel adds a model without versions. The error matches [ErrInvalid] for
 // a name or a value that breaks the rules, [ErrExists] if the name is taken,
-// [ErrNotFound] if there is no such namespace.
+// [ErrNotFound] if there is no such namespace, [ErrTooLarge] or [ErrQuota].
 func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) error {
 	const op = "create model"
 	if !at.valid(2) {
@@ -76,7 +116,11 @@ func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) erro
 	if err := with.check(op, at, true); err != nil {
 		return err
 	}
-	err := s.add(ctx, at, node{LatestVersion: with.LatestVersion})
+	var n node
+	if _, err := with.set(ctx, s, op, at, &n); err != nil {
+		return failed(op, at, err)
+	}
+	err := s.add(ctx, op, at, n)
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
@@ -92,7 +136,7 @@ func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) erro
 // without their formats. The error matches [ErrNotFound] if there is none.
 func (s *Store) Model(ctx context.Context, at Path, listing *Listing) (Model, error) {
 	const op = "get model"
-	listing, err := check(op, at, listing)
+	listing, err := check(op, at, listing, "version")
 	if err != nil {
 		return Model{}, err
 	}
@@ -113,24 +157,25 @@ func (s *Store) Model(ctx context.Context, at Path, listing *Listing) (Model, er
 }
 
 // UpdateModel changes a model and reports whether anything was different. The
-// error matches [ErrInvalid] or [ErrNotFound].
+// error matches [ErrInvalid], [ErrTooLarge], [ErrNotFound], or [ErrExists] if an
+// alias is the tag of a version.
 func (s *Store) UpdateModel(ctx context.Context, at Path, to ModelUpdate) (changed bool, err error) {
 	const op = "update model"
 	if err := to.check(op, at, false); err != nil {
 		return false, err
 	}
-	return s.update(ctx, op, at, 2, func(n *node) bool { return apply(&n.LatestVersion, to.LatestVersion) })
+	return s.update(ctx, op, at, 2, func(n *node) (bool, error) { return to.set(ctx, s, op, at, n) })
 }
 
 // update changes a node's own fields.
-func (s *Store) update(ctx context.Context, op string, at Path, depth int, set func(*node) bool) (changed bool, err error) {
+func (s *Store) update(ctx context.Context, op string, at Path, depth int, set func(*node) (bool, error)) (changed bool, err error) {
 	err = errAbsent
 	if at.valid(depth) {
 		_, err = s.edit(ctx, at, func(n *node) error {
-			if changed = set(n); !changed {
+			if changed, err = set(n); err == nil && !changed {
 				return errKeep
 			}
-			return nil
+			return err
 		})
 	}
 	if errors.Is(err, errAbsent) {

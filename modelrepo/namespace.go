@@ -12,9 +12,25 @@ import (
 type Namespace struct {
 	// Name is unique in the repository.
 	Name string `json:"name"`
+	// Metadata are what somebody noted about it.
+	Metadata Metadata `json:"metadata,omitempty"`
 	// Models are the models in it; nil where it is itself an item of a set,
 	// and where a whole set is empty.
 	Models *Set[Model] `json:"models,omitempty"`
+}
+
+// NamespaceUpdate is what a namespace is created with, or changed to.
+type NamespaceUpdate struct {
+	// Metadata are set, replaced or removed, each key by itself.
+	Metadata Metadata `json:"metadata,omitempty"`
+}
+
+func (u *NamespaceUpdate) fields() fields { return fields{"metadata": metadataField(&u.Metadata)} }
+
+func (u *NamespaceUpdate) empty() bool { return len(u.Metadata) == 0 }
+
+func listedNamespace(at Path, n node) Namespace {
+	return Namespace{Name: at.Namespace, Metadata: n.Metadata}
 }
 
 const taken = "An entity with the same key already exists in the repository."
@@ -22,7 +38,7 @@ const taken = "An entity with the same key already exists in the repository."
 // Namespaces returns the namespaces of the repository, without their models.
 func (s *Store) Namespaces(ctx context.Context, listing *Listing) (Set[Namespace], error) {
 	const op = "list namespaces"
-	listing, err := check(op, Path{}, listing)
+	listing, err := check(op, Path{}, listing, "namespace")
 	if err != nil {
 		return Set[Namespace]{}, err
 	}
@@ -30,25 +46,32 @@ func (s *Store) Namespaces(ctx context.Context, listing *Listing) (Set[Namespace
 	if err != nil && !errors.Is(err, errAbsent) {
 		return Set[Namespace]{}, failed(op, Path{}, err)
 	}
-	set, err := children(ctx, s, Path{}, root, listing, func(at Path, _ node) Namespace { return Namespace{Name: at.Namespace} })
+	set, err := children(ctx, s, Path{}, root, listing, listedNamespace)
 	if err != nil {
 		return Set[Namespace]{}, failed(op, Path{}, err)
 	}
 	return *set, nil
 }
 
-// check returns a copy of the listing with its defaults; nil for nil.
-func check(op string, at Path, listing *Listing) (*Listing, error) {
+// check returns a copy of the listing of such children with its defaults; nil
+// for nil.
+func check(op string, at Path, listing *Listing, children string) (*Listing, error) {
 	if listing == nil {
 		return nil, nil
 	}
-	normal, err := listing.normal(op, at)
+	normal, err := listing.normal(op, at, children)
 	return &normal, err
 }
 
 // CreateNamespace adds an empty namespace. The error matches [ErrInvalid] or
 // [ErrExists] if the name breaks the rules or is taken.
 func (s *Store) CreateNamespace(ctx context.Context, name string) error {
+	return s.CreateNamespaceWith(ctx, name, NamespaceUpdate{})
+}
+
+// CreateNamespaceWith is [Store.CreateNamespace] with metadata. The error also
+// matches [ErrInvalid] or [ErrTooLarge] for metadata that break the rules.
+func (s *Store) CreateNamespaceWith(ctx context.Context, name string, with NamespaceUpdate) error {
 	const op = "create namespace"
 	at := Path{Namespace: name}
 	if !at.valid(1) {
@@ -57,7 +80,11 @@ func (s *Store) CreateNamespace(ctx context.Context, name string) error {
 		}
 		return refuse(op, at, ErrInvalid, "Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
 	}
-	err := s.add(ctx, at, node{})
+	var n node
+	if err := s.describe(op, at, &n, with.Metadata); err != nil {
+		return err
+	}
+	err := s.add(ctx, op, at, n)
 	if errors.Is(err, storage.ErrExists) {
 		return refuse(op, at, ErrExists, taken)
 	}
@@ -72,7 +99,7 @@ func (s *Store) CreateNamespace(ctx context.Context, name string) error {
 func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (Namespace, error) {
 	const op = "get namespace"
 	at := Path{Namespace: name}
-	listing, err := check(op, at, listing)
+	listing, err := check(op, at, listing, "model")
 	if err != nil {
 		return Namespace{}, err
 	}
@@ -87,7 +114,20 @@ func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (N
 	if err != nil {
 		return Namespace{}, failed(op, at, err)
 	}
-	return Namespace{Name: name, Models: unlessEmpty(models)}, nil
+	result := listedNamespace(at, n)
+	result.Models = unlessEmpty(models)
+	return result, nil
+}
+
+// UpdateNamespace changes a namespace and reports whether anything was
+// different. The error matches [ErrInvalid], [ErrTooLarge] or [ErrNotFound].
+func (s *Store) UpdateNamespace(ctx context.Context, name string, to NamespaceUpdate) (changed bool, err error) {
+	const op = "update namespace"
+	at := Path{Namespace: name}
+	if err := to.Metadata.check(op, at, false); err != nil {
+		return false, err
+	}
+	return s.update(ctx, op, at, 1, func(n *node) (bool, error) { return s.setMetadata(op, at, n, to.Metadata) })
 }
 
 // unlessEmpty returns nil for a whole set without items.

@@ -23,11 +23,15 @@ type node struct {
 	Changes uint64   `json:"changes,omitempty"`
 	Recent  []string `json:"recent,omitempty"`
 
-	// LatestVersion is of models.
-	LatestVersion string `json:"latestVersion,omitempty"`
+	Metadata Metadata `json:"metadata,omitempty"`
+
+	// LatestVersion and Aliases, the targets by name, are of models.
+	LatestVersion string            `json:"latestVersion,omitempty"`
+	Aliases       map[string]string `json:"aliases,omitempty"`
 
 	// The others are of versions. Formats and Uploads are in no order.
 	DefaultFormat string   `json:"defaultFormat,omitempty"`
+	Immutable     bool     `json:"immutable,omitempty"`
 	Formats       []entry  `json:"formats,omitempty"`
 	Uploads       []ticket `json:"uploads,omitempty"`
 	// Published names the uploads in pieces that ended last.

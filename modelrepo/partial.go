@@ -144,9 +144,13 @@ func (s *Store) BeginUpload(ctx context.Context, at Path, format string, length 
 	if err == nil {
 		err = u.allowed(&n)
 	}
+	if err == nil {
+		u.replace(&n)
+		err = u.fits(ctx, length)
+	}
 	switch {
 	case errors.Is(err, errAbsent):
-		return Partial{}, missingVersion(op, at)
+		return Partial{}, s.unlessAlias(ctx, op, at, missingVersion(op, at))
 	case err != nil:
 		return Partial{}, failed(op, at, err)
 	}

@@ -58,7 +58,7 @@ func (s *Store) publish(ctx context.Context, p heldPartial, last []part) (Partia
 // final reports whether an upload will be refused again in the same way.
 func final(err error) bool {
 	var refusal *Error
-	return errors.As(err, &refusal) && !errors.Is(err, ErrExpired) && !errors.Is(err, ErrIncomplete)
+	return errors.As(err, &refusal) && !errors.Is(err, ErrExpired) && !errors.Is(err, ErrIncomplete) && !errors.Is(err, ErrQuota)
 }
 
 // giveUp removes the upload if it is still what it was.

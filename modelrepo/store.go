@@ -32,6 +32,8 @@ type Config struct {
 	Settle time.Duration
 	// Interval is how long Run waits between two rounds. Zero means one hour.
 	Interval time.Duration
+	// Limits are the quotas. The zero value limits nothing.
+	Limits Limits
 	// Logger receives what Run does. Nil is silent.
 	Logger *slog.Logger
 }
@@ -45,6 +47,8 @@ type Store struct {
 	log     *slog.Logger
 	locks   keyLocks
 	indexes indexes
+	usage   usage
+	scans   chan struct{} // as many as run
 	stats   counters
 	buffers sync.Pool // of *[uploadBuffer]byte
 
@@ -67,13 +71,19 @@ func New(config Config) (*Store, error) {
 			return nil, fmt.Errorf("modelrepo: Config.%s is %v, and has to be positive", d.name, d.value)
 		}
 	}
+	if err := config.Limits.check(); err != nil {
+		return nil, err
+	}
 	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
 	config.Settle = cmp.Or(config.Settle, time.Minute)
 	config.Interval = cmp.Or(config.Interval, time.Hour)
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Store{docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger, longestPart: longestPart}, nil
+	return &Store{
+		docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger,
+		scans: make(chan struct{}, maxScans), longestPart: longestPart,
+	}, nil
 }
 
 // Run repairs and collects, once at the beginning and then every

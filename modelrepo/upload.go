@@ -44,7 +44,8 @@ type Uploaded struct {
 // The error matches [ErrInvalid] for a bad format tag or the tag [Latest],
 // [ErrNotFound] if there is no such version, [ErrContentExists] if there is
 // content and Overwrite is not set, [ErrPrecondition], [ErrDigest],
-// [ErrIncomplete] if the reader failed, [ErrExpired].
+// [ErrIncomplete] if the reader failed, [ErrExpired], [ErrImmutable],
+// [ErrTooLarge], [ErrQuota].
 func (s *Store) Upload(ctx context.Context, at Path, format string, content io.Reader, opts *UploadOptions) (Uploaded, error) {
 	const op = "upload content"
 	u := upload{store: s, op: op, at: at, format: format}
@@ -77,7 +78,7 @@ func (s *Store) upload(ctx context.Context, u upload, content io.Reader) (Upload
 	result, err := u.run(ctx, content)
 	switch {
 	case errors.Is(err, errAbsent):
-		return Uploaded{}, missingVersion(u.op, u.at)
+		return Uploaded{}, s.unlessAlias(ctx, u.op, u.at, missingVersion(u.op, u.at))
 	case err != nil:
 		return Uploaded{}, failed(u.op, u.at, err)
 	}
@@ -99,6 +100,8 @@ type upload struct {
 	ticket  ticket
 	// Of an upload in pieces: its identifier, and the node that it is for.
 	partial, versionID string
+	// replaces is the size of what was there when the upload began.
+	replaces int64
 }
 
 func (u *upload) run(ctx context.Context, content io.Reader) (Uploaded, error) {
@@ -134,6 +137,8 @@ func (u *upload) allowed(n *node) error {
 		return errAbsent // deleted, and created again
 	case u.partial != "" && slices.Contains(n.Published, u.partial):
 		return errPublished
+	case n.Immutable:
+		return n.refuseImmutable(u.op, u.at)
 	case !u.options.Condition.met(n.Formats, i):
 		return refuse(u.op, u.at, ErrPrecondition, unmet, u.format)
 	case i >= 0 && !u.options.Overwrite:
@@ -141,6 +146,13 @@ func (u *upload) allowed(n *node) error {
 			"If you really want to overwrite this content, retry the upload with the 'overwrite=1' query parameter.", u.format)
 	}
 	return nil
+}
+
+// replace remembers what the upload is going to replace.
+func (u *upload) replace(n *node) {
+	if i := n.entryAt(u.format); i >= 0 {
+		u.replaces = n.Formats[i].Size
+	}
 }
 
 // begin enters the ticket. From here on collection leaves the blob alone.
@@ -151,6 +163,7 @@ func (u *upload) begin(ctx context.Context) error {
 		if err := u.allowed(n); err != nil {
 			return err
 		}
+		u.replace(n)
 		n.Uploads = append(n.Uploads, u.ticket)
 		return nil
 	})
@@ -182,7 +195,7 @@ func (u *upload) receive(ctx context.Context, content io.Reader) (storage.BlobIn
 		sha512sum = sha512.New()
 		to = io.MultiWriter(writer, sha512sum)
 	}
-	if err := u.stream(ctx, to, content); err != nil {
+	if err := u.stream(ctx, to, &metered{from: content, upload: u, ctx: ctx}); err != nil {
 		return storage.BlobInfo{}, err
 	}
 	// The digests are known at the end only. Under the ticket's key nobody
@@ -294,8 +307,16 @@ func (u *upload) finish(ctx context.Context, info storage.BlobInfo, blob string)
 		ContentType: u.options.ContentType, Uploaded: time.Now().UTC(),
 	}
 	result := Uploaded{File: e.file()}
+	grows := u.store.changeOf(u.at)
 	err := u.withTicket(ctx, func(n *node, i int) error {
 		if err := u.allowed(n); err != nil {
+			return err
+		}
+		replaced := int64(0)
+		if at := n.entryAt(u.format); at >= 0 {
+			replaced = n.Formats[at].Size
+		}
+		if err := grows.plan(ctx, u.store, u.op, u.at, info.Size-replaced); err != nil {
 			return err
 		}
 		n.Uploads = slices.Delete(n.Uploads, i, i+1)
@@ -313,7 +334,12 @@ func (u *upload) finish(ctx context.Context, info storage.BlobInfo, blob string)
 		}
 		return nil
 	})
-	return result, err
+	if err != nil {
+		grows.drop()
+		return result, err
+	}
+	grows.done()
+	return result, nil
 }
 
 // abandon takes the ticket away, after the blob if nothing can refer to that.

@@ -1,6 +1,7 @@
 package modelrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -20,6 +21,10 @@ type Version struct {
 	// DefaultFormat is what is downloaded when no format is named; empty if
 	// that is not set. There need not be content in it.
 	DefaultFormat string `json:"defaultFormat,omitempty"`
+	// Immutable says that neither it nor its content changes any more.
+	Immutable bool `json:"immutable,omitempty"`
+	// Metadata are what somebody noted about it.
+	Metadata Metadata `json:"metadata,omitempty"`
 }
 
 // VersionUpdate is what a version is created with, or changed to.
@@ -27,31 +32,87 @@ type VersionUpdate struct {
 	// DefaultFormat is the new default format. Empty leaves it as it is, and
 	// [Unset] removes it, which only makes sense in a change.
 	DefaultFormat string `json:"defaultFormat,omitempty"`
+	// Immutable makes the version immutable, after the other changes of the
+	// same update, which only makes sense in a change. False leaves it as it
+	// is: there is no way back.
+	Immutable bool `json:"immutable,omitempty"`
+	// Metadata are set, replaced or removed, each key by itself.
+	Metadata Metadata `json:"metadata,omitempty"`
+}
+
+func (u *VersionUpdate) fields() fields {
+	return fields{
+		"defaultFormat": textField("defaultFormat", &u.DefaultFormat),
+		"immutable":     trueField("immutable", &u.Immutable),
+		"metadata":      metadataField(&u.Metadata),
+	}
+}
+
+func (u *VersionUpdate) empty() bool {
+	return u.DefaultFormat == "" && !u.Immutable && len(u.Metadata) == 0
 }
 
 func (u VersionUpdate) check(op string, at Path, creating bool) error {
-	return checkValue(op, at, "defaultFormat", u.DefaultFormat, creating, ValidFormat)
+	if u.Immutable && creating {
+		return refuse(op, at, ErrInvalid, validating+"'immutable' cannot be set during creation")
+	}
+	if err := checkValue(op, at, "defaultFormat", u.DefaultFormat, creating, ValidFormat); err != nil {
+		return err
+	}
+	return u.Metadata.check(op, at, creating)
+}
+
+// set changes a version's node, unless that is immutable.
+func (u VersionUpdate) set(s *Store, op string, at Path, n *node) (changed bool, err error) {
+	changed = apply(&n.DefaultFormat, u.DefaultFormat)
+	metadata, err := s.setMetadata(op, at, n, u.Metadata)
+	if err != nil {
+		return false, err
+	}
+	if changed = changed || metadata; changed {
+		if err := n.refuseImmutable(op, at); err != nil {
+			return false, err
+		}
+	}
+	if u.Immutable && !n.Immutable {
+		n.Immutable, changed = true, true
+	}
+	return changed, nil
+}
+
+// refuseImmutable refuses to change an immutable version.
+func (n *node) refuseImmutable(op string, at Path) error {
+	if n.Immutable {
+		return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. Neither it nor its content can be changed. Please create a new version instead.", at)
+	}
+	return nil
 }
 
 func listedVersion(at Path, n node) Version {
-	return Version{Version: at.Version, Model: at.Model, Namespace: at.Namespace, DefaultFormat: n.DefaultFormat}
+	return Version{Version: at.Version, Model: at.Model, Namespace: at.Namespace, DefaultFormat: n.DefaultFormat, Immutable: n.Immutable, Metadata: n.Metadata}
 }
+
+const (
+	noWrites    = "The '%s' tag cannot be used for writes."
+	reservedTag = "Version tag '%s' is reserved. Please choose another tag."
+)
 
 // refuseLatest refuses to write by the tag that is only for reading.
 func refuseLatest(op string, at Path) error {
 	if at.Version == Latest {
-		return refuse(op, at, ErrInvalid, "The 'latest' tag cannot be used for writes.")
+		return refuse(op, at, ErrInvalid, noWrites, Latest)
 	}
 	return nil
 }
 
 // CreateVersion adds a version without content. The error matches [ErrInvalid]
-// for a name or a value that breaks the rules, [ErrExists] if the tag is
-// taken, [ErrNotFound] if there is no such model.
+// for a name or a value that breaks the rules or if the tag is an alias,
+// [ErrExists] if it is taken, [ErrNotFound] if there is no such model,
+// [ErrTooLarge] or [ErrQuota].
 func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) error {
 	const op = "create model version"
 	if at.Version == Latest {
-		return refuse(op, at, ErrInvalid, "Version tag 'latest' is reserved. Please choose another tag.")
+		return refuse(op, at, ErrInvalid, reservedTag, Latest)
 	}
 	if !at.valid(3) {
 		return refuse(op, at, ErrInvalid, "Invalid namespace, model name, or version. Namespace names must match regex: %s Model names must match regex: %s Version tags must match regex: %s",
@@ -60,7 +121,11 @@ func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) 
 	if err := with.check(op, at, true); err != nil {
 		return err
 	}
-	err := s.add(ctx, at, node{DefaultFormat: with.DefaultFormat})
+	var n node
+	if _, err := with.set(s, op, at, &n); err != nil {
+		return failed(op, at, err)
+	}
+	err := s.add(ctx, op, at, n)
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
@@ -80,8 +145,8 @@ func (s *Store) missingModel(ctx context.Context, op string, at Path) error {
 	return notFound(op, at)
 }
 
-// Version returns a version with its formats. The tag may be [Latest]; the
-// result has the real one. The error matches [ErrNotFound] if there is none.
+// Version returns a version with its formats. The tag may be [Latest] or an
+// alias of the model; the result has the real one. The error matches [ErrNotFound] if there is none.
 func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 	const op = "get model version"
 	at, n, err := s.readVersion(ctx, op, at)
@@ -96,7 +161,8 @@ func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 	return v, nil
 }
 
-// readVersion finds the node of a version, by its tag or as the latest.
+// readVersion finds the node of a version, by its tag, as the latest, or by an
+// alias.
 func (s *Store) readVersion(ctx context.Context, op string, at Path) (Path, node, error) {
 	byPointer := at.Version == Latest
 	if byPointer {
@@ -107,12 +173,33 @@ func (s *Store) readVersion(ctx context.Context, op string, at Path) (Path, node
 		at.Version = latest
 	}
 	n, err := s.find(ctx, at, 3)
+	if errors.Is(err, errAbsent) && !byPointer && at.valid(3) {
+		target, found, aliasErr := s.aliased(ctx, at)
+		if found && aliasErr == nil {
+			return s.readAliased(ctx, op, at, target)
+		}
+		err = cmp.Or(aliasErr, err)
+	}
 	switch {
 	case errors.Is(err, errAbsent) && byPointer:
 		return at, node{}, refuse(op, at, ErrNotFound, "Could not find the model version '%s', which 'latestVersion' was pointing to. Please update the pointer or create the missing version.", at)
 	case errors.Is(err, errAbsent):
 		return at, node{}, missingVersion(op, at)
 	case err != nil:
+		return at, node{}, failed(op, at, err)
+	}
+	return at, n, nil
+}
+
+// readAliased finds the node of the version that an alias stands for.
+func (s *Store) readAliased(ctx context.Context, op string, at Path, target string) (Path, node, error) {
+	alias := at.Version
+	at.Version = target
+	n, err := s.find(ctx, at, 3)
+	if errors.Is(err, errAbsent) {
+		return at, node{}, refuse(op, at, ErrNotFound, "Could not find the model version '%s', which the alias '%s' was pointing to. Please update the pointer or create the missing version.", at, alias)
+	}
+	if err != nil {
 		return at, node{}, failed(op, at, err)
 	}
 	return at, n, nil
@@ -138,7 +225,8 @@ func (s *Store) latest(ctx context.Context, op string, at Path) (string, error) 
 }
 
 // UpdateVersion changes a version and reports whether anything was different.
-// The error matches [ErrInvalid] or [ErrNotFound].
+// The error matches [ErrInvalid], [ErrTooLarge], [ErrNotFound] or
+// [ErrImmutable].
 func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (changed bool, err error) {
 	const op = "update model version"
 	if err := refuseLatest(op, at); err != nil {
@@ -147,32 +235,54 @@ func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (c
 	if err := to.check(op, at, false); err != nil {
 		return false, err
 	}
-	return s.update(ctx, op, at, 3, func(n *node) bool { return apply(&n.DefaultFormat, to.DefaultFormat) })
+	changed, err = s.update(ctx, op, at, 3, func(n *node) (bool, error) { return to.set(s, op, at, n) })
+	if errors.Is(err, ErrNotFound) {
+		err = s.unlessAlias(ctx, op, at, err)
+	}
+	return changed, err
 }
 
 // DeleteVersion removes a version. The error matches [ErrNotFound] if there is
-// none, [ErrNotEmpty] if it has content. Uploads to it that are under way will
-// not find it at their end.
+// none, [ErrNotEmpty] if it has content, [ErrImmutable] if it is immutable.
+// Uploads to it that are under way will not find it at their end.
 func (s *Store) DeleteVersion(ctx context.Context, at Path) error {
+	return s.deleteVersion(ctx, at, false)
+}
+
+// DeleteImmutable removes a version as [Store.DeleteVersion] does, also if it is
+// immutable, and then with its content. That is the only way to be rid of one;
+// a new version may have its tag afterwards.
+func (s *Store) DeleteImmutable(ctx context.Context, at Path) error {
+	return s.deleteVersion(ctx, at, true)
+}
+
+func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) error {
 	const op = "delete model version"
 	if err := refuseLatest(op, at); err != nil {
 		return err
 	}
-	err := errAbsent
+	err, freed := errAbsent, s.changeOf(at)
 	if at.valid(3) {
-		err = s.remove(ctx, at, func(_ context.Context, n *node) error {
-			if len(n.Formats) > 0 {
+		err = s.remove(ctx, at, func(ctx context.Context, n *node) error {
+			switch {
+			case n.Immutable && !immutable:
+				return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. To delete it together with its content, the 'force' parameter must be set to '1'.", at)
+			case !n.Immutable && len(n.Formats) > 0:
 				return ErrNotEmpty
 			}
-			return nil
+			return freed.plan(ctx, s, op, at, -n.size())
 		})
+	}
+	if err == nil {
+		freed.done()
 	}
 	switch {
 	case errors.Is(err, errAbsent):
+		missing := at
 		if _, parentErr := s.find(ctx, at.parent(), 2); errors.Is(parentErr, errAbsent) {
-			at = at.parent()
+			missing = at.parent()
 		}
-		return notFound(op, at)
+		return s.unlessAlias(ctx, op, at, notFound(op, missing))
 	case errors.Is(err, ErrNotEmpty):
 		return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the content first.", at)
 	case err != nil:

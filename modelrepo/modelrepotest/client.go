@@ -30,8 +30,14 @@ type client struct {
 
 func newClient(t *testing.T, open Open) *client {
 	t.Helper()
+	return newLimited(t, open, modelrepo.Limits{})
+}
+
+// newLimited is newClient of a repository with quotas.
+func newLimited(t *testing.T, open Open, limits modelrepo.Limits) *client {
+	t.Helper()
 	documents, blobs := open(t)
-	store, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
+	store, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs, Limits: limits})
 	require.NoError(t, err)
 	server := httptest.NewServer(store.Handler(nil))
 	t.Cleanup(server.Close)

@@ -1,0 +1,113 @@
+package modelrepo
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// MaxAliases is how many aliases a model can have.
+const MaxAliases = 64
+
+// checkAliases refuses aliases that break the rules for the tags of versions.
+func checkAliases(op string, at Path, aliases map[string]string, creating bool) error {
+	const invalid = validating + "'aliases.%s' is in invalid format"
+	valid := func(tag string) bool { return versionTags.MatchString(tag) && tag != Latest }
+	for _, name := range slices.Sorted(maps.Keys(aliases)) {
+		target := aliases[name]
+		switch {
+		case name == Latest:
+			return refuse(op, at, ErrInvalid, validating+"'aliases.latest' is not an alias, use 'latestVersion'")
+		case !valid(name):
+			return refuse(op, at, ErrInvalid, validating+"the alias '%s' in 'aliases' is in invalid format. Aliases must match regex: %s", clipped(name), versionRule)
+		case target == Unset && creating:
+			return refuse(op, at, ErrInvalid, validating+"'aliases.%s' cannot be unset during creation", name)
+		case target != Unset && !valid(target):
+			return refuse(op, at, ErrInvalid, invalid, name)
+		}
+	}
+	if len(aliases) > MaxAliases {
+		return refuse(op, at, ErrInvalid, validating+"'aliases' has too many names: %d, the most is %d", len(aliases), MaxAliases)
+	}
+	return nil
+}
+
+// setAliases changes the aliases of a model. A name that a version has is
+// refused.
+//
+// This and the creation of a version of that name exclude each other. Whoever
+// creates writes the pending version before it announces it in the model; the
+// model is read before the version is looked for, and written at the revision
+// that was read. So either the version is found here, or its announcement
+// finds the alias, or the model has moved and this is called again.
+func (s *Store) setAliases(ctx context.Context, op string, at Path, n *node, aliases map[string]string) (changed bool, err error) {
+	merged := maps.Clone(n.Aliases)
+	for name, target := range aliases {
+		old, found := n.Aliases[name]
+		switch {
+		case target == Unset:
+			delete(merged, name)
+			changed = changed || found
+		case found && old == target:
+		default:
+			if !found {
+				if err := s.freeForAlias(ctx, op, at.child(name)); err != nil {
+					return false, err
+				}
+			}
+			if merged == nil {
+				merged = map[string]string{}
+			}
+			merged[name] = target
+			changed = true
+		}
+	}
+	if len(merged) > MaxAliases {
+		return false, refuse(op, at, ErrInvalid, preUpdate+"the number of aliases would exceed the allowed limit: they would be %d, the most is %d.", len(merged), MaxAliases)
+	}
+	if changed {
+		n.Aliases = merged
+	}
+	return changed, nil
+}
+
+// freeForAlias returns nil if there is no version at the path, not even one
+// that is being created.
+func (s *Store) freeForAlias(ctx context.Context, op string, at Path) error {
+	_, err := s.docs.Get(ctx, at.key())
+	switch {
+	case err == nil:
+		return refuse(op, at.parent(), ErrExists, "'%s' cannot be an alias of model '%s', because it is the tag of a version.", at.Version, at.parent())
+	case errors.Is(err, storage.ErrNotFound):
+		return nil
+	}
+	return err
+}
+
+// aliased returns what the tag stands for if it is an alias of the model.
+func (s *Store) aliased(ctx context.Context, at Path) (target string, found bool, err error) {
+	n, err := s.find(ctx, at.parent(), 2)
+	if errors.Is(err, errAbsent) {
+		return "", false, nil
+	}
+	target, found = n.Aliases[at.Version]
+	return target, found, err
+}
+
+// unlessAlias returns why a version that is not there cannot be written to:
+// because its tag is an alias, or else for the other reason.
+func (s *Store) unlessAlias(ctx context.Context, op string, at Path, otherwise error) error {
+	if !at.valid(3) {
+		return otherwise
+	}
+	switch _, found, err := s.aliased(ctx, at); {
+	case err != nil:
+		return failed(op, at, err)
+	case found:
+		return refuse(op, at, ErrInvalid, noWrites, at.Version)
+	}
+	return otherwise
+}
