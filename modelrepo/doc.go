@@ -13,9 +13,10 @@
 // contain their children: a child's key begins with its parent's path.
 //
 //	root                           who has how many namespaces changed
-//	namespace/w3c                  one namespace
-//	model/w3c/sosa                 one model: latestVersion
-//	version/w3c/sosa/1.0           one version: defaultFormat, formats, uploads
+//	namespace/w3c                  one namespace: metadata
+//	model/w3c/sosa                 one model: latestVersion, aliases, metadata
+//	version/w3c/sosa/1.0           one version: defaultFormat, formats, uploads,
+//	                               immutable, metadata
 //	content/<sha256>               which blob has the bytes of that digest
 //	upload/<id>                    an upload in pieces: which parts are there
 //	condemned/<id>                 blob/<id> will be deleted and is not shared any more
@@ -36,6 +37,30 @@
 // deletion begins again; and a child whose parent is gone never becomes
 // visible. A mark that a crash left behind changes nothing that anybody sees;
 // [Store.Repair] takes it away.
+//
+// # Metadata, lists and aliases
+//
+// Namespaces, models and versions carry [Metadata], which are in their nodes. A
+// list that is asked for with a [Listing] is a page of it, sorted by the name
+// or another field and narrowed by filters. A page by name, in either
+// direction, reads what is on it; a page that is filtered or sorted by another
+// field reads all children one after the other, at most four such scans at one
+// time, and remembers their names and sort values up to that page.
+//
+// An alias is a name that a model gives to one of its versions. It can be read
+// by and not written to, as [Latest], and no version has the same tag: adding
+// the one and creating the other exclude each other, because both move the
+// model's revision.
+//
+// # Immutable versions and quotas
+//
+// A version that was made immutable refuses every change of itself and its
+// content from then on, also by uploads that had begun before. It can only be
+// deleted, as a whole and by a call of its own, [Store.DeleteImmutable].
+//
+// [Limits] bound what a repository takes. They are checked when something is
+// added, in the same compare-and-set that adds it, or against a tally in memory
+// that is never behind what this process stored.
 //
 // # Content
 //

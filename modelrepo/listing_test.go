@@ -179,3 +179,91 @@ func BenchmarkPage(b *testing.B) {
 		})
 	}
 }
+
+// seedDescribed is seed with metadata: a rank that differs, and one of ten
+// groups.
+func seedDescribed(tb testing.TB, documents storage.Documents, models int) {
+	tb.Helper()
+	_, err := documents.Create(tb.Context(), "namespace/w3c", []byte(`{"id":"seed"}`))
+	require.NoError(tb, err)
+	var writers sync.WaitGroup
+	var next atomic.Int64
+	for range 64 {
+		writers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(models); i = next.Add(1) - 1 {
+				data := fmt.Sprintf(`{"id":"seed","metadata":{"group":"g%d","rank":"%06d","title":"Model number %d"},"latestVersion":"1.0"}`, i%10, int64(models)-i, i)
+				if _, err := documents.Create(tb.Context(), fmt.Sprintf("model/w3c/model-%06d", i), []byte(data)); err != nil {
+					tb.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+}
+
+func TestAScanRemembersOnlyWhatCanBeOnThePage(t *testing.T) {
+	documents, blobs := openMemory(t)
+	const models = 30_000
+	seedDescribed(t, documents, models)
+	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
+	require.NoError(t, err)
+	for _, l := range []modelrepo.Listing{
+		{SortBy: "metadata.rank"},
+		{SortBy: "metadata.rank", Descending: true, Page: 3},
+		{SortBy: "metadata.rank", Page: models / 20},
+		{Filters: []modelrepo.Filter{{Field: "metadata.group", Value: "g3"}}, SortBy: "metadata.rank", PageSize: 50},
+	} {
+		namespace, err := s.Namespace(t.Context(), "w3c", &l)
+		require.NoError(t, err)
+		set := namespace.Models
+		group := int64(len(l.Filters))
+		require.Equal(t, models/(1+9*group), set.TotalCount)
+		require.Len(t, set.Items, set.PageSize)
+		for i, m := range set.Items {
+			rank := int64(1 + (set.Page-1)*set.PageSize + i)
+			switch {
+			case group > 0:
+				rank = 10*rank - 3
+			case l.Descending:
+				rank = models + 1 - rank
+			}
+			require.Equal(t, fmt.Sprintf("%06d", rank), m.Metadata["rank"][0])
+		}
+	}
+}
+
+// BenchmarkScannedPage is one page of 100,000 models with metadata that only
+// their documents can tell.
+func BenchmarkScannedPage(b *testing.B) {
+	filter := []modelrepo.Filter{{Field: "metadata.group", Value: "g3"}}
+	for _, kind := range []string{"memory", "disk"} {
+		b.Run(kind, func(b *testing.B) {
+			documents, blobs := openBench(b, kind)
+			seedDescribed(b, documents, 100_000)
+			s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
+			require.NoError(b, err)
+			for _, c := range []struct {
+				name    string
+				listing modelrepo.Listing
+			}{
+				{"descending", modelrepo.Listing{Descending: true, Page: 1000}},
+				{"by-name-filter", modelrepo.Listing{Filters: []modelrepo.Filter{{Field: "model", Value: "model-050000"}}}},
+				{"filter-rare", modelrepo.Listing{Filters: []modelrepo.Filter{{Field: "metadata.rank", Value: "000100"}}}},
+				{"filter-tenth", modelrepo.Listing{Filters: filter}},
+				{"filter-tenth-page-200", modelrepo.Listing{Filters: filter, Page: 200, PageSize: modelrepo.MaxPageSize}},
+				{"sort", modelrepo.Listing{SortBy: "metadata.rank"}},
+				{"sort-page-2000", modelrepo.Listing{SortBy: "metadata.rank", Page: 2000, PageSize: modelrepo.MaxPageSize}},
+			} {
+				b.Run(c.name, func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						namespace, err := s.Namespace(b.Context(), "w3c", &c.listing)
+						if err != nil || len(namespace.Models.Items) == 0 {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		})
+	}
+}

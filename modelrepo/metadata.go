@@ -50,10 +50,9 @@ func (v Values) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (v *Values) UnmarshalJSON(data []byte) error {
-	var one *string
-	if json.Unmarshal(data, &one) == nil && one != nil {
-		*v = Values{*one}
-		return nil
+	if data[0] == '"' {
+		*v = Values{""}
+		return json.Unmarshal(data, &(*v)[0])
 	}
 	var all []*string
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -69,8 +68,11 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// errNull is why an array of values was not read.
-var errNull = errors.New("modelrepo: a value is null")
+// Why metadata were not read.
+var (
+	errNull = errors.New("modelrepo: a value is null")
+	errText = errors.New("modelrepo: metadata are a text")
+)
 
 // MarshalJSON implements [json.Marshaler]. What removes everything and sets
 // nothing is the text "@unset".
@@ -83,8 +85,11 @@ func (m Metadata) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (m *Metadata) UnmarshalJSON(data []byte) error {
-	var text string
-	if json.Unmarshal(data, &text) == nil && text == Unset {
+	if data[0] == '"' {
+		var text string
+		if json.Unmarshal(data, &text) != nil || text != Unset {
+			return errText
+		}
 		*m = Metadata{Unset: nil}
 		return nil
 	}

@@ -95,6 +95,9 @@ func metadataBounds(c *client) {
 		c.json("PATCH", at.path, `{"metadata":{"new":"v","k0":"@unset"}}`).has(200)
 		c.json("PATCH", at.path, `{"metadata":"@unset"}`).has(200)
 
+		if at.kind != "model" {
+			continue // the following is slow
+		}
 		// Everything at its bound at once is more than a body can have without.
 		var all []string
 		for i := range 64 {

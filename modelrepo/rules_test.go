@@ -1,0 +1,250 @@
+package modelrepo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/modelrepo"
+)
+
+// repository is what a Store and a Client have in common here.
+type repository interface {
+	CreateNamespaceWith(ctx context.Context, name string, with modelrepo.NamespaceUpdate) error
+	UpdateNamespace(ctx context.Context, name string, to modelrepo.NamespaceUpdate) (bool, error)
+	Namespace(ctx context.Context, name string, listing *modelrepo.Listing) (modelrepo.Namespace, error)
+	CreateModel(ctx context.Context, at modelrepo.Path, with modelrepo.ModelUpdate) error
+	UpdateModel(ctx context.Context, at modelrepo.Path, to modelrepo.ModelUpdate) (bool, error)
+	Model(ctx context.Context, at modelrepo.Path, listing *modelrepo.Listing) (modelrepo.Model, error)
+	CreateVersion(ctx context.Context, at modelrepo.Path, with modelrepo.VersionUpdate) error
+	UpdateVersion(ctx context.Context, at modelrepo.Path, to modelrepo.VersionUpdate) (bool, error)
+	Version(ctx context.Context, at modelrepo.Path) (modelrepo.Version, error)
+	Upload(ctx context.Context, at modelrepo.Path, format string, content io.Reader, opts *modelrepo.UploadOptions) (modelrepo.Uploaded, error)
+	DeleteVersion(ctx context.Context, at modelrepo.Path) error
+	DeleteImmutable(ctx context.Context, at modelrepo.Path) error
+}
+
+// eachRepository runs a test on a Store and on a Client of one.
+func eachRepository(t *testing.T, limits modelrepo.Limits, run func(t *testing.T, r repository)) {
+	open := func(t *testing.T) *modelrepo.Store {
+		documents, blobs := openMemory(t)
+		s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs, Limits: limits})
+		require.NoError(t, err)
+		return s
+	}
+	t.Run("store", func(t *testing.T) { run(t, open(t)) })
+	t.Run("client", func(t *testing.T) {
+		server := httptest.NewServer(open(t).Handler(nil))
+		t.Cleanup(server.Close)
+		c, err := modelrepo.NewClient(server.URL, nil)
+		require.NoError(t, err)
+		run(t, c)
+	})
+}
+
+func TestAClientSeesWhatAStoreDoes(t *testing.T) {
+	limits := modelrepo.Limits{ModelsPerNamespace: 2, ContentBytes: 10, NamespaceBytes: 15}
+	eachRepository(t, limits, func(t *testing.T, r repository) {
+		ctx := t.Context()
+		model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
+		version := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
+		described := modelrepo.Metadata{"author": {"W3C"}, "tags": {"a", "b"}}
+		require.NoError(t, r.CreateNamespaceWith(ctx, "w3c", modelrepo.NamespaceUpdate{Metadata: described}))
+		require.NoError(t, r.CreateModel(ctx, model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}, Metadata: described}))
+		require.NoError(t, r.CreateVersion(ctx, version, modelrepo.VersionUpdate{Metadata: described}))
+		namespace, err := r.Namespace(ctx, "w3c", &modelrepo.Listing{
+			SortBy: "metadata.author", Descending: true, Filters: []modelrepo.Filter{{Field: "metadata.tags", Value: "b"}, {Field: "model", Value: "sosa"}},
+		})
+		require.NoError(t, err)
+		require.Equal(t, described, namespace.Metadata)
+		require.Equal(t, int64(1), namespace.Models.TotalCount)
+		require.Equal(t, []modelrepo.Model{{Name: "sosa", Namespace: "w3c", Metadata: described, Aliases: map[string]string{"stable": "1.0"}}}, namespace.Models.Items)
+		_, err = r.Namespace(ctx, "w3c", &modelrepo.Listing{SortBy: "size"})
+		require.ErrorIs(t, err, modelrepo.ErrInvalid)
+
+		changed, err := r.UpdateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{Metadata: modelrepo.Metadata{modelrepo.Unset: nil}})
+		require.NoError(t, err)
+		require.True(t, changed)
+		changed, err = r.UpdateModel(ctx, model, modelrepo.ModelUpdate{Metadata: modelrepo.Metadata{"author": {modelrepo.Unset}}})
+		require.NoError(t, err)
+		require.True(t, changed)
+		got, err := r.Model(ctx, model, nil)
+		require.NoError(t, err)
+		require.Equal(t, modelrepo.Metadata{"tags": {"a", "b"}}, got.Metadata)
+
+		_, err = r.Upload(ctx, version, "f", strings.NewReader("01234567890"), nil)
+		require.ErrorIs(t, err, modelrepo.ErrTooLarge)
+		_, err = r.Upload(ctx, version, "f", strings.NewReader("0123456789"), nil)
+		require.NoError(t, err)
+		_, err = r.Upload(ctx, version, "g", strings.NewReader("012345"), nil)
+		require.ErrorIs(t, err, modelrepo.ErrQuota)
+		require.NoError(t, r.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "ssn"}, modelrepo.ModelUpdate{}))
+		require.ErrorIs(t, r.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "more"}, modelrepo.ModelUpdate{}), modelrepo.ErrQuota)
+
+		alias := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "stable"}
+		found, err := r.Version(ctx, alias)
+		require.NoError(t, err)
+		require.Equal(t, "1.0", found.Version)
+		require.ErrorIs(t, r.DeleteVersion(ctx, alias), modelrepo.ErrInvalid)
+
+		changed, err = r.UpdateVersion(ctx, version, modelrepo.VersionUpdate{Immutable: true})
+		require.NoError(t, err)
+		require.True(t, changed)
+		_, err = r.Upload(ctx, version, "f", strings.NewReader("x"), &modelrepo.UploadOptions{Overwrite: true})
+		require.ErrorIs(t, err, modelrepo.ErrImmutable)
+		require.ErrorIs(t, r.DeleteVersion(ctx, version), modelrepo.ErrImmutable)
+		require.NoError(t, r.DeleteImmutable(ctx, version))
+		_, err = r.Version(ctx, version)
+		require.ErrorIs(t, err, modelrepo.ErrNotFound)
+	})
+}
+
+// withModel returns a repository over documents that dawdle, with a model.
+func withModel(t *testing.T, limits modelrepo.Limits) (*modelrepo.Store, modelrepo.Path) {
+	documents, blobs := openMemory(t)
+	s, err := modelrepo.New(modelrepo.Config{Documents: dawdling{documents}, Blobs: blobs, Limits: limits})
+	require.NoError(t, err)
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	at := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
+	require.NoError(t, s.CreateModel(t.Context(), at, modelrepo.ModelUpdate{}))
+	return s, at
+}
+
+func TestAnAliasAndAVersionNeverShareAName(t *testing.T) {
+	s, model := withModel(t, modelrepo.Limits{})
+	both := 0
+	for i := range 200 {
+		name := fmt.Sprint("v", i)
+		version := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: name}
+		var creating, aliasing error
+		var racers sync.WaitGroup
+		racers.Go(func() { creating = s.CreateVersion(t.Context(), version, modelrepo.VersionUpdate{}) })
+		racers.Go(func() {
+			_, aliasing = s.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{Aliases: map[string]string{name: "1.0"}})
+		})
+		racers.Wait()
+		require.False(t, creating == nil && aliasing == nil, "both have the name %q", name)
+		if creating != nil {
+			require.ErrorIs(t, creating, modelrepo.ErrInvalid)
+		}
+		if aliasing != nil {
+			require.ErrorIs(t, aliasing, modelrepo.ErrExists)
+		}
+		if creating == nil || aliasing == nil {
+			both++
+		}
+		_, err := s.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{Aliases: map[string]string{name: modelrepo.Unset}})
+		require.NoError(t, err)
+	}
+	require.Positive(t, both)
+}
+
+func TestAnUploadThatEndsAfterItsVersionIsImmutableIsRefused(t *testing.T) {
+	s, model := withModel(t, modelrepo.Limits{})
+	version := modelrepo.Path{Namespace: "w3c", Model: model.Model, Version: "1.0"}
+	require.NoError(t, s.CreateVersion(t.Context(), version, modelrepo.VersionUpdate{}))
+	reader, writer := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Upload(t.Context(), version, "f", reader, nil)
+		ended <- err
+	}()
+	_, err := io.WriteString(writer, "begun") // returns once the upload reads
+	require.NoError(t, err)
+	_, err = s.UpdateVersion(t.Context(), version, modelrepo.VersionUpdate{Immutable: true})
+	require.NoError(t, err)
+	require.NoError(t, writer.Close())
+	require.ErrorIs(t, <-ended, modelrepo.ErrImmutable)
+	got, err := s.Version(t.Context(), version)
+	require.NoError(t, err)
+	require.True(t, got.Immutable)
+	require.Empty(t, got.Formats)
+	require.Empty(t, got.DefaultFormat)
+}
+
+func TestQuotasHoldWhileManyCreateAndDelete(t *testing.T) {
+	const most = 5
+	s, model := withModel(t, modelrepo.Limits{VersionsPerModel: most})
+	var workers sync.WaitGroup
+	for w := range 8 {
+		workers.Go(func() {
+			for i := range 20 {
+				at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: fmt.Sprintf("v%d-%d", w, i)}
+				err := s.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{})
+				if err != nil && !errors.Is(err, modelrepo.ErrQuota) {
+					t.Error(err)
+				}
+				got, listErr := s.Model(t.Context(), model, nil)
+				if listErr != nil {
+					t.Error(listErr)
+				} else if got.Versions != nil && got.Versions.TotalCount > most {
+					t.Errorf("there are %d versions", got.Versions.TotalCount)
+				}
+				if err == nil {
+					if err := s.DeleteVersion(t.Context(), at); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	workers.Wait()
+	for i := range most {
+		require.NoError(t, s.CreateVersion(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: fmt.Sprint("end", i)}, modelrepo.VersionUpdate{}))
+	}
+	require.ErrorIs(t, s.CreateVersion(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "over"}, modelrepo.VersionUpdate{}), modelrepo.ErrQuota)
+}
+
+func TestBytesOfANamespaceNeverExceedTheirQuota(t *testing.T) {
+	const most = 10_000
+	s, _ := withModel(t, modelrepo.Limits{NamespaceBytes: most})
+	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
+	require.NoError(t, s.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
+	held := func() int64 {
+		v, err := s.Version(t.Context(), at)
+		if err != nil {
+			t.Error(err)
+		}
+		total := int64(0)
+		for _, f := range v.Formats {
+			total += f.Size
+		}
+		return total
+	}
+	var workers sync.WaitGroup
+	for w := range 8 {
+		workers.Go(func() {
+			for i := range 20 {
+				format := fmt.Sprintf("f%d-%d", w, i%3)
+				_, err := s.Upload(t.Context(), at, format, strings.NewReader(strings.Repeat("x", 700*(1+(w+i)%4))), &modelrepo.UploadOptions{Overwrite: true})
+				if err != nil && !errors.Is(err, modelrepo.ErrQuota) {
+					t.Error(err)
+				}
+				if total := held(); total > most {
+					t.Errorf("there are %d bytes", total)
+				}
+				if i%4 == 3 {
+					err := s.DeleteContent(t.Context(), at, format, modelrepo.Condition{})
+					if err != nil && !errors.Is(err, modelrepo.ErrNotFound) {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	workers.Wait()
+	// What is free can be used, to the last byte.
+	rest := most - held()
+	_, err := s.Upload(t.Context(), at, "rest", strings.NewReader(strings.Repeat("r", int(rest))), nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(most), held())
+	_, err = s.Upload(t.Context(), at, "over", strings.NewReader("x"), nil)
+	require.ErrorIs(t, err, modelrepo.ErrQuota)
+}
