@@ -248,3 +248,38 @@ func TestBytesOfANamespaceNeverExceedTheirQuota(t *testing.T) {
 	_, err = s.Upload(t.Context(), at, "over", strings.NewReader("x"), nil)
 	require.ErrorIs(t, err, modelrepo.ErrQuota)
 }
+
+func TestAnUploadInPiecesKeepsToTheRules(t *testing.T) {
+	s, model := withModel(t, modelrepo.Limits{ContentBytes: 10, NamespaceBytes: 15})
+	ctx, at := t.Context(), modelrepo.Path{Namespace: "w3c", Model: model.Model, Version: "1.0"}
+	require.NoError(t, s.CreateVersion(ctx, at, modelrepo.VersionUpdate{}))
+	_, err := s.BeginUpload(ctx, at, "f", 11, nil)
+	require.ErrorIs(t, err, modelrepo.ErrTooLarge)
+	pieces, err := s.BeginUpload(ctx, at, "f", 10, nil)
+	require.NoError(t, err)
+	frozen, err := s.BeginUpload(ctx, at, "g", 1, nil)
+	require.NoError(t, err)
+	_, err = s.Upload(ctx, at, "other", strings.NewReader("0123456789"), nil)
+	require.NoError(t, err)
+	_, err = s.BeginUpload(ctx, at, "h", 6, nil)
+	require.ErrorIs(t, err, modelrepo.ErrQuota)
+
+	// What does not fit now may fit later: the last piece can come again.
+	_, err = s.ContinueUpload(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
+	require.ErrorIs(t, err, modelrepo.ErrQuota)
+	require.NoError(t, s.DeleteContent(ctx, at, "other", modelrepo.Condition{}))
+	_, err = s.ContinueUpload(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
+	require.NoError(t, err)
+
+	_, err = s.UpdateVersion(ctx, at, modelrepo.VersionUpdate{Immutable: true})
+	require.NoError(t, err)
+	_, err = s.ContinueUpload(ctx, frozen.ID, 0, strings.NewReader("x"), modelrepo.Checksum{})
+	require.ErrorIs(t, err, modelrepo.ErrImmutable)
+	_, err = s.BeginUpload(ctx, at, "i", 1, nil)
+	require.ErrorIs(t, err, modelrepo.ErrImmutable)
+	_, err = s.UpdateModel(ctx, model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}})
+	require.NoError(t, err)
+	at.Version = "stable"
+	_, err = s.BeginUpload(ctx, at, "i", 1, nil)
+	require.ErrorContains(t, err, "The 'stable' tag cannot be used for writes.")
+}
