@@ -1,0 +1,246 @@
+package flower
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// ErrNotImplemented is returned by a [Trainer] for an instruction that it does
+// not know; the server is told so, and the session goes on.
+var ErrNotImplemented = errors.New("flower: not implemented by this client")
+
+// Trainer is what a client does with instructions. The methods are called one at
+// a time. What an instruction holds is valid until the method returns, so
+// parameters that are kept are copied. Any error but [ErrNotImplemented] ends the
+// client.
+type Trainer interface {
+	// Properties says what the client is.
+	Properties(ctx context.Context, ins GetPropertiesIns) (Config, error)
+	// Parameters returns the client's model.
+	Parameters(ctx context.Context, ins GetParametersIns) (Parameters, error)
+	// Fit trains. The Status of the answer is ignored.
+	Fit(ctx context.Context, ins FitIns) (*FitRes, error)
+	// Evaluate measures. The Status of the answer is ignored.
+	Evaluate(ctx context.Context, ins EvaluateIns) (*EvaluateRes, error)
+}
+
+// ClientConfig configures a [Client].
+type ClientConfig struct {
+	// Target is the server, host and port. Required.
+	Target string
+	// Trainer carries out the instructions. Required.
+	Trainer Trainer
+	// TLS makes the client use TLS, and a certificate of its own where it has
+	// one. Nil means a connection in the clear.
+	TLS *tls.Config
+	// MaxMessage is the limit of a message in bytes, both ways, at most
+	// [MaxMessage]. Zero means [DefaultMaxMessage].
+	MaxMessage int64
+	// Dial replaces the way to connect, for tests without a network.
+	Dial func(ctx context.Context, target string) (net.Conn, error)
+}
+
+// Client is a Flower client. It is safe for concurrent use; every Run is a
+// client of its own. Make one with [NewClient].
+type Client struct{ config ClientConfig }
+
+// NewClient returns a client, or what is wrong with the configuration. It
+// connects to nothing.
+func NewClient(config ClientConfig) (*Client, error) {
+	if config.MaxMessage == 0 {
+		config.MaxMessage = DefaultMaxMessage
+	}
+	switch {
+	case config.Target == "":
+		return nil, errors.New("configure flower client: Target is required")
+	case config.Trainer == nil:
+		return nil, errors.New("configure flower client: Trainer is required")
+	case config.MaxMessage < 1 || config.MaxMessage > MaxMessage:
+		return nil, fmt.Errorf("configure flower client: MaxMessage is %d, must be 1 to %d", config.MaxMessage, MaxMessage)
+	}
+	return &Client{config}, nil
+}
+
+// Run joins and carries out instructions until the server sends the client away,
+// which is no error, or something fails. A server that says when to come back is
+// joined again then.
+func (c *Client) Run(ctx context.Context) error {
+	for {
+		seconds, err := c.session(ctx)
+		if err != nil {
+			return fmt.Errorf("flower client of %s: %w", c.config.Target, err)
+		}
+		if seconds <= 0 {
+			return nil
+		}
+		select {
+		case <-time.After(time.Duration(min(seconds, int64(maxPause/time.Second))) * time.Second):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// maxPause bounds how long a server can have a client wait.
+const maxPause = 30 * 24 * time.Hour
+
+// session serves one stream and returns after how many seconds to come back.
+func (c *Client) session(ctx context.Context) (int64, error) {
+	safe := insecure.NewCredentials()
+	if c.config.TLS != nil {
+		safe = credentials.NewTLS(c.config.TLS)
+	}
+	options := []grpc.DialOption{
+		grpc.WithTransportCredentials(safe),
+		grpc.WithDefaultCallOptions(
+			grpc.ForceCodecV2(codec{}),
+			grpc.MaxCallRecvMsgSize(int(c.config.MaxMessage)),
+			grpc.MaxCallSendMsgSize(int(c.config.MaxMessage)),
+		),
+		grpc.WithDisableServiceConfig(),
+	}
+	target := c.config.Target
+	if c.config.Dial != nil {
+		options = append(options, grpc.WithContextDialer(c.config.Dial))
+		target = "passthrough:///" + target
+	}
+	connection, err := grpc.NewClient(target, options...)
+	if err != nil {
+		return 0, err
+	}
+	defer connection.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	description := grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true}
+	stream, err := connection.NewStream(ctx, &description, "/"+service+"/Join")
+	if err != nil {
+		return 0, err
+	}
+	arrivals := make(chan received)
+	var reader sync.WaitGroup
+	reader.Go(func() { receive(ctx, stream, arrivals, cancel) })
+	defer reader.Wait()
+	defer cancel(nil)
+	for {
+		reconnect, err := c.turn(ctx, stream, arrivals)
+		if err != nil {
+			return 0, err
+		}
+		if reconnect != nil {
+			return reconnect.Seconds, nil
+		}
+	}
+}
+
+// receive hands over what arrives. It ends the context with the stream, so that
+// training for a server that is gone ends too.
+func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- received, cancel context.CancelCauseFunc) {
+	for {
+		in := &inbound{}
+		err := stream.RecvMsg(in)
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("%w, without a word", ErrGone)
+		}
+		if err != nil {
+			cancel(err)
+			return
+		}
+		select {
+		case arrivals <- received{in: in}:
+		case <-ctx.Done():
+			in.free()
+			return
+		}
+	}
+}
+
+// turn takes one instruction and answers it.
+func (c *Client) turn(ctx context.Context, stream grpc.ClientStream, arrivals <-chan received) (*ReconnectIns, error) {
+	var in *inbound
+	select {
+	case got := <-arrivals:
+		in = got.in
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer in.free()
+	ins, err := decodeInstruction(in.blob())
+	if err != nil {
+		return nil, err
+	}
+	reply, reconnect, err := c.carryOut(ctx, ins)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause // the server ended it, not the trainer
+		}
+		return nil, err
+	}
+	var w writer
+	if err := reply.reply(&w); err != nil {
+		return nil, err
+	}
+	if err := stream.SendMsg(&w); err != nil {
+		if errors.Is(err, io.EOF) {
+			<-ctx.Done() // the receiving side knows why
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	if reconnect != nil {
+		if err := stream.CloseSend(); err != nil {
+			return nil, err
+		}
+		<-ctx.Done() // the server ends the stream, having read the answer
+	}
+	return reconnect, nil
+}
+
+// carryOut returns the answer to an instruction.
+func (c *Client) carryOut(ctx context.Context, ins instruction) (answer, *ReconnectIns, error) {
+	switch ins := ins.(type) {
+	case ReconnectIns:
+		return &DisconnectRes{ReasonReconnect}, &ins, nil
+	case GetPropertiesIns:
+		properties, err := c.config.Trainer.Properties(ctx, ins)
+		status, err := verdict(err, GetPropertiesNotImplemented)
+		return &PropertiesRes{status, properties}, nil, err
+	case GetParametersIns:
+		parameters, err := c.config.Trainer.Parameters(ctx, ins)
+		status, err := verdict(err, GetParametersNotImplemented)
+		return &ParametersRes{Status: status, Parameters: parameters}, nil, err
+	case FitIns:
+		res, err := c.config.Trainer.Fit(ctx, ins)
+		if res == nil {
+			res = &FitRes{}
+		}
+		res.Status, err = verdict(err, FitNotImplemented)
+		return res, nil, err
+	case EvaluateIns:
+		res, err := c.config.Trainer.Evaluate(ctx, ins)
+		if res == nil {
+			res = &EvaluateRes{}
+		}
+		res.Status, err = verdict(err, EvaluateNotImplemented)
+		return res, nil, err
+	}
+	return nil, nil, fmt.Errorf("%w: an instruction of type %T", ErrProtocol, ins)
+}
+
+// verdict returns the status that an error of the trainer stands for, or the
+// error if it ends the client.
+func verdict(err error, code Code) (Status, error) {
+	if errors.Is(err, ErrNotImplemented) {
+		return Status{code, err.Error()}, nil
+	}
+	return Status{Message: "Success"}, err
+}

@@ -1,0 +1,137 @@
+package flower
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"time"
+)
+
+// Bounds and defaults of a [ServerConfig].
+const (
+	// DefaultMaxMessage is the limit of Flower clients up to 1.15: 512 MiB.
+	DefaultMaxMessage = 512 << 20
+	// MaxMessage is the greatest limit, that of protobuf: 2 GiB less one byte.
+	MaxMessage       = math.MaxInt32
+	defaultUploads   = 1 << 30
+	defaultWindow    = 256 << 10
+	leastWindow      = 64 << 10
+	defaultKeepAlive = 210 * time.Second
+	defaultStall     = time.Minute
+	defaultClients   = 20_000
+)
+
+// Peer is the other end of a client's connection.
+type Peer struct {
+	// Addr is its network address, host and port.
+	Addr string
+	// Certificates is the verified chain of mutual TLS, the client's first; nil
+	// without.
+	Certificates []*x509.Certificate
+	// Header returns a header of the client's call, such as one a proxy
+	// sets; empty where there is none.
+	Header func(key string) string
+}
+
+// Identify names a client by its certificate: the first DNS name, or else
+// the common name. Without a certificate, it is the address with the scheme of
+// grpc, as in "ipv4:192.0.2.1:5678", which changes whenever the client
+// reconnects.
+func Identify(peer Peer) (string, error) {
+	if len(peer.Certificates) > 0 {
+		own := peer.Certificates[0]
+		if len(own.DNSNames) > 0 {
+			return own.DNSNames[0], nil
+		}
+		if own.Subject.CommonName == "" {
+			return "", errors.New("the client's certificate has neither a DNS name nor a common name")
+		}
+		return own.Subject.CommonName, nil
+	}
+	host, _, err := net.SplitHostPort(peer.Addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.To4() == nil {
+		return "ipv6:" + peer.Addr, nil
+	}
+	return "ipv4:" + peer.Addr, nil
+}
+
+// ServerConfig configures a [Server].
+type ServerConfig struct {
+	// Handle is called for every client that joins, each in a goroutine of its
+	// own. The session ends when it returns, or before: then its context ends
+	// and the cause says why. An error it returns is told to the client.
+	// Required.
+	Handle func(ctx context.Context, session *Session) error
+	// Identify names a client; an error refuses it. Nil means [Identify]. A
+	// client that joins under the name of another takes its place: the session
+	// of the other ends with [ErrReplaced].
+	Identify func(peer Peer) (string, error)
+	// MaxMessage is the limit of a message in bytes, both ways, at most
+	// [MaxMessage]. Zero means [DefaultMaxMessage].
+	MaxMessage int64
+	// Uploads bounds the bytes of all answers that are read or not yet
+	// released. A larger one is admitted alone. Zero means 1 GiB.
+	Uploads int64
+	// Admit replaces Uploads: it is called before the body of an answer is
+	// read, waits as long as it likes, until its context ends, and returns what is
+	// called once the answer was released.
+	Admit func(ctx context.Context, client string, size int64) (release func(), err error)
+	// Window is how many bytes a client may send ahead of admission, at least
+	// 64 KiB. Zero means 256 KiB.
+	Window int
+	// MaxClients bounds the streams of a connection, and all of them. Zero means
+	// 20,000.
+	MaxClients int
+	// TLS makes Serve use TLS, with mutual TLS where its ClientAuth says so. It
+	// needs a certificate. Nil means connections in the clear.
+	TLS *tls.Config
+	// KeepAlive is after how long without a sign of life a connection is asked
+	// for one. Zero means 210 s, as with Flower.
+	KeepAlive time.Duration
+	// Stall is how long a client may pause in the middle of an answer. Zero means
+	// one minute.
+	Stall time.Duration
+	// Logger is told about clients that come and go. Nil is silent.
+	Logger *slog.Logger
+}
+
+// withDefaults returns the configuration without zeros, or what is wrong with it.
+func (c ServerConfig) withDefaults() (ServerConfig, error) {
+	fill := func(v *int64, name string, otherwise, least, most int64) error {
+		if *v == 0 {
+			*v = otherwise
+		}
+		if *v < least || *v > most {
+			return fmt.Errorf("configure flower server: %s is %d, must be %d to %d", name, *v, least, most)
+		}
+		return nil
+	}
+	window, clients := int64(c.Window), int64(c.MaxClients)
+	err := errors.Join(
+		fill(&c.MaxMessage, "MaxMessage", DefaultMaxMessage, 1, MaxMessage),
+		fill(&c.Uploads, "Uploads", defaultUploads, 1, math.MaxInt64),
+		fill(&window, "Window", defaultWindow, leastWindow, 1<<30),
+		fill(&clients, "MaxClients", defaultClients, 1, 1<<24),
+		fill((*int64)(&c.KeepAlive), "KeepAlive", int64(defaultKeepAlive), int64(time.Second), math.MaxInt64),
+		fill((*int64)(&c.Stall), "Stall", int64(defaultStall), int64(time.Millisecond), math.MaxInt64),
+	)
+	c.Window, c.MaxClients = int(window), int(clients)
+	if c.Handle == nil {
+		err = errors.Join(err, errors.New("configure flower server: Handle is required"))
+	}
+	if c.TLS != nil && len(c.TLS.Certificates) == 0 && c.TLS.GetCertificate == nil && c.TLS.GetConfigForClient == nil {
+		err = errors.Join(err, errors.New("configure flower server: TLS has no certificate"))
+	}
+	if c.Identify == nil {
+		c.Identify = Identify
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, err
+}

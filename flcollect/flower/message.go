@@ -1,0 +1,208 @@
+package flower
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// Errors of the protocol.
+var (
+	// ErrProtocol is returned where the other side breaks the protocol. The
+	// message says how.
+	ErrProtocol = errors.New("flower: protocol violated")
+	// ErrTooLarge is returned for a message beyond the limit.
+	ErrTooLarge = errors.New("flower: message too large")
+	// ErrGone is returned where the other side left before it answered.
+	ErrGone = errors.New("flower: the other side has left")
+	// ErrTimeout is returned where an answer did not come in time.
+	ErrTimeout = errors.New("flower: no answer in time")
+)
+
+// NumPy is the type of parameters whose tensors are .npy files.
+const NumPy = "numpy.ndarray"
+
+// Config is the configuration of an instruction, and metrics and properties of an
+// answer. Values are float64, int64, uint64, bool, string or []byte; an int is
+// sent as an int64. A uint64 is understood by Flower 1.12 and later only.
+type Config = map[string]any
+
+// Blob is bytes that may lie in several chunks.
+type Blob [][]byte
+
+// Len returns the number of bytes.
+func (b Blob) Len() int {
+	n := 0
+	for _, chunk := range b {
+		n += len(chunk)
+	}
+	return n
+}
+
+// Parameters are the parameters of a model as they are sent. The zero value is
+// an empty model without a type.
+type Parameters struct {
+	// Type says how the tensors are encoded, such as [NumPy].
+	Type string
+	// Tensors are the encoded tensors. They must not be changed.
+	Tensors []Blob
+}
+
+// FromTensors encodes a model as [NumPy]. The elements are not copied.
+func FromTensors(model ...tensor.Tensor) Parameters {
+	p := Parameters{Type: NumPy, Tensors: make([]Blob, len(model))}
+	for i, t := range model {
+		p.Tensors[i] = tensor.Encode(t)
+	}
+	return p
+}
+
+// Decode decodes a model of type [NumPy]. Elements are views where they can be.
+// The error names the tensor.
+func (p Parameters) Decode() ([]tensor.Tensor, error) {
+	if p.Type != NumPy {
+		return nil, fmt.Errorf("decode parameters: type %q, expected %q", p.Type, NumPy)
+	}
+	model := make([]tensor.Tensor, len(p.Tensors))
+	for i, file := range p.Tensors {
+		t, err := tensor.Decode(file...)
+		if err != nil {
+			return nil, fmt.Errorf("decode tensor %d: %w", i, err)
+		}
+		model[i] = t
+	}
+	return model, nil
+}
+
+// Code is a client's verdict on an instruction.
+type Code int32
+
+// The codes.
+const (
+	OK                          Code = 0
+	GetPropertiesNotImplemented Code = 1
+	GetParametersNotImplemented Code = 2
+	FitNotImplemented           Code = 3
+	EvaluateNotImplemented      Code = 4
+)
+
+// Status is a client's verdict and its reason. The zero value is success.
+type Status struct {
+	// Code is OK or why not.
+	Code Code
+	// Message is free text.
+	Message string
+}
+
+// StatusError is returned for an answer whose status is not OK.
+type StatusError struct{ Status }
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("flower: the client answered with code %d: %s", e.Code, e.Message)
+}
+
+// Reason is why a client leaves.
+type Reason int32
+
+// The reasons.
+const (
+	ReasonUnknown           Reason = 0
+	ReasonReconnect         Reason = 1
+	ReasonPowerDisconnected Reason = 2
+	ReasonWifiUnavailable   Reason = 3
+	ReasonAck               Reason = 4
+)
+
+// instruction is what the server sends: one of the types that end in Ins.
+type instruction interface{ instruct(*writer) error }
+
+// answer is what a client sends: one of the types that end in Res.
+type answer interface{ reply(*writer) error }
+
+// ReconnectIns ends the session. Seconds is how long the client waits before it
+// joins again; 0 has it leave for good.
+type ReconnectIns struct{ Seconds int64 }
+
+// GetPropertiesIns asks for the client's properties.
+type GetPropertiesIns struct{ Config Config }
+
+// GetParametersIns asks for the client's model.
+type GetParametersIns struct{ Config Config }
+
+// FitIns asks the client to train the model.
+type FitIns struct {
+	// Parameters is the model.
+	Parameters Parameters
+	// Config is the configuration.
+	Config Config
+}
+
+// EvaluateIns asks the client to measure the model.
+type EvaluateIns struct {
+	// Parameters is the model.
+	Parameters Parameters
+	// Config is the configuration.
+	Config Config
+}
+
+// DisconnectRes is the answer to [ReconnectIns], as far as clients send one.
+type DisconnectRes struct{ Reason Reason }
+
+// PropertiesRes is the answer to [GetPropertiesIns].
+type PropertiesRes struct {
+	// Status is the client's verdict.
+	Status Status
+	// Properties are what the client says of itself.
+	Properties Config
+}
+
+// held is memory that an answer refers to.
+type held struct{ release func() }
+
+// Release gives the memory of the answer back. What refers to its tensors must
+// not be used any more. Every answer that was received must be released, or
+// others are not admitted; a second call does nothing.
+func (h *held) Release() {
+	if h.release != nil {
+		h.release()
+		h.release = nil
+	}
+}
+
+// ParametersRes is the answer to [GetParametersIns].
+type ParametersRes struct {
+	held
+	// Status is the client's verdict.
+	Status Status
+	// Parameters is the client's model.
+	Parameters Parameters
+}
+
+// FitRes is the answer to [FitIns].
+type FitRes struct {
+	held
+	// Status is the client's verdict.
+	Status Status
+	// Parameters is the trained model.
+	Parameters Parameters
+	// NumExamples is how many examples the client says it trained with. It is
+	// not checked here.
+	NumExamples int64
+	// Metrics are the client's metrics.
+	Metrics Config
+}
+
+// EvaluateRes is the answer to [EvaluateIns].
+type EvaluateRes struct {
+	// Status is the client's verdict.
+	Status Status
+	// Loss is the model's loss on the client's data.
+	Loss float32
+	// NumExamples is how many examples the client says it measured with. It is
+	// not checked here.
+	NumExamples int64
+	// Metrics are the client's metrics.
+	Metrics Config
+}

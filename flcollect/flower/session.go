@@ -1,0 +1,255 @@
+package flower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// errDone ends a session whose client was told to leave.
+var errDone = errors.New("flower: session is over")
+
+// Session is a client that has joined. Its methods may be called by several
+// goroutines at once; instructions are sent one at a time, each after the answer
+// to the one before.
+//
+// The context of a method bounds the wait for the answer. Since an answer that
+// comes late cannot be told from the next, an instruction that was given up takes
+// the session with it.
+type Session struct {
+	ctx     context.Context
+	end     context.CancelCauseFunc
+	id      string
+	peer    Peer
+	refused error // where the client could not be named
+	stream  grpc.ServerStream
+	gate    *gate
+	turn    chan struct{} // holds a token while an instruction is under way
+}
+
+// ID returns the client's name, as ServerConfig.Identify gave it.
+func (s *Session) ID() string { return s.id }
+
+// Peer returns the other end of the connection.
+func (s *Session) Peer() Peer { return s.peer }
+
+// Done is closed when the session has ended: the client left, broke the
+// protocol, or was told to leave.
+func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
+
+// Err returns why the session has ended, and nil before. A client that was told
+// to leave ended it without an error.
+func (s *Session) Err() error {
+	cause := context.Cause(s.ctx)
+	switch {
+	case errors.Is(cause, errDone):
+		return nil
+	case errors.Is(cause, context.Canceled):
+		return ErrGone
+	}
+	return cause
+}
+
+// Fit has the client train. The answer must be released. An answer whose status
+// is not OK is a *[StatusError].
+func (s *Session) Fit(ctx context.Context, ins FitIns) (*FitRes, error) {
+	res, release, err := ask[*FitRes](ctx, s, "fit", ins)
+	if err != nil {
+		return nil, err
+	}
+	if res.Status.Code != OK {
+		release()
+		return nil, s.failed("fit", &StatusError{res.Status})
+	}
+	res.release = release
+	return res, nil
+}
+
+// Evaluate has the client measure. An answer whose status is not OK is a
+// *[StatusError].
+func (s *Session) Evaluate(ctx context.Context, ins EvaluateIns) (*EvaluateRes, error) {
+	res, release, err := ask[*EvaluateRes](ctx, s, "evaluate", ins)
+	if err != nil {
+		return nil, err
+	}
+	release()
+	if res.Status.Code != OK {
+		return nil, s.failed("evaluate", &StatusError{res.Status})
+	}
+	return res, nil
+}
+
+// Parameters asks for the client's model. The answer must be released. An answer
+// whose status is not OK is a *[StatusError].
+func (s *Session) Parameters(ctx context.Context, ins GetParametersIns) (*ParametersRes, error) {
+	res, release, err := ask[*ParametersRes](ctx, s, "get parameters", ins)
+	if err != nil {
+		return nil, err
+	}
+	if res.Status.Code != OK {
+		release()
+		return nil, s.failed("get parameters", &StatusError{res.Status})
+	}
+	res.release = release
+	return res, nil
+}
+
+// Properties asks for the client's properties. An answer whose status is not OK
+// is a *[StatusError].
+func (s *Session) Properties(ctx context.Context, ins GetPropertiesIns) (*PropertiesRes, error) {
+	res, release, err := ask[*PropertiesRes](ctx, s, "get properties", ins)
+	if err != nil {
+		return nil, err
+	}
+	release()
+	if res.Status.Code != OK {
+		return nil, s.failed("get properties", &StatusError{res.Status})
+	}
+	return res, nil
+}
+
+// Reconnect ends the session: the client leaves for good, or comes back after so
+// many seconds. It waits until the client has left; most clients leave without
+// an answer, which is no error.
+func (s *Session) Reconnect(ctx context.Context, seconds int64) error {
+	_, release, err := ask[*DisconnectRes](ctx, s, "reconnect", ReconnectIns{seconds})
+	if err == nil {
+		release()
+	}
+	if err == nil || errors.Is(err, ErrGone) {
+		s.end(errDone)
+		return nil
+	}
+	return err
+}
+
+func (s *Session) failed(verb string, err error) error {
+	return fmt.Errorf("%s at %q: %w", verb, s.id, err)
+}
+
+// received is what an exchange gave.
+type received struct {
+	in  *inbound
+	err error
+}
+
+// ask sends an instruction and waits for its answer, and returns what releases it.
+func ask[A answer](ctx context.Context, s *Session, verb string, ins instruction) (A, func(), error) {
+	var none A
+	select {
+	case s.turn <- struct{}{}:
+	case <-s.ctx.Done():
+		return none, nil, s.failed(verb, s.over())
+	case <-ctx.Done():
+		if s.ctx.Err() != nil { // the context may be that of the session
+			return none, nil, s.failed(verb, s.over())
+		}
+		return none, nil, s.failed(verb, context.Cause(ctx))
+	}
+	var w writer
+	if err := ins.instruct(&w); err != nil {
+		<-s.turn
+		return none, nil, s.failed(verb, err)
+	}
+	if limit := s.gate.limit; int64(w.size) > limit {
+		<-s.turn
+		return none, nil, s.failed(verb, fmt.Errorf("%w: %d bytes, at most %d are sent", ErrTooLarge, w.size, limit))
+	}
+	in, err := s.exchange(ctx, &w)
+	if err != nil {
+		return none, nil, s.failed(verb, err)
+	}
+	release := func() {
+		in.free()
+		s.gate.claim()()
+	}
+	got, err := decodeAnswer(in.blob())
+	if err == nil {
+		var ok bool
+		if none, ok = got.(A); !ok {
+			err = fmt.Errorf("%w: answered with a %T", ErrProtocol, got)
+		}
+	}
+	if err != nil {
+		release()
+		s.end(err)
+		return none, nil, s.failed(verb, err)
+	}
+	claimed := s.gate.claim()
+	<-s.turn
+	return none, func() { in.free(); claimed() }, nil
+}
+
+// exchange sends a message and waits for the next. The turn stays taken if it
+// fails, since then the session is over.
+func (s *Session) exchange(ctx context.Context, w *writer) (*inbound, error) {
+	s.gate.expect()
+	result := make(chan received, 1)
+	go func() { // ends with the stream at the latest
+		in := &inbound{}
+		err := s.stream.SendMsg(w)
+		if err == nil {
+			err = s.stream.RecvMsg(in)
+		}
+		result <- received{in, err}
+	}()
+	var got received
+	select {
+	case got = <-result:
+	case <-ctx.Done():
+		if s.ctx.Err() != nil { // the context may be that of the session
+			go discard(result)
+			return nil, s.over()
+		}
+		cause := context.Cause(ctx)
+		if errors.Is(cause, context.DeadlineExceeded) {
+			cause = fmt.Errorf("%w: %w", ErrTimeout, cause)
+		}
+		s.end(cause)
+		go discard(result)
+		return nil, cause
+	case <-s.ctx.Done():
+		go discard(result)
+		return nil, s.over()
+	}
+	if got.err == nil {
+		return got.in, nil
+	}
+	if s.ctx.Err() != nil {
+		return nil, s.over() // the gate may have ended it, which knows more
+	}
+	err := gone(got.err)
+	s.end(err)
+	return nil, err
+}
+
+// discard frees an answer that nobody waits for any more.
+func discard(result <-chan received) {
+	if got := <-result; got.err == nil {
+		got.in.free()
+	}
+}
+
+// over returns why the session has ended, for who wants to use it.
+func (s *Session) over() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return ErrGone
+}
+
+// gone tells a client that left from other errors of the stream.
+func gone(err error) error {
+	switch code := status.Code(err); {
+	case errors.Is(err, io.EOF), code == codes.Canceled, code == codes.Unavailable, errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	case code == codes.Internal, code == codes.Unknown: // a body that broke off
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	return err
+}
