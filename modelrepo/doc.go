@@ -97,4 +97,16 @@
 // (v2.10.0 was looked at) has neither checksum nor expiration, answers errors
 // in a form of its own instead of the interface's, and its module requires 110
 // others, the SDKs of three clouds among them.
+//
+// # Documentation
+//
+// [Store.GenerateDocumentation] renders Markdown into pages, at once, one set
+// at a time in a process. While they are written, to page/<version>/<id>/..., a
+// ticket in the version protects them as it does for content; one
+// compare-and-set then replaces the ticket by the identifier. Pages of no
+// version are deleted by [Store.Repair]. The Markdown is everybody's, so its
+// HTML is left out, what goldmark makes is sanitised by bluemonday, and the
+// pages' policy allows no script and nothing from elsewhere. Rendering needs
+// quadratic time for some texts and cannot be stopped: what would take too long
+// by an estimate is refused before.
 package modelrepo

@@ -42,10 +42,10 @@ var (
 	// ErrImmutable is returned when an immutable version would change.
 	ErrImmutable = errors.New("modelrepo: immutable")
 	// ErrTooLarge is returned for content or metadata that are larger than
-	// [Limits] allow.
+	// [Limits] allow, and for documentation of too many files or bytes.
 	ErrTooLarge = errors.New("modelrepo: too large")
 	// ErrQuota is returned when a namespace or a model holds as much as
-	// [Limits] allow.
+	// [Limits] allow, and for documentation of too many files or bytes.
 	ErrQuota = errors.New("modelrepo: quota exceeded")
 )
 

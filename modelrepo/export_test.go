@@ -1,6 +1,7 @@
 package modelrepo
 
 import (
+	"io"
 	"net/url"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -17,6 +18,19 @@ func ParseMetadata(text string) (map[string]string, error) { return parseMetadat
 
 // SetLongestPart makes pieces of uploads durable after that many bytes.
 func SetLongestPart(s *Store, bytes int64) { s.longestPart = bytes }
+
+// Unpack reads a tar archive of documentation.
+func Unpack(from io.Reader, compressed bool) (map[string][]byte, error) {
+	s := sources{files: map[string][]byte{}}
+	err := s.unpack(from, compressed)
+	return s.files, err
+}
+
+// RenderMarkdown renders one file.
+func RenderMarkdown(plugin string, source []byte) (title, html string, err error) {
+	title, body, err := newRenderer(plugin).render(source)
+	return title, string(body), err
+}
 
 // DecodeUpdate is decodeUpdate for a body with one text.
 func DecodeUpdate(data []byte, field string) (value, fault string) {

@@ -40,7 +40,7 @@ func (s *Store) Handler(opts *HandlerOptions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimLeft(req.URL.Path, "/"), "/")
 		switch first {
-		case "c", "u", "v", "x", "openapi.json", "docs", "healthz", "metrics", "readyz":
+		case "c", "u", "v", "x", "page.css", "openapi.json", "docs", "healthz", "metrics", "readyz":
 			service.ServeHTTP(w, req)
 		default:
 			tree.ServeHTTP(w, req)
@@ -85,6 +85,11 @@ func (r *rest) tree() []httpapi.Route {
 		{Pattern: "DELETE /{namespace}/{model}/{version}", Func: r.deleteVersion},
 
 		{Pattern: "POST /{namespace}/{model}/{version}/content", Func: r.uploadContent},
+		{Pattern: "POST /{namespace}/{model}/{version}/doc_gen", Func: r.generateDocumentation},
+		{Pattern: "GET /{namespace}/{model}/{version}/doc", Func: r.documentation},
+		{Pattern: "GET /{namespace}/{model}/{version}/doc/{page...}", Func: r.documentation},
+		{Pattern: "DELETE /{namespace}/{model}/{version}/doc", Func: r.deleteDocumentation},
+
 		{Pattern: "OPTIONS /{namespace}/{model}/{version}/content", Func: r.tusOptions},
 		{Pattern: "GET /{namespace}/{model}/{version}/content", Func: r.downloadContent},
 		{Pattern: "DELETE /{namespace}/{model}/{version}/content", Func: r.deleteContent},
@@ -110,6 +115,7 @@ func (r *rest) service() []httpapi.Route {
 		{Pattern: "GET /x/{namespace}/{model}/{version}", Func: r.exportArchive},
 		{Pattern: "POST /x/{namespace}", Func: r.importArchive},
 
+		{Pattern: "GET /page.css", Func: pageStyle, Undocumented: true},
 		{Pattern: "GET /v", Func: r.version},
 		{Pattern: "GET /docs", Func: redirectToDocs},
 		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Model repository", "/docs/", "../openapi.json")},

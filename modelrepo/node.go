@@ -34,6 +34,8 @@ type node struct {
 	Immutable     bool     `json:"immutable,omitempty"`
 	Formats       []entry  `json:"formats,omitempty"`
 	Uploads       []ticket `json:"uploads,omitempty"`
+	// Documentation is nil if there is none.
+	Documentation *documentation `json:"documentation,omitempty"`
 	// Published names the uploads in pieces that ended last.
 	Published []string `json:"published,omitempty"`
 }

@@ -20,7 +20,7 @@ type Config struct {
 	// the repository uses are listed in the package documentation; give it a
 	// store of its own or a part of one, see [storage.Prefixed].
 	Documents storage.Documents
-	// Blobs keeps the bytes of content. Required. Keys begin with "blob/" and "part/".
+	// Blobs keeps the bytes of content. Required. Keys begin with "blob/", "part/" and "page/".
 	Blobs storage.Blobs
 	// Grace is how long content that nothing refers to, and uploads that do
 	// not move, at once or in pieces, are kept. Zero means 24 hours. It may be any positive time:
@@ -52,7 +52,8 @@ type Store struct {
 	stats   counters
 	buffers sync.Pool // of *[uploadBuffer]byte
 
-	longestPart int64 // of uploads in pieces, in bytes
+	rendering   chan struct{} // has one while documentation is rendered
+	longestPart int64         // of uploads in pieces, in bytes
 }
 
 // New returns the repository over the two stores. It reads and writes nothing.
@@ -82,7 +83,7 @@ func New(config Config) (*Store, error) {
 	}
 	return &Store{
 		docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger,
-		scans: make(chan struct{}, maxScans), longestPart: longestPart,
+		scans: make(chan struct{}, maxScans), rendering: make(chan struct{}, 1), longestPart: longestPart,
 	}, nil
 }
 

@@ -9,13 +9,16 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// sweep removes uploads in pieces that expired, and pieces that belong to no
-// upload that still needs them.
+// sweep removes uploads in pieces that expired, pieces that belong to no upload
+// that still needs them, and pages that belong to no version.
 func (s *Store) sweep(ctx context.Context, done *Repaired) error {
 	if err := s.expirePartials(ctx, done); err != nil {
 		return err
 	}
-	return s.sweepBlobs(ctx, partPrefix, s.needsParts)
+	if err := s.sweepBlobs(ctx, partPrefix, s.needsParts); err != nil {
+		return err
+	}
+	return s.sweepBlobs(ctx, pagePrefix, s.needsPages)
 }
 
 func (s *Store) expirePartials(ctx context.Context, done *Repaired) error {

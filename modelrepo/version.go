@@ -243,8 +243,8 @@ func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (c
 }
 
 // DeleteVersion removes a version. The error matches [ErrNotFound] if there is
-// none, [ErrNotEmpty] if it has content, [ErrImmutable] if it is immutable.
-// Uploads to it that are under way will not find it at their end.
+// none, [ErrNotEmpty] if it has content or documentation, [ErrImmutable] if it
+// is immutable. Uploads to it that are under way will not find it at their end.
 func (s *Store) DeleteVersion(ctx context.Context, at Path) error {
 	return s.deleteVersion(ctx, at, false)
 }
@@ -268,7 +268,9 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 			case n.Immutable && !immutable:
 				return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. To delete it together with its content, the 'force' parameter must be set to '1'.", at)
 			case !n.Immutable && len(n.Formats) > 0:
-				return ErrNotEmpty
+				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the content first.", at)
+			case !n.Immutable && n.Documentation != nil:
+				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the documentation first.", at)
 			}
 			return freed.plan(ctx, s, op, at, -n.size())
 		})
@@ -283,8 +285,6 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 			missing = at.parent()
 		}
 		return s.unlessAlias(ctx, op, at, notFound(op, missing))
-	case errors.Is(err, ErrNotEmpty):
-		return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the content first.", at)
 	case err != nil:
 		return failed(op, at, err)
 	}

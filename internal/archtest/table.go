@@ -43,7 +43,7 @@ func importTable() []room {
 		{dir: "annotate/kafka", imports: []string{"annotate"}, modules: []string{sarama, scram}},
 		{dir: "annotate/kafka/kafkatest", imports: []string{"annotate", "annotate/mqtt/mqtttest"}, modules: []string{franz, testify}},
 
-		{dir: "modelrepo", imports: []string{"storage", "internal/httpapi", "modelrepo/oci"}, modules: []string{prometheus, swgui, uuid}},
+		{dir: "modelrepo", imports: []string{"storage", "internal/httpapi", "modelrepo/oci"}, modules: []string{bluemonday, goldmark, prometheus, swgui, uuid}},
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "storage"}, modules: []string{testify}},
 
@@ -69,6 +69,8 @@ func importTable() []room {
 
 // The third-party libraries. ARCHITECTURE.md says why each was chosen.
 const (
+	bluemonday = "github.com/microcosm-cc/bluemonday"
+	goldmark   = "github.com/yuin/goldmark"
 	bbolt      = "go.etcd.io/bbolt"
 	franz      = "github.com/twmb/franz-go"
 	flags      = "github.com/peterbourgon/ff/v3"
