@@ -138,7 +138,7 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 	}
 	err, freed := errAbsent, s.changeOf(at)
 	if at.valid(3) {
-		_, err = s.edit(ctx, at, func(n *node) error {
+		remove := func(n *node) error {
 			if err := n.refuseImmutable(op, at); err != nil {
 				return err
 			}
@@ -154,7 +154,9 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 			}
 			n.Formats = slices.Delete(n.Formats, i, i+1)
 			return nil
-		})
+		}
+		gone := &event{Action: ContentDelete, At: at, Format: format, Body: contentBody{Format: format}}
+		err = s.told(ctx, func() error { _, err := s.edit(ctx, at, remove); return err }, gone)
 	}
 	switch {
 	case errors.Is(err, errAbsent):

@@ -20,6 +20,10 @@
 //	content/<sha256>               which blob has the bytes of that digest
 //	upload/<id>                    an upload in pieces: which parts are there
 //	condemned/<id>                 blob/<id> will be deleted and is not shared any more
+//	webhooks                       who wants to be told of what
+//	intent/<event>                 an operation is under way that somebody wants to be told of
+//	event/<webhook>/<event>        somebody has to be told
+//	lease/<webhook>                who is telling him, and when the next attempt is due
 //
 // A parent counts the changes among its children and remembers the names of
 // the last few, so that a sorted list of names in memory can be kept up to

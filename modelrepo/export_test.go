@@ -53,3 +53,9 @@ func DecodeListing(query url.Values) (*Listing, error) {
 	normal, err := l.normal("get namespace", Path{Namespace: "w3c"}, "model")
 	return &normal, err
 }
+
+// DecodeWebhook is decodeWebhook.
+func DecodeWebhook(data []byte) (WebhookRequest, error) { return decodeWebhook(data) }
+
+// RequirePublic is requirePublic.
+func RequirePublic(address string) error { return requirePublic(address) }

@@ -40,7 +40,7 @@ func (s *Store) Handler(opts *HandlerOptions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimLeft(req.URL.Path, "/"), "/")
 		switch first {
-		case "c", "u", "v", "x", "page.css", "openapi.json", "docs", "healthz", "metrics", "readyz":
+		case "c", "h", "u", "v", "v1", "x", "page.css", "openapi.json", "docs", "healthz", "metrics", "readyz":
 			service.ServeHTTP(w, req)
 		default:
 			tree.ServeHTTP(w, req)
@@ -99,7 +99,7 @@ func (r *rest) tree() []httpapi.Route {
 // service are the routes of the service itself, and the short form of
 // downloads.
 func (r *rest) service() []httpapi.Route {
-	return []httpapi.Route{
+	return append(r.webhookRoutes(), []httpapi.Route{
 		{Pattern: "GET /c/{namespace}/{model}", Func: r.downloadShort},
 		{Pattern: "GET /c/{namespace}/{model}/{version}", Func: r.downloadShort},
 		{Pattern: "GET /c/{namespace}/{model}/{version}/{format...}", Func: r.downloadShort},
@@ -123,7 +123,7 @@ func (r *rest) service() []httpapi.Route {
 		{Pattern: "GET /healthz", Func: httpapi.Live},
 		{Pattern: "GET /readyz", Func: r.ready},
 		{Pattern: "GET /metrics", Func: metrics(r.store)},
-	}
+	}...)
 }
 
 func (r *rest) version(w http.ResponseWriter, _ *http.Request) error {

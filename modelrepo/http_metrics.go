@@ -20,6 +20,8 @@ func metrics(s *Store) httpapi.HandlerFunc {
 		"uploaded_bytes_total":   {"Bytes of the uploads that were stored.", func(s Stats) uint64 { return s.UploadedBytes }},
 		"downloads_total":        {"Downloads that were answered.", func(s Stats) uint64 { return s.Downloads }},
 		"downloaded_bytes_total": {"Bytes of content that went out.", func(s Stats) uint64 { return s.DownloadedBytes }},
+		"events_delivered_total": {"Events that callbacks of webhooks took.", func(s Stats) uint64 { return s.Delivered }},
+		"events_given_up_total":  {"Events that were dropped because no callback took them.", func(s Stats) uint64 { return s.GivenUp }},
 		"collected_blobs_total":  {"Blobs that were deleted because nothing referred to them.", func(s Stats) uint64 { return s.CollectedBlobs }},
 	} {
 		registry.MustRegister(prometheus.NewCounterFunc(

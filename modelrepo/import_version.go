@@ -28,14 +28,14 @@ func (i *importer) bring(a *arrival) error {
 		return nil
 	}
 	for attempt := 0; ; attempt++ {
-		err := i.create(a.record)
+		err := i.told(a.record, true, i.create)
 		if errors.Is(err, storage.ErrExists) {
 			var done bool
 			if done, err = i.present(a.record); done {
 				return err
 			}
 			if err == nil {
-				err = i.replace(a.record)
+				err = i.told(a.record, false, i.replace)
 			}
 		}
 		switch {
@@ -53,6 +53,20 @@ func (i *importer) bring(a *arrival) error {
 			return err
 		}
 	}
+}
+
+// told does something to a version and has the webhooks told.
+func (i *importer) told(r record, created bool, do func(record) error) error {
+	var events []*event
+	if created {
+		events = append(events, &event{Action: ModelVersionCreate, At: r.at})
+	}
+	for _, e := range r.formats {
+		info := i.staged["sha256:"+e.SHA256]
+		file := File{Size: info.Size, MD5: info.MD5, SHA256: info.SHA256, ContentType: e.ContentType}
+		events = append(events, &event{Action: ContentUpload, At: r.at, Format: e.Format, Body: contentBody{Format: e.Format, File: &file}})
+	}
+	return i.store.told(i.ctx, func() error { return do(r) }, events...)
 }
 
 // parents makes sure that what the version is in is there.

@@ -120,7 +120,7 @@ func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) erro
 	if _, err := with.set(ctx, s, op, at, &n); err != nil {
 		return failed(op, at, err)
 	}
-	err := s.add(ctx, op, at, n)
+	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: ModelCreate, At: at})
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)

@@ -84,7 +84,7 @@ func (s *Store) CreateNamespaceWith(ctx context.Context, name string, with Names
 	if err := s.describe(op, at, &n, with.Metadata); err != nil {
 		return err
 	}
-	err := s.add(ctx, op, at, n)
+	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: NamespaceCreate, At: at})
 	if errors.Is(err, storage.ErrExists) {
 		return refuse(op, at, ErrExists, taken)
 	}
@@ -149,7 +149,10 @@ func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint st
 	op := [...]string{1: "delete namespace", 2: "delete model"}[depth]
 	err := errAbsent
 	if at.valid(depth) {
-		err = s.remove(ctx, at, func(ctx context.Context, _ *node) error { return s.childless(ctx, at) })
+		action := [...]Action{1: NamespaceDelete, 2: ModelDelete}[depth]
+		err = s.told(ctx, func() error {
+			return s.remove(ctx, at, func(ctx context.Context, _ *node) error { return s.childless(ctx, at) })
+		}, &event{Action: action, At: at})
 	}
 	switch {
 	case err == nil:

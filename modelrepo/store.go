@@ -34,6 +34,8 @@ type Config struct {
 	Interval time.Duration
 	// Limits are the quotas. The zero value limits nothing.
 	Limits Limits
+	// Webhooks says how webhooks are called. The zero value is the default.
+	Webhooks WebhookConfig
 	// Logger receives what Run does. Nil is silent.
 	Logger *slog.Logger
 }
@@ -41,16 +43,17 @@ type Config struct {
 // Store is a repository. It is made with [New] and is safe for concurrent use,
 // also by several processes over one storage.
 type Store struct {
-	docs    storage.Documents
-	blobs   storage.Blobs
-	config  Config
-	log     *slog.Logger
-	locks   keyLocks
-	indexes indexes
-	usage   usage
-	scans   chan struct{} // as many as run
-	stats   counters
-	buffers sync.Pool // of *[uploadBuffer]byte
+	docs       storage.Documents
+	blobs      storage.Blobs
+	config     Config
+	log        *slog.Logger
+	locks      keyLocks
+	indexes    indexes
+	usage      usage
+	scans      chan struct{} // as many as run
+	stats      counters
+	deliveries *deliveries
+	buffers    sync.Pool // of *[uploadBuffer]byte
 
 	rendering   chan struct{} // has one while documentation is rendered
 	longestPart int64         // of uploads in pieces, in bytes
@@ -61,13 +64,17 @@ func New(config Config) (*Store, error) {
 	switch {
 	case config.Documents == nil:
 		return nil, errors.New("modelrepo: Config.Documents is required")
+	case config.Webhooks.MaxQueued < 0:
+		return nil, fmt.Errorf("modelrepo: Config.Webhooks.MaxQueued is %d, and has to be positive", config.Webhooks.MaxQueued)
 	case config.Blobs == nil:
 		return nil, errors.New("modelrepo: Config.Blobs is required")
 	}
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"Grace", config.Grace}, {"Settle", config.Settle}, {"Interval", config.Interval}} {
+	}{{"Grace", config.Grace}, {"Settle", config.Settle}, {"Interval", config.Interval},
+		{"Webhooks.GiveUp", config.Webhooks.GiveUp}, {"Webhooks.Timeout", config.Webhooks.Timeout},
+		{"Webhooks.Retry", config.Webhooks.Retry}, {"Webhooks.Poll", config.Webhooks.Poll}} {
 		if d.value < 0 {
 			return nil, fmt.Errorf("modelrepo: Config.%s is %v, and has to be positive", d.name, d.value)
 		}
@@ -78,20 +85,25 @@ func New(config Config) (*Store, error) {
 	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
 	config.Settle = cmp.Or(config.Settle, time.Minute)
 	config.Interval = cmp.Or(config.Interval, time.Hour)
+	config.Webhooks = config.Webhooks.normal()
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Store{
 		docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger,
 		scans: make(chan struct{}, maxScans), rendering: make(chan struct{}, 1), longestPart: longestPart,
+		deliveries: newDeliveries(),
 	}, nil
 }
 
 // Run repairs and collects, once at the beginning and then every
-// [Config].Interval, until the context ends; it then returns nil. A round that
-// failed is logged and tried again. Of several processes over one storage one
+// [Config].Interval, and calls webhooks, until the context ends; it then
+// returns nil. A round that failed is logged and tried again. Of several processes over one storage one
 // is enough, and all may.
 func (s *Store) Run(ctx context.Context) error {
+	var deliveries sync.WaitGroup
+	deliveries.Go(func() { s.deliver(ctx) })
+	defer deliveries.Wait()
 	ticker := time.NewTicker(s.config.Interval)
 	defer ticker.Stop()
 	for {

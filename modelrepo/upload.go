@@ -118,7 +118,13 @@ func (u *upload) run(ctx context.Context, content io.Reader) (Uploaded, error) {
 		u.abandon(ctx, false) // the digest's document may name the blob
 		return Uploaded{}, err
 	}
-	result, err := u.finish(ctx, info, blob)
+	var result Uploaded
+	uploaded := &event{Action: ContentUpload, At: u.at, Format: u.format}
+	err = u.store.told(ctx, func() (err error) {
+		result, err = u.finish(ctx, info, blob)
+		uploaded.Body = contentBody{Format: u.format, File: &result.File, Overwrote: result.Overwrote}
+		return err
+	}, uploaded)
 	if err != nil {
 		u.abandon(ctx, blob != u.ticket.Blob)
 		return Uploaded{}, err

@@ -125,7 +125,7 @@ func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) 
 	if _, err := with.set(s, op, at, &n); err != nil {
 		return failed(op, at, err)
 	}
-	err := s.add(ctx, op, at, n)
+	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: ModelVersionCreate, At: at})
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
@@ -263,7 +263,7 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 	}
 	err, freed := errAbsent, s.changeOf(at)
 	if at.valid(3) {
-		err = s.remove(ctx, at, func(ctx context.Context, n *node) error {
+		removable := func(ctx context.Context, n *node) error {
 			switch {
 			case n.Immutable && !immutable:
 				return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. To delete it together with its content, the 'force' parameter must be set to '1'.", at)
@@ -273,7 +273,8 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the documentation first.", at)
 			}
 			return freed.plan(ctx, s, op, at, -n.size())
-		})
+		}
+		err = s.told(ctx, func() error { return s.remove(ctx, at, removable) }, &event{Action: ModelVersionDelete, At: at})
 	}
 	if err == nil {
 		freed.done()

@@ -58,6 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	repository, err := modelrepo.New(modelrepo.Config{
 		Documents: stores.documents, Blobs: stores.blobs,
 		Grace: s.grace, Interval: s.interval, Logger: log,
+		Webhooks: modelrepo.WebhookConfig{AllowPrivate: s.anywhere},
 	})
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type settings struct {
 	blobs    string
 	grace    time.Duration
 	interval time.Duration
+	anywhere bool // webhooks may call private addresses
 	patience time.Duration
 	logging  *server.Logging
 }
@@ -44,6 +45,7 @@ func (s *settings) declare() *server.Flags {
 	f.DurationVar(&s.patience, "store-timeout", 5*time.Second, "how long a call waits for a database server that is away")
 	f.DurationVar(&s.grace, "grace", 24*time.Hour, "how long content that nothing refers to, and uploads that do not move, are kept")
 	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often they are looked for")
+	f.BoolVar(&s.anywhere, "webhooks-private", false, "let webhooks call addresses that are not public")
 	s.logging = f.Logging("log/modelrepo.log")
 	return f
 }

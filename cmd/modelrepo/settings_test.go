@@ -14,7 +14,7 @@ import (
 func TestEverySettingHasAllSources(t *testing.T) {
 	special := map[string][3]string{
 		"grace": {"1s", "2s", "3s"}, "collect-interval": {"1s", "2s", "3s"}, "store-timeout": {"1s", "2s", "3s"},
-		"log-level": {"debug", "warn", "error"}, "log-to-file": {"true", "false", "true"},
+		"log-level": {"debug", "warn", "error"}, "log-to-file": {"true", "false", "true"}, "webhooks-private": {"true", "false", "true"},
 	}
 	new(settings).declare().VisitAll(func(one *flag.Flag) {
 		if one.Name == "config" {

@@ -1,0 +1,365 @@
+package modelrepo_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// told is a call of a callback.
+type told struct {
+	header http.Header
+	body   string
+}
+
+// receiver is a callback that remembers its calls.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int
+	calls  []told
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{status: http.StatusOK}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.calls = append(r.calls, told{req.Header, string(body)})
+		if r.status >= 300 && r.status < 400 {
+			w.Header().Set("Location", "/elsewhere")
+		}
+		w.WriteHeader(r.status)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) answer(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status = status
+}
+
+func (r *receiver) told() []told {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]told(nil), r.calls...)
+}
+
+func (r *receiver) await(t *testing.T, count int) []told {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(r.told()) >= count }, 10*time.Second, 2*time.Millisecond)
+	return r.told()
+}
+
+// hooked returns a repository that calls at once and anywhere.
+func hooked(t *testing.T, docs storage.Documents, change func(*modelrepo.Config)) *modelrepo.Store {
+	t.Helper()
+	config := modelrepo.Config{Documents: docs, Blobs: storage.NewMemoryBlobs(), Webhooks: modelrepo.WebhookConfig{
+		AllowPrivate: true, Retry: time.Millisecond, Poll: 5 * time.Millisecond,
+	}}
+	if change != nil {
+		change(&config)
+	}
+	s, err := modelrepo.New(config)
+	require.NoError(t, err)
+	return s
+}
+
+// run runs the repository and returns what ends it.
+func run(t *testing.T, s *modelrepo.Store) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func hook(t *testing.T, s *modelrepo.Store, action modelrepo.Action, callback string) modelrepo.NewWebhook {
+	t.Helper()
+	created, err := s.CreateWebhook(t.Context(), modelrepo.WebhookRequest{Action: action, Callback: callback})
+	require.NoError(t, err)
+	return created
+}
+
+func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
+	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
+	secrets, ids := map[string]string{}, map[string]string{}
+	for _, action := range []modelrepo.Action{
+		modelrepo.NamespaceCreate, modelrepo.ModelCreate, modelrepo.ModelVersionCreate, modelrepo.ContentUpload,
+		modelrepo.ContentDelete, modelrepo.ModelVersionDelete, modelrepo.ModelDelete, modelrepo.NamespaceDelete,
+	} {
+		created := hook(t, s, action, to.URL)
+		secrets[string(action)], ids[string(action)] = created.Secret, created.ID
+	}
+	_, err := s.CreateWebhook(t.Context(), modelrepo.WebhookRequest{
+		Action: modelrepo.NamespaceCreate, Callback: to.URL, Context: &modelrepo.WebhookContext{Namespace: "elsewhere"},
+	})
+	require.NoError(t, err)
+	run(t, s)
+	model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
+	contexts := map[string]string{}
+	step := func(action, where string, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		contexts[action] = where
+		to.await(t, len(contexts))
+	}
+	version := `{"namespace":"w3c","model":"sosa","version":"1.0"}`
+	step("namespace_create", `{"namespace":"w3c"}`, s.CreateNamespace(t.Context(), "w3c"))
+	require.ErrorIs(t, s.CreateNamespace(t.Context(), "w3c"), modelrepo.ErrExists) // nobody is told
+	step("model_create", `{"namespace":"w3c","model":"sosa"}`, s.CreateModel(t.Context(), model, modelrepo.ModelUpdate{}))
+	step("model_version_create", version, s.CreateVersion(t.Context(), sosa, modelrepo.VersionUpdate{}))
+	_, err = s.Upload(t.Context(), sosa, "text/turtle", strings.NewReader("# SOSA\n"), nil)
+	step("content_upload", version, err)
+	require.ErrorIs(t, s.DeleteVersion(t.Context(), sosa), modelrepo.ErrNotEmpty)
+	step("content_delete", version, s.DeleteContent(t.Context(), sosa, "text/turtle", modelrepo.Condition{}))
+	step("model_version_delete", version, s.DeleteVersion(t.Context(), sosa))
+	step("model_delete", `{"namespace":"w3c","model":"sosa"}`, s.DeleteModel(t.Context(), model))
+	step("namespace_delete", `{"namespace":"w3c"}`, s.DeleteNamespace(t.Context(), "w3c"))
+	calls := to.told()
+	require.Len(t, calls, len(contexts))
+	for _, call := range calls {
+		var body struct {
+			Action    string
+			HookID    string `json:"hookId"`
+			Timestamp time.Time
+			Context   json.RawMessage
+			Body      map[string]any
+		}
+		require.NoError(t, json.Unmarshal([]byte(call.body), &body))
+		mac := hmac.New(sha256.New, []byte(secrets[body.Action]))
+		mac.Write([]byte(call.body))
+		require.Equal(t, "sha256="+hex.EncodeToString(mac.Sum(nil)), call.header.Get("X-Modelrepo-Signature-256"))
+		require.Equal(t, ids[body.Action], body.HookID)
+		require.JSONEq(t, contexts[body.Action], string(body.Context))
+		require.WithinDuration(t, time.Now(), body.Timestamp, time.Minute)
+		if body.Action == "content_upload" {
+			require.Equal(t, "text/turtle", body.Body["format"])
+			require.EqualValues(t, 7, body.Body["size"])
+		}
+	}
+	require.Eventually(t, func() bool { return s.Stats().Delivered == uint64(len(contexts)) }, 5*time.Second, time.Millisecond)
+}
+
+func TestEventsComeInOrderAlsoThroughFailuresAndRestarts(t *testing.T) {
+	docs := storage.NewMemoryDocuments()
+	s, to := hooked(t, docs, nil), newReceiver(t)
+	hook(t, s, modelrepo.NamespaceCreate, to.URL)
+	to.answer(http.StatusInternalServerError)
+	for _, name := range []string{"one", "two", "three"} { // nobody runs yet
+		require.NoError(t, s.CreateNamespace(t.Context(), name))
+	}
+	stop := run(t, s)
+	to.await(t, 3)
+	stop()
+	for _, call := range to.told() {
+		require.Contains(t, call.body, `"one"`)
+		require.Equal(t, to.told()[0].header.Get("X-Modelrepo-Delivery"), call.header.Get("X-Modelrepo-Delivery"))
+	}
+	failures := len(to.told())
+	to.answer(http.StatusNoContent)
+	again := hooked(t, docs, nil)
+	run(t, again)
+	require.NoError(t, again.CreateNamespace(t.Context(), "four"))
+	calls := to.await(t, failures+4)[failures:]
+	require.Len(t, calls, 4)
+	for i, name := range []string{"one", "two", "three", "four"} {
+		require.Contains(t, calls[i].body, `"`+name+`"`)
+	}
+}
+
+func TestRedirectsAreFailures(t *testing.T) {
+	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
+	hook(t, s, modelrepo.NamespaceCreate, to.URL)
+	to.answer(http.StatusTemporaryRedirect)
+	run(t, s)
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	to.await(t, 3)
+	require.Zero(t, s.Stats().Delivered)
+	to.answer(http.StatusOK)
+	require.Eventually(t, func() bool { return s.Stats().Delivered == 1 }, 5*time.Second, time.Millisecond)
+}
+
+func TestPrivateAddressesAreNotCalled(t *testing.T) {
+	to := newReceiver(t)
+	s := hooked(t, storage.NewMemoryDocuments(), func(c *modelrepo.Config) {
+		c.Webhooks.AllowPrivate, c.Webhooks.GiveUp = false, time.Nanosecond
+	})
+	hook(t, s, modelrepo.NamespaceCreate, to.URL)
+	hook(t, s, modelrepo.NamespaceCreate, strings.Replace(to.URL, "127.0.0.1", "localhost", 1))
+	run(t, s)
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	require.Eventually(t, func() bool { return s.Stats().GivenUp == 2 }, 5*time.Second, time.Millisecond)
+	require.Empty(t, to.told())
+	for _, address := range []string{
+		"127.0.0.1:80", "[::1]:80", "10.1.2.3:80", "169.254.169.254:80", "192.168.0.1:443", "100.64.0.1:80", "0.0.0.0:80", "[::]:80",
+		"[::ffff:10.0.0.1]:80", "[64:ff9b::7f00:1]:80", "[fe80::1%eth0]:80", "[fd00::1]:80", "224.0.0.1:80", "255.255.255.255:80", "nonsense",
+	} {
+		require.Error(t, modelrepo.RequirePublic(address), address)
+	}
+	for _, address := range []string{"8.8.8.8:443", "[2606:4700::1111]:443"} {
+		require.NoError(t, modelrepo.RequirePublic(address), address)
+	}
+}
+
+func TestADeadCallbackDelaysNobody(t *testing.T) {
+	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
+	release := make(chan struct{})
+	dead := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		select {
+		case <-release:
+		case <-req.Context().Done():
+		}
+	}))
+	defer dead.Close()
+	defer close(release)
+	hook(t, s, modelrepo.NamespaceCreate, dead.URL)
+	hook(t, s, modelrepo.NamespaceCreate, to.URL)
+	run(t, s)
+	for _, name := range []string{"one", "two", "three"} {
+		require.NoError(t, s.CreateNamespace(t.Context(), name))
+	}
+	to.await(t, 3)
+}
+
+func TestSeveralProcessesTellOnce(t *testing.T) {
+	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
+	var all []*modelrepo.Store
+	for range 3 {
+		s := hooked(t, docs, nil)
+		all = append(all, s)
+	}
+	hook(t, all[0], modelrepo.NamespaceCreate, to.URL)
+	for _, s := range all {
+		run(t, s)
+	}
+	const count = 30
+	for i := range count {
+		require.NoError(t, all[i%3].CreateNamespace(t.Context(), "namespace"+strings.Repeat("x", i)))
+	}
+	to.await(t, count)
+	require.Eventually(t, func() bool {
+		left, err := docs.List(t.Context(), "event/", "", 1)
+		return err == nil && len(left) == 0
+	}, 5*time.Second, time.Millisecond)
+	require.Equal(t, count, len(to.told()))
+}
+
+func TestWhatACrashLeftIsToldIfItHappened(t *testing.T) {
+	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
+	s := hooked(t, docs, func(c *modelrepo.Config) { c.Settle = time.Nanosecond })
+	created := hook(t, s, modelrepo.NamespaceDelete, to.URL)
+	require.NoError(t, s.CreateNamespace(t.Context(), "there"))
+	for id, name := range map[string]string{"1": "gone", "2": "there"} {
+		_, err := docs.Create(t.Context(), "intent/"+id, []byte(`{"id":"`+id+`","action":"namespace_delete","at":{"Namespace":"`+name+
+			`"},"time":"2020-01-01T00:00:00Z","hooks":["`+created.ID+`"]}`))
+		require.NoError(t, err)
+	}
+	run(t, s)
+	require.Contains(t, to.await(t, 1)[0].body, `"gone"`)
+	require.Eventually(t, func() bool {
+		left, err := docs.List(t.Context(), "intent/", "", 1)
+		return err == nil && len(left) == 0
+	}, 5*time.Second, time.Millisecond)
+	require.Len(t, to.told(), 1)
+}
+
+func TestTheQueueOfADeadCallbackIsBounded(t *testing.T) {
+	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
+	to.answer(http.StatusServiceUnavailable)
+	s := hooked(t, docs, func(c *modelrepo.Config) { c.Webhooks.MaxQueued, c.Settle = 3, time.Millisecond })
+	created := hook(t, s, modelrepo.NamespaceCreate, to.URL)
+	for i := range 10 {
+		require.NoError(t, s.CreateNamespace(t.Context(), "namespace"+strings.Repeat("x", i)))
+	}
+	run(t, s)
+	queued := func() int {
+		left, err := docs.List(t.Context(), "event/", "", 100)
+		require.NoError(t, err)
+		return len(left)
+	}
+	require.Eventually(t, func() bool { return queued() == 3 }, 5*time.Second, time.Millisecond)
+	require.NoError(t, s.DeleteWebhook(t.Context(), created.ID))
+	require.Eventually(t, func() bool { return queued() == 0 }, 5*time.Second, time.Millisecond)
+}
+
+func TestWebhooksOverHTTP(t *testing.T) {
+	s := hooked(t, storage.NewMemoryDocuments(), nil)
+	server := httptest.NewServer(s.Handler(nil))
+	defer server.Close()
+	client, err := modelrepo.NewClient(server.URL, nil)
+	require.NoError(t, err)
+	created, err := client.CreateWebhook(t.Context(), modelrepo.WebhookRequest{
+		Action: modelrepo.ContentUpload, Callback: "https://example.org/hook", Secret: "a secret of some length",
+		Context: &modelrepo.WebhookContext{Namespace: "w3c"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "a secret of some length", created.Secret)
+	all, err := client.Webhooks(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	one, err := client.Webhook(t.Context(), created.ID)
+	require.NoError(t, err)
+	require.Equal(t, all[0], one)
+	for _, path := range []string{"/h", "/v1/webhook", "/v1/webhook/" + created.ID} {
+		answer, err := http.Get(server.URL + path)
+		require.NoError(t, err)
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Contains(t, string(body), "https://example.org/hook")
+		require.NotContains(t, string(body), "secret")
+	}
+	require.NoError(t, client.DeleteWebhook(t.Context(), created.ID))
+	require.ErrorIs(t, client.DeleteWebhook(t.Context(), created.ID), modelrepo.ErrNotFound)
+	require.ErrorIs(t, client.DeleteWebhook(t.Context(), "../w3c"), modelrepo.ErrNotFound)
+	for _, bad := range []modelrepo.WebhookRequest{
+		{Action: "other", Callback: "https://example.org/"},
+		{Action: modelrepo.ContentUpload, Callback: "ftp://example.org/"},
+		{Action: modelrepo.ContentUpload, Callback: "https://user:word@example.org/"},
+		{Action: modelrepo.ContentUpload, Callback: "https:///path"},
+		{Action: modelrepo.ContentUpload, Callback: "https://example.org/", Secret: "short"},
+		{Action: modelrepo.ContentUpload, Callback: "https://example.org/", Context: &modelrepo.WebhookContext{Namespace: "a b"}},
+	} {
+		_, err := client.CreateWebhook(t.Context(), bad)
+		require.ErrorIs(t, err, modelrepo.ErrInvalid, "%+v", bad)
+	}
+}
+
+func FuzzDecodeWebhook(f *testing.F) {
+	f.Add([]byte(`{"action":"content_upload","callback":"https://example.org/","context":{"namespace":"w3c"}}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		with, err := modelrepo.DecodeWebhook(data)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(with)
+		require.NoError(t, err)
+		_, err = modelrepo.DecodeWebhook(again)
+		require.NoError(t, err)
+	})
+}
