@@ -32,10 +32,13 @@ func RenderMarkdown(plugin string, source []byte) (title, html string, err error
 	return title, string(body), err
 }
 
-// DecodeUpdate is decodeUpdate for a body with one text.
+// DecodeUpdate is decodeUpdate for a body with one text. What was read means
+// nothing if there is a fault.
 func DecodeUpdate(data []byte, field string) (value, fault string) {
-	fault = decodeUpdate(data, fields{field: textField(field, &value)})
-	return value, fault
+	if fault = decodeUpdate(data, fields{field: textField(field, &value)}); fault != "" {
+		return "", fault
+	}
+	return value, ""
 }
 
 // DecodeModelUpdate is decodeUpdate and check for a model that is to change.

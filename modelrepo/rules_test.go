@@ -1,6 +1,7 @@
 package modelrepo_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -282,4 +283,53 @@ func TestAnUploadInPiecesKeepsToTheRules(t *testing.T) {
 	at.Version = "stable"
 	_, err = s.BeginUpload(ctx, at, "i", 1, nil)
 	require.ErrorContains(t, err, "The 'stable' tag cannot be used for writes.")
+}
+
+func TestAnImportKeepsToTheRules(t *testing.T) {
+	ctx := t.Context()
+	source, model := withModel(t, modelrepo.Limits{})
+	at := modelrepo.Path{Namespace: "w3c", Model: model.Model, Version: "1.0"}
+	require.NoError(t, source.CreateVersion(ctx, at, modelrepo.VersionUpdate{}))
+	_, err := source.Upload(ctx, at, "f", strings.NewReader("0123456789"), nil)
+	require.NoError(t, err)
+	var archive bytes.Buffer
+	require.NoError(t, source.Export(ctx, modelrepo.Path{Namespace: model.Namespace}, &archive, nil))
+	imported := func(s *modelrepo.Store) error {
+		_, err := s.Import(ctx, bytes.NewReader(archive.Bytes()), &modelrepo.ImportOptions{Overwrite: true})
+		return err
+	}
+	for _, c := range []struct {
+		limits modelrepo.Limits
+		want   error
+	}{
+		{modelrepo.Limits{}, nil},
+		{modelrepo.Limits{ContentBytes: 10, NamespaceBytes: 10, VersionsPerModel: 1}, nil},
+		{modelrepo.Limits{ContentBytes: 9}, modelrepo.ErrTooLarge},
+		{modelrepo.Limits{NamespaceBytes: 9}, modelrepo.ErrQuota},
+	} {
+		s, _ := withModel(t, c.limits)
+		require.ErrorIs(t, imported(s), c.want)
+		_, err := s.Version(ctx, at)
+		require.Equal(t, c.want == nil, err == nil)
+	}
+
+	s, _ := withModel(t, modelrepo.Limits{VersionsPerModel: 1, NamespaceBytes: 12})
+	require.NoError(t, s.CreateVersion(ctx, at, modelrepo.VersionUpdate{}))
+	_, err = s.Upload(ctx, at, "f", strings.NewReader("ab"), nil)
+	require.NoError(t, err)
+	require.NoError(t, imported(s), "what is replaced makes room")
+	_, err = s.Upload(ctx, at, "g", strings.NewReader("abc"), nil)
+	require.ErrorIs(t, err, modelrepo.ErrQuota)
+	_, err = s.Upload(ctx, at, "f", strings.NewReader("ab"), &modelrepo.UploadOptions{Overwrite: true})
+	require.NoError(t, err)
+	_, err = s.UpdateVersion(ctx, at, modelrepo.VersionUpdate{Immutable: true})
+	require.NoError(t, err)
+	require.ErrorIs(t, imported(s), modelrepo.ErrImmutable)
+	got, err := s.Version(ctx, at)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), got.Formats["f"].Size)
+	require.NoError(t, s.DeleteImmutable(ctx, at))
+	_, err = s.UpdateModel(ctx, model, modelrepo.ModelUpdate{Aliases: map[string]string{"1.0": "2.0"}})
+	require.NoError(t, err)
+	require.ErrorIs(t, imported(s), modelrepo.ErrInvalid, "the tag is an alias")
 }
