@@ -80,7 +80,7 @@ func (s *Store) GenerateDocumentation(ctx context.Context, at Path, plugin strin
 	err = g.run(ctx, files)
 	switch {
 	case errors.Is(err, errAbsent):
-		return "", missingVersion(op, at)
+		return "", s.unlessAlias(ctx, op, at, missingVersion(op, at))
 	case err != nil:
 		return "", failed(op, at, err)
 	}
@@ -276,7 +276,7 @@ func (s *Store) DeleteDocumentation(ctx context.Context, at Path) error {
 	}
 	switch {
 	case errors.Is(err, errAbsent):
-		return notFound(op, at)
+		return s.unlessAlias(ctx, op, at, notFound(op, at))
 	case err != nil:
 		return failed(op, at, err)
 	}

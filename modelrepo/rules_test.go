@@ -333,3 +333,13 @@ func TestAnImportKeepsToTheRules(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, imported(s), modelrepo.ErrInvalid, "the tag is an alias")
 }
+
+func TestDocumentationIsNotWrittenByAnAlias(t *testing.T) {
+	s, model := withModel(t, modelrepo.Limits{})
+	_, err := s.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}})
+	require.NoError(t, err)
+	at := modelrepo.Path{Namespace: model.Namespace, Model: model.Model, Version: "stable"}
+	_, err = s.GenerateDocumentation(t.Context(), at, "markdown", map[string][]byte{"index.md": []byte("# x")}, false)
+	require.ErrorContains(t, err, "The 'stable' tag cannot be used for writes.")
+	require.ErrorContains(t, s.DeleteDocumentation(t.Context(), at), "The 'stable' tag cannot be used for writes.")
+}
