@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"net/url"
 	"regexp"
@@ -25,6 +26,7 @@ const (
 	annotationVersion       = annotationPrefix + "version"
 	annotationLatest        = annotationPrefix + "latest-version"
 	annotationDefaultFormat = annotationPrefix + "default-format"
+	annotationMetadata      = annotationPrefix + "metadata"
 	annotationFormat        = annotationPrefix + "format"
 	annotationContentType   = annotationPrefix + "content-type"
 )
@@ -35,7 +37,8 @@ type record struct {
 	at            Path
 	latestVersion string // of the model
 	defaultFormat string
-	formats       []entry // in the order of their tags
+	metadata      Metadata // of the version
+	formats       []entry  // in the order of their tags
 }
 
 // mediaTypes are the names that a descriptor may have, by RFC 6838 section 4.2.
@@ -55,6 +58,13 @@ func (r record) pack() (oci.Descriptor, []byte, error) {
 		if value != "" {
 			m.Annotations[name] = value
 		}
+	}
+	if len(r.metadata) > 0 {
+		text, err := json.Marshal(r.metadata)
+		if err != nil {
+			return oci.Descriptor{}, nil, err
+		}
+		m.Annotations[annotationMetadata] = string(text)
 	}
 	for _, e := range r.formats {
 		m.Layers = append(m.Layers, e.layer())
@@ -124,6 +134,11 @@ func unpack(m oci.Manifest) (record, error) {
 	if err := (VersionUpdate{DefaultFormat: r.defaultFormat}).check(op, r.at, true); err != nil {
 		return record{}, err
 	}
+	if text, found := m.Annotations[annotationMetadata]; found {
+		if err := json.Unmarshal([]byte(text), &r.metadata); err != nil {
+			return record{}, refuse(op, r.at, ErrInvalid, "The layout has metadata that are no JSON object of strings.")
+		}
+	}
 	for _, layer := range m.Layers {
 		if layer.MediaType == oci.MediaTypeEmpty && layer.Annotations[annotationFormat] == "" {
 			continue
@@ -150,9 +165,11 @@ func (r *record) sort() {
 	slices.SortFunc(r.formats, func(a, b entry) int { return cmp.Compare(a.Format, b.Format) })
 }
 
-// equal reports whether a version has the record's default format and content.
+// equal reports whether a version has the record's default format,
+// metadata and content.
 func (r record) equal(n node) bool {
-	if n.DefaultFormat != r.defaultFormat || len(n.Formats) != len(r.formats) {
+	same := maps.EqualFunc(n.Metadata, r.metadata, slices.Equal[Values])
+	if !same || n.DefaultFormat != r.defaultFormat || len(n.Formats) != len(r.formats) {
 		return false
 	}
 	return !slices.ContainsFunc(r.formats, func(e entry) bool {

@@ -41,7 +41,7 @@ func filled(t *testing.T) *modelrepo.Store {
 	require.NoError(t, errors.Join(
 		s.CreateNamespace(ctx, "w3c"),
 		s.CreateModel(ctx, model, modelrepo.ModelUpdate{LatestVersion: "1.0"}),
-		s.CreateVersion(ctx, sosa, modelrepo.VersionUpdate{DefaultFormat: "text/turtle"}),
+		s.CreateVersion(ctx, sosa, modelrepo.VersionUpdate{DefaultFormat: "text/turtle", Metadata: modelrepo.Metadata{"author": {"one", "two"}}}),
 		s.CreateVersion(ctx, empty, modelrepo.VersionUpdate{}),
 		s.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "bare"}, modelrepo.ModelUpdate{}),
 	))
@@ -140,6 +140,7 @@ func TestNamespacesAreRenamedByAnImport(t *testing.T) {
 	version, err := to.Version(t.Context(), at)
 	require.NoError(t, err)
 	require.Len(t, version.Formats, 4)
+	require.Equal(t, modelrepo.Metadata{"author": {"one", "two"}}, version.Metadata)
 	_, err = to.Import(t.Context(), strings.NewReader(""), &modelrepo.ImportOptions{Namespace: "metrics"})
 	require.ErrorIs(t, err, modelrepo.ErrInvalid)
 }

@@ -157,7 +157,7 @@ func (s *Store) eachChild(ctx context.Context, at Path, do func(Path, node) erro
 }
 
 func recordOf(at Path, n node, latest string) record {
-	r := record{at: at, latestVersion: latest, defaultFormat: n.DefaultFormat, formats: slices.Clone(n.Formats)}
+	r := record{at: at, latestVersion: latest, defaultFormat: n.DefaultFormat, metadata: n.Metadata, formats: slices.Clone(n.Formats)}
 	r.sort()
 	return r
 }

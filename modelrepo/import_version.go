@@ -98,6 +98,9 @@ func (s *Store) ensure(ctx context.Context, at Path) error {
 func (i *importer) create(r record) error {
 	tickets := i.tickets(r)
 	n := node{DefaultFormat: r.defaultFormat, Formats: r.formats}
+	if err := i.store.describe("import", r.at, &n, r.metadata); err != nil {
+		return err
+	}
 	grows := i.store.changeOf(r.at)
 	err := i.store.addWith(i.ctx, "import", r.at, n, tickets, func(n *node) error {
 		formats, err := i.claim(r, tickets)
@@ -141,7 +144,10 @@ func (i *importer) replace(r record) error {
 			}
 			n.withdraw(tickets)
 			before := n.size()
-			n.Formats, n.DefaultFormat = formats, r.defaultFormat
+			n.Formats, n.DefaultFormat, n.Metadata = formats, r.defaultFormat, nil
+			if err := i.store.describe("import", r.at, n, r.metadata); err != nil {
+				return err
+			}
 			return grows.plan(i.ctx, i.store, "import", r.at, n.size()-before)
 		})
 	}
