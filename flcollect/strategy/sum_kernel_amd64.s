@@ -51,23 +51,81 @@ four:
 	VZEROUPPER
 	RET
 
+// func depositAVX512(sums *int64, x *float32, n int, scale float64) (rest uint64)
+//
+// n is a multiple of 16, at least 16; the products stay below 2^61. The
+// conversions round to the nearest whole number, to even in the middle.
+TEXT ·depositAVX512(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSD scale+24(FP), Z15
+	VPXORQ       Z12, Z12, Z12
+	VPXORQ       Z13, Z13, Z13
+
+sixteen:
+	VCVTPS2PD (SI), Z0
+	VCVTPS2PD 32(SI), Z4
+	VMULPD    Z15, Z0, Z0
+	VMULPD    Z15, Z4, Z4
+	VCVTPD2QQ Z0, Z1
+	VCVTPD2QQ Z4, Z5
+	VCVTQQ2PD Z1, Z2
+	VCVTQQ2PD Z5, Z6
+	VPADDQ    (DI), Z1, Z1
+	VPADDQ    64(DI), Z5, Z5
+	VSUBPD    Z2, Z0, Z0
+	VSUBPD    Z6, Z4, Z4
+	VMOVDQU64 Z1, (DI)
+	VMOVDQU64 Z5, 64(DI)
+	VPORQ     Z0, Z12, Z12
+	VPORQ     Z4, Z13, Z13
+	ADDQ      $64, SI
+	ADDQ      $128, DI
+	SUBQ      $16, CX
+	JNZ       sixteen
+
+	VPORQ         Z12, Z13, Z13
+	VEXTRACTF64X4 $1, Z13, Y0
+	VPOR          Y0, Y13, Y13
+	VEXTRACTI128  $1, Y13, X0
+	VPOR          X0, X13, X13
+	VPSRLDQ       $8, X13, X0
+	VPOR          X0, X13, X13
+	VMOVQ         X13, AX
+	MOVQ          AX, rest+32(FP)
+	VZEROUPPER
+	RET
+
 // func greatestAVX2(x *float32, n int) uint32
 //
-// n is a multiple of 8, at least 8.
+// n is a multiple of 32, at least 32.
 TEXT ·greatestAVX2(SB), NOSPLIT, $0-20
 	MOVQ     x+0(FP), SI
 	MOVQ     n+8(FP), CX
 	VPCMPEQD Y15, Y15, Y15
 	VPSRLD   $1, Y15, Y15  // without the sign
 	VPXOR    Y0, Y0, Y0
+	VPXOR    Y1, Y1, Y1
+	VPXOR    Y2, Y2, Y2
+	VPXOR    Y3, Y3, Y3
 
-eight:
-	VPAND   (SI), Y15, Y1
-	VPMAXUD Y1, Y0, Y0
-	ADDQ    $32, SI
-	SUBQ    $8, CX
-	JNZ     eight
+many:
+	VPAND   (SI), Y15, Y4
+	VPAND   32(SI), Y15, Y5
+	VPAND   64(SI), Y15, Y6
+	VPAND   96(SI), Y15, Y7
+	VPMAXUD Y4, Y0, Y0
+	VPMAXUD Y5, Y1, Y1
+	VPMAXUD Y6, Y2, Y2
+	VPMAXUD Y7, Y3, Y3
+	ADDQ    $128, SI
+	SUBQ    $32, CX
+	JNZ     many
 
+	VPMAXUD      Y1, Y0, Y0
+	VPMAXUD      Y2, Y3, Y3
+	VPMAXUD      Y3, Y0, Y0
 	VEXTRACTI128 $1, Y0, X1
 	VPMAXUD      X1, X0, X0
 	VPSRLDQ      $8, X0, X1
