@@ -2,6 +2,7 @@ package modelrepo
 
 import (
 	"fmt"
+	"math"
 	"maps"
 	"net/http"
 	"net/url"
@@ -51,7 +52,7 @@ func parseListing(query url.Values) (*Listing, error) {
 		name string
 		to   *int
 		most int
-	}{{"page", &l.Page, 1 << 31}, {"page_size", &l.PageSize, MaxPageSize}} {
+	}{{"page", &l.Page, min(1<<31, math.MaxInt)}, {"page_size", &l.PageSize, MaxPageSize}} {
 		if !query.Has(parameter.name) {
 			continue
 		}
