@@ -2,8 +2,8 @@ package modelrepo
 
 import (
 	"fmt"
-	"math"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
