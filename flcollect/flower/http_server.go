@@ -75,10 +75,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	protocols.SetUnencryptedHTTP2(s.config.TLS == nil)
 	protocols.SetHTTP2(s.config.TLS != nil)
 	server := &http.Server{
-		Handler:     s,
-		Protocols:   protocols,
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:    slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
+		Handler:           s,
+		Protocols:         protocols,
+		ReadHeaderTimeout: farewell, // of the connection, before HTTP/2 begins
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:      s.config.MaxClients,
 			MaxReceiveBufferPerStream: s.config.Window,
