@@ -22,10 +22,10 @@ func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) h
 }
 
 // consoleOf shows what runs here.
-func consoleOf(address string, manager *annotate.Manager, b *broker) console.Config {
+func consoleOf(address string, manager *annotate.Manager, m *models, b *broker) console.Config {
 	return console.Config{
 		Services: func() []console.Service {
-			return []console.Service{annotatorService(address, manager), b.service()}
+			return []console.Service{annotatorService(address, manager), m.service(), b.service()}
 		},
 		Channels: func() []console.Channel { return channelsOf(manager) },
 		Guide:    guide(address, b.settings()),

@@ -10,8 +10,9 @@ import (
 )
 
 // announce says where things are and what to do with them.
-func announce(stdout io.Writer, address string, b *broker, guide []console.Step, demo bool) {
-	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\n", address, b.url())
+func announce(stdout io.Writer, address string, m *models, b *broker, guide []console.Step, demo bool) {
+	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\nlistening on %s (model repository)\n",
+		address, b.url(), m.address)
 	if demo {
 		return
 	}

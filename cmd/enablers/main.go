@@ -1,7 +1,7 @@
 // Command enablers runs every building block in one process, with nothing to
 // set up: the annotator, an MQTT broker, and a console page that shows them.
 //
-//	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-data DIR] [-demo] ...
+//	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-modelrepo HOST:PORT] [-data DIR] [-demo] ...
 //
 // With -demo it replays weather observations through three channels, one a
 // format, and shows the counts until it is interrupted. With -h it lists every
@@ -22,6 +22,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/internal/demo"
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
@@ -48,6 +49,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already unless an error came first
+	modelsListener, err := server.Listen("modelrepo", s.models)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = modelsListener.Close() }() // likewise
 	mqttListener, err := s.listenMQTT()
 	if err != nil {
 		return err
@@ -58,6 +64,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+
+	models, err := openModels(filepath.Join(s.data, "modelrepo"), modelsListener, log)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, models.Close()) }()
 
 	b, err := newBroker(mqttListener, log)
 	if err != nil {
@@ -78,15 +90,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	server.WarnIfExposed(log, listener, "console and annotator")
+	server.WarnIfExposed(log, modelsListener, "model repository")
 	server.WarnIfExposed(log, mqttListener, "MQTT broker")
 
 	address := "http://" + listener.Addr().String()
-	view := consoleOf(address, manager, b)
+	view := consoleOf(address, manager, models, b)
 	web := server.HTTP(listener, handler(manager, view, log), log)
-	web.Announce = func() { announce(stdout, address, b, view.Guide, s.demo) }
+	web.Announce = func() { announce(stdout, address, models, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
+		{Name: "modelrepo", Run: models.repository.Run},
+		server.HTTP(modelsListener, models.repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log),
 		web,
 	}
 	if s.demo {

@@ -16,14 +16,15 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/modelrepo"
 )
 
 // process is a run of the program on free ports.
 type process struct {
-	web, mqtt string // addresses with a scheme
-	lines     *bufio.Scanner
-	interrupt func()
-	stop      func() error
+	web, mqtt, models string // addresses with a scheme
+	lines             *bufio.Scanner
+	interrupt         func()
+	stop              func() error
 }
 
 func start(t *testing.T, args ...string) process {
@@ -32,7 +33,7 @@ func start(t *testing.T, args ...string) process {
 	out, stdout := io.Pipe()
 	var stderr bytes.Buffer
 	done := make(chan error, 1)
-	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-data", t.TempDir()}, args...)
+	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-data", t.TempDir()}, args...)
 	go func() {
 		err := run(ctx, args, stdout, &stderr)
 		_ = stdout.CloseWithError(io.EOF)
@@ -50,6 +51,8 @@ func start(t *testing.T, args ...string) process {
 	p.web, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " (console and annotator)")
 	require.True(t, ok)
 	p.mqtt, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " (MQTT broker)")
+	require.True(t, ok)
+	p.models, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " (model repository)")
 	require.True(t, ok)
 	return p
 }
@@ -148,15 +151,15 @@ func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	for _, c := range []struct{ flag, other string }{{"-listen", "-mqtt"}, {"-mqtt", "-listen"}} {
-		err := run(t.Context(), []string{c.flag, taken.Addr().String(), c.other, "127.0.0.1:0", "-data", t.TempDir()}, io.Discard, io.Discard)
+	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
-		require.ErrorContains(t, err, "with "+c.flag+" ")
+		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
 func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
-	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-data", t.TempDir()}
+	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-data", t.TempDir()}
 	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-mqtt-remote")
 
@@ -175,4 +178,12 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 		_, _, err := readSettings([]string{c.flag, c.value})
 		require.EqualError(t, err, c.want)
 	}
+}
+
+func TestTheModelRepositoryIsThereToo(t *testing.T) {
+	p := start(t)
+	client, err := modelrepo.NewClient(p.models, nil)
+	require.NoError(t, err)
+	require.NoError(t, client.CreateNamespace(t.Context(), "weather"))
+	require.Contains(t, p.get(t, "/"), p.models+"/docs/")
 }
