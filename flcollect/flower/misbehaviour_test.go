@@ -154,6 +154,38 @@ func TestASecondAnswerEndsTheSession(t *testing.T) {
 	require.ErrorContains(t, s.Err(), "not asked for")
 }
 
+// The instruction is larger than what flow control lets through unread.
+func TestAClientThatDoesNotReadHoldsNobodyUp(t *testing.T) {
+	sessions := make(chan *flower.Session)
+	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
+		sessions <- s
+		<-ctx.Done()
+		return nil
+	}})
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols}
+	body, out := io.Pipe()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/flwr.proto.FlowerService/Join", body)
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/grpc")
+	responded := make(chan struct{})
+	go func() {
+		defer close(responded)
+		transport.RoundTrip(request) //nolint:errcheck,bodyclose // that it is never read is the point
+	}()
+	t.Cleanup(func() {
+		require.NoError(t, out.Close())
+		<-responded
+	})
+	s := <-sessions
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s(make([]float32, 20<<20)))})
+	require.ErrorIs(t, err, flower.ErrTimeout)
+	require.ErrorIs(t, s.Err(), flower.ErrTimeout)
+} // the server stops although its message is not taken
+
 func TestHTTP1IsRefused(t *testing.T) {
 	address := serve(t, flower.ServerConfig{Handle: func(context.Context, *flower.Session) error { return nil }})
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
