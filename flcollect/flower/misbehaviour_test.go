@@ -92,7 +92,7 @@ func TestMisbehavingClientsLoseTheirSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sessions := make(chan *flower.Session)
-			address := serve(t, flower.ServerConfig{Stall: 100 * time.Millisecond, MaxMessage: flower.MaxMessage, Handle: func(ctx context.Context, s *flower.Session) error {
+			address := serve(t, flower.ServerConfig{Stall: 500 * time.Millisecond, MaxMessage: flower.MaxMessage, Handle: func(ctx context.Context, s *flower.Session) error {
 				sessions <- s
 				<-ctx.Done()
 				return nil
@@ -179,9 +179,10 @@ func TestAClientThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 		<-responded
 	})
 	s := <-sessions
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	model := flower.FromTensors(tensor.FromFloat32s(make([]float32, 5<<20)))
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	_, err = s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s(make([]float32, 20<<20)))})
+	_, err = s.Fit(ctx, flower.FitIns{Parameters: model})
 	require.ErrorIs(t, err, flower.ErrTimeout)
 	require.ErrorIs(t, s.Err(), flower.ErrTimeout)
 } // the server stops although its message is not taken
