@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/peertest"
 )
 
 // The number of messages of each combination: that of the acceptance, and a
@@ -100,6 +102,9 @@ func (r *rig) faults() []fault {
 // its share of the messages has come out while the load goes on, and waits
 // until the share is complete.
 func throughAllFaults(t *testing.T, c combination) {
+	if !peertest.Required() {
+		t.Skipf("takes minutes; %s=1 sends every message through every fault", peertest.RequirePeers)
+	}
 	count := fullCount
 	if testing.Short() {
 		count = shortCount

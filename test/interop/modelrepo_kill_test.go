@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -36,7 +37,7 @@ const killSeed = "ENABLERS_KILL_SEED"
 // kills the server in the middle, and looks at what the next one has.
 func TestModelrepoLosesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
 	kills := 100
-	if testing.Short() {
+	if testing.Short() || !peertest.Required() {
 		kills = 10
 	}
 	seed := uint64(time.Now().UnixNano())
