@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	defer func() { err = errors.Join(err, stores.Close()) }()
 	repository, err := modelrepo.New(modelrepo.Config{
 		Documents: stores.documents, Blobs: stores.blobs,
-		Grace: s.grace, Interval: s.interval, Logger: log,
+		Grace: s.grace, Interval: s.interval, Limits: s.limits, Logger: log,
 		Webhooks: modelrepo.WebhookConfig{AllowPrivate: s.anywhere},
 	})
 	if err != nil {

@@ -105,6 +105,7 @@ func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
 		{[]string{"-store", "mongodb://user:sec%ZZret@host/db"}, "-store: mongo: Config.URI: it is not a valid connection string"},
 		{[]string{"-store", "tape:user:secret@host"}, `the scheme "tape" is not known`},
 		{[]string{"-store-timeout", "0s"}, "-store-timeout (MODELREPO_STORE_TIMEOUT): expected more than nothing"},
+		{[]string{"-max-content", "-1"}, "-max-content (MODELREPO_MAX_CONTENT): expected 0 or more, got -1"},
 		{[]string{"-grace", "0s"}, "-grace (MODELREPO_GRACE): expected more than nothing"},
 		{[]string{"-listen", "nowhere"}, "-listen"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/modelrepo"
 )
 
 const about = `modelrepo is a repository of models: namespaces, models, versions, and content by
@@ -19,6 +20,7 @@ type settings struct {
 	blobs    string
 	grace    time.Duration
 	interval time.Duration
+	limits   modelrepo.Limits
 	anywhere bool // webhooks may call private addresses
 	patience time.Duration
 	logging  *server.Logging
@@ -45,6 +47,11 @@ func (s *settings) declare() *server.Flags {
 	f.DurationVar(&s.patience, "store-timeout", 5*time.Second, "how long a call waits for a database server that is away")
 	f.DurationVar(&s.grace, "grace", 24*time.Hour, "how long content that nothing refers to, and uploads that do not move, are kept")
 	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often they are looked for")
+	l := &s.limits
+	f.IntVar(&l.ModelsPerNamespace, "max-models", 0, "how `many` models a namespace can have; 0 means any number")
+	f.IntVar(&l.VersionsPerModel, "max-versions", 0, "how `many` versions a model can have; 0 means any number")
+	f.Int64Var(&l.ContentBytes, "max-content", 0, "the largest content in `bytes`; 0 means any size")
+	f.Int64Var(&l.NamespaceBytes, "max-namespace", 0, "the most content of one namespace in `bytes`; 0 means any")
 	f.BoolVar(&s.anywhere, "webhooks-private", false, "let webhooks call addresses that are not public")
 	s.logging = f.Logging("log/modelrepo.log")
 	return f
@@ -59,6 +66,17 @@ func (s *settings) check(f *server.Flags) error {
 	}{{"grace", s.grace}, {"collect-interval", s.interval}, {"store-timeout", s.patience}} {
 		if d.value <= 0 {
 			errs = append(errs, fmt.Errorf("-%s (%s): expected more than nothing, got %v", d.name, f.Variable(d.name), d.value))
+		}
+	}
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"max-models", int64(s.limits.ModelsPerNamespace)}, {"max-versions", int64(s.limits.VersionsPerModel)},
+		{"max-content", s.limits.ContentBytes}, {"max-namespace", s.limits.NamespaceBytes},
+	} {
+		if n.value < 0 {
+			errs = append(errs, fmt.Errorf("-%s (%s): expected 0 or more, got %d", n.name, f.Variable(n.name), n.value))
 		}
 	}
 	return errors.Join(errs...)
