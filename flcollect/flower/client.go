@@ -191,7 +191,7 @@ func (c *Client) turn(ctx context.Context, stream grpc.ClientStream, arrivals <-
 	}
 	if err := stream.SendMsg(&w); err != nil {
 		if errors.Is(err, io.EOF) {
-			<-ctx.Done() // the receiving side knows why
+			await(ctx, arrivals) // the receiving side knows why
 			err = context.Cause(ctx)
 		}
 		return nil, err
@@ -200,9 +200,22 @@ func (c *Client) turn(ctx context.Context, stream grpc.ClientStream, arrivals <-
 		if err := stream.CloseSend(); err != nil {
 			return nil, err
 		}
-		<-ctx.Done() // the server ends the stream, having read the answer
+		await(ctx, arrivals) // the server ends the stream, having read the answer
 	}
 	return reconnect, nil
+}
+
+// await waits for the end of a stream whose instructions nobody carries out any
+// more.
+func await(ctx context.Context, arrivals <-chan received) {
+	for {
+		select {
+		case got := <-arrivals:
+			got.in.free()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // carryOut returns the answer to an instruction.

@@ -151,6 +151,10 @@ func ask[A answer](ctx context.Context, s *Session, verb string, ins instruction
 		}
 		return none, nil, s.failed(verb, context.Cause(ctx))
 	}
+	if s.ctx.Err() != nil { // both were ready
+		<-s.turn
+		return none, nil, s.failed(verb, s.over())
+	}
 	var w writer
 	if err := ins.instruct(&w); err != nil {
 		<-s.turn
