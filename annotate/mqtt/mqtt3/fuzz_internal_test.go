@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,13 +18,25 @@ import (
 // scripted is a network connection that reads from memory.
 type scripted struct {
 	net.Conn
+	mu   sync.Mutex
 	from *bytes.Reader
 }
 
-func (s *scripted) Read(p []byte) (int, error)       { return s.from.Read(p) }
+func (s *scripted) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.from.Read(p)
+}
+
 func (s *scripted) Write(p []byte) (int, error)      { return len(p), nil }
 func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
-func (s *scripted) Close() error                     { s.from.Reset(nil); return nil }
+
+func (s *scripted) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from.Reset(nil)
+	return nil
+}
 
 // FuzzBroker subscribes with whatever a broker may send: it must end with an
 // error or a subscription that can be closed, and never panic or hang.
