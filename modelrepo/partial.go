@@ -121,7 +121,7 @@ func (s *Store) BeginUpload(ctx context.Context, at Path, format string, length 
 	if opts == nil {
 		opts = &PartialOptions{}
 	}
-	if err := checkUpload(op, at, format); err != nil {
+	if err := checkUpload(op, at, format, opts.ContentType); err != nil {
 		return Partial{}, err
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/storage"
@@ -17,7 +18,7 @@ import (
 // UploadOptions changes how content is uploaded. The zero value is the default.
 type UploadOptions struct {
 	// ContentType is the media type to store. Empty means
-	// "application/octet-stream".
+	// "application/octet-stream". At most 1024 printable ASCII characters.
 	ContentType string
 	// Overwrite allows to replace the content that is there in this format.
 	Overwrite bool
@@ -53,24 +54,36 @@ func (s *Store) Upload(ctx context.Context, at Path, format string, content io.R
 		u.options = *opts
 	}
 	u.options.ContentType = orBytes(u.options.ContentType)
-	if err := checkUpload(op, at, format); err != nil {
+	if err := checkUpload(op, at, format, u.options.ContentType); err != nil {
 		return Uploaded{}, err
 	}
 	return s.upload(ctx, u, content)
 }
 
 // checkUpload refuses what can never be uploaded to.
-func checkUpload(op string, at Path, format string) error {
+func checkUpload(op string, at Path, format, contentType string) error {
 	if err := refuseLatest(op, at); err != nil {
 		return err
 	}
 	if err := checkFormat(op, at, format); err != nil {
 		return err
 	}
+	if !validContentType(contentType) {
+		return refuse(op, at, ErrInvalid, "The content type must have at most %d printable ASCII characters.", maxContentType)
+	}
 	if !at.valid(3) {
 		return missingVersion(op, at)
 	}
 	return nil
+}
+
+// maxContentType is how many bytes of a content type are stored. It is part of
+// the version's document, which must not grow without bound.
+const maxContentType = 1024
+
+// validContentType reports whether a header can carry it.
+func validContentType(text string) bool {
+	return len(text) <= maxContentType && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })
 }
 
 // upload does it, with errors in the words of the interface.
