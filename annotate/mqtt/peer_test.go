@@ -1,6 +1,7 @@
 package mqtt_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"strconv"
@@ -30,6 +31,7 @@ func (p *peer) start(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	p.listener = listener
+	ctx, end := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {
@@ -37,11 +39,16 @@ func (p *peer) start(t *testing.T) {
 			if err != nil {
 				return
 			}
-			work.Go(func() { p.serve(conn) })
+			ended := context.AfterFunc(ctx, func() { _ = conn.Close() })
+			work.Go(func() {
+				defer ended()
+				p.serve(conn)
+			})
 		}
 	})
 	t.Cleanup(func() {
 		require.NoError(t, listener.Close())
+		end() // a client of a test that failed may still be connected
 		work.Wait()
 	})
 }
