@@ -58,8 +58,8 @@ func dialRaw(t *testing.T, address string) rawClient {
 }
 
 // message sends the header of a message of some size, and its first bytes.
-func (c rawClient) message(size int, data []byte) {
-	frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(size))
+func (c rawClient) message(size uint32, data []byte) {
+	frame := binary.BigEndian.AppendUint32([]byte{0}, size)
 	c.Write(append(frame, data...)) // the server may have ended the stream
 }
 
@@ -78,7 +78,7 @@ func TestMisbehavingClientsLoseTheirSession(t *testing.T) {
 		send func(rawClient)
 		want error
 	}{
-		"another answer": {func(c rawClient) { e := wire(t, "EvaluateRes"); c.message(len(e), e) }, flower.ErrProtocol},
+		"another answer": {func(c rawClient) { e := wire(t, "EvaluateRes"); c.message(uint32(len(e)), e) }, flower.ErrProtocol},
 		"rubbish":        {func(c rawClient) { c.message(3, []byte{0xff, 0xff, 0xff}) }, flower.ErrProtocol},
 		"an empty one":   {func(c rawClient) { c.message(0, nil) }, flower.ErrProtocol},
 		"a compressed one": {func(c rawClient) {
@@ -86,8 +86,8 @@ func TestMisbehavingClientsLoseTheirSession(t *testing.T) {
 		}, flower.ErrProtocol},
 		"4 GiB":         {func(c rawClient) { c.message(1<<32-1, nil) }, flower.ErrTooLarge},
 		"2 GiB":         {func(c rawClient) { c.message(1<<31, nil) }, flower.ErrTooLarge},
-		"a cut one":     {func(c rawClient) { c.message(len(fit), fit[:100]); c.Close() }, flower.ErrGone},
-		"a stalled one": {func(c rawClient) { c.message(len(fit), fit[:100]) }, flower.ErrTimeout},
+		"a cut one":     {func(c rawClient) { c.message(uint32(len(fit)), fit[:100]); c.Close() }, flower.ErrGone},
+		"a stalled one": {func(c rawClient) { c.message(uint32(len(fit)), fit[:100]) }, flower.ErrTimeout},
 		"no answer":     {func(c rawClient) { c.Close() }, flower.ErrGone},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,11 +144,11 @@ func TestASecondAnswerEndsTheSession(t *testing.T) {
 	answered := wire(t, "PropertiesRes")
 	go func() {
 		<-waiting(s)
-		client.message(len(answered), answered)
+		client.message(uint32(len(answered)), answered)
 	}()
 	_, err := s.Properties(t.Context(), flower.GetPropertiesIns{})
 	require.NoError(t, err)
-	client.message(len(answered), answered)
+	client.message(uint32(len(answered)), answered)
 	<-s.Done()
 	require.ErrorIs(t, s.Err(), flower.ErrProtocol)
 	require.ErrorContains(t, s.Err(), "not asked for")
