@@ -45,7 +45,7 @@ var (
 	// [Limits] allow, and for documentation of too many files or bytes.
 	ErrTooLarge = errors.New("modelrepo: too large")
 	// ErrQuota is returned when a namespace or a model holds as much as
-	// [Limits] allow, and for documentation of too many files or bytes.
+	// [Limits] allow.
 	ErrQuota = errors.New("modelrepo: quota exceeded")
 )
 
