@@ -17,7 +17,7 @@ import (
 
 // ErrNotImplemented is returned by a [Trainer] for an instruction that it does
 // not know; the server is told so, and the session goes on.
-var ErrNotImplemented = errors.New("flower: not implemented by this client")
+var ErrNotImplemented = errors.New("flower: instruction unknown to this client")
 
 // Trainer is what a client does with instructions. The methods are called one at
 // a time. What an instruction holds is valid until the method returns, so
