@@ -153,3 +153,16 @@ func (e *entrance) Serve(establish listeners.EstablishFn) {
 		return establish(id, conn)
 	})
 }
+
+// Close implements listeners.Listener. It disconnects the clients itself: the
+// library would take a read lock twice for that, and wait for ever when a client
+// leaves in between.
+func (e *entrance) Close(listeners.CloseFn) {
+	e.Net.Close(func(id string) {
+		for _, client := range e.fixes.server.Clients.GetAll() {
+			if client.Net.Listener == id && !client.Closed() {
+				_ = e.fixes.server.DisconnectClient(client, packets.ErrServerShuttingDown) // it may be gone
+			}
+		}
+	})
+}
