@@ -44,7 +44,7 @@ func harness(t *testing.T) brokertest.Harness {
 		Broker:  kafka.New(quick(cable)),
 		Cut:     cable.Cut,
 		Restore: cable.Restore,
-		Timeout: 20 * time.Second,
+		Timeout: 2 * time.Minute,
 		Topic: func(topic, client string) annotate.TopicSettings {
 			mu.Lock()
 			defer mu.Unlock()
