@@ -18,30 +18,6 @@ import (
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
-// python returns a Python that has the version of Flower. It is installed in the
-// user's cache folder where peers are required; otherwise the test is skipped
-// where it is missing.
-func python(t *testing.T, version string) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	folder := filepath.Join(cache, "enablers-peers", "flwr-"+version)
-	program := filepath.Join(folder, "bin", "python")
-	ready := exec.CommandContext(t.Context(), program, "-c", "import flwr")
-	ready.Env = append(os.Environ(), "FLWR_TELEMETRY_ENABLED=0")
-	if ready.Run() == nil {
-		return program
-	}
-	if !peertest.Required() {
-		t.Skipf("Flower %s is not installed; %s=1 installs it", version, peertest.RequirePeers)
-	}
-	output, err := exec.CommandContext(t.Context(), "python3", "-m", "venv", folder).CombinedOutput()
-	require.NoError(t, err, string(output))
-	output, err = exec.CommandContext(t.Context(), program, "-m", "pip", "install", "--quiet", "flwr=="+version).CombinedOutput()
-	require.NoError(t, err, string(output))
-	return program
-}
-
 // runPython starts a real client and returns how it ends, with its output.
 func runPython(t *testing.T, program string, arguments ...string) <-chan error {
 	t.Helper()
@@ -69,7 +45,7 @@ func runPython(t *testing.T, program string, arguments ...string) <-chan error {
 func TestARoundWithRealFlowerClients(t *testing.T) {
 	for _, version := range []string{"1.3.0", "1.11.1"} {
 		t.Run(version, func(t *testing.T) {
-			program := python(t, version)
+			program := peertest.Python(t, "flwr=="+version)
 			const clients = 3
 			joined := make(chan *flower.Session, clients)
 			address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
@@ -153,7 +129,7 @@ func round(ctx context.Context, t *testing.T, s *flower.Session) float64 {
 }
 
 func TestARealFlowerClientUsesTLS(t *testing.T) {
-	program := python(t, "1.3.0")
+	program := peertest.Python(t, "flwr==1.3.0")
 	authority := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(file, authority.pem, 0o600))

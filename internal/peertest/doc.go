@@ -1,4 +1,5 @@
 // Package peertest makes the programs that tests run as peers: servers that
 // are written in Go and built from a module of their own below the folder test,
-// so that none of their code is linked into the project.
+// so that none of their code is linked into the project, and Python interpreters
+// with the packages that tests name.
 package peertest
