@@ -59,12 +59,13 @@ func importTable() []room {
 		{dir: "internal/server", modules: []string{flags, sync}},
 		{dir: "internal/console", imports: []string{"internal/httpapi"}},
 		{dir: "internal/demo", imports: []string{"annotate", "examples/weather"}, modules: []string{uuid}},
+		{dir: "internal/demo/training", imports: []string{"flcollect", "flcollect/flower", "examples/tumours"}, modules: []string{sync}},
 		{dir: "internal/archtest"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
-		{dir: "examples/...", imports: []string{"annotate/...", "modelrepo", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
+		{dir: "examples/...", imports: []string{"annotate/...", "flcollect/...", "modelrepo", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
 		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, minio, paho, sarama, franz, sync}},
 		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync, testify}},
 	}
