@@ -34,3 +34,38 @@ func ExampleDecode() {
 	// [2 2] [1 2 3 4] <nil>
 	// tensor: bad .npy file: tensor: shape does not fit: shape [2 2] of float32 needs 4 elements, there are 15 bytes
 }
+
+func ExampleWriteNPZ() {
+	var file bytes.Buffer
+	err := tensor.WriteNPZ(&file,
+		tensor.Named{Name: "dense/weights", Tensor: tensor.FromFloat32s([]float32{1, 2, 3, 4}, 2, 2)},
+		tensor.Named{Name: "dense/bias", Tensor: tensor.FromFloat32s([]float32{0.5, -0.5})})
+	fmt.Println(err)
+	arrays, err := tensor.ReadNPZ(bytes.NewReader(file.Bytes()), int64(file.Len()), 1<<20)
+	for _, array := range arrays {
+		fmt.Println(array.Name, array.Tensor.Shape(), array.Tensor.Float64s())
+	}
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// dense/weights [2 2] [1 2 3 4]
+	// dense/bias [2] [0.5 -0.5]
+	// <nil>
+}
+
+func ExampleReadNPZ() {
+	var file bytes.Buffer
+	if err := tensor.WriteNPZ(&file, tensor.Named{Name: "weights", Tensor: tensor.FromFloat32s(make([]float32, 1000))}); err != nil {
+		panic(err)
+	}
+	_, err := tensor.ReadNPZ(bytes.NewReader(file.Bytes()), int64(file.Len()), 1000)
+	fmt.Println(err)
+	// Output: read entry "weights.npy": tensor: over the limit: 4128 bytes, at most 1000 are left
+}
+
+func ExampleWritePickle() {
+	var file bytes.Buffer
+	err := tensor.WritePickle(&file, tensor.FromInt64s([]int64{7}))
+	fmt.Printf("protocol %d, the last byte is %q, %v\n", file.Bytes()[1], file.Bytes()[file.Len()-1], err)
+	// Output: protocol 4, the last byte is '.', <nil>
+}

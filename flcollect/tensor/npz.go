@@ -118,7 +118,7 @@ const (
 // arrays are read. What is wrong with the archive matches [ErrArchive]; errors of
 // r are returned as they are, wrapped.
 func ReadNPZ(r io.ReaderAt, size, limit int64) ([]Named, error) {
-	file := &source{ReaderAt: r, left: mostDirectory}
+	file := &source{ReaderAt: r, size: size, left: mostDirectory}
 	archive, err := zip.NewReader(file, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, fmt.Errorf("read the directory of the archive: %w", file.blame(err))
@@ -175,16 +175,20 @@ func readEntry(entry *zip.File, archive, limit int64) (Tensor, error) {
 	return Decode(data)
 }
 
-// source is the file of an archive: it bounds how much of it is read, and
-// remembers what went wrong, to tell bad files from bad disks.
+// source is the file of an archive: it bounds where and how much of it is read,
+// and remembers what went wrong, to tell bad files from bad disks.
 type source struct {
 	io.ReaderAt
+	size   int64
 	left   int64
 	failed error
 }
 
 // ReadAt implements [io.ReaderAt].
 func (s *source) ReadAt(p []byte, from int64) (int, error) {
+	if from < 0 || from > s.size {
+		return 0, fmt.Errorf("it refers to byte %d of %d", from, s.size)
+	}
 	if s.left -= int64(len(p)); s.left < 0 {
 		return 0, fmt.Errorf("%w: a directory of more than %d bytes", ErrLimit, mostDirectory)
 	}
