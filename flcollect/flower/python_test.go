@@ -43,7 +43,7 @@ func runPython(t *testing.T, program string, arguments ...string) <-chan error {
 }
 
 func TestARoundWithRealFlowerClients(t *testing.T) {
-	for _, version := range []string{"1.3.0", "1.11.1"} {
+	for _, version := range []string{"1.3.0", "1.41.0"} {
 		t.Run(version, func(t *testing.T) {
 			program := peertest.Python(t, "flwr=="+version)
 			const clients = 3
