@@ -141,6 +141,9 @@ func (b *Broker) subscribe(ctx context.Context, topic annotate.TopicSettings, op
 		return nil, err
 	}
 	s := newSubscription(e, window(opts), t)
+	if t != nil {
+		t.start(s)
+	}
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("join group %q: %w", s.group, err)
 	}
@@ -208,7 +211,6 @@ func (b *Broker) transact(ctx context.Context, input, output annotate.TopicSetti
 		t.abandon()
 		return nil, nil, err
 	}
-	t.start(s)
 	return s, t, nil
 }
 

@@ -90,13 +90,3 @@ func (s *subscription) startOver() {
 		s.lose(current, nil)
 	}
 }
-
-// reportAbsence notes why the group is not joined yet, if it is not.
-func (s *subscription) reportAbsence(why error) {
-	s.mu.Lock()
-	absent := s.current == nil
-	s.mu.Unlock()
-	if absent {
-		s.report(why)
-	}
-}

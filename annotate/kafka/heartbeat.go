@@ -38,7 +38,8 @@ func (f *faults) lasting(now time.Time) error {
 
 // watch gives signs of life of its own, beside the client's, and so learns of a
 // lost coordinator early enough: before the cluster may hand our partitions to
-// others, what we hold of them is void.
+// others, what we hold of them is void. While there is no session it looks
+// whether that is for want of a cluster.
 func (s *subscription) watch() {
 	ticker := time.NewTicker(s.broker.opts.HeartbeatInterval)
 	defer ticker.Stop()
@@ -52,11 +53,27 @@ func (s *subscription) watch() {
 		current := s.current
 		s.mu.Unlock()
 		if current == nil {
+			s.miss()
 			continue
 		}
 		if alive, why := s.feel(current); !alive {
 			s.lose(current, why)
 		}
+	}
+}
+
+// miss asks for the group's coordinator while there is no session. Whoever joins
+// finds out by himself whether there is a cluster, but joining may have to wait,
+// for a transaction to end.
+func (s *subscription) miss() {
+	s.mu.Lock()
+	known := s.trouble != nil
+	s.mu.Unlock()
+	if known {
+		return
+	}
+	if err := s.client.RefreshCoordinator(s.group); err != nil {
+		s.reportAbsence(err)
 	}
 }
 

@@ -212,11 +212,25 @@ func (s *subscription) begin(next *session) {
 
 // report notes why there is no session.
 func (s *subscription) report(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reportLocked(err)
+}
+
+// reportAbsence notes why there is no session, unless there is one by now: it
+// would not end the trouble.
+func (s *subscription) reportAbsence(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		s.reportLocked(why)
+	}
+}
+
+func (s *subscription) reportLocked(err error) {
 	if s.ctx.Err() != nil || err == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.trouble == nil {
 		s.broker.log.Warn("subscription is interrupted", "topic", s.topic, "group", s.group, "error", err)
 	}
@@ -227,13 +241,13 @@ func (s *subscription) report(err error) {
 // handed out is void from here on, and comes again.
 func (s *subscription) lose(lost *session, why error) {
 	s.mu.Lock()
-	current := s.current == lost
-	s.mu.Unlock()
-	if !current {
+	if s.current != lost {
+		s.mu.Unlock()
 		return
 	}
+	s.reportLocked(why)
+	s.mu.Unlock()
 	if why != nil {
-		s.report(why)
 		s.network.reset()
 	}
 	s.end(lost)

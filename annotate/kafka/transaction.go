@@ -33,7 +33,8 @@ type transaction struct {
 
 	// The goroutine's own.
 	producer *producer
-	reading  sync.WaitGroup // of the producer's answers
+	lost     chan error     // what the producer's probe found, once
+	reading  sync.WaitGroup // of the producer's answers, and its probe
 	size     int            // of a full transaction, in messages
 	begun    bool           // a transaction is open
 	batch    []*publication // in the open transaction
@@ -62,7 +63,7 @@ func newTransaction(e *endpoint, f facts, window int, id string) *transaction {
 // open makes the first producer, and so ends the transactions of a predecessor.
 func (t *transaction) open(ctx context.Context) error { return t.renew(ctx) }
 
-// start begins the work for a subscription.
+// start begins the work for a subscription, before that joins its group.
 func (t *transaction) start(s *subscription) {
 	t.sub = s
 	t.work.Go(t.run)
@@ -71,6 +72,7 @@ func (t *transaction) start(s *subscription) {
 // abandon ends what open made, when there is no subscription for it.
 func (t *transaction) abandon() {
 	t.cancel()
+	t.work.Wait()
 	t.kill()
 }
 
@@ -85,6 +87,9 @@ func (t *transaction) renew(ctx context.Context) error {
 	}
 	t.producer, t.failure = producer, nil
 	stop := context.AfterFunc(t.ctx, producer.network.abort)
+	lost := make(chan error, 1)
+	t.lost = lost
+	t.reading.Go(func() { t.probe(producer, lost) })
 	t.reading.Go(func() {
 		defer stop()
 		producer.answers(func(*sarama.ProducerMessage) {}, func(e *sarama.ProducerError) {
@@ -97,6 +102,28 @@ func (t *transaction) renew(ctx context.Context) error {
 		})
 	})
 	return nil
+}
+
+// probe asks for the topic from time to time, so that a broken connection is
+// noticed while there is nothing to send, and reported while a commit is still
+// attempted again.
+func (t *transaction) probe(producer *producer, lost chan<- error) {
+	ticker := time.NewTicker(t.broker.opts.HeartbeatInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-producer.network.ctx.Done():
+			return
+		}
+		if err := producer.client.RefreshMetadata(t.topic); err != nil {
+			if producer.network.ctx.Err() == nil {
+				t.report(err)
+				lost <- err
+			}
+			return
+		}
+	}
 }
 
 // kill ends the producer.
@@ -113,9 +140,6 @@ func (t *transaction) kill() {
 // settled returns when no transaction is open and the outcome of all earlier
 // ones is certain.
 func (t *transaction) settled(ctx context.Context) error {
-	if t.sub == nil {
-		return nil // open has just seen to it
-	}
 	done := make(chan struct{})
 	select {
 	case t.rejoins <- done:
@@ -137,8 +161,6 @@ func (t *transaction) run() {
 	pause := newPause(&t.broker.opts)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	probe := time.NewTicker(t.broker.opts.HeartbeatInterval)
-	defer probe.Stop()
 	var rejoin chan struct{}
 	for t.ctx.Err() == nil {
 		if t.producer == nil {
@@ -162,10 +184,7 @@ func (t *transaction) run() {
 			select {
 			case <-t.wake:
 			case <-timer.C:
-			case <-probe.C:
-				if !t.begun {
-					err = t.producer.client.RefreshMetadata(t.topic)
-				}
+			case err = <-t.lost:
 			case rejoin = <-t.rejoins:
 				if t.begun {
 					err = annotate.ErrRevoked
