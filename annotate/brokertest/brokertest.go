@@ -29,7 +29,8 @@ type Harness struct {
 	Cut, Restore func()
 	// Messages is the length of the long streams. Zero means 10,000.
 	Messages int
-	// Timeout bounds each check. Zero means one minute.
+	// Timeout bounds each check, so that one that hangs ends. Zero means three
+	// minutes, which a machine with much else to do may need.
 	Timeout time.Duration
 }
 
@@ -79,7 +80,7 @@ func Checks() []Check {
 // Run does the experiment. The error names the rule.
 func (c Check) Run(ctx context.Context, h Harness) error {
 	if h.Timeout == 0 {
-		h.Timeout = time.Minute
+		h.Timeout = 3 * time.Minute
 	}
 	if h.Messages == 0 {
 		h.Messages = 10_000

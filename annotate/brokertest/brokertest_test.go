@@ -2,7 +2,6 @@ package brokertest_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/brokertest"
@@ -21,7 +20,6 @@ func memory() brokertest.Harness {
 		},
 		Cut:     b.Down,
 		Restore: b.Up,
-		Timeout: 20 * time.Second,
 	}
 }
 

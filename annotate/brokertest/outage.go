@@ -65,7 +65,7 @@ func awayAtTheStart(r *rig) error {
 	if !errors.Is(err, annotate.ErrBrokerUnavailable) {
 		return fmt.Errorf("the Connect returned %w", errOrNil{err})
 	}
-	if took := time.Since(begin); took > 2*patience {
+	if took := time.Since(begin); took > patience+soon {
 		return fmt.Errorf("it took %s", took)
 	}
 	return nil
@@ -216,7 +216,7 @@ func closeSubscriptionWithoutBroker(r *rig) error {
 	if err := r.becomes(s.Health, false); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {
 		return fmt.Errorf("the Close returned %w", err)

@@ -16,6 +16,9 @@ import (
 // enough to be waited for in vain where it does not.
 const moment = 150 * time.Millisecond
 
+// soon is enough for what has to wait for nobody, however slow the machine.
+const soon = time.Minute
+
 // rig is the set-up of one experiment.
 type rig struct {
 	Harness
@@ -72,7 +75,7 @@ func (r *rig) cleanUp() {
 	if r.cut {
 		r.resume()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), soon)
 	defer cancel()
 	for _, p := range r.publishers {
 		_ = p.Close(ctx)
