@@ -105,7 +105,7 @@ func TestMessagesWaitWhileTheUserMayNotWrite(t *testing.T) {
 			confirmed := make(chan error, 1)
 			require.NoError(t, pub.Publish(t.Context(), annotate.Message{Payload: []byte("x")}, func(err error) { confirmed <- err }))
 			var trouble error
-			require.Eventually(t, func() bool { trouble = pub.Health(); return trouble != nil }, 20*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { trouble = pub.Health(); return trouble != nil }, patience, time.Millisecond)
 			require.ErrorContains(t, trouble, `connection to topic "out": annotate: broker unavailable: the user has no right to the topic`)
 			require.Empty(t, confirmed)
 			if granted {
@@ -137,7 +137,7 @@ func TestATransactionWaitsWhileTheUserMayNotWrite(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); pass(ctx, sub, pub) }()
 	var trouble error
-	require.Eventually(t, func() bool { trouble = pub.Health(); return trouble != nil }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { trouble = pub.Health(); return trouble != nil }, patience, time.Millisecond)
 	// The library keeps the cluster's reason to itself.
 	require.ErrorContains(t, trouble, `connection to topic "out": annotate: broker unavailable: commit a transaction`)
 	allow(t, root, "out", kmsg.ACLOperationWrite)
@@ -167,7 +167,7 @@ func TestARightToReadThatIsTakenAwayIsShownAndMissesNothing(t *testing.T) {
 	d.Ack()
 	deny(t, root, "in")
 	var trouble error
-	require.Eventually(t, func() bool { trouble = sub.Health(); return trouble != nil }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { trouble = sub.Health(); return trouble != nil }, patience, 5*time.Millisecond)
 	require.ErrorContains(t, trouble, `subscription of topic "in" in group "readers"`)
 	require.ErrorContains(t, trouble, "the user has no right to the topic")
 	require.NoError(t, root.ProduceSync(t.Context(), &kgo.Record{Topic: "in", Value: []byte("2")}).FirstErr())
@@ -176,7 +176,7 @@ func TestARightToReadThatIsTakenAwayIsShownAndMissesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "2", string(d.Payload))
 	d.Ack()
-	require.Eventually(t, func() bool { return sub.Health() == nil }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return sub.Health() == nil }, patience, 5*time.Millisecond)
 	require.NoError(t, sub.Close(t.Context()))
 }
 
@@ -261,7 +261,7 @@ func TestNothingOvertakesARefusedOutputInATransaction(t *testing.T) {
 	d := <-refused
 	require.Never(t, func() bool { return committed(cluster, "out", 1) > 1 }, 500*time.Millisecond, 20*time.Millisecond)
 	d.Ack()
-	require.Eventually(t, func() bool { return committed(cluster, "out", 1) == 3 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return committed(cluster, "out", 1) == 3 }, patience, 10*time.Millisecond)
 	require.NoError(t, pub.Close(t.Context()))
 	require.NoError(t, sub.Close(t.Context()))
 }
@@ -281,5 +281,5 @@ func TestAConnectionThatIsClosedAtOnceLeavesNothingBehind(t *testing.T) {
 	for range count {
 		closeAtOnce()
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() < before+count }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() < before+count }, patience, 10*time.Millisecond)
 }

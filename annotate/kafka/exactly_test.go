@@ -91,10 +91,10 @@ func TestEachOutputIsCommittedOnceWhenTheConnectionIsLostAgainAndAgain(t *testin
 	ended := make(chan struct{})
 	go func() { defer close(ended); pass(ctx, sub, pub) }()
 	for part := 1; part <= 4; part++ {
-		require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= part*count/5 }, 20*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= part*count/5 }, patience, 10*time.Millisecond)
 		cable.Interrupt()
 	}
-	require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= count }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= count }, patience, 10*time.Millisecond)
 	cancel()
 	<-ended
 	require.NoError(t, pub.Close(t.Context()))
@@ -112,14 +112,14 @@ func TestASuccessorCommitsWhatAKilledProcessLeftOpen(t *testing.T) {
 		cable := mqtttest.NewProxy(t, cluster.Address)
 		options := quick(cable)
 		options.TransactionMessages = 40
-		options.SessionTimeout = 300 * time.Millisecond // the dead member's
+		options.SessionTimeout = time.Second // the dead member's
 		sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out", ""), annotate.ConnectOptions{Window: 64})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); pass(ctx, sub, pub) }()
 		goal := min(count, life*count/4)
-		require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= goal }, 20*time.Second, 5*time.Millisecond, fmt.Sprint("life ", life))
+		require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= goal }, patience, 5*time.Millisecond, fmt.Sprint("life ", life))
 		if goal < count {
 			cable.Cut() // as good as dead: it can say nothing any more
 		}

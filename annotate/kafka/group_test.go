@@ -82,11 +82,11 @@ func TestMembersShareTheMessagesAndLoseNoneWhenTheyComeAndGo(t *testing.T) {
 	stopFirst()
 	require.NoError(t, first.Close(t.Context()))
 	fill(t, cluster, "topic", 2*count/3, count)
-	require.Eventually(t, func() bool { return w.count() == count }, 15*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return w.count() == count }, patience, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		lag, known := second.(interface{ Lag() (int64, bool) }).Lag()
 		return known && lag == 0
-	}, 5*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	stopSecond()
 	readers.Wait()
 	require.NoError(t, second.Close(t.Context()))
@@ -147,7 +147,7 @@ func TestWhatIsHandedOutIsFinishedBeforeAPartitionIsGivenBack(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return w.count() == 50 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return w.count() == 50 }, patience, 10*time.Millisecond)
 	cancel()
 	readers.Wait()
 	require.NoError(t, first.Close(t.Context()))

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
@@ -21,16 +23,17 @@ func TestSubscriptionOpensWhileItsGroupWaitsForAMemberThatDied(t *testing.T) {
 	cluster.Topic("topic", 2, 0)
 	settings := cluster.Settings("topic", "group")
 	fill(t, cluster, "topic", 0, 10)
-	// A member with a name of its own does not leave when it ends.
-	const session = 4 * time.Second
+	// A member with a name of its own does not leave when it ends. For this
+	// test its session is never over: somebody has to remove it.
+	const session = 5 * time.Minute
 	dead, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()), kgo.ConsumerGroup("group"), kgo.ConsumeTopics("topic"),
-		kgo.InstanceID("dead"), kgo.SessionTimeout(session), kgo.HeartbeatInterval(session/4), kgo.RebalanceTimeout(2*session),
+		kgo.InstanceID("dead"), kgo.SessionTimeout(session), kgo.HeartbeatInterval(session/4), kgo.RebalanceTimeout(session),
 		kgo.Balancers(kgo.RangeBalancer()), kgo.DisableAutoCommit())
 	require.NoError(t, err)
 	require.NoError(t, dead.PollFetches(t.Context()).Err())
 	dead.Close()
 
-	ctx, cancel := context.WithTimeout(t.Context(), session*3/4)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	sub, err := kafka.New(nil).Subscribe(ctx, settings, annotate.ConnectOptions{})
 	require.NoError(t, err)
@@ -38,7 +41,8 @@ func TestSubscriptionOpensWhileItsGroupWaitsForAMemberThatDied(t *testing.T) {
 	require.ErrorIs(t, sub.Health(), annotate.ErrBrokerUnavailable)
 	require.ErrorContains(t, sub.Health(), "waits for its members")
 
-	patient, stop := context.WithTimeout(t.Context(), time.Minute)
+	remove(t, cluster, "group", "dead")
+	patient, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	w := newWitness(t)
 	for w.count() < 10 {
@@ -48,4 +52,21 @@ func TestSubscriptionOpensWhileItsGroupWaitsForAMemberThatDied(t *testing.T) {
 		d.Ack()
 	}
 	require.NoError(t, sub.Health())
+}
+
+// remove takes a member with a name of its own out of its group, as the end of
+// its session would.
+func remove(t *testing.T, cluster *kafkatest.Cluster, group, instance string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()))
+	require.NoError(t, err)
+	defer client.Close()
+	member := kmsg.NewLeaveGroupRequestMember()
+	member.InstanceID = &instance
+	request := kmsg.NewPtrLeaveGroupRequest()
+	request.Group, request.Members = group, append(request.Members, member)
+	response, err := request.RequestWith(t.Context(), client)
+	require.NoError(t, err)
+	require.NoError(t, kerr.ErrorForCode(response.ErrorCode))
+	require.NoError(t, kerr.ErrorForCode(response.Members[0].ErrorCode))
 }

@@ -15,16 +15,19 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 2 * time.Minute
+
 // quick are options with which tests need not wait long.
 func quick(cable *mqtttest.Proxy) *kafka.Options {
 	o := &kafka.Options{
 		HeartbeatInterval: 20 * time.Millisecond,
-		SessionTimeout:    6 * time.Second,
+		SessionTimeout:    time.Minute, // a slow machine must not look dead
 		ReconnectMin:      10 * time.Millisecond,
 		ReconnectMax:      100 * time.Millisecond,
 		CommitInterval:    50 * time.Millisecond,
-		ConnectTimeout:    2 * time.Second,
-		RebalanceTimeout:  5 * time.Second,
+		ConnectTimeout:    time.Minute,
+		RebalanceTimeout:  time.Minute,
 	}
 	if cable != nil {
 		o.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -44,7 +47,6 @@ func harness(t *testing.T) brokertest.Harness {
 		Broker:  kafka.New(quick(cable)),
 		Cut:     cable.Cut,
 		Restore: cable.Restore,
-		Timeout: 2 * time.Minute,
 		Topic: func(topic, client string) annotate.TopicSettings {
 			mu.Lock()
 			defer mu.Unlock()

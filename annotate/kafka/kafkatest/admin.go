@@ -12,12 +12,12 @@ import (
 )
 
 // adminLimit bounds one request to the broker.
-const adminLimit = 30 * time.Second
+const adminLimit = 2 * time.Minute
 
 // answers asks the broker who the cluster is. It returns nil when the broker
 // counts itself in, which is when it serves its clients.
 func answers(ctx context.Context, client *kgo.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	request := kmsg.NewPtrMetadataRequest()
 	request.Topics = []kmsg.MetadataRequestTopic{}

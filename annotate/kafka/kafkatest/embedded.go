@@ -121,7 +121,7 @@ func (c *Cluster) Settings(topic, group string) annotate.TopicSettings {
 }
 
 func (c *Cluster) context() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), adminLimit)
 	c.tb.Cleanup(cancel)
 	return ctx
 }

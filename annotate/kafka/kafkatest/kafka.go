@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	startLimit = time.Minute // for Kafka to answer requests
+	startLimit = 3 * time.Minute // for Kafka to answer requests
 	formatHeap = "-Xmx128m"
 	brokerHeap = "-Xmx512m"
 )
@@ -190,7 +190,7 @@ func (k *Kafka) start() error {
 
 // await waits until the broker answers requests.
 func (k *Kafka) await(ended <-chan struct{}) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(k.Address().String()), kgo.DialTimeout(time.Second))
+	client, err := kgo.NewClient(kgo.SeedBrokers(k.Address().String()), kgo.DialTimeout(10*time.Second))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 func connect(t *testing.T, at mqtttest.Address, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(at.String()),
-		kgo.RetryTimeout(5 * time.Second), kgo.DialTimeout(2 * time.Second)}, options...)...)
+		kgo.RetryTimeout(time.Minute), kgo.DialTimeout(time.Minute)}, options...)...)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	return client
@@ -30,7 +30,7 @@ func connect(t *testing.T, at mqtttest.Address, options ...kgo.Opt) *kgo.Client 
 
 func write(t *testing.T, client *kgo.Client, topic, text string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	return client.ProduceSync(ctx, &kgo.Record{Topic: topic, Value: []byte(text)}).FirstErr()
 }
@@ -39,7 +39,7 @@ func write(t *testing.T, client *kgo.Client, topic, text string) error {
 func read(t *testing.T, at mqtttest.Address, topic string, count int) []string {
 	t.Helper()
 	client := connect(t, at, kgo.ConsumeTopics(topic))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var all []string
 	for len(all) < count {
