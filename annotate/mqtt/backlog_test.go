@@ -3,6 +3,7 @@ package mqtt_test
 import (
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eclipse/paho.golang/packets"
@@ -20,7 +21,7 @@ func TestABacklogThatFillsTheQueueIsTakenInFromTheStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := broker(t)
-			b := swift(mqtt.Options{QueueBytes: 100, ConnectTimeout: 5 * time.Second})
+			b := swift(mqtt.Options{QueueBytes: 100, ConnectTimeout: patience})
 			s, err := b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			require.NoError(t, s.Close(t.Context()))
@@ -57,16 +58,19 @@ func backlogged(end uint16, code byte, confirm <-chan struct{}) *peer {
 }
 
 func TestABacklogThatTakesLongerThanConnectingMayIsTakenIn(t *testing.T) {
-	confirm := make(chan struct{})
-	p := backlogged(10, 1, confirm)
-	p.start(t)
-	s, err := swift(mqtt.Options{ConnectTimeout: 50 * time.Millisecond}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
-	require.NoError(t, err)
-	receive(t, s, 0, 10)
-	close(confirm)
-	require.Nil(t, p.connect(1), "the connection was made anew")
-	require.NoError(t, s.Health())
-	require.NoError(t, s.Close(t.Context()))
+	synctest.Test(t, func(t *testing.T) {
+		confirm := make(chan struct{})
+		p := backlogged(10, 1, confirm)
+		b := swift(mqtt.Options{ConnectTimeout: 50 * time.Millisecond, Dial: p.pipe})
+		s, err := b.Subscribe(t.Context(), nowhere("in"), annotate.ConnectOptions{})
+		require.NoError(t, err)
+		receive(t, s, 0, 10)
+		close(confirm)
+		synctest.Wait()
+		require.Nil(t, p.connect(1), "the connection was made anew")
+		require.NoError(t, s.Health())
+		require.NoError(t, s.Close(t.Context()))
+	})
 }
 
 func TestASubscriptionThatIsRefusedAfterItsBacklogIsReported(t *testing.T) {
@@ -77,17 +81,19 @@ func TestASubscriptionThatIsRefusedAfterItsBacklogIsReported(t *testing.T) {
 	require.NoError(t, err)
 	receive(t, s, 0, 10)
 	close(confirm)
-	require.Eventually(t, func() bool { return s.Health() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Health() != nil }, patience, time.Millisecond)
 	require.ErrorContains(t, s.Health(), "the broker refused the subscription: not authorized")
 	require.NoError(t, s.Close(t.Context()))
 }
 
 func TestASubscriptionThatNobodyConfirmsIsGivenUp(t *testing.T) {
-	never := make(chan struct{})
-	defer close(never)
-	p := backlogged(0, 1, never)
-	p.start(t)
-	_, err := mqtt.New(&mqtt.Options{ConnectTimeout: 30 * time.Millisecond}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
-	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
-	require.ErrorContains(t, err, "no answer within 30ms: subscription not confirmed")
+	synctest.Test(t, func(t *testing.T) {
+		never := make(chan struct{})
+		defer close(never)
+		p := backlogged(0, 1, never)
+		b := mqtt.New(&mqtt.Options{ConnectTimeout: 30 * time.Millisecond, Dial: p.pipe})
+		_, err := b.Subscribe(t.Context(), nowhere("in"), annotate.ConnectOptions{})
+		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+		require.ErrorContains(t, err, "no answer within 30ms: subscription not confirmed")
+	})
 }

@@ -53,7 +53,7 @@ func TestTheSuitePassesOverABrokerOfMQTT311(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.NewOld(t, mqtttest.StartMosquitto(t).Address, []byte{0x20, 2, 0, 1}).Address)
 	brokertest.Run(t, brokertest.Harness{
 		Broker: swift(mqtt.Options{}), Topic: proxy.Settings, Cut: proxy.Cut, Restore: proxy.Restore,
-		Timeout: 20 * time.Second, Messages: 2000,
+		Messages: 2000,
 	})
 }
 
@@ -67,7 +67,7 @@ func TestAReconnectionKeepsTheVersionThatWorked(t *testing.T) {
 	require.Equal(t, 1, old.Turned())
 	for n := uint64(1); n <= 3; n++ {
 		proxy.Interrupt()
-		require.Eventually(t, func() bool { return counter.Reconnects() == n && s.Health() == nil }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return counter.Reconnects() == n && s.Health() == nil }, patience, time.Millisecond)
 	}
 	require.Equal(t, 1, old.Turned(), "MQTT 5 was offered again")
 	require.Equal(t, 4, old.Passed())

@@ -40,7 +40,7 @@ func publish(t *testing.T, p annotate.Publisher, from, end int) {
 // returns the number of duplicates.
 func receive(t *testing.T, s annotate.Subscription, from, end int) (duplicates int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for next := from; next < end; {
 		d, err := s.Receive(ctx)
@@ -98,7 +98,7 @@ func TestTheSessionSurvivesAKilledBroker(t *testing.T) {
 
 	m.Save()
 	m.Kill()
-	require.Eventually(t, func() bool { return s.Health() != nil && p.Health() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Health() != nil && p.Health() != nil }, patience, time.Millisecond)
 	require.ErrorIs(t, s.Health(), annotate.ErrBrokerUnavailable)
 	publish(t, p, 1000, 1200)
 	m.Start()
@@ -114,9 +114,9 @@ func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
 	s, err := b.Subscribe(t.Context(), m.Settings("t", "in"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	m.Kill() // without Save: the session is gone
-	require.Eventually(t, func() bool { return s.Health() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Health() != nil }, patience, time.Millisecond)
 	m.Start()
-	require.Eventually(t, func() bool { return s.Health() == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Health() == nil }, patience, time.Millisecond)
 	p, err := b.Connect(t.Context(), m.Settings("t", "out"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	publish(t, p, 0, 10)
@@ -128,7 +128,7 @@ func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
 func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
 	t.Parallel()
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
-	b := swift(mqtt.Options{KeepAlive: time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
+	b := swift(mqtt.Options{KeepAlive: 4 * time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
 	s, err := b.Subscribe(t.Context(), proxy.Settings("t", "in"), annotate.ConnectOptions{Window: 100})
 	require.NoError(t, err)
 	p, err := b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
@@ -136,8 +136,8 @@ func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
 	publish(t, p, 0, 50)
 	require.NoError(t, p.Close(t.Context()))
 	// Nothing is received: the queue of 4 is full. A broker that says nothing
-	// for 1.5 s is given up, but here the silence is ours.
-	require.Never(t, func() bool { return s.Health() != nil }, 4*time.Second, 10*time.Millisecond)
+	// for 6 s is given up, but here the silence is ours.
+	require.Never(t, func() bool { return s.Health() != nil }, 8*time.Second, 10*time.Millisecond)
 	require.Zero(t, receive(t, s, 0, 50), "the connection was lost meanwhile")
 	require.NoError(t, s.Close(t.Context()))
 }
@@ -152,7 +152,7 @@ func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
 	p.start(t)
 	s, err := swift(mqtt.Options{KeepAlive: time.Second}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return p.connect(1) != nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return p.connect(1) != nil }, patience, 10*time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_ = s.Close(ctx) // the peer does not answer the last PINGREQ either

@@ -9,6 +9,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 2 * time.Minute
+
 // harness is the suite's view of a broker behind a proxy.
 func harness(t *testing.T, target mqtttest.Address, opts mqtt.Options) brokertest.Harness {
 	proxy := mqtttest.NewProxy(t, target)
@@ -18,7 +21,6 @@ func harness(t *testing.T, target mqtttest.Address, opts mqtt.Options) brokertes
 		Topic:   proxy.Settings,
 		Cut:     proxy.Cut,
 		Restore: proxy.Restore,
-		Timeout: 20 * time.Second,
 	}
 }
 

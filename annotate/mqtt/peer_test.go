@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
 // peer is a broker that answers as a test tells it to.
@@ -51,6 +52,19 @@ func (p *peer) start(t *testing.T) {
 		end() // a client of a test that failed may still be connected
 		work.Wait()
 	})
+}
+
+// pipe makes a connection to the peer in memory, without start. In a bubble
+// nothing happens on it but by the bubble's clock.
+func (p *peer) pipe(context.Context, string, string) (net.Conn, error) {
+	client, broker := net.Pipe()
+	go p.serve(broker)
+	return client, nil
+}
+
+// nowhere are settings for a dialer that does not look at the address.
+func nowhere(topic string) annotate.TopicSettings {
+	return mqtttest.Address{Host: "127.0.0.1", Port: 1}.Settings(topic, "c")
 }
 
 func (p *peer) settings(topic string) annotate.TopicSettings {

@@ -2,8 +2,10 @@ package mqtt_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eclipse/paho.golang/packets"
@@ -46,18 +48,22 @@ func TestAPacketAboveTheLimitIsRefusedBeforeItIsRead(t *testing.T) {
 }
 
 func TestABrokerThatDoesNotAnswerIsGivenUp(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	silent := peer{listener: listener}
-	_, err = mqtt.New(&mqtt.Options{ConnectTimeout: 30 * time.Millisecond}).Connect(t.Context(), silent.settings("t"), annotate.ConnectOptions{})
-	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
-	require.ErrorContains(t, err, "no answer within 30ms")
+	synctest.Test(t, func(t *testing.T) {
+		silent := func(context.Context, string, string) (net.Conn, error) {
+			client, broker := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, broker) }()
+			return client, nil
+		}
+		_, err := mqtt.New(&mqtt.Options{ConnectTimeout: 30 * time.Millisecond, Dial: silent}).
+			Connect(t.Context(), nowhere("t"), annotate.ConnectOptions{})
+		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
+		require.ErrorContains(t, err, "no answer within 30ms")
 
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
-	_, err = mqtt.New(nil).Connect(ctx, silent.settings("t"), annotate.ConnectOptions{})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		_, err = mqtt.New(&mqtt.Options{Dial: silent}).Connect(ctx, nowhere("t"), annotate.ConnectOptions{})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
 }
 
 func TestASubscriptionBelowQoS1IsNotAccepted(t *testing.T) {

@@ -73,9 +73,9 @@ func TestASessionThatSomebodyElseTookIsReportedAndTakenBack(t *testing.T) {
 	slow := mqtt.New(&mqtt.Options{ReconnectMin: time.Hour, ReconnectMax: time.Hour})
 	second, err := slow.Subscribe(t.Context(), address.Settings("t", "c"), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return second.Health() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return second.Health() != nil }, patience, time.Millisecond)
 	require.ErrorContains(t, second.Health(), address.String()+": annotate: broker unavailable: the broker disconnected: session taken over")
-	require.Eventually(t, func() bool { return first.Health() == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return first.Health() == nil }, patience, time.Millisecond)
 	require.NoError(t, second.Close(t.Context()))
 	require.NoError(t, first.Forget(t.Context()))
 }
@@ -119,7 +119,7 @@ func TestABrokerThatBreaksTheProtocolIsLeft(t *testing.T) {
 		p.start(t)
 		s, err := mqtt.New(&mqtt.Options{ReconnectMin: time.Hour}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return s.Health() != nil }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return s.Health() != nil }, patience, time.Millisecond)
 		require.ErrorContains(t, s.Health(), name)
 		require.NoError(t, s.Close(t.Context()))
 	}
@@ -150,7 +150,7 @@ func TestNothingStaysBehindAfterClose(t *testing.T) {
 		round()
 	}
 	// The brokers' and the proxy's goroutines take a moment to end.
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+3 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+3 }, patience, 10*time.Millisecond)
 }
 
 func TestALargeMessagePasses(t *testing.T) {

@@ -16,7 +16,7 @@ func dial(t *testing.T, address mqtttest.Address, id string, expiry uint32) net.
 	t.Helper()
 	conn, err := net.Dial("tcp", address.String())
 	require.NoError(t, err)
-	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
 	connect := &packets.Connect{
 		ProtocolName: "MQTT", ProtocolVersion: 5, ClientID: id, KeepAlive: 30,
 		Properties: &packets.Properties{SessionExpiryInterval: &expiry},

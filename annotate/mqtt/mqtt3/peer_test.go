@@ -6,7 +6,6 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/eclipse/paho.mqtt.golang/packets"
 	"github.com/stretchr/testify/require"
@@ -132,7 +131,7 @@ func publish(t *testing.T, p annotate.Publisher, from, end int) {
 // returns the number of duplicates.
 func receive(t *testing.T, s annotate.Subscription, from, end int) (duplicates int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for next := from; next < end; {
 		d, err := s.Receive(ctx)

@@ -169,7 +169,7 @@ func TestMalformedAndUnexpectedPacketsEndTheConnectionOnly(t *testing.T) {
 			b := mqtt3.New(&mqtt3.Options{MaxPacketSize: 1000, ReconnectMin: time.Hour})
 			s, err := b.Subscribe(t.Context(), p.Settings("in", "c"), annotate.ConnectOptions{})
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return s.Health() != nil }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return s.Health() != nil }, patience, time.Millisecond)
 			require.ErrorContains(t, s.Health(), want)
 			require.NoError(t, s.Close(t.Context()))
 		})

@@ -9,6 +9,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 2 * time.Minute
+
 // harness is the suite's view of a broker behind a proxy.
 func harness(t *testing.T, target mqtttest.Address) brokertest.Harness {
 	proxy := mqtttest.NewProxy(t, target)
@@ -17,7 +20,6 @@ func harness(t *testing.T, target mqtttest.Address) brokertest.Harness {
 		Topic:   proxy.Settings,
 		Cut:     proxy.Cut,
 		Restore: proxy.Restore,
-		Timeout: 20 * time.Second,
 	}
 }
 

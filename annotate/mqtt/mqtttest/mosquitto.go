@@ -140,9 +140,10 @@ func (m *Mosquitto) Save() {
 	}
 }
 
-// eventually reports whether something becomes true within ten seconds.
+// eventually reports whether something becomes true before one has to think
+// that it never will.
 func eventually(is func() bool) bool {
-	late := time.NewTimer(10 * time.Second)
+	late := time.NewTimer(2 * time.Minute)
 	defer late.Stop()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()

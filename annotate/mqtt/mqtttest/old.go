@@ -69,7 +69,7 @@ func (o *Old) Passed() int { return int(o.passed.Load()) }
 // serve reads the head of the CONNECT packet, up to the protocol level.
 func (o *Old) serve(client net.Conn) {
 	defer client.Close()
-	_ = client.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = client.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	head := make([]byte, 2, 16)
 	if _, err := io.ReadFull(client, head); err != nil {
 		return
