@@ -28,7 +28,7 @@ map:Observation a rr:TriplesMap ;
 
 // patience is how long a test waits for what must happen. It is long, for a
 // busy machine is no fault of the code.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func config(id string) annotate.ChannelConfig {
 	topic := func(name string) annotate.TopicSettings {

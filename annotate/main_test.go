@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // still there after a while; those of the tests' own main excepted.
 func leakedGoroutines() string {
 	var leaked []string
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		buffer := make([]byte, 1<<20)
 		stacks := strings.Split(string(buffer[:runtime.Stack(buffer, true)]), "\n\n")
 		leaked = leaked[:0]
