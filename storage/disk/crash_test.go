@@ -146,9 +146,13 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	histories := make(map[string]history)
 	acknowledged := 0
 	for round := range crashRounds {
-		// Some die while they open the store, most while they write.
-		delay := time.Duration(random.Int64N(int64(120 * time.Millisecond)))
-		acknowledged += crash(t, dir, delay, histories)
+		// Some die while they open the store or soon after, most while they
+		// write. How far those are is counted: a slow machine takes its time.
+		fate := death{after: time.Duration(random.Int64N(int64(5 * time.Millisecond))), writes: 1 + random.IntN(100)}
+		if round%5 == 0 {
+			fate = death{after: time.Duration(random.Int64N(int64(120 * time.Millisecond)))}
+		}
+		acknowledged += crash(t, dir, fate, histories)
 		verify(t, dir, round, histories)
 	}
 	require.Greater(t, acknowledged, crashRounds, "the victims wrote too little for the test to mean anything")
@@ -181,16 +185,26 @@ func startVictim(t *testing.T, dir string, complaints io.Writer) (*exec.Cmd, io.
 	return victim, output
 }
 
-// crash runs a victim, kills it after the delay, and notes what it said. It
-// returns how many writes were acknowledged.
-func crash(t *testing.T, dir string, delay time.Duration, histories map[string]history) int {
+// death says when a victim is killed: some time after it has acknowledged so
+// many writes.
+type death struct {
+	writes int
+	after  time.Duration
+}
+
+// crash runs a victim, kills it, and notes what it said. It returns how many
+// writes were acknowledged.
+func crash(t *testing.T, dir string, fate death, histories map[string]history) int {
 	t.Helper()
 	var complaints strings.Builder
 	victim, output := startVictim(t, dir, &complaints)
-	timer := time.AfterFunc(delay, func() { _ = victim.Process.Kill() })
-	defer timer.Stop()
-
 	acknowledged := 0
+	doom := func() {
+		if acknowledged == fate.writes {
+			time.AfterFunc(fate.after, func() { _ = victim.Process.Kill() })
+		}
+	}
+	doom()
 	lines := bufio.NewReader(output)
 	for {
 		line, err := lines.ReadString('\n')
@@ -212,6 +226,7 @@ func crash(t *testing.T, dir string, delay time.Duration, histories map[string]h
 		if fields[0] == "ack" {
 			h.acknowledged = a
 			acknowledged++
+			doom()
 		}
 		histories[a.key] = h
 	}

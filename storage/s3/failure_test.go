@@ -84,7 +84,7 @@ func TestFailuresOfTheNetwork(t *testing.T) {
 	t.Run("a server that stands still is given up", func(t *testing.T) {
 		gate := newGate(t, server)
 		config := gate.through(configOf(server, "still"))
-		config.Timeout, config.Attempts = 300*time.Millisecond, 1
+		config.Timeout, config.Attempts = 2*time.Second, 1
 		store := open(t, config)
 		gate.set(func(_ http.ResponseWriter, r *http.Request) bool {
 			<-r.Context().Done()

@@ -27,7 +27,7 @@ import (
 const URIVariable = "ENABLERS_MONGODB"
 
 // patience is how long a server may take to start or to answer.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Server is a MongoDB server for the length of a test.
 type Server struct {

@@ -21,7 +21,7 @@ const (
 )
 
 const (
-	patience = 30 * time.Second      // how long the server may take to start
+	patience = 2 * time.Minute       // how long the server may take to start
 	pause    = 20 * time.Millisecond // between two looks whether it has
 	attempts = 5                     // ports that are tried: others may take one
 )
