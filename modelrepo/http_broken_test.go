@@ -36,10 +36,10 @@ func TestAnUploadWhoseConnectionBreaksLeavesNothing(t *testing.T) {
 			2<<20, head, strings.Repeat("x", sent))
 		require.NoError(t, err)
 		if sent > 4096 {
-			require.Eventually(t, inFlight, 10*time.Second, time.Millisecond)
+			require.Eventually(t, inFlight, patience, time.Millisecond)
 		}
 		require.NoError(t, connection.Close())
-		require.Eventually(t, func() bool { return !inFlight() }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return !inFlight() }, patience, time.Millisecond)
 		for info, err := range blobs.List(t.Context(), "") {
 			require.NoError(t, err)
 			t.Fatalf("%q is left", info.Key)

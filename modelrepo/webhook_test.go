@@ -20,6 +20,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 2 * time.Minute
+
 // told is a call of a callback.
 type told struct {
 	header http.Header
@@ -65,7 +68,7 @@ func (r *receiver) told() []told {
 
 func (r *receiver) await(t *testing.T, count int) []told {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(r.told()) >= count }, 10*time.Second, 2*time.Millisecond)
+	require.Eventually(t, func() bool { return len(r.told()) >= count }, patience, 2*time.Millisecond)
 	return r.told()
 }
 
@@ -161,7 +164,7 @@ func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
 			require.EqualValues(t, 7, body.Body["size"])
 		}
 	}
-	require.Eventually(t, func() bool { return s.Stats().Delivered == uint64(len(contexts)) }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Stats().Delivered == uint64(len(contexts)) }, patience, time.Millisecond)
 }
 
 func TestEventsComeInOrderAlsoThroughFailuresAndRestarts(t *testing.T) {
@@ -200,7 +203,7 @@ func TestRedirectsAreFailures(t *testing.T) {
 	to.await(t, 3)
 	require.Zero(t, s.Stats().Delivered)
 	to.answer(http.StatusOK)
-	require.Eventually(t, func() bool { return s.Stats().Delivered == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Stats().Delivered == 1 }, patience, time.Millisecond)
 }
 
 func TestPrivateAddressesAreNotCalled(t *testing.T) {
@@ -212,7 +215,7 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 	hook(t, s, modelrepo.NamespaceCreate, strings.Replace(to.URL, "127.0.0.1", "localhost", 1))
 	run(t, s)
 	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
-	require.Eventually(t, func() bool { return s.Stats().GivenUp == 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Stats().GivenUp == 2 }, patience, time.Millisecond)
 	require.Empty(t, to.told())
 	for _, address := range []string{
 		"127.0.0.1:80", "[::1]:80", "10.1.2.3:80", "169.254.169.254:80", "192.168.0.1:443", "100.64.0.1:80", "0.0.0.0:80", "[::]:80",
@@ -264,7 +267,7 @@ func TestSeveralProcessesTellOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		left, err := docs.List(t.Context(), "event/", "", 1)
 		return err == nil && len(left) == 0
-	}, 5*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.Equal(t, count, len(to.told()))
 }
 
@@ -283,7 +286,7 @@ func TestWhatACrashLeftIsToldIfItHappened(t *testing.T) {
 	require.Eventually(t, func() bool {
 		left, err := docs.List(t.Context(), "intent/", "", 1)
 		return err == nil && len(left) == 0
-	}, 5*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.Len(t, to.told(), 1)
 }
 
@@ -301,9 +304,9 @@ func TestTheQueueOfADeadCallbackIsBounded(t *testing.T) {
 		require.NoError(t, err)
 		return len(left)
 	}
-	require.Eventually(t, func() bool { return queued() == 3 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return queued() == 3 }, patience, time.Millisecond)
 	require.NoError(t, s.DeleteWebhook(t.Context(), created.ID))
-	require.Eventually(t, func() bool { return queued() == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return queued() == 0 }, patience, time.Millisecond)
 }
 
 func TestWebhooksOverHTTP(t *testing.T) {
