@@ -65,7 +65,7 @@ func TestADatabaseKeepsChannelsOverARestart(t *testing.T) {
 	require.NoError(t, first.stop())
 
 	second := start(t, unused, "-mqtt-port", port)
-	require.Eventually(t, func() bool { return second.isRunning(t, "weather") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return second.isRunning(t, "weather") }, patience, 10*time.Millisecond)
 	require.NoError(t, second.stop())
 	require.NoDirExists(t, unused)
 }
@@ -73,7 +73,7 @@ func TestADatabaseKeepsChannelsOverARestart(t *testing.T) {
 func TestChannelsGoOnWhileTheDatabaseIsAway(t *testing.T) {
 	database := mongotest.StartProcess(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
-	a := start(t, t.TempDir(), "-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "200ms")
+	a := start(t, t.TempDir(), "-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "2s")
 	a.create(t, "weather")
 
 	database.Kill()
@@ -89,7 +89,7 @@ func TestChannelsGoOnWhileTheDatabaseIsAway(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, _ := a.patch(t, "weather", true)
 		return status == http.StatusOK
-	}, 20*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	require.False(t, a.isRunning(t, "weather"))
 	status, body = a.patch(t, "weather", false)
 	require.Equal(t, http.StatusOK, status, body)
@@ -99,7 +99,7 @@ func TestChannelsGoOnWhileTheDatabaseIsAway(t *testing.T) {
 func TestADatabaseThatComesLateIsWaitedFor(t *testing.T) {
 	database := mongotest.StartProcess(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
-	args := []string{"-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "200ms"}
+	args := []string{"-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "2s"}
 	before := start(t, t.TempDir(), args...)
 	before.create(t, "weather")
 	require.NoError(t, before.stop())
@@ -115,8 +115,8 @@ func TestADatabaseThatComesLateIsWaitedFor(t *testing.T) {
 	require.Contains(t, a.log.String(), database.Address())
 
 	database.Restart()
-	require.Eventually(t, func() bool { return a.isReady(t) }, 20*time.Second, 20*time.Millisecond)
-	require.Eventually(t, func() bool { return a.isRunning(t, "weather") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return a.isReady(t) }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return a.isRunning(t, "weather") }, patience, 10*time.Millisecond)
 }
 
 func TestWaitingForADatabaseEndsWithTheProgram(t *testing.T) {

@@ -23,6 +23,9 @@ import (
 	"github.com/iotenablers/enablers/examples/weather"
 )
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 2 * time.Minute
+
 // annotator is a run of the program.
 type annotator struct {
 	url  string
@@ -102,7 +105,7 @@ func TestAChannelIsBackAfterARestart(t *testing.T) {
 	require.NoError(t, first.stop())
 
 	second := start(t, dir, "-mqtt-port", port)
-	require.Eventually(t, func() bool { return second.isRunning(t, "weather") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return second.isRunning(t, "weather") }, patience, 10*time.Millisecond)
 	require.NoError(t, second.stop())
 
 	third := start(t, dir, "-mqtt-port", port, "-restore-stopped")

@@ -39,6 +39,9 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 2 * time.Minute
+
 var sosa = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 
 // publish uploads a model, with everything above it.
@@ -75,7 +78,7 @@ func get(t *testing.T, url string) (int, string) {
 // becomes waits until /readyz has a status.
 func becomes(t *testing.T, url string, status int) {
 	t.Helper()
-	require.Eventually(t, func() bool { got, _ := get(t, url+"/readyz"); return got == status }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { got, _ := get(t, url+"/readyz"); return got == status }, patience, 20*time.Millisecond)
 }
 
 func TestADatabaseKeepsEverythingOverARestart(t *testing.T) {
@@ -100,7 +103,7 @@ func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
 	server.Kill()
 	log := &logged{}
 	where := server.URI + "/late"
-	client, url, stop := startLogging(t, log, "-store", where, "-store-timeout", "200ms")
+	client, url, stop := startLogging(t, log, "-store", where, "-store-timeout", "2s")
 	status, _ := get(t, url+"/healthz")
 	require.Equal(t, http.StatusOK, status)
 	status, body := get(t, url+"/readyz")
@@ -122,7 +125,7 @@ func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
 	require.ErrorContains(t, err, "503")
 	server.Restart()
 	becomes(t, url, http.StatusOK)
-	require.Eventually(t, func() bool { text, err := fetch(t.Context(), client); return err == nil && text == "late" }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { text, err := fetch(t.Context(), client); return err == nil && text == "late" }, patience, 50*time.Millisecond)
 	require.NoError(t, stop())
 }
 
@@ -175,7 +178,7 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 		return err
 	}))
 
-	client, url, stop := start(t, "-data", dir, "-store-timeout", "500ms")
+	client, url, stop := start(t, "-data", dir, "-store-timeout", "2s")
 	text, err := fetch(t.Context(), client)
 	require.NoError(t, err)
 	require.True(t, text == content)
@@ -190,7 +193,7 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 func TestABucketIsCreatedWhenItsServerComesLate(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	server.Kill()
-	client, url, stop := start(t, "-store", "memory:", "-store-timeout", "500ms",
+	client, url, stop := start(t, "-store", "memory:", "-store-timeout", "2s",
 		"-blobs", "s3://"+s3test.AccessKey+":"+s3test.SecretKey+"@"+server.Address()+"/late?insecure=true&create-bucket=true")
 	becomes(t, url, http.StatusServiceUnavailable)
 	server.Restart()

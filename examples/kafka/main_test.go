@@ -50,6 +50,9 @@ func messages(t *testing.T, n int) [][]byte {
 	return all
 }
 
+// patience ends a test that hangs. It says nothing about how long things take.
+const patience = 2 * time.Minute
+
 // annotateUntil runs the example until so many outputs and error messages are
 // committed, and returns what it printed.
 func annotateUntil(t *testing.T, where topics, cluster *kafkatest.Cluster, outputs, failures int) string {
@@ -61,7 +64,7 @@ func annotateUntil(t *testing.T, where topics, cluster *kafkatest.Cluster, outpu
 	go func() { ended <- run(ctx, where, &printed) }()
 	require.Eventually(t, func() bool {
 		return len(cluster.Committed(where.out, 1)) >= outputs && len(cluster.Committed(where.errors, 1)) >= failures
-	}, 30*time.Second, 20*time.Millisecond)
+	}, patience, 20*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 	return printed.String()
