@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	startLimit = 60 * time.Second // for a process to say or do what is awaited
-	stopLimit  = 30 * time.Second // for a process to end after SIGTERM
-	outputKept = 64 << 10         // bytes of a process's output
+	startLimit = 3 * time.Minute // for a process to say or do what is awaited
+	stopLimit  = 2 * time.Minute // for a process to end after SIGTERM
+	outputKept = 64 << 10        // bytes of a process's output
 )
 
 // Process is a running program. It is killed at the end of the test, and what
@@ -51,6 +51,18 @@ func StartProcess(t testing.TB, command *exec.Cmd) *Process {
 // Ended is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
+// AwaitEnd waits until the process ends by itself and returns its exit code, -1
+// if a signal ended it. A process that takes minutes fails the test.
+func (p *Process) AwaitEnd() int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(startLimit):
+		p.t.Fatalf("%s did not end within %s:\n%s", p.command, startLimit, p.Output())
+	}
+	return p.command.ProcessState.ExitCode()
+}
+
 // Output returns the end of what the process wrote to standard output and
 // standard error, up to 64 KiB.
 func (p *Process) Output() string { return p.output.String() }
@@ -68,7 +80,7 @@ func (p *Process) Kill() {
 }
 
 // Stop asks the process to end, as SIGTERM does, and waits for its end. A
-// process that takes longer than 30 s fails the test.
+// process that takes minutes fails the test.
 func (p *Process) Stop() {
 	p.t.Helper()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -84,8 +96,8 @@ func (p *Process) Stop() {
 }
 
 // AwaitLine waits for a line of output that begins with prefix, and returns the
-// rest of it. A process that ends before, or that takes longer than a minute,
-// fails the test at once.
+// rest of it. A process that ends before, or that takes minutes, fails the test
+// at once.
 func (p *Process) AwaitLine(prefix string) string {
 	p.t.Helper()
 	timeout := time.After(startLimit)
