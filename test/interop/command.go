@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,16 +15,26 @@ import (
 // path of the program.
 func Build(t testing.TB, command string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), command)
+	program, err := BuildIn(t.TempDir(), command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// BuildIn is Build for programs that several tests use: the folder is the
+// caller's.
+func BuildIn(folder, command string) (string, error) {
+	program := filepath.Join(folder, command)
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", program,
 		"github.com/iotenablers/enablers/cmd/"+command)
 	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", command, err, said)
+		return "", fmt.Errorf("build %s: %w\n%s", command, err, said)
 	}
-	return program
+	return program, nil
 }
 
 // Server is one of our commands that serves HTTP.

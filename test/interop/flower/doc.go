@@ -1,0 +1,11 @@
+// Package flower runs the training collector, as a user builds it, with real
+// Flower clients: Python programs with the oldest release that deployments have,
+// and the newest there is. Its tests are all there is.
+//
+// The final weights of every strategy are compared with those that Flower's own
+// server comes to with the same clients. Other tests kill clients, the collector
+// and its neighbours in mid-training.
+//
+// Python and the packages come from internal/peertest, which skips a test where
+// they are missing, unless the environment says ENABLERS_REQUIRE_PEERS=1.
+package flower
