@@ -3,11 +3,13 @@ package flcollect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect/flower"
-	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -21,6 +23,9 @@ var (
 	// ErrNoResult is returned for a job that has no model yet, or that is not
 	// known.
 	ErrNoResult = errors.New("flcollect: the job has no model")
+	// ErrUndelivered is returned for a job that has ended several times while the
+	// repository took none of its results.
+	ErrUndelivered = errors.New("flcollect: results are not delivered yet")
 	// ErrNotRunning is returned before [Server.Run] has read what is stored, and
 	// once it ends.
 	ErrNotRunning = errors.New("flcollect: the server is not running")
@@ -29,39 +34,209 @@ var (
 // MaxID is the greatest length of a job's id in bytes.
 const MaxID = 256
 
-// Options configures a [Server].
-type Options struct {
-	// Documents keeps the jobs and the records of their rounds. Required, and
-	// used by no other server.
-	Documents storage.Documents
-	// Blobs keeps the models. Required, and used by no other server.
-	Blobs storage.Blobs
-	// Repository takes the results, and has models and strategies. Nil means
-	// that results stay with the jobs, where [Server.Result] finds them.
-	Repository Repository
-	// Orchestrator is told how trainings go. Nil means that nobody is.
-	Orchestrator Orchestrator
-	// Initial returns the parameters that a job begins with; where its error
-	// matches [ErrNoModel], the repository is asked, and then a client. Nil has
-	// none.
-	Initial func(ctx context.Context, config Config) (strategy.Model, error)
-	// Route returns the id of the job that a client is for, empty for no opinion.
-	// A client for a job that is not active waits until it is. Nil takes the
-	// first label of the host that the client called, if an active job has that
-	// id. It is called concurrently.
-	Route func(session *flower.Session) string
-	// ClientTimeout is how long a job waits for enough clients, and for a
-	// repository that does not answer, before it is interrupted. Zero means
-	// 24 hours, as with Flower.
-	ClientTimeout time.Duration
-	// Park is after how long clients come back when the server stops, in whole
-	// seconds. Zero means 5 seconds.
-	Park time.Duration
-	// Dir is the folder for files that a round needs. Empty means that of the
-	// operating system.
-	Dir string
-	// Logger is told what happens. Nil is silent.
-	Logger *slog.Logger
+// Server runs jobs. It is safe for concurrent use. Make one with [NewServer].
+//
+// What a job has reached is stored before anybody is told, so a server that is
+// killed at any instant goes on from the last finished round. While the storage
+// fails, writes are repeated and [Status].Error says so. Documents and blobs are
+// those of one server; two on the same would disturb each other.
+type Server struct {
+	options  Options
+	log      *slog.Logger
+	begun    sync.Once
+	ready    chan struct{} // closed once Run has read what is stored
+	parking  chan struct{} // closed when Run is about to end
+	starting chan struct{} // holds a token while a job is started
+	group    sync.WaitGroup
+	life     context.Context // of everything that Run started; set before ready
+
+	mu        sync.Mutex
+	jobs      map[string]*job // those with something to do
+	states    map[State]int   // of all jobs
+	sessions  int
+	lobby     int
+	left      chan struct{} // has a token when a session ended; for Run
+	changed   chan struct{} // closed when a job is started
+	unwritten map[string]error
+	totals    Totals
+}
+
+// NewServer returns a server, or what is wrong with the options. It starts
+// nothing.
+func NewServer(options Options) (*Server, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{
+		options: options, log: options.Logger,
+		ready: make(chan struct{}), parking: make(chan struct{}), starting: make(chan struct{}, 1), left: make(chan struct{}, 1),
+		jobs: map[string]*job{}, states: map[State]int{}, changed: make(chan struct{}), unwritten: map[string]error{},
+	}, nil
+}
+
+// farewell bounds how long clients have to leave.
+const farewell = 5 * time.Second
+
+// Run goes on with the stored jobs and runs what is started, until the context
+// ends. Then it sends the clients away, to come back after [Options].Park; those
+// that train have a few seconds to end it. It returns once all that it started has
+// ended. A server runs once. What serves the clients, such as flower.Server.Serve,
+// should end after Run, or they cannot be sent away.
+func (s *Server) Run(ctx context.Context) error {
+	first := false
+	s.begun.Do(func() { first = true })
+	if !first {
+		return errors.New("run training collector: it runs, or has run, already")
+	}
+	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	s.life = life
+	resumed, err := s.recall(ctx)
+	if err == nil {
+		s.mu.Lock()
+		for _, j := range resumed {
+			s.launch(j)
+		}
+		s.mu.Unlock()
+		close(s.ready)
+		<-ctx.Done()
+	}
+	close(s.parking)
+	s.drain()
+	end(ErrNotRunning)
+	s.starting <- struct{}{} // nobody starts a job any more
+	s.group.Wait()
+	<-s.starting
+	return nil
+}
+
+// recall reads what is stored, and returns the jobs that go on. It waits for a
+// storage that does not answer.
+func (s *Server) recall(ctx context.Context) ([]*job, error) {
+	var resumed []*job
+	err := s.insist(ctx, "", func() error {
+		resumed = nil
+		clear(s.states)
+		named, whole := map[string]bool{}, true
+		for doc, err := range storage.All(ctx, s.options.Documents, jobPrefix) {
+			if err != nil {
+				return err
+			}
+			r, err := readRecord(doc.Key[len(jobPrefix):], doc.Data)
+			if err != nil {
+				s.log.Error("a stored job cannot be read and is left alone", "error", err)
+				whole = false
+				continue
+			}
+			for _, o := range append(r.Before, r.outcome) {
+				if o.Checkpoint != nil {
+					named[o.Checkpoint.Key] = true
+				}
+			}
+			s.states[r.State]++
+			if !r.State.Ended() || !r.settled() {
+				resumed = append(resumed, s.newJob(r, doc.Revision, nil))
+			}
+		}
+		if !whole {
+			return nil // a checkpoint may be named by what could not be read
+		}
+		return s.collect(ctx, named)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(resumed, func(a, b *job) int { return a.created.Compare(b.created) })
+	return resumed, nil
+}
+
+// collect deletes the checkpoints that nothing names: a crash left them.
+func (s *Server) collect(ctx context.Context, named map[string]bool) error {
+	for blob, err := range s.options.Blobs.List(ctx, checkpointPrefix) {
+		if err != nil {
+			return err
+		}
+		if named[blob.Key] {
+			continue
+		}
+		if err := s.options.Blobs.Delete(ctx, blob.Key); err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// launch starts what a job has to do. The lock is held.
+func (s *Server) launch(j *job) {
+	s.jobs[j.id] = j
+	s.group.Go(j.run)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// drain waits until the clients have left, for a bounded time.
+func (s *Server) drain() {
+	timer := time.NewTimer(farewell + time.Second)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		sessions := s.sessions
+		s.mu.Unlock()
+		if sessions == 0 {
+			return
+		}
+		select {
+		case <-s.left:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// await returns nil while the server runs, for which it waits.
+func (s *Server) await(ctx context.Context) error {
+	select {
+	case <-s.ready:
+	case <-s.parking:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if s.ends() {
+		return ErrNotRunning
+	}
+	return nil
+}
+
+// ends reports whether the server is about to end.
+func (s *Server) ends() bool {
+	select {
+	case <-s.parking:
+		return true
+	default:
+		return false
+	}
+}
+
+// Ready returns nil if jobs can be started and what they reach can be stored, and
+// why not otherwise.
+func (s *Server) Ready() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.unwritten[""]; err != nil {
+		return fmt.Errorf("read the stored jobs: %w", err)
+	}
+	if ids := slices.Sorted(maps.Keys(s.unwritten)); len(ids) > 0 {
+		return fmt.Errorf("store job %q: %w", ids[0], s.unwritten[ids[0]])
+	}
+	select {
+	case <-s.parking:
+	case <-s.ready:
+		if !s.ends() {
+			return nil
+		}
+	default:
+	}
+	return ErrNotRunning
 }
 
 // Totals are the numbers of a [Server] for its metrics. What is counted, counts
@@ -82,4 +257,18 @@ type Totals struct {
 	Results, Failures, Quarantined int64
 	// Sent and Received are bytes of parameters.
 	Sent, Received int64
+}
+
+// Totals returns the numbers for metrics.
+func (s *Server) Totals() Totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.totals
+	t.Clients, t.Lobby, t.Jobs = s.sessions, s.lobby, maps.Clone(s.states)
+	for _, j := range s.jobs {
+		if !j.record().settled() {
+			t.Undelivered++
+		}
+	}
+	return t
 }

@@ -34,7 +34,8 @@ type Peer struct {
 	// without.
 	Certificates []*x509.Certificate
 	// Header returns a header of the client's call, such as one a proxy
-	// sets; empty where there is none.
+	// sets; empty where there is none. That of ":authority" is the host that the
+	// client called, with the port.
 	Header func(key string) string
 }
 

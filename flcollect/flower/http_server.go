@@ -160,7 +160,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type sessionKey struct{}
 
 func peerOf(r *http.Request) Peer {
-	peer := Peer{Addr: r.RemoteAddr, Header: r.Header.Get}
+	host := r.Host
+	peer := Peer{Addr: r.RemoteAddr, Header: func(key string) string {
+		if key == ":authority" { // net/http keeps it apart
+			return host
+		}
+		return r.Header.Get(key)
+	}}
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		peer.Certificates = r.TLS.VerifiedChains[0]
 	}

@@ -1,0 +1,81 @@
+package flcollect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Options configures a [Server].
+type Options struct {
+	// Documents keeps the jobs and the records of their rounds. Required, and
+	// used by no other server.
+	Documents storage.Documents
+	// Blobs keeps the models. Required, and used by no other server.
+	Blobs storage.Blobs
+	// Repository takes the results, and has models and strategies. Nil means
+	// that results stay with the jobs, where [Server.Result] finds them.
+	Repository Repository
+	// Orchestrator is told how trainings go. Nil means that nobody is.
+	Orchestrator Orchestrator
+	// Initial returns the parameters that a job begins with; where its error
+	// matches [ErrNoModel], the repository is asked, and then a client. Nil has
+	// none.
+	Initial func(ctx context.Context, config Config) (strategy.Model, error)
+	// Route returns the id of the job that a client is for, empty for no opinion.
+	// A client for a job that is not active waits until it is. Nil takes the
+	// first label of the host that the client called, if an active job has that
+	// id. It is called concurrently.
+	Route func(session *flower.Session) string
+	// ClientTimeout is how long a job waits for enough clients, and for a
+	// repository that does not answer, before it is interrupted. Zero means
+	// 24 hours, as with Flower.
+	ClientTimeout time.Duration
+	// Park is after how long clients come back when the server stops, in whole
+	// seconds. Zero means 5 seconds.
+	Park time.Duration
+	// Dir is the folder for files that a round needs. Empty means that of the
+	// operating system.
+	Dir string
+	// Logger is told what happens. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Defaults of [Options].
+const (
+	defaultClientTimeout = 24 * time.Hour
+	defaultPark          = 5 * time.Second
+)
+
+// withDefaults returns the options without zeros, or what is wrong with them.
+func (o Options) withDefaults() (Options, error) {
+	var err error
+	if o.Documents == nil {
+		err = errors.Join(err, errors.New("configure training collector: Documents is required"))
+	}
+	if o.Blobs == nil {
+		err = errors.Join(err, errors.New("configure training collector: Blobs is required"))
+	}
+	if o.ClientTimeout == 0 {
+		o.ClientTimeout = defaultClientTimeout
+	}
+	if o.ClientTimeout < 0 {
+		err = errors.Join(err, fmt.Errorf("configure training collector: ClientTimeout is %v, must not be negative", o.ClientTimeout))
+	}
+	if o.Park == 0 {
+		o.Park = defaultPark
+	}
+	if o.Park < time.Second {
+		err = errors.Join(err, fmt.Errorf("configure training collector: Park is %v, must be a second at least", o.Park))
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, err
+}

@@ -1,0 +1,130 @@
+package flcollect
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Keys of documents and blobs. A run has a token, so that ids may be any text and
+// a new run meets nothing of the one before.
+const (
+	jobPrefix        = "job/"
+	roundPrefix      = "round/"
+	checkpointPrefix = "checkpoint/"
+)
+
+func jobKey(id string) string { return jobPrefix + id }
+
+func roundsOf(token string) string { return roundPrefix + token + "/" }
+
+// roundKey has room for [MaxRounds].
+func roundKey(token string, number int) string {
+	return fmt.Sprintf("%s%07d", roundsOf(token), number)
+}
+
+// delivery is how far the result of a run has come.
+type delivery string
+
+const (
+	undue     delivery = ""        // there is none, or nobody to take it
+	pending   delivery = "pending" // the repository is to take it
+	delivered delivery = "stored"
+	refused   delivery = "refused"
+)
+
+// outcome is what a run has reached.
+type outcome struct {
+	Token      string             `json:"token"`
+	Config     storedConfig       `json:"config"`
+	Round      int                `json:"round"`
+	Checkpoint *checkpoint        `json:"checkpoint,omitempty"`
+	Loss       *float64           `json:"loss,omitempty"`
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+}
+
+// checkpoint names the blob with a model, which never changes.
+type checkpoint struct {
+	Key    string `json:"key"`
+	SHA256 string `json:"sha256"`
+}
+
+// record is a job as it is stored. What maps and slices hold is never changed.
+type record struct {
+	outcome
+	ID          string       `json:"id"`
+	Run         int64        `json:"run"`
+	State       State        `json:"state"`
+	Created     time.Time    `json:"created"`
+	Started     time.Time    `json:"started,omitzero"`
+	Ended       time.Time    `json:"ended,omitzero"`
+	Error       string       `json:"error,omitempty"`
+	Early       *EarlyEnd    `json:"early,omitempty"`
+	Quarantined []Quarantine `json:"quarantined,omitempty"`
+	// Told is how many rounds the orchestrator knows of, EarlyTold whether it
+	// knows of the early end.
+	Told      int      `json:"told"`
+	EarlyTold bool     `json:"early_told,omitempty"`
+	Delivery  delivery `json:"delivery,omitempty"`
+	// Before are earlier runs whose results the repository has not taken yet.
+	Before []outcome `json:"before,omitempty"`
+	// Discard are the tokens of earlier runs whose rounds are to be deleted.
+	Discard []string `json:"discard,omitempty"`
+}
+
+// trained reports whether no round is to come.
+func (r record) trained() bool { return r.Early != nil || r.Round >= r.Config.Rounds }
+
+// news is how many rounds the orchestrator is to be told of. The round that
+// ended the training early has news of its own.
+func (r record) news() int {
+	if r.Early != nil {
+		return r.Round - 1
+	}
+	return r.Round
+}
+
+// settled reports whether the neighbours have, or have refused, what there is.
+func (r record) settled() bool {
+	return r.Told >= r.news() && (r.Early == nil || r.EarlyTold) && r.Delivery != pending && len(r.Before) == 0
+}
+
+// status returns the part of the status that is stored.
+func (r record) status() Status {
+	return Status{
+		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.config(),
+		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
+		Stored: r.Delivery == delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
+	}
+}
+
+// quarantine adds refused updates, and forgets the oldest.
+func (r *record) quarantine(refused []Quarantine) {
+	all := slices.Concat(r.Quarantined, refused)
+	r.Quarantined = all[max(0, len(all)-MaxQuarantined):]
+}
+
+// readRecord reads the document of a job.
+func readRecord(id string, data []byte) (record, error) {
+	var r record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("read job %q: %w", id, err)
+	}
+	return r, nil
+}
+
+// short cuts a text that others have a part in.
+func short(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	text = text[:most]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text + "…"
+}

@@ -1,0 +1,296 @@
+package flcollect_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// patience is how long tests wait for what must come.
+const patience = 20 * time.Second
+
+// world is a server with its storage and its clients.
+type world struct {
+	*flcollect.Server
+	documents storage.Documents
+	blobs     storage.Blobs
+	address   string
+	end       func() // of the server; it may be called again
+}
+
+// newWorld runs a server until the test ends. Storage that is not given is in
+// memory.
+func newWorld(t *testing.T, options flcollect.Options) *world {
+	t.Helper()
+	if options.Documents == nil {
+		options.Documents = storage.NewMemoryDocuments()
+	}
+	if options.Blobs == nil {
+		options.Blobs = storage.NewMemoryBlobs()
+	}
+	options.Dir = t.TempDir()
+	server, err := flcollect.NewServer(options)
+	require.NoError(t, err)
+	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	running, stop := context.WithCancel(context.Background())
+	serving, finish := context.WithCancel(context.Background())
+	ran, served := make(chan error, 1), make(chan error, 1)
+	go func() { ran <- server.Run(running) }()
+	go func() { served <- flowers.Serve(serving, listener) }()
+	w := &world{Server: server, documents: options.Documents, blobs: options.Blobs, address: listener.Addr().String()}
+	w.end = sync.OnceFunc(func() {
+		stop()
+		require.NoError(t, <-ran)
+		finish()
+		require.NoError(t, <-served)
+	})
+	t.Cleanup(w.end)
+	return w
+}
+
+// trainer is a client that adds a step to every number. What it does otherwise
+// is in its functions, as far as they are not nil.
+type trainer struct {
+	step       float64
+	examples   int64
+	begin      []float32 // the parameters it has; none is not implemented
+	properties flower.Config
+	fit        func(ctx context.Context, ins flower.FitIns, res *flower.FitRes) error
+	evaluate   func(ctx context.Context, ins flower.EvaluateIns, res *flower.EvaluateRes) error
+}
+
+func (r trainer) Properties(context.Context, flower.GetPropertiesIns) (flower.Config, error) {
+	if r.properties == nil {
+		return nil, flower.ErrNotImplemented
+	}
+	return r.properties, nil
+}
+
+func (r trainer) Parameters(context.Context, flower.GetParametersIns) (flower.Parameters, error) {
+	if r.begin == nil {
+		return flower.Parameters{}, flower.ErrNotImplemented
+	}
+	return flower.FromTensors(tensor.FromFloat32s(r.begin)), nil
+}
+
+func (r trainer) Fit(ctx context.Context, ins flower.FitIns) (*flower.FitRes, error) {
+	model, err := ins.Parameters.Decode()
+	if err != nil {
+		return nil, err
+	}
+	trained := strategy.Map(model, func(values []float64, layer, from int) {
+		model[layer].ReadFloat64s(values, from)
+		for i := range values {
+			values[i] += r.step
+		}
+	})
+	res := &flower.FitRes{Parameters: flower.FromTensors(trained...), NumExamples: r.examples, Metrics: flower.Config{"step": r.step}}
+	if r.fit != nil {
+		err = r.fit(ctx, ins, res)
+	}
+	return res, err
+}
+
+// Evaluate says that the loss is the first number.
+func (r trainer) Evaluate(ctx context.Context, ins flower.EvaluateIns) (*flower.EvaluateRes, error) {
+	model, err := ins.Parameters.Decode()
+	if err != nil {
+		return nil, err
+	}
+	first := model[0].Float64s()[0]
+	res := &flower.EvaluateRes{Loss: float32(first), NumExamples: r.examples, Metrics: flower.Config{"accuracy": first / 10}}
+	if r.evaluate != nil {
+		err = r.evaluate(ctx, ins, res)
+	}
+	return res, err
+}
+
+// join runs a client until the test ends or it is sent away, and returns how it
+// ends, and what ends it.
+func (w *world) join(t *testing.T, r trainer) (ended <-chan error, leave func()) {
+	t.Helper()
+	return w.joinAs(t, r, w.address)
+}
+
+// joinAs has the client call the server by another host name.
+func (w *world) joinAs(t *testing.T, r trainer, host string) (<-chan error, func()) {
+	t.Helper()
+	client, err := flower.NewClient(flower.ClientConfig{Target: host, Trainer: r, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", w.address)
+	}})
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { ended <- client.Run(ctx) })
+	leave := func() {
+		cancel()
+		group.Wait()
+	}
+	t.Cleanup(leave)
+	return ended, leave
+}
+
+// until waits for a status, by the channel of changes.
+func (w *world) until(t *testing.T, id, what string, is func(flcollect.Status) bool) flcollect.Status {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		changed := w.Changed(id)
+		status, err := w.Status(ctx, id)
+		require.NoError(t, err)
+		if is(status) {
+			return status
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			require.FailNow(t, "job "+id+" is never "+what, "%+v", status)
+		}
+	}
+}
+
+func (w *world) untilState(t *testing.T, id string, state flcollect.State) flcollect.Status {
+	t.Helper()
+	return w.until(t, id, string(state), func(s flcollect.Status) bool { return s.State == state })
+}
+
+// weights returns the numbers of a job's model.
+func (w *world) weights(t *testing.T, id string) []float64 {
+	t.Helper()
+	result, err := w.Result(t.Context(), id)
+	require.NoError(t, err)
+	return numbersOf(result.Weights)
+}
+
+func numbersOf(model strategy.Model) []float64 {
+	var all []float64
+	for _, layer := range model {
+		all = append(all, layer.Float64s()...)
+	}
+	return all
+}
+
+// config is that of a FedAvg job for so many clients.
+func config(rounds, clients int) flcollect.Config {
+	return flcollect.Config{
+		Strategy: "avg", ModelName: "m", ModelVersion: "1", Rounds: rounds, ConfigurationID: "7",
+		StrategyConf: strategy.Conf{"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients},
+	}
+}
+
+// zeros is a model to begin with.
+func zeros(context.Context, flcollect.Config) (strategy.Model, error) {
+	return strategy.Model{tensor.FromFloat32s([]float32{0, 0, 0}), tensor.FromFloat32s([]float32{1})}, nil
+}
+
+// log is what happened, in order.
+type journal struct {
+	mu      sync.Mutex
+	entries []string
+}
+
+func (l *journal) add(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, fmt.Sprintf(format, args...))
+}
+
+func (l *journal) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.entries)
+}
+
+// errDown is what a neighbour that is down answers.
+var errDown = errors.New("connection refused")
+
+// neighbours are a repository and an orchestrator in one.
+type neighbours struct {
+	journal
+	down    func(call string) error // nil for never
+	models  map[string]strategy.Model
+	mu      sync.Mutex
+	results map[string]flcollect.Result
+}
+
+func (n *neighbours) fails(call string) error {
+	if n.down == nil {
+		return nil
+	}
+	return n.down(call)
+}
+
+func (n *neighbours) Store(_ context.Context, r flcollect.Result) error {
+	if err := n.fails("store"); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.results == nil {
+		n.results = map[string]flcollect.Result{}
+	}
+	n.results[r.TrainingID] = r
+	n.add("store %s", r.TrainingID)
+	return nil
+}
+
+func (n *neighbours) stored(id string) (flcollect.Result, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r, ok := n.results[id]
+	return r, ok
+}
+
+func (n *neighbours) Model(_ context.Context, name, version string) (strategy.Model, error) {
+	if err := n.fails("model"); err != nil {
+		return nil, err
+	}
+	if m := n.models[name+"/"+version]; m != nil {
+		return m, nil
+	}
+	return nil, flcollect.ErrNoModel
+}
+
+func (n *neighbours) Strategy(_ context.Context, name string, conf strategy.Conf) (strategy.Strategy, error) {
+	if err := n.fails("strategy"); err != nil {
+		return nil, err
+	}
+	if name != "ours" {
+		return nil, flcollect.ErrNoStrategy
+	}
+	return strategy.New("FedAvg", conf)
+}
+
+func (n *neighbours) RoundDone(_ context.Context, r flcollect.RoundDone) error {
+	if err := n.fails("round"); err != nil {
+		return err
+	}
+	n.add("round %d", r.Round)
+	return nil
+}
+
+func (n *neighbours) EarlyEnd(_ context.Context, e flcollect.EarlyEnd) error {
+	if err := n.fails("early"); err != nil {
+		return err
+	}
+	n.add("early %d %s", e.Round, e.Metric)
+	return nil
+}
