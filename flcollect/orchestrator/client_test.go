@@ -1,0 +1,133 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/orchestrator"
+)
+
+func newClient(t *testing.T, handler http.HandlerFunc) *orchestrator.Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	client, err := orchestrator.NewClient(orchestrator.Config{BaseURL: server.URL + "/base/"})
+	require.NoError(t, err)
+	return client
+}
+
+var (
+	round = flcollect.RoundDone{ModelName: "base", ModelVersion: "v1", Round: 3}
+	end   = flcollect.EarlyEnd{ModelName: "base", ModelVersion: "v1", Round: 3, Metric: "accuracy", Value: 0.91, Target: 0.9}
+)
+
+func TestTheOrchestratorIsToldWhatItKnows(t *testing.T) {
+	var got []string
+	client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+string(body))
+		_, _ = io.WriteString(w, `{"data":"Message sended to the UI"}`)
+	})
+	require.NoError(t, client.RoundDone(t.Context(), round))
+	require.NoError(t, client.EarlyEnd(t.Context(), end))
+	require.Equal(t, []string{
+		`POST /base/FL_traininground application/json {"model_name":"base","model_version":"v1","round":3}`,
+		`POST /base/FL_early_end application/json {"model_name":"base","model_version":"v1","round":3,"metric":"accuracy","value_achieved":0.91,"value_maximal":0.9}`,
+	}, got)
+}
+
+func TestErrorsSayWhetherAnotherTryIsWorthIt(t *testing.T) {
+	for status, refused := range map[int]bool{
+		400: true, 401: true, 404: true, 405: true, 422: true,
+		302: false, 408: false, 425: false, 429: false, 500: false, 502: false, 503: false,
+	} {
+		var requests atomic.Int32
+		client := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
+			requests.Add(1)
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, strings.Repeat("why not ", 10_000))
+		})
+		err := client.RoundDone(t.Context(), round)
+		require.ErrorContains(t, err, `tell orchestrator "FL_traininground": `, status)
+		require.ErrorContains(t, err, fmt.Sprint(status))
+		require.ErrorContains(t, err, "why not")
+		require.Less(t, len(err.Error()), 5000, "the answer was not bounded")
+		require.Equal(t, refused, isRefused(err), "%d: %v", status, err)
+		require.Equal(t, int32(1), requests.Load(), "status %d was not left to the caller", status)
+	}
+}
+
+func isRefused(err error) bool { return errors.Is(err, flcollect.ErrRefused) }
+
+func TestARedirectThatKeepsTheBodyIsFollowed(t *testing.T) {
+	var body string
+	client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/there" {
+			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+			return
+		}
+		data, _ := io.ReadAll(r.Body)
+		body = r.Method + " " + string(data)
+	})
+	require.NoError(t, client.RoundDone(t.Context(), round))
+	require.Equal(t, `POST {"model_name":"base","model_version":"v1","round":3}`, body)
+}
+
+func TestNewsThatNoJSONCanCarryIsRefused(t *testing.T) {
+	client := newClient(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") })
+	strange := end
+	strange.Value = math.Inf(1)
+	require.ErrorIs(t, client.EarlyEnd(t.Context(), strange), flcollect.ErrRefused)
+}
+
+func TestAnOrchestratorThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
+	require.NoError(t, err)
+	defer func() { _ = listener.Close() }()
+	config := orchestrator.Config{BaseURL: "http://" + listener.Addr().String(), Timeout: 50 * time.Millisecond}
+	client, err := orchestrator.NewClient(config)
+	require.NoError(t, err)
+	err = client.RoundDone(t.Context(), round)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, flcollect.ErrRefused)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, client.RoundDone(ctx, round), context.Canceled)
+}
+
+func TestNoOrchestratorIsWorthAnotherTry(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	client, err := orchestrator.NewClient(orchestrator.Config{BaseURL: "http://" + address})
+	require.NoError(t, err)
+	err = client.RoundDone(t.Context(), round)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, flcollect.ErrRefused)
+}
+
+func TestConfigurationsWithFaultsAreRefusedByName(t *testing.T) {
+	for field, config := range map[string]orchestrator.Config{
+		"BaseURL": {}, "Config.BaseURL": {BaseURL: "ftp://host"}, "expected http": {BaseURL: "host:80"},
+		"not a URL": {BaseURL: "http://u:secret@host\x7f"}, "Timeout": {BaseURL: "http://h", Timeout: -1},
+	} {
+		_, err := orchestrator.NewClient(config)
+		require.ErrorContains(t, err, field)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}

@@ -1,0 +1,132 @@
+package orchestrator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect"
+)
+
+// Config is what a [Client] is made of.
+type Config struct {
+	// BaseURL is where the orchestrator is, such as
+	// "http://fl-orchestrator-app:5000". Required.
+	BaseURL string
+	// HTTP makes the requests. Nil means a zero [http.Client].
+	HTTP *http.Client
+	// Timeout bounds a request with its answer. Zero means 30 seconds.
+	Timeout time.Duration
+}
+
+// Client is an orchestrator that is elsewhere. It is made with [NewClient] and is
+// safe for concurrent use.
+type Client struct {
+	base    *url.URL
+	http    *http.Client
+	timeout time.Duration
+}
+
+var _ flcollect.Orchestrator = (*Client)(nil)
+
+// NewClient returns a client. It makes no request.
+func NewClient(config Config) (*Client, error) {
+	base, err := url.Parse(config.BaseURL)
+	switch {
+	case err != nil: // it repeats the URL, and that may hold a password
+		return nil, errors.New("orchestrator: Config.BaseURL is not a URL")
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, fmt.Errorf("orchestrator: Config.BaseURL is %q: expected http://HOST or https://HOST", base.Redacted())
+	case config.Timeout < 0:
+		return nil, fmt.Errorf("orchestrator: Config.Timeout is %v, and has to be positive", config.Timeout)
+	}
+	client := &http.Client{}
+	if config.HTTP != nil {
+		*client = *config.HTTP
+	}
+	client.CheckRedirect = sameMethod(client.CheckRedirect)
+	return &Client{base: base, http: client, timeout: cmp.Or(config.Timeout, 30*time.Second)}, nil
+}
+
+// sameMethod follows no redirect that would make a GET of a POST: its success
+// would be none.
+func sameMethod(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		switch {
+		case req.Method != via[0].Method:
+			return http.ErrUseLastResponse
+		case next != nil:
+			return next(req, via)
+		case len(via) >= 10:
+			return errors.New("too many redirects")
+		}
+		return nil
+	}
+}
+
+// RoundDone says that a round has ended: POST /FL_traininground.
+func (c *Client) RoundDone(ctx context.Context, round flcollect.RoundDone) error {
+	return c.tell(ctx, "FL_traininground", round)
+}
+
+// EarlyEnd says that a target was surpassed: POST /FL_early_end.
+func (c *Client) EarlyEnd(ctx context.Context, end flcollect.EarlyEnd) error {
+	return c.tell(ctx, "FL_early_end", end)
+}
+
+// tell posts the news. An answer that will not change matches
+// flcollect.ErrRefused.
+func (c *Client) tell(ctx context.Context, path string, news any) error {
+	data, err := json.Marshal(news)
+	if err != nil { // numbers that JSON has not
+		return fmt.Errorf("tell orchestrator %q: %w: %w", path, flcollect.ErrRefused, err)
+	}
+	if err := c.post(ctx, path, data); err != nil {
+		return fmt.Errorf("tell orchestrator %q: %w", path, err)
+	}
+	return nil
+}
+
+func (c *Client) post(ctx context.Context, path string, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(path).String(), bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	const most = 4 << 10 // of an answer: it is read for its error, and so that the connection can be used again
+	text, err := io.ReadAll(io.LimitReader(answer.Body, most))
+	switch {
+	case answer.StatusCode >= 200 && answer.StatusCode < 300:
+		return nil // whatever becomes of the rest
+	case err != nil:
+		text = []byte(err.Error())
+	}
+	err = fmt.Errorf("it answered %s: %q", answer.Status, text)
+	if isRefusal(answer.StatusCode) {
+		return fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
+	}
+	return err
+}
+
+// isRefusal reports whether a request with that answer is not worth another try.
+func isRefusal(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return status >= 400 && status < 500
+}
