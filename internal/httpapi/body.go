@@ -9,10 +9,10 @@ import (
 )
 
 // ReadBody reads a request's body of up to limit bytes. The Content-Type must
-// be mediaType, with any parameters; another or none is a 415. A larger body
-// is a 413.
+// be mediaType, with any parameters; another or none is a 415. An empty
+// mediaType means that it does not matter. A larger body is a 413.
 func ReadBody(r *http.Request, mediaType string, limit int64) ([]byte, error) {
-	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType {
+	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "" && (err != nil || got != mediaType) {
 		return nil, &Error{
 			Status: http.StatusUnsupportedMediaType,
 			Detail: "The request's Content-Type is not supported. Expected:\n" + mediaType,

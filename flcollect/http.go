@@ -1,0 +1,136 @@
+package flcollect
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"log/slog"
+	"net/http"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+//go:embed openapi.json
+var openapi []byte
+
+// HandlerOptions changes [NewHandler]. The zero value is the default.
+type HandlerOptions struct {
+	// Name and Version are what GET /version answers. Empty means "flcollector"
+	// and "1.0.0".
+	Name, Version string
+	// Logger receives requests at debug level and internal errors. Nil is
+	// silent.
+	Logger *slog.Logger
+}
+
+// NewHandler returns the REST interface of a server: the three endpoints of the
+// training collector (specification section 4), more of the same jobs for
+// programs, and live pages for people at /. There are also the OpenAPI document
+// at /openapi.json, an interactive page about it at /docs/, and /healthz, /readyz
+// and /metrics. It has no authentication of its own, and pages from elsewhere
+// cannot have a browser start or stop jobs. A server's read and write timeouts
+// do not end streams of events and downloads: the handler extends them while
+// bytes move. opts may be nil.
+func NewHandler(server *Server, opts *HandlerOptions) http.Handler {
+	return newREST(server, opts).handler()
+}
+
+// jobs is what the REST interface needs of a [Server].
+type jobs interface {
+	Start(ctx context.Context, id string, config Config) error
+	Stop(ctx context.Context) error
+	Status(ctx context.Context, id string) (Status, error)
+	Jobs(ctx context.Context, prefix, after string, limit int) ([]Status, string, error)
+	Rounds(ctx context.Context, id string, after, limit int) ([]Round, error)
+	Changed(id string) <-chan struct{}
+	Result(ctx context.Context, id string) (Result, error)
+	Ready() error
+	Totals() Totals
+}
+
+// What may go on at once. Beyond that, requests are told to come back.
+const (
+	maxStreams   = 1000 // streams of events
+	maxDownloads = 8    // downloads, each of which may hold a model in memory
+)
+
+// rest is the REST interface of a Server.
+type rest struct {
+	jobs      jobs
+	options   HandlerOptions
+	pages     *pages
+	streams   chan struct{}
+	downloads chan struct{}
+}
+
+func newREST(jobs jobs, opts *HandlerOptions) *rest {
+	r := &rest{
+		jobs:      jobs,
+		pages:     newPages(),
+		streams:   make(chan struct{}, maxStreams),
+		downloads: make(chan struct{}, maxDownloads),
+	}
+	if opts != nil {
+		r.options = *opts
+	}
+	r.options.Name = cmp.Or(r.options.Name, "flcollector")
+	r.options.Version = cmp.Or(r.options.Version, "1.0.0")
+	if r.options.Logger == nil {
+		r.options.Logger = slog.New(slog.DiscardHandler)
+	}
+	return r
+}
+
+func (r *rest) handler() http.Handler {
+	return httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, WriteError: writeError, Logger: r.options.Logger})
+}
+
+func (r *rest) routes() []httpapi.Route {
+	return []httpapi.Route{
+		{Pattern: "POST /job/config/{id}", Func: sameOrigin(r.configure)},
+		{Pattern: "GET /job/status/{id}", Func: r.status},
+		{Pattern: "GET /job/stop", Func: sameOrigin(r.stop)},
+		{Pattern: "POST /job/stop", Func: sameOrigin(r.stop)},
+
+		{Pattern: "GET /jobs", Func: r.list},
+		{Pattern: "GET /job/rounds/{id}", Func: r.rounds},
+		{Pattern: "GET /job/events/{id}", Func: r.events},
+		{Pattern: "GET /job/result/{id}", Func: r.result},
+
+		{Pattern: "GET /{$}", Func: r.showJobs, Undocumented: true},
+		{Pattern: "GET /live/{id}", Func: r.showJob, Undocumented: true},
+		{Pattern: "GET /page/{name}", Func: r.pages.asset, Undocumented: true},
+		{Pattern: "GET /favicon.ico", Func: r.pages.icon, Undocumented: true},
+
+		{Pattern: "GET /version", Func: r.version},
+		{Pattern: "GET /docs", Func: redirectToDocs},
+		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Training collector", "/docs/", "../openapi.json")},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
+		{Pattern: "GET /healthz", Func: httpapi.Live},
+		{Pattern: "GET /readyz", Func: httpapi.Ready(r.jobs.Ready)},
+		{Pattern: "GET /metrics", Func: metrics(r.jobs.Totals)},
+	}
+}
+
+func (r *rest) version(w http.ResponseWriter, _ *http.Request) error {
+	return httpapi.WriteJSON(w, map[string]string{"name": r.options.Name, "version": r.options.Version})
+}
+
+func redirectToDocs(w http.ResponseWriter, req *http.Request) error {
+	http.Redirect(w, req, "/docs/", http.StatusTemporaryRedirect)
+	return nil
+}
+
+// sameOrigin refuses requests that a page from elsewhere has a browser send.
+// GET counts too: stopping is no safe method here, whatever it is called.
+func sameOrigin(f httpapi.HandlerFunc) httpapi.HandlerFunc {
+	protection := http.NewCrossOriginProtection()
+	return func(w http.ResponseWriter, req *http.Request) error {
+		unsafe := *req
+		unsafe.Method = http.MethodPost
+		if err := protection.Check(&unsafe); err != nil {
+			return &httpapi.Error{Status: http.StatusForbidden, Detail: "Pages of other origins may not do this.", Err: err}
+		}
+		return f(w, req)
+	}
+}

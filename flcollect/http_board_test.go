@@ -1,0 +1,136 @@
+package flcollect_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/iotenablers/enablers/flcollect"
+)
+
+// board has jobs whose course a test writes by hand. It stands in for a Server
+// where a test is about what a Server seldom does.
+type board struct {
+	mu      sync.Mutex
+	err     error // what every method returns
+	jobs    map[string]flcollect.Status
+	rounds  map[string][]flcollect.Round
+	changed map[string]chan struct{}
+	result  flcollect.Result
+	totals  flcollect.Totals
+	started map[string]flcollect.Config
+	stops   int
+	asked   int // for rounds
+}
+
+func newBoard() *board {
+	return &board{
+		jobs:    map[string]flcollect.Status{},
+		rounds:  map[string][]flcollect.Round{},
+		changed: map[string]chan struct{}{},
+		started: map[string]flcollect.Config{},
+	}
+}
+
+// job sets a status, and forgets the rounds of another run.
+func (b *board) job(status flcollect.Status) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.jobs[status.Job].Run != status.Run {
+		b.rounds[status.Job] = nil
+	}
+	b.jobs[status.Job] = status
+	b.wake(status.Job)
+}
+
+// round ends rounds of a job.
+func (b *board) round(id string, count int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	status := b.jobs[id]
+	for range count {
+		status.Round = len(b.rounds[id]) + 1
+		loss := 1 / float64(status.Round)
+		b.rounds[id] = append(b.rounds[id], flcollect.Round{Number: status.Round, Loss: &loss, Aggregated: true})
+	}
+	b.jobs[id] = status
+	b.wake(id)
+}
+
+func (b *board) wake(id string) {
+	if changed := b.changed[id]; changed != nil {
+		close(changed)
+	}
+	b.changed[id] = nil
+}
+
+func (b *board) questions() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked
+}
+
+func (b *board) Start(_ context.Context, id string, config flcollect.Config) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.started[id] = config
+	}
+	return b.err
+}
+
+func (b *board) Stop(context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stops++
+	return b.err
+}
+
+func (b *board) Status(_ context.Context, id string) (flcollect.Status, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if status, ok := b.jobs[id]; ok {
+		return status, b.err
+	}
+	return flcollect.Status{Job: id, State: flcollect.Inactive}, b.err
+}
+
+func (b *board) Jobs(_ context.Context, _, after string, limit int) ([]flcollect.Status, string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var found []flcollect.Status
+	for id, status := range b.jobs {
+		if id > after {
+			found = append(found, status)
+		}
+	}
+	slices.SortFunc(found, func(x, y flcollect.Status) int { return slices.Compare([]byte(x.Job), []byte(y.Job)) })
+	if len(found) > limit {
+		return found[:limit], found[limit-1].Job, b.err
+	}
+	return found, "", b.err
+}
+
+func (b *board) Rounds(_ context.Context, id string, after, limit int) ([]flcollect.Round, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked++
+	all := b.rounds[id]
+	all = all[min(after, len(all)):]
+	return slices.Clone(all[:min(limit, len(all))]), b.err
+}
+
+func (b *board) Changed(id string) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.changed[id] == nil {
+		b.changed[id] = make(chan struct{})
+	}
+	return b.changed[id]
+}
+
+func (b *board) Result(context.Context, string) (flcollect.Result, error) { return b.result, b.err }
+
+func (b *board) Ready() error { return b.err }
+
+func (b *board) Totals() flcollect.Totals { return b.totals }

@@ -1,0 +1,290 @@
+package flcollect_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+)
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	return data
+}
+
+// event is an event as a client reads it.
+type event struct{ name, id, data string }
+
+// listener reads a stream of events.
+type listener struct {
+	t    *testing.T
+	r    *http.Response
+	scan *bufio.Scanner
+}
+
+func listen(t *testing.T, address, lastEventID string) *listener {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	request, err := http.NewRequestWithContext(ctx, "GET", address, nil)
+	require.NoError(t, err)
+	if lastEventID != "" {
+		request.Header.Set("Last-Event-ID", lastEventID)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = answer.Body.Close() })
+	return &listener{t, answer, bufio.NewScanner(answer.Body)}
+}
+
+// next returns the next event; one without a name is the end of the stream.
+func (l *listener) next() event {
+	l.t.Helper()
+	var e event
+	for l.scan.Scan() {
+		name, value, _ := strings.Cut(l.scan.Text(), ": ")
+		switch name {
+		case "event":
+			e.name = value
+		case "id":
+			e.id = value
+		case "data":
+			e.data = value
+		case "":
+			if e.name != "" {
+				return e
+			}
+		}
+	}
+	require.NoError(l.t, l.scan.Err())
+	return e
+}
+
+func (l *listener) nextStatus() (status flcollect.State, id string) {
+	l.t.Helper()
+	e := l.next()
+	require.Equal(l.t, "status", e.name, e.data)
+	var data struct{ Status flcollect.State }
+	require.NoError(l.t, json.Unmarshal([]byte(e.data), &data))
+	return data.Status, e.id
+}
+
+func (l *listener) requireRound(id string) {
+	l.t.Helper()
+	e := l.next()
+	require.Equal(l.t, "round", e.name, e.data)
+	require.Equal(l.t, id, e.id)
+	var round flcollect.Round
+	require.NoError(l.t, json.Unmarshal([]byte(e.data), &round))
+	require.Equal(l.t, strings.Split(id, ".")[1], string(mustJSON(l.t, round.Number)))
+}
+
+func (l *listener) requireStatus(want flcollect.State, wantID string) {
+	l.t.Helper()
+	status, id := l.nextStatus()
+	require.Equal(l.t, want, status)
+	require.Equal(l.t, wantID, id)
+}
+
+// serverTimeout is what a stream has to outlive.
+const serverTimeout = 300 * time.Millisecond
+
+func serveBoard(t *testing.T, b *board) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(flcollect.HandlerOf(b, nil))
+	server.Config.ReadTimeout, server.Config.WriteTimeout = serverTimeout, serverTimeout
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestAListenerGetsTheRoundsSoFarThenWhatComesAndThenTheEnd(t *testing.T) {
+	b := newBoard()
+	b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Training, Config: flcollect.Config{Rounds: 3}})
+	b.round("a/b", 2)
+	l := listen(t, serveBoard(t, b)+"/job/events/a%2Fb", "")
+	require.Equal(t, "text/event-stream", l.r.Header.Get("Content-Type"))
+	l.requireStatus(flcollect.Training, "4.0")
+	l.requireRound("4.1")
+	l.requireRound("4.2")
+	last := 2
+	for begin := time.Now(); time.Since(begin) < 2*serverTimeout; {
+		last++
+		b.round("a/b", 1)
+		e := l.next()
+		for e.name == "status" {
+			e = l.next()
+		}
+		require.Equal(t, fmt.Sprintf("4.%d", last), e.id)
+	}
+	b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Finished, Round: last, Stored: true})
+	for {
+		if status, id := l.nextStatus(); status == flcollect.Finished {
+			require.Equal(t, fmt.Sprintf("4.%d.end", last), id)
+			break
+		}
+	}
+	require.Equal(t, event{}, l.next())
+}
+
+func TestAListenerThatComesBackGoesOnWhereItWas(t *testing.T) {
+	b := newBoard()
+	b.job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Training})
+	b.round("a", 250)
+	b.job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Interrupted, Round: 250})
+	address := serveBoard(t, b) + "/job/events/a"
+	for lastEventID, first := range map[string]string{
+		"4.248": "4.249", "3.248": "4.1", "3.9.end": "4.1", "nonsense": "4.1", "4.-1": "4.1", "4.1.2.3": "4.1", "": "4.1",
+	} {
+		l := listen(t, address, lastEventID)
+		l.requireRound(first)
+		if first == "4.249" {
+			l.requireRound("4.250")
+			l.requireStatus(flcollect.Interrupted, "4.250.end")
+			require.Equal(t, event{}, l.next())
+		}
+	}
+	l := listen(t, address+"?after=249", "")
+	l.requireRound("4.250")
+	l = listen(t, address+"?after=249", "3.9")
+	l.requireRound("4.1")
+	l = listen(t, address, "4.250.end")
+	require.Equal(t, http.StatusNoContent, l.r.StatusCode)
+	l = listen(t, address+"x", "")
+	require.Equal(t, http.StatusNotFound, l.r.StatusCode)
+}
+
+func TestAListenerGetsAllRoundsOfANewRun(t *testing.T) {
+	b := newBoard()
+	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+	b.round("a", 2)
+	l := listen(t, serveBoard(t, b)+"/job/events/a", "")
+	l.requireStatus(flcollect.Training, "1.0")
+	l.requireRound("1.1")
+	l.requireRound("1.2")
+	b.job(flcollect.Status{Job: "a", Run: 2, State: flcollect.Waiting, Round: -1})
+	l.requireStatus(flcollect.Waiting, "2.0")
+	b.round("a", 1)
+	l.requireRound("2.1")
+}
+
+// silent is a connection that takes what it is sent until it is full, and
+// remembers its deadline.
+type silent struct {
+	*httptest.ResponseRecorder
+	full      int
+	deadline  time.Time
+	truncated bool
+}
+
+func (s *silent) SetWriteDeadline(at time.Time) error { s.deadline = at; return nil }
+
+func (s *silent) Write(p []byte) (int, error) {
+	if s.Body.Len()+len(p) <= s.full {
+		return s.ResponseRecorder.Write(p)
+	}
+	time.Sleep(time.Until(s.deadline)) // in a bubble: no time passes
+	s.truncated = true
+	return 0, errors.New("write: timeout")
+}
+
+func (s *silent) FlushError() error { return nil }
+
+func TestAListenerThatDoesNotReadIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBoard()
+		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		b.round("a", 100_000)
+		w := &silent{ResponseRecorder: httptest.NewRecorder(), full: 100_000}
+		begin, done := time.Now(), make(chan struct{})
+		go func() {
+			defer close(done)
+			flcollect.HandlerOf(b, nil).ServeHTTP(w, httptest.NewRequest("GET", "/job/events/a", nil))
+		}()
+		<-done
+		require.True(t, w.truncated)
+		require.LessOrEqual(t, time.Since(begin), time.Minute)
+		require.LessOrEqual(t, b.questions(), 10, "rounds are read only as fast as the client takes them")
+	})
+}
+
+func TestASilentStreamIsKeptAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBoard()
+		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
+		defer cancel()
+		w := httptest.NewRecorder()
+		flcollect.HandlerOf(b, nil).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/job/events/a", nil))
+		require.Equal(t, 4, strings.Count(w.Body.String(), ":\n\n"))
+		require.Equal(t, 1, strings.Count(w.Body.String(), "event: "))
+	})
+}
+
+func TestManyChangesAreTakenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBoard()
+		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		w := httptest.NewRecorder()
+		go func() {
+			defer close(done)
+			flcollect.HandlerOf(b, nil).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/job/events/a", nil))
+		}()
+		for range 1000 {
+			time.Sleep(time.Millisecond)
+			b.round("a", 1)
+		}
+		time.Sleep(time.Second)
+		cancel()
+		<-done
+		require.Equal(t, 1000, strings.Count(w.Body.String(), "event: round"))
+		require.LessOrEqual(t, b.questions(), 20)
+	})
+}
+
+func TestStreamsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBoard()
+		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+		h := flcollect.HandlerOf(b, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range 1000 {
+			go h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/job/events/a", nil))
+		}
+		synctest.Wait()
+		w := ask(h, "GET", "/job/events/a", "")
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		cancel()
+		synctest.Wait()
+		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Finished})
+		require.Equal(t, http.StatusOK, ask(h, "GET", "/job/events/a", "").Code)
+	})
+}
+
+func TestAStreamEndsWithItsServer(t *testing.T) {
+	b := newBoard()
+	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
+	l := listen(t, serveBoard(t, b)+"/job/events/a", "")
+	l.requireStatus(flcollect.Training, "1.0")
+	b.mu.Lock()
+	b.err = flcollect.ErrNotRunning
+	b.wake("a")
+	b.mu.Unlock()
+	require.Equal(t, event{}, l.next())
+}

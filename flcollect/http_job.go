@@ -1,0 +1,230 @@
+package flcollect
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// configure starts the training of a job.
+func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
+	id, err := jobID(req)
+	if err != nil {
+		return err
+	}
+	// Not all clients say that it is JSON.
+	text, err := httpapi.ReadBody(req, "", MaxConfig)
+	if err != nil {
+		return err
+	}
+	config, err := ParseConfig(text)
+	if err != nil {
+		return err
+	}
+	if err := r.jobs.Start(req.Context(), id, config); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+// stop interrupts all jobs. Some clients send a body; it means nothing.
+func (r *rest) stop(w http.ResponseWriter, req *http.Request) error {
+	if err := r.jobs.Stop(req.Context()); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+// done answers as clients expect it: they compare the text of the body.
+func done(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, "200") // a client that went away is no error of ours
+	return nil
+}
+
+// jobID returns the id in the path.
+func jobID(req *http.Request) (string, error) {
+	id := req.PathValue("id")
+	if len(id) > MaxID {
+		return "", &ConfigError{Details: []Detail{{
+			Loc: []any{"path", "id"}, Msg: fmt.Sprintf("ensure this value has at most %d bytes", MaxID), Type: "value_error.any_str.max_length",
+		}}}
+	}
+	return id, nil
+}
+
+// statusView is a status as the interface tells it. The first three members are
+// those that all clients know.
+type statusView struct {
+	Status State `json:"status"`
+	Round  int   `json:"round"`
+	// ID tells the runs of a job apart, as the id of a process would; -1 if
+	// there is none.
+	ID int64 `json:"id"`
+
+	Job             string             `json:"job,omitempty"`
+	Rounds          int                `json:"rounds,omitempty"`
+	Clients         int                `json:"clients,omitempty"`
+	Strategy        string             `json:"strategy,omitempty"`
+	ModelName       string             `json:"model_name,omitempty"`
+	ModelVersion    string             `json:"model_version,omitempty"`
+	ConfigurationID string             `json:"configuration_id,omitempty"`
+	Created         time.Time          `json:"created,omitzero"`
+	Started         time.Time          `json:"started,omitzero"`
+	Ended           time.Time          `json:"ended,omitzero"`
+	Error           string             `json:"error,omitempty"`
+	Stored          bool               `json:"stored,omitempty"`
+	Early           *EarlyEnd          `json:"early_end,omitempty"`
+	Quarantined     []Quarantine       `json:"quarantined,omitempty"`
+	Loss            *float64           `json:"loss,omitempty"`
+	Metrics         map[string]float64 `json:"metrics,omitempty"`
+}
+
+func viewOf(s Status) statusView {
+	if s.State == Inactive {
+		return statusView{Status: Inactive, ID: -1}
+	}
+	return statusView{
+		Status:          s.State,
+		Round:           s.Round,
+		ID:              s.Run,
+		Job:             s.Job,
+		Rounds:          s.Config.Rounds,
+		Clients:         s.Clients,
+		Strategy:        s.Config.Strategy,
+		ModelName:       s.Config.ModelName,
+		ModelVersion:    s.Config.ModelVersion,
+		ConfigurationID: s.Config.ConfigurationID,
+		Created:         s.Created,
+		Started:         s.Started,
+		Ended:           s.Ended,
+		Error:           s.Error,
+		Stored:          s.Stored,
+		Early:           s.Early,
+		Quarantined:     s.Quarantined,
+	}
+}
+
+// status answers with what a job has reached. A job that is not known is one
+// that is not active.
+func (r *rest) status(w http.ResponseWriter, req *http.Request) error {
+	id, err := jobID(req)
+	if err != nil {
+		return err
+	}
+	view, err := r.view(req, id)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, view)
+}
+
+// view returns the status of a job, with what its last round measured.
+func (r *rest) view(req *http.Request, id string) (statusView, error) {
+	status, err := r.jobs.Status(req.Context(), id)
+	if err != nil {
+		return statusView{}, err
+	}
+	view := viewOf(status)
+	if status.Round > 0 {
+		rounds, err := r.jobs.Rounds(req.Context(), id, status.Round-1, 1)
+		if err != nil {
+			return statusView{}, err
+		}
+		if len(rounds) > 0 {
+			view.Loss, view.Metrics = rounds[0].Loss, rounds[0].Metrics
+		}
+	}
+	return view, nil
+}
+
+// known returns the status of a job, or that there is none.
+func (r *rest) known(req *http.Request, id string) (Status, error) {
+	status, err := r.jobs.Status(req.Context(), id)
+	if err == nil && status.State == Inactive {
+		err = &httpapi.Error{Status: http.StatusNotFound, Detail: "There is no job of this id."}
+	}
+	return status, err
+}
+
+// list answers with a page of jobs.
+func (r *rest) list(w http.ResponseWriter, req *http.Request) error {
+	limit, err := queryNumber(req, "limit", 100, 1, 1000)
+	if err != nil {
+		return err
+	}
+	query := req.URL.Query()
+	found, next, err := r.jobs.Jobs(req.Context(), query.Get("prefix"), query.Get("after"), limit)
+	if err != nil {
+		return err
+	}
+	page := struct {
+		Jobs []statusView `json:"jobs"`
+		Next string       `json:"next,omitempty"`
+	}{make([]statusView, len(found)), next}
+	for i, status := range found {
+		page.Jobs[i] = viewOf(status)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, page)
+}
+
+// rounds answers with a page of the rounds of a job.
+func (r *rest) rounds(w http.ResponseWriter, req *http.Request) error {
+	id, err := jobID(req)
+	if err != nil {
+		return err
+	}
+	after, err := queryNumber(req, "after", 0, 0, MaxRounds)
+	if err != nil {
+		return err
+	}
+	limit, err := queryNumber(req, "limit", 100, 1, 1000)
+	if err != nil {
+		return err
+	}
+	status, err := r.known(req, id)
+	if err != nil {
+		return err
+	}
+	found, err := r.jobs.Rounds(req.Context(), id, after, limit)
+	if err != nil {
+		return err
+	}
+	page := struct {
+		ID     int64   `json:"id"`
+		Rounds []Round `json:"rounds"`
+		Next   int     `json:"next,omitempty"`
+	}{ID: status.Run, Rounds: append([]Round{}, found...)}
+	if len(found) == limit {
+		page.Next = found[limit-1].Number
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, page)
+}
+
+// queryNumber reads a whole number of the query.
+func queryNumber(req *http.Request, name string, otherwise, least, most int) (int, error) {
+	text := req.URL.Query().Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	detail := Detail{Loc: []any{"query", name}}
+	switch {
+	case err != nil:
+		detail.Msg, detail.Type = "value is not a valid integer", "type_error.integer"
+	case n < least:
+		detail.Msg, detail.Type = fmt.Sprintf("ensure this value is greater than or equal to %d", least), "value_error.number.not_ge"
+	case n > most:
+		detail.Msg, detail.Type = fmt.Sprintf("ensure this value is less than or equal to %d", most), "value_error.number.not_le"
+	default:
+		return n, nil
+	}
+	return 0, &ConfigError{Details: []Detail{detail}}
+}

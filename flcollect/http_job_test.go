@@ -1,0 +1,246 @@
+package flcollect_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// ask serves one request; headers are names and values.
+func ask(h http.Handler, method, path, text string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(text))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
+	routes, document := flcollect.RoutesAndDocument()
+	require.NoError(t, httpapi.CheckRoutes(routes, document))
+	parsed, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	require.NoError(t, parsed.Validate(t.Context()))
+}
+
+func TestTheExampleOfTheDocumentIsAccepted(t *testing.T) {
+	_, document := flcollect.RoutesAndDocument()
+	parsed, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	example := parsed.Paths.Find("/job/config/{id}").Post.RequestBody.Value.Content.Get("application/json").Example
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	w := ask(h, "POST", "/job/config/7", string(mustJSON(t, example)))
+	require.Equal(t, "200", w.Body.String())
+	require.Equal(t, 5, b.started["7"].Rounds)
+}
+
+func TestAJobIsConfiguredByAnyClientAndTheAnswerIsExactly200(t *testing.T) {
+	for _, path := range []string{"/job/config/a", "/job/config/a/"} {
+		for _, contentType := range []string{"application/json", "application/json; charset=utf-8", "", "text/plain"} {
+			b := newBoard()
+			w := ask(flcollect.HandlerOf(b, nil), "POST", path, string(body(t, nil)), "Content-Type", contentType)
+			require.Equal(t, http.StatusOK, w.Code)
+			require.Equal(t, "200", w.Body.String())
+			require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+			require.Equal(t, "keras", b.started["a"].ModelName)
+		}
+	}
+	b := newBoard()
+	require.Equal(t, "200", ask(flcollect.HandlerOf(b, nil), "POST", "/job/config/a%2Fb%20c", string(body(t, nil))).Body.String())
+	require.Contains(t, b.started, "a/b c")
+}
+
+func TestAConfigurationThatIsNotAcceptedStartsNothing(t *testing.T) {
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	w := ask(h, "POST", "/job/config/a", string(body(t, map[string]string{"configuration_id": ``, "server_conf": `{"num_rounds":"x"}`})))
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.JSONEq(t, `{"detail":[
+		{"loc":["body","server_conf","num_rounds"],"msg":"value is not a valid integer","type":"type_error.integer"},
+		{"loc":["body","configuration_id"],"msg":"field required","type":"value_error.missing"}
+	]}`, w.Body.String())
+	w = ask(h, "POST", "/job/config/a", `{"a":`)
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), `"loc":["body",5]`)
+	w = ask(h, "POST", "/job/config/"+strings.Repeat("a", 257), string(body(t, nil)))
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), `"loc":["path","id"]`)
+	w = ask(h, "POST", "/job/config/a", strings.Repeat(" ", flcollect.MaxConfig)+string(body(t, nil)))
+	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
+	require.Contains(t, w.Body.String(), `{"detail":"The request body is larger than`)
+	require.Empty(t, b.started)
+}
+
+func TestWhatTheServerHasAgainstAConfigurationIsTold(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		answer string
+	}{
+		{flcollect.ErrActive, http.StatusConflict, `{"detail":"The job is being trained with another configuration."}`},
+		{&strategy.FieldError{Strategy: "x", Field: "eta", Reason: "is odd"}, 422, `{"detail":[{"loc":["body","strategy_conf","eta"],"msg":"is odd","type":"value_error"}]}`},
+		{&strategy.FieldError{Strategy: "x", Field: "strategy", Reason: "is odd"}, 422, `{"detail":[{"loc":["body","strategy"],"msg":"is odd","type":"value_error"}]}`},
+		{fmt.Errorf("ask: %w", flcollect.ErrNoStrategy), 422, `{"detail":[{"loc":["body","strategy"],"msg":"there is no strategy of this name","type":"value_error"}]}`},
+		{flcollect.ErrInvalid, 422, `{"detail":[{"loc":["body"],"msg":"flcollect: invalid","type":"value_error"}]}`},
+		{errors.New("secret"), http.StatusInternalServerError, `500`},
+		{flcollect.ErrNotRunning, http.StatusServiceUnavailable, `500`},
+		{storage.ErrUnavailable, http.StatusServiceUnavailable, `500`},
+	} {
+		b := newBoard()
+		b.err = c.err
+		w := ask(flcollect.HandlerOf(b, nil), "POST", "/job/config/a/", string(body(t, nil)))
+		require.Equal(t, c.status, w.Code, c.err)
+		require.Equal(t, c.answer, strings.TrimSpace(w.Body.String()))
+		require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	}
+}
+
+func TestJobsAreStoppedByEitherMethodWithAnyBody(t *testing.T) {
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	for i, method := range []string{"GET", "POST"} {
+		w := ask(h, method, "/job/stop", `{"status":"STOP","message":"Not enough Local Operations"}`)
+		require.Equal(t, "200", w.Body.String())
+		require.Equal(t, i+1, b.stops)
+	}
+	b.err = errors.New("secret")
+	w := ask(h, "POST", "/job/stop", "")
+	require.Equal(t, http.StatusInternalServerError, w.Code)
+	require.Equal(t, "500", w.Body.String())
+}
+
+func TestPagesFromElsewhereCannotStartOrStopJobs(t *testing.T) {
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	for _, c := range [][2]string{{"POST", "/job/config/a"}, {"GET", "/job/stop"}, {"POST", "/job/stop"}} {
+		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://elsewhere.example"}} {
+			w := ask(h, c[0], c[1], string(body(t, nil)), headers...)
+			require.Equal(t, http.StatusForbidden, w.Code)
+			require.JSONEq(t, `{"detail":"Pages of other origins may not do this."}`, w.Body.String())
+		}
+		require.Equal(t, "200", ask(h, c[0], c[1], string(body(t, nil)), "Sec-Fetch-Site", "same-origin").Body.String())
+	}
+	require.Equal(t, 2, b.stops)
+}
+
+func TestAJobThatIsNotKnownIsInactive(t *testing.T) {
+	w := ask(flcollect.HandlerOf(newBoard(), nil), "GET", "/job/status/nobody", "")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, `{"status":"INACTIVE","round":0,"id":-1}`, w.Body.String())
+}
+
+func TestAStatusBeginsAsItAlwaysDid(t *testing.T) {
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Waiting, Round: -1, Config: flcollect.Config{Rounds: 5}})
+	require.Equal(t, `{"status":"WAITING","round":-1,"id":3,"job":"a","rounds":5}`, ask(h, "GET", "/job/status/a/", "").Body.String())
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	b.job(flcollect.Status{
+		Job: "a", Run: 3, State: flcollect.Interrupted, Config: flcollect.Config{Rounds: 5, ModelName: "m"}, Clients: 2, Ended: at, Error: "why",
+		Quarantined: []flcollect.Quarantine{{Round: 1, Client: "c", Reason: "NaN"}},
+	})
+	b.round("a", 2)
+	require.JSONEq(t, `{"status":"INTERRUPTED","round":2,"id":3,"job":"a","rounds":5,"clients":2,"model_name":"m","ended":"2026-01-02T03:04:05Z",
+		"error":"why","quarantined":[{"round":1,"client":"c","reason":"NaN"}],"loss":0.5}`, ask(h, "GET", "/job/status/a", "").Body.String())
+	b.err = storage.ErrUnavailable
+	w := ask(h, "GET", "/job/status/a", "")
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.JSONEq(t, `{"detail":"The storage cannot be reached. Please try again."}`, w.Body.String())
+}
+
+func TestRoundsAndJobsComeInPages(t *testing.T) {
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	require.Equal(t, `{"jobs":[]}`, ask(h, "GET", "/jobs", "").Body.String())
+	for _, id := range []string{"a", "b", "c"} {
+		b.job(flcollect.Status{Job: id, Run: 1, State: flcollect.Training})
+	}
+	require.Contains(t, ask(h, "GET", "/job/rounds/a", "").Body.String(), `"rounds":[]`)
+	b.round("a", 3)
+	first := ask(h, "GET", "/job/rounds/a?limit=2", "").Body.String()
+	require.Contains(t, first, `"round":1`)
+	require.Contains(t, first, `"next":2}`)
+	second := ask(h, "GET", "/job/rounds/a?limit=2&after=2", "").Body.String()
+	require.Contains(t, second, `"round":3`)
+	require.NotContains(t, second, `"next"`)
+	require.Contains(t, ask(h, "GET", "/jobs?limit=2", "").Body.String(), `"next":"b"}`)
+	require.NotContains(t, ask(h, "GET", "/jobs?limit=2&after=b", "").Body.String(), `"next"`)
+
+	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/rounds/nobody", "").Code)
+	for _, path := range []string{"/job/rounds/a?limit=0", "/job/rounds/a?after=x", "/jobs?limit=1001", "/job/events/a?after=-1"} {
+		w := ask(h, "GET", path, "")
+		require.Equal(t, http.StatusUnprocessableEntity, w.Code, path)
+		require.Contains(t, w.Body.String(), `"loc":["query",`)
+	}
+}
+
+func TestOtherPathsAndMethodsAreAnsweredInTheSameForm(t *testing.T) {
+	h := flcollect.HandlerOf(newBoard(), nil)
+	w := ask(h, "GET", "/nowhere", "")
+	require.Equal(t, http.StatusNotFound, w.Code)
+	require.JSONEq(t, `{"detail":"Not Found"}`, w.Body.String())
+	w = ask(h, "GET", "/job/config/a", "")
+	require.Equal(t, http.StatusMethodNotAllowed, w.Code)
+	require.JSONEq(t, `{"detail":"Method Not Allowed"}`, w.Body.String())
+}
+
+func TestTheModelIsDownloadedAsNumPyWouldSaveIt(t *testing.T) {
+	b := newBoard()
+	h := flcollect.HandlerOf(b, nil)
+	b.result = flcollect.Result{
+		ModelName: "ker as", ModelVersion: `"1`, TrainingID: "é", Rounds: 4,
+		Weights: strategy.Model{tensor.FromFloat32s([]float32{1, 2, 3, 4}, 2, 2), tensor.FromFloat32s([]float32{5})},
+	}
+	w := ask(h, "GET", "/job/result/a", "")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, `attachment; filename=ker_as-_1-_-4.npz`, w.Header().Get("Content-Disposition"))
+	arrays, err := tensor.ReadNPZ(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()), 1<<20)
+	require.NoError(t, err)
+	require.Len(t, arrays, 2)
+	require.Equal(t, "arr_1", arrays[1].Name)
+	require.Equal(t, b.result.Weights[0], arrays[0].Tensor)
+	b.err = flcollect.ErrNoResult
+	w = ask(h, "GET", "/job/result/a", "")
+	require.Equal(t, http.StatusNotFound, w.Code)
+	require.JSONEq(t, `{"detail":"The job has no model."}`, w.Body.String())
+}
+
+func TestTheServiceTellsOfItself(t *testing.T) {
+	b := newBoard()
+	b.totals = flcollect.Totals{
+		Clients: 7, Jobs: map[flcollect.State]int{flcollect.Training: 2}, Rounds: 5, Seconds: 12.5, Sent: 100, Received: 200, Quarantined: 3,
+	}
+	h := flcollect.HandlerOf(b, &flcollect.HandlerOptions{Version: "9"})
+	require.JSONEq(t, `{"name":"flcollector","version":"9"}`, ask(h, "GET", "/version", "").Body.String())
+	require.Equal(t, http.StatusOK, ask(h, "GET", "/healthz", "").Code)
+	require.Equal(t, http.StatusOK, ask(h, "GET", "/readyz", "").Code)
+	require.Equal(t, http.StatusTemporaryRedirect, ask(h, "GET", "/docs", "").Code)
+	require.Contains(t, ask(h, "GET", "/docs/", "").Body.String(), "Training collector")
+	metrics := ask(h, "GET", "/metrics", "").Body.String()
+	for _, line := range []string{
+		`flcollector_jobs{state="TRAINING"} 2`, `flcollector_jobs{state="FINISHED"} 0`, `flcollector_clients 7`,
+		`flcollector_rounds_total 5`, `flcollector_round_duration_seconds_sum 12.5`, `flcollector_round_duration_seconds_count 5`,
+		`flcollector_sent_bytes_total 100`, `flcollector_received_bytes_total 200`, `flcollector_quarantined_updates_total 3`,
+	} {
+		require.Contains(t, metrics, line+"\n")
+	}
+	b.err = flcollect.ErrNotRunning
+	require.Equal(t, http.StatusServiceUnavailable, ask(h, "GET", "/readyz", "").Code)
+}

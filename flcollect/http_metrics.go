@@ -1,0 +1,85 @@
+package flcollect
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// metrics serves the numbers of a server, and of the process, in the text
+// format of Prometheus, from a registry of its own.
+func metrics(totals func() Totals) httpapi.HandlerFunc {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		newTotalsCollector(totals),
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+}
+
+// totalsCollector reads the numbers when they are asked for, all at one time.
+type totalsCollector struct {
+	totals  func() Totals
+	jobs    *prometheus.Desc
+	seconds *prometheus.Desc
+	numbers []number
+}
+
+// number is one of the totals.
+type number struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	of   func(Totals) float64
+}
+
+func newTotalsCollector(totals func() Totals) *totalsCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("flcollector_"+name, help, labels, nil)
+	}
+	gauge := func(name, help string, of func(Totals) int) number {
+		return number{desc(name, help), prometheus.GaugeValue, func(t Totals) float64 { return float64(of(t)) }}
+	}
+	counter := func(name, help string, of func(Totals) int64) number {
+		return number{desc(name, help), prometheus.CounterValue, func(t Totals) float64 { return float64(of(t)) }}
+	}
+	return &totalsCollector{
+		totals:  totals,
+		jobs:    desc("jobs", "Jobs that there are.", "state"),
+		seconds: desc("round_duration_seconds", "How long the rounds took that were finished."),
+		numbers: []number{
+			gauge("clients", "Clients that are connected.", func(t Totals) int { return t.Clients }),
+			gauge("lobby_clients", "Clients that wait for a job.", func(t Totals) int { return t.Lobby }),
+			gauge("undelivered_jobs", "Jobs with news or results that a neighbour has not taken yet.", func(t Totals) int { return t.Undelivered }),
+			counter("rounds_total", "Rounds that were finished.", func(t Totals) int64 { return t.Rounds }),
+			counter("client_results_total", "Answers of clients that were taken.", func(t Totals) int64 { return t.Results }),
+			counter("client_failures_total", "Answers of clients that did not come or were not taken.", func(t Totals) int64 { return t.Failures }),
+			counter("quarantined_updates_total", "Updates that were refused for what they held.", func(t Totals) int64 { return t.Quarantined }),
+			counter("sent_bytes_total", "Bytes of parameters that went to clients.", func(t Totals) int64 { return t.Sent }),
+			counter("received_bytes_total", "Bytes of parameters that came from clients.", func(t Totals) int64 { return t.Received }),
+		},
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *totalsCollector) Describe(descs chan<- *prometheus.Desc) {
+	descs <- c.jobs
+	descs <- c.seconds
+	for _, n := range c.numbers {
+		descs <- n.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *totalsCollector) Collect(metrics chan<- prometheus.Metric) {
+	totals := c.totals()
+	for _, state := range []State{Waiting, Training, Interrupted, Finished} {
+		metrics <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(totals.Jobs[state]), string(state))
+	}
+	metrics <- prometheus.MustNewConstSummary(c.seconds, uint64(totals.Rounds), totals.Seconds, nil)
+	for _, n := range c.numbers {
+		metrics <- prometheus.MustNewConstMetric(n.desc, n.kind, n.of(totals))
+	}
+}

@@ -1,0 +1,167 @@
+package flcollect
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// The pages, and uPlot 1.6.32, which draws their charts; its licence is beside it.
+//
+//go:embed page
+var pageFiles embed.FS
+
+// pages are the pages for people.
+type pages struct {
+	jobs, job *template.Template
+	assets    map[string]string // the files of the assets, by their names
+}
+
+func newPages() *pages {
+	p := &pages{assets: map[string]string{
+		"page.css": "page/page.css", "jobs.js": "page/jobs.js", "job.js": "page/job.js",
+		"charts.js": "page/charts.js", "format.js": "page/format.js", "icon.svg": "page/icon.svg",
+		"uPlot.iife.min.js": "page/uplot/uPlot.iife.min.js", "uPlot.min.css": "page/uplot/uPlot.min.css",
+		"uPlot.LICENSE.txt": "page/uplot/LICENSE",
+	}}
+	parse := func(name string, blank any) *template.Template {
+		return template.Must(template.New(name).Funcs(template.FuncMap{
+			"blank":   func() any { return blank },
+			"reached": func(round int) int { return max(round, 0) },
+			"add":     func(a, b int) int { return a + b },
+			"loss":    lossText,
+			"metrics": metricsText,
+			"bytes":   func(a, b int64) string { return bytesText(a + b) },
+			"seconds": func(a, b float64) string { return fmt.Sprintf("%.2f s", a+b) },
+			"stamp":   stampText,
+		}).ParseFS(pageFiles, "page/"+name, "page/layout.html"))
+	}
+	p.jobs = parse("jobs.html", statusView{})
+	p.job = parse("job.html", Round{})
+	return p
+}
+
+// showJobs answers with the list of jobs.
+func (r *rest) showJobs(w http.ResponseWriter, req *http.Request) error {
+	view := struct {
+		Title, Root, After, Next, Fault string
+		Jobs                            []statusView
+	}{Title: "Training collector", After: req.URL.Query().Get("after")}
+	found, next, err := r.jobs.Jobs(req.Context(), "", view.After, 100)
+	if err != nil {
+		// The page is there all the same, and goes on when the server does.
+		r.options.Logger.Debug("no jobs for the page", "error", err)
+		view.Fault = "The jobs cannot be listed at the moment."
+	}
+	view.Next = next
+	for _, status := range found {
+		view.Jobs = append(view.Jobs, viewOf(status))
+	}
+	return show(w, r.pages.jobs, view)
+}
+
+// lastRounds is how many rounds the page of a job has in its table.
+const lastRounds = 10
+
+// showJob answers with the page of a job.
+func (r *rest) showJob(w http.ResponseWriter, req *http.Request) error {
+	id, err := jobID(req)
+	if err != nil {
+		return err
+	}
+	if _, err := r.known(req, id); err != nil {
+		return err
+	}
+	status, err := r.view(req, id)
+	if err != nil {
+		return err
+	}
+	rounds, err := r.jobs.Rounds(req.Context(), id, max(0, status.Round-lastRounds), lastRounds)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(rounds)
+	view := struct {
+		Title, Root string
+		Job         statusView
+		Rounds      []Round
+	}{Title: id, Root: "../", Job: status, Rounds: rounds}
+	if strings.HasSuffix(req.URL.Path, "/") {
+		view.Root = "../../"
+	}
+	return show(w, r.pages.job, view)
+}
+
+// policy allows a page its own assets and its own origin, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func show(w http.ResponseWriter, page *template.Template, view any) error {
+	var html bytes.Buffer
+	if err := page.Execute(&html, view); err != nil {
+		return fmt.Errorf("render page %q: %w", page.Name(), err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
+	return nil
+}
+
+// asset answers with a file that a page needs.
+func (p *pages) asset(w http.ResponseWriter, req *http.Request) error {
+	file, ok := p.assets[req.PathValue("name")]
+	if !ok {
+		return &httpapi.Error{Status: http.StatusNotFound}
+	}
+	w.Header().Set("Cache-Control", "no-cache")
+	http.ServeFileFS(w, req, pageFiles, file)
+	return nil
+}
+
+// icon answers what browsers ask for on pages that name no icon.
+func (p *pages) icon(w http.ResponseWriter, req *http.Request) error {
+	http.ServeFileFS(w, req, pageFiles, p.assets["icon.svg"])
+	return nil
+}
+
+func lossText(loss *float64) string {
+	if loss == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*loss, 'g', 5, 64)
+}
+
+func metricsText(metrics map[string]float64) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		parts = append(parts, name+" "+strconv.FormatFloat(metrics[name], 'g', 5, 64))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func bytesText(n int64) string {
+	value, units := float64(n), []string{"B", "kB", "MB", "GB", "TB", "PB"}
+	for value >= 1000 && len(units) > 1 {
+		value, units = value/1000, units[1:]
+	}
+	return strconv.FormatFloat(value, 'g', 3, 64) + " " + units[0]
+}
+
+func stampText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,79 @@
+package flcollect
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// result answers with the model of a job as numpy.savez would write it.
+func (r *rest) result(w http.ResponseWriter, req *http.Request) error {
+	id, err := jobID(req)
+	if err != nil {
+		return err
+	}
+	select {
+	case r.downloads <- struct{}{}:
+		defer func() { <-r.downloads }()
+	default:
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many downloads. Please try again."}
+	}
+	result, err := r.jobs.Result(req.Context(), id)
+	if err != nil {
+		return err
+	}
+	arrays := make([]tensor.Named, len(result.Weights))
+	for i, array := range result.Weights {
+		arrays[i] = tensor.Named{Name: fmt.Sprintf("arr_%d", i), Tensor: array}
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/zip")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(result)}))
+	if req.Method == http.MethodHead {
+		return nil
+	}
+	out := &download{w: w, control: http.NewResponseController(w)}
+	if err := tensor.WriteNPZ(out, arrays...); err != nil {
+		r.options.Logger.Debug("download ended early", "job", id, "error", err)
+		panic(http.ErrAbortHandler) // half a model must not look like a whole one
+	}
+	return nil
+}
+
+// fileName is what a browser calls the file.
+func fileName(result Result) string {
+	plain := func(r rune) rune {
+		if r == '-' || r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}
+	return strings.Map(plain, fmt.Sprintf("%s-%s-%s-%d", result.ModelName, result.ModelVersion, result.TrainingID, result.Rounds)) + ".npz"
+}
+
+// download writes pieces that a client has some time for each.
+type download struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Write implements [io.Writer].
+func (d *download) Write(p []byte) (int, error) {
+	const piece = 1 << 20
+	written := 0
+	for len(p) > 0 {
+		extendWrite(d.control)
+		n, err := d.w.Write(p[:min(len(p), piece)])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		p = p[n:]
+	}
+	return written, nil
+}

@@ -1,0 +1,27 @@
+// How numbers and times are written.
+
+const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
+const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+export function number(value) {
+  if (value === undefined || value === null) return "";
+  const size = Math.abs(value);
+  return size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(3) : plain.format(value);
+}
+
+export function bytes(value) {
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`;
+}
+
+export function seconds(value) {
+  return `${value < 10 ? value.toFixed(2) : value.toFixed(0)} s`;
+}
+
+export function stamp(text) {
+  return text ? new Date(text).toLocaleString() : "";
+}

@@ -1,0 +1,154 @@
+// Follows one job: the rounds and statuses come as events, go into the elements
+// that the server has made, and into the charts.
+
+import { Charts } from "./charts.js";
+import { bytes, number, seconds, stamp } from "./format.js";
+
+const most = 20000; // rounds that are kept; older ones are in the JSON
+const shown = 10; // rows of the table
+const look = 5000; // milliseconds between two looks at a job that does not run
+
+const { root, job, round } = document.body.dataset;
+const live = document.querySelector("#live");
+const rows = document.querySelector("#rounds tbody");
+const prototype = document.querySelector("#round").content.querySelector("tr");
+const quarantine = document.querySelector("#quarantine");
+
+document.documentElement.classList.add("live");
+const charts = new Charts(document.querySelector("#charts"), document.querySelector("#said"));
+
+let run; // tells apart the trainings under the id of the job
+let rounds = []; // oldest first
+let drawn; // the frame in which the rounds will be drawn
+
+function write(element, text) {
+  text = String(text);
+  if (element && element.textContent !== text) element.textContent = text;
+}
+
+function field(name, text) {
+  write(document.querySelector(`main > :not(#charts) [data-field="${name}"]`), text);
+}
+
+function says(state, text) {
+  live.dataset.state = state;
+  write(live, text);
+}
+
+function showStatus(status) {
+  if (status.id !== run) {
+    run = status.id;
+    rounds = [];
+    draw();
+  }
+  const reached = Math.max(0, status.round);
+  document.body.dataset.state = status.status;
+  document.title = `${job}: ${status.status}, round ${reached} of ${status.rounds}`;
+  Object.assign(document.querySelector("progress"), { max: status.rounds, value: reached });
+  field("status", status.status);
+  field("progress", `Round ${reached} of ${status.rounds}`);
+  field("error", status.error ?? "");
+  const early = status.early_end;
+  field("early", early ? `Ended early: ${early.metric} was ${number(early.value_achieved)}, more than ${number(early.value_maximal)}.` : "");
+  field("model", `${status.model_name ?? ""} ${status.model_version ?? ""}`);
+  field("strategy", status.strategy ?? "");
+  field("configuration", status.configuration_id ?? "");
+  field("clients", status.clients ?? 0);
+  field("started", stamp(status.started));
+  field("ended", stamp(status.ended));
+  field("stored", status.stored ? "in the repository" : "");
+  showQuarantine(status.quarantined ?? []);
+}
+
+function showQuarantine(refused) {
+  quarantine.hidden = refused.length === 0;
+  const body = quarantine.querySelector("tbody");
+  body.replaceChildren(...refused.map((update) => {
+    const row = document.createElement("tr");
+    for (const [label, text] of [["Round", update.round], ["Client", update.client], ["Reason", update.reason]]) {
+      const cell = row.insertCell();
+      cell.dataset.label = label;
+      write(cell, text);
+    }
+    return row;
+  }));
+}
+
+function showRound(row, round) {
+  row.dataset.round = round.round;
+  const fields = {
+    number: round.round,
+    note: round.note ?? "",
+    loss: number(round.loss),
+    metrics: Object.keys(round.metrics ?? {}).sort().map((name) => `${name} ${number(round.metrics[name])}`).join(", "),
+    clients: `${round.fit.results} of ${round.fit.clients}`,
+    failures: round.fit.failures + round.evaluate.failures,
+    sent: bytes(round.fit.bytes_sent + round.evaluate.bytes_sent),
+    received: bytes(round.fit.bytes_received + round.evaluate.bytes_received),
+    seconds: seconds(round.fit.seconds + round.evaluate.seconds),
+  };
+  for (const [name, text] of Object.entries(fields)) write(row.querySelector(`[data-field="${name}"]`), text);
+}
+
+// draw shows the rounds once before the next picture, however many have come.
+function draw() {
+  drawn ??= requestAnimationFrame(() => {
+    drawn = undefined;
+    const last = rounds.slice(-shown).reverse();
+    rows.replaceChildren(...last.map((round) => {
+      const row = prototype.cloneNode(true);
+      showRound(row, round);
+      return row;
+    }));
+    document.querySelector("#no-rounds").hidden = rounds.length > 0;
+    const losses = rounds.filter((round) => round.loss !== undefined);
+    field("loss", number(losses.at(-1)?.loss));
+    charts.show(rounds);
+  });
+}
+
+function add(round) {
+  if (rounds.length > 0 && round.round <= rounds.at(-1).round) return; // seen before the connection was lost
+  rounds.push(round);
+  if (rounds.length > most + 1000) rounds = rounds.slice(-most);
+  draw();
+}
+
+function follow(from) {
+  const source = new EventSource(`${root}job/events/${encodeURIComponent(job)}?after=${from}`);
+  source.onopen = () => says("running", "live");
+  source.addEventListener("round", (event) => add(JSON.parse(event.data)));
+  source.addEventListener("status", (event) => {
+    const status = JSON.parse(event.data);
+    showStatus(status);
+    if (!["INTERRUPTED", "FINISHED"].includes(status.status)) return;
+    source.close();
+    says("", "ended");
+    setTimeout(watch, look);
+  });
+  source.onerror = () => {
+    says("failed", "no answer, trying again");
+    if (source.readyState === EventSource.CLOSED) setTimeout(watch, look); // the browser gave up
+  };
+}
+
+// watch waits until there is something to follow.
+async function watch() {
+  try {
+    const answer = await fetch(`${root}job/status/${encodeURIComponent(job)}`, { cache: "no-store", signal: AbortSignal.timeout(look) });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    const status = await answer.json();
+    const over = ["INTERRUPTED", "FINISHED"].includes(status.status);
+    if (status.id !== -1 && (status.id !== run || !over)) return follow(begin(status.round));
+    says("", over ? "ended" : "waiting for the job");
+  } catch {
+    says("failed", "no answer, trying again");
+  }
+  setTimeout(watch, look);
+}
+
+function begin(round) {
+  return Math.max(0, Number(round) - most);
+}
+
+follow(begin(round));
