@@ -1,0 +1,232 @@
+package flcollect_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// gated is a trainer whose fits wait for a token each.
+func gated(step float64, examples int64) (trainer, chan<- struct{}) {
+	gate := make(chan struct{}, 100)
+	return trainer{step: step, examples: examples, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
+		select {
+		case <-gate:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}, gate
+}
+
+func TestAJobGoesThroughItsStates(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	status, err := w.Status(t.Context(), "job")
+	require.NoError(t, err)
+	require.Equal(t, flcollect.Status{Job: "job", State: flcollect.Inactive}, status)
+
+	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
+	status = w.until(t, "job", "taken up", func(s flcollect.Status) bool { return s.Round == 0 })
+	require.Equal(t, flcollect.Waiting, status.State)
+	require.Zero(t, status.Started)
+
+	slow, gate := gated(1, 1)
+	ended, _ := w.join(t, slow)
+	status = w.untilState(t, "job", flcollect.Training)
+	require.Equal(t, 0, status.Round)
+	require.Equal(t, 1, status.Clients)
+	require.NotZero(t, status.Started)
+	require.Zero(t, status.Ended)
+
+	gate <- struct{}{}
+	status = w.until(t, "job", "at round 1", func(s flcollect.Status) bool { return s.Round == 1 })
+	require.Equal(t, flcollect.Training, status.State)
+	gate <- struct{}{}
+	status = w.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, 2, status.Round)
+	require.NotZero(t, status.Ended)
+	require.False(t, status.Stored, "there is no repository")
+	require.NoError(t, <-ended)
+}
+
+func TestStatusBeforeTheEngineTookAJobUpIsRoundMinusOne(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	n := &neighbours{}
+	n.down = func(call string) error {
+		if call == "strategy" {
+			close(asked)
+			<-answer
+		}
+		return nil
+	}
+	w := newWorld(t, flcollect.Options{Repository: n})
+	ours := config(1, 1)
+	ours.Strategy = "ours"
+	started := make(chan error, 1)
+	go func() { started <- w.Start(context.Background(), "job", ours) }()
+	<-asked
+	status, err := w.Status(t.Context(), "job")
+	require.NoError(t, err)
+	require.Equal(t, flcollect.Inactive, status.State, "the strategy is checked before anything is stored")
+	close(answer)
+	require.NoError(t, <-started)
+	doc, err := w.documents.Get(t.Context(), "job/job")
+	require.NoError(t, err)
+	require.Contains(t, string(doc.Data), `"round":-1`)
+	require.Contains(t, string(doc.Data), `"state":"WAITING"`)
+}
+
+func TestStartRefusesWhatCannotBeTrained(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Repository: &neighbours{}})
+	for name, c := range map[string]struct {
+		id     string
+		change func(*flcollect.Config)
+		want   error
+	}{
+		"no id":             {"", func(*flcollect.Config) {}, flcollect.ErrInvalid},
+		"a control":         {"a\n", func(*flcollect.Config) {}, flcollect.ErrInvalid},
+		"no rounds":         {"a", func(c *flcollect.Config) { c.Rounds = 0 }, flcollect.ErrInvalid},
+		"many rounds":       {"a", func(c *flcollect.Config) { c.Rounds = flcollect.MaxRounds + 1 }, flcollect.ErrInvalid},
+		"negative timeout":  {"a", func(c *flcollect.Config) { c.RoundTimeout = -1 }, flcollect.ErrInvalid},
+		"a list for client": {"a", func(c *flcollect.Config) { c.ClientConf = []map[string]any{{"x": []int{1}}} }, flcollect.ErrInvalid},
+		"no strategy":       {"a", func(c *flcollect.Config) { c.Strategy = "" }, flcollect.ErrInvalid},
+		"unknown strategy":  {"a", func(c *flcollect.Config) { c.Strategy = "theirs" }, flcollect.ErrNoStrategy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conf := config(1, 1)
+			c.change(&conf)
+			require.ErrorIs(t, w.Start(t.Context(), c.id, conf), c.want)
+		})
+	}
+	conf := config(1, 1)
+	conf.StrategyConf["fraction_fit"] = 2
+	var field *strategy.FieldError
+	require.ErrorAs(t, w.Start(t.Context(), "a", conf), &field)
+	require.Equal(t, "fraction_fit", field.Field)
+	jobs, _, err := w.Jobs(t.Context(), "", "", 0)
+	require.NoError(t, err)
+	require.Empty(t, jobs)
+}
+
+func TestStartingAgainIsARepeatOrAConflict(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	conf := config(1, 1)
+	conf.ClientConf = []map[string]any{{"learning_rate": 1.0, "epochs": int64(1)}}
+	require.NoError(t, w.Start(t.Context(), "job", conf))
+	require.NoError(t, w.Start(t.Context(), "job", conf), "the answer may have been lost")
+	other := conf
+	other.Rounds = 2
+	require.ErrorIs(t, w.Start(t.Context(), "job", other), flcollect.ErrActive)
+	status, err := w.Status(t.Context(), "job")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, status.Run)
+	require.Equal(t, conf.ClientConf, status.Config.ClientConf, "types are kept")
+}
+
+func TestAnEndedJobBeginsANewRun(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	for run := range int64(3) {
+		ended, _ := w.join(t, trainer{step: 1, examples: 1})
+		require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
+		status := w.until(t, "job", "finished", func(s flcollect.Status) bool { return s.State == flcollect.Finished && s.Run == run+1 })
+		require.Equal(t, 2, status.Round)
+		require.NoError(t, <-ended)
+		rounds, err := w.Rounds(t.Context(), "job", 0, 0)
+		require.NoError(t, err)
+		require.Len(t, rounds, 2)
+	}
+	require.Eventually(t, func() bool { // what earlier runs left is deleted
+		docs, err := w.documents.List(t.Context(), "round/", "", 0)
+		require.NoError(t, err)
+		blobs := 0
+		for _, err := range w.blobs.List(t.Context(), "") {
+			require.NoError(t, err)
+			blobs++
+		}
+		return len(docs) == 2 && blobs == 1
+	}, patience, time.Millisecond)
+}
+
+func TestJobsAreListedInPages(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	for _, id := range []string{"b/1", "a", "b/2", "b/3", "c"} {
+		require.NoError(t, w.Start(t.Context(), id, config(1, 5)))
+	}
+	ids := func(prefix string) (ids []string) {
+		for after := ""; ; {
+			jobs, next, err := w.Jobs(t.Context(), prefix, after, 2)
+			require.NoError(t, err)
+			for _, j := range jobs {
+				ids = append(ids, j.Job)
+			}
+			if after = next; next == "" {
+				return ids
+			}
+		}
+	}
+	require.Equal(t, []string{"a", "b/1", "b/2", "b/3", "c"}, ids(""))
+	require.Equal(t, []string{"b/1", "b/2", "b/3"}, ids("b/"))
+}
+
+func TestClientsAreToldTheirSettings(t *testing.T) {
+	told := make(chan flower.Config, 1)
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	conf := config(1, 1)
+	conf.Strategy, conf.StrategyConf["proximal_mu"] = "FedProx", 0.5
+	conf.ClientConf = []map[string]any{{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x"}, {"epochs": int64(9)}}
+	w.join(t, trainer{examples: 1, fit: func(_ context.Context, ins flower.FitIns, _ *flower.FitRes) error {
+		told <- ins.Config
+		return nil
+	}})
+	require.NoError(t, w.Start(t.Context(), "job", conf))
+	require.Equal(t, flower.Config{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x", "proximal_mu": 0.5}, <-told)
+	w.untilState(t, "job", flcollect.Finished)
+}
+
+func TestAModelComesFromTheRepositoryOrAClient(t *testing.T) {
+	stored := strategy.Model{tensor.FromFloat64s([]float64{5})}
+	for name, c := range map[string]struct {
+		models map[string]strategy.Model
+		first  func(context.Context, flcollect.Config) (strategy.Model, error)
+		want   []float64
+	}{
+		"options":    {map[string]strategy.Model{"m/1": stored}, zeros, []float64{1, 1, 1, 2}},
+		"repository": {map[string]strategy.Model{"m/1": stored}, nil, []float64{6}},
+		"client": {nil, func(context.Context, flcollect.Config) (strategy.Model, error) {
+			return nil, flcollect.ErrNoModel
+		}, []float64{8, 9}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, flcollect.Options{Initial: c.first, Repository: &neighbours{models: c.models}})
+			w.join(t, trainer{step: 1, examples: 1}) // has no parameters
+			w.join(t, trainer{step: 1, examples: 1, begin: []float32{7, 8}})
+			require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
+			w.untilState(t, "job", flcollect.Finished)
+			require.Equal(t, c.want, w.weights(t, "job"))
+		})
+	}
+}
+
+func TestNothingIsDeliveredByAServerThatDoesNotRun(t *testing.T) {
+	w := newWorld(t, flcollect.Options{})
+	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
+	require.Error(t, w.Run(t.Context()), "it runs already")
+	w.end()
+	require.ErrorIs(t, w.Ready(), flcollect.ErrNotRunning)
+	require.ErrorIs(t, w.Start(t.Context(), "job", config(1, 1)), flcollect.ErrNotRunning)
+	require.ErrorIs(t, w.Stop(t.Context()), flcollect.ErrNotRunning)
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	_, err := flcollect.NewServer(flcollect.Options{ClientTimeout: -1, Park: time.Millisecond})
+	for _, field := range []string{"Documents", "Blobs", "ClientTimeout", "Park"} {
+		require.ErrorContains(t, err, field)
+	}
+}
