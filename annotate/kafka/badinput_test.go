@@ -51,9 +51,15 @@ func TestAUserWithoutTheRightToSeeATopicIsToldSo(t *testing.T) {
 	require.ErrorContains(t, err, `connect to topic "out": annotate: broker unavailable: the user has no right to the topic`)
 }
 
+// ruler can change the rights of eve, whose group is "readers".
+type ruler struct {
+	*kgo.Client
+	cluster *kafkatest.Cluster
+}
+
 // ruled starts a cluster with the topics "in" and "out", a user "eve" of these
 // rights, and somebody who can change them.
-func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotate.TopicSettings, *kgo.Client) {
+func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotate.TopicSettings, *ruler) {
 	cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.EnableACLs(), kfake.SeedTopics(1, "in", "out"),
 		kfake.Superuser(annotate.KafkaPlain, "root", "a key"), kfake.User(annotate.KafkaPlain, "eve", "a secret", rights...))
 	root, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()), kgo.SASL(plain.Auth{User: "root", Pass: "a key"}.AsMechanism()),
@@ -64,32 +70,36 @@ func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotat
 		settings := cluster.Settings(topic, group)
 		settings.Kafka.User, settings.Kafka.Password = "eve", "a secret"
 		return settings
-	}, root
+	}, &ruler{root, cluster}
 }
 
 // allow gives eve a right to a topic.
-func allow(t *testing.T, root *kgo.Client, topic string, operation kmsg.ACLOperation) {
+func (r *ruler) allow(t *testing.T, topic string, operation kmsg.ACLOperation) {
 	rule := kmsg.NewCreateACLsRequestCreation()
 	rule.ResourceType, rule.ResourceName, rule.ResourcePatternType = kmsg.ACLResourceTypeTopic, topic, kmsg.ACLResourcePatternTypeLiteral
 	rule.Principal, rule.Host, rule.Operation, rule.PermissionType = "User:eve", "*", operation, kmsg.ACLPermissionTypeAllow
 	request := kmsg.NewPtrCreateACLsRequest()
 	request.Creations = append(request.Creations, rule)
-	response, err := request.RequestWith(t.Context(), root)
-	require.NoError(t, err)
-	require.NoError(t, kerr.ErrorForCode(response.Results[0].ErrorCode))
+	r.cluster.Still("readers", r.Client, func() {
+		response, err := request.RequestWith(t.Context(), r)
+		require.NoError(t, err)
+		require.NoError(t, kerr.ErrorForCode(response.Results[0].ErrorCode))
+	})
 }
 
 // deny takes every right to a topic away from eve.
-func deny(t *testing.T, root *kgo.Client, topic string) {
+func (r *ruler) deny(t *testing.T, topic string) {
 	filter := kmsg.NewDeleteACLsRequestFilter()
 	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = kmsg.ACLResourceTypeTopic, &topic, kmsg.ACLResourcePatternTypeLiteral
 	filter.Operation, filter.PermissionType = kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
 	request := kmsg.NewPtrDeleteACLsRequest()
 	request.Filters = append(request.Filters, filter)
-	response, err := request.RequestWith(t.Context(), root)
-	require.NoError(t, err)
-	require.NoError(t, kerr.ErrorForCode(response.Results[0].ErrorCode))
-	require.NotEmpty(t, response.Results[0].MatchingACLs)
+	r.cluster.Still("readers", r.Client, func() {
+		response, err := request.RequestWith(t.Context(), r)
+		require.NoError(t, err)
+		require.NoError(t, kerr.ErrorForCode(response.Results[0].ErrorCode))
+		require.NotEmpty(t, response.Results[0].MatchingACLs)
+	})
 }
 
 // A right that is missing is no fault of a message: none is given up, they
@@ -109,7 +119,7 @@ func TestMessagesWaitWhileTheUserMayNotWrite(t *testing.T) {
 			require.ErrorContains(t, trouble, `connection to topic "out": annotate: broker unavailable: the user has no right to the topic`)
 			require.Empty(t, confirmed)
 			if granted {
-				allow(t, root, "out", kmsg.ACLOperationWrite)
+				root.allow(t, "out", kmsg.ACLOperationWrite)
 				require.NoError(t, <-confirmed)
 				require.NoError(t, pub.Close(t.Context()))
 				return
@@ -140,7 +150,7 @@ func TestATransactionWaitsWhileTheUserMayNotWrite(t *testing.T) {
 	require.Eventually(t, func() bool { trouble = pub.Health(); return trouble != nil }, patience, time.Millisecond)
 	// The library keeps the cluster's reason to itself.
 	require.ErrorContains(t, trouble, `connection to topic "out": annotate: broker unavailable: commit a transaction`)
-	allow(t, root, "out", kmsg.ACLOperationWrite)
+	root.allow(t, "out", kmsg.ACLOperationWrite)
 	root.AddConsumeTopics("out")
 	var values []string
 	for len(values) < 3 {
@@ -165,13 +175,13 @@ func TestARightToReadThatIsTakenAwayIsShownAndMissesNothing(t *testing.T) {
 	d, err := sub.Receive(t.Context())
 	require.NoError(t, err)
 	d.Ack()
-	deny(t, root, "in")
+	root.deny(t, "in")
 	var trouble error
 	require.Eventually(t, func() bool { trouble = sub.Health(); return trouble != nil }, patience, 5*time.Millisecond)
 	require.ErrorContains(t, trouble, `subscription of topic "in" in group "readers"`)
 	require.ErrorContains(t, trouble, "the user has no right to the topic")
 	require.NoError(t, root.ProduceSync(t.Context(), &kgo.Record{Topic: "in", Value: []byte("2")}).FirstErr())
-	allow(t, root, "in", kmsg.ACLOperationRead)
+	root.allow(t, "in", kmsg.ACLOperationRead)
 	d, err = sub.Receive(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "2", string(d.Payload))
