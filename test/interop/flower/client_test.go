@@ -98,9 +98,9 @@ func awaitFit(t testing.TB, client *interop.Process, k int) (config map[string][
 
 // layer is one of the final weights, as Python has loaded it.
 type layer struct {
-	Type   string
-	Shape  []int
-	Values []float64
+	Type            string
+	Shape           []int
+	Least, Greatest float64
 }
 
 // load has Python load pickles.
@@ -116,13 +116,13 @@ func load(t testing.TB, python string, pickles ...[]byte) [][]layer {
 	decoder := json.NewDecoder(bytes.NewReader(run(t, python, "load.py", names...)))
 	models := make([][]layer, len(pickles))
 	for i := range models {
-		var raw [][3]json.RawMessage
+		var raw [][4]json.RawMessage
 		require.NoError(t, decoder.Decode(&raw))
 		for _, each := range raw {
 			var l layer
-			require.NoError(t, json.Unmarshal(each[0], &l.Type))
-			require.NoError(t, json.Unmarshal(each[1], &l.Shape))
-			require.NoError(t, json.Unmarshal(each[2], &l.Values))
+			for i, into := range []any{&l.Type, &l.Shape, &l.Least, &l.Greatest} {
+				require.NoError(t, json.Unmarshal(each[i], into))
+			}
 			models[i] = append(models[i], l)
 		}
 	}
@@ -133,16 +133,5 @@ func load(t testing.TB, python string, pickles ...[]byte) [][]layer {
 // fits that have added so much.
 func requireAdded(t testing.TB, model []layer, sum float64) {
 	t.Helper()
-	require.Equal(t, []layer{
-		{"float32", []int{2, 3}, repeat(sum, 6)},
-		{"float64", []int{4}, repeat(sum, 4)},
-	}, model)
-}
-
-func repeat(value float64, n int) []float64 {
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = value
-	}
-	return values
+	require.Equal(t, []layer{{"float32", []int{2, 3}, sum, sum}, {"float64", []int{4}, sum, sum}}, model)
 }

@@ -111,6 +111,35 @@ func TestAClientThatIsKilledFailsAsTheStrategySays(t *testing.T) {
 	}
 }
 
+// The answers that come in time may be few on a slow machine, and then their
+// clients come again; what never comes is what matters here.
+func TestAClientThatDoesNotAnswerInTimeIsLeftBehind(t *testing.T) {
+	python := install(t, oldest)
+	c := startCollector(t, setup{})
+	config := training("FaultTolerantFedAvg", 2, 2, map[string]any{"min_completion_rate_fit": 0.1})
+	config["server_conf"] = map[string]any{"num_rounds": 2, "round_timeout": 5}
+	never := newGate(t)
+	silent := startClient(t, python, options{Server: c.clients, Number: 8, Gate: string(never)})
+	c.start("timeout", config)
+	for range 2 {
+		startClient(t, python, options{Server: c.clients, Number: 1, Again: true})
+	}
+	awaitFit(t, silent, 1)
+	c.awaitResult("timeout")
+	never.open(t, 1)
+	require.NotZero(t, silent.AwaitEnd())
+	require.Contains(t, silent.Output(), "DEADLINE_EXCEEDED")
+	failures := 0
+	for _, r := range c.rounds("timeout") {
+		failures += r.Fit.Failures
+	}
+	require.NotZero(t, failures)
+	// Nothing of what the silent one would have added is in the result.
+	model := load(t, python, c.weights("adder", "1", "timeout"))[0]
+	require.Contains(t, []float64{2, 4}, model[0].Least)
+	requireAdded(t, model, model[0].Least)
+}
+
 func TestStopEndsJobsAndClientsWithoutAResult(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodGet} {
 		t.Run(method, func(t *testing.T) {

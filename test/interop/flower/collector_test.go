@@ -60,6 +60,7 @@ type setup struct {
 	data         string // folder; a new one if empty
 	repository   string // URL
 	orchestrator string // URL
+	arguments    []string
 }
 
 func startCollector(t testing.TB, with setup) *collector {
@@ -70,6 +71,7 @@ func startCollector(t testing.TB, with setup) *collector {
 		with.data = t.TempDir()
 	}
 	command := exec.Command(path, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", with.data)
+	command.Args = append(command.Args, with.arguments...)
 	command.Dir = t.TempDir()
 	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,7 +25,8 @@ type news struct {
 // orchestrator answers as the original does, and remembers what it is told.
 type orchestrator struct {
 	*httptest.Server
-	told func(news) // called before the answer
+	told func(news)  // called before the answer
+	down atomic.Bool // it does not take anything
 
 	mu  sync.Mutex
 	all []news
@@ -41,6 +43,10 @@ func startOrchestrator(t testing.TB, told func(news)) *orchestrator {
 }
 
 func (o *orchestrator) take(w http.ResponseWriter, request *http.Request) {
+	if o.down.Load() {
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return
+	}
 	n := news{Path: request.URL.Path}
 	if err := json.NewDecoder(request.Body).Decode(&n); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -69,19 +75,25 @@ func (o *orchestrator) await(t testing.TB, count int) []news {
 }
 
 func TestTheOrchestratorIsToldOfEveryRound(t *testing.T) {
-	python := install(t, oldest)
-	o := startOrchestrator(t, nil)
-	c := startCollector(t, setup{orchestrator: o.URL})
-	c.start("7", training("avg", 3, 2, nil))
-	for number := range 2 {
-		startClient(t, python, options{Server: c.clients, Number: number})
+	for name, down := range map[string]bool{"while it is there": false, "once it is back": true} {
+		t.Run(name, func(t *testing.T) {
+			python := install(t, oldest)
+			o := startOrchestrator(t, nil)
+			o.down.Store(down)
+			c := startCollector(t, setup{orchestrator: o.URL})
+			c.start("7", training("avg", 3, 2, nil))
+			for number := range 2 {
+				startClient(t, python, options{Server: c.clients, Number: number})
+			}
+			c.awaitResult("7") // whether or not anybody is told
+			o.down.Store(false)
+			var want []news
+			for number := range 3 {
+				want = append(want, news{Path: "/FL_traininground", ModelName: "adder", ModelVersion: "1", Round: number + 1})
+			}
+			require.Equal(t, want, o.await(t, len(want)))
+		})
 	}
-	c.awaitResult("7")
-	var want []news
-	for number := range 3 {
-		want = append(want, news{Path: "/FL_traininground", ModelName: "adder", ModelVersion: "1", Round: number + 1})
-	}
-	require.Equal(t, want, o.await(t, len(want)))
 }
 
 func TestATargetEndsTheTrainingOnceTheResultIsStored(t *testing.T) {

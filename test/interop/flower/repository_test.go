@@ -1,32 +1,19 @@
 package flower_test
 
 import (
-	"net"
-	"strconv"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
-
-// cable is a connection to another collector, for its repository, that can be cut.
-func cable(t *testing.T, to *collector) *mqtttest.Proxy {
-	t.Helper()
-	host, text, err := net.SplitHostPort(strings.TrimPrefix(to.url, "http://"))
-	require.NoError(t, err)
-	port, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	return mqtttest.NewProxy(t, mqtttest.Address{Host: host, Port: port})
-}
 
 func TestAResultArrivesOnceTheRepositoryIsBack(t *testing.T) {
 	python := install(t, newest)
 	repository := startCollector(t, setup{})
-	way := cable(t, repository)
-	data := t.TempDir()
-	with := setup{data: data, repository: "http://" + way.String()}
+	way := startRelay(t)
+	way.lead(repository.url)
+	with := setup{data: t.TempDir(), repository: "http://" + way.address}
 	c := startCollector(t, with)
 	c.start("waiting", training("FedMedian", 2, 3, nil))
 	waits := newGate(t)
@@ -34,7 +21,7 @@ func TestAResultArrivesOnceTheRepositoryIsBack(t *testing.T) {
 		startClient(t, python, options{Server: c.clients, Number: number, Gate: string(waits)})
 	}
 	c.await("waiting", "training", func(s state) bool { return s.Status == "TRAINING" })
-	way.Cut()
+	way.cut()
 	waits.open(t, 2)
 	s := c.await("waiting", "finished with a result that cannot be stored", func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
 	require.False(t, s.Stored)
@@ -43,7 +30,7 @@ func TestAResultArrivesOnceTheRepositoryIsBack(t *testing.T) {
 	c.Kill() // that must not lose it either
 	c = startCollector(t, with)
 	c.await("waiting", "finished with a result that cannot be stored", func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
-	way.Restore()
+	way.lead(repository.url)
 	s = c.awaitResult("waiting")
 	require.Empty(t, s.Error)
 	require.Len(t, repository.results("adder", "1"), 1)
@@ -53,15 +40,30 @@ func TestAResultArrivesOnceTheRepositoryIsBack(t *testing.T) {
 func TestATrainingBeginsOnceTheRepositoryIsThere(t *testing.T) {
 	python := install(t, oldest)
 	repository := startCollector(t, setup{})
-	way := cable(t, repository)
-	way.Cut()
-	c := startCollector(t, setup{repository: "http://" + way.String()})
+	way := startRelay(t)
+	way.cut()
+	c := startCollector(t, setup{repository: "http://" + way.address})
 	c.start("early", training("avg", 1, 2, nil))
 	for number := range 2 {
 		startClient(t, python, options{Server: c.clients, Number: number})
 	}
 	c.await("early", "waiting with its clients", func(s state) bool { return s.Clients == 2 && s.Status == "WAITING" })
-	way.Restore()
+	way.lead(repository.url)
 	c.awaitResult("early")
 	require.Len(t, repository.results("adder", "1"), 1)
+}
+
+func TestAStrategyOfTheRepositoryIsUsedByItsName(t *testing.T) {
+	python := install(t, oldest)
+	c := startCollector(t, setup{})
+	body := `{"strategy_name":"the middle","strategy_description":"of a test","meta":{"class":"FedMedian"}}`
+	code, answer, err := ask(http.MethodPost, c.url+"/strategy", strings.NewReader(body), "application/json")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusCreated, code, string(answer))
+	c.start("named", training("the middle", 2, 3, nil))
+	for _, number := range []int{0, 1, 8} {
+		startClient(t, python, options{Server: c.clients, Number: number})
+	}
+	c.awaitResult("named")
+	requireAdded(t, load(t, python, c.weights("adder", "1", "named"))[0], 2+2)
 }

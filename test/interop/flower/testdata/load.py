@@ -1,4 +1,4 @@
-"""Loads weights: python load.py FILE... prints the values of each pickle as JSON, layer by layer."""
+"""Loads weights: python load.py FILE... prints of each pickle, layer by layer, type, shape, least and greatest number."""
 
 import json
 import pickle
@@ -10,4 +10,4 @@ for name in sys.argv[1:]:
     with open(name, "rb") as file:
         layers = pickle.load(file)
     assert isinstance(layers, list) and all(isinstance(layer, np.ndarray) for layer in layers), layers
-    print(json.dumps([[str(layer.dtype), list(layer.shape), layer.ravel().tolist()] for layer in layers]))
+    print(json.dumps([[str(layer.dtype), list(layer.shape), float(layer.min()), float(layer.max())] for layer in layers]))
