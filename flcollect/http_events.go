@@ -58,10 +58,7 @@ func readCursor(text string) cursor {
 // ended. What a client has not read yet is not kept for it: it has a place among
 // the stored rounds, and goes on from there.
 func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
-	id, err := jobID(req)
-	if err != nil {
-		return err
-	}
+	id := req.PathValue("id")
 	after, err := queryNumber(req, "after", 0, 0, MaxRounds)
 	if err != nil {
 		return err

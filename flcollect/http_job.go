@@ -12,9 +12,9 @@ import (
 
 // configure starts the training of a job.
 func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
-	id, err := jobID(req)
-	if err != nil {
-		return err
+	id := req.PathValue("id")
+	if err := checkID(id); err != nil {
+		return &ConfigError{Details: []Detail{{Loc: []any{"path", "id"}, Msg: err.Error(), Type: "value_error"}}}
 	}
 	// Not all clients say that it is JSON.
 	text, err := httpapi.ReadBody(req, "", MaxConfig)
@@ -44,17 +44,6 @@ func done(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, "200") // a client that went away is no error of ours
 	return nil
-}
-
-// jobID returns the id in the path.
-func jobID(req *http.Request) (string, error) {
-	id := req.PathValue("id")
-	if len(id) > MaxID {
-		return "", &ConfigError{Details: []Detail{{
-			Loc: []any{"path", "id"}, Msg: fmt.Sprintf("ensure this value has at most %d bytes", MaxID), Type: "value_error.any_str.max_length",
-		}}}
-	}
-	return id, nil
 }
 
 // statusView is a status as the interface tells it. The first three members are
@@ -112,11 +101,7 @@ func viewOf(s Status) statusView {
 // status answers with what a job has reached. A job that is not known is one
 // that is not active.
 func (r *rest) status(w http.ResponseWriter, req *http.Request) error {
-	id, err := jobID(req)
-	if err != nil {
-		return err
-	}
-	view, err := r.view(req, id)
+	view, err := r.view(req, req.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -158,8 +143,15 @@ func (r *rest) list(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	query := req.URL.Query()
-	found, next, err := r.jobs.Jobs(req.Context(), query.Get("prefix"), query.Get("after"), limit)
+	prefix, err := queryID(req, "prefix")
+	if err != nil {
+		return err
+	}
+	after, err := queryID(req, "after")
+	if err != nil {
+		return err
+	}
+	found, next, err := r.jobs.Jobs(req.Context(), prefix, after, limit)
 	if err != nil {
 		return err
 	}
@@ -176,10 +168,7 @@ func (r *rest) list(w http.ResponseWriter, req *http.Request) error {
 
 // rounds answers with a page of the rounds of a job.
 func (r *rest) rounds(w http.ResponseWriter, req *http.Request) error {
-	id, err := jobID(req)
-	if err != nil {
-		return err
-	}
+	id := req.PathValue("id")
 	after, err := queryNumber(req, "after", 0, 0, MaxRounds)
 	if err != nil {
 		return err
@@ -227,4 +216,16 @@ func queryNumber(req *http.Request, name string, otherwise, least, most int) (in
 		return n, nil
 	}
 	return 0, &ConfigError{Details: []Detail{detail}}
+}
+
+// queryID reads an id of the query, or what one begins with.
+func queryID(req *http.Request, name string) (string, error) {
+	id := req.URL.Query().Get(name)
+	if id == "" {
+		return "", nil
+	}
+	if err := checkID(id); err != nil {
+		return "", &ConfigError{Details: []Detail{{Loc: []any{"query", name}, Msg: err.Error(), Type: "value_error"}}}
+	}
+	return id, nil
 }

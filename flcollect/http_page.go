@@ -55,7 +55,11 @@ func (r *rest) showJobs(w http.ResponseWriter, req *http.Request) error {
 	view := struct {
 		Title, Root, After, Next, Fault string
 		Jobs                            []statusView
-	}{Title: "Training collector", After: req.URL.Query().Get("after")}
+	}{Title: "Training collector"}
+	var err error
+	if view.After, err = queryID(req, "after"); err != nil {
+		return err
+	}
 	found, next, err := r.jobs.Jobs(req.Context(), "", view.After, 100)
 	if err != nil {
 		// The page is there all the same, and goes on when the server does.
@@ -74,10 +78,7 @@ const lastRounds = 10
 
 // showJob answers with the page of a job.
 func (r *rest) showJob(w http.ResponseWriter, req *http.Request) error {
-	id, err := jobID(req)
-	if err != nil {
-		return err
-	}
+	id := req.PathValue("id")
 	if _, err := r.known(req, id); err != nil {
 		return err
 	}

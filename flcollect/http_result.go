@@ -12,10 +12,7 @@ import (
 
 // result answers with the model of a job as numpy.savez would write it.
 func (r *rest) result(w http.ResponseWriter, req *http.Request) error {
-	id, err := jobID(req)
-	if err != nil {
-		return err
-	}
+	id := req.PathValue("id")
 	select {
 	case r.downloads <- struct{}{}:
 		defer func() { <-r.downloads }()

@@ -1,0 +1,64 @@
+package flcollect_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/storage"
+)
+
+func ExampleNewHandler() {
+	jobs, err := flcollect.NewServer(flcollect.Options{
+		Documents: storage.NewMemoryDocuments(),
+		Blobs:     storage.NewMemoryBlobs(),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- jobs.Run(ctx) }()
+
+	server := httptest.NewServer(flcollect.NewHandler(jobs, nil))
+	answer, err := http.Get(server.URL + "/job/status/7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	fmt.Println(string(text))
+
+	server.Close()
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// {"status":"INACTIVE","round":0,"id":-1}
+	// <nil>
+}
+
+func ExampleParseConfig() {
+	config, err := flcollect.ParseConfig([]byte(`{
+		"strategy": "avg", "strategy_conf": {"min_fit_clients": "3"},
+		"model_name": "tumours", "model_version": "1",
+		"server_conf": {"num_rounds": 5}, "client_conf": [{"epochs": 1}],
+		"privacy-mechanisms": {}, "configuration_id": 10
+	}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(config.Rounds, config.StrategyConf, config.ClientConf[0]["batch_size"])
+
+	_, err = flcollect.ParseConfig([]byte(`{"strategy": "avg"}`))
+	fmt.Println(err)
+	// Output:
+	// 5 map[min_fit_clients:3] 32
+	// read configuration: body.model_name: field required (and 6 more)
+}
