@@ -49,6 +49,7 @@ func importTable() []room {
 
 		{dir: "flcollect", imports: []string{"flcollect/flower", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "storage"}, modules: []string{prometheus, swgui, uuid, sync}},
 		{dir: "flcollect/repository", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "storage"}, modules: []string{swgui}},
+		{dir: "flcollect/repository/repositorytest", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
 		{dir: "flcollect/orchestrator", imports: []string{"flcollect"}},
 		{dir: "flcollect/tensor"},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/tensor"}},
@@ -160,6 +161,7 @@ func httpHomes() []httpHome {
 		{"storage/s3/...", "*.go"},
 		{"flcollect/flower", "http*.go"},
 		{"flcollect/repository", "http*.go"},
+		{"flcollect/repository/repositorytest", "*.go"},
 		{"flcollect/orchestrator", "http*.go"},
 		{"cmd/...", "*.go"},
 		{"examples/...", "*.go"},

@@ -1,0 +1,114 @@
+package repository
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Run collects once at the beginning and then every [Config].Interval, until the
+// context ends; it then returns nil. A collection that failed is logged and
+// tried again. Of several processes over one storage one is enough, and all may.
+func (s *Store) Run(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Interval)
+	defer ticker.Stop()
+	for {
+		removed, err := s.Collect(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.Error("collection failed", "error", err, "again", s.config.Interval)
+		case removed > 0:
+			s.log.Info("collected files that no record names", "files", removed)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Collect removes the files that no record names and that were not heard of for
+// [Config].Grace, as crashes leave them, and returns how many there were.
+func (s *Store) Collect(ctx context.Context) (int, error) {
+	removed := 0
+	before := time.Now().Add(-s.config.Grace)
+	for doc, err := range s.documents(ctx, filePrefix) {
+		gone := false
+		if err == nil {
+			gone, err = s.collect(ctx, doc, before)
+		}
+		if err != nil {
+			return removed, fmt.Errorf("collect files: %w", err)
+		}
+		if gone {
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+// collect removes a file if it is old and its record does not name it.
+func (s *Store) collect(ctx context.Context, doc storage.Document, before time.Time) (bool, error) {
+	var info fileInfo
+	if err := json.Unmarshal(doc.Data, &info); err != nil {
+		return false, failed("read file document", doc.Key, err)
+	}
+	if info.Touched.After(before) {
+		return false, nil
+	}
+	named, err := s.named(ctx, info)
+	if err != nil || named && !info.Condemned {
+		return false, err
+	}
+	if !named {
+		// From here on a commit fails, unless it came before.
+		if doc.Revision, err = s.condemn(ctx, doc, info, true); err != nil {
+			return false, unlessMoved(err)
+		}
+		if named, err = s.named(ctx, info); err != nil {
+			return false, err
+		}
+	}
+	if named { // it did
+		_, err = s.condemn(ctx, doc, info, false)
+		return false, unlessMoved(err)
+	}
+	return true, s.removeFile(ctx, info.ID)
+}
+
+func (s *Store) condemn(ctx context.Context, doc storage.Document, info fileInfo, condemned bool) (storage.Revision, error) {
+	info.Condemned = condemned
+	data, err := json.Marshal(info)
+	if err != nil {
+		return 0, failed("condemn file", doc.Key, err)
+	}
+	return s.docs.Update(ctx, doc.Key, doc.Revision, data)
+}
+
+// unlessMoved is nil if somebody else was at the document.
+func unlessMoved(err error) error {
+	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// named reports whether the record of a file names it.
+func (s *Store) named(ctx context.Context, info fileInfo) (bool, error) {
+	doc, err := s.docs.Get(ctx, info.Owner)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	var r record
+	if err := json.Unmarshal(doc.Data, &r); err != nil {
+		return false, failed("read record", info.Owner, err)
+	}
+	return r.text(info.Member) == info.ID, nil
+}

@@ -1,0 +1,37 @@
+// Package repository is the FL repository: it keeps models, strategies, data
+// transformations and the results of trainings.
+//
+// A [Store] keeps them in package storage, and [NewHandler] serves it with the
+// REST interface of the FL Repository of ASSIST-IoT. A [Client] speaks that
+// interface, with a Store elsewhere or with the original. Both are a
+// flcollect.Repository, so a collector works with either.
+//
+// # Names
+//
+// Records are identified by names: a model by name and version, a result by
+// these and the id of the training. A name is 1 to [MaxName] bytes of any UTF-8,
+// slashes included; in paths it is percent-encoded.
+//
+// # Values
+//
+// Bodies are read as the original reads them: what should be text may be a
+// number or a truth value and becomes the text that Python writes for it, so
+// all values of a result are kept as text. Unknown fields are left out.
+// Identifiers of files (model_id, weights_id and so on) are given by the
+// repository and not taken from bodies.
+//
+// # Keys
+//
+// Documents have the keys model/NAME/VERSION, result/NAME/VERSION/TRAINING,
+// strategy/NAME, collector/NAME/VERSION, transformation/ID and file/FILE, blobs
+// file/FILE/PART. Names in keys are percent-encoded, long ones hashed. The bytes of a file are
+// committed first, then described by a document, and then named by the record:
+// a file is seen whole or not at all. What a crash leaves behind is removed by
+// [Store.Collect].
+//
+// # Strategies
+//
+// A strategy that a collector is to use has the name of a built-in one as
+// "class" among its meta, and defaults of parameters beside it. Strategies that
+// are nothing but a pickle are kept and served, and not run.
+package repository

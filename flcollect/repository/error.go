@@ -1,0 +1,50 @@
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors of a [Store], matched with errors.Is.
+var (
+	// ErrNotFound is returned where there is no such record, or no file of it.
+	ErrNotFound = errors.New("repository: not found")
+	// ErrExists is returned for a record whose names are taken.
+	ErrExists = errors.New("repository: already exists")
+	// ErrTooLarge is returned for a file beyond [Config].MaxFile.
+	ErrTooLarge = errors.New("repository: too large")
+)
+
+// InvalidError is the error of a record that is not as it has to be.
+type InvalidError struct {
+	// Faults are what is wrong, at least one.
+	Faults []Fault
+}
+
+// Error implements error.
+func (e *InvalidError) Error() string {
+	texts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		at := make([]string, len(f.Loc))
+		for k, part := range f.Loc {
+			at[k] = fmt.Sprint(part)
+		}
+		texts[i] = strings.Join(at, ".") + ": " + f.Msg
+	}
+	return "repository: invalid record: " + strings.Join(texts, "; ")
+}
+
+// refusal is an error of the repository with what the REST interface says.
+type refusal struct {
+	op, key string
+	kind    error
+	text    string
+}
+
+func (e *refusal) Error() string { return fmt.Sprintf("%s %q: %v", e.op, e.key, e.kind) }
+
+func (e *refusal) Unwrap() error { return e.kind }
+
+// failed puts the verb and the key before a cause.
+func failed(op, key string, cause error) error { return fmt.Errorf("%s %q: %w", op, key, cause) }

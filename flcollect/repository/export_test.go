@@ -1,0 +1,12 @@
+package repository
+
+import "github.com/iotenablers/enablers/internal/httpapi"
+
+// Doors of the tests.
+var (
+	KeyOf   = keyOf
+	Receive = receive
+)
+
+// RoutesAndDocument are what has to agree.
+func RoutesAndDocument() ([]httpapi.Route, []byte) { return newREST(nil, nil).routes(), openapi }

@@ -1,0 +1,231 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+var _ flcollect.Repository = (*Client)(nil)
+
+// ClientConfig is what a [Client] is made of.
+type ClientConfig struct {
+	// BaseURL is where the repository is, such as "http://flrepository:9012".
+	// Required.
+	BaseURL string
+	// HTTP makes the requests. Nil means a zero [http.Client]. Its Timeout also
+	// cuts long uploads and downloads off; use the next field instead.
+	HTTP *http.Client
+	// Timeout is how long a request may take without a byte moving. Zero means
+	// two minutes.
+	Timeout time.Duration
+	// NPZ has Store send the weights as .npz too, in a second field of the form,
+	// for a repository served by [NewHandler]. The original ignores it.
+	NPZ bool
+	// MaxModel is the greatest size of a model's parameters in bytes. Zero means
+	// 2 GiB.
+	MaxModel int64
+	// Dir is the folder for a model's file while it is read. Empty means that of
+	// the operating system.
+	Dir string
+}
+
+// Client is an FL repository that is elsewhere, served by [NewHandler] or by the
+// original. What the other side will never take matches flcollect.ErrRefused. It
+// is made with [NewClient] and is safe for concurrent use.
+type Client struct {
+	base   *url.URL
+	http   *http.Client
+	config ClientConfig
+}
+
+// NewClient returns a client. It makes no request.
+func NewClient(config ClientConfig) (*Client, error) {
+	base, err := url.Parse(config.BaseURL)
+	switch {
+	case err != nil: // it repeats the URL, and that may hold a password
+		return nil, errors.New("repository: ClientConfig.BaseURL is not a URL")
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, fmt.Errorf("repository: ClientConfig.BaseURL is %q: expected http://HOST or https://HOST", base.Redacted())
+	case config.Timeout < 0:
+		return nil, fmt.Errorf("repository: ClientConfig.Timeout is %v, and has to be positive", config.Timeout)
+	case config.MaxModel < 0:
+		return nil, fmt.Errorf("repository: ClientConfig.MaxModel is %d, and has to be positive", config.MaxModel)
+	}
+	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
+	config.MaxModel = cmp.Or(config.MaxModel, defaultMaxModel)
+	client := &http.Client{}
+	if config.HTTP != nil {
+		*client = *config.HTTP
+	}
+	client.CheckRedirect = sameMethod(client.CheckRedirect)
+	return &Client{base: base, http: client, config: config}, nil
+}
+
+// sameMethod follows no redirect that would make a GET of a POST: its success
+// would be none.
+func sameMethod(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		switch {
+		case req.Method != via[0].Method:
+			return http.ErrUseLastResponse
+		case next != nil:
+			return next(req, via)
+		case len(via) >= 10:
+			return errors.New("too many redirects")
+		}
+		return nil
+	}
+}
+
+// Store keeps a result: its record, and then the weights as a pickle. It may be
+// called again with the same result; another result of the same training is
+// refused.
+func (c *Client) Store(ctx context.Context, result flcollect.Result) error {
+	if err := deliver(ctx, remote{c}, result); err != nil {
+		return failed("store result of training", result.TrainingID, err)
+	}
+	return nil
+}
+
+// Model is as [Store.Model].
+func (c *Client) Model(ctx context.Context, name, version string) (strategy.Model, error) {
+	model, err := c.model(ctx, name, version)
+	if err != nil {
+		return nil, failed("get model", name+" "+version, err)
+	}
+	return model, nil
+}
+
+func (c *Client) model(ctx context.Context, name, version string) (strategy.Model, error) {
+	answer, err := c.send(ctx, call{method: http.MethodGet, path: []string{"model", name, version}})
+	if err != nil {
+		return nil, err
+	}
+	defer answer.close()
+	switch {
+	case answer.StatusCode == http.StatusNotFound:
+		return nil, flcollect.ErrNoModel
+	case answer.StatusCode >= 500:
+		// The original answers so if there is no record.
+		failure := answer.failure()
+		if c.hasModel(ctx, name, version) {
+			return nil, failure
+		}
+		return nil, fmt.Errorf("%w: %w", flcollect.ErrNoModel, failure)
+	case answer.StatusCode >= 300:
+		return nil, answer.failure()
+	}
+	return readParameters(answer, c.config.Dir, c.config.MaxModel)
+}
+
+// hasModel reports whether there may be a record of a model with a file.
+func (c *Client) hasModel(ctx context.Context, name, version string) bool {
+	query := url.Values{"model_name": {name}, "model_version": {version}}
+	answer, err := c.send(ctx, call{method: http.MethodGet, path: []string{"model", "meta"}, query: query})
+	if err != nil {
+		return true
+	}
+	defer answer.close()
+	var model struct {
+		ID *string `json:"model_id"`
+	}
+	switch answer.StatusCode {
+	case http.StatusNotFound:
+		return false
+	case http.StatusOK:
+		err := json.NewDecoder(io.LimitReader(answer, maxBody)).Decode(&model)
+		return err != nil || model.ID != nil
+	}
+	return true
+}
+
+// Strategy is as [Store.Strategy].
+func (c *Client) Strategy(ctx context.Context, name string, conf strategy.Conf) (strategy.Strategy, error) {
+	found, err := c.first(ctx, []string{"strategy"}, func(r record) bool { return r.text("strategy_name") == name })
+	if errors.Is(err, ErrNotFound) {
+		err = flcollect.ErrNoStrategy
+	}
+	if err != nil {
+		return nil, failed("get strategy", name, err)
+	}
+	return makeStrategy(found, conf)
+}
+
+// remote is the other side as a target of results.
+type remote struct{ client *Client }
+
+func (r remote) create(ctx context.Context, document record) error {
+	data, err := json.Marshal(document)
+	if err != nil {
+		return fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
+	}
+	answer, err := r.client.send(ctx, call{
+		method: http.MethodPost, path: []string{"training-results"},
+		contentType: "application/json", length: int64(len(data)),
+		body: func(w io.Writer) error { _, err := w.Write(data); return err },
+	})
+	if err != nil {
+		return err
+	}
+	defer answer.close()
+	switch answer.StatusCode {
+	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+		return nil
+	case http.StatusBadRequest, http.StatusConflict:
+		return fmt.Errorf("%w: %w", ErrExists, answer.failure())
+	}
+	return answer.failure()
+}
+
+func (r remote) find(ctx context.Context, document record) (record, error) {
+	names := trainingNames(document)
+	return r.client.first(ctx, []string{"training-results", names[0], names[1]},
+		func(found record) bool { return found.text("training_id") == names[2] })
+}
+
+// maxList is the most of a list that is read in bytes.
+const maxList = 256 << 20
+
+// first returns the first record of a list that is meant.
+func (c *Client) first(ctx context.Context, path []string, meant func(record) bool) (record, error) {
+	answer, err := c.send(ctx, call{method: http.MethodGet, path: path})
+	if err != nil {
+		return nil, err
+	}
+	defer answer.close()
+	what := "/" + strings.Join(path, "/")
+	switch {
+	case answer.StatusCode == http.StatusNotFound:
+		return nil, failed("look through", what, ErrNotFound)
+	case answer.StatusCode != http.StatusOK:
+		return nil, answer.failure()
+	}
+	decoder := json.NewDecoder(io.LimitReader(answer, maxList))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
+		return nil, failed("look through", what, errors.Join(errors.New("the answer is no list"), err))
+	}
+	for decoder.More() {
+		var r record
+		if err := decoder.Decode(&r); err != nil {
+			return nil, failed("look through", what, err)
+		}
+		if meant(r) {
+			return r, nil
+		}
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, failed("look through", what, err)
+	}
+	return nil, failed("look through", what, ErrNotFound)
+}

@@ -1,0 +1,116 @@
+package repository
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// receive reads the body of an upload, multipart/form-data (RFC 7578), and writes
+// the files of the given fields while they come. Each may be there once, the
+// first has to be; other fields are skipped. It ends only when the whole body has
+// been read and was in order.
+func receive(ctx context.Context, body io.Reader, contentType string, fields []string, write func(ctx context.Context, field string, from io.Reader) error) error {
+	missing := func() error { return invalid("value_error.missing", "field required", "body", fields[0]) }
+	mediaType, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
+		return missing()
+	}
+	// A large buffer, because the multipart reader takes small bites.
+	form := multipart.NewReader(bufio.NewReaderSize(body, uploadBuffer), parameters["boundary"])
+	seen := map[string]bool{}
+	for {
+		part, err := form.NextRawPart()
+		switch {
+		case err == io.EOF && !seen[fields[0]]:
+			return missing()
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return malformed(err)
+		}
+		field := part.FormName()
+		switch {
+		case !slices.Contains(fields, field):
+			continue
+		case seen[field]:
+			return invalid("value_error", "the field is there more than once", "body", field)
+		}
+		seen[field] = true
+		source := &formSource{reader: part}
+		if err := write(ctx, field, source); err != nil {
+			return errors.Join(source.err, err)
+		}
+	}
+}
+
+// malformed is the error of a body that breaks off or breaks the rules.
+func malformed(cause error) error {
+	var timeout interface{ Timeout() bool }
+	if errors.As(cause, &timeout) && timeout.Timeout() {
+		cause = errors.New("the body did not come in time")
+	}
+	return invalid("value_error.multipart", "the multipart body is malformed or incomplete: "+cause.Error(), "body")
+}
+
+// formSource remembers that it was the body that failed, and not what it was
+// written to.
+type formSource struct {
+	reader io.Reader
+	err    error
+}
+
+// Read implements io.Reader.
+func (s *formSource) Read(p []byte) (int, error) {
+	n, err := s.reader.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = malformed(err)
+	}
+	return n, err
+}
+
+// patience is how long a client may take for its next bytes.
+const patience = 2 * time.Minute
+
+// patientBody extends the deadlines of the connection while bytes come in.
+type patientBody struct {
+	body     io.Reader
+	control  *http.ResponseController
+	extended time.Time
+}
+
+// Read implements io.Reader.
+func (b *patientBody) Read(p []byte) (int, error) {
+	if now := time.Now(); now.Sub(b.extended) > patience/30 {
+		b.extended = now
+		_ = b.control.SetReadDeadline(now.Add(patience)) // one without deadlines needs no more time
+		_ = b.control.SetWriteDeadline(now.Add(2 * patience))
+	}
+	return b.body.Read(p)
+}
+
+// patientWriter extends the deadline of the connection while bytes go out.
+type patientWriter struct {
+	http.ResponseWriter
+	control  *http.ResponseController
+	extended time.Time
+}
+
+func newPatientWriter(w http.ResponseWriter) *patientWriter {
+	return &patientWriter{ResponseWriter: w, control: http.NewResponseController(w)}
+}
+
+// Write implements io.Writer.
+func (w *patientWriter) Write(p []byte) (int, error) {
+	if now := time.Now(); now.Sub(w.extended) > patience/30 {
+		w.extended = now
+		_ = w.control.SetWriteDeadline(now.Add(patience)) // one without deadlines needs no more time
+	}
+	return w.ResponseWriter.Write(p)
+}

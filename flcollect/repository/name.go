@@ -1,0 +1,36 @@
+package repository
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"strings"
+)
+
+// MaxName is the greatest length of a name in bytes.
+const MaxName = 1024
+
+// longestPart is how long a name in a key may be before it is hashed: three of
+// them leave room for a prefix.
+const longestPart = 120
+
+// keyPart is a name as a part of a key. Different names are different parts, and
+// no part contains a slash.
+func keyPart(name string) string {
+	if part := url.PathEscape(name); len(part) <= longestPart {
+		return part
+	}
+	sum := sha256.Sum256([]byte(name))
+	return "#" + hex.EncodeToString(sum[:]) // PathEscape leaves no such sign
+}
+
+// keyOf joins names to the key of a record.
+func keyOf(collection string, names ...string) string {
+	var key strings.Builder
+	key.WriteString(collection)
+	for _, name := range names {
+		key.WriteByte('/')
+		key.WriteString(keyPart(name))
+	}
+	return key.String()
+}

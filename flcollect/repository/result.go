@@ -1,0 +1,172 @@
+package repository
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// resultDocument is a result as the collector sends it: the number of rounds and
+// the loss as text, "None" for no loss, metrics as numbers, parameters of the
+// strategy as they were given. A parameter wins over a metric of its name, and
+// rounds and final_loss over both.
+func resultDocument(r flcollect.Result) (record, error) {
+	for _, name := range []string{r.ModelName, r.ModelVersion, r.TrainingID, r.ConfigurationID} {
+		if !utf8.ValidString(name) { // JSON would carry another
+			return nil, fmt.Errorf("%w: the name %q is not valid UTF-8", flcollect.ErrRefused, name)
+		}
+	}
+	values := make(map[string]any, len(r.Metrics)+len(r.StrategyConf)+2)
+	for name, v := range r.Metrics {
+		values[name] = numberValue(v)
+	}
+	for name, v := range r.StrategyConf {
+		kept, err := confValue(v)
+		if err != nil {
+			return nil, fmt.Errorf("%w: strategy_conf.%s: %w", flcollect.ErrRefused, name, err)
+		}
+		if kept != nil {
+			values[name] = kept
+		}
+	}
+	values["rounds"], values["final_loss"] = strconv.Itoa(r.Rounds), "None"
+	if r.FinalLoss != nil {
+		values["final_loss"] = floatText(*r.FinalLoss)
+	}
+	return record{
+		{"model_name", r.ModelName},
+		{"model_version", r.ModelVersion},
+		{"training_id", r.TrainingID},
+		{"results", values},
+		{"configuration_id", r.ConfigurationID},
+	}, nil
+}
+
+// numberValue is a number as Python puts it into JSON, or text where JSON has no
+// such number.
+func numberValue(v float64) any {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return floatText(v)
+	}
+	return json.Number(floatText(v))
+}
+
+// confValue is a parameter of a strategy as it goes into JSON.
+func confValue(v any) (any, error) {
+	switch v := v.(type) {
+	case float64:
+		return numberValue(v), nil
+	case float32:
+		return numberValue(float64(v)), nil
+	case nil, bool, string, json.Number,
+		int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		return v, nil
+	}
+	return nil, fmt.Errorf("a %T is no number, truth value or text", v)
+}
+
+// target is where results go: a Store, or the REST interface of one.
+type target interface {
+	// create keeps a record; the error of one whose names are taken matches
+	// ErrExists.
+	create(ctx context.Context, document record) error
+	// find returns the record of a training, or an error that matches ErrNotFound.
+	find(ctx context.Context, document record) (record, error)
+	// upload keeps the weights of a training, or returns an error that matches
+	// ErrNotFound if there is no record.
+	upload(ctx context.Context, document record, weights strategy.Model) error
+}
+
+// deliver keeps a result, whatever was done of that before.
+func deliver(ctx context.Context, to target, result flcollect.Result) error {
+	document, err := resultDocument(result)
+	if err != nil {
+		return err
+	}
+	whole, err := canonical(document)
+	if err != nil {
+		return err
+	}
+	// Between any two steps somebody may delete the record: begin again, once.
+	for attempt := 1; ; attempt++ {
+		err := to.create(ctx, document)
+		if errors.Is(err, ErrExists) {
+			err = compare(ctx, to, whole, err)
+		}
+		if err == nil {
+			err = to.upload(ctx, document, result.Weights)
+		}
+		switch {
+		case !errors.Is(err, ErrNotFound):
+			return err
+		case attempt == 2:
+			return fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
+		}
+	}
+}
+
+// canonical is a result as the repository keeps it.
+func canonical(document record) (record, error) {
+	data, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
+	}
+	value, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
+	}
+	r, err := read(results().form, value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
+	}
+	return r, nil
+}
+
+// compare returns nil if the record that is there is the one that was refused,
+// which happens where an earlier answer got lost.
+func compare(ctx context.Context, to target, whole record, refused error) error {
+	found, err := to.find(ctx, whole)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w, and %w", refused, err)
+	} else if err != nil {
+		return err
+	}
+	there, err := canonical(found)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"results", "configuration_id"} {
+		a, errA := json.Marshal(whole[whole.index(name)].value)
+		b, errB := json.Marshal(there[there.index(name)].value)
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+		if string(a) != string(b) {
+			return fmt.Errorf("%w: the repository has another result of training %q of model %q version %q: its %s are %.300s, not %.300s",
+				flcollect.ErrRefused, whole.text("training_id"), whole.text("model_name"), whole.text("model_version"), name, b, a)
+		}
+	}
+	return nil
+}
+
+// writeWeights writes a part of the file of weights, without another copy of
+// them.
+func writeWeights(w io.Writer, part string, weights strategy.Model) error {
+	if part == partFile {
+		return tensor.WritePickle(w, weights...)
+	}
+	named := make([]tensor.Named, len(weights))
+	for i, t := range weights {
+		named[i] = tensor.Named{Name: "arr_" + strconv.Itoa(i), Tensor: t}
+	}
+	return tensor.WriteNPZ(w, named...)
+}

@@ -1,0 +1,187 @@
+package repository
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Fault says what is wrong with one field of a record.
+type Fault struct {
+	// Loc is where it is: names of members and indexes of lists, from the
+	// outermost.
+	Loc []any `json:"loc"`
+	// Msg says what is wrong.
+	Msg string `json:"msg"`
+	// Type is a short name of the same, for programs.
+	Type string `json:"type"`
+}
+
+// faults collects what is wrong with a document.
+type faults []Fault
+
+func (f *faults) add(at []any, kind, msg string) {
+	*f = append(*f, Fault{Loc: slices.Clone(at), Msg: msg, Type: kind})
+}
+
+func (f *faults) missing(at []any) { f.add(at, "value_error.missing", "field required") }
+
+// form reads a value of a JSON document, decoded with numbers as json.Number, and
+// returns what is kept of it.
+type form func(value any, at []any, f *faults) any
+
+// field is a member of a record.
+type field struct {
+	name      string
+	form      form
+	required  bool
+	otherwise any // what an optional one is that is not there
+}
+
+// object is the form of a JSON object with known members. Others are left out.
+func object(fields ...field) form {
+	return func(value any, at []any, f *faults) any {
+		members, ok := value.(map[string]any)
+		if !ok {
+			f.add(at, "type_error.dict", "value is not a valid dict")
+			return nil
+		}
+		record := make(record, 0, len(fields))
+		for _, field := range fields {
+			here := append(slices.Clip(at), any(field.name))
+			value, has := members[field.name]
+			kept := field.otherwise
+			switch {
+			case has && (value != nil || field.required):
+				kept = field.form(value, here, f)
+			case field.required:
+				f.missing(here)
+			}
+			record.set(field.name, kept)
+		}
+		return record
+	}
+}
+
+// text is the form of a text, which may be given as a number or a truth value.
+func text(value any, at []any, f *faults) any {
+	switch v := value.(type) {
+	case string:
+		return v
+	case json.Number:
+		return numberText(v)
+	case bool:
+		return truthText(v)
+	case nil:
+		f.add(at, "type_error.none.not_allowed", "none is not an allowed value")
+	default:
+		f.add(at, "type_error.str", "str type expected")
+	}
+	return nil
+}
+
+// name is the form of a text that identifies a record.
+func name(value any, at []any, f *faults) any {
+	kept, _ := text(value, at, f).(string)
+	switch {
+	case value == "":
+		f.add(at, "value_error.any_str.min_length", "ensure this value has at least 1 characters")
+	case len(kept) > MaxName:
+		f.add(at, "value_error.any_str.max_length", fmt.Sprintf("ensure this value has at most %d bytes", MaxName))
+	}
+	return kept
+}
+
+// integer is the form of a whole number, which may be given as a text.
+func integer(value any, at []any, f *faults) any {
+	given := ""
+	switch v := value.(type) {
+	case string:
+		given = strings.TrimSpace(v)
+	case json.Number:
+		given = v.String()
+	}
+	n, err := strconv.ParseInt(given, 10, 64)
+	if err != nil {
+		if whole, err := strconv.ParseFloat(given, 64); err == nil && whole == math.Trunc(whole) && math.Abs(whole) < 1<<53 {
+			return int64(whole)
+		}
+		f.add(at, "type_error.integer", "value is not a valid integer")
+	}
+	return n
+}
+
+// number is the form of a number, which may be given as a text.
+func number(value any, at []any, f *faults) any {
+	given := ""
+	switch v := value.(type) {
+	case string:
+		given = strings.TrimSpace(v)
+	case json.Number:
+		given = v.String()
+	}
+	n, err := strconv.ParseFloat(given, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		f.add(at, "type_error.float", "value is not a valid float")
+		return nil
+	}
+	return json.Number(floatText(n))
+}
+
+// truth is the form of a truth value, which may be given as a word.
+func truth(value any, at []any, f *faults) any {
+	switch v := value.(type) {
+	case bool:
+		return v
+	case json.Number:
+		value = v.String()
+	}
+	if word, ok := value.(string); ok {
+		switch strings.ToLower(word) {
+		case "true", "t", "yes", "y", "on", "1":
+			return true
+		case "false", "f", "no", "n", "off", "0":
+			return false
+		}
+	}
+	f.add(at, "value_error.bool", "value could not be parsed to a boolean")
+	return nil
+}
+
+// anything is the form of any value.
+func anything(value any, _ []any, _ *faults) any { return value }
+
+// mapOf is the form of an object with members of any name.
+func mapOf(each form) form {
+	return func(value any, at []any, f *faults) any {
+		members, ok := value.(map[string]any)
+		if !ok {
+			f.add(at, "type_error.dict", "value is not a valid dict")
+			return nil
+		}
+		kept := make(map[string]any, len(members))
+		for name, member := range members {
+			kept[name] = each(member, append(slices.Clip(at), any(name)), f)
+		}
+		return kept
+	}
+}
+
+// listOf is the form of a list.
+func listOf(each form) form {
+	return func(value any, at []any, f *faults) any {
+		items, ok := value.([]any)
+		if !ok {
+			f.add(at, "type_error.list", "value is not a valid list")
+			return nil
+		}
+		kept := make([]any, len(items))
+		for i, item := range items {
+			kept[i] = each(item, append(slices.Clip(at), any(i)), f)
+		}
+		return kept
+	}
+}

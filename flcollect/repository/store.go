@@ -1,0 +1,209 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Config is what a [Store] is made of.
+type Config struct {
+	// Documents keeps the records. Required. Give it a store of its own or a part
+	// of one, see [storage.Prefixed]; prefixes have up to 100 bytes.
+	Documents storage.Documents
+	// Blobs keeps the files. Required, as above.
+	Blobs storage.Blobs
+	// MaxFile is the greatest size of a file in bytes. Zero means 8 GiB.
+	MaxFile int64
+	// MaxModel is the greatest size of a model's parameters that [Store.Model]
+	// reads into memory, in bytes. Zero means 2 GiB.
+	MaxModel int64
+	// Dir is the folder for a model's file while it is read. Empty means that of
+	// the operating system.
+	Dir string
+	// Grace is how old a file that no record names must be for Collect to remove
+	// it. Zero means 24 hours. An upload that takes longer fails.
+	Grace time.Duration
+	// Interval is how long Run waits between two collections. Zero means one hour.
+	Interval time.Duration
+	// Logger receives what Run does, and what is left to it. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Store is an FL repository. It is made with [New] and is safe for concurrent
+// use, also by several processes over one storage. It is a flcollect.Repository.
+type Store struct {
+	docs   storage.Documents
+	blobs  storage.Blobs
+	config Config
+	log    *slog.Logger
+}
+
+// New returns the repository over the two stores. It reads and writes nothing.
+func New(config Config) (*Store, error) {
+	switch {
+	case config.Documents == nil:
+		return nil, errors.New("repository: Config.Documents is required")
+	case config.Blobs == nil:
+		return nil, errors.New("repository: Config.Blobs is required")
+	}
+	for _, number := range []struct {
+		name  string
+		value int64
+	}{{"MaxFile", config.MaxFile}, {"MaxModel", config.MaxModel},
+		{"Grace", int64(config.Grace)}, {"Interval", int64(config.Interval)}} {
+		if number.value < 0 {
+			return nil, fmt.Errorf("repository: Config.%s is %d, and has to be positive", number.name, number.value)
+		}
+	}
+	config.MaxFile = cmp.Or(config.MaxFile, 8<<30)
+	config.MaxModel = cmp.Or(config.MaxModel, defaultMaxModel)
+	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
+	config.Interval = cmp.Or(config.Interval, time.Hour)
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Store{docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger}, nil
+}
+
+// Ready returns nil if the storage answers.
+func (s *Store) Ready(ctx context.Context) error {
+	if _, err := s.docs.Get(ctx, "model/"); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("repository: documents: %w", err)
+	}
+	if _, err := s.blobs.Stat(ctx, filePrefix); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("repository: blobs: %w", err)
+	}
+	return nil
+}
+
+// create keeps a new record, which is a decoded JSON document.
+func (s *Store) create(ctx context.Context, c collection, document any) error {
+	r, err := read(c.form, document)
+	if err != nil {
+		return err
+	}
+	key := c.keyOf(r)
+	data, err := json.Marshal(r)
+	if err != nil {
+		return failed("create record", key, err)
+	}
+	if _, err = s.docs.Create(ctx, key, data); errors.Is(err, storage.ErrExists) {
+		return &refusal{"create record", key, ErrExists, c.exists}
+	}
+	return err
+}
+
+// read reads a decoded JSON document that has to be of a form.
+func read(as form, document any) (record, error) {
+	var wrong faults
+	r, _ := as(document, []any{"body"}, &wrong).(record)
+	if len(wrong) > 0 {
+		return nil, &InvalidError{Faults: wrong}
+	}
+	return r, nil
+}
+
+// get returns a record.
+func (s *Store) get(ctx context.Context, c collection, names ...string) (record, storage.Revision, error) {
+	key := c.key(names...)
+	doc, err := s.docs.Get(ctx, key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, 0, &refusal{"get record", key, ErrNotFound, c.missing}
+	} else if err != nil {
+		return nil, 0, err
+	}
+	var r record
+	if err := json.Unmarshal(doc.Data, &r); err != nil {
+		return nil, 0, failed("read record", key, err)
+	}
+	return r, doc.Revision, nil
+}
+
+// change replaces members of a record.
+func (s *Store) change(ctx context.Context, c collection, edit func(*record), names ...string) error {
+	for {
+		r, revision, err := s.get(ctx, c, names...)
+		if err != nil {
+			return err
+		}
+		edit(&r)
+		data, err := json.Marshal(r)
+		if err != nil {
+			return failed("change record", c.key(names...), err)
+		}
+		_, err = s.docs.Update(ctx, c.key(names...), revision, data)
+		if !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+	}
+}
+
+// delete removes a record and its file.
+func (s *Store) delete(ctx context.Context, c collection, names ...string) error {
+	for {
+		r, revision, err := s.get(ctx, c, names...)
+		if err != nil {
+			return err
+		}
+		err = s.docs.Delete(ctx, c.key(names...), revision)
+		switch {
+		case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
+			continue // it moved on: look again
+		case err != nil:
+			return err
+		}
+		s.discard(ctx, r.text(c.file))
+		return nil
+	}
+}
+
+// recordsPage is how many records a listing reads at a time.
+const recordsPage = 64
+
+// list yields the records under a prefix of keys. The first error ends it.
+func (s *Store) list(ctx context.Context, prefix string) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		for doc, err := range s.documents(ctx, prefix) {
+			var r record
+			if err == nil {
+				if err = json.Unmarshal(doc.Data, &r); err != nil {
+					err = failed("read record", doc.Key, err)
+				}
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// documents yields the documents under a prefix of keys, reading few at a time.
+func (s *Store) documents(ctx context.Context, prefix string) iter.Seq2[storage.Document, error] {
+	return func(yield func(storage.Document, error) bool) {
+		after := ""
+		for {
+			page, err := s.docs.List(ctx, prefix, after, recordsPage)
+			if err != nil {
+				yield(storage.Document{}, err)
+				return
+			}
+			for _, doc := range page {
+				if !yield(doc, nil) {
+					return
+				}
+			}
+			if len(page) < recordsPage {
+				return
+			}
+			after = page[len(page)-1].Key
+		}
+	}
+}
