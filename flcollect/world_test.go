@@ -48,6 +48,25 @@ func newWorld(t *testing.T, options flcollect.Options) *world {
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	return serve(t, options, server, flowers, listener)
+}
+
+// restart ends the server and runs another on the same storage and address.
+func (w *world) restart(t *testing.T, options flcollect.Options) *world {
+	t.Helper()
+	w.end()
+	options.Documents, options.Blobs = w.documents, w.blobs
+	server, err := flcollect.NewServer(options)
+	require.NoError(t, err)
+	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", w.address)
+	require.NoError(t, err)
+	return serve(t, options, server, flowers, listener)
+}
+
+func serve(t *testing.T, options flcollect.Options, server *flcollect.Server, flowers *flower.Server, listener net.Listener) *world {
+	t.Helper()
 	running, stop := context.WithCancel(context.Background())
 	serving, finish := context.WithCancel(context.Background())
 	ran, served := make(chan error, 1), make(chan error, 1)
