@@ -58,9 +58,10 @@ func importTable() []room {
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/server", modules: []string{flags, sync}},
+		{dir: "internal/collector", imports: []string{"flcollect/...", "internal/server", "storage", "storage/disk"}},
 		{dir: "internal/console", imports: []string{"internal/httpapi"}},
 		{dir: "internal/demo", imports: []string{"annotate", "examples/weather"}, modules: []string{uuid}},
-		{dir: "internal/demo/training", imports: []string{"flcollect", "flcollect/flower", "examples/tumours"}, modules: []string{sync}},
+		{dir: "internal/demo/training", imports: []string{"flcollect", "flcollect/flower", "flcollect/strategy", "examples/tumours"}, modules: []string{sync}},
 		{dir: "internal/archtest"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
@@ -156,6 +157,7 @@ func httpHomes() []httpHome {
 	homes := []httpHome{
 		{"internal/httpapi", "*.go"},
 		{"internal/server", "http*.go"},
+		{"internal/collector", "http*.go"},
 		{"internal/console", "*.go"},
 		{"modelrepo/modelrepotest", "*.go"},
 		{"storage/s3/...", "*.go"},

@@ -1,0 +1,123 @@
+// Command flcollector is the server of federated learning: it trains models
+// with Flower clients, and keeps the results in an FL repository.
+//
+//	flcollector [-listen HOST:PORT] [-grpc-listen HOST:PORT] [-data DIR] [-demo] ...
+//
+// Jobs are started over the REST interface on -listen, which has pages for
+// people at / and documentation at /docs. Clients connect to -grpc-listen. Jobs
+// are kept in the folder of -data: one that was being trained when the program
+// ended, in whatever way, goes on from its last finished round. The repository
+// is inside and on the same listener, unless REPOSITORY_ADDRESS says where
+// another one is.
+//
+// With -demo three clients inside the program train a model on real data that
+// come with it. Every round is a line, and in the end there is one that begins
+// with "training finished"; the program then goes on until it is interrupted, so
+// that there is something to look at.
+//
+// With -h it lists every flag with its environment variable and default. The
+// first lines on standard output are "listening on http://HOST:PORT",
+// "listening on grpc://HOST:PORT" (grpcs with TLS) and where the repository is;
+// the log goes to standard error. On an interrupt or SIGTERM it has the clients
+// come back after -park, and ends with status 0; a second one ends it at once.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/iotenablers/enablers/internal/collector"
+	"github.com/iotenablers/enablers/internal/demo/training"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+func main() { server.Main("flcollector", run) }
+
+// run is the whole program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	s, flags, err := readSettings(args)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.Help(stdout)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log, logFile, err := s.logging.Open(stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logFile.Close()) }()
+
+	web, err := server.Listen("listen", s.address())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = web.Close() }() // closed already unless an error came first
+	clients, err := server.Listen("grpc-listen", s.grpcAddress())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = clients.Close() }() // likewise
+	tls, err := s.clientTLS(log)
+	if err != nil {
+		return err
+	}
+	c, err := collector.Open(collector.Config{
+		Dir: s.data, Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
+		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, TLS: tls, Logger: log,
+	})
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	server.WarnIfExposed(log, web, "REST interface")
+	if s.clientCA == "" {
+		server.WarnIfExposed(log, clients, "Flower clients")
+	}
+	parts := c.Parts(web, clients, func() { s.announce(stdout, web, clients) })
+	if s.demo {
+		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
+			site := "http://" + reachable(web.Addr())
+			return training.Run(ctx, training.Config{
+				Jobs: c.Jobs, Target: reachable(clients.Addr()), Site: site, Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
+			})
+		}})
+	}
+	return server.Run(ctx, parts...)
+}
+
+// announce says where things are.
+func (s *settings) announce(stdout io.Writer, web, clients net.Listener) {
+	scheme := "grpc"
+	if s.cert != "" {
+		scheme = "grpcs"
+	}
+	fmt.Fprintf(stdout, "listening on http://%s\nlistening on %s://%s\n", web.Addr(), scheme, clients.Addr())
+	if s.repository == "" {
+		fmt.Fprintf(stdout, "repository at http://%s (documented at http://%[1]s/repository/docs)\n", web.Addr())
+		return
+	}
+	fmt.Fprintf(stdout, "repository at %s\n", redacted(s.repository))
+}
+
+// redacted is a URL that was checked, without its password.
+func redacted(address string) string {
+	at, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(at.Redacted(), "/")
+}
+
+// reachable is an address of this machine under which a listener answers.
+func reachable(at net.Addr) string {
+	return strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(at.String())
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// process is a run of the program.
+type process struct {
+	web, grpc  string // addresses, the first with its scheme
+	repository string // the line about it
+	lines      *bufio.Scanner
+	log        *logged
+	interrupt  func()
+	stop       func() error
+}
+
+// logged is a log that is read while it is being written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// start runs the program, on free ports and in a fresh folder unless the
+// arguments say otherwise.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	p := &process{lines: bufio.NewScanner(out), log: &logged{}, interrupt: cancel}
+	done := make(chan error, 1)
+	args = append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-park", "1s", "-data", t.TempDir()}, args...)
+	go func() {
+		err := run(ctx, args, stdout, p.log)
+		_ = stdout.CloseWithError(io.EOF)
+		done <- err
+	}()
+	p.stop = sync.OnceValue(func() error {
+		cancel()
+		go func() { _, _ = io.Copy(io.Discard, out) }()
+		return <-done
+	})
+	t.Cleanup(func() { _ = p.stop() })
+	var ok bool
+	p.web, ok = strings.CutPrefix(p.next(t), "listening on ")
+	require.True(t, ok)
+	line := p.next(t)
+	p.grpc = line[strings.LastIndex(line, "/")+1:]
+	require.Regexp(t, "^listening on grpcs?://[0-9.:]+$", line)
+	p.repository = p.next(t)
+	return p
+}
+
+// next returns the next line of output.
+func (p *process) next(t *testing.T) string {
+	t.Helper()
+	if !p.lines.Scan() {
+		require.NoError(t, p.stop())
+		t.Fatal("the program has ended")
+	}
+	return p.lines.Text()
+}
+
+// await returns the next line of output that contains the text.
+func (p *process) await(t *testing.T, text string) string {
+	t.Helper()
+	for {
+		if line := p.next(t); strings.Contains(line, text) {
+			return line
+		}
+	}
+}
+
+// get asks for a URL, or for a path of the web interface.
+func (p *process) get(t *testing.T, path string) string {
+	t.Helper()
+	if strings.HasPrefix(path, "/") {
+		path = p.web + path
+	}
+	answer, err := http.Get(path)
+	require.NoError(t, err)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode, path+": "+string(body))
+	return string(body)
+}
+
+// status is the answer about a job.
+type status struct {
+	Status string `json:"status"`
+	Round  int    `json:"round"`
+}
+
+func (p *process) status(t *testing.T, job string) status {
+	t.Helper()
+	var s status
+	require.NoError(t, json.Unmarshal([]byte(p.get(t, "/job/status/"+job)), &s))
+	return s
+}
+
+// configure starts a job.
+func (p *process) configure(t *testing.T, job, config string) {
+	t.Helper()
+	answer, err := http.Post(p.web+"/job/config/"+job, "application/json", strings.NewReader(config))
+	require.NoError(t, err)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, "200", string(body))
+}
+
+func TestOneAddressIsTheCollectorAndTheRepository(t *testing.T) {
+	p := start(t)
+	require.Equal(t, "repository at "+p.web+" (documented at "+p.web+"/repository/docs)", p.repository)
+	require.Contains(t, p.get(t, "/docs"), "Training collector")
+	require.Contains(t, p.get(t, "/repository/docs"), "FL repository")
+	require.Contains(t, p.get(t, "/repository/"), "FL repository")
+	require.Contains(t, p.get(t, "/openapi.json"), "/job/config/{id}")
+	require.Contains(t, p.get(t, "/repository/openapi.json"), "/training-results")
+	require.Contains(t, p.get(t, "/version"), "flcollector")
+	require.Contains(t, p.get(t, "/repository/version"), "flrepository")
+	for _, prefix := range []string{"", "/repository"} {
+		for _, path := range []string{"/model", "/training-results", "/strategy", "/transformation"} {
+			require.Equal(t, "[]", strings.TrimSpace(p.get(t, prefix+path)), prefix+path)
+		}
+	}
+	require.Equal(t, status{"INACTIVE", 0}, p.status(t, "7"))
+	require.NoError(t, p.stop())
+}
+
+func TestTheDemoTrainsAndLeavesItsResultInTheRepository(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, "-data", dir, "-demo")
+	require.Regexp(t, "at "+p.web+"/live/demo-1$", p.await(t, "job demo-1: "))
+	require.Regexp(t, `^round  1 of 20   loss 0\.\d{4}   accuracy 0\.\d{3}   clients 3   \d+\.\d{3} s$`, p.await(t, "round"))
+	for n := 2; n <= 20; n++ {
+		require.Contains(t, p.next(t), " of 20   loss 0.")
+	}
+	require.Regexp(t, `^training finished: 20 rounds, loss 0\.0\d{3}, accuracy 0\.98\d$`, p.next(t))
+	_, url, found := strings.Cut(p.next(t), "result in the repository: ")
+	require.True(t, found)
+	var results []struct {
+		TrainingID string         `json:"training_id"`
+		Results    map[string]any `json:"results"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(p.get(t, url)), &results))
+	require.Len(t, results, 1)
+	require.Equal(t, "demo-1", results[0].TrainingID)
+	require.Equal(t, "20", results[0].Results["rounds"])
+	require.NotEmpty(t, p.get(t, "/training-results/weights/tumours/1.0/demo-1"))
+	require.Contains(t, p.get(t, "/live/demo-1"), "demo-1")
+	require.Equal(t, status{"FINISHED", 20}, p.status(t, "demo-1"))
+	require.NoError(t, p.stop())
+
+	require.Empty(t, p.log.String(), "the lines are log enough")
+
+	p = start(t, "-data", dir, "-demo", "-log-level", "info")
+	p.await(t, "job demo-2: ")
+	p.await(t, "training finished: 20 rounds")
+	require.NoError(t, p.stop())
+	require.Contains(t, p.log.String(), "level=INFO")
+}
+
+func TestAnotherRepositoryAndTheOrchestratorAreTold(t *testing.T) {
+	other := start(t)
+	var rounds sync.Map
+	orchestrator := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		rounds.Store(r.Method+" "+r.URL.Path+" "+string(body), true)
+	}))
+	defer orchestrator.Close()
+	t.Setenv("REPOSITORY_ADDRESS", other.web+"/repository/")
+	t.Setenv("ORCHESTRATOR_ADDRESS", orchestrator.URL)
+	p := start(t, "-demo")
+	require.Equal(t, "repository at "+other.web+"/repository", p.repository)
+	_, url, _ := strings.Cut(p.await(t, "result in the repository: "), "repository: ")
+	require.Equal(t, other.web+"/repository/training-results/tumours/1.0", url)
+	require.Contains(t, p.get(t, url), `"demo-1"`)
+	answer, err := http.Get(p.web + "/training-results")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusNotFound, answer.StatusCode, "no repository inside")
+	require.Eventually(t, func() bool {
+		_, told := rounds.Load(`POST /FL_traininground {"model_name":"tumours","model_version":"1.0","round":20}`)
+		return told
+	}, wait, tick)
+	require.NoError(t, p.stop())
+	require.NoError(t, other.stop())
+}
+
+func TestAFolderBelongsToOneServer(t *testing.T) {
+	dir := t.TempDir()
+	start(t, "-data", dir)
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "-data: ")
+	require.ErrorContains(t, err, "in use by another store")
+}
+
+func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+	p := start(t)
+	for _, flag := range []string{"-listen", "-grpc-listen"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", t.TempDir(), flag, p.grpc}, io.Discard, io.Discard)
+		require.ErrorContains(t, err, "the port is taken")
+		require.ErrorContains(t, err, "with "+flag+" ")
+	}
+}
+
+func TestBothListenersThatOthersReachArePointedOut(t *testing.T) {
+	p := start(t, "-listen", "0.0.0.0:0", "-grpc-listen", "0.0.0.0:0")
+	require.NoError(t, p.stop())
+	require.Equal(t, 2, strings.Count(p.log.String(), "listening beyond loopback without authentication"), p.log.String())
+	p = start(t)
+	require.NoError(t, p.stop())
+	require.NotContains(t, p.log.String(), "without authentication")
+}
+
+func TestStreamsOfEventsDoNotHoldUpTheEnd(t *testing.T) {
+	p := start(t)
+	p.configure(t, "1", configuration)
+	answer, err := http.Get(p.web + "/job/events/1")
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	line, err := bufio.NewReader(answer.Body).ReadString('\n')
+	require.NoError(t, err, line)
+	require.NoError(t, p.stop())
+	require.NotContains(t, p.log.String(), "cut off")
+}

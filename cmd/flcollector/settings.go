@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+const about = `flcollector is the server of federated learning: Flower clients train, it
+aggregates what they send, and the result goes to an FL repository, its own
+unless another is named. Its REST interface is documented at /docs.`
+
+// settings are what the flags, the environment and the file say.
+type settings struct {
+	listen, grpcListen       string
+	host                     string
+	port, federatedPort      int
+	data, models             string
+	repository, orchestrator string
+	cert, key, clientCA      string
+	maxMessage, uploads      int64
+	clientTimeout, parkedFor time.Duration
+	demo                     bool
+	logging                  *server.Logging
+}
+
+// readSettings reads and checks the settings. The flags are returned for -h.
+func readSettings(args []string) (settings, *server.Flags, error) {
+	var s settings
+	f := s.declare()
+	err := f.Parse(args)
+	if err == nil {
+		err = s.check(f)
+	}
+	if err == nil && s.demo && !f.Given("log-level") {
+		err = f.Set("log-level", "warn") // the demonstration says itself how rounds go
+	}
+	return s, f, err
+}
+
+// declare declares the flags. Variables without the prefix are those that the
+// specification names, or that deployments of the original service set.
+func (s *settings) declare() *server.Flags {
+	f := server.NewFlags("flcollector", "FLCOLLECTOR", about)
+	f.StringVar(&s.listen, "listen", "", "`HOST:PORT` of the REST interface; goes before -host and -port; port 0 takes any that is free")
+	f.StringVar(&s.grpcListen, "grpc-listen", "", "`HOST:PORT` for Flower clients; goes before -host and -federated-port; port 0 takes any that is free")
+	f.StringVar(&s.host, "host", "127.0.0.1", "`host` of both")
+	f.IntVar(&s.port, "port", 8000, "`port` of the REST interface")
+	f.IntVar(&s.federatedPort, "federated-port", 8088, "`port` for Flower clients")
+	f.StringVar(&s.data, "data", "./data/flcollector", "`folder` where jobs and the repository are kept")
+	f.StringVar(&s.repository, "repository-address", "", "`URL` of the FL repository; empty means the one inside this server")
+	f.StringVar(&s.orchestrator, "orchestrator-address", "", "`URL` of the FL orchestrator that is told how trainings go; empty means none")
+	f.StringVar(&s.models, "models", "", "a `folder` with parameters that jobs begin with, those of a model in MODEL/VERSION.npz; what is not there comes from the repository, or else from a client")
+	f.StringVar(&s.cert, "grpc-cert", "", "a PEM `file` with the certificate for Flower clients, and those between it and its authority; clients then need TLS")
+	f.StringVar(&s.key, "grpc-key", "", "the PEM `file` with its key")
+	f.StringVar(&s.clientCA, "grpc-client-ca", "", "a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name")
+	f.Int64Var(&s.maxMessage, "max-message", flower.DefaultMaxMessage, "the largest message from and to a client in `bytes`; clients have a limit of their own")
+	f.Int64Var(&s.uploads, "uploads", 1<<30, "how many `bytes` of updates are received at a time; further clients wait")
+	f.DurationVar(&s.clientTimeout, "client-timeout", 24*time.Hour, "how long a job waits for enough clients before it is interrupted")
+	f.DurationVar(&s.parkedFor, "park", 5*time.Second, "after how long clients come back when the server was stopped")
+	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
+	s.logging = f.Logging("log/flcollector.log")
+	for name, variable := range map[string]string{
+		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",
+		"repository-address": "REPOSITORY_ADDRESS", "orchestrator-address": "ORCHESTRATOR_ADDRESS",
+	} {
+		f.SetVariable(name, variable)
+	}
+	return f
+}
+
+// check refuses what cannot work, in the order of the flags.
+func (s *settings) check(f *server.Flags) error {
+	var errs []error
+	wrong := func(name, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("-%s (%s): %w", name, f.Variable(name), fmt.Errorf(format, args...)))
+	}
+	between := func(name string, value, least, most int64) {
+		if value < least || value > most {
+			wrong(name, "expected %d to %d, got %d", least, most, value)
+		}
+	}
+	address := func(name, value string) {
+		if value == "" {
+			return
+		}
+		if at, err := url.Parse(value); err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
+			wrong(name, "expected a URL such as http://HOST:PORT (not shown, for it may hold a secret)")
+		}
+	}
+	between("port", int64(s.port), 0, 65535)
+	between("federated-port", int64(s.federatedPort), 0, 65535)
+	address("repository-address", s.repository)
+	address("orchestrator-address", s.orchestrator)
+	between("max-message", s.maxMessage, 1<<10, flower.MaxMessage)
+	between("uploads", s.uploads, 1, 1<<62)
+	if s.clientTimeout <= 0 {
+		wrong("client-timeout", "expected more than nothing, got %v", s.clientTimeout)
+	}
+	if s.parkedFor < time.Second || s.parkedFor > 24*time.Hour {
+		wrong("park", "expected 1s to 24h, got %v", s.parkedFor)
+	}
+	if (s.cert == "") != (s.key == "") {
+		wrong("grpc-cert", "-grpc-cert and -grpc-key go together")
+	}
+	if s.clientCA != "" && s.cert == "" {
+		wrong("grpc-client-ca", "certificates of clients need TLS: -grpc-cert and -grpc-key")
+	}
+	if s.demo && s.cert != "" {
+		wrong("demo", "its clients know no TLS: leave out -grpc-cert")
+	}
+	return errors.Join(errs...)
+}
+
+// address is where the REST interface listens.
+func (s *settings) address() string { return cmp.Or(s.listen, s.at(s.port)) }
+
+// grpcAddress is where the server listens for Flower clients.
+func (s *settings) grpcAddress() string { return cmp.Or(s.grpcListen, s.at(s.federatedPort)) }
+
+func (s *settings) at(port int) string { return net.JoinHostPort(s.host, strconv.Itoa(port)) }

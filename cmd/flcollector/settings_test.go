@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func newLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
+
+// TestEverySettingHasAllSources goes over all flags there are, so that a new
+// one that lacks a source fails.
+func TestEverySettingHasAllSources(t *testing.T) {
+	number, period, choice := [3]string{"1", "2", "3"}, [3]string{"1s", "2s", "3s"}, [3]string{"true", "false", "true"}
+	special := map[string][3]string{
+		"port": number, "federated-port": number, "max-message": number, "uploads": number,
+		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice,
+		"log-level": {"debug", "warn", "error"},
+	}
+	new(settings).declare().VisitAll(func(one *flag.Flag) {
+		if one.Name == "config" {
+			return // which cannot be in itself
+		}
+		t.Run(one.Name, func(t *testing.T) {
+			given, ok := special[one.Name]
+			if !ok {
+				given = [3]string{"file", "environment", "flag"}
+			}
+			file := filepath.Join(t.TempDir(), "flcollector.conf")
+			require.NoError(t, os.WriteFile(file, []byte(one.Name+" "+given[0]+"\n"), 0o600))
+			variable := new(settings).declare().Variable(one.Name)
+			value := func(args ...string) string {
+				flags := new(settings).declare()
+				require.NoError(t, flags.Parse(args))
+				return flags.Lookup(one.Name).Value.String()
+			}
+			t.Setenv(variable, "")
+			require.Equal(t, one.DefValue, value())
+			require.Equal(t, given[0], value("-config", file))
+			t.Setenv(variable, given[1])
+			require.Equal(t, given[1], value("-config", file), "the environment goes before the file")
+			require.Equal(t, given[2], value("-config", file, "-"+one.Name+"="+given[2]), "the flag goes before all")
+		})
+	})
+}
+
+func TestDeploymentsOfTheOriginalKeepTheirVariables(t *testing.T) {
+	for name, value := range map[string]string{
+		"HOST": "127.0.0.9", "PORT": "9000", "FEDERATED_PORT": "9080",
+		"REPOSITORY_ADDRESS": "http://flrepository:9012", "ORCHESTRATOR_ADDRESS": "http://fl-orchestrator-app:5000",
+	} {
+		t.Setenv(name, value)
+	}
+	s, _, err := readSettings(nil)
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.9:9000", s.address())
+	require.Equal(t, "127.0.0.9:9080", s.grpcAddress())
+	require.Equal(t, "http://flrepository:9012", s.repository)
+	require.Equal(t, "http://fl-orchestrator-app:5000", s.orchestrator)
+	s, _, err = readSettings([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:1"})
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:0", s.address())
+	require.Equal(t, "127.0.0.1:1", s.grpcAddress())
+}
+
+func TestDefaults(t *testing.T) {
+	s, _, err := readSettings(nil)
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:8000", s.address())
+	require.Equal(t, "127.0.0.1:8088", s.grpcAddress())
+	require.Equal(t, "./data/flcollector", s.data)
+	require.Equal(t, int64(512<<20), s.maxMessage)
+	require.Equal(t, 24*time.Hour, s.clientTimeout)
+}
+
+func TestWrongSettingsAreRefusedByName(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-port", "65536"}, "-port (PORT): expected 0 to 65535, got 65536"},
+		{[]string{"-federated-port", "-1"}, "-federated-port (FEDERATED_PORT): expected 0 to 65535, got -1"},
+		{[]string{"-repository-address", "user:secret@host"}, "-repository-address (REPOSITORY_ADDRESS): expected a URL such as"},
+		{[]string{"-orchestrator-address", "ftp://secret@host"}, "-orchestrator-address (ORCHESTRATOR_ADDRESS): expected a URL such as"},
+		{[]string{"-max-message", "3000000000"}, "-max-message (FLCOLLECTOR_MAX_MESSAGE): expected 1024 to 2147483647"},
+		{[]string{"-uploads", "0"}, "-uploads (FLCOLLECTOR_UPLOADS): expected 1 to"},
+		{[]string{"-client-timeout", "0s"}, "-client-timeout (FLCOLLECTOR_CLIENT_TIMEOUT): expected more than nothing, got 0s"},
+		{[]string{"-park", "10ms"}, "-park (FLCOLLECTOR_PARK): expected 1s to 24h, got 10ms"},
+		{[]string{"-grpc-cert", "c.pem"}, "-grpc-cert (FLCOLLECTOR_GRPC_CERT): -grpc-cert and -grpc-key go together"},
+		{[]string{"-grpc-client-ca", "ca.pem"}, "-grpc-client-ca (FLCOLLECTOR_GRPC_CLIENT_CA): certificates of clients need TLS"},
+		{[]string{"-demo", "-grpc-cert", "c.pem", "-grpc-key", "k.pem"}, "-demo (FLCOLLECTOR_DEMO): its clients know no TLS"},
+		{[]string{"-bogus"}, "-bogus"},
+	} {
+		_, _, err := readSettings(c.args)
+		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "secret@")
+	}
+	for args, want := range map[[4]string]string{
+		{"-grpc-cert", "missing.pem", "-grpc-key", "missing.pem"}: "-grpc-cert: open missing.pem",
+	} {
+		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", t.TempDir()}, args[:]...), io.Discard, io.Discard)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
+	for _, name := range []string{"-listen", "-grpc-listen", "-data", "-demo", "-config", "-log-level", "environment REPOSITORY_ADDRESS", "environment PORT, default 8000"} {
+		require.Contains(t, out.String(), name)
+	}
+}

@@ -1,0 +1,156 @@
+package collector
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/orchestrator"
+	"github.com/iotenablers/enablers/flcollect/repository"
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
+)
+
+// Config says what a [Collector] is made of. Dir and Logger are required.
+type Config struct {
+	// Dir is the folder where everything is kept.
+	Dir string
+	// Repository and Orchestrator are URLs. Empty means the repository inside,
+	// and no orchestrator.
+	Repository, Orchestrator string
+	// Models is a folder with parameters that jobs begin with, those of a model
+	// in MODEL/VERSION.npz. Empty means none.
+	Models string
+	// ClientTimeout and Park are as in flcollect.Options.
+	ClientTimeout, Park time.Duration
+	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
+	MaxMessage, Uploads int64
+	TLS                 *tls.Config
+	// Logger is told what happens.
+	Logger *slog.Logger
+}
+
+// Collector is a collector over an open folder. Make one with [Open].
+type Collector struct {
+	// Jobs are the jobs.
+	Jobs *flcollect.Server
+
+	store      *disk.Store
+	repository *repository.Store // nil if it is elsewhere
+	gate       *flower.Server
+	log        *slog.Logger
+	over       context.Context // ends with the jobs
+	end        context.CancelFunc
+}
+
+// Open opens the folder and puts the collector together. It starts nothing. The
+// caller closes the collector.
+func Open(config Config) (_ *Collector, err error) {
+	c := &Collector{log: config.Logger}
+	c.over, c.end = context.WithCancel(context.Background())
+	if c.store, err = disk.Open(config.Dir, nil); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.store.Close())
+		}
+	}()
+	spill, err := emptyFolder(config.Dir)
+	if err != nil {
+		return nil, err
+	}
+	options := flcollect.Options{
+		Documents: storage.Prefixed(c.store.Documents(), "collector/"),
+		Blobs:     storage.PrefixedBlobs(c.store.Blobs(), "collector/"),
+		Initial:   config.initial,
+		Dir:       spill, ClientTimeout: config.ClientTimeout, Park: config.Park, Logger: config.Logger,
+	}
+	if config.Orchestrator != "" {
+		if options.Orchestrator, err = orchestrator.NewClient(orchestrator.Config{BaseURL: config.Orchestrator}); err != nil {
+			return nil, err
+		}
+	}
+	if options.Repository, err = c.openRepository(config, spill); err != nil {
+		return nil, err
+	}
+	if c.Jobs, err = flcollect.NewServer(options); err != nil {
+		return nil, err
+	}
+	c.gate, err = flower.NewServer(flower.ServerConfig{
+		Handle: c.Jobs.Handle, MaxMessage: config.MaxMessage, Uploads: config.Uploads, TLS: config.TLS, Logger: config.Logger,
+	})
+	return c, err
+}
+
+// openRepository returns the repository that results go to.
+func (c *Collector) openRepository(config Config, spill string) (flcollect.Repository, error) {
+	if config.Repository != "" {
+		return repository.NewClient(repository.ClientConfig{BaseURL: config.Repository, NPZ: true, Dir: spill})
+	}
+	store, err := repository.New(repository.Config{
+		Documents: storage.Prefixed(c.store.Documents(), "repository/"),
+		Blobs:     storage.PrefixedBlobs(c.store.Blobs(), "repository/"),
+		Dir:       spill, Logger: config.Logger,
+	})
+	c.repository = store
+	return store, err
+}
+
+// emptyFolder returns a folder for the files of rounds. What a crash has left
+// there is removed; nobody else uses it, for the folder above is locked.
+func emptyFolder(dir string) (string, error) {
+	spill := filepath.Join(dir, "rounds")
+	if err := os.RemoveAll(spill); err != nil {
+		return "", err
+	}
+	return spill, os.MkdirAll(spill, 0o750)
+}
+
+// Close closes the folder. The parts have ended by then.
+func (c *Collector) Close() error {
+	c.end()
+	return c.store.Close()
+}
+
+// Parts returns what runs: the web interface on one listener, and the jobs with
+// their clients on the other. Announce is called when both can be used. They
+// stop in the opposite order, so that the interface still says how things are
+// while clients are sent away.
+func (c *Collector) Parts(web, clients net.Listener, announce func()) []server.Part {
+	var parts []server.Part
+	if c.repository != nil {
+		parts = append(parts, server.Part{Name: "repository", Run: c.repository.Run})
+	}
+	return append(parts,
+		server.HTTP(web, c.Handler(), c.log),
+		server.Part{
+			Name: "collector", Ready: c.Jobs.Ready, Announce: announce,
+			Run: func(ctx context.Context) error { return c.run(ctx, clients) },
+		})
+}
+
+// run runs the jobs, and serves clients until they have been sent away.
+func (c *Collector) run(ctx context.Context, clients net.Listener) error {
+	defer c.end() // nothing happens any more that events could tell
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	gate := make(chan error, 1)
+	go func() {
+		gate <- c.gate.Serve(serving, clients)
+		cancel()
+	}()
+	err := c.Jobs.Run(ctx)
+	stop()
+	return errors.Join(err, <-gate)
+}

@@ -1,0 +1,51 @@
+package collector
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/repository"
+)
+
+// below is where the whole repository is.
+const below = "/repository"
+
+// beside are the first segments of the repository's paths that are beside those
+// of the collector.
+func beside() []string {
+	return []string{"/model", "/models", "/training-results", "/strategy", "/collector", "/transformation"}
+}
+
+// Handler returns the interfaces, see the package documentation.
+func (c *Collector) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", flcollect.NewHandler(c.Jobs, &flcollect.HandlerOptions{Logger: c.log}))
+	if c.repository != nil {
+		inside := repository.NewHandler(c.repository, &repository.HandlerOptions{Logger: c.log})
+		for _, path := range beside() {
+			mux.Handle(path, inside)
+			mux.Handle(path+"/", inside)
+		}
+		mux.Handle(below+"/", http.StripPrefix(below, inside))
+		docs := http.RedirectHandler(below+"/docs/", http.StatusTemporaryRedirect)
+		mux.Handle(below+"/{$}", docs)
+		mux.Handle(below+"/docs", docs)
+	}
+	return c.untilOver(mux)
+}
+
+// untilOver ends streams of events with the jobs: they would hold up the end of
+// the web server, and there is nothing left to tell.
+func (c *Collector) untilOver(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/job/events/") {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer context.AfterFunc(c.over, cancel)()
+			r = r.WithContext(ctx)
+		}
+		next.ServeHTTP(w, r)
+	})
+}

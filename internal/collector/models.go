@@ -1,0 +1,59 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+const largestModel = 2 << 30 // bytes of the parameters in a file
+
+// initial is a flcollect.Options.Initial: it reads the parameters of a model
+// from the folder of models, if there are any.
+func (c Config) initial(_ context.Context, job flcollect.Config) (strategy.Model, error) {
+	if c.Models == "" {
+		return nil, flcollect.ErrNoModel
+	}
+	model, err := readModel(c.Models, url.PathEscape(job.ModelName)+"/"+url.PathEscape(job.ModelVersion)+".npz")
+	if errors.Is(err, fs.ErrNotExist) {
+		err = flcollect.ErrNoModel
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read model %q of version %q in %q: %w", job.ModelName, job.ModelVersion, c.Models, err)
+	}
+	return model, nil
+}
+
+// readModel reads an archive of arrays below the folder.
+func readModel(dir, name string) (strategy.Model, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // it was only read from
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // likewise
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	arrays, err := tensor.ReadNPZ(file, info.Size(), largestModel)
+	if err != nil {
+		return nil, err
+	}
+	model := make(strategy.Model, len(arrays))
+	for i, array := range arrays {
+		model[i] = array.Tensor
+	}
+	return model, nil
+}

@@ -1,0 +1,184 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/iotenablers/enablers/examples/tumours"
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// The model as the repository knows it.
+const (
+	ModelName    = "tumours"
+	ModelVersion = "1.0"
+)
+
+const rounds = 20
+
+// Jobs is what the demonstration needs of a flcollect.Server.
+type Jobs interface {
+	// Start starts the training of a job.
+	Start(ctx context.Context, id string, config flcollect.Config) error
+	// Status returns what a job has reached.
+	Status(ctx context.Context, id string) (flcollect.Status, error)
+	// Rounds returns the rounds of a job after the one numbered after.
+	Rounds(ctx context.Context, id string, after, limit int) ([]flcollect.Round, error)
+	// Changed returns a channel that is closed when the status may have changed.
+	Changed(id string) <-chan struct{}
+}
+
+// Config is what a demonstration needs. Everything is required.
+type Config struct {
+	Jobs Jobs
+	// Target is where the collector listens for clients in the clear, as
+	// HOST:PORT.
+	Target string
+	// Site is the URL of the collector's pages, Repository that of the FL
+	// repository.
+	Site, Repository string
+	// Output gets a line a round, and some before and after.
+	Output io.Writer
+}
+
+// patience is how long a job may take to end after its clients were sent away,
+// and the other way round.
+const patience = 10 * time.Second
+
+// Run trains, writes where the result is, and waits until the context ends. The
+// job is called demo-1, or by the next number whose job has not ended; one
+// that was broken off goes on.
+func Run(ctx context.Context, config Config) error {
+	parties, err := tumours.Parties()
+	if err != nil {
+		return err
+	}
+	job, err := start(ctx, config.Jobs, len(parties))
+	if err != nil {
+		return ended(ctx, err)
+	}
+	b := &board{to: config.Output, job: job}
+	b.begin(config.Site, parties, rounds*tumours.DefaultEpochs)
+	clients, dismiss := context.WithCancel(ctx)
+	defer dismiss()
+	group, training := errgroup.WithContext(clients)
+	left := make(chan error, len(parties))
+	for _, p := range parties {
+		client, err := newClient(p, job, config.Target)
+		if err != nil {
+			return err
+		}
+		group.Go(func() error {
+			if err := client.Run(training); err != nil {
+				left <- fmt.Errorf("client %q: %w", p.Name, err)
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		defer time.AfterFunc(patience, dismiss) // the server sends them away before
+		return watch(training, config.Jobs, b, left)
+	})
+	if err := group.Wait(); err != nil {
+		return ended(ctx, err)
+	}
+	b.end(config.Repository)
+	<-ctx.Done()
+	return nil
+}
+
+// ended returns nil for an error that is the context's own end.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// start finds the job's id and starts it.
+func start(ctx context.Context, jobs Jobs, clients int) (string, error) {
+	config := flcollect.Config{
+		Strategy: "avg", ModelName: ModelName, ModelVersion: ModelVersion, ConfigurationID: "demo",
+		Rounds:       rounds,
+		RoundTimeout: time.Minute,
+		StrategyConf: strategy.Conf{"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients},
+		ClientConf:   []map[string]any{{"epochs": int64(tumours.DefaultEpochs), "learning_rate": tumours.DefaultLearningRate}},
+	}
+	for n := 1; ; n++ {
+		id := "demo-" + strconv.Itoa(n)
+		status, err := jobs.Status(ctx, id)
+		switch {
+		case err != nil:
+			return "", err
+		case status.State.Ended():
+		case status.State == flcollect.Inactive:
+			return id, jobs.Start(ctx, id, config)
+		default:
+			return id, nil
+		}
+	}
+}
+
+// newClient returns a client for the job: by its name, which is the host that
+// the client calls, whatever address that has.
+func newClient(party tumours.Party, job, target string) (*flower.Client, error) {
+	_, port, err := net.SplitHostPort(target)
+	if err != nil {
+		return nil, fmt.Errorf("connect clients of the demonstration: %w", err)
+	}
+	return flower.NewClient(flower.ClientConfig{
+		Target:  net.JoinHostPort(job, port),
+		Trainer: tumours.NewTrainer(party),
+		Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", target)
+		},
+	})
+}
+
+// watch shows the rounds until the job has ended and its result is stored.
+// Clients that are sent away as the job ends are no error, others are.
+func watch(ctx context.Context, jobs Jobs, b *board, left <-chan error) error {
+	var gone error // of the first client that left
+	var limit <-chan time.Time
+	for {
+		changed := jobs.Changed(b.job)
+		status, err := jobs.Status(ctx, b.job)
+		if err != nil {
+			return err
+		}
+		rounds, err := jobs.Rounds(ctx, b.job, b.shown, 0)
+		if err != nil {
+			return err
+		}
+		for _, r := range rounds {
+			b.round(r, status.Config.Rounds)
+		}
+		b.status(status)
+		if status.State == flcollect.Interrupted || status.State == flcollect.Finished && status.Stored {
+			return nil
+		}
+		select {
+		case <-changed:
+		case err := <-left:
+			if gone == nil {
+				gone, limit = err, time.After(patience)
+			}
+		case <-limit:
+			if !status.State.Ended() {
+				return gone
+			}
+			limit = nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
