@@ -124,6 +124,7 @@ func (j *job) run() {
 // conduct trains, stores how that ended, and sends the clients away.
 func (j *job) conduct() {
 	err := j.train(j.training)
+	j.strategy = nil // and what it carries
 	if j.life.Err() != nil || j.server.ends() {
 		return // it goes on after the restart
 	}

@@ -41,6 +41,9 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 		after = jobKey(after)
 	}
 	docs, err := s.options.Documents.List(ctx, jobPrefix+prefix, after, limit)
+	if errors.Is(err, storage.ErrInvalidKey) {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("list jobs: %w", err)
 	}

@@ -204,28 +204,22 @@ func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
 	}
 }
 
-// dies waits until the storage is dead, or the job has nothing more to do.
-func (w *world) dies(t *testing.T, f *fuse) bool {
+// dies waits until the storage is dead, or the server has nothing more to do, and
+// reports which.
+func (w *world) dies(t *testing.T, f *fuse) (dead bool) {
 	t.Helper()
-	for {
-		changed := w.Changed("job")
+	require.Eventually(t, func() bool {
 		select {
 		case <-f.blown:
+			dead = true
 			return true
 		default:
 		}
 		status, err := w.Status(t.Context(), "job")
-		if err == nil && status.State.Ended() && w.Totals().Undelivered == 0 && w.Totals().Clients == 0 {
-			return false
-		}
-		select {
-		case <-f.blown:
-			return true
-		case <-changed:
-		case <-time.After(patience):
-			require.FailNow(t, "the job neither ends nor dies", "%+v", status)
-		}
-	}
+		totals := w.Totals()
+		return err == nil && status.State.Ended() && totals.Undelivered == 0 && totals.Clients == 0
+	}, patience, time.Millisecond)
+	return dead
 }
 
 // hasRounds checks that every round is on record once.
@@ -301,10 +295,11 @@ func (d flakyDocuments) Update(ctx context.Context, key string, prev storage.Rev
 func TestADamagedCheckpointInterruptsTheJob(t *testing.T) {
 	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
-	w.join(t, slow)
-	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
+	_, leave := w.join(t, slow)
+	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(2, 1), 1, 1)))
 	gate <- struct{}{}
 	w.until(t, "job", "at round 1", func(s flcollect.Status) bool { return s.Round == 1 })
+	leave()
 	w.end()
 	for blob, err := range w.blobs.List(t.Context(), "checkpoint/") {
 		require.NoError(t, err)

@@ -41,7 +41,9 @@ func newWorld(t *testing.T, options flcollect.Options) *world {
 	if options.Blobs == nil {
 		options.Blobs = storage.NewMemoryBlobs()
 	}
-	options.Dir = t.TempDir()
+	if options.Dir == "" {
+		options.Dir = t.TempDir()
+	}
 	server, err := flcollect.NewServer(options)
 	require.NoError(t, err)
 	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle})
@@ -311,5 +313,11 @@ func (n *neighbours) EarlyEnd(_ context.Context, e flcollect.EarlyEnd) error {
 		return err
 	}
 	n.add("early %d %s", e.Round, e.Metric)
+	return nil
+}
+
+// withLoss has a client send its loss with its update.
+func withLoss(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
+	res.Metrics["loss"] = 0.5
 	return nil
 }

@@ -1,0 +1,76 @@
+package flcollect_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// A server trains a model of two numbers for three rounds with one client.
+func ExampleNewServer() {
+	server, err := flcollect.NewServer(flcollect.Options{
+		Documents: storage.NewMemoryDocuments(),
+		Blobs:     storage.NewMemoryBlobs(),
+		Initial: func(context.Context, flcollect.Config) (strategy.Model, error) {
+			return strategy.Model{tensor.FromFloat32s([]float32{0, 10})}, nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	clients, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// The server ends first, so that it can send its clients away.
+	running, stop := context.WithCancel(context.Background())
+	defer stop()
+	serving, hangUp := context.WithCancel(context.Background())
+	defer hangUp()
+	ran, served := make(chan error, 1), make(chan error, 1)
+	go func() { ran <- server.Run(running) }()
+	go func() { served <- clients.Serve(serving, listener) }()
+
+	ctx := context.Background()
+	err = server.Start(ctx, "weather", flcollect.Config{
+		Strategy: "avg", Rounds: 3, StrategyConf: strategy.Conf{"min_available_clients": 1, "min_fit_clients": 1, "min_evaluate_clients": 1},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client, err := flower.NewClient(flower.ClientConfig{Target: listener.Addr().String(), Trainer: trainer{step: 1, examples: 32}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("client:", client.Run(ctx)) // until it is sent away
+
+	status, err := server.Status(ctx, "weather")
+	fmt.Println(status.State, status.Round, err)
+	result, err := server.Result(ctx, "weather")
+	fmt.Println(result.Weights[0].Float64s(), *result.FinalLoss, err)
+	stop()
+	fmt.Println("server:", <-ran)
+	hangUp()
+	fmt.Println("clients:", <-served)
+	// Output:
+	// client: <nil>
+	// FINISHED 3 <nil>
+	// [3 13] 3 <nil>
+	// server: <nil>
+	// clients: <nil>
+}
