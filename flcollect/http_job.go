@@ -160,6 +160,7 @@ func (r *rest) list(w http.ResponseWriter, req *http.Request) error {
 		Next string       `json:"next,omitempty"`
 	}{make([]statusView, len(found)), next}
 	for i, status := range found {
+		status.Quarantined = nil // there may be a hundred in each
 		page.Jobs[i] = viewOf(status)
 	}
 	w.Header().Set("Cache-Control", "no-store")

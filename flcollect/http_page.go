@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ func newPages() *pages {
 	parse := func(name string, blank any) *template.Template {
 		return template.Must(template.New(name).Funcs(template.FuncMap{
 			"blank":   func() any { return blank },
+			"escape":  url.PathEscape,
 			"reached": func(round int) int { return max(round, 0) },
 			"add":     func(a, b int) int { return a + b },
 			"loss":    lossText,
@@ -94,8 +96,10 @@ func (r *rest) showJob(w http.ResponseWriter, req *http.Request) error {
 	view := struct {
 		Title, Root string
 		Job         statusView
-		Rounds      []Round
-	}{Title: id, Root: "../", Job: status, Rounds: rounds}
+		Rounds      []Round      // newest first
+		Quarantined []Quarantine // newest first
+	}{Title: id, Root: "../", Job: status, Rounds: rounds, Quarantined: slices.Clone(status.Quarantined)}
+	slices.Reverse(view.Quarantined)
 	if strings.HasSuffix(req.URL.Path, "/") {
 		view.Root = "../../"
 	}

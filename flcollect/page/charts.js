@@ -65,6 +65,12 @@ class Chart {
     }
     if (this.plot) this.plot.setData(data);
     else if (names.length > 0) this.draw(data);
+    this.rest();
+  }
+
+  // rest has the legend tell the last round while nobody points at another.
+  rest() {
+    if (this.plot && this.plot.cursor.idx == null) this.plot.setLegend({ idx: this.plot.data[0].length - 1 }, false);
   }
 
   forget() {
@@ -79,7 +85,8 @@ class Chart {
     this.plot = new uPlot({
       width: this.place.clientWidth,
       height,
-      cursor: { drag: { x: false, y: false }, sync: { key: "rounds" } },
+      cursor: { y: false, drag: { x: false, y: false }, sync: { key: "rounds" } },
+      hooks: { setCursor: [() => this.rest()] },
       scales: {
         x: { time: false, range: (_, min, max) => [min, Math.max(max, min + 1)] },
         y: this.kind.fromZero ? { range: { min: { pad: 0, hard: 0, soft: 0, mode: 1 }, max: { pad: 0.1, soft: 1, mode: 2 } } } : {},

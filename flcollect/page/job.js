@@ -19,6 +19,7 @@ const charts = new Charts(document.querySelector("#charts"), document.querySelec
 
 let run; // tells apart the trainings under the id of the job
 let rounds = []; // oldest first
+let quarantined; // what is shown of it
 let drawn; // the frame in which the rounds will be drawn
 
 function write(element, text) {
@@ -35,12 +36,16 @@ function says(state, text) {
   write(live, text);
 }
 
+// begins forgets the rounds of another training.
+function begins(id) {
+  if (id === run) return;
+  run = id;
+  rounds = [];
+  draw();
+}
+
 function showStatus(status) {
-  if (status.id !== run) {
-    run = status.id;
-    rounds = [];
-    draw();
-  }
+  begins(status.id);
   const reached = Math.max(0, status.round);
   document.body.dataset.state = status.status;
   document.title = `${job}: ${status.status}, round ${reached} of ${status.rounds}`;
@@ -61,9 +66,12 @@ function showStatus(status) {
 }
 
 function showQuarantine(refused) {
+  const text = JSON.stringify(refused);
+  if (text === quarantined) return;
+  quarantined = text;
   quarantine.hidden = refused.length === 0;
   const body = quarantine.querySelector("tbody");
-  body.replaceChildren(...refused.map((update) => {
+  body.replaceChildren(...refused.toReversed().map((update) => {
     const row = document.createElement("tr");
     for (const [label, text] of [["Round", update.round], ["Client", update.client], ["Reason", update.reason]]) {
       const cell = row.insertCell();
@@ -107,7 +115,8 @@ function draw() {
   });
 }
 
-function add(round) {
+function add(id, round) {
+  begins(id);
   if (rounds.length > 0 && round.round <= rounds.at(-1).round) return; // seen before the connection was lost
   rounds.push(round);
   if (rounds.length > most + 1000) rounds = rounds.slice(-most);
@@ -117,7 +126,8 @@ function add(round) {
 function follow(from) {
   const source = new EventSource(`${root}job/events/${encodeURIComponent(job)}?after=${from}`);
   source.onopen = () => says("running", "live");
-  source.addEventListener("round", (event) => add(JSON.parse(event.data)));
+  // The id of an event begins with that of the training.
+  source.addEventListener("round", (event) => add(parseInt(event.lastEventId, 10), JSON.parse(event.data)));
   source.addEventListener("status", (event) => {
     const status = JSON.parse(event.data);
     showStatus(status);
