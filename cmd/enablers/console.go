@@ -21,11 +21,16 @@ func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) h
 	return mux
 }
 
-// consoleOf shows what runs here.
-func consoleOf(address string, manager *annotate.Manager, m *models, b *broker) console.Config {
+// consoleOf shows what runs here: the annotator, the broker, and the services
+// between them.
+func consoleOf(address string, manager *annotate.Manager, b *broker, between ...func() console.Service) console.Config {
 	return console.Config{
 		Services: func() []console.Service {
-			return []console.Service{annotatorService(address, manager), m.service(), b.service()}
+			services := []console.Service{annotatorService(address, manager)}
+			for _, service := range between {
+				services = append(services, service())
+			}
+			return append(services, b.service())
 		},
 		Channels: func() []console.Channel { return channelsOf(manager) },
 		Guide:    guide(address, b.settings()),

@@ -10,9 +10,11 @@ import (
 )
 
 // announce says where things are and what to do with them.
-func announce(stdout io.Writer, address string, m *models, b *broker, guide []console.Step, demo bool) {
+func announce(stdout io.Writer, address string, m *models, t *training, b *broker, guide []console.Step, demo bool) {
 	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\nlistening on %s (model repository)\n",
 		address, b.url(), m.address)
+	fmt.Fprintf(stdout, "listening on %s (training collector and FL repository)\nlistening on grpc://%s (Flower clients)\n",
+		t.address(), t.clients.Addr())
 	if demo {
 		return
 	}

@@ -1,7 +1,9 @@
 // Command enablers runs every building block in one process, with nothing to
-// set up: the annotator, an MQTT broker, and a console page that shows them.
+// set up: the annotator, an MQTT broker, the model repository, the training
+// collector with an FL repository, and a console page that shows them.
 //
-//	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-modelrepo HOST:PORT] [-data DIR] [-demo] ...
+//	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-modelrepo HOST:PORT]
+//	         [-flcollector HOST:PORT] [-flcollector-grpc HOST:PORT] [-data DIR] [-demo] ...
 //
 // With -demo it replays weather observations through three channels, one a
 // format, and shows the counts until it is interrupted. With -h it lists every
@@ -44,43 +46,39 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, logFile.Close()) }()
 
-	listener, err := server.Listen("listen", s.listen)
+	at, err := s.open()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // closed already unless an error came first
-	modelsListener, err := server.Listen("modelrepo", s.models)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = modelsListener.Close() }() // likewise
-	mqttListener, err := s.listenMQTT()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = mqttListener.Close() }() // likewise
+	defer at.close()
 	store, err := disk.Open(filepath.Join(s.data, "annotator"), nil)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	models, err := openModels(filepath.Join(s.data, "modelrepo"), modelsListener, log)
+	models, err := openModels(filepath.Join(s.data, "modelrepo"), at.models, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, models.Close()) }()
 
-	b, err := newBroker(mqttListener, log)
+	trainings, err := openTraining(filepath.Join(s.data, "flcollector"), at.collector, at.clients, log)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, trainings.Close()) }()
+
+	b, err := newBroker(at.mqtt, log)
 	if err != nil {
 		return err
 	}
-	at := b.settings()
+	mqttAt := b.settings()
 	transport := mqtt.New(&mqtt.Options{Logger: log})
 	manager, err := annotate.NewManager(annotate.Config{
 		Environment: annotate.Environment{
 			Brokers:  map[annotate.BrokerType]annotate.Broker{annotate.MQTT: transport, annotate.Kafka: kafka.New(&kafka.Options{Logger: log})},
-			Defaults: annotate.Defaults{MQTTHost: at.Host, MQTTPort: at.Port},
+			Defaults: annotate.Defaults{MQTTHost: mqttAt.Host, MQTTPort: mqttAt.Port},
 			Logger:   log,
 		},
 		Documents: store.Documents(),
@@ -89,25 +87,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	server.WarnIfExposed(log, listener, "console and annotator")
-	server.WarnIfExposed(log, modelsListener, "model repository")
-	server.WarnIfExposed(log, mqttListener, "MQTT broker")
+	server.WarnIfExposed(log, at.web, "console and annotator")
+	server.WarnIfExposed(log, at.models, "model repository")
+	server.WarnIfExposed(log, at.mqtt, "MQTT broker")
 
-	address := "http://" + listener.Addr().String()
-	view := consoleOf(address, manager, models, b)
-	web := server.HTTP(listener, handler(manager, view, log), log)
-	web.Announce = func() { announce(stdout, address, models, b, view.Guide, s.demo) }
+	address := "http://" + at.web.Addr().String()
+	view := consoleOf(address, manager, b, models.service, trainings.service)
+	web := server.HTTP(at.web, handler(manager, view, log), log)
+	web.Announce = func() { announce(stdout, address, models, trainings, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
 		{Name: "modelrepo", Run: models.repository.Run},
-		server.HTTP(modelsListener, models.repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log),
-		web,
+		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log),
 	}
+	parts = append(append(parts, trainings.parts()...), web)
 	if s.demo {
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
 			return demo.Run(ctx, demo.Config{
-				Channels: manager, Broker: transport, MQTT: at,
+				Channels: manager, Broker: transport, MQTT: mqttAt,
 				Rate: s.demoRate, Output: stdout, Terminal: isTerminal(stdout),
 			})
 		}})

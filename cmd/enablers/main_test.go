@@ -16,15 +16,18 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/examples/tumours"
+	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
 // process is a run of the program on free ports.
 type process struct {
-	web, mqtt, models string // addresses with a scheme
-	lines             *bufio.Scanner
-	interrupt         func()
-	stop              func() error
+	web, mqtt, models, collector, clients string // addresses with a scheme
+
+	lines     *bufio.Scanner
+	interrupt func()
+	stop      func() error
 }
 
 func start(t *testing.T, args ...string) process {
@@ -33,7 +36,7 @@ func start(t *testing.T, args ...string) process {
 	out, stdout := io.Pipe()
 	var stderr bytes.Buffer
 	done := make(chan error, 1)
-	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-data", t.TempDir()}, args...)
+	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-data", t.TempDir()}, args...)
 	go func() {
 		err := run(ctx, args, stdout, &stderr)
 		_ = stdout.CloseWithError(io.EOF)
@@ -47,13 +50,17 @@ func start(t *testing.T, args ...string) process {
 		return <-done
 	})
 	t.Cleanup(func() { _ = p.stop() })
-	var ok bool
-	p.web, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " (console and annotator)")
-	require.True(t, ok)
-	p.mqtt, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " (MQTT broker)")
-	require.True(t, ok)
-	p.models, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " (model repository)")
-	require.True(t, ok)
+	for _, at := range []struct {
+		of      *string
+		service string
+	}{
+		{&p.web, "console and annotator"}, {&p.mqtt, "MQTT broker"}, {&p.models, "model repository"},
+		{&p.collector, "training collector and FL repository"}, {&p.clients, "Flower clients"},
+	} {
+		var ok bool
+		*at.of, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " ("+at.service+")")
+		require.True(t, ok, at.service)
+	}
 	return p
 }
 
@@ -151,15 +158,15 @@ func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
 func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
-	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-data", t.TempDir()}
+	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-data", t.TempDir()}
 	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-mqtt-remote")
 
@@ -186,4 +193,29 @@ func TestTheModelRepositoryIsThereToo(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, client.CreateNamespace(t.Context(), "weather"))
 	require.Contains(t, p.get(t, "/"), p.models+"/docs/")
+}
+
+func TestTheTrainingCollectorIsThereToo(t *testing.T) {
+	p := start(t)
+	page := p.get(t, "/")
+	for _, path := range []string{"/", "/docs/", "/repository/docs/", "/metrics"} {
+		require.Contains(t, page, `"`+p.collector+path+`"`)
+		answer, err := http.Get(p.collector + path)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusOK, answer.StatusCode, path)
+	}
+	job := `{"strategy": "avg", "model_name": "tumours", "model_version": "1", "configuration_id": 1, "server_conf": {"num_rounds": 2},
+		"strategy_conf": {"min_fit_clients": 1, "min_evaluate_clients": 1, "min_available_clients": 1}, "client_conf": [], "privacy-mechanisms": {}}`
+	answer, err := http.Post(p.collector+"/job/config/1", "application/json", strings.NewReader(job))
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	parties, err := tumours.Parties()
+	require.NoError(t, err)
+	client, err := flower.NewClient(flower.ClientConfig{Target: strings.TrimPrefix(p.clients, "grpc://"), Trainer: tumours.NewTrainer(parties[0])})
+	require.NoError(t, err)
+	require.NoError(t, client.Run(t.Context()))
+	require.Contains(t, p.get(t, "/console/state"), `{"name":"rounds","value":2}`)
+	require.NoError(t, p.stop())
 }

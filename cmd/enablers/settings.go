@@ -9,13 +9,15 @@ import (
 )
 
 const about = `enablers runs every building block in one process: the annotator, the model
-repository, an MQTT broker, and a console page that shows them. It needs nothing to be set up, and is made
-for trying things out; for production run the servers by themselves.`
+repository, the training collector with an FL repository, an MQTT broker, and a
+console page that shows them. It needs nothing to be set up, and is made for trying things out; for production run the servers by themselves.`
 
 // settings are what the flags, the environment and the file say.
 type settings struct {
 	listen     string
 	models     string
+	collector  string
+	clients    string
 	mqtt       string
 	mqttRemote bool
 	data       string
@@ -31,6 +33,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f := server.NewFlags("enablers", "ENABLERS", about)
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`HOST:PORT` of the console and the annotator; port 0 takes any that is free")
 	f.StringVar(&s.models, "modelrepo", "127.0.0.1:8081", "`HOST:PORT` of the model repository; port 0 takes any that is free")
+	f.StringVar(&s.collector, "flcollector", "127.0.0.1:8000", "`HOST:PORT` of the training collector and the FL repository; port 0 takes any that is free")
+	f.StringVar(&s.clients, "flcollector-grpc", "127.0.0.1:8088", "`HOST:PORT` for Flower clients; port 0 takes any that is free")
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
 	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which asks nobody who he is")
 	f.StringVar(&s.data, "data", "./data", "`folder` where everything is kept, but for what is in the MQTT broker")

@@ -28,7 +28,8 @@ let browser;
 before(async () => {
   const program = join(scratch, "enablers");
   execFileSync("go", ["build", "-buildvcs=false", "-o", program, "./cmd/enablers"], { cwd: root, stdio: "inherit" });
-  server = spawn(program, ["-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-data", join(scratch, "data"), "-demo"], {
+  server = spawn(program, ["-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0",
+    "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-data", join(scratch, "data"), "-demo"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   address = await new Promise((found, failed) => {

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"net"
+
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+// listeners are where others find what runs here.
+type listeners struct{ web, models, collector, clients, mqtt net.Listener }
+
+// open opens all of them, or none.
+func (s *settings) open() (_ *listeners, err error) {
+	l := &listeners{}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	for _, one := range []struct {
+		to            *net.Listener
+		flag, address string
+	}{
+		{&l.web, "listen", s.listen}, {&l.models, "modelrepo", s.models},
+		{&l.collector, "flcollector", s.collector}, {&l.clients, "flcollector-grpc", s.clients},
+	} {
+		if *one.to, err = server.Listen(one.flag, one.address); err != nil {
+			return nil, err
+		}
+	}
+	l.mqtt, err = s.listenMQTT()
+	return l, err
+}
+
+// close closes what is open. Who serves a listener has closed it by then, unless
+// an error came first.
+func (l *listeners) close() {
+	for _, one := range []net.Listener{l.web, l.models, l.collector, l.clients, l.mqtt} {
+		if one != nil {
+			_ = one.Close()
+		}
+	}
+}

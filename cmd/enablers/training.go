@@ -1,0 +1,55 @@
+package main
+
+import (
+	"log/slog"
+	"net"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/internal/collector"
+	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+// training is the training collector with the FL repository, over a folder of
+// its own.
+type training struct {
+	*collector.Collector
+	web, clients net.Listener
+}
+
+// openTraining opens the collector. The caller closes it.
+func openTraining(dir string, web, clients net.Listener, log *slog.Logger) (*training, error) {
+	c, err := collector.Open(collector.Config{Dir: dir, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	server.WarnIfExposed(log, web, "training collector")
+	server.WarnIfExposed(log, clients, "Flower clients")
+	return &training{Collector: c, web: web, clients: clients}, nil
+}
+
+func (t *training) parts() []server.Part { return t.Parts(t.web, t.clients, nil) }
+
+func (t *training) address() string { return "http://" + t.web.Addr().String() }
+
+func (t *training) service() console.Service {
+	totals := t.Jobs.Totals()
+	s := console.Service{
+		Name:    "Training collector",
+		Summary: "Federated learning with Flower clients, and the FL repository for its results.",
+		Address: t.address(),
+		Links: []console.Link{
+			{Text: "Jobs", Href: t.address() + "/"}, {Text: "Interface", Href: t.address() + "/docs/"},
+			{Text: "Repository", Href: t.address() + "/repository/docs/"}, {Text: "Metrics", Href: t.address() + "/metrics"},
+		},
+		Facts: []console.Fact{
+			{Name: "training", Value: uint64(totals.Jobs[flcollect.Training])},
+			{Name: "clients", Value: uint64(totals.Clients)},
+			{Name: "rounds", Value: uint64(totals.Rounds)},
+		},
+	}
+	if err := t.Jobs.Ready(); err != nil {
+		s.Fault = err.Error()
+	}
+	return s
+}
