@@ -28,7 +28,12 @@ func newREST(t *testing.T) rest {
 
 func (r rest) do(method, path, contentType, body string) *httptest.ResponseRecorder {
 	r.t.Helper()
-	request := httptest.NewRequestWithContext(r.t.Context(), method, path, strings.NewReader(body))
+	return r.stream(method, path, contentType, strings.NewReader(body))
+}
+
+func (r rest) stream(method, path, contentType string, body io.Reader) *httptest.ResponseRecorder {
+	r.t.Helper()
+	request := httptest.NewRequestWithContext(r.t.Context(), method, path, body)
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}

@@ -9,4 +9,4 @@ var (
 )
 
 // RoutesAndDocument are what has to agree.
-func RoutesAndDocument() ([]httpapi.Route, []byte) { return newREST(nil, nil).routes(), openapi }
+func RoutesAndDocument() ([]httpapi.Route, []byte) { return newREST(&Store{}, nil).routes(), openapi }

@@ -129,28 +129,46 @@ func (u *upload) commit(ctx context.Context) error {
 	}
 	before := ""
 	u.named = true
-	err = s.change(ctx, u.collection, func(r *record) {
+	err = s.change(ctx, u.collection, func(r *record) bool {
 		before = r.text(member)
 		r.set(member, u.info.ID)
+		return true
 	}, u.names...)
 	if err != nil {
 		u.named = !errors.Is(err, ErrNotFound) // otherwise nobody knows
 		return err
 	}
-	// Collect condemns a file, looks at the record again, and only then removes
-	// it: one of the two notices the other.
-	if condemned, err := s.condemned(ctx, u.key()); err != nil {
+	if err := u.confirm(ctx); err != nil {
 		return err
-	} else if condemned {
-		err := s.change(ctx, u.collection, func(r *record) {
-			if r.text(member) == u.info.ID {
-				r.set(member, nil)
-			}
-		}, u.names...)
-		return errors.Join(failed("commit file", u.key(), errCollected), err)
 	}
 	s.discard(ctx, before)
 	return nil
+}
+
+// confirm makes sure that the file which the record names now is not about to be
+// removed. Collect condemns a file, looks at the record again, and only then
+// removes it: one of the two notices the other.
+func (u *upload) confirm(ctx context.Context) error {
+	condemned, err := u.store.condemned(ctx, u.key())
+	if err != nil || !condemned {
+		return err
+	}
+	lost := false
+	err = u.store.change(ctx, u.collection, func(r *record) bool {
+		if lost = r.text(u.collection.file) == u.info.ID; lost {
+			r.set(u.collection.file, nil)
+		}
+		return lost
+	}, u.names...)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil // it was named, and deleted since
+	case err != nil:
+		return err
+	case lost:
+		return failed("commit file", u.key(), errCollected)
+	}
+	return nil // it was named, and replaced since
 }
 
 func (s *Store) condemned(ctx context.Context, key string) (bool, error) {

@@ -63,7 +63,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 		return nil, fmt.Errorf("repository: ClientConfig.MaxModel is %d, and has to be positive", config.MaxModel)
 	}
 	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
-	config.MaxModel = cmp.Or(config.MaxModel, defaultMaxModel)
+	config.MaxModel = min(cmp.Or(config.MaxModel, defaultMaxModel), largestLimit)
 	client := &http.Client{}
 	if config.HTTP != nil {
 		*client = *config.HTTP
@@ -100,6 +100,9 @@ func (c *Client) Store(ctx context.Context, result flcollect.Result) error {
 
 // Model is as [Store.Model].
 func (c *Client) Model(ctx context.Context, name, version string) (strategy.Model, error) {
+	if !sendable(name) || !sendable(version) {
+		return nil, failed("get model", name+" "+version, flcollect.ErrNoModel)
+	}
 	model, err := c.model(ctx, name, version)
 	if err != nil {
 		return nil, failed("get model", name+" "+version, err)

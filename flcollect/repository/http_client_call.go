@@ -33,7 +33,7 @@ var errSilent = errors.New("the repository is silent")
 // send makes a request and returns its answer, which the caller closes.
 func (c *Client) send(ctx context.Context, k call) (*reply, error) {
 	for _, name := range k.path {
-		if name == "" || len(name) > MaxName {
+		if !sendable(name) {
 			return nil, fmt.Errorf("%w: a name of %d bytes", flcollect.ErrRefused, len(name))
 		}
 	}
@@ -50,6 +50,9 @@ func (c *Client) send(ctx context.Context, k call) (*reply, error) {
 	}
 	return &reply{Response: response, exchange: exchange, ctx: ctx}, nil
 }
+
+// sendable reports whether a path can carry a name.
+func sendable(name string) bool { return name != "" && len(name) <= MaxName }
 
 func (c *Client) do(ctx context.Context, k call, exchange *exchange) (*http.Response, error) {
 	target := c.base.JoinPath(segments(k.path)...)

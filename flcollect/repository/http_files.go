@@ -26,9 +26,10 @@ func (r *rest) putFile(c collection) httpapi.HandlerFunc {
 	if c.name == "result" {
 		fields, c.missing = append(fields, partNPZ), "model not found"
 	}
+	longest := int64(len(fields))*r.store.config.MaxFile + maxBody // with what else a form may hold
 	return func(w http.ResponseWriter, req *http.Request) error {
 		ctx := req.Context()
-		body := &patientBody{body: req.Body, control: http.NewResponseController(w)}
+		body := &patientBody{body: io.LimitReader(req.Body, longest), control: http.NewResponseController(w)}
 		name, training := fileName(c, req)
 		u, err := r.store.begin(ctx, c, name, training, names(req, c.names)...)
 		if err != nil {

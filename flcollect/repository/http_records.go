@@ -159,7 +159,7 @@ func (r *rest) changeRecord(w http.ResponseWriter, req *http.Request, c collecti
 	if err != nil {
 		return err
 	}
-	if err := r.store.change(req.Context(), c, func(r *record) { edit(r, body) }, names(req, c.names)...); err != nil {
+	if err := r.store.change(req.Context(), c, func(r *record) bool { edit(r, body); return true }, names(req, c.names)...); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -3,6 +3,7 @@ package repository
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -163,8 +164,8 @@ func mapOf(each form) form {
 			return nil
 		}
 		kept := make(map[string]any, len(members))
-		for name, member := range members {
-			kept[name] = each(member, append(slices.Clip(at), any(name)), f)
+		for _, name := range slices.Sorted(maps.Keys(members)) { // faults are in order
+			kept[name] = each(members[name], append(slices.Clip(at), any(name)), f)
 		}
 		return kept
 	}

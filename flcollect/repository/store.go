@@ -46,6 +46,9 @@ type Store struct {
 	log    *slog.Logger
 }
 
+// largestLimit is what no file reaches, with room for sums.
+const largestLimit = 1 << 60
+
 // New returns the repository over the two stores. It reads and writes nothing.
 func New(config Config) (*Store, error) {
 	switch {
@@ -63,8 +66,8 @@ func New(config Config) (*Store, error) {
 			return nil, fmt.Errorf("repository: Config.%s is %d, and has to be positive", number.name, number.value)
 		}
 	}
-	config.MaxFile = cmp.Or(config.MaxFile, 8<<30)
-	config.MaxModel = cmp.Or(config.MaxModel, defaultMaxModel)
+	config.MaxFile = min(cmp.Or(config.MaxFile, 8<<30), largestLimit)
+	config.MaxModel = min(cmp.Or(config.MaxModel, defaultMaxModel), largestLimit)
 	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
 	config.Interval = cmp.Or(config.Interval, time.Hour)
 	if config.Logger == nil {
@@ -127,14 +130,16 @@ func (s *Store) get(ctx context.Context, c collection, names ...string) (record,
 	return r, doc.Revision, nil
 }
 
-// change replaces members of a record.
-func (s *Store) change(ctx context.Context, c collection, edit func(*record), names ...string) error {
+// change edits a record. Nothing is written where edit returns false.
+func (s *Store) change(ctx context.Context, c collection, edit func(*record) bool, names ...string) error {
 	for {
 		r, revision, err := s.get(ctx, c, names...)
 		if err != nil {
 			return err
 		}
-		edit(&r)
+		if !edit(&r) {
+			return nil
+		}
 		data, err := json.Marshal(r)
 		if err != nil {
 			return failed("change record", c.key(names...), err)

@@ -70,7 +70,7 @@ func noParameters(s *scene) {
 		require.ErrorContains(s.t, err, `get model "base/1 `)
 	}
 	s.create("/model", `{"model_name":"bare","model_version":"1"}`)
-	for _, name := range []string{"bare", "nobody"} {
+	for _, name := range []string{"bare", "nobody", ""} {
 		_, err := s.repository.Model(s.t.Context(), name, "1")
 		require.ErrorIs(s.t, err, flcollect.ErrNoModel, name)
 	}
