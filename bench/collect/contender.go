@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/iotenablers/enablers/internal/peertest"
+)
+
+// contender is a server that is measured.
+type contender struct {
+	name, how string
+	// start starts it, for one training with so many clients, all of them in
+	// every round.
+	start func(ctx context.Context, folder string, rounds, clients int) (server, error)
+}
+
+// server is a contender that runs.
+type server interface {
+	// proc is what takes the memory and the processor time.
+	proc() *process
+	// target is the HOST:PORT for clients.
+	target() string
+	// finished waits for the end of the training.
+	finished(ctx context.Context) error
+}
+
+// flowerVersion is the release that deployed clients have.
+const flowerVersion = "1.3.0"
+
+// The contenders.
+const (
+	ours   = "flcollector"
+	theirs = "Flower"
+)
+
+// prepare builds and installs the programs, and begins the record.
+func (b *bench) prepare(ctx context.Context) (err error) {
+	if err := os.Setenv(peertest.RequirePeers, "1"); err != nil { // so that the peer is installed
+		return err
+	}
+	if b.python, err = peertest.PythonProgram("flwr==" + flowerVersion); err != nil {
+		return err
+	}
+	if b.program == "" {
+		b.program = filepath.Join(b.folder, "flcollector")
+		build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", b.program, "github.com/iotenablers/enablers/cmd/flcollector")
+		if said, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build flcollector: %w: %s", err, said)
+		}
+	}
+	if b.program, err = filepath.Abs(b.program); err != nil {
+		return err
+	}
+	if b.scripts, err = filepath.Abs(filepath.Join("bench", "collect", "python")); err != nil {
+		return err
+	}
+	b.contenders = []contender{
+		{ours, "`cmd/flcollector`, all settings default; the model of every round is stored on the disk", b.startCollector},
+		{theirs, "`flwr.server.start_server` of Flower " + flowerVersion + " with `FedAvg`, all settings default; nothing is stored", b.startFlower},
+	}
+	b.record = newRecord(ctx, b)
+	b.contenders = slices.DeleteFunc(b.contenders, func(c contender) bool { return b.who != "" && c.name != b.who })
+	return nil
+}

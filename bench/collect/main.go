@@ -1,0 +1,140 @@
+// Command collect benchmarks the training collector beside the server of Flower,
+// each as a process of its own:
+//
+//	go run ./bench/collect                   everything; the record goes to bench/collect
+//	go run ./bench/collect -quick            small and once, to see that it works
+//	go run ./bench/collect -only rounds      some sections: rounds, streams
+//	go run ./bench/collect report RECORD...  writes RESULTS.md again, from records in results
+//
+// It needs Linux, whose /proc says what a process takes, Python, and the network
+// the first time, to install Flower.
+//
+// contender.go says what is compared, flower.go and collector.go how each is
+// started; rounds.go measures with clients in Python, streams.go with those of
+// load.go; process.go starts programs, calm.go waits for others; record.go and
+// report.go write down what came of it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "bench/collect: %v\n", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// settings are the flags.
+type settings struct {
+	trials  int
+	only    []string
+	who     string
+	sizes   []training
+	crowd   crowd
+	program string
+	calm    time.Duration
+	out     string
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "report":
+			return rewrite(args[1:])
+		case "load":
+			return load(ctx, args[1:])
+		}
+	}
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return measure(ctx, s)
+}
+
+func parse(args []string) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("bench/collect", flag.ContinueOnError)
+	flags.IntVar(&s.trials, "trials", 3, "how often each contender runs, in turns")
+	only := flags.String("only", "rounds,streams", "the `sections` to run")
+	flags.StringVar(&s.who, "contenders", "", "only the contender of that `name`, in the section rounds")
+	flags.StringVar(&s.program, "program", "", "`file` of the collector's program, instead of building cmd/flcollector")
+	flags.DurationVar(&s.calm, "calm", 0, "how long a trial waits, at most, for the machine to have nothing else to do")
+	flags.StringVar(&s.out, "out", filepath.Join("bench", "collect"), "`folder` that the record is written to")
+	quick := flags.Bool("quick", false, "small and once")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	for _, in := range []string{inPython, inGo} {
+		s.sizes = append(s.sizes, training{Clients: 8, In: in, Bytes: 10e6, Rounds: 7}, training{Clients: 4, In: in, Bytes: 100e6, Rounds: 5})
+	}
+	s.crowd = crowd{Active: 1000, Idle: 10_000, Bytes: 1e6, Rounds: 5}
+	if *quick {
+		s.trials, s.crowd = 1, crowd{Active: 20, Idle: 100, Bytes: 1e5, Rounds: 3}
+		s.sizes = []training{{Clients: 3, In: inPython, Bytes: 1e6, Rounds: 3}, {Clients: 3, In: inGo, Bytes: 1e6, Rounds: 3}}
+	}
+	s.only = strings.Split(*only, ",")
+	switch {
+	case flags.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case s.trials < 1:
+		return s, errors.New("-trials is too small to measure anything")
+	}
+	return s, nil
+}
+
+// bench is a run of the benchmark.
+type bench struct {
+	settings
+	folder     string
+	python     string
+	scripts    string // folder
+	contenders []contender
+	record     *record
+}
+
+// measure runs the sections and writes the record, as far as it gets.
+func measure(ctx context.Context, s settings) (err error) {
+	folder, err := os.MkdirTemp("", "bench-collect-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	b := &bench{settings: s, folder: folder}
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	sections := map[string]func(context.Context) error{"rounds": b.rounds, "streams": b.streams}
+	for _, name := range s.only {
+		section, ok := sections[name]
+		if !ok {
+			return fmt.Errorf("-only: there is no section %q", name)
+		}
+		if err := section(ctx); err != nil {
+			b.record.Problems = append(b.record.Problems, fmt.Sprintf("%s: %v", name, err))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := b.record.write(s.out); err != nil { // so that what follows cannot lose it
+			return err
+		}
+	}
+	if len(b.record.Problems) > 0 {
+		return fmt.Errorf("the record says what failed: %s", strings.Join(b.record.Problems, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+)
+
+// crowd is a training of many clients, of whom few take part in a round.
+type crowd struct {
+	Active int   `json:"active"` // in a round
+	Idle   int   `json:"idle"`   // meanwhile
+	Bytes  int64 `json:"bytes"`  // of the model
+	Rounds int   `json:"rounds"`
+}
+
+// streamsTrial is the training of a crowd.
+type streamsTrial struct {
+	Trial int     `json:"trial"`
+	Load  float64 `json:"load"`
+	crowd
+	Seconds  []float64 `json:"seconds"` // of the rounds, but for the last
+	CPU      float64   `json:"cpuSeconds"`
+	IdlePeak int64     `json:"idlePeak"` // bytes, with the idle clients alone
+	Peak     int64     `json:"peak"`     // bytes
+}
+
+// streams measures our server with clients in Go, which are many.
+func (b *bench) streams(ctx context.Context) error {
+	for trial := range b.trials {
+		b.await(ctx)
+		t, err := b.streamsTrial(ctx, filepath.Join(b.folder, fmt.Sprintf("streams-%d", trial)))
+		if err != nil {
+			return fmt.Errorf("trial %d: %w", trial, err)
+		}
+		t.Trial = trial
+		b.record.Streams = append(b.record.Streams, t)
+	}
+	return nil
+}
+
+func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	t := &streamsTrial{Load: loadAverage(), crowd: b.crowd}
+	c, err := b.bareCollector(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end()
+	// A share that is less than the active ones has just them take part.
+	err = c.configure(ctx, t.Rounds, map[string]any{
+		"min_fit_clients": t.Active, "min_available_clients": t.Active + t.Idle, "fraction_fit": 0.001, "fraction_evaluate": 0,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var loads []*process
+	for _, clients := range []int{t.Idle, t.Active} {
+		p, err := startLoad(ctx, folder, c.target(), clients, t.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		defer p.end()
+		if _, err := p.await(ctx, "connected"); err != nil {
+			return nil, err
+		}
+		if loads = append(loads, p); len(loads) == 1 {
+			if err := c.connected(ctx, clients); err != nil {
+				return nil, err
+			}
+			if t.IdlePeak, err = c.peak(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := c.finished(ctx); err != nil {
+		return nil, err
+	}
+	t.CPU = c.cpu().Seconds()
+	if t.Peak, err = c.peak(); err != nil {
+		return nil, err
+	}
+	t.Seconds, err = tallied(loads, training{Clients: t.Active, Rounds: t.Rounds})
+	return t, err
+}
