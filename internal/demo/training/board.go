@@ -68,7 +68,7 @@ func (b *board) status(s flcollect.Status) {
 // end says how it went and where the result is.
 func (b *board) end(repository string) {
 	if b.last.State != flcollect.Finished {
-		fmt.Fprintf(b.to, "training interrupted after round %d\n", b.last.Round)
+		fmt.Fprintf(b.to, "training interrupted after %d rounds\n", max(b.last.Round, 0))
 		return
 	}
 	fmt.Fprintf(b.to, "training finished: %d rounds%s\n", b.last.Round, measures(b.newest, ", "))

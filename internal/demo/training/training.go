@@ -85,8 +85,13 @@ func Run(ctx context.Context, config Config) error {
 		})
 	}
 	group.Go(func() error {
-		defer time.AfterFunc(patience, dismiss) // the server sends them away before
-		return watch(training, config.Jobs, b, left)
+		err := watch(training, config.Jobs, b, left)
+		if b.last.State == flcollect.Finished {
+			time.AfterFunc(patience, dismiss) // the server sends them away before
+		} else {
+			dismiss()
+		}
+		return err
 	})
 	if err := group.Wait(); err != nil {
 		return ended(ctx, err)
