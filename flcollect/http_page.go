@@ -43,7 +43,7 @@ func newPages() *pages {
 			"loss":    lossText,
 			"metrics": metricsText,
 			"bytes":   func(a, b int64) string { return bytesText(a + b) },
-			"seconds": func(a, b float64) string { return fmt.Sprintf("%.2f s", a+b) },
+			"seconds": func(a, b float64) string { return secondsText(a + b) },
 			"stamp":   stampText,
 		}).ParseFS(pageFiles, "page/"+name, "page/layout.html"))
 	}
@@ -162,6 +162,13 @@ func bytesText(n int64) string {
 		value, units = value/1000, units[1:]
 	}
 	return strconv.FormatFloat(value, 'g', 3, 64) + " " + units[0]
+}
+
+func secondsText(seconds float64) string {
+	if seconds < 0.1 {
+		return fmt.Sprintf("%.1f ms", seconds*1000)
+	}
+	return fmt.Sprintf("%.2f s", seconds)
 }
 
 func stampText(t time.Time) string {

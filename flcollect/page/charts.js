@@ -138,6 +138,7 @@ class Chart {
 
 export class Charts {
   constructor(place, said) {
+    this.place = place;
     this.charts = [...place.querySelectorAll("figure")].map((figure) => new Chart(figure, said));
     dark.addEventListener("change", () => {
       this.charts.forEach((chart) => chart.forget());
@@ -147,6 +148,7 @@ export class Charts {
 
   show(rounds) {
     this.rounds = rounds;
+    this.place.hidden = rounds.length === 0;
     this.charts.forEach((chart) => chart.show(rounds));
   }
 }

@@ -19,7 +19,8 @@ export function bytes(value) {
 }
 
 export function seconds(value) {
-  return `${value < 10 ? value.toFixed(2) : value.toFixed(0)} s`;
+  if (value < 0.1) return `${(value * 1000).toFixed(1)} ms`;
+  return `${value.toFixed(value < 10 ? 2 : 0)} s`;
 }
 
 export function stamp(text) {

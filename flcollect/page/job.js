@@ -109,6 +109,7 @@ function draw() {
       return row;
     }));
     document.querySelector("#no-rounds").hidden = rounds.length > 0;
+    document.querySelector("#files").hidden = rounds.length === 0;
     const losses = rounds.filter((round) => round.loss !== undefined);
     field("loss", number(losses.at(-1)?.loss));
     charts.show(rounds);

@@ -1,0 +1,255 @@
+// Tries the pages of cmd/flcollector in Chromium: the list of jobs and the live
+// page of one, on a desktop and on a phone, with and without JavaScript, by
+// keyboard.
+//
+//   npm ci && node --test collector.test.js
+//
+// It wants Go and Chromium; CHROMIUM says where the latter is, by default at
+// /usr/bin/chromium. With SCREENSHOTS=DIR it leaves pictures there.
+
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const scratch = mkdtempSync(join(tmpdir(), "flcollector-"));
+const desktop = { viewport: { width: 1280, height: 900 } };
+const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+const demo = "/live/demo-1";
+
+let server; // the process
+let address; // of its pages
+let browser;
+
+before(async () => {
+  const program = join(scratch, "flcollector");
+  execFileSync("go", ["build", "-buildvcs=false", "-o", program, "./cmd/flcollector"], { cwd: root, stdio: "inherit" });
+  server = spawn(program, ["-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", join(scratch, "data"), "-demo"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await new Promise((finished, failed) => {
+    const lines = createInterface({ input: server.stdout });
+    lines.on("line", (line) => {
+      address ??= /^listening on (http:\S+)/.exec(line)?.[1];
+      if (line.startsWith("training finished")) finished();
+    });
+    lines.on("close", () => failed(new Error("the server ended")));
+  });
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  server?.kill("SIGINT");
+  if (server && server.exitCode === null) await new Promise((ended) => server.once("exit", ended));
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+// open opens a page that must not complain, and must ask nobody but the server.
+async function open(t, path, options) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(address)) complaints.push(`asked ${request.url()}`);
+  });
+  t.after(() => context.close());
+  const answer = await page.goto(address + path);
+  assert.equal(answer.status(), 200);
+  return { page, complaints };
+}
+
+async function picture(page, name) {
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+async function overflows(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+}
+
+// drawn waits until the charts show the last round of the demonstration.
+async function drawn(page) {
+  await page.locator("#live", { hasText: "ended" }).waitFor();
+  await page.waitForFunction(() => {
+    const rounds = [...document.querySelectorAll("#charts .u-legend .u-series:first-child .u-value")];
+    return rounds.length === 4 && rounds.every((round) => round.textContent === "20");
+  });
+}
+
+// configure starts a job for which there are no clients.
+async function configure(id) {
+  const answer = await fetch(`${address}/job/config/${encodeURIComponent(id)}`, {
+    method: "POST",
+    body: JSON.stringify({
+      strategy: "FedMedian", model_name: "<b>model</b>", model_version: "1", server_conf: { num_rounds: 5 },
+      strategy_conf: {}, client_conf: [{ epochs: 1 }], "privacy-mechanisms": {}, configuration_id: 10,
+    }),
+  });
+  assert.equal(await answer.text(), "200");
+}
+
+async function stop() {
+  assert.equal(await (await fetch(`${address}/job/stop`, { method: "POST" })).text(), "200");
+}
+
+test("a job is found in the list and shown with its charts", async (t) => {
+  const { page, complaints } = await open(t, "/", desktop);
+  await page.locator("#live", { hasText: "live" }).waitFor();
+  const row = page.locator('#jobs [data-id="demo-1"]');
+  assert.equal(await row.getAttribute("data-state"), "FINISHED");
+  assert.equal(await row.locator('[data-field="rounds"]').textContent(), "20 of 20");
+  await picture(page, "collector-jobs-desktop");
+  await row.locator("a").click();
+  await page.waitForURL(`**${demo}`);
+  await drawn(page);
+  assert.equal(await page.locator("#rounds tbody tr").count(), 10);
+  assert.equal(await page.locator("#rounds tbody tr").first().getAttribute("data-round"), "20");
+  const { rounds } = await (await fetch(`${address}/job/rounds/demo-1?after=19`)).json();
+  const loss = await page.locator('[data-chart="loss"] .u-value').last().textContent();
+  assert.ok(Math.abs(Number(loss) - rounds[0].loss) < 1e-4, loss);
+  assert.equal(await page.locator("#quarantine").isVisible(), false);
+  assert.equal(await overflows(page), false);
+  await picture(page, "collector-job-desktop");
+  assert.deepEqual(complaints, []);
+});
+
+test("the charts have curves", async (t) => {
+  const { page } = await open(t, demo, desktop);
+  await drawn(page);
+  // How many pixels of each have the colour of a curve; axes are grey.
+  const ink = await page.locator("#charts canvas").evaluateAll((canvases) => canvases.map((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let pixels = 0;
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 128 && Math.abs(data[i] - data[i + 1]) > 60) pixels++;
+    return pixels;
+  }));
+  assert.equal(ink.length, 4);
+  for (const pixels of ink) assert.ok(pixels > 200, String(ink));
+});
+
+test("the pages fit a phone", async (t) => {
+  const list = await open(t, "/", phone);
+  await list.page.locator("#live", { hasText: "live" }).waitFor();
+  assert.equal(await overflows(list.page), false);
+  await picture(list.page, "collector-jobs-phone");
+  const { page, complaints } = await open(t, demo, phone);
+  await drawn(page);
+  assert.equal(await overflows(page), false);
+  const widths = await page.locator("#charts figure").evaluateAll((figures) => figures.map((figure) => figure.clientWidth));
+  assert.ok(widths.every((width) => width > 300), String(widths));
+  await picture(page, "collector-job-phone");
+  assert.deepEqual([...list.complaints, ...complaints], []);
+});
+
+test("the pages are dark for those who want it dark", async (t) => {
+  const { page } = await open(t, demo, { ...desktop, colorScheme: "light" });
+  await drawn(page);
+  const look = () => page.evaluate(() => {
+    const canvas = document.querySelector("#charts canvas");
+    return [getComputedStyle(document.body).backgroundColor, canvas.toDataURL()];
+  });
+  const bright = await look();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.waitForFunction((before) => document.querySelector("#charts canvas")?.toDataURL() !== before, bright[1]);
+  await drawn(page);
+  assert.notEqual((await look())[0], bright[0]);
+  await picture(page, "collector-job-dark");
+});
+
+test("the pages are whole without JavaScript", async (t) => {
+  const { page, complaints } = await open(t, "/", { ...desktop, javaScriptEnabled: false });
+  await page.locator('#jobs [data-id="demo-1"] a').click();
+  await page.waitForURL(`**${demo}`);
+  assert.equal(await page.locator('[data-field="progress"]').textContent(), "Round 20 of 20");
+  assert.equal(await page.locator("#rounds tbody tr").count(), 10);
+  assert.equal(await page.locator("#charts").isVisible(), false);
+  assert.equal(await page.locator('noscript meta[http-equiv="refresh"]').count(), 1);
+  await picture(page, "collector-job-without-javascript");
+  assert.deepEqual(complaints, []);
+});
+
+test("the charts can be used with a keyboard", async (t) => {
+  const { page, complaints } = await open(t, demo, desktop);
+  await drawn(page);
+  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "Skip to the job");
+  await page.locator('[data-chart="metrics"] .plot').focus();
+  for (const key of ["Home", "ArrowRight"]) await page.keyboard.press(key);
+  assert.match(await page.locator("#said").textContent(), /^Round 2: accuracy 0\.\d+/);
+  assert.equal(await page.locator('[data-chart="loss"] .u-series:first-child .u-value').textContent(), "2", "all charts are at the round");
+  const curve = page.locator('[data-chart="loss"] .u-legend th[role="button"]');
+  await curve.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await curve.getAttribute("aria-pressed"), "false");
+  await page.keyboard.press(" ");
+  assert.equal(await curve.getAttribute("aria-pressed"), "true");
+  assert.deepEqual(complaints, []);
+});
+
+test("a job comes, is stopped and trained anew before the eyes of the reader", async (t) => {
+  const name = "<img src=x onerror=alert(1)>/ü";
+  const list = await open(t, "/", desktop);
+  await list.page.locator("#live", { hasText: "live" }).waitFor();
+  await configure(name);
+  const row = list.page.locator("#jobs tbody tr", { hasText: name });
+  await row.waitFor();
+  assert.equal(await row.getAttribute("data-state"), "WAITING");
+  await row.locator("a").click();
+  await list.page.waitForURL((url) => url.pathname.startsWith("/live/"));
+  const { page } = list;
+  const status = page.locator('h1 [data-field="status"]');
+  await page.locator("#live", { hasText: "live" }).waitFor();
+  assert.equal(await status.textContent(), "WAITING");
+  assert.equal(await page.locator('[data-field="model"]').textContent(), "<b>model</b> 1");
+  await stop();
+  await page.locator("#live", { hasText: "ended" }).waitFor();
+  assert.equal(await status.textContent(), "INTERRUPTED");
+  await picture(page, "collector-job-interrupted");
+  await configure(name);
+  await page.locator("#live", { hasText: "live" }).waitFor();
+  assert.equal(await status.textContent(), "WAITING");
+  await stop();
+  await page.locator("#live", { hasText: "ended" }).waitFor();
+  assert.deepEqual(list.complaints, []);
+});
+
+test("the interface can be tried at /docs/", async (t) => {
+  const { page, complaints } = await open(t, "/docs/", desktop);
+  const operation = page.locator(".opblock", { has: page.locator('[data-path="/job/status/{id}"]') });
+  await operation.locator(".opblock-summary-control").click();
+  await operation.getByRole("button", { name: "Try it out" }).click();
+  await operation.getByPlaceholder("id").fill("nobody");
+  await operation.getByRole("button", { name: "Execute" }).click();
+  const answer = operation.locator(".live-responses-table .highlight-code").first();
+  await answer.waitFor();
+  assert.match(await answer.textContent(), /"INACTIVE"/);
+  assert.deepEqual(complaints, []);
+});
+
+test("the pages say when nobody answers any more", async (t) => {
+  await configure("last");
+  const { page } = await open(t, "/live/last", desktop);
+  await page.locator("#live", { hasText: "live" }).waitFor();
+  const begin = Date.now();
+  const ended = new Promise((exit) => server.once("exit", exit));
+  server.kill("SIGINT");
+  await page.locator("#live", { hasText: "no answer, trying again" }).waitFor();
+  assert.equal(await ended, 0);
+  assert.ok(Date.now() - begin < 30_000, "an open page does not keep the server from ending");
+  assert.equal(await page.locator('h1 [data-field="status"]').textContent(), "WAITING", "what is known stays");
+});
