@@ -122,7 +122,7 @@ func TestModelsFollowTheTable(t *testing.T) {
 	for _, query := range []string{"?trained=true", "?trained=1", "?trained=false", ""} {
 		require.Contains(t, r.get("/model"+query).Body.String(), `[{"model_name":"base"`, query)
 	}
-	r.is(422, `{"detail":[{"loc":["query","trained"],"msg":"value could not be parsed to a boolean","type":"value_error.bool"}]}`, r.get("/model?trained=maybe"))
+	r.is(422, `{"detail":[{"loc":["query","trained"],"msg":"value could not be parsed to a boolean","type":"type_error.bool"}]}`, r.get("/model?trained=maybe"))
 	r.is(422, missingField(`["query","model_version"]`), r.get("/model/meta?model_name=base"))
 	r.is(204, "", r.do("DELETE", "/model/base/2", "", ""))
 	r.is(404, detail("model not found"), r.get("/model/base/2"))

@@ -148,7 +148,7 @@ func truth(value any, at []any, f *faults) any {
 			return false
 		}
 	}
-	f.add(at, "value_error.bool", "value could not be parsed to a boolean")
+	f.add(at, "type_error.bool", "value could not be parsed to a boolean")
 	return nil
 }
 
