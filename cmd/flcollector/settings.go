@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"time"
 
@@ -99,6 +100,11 @@ func (s *settings) check(f *server.Flags) error {
 	between("federated-port", int64(s.federatedPort), 0, 65535)
 	address("repository-address", s.repository)
 	address("orchestrator-address", s.orchestrator)
+	if s.models != "" {
+		if _, err := os.ReadDir(s.models); err != nil {
+			wrong("models", "%w", err)
+		}
+	}
 	between("max-message", s.maxMessage, 1<<10, flower.MaxMessage)
 	between("uploads", s.uploads, 1, 1<<62)
 	if s.clientTimeout <= 0 {

@@ -89,6 +89,7 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 		{[]string{"-federated-port", "-1"}, "-federated-port (FEDERATED_PORT): expected 0 to 65535, got -1"},
 		{[]string{"-repository-address", "user:secret@host"}, "-repository-address (REPOSITORY_ADDRESS): expected a URL such as"},
 		{[]string{"-orchestrator-address", "ftp://secret@host"}, "-orchestrator-address (ORCHESTRATOR_ADDRESS): expected a URL such as"},
+		{[]string{"-models", "missing"}, "-models (FLCOLLECTOR_MODELS): open missing: "},
 		{[]string{"-max-message", "3000000000"}, "-max-message (FLCOLLECTOR_MAX_MESSAGE): expected 1024 to 2147483647"},
 		{[]string{"-uploads", "0"}, "-uploads (FLCOLLECTOR_UPLOADS): expected 1 to"},
 		{[]string{"-client-timeout", "0s"}, "-client-timeout (FLCOLLECTOR_CLIENT_TIMEOUT): expected more than nothing, got 0s"},

@@ -125,6 +125,11 @@ func TestJobsBeginWithTheParametersInTheFolder(t *testing.T) {
 	p.configure(t, "1", configuration)
 	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, Trainer: biased{tumours.NewTrainer(parties[0]), first}}))
 	require.Equal(t, 1000.0, <-first)
+
+	require.NoError(t, os.WriteFile(file.Name(), []byte("PK?"), 0o600))
+	p.configure(t, "2", configuration)
+	require.Eventually(t, func() bool { return p.status(t, "2").Status == "INTERRUPTED" }, wait, tick)
+	require.Contains(t, p.get(t, "/job/status/2"), `read model \"tumours\" of version \"1.0\"`)
 	require.NoError(t, p.stop())
 }
 

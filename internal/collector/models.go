@@ -48,6 +48,9 @@ func readModel(dir, name string) (strategy.Model, error) {
 		return nil, err
 	}
 	arrays, err := tensor.ReadNPZ(file, info.Size(), largestModel)
+	if errors.Is(err, tensor.ErrArchive) || errors.Is(err, tensor.ErrFormat) || errors.Is(err, tensor.ErrLimit) {
+		return nil, fmt.Errorf("%w: %w", flcollect.ErrRefused, err) // it is not tried again
+	}
 	if err != nil {
 		return nil, err
 	}
