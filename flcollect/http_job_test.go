@@ -227,6 +227,9 @@ func TestTheServiceTellsOfItself(t *testing.T) {
 	b.totals = flcollect.Totals{
 		Clients: 7, Jobs: map[flcollect.State]int{flcollect.Training: 2}, Rounds: 5, Seconds: 12.5, Sent: 100, Received: 200, Quarantined: 3,
 	}
+	for _, seconds := range []float64{0.005, 0.1, 2, 2.5, 5000} {
+		b.totals.Durations.Add(seconds)
+	}
 	h := flcollect.HandlerOf(b, &flcollect.HandlerOptions{Version: "9"})
 	require.JSONEq(t, `{"name":"flcollector","version":"9"}`, ask(h, "GET", "/version", "").Body.String())
 	require.Equal(t, http.StatusOK, ask(h, "GET", "/healthz", "").Code)
@@ -237,6 +240,9 @@ func TestTheServiceTellsOfItself(t *testing.T) {
 	for _, line := range []string{
 		`flcollector_jobs{state="TRAINING"} 2`, `flcollector_jobs{state="FINISHED"} 0`, `flcollector_clients 7`,
 		`flcollector_rounds_total 5`, `flcollector_round_duration_seconds_sum 12.5`, `flcollector_round_duration_seconds_count 5`,
+		`flcollector_round_duration_seconds_bucket{le="0.1"} 2`, `flcollector_round_duration_seconds_bucket{le="1"} 2`,
+		`flcollector_round_duration_seconds_bucket{le="3"} 4`, `flcollector_round_duration_seconds_bucket{le="1000"} 4`,
+		`flcollector_round_duration_seconds_bucket{le="+Inf"} 5`,
 		`flcollector_sent_bytes_total 100`, `flcollector_received_bytes_total 200`, `flcollector_quarantined_updates_total 3`,
 	} {
 		require.Contains(t, metrics, line+"\n")

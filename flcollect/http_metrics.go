@@ -78,8 +78,18 @@ func (c *totalsCollector) Collect(metrics chan<- prometheus.Metric) {
 	for _, state := range []State{Waiting, Training, Interrupted, Finished} {
 		metrics <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(totals.Jobs[state]), string(state))
 	}
-	metrics <- prometheus.MustNewConstSummary(c.seconds, uint64(totals.Rounds), totals.Seconds, nil)
+	metrics <- c.durations(totals)
 	for _, n := range c.numbers {
 		metrics <- prometheus.MustNewConstMetric(n.desc, n.kind, n.of(totals))
 	}
+}
+
+// durations is how long rounds took in the cumulative form of Prometheus.
+func (c *totalsCollector) durations(totals Totals) prometheus.Metric {
+	buckets, count := map[float64]uint64{}, uint64(0)
+	for i, bound := range totals.Durations.Bounds() {
+		count += uint64(totals.Durations.Counts[i])
+		buckets[bound] = count
+	}
+	return prometheus.MustNewConstHistogram(c.seconds, uint64(totals.Rounds), totals.Seconds, buckets)
 }

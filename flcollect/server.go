@@ -249,9 +249,10 @@ type Totals struct {
 	// Undelivered is how many jobs have news or results that a neighbour has not
 	// taken yet.
 	Undelivered int
-	// Rounds were finished, and took Seconds.
-	Rounds  int64
-	Seconds float64
+	// Rounds were finished, and took Seconds; Durations counts them by that.
+	Rounds    int64
+	Seconds   float64
+	Durations Durations
 	// Results of clients were taken, Failures were not; Quarantined of them were
 	// refused for what they held.
 	Results, Failures, Quarantined int64
