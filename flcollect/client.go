@@ -74,7 +74,7 @@ func (s *Server) serve(ctx context.Context, c *client, j *job) error {
 		if j.abrupt {
 			return fmt.Errorf("job %q was interrupted: %w", j.id, context.Canceled)
 		}
-		ctx, cancel := context.WithTimeout(ctx, farewell)
+		ctx, cancel := context.WithTimeout(ctx, dismissal)
 		defer cancel()
 		return c.session.Reconnect(ctx, 0)
 	case <-s.parking:

@@ -72,7 +72,7 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 		server: s, id: r.ID, created: r.Created, log: s.log.With("job", r.ID, "run", r.Run), strategy: made,
 		ended: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
 		news: make(chan struct{}, 1), telling: make(chan struct{}, 1), moved: make(chan struct{}, 1),
-		open: !r.State.Ended(), least: 1, rec: r, revision: revision, troubles: map[source]error{},
+		open: !r.State.Ended() && !r.trained(), least: 1, rec: r, revision: revision, troubles: map[source]error{},
 	}
 	j.life = s.life
 	j.work, j.quit = context.WithCancel(s.life)
@@ -163,7 +163,7 @@ func (j *job) close() {
 
 // drain waits until the clients have left, for a bounded time.
 func (j *job) drain() {
-	timer := time.NewTimer(farewell + time.Second)
+	timer := time.NewTimer(dismissal + time.Second)
 	defer timer.Stop()
 	for j.clients() > 0 {
 		select {

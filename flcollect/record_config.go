@@ -62,7 +62,8 @@ func newStoredConfig(c Config) (storedConfig, []byte, error) {
 	if err := json.Unmarshal(data, &again); err != nil {
 		return s, nil, fmt.Errorf("%w: configuration: %w", ErrInvalid, err)
 	}
-	return again, data, nil
+	data, err = json.Marshal(again)
+	return again, data, err
 }
 
 // config returns the configuration, which shares nothing.

@@ -29,6 +29,7 @@ func TestTypesOfAConfigurationSurviveTheStorage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, stored, again)
 	require.True(t, stored.same(same))
+	require.True(t, stored.same(data), "as it was given, 1.50 and all")
 	given.ClientConf[0]["f"] = int64(2)
 	_, other, err := newStoredConfig(given)
 	require.NoError(t, err)

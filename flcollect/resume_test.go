@@ -315,3 +315,21 @@ func TestADamagedCheckpointInterruptsTheJob(t *testing.T) {
 	require.Contains(t, status.Error, "go on after round 1")
 	require.Contains(t, status.Error, "damaged checkpoint")
 }
+
+func TestAJobThatCannotBeReadIsLeftAloneWithItsModel(t *testing.T) {
+	w := newWorld(t, flcollect.Options{})
+	w.end()
+	_, err := w.documents.Create(t.Context(), "job/bad", []byte(`{"round":"?"}`))
+	require.NoError(t, err)
+	writer, err := w.blobs.Create(t.Context(), "checkpoint/of/bad")
+	require.NoError(t, err)
+	_, err = writer.Commit(t.Context())
+	require.NoError(t, err)
+	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs, Initial: zeros})
+	require.ErrorContains(t, again.Start(t.Context(), "bad", config(1, 1)), `read job "bad"`)
+	again.join(t, trainer{step: 1, examples: 1})
+	require.NoError(t, again.Start(t.Context(), "good", config(1, 1)))
+	again.untilState(t, "good", flcollect.Finished)
+	_, err = w.blobs.Stat(t.Context(), "checkpoint/of/bad")
+	require.NoError(t, err)
+}

@@ -75,8 +75,11 @@ func NewServer(options Options) (*Server, error) {
 	}, nil
 }
 
-// farewell bounds how long clients have to leave.
-const farewell = 5 * time.Second
+// How long clients have to leave: when the server ends, and when their job has.
+const (
+	farewell  = 5 * time.Second
+	dismissal = 15 * time.Second
+)
 
 // Run goes on with the stored jobs and runs what is started, until the context
 // ends. Then it sends the clients away, to come back after [Options].Park; those

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math"
 	"slices"
@@ -224,10 +225,12 @@ func (t *training) account(round Round, quarantined int) {
 	t.log.Info("round finished", "round", round.Number, "aggregated", round.Aggregated,
 		"results", round.Fit.Results, "failures", round.Fit.Failures, "note", round.Note)
 	s := t.server
+	seconds := round.Ended.Sub(round.Started).Seconds()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.totals.Rounds++
-	s.totals.Seconds += round.Ended.Sub(round.Started).Seconds()
+	s.totals.Seconds += seconds
+	s.totals.Durations.Add(seconds)
 	s.totals.Quarantined += int64(quarantined)
 	for _, p := range []Phase{round.Fit, round.Evaluate} {
 		s.totals.Results += int64(p.Results)
@@ -256,7 +259,7 @@ func (t *training) surpassed(round Round) *EarlyEnd {
 
 // drop deletes a checkpoint that nothing names any more. One that stays is
 // collected after the next start.
-func (s *Server) drop(ctx context.Context, log interface{ Warn(string, ...any) }, c *checkpoint) {
+func (s *Server) drop(ctx context.Context, log *slog.Logger, c *checkpoint) {
 	err := s.options.Blobs.Delete(ctx, c.Key)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) && ctx.Err() == nil {
 		log.Warn("an old model cannot be deleted yet", "error", err)
