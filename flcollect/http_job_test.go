@@ -101,6 +101,7 @@ func TestWhatTheServerHasAgainstAConfigurationIsTold(t *testing.T) {
 		{flcollect.ErrInvalid, 422, `{"detail":[{"loc":["body"],"msg":"flcollect: invalid","type":"value_error"}]}`},
 		{errors.New("secret"), http.StatusInternalServerError, `500`},
 		{flcollect.ErrNotRunning, http.StatusServiceUnavailable, `500`},
+		{flcollect.ErrUndelivered, http.StatusServiceUnavailable, `500`},
 		{storage.ErrUnavailable, http.StatusServiceUnavailable, `500`},
 	} {
 		b := newBoard()

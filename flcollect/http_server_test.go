@@ -61,6 +61,7 @@ func TestAJobIsTrainedAndFollowedOverHTTP(t *testing.T) {
 	require.Equal(t, []float64{6, 6, 6}, arrays[0].Tensor.Float64s())
 	metrics := ask(h, "GET", "/metrics", "").Body.String()
 	require.Contains(t, metrics, "flcollector_rounds_total 3\n")
+	require.Contains(t, metrics, `flcollector_round_duration_seconds_bucket{le="1000"} 3`+"\n")
 	require.Contains(t, metrics, `flcollector_jobs{state="FINISHED"} 1`+"\n")
 }
 
