@@ -142,6 +142,20 @@ func TestReadBodyHoldsToTypeAndLimit(t *testing.T) {
 	require.Equal(t, "The request body is larger than the limit of 4 bytes.", w.Body.String())
 }
 
+func TestReadBodyTakesAnyTypeWhereItDoesNotMatter(t *testing.T) {
+	h := httpapi.NewHandler([]httpapi.Route{{Pattern: "POST /x", Func: func(w http.ResponseWriter, r *http.Request) error {
+		data, err := httpapi.ReadBody(r, "", 4)
+		if err != nil {
+			return err
+		}
+		return httpapi.WriteJSON(w, len(data))
+	}}}, nil)
+	for _, contentType := range []string{"", "text/plain", "nonsense;;"} {
+		require.Equal(t, "4", serve(h, "POST", "/x", contentType, "1234").Body.String())
+	}
+	require.Equal(t, http.StatusRequestEntityTooLarge, serve(h, "POST", "/x", "", "12345").Code)
+}
+
 func TestCheckRoutesFindsDifferencesInBothDirections(t *testing.T) {
 	document := []byte(`{"paths": {"/a": {"get": {}, "parameters": []}, "/b/{id}": {"post": {}}, "/page": {"get": {}}}}`)
 	a := httpapi.Route{Pattern: "GET /a"}
