@@ -188,3 +188,23 @@ func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
 	again.untilState(t, "job", flcollect.Finished)
 	require.Len(t, seen, 1)
 }
+
+func TestAClientThatTrainsWhenTheServerEndsIsParkedToo(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Second})
+	slow, gate := gated(1, 1)
+	client, _ := w.join(t, slow)
+	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
+	w.untilState(t, "job", flcollect.Training)
+	go func() {
+		for w.Ready() == nil { // until the server is about to end
+			<-time.After(time.Millisecond)
+		}
+		gate <- struct{}{}
+		gate <- struct{}{} // for the round that is conducted again
+	}()
+	again := w.restart(t, flcollect.Options{Initial: zeros})
+	status := again.untilState(t, "job", flcollect.Finished)
+	require.EqualValues(t, 1, status.Run)
+	require.NoError(t, <-client)
+	require.Equal(t, []float64{1, 1, 1, 2}, again.weights(t, "job"))
+}
