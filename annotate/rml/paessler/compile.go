@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/scanner"
 	"unicode/utf8"
 
 	"github.com/PaesslerAG/gval"
@@ -40,7 +41,7 @@ func compile(expr string, _ map[string]string) (selected func(node any) ([]any, 
 	if err != nil {
 		return nil, err
 	}
-	q := &query{descent: strings.Count(path, "..")}
+	q := &query{descent: descents(path)}
 	q.sorted = q.descent > 0 || strings.ContainsAny(path, "*?")
 	if q.one, err = gval.Full(jsonpath.Language()).NewEvaluable(path); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func compile(expr string, _ map[string]string) (selected func(node any) ([]any, 
 // stands for. With a mark before the placeholders the name of the member is the
 // number of the node, and what the wildcards stand for is noted with it.
 func compileSeveral(path string) (gval.Evaluable, error) {
-	wildcards := strings.Count(path, "[") + strings.Count(path, "*") + strings.Count(path, "..") // at most
+	wildcards := strings.Count(path, "[") + strings.Count(path, "*") + descents(path) // at most
 	object := utf8.AppendRune([]byte{'{'}, mark)
 	for i := range wildcards {
 		object = strconv.AppendInt(append(object, '#'), int64(i), 10)
@@ -68,6 +69,23 @@ func compileSeveral(path string) (gval.Evaluable, error) {
 	object = append(append(append(object, "#:"...), path...), '}')
 	language := gval.NewLanguage(gval.Full(), jsonpath.PlaceholderExtension(), gval.PrefixExtension(mark, markParser(wildcards)))
 	return language.NewEvaluable(string(object))
+}
+
+// descents is how many ".." the library can read in a path. White space and
+// comments may stand between the dots.
+func descents(path string) int {
+	var tokens scanner.Scanner
+	tokens.Init(strings.NewReader(path))
+	tokens.Error = func(*scanner.Scanner, string) {} // the library's to report
+	count, before := 0, rune(0)
+	for token := tokens.Scan(); token != scanner.EOF; token = tokens.Scan() {
+		if token == '.' && before == '.' {
+			count++
+			token = 0
+		}
+		before = token
+	}
+	return max(count, strings.Count(path, ".."))
 }
 
 // evaluate selects from a node.

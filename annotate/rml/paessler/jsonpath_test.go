@@ -150,7 +150,7 @@ func TestAnEvaluationThatWouldTakeTooLongIsRefused(t *testing.T) {
 	e := paessler.JSONPath()
 	root, err := e.Parse([]byte(strings.Repeat(`{"a":1,"b":`, 200) + "1" + strings.Repeat("}", 200)))
 	require.NoError(t, err)
-	for expr, refused := range map[string]bool{"$..a": false, "$..b..b..b..a": true, "$" + strings.Repeat("..a", 200): true} {
+	for expr, refused := range map[string]bool{"$..a": false, "$..b..b..b..a": true, "$. .b.\t.b. .b./**/.a": true, "$" + strings.Repeat("..a", 200): true} {
 		evaluate, err := e.Compile(expr, nil)
 		require.NoError(t, err)
 		found, err := evaluate(root)
@@ -226,7 +226,17 @@ func byBuiltIn(t *testing.T, expr string) []string {
 	return out
 }
 
+// The library reads over white space and comments between two dots.
+func TestADescentWithAGapIsOrderedAsOneWithout(t *testing.T) {
+	for _, expr := range []string{"$.sensors. .v", "$.sensors.\n.v", "$.sensors./* */.v"} {
+		for range 20 {
+			require.Equal(t, []string{"2", "4", "3", "1"}, byLibrary(t, expr), expr)
+		}
+	}
+}
+
 func FuzzJSONPathDoesNotPanic(f *testing.F) {
+	f.Add("$.sensors. .v", station)
 	for expr := range agreed {
 		f.Add(expr, station)
 	}
