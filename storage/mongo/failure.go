@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
+	wire "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"github.com/iotenablers/enablers/storage"
@@ -37,10 +38,11 @@ func known(err error) bool {
 	return false
 }
 
-// unreachable reports whether no server was found to send the command to, so
-// that nothing can have happened.
+// unreachable reports whether no server was found to send the command to, or no
+// connection to it, so that nothing can have happened. While a server is lost
+// the first call sees its connection break, and others that there is none left.
 func unreachable(err error) bool {
-	return errors.As(err, new(topology.ServerSelectionError))
+	return errors.As(err, new(topology.ServerSelectionError)) || errors.As(err, new(wire.RetryablePoolError))
 }
 
 // failed puts the verb and the key before the cause. The precision keeps every

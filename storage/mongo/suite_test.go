@@ -22,7 +22,7 @@ func open(t testing.TB, server *mongotest.Server) *mongo.Store {
 // openDatabase opens a store on a database that a test names.
 func openDatabase(t testing.TB, server *mongotest.Server, database string) *mongo.Store {
 	t.Helper()
-	store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: database})
+	store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: database, Timeout: patience})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store
