@@ -102,6 +102,25 @@ func (r *ruler) deny(t *testing.T, topic string) {
 	})
 }
 
+// offset is what the group has on record of the first partition of a topic,
+// negative if nothing.
+func (r *ruler) offset(t *testing.T, topic string) int64 {
+	t.Helper()
+	request := kmsg.NewPtrOffsetFetchRequest()
+	request.Group = "readers"
+	request.Topics = append(request.Topics, kmsg.OffsetFetchRequestTopic{Topic: topic, Partitions: []int32{0}})
+	request.Groups = append(request.Groups, kmsg.OffsetFetchRequestGroup{
+		Group: "readers", Topics: []kmsg.OffsetFetchRequestGroupTopic{{Topic: topic, Partitions: []int32{0}}},
+	})
+	response, err := request.RequestWith(t.Context(), r)
+	require.NoError(t, err)
+	require.NoError(t, kerr.ErrorForCode(response.ErrorCode))
+	if len(response.Groups) > 0 {
+		return response.Groups[0].Topics[0].Partitions[0].Offset
+	}
+	return response.Topics[0].Partitions[0].Offset
+}
+
 // A right that is missing is no fault of a message: none is given up, they
 // wait until somebody grants it.
 func TestMessagesWaitWhileTheUserMayNotWrite(t *testing.T) {
@@ -175,6 +194,7 @@ func TestARightToReadThatIsTakenAwayIsShownAndMissesNothing(t *testing.T) {
 	d, err := sub.Receive(t.Context())
 	require.NoError(t, err)
 	d.Ack()
+	require.Eventually(t, func() bool { return root.offset(t, "in") == 1 }, patience, 5*time.Millisecond)
 	root.deny(t, "in")
 	var trouble error
 	require.Eventually(t, func() bool { trouble = sub.Health(); return trouble != nil }, patience, 5*time.Millisecond)
