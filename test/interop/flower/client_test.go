@@ -22,6 +22,15 @@ const (
 	newest = "1.41.0"
 )
 
+// releases are those that a test tries: both in the gate, one where a developer
+// runs all tests.
+func releases() []string {
+	if peertest.Required() {
+		return []string{oldest, newest}
+	}
+	return []string{oldest}
+}
+
 // install returns a Python with a release of Flower.
 func install(t testing.TB, version string) string {
 	t.Helper()

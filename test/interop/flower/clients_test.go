@@ -11,7 +11,7 @@ import (
 )
 
 func TestClientsAreToldTheirSettingsWithTheirTypes(t *testing.T) {
-	for _, version := range []string{oldest, newest} {
+	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
 			c := startCollector(t, setup{})

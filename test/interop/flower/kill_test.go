@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
-	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
@@ -38,20 +38,22 @@ func TestEveryTrainingEndsWithOneResultHoweverOftenTheCollectorIsKilled(t *testi
 		name      string
 		trainings int
 		apart     bool // the repository is another process
-	}{{"with its own repository", 60, false}, {"with a repository that is killed too", 30, true}} {
+	}{{"with its own repository", 40, false}, {"with a repository that is killed too", 15, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			trainings := c.trainings
 			if testing.Short() || !peertest.Required() {
-				trainings /= 6
+				trainings /= 2
 			}
-			python := peertest.Python(t, "flwr=="+newest)
+			python := install(t, oldest)
 			k := newKiller(t, c.apart)
 			var pickles [][]byte
 			for number := range trainings {
 				pickles = append(pickles, k.train(number))
 			}
 			k.logf(trainings)
-			require.Len(t, k.repository().results("adder", "1"), trainings, "one result for each training")
+			var all []stored
+			k.repository().read("/training-results", &all)
+			require.Len(t, all, trainings, "one result for each training")
 			const sum = 2 * killedRounds
 			for _, model := range load(t, python, pickles...) {
 				require.Equal(t, []layer{{"float32", []int{300, 100}, sum, sum}, {"float64", []int{4}, sum, sum}}, model)
@@ -72,6 +74,8 @@ type killer struct {
 	address   atomic.Value // string: of the collector for clients
 	length    time.Duration
 	found     map[string]int // how often a training was in which state after a kill
+
+	orchestrator *orchestrator
 }
 
 func newKiller(t *testing.T, apart bool) *killer {
@@ -83,7 +87,8 @@ func newKiller(t *testing.T, apart bool) *killer {
 	}
 	t.Logf("%s=%d", killSeed, seed)
 	k := &killer{t: t, random: rand.New(rand.NewPCG(seed, 0)), found: map[string]int{}}
-	k.with.data = t.TempDir()
+	k.orchestrator = startOrchestrator(t, nil)
+	k.with.data, k.with.orchestrator = t.TempDir(), k.orchestrator.URL
 	if apart {
 		k.elsewhere.data, k.way = t.TempDir(), startRelay(t)
 		k.with.repository = "http://" + k.way.address
@@ -158,20 +163,25 @@ func (k *killer) client(ctx context.Context, number int) {
 	}
 }
 
+// undisturbed is how many trainings are, before the first that is not. They tell
+// how long one takes.
+const undisturbed = 3
+
 // train conducts a training, in which the collector, or who has its repository, is
-// killed up to three times, and returns the pickle that the repository has of it. The first training of
-// all is not disturbed, and tells how long one takes.
+// killed once or twice, and returns the pickle that the repository has of it.
 func (k *killer) train(number int) []byte {
 	k.t.Helper()
 	id, begun := fmt.Sprintf("training-%d", number), time.Now()
 	var seen witness
-	if number == 0 {
-		k.collector.start(id, training("FedAvg", killedRounds, killedClients, nil))
+	if number < undisturbed {
+		k.collector.start(id, killed(id))
 		k.collector.awaitResult(id)
-		k.length = time.Since(begun)
-		return k.repository().weights("adder", "1", id)
+		if length := time.Since(begun); number == 0 || length < k.length {
+			k.length = length
+		}
+		return k.repository().weights(id, "1", id)
 	}
-	for kill, kills := 0, 1+k.random.IntN(3); kill < kills; kill++ {
+	for kill, kills := 0, 1+k.random.IntN(2); kill < kills; kill++ {
 		instant := time.Duration(k.random.Int64N(int64(k.length)))
 		gone, victim := make(chan struct{}), k.victim()
 		time.AfterFunc(instant, func() {
@@ -192,36 +202,60 @@ func (k *killer) train(number int) []byte {
 		k.found[s.Status]++
 		if s.Status == "INACTIVE" {
 			require.False(k.t, known, "%s was confirmed and is lost", id)
-			k.collector.start(id, training("FedAvg", killedRounds, killedClients, nil))
+			k.collector.start(id, killed(id))
 		}
 	}
+	k.requireWhole(id)
+	text := string(k.repository().get("/training-results/weights/" + id + "/1/" + id))
+	for _, earlier := range seen.texts {
+		require.Equal(k.t, text, earlier, "%s had other weights before", id)
+	}
+	return k.repository().weights(id, "1", id)
+}
+
+// killed is the configuration of a training, whose model has the id as its name.
+func killed(id string) map[string]any {
+	config := training("FedAvg", killedRounds, killedClients, nil)
+	config["model_name"] = id
+	return config
+}
+
+// requireWhole waits for the end of a training, and checks that every round
+// counts once, that there is one result, and what the orchestrator was told.
+func (k *killer) requireWhole(id string) {
+	k.t.Helper()
 	end := k.collector.awaitResult(id)
 	require.Equal(k.t, killedRounds, end.Round)
 	rounds := k.collector.rounds(id)
 	require.Len(k.t, rounds, killedRounds)
 	for i, r := range rounds {
 		require.Equal(k.t, i+1, r.Number)
+		require.True(k.t, r.Aggregated)
 	}
-	var mine []stored
-	for _, result := range k.repository().results("adder", "1") {
-		if result.TrainingID == id {
-			mine = append(mine, result)
+	results := k.repository().results(id, "1")
+	require.Len(k.t, results, 1)
+	require.Equal(k.t, id, results[0].TrainingID)
+	require.NotEmpty(k.t, results[0].WeightsID)
+	require.Equal(k.t, strconv.Itoa(killedRounds), results[0].Results["rounds"])
+	var told []int
+	require.Eventually(k.t, func() bool {
+		told = nil
+		for _, n := range k.orchestrator.news() {
+			if n.ModelName == id {
+				told = append(told, n.Round)
+			}
 		}
-	}
-	require.Len(k.t, mine, 1)
-	require.NotEmpty(k.t, mine[0].WeightsID)
-	require.Equal(k.t, strconv.Itoa(killedRounds), mine[0].Results["rounds"])
-	text := string(k.repository().get("/training-results/weights/adder/1/" + id))
-	for _, earlier := range seen.texts {
-		require.Equal(k.t, text, earlier, "%s had other weights before", id)
-	}
-	return k.repository().weights("adder", "1", id)
+		return slices.Contains(told, killedRounds)
+	}, patience, retry, "the orchestrator does not know of the last round")
+	// What it was told just before a kill it may be told again.
+	require.True(k.t, slices.IsSorted(told), "%s: %v", id, told)
+	require.Len(k.t, slices.Compact(slices.Clone(told)), killedRounds, "%s: %v", id, told)
 }
 
 // tryStart starts a job on a collector that may be killed meanwhile, and reports
 // whether that was confirmed.
 func tryStart(c *collector, id string) bool {
-	body, err := json.Marshal(training("FedAvg", killedRounds, killedClients, nil))
+	body, err := json.Marshal(killed(id))
 	require.NoError(c.t, err)
 	code, answer, err := ask(http.MethodPost, c.url+"/job/config/"+id, bytes.NewReader(body), "application/json")
 	return err == nil && code == http.StatusOK && string(answer) == "200"
@@ -243,48 +277,10 @@ func (w *witness) watch(repository, id string, until <-chan struct{}) {
 			return
 		default:
 		}
-		code, text, err := ask(http.MethodGet, repository+"/training-results/weights/adder/1/"+id, nil, "")
+		code, text, err := ask(http.MethodGet, repository+"/training-results/weights/"+id+"/1/"+id, nil, "")
 		if err == nil && code == http.StatusOK {
 			w.texts = append(w.texts, string(text))
 		}
 		time.Sleep(retry)
 	}
-}
-
-// adder is a trainer that adds a number to every weight.
-type adder struct{ number float64 }
-
-// Properties implements [flower.Trainer].
-func (adder) Properties(context.Context, flower.GetPropertiesIns) (flower.Config, error) {
-	return nil, flower.ErrNotImplemented
-}
-
-// Parameters implements [flower.Trainer].
-func (adder) Parameters(context.Context, flower.GetParametersIns) (flower.Parameters, error) {
-	return flower.FromTensors(tensor.FromFloat32s(make([]float32, 30_000), 300, 100), tensor.FromFloat64s(make([]float64, 4))), nil
-}
-
-// Fit implements [flower.Trainer]. It takes some time, as training does.
-func (a adder) Fit(_ context.Context, ins flower.FitIns) (*flower.FitRes, error) {
-	model, err := ins.Parameters.Decode()
-	if err != nil {
-		return nil, err
-	}
-	time.Sleep(time.Millisecond)
-	added := make([]tensor.Tensor, len(model))
-	for i, layer := range model {
-		values := layer.Float64s()
-		for at := range values {
-			values[at] += a.number
-		}
-		built := tensor.NewBuilder(layer.DType(), layer.Shape())
-		built.Write(values, 0)
-		added[i] = built.Tensor()
-	}
-	return &flower.FitRes{Parameters: flower.FromTensors(added...), NumExamples: 10}, nil
-}
-
-// Evaluate implements [flower.Trainer].
-func (adder) Evaluate(context.Context, flower.EvaluateIns) (*flower.EvaluateRes, error) {
-	return &flower.EvaluateRes{Loss: 0.5, NumExamples: 10}, nil
 }

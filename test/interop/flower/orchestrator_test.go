@@ -97,7 +97,7 @@ func TestTheOrchestratorIsToldOfEveryRound(t *testing.T) {
 }
 
 func TestATargetEndsTheTrainingOnceTheResultIsStored(t *testing.T) {
-	for _, version := range []string{oldest, newest} {
+	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
 			var c *collector

@@ -102,7 +102,7 @@ type comparison struct {
 }
 
 func TestEveryStrategyEndsAsWithFlowersOwnServer(t *testing.T) {
-	for _, version := range []string{oldest, newest} {
+	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python, folder, all := install(t, version), t.TempDir(), trials(version)
 			requireEveryStrategy(t, python, all)

@@ -11,7 +11,7 @@ import (
 // Flower clients end when a server goes away, unless it has told them when to
 // come back.
 func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
-	for _, version := range []string{oldest, newest} {
+	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
 			way, with := startRelay(t), setup{data: t.TempDir(), arguments: []string{"-park", "1s"}}
@@ -40,7 +40,7 @@ func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
 
 // Clients that somebody starts again find their training where it was.
 func TestATrainingGoesOnWithTheRoundInWhichTheCollectorWasKilled(t *testing.T) {
-	for _, version := range []string{oldest, newest} {
+	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
 			way, with, waits := startRelay(t), setup{data: t.TempDir()}, newGate(t)
