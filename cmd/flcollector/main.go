@@ -31,6 +31,8 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/iotenablers/enablers/internal/collector"
@@ -38,7 +40,17 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-func main() { server.Main("flcollector", run) }
+// garbage is how much memory may be taken up by what is not used any more, in
+// percent of what is. Nearly all of it are numbers, which a collection does not
+// have to look at: collecting often costs little.
+const garbage = 15
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
+	server.Main("flcollector", run)
+}
 
 // run is the whole program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {

@@ -63,7 +63,7 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&s.key, "grpc-key", "", "the PEM `file` with its key")
 	f.StringVar(&s.clientCA, "grpc-client-ca", "", "a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name")
 	f.Int64Var(&s.maxMessage, "max-message", flower.DefaultMaxMessage, "the largest message from and to a client in `bytes`; clients have a limit of their own")
-	f.Int64Var(&s.uploads, "uploads", 1<<30, "how many `bytes` of updates are received at a time; further clients wait")
+	f.Int64Var(&s.uploads, "uploads", 64<<20, "how many `bytes` of updates are received at a time, or one that is larger; further clients wait. With many slow clients and memory to spare, more is faster")
 	f.DurationVar(&s.clientTimeout, "client-timeout", 24*time.Hour, "how long a job waits for enough clients before it is interrupted")
 	f.DurationVar(&s.parkedFor, "park", 5*time.Second, "after how long clients come back when the server was stopped")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
