@@ -22,6 +22,7 @@ type record struct {
 	Commit   string          `json:"commit"`
 	Command  string          `json:"command"`
 	Machine  string          `json:"machine"`
+	Cores    int             `json:"cores"`
 	Versions []string        `json:"versions"`
 	Rounds   []*roundsTrial  `json:"rounds,omitempty"`
 	Streams  []*streamsTrial `json:"streams,omitempty"`
@@ -34,6 +35,7 @@ func newRecord(ctx context.Context, b *bench) *record {
 	r := &record{
 		Date: time.Now().UTC().Format(time.RFC3339), Commit: commit(ctx),
 		Command: strings.TrimSpace("go run ./bench/collect " + strings.Join(os.Args[1:], " ")),
+		Cores:   runtime.NumCPU(),
 		Machine: fmt.Sprintf("%s, %d cores, %s, %s", procField("/proc/cpuinfo", "model name"), runtime.NumCPU(),
 			procField("/proc/meminfo", "MemTotal"), printed(ctx, "uname", "-sr")),
 		Versions: []string{runtime.Version(), printed(ctx, b.python, "-c", versions)},

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func trialOf(name string, trial int, seconds float64, peak int64) *roundsTrial {
+	return &roundsTrial{
+		Contender: name, Trial: trial, training: training{Clients: 8, In: inPython, Bytes: 10e6, Rounds: 3},
+		Seconds: []float64{seconds, seconds}, CPU: 0.3, ClientsCPU: 1.2, Peak: peak,
+	}
+}
+
+func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+	dir := t.TempDir()
+	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Cores: 2, Rounds: []*roundsTrial{
+		trialOf(ours, 0, 0.5, 100e6), trialOf(theirs, 0, 2, 500e6), trialOf(theirs, 1, 4, 600e6), trialOf(ours, 1, 1, 120e6),
+	}}
+	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}, Streams: []*streamsTrial{
+		{crowd: crowd{Active: 3, Idle: 4, Bytes: 2e6, Rounds: 2}, Seconds: []float64{1.5}, IdlePeak: 200e6, Peak: 1200e6},
+	}}
+	require.NoError(t, one.write(dir))
+	require.NoError(t, two.write(dir))
+	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+
+	require.NoError(t, rewrite(records))
+	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
+	require.NoError(t, err)
+	for _, want := range []string{
+		"`first` and `second`",
+		"| flcollector | 90.0 (60.0 to 120.0) | 0.75 (0.50 to 1.00) | 0.10 (0.10 to 0.10) | 110 (100 to 120) |",
+		"4.0 (4.0 to 4.0) times the rounds of Flower and 20 (20 to 20) % of its memory.",
+		"3 times the rounds: met; 25 % of the memory: met.",
+		"need 0.20 s a round of all 2 cores, so a server that took no time would be 13.3 times as fast",
+		"## 4 idle streams, 3 active ones of 2 MB", "| 200 (200 to 200) | 1200 (1200 to 1200) | 1.50 (1.50 to 1.50) |", "under 1000 MB: **missed**",
+		"- this failed\n",
+	} {
+		require.Contains(t, string(text), want)
+	}
+	two.Machine = "another"
+	require.NoError(t, two.write(dir))
+	require.ErrorContains(t, rewrite(records), "is of another machine")
+}
+
+func TestRoundsAreMeasuredFromTheFirstClientOfEach(t *testing.T) {
+	require.Equal(t, []float64{1, 2}, lengths([][]float64{{10, 11.5, 13}, {10.5, 11, 14}}))
+
+	seen := &tally{}
+	seen.add(tally{Rounds: []turn{{Fits: 2, Begin: 3e9}, {}}})
+	seen.add(tally{Rounds: []turn{{Fits: 1, Begin: 2e9}, {Fits: 3, Begin: 5e9}}})
+	all, err := seen.lengths(2, 3)
+	require.NoError(t, err)
+	require.Equal(t, []float64{3}, all)
+	_, err = seen.lengths(3, 3)
+	require.ErrorContains(t, err, "2 rounds, there were 3")
+	_, err = seen.lengths(2, 2)
+	require.ErrorContains(t, err, "3 clients took part in round 1")
+}
