@@ -173,14 +173,17 @@ func (c *collector) status(id string) (s state) {
 // await waits until the status of a job is as wanted.
 func (c *collector) await(id, what string, wanted func(state) bool) state {
 	c.t.Helper()
-	var last state
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(retry) {
-		if last = c.status(id); wanted(last) {
+	for over, again := time.After(patience), time.Tick(retry); ; {
+		last := c.status(id)
+		if wanted(last) {
 			return last
 		}
+		select {
+		case <-again:
+		case <-over:
+			require.FailNowf(c.t, "a job is not as awaited", "job %q: %s; it is %+v", id, what, last)
+		}
 	}
-	require.FailNowf(c.t, "a job is not as awaited", "job %q: %s; it is %+v", id, what, last)
-	return last
 }
 
 // awaitResult waits until a job has ended and its result is stored.

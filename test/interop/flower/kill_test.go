@@ -271,16 +271,15 @@ type witness struct{ texts []string }
 
 // watch looks until the channel is closed.
 func (w *witness) watch(repository, id string, until <-chan struct{}) {
-	for {
-		select {
-		case <-until:
-			return
-		default:
-		}
+	for again := time.Tick(retry); ; {
 		code, text, err := ask(http.MethodGet, repository+"/training-results/weights/"+id+"/1/"+id, nil, "")
 		if err == nil && code == http.StatusOK {
 			w.texts = append(w.texts, string(text))
 		}
-		time.Sleep(retry)
+		select {
+		case <-until:
+			return
+		case <-again:
+		}
 	}
 }
