@@ -107,7 +107,7 @@ func (p *parser) config(body []byte) Config {
 	}
 	for _, key := range []string{"adapt_conf", "adapt_config"} { // both names are in use
 		if v := members.at(key); v.given() {
-			c.AdaptConfig = v.text(0)
+			c.AdaptConfig = v.word()
 		}
 	}
 	if server, ok := members.at("server_conf").object(math.MaxInt); ok {
@@ -115,11 +115,7 @@ func (p *parser) config(body []byte) Config {
 			c.Rounds = int(v.integer(1, MaxRounds))
 		}
 		if v := server.at("round_timeout"); v.given() {
-			seconds := v.number(0, maxRoundTimeout.Seconds())
-			c.RoundTimeout = time.Duration(math.Round(seconds * 1e9))
-			if seconds > 0 {
-				c.RoundTimeout = max(c.RoundTimeout, 1) // it is bounded, if by nearly nothing
-			}
+			c.RoundTimeout = v.timeout(maxRoundTimeout)
 		}
 	}
 	c.StrategyConf = p.strategyConf(c.Strategy, members.at("strategy_conf"))

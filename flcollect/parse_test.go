@@ -90,6 +90,11 @@ func TestConfigurationsThatAreAccepted(t *testing.T) {
 		{"the other name of adapt_config", map[string]string{"adapt_conf": `"x"`}, func(c *flcollect.Config) { c.AdaptConfig = "x" }},
 		{"adapt_config before adapt_conf", map[string]string{"adapt_conf": `"x"`, "adapt_config": `"y"`}, func(c *flcollect.Config) { c.AdaptConfig = "y" }},
 		{"adapt_config of null", map[string]string{"adapt_config": `null`}, nil},
+		{"a truth value as adapt_config", map[string]string{"adapt_config": `false`}, func(c *flcollect.Config) { c.AdaptConfig = "False" }},
+		{"no round_timeout", map[string]string{"server_conf": `{"round_timeout":false}`}, nil},
+		{"round_timeout to the nanosecond", map[string]string{"server_conf": `{"round_timeout":"31535999.999999999"}`}, func(c *flcollect.Config) {
+			c.RoundTimeout = 365*24*time.Hour - 1
+		}},
 		{"num_rounds and round_timeout of null", map[string]string{"server_conf": `{"num_rounds":null,"round_timeout":null}`}, nil},
 		{"round_timeout of zero", map[string]string{"server_conf": `{"round_timeout":0}`}, nil},
 		{"round_timeout of next to nothing", map[string]string{"server_conf": `{"round_timeout":1e-30}`}, func(c *flcollect.Config) { c.RoundTimeout = 1 }},
@@ -259,7 +264,7 @@ func TestAStoredConfigurationIsReadAsItWas(t *testing.T) {
 	for name, config := range map[string]flcollect.Config{
 		"zero": {},
 		"whole": {
-			Strategy: "mine", ModelName: "m", ModelVersion: "1", AdaptConfig: "x", Rounds: 7, RoundTimeout: 1234567891 * time.Nanosecond,
+			Strategy: "mine", ModelName: "m", ModelVersion: "1", AdaptConfig: "x", Rounds: 7, RoundTimeout: 1<<63 - 1,
 			StrategyConf:    strategy.Conf{"a": 2.0, "b": int64(2), "c": "2", "d": true, "e": 1e21, "f": 1e-9},
 			ClientConf:      []map[string]any{{"x": 1.0, "y": int64(1)}, nil},
 			ConfigurationID: "c", Stopping: true, Targets: map[string]float64{"accuracy": 1},
@@ -273,7 +278,12 @@ func TestAStoredConfigurationIsReadAsItWas(t *testing.T) {
 	}
 	_, err := json.Marshal(flcollect.Config{StrategyConf: strategy.Conf{"eta": math.NaN()}})
 	require.ErrorContains(t, err, "not finite")
-	require.Error(t, json.Unmarshal([]byte(`{"server_conf":1}`), &flcollect.Config{}))
+	for _, damaged := range []string{
+		`{"server_conf":1}`, `{"server_conf":{"round_timeout":-1}}`, `{"server_conf":{"round_timeout":1e300}}`, `{"server_conf":{"round_timeout":"1"}}`,
+		`{"strategy_conf":{"a":[1]}}`, `{"strategy_conf":{"a":null}}`, `{"client_conf":[{"a":1e999}]}`, `{"client_conf":[{"a":99999999999999999999}]}`,
+	} {
+		require.ErrorContains(t, json.Unmarshal([]byte(damaged), &flcollect.Config{}), "read stored configuration: ", damaged)
+	}
 }
 
 func FuzzParseConfig(f *testing.F) {

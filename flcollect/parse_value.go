@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -155,6 +156,18 @@ func (v value) text(least int) string {
 	return ""
 }
 
+// word reads text that is about a truth value, and may be given as one: then it
+// is Python's word for it.
+func (v value) word() string {
+	switch v.decoded() {
+	case true:
+		return "True"
+	case false:
+		return "False"
+	}
+	return v.text(0)
+}
+
 // identifier reads a whole number or text that is not empty, as text. It is
 // required.
 func (v value) identifier() string {
@@ -203,6 +216,24 @@ func (v value) number(least, most float64) float64 {
 		return n
 	}
 	return 0
+}
+
+// timeout reads a number of seconds up to a bound, or false, which is no timeout
+// (the specification has it say whether there is one).
+func (v value) timeout(most time.Duration) time.Duration {
+	if v.decoded() == false {
+		return 0
+	}
+	before := len(v.parser.details)
+	seconds := v.number(0, most.Seconds())
+	if len(v.parser.details) > before || seconds == 0 {
+		return 0
+	}
+	exact, err := time.ParseDuration(v.digits() + "s")
+	if err != nil { // it has an exponent
+		exact = time.Duration(math.Round(seconds * 1e9))
+	}
+	return max(exact, 1) // it is bounded, if by nearly nothing
 }
 
 // digits is the text of a number, which may be given as text.
