@@ -103,7 +103,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /favicon.ico", Func: r.pages.icon, Undocumented: true},
 
 		{Pattern: "GET /version", Func: r.version},
-		{Pattern: "GET /docs", Func: redirectToDocs},
+		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},
 		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Training collector", "/docs/", "../openapi.json")},
 		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
 		{Pattern: "GET /healthz", Func: httpapi.Live},
@@ -114,11 +114,6 @@ func (r *rest) routes() []httpapi.Route {
 
 func (r *rest) version(w http.ResponseWriter, _ *http.Request) error {
 	return httpapi.WriteJSON(w, map[string]string{"name": r.options.Name, "version": r.options.Version})
-}
-
-func redirectToDocs(w http.ResponseWriter, req *http.Request) error {
-	http.Redirect(w, req, "/docs/", http.StatusTemporaryRedirect)
-	return nil
 }
 
 // sameOrigin refuses requests that a page from elsewhere has a browser send.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
 // Config is what a [Client] is made of.
@@ -38,37 +38,14 @@ var _ flcollect.Orchestrator = (*Client)(nil)
 
 // NewClient returns a client. It makes no request.
 func NewClient(config Config) (*Client, error) {
-	base, err := url.Parse(config.BaseURL)
+	base, err := httpclient.BaseURL(config.BaseURL)
 	switch {
-	case err != nil: // it repeats the URL, and that may hold a password
-		return nil, errors.New("orchestrator: Config.BaseURL is not a URL")
-	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-		return nil, fmt.Errorf("orchestrator: Config.BaseURL is %q: expected http://HOST or https://HOST", base.Redacted())
+	case err != nil:
+		return nil, fmt.Errorf("orchestrator: Config.BaseURL is %w", err)
 	case config.Timeout < 0:
 		return nil, fmt.Errorf("orchestrator: Config.Timeout is %v, and has to be positive", config.Timeout)
 	}
-	client := &http.Client{}
-	if config.HTTP != nil {
-		*client = *config.HTTP
-	}
-	client.CheckRedirect = sameMethod(client.CheckRedirect)
-	return &Client{base: base, http: client, timeout: cmp.Or(config.Timeout, 30*time.Second)}, nil
-}
-
-// sameMethod follows no redirect that would make a GET of a POST: its success
-// would be none.
-func sameMethod(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
-	return func(req *http.Request, via []*http.Request) error {
-		switch {
-		case req.Method != via[0].Method:
-			return http.ErrUseLastResponse
-		case next != nil:
-			return next(req, via)
-		case len(via) >= 10:
-			return errors.New("too many redirects")
-		}
-		return nil
-	}
+	return &Client{base: base, http: httpclient.New(config.HTTP), timeout: cmp.Or(config.Timeout, 30*time.Second)}, nil
 }
 
 // RoundDone says that a round has ended: POST /FL_traininground.
@@ -116,17 +93,8 @@ func (c *Client) post(ctx context.Context, path string, data []byte) error {
 		text = []byte(err.Error())
 	}
 	err = fmt.Errorf("it answered %s: %q", answer.Status, text)
-	if isRefusal(answer.StatusCode) {
+	if httpclient.Refused(answer.StatusCode) {
 		return fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
 	}
 	return err
-}
-
-// isRefusal reports whether a request with that answer is not worth another try.
-func isRefusal(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return false
-	}
-	return status >= 400 && status < 500
 }

@@ -25,10 +25,11 @@ type HandlerOptions struct {
 }
 
 // NewHandler returns the REST interface of a repository, with its OpenAPI
-// document at /openapi.json, an interactive page at /docs/, and /healthz, /readyz
-// and /version. It has no authentication of its own. A server's read and write
-// timeouts do not cut long uploads and downloads off: the handler extends them
-// while bytes move. opts may be nil.
+// document at /openapi.json, an interactive page at /docs/, to which / leads, and
+// /healthz, /readyz and /version. It works below any prefix, too. It has no
+// authentication of its own. A server's read and write timeouts do not cut long
+// uploads and downloads off: the handler extends them while bytes move. opts may
+// be nil.
 func NewHandler(store *Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	return httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, WriteError: writeError, Logger: r.options.Logger})
@@ -86,8 +87,9 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /transformation/{id}", Func: r.getFile(transformations)},
 		{Pattern: "DELETE /transformation/{id}", Func: r.delete(transformations)},
 
+		{Pattern: "GET /{$}", Func: httpapi.RedirectTo("docs/"), Undocumented: true},
 		{Pattern: "GET /version", Func: r.version},
-		{Pattern: "GET /docs", Func: redirectToDocs},
+		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},
 		{Pattern: "GET /docs/", Func: httpapi.DocsUI("FL repository", "/docs/", "../openapi.json")},
 		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
 		{Pattern: "GET /healthz", Func: httpapi.Live},
@@ -103,11 +105,6 @@ func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), 5*time.Second)
 	defer cancel()
 	return httpapi.Ready(func() error { return r.store.Ready(ctx) })(w, req)
-}
-
-func redirectToDocs(w http.ResponseWriter, req *http.Request) error {
-	http.Redirect(w, req, "/docs/", http.StatusTemporaryRedirect)
-	return nil
 }
 
 // names are the names in a request's path that identify a record.

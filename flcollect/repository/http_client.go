@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
 var _ flcollect.Repository = (*Client)(nil)
@@ -30,7 +31,8 @@ type ClientConfig struct {
 	// two minutes.
 	Timeout time.Duration
 	// NPZ has Store send the weights as .npz too, in a second field of the form,
-	// for a repository served by [NewHandler]. The original ignores it.
+	// for a repository served by [NewHandler]. To the original the same weights
+	// would go twice for nothing.
 	NPZ bool
 	// MaxModel is the greatest size of a model's parameters in bytes. Zero means
 	// 2 GiB.
@@ -51,12 +53,10 @@ type Client struct {
 
 // NewClient returns a client. It makes no request.
 func NewClient(config ClientConfig) (*Client, error) {
-	base, err := url.Parse(config.BaseURL)
+	base, err := httpclient.BaseURL(config.BaseURL)
 	switch {
-	case err != nil: // it repeats the URL, and that may hold a password
-		return nil, errors.New("repository: ClientConfig.BaseURL is not a URL")
-	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-		return nil, fmt.Errorf("repository: ClientConfig.BaseURL is %q: expected http://HOST or https://HOST", base.Redacted())
+	case err != nil:
+		return nil, fmt.Errorf("repository: ClientConfig.BaseURL is %w", err)
 	case config.Timeout < 0:
 		return nil, fmt.Errorf("repository: ClientConfig.Timeout is %v, and has to be positive", config.Timeout)
 	case config.MaxModel < 0:
@@ -64,28 +64,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 	}
 	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
 	config.MaxModel = min(cmp.Or(config.MaxModel, defaultMaxModel), largestLimit)
-	client := &http.Client{}
-	if config.HTTP != nil {
-		*client = *config.HTTP
-	}
-	client.CheckRedirect = sameMethod(client.CheckRedirect)
-	return &Client{base: base, http: client, config: config}, nil
-}
-
-// sameMethod follows no redirect that would make a GET of a POST: its success
-// would be none.
-func sameMethod(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
-	return func(req *http.Request, via []*http.Request) error {
-		switch {
-		case req.Method != via[0].Method:
-			return http.ErrUseLastResponse
-		case next != nil:
-			return next(req, via)
-		case len(via) >= 10:
-			return errors.New("too many redirects")
-		}
-		return nil
-	}
+	return &Client{base: base, http: httpclient.New(config.HTTP), config: config}, nil
 }
 
 // Store keeps a result: its record, and then the weights as a pickle. It may be

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
 // call is one request.
@@ -183,17 +184,8 @@ func (r *reply) failure() error {
 		text = fmt.Sprint(body.Detail)
 	}
 	err := fmt.Errorf("the repository answered %s: %q", r.Status, text)
-	if isRefusal(r.StatusCode) {
+	if httpclient.Refused(r.StatusCode) {
 		return fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
 	}
 	return err
-}
-
-// isRefusal reports whether a request with that answer is not worth another try.
-func isRefusal(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return false
-	}
-	return status >= 400 && status < 500
 }

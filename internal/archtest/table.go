@@ -48,15 +48,16 @@ func importTable() []room {
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "storage"}, modules: []string{testify}},
 
 		{dir: "flcollect", imports: []string{"flcollect/flower", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "storage"}, modules: []string{prometheus, swgui, uuid, sync}},
-		{dir: "flcollect/repository", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "storage"}, modules: []string{swgui}},
+		{dir: "flcollect/repository", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient", "storage"}, modules: []string{swgui}},
 		{dir: "flcollect/repository/repositorytest", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
-		{dir: "flcollect/orchestrator", imports: []string{"flcollect"}},
+		{dir: "flcollect/orchestrator", imports: []string{"flcollect", "internal/httpclient"}},
 		{dir: "flcollect/tensor"},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/tensor"}},
 		{dir: "flcollect/strategy/strategytest", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
+		{dir: "internal/httpclient"},
 		{dir: "internal/server", modules: []string{flags, sync}},
 		{dir: "internal/collector", imports: []string{"flcollect/...", "internal/server", "storage", "storage/disk"}},
 		{dir: "internal/console", imports: []string{"internal/httpapi"}},
@@ -156,6 +157,7 @@ type httpHome struct {
 func httpHomes() []httpHome {
 	homes := []httpHome{
 		{"internal/httpapi", "*.go"},
+		{"internal/httpclient", "*.go"},
 		{"internal/server", "http*.go"},
 		{"internal/collector", "http*.go"},
 		{"internal/console", "*.go"},

@@ -29,9 +29,6 @@ func (c *Collector) Handler() http.Handler {
 			mux.Handle(path+"/", inside)
 		}
 		mux.Handle(below+"/", http.StripPrefix(below, inside))
-		docs := http.RedirectHandler(below+"/docs/", http.StatusTemporaryRedirect)
-		mux.Handle(below+"/{$}", docs)
-		mux.Handle(below+"/docs", docs)
 	}
 	return c.untilOver(mux)
 }

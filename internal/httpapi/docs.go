@@ -52,6 +52,17 @@ func DocsUI(title, path, document string) HandlerFunc {
 	}
 }
 
+// RedirectTo sends a request on to a place that is relative to its own, such as
+// "docs/" from ".../docs". It holds below any prefix that http.StripPrefix takes
+// off, which http.Redirect knows nothing of.
+func RedirectTo(place string) HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Location", place)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		return nil
+	}
+}
+
 // renderPage renders the page once: it is the same for everybody.
 func renderPage(ui http.Handler, path string) []byte {
 	var page pageBuffer

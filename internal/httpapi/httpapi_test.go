@@ -203,6 +203,20 @@ func TestDocsUIIsCompleteAndLocksItselfIn(t *testing.T) {
 	require.JSONEq(t, `{"openapi": "3.0.3"}`, serve(h, "GET", "/openapi.json", "", "").Body.String())
 }
 
+func TestARedirectHoldsBelowAPrefix(t *testing.T) {
+	h := httpapi.NewHandler([]httpapi.Route{
+		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},
+		{Pattern: "GET /docs/", Func: text("documented")},
+	}, nil)
+	server := httptest.NewServer(http.StripPrefix("/below/this", h))
+	defer server.Close()
+	answer, err := server.Client().Get(server.URL + "/below/this/docs?x=1")
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	require.Equal(t, "/below/this/docs/", answer.Request.URL.Path)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+}
+
 func TestReadyTellsWhyNot(t *testing.T) {
 	var why error
 	h := httpapi.NewHandler([]httpapi.Route{
