@@ -17,8 +17,9 @@
 //
 // With -h it lists every flag with its environment variable and default. The
 // first lines on standard output are "listening on http://HOST:PORT",
-// "listening on grpc://HOST:PORT" (grpcs with TLS) and where the repository is;
-// the log goes to standard error. On an interrupt or SIGTERM it has the clients
+// "listening on grpc://HOST:PORT" (grpcs with TLS) and
+// "repository listening on http://HOST:PORT" or "repository at URL"; the log goes
+// to standard error. On an interrupt or SIGTERM it has the clients
 // come back after -park, and ends with status 0; a second one ends it at once.
 package main
 
@@ -114,7 +115,7 @@ func (s *settings) announce(stdout io.Writer, web, clients net.Listener) {
 	}
 	fmt.Fprintf(stdout, "listening on http://%s\nlistening on %s://%s\n", web.Addr(), scheme, clients.Addr())
 	if s.repository == "" {
-		fmt.Fprintf(stdout, "repository at http://%s (documented at http://%[1]s/repository/docs)\n", web.Addr())
+		fmt.Fprintf(stdout, "repository listening on http://%s\n", web.Addr())
 		return
 	}
 	fmt.Fprintf(stdout, "repository at %s\n", redacted(s.repository))

@@ -134,7 +134,7 @@ func (p *process) configure(t *testing.T, job, config string) {
 
 func TestOneAddressIsTheCollectorAndTheRepository(t *testing.T) {
 	p := start(t)
-	require.Equal(t, "repository at "+p.web+" (documented at "+p.web+"/repository/docs)", p.repository)
+	require.Equal(t, "repository listening on "+p.web, p.repository)
 	require.Contains(t, p.get(t, "/docs"), "Training collector")
 	require.Contains(t, p.get(t, "/repository/docs"), "FL repository")
 	require.Contains(t, p.get(t, "/repository/"), "FL repository")
@@ -199,7 +199,13 @@ func TestAnotherRepositoryAndTheOrchestratorAreTold(t *testing.T) {
 	_, url, _ := strings.Cut(p.await(t, "result in the repository: "), "repository: ")
 	require.Equal(t, other.web+"/repository/training-results/tumours/1.0", url)
 	require.Contains(t, p.get(t, url), `"demo-1"`)
-	answer, err := http.Get(p.web + "/training-results")
+	weights := other.web + "/training-results/weights/tumours/1.0/demo-1"
+	require.NotEmpty(t, p.get(t, weights))
+	answer, err := http.Get(weights + "?format=npz")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusNotFound, answer.StatusCode, "the weights went twice")
+	answer, err = http.Get(p.web + "/training-results")
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusNotFound, answer.StatusCode, "no repository inside")
