@@ -95,7 +95,7 @@ func (s *Server) makeStrategy(ctx context.Context, config Config) (strategy.Stra
 	}
 	made, err := s.options.Repository.Strategy(ctx, config.Strategy, config.StrategyConf)
 	if err != nil {
-		return nil, fmt.Errorf("strategy %q: %w", config.Strategy, err)
+		return nil, fmt.Errorf("strategy %q: %w: %w", config.Strategy, errRepository, err)
 	}
 	return made, nil
 }

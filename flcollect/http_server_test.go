@@ -2,6 +2,9 @@ package flcollect_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
@@ -103,4 +107,26 @@ func TestIDsAndStrategiesThatCannotBeAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/result/a%00", "").Code)
 	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/rounds/a%00", "").Code)
 	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/live/a%00", "").Code)
+}
+
+// brokenStrategies is a repository that gives no strategies out.
+type brokenStrategies struct {
+	flcollect.Repository
+	err error
+}
+
+func (b brokenStrategies) Strategy(context.Context, string, strategy.Conf) (strategy.Strategy, error) {
+	return nil, b.err
+}
+
+func TestARepositoryThatFailsIsNoFaultOfTheServerNorOfTheConfiguration(t *testing.T) {
+	for status, err := range map[int]error{
+		http.StatusServiceUnavailable:  errors.New("connection refused"),
+		http.StatusUnprocessableEntity: fmt.Errorf("get strategy: %w", flcollect.ErrNoStrategy),
+	} {
+		w := newWorld(t, flcollect.Options{Repository: brokenStrategies{err: err}})
+		h, _ := serveWorld(t, w)
+		answer := ask(h, "POST", "/job/config/a", string(body(t, map[string]string{"strategy": `"mine"`})))
+		require.Equal(t, status, answer.Code, answer.Body)
+	}
 }

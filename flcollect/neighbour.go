@@ -17,6 +17,10 @@ var ErrNoStrategy = errors.New("flcollect: no strategy of that name")
 // was given; every other error of a neighbour is worth another try.
 var ErrRefused = errors.New("flcollect: refused")
 
+// errRepository is matched by the errors of a repository that was asked for a
+// strategy.
+var errRepository = errors.New("ask the repository")
+
 // Repository is the FL repository, as far as a [Server] needs it. Its methods
 // are called concurrently.
 type Repository interface {

@@ -212,6 +212,40 @@ func TestTheOriginalHasNoModelInItsOwnWay(t *testing.T) {
 	}
 }
 
+func TestARepositoryForResultsAloneHasNoModels(t *testing.T) {
+	for status, none := range map[int]bool{
+		400: true, 404: true, 405: true, 410: true, 422: true, 501: true,
+		401: false, 403: false, 429: false, 500: false, 503: false,
+	} {
+		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		_, err := client(t, repository.ClientConfig{BaseURL: url}).Model(t.Context(), "m", "1")
+		require.ErrorContains(t, err, fmt.Sprint(status))
+		require.Equal(t, none, errors.Is(err, flcollect.ErrNoModel), "%d: %v", status, err)
+		require.Equal(t, status >= 500 && !none || status == 429, errors.Is(err, repository.ErrUnavailable), "%d: %v", status, err)
+		_, err = client(t, repository.ClientConfig{BaseURL: url}).Strategy(t.Context(), "s", nil)
+		require.Equal(t, none, errors.Is(err, flcollect.ErrNoStrategy), "%d: %v", status, err)
+	}
+}
+
+func TestAModelWhoseFileIsNotGivenOutIsNotMissing(t *testing.T) {
+	store := repository.NewHandler(memory(t), nil)
+	r := rest{t, store}
+	r.is(201, `null`, r.json("POST", "/model", `{"model_name":"m","model_version":"1"}`))
+	r.is(204, "", r.put("/model/m/1", "file", "parameters"))
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/model/m/1" {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		store.ServeHTTP(w, r)
+	}))
+	_, err := client(t, repository.ClientConfig{BaseURL: url}).Model(t.Context(), "m", "1")
+	require.ErrorContains(t, err, "the model is there")
+	for _, other := range []error{flcollect.ErrNoModel, flcollect.ErrRefused, repository.ErrUnavailable} {
+		require.NotErrorIs(t, err, other)
+	}
+}
+
 func TestABrokenRepositoryIsNoMissingModel(t *testing.T) {
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
 	c := client(t, repository.ClientConfig{BaseURL: url})
@@ -266,6 +300,7 @@ func TestASilentRepositoryEndsWithTheTimeout(t *testing.T) {
 	_, err = client(t, repository.ClientConfig{BaseURL: half, Timeout: 50 * time.Millisecond}).Model(t.Context(), "m", "1")
 	require.ErrorContains(t, err, "silent")
 	require.NotErrorIs(t, err, flcollect.ErrNoModel)
+	require.NotErrorIs(t, err, repository.ErrUnavailable, "there is a model")
 }
 
 func TestACancelledDeliveryEnds(t *testing.T) {

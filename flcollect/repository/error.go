@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Errors of a [Store], matched with errors.Is.
+// Errors of a [Store] and of a [Client], matched with errors.Is.
 var (
 	// ErrNotFound is returned where there is no such record, or no file of it.
 	ErrNotFound = errors.New("repository: not found")
@@ -14,6 +14,9 @@ var (
 	ErrExists = errors.New("repository: already exists")
 	// ErrTooLarge is returned for a file beyond [Config].MaxFile.
 	ErrTooLarge = errors.New("repository: too large")
+	// ErrUnavailable is matched by the error of a [Client] whose repository does
+	// not answer, or says that it cannot at the moment.
+	ErrUnavailable = errors.New("repository: unavailable")
 )
 
 // InvalidError is the error of a record that is not as it has to be.

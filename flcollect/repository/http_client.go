@@ -96,40 +96,55 @@ func (c *Client) model(ctx context.Context, name, version string) (strategy.Mode
 	}
 	defer answer.close()
 	switch {
-	case answer.StatusCode == http.StatusNotFound:
-		return nil, flcollect.ErrNoModel
+	case offersNone(answer.StatusCode):
+		return nil, fmt.Errorf("%w: %v", flcollect.ErrNoModel, answer.failure())
 	case answer.StatusCode >= 500:
 		// The original answers so if there is no record.
 		failure := answer.failure()
-		if c.hasModel(ctx, name, version) {
+		switch has, err := c.hasModel(ctx, name, version); {
+		case err != nil:
 			return nil, failure
+		case has:
+			return nil, fmt.Errorf("the model is there, but its file is not given out: %v", failure)
 		}
-		return nil, fmt.Errorf("%w: %w", flcollect.ErrNoModel, failure)
+		return nil, fmt.Errorf("%w: %v", flcollect.ErrNoModel, failure)
 	case answer.StatusCode >= 300:
 		return nil, answer.failure()
 	}
 	return readParameters(answer, c.config.Dir, c.config.MaxModel)
 }
 
-// hasModel reports whether there may be a record of a model with a file.
-func (c *Client) hasModel(ctx context.Context, name, version string) bool {
+// offersNone reports whether an answer says that there is no such thing, or none
+// of its kind: a repository may be one for results alone.
+func offersNone(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden: // somebody has to hear of that
+		return false
+	case http.StatusNotImplemented:
+		return true
+	}
+	return httpclient.Refused(status)
+}
+
+// hasModel reports whether there is a record of a model with a file.
+func (c *Client) hasModel(ctx context.Context, name, version string) (bool, error) {
 	query := url.Values{"model_name": {name}, "model_version": {version}}
 	answer, err := c.send(ctx, call{method: http.MethodGet, path: []string{"model", "meta"}, query: query})
 	if err != nil {
-		return true
+		return false, err
 	}
 	defer answer.close()
+	switch {
+	case offersNone(answer.StatusCode):
+		return false, nil
+	case answer.StatusCode != http.StatusOK:
+		return false, answer.failure()
+	}
 	var model struct {
 		ID *string `json:"model_id"`
 	}
-	switch answer.StatusCode {
-	case http.StatusNotFound:
-		return false
-	case http.StatusOK:
-		err := json.NewDecoder(io.LimitReader(answer, maxBody)).Decode(&model)
-		return err != nil || model.ID != nil
-	}
-	return true
+	err = json.NewDecoder(io.LimitReader(answer, maxBody)).Decode(&model)
+	return model.ID != nil, err
 }
 
 // Strategy is as [Store.Strategy].
@@ -188,8 +203,8 @@ func (c *Client) first(ctx context.Context, path []string, meant func(record) bo
 	defer answer.close()
 	what := "/" + strings.Join(path, "/")
 	switch {
-	case answer.StatusCode == http.StatusNotFound:
-		return nil, failed("look through", what, ErrNotFound)
+	case offersNone(answer.StatusCode):
+		return nil, failed("look through", what, fmt.Errorf("%w: %v", ErrNotFound, answer.failure()))
 	case answer.StatusCode != http.StatusOK:
 		return nil, answer.failure()
 	}

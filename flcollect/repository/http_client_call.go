@@ -47,7 +47,7 @@ func (c *Client) send(ctx context.Context, k call) (*reply, error) {
 			err = fmt.Errorf("%w: %w", errSilent, err)
 		}
 		exchange.end()
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return &reply{Response: response, exchange: exchange, ctx: ctx}, nil
 }
@@ -187,5 +187,5 @@ func (r *reply) failure() error {
 	if httpclient.Refused(r.StatusCode) {
 		return fmt.Errorf("%w: %w", flcollect.ErrRefused, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

@@ -94,7 +94,7 @@ func Open(config Config) (_ *Collector, err error) {
 // openRepository returns the repository that results go to.
 func (c *Collector) openRepository(config Config, spill string) (flcollect.Repository, error) {
 	if config.Repository != "" {
-		return repository.NewClient(repository.ClientConfig{BaseURL: config.Repository, Dir: spill})
+		return newElsewhere(config.Repository, spill, config.Logger)
 	}
 	store, err := repository.New(repository.Config{
 		Documents: storage.Prefixed(c.store.Documents(), "repository/"),
