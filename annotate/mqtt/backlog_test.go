@@ -76,6 +76,16 @@ func TestABacklogThatTakesLongerThanConnectingMayIsTakenIn(t *testing.T) {
 func TestASubscriptionThatIsRefusedAfterItsBacklogIsReported(t *testing.T) {
 	confirm := make(chan struct{})
 	p := backlogged(10, 0x87, confirm)
+	first := p.answer
+	p.answer = func(conn net.Conn, packet *packets.ControlPacket) {
+		if p.connect(1) == nil {
+			first(conn, packet)
+			return
+		}
+		// Another backlog would fill the queue again, and hide the refusal
+		// behind messages that nobody takes.
+		grant(conn, packet, 0x87)
+	}
 	p.start(t)
 	s, err := swift(mqtt.Options{QueueMessages: 2}).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
 	require.NoError(t, err)

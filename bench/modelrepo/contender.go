@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
@@ -21,8 +22,8 @@ type contender struct {
 
 // server is a contender that runs.
 type server interface {
-	// process is what takes the memory and the processor time.
-	proc() *process
+	// proc is what takes the memory and the processor time.
+	proc() *rig.Process
 	// prepare makes room for that many contents. It is not counted.
 	prepare(ctx context.Context, contents int) error
 	// upload sends the content of a number.

@@ -66,7 +66,7 @@ func (b *bench) huge(ctx context.Context) error {
 	if err := s.upload(ctx, 0, one); err != nil {
 		return err
 	}
-	trial := &hugeTrial{Bytes: one.size, Upload: rate(one.size, time.Since(began)), Peak: s.proc().peak()}
+	trial := &hugeTrial{Bytes: one.size, Upload: rate(one.size, time.Since(began)), Peak: s.proc().Peak()}
 	one.sha256 = hex.EncodeToString(from.sum.Sum(nil))
 	if err := receive(ctx, s, one, sha256.New()); err != nil {
 		return err

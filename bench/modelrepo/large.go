@@ -16,6 +16,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // downloads is how often a large content is downloaded in a trial; the first
@@ -77,13 +79,13 @@ func (b *bench) fresh(ctx context.Context, c contender, contents int) (s server,
 	}
 	if err != nil {
 		if s != nil {
-			s.proc().end()
+			s.proc().End()
 		}
 		return nil, nil, err
 	}
 	// Nobody writes back what another one has left.
 	err = exec.CommandContext(ctx, "sync").Run()
-	return s, func() { s.proc().end(); _ = os.RemoveAll(folder) }, err
+	return s, func() { s.proc().End(); _ = os.RemoveAll(folder) }, err
 }
 
 func (b *bench) largeTrial(ctx context.Context, c contender, round int, data []byte) (*largeTrial, error) {
@@ -96,21 +98,21 @@ func (b *bench) largeTrial(ctx context.Context, c contender, round int, data []b
 	binary.LittleEndian.PutUint64(data, rand.Uint64())
 	trial := &largeTrial{Contender: c.name, Round: round, Bytes: b.size, Sendfile: -1}
 	one := content{size: b.size, open: func() io.Reader { return plain{bytes.NewReader(data)} }}
-	b.await(ctx)
+	rig.AwaitCalm(ctx, b.calm)
 	one.md5, trial.MD5 = digest(md5.New(), data)
 	one.sha256, trial.SHA256 = digest(sha256.New(), data)
-	trial.Load = loadAverage()
+	trial.Load = rig.LoadAverage()
 
-	cpu, began := s.proc().cpu(), time.Now()
+	cpu, began := s.proc().CPU(), time.Now()
 	if err := s.upload(ctx, 0, one); err != nil {
 		return nil, err
 	}
 	trial.Upload = rate(b.size, time.Since(began))
-	trial.UploadCPU, trial.Peak = (s.proc().cpu() - cpu).Seconds(), s.proc().peak()
+	trial.UploadCPU, trial.Peak = (s.proc().CPU() - cpu).Seconds(), s.proc().Peak()
 
 	for i := range downloads {
 		if i == 1 {
-			cpu = s.proc().cpu()
+			cpu = s.proc().CPU()
 		}
 		began := time.Now()
 		if err := receive(ctx, s, one, io.Discard); err != nil {
@@ -120,7 +122,7 @@ func (b *bench) largeTrial(ctx context.Context, c contender, round int, data []b
 			trial.Download = append(trial.Download, rate(b.size, time.Since(began)))
 		}
 	}
-	trial.DownCPU = (s.proc().cpu() - cpu).Seconds() / (downloads - 1)
+	trial.DownCPU = (s.proc().CPU() - cpu).Seconds() / (downloads - 1)
 	if round == 0 {
 		if trial.Sendfile, err = sendfileShare(ctx, s, one, filepath.Join(b.folder, "strace")); err != nil {
 			b.record.Problems = append(b.record.Problems, fmt.Sprintf("sendfile of %s: %v", c.name, err))

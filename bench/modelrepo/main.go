@@ -10,8 +10,8 @@
 // first time, to build the peers.
 //
 // contender.go says what is compared, repository.go and peers.go how each is
-// spoken to; large.go, small.go and pages.go measure; process.go starts
-// programs, calm.go waits for others; record.go and report.go write down what came of it.
+// spoken to; large.go, small.go and pages.go measure; record.go and report.go
+// write down what came of it.
 package main
 
 import (

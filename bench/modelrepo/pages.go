@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 const (
@@ -45,7 +47,7 @@ func (b *bench) pages(ctx context.Context) error {
 	if err := r.many(ctx, b.models, func(i int) error { return r.post(ctx, fmt.Sprintf("/large/model-%06d", i)) }); err != nil {
 		return err
 	}
-	trial := &pagesTrial{Models: b.models, Created: float64(b.models) / time.Since(began).Seconds(), Load: loadAverage()}
+	trial := &pagesTrial{Models: b.models, Created: float64(b.models) / time.Since(began).Seconds(), Load: rig.LoadAverage()}
 	numbers := []int{1, b.models / pageSize / 2, (b.models + pageSize - 1) / pageSize}
 	times := make([][]float64, len(numbers))
 	for range pageRequests {
@@ -58,9 +60,9 @@ func (b *bench) pages(ctx context.Context) error {
 		}
 	}
 	for i, number := range numbers {
-		trial.Pages = append(trial.Pages, pageTimes{number, times[i][0], quantile(times[i], 0.5), quantile(times[i], 0.99)})
+		trial.Pages = append(trial.Pages, pageTimes{number, times[i][0], rig.Quantile(times[i], 0.5), rig.Quantile(times[i], 0.99)})
 	}
-	trial.Peak = s.proc().peak()
+	trial.Peak = s.proc().Peak()
 	b.record.Pages = append(b.record.Pages, trial)
 	fmt.Fprintf(os.Stderr, "pages: created %.0f/s, %+v, peak %.1f MB\n", trial.Created, trial.Pages, float64(trial.Peak)/1e6)
 	return nil

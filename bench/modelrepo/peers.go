@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,20 +12,13 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-// unusedAddress returns a HOST:PORT of loopback where nothing listens.
-func unusedAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
-
 // awaitHTTP asks until a request is answered with the status.
-func awaitHTTP(ctx context.Context, p *process, address string, status int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func awaitHTTP(ctx context.Context, p *rig.Process, address string, status int) error {
+	ctx, cancel := context.WithTimeout(ctx, rig.Patience)
 	defer cancel()
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -42,7 +34,7 @@ func awaitHTTP(ctx context.Context, p *process, address string, status int) erro
 		}
 		select {
 		case <-ctx.Done():
-			return p.failure(ctx.Err())
+			return p.Failure(ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -50,14 +42,14 @@ func awaitHTTP(ctx context.Context, p *process, address string, status int) erro
 
 // registry is the distribution registry.
 type registry struct {
-	*process
+	*rig.Process
 	url    string
 	client *http.Client
 }
 
 func startRegistry(program string) func(context.Context, string) (server, error) {
 	return func(ctx context.Context, folder string) (server, error) {
-		address, err := unusedAddress()
+		address, err := rig.FreeAddress()
 		if err != nil {
 			return nil, err
 		}
@@ -66,19 +58,19 @@ func startRegistry(program string) func(context.Context, string) (server, error)
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			return nil, err
 		}
-		p, err := start(ctx, folder, nil, program, "serve", config)
+		p, err := rig.Start(ctx, folder, nil, program, "serve", config)
 		if err != nil {
 			return nil, err
 		}
 		if err := awaitHTTP(ctx, p, "http://"+address+"/v2/", http.StatusOK); err != nil {
-			p.end()
+			p.End()
 			return nil, err
 		}
 		return &registry{p, "http://" + address, newClient()}, nil
 	}
 }
 
-func (r *registry) proc() *process { return r.process }
+func (r *registry) proc() *rig.Process { return r.Process }
 
 func (r *registry) prepare(context.Context, int) error { return nil }
 
@@ -118,7 +110,7 @@ func (r *registry) download(ctx context.Context, _ int, c content) (*http.Respon
 
 // bucket is a bucket of MinIO.
 type bucket struct {
-	*process
+	*rig.Process
 	signer *minio.Client
 	client *http.Client
 }
@@ -126,15 +118,15 @@ type bucket struct {
 func startMinIO(program string) func(context.Context, string) (server, error) {
 	return func(ctx context.Context, folder string) (server, error) {
 		const access, secret = "enablers-bench", "not-a-secret-of-anybody"
-		address, err := unusedAddress()
+		address, err := rig.FreeAddress()
 		if err != nil {
 			return nil, err
 		}
-		console, err := unusedAddress()
+		console, err := rig.FreeAddress()
 		if err != nil {
 			return nil, err
 		}
-		p, err := start(ctx, folder, []string{"MINIO_ROOT_USER=" + access, "MINIO_ROOT_PASSWORD=" + secret, "MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME=" + folder},
+		p, err := rig.Start(ctx, folder, []string{"MINIO_ROOT_USER=" + access, "MINIO_ROOT_PASSWORD=" + secret, "MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME=" + folder},
 			program, "server", "--quiet", "--address", address, "--console-address", console, folder+"/data")
 		if err != nil {
 			return nil, err
@@ -149,14 +141,14 @@ func startMinIO(program string) func(context.Context, string) (server, error) {
 			err = signer.MakeBucket(ctx, "bench", minio.MakeBucketOptions{})
 		}
 		if err != nil {
-			p.end()
+			p.End()
 			return nil, err
 		}
 		return &bucket{p, signer, newClient()}, nil
 	}
 }
 
-func (b *bucket) proc() *process { return b.process }
+func (b *bucket) proc() *rig.Process { return b.Process }
 
 func (b *bucket) prepare(context.Context, int) error { return nil }
 

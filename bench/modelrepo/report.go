@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // markdown is RESULTS.md.
@@ -19,13 +20,7 @@ func (r *record) markdown() string {
 	r.largeTables(&b)
 	r.smallTable(&b)
 	r.pagesTable(&b)
-	if len(r.Problems) > 0 {
-		b.WriteString("\n## Not measured\n\n")
-		for _, p := range r.Problems {
-			first, _, _ := strings.Cut(p, "\n")
-			fmt.Fprintf(&b, "- %s\n", first)
-		}
-	}
+	b.WriteString(rig.NotMeasured(r.Problems))
 	return b.String()
 }
 
@@ -37,18 +32,7 @@ func (r *record) loads() string {
 	for _, t := range r.Small {
 		loads = append(loads, t.Load)
 	}
-	if len(loads) == 0 {
-		return "not noted"
-	}
-	return fmt.Sprintf("%.1f to %.1f, median %.1f", slices.Min(loads), slices.Max(loads), quantile(loads, 0.5))
-}
-
-// spread is a median with the lowest and the highest.
-func spread(values []float64) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.0f (%.0f to %.0f)", quantile(values, 0.5), slices.Min(values), slices.Max(values))
+	return rig.Loads(loads)
 }
 
 // collect picks numbers from the trials of a contender.
@@ -71,7 +55,7 @@ func (r *record) largeTables(b *strings.Builder) {
 	}
 	upload := func(t *largeTrial) []float64 { return []float64{t.Upload} }
 	download := func(t *largeTrial) []float64 { return t.Download }
-	best := quantile(pick("registry", download), 0.5)
+	best := rig.Median(pick("registry", download))
 	fmt.Fprintf(b, "\n## %d MB\n\n| | upload, MB/s | of one core's MD5, in the same trial | server's CPU, s | peak memory, MB | download, MB/s | of the registry's | server's CPU, s | sent by sendfile or splice |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n", r.Large[0].Bytes/1e6)
 	for _, name := range names(r.Large, func(t *largeTrial) string { return t.Contender }) {
 		share := pick(name, func(t *largeTrial) []float64 { return []float64{100 * t.Upload / t.MD5} })
@@ -82,15 +66,15 @@ func (r *record) largeTables(b *strings.Builder) {
 				by = fmt.Sprintf("%.0f %%", 100*t.Sendfile)
 			}
 		}
-		fmt.Fprintf(b, "| %s | %s | %s %% | %.2f | %s | %s | %.0f %% | %.2f | %s |\n", name, spread(pick(name, upload)), spread(share),
-			quantile(pick(name, func(t *largeTrial) []float64 { return []float64{t.UploadCPU} }), 0.5), spread(peak), spread(pick(name, download)),
-			100*quantile(pick(name, download), 0.5)/best,
-			quantile(pick(name, func(t *largeTrial) []float64 { return []float64{t.DownCPU} }), 0.5), by)
+		fmt.Fprintf(b, "| %s | %s | %s %% | %.2f | %s | %s | %.0f %% | %.2f | %s |\n", name, rig.Spread(pick(name, upload)), rig.Spread(share),
+			rig.Median(pick(name, func(t *largeTrial) []float64 { return []float64{t.UploadCPU} })), rig.Spread(peak), rig.Spread(pick(name, download)),
+			100*rig.Median(pick(name, download))/best,
+			rig.Median(pick(name, func(t *largeTrial) []float64 { return []float64{t.DownCPU} })), by)
 	}
 	all := func(*largeTrial) bool { return true }
 	fmt.Fprintf(b, "\nOne core makes MD5 at %s MB/s and SHA-256 at %s MB/s, measured before each upload with the same bytes.\n",
-		spread(collect(r.Large, all, func(t *largeTrial) []float64 { return []float64{t.MD5} })),
-		spread(collect(r.Large, all, func(t *largeTrial) []float64 { return []float64{t.SHA256} })))
+		rig.Spread(collect(r.Large, all, func(t *largeTrial) []float64 { return []float64{t.MD5} })),
+		rig.Spread(collect(r.Large, all, func(t *largeTrial) []float64 { return []float64{t.SHA256} })))
 	if h := r.Huge; h != nil {
 		fmt.Fprintf(b, "\n%d bytes from a generator into modelrepo: %.0f MB/s, peak memory %.1f MB; read back with the same SHA-256, its last byte as a range, and 416 for the byte behind it.\n", h.Bytes, h.Upload, float64(h.Peak)/1e6)
 	}
@@ -105,9 +89,9 @@ func (r *record) smallTable(b *strings.Builder) {
 		pick := func(of func(*smallTrial) float64) []float64 {
 			return collect(r.Small, func(t *smallTrial) bool { return t.Contender == name }, func(t *smallTrial) []float64 { return []float64{of(t)} })
 		}
-		fmt.Fprintf(b, "| %s | %s | %.0f | %.1f | %.1f | %.0f |\n", name, spread(pick(func(t *smallTrial) float64 { return float64(t.Uploads) / t.Seconds })),
-			quantile(pick(func(t *smallTrial) float64 { return t.CPU }), 0.5), quantile(pick(func(t *smallTrial) float64 { return t.Median }), 0.5),
-			quantile(pick(func(t *smallTrial) float64 { return t.Slowest }), 0.5), quantile(pick(func(t *smallTrial) float64 { return float64(t.Peak) / 1e6 }), 0.5))
+		fmt.Fprintf(b, "| %s | %s | %.0f | %.1f | %.1f | %.0f |\n", name, rig.Spread(pick(func(t *smallTrial) float64 { return float64(t.Uploads) / t.Seconds })),
+			rig.Median(pick(func(t *smallTrial) float64 { return t.CPU })), rig.Median(pick(func(t *smallTrial) float64 { return t.Median })),
+			rig.Median(pick(func(t *smallTrial) float64 { return t.Slowest })), rig.Median(pick(func(t *smallTrial) float64 { return float64(t.Peak) / 1e6 })))
 	}
 	b.WriteString("\nEach upload is of other bytes, to modelrepo each into a version of its own, which was created before; the registry takes two requests each.\n")
 }

@@ -9,31 +9,33 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // repository is our server.
 type repository struct {
-	*process
+	*rig.Process
 	url    string
 	client *http.Client
 }
 
 func startRepository(program string) func(context.Context, string) (server, error) {
 	return func(ctx context.Context, folder string) (server, error) {
-		p, err := start(ctx, folder, nil, program, "-listen", "127.0.0.1:0", "-data", folder+"/data")
+		p, err := rig.Start(ctx, folder, nil, program, "-listen", "127.0.0.1:0", "-data", folder+"/data")
 		if err != nil {
 			return nil, err
 		}
-		url, err := p.await("listening on ")
+		url, err := p.Await(ctx, "listening on ")
 		if err != nil {
-			p.end()
+			p.End()
 			return nil, err
 		}
 		return &repository{p, url, newClient()}, nil
 	}
 }
 
-func (r *repository) proc() *process { return r.process }
+func (r *repository) proc() *rig.Process { return r.Process }
 
 // post creates something.
 func (r *repository) post(ctx context.Context, path string) error {

@@ -10,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // sendfileShare watches a download with strace and returns the share of its
 // bytes that the kernel sent from the file by itself.
 func sendfileShare(ctx context.Context, s server, c content, file string) (float64, error) {
-	pid := strconv.Itoa(s.proc().cmd.Process.Pid)
+	pid := strconv.Itoa(s.proc().ID())
 	tracer := exec.CommandContext(ctx, "strace", "-f", "-q", "-e", "trace=sendfile,splice", "-o", file, "-p", pid)
 	if err := tracer.Start(); err != nil {
 		return -1, err
@@ -25,7 +27,7 @@ func sendfileShare(ctx context.Context, s server, c content, file string) (float
 		_ = tracer.Wait() // says that it was killed or interrupted
 	}()
 	deadline := time.Now().Add(10 * time.Second)
-	for procField("/proc/"+pid+"/status", "TracerPid") == "0" {
+	for rig.ProcField("/proc/"+pid+"/status", "TracerPid") == "0" {
 		if time.Now().After(deadline) {
 			return -1, fmt.Errorf("strace does not get hold of %s", pid)
 		}

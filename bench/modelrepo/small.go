@@ -10,11 +10,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 const smallSize = 4 << 10
@@ -60,14 +61,14 @@ func (b *bench) smallTrial(ctx context.Context, c contender, round int) (*smallT
 	defer end()
 	trial.Prepare = time.Since(began).Seconds()
 	all := smallContents(b.smallUploads)
-	b.await(ctx)
-	trial.Load = loadAverage()
+	rig.AwaitCalm(ctx, b.calm)
+	trial.Load = rig.LoadAverage()
 
 	var mu sync.Mutex
 	var times []float64
 	group, limited := errgroup.WithContext(ctx)
 	group.SetLimit(connections)
-	cpu, began := s.proc().cpu(), time.Now()
+	cpu, began := s.proc().CPU(), time.Now()
 	for i, one := range all {
 		group.Go(func() error {
 			began := time.Now()
@@ -84,8 +85,8 @@ func (b *bench) smallTrial(ctx context.Context, c contender, round int) (*smallT
 		return nil, err
 	}
 	trial.Seconds = time.Since(began).Seconds()
-	trial.CPU = float64((s.proc().cpu() - cpu).Microseconds()) / float64(len(all))
-	trial.Median, trial.Slowest, trial.Peak = quantile(times, 0.5), quantile(times, 0.99), s.proc().peak()
+	trial.CPU = float64((s.proc().CPU() - cpu).Microseconds()) / float64(len(all))
+	trial.Median, trial.Slowest, trial.Peak = rig.Quantile(times, 0.5), rig.Quantile(times, 0.99), s.proc().Peak()
 	return trial, nil
 }
 
@@ -101,13 +102,4 @@ func smallContents(n int) []content {
 			sha256: hex.EncodeToString(sum[:]), md5: hex.EncodeToString(old[:])})
 	}
 	return all
-}
-
-// quantile returns the value below which that share of the values lies.
-func quantile(values []float64, share float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[int(share*float64(len(sorted)-1))]
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -118,7 +119,7 @@ func java(dir, class string) []string {
 
 func morph(dir string, j job) (call, error) {
 	config := fmt.Sprintf("[CONFIGURATION]\noutput_file=%s\noutput_format=N-TRIPLES\nlogging_level=ERROR\nnumber_of_processes=%d\n[DataSource]\nmappings=%s\n",
-		j.output, cores(), workload.MappingFile)
+		j.output, runtime.NumCPU(), workload.MappingFile)
 	if err := os.WriteFile(filepath.Join(j.dir, "morph.ini"), []byte(config), 0o600); err != nil {
 		return call{}, err
 	}

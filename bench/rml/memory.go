@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/rml/workload"
 )
 
@@ -29,7 +30,7 @@ func memory(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	m := thisMachine(ctx)
+	m := rig.ThisMachine(ctx)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Memory\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s, %s, %d cores, %s.\n\n",
 		command(), time.Now().UTC().Format(time.RFC3339), commit(ctx), m.CPU, m.Cores, m.Kernel)

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // What became of a workload on an engine.
@@ -42,18 +39,12 @@ type result struct {
 
 func (r *result) fail(status, reason string) { r.Status, r.Reason = status, reason }
 
-// median returns the middle of the values, the lower one of two.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[(len(sorted)-1)/2]
-}
-
 // ratio returns how many times as fast as r ours was.
 func (r *result) ratio(ours *result) float64 {
 	if len(r.Rate) > 0 {
-		return median(ours.Rate) / median(r.Rate)
+		return rig.Median(ours.Rate) / rig.Median(r.Rate)
 	}
-	return median(r.Wall) / median(ours.Wall)
+	return rig.Median(r.Wall) / rig.Median(ours.Wall)
 }
 
 // record is everything that is kept of a run.
@@ -62,18 +53,11 @@ type record struct {
 	Commit   string         `json:"commit"`
 	Command  string         `json:"command"`
 	Minutes  float64        `json:"minutes"`
-	Machine  machine        `json:"machine"`
+	Machine  rig.Machine    `json:"machine"`
 	Runtimes []string       `json:"runtimes"`
 	Engines  []engineRecord `json:"engines"`
 	Rules    string         `json:"rules"`
 	Results  []*result      `json:"results"`
-}
-
-type machine struct {
-	CPU    string `json:"cpu"`
-	Cores  int    `json:"cores"`
-	Memory string `json:"memory"`
-	Kernel string `json:"kernel"`
 }
 
 type engineRecord struct {
@@ -83,86 +67,36 @@ type engineRecord struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-func cores() int { return runtime.NumCPU() }
-
-func thisMachine(ctx context.Context) machine {
-	return machine{
-		CPU:    procField("/proc/cpuinfo", "model name"),
-		Cores:  cores(),
-		Memory: procField("/proc/meminfo", "MemTotal"),
-		Kernel: printed(ctx, "uname", "-sr"),
-	}
-}
-
-// procField returns a value of a file of /proc, empty if there is none.
-func procField(file, name string) string {
-	f, err := os.Open(file)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
-}
-
-// printed returns the first line that a command prints, or why there is none.
-func printed(ctx context.Context, name string, args ...string) string {
-	output, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
-	first, _, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
-	if err != nil {
-		return name + ": " + err.Error()
-	}
-	return first
-}
-
+// commit returns the commit of what is measured.
 func commit(ctx context.Context) string {
-	id := printed(ctx, "git", "rev-parse", "--short", "HEAD")
-	if printed(ctx, "git", "status", "--porcelain", "--", "annotate", "cmd/rml", "go.mod") != "" {
-		return id + " with uncommitted changes"
-	}
-	return id
+	return rig.Commit(ctx, "annotate", "cmd/rml", "go.mod")
 }
 
 func runtimes(ctx context.Context) []string {
-	return []string{runtime.Version(), printed(ctx, "java", "-version"), "node " + printed(ctx, "node", "--version"), printed(ctx, "python3", "--version")}
+	return []string{
+		runtime.Version(), rig.Printed(ctx, "java", "-version"),
+		"node " + rig.Printed(ctx, "node", "--version"), rig.Printed(ctx, "python3", "--version"),
+	}
 }
 
 // command is how this program was called.
-func command() string {
-	return strings.TrimSpace("go run ./bench/rml " + strings.Join(os.Args[1:], " "))
-}
+func command() string { return rig.Command("bench/rml") }
 
 // write writes record as JSON into the folder results, and RESULTS.md.
 func (r record) write(dir string) error {
-	content, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	results := filepath.Join(dir, "results")
-	if err := os.MkdirAll(results, 0o755); err != nil {
-		return err
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		return err
 	}
 	day, _, _ := strings.Cut(r.Date, "T")
-	if err := os.WriteFile(filepath.Join(results, day+"-"+host+".json"), append(content, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(r.markdown()), 0o644)
+	return rig.Write(dir, day+"-"+host+".json", r, r.markdown())
 }
 
 func (b *bench) record(ctx context.Context) record {
 	r := record{
 		Date: b.started.UTC().Format(time.RFC3339), Commit: commit(ctx), Command: command(),
 		Minutes: time.Since(b.started).Minutes(),
-		Machine: thisMachine(ctx), Runtimes: runtimes(ctx), Rules: b.rules(), Results: b.ordering,
+		Machine: rig.ThisMachine(ctx), Runtimes: runtimes(ctx), Rules: b.rules(), Results: b.ordering,
 	}
 	for _, e := range b.engines {
 		r.Engines = append(r.Engines, engineRecord{e.name, e.version, e.how, b.missing[e.name]})

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/rml/workload"
 )
 
@@ -53,8 +55,7 @@ func groups() []workload.Group {
 func (r record) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Engines side by side\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s, %.0f minutes.\n\n", r.Command, r.Date, r.Commit, r.Minutes)
-	fmt.Fprintf(&b, "- Machine: %s, %d cores, %s, %s\n- Runtimes: %s\n- %s\n\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Memory, r.Machine.Kernel,
-		strings.Join(r.Runtimes, "; "), r.Rules)
+	fmt.Fprintf(&b, "- Machine: %s\n- Runtimes: %s\n- %s\n\n", r.Machine, strings.Join(r.Runtimes, "; "), r.Rules)
 	b.WriteString("| Engine | Version | How it was used |\n|---|---|---|\n")
 	for _, e := range r.Engines {
 		how := e.How
@@ -126,9 +127,9 @@ func (r *result) cell(ours *result, notes *[]string) string {
 	}
 	var b strings.Builder
 	if len(r.Rate) > 0 {
-		fmt.Fprintf(&b, "%s/s", thousands(median(r.Rate)))
+		fmt.Fprintf(&b, "%s/s", thousands(rig.Median(r.Rate)))
 	} else {
-		fmt.Fprintf(&b, "%.3g s", median(r.Wall))
+		fmt.Fprintf(&b, "%.3g s", rig.Median(r.Wall))
 	}
 	fmt.Fprintf(&b, ", %d MB", r.RSS>>20)
 	if r != ours && ours.Status == statusOK {
@@ -155,9 +156,5 @@ func thousands(v float64) string {
 	if v < 100 {
 		return fmt.Sprintf("%.3g", v)
 	}
-	digits := fmt.Sprintf("%.0f", v)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return rig.Thousands(int(math.RoundToEven(v)))
 }

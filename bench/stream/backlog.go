@@ -43,7 +43,7 @@ func (b *bench) backlogsMQTT(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer broker.end()
+	defer broker.End()
 	c := mqttContenders()[2]
 	for _, n := range b.sizes() {
 		t := backlogTrial{Section: "mqtt", Contender: c.name, Backlog: n}
@@ -61,7 +61,7 @@ func (b *bench) backlogMQTT(ctx context.Context, broker *broker, c contender, t 
 	if err != nil {
 		return err
 	}
-	if _, err := p.stop(); err != nil {
+	if _, err := p.Stop(); err != nil {
 		return err
 	}
 	g, err := newGenerator(s.address, s.in)
@@ -93,8 +93,8 @@ func (b *bench) empty(ctx context.Context, broker *broker, c contender, s site, 
 	if err != nil {
 		return err
 	}
-	defer p.kill()
-	m := meter{subject: p, broker: broker.process, total: int64(t.Backlog), settle: time.Second, stall: 30 * time.Second, done: done}
+	defer p.End()
+	m := meter{subject: p, broker: broker.Process, total: int64(t.Backlog), settle: time.Second, stall: 30 * time.Second, done: done}
 	if _, err := m.watch(ctx); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (b *bench) backlogsKafka(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer broker.end()
+	defer broker.End()
 	k, err := dialKafka(broker.address)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/stream/workload"
 )
 
@@ -54,7 +55,7 @@ func (b *bench) compare(ctx context.Context, section string, all []contender, ru
 			if !b.contenders.MatchString(c.name) {
 				continue
 			}
-			t := &trial{Section: section, Contender: c.name, Round: round + 1, Load: loadAverage()}
+			t := &trial{Section: section, Contender: c.name, Round: round + 1, Load: rig.LoadAverage()}
 			if err := run(ctx, c, t); err != nil {
 				t.Error = err.Error()
 			}
@@ -70,7 +71,7 @@ func (b *bench) compare(ctx context.Context, section string, all []contender, ru
 }
 
 // launch starts a contender and waits until it is ready.
-func (b *bench) launch(ctx context.Context, c contender, s site, kind annotate.BrokerType) (*process, error) {
+func (b *bench) launch(ctx context.Context, c contender, s site, kind annotate.BrokerType) (*rig.Process, error) {
 	if b.window > 0 {
 		c.ours.Window = b.window
 	}
@@ -79,18 +80,21 @@ func (b *bench) launch(ctx context.Context, c contender, s site, kind annotate.B
 		c.ours.CPU, c.ours.Mem = name+".cpu", name+".allocs"
 	}
 	args := c.command(b.self, s, kind)
-	p, err := start(ctx, b.scratch, args[0], args[1:]...)
+	p, err := rig.Start(ctx, b.scratch, nil, args[0], args[1:]...)
 	if err != nil {
 		return nil, err
 	}
-	_, err = p.ready()
-	return p, err
+	if _, err := p.Await(ctx, "ready"); err != nil {
+		p.End()
+		return nil, err
+	}
+	return p, nil
 }
 
 // conclude ends a contender and notes what it says.
-func (b *bench) conclude(c contender, p *process, t *trial) error {
-	t.Peak = p.peak()
-	said, err := p.stop()
+func (b *bench) conclude(c contender, p *rig.Process, t *trial) error {
+	t.Peak = p.Peak()
+	said, err := p.Stop()
 	if err != nil || c.java != nil {
 		return err
 	}
@@ -118,7 +122,7 @@ func (b *bench) overMQTT(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer broker.end()
+	defer broker.End()
 	b.record.broker(broker.version)
 	return b.compare(ctx, "mqtt", mqttContenders(), func(ctx context.Context, c contender, t *trial) error {
 		t.Messages = b.messages(c, b.mqttMessages)
@@ -150,7 +154,7 @@ func (b *bench) trialMQTT(ctx context.Context, broker *broker, c contender, t *t
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.End()
 	g, err := newGenerator(s.address, s.in)
 	if err != nil {
 		return err
@@ -163,7 +167,7 @@ func (b *bench) trialMQTT(ctx context.Context, broker *broker, c contender, t *t
 		generated <- g.run(ctx, t.Messages, func() int64 { return ledger.Count() + waiting }, nil)
 	}()
 	watched, err := meter{
-		subject: p, broker: broker.process, total: int64(t.Messages), stall: 20 * time.Second,
+		subject: p, broker: broker.Process, total: int64(t.Messages), stall: 20 * time.Second,
 		done: func() (int64, error) { return ledger.Count(), nil },
 	}.watch(ctx)
 	if err != nil {
@@ -188,7 +192,7 @@ func (b *bench) overKafka(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer broker.end()
+	defer broker.End()
 	return b.onCluster(ctx, "kafka", broker, b.kafkaMessages, kafkaContenders())
 }
 
@@ -199,7 +203,7 @@ func (b *bench) overFake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer broker.end()
+	defer broker.End()
 	var ours []contender
 	for _, c := range kafkaContenders() {
 		// The ends of its transactions are not those of a real cluster: what
@@ -246,9 +250,9 @@ func (b *bench) trialKafka(ctx context.Context, k *cluster, broker *broker, c co
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.End()
 	watched, err := meter{
-		subject: p, broker: broker.process, total: int64(t.Messages), settle: time.Second, stall: 30 * time.Second,
+		subject: p, broker: broker.Process, total: int64(t.Messages), settle: time.Second, stall: 30 * time.Second,
 		done: func() (int64, error) { return k.written(s.out) },
 	}.watch(ctx)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,11 +12,13 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // broker is a running message broker.
 type broker struct {
-	*process
+	*rig.Process
 	address string // host:port
 	version string
 }
@@ -41,7 +42,7 @@ func mosquitto(ctx context.Context, scratch string) (*broker, error) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	p, err := start(ctx, scratch, path, "-c", config)
+	p, err := rig.Start(ctx, scratch, nil, path, "-c", config)
 	if err != nil {
 		return nil, err
 	}
@@ -100,26 +101,23 @@ log.retention.hours=-1
 	if output, err := exec.CommandContext(ctx, "java", format...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("format the storage of Kafka: %w: %s", err, output)
 	}
-	p, err := start(ctx, scratch, "java", java("kafka.Kafka", properties)...)
+	p, err := rig.Start(ctx, scratch, nil, "java", java("kafka.Kafka", properties)...)
 	if err != nil {
 		return nil, err
 	}
-	go func() {
-		for range p.lines { // it logs to standard output
-		}
-	}()
 	b := &broker{p, address, "Apache Kafka 3.9.1"}
 	return b, b.awaitKafka()
 }
 
 // fakeKafka starts a cluster in memory, in a process of its own.
 func fakeKafka(ctx context.Context, scratch, self string) (*broker, error) {
-	p, err := start(ctx, scratch, self, "kfake")
+	p, err := rig.Start(ctx, scratch, nil, self, "kfake")
 	if err != nil {
 		return nil, err
 	}
-	address, err := p.ready()
+	address, err := p.Await(ctx, "ready")
 	if err != nil {
+		p.End()
 		return nil, err
 	}
 	return &broker{p, address, "kfake"}, nil
@@ -138,13 +136,11 @@ func serveFake() error {
 }
 
 func freeAddress() (address, port string, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	if address, err = rig.FreeAddress(); err != nil {
 		return "", "", err
 	}
-	address = listener.Addr().String()
 	_, port, err = net.SplitHostPort(address)
-	return address, port, errors.Join(err, listener.Close())
+	return address, port, err
 }
 
 // await waits until the broker accepts connections.
@@ -176,15 +172,15 @@ func (b *broker) awaitKafka() error {
 }
 
 func (b *broker) until(works func() error) error {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(rig.Patience)
 	for {
 		err := works()
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			b.end()
-			return b.failure(err)
+			b.End()
+			return b.Failure(err)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

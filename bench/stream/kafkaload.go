@@ -9,6 +9,7 @@ import (
 
 	"github.com/IBM/sarama"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/stream/workload"
 )
 
@@ -48,7 +49,7 @@ func (c *cluster) create(topic string) error {
 	if err != nil {
 		return fmt.Errorf("create topic %q: %w", topic, err)
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(rig.Patience)
 	for {
 		err := c.RefreshMetadata(topic)
 		if err == nil {
@@ -144,7 +145,7 @@ func (c *cluster) auditPartition(consumer sarama.Consumer, topic string, partiti
 	defer from.Close()
 	// The last records may be marks of transactions, which do not come: an
 	// idle second at the end is the end.
-	idle := time.NewTimer(patience)
+	idle := time.NewTimer(rig.Patience)
 	defer idle.Stop()
 	for {
 		select {
@@ -156,7 +157,7 @@ func (c *cluster) auditPartition(consumer sarama.Consumer, topic string, partiti
 			if end-m.Offset < 100 {
 				idle.Reset(time.Second)
 			} else {
-				idle.Reset(patience)
+				idle.Reset(rig.Patience)
 			}
 		case <-idle.C:
 			return nil // what is missing then is lost, says the ledger

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/stream/workload"
 )
 
@@ -55,7 +56,7 @@ func (b *bench) half(section, name string, guess float64) float64 {
 	if len(rates) == 0 {
 		return guess
 	}
-	return median(rates) / 2
+	return rig.Median(rates) / 2
 }
 
 func (b *bench) latencyMQTT(ctx context.Context) error {
@@ -63,7 +64,7 @@ func (b *bench) latencyMQTT(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer broker.end()
+	defer broker.End()
 	for _, c := range mqttContenders() {
 		if c.java != nil || c.ours.Pad > 0 || !b.contenders.MatchString(c.name) {
 			continue
@@ -96,7 +97,7 @@ func (b *bench) latencyThrough(ctx context.Context, broker *broker, c contender,
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.End()
 	g, err := newGenerator(s.address, s.in)
 	if err != nil {
 		return err
@@ -150,7 +151,7 @@ func (b *bench) latencyKafka(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer broker.end()
+	defer broker.End()
 	k, err := dialKafka(broker.address)
 	if err != nil {
 		return err
@@ -179,12 +180,12 @@ func (b *bench) latencyOnCluster(ctx context.Context, k *cluster, broker *broker
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.End()
 	if err := k.fill(ctx, s.in, t.Messages, t.Rate); err != nil {
 		return err
 	}
 	_, err = meter{
-		subject: p, broker: broker.process, total: int64(t.Messages), settle: time.Second, stall: 20 * time.Second,
+		subject: p, broker: broker.Process, total: int64(t.Messages), settle: time.Second, stall: 20 * time.Second,
 		done: func() (int64, error) { return k.written(s.out) },
 	}.watch(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@
 // main.go has the flags, contender.go says what is compared, subject.go and
 // saramabare.go are our processes that are measured, bench.go runs them,
 // meter.go watches a run, latency.go and backlog.go measure what their names
-// say. process.go and brokers.go start programs, install.go fetches them,
+// say. brokers.go starts brokers, install.go fetches programs,
 // mqttload.go and kafkaload.go make and check the messages, record.go and
 // report.go write down what came of it.
 package main

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // reading is the state of a run at one time.
@@ -16,8 +18,8 @@ type reading struct {
 
 // meter watches a run.
 type meter struct {
-	subject *process
-	broker  *process
+	subject *rig.Process
+	broker  *rig.Process
 	done    func() (int64, error) // messages that have come out so far
 	total   int64
 	settle  time.Duration // how long nothing more must come before it is the end
@@ -37,7 +39,7 @@ func (m meter) watch(ctx context.Context) ([]reading, error) {
 		if err != nil {
 			return all, err
 		}
-		now := reading{time.Now(), done, m.subject.cpu(), m.broker.cpu()}
+		now := reading{time.Now(), done, m.subject.CPU(), m.broker.CPU()}
 		if len(all) == 0 || all[len(all)-1].done != done {
 			changed = now.at
 			all = append(all, now)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // section is a table of contenders.
@@ -25,8 +27,7 @@ func sections() []section {
 func (r *record) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Channels side by side\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s, %.0f minutes.\n\n", r.Command, r.Date, r.Commit, r.Minutes)
-	fmt.Fprintf(&b, "- Machine: %s, %d cores, %s, %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Memory, r.Machine.Kernel)
-	fmt.Fprintf(&b, "- Runtimes: %s\n- Brokers: %s\n", strings.Join(r.Runtimes, "; "), strings.Join(r.Brokers, "; "))
+	fmt.Fprintf(&b, "- Machine: %s\n- Runtimes: %s\n- Brokers: %s\n", r.Machine, strings.Join(r.Runtimes, "; "), strings.Join(r.Brokers, "; "))
 	b.WriteString("- JSON messages of 500 bytes, a mapping of 12 statements. Contenders take turns; medians of the rounds. The middle of each trial counts, from 40 to 97 of a hundred messages.\n")
 	b.WriteString("- CPU is the processor time of the contender's process, or of the broker's, a message. All processes share the cores, so CPU compares better than the rate.\n")
 	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", r.loads())
@@ -36,12 +37,7 @@ func (r *record) markdown() string {
 	}
 	r.latencyTable(&b)
 	r.backlogTable(&b)
-	if len(r.Problems) > 0 {
-		b.WriteString("\n## Not measured\n\n")
-		for _, p := range r.Problems {
-			fmt.Fprintf(&b, "- %s\n", firstLine(p))
-		}
-	}
+	b.WriteString(rig.NotMeasured(r.Problems))
 	return b.String()
 }
 
@@ -51,15 +47,7 @@ func (r *record) loads() string {
 	for _, t := range r.Trials {
 		loads = append(loads, t.Load)
 	}
-	if len(loads) == 0 {
-		return "not noted"
-	}
-	return fmt.Sprintf("%.1f to %.1f, median %.1f", slices.Min(loads), slices.Max(loads), median(loads))
-}
-
-func firstLine(text string) string {
-	first, _, _ := strings.Cut(text, "\n")
-	return first
+	return rig.Loads(loads)
 }
 
 // summary is what the rounds of a contender come to.
@@ -83,13 +71,13 @@ func (r *record) summarize(section, name string) summary {
 		}
 		s.rounds++
 		if t.Error != "" {
-			s.failure = fmt.Sprintf("round %d: %s", t.Round, firstLine(t.Error))
+			s.failure = fmt.Sprintf("round %d: %s", t.Round, rig.FirstLine(t.Error))
 			continue
 		}
 		rates, cpus, brokers, sizes = append(rates, t.Rate), append(cpus, t.CPU), append(brokers, t.BrokerCPU), append(sizes, t.OutBytes)
 		s.peak, s.messages, s.duplicates = max(s.peak, t.Peak), t.Messages, s.duplicates+t.Duplicates
 	}
-	s.Rate, s.CPU, s.BrokerCPU, s.size = median(rates), median(cpus), median(brokers), median(sizes)
+	s.Rate, s.CPU, s.BrokerCPU, s.size = rig.Median(rates), rig.Median(cpus), rig.Median(brokers), rig.Median(sizes)
 	if len(rates) > 0 {
 		s.low, s.high = slices.Min(rates), slices.Max(rates)
 	}
@@ -121,8 +109,8 @@ func (r *record) table(b *strings.Builder, s section) {
 		if base.Rate > 0 {
 			ratio = fmt.Sprintf("%.0f %%", 100*sum.Rate/base.Rate)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s/s | %s to %s | %s | %.1f µs | %.1f µs | %.0f B | %d MB |\n", c.name, thousands(sum.messages),
-			thousands(int(sum.Rate)), thousands(int(sum.low)), thousands(int(sum.high)), ratio, sum.CPU, sum.BrokerCPU, sum.size, sum.peak>>20)
+		fmt.Fprintf(b, "| %s | %s | %s/s | %s to %s | %s | %.1f µs | %.1f µs | %.0f B | %d MB |\n", c.name, rig.Thousands(sum.messages),
+			rig.Thousands(int(sum.Rate)), rig.Thousands(int(sum.low)), rig.Thousands(int(sum.high)), ratio, sum.CPU, sum.BrokerCPU, sum.size, sum.peak>>20)
 	}
 	if legend.Len() == 0 {
 		return
@@ -151,10 +139,10 @@ func (r *record) latencyTable(b *strings.Builder) {
 	}
 	for _, t := range r.Latencies {
 		if t.Error != "" {
-			fmt.Fprintf(b, "| %s | %s | %s/s | **failed:** %s | |\n", t.Section, t.Contender, thousands(int(t.Rate)), firstLine(t.Error))
+			fmt.Fprintf(b, "| %s | %s | %s/s | **failed:** %s | |\n", t.Section, t.Contender, rig.Thousands(int(t.Rate)), rig.FirstLine(t.Error))
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %s/s | %s | %s |\n", t.Section, t.Contender, thousands(int(t.Rate)), list(t.Channel), list(t.Through))
+		fmt.Fprintf(b, "| %s | %s | %s/s | %s | %s |\n", t.Section, t.Contender, rig.Thousands(int(t.Rate)), list(t.Channel), list(t.Through))
 	}
 }
 
@@ -166,18 +154,9 @@ func (r *record) backlogTable(b *strings.Builder) {
 	b.WriteString("| | Contender | Backlog | Peak memory | Time to empty |\n|---|---|---:|---:|---:|\n")
 	for _, t := range r.Backlogs {
 		if t.Error != "" {
-			fmt.Fprintf(b, "| %s | %s | %s | **failed:** %s | |\n", t.Section, t.Contender, thousands(t.Backlog), firstLine(t.Error))
+			fmt.Fprintf(b, "| %s | %s | %s | **failed:** %s | |\n", t.Section, t.Contender, rig.Thousands(t.Backlog), rig.FirstLine(t.Error))
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %d MB | %.1f s |\n", t.Section, t.Contender, thousands(t.Backlog), t.Peak>>20, t.Seconds)
+		fmt.Fprintf(b, "| %s | %s | %s | %d MB | %.1f s |\n", t.Section, t.Contender, rig.Thousands(t.Backlog), t.Peak>>20, t.Seconds)
 	}
-}
-
-// thousands writes a number with commas.
-func thousands(n int) string {
-	text := fmt.Sprint(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
 }

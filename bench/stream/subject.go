@@ -18,6 +18,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/stream/workload"
 )
 
@@ -149,7 +150,7 @@ func (s subject) annotator() (outcome, error) {
 		}},
 	}, annotate.Environment{
 		Brokers: map[annotate.BrokerType]annotate.Broker{s.Broker: s.driver()},
-		Window:  s.Window, ConnectTimeout: patience,
+		Window:  s.Window, ConnectTimeout: rig.Patience,
 	})
 	if err != nil {
 		return outcome{}, err
@@ -186,7 +187,7 @@ func (s subject) passthrough() (outcome, error) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.pass(ctx, in, out, &o.Received, cancel) }()
 	s.wait()
-	limit, stop := context.WithTimeout(context.Background(), patience)
+	limit, stop := context.WithTimeout(context.Background(), rig.Patience)
 	defer stop()
 	pauseErr := in.Pause(limit)
 	passErr := <-ended

@@ -190,6 +190,9 @@ func (c *Client) turn(ctx context.Context, stream grpc.ClientStream, arrivals <-
 		return nil, err
 	}
 	if err := stream.SendMsg(&w); err != nil {
+		if reconnect != nil {
+			return reconnect, nil // the server has not waited for the answer
+		}
 		if errors.Is(err, io.EOF) {
 			await(ctx, arrivals) // the receiving side knows why
 			err = context.Cause(ctx)
@@ -197,9 +200,7 @@ func (c *Client) turn(ctx context.Context, stream grpc.ClientStream, arrivals <-
 		return nil, err
 	}
 	if reconnect != nil {
-		if err := stream.CloseSend(); err != nil {
-			return nil, err
-		}
+		_ = stream.CloseSend() // the server has said all
 		await(ctx, arrivals) // the server ends the stream, having read the answer
 	}
 	return reconnect, nil

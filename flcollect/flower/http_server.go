@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -23,6 +22,10 @@ var ErrReplaced = errors.New("flower: replaced by a newer session of the same cl
 var ErrStopped = errors.New("flower: server is stopping")
 
 const service = "flwr.proto.FlowerService"
+
+// hello is how long a client has to begin with TLS and HTTP/2, as with gRPC: where
+// thousands come at once, each waits for the others.
+const hello = 2 * time.Minute
 
 // farewell is how long a client has to take in the end of its session.
 const farewell = 5 * time.Second
@@ -77,15 +80,17 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           s,
 		Protocols:         protocols,
-		ReadHeaderTimeout: farewell, // of the connection, before HTTP/2 begins
+		ReadHeaderTimeout: hello,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:      s.config.MaxClients,
 			MaxReceiveBufferPerStream: s.config.Window,
 			// Streams that wait for admission must not hold up the others of their
-			// connection: there is room for all of them.
-			MaxReceiveBufferPerConnection: min(s.config.MaxClients*s.config.Window, math.MaxInt32),
+			// connection: there is room for all of them, or for a GiB. It is not
+			// the most that HTTP/2 has, since package http gives back twice what a
+			// stream that was reset had not read, and panics beyond that.
+			MaxReceiveBufferPerConnection: min(s.config.MaxClients*s.config.Window, 1<<30),
 			SendPingTimeout:               s.config.KeepAlive,
 			PingTimeout:                   s.config.KeepAlive,
 		},
@@ -97,7 +102,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	var err error
 	if s.config.TLS == nil {
-		err = server.Serve(listener)
+		err = server.Serve(newDoorway(listener))
 	} else {
 		server.TLSConfig = s.config.TLS.Clone()
 		err = server.ServeTLS(listener, "", "")
