@@ -32,6 +32,8 @@
 // # Strategies
 //
 // A strategy that a collector is to use has the name of a built-in one as
-// "class" among its meta, and defaults of parameters beside it. Strategies that
-// are nothing but a pickle are kept and served, and not run.
+// "class" among its meta, and defaults of parameters beside it. Otherwise its file
+// counts, if that is a pickled strategy of Flower's: its class and its parameters
+// are read, and the built-in strategy of that name is made with them. Nothing of
+// a pickle is run, so classes and functions of others are refused.
 package repository

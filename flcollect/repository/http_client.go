@@ -150,13 +150,32 @@ func (c *Client) hasModel(ctx context.Context, name, version string) (bool, erro
 // Strategy is as [Store.Strategy].
 func (c *Client) Strategy(ctx context.Context, name string, conf strategy.Conf) (strategy.Strategy, error) {
 	found, err := c.first(ctx, []string{"strategy"}, func(r record) bool { return r.text("strategy_name") == name })
-	if errors.Is(err, ErrNotFound) {
-		err = flcollect.ErrNoStrategy
-	}
-	if err != nil {
+	open := func() (io.ReadCloser, error) { return c.openStrategy(ctx, name) }
+	switch {
+	case errors.Is(err, ErrNotFound) && sendable(name): // there may be no list, and a file all the same
+		return openPickled(name, conf, open)
+	case errors.Is(err, ErrNotFound):
+		return nil, failed("get strategy", name, flcollect.ErrNoStrategy)
+	case err != nil:
 		return nil, failed("get strategy", name, err)
 	}
-	return makeStrategy(found, conf)
+	return makeStrategy(found, conf, open)
+}
+
+// openStrategy returns the file of a strategy, which the caller closes.
+func (c *Client) openStrategy(ctx context.Context, name string) (io.ReadCloser, error) {
+	answer, err := c.send(ctx, call{method: http.MethodGet, path: []string{"strategy", name}})
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		defer answer.close()
+		if offersNone(answer.StatusCode) {
+			return nil, fmt.Errorf("%w: %v", flcollect.ErrNoStrategy, answer.failure())
+		}
+		return nil, answer.failure()
+	}
+	return answer, nil
 }
 
 // remote is the other side as a target of results.

@@ -173,6 +173,12 @@ func (r *reply) close() {
 	r.exchange.end()
 }
 
+// Close implements io.Closer.
+func (r *reply) Close() error {
+	r.close()
+	return nil
+}
+
 // failure is the error of an answer that is no success.
 func (r *reply) failure() error {
 	data, _ := io.ReadAll(io.LimitReader(r, 4<<10)) // what there is of it

@@ -51,7 +51,7 @@ func (s *Store) Strategy(ctx context.Context, name string, conf strategy.Conf) (
 	} else if err != nil {
 		return nil, err
 	}
-	return makeStrategy(r, conf)
+	return makeStrategy(r, conf, func() (io.ReadCloser, error) { return s.open(ctx, strategies(), partFile, name) })
 }
 
 // within is a Store as a target of results.

@@ -65,6 +65,7 @@ func TestErrorsBecomeAnswers(t *testing.T) {
 	h := httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /own", Func: fail(fmt.Errorf("wrapped: %w", &httpapi.Error{Status: 418, Detail: "short", Err: known}))},
 		{Pattern: "GET /classified", Func: fail(known)},
+		{Pattern: "GET /busy", Func: fail(&httpapi.Error{Status: 503, Detail: "come back"})},
 		{Pattern: "GET /internal", Func: fail(errors.New("the password is x"))},
 		{Pattern: "GET /cancelled", Func: fail(context.Canceled)},
 		{Pattern: "GET /panic", Func: func(http.ResponseWriter, *http.Request) error { panic("secret") }},
@@ -81,7 +82,7 @@ func TestErrorsBecomeAnswers(t *testing.T) {
 		status int
 		body   string
 	}{
-		"/own": {418, "short"}, "/classified": {409, "classified"},
+		"/own": {418, "short"}, "/busy": {503, "come back"}, "/classified": {409, "classified"},
 		"/internal": {500, "Internal Server Error"}, "/panic": {500, "Internal Server Error"},
 		"/cancelled": {499, ""},
 	} {
@@ -92,6 +93,7 @@ func TestErrorsBecomeAnswers(t *testing.T) {
 	require.Contains(t, log.String(), "the password is x")
 	require.Contains(t, log.String(), "cause=secret")
 	require.NotContains(t, log.String(), "/own", "a client's mistake is not logged as an error")
+	require.NotContains(t, log.String(), "/busy", "a limit is not logged as an error")
 }
 
 func TestPanicAfterHalfAnAnswerBreaksTheConnectionOff(t *testing.T) {

@@ -41,7 +41,8 @@ type Options struct {
 	// those.
 	WriteError func(w http.ResponseWriter, r *http.Request, e *Error)
 	// Logger receives every request at debug level and every error of our own
-	// making at error level. Nil is silent.
+	// making at error level; a 503 without a cause is a limit, and no error. Nil is
+	// silent.
 	Logger *slog.Logger
 }
 
@@ -140,7 +141,8 @@ func (s *server) adapt(f HandlerFunc) http.Handler {
 			return
 		}
 		e := classified(err, s.Classify)
-		if e.Status >= 500 {
+		busy := e.Status == http.StatusServiceUnavailable && e.Err == nil // on purpose: no error of ours
+		if e.Status >= 500 && !busy {
 			s.Logger.Error("request failed", "id", w.Header().Get(RequestIDHeader),
 				"method", r.Method, "path", r.URL.Path, "status", e.Status, "error", err)
 		}
