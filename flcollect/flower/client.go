@@ -201,7 +201,7 @@ func (c *Client) turn(ctx context.Context, stream grpc.ClientStream, arrivals <-
 	}
 	if reconnect != nil {
 		_ = stream.CloseSend() // the server has said all
-		await(ctx, arrivals) // the server ends the stream, having read the answer
+		await(ctx, arrivals)   // the server ends the stream, having read the answer
 	}
 	return reconnect, nil
 }
