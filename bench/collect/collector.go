@@ -12,11 +12,13 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // collector is our server.
 type collector struct {
-	*process
+	*rig.Process
 	rest, clients string
 }
 
@@ -29,7 +31,7 @@ func (b *bench) startCollector(ctx context.Context, folder string, rounds, clien
 	}
 	err = c.configure(ctx, rounds, map[string]any{"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients})
 	if err != nil {
-		c.end()
+		c.End()
 		return nil, err
 	}
 	return c, nil
@@ -37,18 +39,18 @@ func (b *bench) startCollector(ctx context.Context, folder string, rounds, clien
 
 // bareCollector starts it with nothing to do.
 func (b *bench) bareCollector(ctx context.Context, folder string) (*collector, error) {
-	p, err := start(ctx, folder, b.program, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", filepath.Join(folder, "data"))
+	p, err := rig.Start(ctx, folder, nil, b.program, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", filepath.Join(folder, "data"))
 	if err != nil {
 		return nil, err
 	}
-	soon, cancel := context.WithTimeout(ctx, patience)
+	soon, cancel := context.WithTimeout(ctx, rig.Patience)
 	defer cancel()
-	c := &collector{process: p}
-	if c.rest, err = p.await(soon, "listening on http://"); err == nil {
-		c.clients, err = p.await(soon, "listening on grpc://")
+	c := &collector{Process: p}
+	if c.rest, err = p.Await(soon, "listening on http://"); err == nil {
+		c.clients, err = p.Await(soon, "listening on grpc://")
 	}
 	if err != nil {
-		p.end()
+		p.End()
 		return nil, err
 	}
 	return c, nil
@@ -70,7 +72,7 @@ func (c *collector) configure(ctx context.Context, rounds int, conf map[string]a
 	return err
 }
 
-func (c *collector) proc() *process { return c.process }
+func (c *collector) proc() *rig.Process { return c.Process }
 
 func (c *collector) target() string { return c.clients }
 
@@ -113,13 +115,13 @@ func (c *collector) poll(ctx context.Context, question func() (bool, error)) err
 	for {
 		switch yes, err := question(); {
 		case err != nil:
-			return c.failure(err)
+			return c.Failure(err)
 		case yes:
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return c.failure(context.Cause(ctx))
+			return c.Failure(context.Cause(ctx))
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
@@ -22,7 +23,7 @@ type contender struct {
 // server is a contender that runs.
 type server interface {
 	// proc is what takes the memory and the processor time.
-	proc() *process
+	proc() *rig.Process
 	// target is the HOST:PORT for clients.
 	target() string
 	// finished waits for the end of the training.

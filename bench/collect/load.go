@@ -9,10 +9,10 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -118,23 +118,21 @@ func (t *tally) lengths(rounds, clients int) ([]float64, error) {
 }
 
 // startLoad starts clients in a process of their own.
-func startLoad(ctx context.Context, folder, target string, clients int, size int64) (*process, error) {
+func startLoad(ctx context.Context, folder, target string, clients int, size int64) (*rig.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, folder, self, "load", "-target", target, "-clients", fmt.Sprint(clients), "-bytes", fmt.Sprint(size))
+	return rig.Start(ctx, folder, nil, self, "load", "-target", target, "-clients", fmt.Sprint(clients), "-bytes", fmt.Sprint(size))
 }
 
-// tally ends a load and returns what its clients have seen.
-func (p *process) tally() (tally, error) {
-	_ = p.stdin.Close()
-	lines, err := p.rest()
+// tallyOf ends a load and returns what its clients have seen.
+func tallyOf(p *rig.Process) (tally, error) {
+	last, err := p.Stop()
 	if err != nil {
 		return tally{}, err
 	}
 	var t tally
-	last := strings.Join(lines[max(0, len(lines)-1):], "")
 	if err := json.Unmarshal([]byte(last), &t); err != nil {
 		return tally{}, fmt.Errorf("a load said %q: %w", last, err)
 	}

@@ -11,8 +11,7 @@
 //
 // contender.go says what is compared, flower.go and collector.go how each is
 // started; rounds.go measures with clients in Python, streams.go with those of
-// load.go; process.go starts programs, calm.go waits for others; record.go and
-// report.go write down what came of it.
+// load.go; record.go and report.go write down what came of it.
 package main
 
 import (

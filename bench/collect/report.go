@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // What is to be shown.
@@ -27,13 +29,7 @@ func (r *record) markdown() string {
 		r.roundsTable(&b, size)
 	}
 	r.streamsTable(&b)
-	if len(r.Problems) > 0 {
-		b.WriteString("\n## Not measured\n\n")
-		for _, p := range r.Problems {
-			first, _, _ := strings.Cut(p, "\n")
-			fmt.Fprintf(&b, "- %s\n", first)
-		}
-	}
+	b.WriteString(rig.NotMeasured(r.Problems))
 	return b.String()
 }
 

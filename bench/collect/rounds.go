@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // training is what is trained.
@@ -60,7 +62,7 @@ func (b *bench) rounds(ctx context.Context) error {
 			for i := range b.contenders {
 				c := b.contenders[(i+trial)%len(b.contenders)]
 				folder := filepath.Join(b.folder, fmt.Sprintf("rounds-%d-%d-%s", k, trial, c.name))
-				b.await(ctx)
+				rig.AwaitCalm(ctx, b.calm)
 				t, err := b.roundsTrial(ctx, c, folder, size)
 				if err != nil {
 					return fmt.Errorf("%s, %d clients, trial %d: %w", c.name, size.Clients, trial, err)
@@ -76,20 +78,20 @@ func (b *bench) rounds(ctx context.Context) error {
 func (b *bench) roundsTrial(ctx context.Context, c contender, folder string, size training) (*roundsTrial, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	t := &roundsTrial{Contender: c.name, Load: loadAverage(), training: size}
+	t := &roundsTrial{Contender: c.name, Load: rig.LoadAverage(), training: size}
 	s, err := c.start(ctx, folder, size.Rounds, size.Clients)
 	if err != nil {
 		return nil, err
 	}
-	defer s.proc().end()
-	before := s.proc().cpu()
+	defer s.proc().End()
+	before := s.proc().CPU()
 	begin := b.pythonClients
 	if size.In == inGo {
 		begin = b.goClients
 	}
 	clients, err := begin(ctx, folder, s.target(), size)
 	for _, client := range clients {
-		defer client.end()
+		defer client.End()
 	}
 	if err != nil {
 		return nil, err
@@ -97,31 +99,40 @@ func (b *bench) roundsTrial(ctx context.Context, c contender, folder string, siz
 	if err := s.finished(ctx); err != nil {
 		return nil, errors.Join(err, complaints(clients))
 	}
-	t.CPU = (s.proc().cpu() - before).Seconds()
-	if t.Peak, err = s.proc().peak(); err != nil {
+	t.CPU = (s.proc().CPU() - before).Seconds()
+	if t.Peak, err = peak(s.proc()); err != nil {
 		return nil, err
 	}
 	if size.In == inGo {
 		t.Seconds, err = tallied(clients, size)
 		return t, err
 	}
-	var fits [][]float64
+	var told [][]float64
 	for _, client := range clients {
-		times, cpu, err := client.fits(size.Rounds)
+		times, cpu, err := fits(client, size.Rounds)
 		if err != nil {
 			return nil, err
 		}
-		fits = append(fits, times)
+		told = append(told, times)
 		t.ClientsCPU += cpu
 	}
-	t.Seconds = lengths(fits)
+	t.Seconds = lengths(told)
 	return t, nil
 }
 
+// peak returns the most memory that a program has had, which has to be known.
+func peak(p *rig.Process) (int64, error) {
+	most := p.Peak()
+	if most == 0 {
+		return 0, p.Failure(errors.New("the system does not say how much memory it had"))
+	}
+	return most, nil
+}
+
 // pythonClients starts the clients, each as a process.
-func (b *bench) pythonClients(ctx context.Context, folder, target string, size training) (clients []*process, err error) {
+func (b *bench) pythonClients(ctx context.Context, folder, target string, size training) (clients []*rig.Process, err error) {
 	for k := range size.Clients {
-		client, err := start(ctx, folder, b.python, filepath.Join(b.scripts, "client.py"), target,
+		client, err := rig.Start(ctx, folder, nil, b.python, filepath.Join(b.scripts, "client.py"), target,
 			fmt.Sprint(k+1), fmt.Sprint(size.Clients), fmt.Sprint(size.Bytes), fmt.Sprint(layers))
 		if err != nil {
 			return clients, err
@@ -132,19 +143,19 @@ func (b *bench) pythonClients(ctx context.Context, folder, target string, size t
 }
 
 // goClients starts the clients in one process.
-func (b *bench) goClients(ctx context.Context, folder, target string, size training) ([]*process, error) {
+func (b *bench) goClients(ctx context.Context, folder, target string, size training) ([]*rig.Process, error) {
 	p, err := startLoad(ctx, folder, target, size.Clients, size.Bytes)
 	if err != nil {
 		return nil, err
 	}
-	return []*process{p}, nil
+	return []*rig.Process{p}, nil
 }
 
 // tallied ends the loads and returns the lengths of the rounds they have seen.
-func tallied(loads []*process, size training) ([]float64, error) {
+func tallied(loads []*rig.Process, size training) ([]float64, error) {
 	var seen tally
 	for _, p := range loads {
-		one, err := p.tally()
+		one, err := tallyOf(p)
 		if err != nil {
 			return nil, err
 		}
@@ -154,10 +165,10 @@ func tallied(loads []*process, size training) ([]float64, error) {
 }
 
 // complaints are of the clients that have ended.
-func complaints(clients []*process) (all error) {
+func complaints(clients []*rig.Process) (all error) {
 	for _, client := range clients {
-		client.kill()
-		if _, err := client.rest(); err != nil {
+		client.Kill()
+		if _, err := client.Rest(); err != nil {
 			all = errors.Join(all, err)
 		}
 	}
@@ -166,8 +177,8 @@ func complaints(clients []*process) (all error) {
 
 // fits waits for the end of a client and returns when it was told to fit, and the
 // processor time it took, in seconds.
-func (p *process) fits(rounds int) (times []float64, cpu float64, err error) {
-	lines, err := p.rest()
+func fits(p *rig.Process, rounds int) (times []float64, cpu float64, err error) {
+	lines, err := p.Rest()
 	if err != nil {
 		return nil, 0, err
 	}

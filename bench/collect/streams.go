@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
 // crowd is a training of many clients, of whom few take part in a round.
@@ -28,7 +30,7 @@ type streamsTrial struct {
 // streams measures our server with clients in Go, which are many.
 func (b *bench) streams(ctx context.Context) error {
 	for trial := range b.trials {
-		b.await(ctx)
+		rig.AwaitCalm(ctx, b.calm)
 		t, err := b.streamsTrial(ctx, filepath.Join(b.folder, fmt.Sprintf("streams-%d", trial)))
 		if err != nil {
 			return fmt.Errorf("trial %d: %w", trial, err)
@@ -42,12 +44,12 @@ func (b *bench) streams(ctx context.Context) error {
 func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	t := &streamsTrial{Load: loadAverage(), crowd: b.crowd}
+	t := &streamsTrial{Load: rig.LoadAverage(), crowd: b.crowd}
 	c, err := b.bareCollector(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	defer c.end()
+	defer c.End()
 	// A share that is less than the active ones has just them take part.
 	err = c.configure(ctx, t.Rounds, map[string]any{
 		"min_fit_clients": t.Active, "min_available_clients": t.Active + t.Idle, "fraction_fit": 0.001, "fraction_evaluate": 0,
@@ -55,21 +57,21 @@ func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial,
 	if err != nil {
 		return nil, err
 	}
-	var loads []*process
+	var loads []*rig.Process
 	for _, clients := range []int{t.Idle, t.Active} {
 		p, err := startLoad(ctx, folder, c.target(), clients, t.Bytes)
 		if err != nil {
 			return nil, err
 		}
-		defer p.end()
-		if _, err := p.await(ctx, "connected"); err != nil {
+		defer p.End()
+		if _, err := p.Await(ctx, "connected"); err != nil {
 			return nil, err
 		}
 		if loads = append(loads, p); len(loads) == 1 {
 			if err := c.connected(ctx, clients); err != nil {
 				return nil, err
 			}
-			if t.IdlePeak, err = c.peak(); err != nil {
+			if t.IdlePeak, err = peak(c.Process); err != nil {
 				return nil, err
 			}
 		}
@@ -77,8 +79,8 @@ func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial,
 	if err := c.finished(ctx); err != nil {
 		return nil, err
 	}
-	t.CPU = c.cpu().Seconds()
-	if t.Peak, err = c.peak(); err != nil {
+	t.CPU = c.CPU().Seconds()
+	if t.Peak, err = peak(c.Process); err != nil {
 		return nil, err
 	}
 	t.Seconds, err = tallied(loads, training{Clients: t.Active, Rounds: t.Rounds})

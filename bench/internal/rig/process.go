@@ -27,14 +27,13 @@ type Process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	lines  chan string // what it prints; the oldest lines make room for newer ones
-	last   string      // line; of the reader until lines is closed
 	stderr string      // file
 }
 
 // Start starts a program in a folder, which is made if need be, with more
 // environment variables. Its standard input stays open until [Process.Stop].
 // What it complains of goes to a file in the folder. It is killed when the
-// context ends; the caller has to end it in any case, with Stop or End.
+// context ends; the caller has to end it in any case, with Rest, Stop or End.
 func Start(ctx context.Context, folder string, environment []string, name string, args ...string) (*Process, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -66,9 +65,9 @@ func (p *Process) read(stdout io.Reader) {
 	defer close(p.lines)
 	scanner := bufio.NewScanner(stdout)
 	for scanner.Scan() {
-		p.last = scanner.Text()
+		line := scanner.Text()
 		select {
-		case p.lines <- p.last:
+		case p.lines <- line:
 			continue
 		default:
 		}
@@ -76,7 +75,7 @@ func (p *Process) read(stdout io.Reader) {
 		case <-p.lines:
 		default: // taken just now
 		}
-		p.lines <- p.last // nobody else fills the room
+		p.lines <- line // nobody else fills the room
 	}
 	_, _ = io.Copy(io.Discard, stdout) // after a line that is too long
 }
@@ -101,45 +100,58 @@ func (p *Process) Await(ctx context.Context, prefix string) (string, error) {
 	}
 }
 
-// Stop ends the standard input of a program that ends then by itself, waits for
-// that, and returns the last line that it printed. After [Patience] the program
-// is killed.
-func (p *Process) Stop() (string, error) {
-	_ = p.stdin.Close() // it may have ended
+// Rest waits until the program has ended by itself, and returns the lines that
+// nobody has awaited, the last 1024 at the most. After [Patience] the program is
+// killed.
+func (p *Process) Rest() ([]string, error) {
 	late := make(chan struct{})
-	timer := time.AfterFunc(Patience, func() { p.kill(); close(late) })
+	timer := time.AfterFunc(Patience, func() { p.Kill(); close(late) })
 	defer timer.Stop()
-	p.drain(late)
+	lines := p.collect(late)
 	err := p.cmd.Wait()
-	p.drain(nil) // the pipe is closed
+	lines = append(lines, p.collect(nil)...) // nothing more can come
+	lines = lines[max(0, len(lines)-unread):]
 	if err != nil {
-		return p.last, p.Failure(err)
+		return lines, p.Failure(err)
 	}
-	return p.last, nil
+	return lines, nil
 }
 
-// drain waits until nothing more is printed, or gives up.
-func (p *Process) drain(giveUp <-chan struct{}) {
+// collect takes what is printed up to the end, unless it is given up before.
+func (p *Process) collect(giveUp <-chan struct{}) (lines []string) {
 	for {
 		select {
-		case _, ok := <-p.lines:
+		case line, ok := <-p.lines:
 			if !ok {
-				return
+				return lines
+			}
+			if lines = append(lines, line); len(lines) >= 2*unread {
+				lines = append(lines[:0], lines[unread:]...)
 			}
 		case <-giveUp:
-			return
+			return lines
 		}
 	}
 }
 
-// End kills the program, should it still run, and waits for its end.
-func (p *Process) End() {
-	p.kill()
-	_ = p.cmd.Wait() // says that it was killed, or that it has ended before
-	p.drain(nil)
+// Stop is [Process.Rest] for a program that ends when its standard input does.
+// It returns the last line.
+func (p *Process) Stop() (string, error) {
+	_ = p.stdin.Close() // it may have ended
+	lines, err := p.Rest()
+	return strings.Join(lines[max(0, len(lines)-1):], ""), err
 }
 
-func (p *Process) kill() { _ = p.cmd.Process.Kill() }
+// End kills the program, should it still run, and waits for its end. It may be
+// called again, and after the others.
+func (p *Process) End() {
+	p.Kill()
+	_ = p.cmd.Wait() // says that it was killed, or that it has ended before
+	p.collect(nil)
+}
+
+// Kill kills the program, should it still run. It still has to be waited for.
+func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
 // Failure is an error of the program, with the end of what it complained of.
 func (p *Process) Failure(err error) error {
