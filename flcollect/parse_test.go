@@ -194,6 +194,7 @@ func TestFaultsAreToldInTheWordsOfPydantic(t *testing.T) {
 
 		{"strategy_conf", `{"min_fit_clients":"two"}`, flcollect.Detail{Loc: []any{"body", "strategy_conf", "min_fit_clients"}, Msg: "value is not a valid integer", Type: "type_error.integer"}},
 		{"strategy_conf", `{"fraction_fit":1.5}`, flcollect.Detail{Loc: []any{"body", "strategy_conf", "fraction_fit"}, Msg: "1.5 is not between 0 and 1", Type: "value_error"}},
+		{"strategy_conf", `{"min_fit_clients":0}`, flcollect.Detail{Loc: []any{"body", "strategy_conf", "min_fit_clients"}, Msg: "0 is not between 1 and 2147483647", Type: "value_error"}},
 		{"strategy_conf", `{"mine":{}}`, flcollect.Detail{Loc: []any{"body", "strategy_conf", "mine"}, Msg: "a number, a truth value or text is expected", Type: "type_error"}},
 	} {
 		t.Run(c.name+" "+c.value[:min(40, len(c.value))], func(t *testing.T) {

@@ -59,8 +59,10 @@ func (r *reader) number(field string, otherwise, least, most float64) float64 {
 	switch {
 	case !ok:
 		r.fail(field, "%v is no number", given)
+	case v < least && most == anything:
+		r.fail(field, "%v is less than %v", v, least)
 	case !(v >= least && v <= most):
-		r.fail(field, "%v is not between %v and %v", v, least, most)
+		r.fail(field, "%v is not between %v and %s", v, least, strconv.FormatFloat(most, 'f', -1, 64))
 	}
 	return v
 }
