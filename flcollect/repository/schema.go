@@ -96,15 +96,20 @@ func name(value any, at []any, f *faults) any {
 	return kept
 }
 
-// integer is the form of a whole number, which may be given as a text.
-func integer(value any, at []any, f *faults) any {
-	given := ""
+// digits is the text of a number, which may be given as a text.
+func digits(value any) string {
 	switch v := value.(type) {
 	case string:
-		given = strings.TrimSpace(v)
+		return strings.TrimSpace(v)
 	case json.Number:
-		given = v.String()
+		return v.String()
 	}
+	return ""
+}
+
+// integer is the form of a whole number, which may be given as a text.
+func integer(value any, at []any, f *faults) any {
+	given := digits(value)
 	n, err := strconv.ParseInt(given, 10, 64)
 	if err != nil {
 		if whole, err := strconv.ParseFloat(given, 64); err == nil && whole == math.Trunc(whole) && math.Abs(whole) < 1<<53 {
@@ -117,13 +122,7 @@ func integer(value any, at []any, f *faults) any {
 
 // number is the form of a number, which may be given as a text.
 func number(value any, at []any, f *faults) any {
-	given := ""
-	switch v := value.(type) {
-	case string:
-		given = strings.TrimSpace(v)
-	case json.Number:
-		given = v.String()
-	}
+	given := digits(value)
 	n, err := strconv.ParseFloat(given, 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		f.add(at, "type_error.float", "value is not a valid float")
