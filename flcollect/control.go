@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
+
+// beginTimeout bounds how long a job is being stored when it is started.
+const beginTimeout = time.Minute
 
 // maxBefore is how many runs of a job may wait for the repository at a time.
 const maxBefore = 8
@@ -66,7 +70,10 @@ func (s *Server) start(ctx context.Context, id string, config Config) error {
 	if s.ends() {
 		return ErrNotRunning
 	}
-	return stoppedOr(ctx, s.begin(ctx, id, wanted, made))
+	if err := s.begin(id, wanted, made); err != nil {
+		return stoppedOr(ctx, err)
+	}
+	return nil
 }
 
 // repeated reports whether the job is active with that configuration.
@@ -121,8 +128,11 @@ func (s *Server) retire(ctx context.Context, id string) error {
 	}
 }
 
-// begin stores a new run of a job, and launches it.
-func (s *Server) begin(ctx context.Context, id string, config storedConfig, made strategy.Strategy) error {
+// begin stores a new run of a job, and launches it. A caller that leaves meanwhile
+// does not interrupt that, or there would be a job that nobody trains.
+func (s *Server) begin(id string, config storedConfig, made strategy.Strategy) error {
+	ctx, cancel := context.WithTimeout(s.life, beginTimeout)
+	defer cancel()
 	r := record{
 		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1},
 		ID:      id, Run: 1, State: Waiting, Created: now(),

@@ -170,7 +170,7 @@ func (j *job) drain() {
 		case <-j.moved:
 		case <-timer.C:
 			return
-		case <-j.life.Done():
+		case <-j.work.Done(): // the next run does not wait for them
 			return
 		}
 	}

@@ -69,7 +69,7 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 			return nil, err
 		}
 	}
-	round.Started = now()
+	round.Started, t.began = now(), time.Now()
 	config := map[string]any{}
 	maps.Copy(config, t.client)
 	t.strategy.Configure(strategy.Fit, number, config)

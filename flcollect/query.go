@@ -31,7 +31,8 @@ func (s *Server) Status(ctx context.Context, id string) (Status, error) {
 }
 
 // Jobs returns, in the order of their ids, up to limit jobs whose ids begin with
-// prefix and are greater than after; a limit of 0 or less means 1000. Next is what
+// prefix and are greater than after; a limit of 0 or less means 1000. One that
+// cannot be read is [Inactive], with the error. Next is what
 // after is for the following page, and empty after the last.
 func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (jobs []Status, next string, err error) {
 	if limit <= 0 {
@@ -54,8 +55,9 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 			continue
 		}
 		r, err := readRecord(id, doc.Data)
-		if err != nil {
-			return nil, "", fmt.Errorf("list jobs: %w", err)
+		if err != nil { // one job does not hide the others
+			jobs = append(jobs, Status{Job: id, State: Inactive, Error: short(err.Error(), maxReason)})
+			continue
 		}
 		jobs = append(jobs, r.status())
 	}

@@ -119,8 +119,7 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 	var resumed []*job
 	err := s.insist(ctx, "", func() error {
 		resumed = nil
-		clear(s.states)
-		named, whole := map[string]bool{}, true
+		states, named, whole := map[State]int{}, map[string]bool{}, true
 		for doc, err := range storage.All(ctx, s.options.Documents, jobPrefix) {
 			if err != nil {
 				return err
@@ -136,11 +135,14 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 					named[o.Checkpoint.Key] = true
 				}
 			}
-			s.states[r.State]++
+			states[r.State]++
 			if !r.State.Ended() || !r.settled() {
 				resumed = append(resumed, s.newJob(r, doc.Revision, nil))
 			}
 		}
+		s.mu.Lock() // for Totals, which may be asked already
+		s.states = states
+		s.mu.Unlock()
 		if !whole {
 			return nil // a checkpoint may be named by what could not be read
 		}

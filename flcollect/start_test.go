@@ -1,0 +1,119 @@
+package flcollect_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// leavingDocuments are used by a caller that leaves just when a job is stored.
+type leavingDocuments struct {
+	storage.Documents
+	leave func()
+}
+
+func (d leavingDocuments) Get(ctx context.Context, key string) (storage.Document, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.Document{}, err
+	}
+	return d.Documents.Get(ctx, key)
+}
+
+func (d leavingDocuments) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
+	revision, err := d.Documents.Create(ctx, key, data)
+	d.leave()
+	if ctx.Err() != nil {
+		return 0, ctx.Err() // as a store behind a network does
+	}
+	return revision, err
+}
+
+func TestAJobIsTrainedThoughItsCallerLeavesWhileItIsStored(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	w := newWorld(t, flcollect.Options{Documents: leavingDocuments{storage.NewMemoryDocuments(), leave}, Initial: zeros})
+	require.NoError(t, w.Start(ctx, "job", config(1, 1)), "it is stored")
+	w.join(t, trainer{step: 1, examples: 1})
+	w.untilState(t, "job", flcollect.Finished)
+}
+
+// A client that was told to leave and stays has 15 seconds.
+func TestTheNextRunDoesNotWaitForClientsOfTheLastOne(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros, ClientTimeout: 100 * time.Millisecond})
+	joinForever(t, w.address)
+	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
+	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
+	status := w.untilState(t, "job", flcollect.Interrupted)
+	require.Equal(t, 1, status.Clients)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	require.NoError(t, w.Start(ctx, "job", config(1, 2)))
+	w.until(t, "job", "in its second run", func(s flcollect.Status) bool { return s.Run == 2 })
+}
+
+// joinForever runs a client that answers nothing.
+func joinForever(t *testing.T, address string) {
+	t.Helper()
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	body, out := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/flwr.proto.FlowerService/Join", body)
+	require.NoError(t, err)
+	request.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
+	var group sync.WaitGroup
+	group.Go(func() {
+		if response, err := transport.RoundTrip(request); err == nil {
+			io.Copy(io.Discard, response.Body)
+			response.Body.Close()
+		}
+	})
+	t.Cleanup(func() {
+		out.Close()
+		cancel()
+		group.Wait()
+		transport.CloseIdleConnections()
+	})
+}
+
+// slowDocuments hold the reading of what is stored up.
+type slowDocuments struct {
+	storage.Documents
+	reading chan struct{}
+}
+
+func (d slowDocuments) List(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
+	docs, err := d.Documents.List(ctx, prefix, after, limit)
+	select {
+	case d.reading <- struct{}{}:
+	case <-ctx.Done():
+	}
+	return docs, err
+}
+
+// The race detector sees what this is about.
+func TestMetricsMayBeAskedWhileJobsAreRead(t *testing.T) {
+	documents := storage.NewMemoryDocuments()
+	first := newWorld(t, flcollect.Options{Documents: documents, Initial: zeros})
+	require.NoError(t, first.Start(t.Context(), "job", config(1, 1)))
+	first.end()
+	slow := slowDocuments{documents, make(chan struct{})}
+	w := newWorld(t, flcollect.Options{Documents: slow, Blobs: first.blobs, Initial: zeros})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for w.Ready() != nil {
+			w.Totals()
+		}
+	})
+	<-slow.reading
+	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
+	group.Wait()
+	require.Equal(t, 1, w.Totals().Jobs[flcollect.Waiting])
+}
