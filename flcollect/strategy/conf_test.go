@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -152,4 +153,23 @@ func TestMetricsAreAveragedOverWhoSentThem(t *testing.T) {
 	reports[0], reports[2] = reports[2], reports[0]
 	again, _ := strategy.MeanMetrics(reports)
 	require.Equal(t, means, again)
+}
+
+func TestNotesOfMetricsStayShortHoweverManyLackThem(t *testing.T) {
+	var reports []strategy.Report
+	for client := range 2000 {
+		metrics := map[string]any{"first": 1.0}
+		for k := range 200 { // names of its own
+			metrics[fmt.Sprintf("m%d-%d", client, k)] = 1.0
+		}
+		if client > 0 {
+			delete(metrics, "first")
+		}
+		reports = append(reports, strategy.Report{Client: fmt.Sprintf("c%04d", client), Examples: 1, Metrics: metrics})
+	}
+	means, notes := strategy.MeanMetrics(reports)
+	require.Len(t, means, 1+2000*200)
+	require.Len(t, notes, 100)
+	require.Contains(t, notes[0], `metric "first" is without c0001 (not sent), c0002 (not sent)`)
+	require.True(t, strings.HasSuffix(notes[0], " and 1989 more"), notes[0])
 }

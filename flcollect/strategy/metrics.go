@@ -19,39 +19,75 @@ type Report struct {
 	Metrics map[string]any
 }
 
+// Bounds of the notes of [MeanMetrics].
+const (
+	mostNotes = 100 // metrics
+	mostNamed = 10  // clients of a metric
+)
+
 // MeanMetrics returns the mean of every metric, weighted by examples. It is
 // taken over the clients that sent a number under the name; truth values count
 // as 0 and 1. The notes, in order of the names, say which metric lacks which
-// clients and why; a metric without any number has a note and no mean. The order
-// of the reports does not matter.
+// clients and why, for up to 100 metrics and 10 clients of each; a metric without
+// any number has no mean. The order of the reports does not matter.
 func MeanMetrics(reports []Report) (means map[string]float64, notes []string) {
 	reports = slices.SortedFunc(slices.Values(reports), func(a, b Report) int { return strings.Compare(a.Client, b.Client) })
-	names := map[string]bool{}
+	sums := map[string]*metricSum{}
 	for _, r := range reports {
 		for name := range r.Metrics {
-			names[name] = true
+			if sums[name] == nil {
+				sums[name] = &metricSum{}
+			}
+			sums[name].add(r, name)
 		}
 	}
 	means = map[string]float64{}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		sum, weight := 0.0, 0.0
-		var without []string
-		for _, r := range reports {
-			v, ok := Number(r.Metrics[name])
-			if !ok || math.IsNaN(v) || math.IsInf(v, 0) || r.Examples < 1 || r.Examples > MaxExamples {
-				without = append(without, fmt.Sprintf("%s %s", r.Client, lacking(r, name)))
-				continue
-			}
-			sum, weight = sum+float64(r.Examples)*v, weight+float64(r.Examples)
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		s := sums[name]
+		if s.weight > 0 {
+			means[name] = s.sum / s.weight
 		}
-		if weight > 0 {
-			means[name] = sum / weight
-		}
-		if len(without) > 0 {
-			notes = append(notes, fmt.Sprintf("metric %q is without %s", name, strings.Join(without, ", ")))
+		if s.count < len(reports) && len(notes) < mostNotes {
+			notes = append(notes, fmt.Sprintf("metric %q is without %s", name, without(reports, name, len(reports)-s.count)))
 		}
 	}
 	return means, notes
+}
+
+// metricSum is the weighted sum of a metric over those that have it.
+type metricSum struct {
+	sum, weight float64
+	count       int
+}
+
+func (s *metricSum) add(r Report, name string) {
+	if v, ok := counted(r, name); ok {
+		s.sum, s.weight, s.count = s.sum+float64(r.Examples)*v, s.weight+float64(r.Examples), s.count+1
+	}
+}
+
+// counted returns the value of a metric that is part of the mean.
+func counted(r Report, name string) (float64, bool) {
+	v, ok := Number(r.Metrics[name])
+	return v, ok && !math.IsNaN(v) && !math.IsInf(v, 0) && r.Examples >= 1 && r.Examples <= MaxExamples
+}
+
+// without lists the clients that a metric lacks, so many in all.
+func without(reports []Report, name string, count int) string {
+	var named []string
+	for _, r := range reports {
+		if len(named) == min(count, mostNamed) {
+			break
+		}
+		if _, ok := counted(r, name); !ok {
+			named = append(named, r.Client+" "+lacking(r, name))
+		}
+	}
+	list := strings.Join(named, ", ")
+	if more := count - len(named); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
 }
 
 // lacking says why a report does not count for a metric.
