@@ -84,11 +84,17 @@ func (s *Server) serve(ctx context.Context, c *client, j *job) error {
 	}
 }
 
+// returns is how many clients should come back in a second.
+const returns = 1000
+
 // park sends a client away until the server is back.
 func (s *Server) park(ctx context.Context, c *client) error {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
-	return c.session.Reconnect(ctx, int64(s.options.Park/time.Second))
+	s.mu.Lock()
+	spread := 1 + s.sessions/returns
+	s.mu.Unlock()
+	return c.session.Reconnect(ctx, int64(s.options.Park/time.Second)+rand.Int64N(int64(spread)))
 }
 
 func (s *Server) enter() {

@@ -38,7 +38,8 @@ type Options struct {
 	// 24 hours, as with Flower.
 	ClientTimeout time.Duration
 	// Park is after how long clients come back when the server stops, in whole
-	// seconds. Zero means 5 seconds.
+	// seconds. Where there are more than a thousand, a second is added for each
+	// thousand, and they come back at random in that time. Zero means 5 seconds.
 	Park time.Duration
 	// Dir is the folder for files that a round needs. Empty means that of the
 	// operating system.
