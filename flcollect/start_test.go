@@ -82,38 +82,3 @@ func joinForever(t *testing.T, address string) {
 		transport.CloseIdleConnections()
 	})
 }
-
-// slowDocuments hold the reading of what is stored up.
-type slowDocuments struct {
-	storage.Documents
-	reading chan struct{}
-}
-
-func (d slowDocuments) List(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
-	docs, err := d.Documents.List(ctx, prefix, after, limit)
-	select {
-	case d.reading <- struct{}{}:
-	case <-ctx.Done():
-	}
-	return docs, err
-}
-
-// The race detector sees what this is about.
-func TestMetricsMayBeAskedWhileJobsAreRead(t *testing.T) {
-	documents := storage.NewMemoryDocuments()
-	first := newWorld(t, flcollect.Options{Documents: documents, Initial: zeros})
-	require.NoError(t, first.Start(t.Context(), "job", config(1, 1)))
-	first.end()
-	slow := slowDocuments{documents, make(chan struct{})}
-	w := newWorld(t, flcollect.Options{Documents: slow, Blobs: first.blobs, Initial: zeros})
-	var group sync.WaitGroup
-	group.Go(func() {
-		for w.Ready() != nil {
-			w.Totals()
-		}
-	})
-	<-slow.reading
-	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
-	group.Wait()
-	require.Equal(t, 1, w.Totals().Jobs[flcollect.Waiting])
-}
