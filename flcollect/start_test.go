@@ -2,9 +2,6 @@ package flcollect_test
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,29 +53,4 @@ func TestTheNextRunDoesNotWaitForClientsOfTheLastOne(t *testing.T) {
 	defer cancel()
 	require.NoError(t, w.Start(ctx, "job", config(1, 2)))
 	w.until(t, "job", "in its second run", func(s flcollect.Status) bool { return s.Run == 2 })
-}
-
-// joinForever runs a client that answers nothing.
-func joinForever(t *testing.T, address string) {
-	t.Helper()
-	transport := &http.Transport{Protocols: new(http.Protocols)}
-	transport.Protocols.SetUnencryptedHTTP2(true)
-	body, out := io.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/flwr.proto.FlowerService/Join", body)
-	require.NoError(t, err)
-	request.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
-	var group sync.WaitGroup
-	group.Go(func() {
-		if response, err := transport.RoundTrip(request); err == nil {
-			io.Copy(io.Discard, response.Body)
-			response.Body.Close()
-		}
-	})
-	t.Cleanup(func() {
-		out.Close()
-		cancel()
-		group.Wait()
-		transport.CloseIdleConnections()
-	})
 }

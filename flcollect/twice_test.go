@@ -34,15 +34,34 @@ func fitAnswer() []byte {
 // what is closed when the server has ended its session.
 func answerTwice(t *testing.T, address string) <-chan struct{} {
 	t.Helper()
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols}
+	return joinRaw(t, address, func(in io.Reader, out io.Writer) {
+		if _, err := in.Read(make([]byte, 1)); err != nil {
+			return
+		}
+		answer := fitAnswer()
+		frame := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))), answer...)
+		go out.Write(append(frame, frame...)) // ends with the request
+		io.Copy(io.Discard, in)
+	})
+}
+
+// joinForever runs a client that answers nothing.
+func joinForever(t *testing.T, address string) {
+	t.Helper()
+	joinRaw(t, address, func(in io.Reader, _ io.Writer) { io.Copy(io.Discard, in) })
+}
+
+// joinRaw runs a client that may do what it likes until the test ends, and returns
+// what is closed when it has ended.
+func joinRaw(t *testing.T, address string, talk func(in io.Reader, out io.Writer)) <-chan struct{} {
+	t.Helper()
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
 	body, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/flwr.proto.FlowerService/Join", body)
 	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/grpc")
-	request.Header.Set("Te", "trailers")
+	request.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -51,17 +70,11 @@ func answerTwice(t *testing.T, address string) <-chan struct{} {
 			return
 		}
 		defer response.Body.Close()
-		if _, err := response.Body.Read(make([]byte, 1)); err != nil {
-			return
-		}
-		answer := fitAnswer()
-		frame := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))), answer...)
-		go out.Write(append(frame, frame...)) // ends with the request
-		io.Copy(io.Discard, response.Body)
+		talk(response.Body, out)
 	}()
 	t.Cleanup(func() {
-		cancel()
 		out.Close()
+		cancel()
 		<-closed
 		transport.CloseIdleConnections()
 	})
