@@ -54,6 +54,7 @@ func importTable() []room {
 		{dir: "flcollect/tensor"},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/tensor"}},
 		{dir: "flcollect/strategy/strategytest", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
+		{dir: "flcollect/dp", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
@@ -140,6 +141,7 @@ func separations() []separation {
 		{dir: "flcollect", bans: drivers},
 		{dir: "flcollect/strategy", bans: []string{"."}},
 		{dir: "flcollect/tensor", bans: []string{"."}},
+		{dir: "flcollect/dp", bans: []string{"."}},
 		{dir: "storage", bans: []string{"."}},
 		{dir: "annotate/mqtt", bans: []string{mochi, sarama, bbolt, mongo, testify}},
 		{dir: "storage/disk", bans: []string{testify, "net/http"}},

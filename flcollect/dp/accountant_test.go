@@ -1,0 +1,148 @@
+package dp_test
+
+import (
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/internal/peertest"
+)
+
+func spent(t *testing.T, rate, multiplier float64, times int, delta float64) (float64, int) {
+	t.Helper()
+	accountant, err := dp.NewAccountant(delta)
+	require.NoError(t, err)
+	require.NoError(t, accountant.Spend(rate, multiplier, times))
+	return accountant.Epsilon()
+}
+
+// The values come from a program of another hand.
+func TestEpsilonIsThatOfIndependentAccounts(t *testing.T) {
+	for _, c := range []struct {
+		rate, multiplier float64
+		times            int
+		epsilon          float64
+		order            int
+	}{
+		{0.1, 1.1, 100, 6.7450, 4},
+		{0.01, 1.1, 10_000, 5.6543, 5},
+		{1, 1, 3, 9.0879, 4},
+	} {
+		epsilon, order := spent(t, c.rate, c.multiplier, c.times, 1e-5)
+		require.InDelta(t, c.epsilon, epsilon, 1e-4)
+		require.Equal(t, c.order, order)
+	}
+}
+
+func TestEpsilonIsThatOfDPAccounting(t *testing.T) {
+	program := peertest.Python(t, "dp-accounting==0.6.0")
+	type account struct {
+		rate, multiplier float64
+		times            int
+		delta            float64
+	}
+	var grid []account
+	for _, rate := range []float64{1e-4, 0.003, 0.05, 0.3, 0.9, 1} {
+		for _, multiplier := range []float64{0.3, 0.7, 1, 2.5, 10, 60} {
+			for _, times := range []int{1, 40, 5000} {
+				for _, delta := range []float64{1e-9, 1e-5, 0.01} {
+					grid = append(grid, account{rate, multiplier, times, delta})
+				}
+			}
+		}
+	}
+	var questions strings.Builder
+	for _, c := range grid {
+		fmt.Fprintln(&questions, c.rate, c.multiplier, c.times, c.delta)
+	}
+	arguments := []string{filepath.Join("testdata", "accounts.py")}
+	for _, order := range dp.Orders() {
+		arguments = append(arguments, strconv.Itoa(order))
+	}
+	command := exec.CommandContext(t.Context(), program, arguments...)
+	command.Stdin = strings.NewReader(questions.String())
+	output, err := command.Output()
+	require.NoError(t, err)
+	answers := strings.Fields(string(output))
+	require.Len(t, answers, len(grid))
+	for i, c := range grid {
+		want, err := strconv.ParseFloat(answers[i], 64)
+		require.NoError(t, err)
+		got, _ := spent(t, c.rate, c.multiplier, c.times, c.delta)
+		require.InDelta(t, want, got, 1e-4+1e-9*want, "%+v", c)
+	}
+}
+
+func TestRoundsAddUpOneByOne(t *testing.T) {
+	whole, _ := spent(t, 0.02, 0.9, 500, 1e-6)
+	accountant, err := dp.NewAccountant(1e-6)
+	require.NoError(t, err)
+	before := -1.0
+	for range 500 {
+		require.NoError(t, accountant.Spend(0.02, 0.9, 1))
+		epsilon, _ := accountant.Epsilon()
+		require.Greater(t, epsilon, before)
+		before = epsilon
+	}
+	require.InDelta(t, whole, before, 1e-9)
+}
+
+func TestAccountsOfACloneAreItsOwn(t *testing.T) {
+	accountant, err := dp.NewAccountant(0)
+	require.NoError(t, err)
+	require.Equal(t, 1e-5, accountant.Delta())
+	require.NoError(t, accountant.Spend(1, 2, 1))
+	before, _ := accountant.Epsilon()
+	clone := accountant.Clone()
+	require.NoError(t, clone.Spend(1, 1, 1))
+	after, _ := accountant.Epsilon()
+	require.Equal(t, before, after)
+	more, _ := clone.Epsilon()
+	require.Greater(t, more, before)
+}
+
+func TestEpsilonAtTheEdges(t *testing.T) {
+	for _, c := range []struct {
+		rate, multiplier float64
+		times            int
+		least, most      float64
+	}{
+		{1, 1, 0, 0, 0},
+		{0, 1, 1000, 0, 0},
+		{1e-9, 1, 1, 0, 0},
+		{1, 0, 1, math.Inf(1), math.Inf(1)},
+		{0.5, 0, 1, math.Inf(1), math.Inf(1)},
+		{0.5, 1e-200, 1, math.Inf(1), math.Inf(1)},
+		{0.5, 1e-3, 1, 9e5, 1.1e6},
+		{1, 1e9, 1, 0, 0},
+		{0.5, 1e300, math.MaxInt32, 0, 0},
+	} {
+		epsilon, _ := spent(t, c.rate, c.multiplier, c.times, 1e-5)
+		require.True(t, epsilon >= c.least && epsilon <= c.most, "%+v: %v", c, epsilon)
+	}
+}
+
+func TestImpossibleMechanismsAreRefused(t *testing.T) {
+	for _, delta := range []float64{-1e-5, 1, 2, math.NaN(), math.Inf(1)} {
+		_, err := dp.NewAccountant(delta)
+		require.ErrorContains(t, err, "delta")
+	}
+	accountant, err := dp.NewAccountant(1e-5)
+	require.NoError(t, err)
+	for _, rate := range []float64{-0.1, 1.1, math.NaN()} {
+		require.ErrorContains(t, accountant.Spend(rate, 1, 1), "sampling rate")
+	}
+	for _, multiplier := range []float64{-1, math.NaN(), math.Inf(1)} {
+		require.ErrorContains(t, accountant.Spend(1, multiplier, 1), "noise multiplier")
+	}
+	require.ErrorContains(t, accountant.Spend(1, 1, -1), "-1 times")
+	epsilon, _ := accountant.Epsilon()
+	require.Zero(t, epsilon, "what was refused cost nothing")
+}

@@ -1,0 +1,231 @@
+package dp
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// What Flower's clients are told and answer.
+const (
+	clipNormKey    = "dpfedavg_clip_norm"
+	clipEnabledKey = "dpfedavg_adaptive_clip_enabled"
+	noiseKey       = "dpfedavg_noise_stddev"
+	normBitMetric  = "dpfedavg_norm_bit"
+)
+
+// ErrBudget is matched by the error of a round that the epsilon budget does not
+// afford.
+var ErrBudget = errors.New("dp: the epsilon budget is spent")
+
+// Options are what [New] does not need to know.
+type Options struct {
+	// Random is where the key of a round's noise comes from, 32 bytes when the
+	// round finishes. Nil means the operating system's generator. Anything else
+	// is for tests: who knows the key can take the noise away.
+	Random io.Reader
+}
+
+// Adaptive is a strategy with adaptive clipping and noise around another one. Its
+// methods for a round are called as [strategy.Strategy] says; [Adaptive.Privacy]
+// and [Adaptive.Affords] may be called at any time. Make one with [New].
+type Adaptive struct {
+	settings
+	inner  strategy.Strategy
+	random io.Reader
+
+	mu       sync.Mutex // guards what follows
+	clip     float64    // instead of that of the settings
+	rounds   int
+	fraction float64
+	account  *Accountant
+}
+
+// Privacy is what a training has given away, and what it is about to.
+type Privacy struct {
+	// Epsilon and Delta are the guarantee for the rounds so far.
+	Epsilon, Delta float64
+	// Budget is what Epsilon must not exceed, infinite if there is no bound.
+	Budget float64
+	// Rounds counts the rounds that have given a model.
+	Rounds int
+	// ClipNorm is the norm that updates of the next round are clipped to.
+	ClipNorm float64
+	// Fraction is the share of clients within the clip norm of the last round,
+	// with its noise; not a number before the first.
+	Fraction float64
+	// Multiplier is the effective noise multiplier of the model.
+	Multiplier float64
+}
+
+// New returns adaptive clipping around a strategy. The fields of conf, with
+// numbers and truth values in every form that [strategy.New] takes, are:
+//
+//	num_sampled_clients        clients of a round; required
+//	init_clip_norm             of the first round: 0.1
+//	noise_multiplier           z of the package comment: 1
+//	server_side_noising        the server adds the noise, not the clients: true
+//	clip_count_stddev          σ of the package comment: num_sampled_clients/20
+//	clip_norm_target_quantile  share of clients within the clip norm: 0.5
+//	clip_norm_lr               how fast the norm follows; 0 leaves it: 0.2
+//	delta                      that epsilon belongs to: 1e-5
+//	epsilon_budget             what epsilon must not exceed: no bound
+//	sampling_rate              probability that a client is in a round: 1
+//
+// A sampling_rate below 1 is a claim of the caller's: each client is drawn by
+// itself with this probability, and nobody sees who was. The error is a
+// *[strategy.FieldError], among others for settings whose effective multiplier is
+// zero, infinite or complex.
+func New(inner strategy.Strategy, conf strategy.Conf, options *Options) (*Adaptive, error) {
+	s, err := readSettings(conf)
+	if err != nil {
+		return nil, err
+	}
+	account, err := NewAccountant(s.delta)
+	if err != nil {
+		return nil, err
+	}
+	a := &Adaptive{settings: s, inner: inner, random: rand.Reader, clip: s.clip, fraction: math.NaN(), account: account}
+	if options != nil && options.Random != nil {
+		a.random = options.Random
+	}
+	return a, nil
+}
+
+// Policy implements [strategy.Strategy]: that of the strategy inside, with which
+// a failure has a round of fit not count.
+func (a *Adaptive) Policy() strategy.Policy {
+	p := a.inner.Policy()
+	p.Fit.RefuseFailures = true
+	return p
+}
+
+// Configure implements [strategy.Strategy].
+func (a *Adaptive) Configure(phase strategy.Phase, round int, config map[string]any) {
+	a.inner.Configure(phase, round, config)
+	if phase != strategy.Fit {
+		return
+	}
+	clip := a.Privacy().ClipNorm
+	config[clipNormKey] = clip
+	config[clipEnabledKey] = true
+	delete(config, noiseKey)
+	if !a.serverSide {
+		config[noiseKey] = a.clientDeviation(clip)
+	}
+}
+
+// clientDeviation returns the standard deviation of the noise of one client.
+func (a *Adaptive) clientDeviation(clip float64) float64 {
+	return a.effective() * clip / math.Sqrt(float64(a.sampled))
+}
+
+// Begin implements [strategy.Strategy]. The error matches [ErrBudget] where the
+// budget does not afford a round.
+func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
+	if !a.Affords(1) {
+		return nil, fmt.Errorf("begin round %d: %w: one more would exceed %v", round.Number, ErrBudget, a.budget)
+	}
+	inner, err := a.inner.Begin(round)
+	if err != nil {
+		return nil, err
+	}
+	clip := a.Privacy().ClipNorm
+	bound := clip * (1 + slack)
+	if !a.serverSide {
+		bound += a.clientDeviation(clip) * (math.Sqrt(float64(elements(round.Model))) + 7)
+	}
+	return &private{
+		rules: a, inner: inner, round: round, clipNorm: clip, bound: bound,
+		clients: map[string]bool{}, sum: strategy.NewSum(round.Model),
+	}, nil
+}
+
+// Affords reports whether so many more rounds leave epsilon within the budget.
+func (a *Adaptive) Affords(rounds int) bool {
+	a.mu.Lock()
+	account := a.account.Clone()
+	a.mu.Unlock()
+	if account.Spend(a.sampling, a.multiplier, rounds) != nil {
+		return false
+	}
+	epsilon, _ := account.Epsilon()
+	return epsilon <= a.budget
+}
+
+// Privacy returns the account of the rounds so far.
+func (a *Adaptive) Privacy() Privacy {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	epsilon, _ := a.account.Epsilon()
+	return Privacy{
+		Epsilon: epsilon, Delta: a.delta, Budget: a.budget, Rounds: a.rounds,
+		ClipNorm: a.clip, Fraction: a.fraction, Multiplier: a.effective(),
+	}
+}
+
+// spend accounts for a round whose share of clients within the clip norm is
+// known, and moves the clip norm.
+func (a *Adaptive) spend(fraction float64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.account.Spend(a.sampling, a.multiplier, 1); err != nil {
+		return err
+	}
+	a.rounds++
+	a.fraction = fraction
+	a.clip *= math.Exp(-a.rate * (fraction - a.quantile))
+	a.clip = min(max(a.clip, leastClip), mostClip)
+	return nil
+}
+
+// State implements [strategy.Strategy]: the clip norm, the number of rounds and
+// the last fraction, followed by the state of the strategy inside.
+func (a *Adaptive) State() []tensor.Tensor {
+	p := a.Privacy()
+	own := tensor.FromFloat64s([]float64{p.ClipNorm, float64(p.Rounds), p.Fraction})
+	return append([]tensor.Tensor{own}, a.inner.State()...)
+}
+
+// Restore implements [strategy.Strategy].
+func (a *Adaptive) Restore(state []tensor.Tensor) error {
+	own := []float64{a.settings.clip, 0, math.NaN()}
+	var inner []tensor.Tensor
+	if len(state) > 0 {
+		if state[0].DType() != tensor.Float64 || state[0].Len() != len(own) {
+			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not clip norm, rounds and fraction",
+				Mechanism, state[0].Len(), state[0].DType())
+		}
+		state[0].ReadFloat64s(own, 0)
+		inner = state[1:]
+	}
+	clip, rounds := own[0], own[1]
+	switch {
+	case !(clip >= leastClip && clip <= mostClip):
+		return fmt.Errorf("restore %s: the clip norm is %v", Mechanism, clip)
+	case !(rounds >= 0 && rounds <= math.MaxInt32 && rounds == math.Trunc(rounds)):
+		return fmt.Errorf("restore %s: the number of rounds is %v", Mechanism, rounds)
+	case math.IsInf(own[2], 0):
+		return fmt.Errorf("restore %s: the fraction is %v", Mechanism, own[2])
+	}
+	account, err := NewAccountant(a.delta)
+	if err != nil {
+		return err
+	}
+	if err := account.Spend(a.sampling, a.multiplier, int(rounds)); err != nil {
+		return err
+	}
+	if err := a.inner.Restore(inner); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.clip, a.rounds, a.fraction, a.account = clip, int(rounds), own[2], account
+	return nil
+}

@@ -1,0 +1,83 @@
+package dp
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// endOfTerms is 2^128, where the numbers that strategy.Sum takes end.
+const endOfTerms = 0x1p128
+
+// refuse returns the error of a bad update.
+func refuse(client string, format string, args ...any) error {
+	return fmt.Errorf("add update of %q: %w: %w", client, strategy.ErrQuarantined, fmt.Errorf(format, args...))
+}
+
+// checkForm refuses an update that has not the form of the model. Scaling a
+// difference, Flower's clients turn whole numbers into Float64, and noise turns
+// every layer into it; both is taken.
+func checkForm(update strategy.Update, model strategy.Model, noised bool) error {
+	form := slices.Clone(model)
+	for i := range min(len(model), len(update.Model)) {
+		t := update.Model[i]
+		if t.DType() == tensor.Float64 && (noised || model[i].DType().IsInteger()) && slices.Equal(t.Shape(), model[i].Shape()) {
+			form[i] = t
+		}
+	}
+	return strategy.Check(update, form)
+}
+
+// distance returns the Euclidean distance of an update from the model, over all
+// layers together. An update with a number that is not finite is refused.
+func distance(update strategy.Update, model strategy.Model) (float64, error) {
+	total := 0.0
+	var x, y [1024]float64
+	for layer, t := range update.Model {
+		for from := 0; from < t.Len(); from += len(x) {
+			n := min(len(x), t.Len()-from)
+			t.ReadFloat64s(y[:n], from)
+			model[layer].ReadFloat64s(x[:n], from)
+			part := 0.0
+			for i, v := range y[:n] {
+				if !(math.Abs(v) < endOfTerms) {
+					return 0, refuse(update.Client, "tensor %d: element %d is %v", layer, from+i, v)
+				}
+				d := v - x[i]
+				part += d * d
+			}
+			total += part
+		}
+	}
+	if !(total <= math.MaxFloat64) {
+		return 0, fmt.Errorf("add update of %q: the model of the round is not finite", update.Client)
+	}
+	return math.Sqrt(total), nil
+}
+
+// normBit reads whether a client found its update within the clip norm.
+func normBit(update strategy.Update) (bool, error) {
+	given, sent := update.Metrics[normBitMetric]
+	if !sent {
+		return false, refuse(update.Client, "no metric %q: is it a client of differential privacy?", normBitMetric)
+	}
+	switch v, ok := strategy.Number(given); {
+	case ok && v == 1:
+		return true, nil
+	case ok && v == 0:
+		return false, nil
+	}
+	return false, refuse(update.Client, "metric %q is %v, no truth value", normBitMetric, given)
+}
+
+// elements returns the number of elements of a model.
+func elements(model strategy.Model) int {
+	count := 0
+	for _, t := range model {
+		count += t.Len()
+	}
+	return count
+}

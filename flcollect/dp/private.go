@@ -1,0 +1,190 @@
+package dp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// slack is the share by which an update may be longer than the clip norm before it
+// is cut: one that its client has clipped, and rounded to 32 bits, may be a
+// little longer. The noise is for updates of that length.
+const slack = 0x1p-10
+
+// privateMean is the name of the one client that the strategy inside sees.
+const privateMean = "private mean"
+
+// private is the aggregation of a round: the exact sum of the clipped updates,
+// blurred once.
+type private struct {
+	rules    *Adaptive
+	inner    strategy.Aggregation
+	round    strategy.Round
+	clipNorm float64
+	bound    float64 // what longer updates are cut to here
+
+	mu      sync.Mutex // guards what follows
+	clients map[string]bool
+	within  int // clients within the clip norm
+	sum     *strategy.Sum
+	closed  bool
+}
+
+// Add implements [strategy.Aggregation].
+func (p *private) Add(_ context.Context, update strategy.Update) error {
+	if err := checkForm(update, p.round.Model, !p.rules.serverSide); err != nil {
+		return err
+	}
+	bit, err := normBit(update)
+	if err != nil {
+		return err
+	}
+	norm, err := distance(update, p.round.Model)
+	if err != nil {
+		return err
+	}
+	scale := 1.0
+	if norm > p.bound {
+		scale, bit = p.bound/norm, false
+	}
+	sum, err := p.enter(update.Client)
+	if err != nil {
+		return err
+	}
+	if err := addScaled(sum, update.Model, p.round.Model, scale); err != nil {
+		p.leave(update.Client)
+		return refuse(update.Client, "%w", err)
+	}
+	if bit {
+		p.mu.Lock()
+		p.within++
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+// addScaled adds to the sum the model that lies on the way from base to model,
+// at a share of it. In case of an error the sum is as it was.
+func addScaled(sum *strategy.Sum, model, base strategy.Model, share float64) error {
+	if err := sum.Add(model, share); err != nil {
+		return err
+	}
+	if share == 1 {
+		return nil
+	}
+	err := sum.Add(base, 1-share)
+	if err != nil {
+		if again := sum.Add(model, -share); again != nil {
+			panic("dp: numbers changed while they were summed: " + again.Error())
+		}
+	}
+	return err
+}
+
+// enter registers a client and returns the sum that its update is added to.
+func (p *private) enter(client string) (*strategy.Sum, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, strategy.ErrClosed
+	}
+	if p.clients[client] {
+		return nil, refuse(client, "the client has sent an update in this round")
+	}
+	p.clients[client] = true
+	return p.sum, nil
+}
+
+// leave takes a client back whose update was refused.
+func (p *private) leave(client string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.clients, client)
+}
+
+// seal ends the taking and returns the sum, of how many, and how many of them
+// were within the clip norm.
+func (p *private) seal() (sum *strategy.Sum, count, within int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, 0, 0, strategy.ErrClosed
+	}
+	p.closed = true
+	return p.sum, len(p.clients), p.within, nil
+}
+
+// Finish implements [strategy.Aggregation]. The clip norm moves, and the round is
+// accounted for, when the strategy inside has made a model.
+func (p *private) Finish(ctx context.Context) (strategy.Model, error) {
+	sum, count, within, err := p.seal()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case count == 0:
+		return nil, fmt.Errorf("finish round %d: %w: there is none", p.round.Number, strategy.ErrTooFew)
+	case !p.rules.serverSide && count < p.rules.sampled:
+		return nil, fmt.Errorf("finish round %d: %w: %d, whose noise is less than that of num_sampled_clients, %d",
+			p.round.Number, strategy.ErrTooFew, count, p.rules.sampled)
+	}
+	random, err := newNoise(p.rules.random)
+	if err != nil {
+		return nil, fmt.Errorf("finish round %d: %w", p.round.Number, err)
+	}
+	fraction := random.blur(float64(within), p.rules.countNoise) / float64(count)
+	mean, err := p.mean(ctx, sum, count, random)
+	if err != nil {
+		return nil, fmt.Errorf("finish round %d: %w", p.round.Number, err)
+	}
+	if err := p.inner.Add(ctx, strategy.Update{Client: privateMean, Examples: 1, Model: mean}); err != nil {
+		return nil, fmt.Errorf("finish round %d: hand the private mean on: %w", p.round.Number, err)
+	}
+	model, err := p.inner.Finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.rules.spend(fraction); err != nil {
+		return nil, fmt.Errorf("finish round %d: %w", p.round.Number, err)
+	}
+	return model, nil
+}
+
+// mean returns the mean of so many updates. Where the server adds the noise, it
+// blurs how far the mean has moved.
+func (p *private) mean(ctx context.Context, sum *strategy.Sum, count int, random *noise) (strategy.Model, error) {
+	deviation := p.rules.effective() * p.clipNorm * (1 + slack) / float64(count)
+	made := make(strategy.Model, len(p.round.Model))
+	values, before := make([]float64, 4096), make([]float64, 4096)
+	for layer, t := range p.round.Model {
+		builder := tensor.NewBuilder(t.DType(), t.Shape())
+		for from := 0; from < t.Len(); from += len(values) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			n := min(len(values), t.Len()-from)
+			sum.Read(values[:n], layer, from)
+			t.ReadFloat64s(before[:n], from)
+			for i, x := range before[:n] {
+				values[i] /= float64(count)
+				if p.rules.serverSide {
+					values[i] = x + random.blur(values[i]-x, deviation)
+				}
+			}
+			builder.Write(values[:n], from)
+		}
+		made[layer] = builder.Tensor()
+	}
+	return made, nil
+}
+
+// Close implements [strategy.Aggregation].
+func (p *private) Close() error {
+	p.mu.Lock()
+	p.closed, p.sum = true, nil
+	p.mu.Unlock()
+	return p.inner.Close()
+}
