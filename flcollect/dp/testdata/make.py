@@ -16,7 +16,8 @@ import numpy as np  # noqa: E402
 from flwr.client import NumPyClient  # noqa: E402
 from flwr.client.dpfedavg_numpy_client import DPFedAvgNumPyClient  # noqa: E402
 from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays  # noqa: E402
-from flwr.server.strategy import DPFedAvgAdaptive, FedAvg  # noqa: E402
+from flwr.server.strategy import FedAvg  # noqa: E402
+from flwr.server.strategy.dpfedavg_adaptive import DPFedAvgAdaptive  # noqa: E402
 
 
 def npy(array):

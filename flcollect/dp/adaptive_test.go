@@ -1,0 +1,373 @@
+package dp_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/strategy/strategytest"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// key is a source of the same key for every round, so that the noise is known.
+type key byte
+
+func (k key) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(k) + byte(i)
+	}
+	return len(p), nil
+}
+
+// quiet are settings with next to no noise.
+func quiet(more strategy.Conf) strategy.Conf {
+	conf := strategy.Conf{"num_sampled_clients": 10, "noise_multiplier": 1e-12, "clip_count_stddev": 1e-9}
+	for field, v := range more {
+		conf[field] = v
+	}
+	return conf
+}
+
+func wrap(t *testing.T, inner string, innerConf, conf strategy.Conf) *dp.Adaptive {
+	t.Helper()
+	made, err := strategy.New(inner, innerConf)
+	require.NoError(t, err)
+	private, err := dp.New(made, conf, &dp.Options{Random: key(1)})
+	require.NoError(t, err)
+	return private
+}
+
+// obeying is a strategy whose clients all answer with a norm bit, as those of
+// the suite do not.
+type obeying struct{ strategy.Strategy }
+
+func (o obeying) Begin(round strategy.Round) (strategy.Aggregation, error) {
+	aggregation, err := o.Strategy.Begin(round)
+	return withBits{aggregation}, err
+}
+
+type withBits struct{ strategy.Aggregation }
+
+func (w withBits) Add(ctx context.Context, update strategy.Update) error {
+	metrics := map[string]any{"dpfedavg_norm_bit": true}
+	for name, v := range update.Metrics {
+		metrics[name] = v
+	}
+	update.Metrics = metrics
+	return w.Aggregation.Add(ctx, update)
+}
+
+func TestAdaptiveClippingKeepsTheContractOfStrategies(t *testing.T) {
+	for _, inner := range []string{"FedAvg", "FedAvgM", "FedAdam", "FedProx", "FaultTolerantFedAvg"} {
+		confs := map[string]strategy.Conf{"FedProx": {"proximal_mu": 0.5}, "FedAvgM": {"server_momentum": 0.9}}
+		t.Run(inner, func(t *testing.T) {
+			strategytest.Run(t, func() strategy.Strategy {
+				return obeying{wrap(t, inner, confs[inner], strategy.Conf{
+					"num_sampled_clients": 11, "init_clip_norm": 1000, "noise_multiplier": 0.01,
+				})}
+			})
+		})
+	}
+}
+
+func model(values ...float32) strategy.Model {
+	return strategy.Model{tensor.FromFloat32s(values)}
+}
+
+func answer(client string, within any, values ...float32) strategy.Update {
+	return strategy.Update{Client: client, Examples: 1, Model: model(values...),
+		Metrics: map[string]any{"dpfedavg_norm_bit": within}}
+}
+
+func begin(t *testing.T, s strategy.Strategy, number int, from strategy.Model) strategy.Aggregation {
+	t.Helper()
+	aggregation, err := s.Begin(strategy.Round{Number: number, Model: from, Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, aggregation.Close()) })
+	return aggregation
+}
+
+func finish(t *testing.T, aggregation strategy.Aggregation) strategy.Model {
+	t.Helper()
+	made, err := aggregation.Finish(t.Context())
+	require.NoError(t, err)
+	return made
+}
+
+func TestClientsAreToldWhatFlowersClientsRead(t *testing.T) {
+	settings := strategy.Conf{"num_sampled_clients": "4", "noise_multiplier": 0.3, "init_clip_norm": 0.5}
+	server := wrap(t, "FedProx", strategy.Conf{"proximal_mu": 0.5}, settings)
+	fit, evaluate := map[string]any{"epochs": int64(2)}, map[string]any{}
+	server.Configure(strategy.Fit, 1, fit)
+	server.Configure(strategy.Evaluate, 1, evaluate)
+	require.Equal(t, map[string]any{
+		"epochs": int64(2), "proximal_mu": 0.5, "dpfedavg_clip_norm": 0.5, "dpfedavg_adaptive_clip_enabled": true,
+	}, fit)
+	require.Empty(t, evaluate)
+
+	settings["server_side_noising"] = "false"
+	clients := wrap(t, "FedAvg", nil, settings)
+	fit = map[string]any{}
+	clients.Configure(strategy.Fit, 1, fit)
+	effective := math.Pow(math.Pow(0.3, -2)-math.Pow(2*0.2, -2), -0.5)
+	require.InDelta(t, effective*0.5/2, fit["dpfedavg_noise_stddev"], 1e-12)
+	require.InDelta(t, effective, clients.Privacy().Multiplier, 1e-12)
+	delete(fit, "dpfedavg_noise_stddev")
+	require.Equal(t, map[string]any{"dpfedavg_clip_norm": 0.5, "dpfedavg_adaptive_clip_enabled": true}, fit)
+}
+
+func TestEveryClientCountsTheSame(t *testing.T) {
+	aggregation := begin(t, wrap(t, "FedAvg", nil, quiet(strategy.Conf{"init_clip_norm": 100})), 1, model(0, 0))
+	heavy := answer("a", true, 4, 8)
+	heavy.Examples = 1_000_000
+	require.NoError(t, aggregation.Add(t.Context(), heavy))
+	require.NoError(t, aggregation.Add(t.Context(), answer("b", true, 0, 0)))
+	require.InDeltaSlice(t, []float64{2, 4}, finish(t, aggregation)[0].Float64s(), 1e-6)
+}
+
+func TestAnUpdateBeyondTheClipNormIsCutByTheServer(t *testing.T) {
+	private := wrap(t, "FedAvg", nil, quiet(strategy.Conf{"init_clip_norm": 5, "clip_norm_lr": 1}))
+	aggregation := begin(t, private, 1, model(1, 1))
+	require.NoError(t, aggregation.Add(t.Context(), answer("liar", true, 3001, 4001)))
+	require.NoError(t, aggregation.Add(t.Context(), answer("honest", true, 1, 3)))
+	require.InDeltaSlice(t, []float64{1 + 3./2, 1 + (4.+2)/2}, finish(t, aggregation)[0].Float64s(), 5e-3, "5 away, in its own direction")
+	p := private.Privacy()
+	require.InDelta(t, 0.5, p.Fraction, 1e-6, "the liar was beyond")
+	require.Equal(t, 1, p.Rounds)
+}
+
+func TestTheClientsNoiseIsAllThereIs(t *testing.T) {
+	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false, "init_clip_norm": 1})
+	aggregation := begin(t, private, 1, model(0, 0))
+	wide := answer("a", true)
+	wide.Model = strategy.Model{tensor.FromFloat64s([]float64{0.25, 0.5})} // noise makes wide numbers of narrow ones
+	require.NoError(t, aggregation.Add(t.Context(), wide))
+	require.NoError(t, aggregation.Add(t.Context(), answer("b", int64(0), 0.75, 0)))
+	require.Equal(t, []float64{0.5, 0.25}, finish(t, aggregation)[0].Float64s())
+}
+
+func TestTooFewNoisyClientsAreNotAggregated(t *testing.T) {
+	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 20, "noise_multiplier": 0.5, "server_side_noising": false})
+	aggregation := begin(t, private, 1, model(0, 0))
+	require.NoError(t, aggregation.Add(t.Context(), answer("a", true, 0, 0)))
+	_, err := aggregation.Finish(t.Context())
+	require.ErrorIs(t, err, strategy.ErrTooFew)
+	require.ErrorContains(t, err, "num_sampled_clients, 20")
+	require.Zero(t, private.Privacy().Rounds)
+	require.Zero(t, private.Privacy().Epsilon)
+}
+
+func TestAnUpdateWithoutANormBitIsQuarantined(t *testing.T) {
+	aggregation := begin(t, wrap(t, "FedAvg", nil, quiet(nil)), 1, model(0, 0))
+	for reason, metrics := range map[string]map[string]any{
+		`no metric "dpfedavg_norm_bit"`:                 {"norm_bit": true},
+		`metric "dpfedavg_norm_bit" is 7`:               {"dpfedavg_norm_bit": int64(7)},
+		`metric "dpfedavg_norm_bit" is NaN`:             {"dpfedavg_norm_bit": math.NaN()},
+		`metric "dpfedavg_norm_bit" is yes, no truth v`: {"dpfedavg_norm_bit": "yes"},
+	} {
+		update := answer("a", true, 0, 0)
+		update.Metrics = metrics
+		err := aggregation.Add(t.Context(), update)
+		require.ErrorIs(t, err, strategy.ErrQuarantined)
+		require.ErrorContains(t, err, reason)
+		require.ErrorContains(t, err, `"a"`)
+	}
+	require.NoError(t, aggregation.Add(t.Context(), answer("a", true, 0, 0)), "the client may answer as it should")
+}
+
+func TestAFailureHasTheRoundNotCount(t *testing.T) {
+	p := wrap(t, "FaultTolerantFedAvg", nil, quiet(nil)).Policy()
+	require.ErrorIs(t, p.Accept(strategy.Fit, 10, 1), strategy.ErrTooFew)
+	require.NoError(t, p.Accept(strategy.Fit, 10, 0))
+	require.NoError(t, p.Accept(strategy.Evaluate, 10, 1))
+}
+
+// noised returns the mean of two clients that have learnt nothing.
+func noised(t *testing.T, elements int, conf strategy.Conf) []float64 {
+	t.Helper()
+	aggregation := begin(t, wrap(t, "FedAvg", nil, conf), 1, strategy.Model{tensor.FromFloat64s(make([]float64, elements))})
+	for _, client := range []string{"a", "b"} {
+		update := answer(client, true)
+		update.Model = strategy.Model{tensor.FromFloat64s(make([]float64, elements))}
+		require.NoError(t, aggregation.Add(t.Context(), update))
+	}
+	return finish(t, aggregation)[0].Float64s()
+}
+
+func TestTheServersNoiseIsGaussianAndAddedOnce(t *testing.T) {
+	const elements = 200_000
+	values := noised(t, elements, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 3})
+	effective := 2 / math.Sqrt(1-math.Pow(2/(2*5.), 2))
+	deviation := effective * 3 * (1 + 0x1p-10) / 2 // two clients
+	sum, squares := 0.0, 0.0
+	for _, v := range values {
+		sum, squares = sum+v, squares+v*v
+	}
+	require.InDelta(t, 0, sum/elements/deviation, 0.01)
+	require.InDelta(t, 1, math.Sqrt(squares/elements)/deviation, 0.005)
+
+	slices.Sort(values)
+	distance := 0.0 // of Kolmogorov and Smirnov
+	for i, v := range values {
+		expected := (1 + math.Erf(v/deviation/math.Sqrt2)) / 2
+		distance = max(distance, math.Abs(expected-float64(i)/elements), math.Abs(expected-float64(i+1)/elements))
+	}
+	require.Less(t, distance, 1.95/math.Sqrt(elements), "the level of 0.1 %")
+	require.Greater(t, values[elements-1]/deviation, 4., "there are tails")
+}
+
+func TestNoisedNumbersLieOnAGridOfTheNoise(t *testing.T) {
+	values := noised(t, 5000, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 3})
+	const grid = 0x1p-19 // the deviation is a little above 3
+	for _, v := range values {
+		require.Zero(t, math.Mod(v, grid))
+	}
+}
+
+func TestEveryKeyGivesOtherNoise(t *testing.T) {
+	first := noised(t, 100, strategy.Conf{"num_sampled_clients": 100})
+	require.Equal(t, first, noised(t, 100, strategy.Conf{"num_sampled_clients": 100}))
+	fedAvg, err := strategy.New("FedAvg", nil)
+	require.NoError(t, err)
+	var different [][]float64
+	for _, options := range []*dp.Options{nil, {}, {Random: key(2)}} {
+		private, err := dp.New(fedAvg, strategy.Conf{"num_sampled_clients": 100}, options)
+		require.NoError(t, err)
+		aggregation := begin(t, private, 1, strategy.Model{tensor.FromFloat64s(make([]float64, 100))})
+		update := answer("a", true)
+		update.Model = strategy.Model{tensor.FromFloat64s(make([]float64, 100))}
+		require.NoError(t, aggregation.Add(t.Context(), update))
+		different = append(different, finish(t, aggregation)[0].Float64s())
+	}
+	for i, one := range different {
+		for _, other := range different[:i] {
+			require.NotEqual(t, one, other)
+		}
+	}
+}
+
+// noKey is a source that has no key.
+type noKey struct{}
+
+func (noKey) Read([]byte) (int, error) { return 0, fmt.Errorf("no entropy") }
+
+func TestThereIsNoModelWithoutNoise(t *testing.T) {
+	fedAvg, err := strategy.New("FedAvg", nil)
+	require.NoError(t, err)
+	private, err := dp.New(fedAvg, strategy.Conf{"num_sampled_clients": 100}, &dp.Options{Random: noKey{}})
+	require.NoError(t, err)
+	aggregation := begin(t, private, 3, model(0, 0))
+	require.NoError(t, aggregation.Add(t.Context(), answer("a", true, 0, 0)))
+	_, err = aggregation.Finish(t.Context())
+	require.ErrorContains(t, err, "finish round 3: read the key of the noise: no entropy")
+	require.Zero(t, private.Privacy().Rounds)
+}
+
+// population trains with clients whose steps have known norms, and returns the
+// clip norm in the end.
+func population(t *testing.T, conf strategy.Conf, rounds int) float64 {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, 8))
+	private := wrap(t, "FedAvg", nil, conf)
+	for number := 1; number <= rounds; number++ {
+		clip := private.Privacy().ClipNorm
+		aggregation := begin(t, private, number, model(0, 0))
+		for k := range 100 {
+			norm := math.Exp(random.NormFloat64()) // the median is 1
+			length, angle := min(norm, clip), 2*math.Pi*random.Float64()
+			update := answer(fmt.Sprint(k), norm <= clip, float32(length*math.Cos(angle)), float32(length*math.Sin(angle)))
+			require.NoError(t, aggregation.Add(t.Context(), update))
+		}
+		finish(t, aggregation)
+	}
+	return private.Privacy().ClipNorm
+}
+
+func TestTheClipNormComesToTheQuantileOfTheClients(t *testing.T) {
+	for _, c := range []struct{ quantile, begin, norm float64 }{
+		{0.5, 0.01, 1}, {0.5, 50, 1}, {0.9, 0.1, math.Exp(1.2816)}, {0.2, 1, math.Exp(-0.8416)},
+	} {
+		got := population(t, strategy.Conf{
+			"num_sampled_clients": 100, "init_clip_norm": c.begin, "clip_norm_target_quantile": c.quantile,
+		}, 150)
+		require.InDelta(t, 1, got/c.norm, 0.12, "%+v", c)
+	}
+}
+
+func TestTheClipNormStaysInBounds(t *testing.T) {
+	private := wrap(t, "FedAvg", nil, quiet(strategy.Conf{"clip_norm_lr": 1000, "clip_norm_target_quantile": 1}))
+	aggregation := begin(t, private, 1, model(0))
+	require.NoError(t, aggregation.Add(t.Context(), answer("a", false, 0)))
+	finish(t, aggregation)
+	require.Equal(t, 0x1p100, private.Privacy().ClipNorm)
+}
+
+func TestABudgetStopsBeforeItIsExceeded(t *testing.T) {
+	private := wrap(t, "FedAvg", nil, strategy.Conf{
+		"num_sampled_clients": 100, "noise_multiplier": 2, "epsilon_budget": 8, "delta": 1e-6})
+	rounds := 0
+	for private.Affords(1) {
+		rounds++
+		aggregation := begin(t, private, rounds, model(0, 0))
+		require.NoError(t, aggregation.Add(t.Context(), answer("a", true, 0, 0)))
+		finish(t, aggregation)
+	}
+	p := private.Privacy()
+	require.Equal(t, rounds, p.Rounds)
+	epsilon, _ := spent(t, 1, 2, rounds, 1e-6)
+	require.InDelta(t, epsilon, p.Epsilon, 1e-9)
+	require.LessOrEqual(t, p.Epsilon, 8.)
+	more, _ := spent(t, 1, 2, rounds+1, 1e-6)
+	require.Greater(t, more, 8.)
+	require.Greater(t, rounds, 1)
+
+	_, err := private.Begin(strategy.Round{Number: rounds + 1, Model: model(0, 0)})
+	require.ErrorIs(t, err, dp.ErrBudget)
+}
+
+func TestARestartGoesOnWithTheAccount(t *testing.T) {
+	conf := strategy.Conf{"num_sampled_clients": 100, "epsilon_budget": 20}
+	one := wrap(t, "FedAvgM", strategy.Conf{"server_momentum": 0.5}, conf)
+	for number := 1; number <= 3; number++ {
+		aggregation := begin(t, one, number, model(0, 0))
+		require.NoError(t, aggregation.Add(t.Context(), answer("a", true, 0, 0)))
+		finish(t, aggregation)
+	}
+	two := wrap(t, "FedAvgM", strategy.Conf{"server_momentum": 0.5}, conf)
+	require.NoError(t, two.Restore(one.State()))
+	want, got := one.Privacy(), two.Privacy()
+	require.InDelta(t, want.Epsilon, got.Epsilon, 1e-9)
+	want.Epsilon, got.Epsilon = 0, 0
+	require.Equal(t, want, got)
+	require.Equal(t, one.State(), two.State())
+
+	require.NoError(t, two.Restore(nil))
+	require.Zero(t, two.Privacy().Rounds)
+	require.Equal(t, 0.1, two.Privacy().ClipNorm)
+}
+
+func TestAStateThatDoesNotFitChangesNothing(t *testing.T) {
+	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 100})
+	before := fmt.Sprint(private.Privacy())
+	own := func(values ...float64) []tensor.Tensor { return []tensor.Tensor{tensor.FromFloat64s(values)} }
+	for reason, state := range map[string][]tensor.Tensor{
+		"3 numbers of type float32": {tensor.FromFloat32s([]float32{1, 2, 3})},
+		"2 numbers":                 own(1, 2),
+		"the clip norm is NaN":      own(math.NaN(), 1, 0.5),
+		"the clip norm is -1":       own(-1, 1, 0.5),
+		"the number of rounds is 1": own(1, 1.5, 0.5),
+		"number of rounds is +Inf":  own(1, math.Inf(1), 0.5),
+		"the fraction is +Inf":      own(1, 1, math.Inf(1)),
+		"the strategy keeps none":   append(own(1, 1, 0.5), own(2)...),
+	} {
+		require.ErrorContains(t, private.Restore(state), reason)
+		require.Equal(t, before, fmt.Sprint(private.Privacy()))
+	}
+}
