@@ -49,13 +49,11 @@ func TestEpsilonIsThatOfDPAccounting(t *testing.T) {
 		delta            float64
 	}
 	var grid []account
-	for _, rate := range []float64{1e-4, 0.003, 0.05, 0.3, 0.9, 1} {
+	times, deltas := []int{1, 40, 300, 5000}, []float64{1e-9, 1e-5, 0.01}
+	for _, rate := range []float64{0.001, 0.03, 0.4, 1} {
 		for _, multiplier := range []float64{0.3, 0.7, 1, 2.5, 10, 60} {
-			for _, times := range []int{1, 40, 5000} {
-				for _, delta := range []float64{1e-9, 1e-5, 0.01} {
-					grid = append(grid, account{rate, multiplier, times, delta})
-				}
-			}
+			n := len(grid) + len(grid)/12 // so that every pair comes
+			grid = append(grid, account{rate, multiplier, times[n%len(times)], deltas[n%len(deltas)]})
 		}
 	}
 	var questions strings.Builder
