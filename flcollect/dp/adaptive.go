@@ -33,8 +33,8 @@ type Options struct {
 }
 
 // Adaptive is a strategy with adaptive clipping and noise around another one. Its
-// methods for a round are called as [strategy.Strategy] says; [Adaptive.Privacy]
-// and [Adaptive.Affords] may be called at any time. Make one with [New].
+// methods for a round are called as [strategy.Strategy] says; [Adaptive.Privacy],
+// [Adaptive.Affords] and [Adaptive.Verdicts] may be called at any time. Make one with [New].
 type Adaptive struct {
 	settings
 	inner  strategy.Strategy
@@ -45,6 +45,7 @@ type Adaptive struct {
 	rounds   int
 	fraction float64
 	account  *Accountant
+	verdicts *strategy.Verdicts // of the round that was begun last
 }
 
 // Privacy is what a training has given away, and what it is about to.
@@ -91,7 +92,8 @@ func New(inner strategy.Strategy, conf strategy.Conf, options *Options) (*Adapti
 	if err != nil {
 		return nil, err
 	}
-	a := &Adaptive{settings: s, inner: inner, random: rand.Reader, clip: s.clip, fraction: math.NaN(), account: account}
+	a := &Adaptive{settings: s, inner: inner, random: rand.Reader, clip: s.clip, fraction: math.NaN(),
+		account: account, verdicts: &strategy.Verdicts{}}
 	if options != nil && options.Random != nil {
 		a.random = options.Random
 	}
@@ -141,10 +143,24 @@ func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	if !a.serverSide {
 		bound += a.clientDeviation(clip) * (math.Sqrt(float64(elements(round.Model))) + 7)
 	}
-	return &private{
-		rules: a, inner: inner, round: round, clipNorm: clip, bound: bound,
+	p := &private{
+		rules: a, inner: inner, round: round, clipNorm: clip, bound: bound, verdicts: &strategy.Verdicts{},
 		clients: map[string]bool{}, sum: strategy.NewSum(round.Model),
-	}, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.verdicts = p.verdicts
+	return p, nil
+}
+
+// Verdicts returns what became of the updates of the round that was begun last,
+// in the order of their clients' names. They are for who runs the server: epsilon
+// does not cover them.
+func (a *Adaptive) Verdicts() []strategy.Verdict {
+	a.mu.Lock()
+	verdicts := a.verdicts
+	a.mu.Unlock()
+	return verdicts.All()
 }
 
 // Affords reports whether so many more rounds leave epsilon within the budget.

@@ -141,6 +141,12 @@ func TestAnUpdateBeyondTheClipNormIsCutByTheServer(t *testing.T) {
 	p := private.Privacy()
 	require.InDelta(t, 0.5, p.Fraction, 1e-6, "the liar was beyond")
 	require.Equal(t, 1, p.Rounds)
+
+	verdicts := private.Verdicts()
+	require.Len(t, verdicts, 2)
+	require.Equal(t, strategy.Verdict{Client: "honest", Outcome: strategy.Kept, Norm: 2, Bound: 5 * (1 + 0x1p-10)}, verdicts[0])
+	require.Equal(t, strategy.Clipped, verdicts[1].Outcome)
+	require.Contains(t, verdicts[1].Reason, "its norm is 5000, the bound 5.005")
 }
 
 func TestTheClientsNoiseIsAllThereIs(t *testing.T) {
@@ -165,7 +171,8 @@ func TestTooFewNoisyClientsAreNotAggregated(t *testing.T) {
 }
 
 func TestAnUpdateWithoutANormBitIsQuarantined(t *testing.T) {
-	aggregation := begin(t, wrap(t, "FedAvg", nil, quiet(nil)), 1, model(0, 0))
+	private := wrap(t, "FedAvg", nil, quiet(nil))
+	aggregation := begin(t, private, 1, model(0, 0))
 	for reason, metrics := range map[string]map[string]any{
 		`no metric "dpfedavg_norm_bit"`:                 {"norm_bit": true},
 		`metric "dpfedavg_norm_bit" is 7`:               {"dpfedavg_norm_bit": int64(7)},
@@ -180,6 +187,9 @@ func TestAnUpdateWithoutANormBitIsQuarantined(t *testing.T) {
 		require.ErrorContains(t, err, `"a"`)
 	}
 	require.NoError(t, aggregation.Add(t.Context(), answer("a", true, 0, 0)), "the client may answer as it should")
+	require.Len(t, private.Verdicts(), 5)
+	require.Equal(t, strategy.Kept, private.Verdicts()[0].Outcome)
+	require.Equal(t, strategy.Refused, private.Verdicts()[4].Outcome)
 }
 
 func TestAFailureHasTheRoundNotCount(t *testing.T) {

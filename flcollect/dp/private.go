@@ -2,7 +2,9 @@ package dp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/strategy"
@@ -25,6 +27,7 @@ type private struct {
 	round    strategy.Round
 	clipNorm float64
 	bound    float64 // what longer updates are cut to here
+	verdicts *strategy.Verdicts
 
 	mu      sync.Mutex // guards what follows
 	clients map[string]bool
@@ -35,6 +38,19 @@ type private struct {
 
 // Add implements [strategy.Aggregation].
 func (p *private) Add(_ context.Context, update strategy.Update) error {
+	verdict := strategy.Verdict{Client: update.Client, Norm: math.NaN(), Bound: p.bound}
+	err := p.add(update, &verdict)
+	switch {
+	case errors.Is(err, strategy.ErrQuarantined):
+		verdict.Outcome, verdict.Reason = strategy.Refused, err.Error()
+	case err != nil:
+		return err
+	}
+	p.verdicts.Note(verdict)
+	return err
+}
+
+func (p *private) add(update strategy.Update, verdict *strategy.Verdict) error {
 	if err := checkForm(update, p.round.Model, !p.rules.serverSide); err != nil {
 		return err
 	}
@@ -47,8 +63,11 @@ func (p *private) Add(_ context.Context, update strategy.Update) error {
 		return err
 	}
 	scale := 1.0
+	verdict.Norm, verdict.Outcome = norm, strategy.Kept
 	if norm > p.bound {
 		scale, bit = p.bound/norm, false
+		verdict.Outcome = strategy.Clipped
+		verdict.Reason = fmt.Sprintf("its norm is %.4g, the bound %.4g: the client has not clipped it", norm, p.bound)
 	}
 	sum, err := p.enter(update.Client)
 	if err != nil {

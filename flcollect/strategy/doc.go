@@ -16,6 +16,12 @@
 // is not finite, another shape, or an impossible weight, is refused with the
 // reason and changes nothing, as if that client had failed.
 //
+// # Clients that are not trusted
+//
+// NewBounded puts a bound around any strategy: an update that lies too far from
+// the model is shortened or refused. It reports a Verdict on every update. Rules
+// such as FedMedian and Krum resist what a bound does not.
+//
 // # Exact sums
 //
 // Sum adds terms as whole numbers of a unit that each block of 512 elements

@@ -82,3 +82,49 @@ func ExampleNewSpill() {
 	// layer 0 from 0 [[1 2] [5 6]]
 	// <nil>
 }
+
+func ExampleNewBounded() {
+	ctx := context.Background()
+	average, err := strategy.New("FedAvg", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	bounded, err := strategy.NewBounded(average, strategy.Conf{"norm_bound": 5})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	round, err := bounded.Begin(strategy.Round{Number: 1, Model: model(0, 0)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer round.Close()
+	for client, trained := range map[string]strategy.Model{"a": model(1, 2), "b": model(300, 400)} {
+		if err := round.Add(ctx, strategy.Update{Client: client, Examples: 1, Model: trained}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	result, err := round.Finish(ctx)
+	fmt.Println(result[0].Float64s(), err)
+	for _, v := range bounded.Verdicts() {
+		fmt.Printf("%s %v %q\n", v.Client, v.Outcome, v.Reason)
+	}
+	// Output:
+	// [2 3] <nil>
+	// a kept ""
+	// b clipped "its norm is 500, the bound 5"
+}
+
+func ExampleVerdicts() {
+	var verdicts strategy.Verdicts
+	verdicts.Note(strategy.Verdict{Client: "b", Outcome: strategy.Refused, Reason: "it smells"})
+	verdicts.Note(strategy.Verdict{Client: "a", Outcome: strategy.Kept})
+	for _, v := range verdicts.All() {
+		fmt.Printf("%s %v %q\n", v.Client, v.Outcome, v.Reason)
+	}
+	// Output:
+	// a kept ""
+	// b refused "it smells"
+}

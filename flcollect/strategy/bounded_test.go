@@ -1,0 +1,104 @@
+package strategy_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/strategy/strategytest"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+func bounded(t *testing.T, inner string, conf strategy.Conf) *strategy.Bounded {
+	t.Helper()
+	made, err := strategy.New(inner, nil)
+	require.NoError(t, err)
+	b, err := strategy.NewBounded(made, conf)
+	require.NoError(t, err)
+	return b
+}
+
+func TestNormBoundingKeepsTheContract(t *testing.T) {
+	for _, inner := range []string{"FedAvg", "FedAdam", "FedMedian"} {
+		for name, conf := range map[string]strategy.Conf{"by medians": nil, "by a bound": {"norm_bound": 100, "norm_factor": 1}} {
+			t.Run(inner+" "+name, func(t *testing.T) {
+				strategytest.Run(t, func() strategy.Strategy { return bounded(t, inner, conf) })
+			})
+		}
+	}
+}
+
+// conduct runs a round that begins with zeros, by clients with the given updates.
+func conduct(t *testing.T, s strategy.Strategy, sent map[string][]float32) []float64 {
+	t.Helper()
+	round, err := s.Begin(strategy.Round{Number: 1, Model: model(0, 0)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, round.Close()) }()
+	for client, values := range sent {
+		err := round.Add(t.Context(), strategy.Update{Client: client, Examples: 1, Model: model(values...)})
+		require.True(t, err == nil || client[0] == '!', "%v", err)
+	}
+	made, err := round.Finish(t.Context())
+	require.NoError(t, err)
+	return made[0].Float64s()
+}
+
+func TestAGreatUpdateIsShortenedAndReported(t *testing.T) {
+	b := bounded(t, "FedAvg", strategy.Conf{"norm_bound": 5, "norm_refuse_factor": 100})
+	nan := float32(math.NaN())
+	mean := conduct(t, b, map[string][]float32{"honest": {1, -2}, "boosted": {30, 40}, "!mad": {3e5, 4e5}, "!nan": {nan, 0}})
+	require.InDeltaSlice(t, []float64{(1. + 3) / 2, (-2. + 4) / 2}, mean, 1e-6)
+
+	var text []string
+	for _, v := range b.Verdicts() {
+		text = append(text, fmt.Sprintf("%s %v %.3g of %v: %s", v.Client, v.Outcome, v.Norm, v.Bound, v.Reason))
+	}
+	require.Equal(t, []string{
+		`!mad refused 5e+05 of 5: add update of "!mad": strategy: update quarantined: its norm is 5e+05, more than 100 times the bound 5`,
+		`!nan refused NaN of 5: add update of "!nan": strategy: update quarantined: tensor 0: element 0 is NaN`,
+		`boosted clipped 50 of 5: its norm is 50, the bound 5`,
+		`honest kept 2.24 of 5: `,
+	}, text)
+}
+
+func TestTheMedianOfARoundBoundsTheNext(t *testing.T) {
+	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2})
+	conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 2}, "c": {3, 0}, "d": {0, 4}, "attacker": {1e6, 0}})
+	require.Equal(t, strategy.Kept, b.Verdicts()[1].Outcome, "the first round has no bound")
+
+	after := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2}) // a restart
+	require.NoError(t, after.Restore(b.State()))
+	mean := conduct(t, after, map[string][]float32{"a": {0, 0}, "attacker": {1e6, 0}})
+	require.InDeltaSlice(t, []float64{6. / 2, 0}, mean, 1e-5, "twice the median, 3")
+}
+
+func TestAMedianOfNothingIsNoBound(t *testing.T) {
+	b := bounded(t, "FedAvg", nil)
+	conduct(t, b, map[string][]float32{"a": {0, 0}, "b": {0, 0}})
+	require.Equal(t, []float64{8, 0}, conduct(t, b, map[string][]float32{"a": {8, 0}, "b": {8, 0}}))
+}
+
+func TestBoundsOutOfRangeAreNamed(t *testing.T) {
+	fedAvg, err := strategy.New("FedAvg", nil)
+	require.NoError(t, err)
+	for field, value := range map[string]any{"norm_bound": 0, "norm_factor": 0.5, "norm_refuse_factor": "x", "beta": 1} {
+		_, err := strategy.NewBounded(fedAvg, strategy.Conf{field: value})
+		var wrong *strategy.FieldError
+		require.ErrorAs(t, err, &wrong)
+		require.Equal(t, field, wrong.Field)
+	}
+}
+
+func TestAMedianThatDoesNotFitIsRefused(t *testing.T) {
+	b := bounded(t, "FedAvg", nil)
+	for _, state := range []tensor.Tensor{
+		tensor.FromFloat64s([]float64{math.NaN()}), tensor.FromFloat64s([]float64{-1}),
+		tensor.FromFloat64s([]float64{math.Inf(1)}), tensor.FromFloat64s([]float64{1, 2}), tensor.FromFloat32s([]float32{1}),
+	} {
+		require.ErrorContains(t, b.Restore([]tensor.Tensor{state}), "restore norm-bounding")
+	}
+	require.NoError(t, b.Restore(nil))
+}
