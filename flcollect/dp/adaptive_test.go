@@ -112,6 +112,11 @@ func TestClientsAreToldWhatFlowersClientsRead(t *testing.T) {
 	}, fit)
 	require.Empty(t, evaluate)
 
+	fit = map[string]any{"dpfedavg_noise_stddev": 3.0, "dpfedavg_clip_norm": 9.0}
+	server.Configure(strategy.Fit, 1, fit)
+	require.NotContains(t, fit, "dpfedavg_noise_stddev", "a job's own settings do not add noise a second time")
+	require.Equal(t, 0.5, fit["dpfedavg_clip_norm"])
+
 	settings["server_side_noising"] = "false"
 	clients := wrap(t, "FedAvg", nil, settings)
 	fit = map[string]any{}
@@ -157,6 +162,18 @@ func TestTheClientsNoiseIsAllThereIs(t *testing.T) {
 	require.NoError(t, aggregation.Add(t.Context(), wide))
 	require.NoError(t, aggregation.Add(t.Context(), answer("b", int64(0), 0.75, 0)))
 	require.Equal(t, []float64{0.5, 0.25}, finish(t, aggregation)[0].Float64s())
+}
+
+func TestWithTheClientsNoiseOnlyMoreThanNoiseIsCut(t *testing.T) {
+	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 4, "noise_multiplier": 0.3, "server_side_noising": false, "init_clip_norm": 1})
+	deviation := private.Privacy().Multiplier / 2
+	bound := 1 + 0x1p-10 + deviation*(math.Sqrt(2)+7)
+	aggregation := begin(t, private, 1, model(0, 0))
+	for client, norm := range map[string]float64{"a": 0.99 * bound, "b": -0.99 * bound, "c": 0, "liar": 1e6} {
+		require.NoError(t, aggregation.Add(t.Context(), answer(client, true, float32(norm), 0)))
+	}
+	require.InDeltaSlice(t, []float64{bound / 4, 0}, finish(t, aggregation)[0].Float64s(), 1e-6)
+	require.Equal(t, strategy.Clipped, private.Verdicts()[3].Outcome)
 }
 
 func TestTooFewNoisyClientsAreNotAggregated(t *testing.T) {
@@ -380,4 +397,21 @@ func TestAStateThatDoesNotFitChangesNothing(t *testing.T) {
 		require.ErrorContains(t, private.Restore(state), reason)
 		require.Equal(t, before, fmt.Sprint(private.Privacy()))
 	}
+}
+
+func FuzzRestore(f *testing.F) {
+	f.Add(0.1, 0.0, 0.5)
+	f.Add(1e30, 2147483647.0, -4.0)
+	f.Add(math.Inf(-1), math.NaN(), math.Inf(1))
+	f.Fuzz(func(t *testing.T, clip, rounds, fraction float64) {
+		private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 100})
+		if private.Restore([]tensor.Tensor{tensor.FromFloat64s([]float64{clip, rounds, fraction})}) != nil {
+			return
+		}
+		p := private.Privacy()
+		require.Equal(t, clip, p.ClipNorm)
+		require.Equal(t, rounds, float64(p.Rounds))
+		require.False(t, math.IsNaN(p.Epsilon) || p.Epsilon < 0)
+		require.Equal(t, private.State()[0].Chunks(), tensor.FromFloat64s([]float64{clip, rounds, fraction}).Chunks())
+	})
 }

@@ -75,6 +75,13 @@ func TestTheMedianOfARoundBoundsTheNext(t *testing.T) {
 	require.InDeltaSlice(t, []float64{6. / 2, 0}, mean, 1e-5, "twice the median, 3")
 }
 
+func TestRefusedUpdatesDoNotMoveTheMedian(t *testing.T) {
+	b := bounded(t, "FedAvg", strategy.Conf{"norm_bound": 5, "norm_refuse_factor": 2})
+	nan := float32(math.NaN())
+	conduct(t, b, map[string][]float32{"a": {1, 0}, "!x": {100, 0}, "!y": {0, 100}, "!z": {nan, 0}})
+	require.Equal(t, []float64{1}, b.State()[0].Float64s())
+}
+
 func TestAMedianOfNothingIsNoBound(t *testing.T) {
 	b := bounded(t, "FedAvg", nil)
 	conduct(t, b, map[string][]float32{"a": {0, 0}, "b": {0, 0}})
