@@ -35,6 +35,7 @@ type blobWriter struct {
 	id     contentID
 	file   *os.File // nil once the writer is finished
 	buffer *bufio.Writer
+	behind writeBack
 	md5    hash.Hash
 	sha256 hash.Hash
 	size   int64
@@ -49,6 +50,7 @@ func newBlobWriter(ctx context.Context, store *Store, key string, file *os.File,
 		id:     id,
 		file:   file,
 		buffer: bufio.NewWriterSize(file, writeBuffer),
+		behind: writeBack{file: file, begin: beginWriteBack},
 		md5:    md5.New(),
 		sha256: sha256.New(),
 	}
@@ -78,8 +80,9 @@ func (w *blobWriter) writeChunk(p []byte) (int, error) {
 	}
 	hashed := w.hash(p)
 	n, err := w.buffer.Write(p)
-	hashed()
 	w.size += int64(n)
+	w.behind.grown(w.size - int64(w.buffer.Buffered()))
+	hashed()
 	return n, err
 }
 

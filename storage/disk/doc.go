@@ -38,6 +38,7 @@
 // goroutine. store.db never shrinks; its free pages are used again. An open
 // [storage.BlobWriter] has one file descriptor and a buffer of 64 KiB, an open
 // [storage.BlobReader] one file descriptor; how many there are is up to the
-// caller. Open reads every blob's record and the names of all blob files, and
-// for that moment needs about 64 bytes of memory a blob.
+// caller. On Linux a large blob is on its way to the disk while it is written,
+// so that Commit waits little. Open reads every blob's record and the names of
+// all blob files, and for that moment needs about 64 bytes of memory a blob.
 package disk
