@@ -139,16 +139,10 @@ func (t *training) begin(ctx context.Context, from *checkpoint) error {
 }
 
 // keep stores the model and what the strategy carries.
-func (t *training) keep(ctx context.Context) (made *checkpoint, err error) {
-	token, state := t.record().Token, t.strategy.State()
-	err = t.server.insist(ctx, t.id, func() (err error) {
-		made, err = t.server.saveCheckpoint(ctx, token, t.model, state)
-		return err
-	})
-	if err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("store the model: %w", err)
-	}
-	return made, err
+func (t *training) keep(ctx context.Context) (*checkpoint, error) {
+	k := t.startKeeping(ctx)
+	defer k.cancel()
+	return k.wait()
 }
 
 // round conducts a round and stores it.
@@ -160,11 +154,17 @@ func (t *training) round(ctx context.Context, number int) error {
 		return err
 	}
 	refused = append(refused, fit.refused...)
+	var kept *keeping // while clients evaluate
 	if fit.model != nil {
 		t.model, round.Aggregated = fit.model, true
+		kept = t.startKeeping(ctx)
+		defer kept.cancel()
 	}
 	evaluation, err := t.evaluate(ctx, number, &round)
 	if err != nil {
+		if kept != nil {
+			t.giveUp(kept)
+		}
 		return err
 	}
 	refused = append(refused, evaluation.refused...)
@@ -173,16 +173,16 @@ func (t *training) round(ctx context.Context, number int) error {
 	if round.Loss != nil {
 		t.loss = round.Loss
 	}
-	return t.conclude(ctx, round, refused)
+	return t.conclude(ctx, round, kept, refused)
 }
 
-// conclude stores a round: the model, then the round, then the job, which makes
-// both count.
-func (t *training) conclude(ctx context.Context, round Round, refused []Quarantine) error {
+// conclude stores a round: the model, which may be kept by then and is nil if it
+// stayed, then the round, then the job, which makes both count.
+func (t *training) conclude(ctx context.Context, round Round, kept *keeping, refused []Quarantine) error {
 	r := t.record()
 	before, after := r.Checkpoint, r.Checkpoint
-	if round.Aggregated {
-		made, err := t.keep(ctx)
+	if kept != nil {
+		made, err := kept.wait()
 		if err != nil {
 			return err
 		}
