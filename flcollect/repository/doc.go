@@ -10,7 +10,7 @@
 //
 // Records are identified by names: a model by name and version, a result by
 // these and the id of the training. A name is 1 to [MaxName] bytes of any UTF-8,
-// slashes included; in paths it is percent-encoded.
+// slashes included, but not a slash alone; in paths it is percent-encoded.
 //
 // # Values
 //

@@ -107,6 +107,7 @@ func FuzzNames(f *testing.F) {
 	f.Add("..", ".", "%2e%2e", "%2E")
 	f.Add("#", "\x00", strings.Repeat("x", 200), strings.Repeat("x", 201))
 	f.Add("\xc9", "\x89", "", "0") // the halves of one character
+	f.Add("0", "/", "/a", "a/")
 	docs, handler := newEmptied(f)
 	f.Fuzz(func(t *testing.T, a1, a2, b1, b2 string) {
 		a, b := repository.KeyOf("model", a1, a2), repository.KeyOf("model", b1, b2)

@@ -35,7 +35,7 @@ var errSilent = errors.New("the repository is silent")
 func (c *Client) send(ctx context.Context, k call) (*reply, error) {
 	for _, name := range k.path {
 		if !sendable(name) {
-			return nil, fmt.Errorf("%w: a name of %d bytes", flcollect.ErrRefused, len(name))
+			return nil, fmt.Errorf("%w: a path cannot hold %s", flcollect.ErrRefused, unsendable(name))
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -53,7 +53,15 @@ func (c *Client) send(ctx context.Context, k call) (*reply, error) {
 }
 
 // sendable reports whether a path can carry a name.
-func sendable(name string) bool { return name != "" && len(name) <= MaxName }
+func sendable(name string) bool { return name != "" && name != slash && len(name) <= MaxName }
+
+// unsendable says what is wrong with a name, which may be long.
+func unsendable(name string) string {
+	if name == slash {
+		return "the name /"
+	}
+	return fmt.Sprintf("a name of %d bytes", len(name))
+}
 
 func (c *Client) do(ctx context.Context, k call, exchange *exchange) (*http.Response, error) {
 	target := c.base.JoinPath(segments(k.path)...)

@@ -10,6 +10,10 @@ import (
 // MaxName is the greatest length of a name in bytes.
 const MaxName = 1024
 
+// slash is the one text that is no name: net/http takes a segment of a path that
+// is nothing else for the slash at the end.
+const slash = "/"
+
 // longestPart is how long a name in a key may be before it is hashed: three of
 // them leave room for a prefix.
 const longestPart = 120

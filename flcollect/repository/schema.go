@@ -90,6 +90,8 @@ func name(value any, at []any, f *faults) any {
 	switch {
 	case value == "":
 		f.add(at, "value_error.any_str.min_length", "ensure this value has at least 1 characters")
+	case kept == slash:
+		f.add(at, "value_error", "a slash alone cannot be a name, since no path can hold it")
 	case len(kept) > MaxName:
 		f.add(at, "value_error.any_str.max_length", fmt.Sprintf("ensure this value has at most %d bytes", MaxName))
 	}
