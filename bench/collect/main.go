@@ -20,21 +20,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintf(os.Stderr, "bench/collect: %v\n", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("bench/collect", run) }
 
 // settings are the flags.
 type settings struct {

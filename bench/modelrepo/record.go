@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
@@ -49,37 +47,24 @@ func required(ctx context.Context, folder, module string) string {
 
 // write writes the record as JSON into the folder results, and RESULTS.md.
 func (r *record) write(dir string) error {
-	name := strings.NewReplacer(":", "", "T", "-", "Z", "").Replace(r.Date) + ".json"
-	return rig.Write(dir, name, r, r.markdown())
+	return rig.Write(dir, rig.FileName(r.Date), r, r.markdown())
 }
 
 // rewrite writes RESULTS.md beside the folder of some records, the trials of
 // all together.
 func rewrite(files []string) error {
-	if len(files) == 0 {
-		return errors.New("report: the file of a record is needed")
-	}
-	var all record
-	var dir string
-	for i, file := range files {
-		r, from, err := rig.Read[record](file)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			all, dir = r, from
-			continue
-		}
-		if r.Machine != all.Machine || !slices.Equal(r.Versions, all.Versions) {
-			return fmt.Errorf("the record %q is of another machine, or of other versions", file)
-		}
-		all.add(r)
+	all, dir, err := rig.ReadAll(files, (*record).add)
+	if err != nil {
+		return err
 	}
 	return rig.WriteReport(dir, all.markdown())
 }
 
 // add puts the trials of another run to those of this one.
-func (r *record) add(other record) {
+func (r *record) add(other record) error {
+	if r.Machine != other.Machine || !slices.Equal(r.Versions, other.Versions) {
+		return errors.New("it is of another machine, or of other versions")
+	}
 	r.Date += " and " + other.Date
 	r.Command += "` and `" + other.Command
 	if other.Commit != r.Commit {
@@ -88,6 +73,7 @@ func (r *record) add(other record) {
 	r.Large, r.Small, r.Pages = append(r.Large, other.Large...), append(r.Small, other.Small...), append(r.Pages, other.Pages...)
 	r.Huge = cmp.Or(r.Huge, other.Huge)
 	r.Problems = append(r.Problems, other.Problems...)
+	return nil
 }
 
 // names are the contenders in the order of their first trials.

@@ -20,23 +20,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/rml/workload"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintf(os.Stderr, "bench/rml: %v\n", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("bench/rml", run) }
 
 // settings are the flags.
 type settings struct {

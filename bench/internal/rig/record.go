@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,32 @@ func Read[R any](file string) (record R, dir string, err error) {
 		return record, "", fmt.Errorf("read record %q: %w", file, err)
 	}
 	return record, filepath.Dir(filepath.Dir(file)), nil
+}
+
+// ReadAll reads the files of some records and adds the others to the first. It
+// returns the folder of the first besides.
+func ReadAll[R any](files []string, add func(all *R, other R) error) (all R, dir string, err error) {
+	if len(files) == 0 {
+		return all, "", errors.New("report: the file of a record is needed")
+	}
+	if all, dir, err = Read[R](files[0]); err != nil {
+		return all, "", err
+	}
+	for _, file := range files[1:] {
+		other, _, err := Read[R](file)
+		if err == nil {
+			err = add(&all, other)
+		}
+		if err != nil {
+			return all, "", fmt.Errorf("add record %q: %w", file, err)
+		}
+	}
+	return all, dir, nil
+}
+
+// FileName is the name of a record that began at a time in RFC 3339, in UTC.
+func FileName(began string) string {
+	return strings.NewReplacer(":", "", "T", "-", "Z", "").Replace(began) + ".json"
 }
 
 // NotMeasured is the section of a report about what went wrong, empty if

@@ -1,6 +1,7 @@
 package rig_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,32 @@ func TestReadNamesTheFileThatIsNoRecord(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("{"), 0o600))
 	_, _, err := rig.Read[record](file)
 	require.ErrorContains(t, err, "broken.json")
+}
+
+func TestRecordsAreAddedToTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for i, began := range []string{"2026-01-31T10:00:00Z", "2026-01-31T11:00:00Z", "2026-02-01T00:00:00Z"} {
+		require.NoError(t, rig.Write(dir, rig.FileName(began), record{Trials: []int{i}}, ""))
+		files = append(files, filepath.Join(dir, "results", rig.FileName(began)))
+	}
+	require.Equal(t, "2026-01-31-100000.json", filepath.Base(files[0]))
+	add := func(all *record, other record) error {
+		if other.Trials[0] == 2 {
+			return errors.New("too many")
+		}
+		all.Trials = append(all.Trials, other.Trials...)
+		return nil
+	}
+	all, from, err := rig.ReadAll(files[:2], add)
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, all.Trials)
+	require.Equal(t, dir, from)
+
+	_, _, err = rig.ReadAll(files, add)
+	require.ErrorContains(t, err, "2026-02-01-000000.json\": too many")
+	_, _, err = rig.ReadAll(nil, add)
+	require.ErrorContains(t, err, "is needed")
 }
 
 func TestCommitSaysWhetherThePathsHaveChanged(t *testing.T) {
