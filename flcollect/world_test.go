@@ -90,7 +90,7 @@ func serve(t *testing.T, options flcollect.Options, server *flcollect.Server, fl
 type trainer struct {
 	step       float64
 	examples   int64
-	begin      []float32 // the parameters it has; none is not implemented
+	begin      []float32 // the parameters it has; without any it refuses to give them
 	properties flower.Config
 	fit        func(ctx context.Context, ins flower.FitIns, res *flower.FitRes) error
 	evaluate   func(ctx context.Context, ins flower.EvaluateIns, res *flower.EvaluateRes) error
