@@ -9,73 +9,17 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
+import { Stage, desktop, phone, picture } from "./stage.js";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
-const scratch = mkdtempSync(join(tmpdir(), "flcollector-"));
-const desktop = { viewport: { width: 1280, height: 900 } };
-const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 const demo = "/live/demo-1";
+const stage = new Stage();
 
-let server; // the process
-let address; // of its pages
-let browser;
+before(() => stage.start("flcollector", ["-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-demo"],
+  (line) => line.startsWith("training finished")));
 
-before(async () => {
-  const program = join(scratch, "flcollector");
-  execFileSync("go", ["build", "-buildvcs=false", "-o", program, "./cmd/flcollector"], { cwd: root, stdio: "inherit" });
-  server = spawn(program, ["-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", join(scratch, "data"), "-demo"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  await new Promise((finished, failed) => {
-    const lines = createInterface({ input: server.stdout });
-    lines.on("line", (line) => {
-      address ??= /^listening on (http:\S+)/.exec(line)?.[1];
-      if (line.startsWith("training finished")) finished();
-    });
-    lines.on("close", () => failed(new Error("the server ended")));
-  });
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  });
-});
+after(() => stage.close());
 
-after(async () => {
-  await browser?.close();
-  server?.kill("SIGINT");
-  if (server && server.exitCode === null) await new Promise((ended) => server.once("exit", ended));
-  rmSync(scratch, { recursive: true, force: true });
-});
-
-// open opens a page that must not complain, and must ask nobody but the server.
-async function open(t, path, options) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(address)) complaints.push(`asked ${request.url()}`);
-  });
-  t.after(() => context.close());
-  const answer = await page.goto(address + path);
-  assert.equal(answer.status(), 200);
-  return { page, complaints };
-}
-
-async function picture(page, name) {
-  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
-}
+const open = (t, path, options) => stage.open(t, path, options);
 
 async function overflows(page) {
   return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
@@ -92,7 +36,7 @@ async function drawn(page) {
 
 // configure starts a job for which there are no clients.
 async function configure(id) {
-  const answer = await fetch(`${address}/job/config/${encodeURIComponent(id)}`, {
+  const answer = await fetch(`${stage.address}/job/config/${encodeURIComponent(id)}`, {
     method: "POST",
     body: JSON.stringify({
       strategy: "FedMedian", model_name: "<b>model</b>", model_version: "1", server_conf: { num_rounds: 5 },
@@ -103,7 +47,7 @@ async function configure(id) {
 }
 
 async function stop() {
-  assert.equal(await (await fetch(`${address}/job/stop`, { method: "POST" })).text(), "200");
+  assert.equal(await (await fetch(`${stage.address}/job/stop`, { method: "POST" })).text(), "200");
 }
 
 test("a job is found in the list and shown with its charts", async (t) => {
@@ -118,7 +62,7 @@ test("a job is found in the list and shown with its charts", async (t) => {
   await drawn(page);
   assert.equal(await page.locator("#rounds tbody tr").count(), 10);
   assert.equal(await page.locator("#rounds tbody tr").first().getAttribute("data-round"), "20");
-  const { rounds } = await (await fetch(`${address}/job/rounds/demo-1?after=19`)).json();
+  const { rounds } = await (await fetch(`${stage.address}/job/rounds/demo-1?after=19`)).json();
   const loss = await page.locator('[data-chart="loss"] .u-value').last().textContent();
   assert.ok(Math.abs(Number(loss) - rounds[0].loss) < 1e-4, loss);
   assert.equal(await page.locator("#quarantine").isVisible(), false);
@@ -246,8 +190,8 @@ test("the pages say when nobody answers any more", async (t) => {
   const { page } = await open(t, "/live/last", desktop);
   await page.locator("#live", { hasText: "live" }).waitFor();
   const begin = Date.now();
-  const ended = new Promise((exit) => server.once("exit", exit));
-  server.kill("SIGINT");
+  const ended = new Promise((exit) => stage.server.once("exit", exit));
+  stage.server.kill("SIGINT");
   await page.locator("#live", { hasText: "no answer, trying again" }).waitFor();
   assert.equal(await ended, 0);
   assert.ok(Date.now() - begin < 30_000, "an open page does not keep the server from ending");

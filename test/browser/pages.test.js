@@ -8,73 +8,16 @@
 
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
+import { Stage, desktop, phone, picture } from "./stage.js";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
-const scratch = mkdtempSync(join(tmpdir(), "enablers-"));
-const desktop = { viewport: { width: 1280, height: 900 } };
-const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+const stage = new Stage();
 
-let server; // the process
-let address; // of the console
-let browser;
+before(() => stage.start("enablers", ["-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0",
+  "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-demo"], (line) => line.startsWith("listening on http:")));
 
-before(async () => {
-  const program = join(scratch, "enablers");
-  execFileSync("go", ["build", "-buildvcs=false", "-o", program, "./cmd/enablers"], { cwd: root, stdio: "inherit" });
-  server = spawn(program, ["-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0",
-    "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-data", join(scratch, "data"), "-demo"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  address = await new Promise((found, failed) => {
-    const lines = createInterface({ input: server.stdout });
-    lines.on("line", (line) => {
-      const match = /^listening on (http:\S+)/.exec(line);
-      if (match) found(match[1]);
-    });
-    lines.on("close", () => failed(new Error("the server ended")));
-  });
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  });
-});
+after(() => stage.close());
 
-after(async () => {
-  await browser?.close();
-  server?.kill("SIGINT");
-  if (server && server.exitCode === null) await new Promise((ended) => server.once("exit", ended));
-  rmSync(scratch, { recursive: true, force: true });
-});
-
-// open opens a page that must not complain, and must ask nobody but the server.
-async function open(t, path, options) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(address) && !request.url().startsWith("data:")) complaints.push(`asked ${request.url()}`);
-  });
-  t.after(() => context.close());
-  const answer = await page.goto(address + path);
-  assert.equal(answer.status(), 200);
-  return { page, complaints };
-}
-
-async function picture(page, name) {
-  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
-}
+const open = (t, path, options) => stage.open(t, path, options, "data:");
 
 // live waits until the page has been brought up to date often enough for rates.
 async function live(page) {
@@ -157,9 +100,9 @@ test("a channel comes, fails and goes before the eyes of the reader", async (t) 
   await live(page);
   const topic = (name) => ({ topic: name, brokerType: "MQTT" });
   const dead = { ...topic("a"), mqttSettings: { protocol: "tcp", host: "127.0.0.1", port: 1 } };
-  const demo = await (await fetch(`${address}/channels/demo-json?all`)).json();
+  const demo = await (await fetch(`${stage.address}/channels/demo-json?all`)).json();
   const name = "<img src=x onerror=alert(1)>";
-  const made = await fetch(`${address}/channels`, {
+  const made = await fetch(`${stage.address}/channels`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({
@@ -178,7 +121,7 @@ test("a channel comes, fails and goes before the eyes of the reader", async (t) 
   await row.locator("a").click();
   await page.waitForURL("**/channels/not%2Freachable?all");
   await page.goBack();
-  await fetch(`${address}/channels/not%2Freachable`, { method: "DELETE" });
+  await fetch(`${stage.address}/channels/not%2Freachable`, { method: "DELETE" });
   await page.locator('#channels [data-id="not/reachable"]').waitFor({ state: "detached" });
   assert.deepEqual(complaints, []);
 });
@@ -206,7 +149,7 @@ test("the interface fits a phone", async (t) => {
 test("the console says when nobody answers any more", async (t) => {
   const { page } = await open(t, "/", desktop);
   await page.locator("#live", { hasText: "live" }).waitFor();
-  server.kill("SIGINT");
+  stage.server.kill("SIGINT");
   await page.locator("#live", { hasText: "no answer, trying again" }).waitFor();
   assert.ok((await received(page)) > 0, "the last counts stay");
 });

@@ -1,0 +1,76 @@
+// What the trials of pages share: one of our commands, which runs, and a browser.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+
+export const desktop = { viewport: { width: 1280, height: 900 } };
+export const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+
+// Stage is a command and a browser. Close ends both, however far start came.
+export class Stage {
+  server; // the process
+  #scratch;
+  address; // of the pages
+  browser;
+
+  // start builds and runs a command of ours until it prints a line that ready
+  // accepts, and starts the browser.
+  async start(command, args, ready) {
+    this.#scratch = mkdtempSync(join(tmpdir(), `${command}-`));
+    const program = join(this.#scratch, command);
+    execFileSync("go", ["build", "-buildvcs=false", "-o", program, `./cmd/${command}`], { cwd: root, stdio: "inherit" });
+    this.server = spawn(program, [...args, "-data", join(this.#scratch, "data")], { stdio: ["ignore", "pipe", "inherit"] });
+    await new Promise((finished, failed) => {
+      const lines = createInterface({ input: this.server.stdout });
+      lines.on("line", (line) => {
+        this.address ??= /^listening on (http:\S+)/.exec(line)?.[1];
+        if (ready(line)) finished();
+      });
+      lines.on("close", () => failed(new Error("the server ended")));
+    });
+    this.browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    });
+  }
+
+  async close() {
+    await this.browser?.close();
+    this.server?.kill("SIGINT");
+    if (this.server && this.server.exitCode === null) await new Promise((ended) => this.server.once("exit", ended));
+    if (this.#scratch) rmSync(this.#scratch, { recursive: true, force: true });
+  }
+
+  // open opens a page that must not complain, and must ask nobody but the server
+  // and what may be asked besides.
+  async open(t, path, options, ...besides) {
+    const context = await this.browser.newContext(options);
+    const page = await context.newPage();
+    const complaints = [];
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => {
+      if (![this.address, ...besides].some((start) => request.url().startsWith(start))) complaints.push(`asked ${request.url()}`);
+    });
+    t.after(() => context.close());
+    const answer = await page.goto(this.address + path);
+    assert.equal(answer.status(), 200);
+    return { page, complaints };
+  }
+}
+
+// picture leaves a picture of a page in the folder SCREENSHOTS, if that is set.
+export async function picture(page, name) {
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
+}
