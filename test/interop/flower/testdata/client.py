@@ -31,7 +31,8 @@ NUMBER = OPTIONS["number"]
 
 
 def say(*words):
-    print(*words, flush=True)
+    # In one write: Flower's log goes to the same pipe from other threads.
+    os.write(sys.stdout.fileno(), (" ".join(map(str, words)) + "\n").encode())
 
 
 def typed(config):
