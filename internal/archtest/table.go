@@ -54,6 +54,8 @@ func importTable() []room {
 		{dir: "flcollect/tensor"},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/tensor"}},
 		{dir: "flcollect/strategy/strategytest", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
+		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{wazero}},
+		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
 
@@ -103,6 +105,7 @@ const (
 	testify    = "github.com/stretchr/testify"
 	text       = "golang.org/x/text"
 	uuid       = "github.com/google/uuid"
+	wazero     = "github.com/tetratelabs/wazero"
 	xmlquery   = "github.com/antchfx/xmlquery"
 	xpath      = "github.com/antchfx/xpath"
 	xz         = "github.com/ulikunitz/xz"
@@ -139,7 +142,10 @@ func separations() []separation {
 		{dir: "annotate/rml", bans: evaluators},
 		{dir: "annotate/rdf", bans: []string{"."}},
 		{dir: "flcollect", bans: drivers},
+		{dir: "flcollect", bans: []string{wazero}},
+		{dir: "flcollect/repository", bans: []string{wazero}},
 		{dir: "flcollect/strategy", bans: []string{"."}},
+		{dir: "flcollect/strategy/pickle", bans: []string{"."}},
 		{dir: "flcollect/tensor", bans: []string{"."}},
 		{dir: "flcollect/dp", bans: []string{"."}},
 		{dir: "storage", bans: []string{"."}},

@@ -1,0 +1,113 @@
+// Package wasm runs aggregation strategies that are WebAssembly modules, written
+// in any language, in a sandbox.
+//
+// [Compile] checks and compiles a module; [Module.Strategy] makes a
+// strategy.Strategy of it. A module sees what is described here and nothing else:
+// no files, no network, no real clock and no randomness, so that the same round
+// has the same result everywhere. Every call has a time limit, and the memory of
+// a module is bounded, see [Options]. Instructions are not counted, for wazero
+// does not count them: time is what bounds a loop. A module that breaks a
+// rule fails its round with an error that matches [ErrFailed] and says which rule,
+// and each round begins with the module as it was loaded, so no round can spoil
+// the next.
+//
+// # What a module exports
+//
+// All functions take and return 32-bit integers. They return 0 if all went well,
+// 1 if the round is to fail, and where it says so 2; a reason is given with "fail"
+// before. Only memory and fl_finish are required.
+//
+//	memory                   the linear memory
+//	_initialize()            called first, as WASI wants it of reactors; may be absent
+//	fl_setup()               called once when the strategy is made: asks for parameters
+//	fl_configure(phase, round)  before clients are told: phase 0 is fit, 1 evaluate
+//	fl_begin()               a round begins
+//	fl_add()                 an update has come; 2 refuses it, and the round goes on
+//	fl_finish()              makes the new model; 2 says that the updates are too few
+//
+// Modules may import wasi_snapshot_preview1 as compilers for it do: there are no
+// arguments, no environment and no files, the clock stands at a fixed time and moves
+// a little whenever it is read, random numbers are the same each time, and what is
+// written to the standard error is part of the error when a call fails.
+//
+// # What a module imports
+//
+// From the module "flcollect1", whose name has the version of this interface. Pointers
+// point into the memory of the module, and texts are UTF-8 with a length, without
+// a zero at the end. A function that is called with what makes no sense, or at
+// another time than is said, does not return: the round fails.
+//
+// At any time:
+//
+//	param_number(name i32, len i32, otherwise f64) f64  a parameter of the job
+//	param_text(name i32, len i32, dst i32, cap i32) i32 its text, cut to cap; returns the whole length, -1 if it is not given
+//	fail(text i32, len i32)                             the reason for a return value that is not 0
+//
+// A parameter that fl_setup does not ask for is an error of the job, except for
+// those of sampling and failures, which every strategy has (fraction_fit,
+// min_fit_clients, accept_failures, min_completion_rate_fit and so on) and which are
+// not the module's affair.
+//
+// In fl_setup:
+//
+//	set_default(name i32, len i32, value f64)  another default for a parameter of sampling and failures
+//	gather()                                   chooses to have all updates at the end, see below
+//
+// In fl_configure, for what clients are told:
+//
+//	set_number(name i32, len i32, value f64)
+//	set_integer(name i32, len i32, value i64)
+//	set_truth(name i32, len i32, value i32)
+//	set_text(name i32, len i32, text i32, len i32)
+//
+// In fl_begin, fl_add and fl_finish:
+//
+//	round() i32                             counts from 1
+//	loss() f64                              of the model, not-a-number if unknown
+//	tensors() i32                           of the model; updates and the result have the same form
+//	tensor_len(tensor i32) i64              its elements
+//	tensor_rank(tensor i32) i32             its axes
+//	tensor_axis(tensor i32, axis i32) i64   the length of an axis
+//	tensor_type(tensor i32) i32             1 truth values; 2 to 5 signed and 6 to 9 unsigned
+//	                                        integers of 8 to 64 bits; 10 to 12 floats of 16
+//	                                        to 64 bits; 13 bfloat16
+//	model_f64(tensor i32, from i64, dst i32, n i32)   n elements of the model that clients were sent
+//	model_f32(tensor i32, from i64, dst i32, n i32)   likewise, rounded
+//	state_len() i64                         bytes of the state of the round before
+//	state_read(from i64, dst i32, n i32)    and a part of them
+//
+// In fl_add for update 0, and in fl_finish after gather for all:
+//
+//	updates() i32                           how many there are
+//	update_examples(update i32) i64
+//	update_client(update i32, dst i32, cap i32) i32                  the name, as param_text
+//	update_metric(update i32, name i32, len i32) f64                 not-a-number if it has none of the name
+//	update_f64(update i32, tensor i32, from i64, dst i32, n i32)     n elements
+//	update_f32(update i32, tensor i32, from i64, dst i32, n i32)
+//
+// In fl_finish:
+//
+//	result_f64(tensor i32, from i64, src i32, n i32)  the next n elements of a tensor of the new model
+//	result_f32(tensor i32, from i64, src i32, n i32)
+//	state_write(src i32, n i32)                       the next bytes of the state for the round after
+//
+// Each tensor of the result is written from its first element to its last, in pieces
+// of any size; where a piece begins is given to be checked. All elements have to be
+// finite. A module that writes no state keeps the one it had.
+//
+// # Two ways to take updates
+//
+// By itself, a module folds: fl_add is called for each update as it arrives, and what
+// it keeps of it is its own affair; memory need not grow with the number of clients. It
+// should make the result independent of the order of arrival; sums of floating-point
+// numbers are not.
+//
+// A module that calls gather in fl_setup has fl_add never called. Updates go to
+// a file, and in fl_finish all can be read in any order and in pieces of any size,
+// numbered in the order of their clients' names, whatever the order of arrival. So
+// both sums that have to be the same in every run, and rules such as the median
+// that look at all updates at once, need little memory.
+//
+// In both ways updates of another form, with numbers that are not finite, or of a
+// client that sent one already, never reach the module.
+package wasm

@@ -1,0 +1,154 @@
+package wasm_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/strategy/wasm"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// short is a limit that a loop reaches soon, and that honest calls do not reach on
+// a busy machine.
+const short = time.Second
+
+// mischief is what testdata/c/bad.c is told to do, and what the error says.
+func mischief() map[string]string {
+	return map[string]string{
+		"begin/loop":           "begin: it ran longer than 1s",
+		"add/loop":             "fl_add: it ran longer than 1s",
+		"finish/loop":          "fl_finish: it ran longer than 1s",
+		"finish/allocate":      "no memory is left",
+		"finish/touch":         "out of bounds memory access",
+		"finish/trap":          "unreachable",
+		"begin/trap":           "unreachable",
+		"add/trap":             "unreachable",
+		"finish/recurse":       "stack overflow",
+		"begin/fail":           "fl_begin: as it was told",
+		"add/fail":             "fl_add: as it was told",
+		"finish/fail":          "fl_finish: as it was told",
+		"finish/silent":        "no reason was given",
+		"begin/answer":         "fl_begin answered 77",
+		"finish/answer":        "fl_finish answered 77",
+		"finish/address":       "bytes at 4294967280 of a memory",
+		"finish/long name":     "a text of 65000 bytes, more than 1000",
+		"finish/no text":       "no UTF-8",
+		"finish/tensor":        "tensor 99 of a model that has 1",
+		"finish/tensor -1":     "tensor -1 of a model that has 1",
+		"finish/from":          "1 elements from -1 of tensor 0, which has 4",
+		"finish/count":         "elements from 0 of tensor 0, which has 4",
+		"finish/axis":          "axis 9 of tensor 0, which has 1",
+		"add/update":           "update 3 of 1",
+		"finish/update":        "update 3 of 0",
+		"finish/moment":        "gather was called at a time when it must not be",
+		"begin/setting":        "set_number was called at a time when it must not be",
+		"finish/state":         "state_read: 8 bytes from 0 of a state of 0",
+		"finish/much state":    "more than 1000000 bytes of state",
+		"begin/much state":     "state_write was called at a time",
+		"finish/default":       "set_default was called at a time",
+		"finish/result past":   "7 elements from 0 of tensor 0, which has 4",
+		"finish/result twice":  "element 0 of tensor 0 of the result comes after 1 were written",
+		"finish/NaN":           "element 0 of tensor 0 of the result is NaN",
+		"finish/too great":     "element 0 of tensor 0 of the result is 1e+300, which is no finite float32",
+		"finish/nothing":       "0 of the 4 elements of tensor 0 of the result were written",
+		"finish/half":          "1 of the 4 elements of tensor 0 of the result were written",
+		"setup/trap":           "unreachable",
+		"setup/loop":           "fl_setup: it ran longer than 1s",
+		"setup/tensor":         "model_f64 was called at a time",
+		"setup/default":        `"eta" is no parameter of sampling and failures`,
+		"configure/trap":       "unreachable",
+		"configure/loop":       "fl_configure: it ran longer than 1s",
+		"configure/answer":     "fl_configure answered 77",
+		"configure/moment":     "gather was called at a time",
+		"configure/much state": "state_write was called at a time",
+	}
+}
+
+// run makes a strategy and conducts one round of it, up to the first error.
+func run(t *testing.T, module *wasm.Module, conf strategy.Conf) error {
+	t.Helper()
+	s, err := module.Strategy(t.Context(), "mine", conf)
+	if err != nil {
+		return err
+	}
+	s.Configure(strategy.Fit, 1, map[string]any{})
+	round, err := s.Begin(strategy.Round{Number: 1, Model: model32(1, 2, 3, 4), Dir: t.TempDir()})
+	if err != nil {
+		return err
+	}
+	defer func() { require.NoError(t, round.Close()) }()
+	for k := range 2 {
+		if err := round.Add(t.Context(), strategy.Update{Client: fmt.Sprint(k), Examples: 1, Model: model32(1, 2, 3, 4)}); err != nil {
+			again := round.Add(t.Context(), strategy.Update{Client: "other", Examples: 1, Model: model32(1, 2, 3, 4)})
+			require.Equal(t, err, again, "the round is over for the others too")
+			_, finish := round.Finish(t.Context())
+			require.Equal(t, err, finish)
+			return err
+		}
+	}
+	_, err = round.Finish(t.Context())
+	return err
+}
+
+func TestAModuleThatMisbehavesFailsItsRoundAndNothingElse(t *testing.T) {
+	module := stored(t, "bad", &wasm.Options{Time: short, Memory: 16 << 20, MaxState: 1e6})
+	for name, says := range mischief() {
+		t.Run(name, func(t *testing.T) {
+			where, what, _ := strings.Cut(name, "/")
+			err := run(t, module, strategy.Conf{"where": where, "what": what})
+			require.ErrorIs(t, err, wasm.ErrFailed)
+			require.NotErrorIs(t, err, strategy.ErrQuarantined)
+			require.ErrorContains(t, err, `strategy "mine"`)
+			require.ErrorContains(t, err, says)
+			require.NotContains(t, err.Error(), "\n")
+			require.NoError(t, run(t, module, strategy.Conf{"where": "nowhere", "what": ""}), "the module works as before")
+		})
+	}
+}
+
+func TestAModuleSaysThatUpdatesAreTooFew(t *testing.T) {
+	err := run(t, stored(t, "bad", nil), strategy.Conf{"where": "finish", "what": "too few"})
+	require.ErrorIs(t, err, strategy.ErrTooFew)
+	require.ErrorContains(t, err, "it wants more")
+}
+
+func model32(values ...float32) strategy.Model {
+	return strategy.Model{tensor.FromFloat32s(values)}
+}
+
+// inLoop begins a round whose fl_finish does not end by itself, and returns how it
+// ends.
+func inLoop(ctx context.Context, t *testing.T) (strategy.Aggregation, <-chan error) {
+	t.Helper()
+	s := make1(t, stored(t, "bad", &wasm.Options{Time: time.Hour}), strategy.Conf{"where": "finish", "what": "loop"})
+	round, err := s.Begin(strategy.Round{Number: 1, Model: model32(1), Dir: t.TempDir()})
+	require.NoError(t, err)
+	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "a", Examples: 1, Model: model32(1)}))
+	ended := make(chan error, 1)
+	go func() {
+		_, err := round.Finish(ctx)
+		ended <- err
+	}()
+	return round, ended
+}
+
+func TestCloseEndsACallThatRuns(t *testing.T) {
+	round, ended := inLoop(t.Context(), t)
+	require.NoError(t, round.Close())
+	require.ErrorIs(t, <-ended, strategy.ErrClosed)
+	require.NoError(t, round.Close())
+}
+
+func TestACallEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	round, ended := inLoop(ctx, t)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.NoError(t, round.Close())
+}

@@ -1,0 +1,178 @@
+package wasm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+)
+
+// Errors of this package.
+var (
+	// ErrModule is matched by the error of a module that cannot be used.
+	ErrModule = errors.New("wasm: module refused")
+	// ErrFailed is matched by the error of a call that a module failed.
+	ErrFailed = errors.New("wasm: strategy failed")
+)
+
+// Options bounds what modules may use. The zero value, and nil, has the defaults.
+type Options struct {
+	// MaxModule is the greatest size of a module in bytes. Zero means 16 MiB.
+	MaxModule int64
+	// Memory is the most memory of a module in one round, in bytes, rounded up to
+	// whole pages of 64 KiB. Zero means 256 MiB, and 4 GiB is the most.
+	Memory int64
+	// Time is how long one call of a module may take, and its compilation. Zero
+	// means 30 seconds.
+	Time time.Duration
+	// MaxState is the greatest size of what a module carries from round to round,
+	// in bytes. Zero means 64 MiB.
+	MaxState int64
+}
+
+const page = 64 << 10
+
+func (o *Options) withDefaults() (Options, error) {
+	var full Options
+	if o != nil {
+		full = *o
+	}
+	full.MaxModule = cmp.Or(full.MaxModule, 16<<20)
+	full.Memory = cmp.Or(full.Memory, 256<<20)
+	full.Time = cmp.Or(full.Time, 30*time.Second)
+	full.MaxState = cmp.Or(full.MaxState, 64<<20)
+	switch {
+	case full.MaxModule < 0:
+		return full, fmt.Errorf("wasm: Options.MaxModule is %d, and has to be positive", full.MaxModule)
+	case full.Memory < 0 || full.Memory > 4<<30:
+		return full, fmt.Errorf("wasm: Options.Memory is %d, and has to be positive and 4 GiB at most", full.Memory)
+	case full.Time < 0:
+		return full, fmt.Errorf("wasm: Options.Time is %v, and has to be positive", full.Time)
+	case full.MaxState < 0:
+		return full, fmt.Errorf("wasm: Options.MaxState is %d, and has to be positive", full.MaxState)
+	}
+	return full, nil
+}
+
+// Module is a compiled module, of which strategies are made. It is safe for
+// concurrent use. Make one with [Compile].
+type Module struct {
+	options  Options
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+	exports  map[string]bool
+}
+
+// Is reports whether data begins as a WebAssembly module of version 1 does.
+func Is(data []byte) bool { return bytes.HasPrefix(data, []byte("\x00asm\x01\x00\x00\x00")) }
+
+// Compile checks and compiles a module. Nothing of it is run. The error of a module
+// that cannot be used matches [ErrModule]. The memory is given back when
+// the module and its strategies are not used any more, or by Close.
+func Compile(ctx context.Context, binary []byte, options *Options) (_ *Module, err error) {
+	m := &Module{}
+	if m.options, err = options.withDefaults(); err != nil {
+		return nil, err
+	}
+	if int64(len(binary)) > m.options.MaxModule {
+		return nil, fmt.Errorf("%w: it has %d bytes, more than %d", ErrModule, len(binary), m.options.MaxModule)
+	}
+	if err := scan(binary); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrModule, err)
+	}
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+		WithCloseOnContextDone(true).
+		WithMemoryLimitPages(uint32((m.options.Memory+page-1)/page)).
+		WithCoreFeatures(features()))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.Close())
+		}
+	}()
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, m.runtime); err != nil {
+		return nil, fmt.Errorf("wasm: prepare the runtime: %w", err)
+	}
+	if err := provide(ctx, m.runtime); err != nil {
+		return nil, fmt.Errorf("wasm: prepare the runtime: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, m.options.Time)
+	defer cancel()
+	if m.compiled, err = m.runtime.CompileModule(limited, binary); err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrModule, firstLine(err))
+	}
+	return m, m.check()
+}
+
+// features are those that compilers use. Without references there is one table,
+// and it does not grow.
+func features() api.CoreFeatures {
+	return api.CoreFeaturesV2.SetEnabled(api.CoreFeatureReferenceTypes, false)
+}
+
+// check looks whether the module has what is described in the package documentation.
+func (m *Module) check() error {
+	if _, ok := m.compiled.ExportedMemories()["memory"]; !ok {
+		return fmt.Errorf("%w: it exports no memory", ErrModule)
+	}
+	m.exports = map[string]bool{}
+	functions := m.compiled.ExportedFunctions()
+	for name, parameters := range map[string]int{"fl_setup": 0, "fl_configure": 2, "fl_begin": 0, "fl_add": 0, "fl_finish": 0} {
+		f, ok := functions[name]
+		if !ok {
+			continue
+		}
+		results := f.ResultTypes()
+		fits := len(f.ParamTypes()) == parameters && len(results) == 1 && results[0] == api.ValueTypeI32
+		for _, t := range f.ParamTypes() {
+			fits = fits && t == api.ValueTypeI32
+		}
+		if !fits {
+			return fmt.Errorf("%w: %s must take %d i32 and return one", ErrModule, name, parameters)
+		}
+		m.exports[name] = true
+	}
+	if !m.exports["fl_finish"] {
+		return fmt.Errorf("%w: it exports no fl_finish", ErrModule)
+	}
+	for _, f := range m.compiled.ImportedFunctions() {
+		if from, name, _ := f.Import(); !provided(from, name) {
+			return fmt.Errorf("%w: it imports %q of %q, which there is not", ErrModule, name, from)
+		}
+	}
+	return nil
+}
+
+// provided reports whether an import may be there. That of WASI is looked at when
+// the module is instantiated.
+func provided(from, name string) bool {
+	if from == hostModule {
+		for _, f := range hostFunctions() {
+			if f.name == name {
+				return true
+			}
+		}
+	}
+	return from == wasi_snapshot_preview1.ModuleName
+}
+
+// Close gives the memory of the module back. Strategies made of it fail from then
+// on. It may be called several times.
+func (m *Module) Close() error {
+	if err := m.runtime.Close(context.Background()); err != nil {
+		return fmt.Errorf("wasm: close module: %w", err)
+	}
+	return nil
+}
+
+// firstLine leaves out the stack that wazero adds to errors.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return strings.TrimSuffix(line, " (recovered by wazero)")
+}
