@@ -32,8 +32,9 @@
 // # Strategies
 //
 // A strategy that a collector is to use has the name of a built-in one as
-// "class" among its meta, and defaults of parameters beside it. Otherwise its file
-// counts, if that is a pickled strategy of Flower's: its class and its parameters
-// are read, and the built-in strategy of that name is made with them. Nothing of
-// a pickle is run, so classes and functions of others are refused.
+// "class" among its meta, and defaults of parameters beside it. A strategy
+// without a class is its file, of which the [Loader] that was configured makes
+// a strategy: packages flcollect/strategy/wasm and flcollect/strategy/pickle read
+// WebAssembly modules and pickled strategies of Flower. Without a Loader
+// such files are kept and served, and not used.
 package repository

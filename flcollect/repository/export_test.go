@@ -6,8 +6,6 @@ import "github.com/iotenablers/enablers/internal/httpapi"
 var (
 	KeyOf   = keyOf
 	Receive = receive
-
-	ReadPickled = readPickled
 )
 
 // RoutesAndDocument are what has to agree.

@@ -37,6 +37,9 @@ type ClientConfig struct {
 	// MaxModel is the greatest size of a model's parameters in bytes. Zero means
 	// 2 GiB.
 	MaxModel int64
+	// Strategies and MaxStrategy are as in [Config].
+	Strategies  Loader
+	MaxStrategy int64
 	// Dir is the folder for a model's file while it is read. Empty means that of
 	// the operating system.
 	Dir string
@@ -61,8 +64,11 @@ func NewClient(config ClientConfig) (*Client, error) {
 		return nil, fmt.Errorf("repository: ClientConfig.Timeout is %v, and has to be positive", config.Timeout)
 	case config.MaxModel < 0:
 		return nil, fmt.Errorf("repository: ClientConfig.MaxModel is %d, and has to be positive", config.MaxModel)
+	case config.MaxStrategy < 0:
+		return nil, fmt.Errorf("repository: ClientConfig.MaxStrategy is %d, and has to be positive", config.MaxStrategy)
 	}
 	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
+	config.MaxStrategy = min(cmp.Or(config.MaxStrategy, defaultMaxStrategy), largestLimit)
 	config.MaxModel = min(cmp.Or(config.MaxModel, defaultMaxModel), largestLimit)
 	return &Client{base: base, http: httpclient.New(config.HTTP), config: config}, nil
 }
@@ -150,16 +156,16 @@ func (c *Client) hasModel(ctx context.Context, name, version string) (bool, erro
 // Strategy is as [Store.Strategy].
 func (c *Client) Strategy(ctx context.Context, name string, conf strategy.Conf) (strategy.Strategy, error) {
 	found, err := c.first(ctx, []string{"strategy"}, func(r record) bool { return r.text("strategy_name") == name })
-	open := func() (io.ReadCloser, error) { return c.openStrategy(ctx, name) }
+	shop := workshop{c.config.Strategies, c.config.MaxStrategy, c.openStrategy}
 	switch {
-	case errors.Is(err, ErrNotFound) && sendable(name): // there may be no list, and a file all the same
-		return openPickled(name, conf, open)
+	case errors.Is(err, ErrNotFound) && sendable(name) && shop.load != nil: // there may be no list, and a file all the same
+		return shop.fromFile(ctx, name, conf)
 	case errors.Is(err, ErrNotFound):
-		return nil, failed("get strategy", name, flcollect.ErrNoStrategy)
+		return nil, failed("get strategy", name, fmt.Errorf("%w: %v", flcollect.ErrNoStrategy, err))
 	case err != nil:
 		return nil, failed("get strategy", name, err)
 	}
-	return makeStrategy(found, conf, open)
+	return shop.fromRecord(ctx, found, conf)
 }
 
 // openStrategy returns the file of a strategy, which the caller closes.

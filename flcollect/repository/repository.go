@@ -51,7 +51,10 @@ func (s *Store) Strategy(ctx context.Context, name string, conf strategy.Conf) (
 	} else if err != nil {
 		return nil, err
 	}
-	return makeStrategy(r, conf, func() (io.ReadCloser, error) { return s.open(ctx, strategies(), partFile, name) })
+	open := func(ctx context.Context, name string) (io.ReadCloser, error) {
+		return s.open(ctx, strategies(), partFile, name)
+	}
+	return workshop{s.config.Strategies, s.config.MaxStrategy, open}.fromRecord(ctx, r, conf)
 }
 
 // within is a Store as a target of results.

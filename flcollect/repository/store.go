@@ -25,6 +25,12 @@ type Config struct {
 	// MaxModel is the greatest size of a model's parameters that [Store.Model]
 	// reads into memory, in bytes. Zero means 2 GiB.
 	MaxModel int64
+	// Strategies makes strategies of stored files. Nil means that only those with
+	// the class of a built-in one can be used.
+	Strategies Loader
+	// MaxStrategy is the greatest size of the file of a strategy that is loaded, in
+	// bytes. Zero means 64 MiB.
+	MaxStrategy int64
 	// Dir is the folder for a model's file while it is read. Empty means that of
 	// the operating system.
 	Dir string
@@ -60,7 +66,7 @@ func New(config Config) (*Store, error) {
 	for _, number := range []struct {
 		name  string
 		value int64
-	}{{"MaxFile", config.MaxFile}, {"MaxModel", config.MaxModel},
+	}{{"MaxFile", config.MaxFile}, {"MaxModel", config.MaxModel}, {"MaxStrategy", config.MaxStrategy},
 		{"Grace", int64(config.Grace)}, {"Interval", int64(config.Interval)}} {
 		if number.value < 0 {
 			return nil, fmt.Errorf("repository: Config.%s is %d, and has to be positive", number.name, number.value)
@@ -68,6 +74,7 @@ func New(config Config) (*Store, error) {
 	}
 	config.MaxFile = min(cmp.Or(config.MaxFile, 8<<30), largestLimit)
 	config.MaxModel = min(cmp.Or(config.MaxModel, defaultMaxModel), largestLimit)
+	config.MaxStrategy = min(cmp.Or(config.MaxStrategy, defaultMaxStrategy), largestLimit)
 	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
 	config.Interval = cmp.Or(config.Interval, time.Hour)
 	if config.Logger == nil {

@@ -97,9 +97,10 @@ func (c *Collector) openRepository(config Config, spill string) (flcollect.Repos
 		return newElsewhere(config.Repository, spill, config.Logger)
 	}
 	store, err := repository.New(repository.Config{
-		Documents: storage.Prefixed(c.store.Documents(), "repository/"),
-		Blobs:     storage.PrefixedBlobs(c.store.Blobs(), "repository/"),
-		Dir:       spill, Logger: config.Logger,
+		Documents:  storage.Prefixed(c.store.Documents(), "repository/"),
+		Blobs:      storage.PrefixedBlobs(c.store.Blobs(), "repository/"),
+		Strategies: loadStrategy,
+		Dir:        spill, Logger: config.Logger,
 	})
 	c.repository = store
 	return store, err

@@ -32,11 +32,11 @@ type elsewhere struct {
 }
 
 func newElsewhere(address, dir string, log *slog.Logger) (*elsewhere, error) {
-	client, err := repository.NewClient(repository.ClientConfig{BaseURL: address, Dir: dir})
+	client, err := repository.NewClient(repository.ClientConfig{BaseURL: address, Dir: dir, Strategies: loadStrategy})
 	if err != nil {
 		return nil, err
 	}
-	hasty, err := repository.NewClient(repository.ClientConfig{BaseURL: address, Dir: dir, Timeout: silence})
+	hasty, err := repository.NewClient(repository.ClientConfig{BaseURL: address, Dir: dir, Strategies: loadStrategy, Timeout: silence})
 	return &elsewhere{Client: client, hasty: hasty, patience: patience, log: log}, err
 }
 

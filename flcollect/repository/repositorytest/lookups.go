@@ -94,7 +94,7 @@ func noClasses(s *scene) {
 	s.upload("/strategy/pickled", []byte("\x80\x04N."))
 	s.create("/strategy", `{"strategy_name":"unknown","meta":{"class":"FedNothing"}}`)
 	s.create("/strategy", `{"strategy_name":"bare"}`)
-	for name, text := range map[string]string{"pickled": "no strategy of Flower", "unknown": "FedNothing", "bare": "class", "nobody": "nobody"} {
+	for name, text := range map[string]string{"pickled": "are not loaded here", "unknown": "FedNothing", "bare": "class", "nobody": "nobody"} {
 		_, err := s.repository.Strategy(s.t.Context(), name, nil)
 		require.ErrorIs(s.t, err, flcollect.ErrNoStrategy, name)
 		require.ErrorContains(s.t, err, text)

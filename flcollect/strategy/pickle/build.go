@@ -41,6 +41,8 @@ func (m *machine) extend(op byte) {
 	into := m.pop()
 	m.push(into)
 	switch d := into.(type) {
+	case foreign:
+		return
 	case *list:
 		if op == opAppend || op == opAppends {
 			d.items = append(d.items, values...)
@@ -71,8 +73,7 @@ func (m *machine) set(d *dict, pairs []any) {
 	}
 }
 
-// global runs the instructions that name a class or function. This is where what
-// is not known ends.
+// global runs the instructions that name a class or function.
 func (m *machine) global(op byte) {
 	var g global
 	if op == opGlobal {
@@ -93,7 +94,7 @@ func (m *machine) global(op byte) {
 		return
 	}
 	if familyOf(g) == nil && !inert(g) {
-		m.fail("global %.200q is not known", g.String())
+		m.push(foreign{name: g})
 		return
 	}
 	m.push(g)
@@ -110,7 +111,7 @@ func inert(g global) bool {
 		global{"numpy", "ndarray"}, global{"numpy", "dtype"},
 		global{"numpy.core.multiarray", "_reconstruct"}, global{"numpy._core.multiarray", "_reconstruct"},
 		global{"numpy.core.numeric", "_frombuffer"}, global{"numpy._core.numeric", "_frombuffer"},
-		aggregateKrum, selectMultiKrum, aggregateRecords:
+		aggregateKrum, selectMultiKrum:
 		return true
 	}
 	return false
@@ -121,10 +122,14 @@ func inert(g global) bool {
 func (m *machine) make(op byte) {
 	arguments, ok := m.pop().(tuple)
 	callee := m.pop()
-	called, isGlobal := callee.(global)
 	if m.err != nil {
 		return
 	}
+	if unknown, ok := callee.(foreign); ok {
+		m.push(foreign{unknown.name, true})
+		return
+	}
+	called, isGlobal := callee.(global)
 	if !ok || !isGlobal {
 		m.fail("%s is called", describe(callee))
 		return
@@ -151,6 +156,9 @@ func (m *machine) reduce(called global, arguments tuple) any {
 	switch called.name {
 	case "_reconstructor": // class, base, state
 		if len(arguments) == 3 && arguments[2] == nil {
+			if unknown, ok := arguments[0].(foreign); ok {
+				return foreign{unknown.name, true}
+			}
 			base, _ := arguments[1].(global)
 			if class, ok := arguments[0].(global); ok && isClass(class) && base.name == "object" {
 				return &object{class: class}
@@ -197,6 +205,8 @@ func (m *machine) build() {
 		return
 	}
 	switch v := into.(type) {
+	case foreign:
+		return
 	case *object:
 		attributes, ok := state.(*dict)
 		if ok && v.state == nil {

@@ -13,9 +13,8 @@ import (
 // Functions of Flower's that strategies have among their attributes if they were
 // given no other.
 var (
-	aggregateKrum    = global{"flwr.server.strategy.aggregate", "aggregate_krum"}
-	selectMultiKrum  = global{"flwr.serverapp.strategy.multikrum", "select_multikrum"}
-	aggregateRecords = global{"flwr.serverapp.strategy.strategy_utils", "aggregate_metricrecords"}
+	aggregateKrum   = global{"flwr.server.strategy.aggregate", "aggregate_krum"}
+	selectMultiKrum = global{"flwr.serverapp.strategy.multikrum", "select_multikrum"}
 )
 
 // attribute says what becomes of an attribute of a strategy: a parameter of
@@ -64,7 +63,7 @@ func server() *family {
 			"min_fit_clients": renamed("min_fit_clients"), "min_evaluate_clients": renamed("min_evaluate_clients"),
 			"min_available_clients": renamed("min_available_clients"), "accept_failures": renamed("accept_failures"),
 			"evaluate_fn": onlyIf(nil), "on_fit_config_fn": onlyIf(nil), "on_evaluate_config_fn": onlyIf(nil),
-			"fit_metrics_aggregation_fn": onlyIf(nil), "evaluate_metrics_aggregation_fn": onlyIf(nil),
+			"fit_metrics_aggregation_fn": dropped(), "evaluate_metrics_aggregation_fn": dropped(), // metrics are aggregated here
 			"initial_parameters": dropped(), // see initial
 			"inplace":            dropped(), // the sum is the same
 		},
@@ -86,7 +85,7 @@ func serverApp() *family {
 			"min_available_nodes": renamed("min_available_clients"),
 			"weighted_by_key":     onlyIf("num-examples"),
 			"arrayrecord_key":     dropped(), "configrecord_key": dropped(), // of another protocol
-			"train_metrics_aggr_fn": onlyIf(aggregateRecords), "evaluate_metrics_aggr_fn": onlyIf(aggregateRecords),
+			"train_metrics_aggr_fn": dropped(), "evaluate_metrics_aggr_fn": dropped(), // metrics are aggregated here
 			"current_arrays": dropped(),
 		},
 	}

@@ -298,7 +298,7 @@ func (m *machine) number(op byte) {
 // long makes a whole number of two's complement, the low byte first.
 func (m *machine) long(raw []byte) {
 	if len(raw) > 8 {
-		m.fail("a whole number has %d bytes, more than 8", len(raw))
+		m.push(great{})
 		return
 	}
 	var v int64

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrRefused is matched by the error of a pickle that is not read here. The
-// message says at which byte, and which name was not known.
+// message says why: at which byte it makes no sense, or which name is not known.
 var ErrRefused = errors.New("pickle: refused")
 
 // MaxInstructions is the greatest number of instructions in a pickle. A strategy
@@ -47,7 +47,7 @@ func Read(data []byte) (Stored, error) {
 	}
 	made, ok := value.(*object)
 	if !ok || familyOf(made.class) == nil {
-		return Stored{}, fmt.Errorf("%w: it is %s, and no strategy", ErrRefused, describe(value))
+		return Stored{}, fmt.Errorf("%w: it is %s, and no strategy of Flower that is built in here", ErrRefused, describe(value))
 	}
 	stored, err := convert(&m, made)
 	if err != nil {

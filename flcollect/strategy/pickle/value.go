@@ -15,11 +15,19 @@ type (
 	dict struct{ items map[string]any }
 	// global is the name of a class or function.
 	global struct{ module, name string }
+	// foreign is a name that is not known, and whatever is made with it. It may be
+	// there where it does not matter.
+	foreign struct {
+		name global
+		made bool // with the name
+	}
 	// object is of a class, with its attributes.
 	object struct {
 		class global
 		state *dict // nil until it is built
 	}
+	// great is a whole number of more than 64 bits.
+	great struct{}
 	// dtype is a type of NumPy's, such as "f4".
 	dtype struct{ letters, order string }
 	// array is an array of NumPy's.
@@ -53,6 +61,13 @@ func describe(value any) string {
 		return "a dict"
 	case global:
 		return "the name " + v.String()
+	case foreign:
+		if v.made {
+			return fmt.Sprintf("what %.200s makes", v.name)
+		}
+		return fmt.Sprintf("the unknown name %.200s", v.name)
+	case great:
+		return "a whole number of more than 64 bits"
 	case *object:
 		return "an object of " + v.class.String()
 	case dtype, *dtype:

@@ -108,6 +108,10 @@
 // both sums that have to be the same in every run, and rules such as the median
 // that look at all updates at once, need little memory.
 //
+// Whether a call has to end is looked at on every turn of a loop, which takes some tens of
+// nanoseconds. An inner loop over elements is several times as fast if it takes eight or
+// sixteen of them at a turn.
+//
 // In both ways updates of another form, with numbers that are not finite, or of a
 // client that sent one already, never reach the module.
 package wasm

@@ -16,14 +16,14 @@ import (
 
 // short is a limit that a loop reaches soon, and that honest calls do not reach on
 // a busy machine.
-const short = time.Second
+const short = 300 * time.Millisecond
 
 // mischief is what testdata/c/bad.c is told to do, and what the error says.
 func mischief() map[string]string {
 	return map[string]string{
-		"begin/loop":           "begin: it ran longer than 1s",
-		"add/loop":             "fl_add: it ran longer than 1s",
-		"finish/loop":          "fl_finish: it ran longer than 1s",
+		"begin/loop":           "begin: it ran longer than 300ms",
+		"add/loop":             "fl_add: it ran longer than 300ms",
+		"finish/loop":          "fl_finish: it ran longer than 300ms",
 		"finish/allocate":      "no memory is left",
 		"finish/touch":         "out of bounds memory access",
 		"finish/trap":          "unreachable",
@@ -59,11 +59,11 @@ func mischief() map[string]string {
 		"finish/nothing":       "0 of the 4 elements of tensor 0 of the result were written",
 		"finish/half":          "1 of the 4 elements of tensor 0 of the result were written",
 		"setup/trap":           "unreachable",
-		"setup/loop":           "fl_setup: it ran longer than 1s",
+		"setup/loop":           "fl_setup: it ran longer than 300ms",
 		"setup/tensor":         "model_f64 was called at a time",
 		"setup/default":        `"eta" is no parameter of sampling and failures`,
 		"configure/trap":       "unreachable",
-		"configure/loop":       "fl_configure: it ran longer than 1s",
+		"configure/loop":       "fl_configure: it ran longer than 300ms",
 		"configure/answer":     "fl_configure answered 77",
 		"configure/moment":     "gather was called at a time",
 		"configure/much state": "state_write was called at a time",
@@ -97,19 +97,45 @@ func run(t *testing.T, module *wasm.Module, conf strategy.Conf) error {
 }
 
 func TestAModuleThatMisbehavesFailsItsRoundAndNothingElse(t *testing.T) {
-	module := stored(t, "bad", &wasm.Options{Time: short, Memory: 16 << 20, MaxState: 1e6})
+	patient := stored(t, "bad", &wasm.Options{Memory: 16 << 20, MaxState: 1e6})
+	hasty := stored(t, "bad", &wasm.Options{Time: short})
 	for name, says := range mischief() {
 		t.Run(name, func(t *testing.T) {
 			where, what, _ := strings.Cut(name, "/")
+			module := patient
+			if what == "loop" {
+				module = hasty
+			}
 			err := run(t, module, strategy.Conf{"where": where, "what": what})
 			require.ErrorIs(t, err, wasm.ErrFailed)
 			require.NotErrorIs(t, err, strategy.ErrQuarantined)
 			require.ErrorContains(t, err, `strategy "mine"`)
 			require.ErrorContains(t, err, says)
 			require.NotContains(t, err.Error(), "\n")
-			require.NoError(t, run(t, module, strategy.Conf{"where": "nowhere", "what": ""}), "the module works as before")
+			require.NoError(t, run(t, patient, strategy.Conf{"where": "nowhere", "what": ""}), "the module works as before")
 		})
 	}
+}
+
+func TestAModuleSeesNothingOfTheMachine(t *testing.T) {
+	t.Setenv("SECRET", "1")
+	module := inGo(t, spyModule)
+	var said [2]string
+	for k := range said {
+		err := run(t, module, nil)
+		require.ErrorIs(t, err, wasm.ErrFailed)
+		said[k] = err.Error()
+		require.Regexp(t, `fl_finish: read false list false write false dial false environment 0 arguments 0 year 2022 random [0-9a-f]{16}$`, said[k])
+	}
+	require.Equal(t, said[0], said[1], "the clock and the randomness are the same each time")
+	require.NoFileExists(t, "spy.txt")
+}
+
+func TestWhatAModuleWritesBeforeItDiesIsPartOfTheError(t *testing.T) {
+	err := run(t, inGo(t, spyModule), strategy.Conf{"panic": 1})
+	require.ErrorIs(t, err, wasm.ErrFailed)
+	require.ErrorContains(t, err, "it said: panic: as it was told")
+	require.NotContains(t, err.Error(), "\n")
 }
 
 func TestAModuleSaysThatUpdatesAreTooFew(t *testing.T) {
@@ -126,7 +152,7 @@ func model32(values ...float32) strategy.Model {
 // ends.
 func inLoop(ctx context.Context, t *testing.T) (strategy.Aggregation, <-chan error) {
 	t.Helper()
-	s := make1(t, stored(t, "bad", &wasm.Options{Time: time.Hour}), strategy.Conf{"where": "finish", "what": "loop"})
+	s := newStrategy(t, stored(t, "bad", &wasm.Options{Time: time.Hour}), strategy.Conf{"where": "finish", "what": "loop"})
 	round, err := s.Begin(strategy.Round{Number: 1, Model: model32(1), Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "a", Examples: 1, Model: model32(1)}))

@@ -104,7 +104,13 @@ func Compile(ctx context.Context, binary []byte, options *Options) (_ *Module, e
 	}
 	limited, cancel := context.WithTimeout(ctx, m.options.Time)
 	defer cancel()
-	if m.compiled, err = m.runtime.CompileModule(limited, binary); err != nil {
+	m.compiled, err = m.runtime.CompileModule(limited, binary)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("wasm: compile a module: %w", context.Cause(ctx))
+	case err != nil && limited.Err() != nil:
+		return nil, fmt.Errorf("%w: its compilation took longer than %v", ErrModule, m.options.Time)
+	case err != nil:
 		return nil, fmt.Errorf("%w: %s", ErrModule, firstLine(err))
 	}
 	return m, m.check()

@@ -1,10 +1,11 @@
 package wasm_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -17,22 +18,32 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// goModule builds testdata/fedavg with the go command, once.
-var goModule = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "fedavg")
+// build builds a module of testdata with the go command, and compiles it.
+func build(folder string) (*wasm.Module, error) {
+	dir, err := os.MkdirTemp("", folder)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	name := filepath.Join(dir, "fedavg.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", name, ".")
-	build.Dir = filepath.Join("testdata", "fedavg")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-mod=readonly")
-	if output, err := build.CombinedOutput(); err != nil {
-		return output, err
+	name := filepath.Join(dir, folder+".wasm")
+	command := exec.Command("go", "build", "-buildmode=c-shared", "-o", name, ".")
+	command.Dir = filepath.Join("testdata", folder)
+	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-mod=readonly", "CGO_ENABLED=0")
+	if output, err := command.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build %s: %w: %s", folder, err, output)
 	}
-	return os.ReadFile(name)
-})
+	binary, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return wasm.Compile(context.Background(), binary, nil)
+}
+
+// fedavgModule and spyModule are built once, for all tests.
+var (
+	fedavgModule = sync.OnceValues(func() (*wasm.Module, error) { return build("fedavg") })
+	spyModule    = sync.OnceValues(func() (*wasm.Module, error) { return build("spy") })
+)
 
 // compile compiles a module, which is closed at the end of the test.
 func compile(t *testing.T, binary []byte, options *wasm.Options) *wasm.Module {
@@ -51,23 +62,23 @@ func stored(t *testing.T, name string, options *wasm.Options) *wasm.Module {
 	return compile(t, binary, options)
 }
 
-func make1(t *testing.T, module *wasm.Module, conf strategy.Conf) *wasm.Strategy {
+func newStrategy(t *testing.T, module *wasm.Module, conf strategy.Conf) *wasm.Strategy {
 	t.Helper()
 	made, err := module.Strategy(t.Context(), "mine", conf)
 	require.NoError(t, err)
 	return made
 }
 
-func fedavg(t *testing.T) *wasm.Module {
+func inGo(t *testing.T, module func() (*wasm.Module, error)) *wasm.Module {
 	t.Helper()
-	binary, err := goModule()
-	require.NoError(t, err, "%s", binary)
-	return compile(t, binary, nil)
+	built, err := module()
+	require.NoError(t, err)
+	return built
 }
 
 func TestAMeanInGoConforms(t *testing.T) {
-	module := fedavg(t)
-	strategytest.Run(t, func() strategy.Strategy { return make1(t, module, nil) })
+	module := inGo(t, fedavgModule)
+	strategytest.Run(t, func() strategy.Strategy { return newStrategy(t, module, nil) })
 }
 
 func model(values ...float64) strategy.Model { return strategy.Model{tensor.FromFloat64s(values)} }
@@ -87,7 +98,7 @@ func aggregate(t *testing.T, s strategy.Strategy, number int, before strategy.Mo
 }
 
 func TestAMeanInGoIsThatOfTheBuiltInOne(t *testing.T) {
-	s := make1(t, fedavg(t), nil)
+	s := newStrategy(t, inGo(t, fedavgModule), nil)
 	native, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	updates := []strategy.Update{
@@ -100,7 +111,7 @@ func TestAMeanInGoIsThatOfTheBuiltInOne(t *testing.T) {
 
 func TestMomentumInCCarriesItsState(t *testing.T) {
 	module := stored(t, "momentum", nil)
-	one := make1(t, module, strategy.Conf{"momentum": "0.5", "fraction_fit": 0.25})
+	one := newStrategy(t, module, strategy.Conf{"momentum": "0.5", "fraction_fit": 0.25})
 	require.Equal(t, 3, one.Policy().Fit.MinClients, "the module's default")
 	require.Equal(t, 0.25, one.Policy().Fit.Fraction, "the job's setting")
 	require.Equal(t, 2, one.Policy().MinAvailable, "everybody's default")
@@ -111,14 +122,14 @@ func TestMomentumInCCarriesItsState(t *testing.T) {
 	}
 	require.Equal(t, []float64{4}, aggregate(t, one, 1, model(0), update(4))) // velocity 4
 	require.Equal(t, []float64{10}, aggregate(t, one, 2, model(4), update(8)))
-	two := make1(t, module, strategy.Conf{"momentum": 0.5})
+	two := newStrategy(t, module, strategy.Conf{"momentum": 0.5})
 	require.NoError(t, two.Restore(one.State()))
 	require.Equal(t, []float64{17}, aggregate(t, one, 3, model(10), update(14))) // velocity 6/2 + 4
 	require.Equal(t, []float64{17}, aggregate(t, two, 3, model(10), update(14)))
 }
 
 func TestTheStateOfAFailedRoundIsThatBefore(t *testing.T) {
-	s := make1(t, stored(t, "momentum", nil), nil)
+	s := newStrategy(t, stored(t, "momentum", nil), nil)
 	require.Equal(t, []float64{4}, aggregate(t, s, 1, model(0), strategy.Update{Client: "a", Examples: 1, Model: model(4)}))
 	before := s.State()
 	round, err := s.Begin(strategy.Round{Number: 2, Model: model(4, 4), Dir: t.TempDir()}) // the state does not fit
@@ -133,7 +144,7 @@ func TestTheStateOfAFailedRoundIsThatBefore(t *testing.T) {
 }
 
 func TestAModuleRefusesUpdatesWithItsReason(t *testing.T) {
-	s := make1(t, stored(t, "momentum", nil), strategy.Conf{"max_loss": 2})
+	s := newStrategy(t, stored(t, "momentum", nil), strategy.Conf{"max_loss": 2})
 	round, err := s.Begin(strategy.Round{Number: 1, Model: model(0), Dir: t.TempDir()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, round.Close()) }()
@@ -149,7 +160,7 @@ func TestAModuleRefusesUpdatesWithItsReason(t *testing.T) {
 }
 
 func TestAModuleTellsClients(t *testing.T) {
-	s := make1(t, stored(t, "momentum", nil), nil)
+	s := newStrategy(t, stored(t, "momentum", nil), nil)
 	config := map[string]any{"epochs": int64(5)}
 	s.Configure(strategy.Fit, 4, config)
 	require.Equal(t, map[string]any{"epochs": int64(5), "round": int64(4), "rate": 0.25, "first": false, "by": "momentum.c"}, config)
@@ -214,7 +225,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestStatesThatAreNoneAreRefused(t *testing.T) {
-	s := make1(t, stored(t, "momentum", &wasm.Options{MaxState: 4}), nil)
+	s := newStrategy(t, stored(t, "momentum", &wasm.Options{MaxState: 4}), nil)
 	bytes, err := tensor.New(tensor.Uint8, []int{5}, make([]byte, 5))
 	require.NoError(t, err)
 	for _, state := range [][]tensor.Tensor{{bytes}, {bytes, bytes}, {tensor.FromFloat32s([]float32{1})}} {
@@ -225,7 +236,7 @@ func TestStatesThatAreNoneAreRefused(t *testing.T) {
 
 func TestStrategiesOfAClosedModuleFail(t *testing.T) {
 	module := stored(t, "momentum", nil)
-	s := make1(t, module, nil)
+	s := newStrategy(t, module, nil)
 	require.NoError(t, module.Close())
 	_, err := s.Begin(strategy.Round{Number: 1, Model: model(0)})
 	require.ErrorIs(t, err, wasm.ErrFailed)
@@ -247,5 +258,4 @@ func FuzzCompile(f *testing.F) {
 		}
 		require.NoError(t, module.Close())
 	})
-	runtime.GC()
 }

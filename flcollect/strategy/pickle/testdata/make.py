@@ -99,22 +99,22 @@ class Exploit:
         return os.system, ("touch exploited",)
 
 
-def bad(name, value):
+def other(name, value):
     for protocol in range(6):
-        refused.append({"name": name, "protocol": protocol, "pickle": base64.b64encode(pickle.dumps(value, protocol)).decode()})
+        others.append({"name": name, "protocol": protocol, "pickle": base64.b64encode(pickle.dumps(value, protocol)).decode()})
 
 
-refused = []
+others = []
 first = importlib.import_module("flwr.server.strategy")
-bad("function", first.FedAvg(evaluate_metrics_aggregation_fn=weigh))
-bad("exploit", Exploit())
-bad("exploit inside", first.FedAvg(on_fit_config_fn=Exploit()))
-bad("no strategy", {"fraction_fit": 1.0})
-bad("a class", first.FedAvg)
+other("function", first.FedAvg(evaluate_metrics_aggregation_fn=weigh))
+other("exploit", Exploit())
+other("exploit inside", first.FedAvg(on_fit_config_fn=Exploit()))
+other("no strategy", {"fraction_fit": 1.0})
+other("a class", first.FedAvg)
 loop = first.FedAvg()
 loop.initial_parameters = loop
-bad("a strategy in itself", loop)
+other("a strategy in itself", loop)
 
 with open(f"flower-{flwr.__version__}.json", "w") as file:
-    json.dump({"numpy": np.__version__, "cases": out, "arrays": arrays, "refused": refused}, file, indent=0)
+    json.dump({"numpy": np.__version__, "cases": out, "arrays": arrays, "others": others}, file, indent=0)
     file.write("\n")
