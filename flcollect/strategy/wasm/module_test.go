@@ -36,7 +36,7 @@ func build(folder string) (*wasm.Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wasm.Compile(context.Background(), binary, nil)
+	return wasm.Compile(context.Background(), binary, &wasm.Options{Time: 10 * time.Minute}) // the race detector is slow
 }
 
 // fedavgModule and spyModule are built once, for all tests.
