@@ -125,7 +125,7 @@ func TestAModuleSeesNothingOfTheMachine(t *testing.T) {
 		err := run(t, module, nil)
 		require.ErrorIs(t, err, wasm.ErrFailed)
 		said[k] = err.Error()
-		require.Regexp(t, `fl_finish: read false list false write false environment 0 arguments 0 year 2022 random [0-9a-f]{16}$`, said[k])
+		require.Regexp(t, `fl_finish: read false list false write false environment 0 arguments 0 year 2022 random [0-9a-f]+$`, said[k])
 	}
 	require.Equal(t, said[0], said[1], "the clock and the randomness are the same each time")
 	require.NoFileExists(t, "spy.txt")

@@ -9,9 +9,8 @@
 package main
 
 import (
-	"crypto/rand"
-	"fmt"
 	"os"
+	"strconv"
 	"time"
 	"unsafe"
 )
@@ -24,6 +23,9 @@ func paramNumber(name unsafe.Pointer, length int32, otherwise float64) float64
 
 //go:wasmimport flcollect1 fail
 func fail(text unsafe.Pointer, length int32)
+
+//go:wasmimport wasi_snapshot_preview1 random_get
+func randomGet(dst unsafe.Pointer, length int32) int32
 
 var name = []byte("panic")
 
@@ -44,10 +46,11 @@ func finish() int32 {
 	_, read := os.ReadFile("/etc/hostname")
 	_, list := os.ReadDir("/")
 	write := os.WriteFile("spy.txt", []byte("was here"), 0o600)
-	var random [8]byte
-	rand.Read(random[:])
-	text := fmt.Appendf(nil, "read %t list %t write %t environment %d arguments %d year %d random %x",
-		read == nil, list == nil, write == nil, len(os.Environ()), len(os.Args), time.Now().Year(), random)
+	var random uint64
+	randomGet(unsafe.Pointer(&random), int32(unsafe.Sizeof(random)))
+	text := []byte("read " + strconv.FormatBool(read == nil) + " list " + strconv.FormatBool(list == nil) +
+		" write " + strconv.FormatBool(write == nil) + " environment " + strconv.Itoa(len(os.Environ())) +
+		" arguments " + strconv.Itoa(len(os.Args)) + " year " + strconv.Itoa(time.Now().Year()) + " random " + strconv.FormatUint(random, 16))
 	fail(unsafe.Pointer(&text[0]), int32(len(text)))
 	return 1
 }
