@@ -58,6 +58,7 @@ func importTable() []room {
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
+		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy"}, modules: []string{compress, crypto}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/httpclient"},
@@ -83,6 +84,8 @@ const (
 	bluemonday = "github.com/microcosm-cc/bluemonday"
 	goldmark   = "github.com/yuin/goldmark"
 	bbolt      = "go.etcd.io/bbolt"
+	compress   = "github.com/klauspost/compress"
+	crypto     = "golang.org/x/crypto"
 	franz      = "github.com/twmb/franz-go"
 	flags      = "github.com/peterbourgon/ff/v3"
 	grpc       = "google.golang.org/grpc"
@@ -113,7 +116,7 @@ const (
 
 // testModules are the libraries that any test file may import.
 func testModules() []string {
-	return []string{testify, openapi, mochi, paho, paho3, sarama, franz, mongo, minio, rdf2go, jsongold, jsonpath, sync}
+	return []string{testify, openapi, compress, crypto, protobuf, mochi, paho, paho3, sarama, franz, mongo, minio, rdf2go, jsongold, jsonpath, sync}
 }
 
 // features are the building blocks. None imports another, or a package below

@@ -1,0 +1,41 @@
+// Package ckks aggregates model updates that clients encrypted with the CKKS
+// scheme (Cheon and others 2017, ePrint 2016/421), without a key: the weighted
+// mean of ciphertexts, which only the clients can decrypt.
+//
+// It reads and writes what TenSEAL's clients send under the parameters' type
+// [Type]: a CKKSTensor or CKKSVector message a layer, whose ciphertexts are
+// objects of Microsoft SEAL 3.6 to 4.x, stored plainly or compressed with zlib or
+// Zstandard. A ciphertext may hold a single number, as those of CKKSTensor do by
+// default, or a number a slot.
+//
+// # The mean
+//
+// [Mean] begins an [Aggregation] a round, which adds every update times its
+// whole number of examples, modulo the ciphertext moduli, and multiplies the scale
+// that the ciphertext carries by the sum of the examples. What clients decrypt is
+// the mean. Nothing is rounded, no level is consumed and no evaluation key is
+// needed; sums of residues do not depend on the order of the updates, to the
+// last bit.
+//
+// Memory is one sum, of the size of an uncompressed update, and one ciphertext for
+// each processor, however many clients there are. An update that turns out bad
+// halfway is subtracted again, which is exact.
+//
+// # What is checked
+//
+// [NewParameters] checks a job's parameters against the bounds of the
+// HomomorphicEncryption.org standard for 128 bits of security, and derives the
+// moduli as SEAL does. Every ciphertext is held against them: degree, moduli, level,
+// scale, and every coefficient. It must be fresh, which is not multiplied and
+// not from an earlier round. Sizes are known before anything is decompressed, and
+// a ciphertext that is smaller than any encryption can be is refused, so that a
+// small message does not become large memory.
+//
+// The weights are limited by the room that the moduli leave above the scale;
+// [ErrNoRoom] says so instead of numbers that wrapped around.
+//
+// # Keys
+//
+// Keys are made and kept by the clients. [ParseContext] reads a public TenSEAL
+// context, for a server that hands it out, and refuses one with a secret key.
+package ckks

@@ -1,0 +1,153 @@
+package ckks
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// layer is what a TenSEAL message says beside its ciphertexts: of a CKKSTensor its
+// shape, without the first dimension where that lies in the slots, and its
+// length; of a CKKSVector how many numbers each ciphertext holds.
+type layer struct {
+	shape []uint32
+	batch uint32
+	count int // of ciphertexts
+}
+
+func (l layer) equal(other layer) bool {
+	return slices.Equal(l.shape, other.shape) && l.batch == other.batch && l.count == other.count
+}
+
+func (l layer) String() string {
+	return fmt.Sprintf("shape %v, batch size %d and %d ciphertexts", l.shape, l.batch, l.count)
+}
+
+// Fields of CKKSTensorProto and CKKSVectorProto, which has no batch size.
+const (
+	shapeField      = 1
+	ciphertextField = 2
+	scaleField      = 3
+	batchField      = 4
+)
+
+// readMessage reads a CKKSTensor or a CKKSVector. The ciphertexts refer to the
+// message.
+func (p *Parameters) readMessage(message Blob) (layer, []Blob, error) {
+	w := newWire(message)
+	// More numbers would be neither a shape nor sizes of ciphertexts.
+	limit := 32 + w.left/uint64(p.leastSize())
+	var l layer
+	var ciphertexts []Blob
+	var scale float64
+	dimensions := func(w *wire) error {
+		if uint64(len(l.shape)) == limit {
+			return errors.New("the shape has more numbers than there can be ciphertexts")
+		}
+		size, err := w.uint32()
+		l.shape = append(l.shape, size)
+		return err
+	}
+	for w.left > 0 {
+		field, kind, err := w.tag()
+		if err != nil {
+			return layer{}, nil, err
+		}
+		switch {
+		case field == shapeField && kind == varintType:
+			err = dimensions(w)
+		case field == shapeField && kind == bytesType:
+			var packed Blob
+			packed, _, err = w.bytes()
+			for numbers := newWire(packed); err == nil && numbers.left > 0; {
+				err = dimensions(numbers)
+			}
+		case field == ciphertextField && kind == bytesType:
+			var ciphertext Blob
+			var size int
+			ciphertext, size, err = w.bytes()
+			if err == nil && size < p.leastSize() {
+				err = fmt.Errorf("ciphertext %d has %d bytes, an encryption cannot have fewer than %d", len(ciphertexts), size, p.leastSize())
+			}
+			ciphertexts = append(ciphertexts, ciphertext)
+		case field == scaleField && kind == fixed64Type:
+			var number uint64
+			number, err = w.fixed64()
+			scale = math.Float64frombits(number)
+		case field == batchField && kind == varintType:
+			l.batch, err = w.uint32()
+		default:
+			err = unexpected(field, kind)
+		}
+		if err != nil {
+			return layer{}, nil, err
+		}
+	}
+	l.count = len(ciphertexts)
+	if scale != p.scale {
+		return layer{}, nil, fmt.Errorf("the scale of the message is %g (2^%.4g), the job's is 2^%d", scale, math.Log2(scale), p.settings.ScaleBits)
+	}
+	return l, ciphertexts, p.checkLayer(l)
+}
+
+// checkLayer says whether the shape fits the ciphertexts, in one of the ways that
+// TenSEAL has.
+func (p *Parameters) checkLayer(l layer) error {
+	slots := uint32(p.Slots())
+	if l.count == 0 {
+		return errors.New("the message has no ciphertexts")
+	}
+	if l.batch > slots {
+		return fmt.Errorf("the batch size is %d, a ciphertext has %d slots", l.batch, slots)
+	}
+	elements := uint64(1)
+	for _, size := range l.shape {
+		// The product is below 2^63: as soon as it is more than the count it stays so,
+		// for a size of 0 is no shape of ciphertexts that exist.
+		if elements = elements * uint64(size); elements == 0 || elements > uint64(l.count) {
+			break
+		}
+	}
+	tensor := elements == uint64(l.count)
+	vector := l.batch == 0 && len(l.shape) == l.count && !slices.ContainsFunc(l.shape, func(size uint32) bool { return size < 1 || size > slots })
+	if !tensor && !vector {
+		return fmt.Errorf("%s are neither a tensor nor a vector", l)
+	}
+	return nil
+}
+
+// write returns the message with the ciphertexts, which are not copied.
+func (p *Parameters) write(l layer, ciphertexts []Blob) Blob {
+	var shape []byte
+	for _, size := range l.shape {
+		shape = binary.AppendUvarint(shape, uint64(size))
+	}
+	var text []byte
+	if len(shape) > 0 {
+		text = appendTag(text, shapeField, bytesType)
+		text = binary.AppendUvarint(text, uint64(len(shape)))
+		text = append(text, shape...)
+	}
+	var message Blob
+	for _, ciphertext := range ciphertexts {
+		size := 0
+		for _, chunk := range ciphertext {
+			size += len(chunk)
+		}
+		text = appendTag(text, ciphertextField, bytesType)
+		text = binary.AppendUvarint(text, uint64(size))
+		message = append(append(message, text), ciphertext...)
+		text = nil
+	}
+	text = appendTag(text, scaleField, fixed64Type)
+	text = binary.LittleEndian.AppendUint64(text, math.Float64bits(p.scale))
+	if l.batch != 0 {
+		text = appendTag(text, batchField, varintType)
+		text = binary.AppendUvarint(text, uint64(l.batch))
+	}
+	return append(message, text)
+}
+
+func appendTag(text []byte, field, kind int) []byte { return append(text, byte(field<<3|kind)) }
