@@ -72,8 +72,13 @@ func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
 	if len(coefficients) >= 8 && binary.LittleEndian.Uint64(coefficients) == uint64(want)/16 && len(coefficients) < 8+want {
 		return nil, fmt.Errorf("half of it is the seed of a random generator; only expanded ciphertexts are read")
 	}
-	if len(rest) > 0 || len(coefficients) != 8+want || binary.LittleEndian.Uint64(coefficients) != uint64(want)/8 {
-		return nil, fmt.Errorf("it has %d bytes of coefficients and %d after them, %d and none are expected", len(coefficients), len(rest), 8+want)
+	switch {
+	case len(rest) > 0:
+		return nil, fmt.Errorf("%d bytes follow its coefficients", len(rest))
+	case len(coefficients) != 8+want:
+		return nil, fmt.Errorf("its coefficients have %d bytes, %d are expected", len(coefficients), 8+want)
+	case binary.LittleEndian.Uint64(coefficients) != uint64(want)/8:
+		return nil, fmt.Errorf("it says that it has %d coefficients, it has %d", binary.LittleEndian.Uint64(coefficients), want/8)
 	}
 	return coefficients[8:], nil
 }

@@ -46,7 +46,7 @@ type Options struct {
 	// Compression is how ciphertexts are stored in the result. Zero means [Echo].
 	Compression Compression
 	// Workers is how many goroutines add an update. Zero means one for each
-	// processor that Go uses.
+	// processor.
 	Workers int
 }
 
@@ -75,7 +75,7 @@ func NewMean(parameters *Parameters, options *Options) (*Mean, error) {
 		o.MaxAbs = 1024
 	}
 	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
+		o.Workers = runtime.NumCPU()
 	}
 	switch {
 	case o.Workers < 0:

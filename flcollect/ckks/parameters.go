@@ -155,9 +155,9 @@ func guess(id parmsID, degree, count int) string {
 				sizes = append(sizes, last)
 				if primes, err := moduli(degree, sizes); err == nil && identify(degree, dataModuli(primes)) == id {
 					if first+middle*(count-1)+last > bound {
-						return fmt.Sprintf(", which are those of %v bits and less than 128 bits of security", sizes)
+						return fmt.Sprintf(", which are those of %v bits and less than 128 bits of security,", sizes)
 					}
-					return fmt.Sprintf(", which are those of %v bits", sizes)
+					return fmt.Sprintf(", which are those of %v bits,", sizes)
 				}
 			}
 		}

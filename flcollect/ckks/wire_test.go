@@ -158,7 +158,7 @@ func (m *maker) object(t testing.TB, content []byte) []byte {
 	t.Helper()
 	var body bytes.Buffer
 	switch m.mode {
-	case 0:
+	default:
 		body.Write(content)
 	case 1:
 		w := zlib.NewWriter(&body)
@@ -211,7 +211,7 @@ func defaults(seed uint64) *maker {
 // small makes ciphertexts of node's settings.
 func small(seed uint64) *maker {
 	return &maker{
-		degree: 1024, moduli: []uint64{132120577}, scale: 1 << 16,
+		degree: 1024, moduli: []uint64{134215681}, scale: 1 << 16,
 		major: 4, minor: 1, mode: 2, random: rand.New(rand.NewPCG(seed, 1)),
 	}
 }

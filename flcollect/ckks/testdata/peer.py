@@ -30,7 +30,8 @@ def key_of(case):
 
 
 def encrypt(context, form, layer):
-    """Returns a layer's message. A tensor's first dimension may lie in the slots."""
+    """Returns a layer's message. A packed tensor has its first dimension in the slots
+    (TenSEAL itself mixes up the elements of one of shape (n, 1))."""
     if form == "vector":
         return ts.ckks_vector(context, layer.ravel().tolist()).serialize()
     return ts.ckks_tensor(context, layer, batch=form == "packed").serialize()

@@ -1,0 +1,84 @@
+package ckks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/iotenablers/enablers/flcollect/ckks"
+)
+
+func ExampleNewParameters() {
+	parameters, err := ckks.NewParameters(ckks.Settings{}) // what the REST interface has as defaults
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(parameters)
+	fmt.Println(parameters.Slots(), "numbers a ciphertext")
+
+	_, err = ckks.NewParameters(ckks.Settings{PolyModulusDegree: 4096, CoeffModBitSizes: []int{60, 40, 40}})
+	var field *ckks.FieldError
+	fmt.Println(errors.As(err, &field), err)
+	// Output:
+	// degree 8192, moduli of [60 40 40] bits, scale 2^40
+	// 4096 numbers a ciphertext
+	// true ckks: coeff_mod_bit_sizes: [60 40 40] is more than the 109 bits with which degree 4096 gives 128 bits of security
+}
+
+func ExampleNewMean() {
+	parameters, err := ckks.NewParameters(captured)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mean, err := ckks.NewMean(parameters, &ckks.Options{MaxAbs: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	aggregation, err := mean.Begin(ckks.Round{Number: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer aggregation.Close()
+	for name, examples := range map[string]int64{"first": 3, "second": 2} {
+		message, err := os.ReadFile("testdata/tenseal/vector-" + name) // what the client sent
+		if err != nil {
+			log.Fatal(err)
+		}
+		update := ckks.Update{Client: name, Examples: examples, Layers: []ckks.Blob{{message}}}
+		if err := aggregation.Add(context.Background(), update); err != nil {
+			log.Fatal(err)
+		}
+	}
+	examples := aggregation.Examples()
+	model, err := aggregation.Finish(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(model), "layer, the mean over", examples, "examples")
+	// Output:
+	// 1 layer, the mean over 5 examples
+}
+
+func ExampleParseContext() {
+	data, err := os.ReadFile("testdata/tenseal/public")
+	if err != nil {
+		log.Fatal(err)
+	}
+	public, err := ckks.ParseContext(data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(public.Degree, public.Moduli, public.PublicKey)
+
+	data, err = os.ReadFile("testdata/tenseal/secret")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = ckks.ParseContext(data)
+	fmt.Println(err)
+	// Output:
+	// 2048 [134176769 67104769] true
+	// parse context: ckks: the context holds a secret key, which must not leave the clients
+}
