@@ -49,8 +49,12 @@ func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
 		return nil, fmt.Errorf("it has %d moduli, a fresh ciphertext of the job's %v bits has %d", count, p.settings.CoeffModBitSizes, want)
 	}
 	if id := parmsID(content[:32]); id != p.id {
+		theirs := ""
+		if bits, ok := p.common()[id]; ok {
+			theirs = fmt.Sprintf(", which are those of %s bits,", bits)
+		}
 		return nil, fmt.Errorf("its moduli%s are not the job's, which are those of %v bits: its parms_id is %x, the job's is %x",
-			guess(id, int(degree), int(count)), p.settings.CoeffModBitSizes, id[:4], p.id[:4])
+			theirs, p.settings.CoeffModBitSizes, id[:4], p.id[:4])
 	}
 	if content[nttAt] != 1 {
 		return nil, fmt.Errorf("it is not in NTT form, as CKKS is (%d)", content[nttAt])

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/bits"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/blake2b"
 )
@@ -27,6 +28,7 @@ type Parameters struct {
 	id       parmsID  // of fresh ciphertexts
 	scale    float64
 	product  *big.Int // of data
+	common   func() map[parmsID]string
 }
 
 // NewParameters checks the settings, as they are with the defaults, and derives
@@ -67,6 +69,7 @@ func NewParameters(settings Settings) (*Parameters, error) {
 		return nil, fail("scale_bits", "%d is not from 1 to %d, which the moduli of fresh ciphertexts leave", s.ScaleBits, p.product.BitLen()-2)
 	}
 	p.scale = math.Ldexp(1, s.ScaleBits)
+	p.common = sync.OnceValue(func() map[parmsID]string { return commonModuli(s.PolyModulusDegree, len(p.data)) })
 	return p, nil
 }
 
@@ -135,32 +138,4 @@ func (p *Parameters) leastSize() int {
 		sum += bits.Len64(q)
 	}
 	return 2 * p.settings.PolyModulusDegree * sum / 8 / 2
-}
-
-// guess says, for an error, what common sizes of moduli another name comes from,
-// given how many moduli there are in a fresh ciphertext; empty if it does not know.
-func guess(id parmsID, degree, count int) string {
-	bound, ok := security(degree)
-	if !ok || count < 1 || count > 16 {
-		return ""
-	}
-	common := []int{60, 50, 40, 30, 20}
-	for _, first := range common {
-		for _, middle := range common {
-			for _, last := range common {
-				sizes := []int{first}
-				for len(sizes) < count {
-					sizes = append(sizes, middle)
-				}
-				sizes = append(sizes, last)
-				if primes, err := moduli(degree, sizes); err == nil && identify(degree, dataModuli(primes)) == id {
-					if first+middle*(count-1)+last > bound {
-						return fmt.Sprintf(", which are those of %v bits and less than 128 bits of security,", sizes)
-					}
-					return fmt.Sprintf(", which are those of %v bits,", sizes)
-				}
-			}
-		}
-	}
-	return ""
 }

@@ -15,18 +15,33 @@ func moduli(degree int, bitSizes []int) ([]uint64, error) {
 	}
 	found := map[int][]uint64{}
 	for bits, count := range wanted {
-		primes := largestPrimes(uint64(2*degree), bits, count)
-		if len(primes) < count {
-			return nil, fmt.Errorf("there are %d primes of %d bits for degree %d, %d are asked for", len(primes), bits, degree, count)
+		found[bits] = largestPrimes(uint64(2*degree), bits, count)
+	}
+	result, ok := handOut(found, bitSizes)
+	for _, bits := range bitSizes {
+		if !ok && len(found[bits]) < wanted[bits] {
+			return nil, fmt.Errorf("there are %d primes of %d bits for degree %d, %d are asked for", len(found[bits]), bits, degree, wanted[bits])
 		}
-		found[bits] = primes
+	}
+	return result, nil
+}
+
+// handOut gives every size one of its primes, which are in falling order: of the
+// first ones, as many as are needed, the smallest first. It returns false if there
+// are too few.
+func handOut(primes map[int][]uint64, bitSizes []int) ([]uint64, bool) {
+	left := map[int]int{}
+	for _, bits := range bitSizes {
+		left[bits]++
 	}
 	result := make([]uint64, len(bitSizes))
 	for i, bits := range bitSizes {
-		last := len(found[bits]) - 1
-		result[i], found[bits] = found[bits][last], found[bits][:last]
+		if left[bits]--; left[bits] >= len(primes[bits]) {
+			return nil, false
+		}
+		result[i] = primes[bits][left[bits]]
 	}
-	return result, nil
+	return result, true
 }
 
 // largestPrimes returns the largest primes of so many bits that are 1 modulo
@@ -44,4 +59,31 @@ func largestPrimes(factor uint64, bits, count int) []uint64 {
 		}
 	}
 	return primes
+}
+
+// commonModuli says of the parameters that other keys may have, with as many
+// moduli in a fresh ciphertext, what sizes they come from. It serves errors only:
+// a name of parameters is a hash, which says nothing to a person.
+func commonModuli(degree, count int) map[parmsID]string {
+	names := map[parmsID]string{}
+	primes := map[int][]uint64{}
+	sizes := []int{60, 50, 40, 30, 20}
+	for _, size := range sizes {
+		primes[size] = largestPrimes(uint64(2*degree), size, count+1)
+	}
+	for _, first := range sizes {
+		for _, middle := range sizes {
+			for _, last := range sizes {
+				bits := []int{first}
+				for len(bits) < count {
+					bits = append(bits, middle)
+				}
+				bits = append(bits, last)
+				if q, ok := handOut(primes, bits); ok {
+					names[identify(degree, dataModuli(q))] = fmt.Sprint(bits)
+				}
+			}
+		}
+	}
+	return names
 }
