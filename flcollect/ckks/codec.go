@@ -108,9 +108,10 @@ func (c *codec) expand(data []byte, limit int) ([]byte, error) {
 	return c.zstd.DecodeAll(data, c.content[:0:limit])
 }
 
-// seal returns an object of the content in a new buffer. The mode is not plain.
-func (c *codec) seal(v version, m mode, content []byte) ([]byte, error) {
-	object := make([]byte, headerSize, headerSize+len(content))
+// seal returns an object of the content, in the memory of dst if that is enough.
+// The mode is not plain.
+func (c *codec) seal(dst []byte, v version, m mode, content []byte) ([]byte, error) {
+	object := append(dst[:0], make([]byte, headerSize)...)
 	switch m {
 	case zlibMode:
 		buffer := bytes.NewBuffer(object)
@@ -128,7 +129,8 @@ func (c *codec) seal(v version, m mode, content []byte) ([]byte, error) {
 		object = buffer.Bytes()
 	case zstdMode:
 		if c.encoder == nil {
-			encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+			encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+				zstd.WithAllLitEntropyCompression(true)) // there are no matches, only bytes that are rarer than others
 			if err != nil {
 				return nil, err
 			}

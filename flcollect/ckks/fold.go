@@ -171,7 +171,7 @@ func (a *Aggregation) encode(ctx context.Context) ([]Blob, error) {
 			return nil
 		}
 		c.content = append(append(c.content[:0], p.prefix(v, scale, 0)...), sum...)
-		object, err := c.seal(v, m, c.content)
+		object, err := c.seal(sum, v, m, c.content) // the sum is in the content now
 		a.sums[place] = nil
 		ciphertexts[place] = Blob{object}
 		return err
