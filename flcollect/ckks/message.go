@@ -21,7 +21,11 @@ func (l layer) equal(other layer) bool {
 	return slices.Equal(l.shape, other.shape) && l.batch == other.batch && l.count == other.count
 }
 
+// String describes the layer; of the sizes of a long vector it has the first.
 func (l layer) String() string {
+	if len(l.shape) > 8 {
+		return fmt.Sprintf("%d sizes from %d on, batch size %d and %d ciphertexts", len(l.shape), l.shape[:8], l.batch, l.count)
+	}
 	return fmt.Sprintf("shape %v, batch size %d and %d ciphertexts", l.shape, l.batch, l.count)
 }
 

@@ -17,12 +17,12 @@ func moduli(degree int, bitSizes []int) ([]uint64, error) {
 	for bits, count := range wanted {
 		found[bits] = largestPrimes(uint64(2*degree), bits, count)
 	}
-	result, ok := handOut(found, bitSizes)
 	for _, bits := range bitSizes {
-		if !ok && len(found[bits]) < wanted[bits] {
+		if len(found[bits]) < wanted[bits] {
 			return nil, fmt.Errorf("there are %d primes of %d bits for degree %d, %d are asked for", len(found[bits]), bits, degree, wanted[bits])
 		}
 	}
+	result, _ := handOut(found, bitSizes)
 	return result, nil
 }
 
