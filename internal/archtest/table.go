@@ -60,6 +60,8 @@ func importTable() []room {
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
 		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy"}, modules: []string{compress, crypto}},
 
+		{dir: "apimgmt/entity"},
+
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/httpclient"},
 		{dir: "internal/server", modules: []string{flags, sync}},

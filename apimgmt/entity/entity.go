@@ -1,0 +1,208 @@
+package entity
+
+import "encoding/json"
+
+// Meta is what every entity has.
+type Meta struct {
+	// ID is a UUID. An entity without one gets it from what names it, so that the
+	// same configuration has the same ids everywhere.
+	ID string `json:"id,omitempty"`
+	// Tags are free labels.
+	Tags []string `json:"tags,omitempty"`
+	// CreatedAt and UpdatedAt are seconds since 1970.
+	CreatedAt int64 `json:"created_at,omitempty"`
+	UpdatedAt int64 `json:"updated_at,omitempty"`
+}
+
+// Ref names another entity, by id or by name.
+type Ref struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// Service is an upstream API.
+type Service struct {
+	Meta
+	// Name is unique among services.
+	Name string `json:"name,omitempty"`
+	// Enabled is whether requests are proxied to the service. Nil means true.
+	Enabled *bool `json:"enabled,omitempty"`
+	// Protocol is http, https, grpc, grpcs, ws or wss. Empty means http.
+	Protocol string `json:"protocol"`
+	// Host is the host name, the address, or the name of an [Upstream].
+	Host string `json:"host"`
+	// Port is the TCP port. Zero means 80, or 443 for https, grpcs and wss.
+	Port int `json:"port"`
+	// Path is put before the path of requests; empty or beginning with "/".
+	Path string `json:"path,omitempty"`
+	// Retries is how often a request that failed to reach the service is tried
+	// again. Nil means 5.
+	Retries *int `json:"retries,omitempty"`
+	// ConnectTimeout, WriteTimeout and ReadTimeout are in milliseconds: to connect,
+	// and between two writes and two reads. Zero means 60000.
+	ConnectTimeout int `json:"connect_timeout"`
+	WriteTimeout   int `json:"write_timeout"`
+	ReadTimeout    int `json:"read_timeout"`
+	// TLSVerify is whether the certificate of an https service is verified. Nil
+	// means true.
+	TLSVerify *bool `json:"tls_verify,omitempty"`
+}
+
+// Route says which requests a service gets. A request matches a route if it
+// matches every list that is not empty.
+type Route struct {
+	Meta
+	// Name is unique among routes.
+	Name string `json:"name,omitempty"`
+	// Service is where matching requests go.
+	Service *Ref `json:"service,omitempty"`
+	// Protocols are those that requests may come over. Empty means http and https.
+	Protocols []string `json:"protocols"`
+	// Methods are in upper case. Empty means all.
+	Methods []string `json:"methods,omitempty"`
+	// Hosts may have a wildcard as their first or last label, and a port.
+	Hosts []string `json:"hosts,omitempty"`
+	// Paths are prefixes, or regular expressions that start with "~".
+	Paths []string `json:"paths,omitempty"`
+	// Headers must have one of the values each; names without regard to case.
+	Headers map[string][]string `json:"headers,omitempty"`
+	// SNIs are server names of TLS.
+	SNIs []string `json:"snis,omitempty"`
+	// RegexPriority puts regular expressions in order, the greatest first.
+	RegexPriority int `json:"regex_priority"`
+	// StripPath is whether the matched prefix is taken off the path. Nil means true.
+	StripPath *bool `json:"strip_path,omitempty"`
+	// PreserveHost is whether the service sees the Host header of the client.
+	PreserveHost bool `json:"preserve_host"`
+	// PathHandling is v0 or v1, how the paths of service and request are joined.
+	// Empty means v0.
+	PathHandling string `json:"path_handling"`
+	// HTTPSRedirectStatusCode answers http requests to a route of https only. Zero means 426.
+	HTTPSRedirectStatusCode int `json:"https_redirect_status_code"`
+	// RequestBuffering and ResponseBuffering are whether bodies are read whole
+	// before they are passed on. Nil means true, as with Kong; the embedded gateway
+	// streams in any case.
+	RequestBuffering  *bool `json:"request_buffering,omitempty"`
+	ResponseBuffering *bool `json:"response_buffering,omitempty"`
+}
+
+// Plugin is a step that requests pass, on a route, on a service, for a consumer,
+// or on everything where it names none of them. Of several plugins of one name
+// the most specific counts.
+type Plugin struct {
+	Meta
+	// Name is the kind of plugin, such as "key-auth".
+	Name string `json:"name"`
+	// InstanceName tells plugins of a kind apart.
+	InstanceName string `json:"instance_name,omitempty"`
+	// Enabled is whether it is applied. Nil means true.
+	Enabled *bool `json:"enabled,omitempty"`
+	// Config is a JSON object, as the plugin defines it. Nil means all defaults.
+	Config json.RawMessage `json:"config,omitempty"`
+	// Protocols are those of requests that it applies to. Empty means http, https,
+	// grpc and grpcs.
+	Protocols []string `json:"protocols,omitempty"`
+	Service   *Ref     `json:"service,omitempty"`
+	Route     *Ref     `json:"route,omitempty"`
+	Consumer  *Ref     `json:"consumer,omitempty"`
+}
+
+// Consumer is who calls.
+type Consumer struct {
+	Meta
+	// Username and CustomID are unique; one of them is there.
+	Username string `json:"username,omitempty"`
+	CustomID string `json:"custom_id,omitempty"`
+}
+
+// Key is a credential of key-auth.
+type Key struct {
+	Meta
+	// Key is the secret itself. Empty means that one is made.
+	Key string `json:"key"`
+	// Consumer is who has it.
+	Consumer *Ref `json:"consumer,omitempty"`
+	// TTL is for how many seconds it counts; zero is for ever.
+	TTL int `json:"ttl,omitempty"`
+}
+
+// Upstream is a name for several targets.
+type Upstream struct {
+	Meta
+	// Name is what services have as their host.
+	Name string `json:"name"`
+	// Algorithm is round-robin, least-connections or consistent-hashing. Empty
+	// means round-robin.
+	Algorithm string `json:"algorithm"`
+	// HashOn is none, consumer, ip, header, cookie or path, for consistent-hashing.
+	HashOn       string `json:"hash_on"`
+	HashOnHeader string `json:"hash_on_header,omitempty"`
+	// Healthchecks says how targets are watched. Nil means not at all.
+	Healthchecks *Healthchecks `json:"healthchecks,omitempty"`
+}
+
+// Target is one address of an upstream.
+type Target struct {
+	Meta
+	// Target is a host with a port; without one it is 8000.
+	Target string `json:"target"`
+	// Weight is its share, 0 to 65535. Nil means 100.
+	Weight   *int `json:"weight,omitempty"`
+	Upstream *Ref `json:"upstream,omitempty"`
+}
+
+// Healthchecks is how targets are watched.
+type Healthchecks struct {
+	Active  ActiveCheck  `json:"active"`
+	Passive PassiveCheck `json:"passive"`
+}
+
+// ActiveCheck asks targets how they are.
+type ActiveCheck struct {
+	// Type is http, https or tcp. Empty means http.
+	Type string `json:"type"`
+	// HTTPPath is what is asked for. Empty means "/".
+	HTTPPath string `json:"http_path"`
+	// Timeout is in seconds. Zero means 1.
+	Timeout float64 `json:"timeout"`
+	// Healthy and Unhealthy are the rules; an interval of zero seconds asks nothing.
+	Healthy   Verdict `json:"healthy"`
+	Unhealthy Verdict `json:"unhealthy"`
+}
+
+// PassiveCheck learns from the requests that are proxied.
+type PassiveCheck struct {
+	Type      string  `json:"type"`
+	Healthy   Verdict `json:"healthy"`
+	Unhealthy Verdict `json:"unhealthy"`
+}
+
+// Verdict is after how many of which answers a target is healthy or not; zero
+// counts are ignored.
+type Verdict struct {
+	Interval     float64 `json:"interval,omitempty"`
+	HTTPStatuses []int   `json:"http_statuses,omitempty"`
+	Successes    int     `json:"successes,omitempty"`
+	HTTPFailures int     `json:"http_failures,omitempty"`
+	TCPFailures  int     `json:"tcp_failures,omitempty"`
+	Timeouts     int     `json:"timeouts,omitempty"`
+}
+
+// Config is everything that a gateway serves. References between its entities
+// are by id once it is normalised.
+type Config struct {
+	// Services are the upstream APIs.
+	Services []Service `json:"services,omitempty"`
+	// Routes say which requests go where.
+	Routes []Route `json:"routes,omitempty"`
+	// Plugins are what requests pass.
+	Plugins []Plugin `json:"plugins,omitempty"`
+	// Consumers are who calls.
+	Consumers []Consumer `json:"consumers,omitempty"`
+	// Keys are the consumers' keys.
+	Keys []Key `json:"keyauth_credentials,omitempty"`
+	// Upstreams are names for several targets.
+	Upstreams []Upstream `json:"upstreams,omitempty"`
+	// Targets are their addresses.
+	Targets []Target `json:"targets,omitempty"`
+}
