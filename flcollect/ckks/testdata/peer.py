@@ -2,8 +2,8 @@
 
 peer.py encrypt FOLDER   reads a case as JSON from standard input, draws a model for
                          every client, and writes its messages, the key and the models
-peer.py decrypt FOLDER   decrypts result-LAYER of the folder and prints the greatest
-                         distance from the weighted mean of the models
+peer.py decrypt FOLDER   decrypts result-LAYER of the folder and prints for every
+                         layer the greatest distance from the weighted mean of the models
 """
 
 import json
@@ -49,16 +49,14 @@ if command == "encrypt":
     (folder / "case").write_text(json.dumps(case))
     for client in case["clients"]:
         random = np.random.default_rng(client)
-        model = [random.uniform(-1, 1, shape) for shape in case["shapes"]]
+        model = [random.uniform(-1, 1, layer["shape"]) for layer in case["layers"]]
         np.savez(folder / f"model-{client}.npz", *model)
-        for k, layer in enumerate(model):
-            (folder / f"update-{client}-{k}").write_bytes(encrypt(context, case["form"], layer))
+        for k, layer in enumerate(case["layers"]):
+            (folder / f"update-{client}-{k}").write_bytes(encrypt(context, layer["form"], model[k]))
 else:
     weights = case["weights"]
     models = [np.load(folder / f"model-{client}.npz") for client in range(len(weights))]
-    worst = 0.0
-    for k, shape in enumerate(case["shapes"]):
+    for k, layer in enumerate(case["layers"]):
         mean = sum(n * model[f"arr_{k}"] for n, model in zip(weights, models)) / sum(weights)
-        result = decrypt(context, case["form"], (folder / f"result-{k}").read_bytes())
-        worst = max(worst, float(np.abs(result.reshape(shape) - mean).max()))
-    print(worst)
+        result = decrypt(context, layer["form"], (folder / f"result-{k}").read_bytes())
+        print(float(np.abs(result.reshape(layer["shape"]) - mean).max()))
