@@ -3,6 +3,7 @@ package flcollect
 import (
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -24,6 +25,13 @@ type Config struct {
 	// ClientConf are the settings for clients. Those of the first are part of
 	// every fit instruction. Values are string, int64, float64 or bool.
 	ClientConf []map[string]any
+	// Homomorphic are the parameters with which clients encrypt their updates; nil
+	// if they do not. Encrypted updates are averaged, whatever Strategy says, and of
+	// StrategyConf only the rules of sampling and failures count.
+	Homomorphic *ckks.Settings
+	// DPAdaptive are the settings of differential privacy with adaptive clipping,
+	// as dp.New takes them; nil if there is none.
+	DPAdaptive strategy.Conf
 	// ConfigurationID is the id under which the result is stored.
 	ConfigurationID string
 	// Stopping has the training end early when an aggregated evaluation metric

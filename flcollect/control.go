@@ -24,8 +24,9 @@ const maxBefore = 8
 // job that is active with the same configuration nothing happens, and with
 // another one it is [ErrActive]; a job that has ended begins a new run, and the
 // repository still gets the result of the one before. What is wrong with the
-// strategy is a *[strategy.FieldError] or matches [ErrNoStrategy]; with anything
-// else of the configuration it matches [ErrInvalid]. Start waits for Run to begin.
+// strategy is a *[strategy.FieldError] or matches [ErrNoStrategy], with the
+// encryption parameters a *[ckks.FieldError]; with anything else of the
+// configuration it matches [ErrInvalid]. Start waits for Run to begin.
 func (s *Server) Start(ctx context.Context, id string, config Config) error {
 	err := s.start(ctx, id, config)
 	if err != nil {
@@ -92,21 +93,6 @@ func (s *Server) repeated(id string, config []byte) (bool, error) {
 	return false, ErrActive
 }
 
-// makeStrategy returns the strategy that a configuration names.
-func (s *Server) makeStrategy(ctx context.Context, config Config) (strategy.Strategy, error) {
-	if strategy.Known(config.Strategy) {
-		return strategy.New(config.Strategy, config.StrategyConf)
-	}
-	if s.options.Repository == nil {
-		return nil, fmt.Errorf("strategy %q: %w", config.Strategy, ErrNoStrategy)
-	}
-	made, err := s.options.Repository.Strategy(ctx, config.Strategy, config.StrategyConf)
-	if err != nil {
-		return nil, fmt.Errorf("strategy %q: %w: %w", config.Strategy, errRepository, err)
-	}
-	return made, nil
-}
-
 // retire ends what the last run of a job still has to do; the next run goes on
 // with that.
 func (s *Server) retire(ctx context.Context, id string) error {
@@ -142,6 +128,7 @@ func (s *Server) begin(id string, config storedConfig, made strategy.Strategy) e
 	if err != nil && !fresh {
 		return err
 	}
+	r.Privacy = privacyOf(made)
 	var last record
 	if !fresh {
 		if last, err = readRecord(id, doc.Data); err != nil {

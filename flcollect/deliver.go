@@ -223,7 +223,8 @@ func (s *Server) result(ctx context.Context, id string, o outcome) (Result, erro
 	config := o.Config.config()
 	result := Result{
 		ModelName: config.ModelName, ModelVersion: config.ModelVersion, TrainingID: id, ConfigurationID: config.ConfigurationID,
-		Rounds: max(o.Round, 0), FinalLoss: o.Loss, Metrics: copied(o.Metrics), StrategyConf: config.StrategyConf, Weights: model,
+		Rounds: max(o.Round, 0), FinalLoss: o.Loss, Metrics: copied(o.Metrics), StrategyConf: config.StrategyConf,
+		Privacy: o.Privacy, Weights: model, Encrypted: config.Homomorphic != nil,
 	}
 	return result, nil
 }

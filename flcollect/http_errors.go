@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/storage"
@@ -44,7 +46,12 @@ func classify(err error) *httpapi.Error {
 func faultOf(err error) error {
 	detail := Detail{Loc: []any{"body"}, Msg: err.Error(), Type: "value_error"}
 	var parameter *strategy.FieldError
+	var encryption *ckks.FieldError
 	switch {
+	case errors.As(err, &encryption):
+		detail.Loc, detail.Msg = []any{"body", "privacy-mechanisms", homomorphic, encryption.Field}, encryption.Reason
+	case errors.As(err, &parameter) && parameter.Strategy == dp.Mechanism:
+		detail.Loc, detail.Msg = []any{"body", "privacy-mechanisms", dp.Mechanism, parameter.Field}, parameter.Reason
 	case errors.As(err, &parameter) && parameter.Field != "strategy":
 		detail.Loc, detail.Msg = []any{"body", "strategy_conf", parameter.Field}, parameter.Reason
 	case errors.As(err, &parameter):

@@ -71,6 +71,12 @@ type statusView struct {
 	Quarantined     []Quarantine       `json:"quarantined,omitempty"`
 	Loss            *float64           `json:"loss,omitempty"`
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
+
+	Mechanisms  []string `json:"privacy_mechanisms,omitempty"`
+	*Privacy             // with differential privacy: epsilon and delta
+	Budget      any      `json:"epsilon_budget,omitempty"`
+	BudgetSpent bool     `json:"budget_spent,omitempty"`
+	Note        string   `json:"note,omitempty"`
 }
 
 func viewOf(s Status) statusView {
@@ -95,6 +101,11 @@ func viewOf(s Status) statusView {
 		Stored:          s.Stored,
 		Early:           s.Early,
 		Quarantined:     s.Quarantined,
+		Mechanisms:      s.Config.mechanisms(),
+		Privacy:         s.Privacy,
+		Budget:          s.Config.DPAdaptive["epsilon_budget"],
+		BudgetSpent:     s.BudgetSpent,
+		Note:            s.Note,
 	}
 }
 

@@ -53,6 +53,7 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 			gauge("clients", "Clients that are connected.", func(t Totals) int { return t.Clients }),
 			gauge("lobby_clients", "Clients that wait for a job.", func(t Totals) int { return t.Lobby }),
 			gauge("undelivered_jobs", "Jobs with news or results that a neighbour has not taken yet.", func(t Totals) int { return t.Undelivered }),
+			{desc("epsilon", "Greatest epsilon of the active jobs with differential privacy."), prometheus.GaugeValue, func(t Totals) float64 { return t.Epsilon }},
 			counter("rounds_total", "Rounds that were finished.", func(t Totals) int64 { return t.Rounds }),
 			counter("client_results_total", "Answers of clients that were taken.", func(t Totals) int64 { return t.Results }),
 			counter("client_failures_total", "Answers of clients that did not come or were not taken.", func(t Totals) int64 { return t.Failures }),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,15 +37,17 @@ func newPages() *pages {
 	}}
 	parse := func(name string, blank any) *template.Template {
 		return template.Must(template.New(name).Funcs(template.FuncMap{
-			"blank":   func() any { return blank },
-			"escape":  url.PathEscape,
-			"reached": func(round int) int { return max(round, 0) },
-			"add":     func(a, b int) int { return a + b },
-			"loss":    lossText,
-			"metrics": metricsText,
-			"bytes":   func(a, b int64) string { return bytesText(a + b) },
-			"seconds": func(a, b float64) string { return secondsText(a + b) },
-			"stamp":   stampText,
+			"blank":     func() any { return blank },
+			"escape":    url.PathEscape,
+			"reached":   func(round int) int { return max(round, 0) },
+			"add":       func(a, b int) int { return a + b },
+			"loss":      lossText,
+			"metrics":   metricsText,
+			"bytes":     func(a, b int64) string { return bytesText(a + b) },
+			"seconds":   func(a, b float64) string { return secondsText(a + b) },
+			"stamp":     stampText,
+			"epsilon":   epsilonText,
+			"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, homomorphic) },
 		}).ParseFS(pageFiles, "page/"+name, "page/layout.html"))
 	}
 	p.jobs = parse("jobs.html", statusView{})
@@ -146,6 +149,19 @@ func lossText(loss *float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(*loss, 'g', 5, 64)
+}
+
+// epsilonText says how private a job is.
+func epsilonText(p *Privacy) string {
+	if p == nil {
+		return ""
+	}
+	epsilon := float64(p.Epsilon)
+	text := "infinite"
+	if !math.IsInf(epsilon, 1) {
+		text = lossText(&epsilon)
+	}
+	return text + " (delta " + lossText(&p.Delta) + ")"
 }
 
 func metricsText(metrics map[string]float64) string {

@@ -2,6 +2,7 @@ package flcollect
 
 import (
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// result answers with the model of a job as numpy.savez would write it.
+// result answers with the model of a job as numpy.savez would write it. A model
+// that clients encrypted is the pickle that the repository gets: ciphertexts are no
+// arrays of numbers.
 func (r *rest) result(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("id")
 	select {
@@ -23,23 +26,33 @@ func (r *rest) result(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	arrays := make([]tensor.Named, len(result.Weights))
-	for i, array := range result.Weights {
-		arrays[i] = tensor.Named{Name: fmt.Sprintf("arr_%d", i), Tensor: array}
-	}
 	h := w.Header()
 	h.Set("Content-Type", "application/zip")
+	write := result.writeNPZ
+	if result.Encrypted {
+		h.Set("Content-Type", "application/octet-stream")
+		write = result.WriteWeights
+	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(result)}))
 	if req.Method == http.MethodHead {
 		return nil
 	}
 	out := &download{w: w, control: http.NewResponseController(w)}
-	if err := tensor.WriteNPZ(out, arrays...); err != nil {
+	if err := write(out); err != nil {
 		r.options.Logger.Debug("download ended early", "job", id, "error", err)
 		panic(http.ErrAbortHandler) // half a model must not look like a whole one
 	}
 	return nil
+}
+
+// writeNPZ writes the weights as numpy.savez does.
+func (r Result) writeNPZ(w io.Writer) error {
+	arrays := make([]tensor.Named, len(r.Weights))
+	for i, array := range r.Weights {
+		arrays[i] = tensor.Named{Name: fmt.Sprintf("arr_%d", i), Tensor: array}
+	}
+	return tensor.WriteNPZ(w, arrays...)
 }
 
 // fileName is what a browser calls the file.
@@ -50,7 +63,11 @@ func fileName(result Result) string {
 		}
 		return '_'
 	}
-	return strings.Map(plain, fmt.Sprintf("%s-%s-%s-%d", result.ModelName, result.ModelVersion, result.TrainingID, result.Rounds)) + ".npz"
+	name := strings.Map(plain, fmt.Sprintf("%s-%s-%s-%d", result.ModelName, result.ModelVersion, result.TrainingID, result.Rounds))
+	if result.Encrypted {
+		return name + ".pkl"
+	}
+	return name + ".npz"
 }
 
 // download writes pieces that a client has some time for each.

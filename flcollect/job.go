@@ -44,6 +44,13 @@ type Status struct {
 	// Quarantined are the last updates that were refused, oldest first, at most
 	// [MaxQuarantined].
 	Quarantined []Quarantine
+	// Privacy is what was given away so far; nil without differential privacy.
+	Privacy *Privacy
+	// BudgetSpent is whether the training ended before its last round because
+	// another one would have exceeded the epsilon budget.
+	BudgetSpent bool
+	// Note says what else is notable and no fault; empty if nothing is.
+	Note string
 }
 
 // MaxQuarantined is how many refused updates a job remembers.
@@ -70,6 +77,9 @@ type Round struct {
 	// what else is odd.
 	Aggregated bool   `json:"aggregated"`
 	Note       string `json:"note,omitempty"`
+	// Privacy is what the rounds up to this one have given away; nil without
+	// differential privacy.
+	*Privacy
 	// Fit and Evaluate are the two phases.
 	Fit      Phase `json:"fit"`
 	Evaluate Phase `json:"evaluate"`

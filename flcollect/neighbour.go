@@ -3,8 +3,11 @@ package flcollect
 import (
 	"context"
 	"errors"
+	"io"
 
+	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // ErrNoModel is returned by a [Repository] that has no parameters of a model.
@@ -60,8 +63,22 @@ type Result struct {
 	Metrics map[string]float64
 	// StrategyConf holds the parameters that were given.
 	StrategyConf strategy.Conf
-	// Weights are the final parameters.
-	Weights strategy.Model
+	// Privacy is what was given away; nil without differential privacy.
+	Privacy *Privacy
+	// Weights are the final parameters. Those that clients encrypted are vectors
+	// of bytes, and Encrypted says so: each is a message of package ckks.
+	Weights   strategy.Model
+	Encrypted bool
+}
+
+// WriteWeights writes the final parameters as the pickle that the original sends:
+// a list of arrays, or of encrypted ones Flower's object Parameters. Elements go to
+// w as they lie in memory.
+func (r Result) WriteWeights(w io.Writer) error {
+	if r.Encrypted {
+		return tensor.WriteParametersPickle(w, ckks.Type, r.Weights...)
+	}
+	return tensor.WritePickle(w, r.Weights...)
 }
 
 // RoundDone is the news of a round.

@@ -118,9 +118,9 @@ func (p *parser) config(body []byte) Config {
 			c.RoundTimeout = v.timeout(maxRoundTimeout)
 		}
 	}
-	c.StrategyConf = p.strategyConf(c.Strategy, members.at("strategy_conf"))
+	c.StrategyConf = p.strategyConf(c.Strategy, members.at("privacy-mechanisms").has(homomorphic), members.at("strategy_conf"))
 	c.ClientConf = p.clientConf(members.at("client_conf"))
-	p.privacy(members.at("privacy-mechanisms"))
+	p.privacy(&c, members.at("privacy-mechanisms"))
 	c.ConfigurationID = members.at("configuration_id").identifier()
 	if v := members.at("stopping_flag"); v.raw != nil {
 		c.Stopping = v.truth()
@@ -251,8 +251,8 @@ func (p *parser) clientConf(v value) []map[string]any {
 }
 
 // strategyConf reads the parameters that are given, and checks them if the
-// strategy is a built-in one.
-func (p *parser) strategyConf(name string, v value) strategy.Conf {
+// strategy is a built-in one; for encrypted updates, those that count.
+func (p *parser) strategyConf(name string, sealed bool, v value) strategy.Conf {
 	members, ok := v.object(maxMembers)
 	if !ok || len(members.raw) == 0 {
 		return nil
@@ -269,8 +269,17 @@ func (p *parser) strategyConf(name string, v value) strategy.Conf {
 			conf[field] = given
 		}
 	}
-	if strategy.Known(name) {
-		p.check(name, conf, v)
+	switch {
+	case sealed:
+		p.check(conf, v, func(rest strategy.Conf) error {
+			_, err := sampling(rest)
+			return err
+		})
+	case strategy.Known(name):
+		p.check(conf, v, func(rest strategy.Conf) error {
+			_, err := strategy.New(name, rest)
+			return err
+		})
 	}
 	if len(conf) == 0 {
 		return nil
@@ -278,17 +287,22 @@ func (p *parser) strategyConf(name string, v value) strategy.Conf {
 	return conf
 }
 
-// check reports what a built-in strategy has against its parameters, one after
-// the other.
-func (p *parser) check(name string, conf strategy.Conf, v value) {
+// check reports what is wrong with the parameters of a strategy or of a
+// mechanism, one after the other. A strategy that is wrong itself is so in its
+// own place.
+func (p *parser) check(conf strategy.Conf, v value, wrong func(rest strategy.Conf) error) {
 	rest := strategy.Conf{}
 	for field, given := range conf {
 		rest[field] = given
 	}
 	for {
-		_, err := strategy.New(name, rest)
 		var fault *strategy.FieldError
-		if !errors.As(err, &fault) {
+		if !errors.As(wrong(rest), &fault) {
+			return
+		}
+		if fault.Field == "strategy" {
+			root := value{parser: p, loc: []any{"body"}}
+			root.child("strategy").fail("value_error", "%s", fault.Reason)
 			return
 		}
 		v.child(fault.Field).fail("value_error", "%s", fault.Reason)

@@ -188,8 +188,6 @@ func TestFaultsAreToldInTheWordsOfPydantic(t *testing.T) {
 		{"stopping_flag", `"maybe"`, flcollect.Detail{Loc: []any{"body", "stopping_flag"}, Msg: "value could not be parsed to a boolean", Type: "type_error.bool"}},
 		{"stopping_target", `{"accuracy":null}`, flcollect.Detail{Loc: []any{"body", "stopping_target", "accuracy"}, Msg: "none is not an allowed value", Type: none}},
 
-		{"privacy-mechanisms", `{"homomorphic":{"scheme":"CKKS"}}`, flcollect.Detail{Loc: []any{"body", "privacy-mechanisms", "homomorphic"}, Msg: "not supported by this server", Type: "value_error.not_supported"}},
-		{"privacy-mechanisms", `{"dp-adaptive":null}`, flcollect.Detail{Loc: []any{"body", "privacy-mechanisms", "dp-adaptive"}, Msg: "not supported by this server", Type: "value_error.not_supported"}},
 		{"privacy-mechanisms", `{"dp":{}}`, flcollect.Detail{Loc: []any{"body", "privacy-mechanisms", "dp"}, Msg: "no such privacy mechanism; there are homomorphic and dp-adaptive", Type: "value_error.unknown"}},
 
 		{"strategy_conf", `{"min_fit_clients":"two"}`, flcollect.Detail{Loc: []any{"body", "strategy_conf", "min_fit_clients"}, Msg: "value is not a valid integer", Type: "type_error.integer"}},

@@ -39,6 +39,12 @@ func (v value) null() bool { return len(v.raw) > 0 && v.raw[0] == 'n' }
 // given reports whether an optional value has to be read.
 func (v value) given() bool { return v.raw != nil && !v.null() }
 
+// has reports whether the value is an object with a member of the name.
+func (v value) has(name string) bool {
+	var raw map[string]json.RawMessage
+	return json.Unmarshal(v.raw, &raw) == nil && raw[name] != nil
+}
+
 // required reports whether a value that has to be there can be read.
 func (v value) required() bool {
 	switch {

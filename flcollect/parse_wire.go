@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -18,10 +19,15 @@ type wireConfig struct {
 	Server          wireServer          `json:"server_conf"`
 	StrategyConf    map[string]scalar   `json:"strategy_conf"`
 	ClientConf      []map[string]scalar `json:"client_conf"`
-	Privacy         struct{}            `json:"privacy-mechanisms"`
+	Privacy         wirePrivacy         `json:"privacy-mechanisms"`
 	ConfigurationID string              `json:"configuration_id"`
 	Stopping        bool                `json:"stopping_flag"`
 	Targets         map[string]float64  `json:"stopping_target,omitempty"`
+}
+
+type wirePrivacy struct {
+	Homomorphic *ckks.Settings    `json:"homomorphic,omitempty"`
+	DPAdaptive  map[string]scalar `json:"dp-adaptive,omitzero"`
 }
 
 type wireServer struct {
@@ -40,9 +46,13 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout)},
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
+		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
 		ConfigurationID: c.ConfigurationID,
 		Stopping:        c.Stopping,
 		Targets:         c.Targets,
+	}
+	if c.DPAdaptive != nil {
+		wire.Privacy.DPAdaptive = toScalars(c.DPAdaptive)
 	}
 	for i, item := range c.ClientConf {
 		wire.ClientConf[i] = toScalars(item)
@@ -65,6 +75,8 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 		Rounds:          wire.Server.Rounds,
 		RoundTimeout:    time.Duration(wire.Server.Timeout),
 		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
+		Homomorphic:     wire.Privacy.Homomorphic,
+		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),
 		ConfigurationID: wire.ConfigurationID,
 		Stopping:        wire.Stopping,
 	}

@@ -100,6 +100,7 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 		}
 	}
 	means, notes := strategy.MeanMetrics(result.reports)
+	t.blur(means, result.model != nil)
 	round.FitMetrics = bounded(means)
 	result.notes = append(result.notes, notes...)
 	return result, nil

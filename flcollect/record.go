@@ -44,6 +44,10 @@ type outcome struct {
 	Checkpoint *checkpoint        `json:"checkpoint,omitempty"`
 	Loss       *float64           `json:"loss,omitempty"`
 	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	// Released is how many private models were, or may have been, shown, and
+	// Privacy what they gave away; nil without differential privacy.
+	Released int      `json:"released,omitempty"`
+	Privacy  *Privacy `json:"privacy,omitempty"`
 }
 
 // checkpoint names the blob with a model, which never changes.
@@ -64,6 +68,8 @@ type record struct {
 	Error       string       `json:"error,omitempty"`
 	Early       *EarlyEnd    `json:"early,omitempty"`
 	Quarantined []Quarantine `json:"quarantined,omitempty"`
+	// Spent is whether the training ended because the epsilon budget was spent.
+	Spent bool `json:"spent,omitempty"`
 	// Told is how many rounds the orchestrator knows of, EarlyTold whether it
 	// knows of the early end.
 	Told      int      `json:"told"`
@@ -76,7 +82,7 @@ type record struct {
 }
 
 // trained reports whether no round is to come.
-func (r record) trained() bool { return r.Early != nil || r.Round >= r.Config.Rounds }
+func (r record) trained() bool { return r.Spent || r.Early != nil || r.Round >= r.Config.Rounds }
 
 // news is how many rounds the orchestrator is to be told of. The round that
 // ended the training early has news of its own.
@@ -98,7 +104,21 @@ func (r record) status() Status {
 		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.config(),
 		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
 		Stored: r.Delivery == delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
+		Privacy: r.Privacy, BudgetSpent: r.Spent, Note: r.remark(),
 	}
+}
+
+// remark says what is notable of a job and no fault.
+func (r record) remark() string {
+	var remarks []string
+	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != averaging && name != "avg" {
+		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", averaging, name))
+	}
+	if r.Spent {
+		remarks = append(remarks, fmt.Sprintf("the epsilon budget of %v is spent after %d of %d rounds",
+			r.Config.DPAdaptive["epsilon_budget"], max(r.Round, 0), r.Config.Rounds))
+	}
+	return strings.Join(remarks, "; ")
 }
 
 // quarantine adds refused updates, and forgets the oldest.

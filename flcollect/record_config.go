@@ -25,6 +25,10 @@ func newStoredConfig(c Config) (storedConfig, []byte, error) {
 	case c.RoundTimeout < 0:
 		return storedConfig{}, nil, fmt.Errorf("%w: a round timeout of %v", ErrInvalid, c.RoundTimeout)
 	}
+	c, err := c.withMechanisms()
+	if err != nil {
+		return storedConfig{}, nil, err
+	}
 	data, err := json.Marshal(c)
 	if err != nil {
 		return storedConfig{}, nil, fmt.Errorf("%w: configuration: %w", ErrInvalid, err)
@@ -44,6 +48,12 @@ func newStoredConfig(c Config) (storedConfig, []byte, error) {
 func (s storedConfig) config() Config {
 	c := s.Config
 	c.StrategyConf = strategy.Conf(maps.Clone(map[string]any(c.StrategyConf)))
+	c.DPAdaptive = strategy.Conf(maps.Clone(map[string]any(c.DPAdaptive)))
+	if c.Homomorphic != nil {
+		settings := *c.Homomorphic
+		settings.CoeffModBitSizes = slices.Clone(settings.CoeffModBitSizes)
+		c.Homomorphic = &settings
+	}
 	c.ClientConf = slices.Clone(c.ClientConf)
 	for i, conf := range c.ClientConf {
 		c.ClientConf[i] = maps.Clone(conf)

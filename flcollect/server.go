@@ -258,6 +258,8 @@ type Totals struct {
 	Rounds    int64
 	Seconds   float64
 	Durations Durations
+	// Epsilon is the greatest of the active jobs with differential privacy.
+	Epsilon float64
 	// Results of clients were taken, Failures were not; Quarantined of them were
 	// refused for what they held.
 	Results, Failures, Quarantined int64
@@ -272,8 +274,12 @@ func (s *Server) Totals() Totals {
 	t := s.totals
 	t.Clients, t.Lobby, t.Jobs = s.sessions, s.lobby, maps.Clone(s.states)
 	for _, j := range s.jobs {
-		if !j.record().settled() {
+		r := j.record()
+		if !r.settled() {
 			t.Undelivered++
+		}
+		if r.Privacy != nil && !r.State.Ended() {
+			t.Epsilon = max(t.Epsilon, float64(r.Privacy.Epsilon))
 		}
 	}
 	return t

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
@@ -28,12 +29,13 @@ const (
 // training is the state of a job that trains. It belongs to one goroutine.
 type training struct {
 	*job
-	config Config
-	policy strategy.Policy
-	model  strategy.Model
-	loss   *float64 // the last aggregated one
-	client map[string]any
-	began  time.Time // of the round, by the clock that nobody sets
+	config  Config
+	policy  strategy.Policy
+	private *dp.Adaptive // nil without differential privacy
+	model   strategy.Model
+	loss    *float64 // the last aggregated one
+	client  map[string]any
+	began   time.Time // of the round, by the clock that nobody sets
 }
 
 // train conducts the rounds that are left, and returns nil after the last, or why
@@ -47,6 +49,7 @@ func (j *job) train(ctx context.Context) error {
 	}
 	r := j.record()
 	t := &training{job: j, config: r.Config.config(), policy: j.strategy.Policy(), loss: r.Loss}
+	t.private, _ = j.strategy.(*dp.Adaptive)
 	if len(t.config.ClientConf) > 0 {
 		t.client = t.config.ClientConf[0]
 	}
@@ -63,6 +66,9 @@ func (j *job) train(ctx context.Context) error {
 		r := j.record()
 		if r.trained() {
 			return nil
+		}
+		if !t.affords() {
+			return t.exhaust()
 		}
 		if err := t.round(ctx, r.Round+1); err != nil {
 			return err
@@ -132,6 +138,9 @@ func (t *training) begin(ctx context.Context, from *checkpoint) error {
 	if err == nil {
 		err = t.strategy.Restore(state)
 	}
+	if err == nil {
+		err = t.recharge()
+	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("go on after round %d: %w", t.record().Round, err)
 	}
@@ -159,7 +168,12 @@ func (t *training) round(ctx context.Context, number int) error {
 		t.model, round.Aggregated = fit.model, true
 		kept = t.startKeeping(ctx)
 		defer kept.cancel()
+		if err := t.release(); err != nil {
+			t.giveUp(kept)
+			return err
+		}
 	}
+	round.Privacy = privacyOf(t.strategy)
 	evaluation, err := t.evaluate(ctx, number, &round)
 	if err != nil {
 		if kept != nil {

@@ -33,6 +33,12 @@ const curves = {
     format: number,
     fromZero: true,
   },
+  epsilon: {
+    names: () => ["Epsilon"],
+    value: (round) => (typeof round.epsilon === "number" ? round.epsilon : null), // or the text "infinity"
+    format: number,
+    fromZero: true,
+  },
   bytes: {
     names: () => ["Sent", "Received"],
     value: (round, name) => ({

@@ -9,6 +9,12 @@ export function number(value) {
   return size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(3) : plain.format(value);
 }
 
+// epsilon says how private a status or a round is.
+export function epsilon({ epsilon, delta }) {
+  if (epsilon === undefined) return "";
+  return `${typeof epsilon === "number" ? number(epsilon) : "infinite"} (delta ${number(delta)})`;
+}
+
 export function bytes(value) {
   let unit = 0;
   while (value >= 1000 && unit < units.length - 1) {

@@ -2,7 +2,7 @@
 // that the server has made, and into the charts.
 
 import { Charts } from "./charts.js";
-import { bytes, number, seconds, stamp } from "./format.js";
+import { bytes, epsilon, number, seconds, stamp } from "./format.js";
 
 const most = 20000; // rounds that are kept; older ones are in the JSON
 const shown = 10; // rows of the table
@@ -55,6 +55,13 @@ function showStatus(status) {
   field("error", status.error ?? "");
   const early = status.early_end;
   field("early", early ? `Ended early: ${early.metric} was ${number(early.value_achieved)}, more than ${number(early.value_maximal)}.` : "");
+  field("note", status.note ?? "");
+  field("epsilon", epsilon(status));
+  const encrypted = status.privacy_mechanisms?.includes("homomorphic");
+  field("model-file", `Model so far (${encrypted ? ".pkl, encrypted" : ".npz"})`);
+  for (const place of [document.querySelector('[data-field="epsilon"]').parentElement, document.querySelector('[data-chart="epsilon"]')]) {
+    place.hidden = status.epsilon === undefined;
+  }
   field("model", `${status.model_name ?? ""} ${status.model_version ?? ""}`);
   field("strategy", status.strategy ?? "");
   field("configuration", status.configuration_id ?? "");

@@ -7,7 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 
-	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect"
 )
 
 // The names that the files of weights have in a form.
@@ -16,13 +16,9 @@ const (
 	npzName    = "aggregated-weights.npz"
 )
 
-func (r remote) upload(ctx context.Context, document record, weights strategy.Model) error {
+func (r remote) upload(ctx context.Context, document record, result flcollect.Result) error {
 	boundary := multipart.NewWriter(io.Discard).Boundary()
-	parts := []formPart{{partFile, pickleName}}
-	if r.client.config.NPZ {
-		parts = append(parts, formPart{partNPZ, npzName})
-	}
-	write := func(w io.Writer) error { return writeForm(w, boundary, parts, weights) }
+	write := func(w io.Writer) error { return writeForm(w, boundary, parts(result, r.client.config.NPZ), result) }
 	var length byteCount
 	if err := write(&length); err != nil {
 		return err
@@ -45,21 +41,22 @@ func (r remote) upload(ctx context.Context, document record, weights strategy.Mo
 	return answer.failure()
 }
 
-// formPart is a file in a form.
-type formPart struct{ field, file string }
-
 // writeForm writes the weights as a form. The same weights make the same bytes.
-func writeForm(w io.Writer, boundary string, parts []formPart, weights strategy.Model) error {
+func writeForm(w io.Writer, boundary string, parts []string, result flcollect.Result) error {
 	form := multipart.NewWriter(w)
 	if err := form.SetBoundary(boundary); err != nil {
 		return err
 	}
-	for _, p := range parts {
-		part, err := form.CreateFormFile(p.field, p.file)
+	for _, field := range parts {
+		name := pickleName
+		if field == partNPZ {
+			name = npzName
+		}
+		part, err := form.CreateFormFile(field, name)
 		if err != nil {
 			return err
 		}
-		if err := writeWeights(part, p.field, weights); err != nil {
+		if err := writeWeights(part, field, result); err != nil {
 			return err
 		}
 	}

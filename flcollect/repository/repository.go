@@ -77,14 +77,14 @@ func (w within) find(ctx context.Context, document record) (record, error) {
 	return r, err
 }
 
-func (w within) upload(ctx context.Context, document record, weights strategy.Model) error {
+func (w within) upload(ctx context.Context, document record, result flcollect.Result) error {
 	u, err := w.store.begin(ctx, results(), weightsName(document), document.text("training_id"), trainingNames(document)...)
 	if err != nil {
 		return err
 	}
 	defer u.abandon(ctx)
-	for _, part := range []string{partFile, partNPZ} {
-		if err := u.writeWeights(ctx, part, weights); err != nil {
+	for _, part := range parts(result, true) {
+		if err := u.writeWeights(ctx, part, result); err != nil {
 			return refusedIfTooLarge(err)
 		}
 	}
@@ -92,12 +92,12 @@ func (w within) upload(ctx context.Context, document record, weights strategy.Mo
 }
 
 // writeWeights writes a part that is made while it is written.
-func (u *upload) writeWeights(ctx context.Context, part string, weights strategy.Model) error {
+func (u *upload) writeWeights(ctx context.Context, part string, result flcollect.Result) error {
 	reader, writer := io.Pipe()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		writer.CloseWithError(writeWeights(writer, part, weights))
+		writer.CloseWithError(writeWeights(writer, part, result))
 	}()
 	err := u.write(ctx, part, reader)
 	_ = reader.CloseWithError(io.ErrClosedPipe) // nobody reads any more

@@ -11,14 +11,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/iotenablers/enablers/flcollect"
-	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // resultDocument is a result as the collector sends it: the number of rounds and
 // the loss as text, "None" for no loss, metrics as numbers, parameters of the
 // strategy as they were given. A parameter wins over a metric of its name, and
-// rounds and final_loss over both.
+// epsilon, delta, rounds and final_loss over both.
 func resultDocument(r flcollect.Result) (record, error) {
 	for _, name := range []string{r.ModelName, r.ModelVersion, r.TrainingID, r.ConfigurationID} {
 		if !utf8.ValidString(name) { // JSON would carry another
@@ -37,6 +36,9 @@ func resultDocument(r flcollect.Result) (record, error) {
 		if kept != nil {
 			values[name] = kept
 		}
+	}
+	if p := r.Privacy; p != nil {
+		values["epsilon"], values["delta"] = numberValue(float64(p.Epsilon)), numberValue(p.Delta)
 	}
 	values["rounds"], values["final_loss"] = strconv.Itoa(r.Rounds), "None"
 	if r.FinalLoss != nil {
@@ -83,7 +85,7 @@ type target interface {
 	find(ctx context.Context, document record) (record, error)
 	// upload keeps the weights of a training, or returns an error that matches
 	// ErrNotFound if there is no record.
-	upload(ctx context.Context, document record, weights strategy.Model) error
+	upload(ctx context.Context, document record, result flcollect.Result) error
 }
 
 // deliver keeps a result, whatever was done of that before.
@@ -103,7 +105,7 @@ func deliver(ctx context.Context, to target, result flcollect.Result) error {
 			err = compare(ctx, to, whole, err)
 		}
 		if err == nil {
-			err = to.upload(ctx, document, result.Weights)
+			err = to.upload(ctx, document, result)
 		}
 		switch {
 		case !errors.Is(err, ErrNotFound):
@@ -158,14 +160,23 @@ func compare(ctx context.Context, to target, whole record, refused error) error 
 	return nil
 }
 
+// parts returns the parts of the file of a result's weights. Encrypted ones are no
+// numbers that a .npz could hold.
+func parts(result flcollect.Result, npz bool) []string {
+	if npz && !result.Encrypted {
+		return []string{partFile, partNPZ}
+	}
+	return []string{partFile}
+}
+
 // writeWeights writes a part of the file of weights, without another copy of
 // them.
-func writeWeights(w io.Writer, part string, weights strategy.Model) error {
+func writeWeights(w io.Writer, part string, result flcollect.Result) error {
 	if part == partFile {
-		return tensor.WritePickle(w, weights...)
+		return result.WriteWeights(w)
 	}
-	named := make([]tensor.Named, len(weights))
-	for i, t := range weights {
+	named := make([]tensor.Named, len(result.Weights))
+	for i, t := range result.Weights {
 		named[i] = tensor.Named{Name: "arr_" + strconv.Itoa(i), Tensor: t}
 	}
 	return tensor.WriteNPZ(w, named...)

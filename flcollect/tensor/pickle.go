@@ -31,6 +31,9 @@ const (
 	opStackGlobal     = 0x93
 	opReduce          = 'R'
 	opBuild           = 'b'
+	opNewObj          = 0x81
+	opEmptyDict       = '}'
+	opSetItems        = 'u'
 )
 
 // WritePickle writes the arrays as Python's pickle.dump(list_of_arrays) does, in
@@ -51,6 +54,36 @@ func WritePickle(w io.Writer, arrays ...Tensor) error {
 		p = append(p, opTuple, opBuild)
 	}
 	p = append(p, opAppends, opStop)
+	if err := p.flush(w); err != nil {
+		return fmt.Errorf("write the end of the pickle: %w", err)
+	}
+	return nil
+}
+
+// WriteParametersPickle writes what Python's pickle.dump writes of an object of
+// Flower's class Parameters (flwr.common.typing, 0.18 and later): tensors, a list
+// of bytes that are those of the given tensors' elements, and tensor_type. It is
+// protocol 4 (PEP 3154), and whoever loads it needs Flower. The elements go to w as
+// they lie in memory.
+func WriteParametersPickle(w io.Writer, kind string, tensors ...Tensor) error {
+	if len(kind) > math.MaxUint8 {
+		return fmt.Errorf("write the type of the parameters: it has %d bytes, at most %d", len(kind), math.MaxUint8)
+	}
+	p := pickle{opProto, 4}
+	p.global("flwr.common.typing", "Parameters")
+	p = append(p, opEmptyTuple, opNewObj, opEmptyDict, opMark)
+	p.text("tensors")
+	p = append(p, opEmptyList, opMark)
+	for k, t := range tensors {
+		p.bytesBefore(uint64(t.size))
+		if err := p.flush(w, t.chunks...); err != nil {
+			return fmt.Errorf("write tensor %d: %w", k, err)
+		}
+	}
+	p = append(p, opAppends)
+	p.text("tensor_type")
+	p.text(kind)
+	p = append(p, opSetItems, opBuild, opStop)
 	if err := p.flush(w); err != nil {
 		return fmt.Errorf("write the end of the pickle: %w", err)
 	}

@@ -47,7 +47,7 @@ func importTable() []room {
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "storage"}, modules: []string{testify}},
 
-		{dir: "flcollect", imports: []string{"flcollect/flower", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "storage"}, modules: []string{prometheus, swgui, uuid, sync}},
+		{dir: "flcollect", imports: []string{"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "storage"}, modules: []string{prometheus, swgui, uuid, sync}},
 		{dir: "flcollect/repository", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient", "storage"}, modules: []string{swgui}},
 		{dir: "flcollect/repository/repositorytest", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
 		{dir: "flcollect/orchestrator", imports: []string{"flcollect", "internal/httpclient"}},
