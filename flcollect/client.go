@@ -16,11 +16,13 @@ import (
 // client is a session. All but the session belongs to the server's lock.
 type client struct {
 	session *flower.Session
-	wish    string // the job it is for, if it or Route says so
-	asked   bool   // for its properties
-	tried   bool   // for its parameters
-	at      int    // its place in the pool of its job
-	bound   bool
+	// identity is what reputations know it by; it never changes.
+	identity string
+	wish     string // the job it is for, if it or Route says so
+	asked    bool   // for its properties
+	tried    bool   // for its parameters
+	at       int    // its place in the pool of its job
+	bound    bool
 }
 
 // propertiesTimeout bounds the question which job a client is for.
@@ -32,7 +34,7 @@ const propertiesTimeout = 30 * time.Second
 // active one that lacks clients most, the oldest of several. While there is none
 // it waits.
 func (s *Server) Handle(ctx context.Context, session *flower.Session) error {
-	c := &client{session: session}
+	c := &client{session: session, identity: s.identify(session)}
 	s.enter()
 	defer s.exit()
 	for {
@@ -243,23 +245,28 @@ func (s *Server) remove(j *job, c *client) {
 	j.signal()
 }
 
-// draw returns the clients of a phase, uniformly and without repetition; or nil
-// and how many must be connected, where fewer are.
-func (s *Server) draw(j *job, policy strategy.Policy, phase strategy.Phase) (drawn []*client, have, need int) {
+// draw returns the clients of a phase of a round, uniformly and without
+// repetition, and what is odd about them; or nil and how many must be connected,
+// where fewer are.
+func (s *Server) draw(j *job, policy strategy.Policy, phase strategy.Phase, round int) (drawn []*client, note string, have, need int) {
+	suspended := j.reputations.any(round)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if suspended {
+		return s.drawTrusted(j, policy, phase, round)
+	}
 	for {
 		have = len(j.pool)
 		count := policy.Sample(phase, have)
 		if count == 0 {
-			return nil, have, 0
+			return nil, "", have, 0
 		}
 		need = max(count, policy.MinAvailable)
 		if have < need {
-			return nil, have, need
+			return nil, "", have, need
 		}
 		if drawn, whole := s.shuffle(j, count); whole {
-			return drawn, have, need
+			return drawn, "", have, need
 		}
 	}
 }

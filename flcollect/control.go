@@ -49,7 +49,7 @@ func (s *Server) start(ctx context.Context, id string, config Config) error {
 	if repeated, err := s.repeated(id, data); repeated || err != nil {
 		return err
 	}
-	made, err := s.makeStrategy(ctx, wanted.config())
+	made, err := s.makeGuarded(ctx, wanted.config(), s.guards(wanted.config()))
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *Server) begin(id string, config storedConfig, made strategy.Strategy) e
 	ctx, cancel := context.WithTimeout(s.life, beginTimeout)
 	defer cancel()
 	r := record{
-		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1},
+		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.guards(config.config())},
 		ID:      id, Run: 1, State: Waiting, Created: now(),
 	}
 	doc, err := s.options.Documents.Get(ctx, jobKey(id))
@@ -168,6 +168,7 @@ func (s *Server) begin(id string, config storedConfig, made strategy.Strategy) e
 // succeed makes the record that of the run after another.
 func (r *record) succeed(last record) error {
 	r.Run = last.Run + 1
+	r.Audit = last.Audit
 	r.Before = last.Before
 	r.Discard = append(slices.Clone(last.Discard), last.Token)
 	if last.Delivery == pending {

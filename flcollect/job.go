@@ -51,6 +51,9 @@ type Status struct {
 	BudgetSpent bool
 	// Note says what else is notable and no fault; empty if nothing is.
 	Note string
+	// Suspended are clients that a job which is being trained draws only where
+	// there are too few others, those for longest first, at most [MaxQuarantined].
+	Suspended []Suspension
 }
 
 // MaxQuarantined is how many refused updates a job remembers.
@@ -80,6 +83,8 @@ type Round struct {
 	// Privacy is what the rounds up to this one have given away; nil without
 	// differential privacy.
 	*Privacy
+	// Audit is the last line of the round in the audit log; nil if none is kept.
+	Audit *AuditRef `json:"audit,omitempty"`
 	// Fit and Evaluate are the two phases.
 	Fit      Phase `json:"fit"`
 	Evaluate Phase `json:"evaluate"`

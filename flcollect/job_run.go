@@ -37,6 +37,8 @@ type job struct {
 	telling  chan struct{}   // holds a token while neighbours are told
 	moved    chan struct{}   // has a token when the pool has changed
 
+	reputations *reputations
+
 	// What follows belongs to the server's lock.
 	open  bool // takes clients
 	least int  // how many clients must be connected
@@ -72,7 +74,8 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 		server: s, id: r.ID, created: r.Created, log: s.log.With("job", r.ID, "run", r.Run), strategy: made,
 		ended: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
 		news: make(chan struct{}, 1), telling: make(chan struct{}, 1), moved: make(chan struct{}, 1),
-		open: !r.State.Ended() && !r.trained(), least: 1, rec: r, revision: revision, troubles: map[source]error{},
+		reputations: newReputations(),
+		open:        !r.State.Ended() && !r.trained(), least: 1, rec: r, revision: revision, troubles: map[source]error{},
 	}
 	j.life = s.life
 	j.work, j.quit = context.WithCancel(s.life)
@@ -263,6 +266,9 @@ func (j *job) status() Status {
 	defer j.mu.Unlock()
 	status := j.rec.status()
 	status.Clients = clients
+	if !status.State.Ended() {
+		status.Suspended = j.reputations.suspended(status.Round+1, MaxQuarantined)
+	}
 	reasons := []string{}
 	if status.Error != "" {
 		reasons = append(reasons, status.Error)

@@ -33,6 +33,17 @@ type Options struct {
 	// first label of the host that the client called, if an active job has that
 	// id. It is called concurrently.
 	Route func(session *flower.Session) string
+	// Identify names a client that has no certificate, so that it is known again
+	// after it has come back; empty is no opinion. Its reputation depends on the
+	// name, so a client must not be able to choose that of another. It is called
+	// concurrently. Nil has no opinion.
+	Identify func(session *flower.Session) string
+	// TrustClients has no update bounded, unless a job asks for it, and no client
+	// suspended. False bounds updates as [DefaultNormFactor] says.
+	TrustClients bool
+	// NoAudit has no audit log kept, and so no update digested. There are reports
+	// of the rounds all the same.
+	NoAudit bool
 	// ClientTimeout is how long a job waits for enough clients, and for a
 	// repository that does not answer, before it is interrupted. Zero means
 	// 24 hours, as with Flower.

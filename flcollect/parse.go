@@ -119,6 +119,7 @@ func (p *parser) config(body []byte) Config {
 		}
 	}
 	c.StrategyConf = p.strategyConf(c.Strategy, members.at("privacy-mechanisms").has(homomorphic), members.at("strategy_conf"))
+	p.bounds(c.StrategyConf, members.at("privacy-mechanisms"), members.at("strategy_conf"))
 	c.ClientConf = p.clientConf(members.at("client_conf"))
 	p.privacy(&c, members.at("privacy-mechanisms"))
 	c.ConfigurationID = members.at("configuration_id").identifier()
@@ -269,14 +270,15 @@ func (p *parser) strategyConf(name string, sealed bool, v value) strategy.Conf {
 			conf[field] = given
 		}
 	}
+	_, rest := strategy.TakeBounds(conf)
 	switch {
 	case sealed:
-		p.check(conf, v, func(rest strategy.Conf) error {
+		p.check(rest, v, func(rest strategy.Conf) error {
 			_, err := sampling(rest)
 			return err
 		})
 	case strategy.Known(name):
-		p.check(conf, v, func(rest strategy.Conf) error {
+		p.check(rest, v, func(rest strategy.Conf) error {
 			_, err := strategy.New(name, rest)
 			return err
 		})

@@ -34,35 +34,36 @@ type tally struct {
 
 // gather waits until there are clients enough, and draws those of a phase; none
 // if the phase does not take place.
-func (t *training) gather(ctx context.Context, phase strategy.Phase) ([]*client, error) {
+func (t *training) gather(ctx context.Context, phase strategy.Phase, round int) (clients []*client, note string, err error) {
 	timer := time.NewTimer(t.server.options.ClientTimeout)
 	defer timer.Stop()
 	for {
-		drawn, have, need := t.server.draw(t.job, t.policy, phase)
+		drawn, note, have, need := t.server.draw(t.job, t.policy, phase, round)
 		if t.server.ends() {
-			return nil, ErrNotRunning
+			return nil, "", ErrNotRunning
 		}
 		if drawn != nil || need == 0 {
-			return drawn, nil
+			return drawn, note, nil
 		}
 		select {
 		case <-t.moved:
 		case <-timer.C:
-			return nil, fmt.Errorf("%w: %d of %d came within %v", errInsufficient, have, need, t.server.options.ClientTimeout)
+			return nil, "", fmt.Errorf("%w: %d of %d came within %v", errInsufficient, have, need, t.server.options.ClientTimeout)
 		case <-t.server.parking:
-			return nil, ErrNotRunning
+			return nil, "", ErrNotRunning
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, "", context.Cause(ctx)
 		}
 	}
 }
 
 // fit has clients train, and aggregates what they send.
 func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, error) {
-	clients, err := t.gather(ctx, strategy.Fit)
+	clients, note, err := t.gather(ctx, strategy.Fit, number)
 	if err != nil {
 		return nil, err
 	}
+	attempt := newAttempt(number, !t.server.options.NoAudit, clients)
 	if t.record().State != Training {
 		err := t.save(func(r *record) { r.State, r.Started = Training, now() })
 		if err != nil {
@@ -79,17 +80,22 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 	}
 	defer sums.Close()
 	ins := flower.FitIns{Parameters: flower.FromTensors(t.model...), Config: config}
-	result, err := t.ask(ctx, number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, c *client) (answer, error) {
+	attempt.sends(t.digest, ins.Parameters)
+	t.attempt = attempt
+	result, err := t.ask(ctx, number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, c *client) (got answer, err error) {
+		defer func() { attempt.answered(c, err) }()
 		res, err := c.session.Fit(asking, ins)
 		if err != nil {
 			return answer{}, err
 		}
 		defer res.Release()
+		attempt.received(c, res)
 		return takeFit(ctx, c, res, sums)
 	})
 	if err != nil {
 		return nil, err
 	}
+	result.say(note)
 	round.Fit = result.account
 	if err := result.aggregate(ctx, t.policy, sums); err != nil {
 		return nil, stoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", number, err))
@@ -104,6 +110,13 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 	round.FitMetrics = bounded(means)
 	result.notes = append(result.notes, notes...)
 	return result, nil
+}
+
+// say adds a note, unless it is empty.
+func (y *tally) say(note string) {
+	if note != "" {
+		y.notes = append(y.notes, note)
+	}
 }
 
 // aggregate makes the new model of what was added, if that is enough.
@@ -149,7 +162,7 @@ func (t *training) evaluate(ctx context.Context, number int, round *Round) (*tal
 	if t.policy.Sample(strategy.Evaluate, 1) == 0 {
 		return &tally{}, nil
 	}
-	clients, err := t.gather(ctx, strategy.Evaluate)
+	clients, note, err := t.gather(ctx, strategy.Evaluate, number)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +182,7 @@ func (t *training) evaluate(ctx context.Context, number int, round *Round) (*tal
 	if err != nil {
 		return nil, err
 	}
+	result.say(note)
 	round.Evaluate = result.account
 	if err := t.policy.Accept(strategy.Evaluate, result.account.Results, result.account.Failures); err != nil {
 		result.notes = append(result.notes, err.Error())

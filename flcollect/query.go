@@ -148,15 +148,17 @@ func (s *Server) stored(ctx context.Context, id string) (record, error) {
 	return readRecord(id, doc.Data)
 }
 
-// forget deletes the rounds of a run, and its models save those that a result
+// forget deletes the rounds of a run, its reports and reputations, and its models save those that a result
 // waits with.
 func (s *Server) forget(ctx context.Context, token string, kept []outcome) error {
-	for doc, err := range storage.All(ctx, s.options.Documents, roundsOf(token)) {
-		if err == nil {
-			err = s.options.Documents.Delete(ctx, doc.Key, doc.Revision)
-		}
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
-			return err
+	for _, prefix := range []string{roundsOf(token), reportsOf(token), reputationsOf(token)} {
+		for doc, err := range storage.All(ctx, s.options.Documents, prefix) {
+			if err == nil {
+				err = s.options.Documents.Delete(ctx, doc.Key, doc.Revision)
+			}
+			if err != nil && !errors.Is(err, storage.ErrNotFound) {
+				return err
+			}
 		}
 	}
 	for _, o := range kept {

@@ -48,6 +48,8 @@ type outcome struct {
 	// Privacy what they gave away; nil without differential privacy.
 	Released int      `json:"released,omitempty"`
 	Privacy  *Privacy `json:"privacy,omitempty"`
+	// Guarded is whether norm bounding is around the strategy.
+	Guarded bool `json:"guarded,omitempty"`
 }
 
 // checkpoint names the blob with a model, which never changes.
@@ -75,6 +77,8 @@ type record struct {
 	Told      int      `json:"told"`
 	EarlyTold bool     `json:"early_told,omitempty"`
 	Delivery  delivery `json:"delivery,omitempty"`
+	// Audit is the last line of the audit log that counts, of all runs.
+	Audit AuditRef `json:"audit,omitzero"`
 	// Before are earlier runs whose results the repository has not taken yet.
 	Before []outcome `json:"before,omitempty"`
 	// Discard are the tokens of earlier runs whose rounds are to be deleted.

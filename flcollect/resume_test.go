@@ -199,8 +199,30 @@ func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
 				}
 				require.Equal(t, map[string]bool{"round 1": true, "round 2": true, "round 3": true, "store job": true}, told)
 				require.Equal(t, 1, countBlobs(t, blobs), "what the crash left is collected")
+				second.audited(t, rounds)
 			})
 		}
+	}
+}
+
+// audited checks that the log is whole, and that it has each round that counts,
+// and perhaps attempts that the crash has made vain.
+func (w *world) audited(t *testing.T, rounds int) {
+	t.Helper()
+	lines := w.auditLog(t, "job")
+	_, err := flcollect.VerifyAudit(joined(lines))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(lines), rounds)
+	require.LessOrEqual(t, len(lines), rounds+2)
+	counted, err := w.Rounds(t.Context(), "job", 0, 0)
+	require.NoError(t, err)
+	model := ""
+	for i, round := range counted {
+		line := readLine(t, lines[round.Audit.Line-1])
+		require.Equal(t, i+1, line.Round)
+		require.Equal(t, flcollect.Counts{Kept: 2}, line.Counts)
+		require.True(t, model == "" || model == line.Model, "rounds that count follow each other")
+		model = line.Result
 	}
 }
 

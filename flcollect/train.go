@@ -35,6 +35,11 @@ type training struct {
 	model   strategy.Model
 	loss    *float64 // the last aggregated one
 	client  map[string]any
+	ledger  *ledger
+	// attempt is the last fit phase that began, digest that of the model, empty
+	// where it is not known yet.
+	attempt *attempt
+	digest  string
 	began   time.Time // of the round, by the clock that nobody sets
 }
 
@@ -62,6 +67,12 @@ func (j *job) train(ctx context.Context) error {
 	if err := t.begin(ctx, r.Checkpoint); err != nil {
 		return err
 	}
+	if err := t.openLedger(ctx); err != nil {
+		return err
+	}
+	if err := t.recallReputations(ctx); err != nil {
+		return err
+	}
 	for {
 		r := j.record()
 		if r.trained() {
@@ -79,10 +90,11 @@ func (j *job) train(ctx context.Context) error {
 // prepare makes the strategy of a job that goes on after a restart. It waits for
 // a repository that does not answer.
 func (j *job) prepare(ctx context.Context) error {
-	config := j.record().Config.config()
+	r := j.record()
+	config, guarded := r.Config.config(), r.Guarded
 	return j.persist(ctx, ofStrategy, func(ctx context.Context) (err error) {
 		if j.strategy == nil {
-			j.strategy, err = j.server.makeStrategy(ctx, config)
+			j.strategy, err = j.server.makeGuarded(ctx, config, guarded)
 		}
 		return err
 	})
@@ -158,10 +170,14 @@ func (t *training) keep(ctx context.Context) (*checkpoint, error) {
 func (t *training) round(ctx context.Context, number int) error {
 	round := Round{Number: number}
 	var refused []Quarantine
+	t.attempt = nil
 	fit, err := t.fit(ctx, number, &round)
 	if err != nil {
+		t.fileBroken(err)
 		return err
 	}
+	filed := t.startFiling(t.attempt, fit.model)
+	defer filed.wait()
 	refused = append(refused, fit.refused...)
 	var kept *keeping // while clients evaluate
 	if fit.model != nil {
@@ -187,12 +203,20 @@ func (t *training) round(ctx context.Context, number int) error {
 	if round.Loss != nil {
 		t.loss = round.Loss
 	}
-	return t.conclude(ctx, round, kept, refused)
+	return t.conclude(ctx, round, kept, filed, refused)
 }
 
 // conclude stores a round: the model, which may be kept by then and is nil if it
-// stayed, then the round, then the job, which makes both count.
-func (t *training) conclude(ctx context.Context, round Round, kept *keeping, refused []Quarantine) error {
+// stayed, what became of the updates, then the round, then the job, which makes
+// all of them count.
+func (t *training) conclude(ctx context.Context, round Round, kept *keeping, filed *filing, refused []Quarantine) error {
+	if err := filed.wait(); err != nil {
+		return err
+	}
+	head := t.ledger.head
+	if t.ledger.audits {
+		round.Audit = &head
+	}
 	r := t.record()
 	before, after := r.Checkpoint, r.Checkpoint
 	if kept != nil {
@@ -213,7 +237,7 @@ func (t *training) conclude(ctx context.Context, round Round, kept *keeping, ref
 	}
 	early := t.surpassed(round)
 	err = t.save(func(r *record) {
-		r.Round, r.Checkpoint, r.Early = round.Number, after, early
+		r.Round, r.Checkpoint, r.Early, r.Audit = round.Number, after, early, head
 		if round.Loss != nil {
 			r.Loss, r.Metrics = round.Loss, round.Metrics
 		}
@@ -238,7 +262,7 @@ func (t *training) conclude(ctx context.Context, round Round, kept *keeping, ref
 // account adds a round to the totals.
 func (t *training) account(round Round, quarantined int) {
 	t.log.Info("round finished", "round", round.Number, "aggregated", round.Aggregated,
-		"results", round.Fit.Results, "failures", round.Fit.Failures, "note", round.Note)
+		"results", round.Fit.Results, "failures", round.Fit.Failures, "note", round.Note, "audit", t.ledger.head.SHA256)
 	s := t.server
 	seconds := elapsed(t.began)
 	s.mu.Lock()

@@ -23,9 +23,10 @@ type Bounded struct {
 	inner          Strategy
 	limit          float64 // infinite if there is none
 	factor, refuse float64 // refuse is infinite if no update is
+	least          int     // updates that a median has to be of
 
 	mu       sync.Mutex // guards what follows
-	median   float64    // of the norms of the round before, 0 if there is none
+	median   float64    // of the norms of the last round with enough, 0 if there is none
 	verdicts *Verdicts  // of the round that was begun last
 }
 
@@ -35,6 +36,7 @@ type Bounded struct {
 //
 //	norm_bound          the greatest norm: none
 //	norm_factor         the greatest norm in medians of the round before: 3
+//	norm_min_updates    a round of fewer updates leaves the median as it was: 1
 //	norm_refuse_factor  an update of more than so many bounds is refused: none is
 //
 // An update beyond the smaller bound is shortened to it, and goes on in its own
@@ -49,6 +51,7 @@ func NewBounded(inner Strategy, conf Conf) (*Bounded, error) {
 		limit:  r.number("norm_bound", math.Inf(1), 1e-300, anything),
 		factor: r.number("norm_factor", 3, 1, anything),
 		refuse: r.number("norm_refuse_factor", math.Inf(1), 1, anything),
+		least:  r.count("norm_min_updates", 1, 1),
 
 		verdicts: &Verdicts{},
 	}
@@ -150,10 +153,15 @@ func (b *bounding) add(ctx context.Context, update Update, verdict *Verdict) err
 	if err := Check(update, b.round.Model); err != nil {
 		return err
 	}
-	if err := finite(update); err != nil {
-		return err
+	verdict.Norm = distance(b.round.Model, update.Model)
+	if !(verdict.Norm <= certainly) {
+		far := verdict.Norm
+		verdict.Norm = math.NaN()
+		if err := finite(update); err != nil {
+			return err
+		}
+		verdict.Norm = far
 	}
-	verdict.Norm = math.Sqrt(squaredDistance(b.round.Model, update.Model))
 	verdict.Outcome = Kept
 	switch share := b.bound / verdict.Norm; {
 	case verdict.Norm <= b.bound:
@@ -182,7 +190,7 @@ func (b *bounding) Finish(ctx context.Context) (Model, error) {
 		}
 	}
 	slices.Sort(norms)
-	if n := len(norms); n > 0 {
+	if n := len(norms); n >= b.rules.least {
 		b.rules.mu.Lock()
 		defer b.rules.mu.Unlock()
 		b.rules.median = norms[(n-1)/2]/2 + norms[n/2]/2

@@ -1,0 +1,22 @@
+package strategy
+
+import "slices"
+
+// boundFields are the fields of [NewBounded].
+var boundFields = [...]string{"norm_bound", "norm_factor", "norm_min_updates", "norm_refuse_factor"}
+
+// TakeBounds divides a conf into the fields of [NewBounded] and the others, for
+// who has both in one. It changes nothing in it, and what is empty is nil.
+func TakeBounds(conf Conf) (bounds, rest Conf) {
+	for field, given := range conf {
+		into := &rest
+		if slices.Contains(boundFields[:], field) {
+			into = &bounds
+		}
+		if *into == nil {
+			*into = Conf{}
+		}
+		(*into)[field] = given
+	}
+	return bounds, rest
+}
