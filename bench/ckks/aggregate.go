@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // aggregate is our side, in a process of its own: it takes in the updates of a
@@ -50,16 +52,16 @@ func aggregate(ctx context.Context, folder, result string) error {
 }
 
 // mean returns the message of the mean.
-func mean(ctx context.Context, folder string, weights []int64) (ckks.Blob, error) {
+func mean(ctx context.Context, folder string, weights []int64) ([][]byte, error) {
 	parameters, err := ckks.NewParameters(ckks.Settings{})
 	if err != nil {
 		return nil, err
 	}
-	mean, err := ckks.NewMean(parameters, nil)
+	mean, err := ckks.NewStrategy(parameters, strategy.Policy{}, nil)
 	if err != nil {
 		return nil, err
 	}
-	aggregation, err := mean.Begin(ckks.Round{Number: 1})
+	aggregation, err := mean.Begin(strategy.Round{Number: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +71,11 @@ func mean(ctx context.Context, folder string, weights []int64) (ckks.Blob, error
 		if message, err = read(message, filepath.Join(folder, fmt.Sprintf("update-%d", client))); err != nil {
 			return nil, err
 		}
-		update := ckks.Update{Client: fmt.Sprint(client), Examples: examples, Layers: []ckks.Blob{{message}}}
+		layer, err := tensor.New(tensor.Uint8, []int{len(message)}, message)
+		if err != nil {
+			return nil, err
+		}
+		update := strategy.Update{Client: fmt.Sprint(client), Examples: examples, Model: strategy.Model{layer}}
 		if err := aggregation.Add(ctx, update); err != nil {
 			return nil, err
 		}
@@ -78,7 +84,7 @@ func mean(ctx context.Context, folder string, weights []int64) (ckks.Blob, error
 	if err != nil {
 		return nil, err
 	}
-	return layers[0], nil
+	return layers[0].Chunks(), nil
 }
 
 // read reads a file into memory that is used again, as a server that admits one

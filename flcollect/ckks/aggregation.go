@@ -14,34 +14,13 @@ import (
 // more bits of moduli are needed.
 var ErrNoRoom = errors.New("ckks: no room for more examples")
 
-// Round is what the aggregation of a round starts from.
-type Round struct {
-	// Number counts the rounds of a job from 1.
-	Number int
-	// Model is the encrypted model that the clients were sent, whose shapes the
-	// updates must have. Nil where there is none yet: then the first update that is
-	// accepted says which. It is not referred to after Begin.
-	Model []Blob
-}
-
-// Update is what a client answers to a fit instruction.
-type Update struct {
-	// Client names the client. It is unique in a round.
-	Client string
-	// Examples is how many examples the client trained with, 1 to
-	// [strategy.MaxExamples].
-	Examples int64
-	// Layers are its parameters of [Type]: a message a layer. They are read
-	// until Add returns.
-	Layers []Blob
-}
-
-// Aggregation is the aggregation of one round: that of [strategy.Aggregation] for
-// encrypted models. Add and Close may be called concurrently with every method;
-// Finish is called once, after the last Add. Make one with [Mean.Begin].
+// Aggregation is the aggregation of one round: a [strategy.Aggregation] of
+// encrypted models whose sum can be blurred. Add and Close may be called
+// concurrently with every method; Finish is called once, after the last Add.
+// [Strategy.Begin] makes one.
 type Aggregation struct {
-	mean  *Mean
-	round int
+	strategy *Strategy
+	round    int
 
 	mu       sync.Mutex
 	closed   bool
@@ -54,36 +33,19 @@ type Aggregation struct {
 	codecs   []*codec // one a worker
 }
 
-// Begin starts the aggregation of a round. The error says what is wrong with the
-// model.
-func (m *Mean) Begin(round Round) (*Aggregation, error) {
-	a := &Aggregation{mean: m, round: round.Number, clients: map[string]bool{}}
-	for k, message := range round.Model {
-		l, _, err := m.parameters.readMessage(message)
-		if err != nil {
-			return nil, fmt.Errorf("begin round %d: model: layer %d: %w", round.Number, k, err)
-		}
-		a.form = append(a.form, l)
-	}
-	for range m.workers {
-		a.codecs = append(a.codecs, &codec{})
-	}
-	return a, nil
-}
-
 // Add takes in an update. When it returns it does not refer to the update any
 // more, and has changed nothing in it. The error of a bad update matches
 // [strategy.ErrQuarantined] and names client, layer, ciphertext and reason; such an
 // update is no part of the result. [ErrNoRoom], an error of the context and
 // [strategy.ErrClosed] leave the sums as they were, too.
-func (a *Aggregation) Add(ctx context.Context, update Update) error {
+func (a *Aggregation) Add(ctx context.Context, update strategy.Update) error {
 	if update.Examples < 1 || update.Examples > strategy.MaxExamples {
 		return refuse(update.Client, fmt.Errorf("%d examples are not from 1 to %d", update.Examples, int64(strategy.MaxExamples)))
 	}
-	if update.Examples > a.mean.room {
-		return refuse(update.Client, fmt.Errorf("%d examples are more than the %d that %s has room for", update.Examples, a.mean.room, a.mean.parameters))
+	if update.Examples > a.strategy.room {
+		return refuse(update.Client, fmt.Errorf("%d examples are more than the %d that %s has room for", update.Examples, a.strategy.room, a.strategy.parameters))
 	}
-	form, ciphertexts, err := a.mean.parameters.read(update.Layers)
+	form, ciphertexts, err := a.strategy.parameters.read(update.Model)
 	if err != nil {
 		return refuse(update.Client, err)
 	}
@@ -100,15 +62,15 @@ func (a *Aggregation) Add(ctx context.Context, update Update) error {
 	if err := a.compare(form); err != nil {
 		return refuse(update.Client, err)
 	}
-	if update.Examples > a.mean.room-a.examples {
+	if update.Examples > a.strategy.room-a.examples {
 		return fmt.Errorf("add update of %q: %w: %d examples beside %d are more than the %d with which numbers up to %g stay below half the moduli (%s)",
-			update.Client, ErrNoRoom, update.Examples, a.examples, a.mean.room, a.mean.maxAbs, a.mean.parameters)
+			update.Client, ErrNoRoom, update.Examples, a.examples, a.strategy.room, a.strategy.maxAbs, a.strategy.parameters)
 	}
 	return a.accept(ctx, update, form, ciphertexts)
 }
 
 // accept adds the ciphertexts of an update whose messages are in order.
-func (a *Aggregation) accept(ctx context.Context, update Update, form []layer, ciphertexts []Blob) error {
+func (a *Aggregation) accept(ctx context.Context, update strategy.Update, form []layer, ciphertexts []blob) error {
 	if a.sums == nil {
 		a.sums = make([][]byte, len(ciphertexts))
 	}
@@ -148,17 +110,44 @@ func (a *Aggregation) compare(form []layer) error {
 	return nil
 }
 
-// Examples returns the sum of the examples of the updates so far.
-func (a *Aggregation) Examples() int64 {
+// Blur adds to every number of the sum, each update times its examples,
+// independent Gaussian noise of a standard deviation: what a mechanism of
+// differential privacy asks for (see package comment). gaussian draws numbers of the
+// standard normal distribution; it is called by one goroutine at a time, in an order
+// that depends on nothing but the shapes. No key is needed. Blur is called before
+// Finish; after another Add the noise is still there. The error matches [ErrNoRoom]
+// where sum and noise together might wrap around, and [strategy.ErrTooFew] without
+// updates, which leaves everything as it was; after any other one, which may be
+// the context's, there is no mean any more.
+func (a *Aggregation) Blur(ctx context.Context, deviation float64, gaussian func() float64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.examples
+	switch {
+	case a.closed:
+		return strategy.ErrClosed
+	case a.broken != nil:
+		return a.broken
+	case len(a.clients) == 0:
+		return fmt.Errorf("blur round %d: %w: there is none", a.round, strategy.ErrTooFew)
+	}
+	s := a.strategy
+	room := s.parameters.reach() - float64(a.examples)*s.maxAbs
+	switch {
+	case !(deviation > 0):
+		return fmt.Errorf("blur round %d: a standard deviation of %v is not positive", a.round, deviation)
+	case !(deviation*(tail+1) <= room):
+		return fmt.Errorf("blur round %d: %w: noise of deviation %g beside %d examples of numbers up to %g might reach half the moduli (%s)",
+			a.round, ErrNoRoom, deviation, a.examples, s.maxAbs, s.parameters)
+	}
+	if err := a.blur(ctx, deviation*s.parameters.scale, gaussian); err != nil {
+		a.broken = fmt.Errorf("blur round %d: %w", a.round, err)
+	}
+	return a.broken
 }
 
-// Finish returns the mean, a message a layer, of [Type]. It shares no memory with
-// updates. Without updates the error matches [strategy.ErrTooFew]; then the model
+// Finish returns the mean. It shares no memory with updates. Without updates the error matches [strategy.ErrTooFew]; then the model
 // stays as it was.
-func (a *Aggregation) Finish(ctx context.Context) ([]Blob, error) {
+func (a *Aggregation) Finish(ctx context.Context) (strategy.Model, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -175,9 +164,11 @@ func (a *Aggregation) Finish(ctx context.Context) ([]Blob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finish round %d: %w", a.round, err)
 	}
-	model := make([]Blob, len(a.form))
+	model := make(strategy.Model, len(a.form))
 	for k, l := range a.form {
-		model[k] = a.mean.parameters.write(l, ciphertexts[:l.count])
+		if model[k], err = toTensor(a.strategy.parameters.write(l, ciphertexts[:l.count])); err != nil {
+			return nil, fmt.Errorf("finish round %d: layer %d: %w", a.round, k, err)
+		}
 		ciphertexts = ciphertexts[l.count:]
 	}
 	return model, nil
@@ -204,30 +195,4 @@ func (a *Aggregation) close() {
 // refuse is the error of a bad update.
 func refuse(client string, reason error) error {
 	return fmt.Errorf("add update of %q: %w: %w", client, strategy.ErrQuarantined, reason)
-}
-
-// locate names the layer and the ciphertext that a place among all ciphertexts is.
-func locate(form []layer, place int, err error) error {
-	for k, l := range form {
-		if place < l.count {
-			return fmt.Errorf("layer %d: ciphertext %d: %w", k, place, err)
-		}
-		place -= l.count
-	}
-	return err
-}
-
-// read reads the messages of an update. The ciphertexts are those of all layers.
-func (p *Parameters) read(layers []Blob) (form []layer, ciphertexts []Blob, err error) {
-	if len(layers) == 0 {
-		return nil, nil, errors.New("it has no layers")
-	}
-	for k, message := range layers {
-		l, parts, err := p.readMessage(message)
-		if err != nil {
-			return nil, nil, fmt.Errorf("layer %d: %w", k, err)
-		}
-		form, ciphertexts = append(form, l), append(ciphertexts, parts...)
-	}
-	return form, ciphertexts, nil
 }

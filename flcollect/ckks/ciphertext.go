@@ -33,6 +33,17 @@ func (p *Parameters) contentSize(v version) int { return v.arrayAt() + arrayEnd 
 // maxContent is the greatest content size of any version.
 func (p *Parameters) maxContent() int { return p.contentSize(version{4, 0}) }
 
+// open returns the header of a fresh ciphertext and its coefficients, which are
+// valid until the codec is used again.
+func (p *Parameters) open(c *codec, ciphertext blob) (header, []byte, error) {
+	h, content, err := c.open(c.join(ciphertext), p.maxContent())
+	if err != nil {
+		return header{}, nil, err
+	}
+	body, err := p.fresh(h.version, content)
+	return h, body, err
+}
+
 // fresh returns the coefficients of a fresh ciphertext of two polynomials, as they
 // lie in its content. Whether they are below their moduli is not looked at.
 func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
@@ -106,4 +117,15 @@ func (p *Parameters) prefix(v version, scale float64, before int) []byte {
 	putHeader(dst[array:], header{v, plainMode, uint64(arrayEnd + p.bodySize())})
 	put(array+headerSize, uint64(p.bodySize())/8)
 	return whole
+}
+
+// residues reports whether every coefficient is below its modulus.
+func (p *Parameters) residues(body []byte) bool {
+	size := p.settings.PolyModulusDegree * 8
+	for at := 0; at < len(body); at += 8 {
+		if binary.LittleEndian.Uint64(body[at:]) >= p.data[at/size%len(p.data)] {
+			return false
+		}
+	}
+	return true
 }

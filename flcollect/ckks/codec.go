@@ -24,12 +24,12 @@ type codec struct {
 
 // join returns the bytes of a blob in one piece, which is valid until the next
 // call.
-func (c *codec) join(blob Blob) []byte {
-	if len(blob) == 1 {
-		return blob[0]
+func (c *codec) join(pieces blob) []byte {
+	if len(pieces) == 1 {
+		return pieces[0]
 	}
 	c.joined = c.joined[:0]
-	for _, chunk := range blob {
+	for _, chunk := range pieces {
 		c.joined = append(c.joined, chunk...)
 	}
 	return c.joined

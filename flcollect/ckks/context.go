@@ -77,7 +77,7 @@ func plain(data []byte) ([]byte, error) {
 
 func readContext(raw []byte) (*Context, error) {
 	var parameters, public []byte
-	for w := newWire(Blob{raw}); w.left > 0; {
+	for w := newWire(blob{raw}); w.left > 0; {
 		field, kind, err := w.tag()
 		if err != nil {
 			return nil, err
@@ -110,11 +110,11 @@ func readContext(raw []byte) (*Context, error) {
 
 // whole reads a field of a message in one chunk. It is not nil.
 func (w *wire) whole() ([]byte, error) {
-	blob, size, err := w.bytes()
+	value, size, err := w.bytes()
 	if err != nil || size == 0 {
 		return []byte{}, err
 	}
-	return blob[0], nil
+	return value[0], nil
 }
 
 // readParameters reads SEAL's EncryptionParameters: the number of the scheme,
@@ -164,7 +164,7 @@ func readParameters(object []byte) (*Context, error) {
 
 // readPublic reads the public part: flags, scale, and keys.
 func (c *Context) readPublic(message []byte) error {
-	for w := newWire(Blob{message}); w.left > 0; {
+	for w := newWire(blob{message}); w.left > 0; {
 		field, kind, err := w.tag()
 		if err != nil {
 			return err

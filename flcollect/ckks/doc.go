@@ -10,7 +10,7 @@
 //
 // # The mean
 //
-// [Mean] begins an [Aggregation] a round, which adds every update times its
+// [Strategy] begins an [Aggregation] a round, which adds every update times its
 // whole number of examples, modulo the ciphertext moduli, and multiplies the scale
 // that the ciphertext carries by the sum of the examples. What clients decrypt is
 // the mean. Nothing is rounded, no level is consumed and no evaluation key is
@@ -33,6 +33,26 @@
 //
 // The weights are limited by the room that the moduli leave above the scale;
 // [ErrNoRoom] says so instead of numbers that wrapped around.
+//
+// A model that one client gives and the others are sent passes
+// [Parameters.CheckModel] first.
+//
+// # Noise
+//
+// [Aggregation.Blur] adds Gaussian noise to the encrypted sum, for mechanisms of
+// differential privacy (package dp), without a key: a polynomial added to the
+// first of the ciphertext's. It is drawn for the slots: one number for a
+// ciphertext with a single number, one a slot for packed tensors, and for vectors,
+// which TenSEAL repeats until the slots are full, as many as the vector has,
+// repeated alike, since noise that differs between the copies could be averaged
+// away. It is rounded to units of the scale, as the sum is already, so rounding
+// takes nothing from it.
+//
+// Further noise, of a thousandth of the deviation and less, is independent in every
+// coefficient. It hides in what way the clients' encodings were rounded, and the
+// low bits of numbers that are longer than a double. The norm of an update that
+// clients clipped grows by rounding as well, by less than degree/scale/2 for each
+// ciphertext, which the slack of package dp is for.
 //
 // # Keys
 //

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 func ExampleNewParameters() {
@@ -27,16 +29,16 @@ func ExampleNewParameters() {
 	// true ckks: coeff_mod_bit_sizes: [60 40 40] is more than the 109 bits with which degree 4096 gives 128 bits of security
 }
 
-func ExampleNewMean() {
+func ExampleNewStrategy() {
 	parameters, err := ckks.NewParameters(captured)
 	if err != nil {
 		log.Fatal(err)
 	}
-	mean, err := ckks.NewMean(parameters, &ckks.Options{MaxAbs: 4})
+	mean, err := ckks.NewStrategy(parameters, strategy.Policy{MinAvailable: 2}, &ckks.Options{MaxAbs: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
-	aggregation, err := mean.Begin(ckks.Round{Number: 1})
+	aggregation, err := mean.Begin(strategy.Round{Number: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -46,19 +48,22 @@ func ExampleNewMean() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		update := ckks.Update{Client: name, Examples: examples, Layers: []ckks.Blob{{message}}}
+		layer, err := tensor.New(tensor.Uint8, []int{len(message)}, message)
+		if err != nil {
+			log.Fatal(err)
+		}
+		update := strategy.Update{Client: name, Examples: examples, Model: strategy.Model{layer}}
 		if err := aggregation.Add(context.Background(), update); err != nil {
 			log.Fatal(err)
 		}
 	}
-	examples := aggregation.Examples()
 	model, err := aggregation.Finish(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(model), "layer, the mean over", examples, "examples")
+	fmt.Println(len(model), "layer of type", model[0].DType())
 	// Output:
-	// 1 layer, the mean over 5 examples
+	// 1 layer of type uint8
 }
 
 func ExampleParseContext() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // captured are the settings of the fixtures that TenSEAL wrote.
@@ -34,9 +35,9 @@ func parameters(t testing.TB, settings ckks.Settings) *ckks.Parameters {
 	return p
 }
 
-func begin(t testing.TB, settings ckks.Settings, options *ckks.Options, round ckks.Round) *ckks.Aggregation {
+func begin(t testing.TB, settings ckks.Settings, options *ckks.Options, round strategy.Round) strategy.Aggregation {
 	t.Helper()
-	mean, err := ckks.NewMean(parameters(t, settings), options)
+	mean, err := ckks.NewStrategy(parameters(t, settings), strategy.Policy{}, options)
 	require.NoError(t, err)
 	a, err := mean.Begin(round)
 	require.NoError(t, err)
@@ -44,11 +45,33 @@ func begin(t testing.TB, settings ckks.Settings, options *ckks.Options, round ck
 	return a
 }
 
+// sent returns the model whose layers are the messages.
+func sent(messages ...[]byte) strategy.Model {
+	model := make(strategy.Model, len(messages))
+	for k, message := range messages {
+		model[k] = pieces(message)
+	}
+	return model
+}
+
+// pieces returns a layer whose message lies in chunks.
+func pieces(chunks ...[]byte) tensor.Tensor {
+	size := 0
+	for _, chunk := range chunks {
+		size += len(chunk)
+	}
+	layer, err := tensor.New(tensor.Uint8, []int{size}, chunks...)
+	if err != nil {
+		panic(err)
+	}
+	return layer
+}
+
 // join returns the bytes of every layer in one piece.
-func join(layers []ckks.Blob) [][]byte {
-	joined := make([][]byte, len(layers))
-	for k, layer := range layers {
-		joined[k] = bytes.Join(layer, nil)
+func join(model strategy.Model) [][]byte {
+	joined := make([][]byte, len(model))
+	for k, layer := range model {
+		joined[k] = bytes.Join(layer.Chunks(), nil)
 	}
 	return joined
 }
@@ -56,9 +79,9 @@ func join(layers []ckks.Blob) [][]byte {
 func TestTheSumIsThatOfSEALToTheLastBit(t *testing.T) {
 	for _, form := range []string{"tensor", "packed", "vector"} {
 		t.Run(form, func(t *testing.T) {
-			a := begin(t, captured, &ckks.Options{MaxAbs: 4}, ckks.Round{})
+			a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
 			for name, examples := range map[string]int64{"first": 3, "second": 2} {
-				update := ckks.Update{Client: name, Examples: examples, Layers: []ckks.Blob{{read(t, "tenseal", form+"-"+name)}}}
+				update := strategy.Update{Client: name, Examples: examples, Model: sent(read(t, "tenseal", form+"-"+name))}
 				require.NoError(t, a.Add(t.Context(), update))
 			}
 			mean, err := a.Finish(t.Context())
@@ -78,10 +101,10 @@ func TestTheSumIsThatOfSEALToTheLastBit(t *testing.T) {
 func TestEveryCompressionOfSEALIsReadAndEchoed(t *testing.T) {
 	for _, name := range []string{"none", "zlib", "zstd"} {
 		t.Run(name, func(t *testing.T) {
-			a := begin(t, node, &ckks.Options{MaxAbs: 1}, ckks.Round{})
+			a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{})
 			for part, examples := range map[string]int64{"first": 5, "second": 7} {
 				message := message{shape: []uint32{2}, scale: 1 << 16, ciphertexts: [][]byte{read(t, "seal", name+"-"+part)}}
-				require.NoError(t, a.Add(t.Context(), ckks.Update{Client: part, Examples: examples, Layers: []ckks.Blob{{message.bytes()}}}))
+				require.NoError(t, a.Add(t.Context(), strategy.Update{Client: part, Examples: examples, Model: sent(message.bytes())}))
 			}
 			mean, err := a.Finish(t.Context())
 			require.NoError(t, err)
@@ -93,9 +116,9 @@ func TestEveryCompressionOfSEALIsReadAndEchoed(t *testing.T) {
 }
 
 func TestASeededCiphertextIsRefused(t *testing.T) {
-	a := begin(t, node, &ckks.Options{MaxAbs: 1}, ckks.Round{})
+	a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{})
 	message := message{shape: []uint32{1}, scale: 1 << 16, ciphertexts: [][]byte{read(t, "seal", "seeded")}}
-	err := a.Add(t.Context(), ckks.Update{Client: "c", Examples: 1, Layers: []ckks.Blob{{message.bytes()}}})
+	err := a.Add(t.Context(), strategy.Update{Client: "c", Examples: 1, Model: sent(message.bytes())})
 	require.ErrorIs(t, err, strategy.ErrQuarantined)
 	require.ErrorContains(t, err, `add update of "c"`)
 	require.ErrorContains(t, err, "layer 0: ciphertext 0: half of it is the seed")
@@ -104,15 +127,15 @@ func TestASeededCiphertextIsRefused(t *testing.T) {
 func TestAMessageMayLieInChunksOfAnySize(t *testing.T) {
 	whole := read(t, "tenseal", "tensor-first")
 	for _, size := range []int{1, 7, 4096, len(whole) - 1} {
-		var chunks ckks.Blob
+		var chunks [][]byte
 		for rest := whole; len(rest) > 0; {
 			n := min(size, len(rest))
 			chunks, rest = append(chunks, rest[:n], nil), rest[n:]
 		}
 		var got [2][][]byte
-		for k, layer := range []ckks.Blob{{whole}, chunks} {
-			a := begin(t, captured, &ckks.Options{MaxAbs: 4}, ckks.Round{})
-			require.NoError(t, a.Add(t.Context(), ckks.Update{Client: "c", Examples: 2, Layers: []ckks.Blob{layer}}))
+		for k, layer := range [][][]byte{{whole}, chunks} {
+			a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
+			require.NoError(t, a.Add(t.Context(), strategy.Update{Client: "c", Examples: 2, Model: strategy.Model{pieces(layer...)}}))
 			mean, err := a.Finish(t.Context())
 			require.NoError(t, err)
 			got[k] = join(mean)
@@ -175,8 +198,8 @@ func TestABadContextSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestAContextEndsTheRoundOfNobody(t *testing.T) {
-	a := begin(t, captured, &ckks.Options{MaxAbs: 4}, ckks.Round{})
-	update := ckks.Update{Client: "c", Examples: 1, Layers: []ckks.Blob{{read(t, "tenseal", "vector-first")}}}
+	a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
+	update := strategy.Update{Client: "c", Examples: 1, Model: sent(read(t, "tenseal", "vector-first"))}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := a.Add(ctx, update)

@@ -95,13 +95,13 @@ func (a *Aggregation) spread(ctx context.Context, count int, do func(c *codec, p
 
 // fold adds examples times every ciphertext, or changes nothing and returns the
 // place that failed and why.
-func (a *Aggregation) fold(ctx context.Context, ciphertexts []Blob, examples int64) (stored, int, error) {
-	factors := a.mean.parameters.factors(examples)
+func (a *Aggregation) fold(ctx context.Context, ciphertexts []blob, examples int64) (stored, int, error) {
+	factors := a.strategy.parameters.factors(examples)
 	added := make([]bool, len(ciphertexts))
 	var mu sync.Mutex
 	var all stored
 	place, err := a.spread(ctx, len(ciphertexts), func(c *codec, place int) error {
-		h, body, err := a.open(c, ciphertexts[place])
+		h, body, err := a.strategy.parameters.open(c, ciphertexts[place])
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (a *Aggregation) fold(ctx context.Context, ciphertexts []Blob, examples int
 		mu.Lock()
 		all = all.join(storedAs(h))
 		mu.Unlock()
-		return a.mean.parameters.add(factors, a.sums[place], body)
+		return a.strategy.parameters.add(factors, a.sums[place], body)
 	})
 	if err != nil {
 		a.takeBack(ciphertexts, added, factors)
@@ -122,7 +122,7 @@ func (a *Aggregation) fold(ctx context.Context, ciphertexts []Blob, examples int
 }
 
 // takeBack subtracts what was added of an update. It takes as long as adding did.
-func (a *Aggregation) takeBack(ciphertexts []Blob, added []bool, factors []factor) {
+func (a *Aggregation) takeBack(ciphertexts []blob, added []bool, factors []factor) {
 	if len(a.clients) == 0 {
 		return // the sums are dropped
 	}
@@ -134,9 +134,9 @@ func (a *Aggregation) takeBack(ciphertexts []Blob, added []bool, factors []facto
 		if !added[place] {
 			return nil
 		}
-		_, body, err := a.open(c, ciphertexts[place])
+		_, body, err := a.strategy.parameters.open(c, ciphertexts[place])
 		if err == nil {
-			_ = a.mean.parameters.add(negative, a.sums[place], body) // what was wrong the first time
+			_ = a.strategy.parameters.add(negative, a.sums[place], body) // what was wrong the first time
 		}
 		return err
 	})
@@ -145,35 +145,53 @@ func (a *Aggregation) takeBack(ciphertexts []Blob, added []bool, factors []facto
 	}
 }
 
-// open returns the header of a ciphertext and its coefficients, which are valid
-// until the codec is used again.
-func (a *Aggregation) open(c *codec, ciphertext Blob) (header, []byte, error) {
-	p := a.mean.parameters
-	h, content, err := c.open(c.join(ciphertext), p.maxContent())
-	if err != nil {
-		return header{}, nil, err
+// blur adds noise of a deviation, in units of the coefficients. As many ciphertexts
+// as there are codecs get theirs at once; it is drawn in their order.
+func (a *Aggregation) blur(ctx context.Context, deviation float64, gaussian func() float64) error {
+	p := a.strategy.parameters
+	r := p.ring()
+	var periods []int
+	for _, l := range a.form {
+		for place := range l.count {
+			periods = append(periods, p.period(l, place))
+		}
 	}
-	body, err := p.fresh(h.version, content)
-	return h, body, err
+	drawn := make([]noise, len(a.codecs))
+	for from := 0; from < len(a.sums); from += len(drawn) {
+		some := drawn[:min(len(drawn), len(a.sums)-from)]
+		for k := range some {
+			if err := some[k].draw(r, periods[from+k], deviation, gaussian); err != nil {
+				return err
+			}
+		}
+		_, err := a.spread(ctx, len(some), func(_ *codec, k int) error {
+			some[k].addTo(a.sums[from+k], r)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // encode returns the sums as ciphertexts of the mean.
-func (a *Aggregation) encode(ctx context.Context) ([]Blob, error) {
-	p, v, m := a.mean.parameters, a.stored.version(), a.stored.mode(a.mean.compression)
+func (a *Aggregation) encode(ctx context.Context) ([]blob, error) {
+	p, v, m := a.strategy.parameters, a.stored.version(), a.stored.mode(a.strategy.compression)
 	scale := p.scale * float64(a.examples)
-	ciphertexts := make([]Blob, len(a.sums))
+	ciphertexts := make([]blob, len(a.sums))
 	_, err := a.spread(ctx, len(a.sums), func(c *codec, place int) error {
 		sum := a.sums[place]
 		if m == plainMode {
 			start := p.prefix(v, scale, headerSize)
 			putHeader(start, header{v, m, uint64(len(start) + len(sum))})
-			ciphertexts[place] = Blob{start, sum}
+			ciphertexts[place] = blob{start, sum}
 			return nil
 		}
 		c.content = append(append(c.content[:0], p.prefix(v, scale, 0)...), sum...)
 		object, err := c.seal(sum, v, m, c.content) // the sum is in the content now
 		a.sums[place] = nil
-		ciphertexts[place] = Blob{object}
+		ciphertexts[place] = blob{object}
 		return err
 	})
 	return ciphertexts, err

@@ -14,8 +14,8 @@ func FuzzMessage(f *testing.F) {
 	for _, name := range []string{"tensor-first", "packed-second", "vector-sum"} {
 		f.Add(read(f, "tenseal", name))
 	}
-	good := ckks.Update{Client: "good", Examples: 3, Layers: []ckks.Blob{{read(f, "tenseal", "vector-first")}}}
-	alone := begin(f, captured, &ckks.Options{MaxAbs: 4}, ckks.Round{})
+	good := strategy.Update{Client: "good", Examples: 3, Model: sent(read(f, "tenseal", "vector-first"))}
+	alone := begin(f, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
 	if err := alone.Add(f.Context(), good); err != nil {
 		f.Fatal(err)
 	}
@@ -25,8 +25,8 @@ func FuzzMessage(f *testing.F) {
 	}
 	want := string(join(mean)[0])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a := begin(t, captured, &ckks.Options{MaxAbs: 4}, ckks.Round{Model: good.Layers})
-		err := a.Add(t.Context(), ckks.Update{Client: "fuzz", Examples: 2, Layers: []ckks.Blob{{data}}})
+		a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{Model: good.Model})
+		err := a.Add(t.Context(), strategy.Update{Client: "fuzz", Examples: 2, Model: sent(data)})
 		if err != nil && !errors.Is(err, strategy.ErrQuarantined) {
 			t.Fatal(err)
 		}
@@ -49,18 +49,18 @@ func FuzzCiphertext(f *testing.F) {
 		f.Add(read(f, "seal", name))
 	}
 	p := parameters(f, node)
-	mean, err := ckks.NewMean(p, &ckks.Options{MaxAbs: 1, Workers: 1})
+	mean, err := ckks.NewStrategy(p, strategy.Policy{}, &ckks.Options{MaxAbs: 1, Workers: 1})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := mean.Begin(ckks.Round{})
+		a, err := mean.Begin(strategy.Round{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer a.Close()
 		message := message{shape: []uint32{1}, scale: 1 << 16, ciphertexts: [][]byte{data}}
-		if err := a.Add(t.Context(), ckks.Update{Client: "fuzz", Examples: 2, Layers: []ckks.Blob{{message.bytes()}}}); err != nil {
+		if err := a.Add(t.Context(), strategy.Update{Client: "fuzz", Examples: 2, Model: sent(message.bytes())}); err != nil {
 			if !errors.Is(err, strategy.ErrQuarantined) {
 				t.Fatal(err)
 			}

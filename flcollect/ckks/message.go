@@ -29,6 +29,19 @@ func (l layer) String() string {
 	return fmt.Sprintf("shape %v, batch size %d and %d ciphertexts", l.shape, l.batch, l.count)
 }
 
+// tensor reports whether the shape is that of a tensor of so many ciphertexts.
+func (l layer) tensor() bool {
+	elements := uint64(1)
+	for _, size := range l.shape {
+		// The product is below 2^63: as soon as it is more than the count it stays so,
+		// for a size of 0 is no shape of ciphertexts that exist.
+		if elements = elements * uint64(size); elements == 0 || elements > uint64(l.count) {
+			break
+		}
+	}
+	return elements == uint64(l.count)
+}
+
 // Fields of CKKSTensorProto and CKKSVectorProto, which has no batch size.
 const (
 	shapeField      = 1
@@ -39,12 +52,12 @@ const (
 
 // readMessage reads a CKKSTensor or a CKKSVector. The ciphertexts refer to the
 // message.
-func (p *Parameters) readMessage(message Blob) (layer, []Blob, error) {
+func (p *Parameters) readMessage(message blob) (layer, []blob, error) {
 	w := newWire(message)
 	// More numbers would be neither a shape nor sizes of ciphertexts.
 	limit := 32 + w.left/uint64(p.leastSize())
 	var l layer
-	var ciphertexts []Blob
+	var ciphertexts []blob
 	var scale float64
 	dimensions := func(w *wire) error {
 		if uint64(len(l.shape)) == limit {
@@ -63,13 +76,13 @@ func (p *Parameters) readMessage(message Blob) (layer, []Blob, error) {
 		case field == shapeField && kind == varintType:
 			err = dimensions(w)
 		case field == shapeField && kind == bytesType:
-			var packed Blob
+			var packed blob
 			packed, _, err = w.bytes()
 			for numbers := newWire(packed); err == nil && numbers.left > 0; {
 				err = dimensions(numbers)
 			}
 		case field == ciphertextField && kind == bytesType:
-			var ciphertext Blob
+			var ciphertext blob
 			var size int
 			ciphertext, size, err = w.bytes()
 			if err == nil && size < p.leastSize() {
@@ -106,24 +119,30 @@ func (p *Parameters) checkLayer(l layer) error {
 	if l.batch > slots {
 		return fmt.Errorf("the batch size is %d, a ciphertext has %d slots", l.batch, slots)
 	}
-	elements := uint64(1)
-	for _, size := range l.shape {
-		// The product is below 2^63: as soon as it is more than the count it stays so,
-		// for a size of 0 is no shape of ciphertexts that exist.
-		if elements = elements * uint64(size); elements == 0 || elements > uint64(l.count) {
-			break
-		}
-	}
-	tensor := elements == uint64(l.count)
 	vector := l.batch == 0 && len(l.shape) == l.count && !slices.ContainsFunc(l.shape, func(size uint32) bool { return size < 1 || size > slots })
-	if !tensor && !vector {
+	if !l.tensor() && !vector {
 		return fmt.Errorf("%s are neither a tensor nor a vector", l)
 	}
 	return nil
 }
 
+// period returns after how many slots the numbers of a ciphertext repeat, by its
+// place in the layer. A CKKSTensor has a single number in all slots, or, batched,
+// one a slot and zeros after the last. A CKKSVector repeats those it has until the
+// slots are full. A message that could be either is a tensor: only a vector of
+// less than full ciphertexts, which TenSEAL does not make, looks like one.
+func (p *Parameters) period(l layer, place int) int {
+	switch {
+	case l.batch > 0:
+		return p.Slots()
+	case l.tensor():
+		return 1
+	}
+	return int(l.shape[place])
+}
+
 // write returns the message with the ciphertexts, which are not copied.
-func (p *Parameters) write(l layer, ciphertexts []Blob) Blob {
+func (p *Parameters) write(l layer, ciphertexts []blob) blob {
 	var shape []byte
 	for _, size := range l.shape {
 		shape = binary.AppendUvarint(shape, uint64(size))
@@ -134,7 +153,7 @@ func (p *Parameters) write(l layer, ciphertexts []Blob) Blob {
 		text = binary.AppendUvarint(text, uint64(len(shape)))
 		text = append(text, shape...)
 	}
-	var message Blob
+	var message blob
 	for _, ciphertext := range ciphertexts {
 		size := 0
 		for _, chunk := range ciphertext {

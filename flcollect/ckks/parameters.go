@@ -29,6 +29,7 @@ type Parameters struct {
 	scale    float64
 	product  *big.Int // of data
 	common   func() map[parmsID]string
+	ring     func() *ring
 }
 
 // NewParameters checks the settings, as they are with the defaults, and derives
@@ -70,6 +71,7 @@ func NewParameters(settings Settings) (*Parameters, error) {
 	}
 	p.scale = math.Ldexp(1, s.ScaleBits)
 	p.common = sync.OnceValue(func() map[parmsID]string { return commonModuli(s.PolyModulusDegree, len(p.data)) })
+	p.ring = sync.OnceValue(func() *ring { return newRing(s.PolyModulusDegree, p.data) })
 	return p, nil
 }
 
@@ -124,6 +126,13 @@ func (p *Parameters) Room(maxAbs float64) int64 {
 		return maxExamples
 	}
 	return room.Int64()
+}
+
+// reach returns the absolute value from which on a sum wraps around: half the
+// product of the moduli, divided by the scale.
+func (p *Parameters) reach() float64 {
+	reach, _ := new(big.Float).SetMantExp(new(big.Float).SetInt(p.product), -p.settings.ScaleBits-1).Float64()
+	return reach
 }
 
 // bodySize is the bytes of a ciphertext's coefficients: two polynomials with an

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
 func TestBadSettingsAreNamed(t *testing.T) {
@@ -53,20 +54,20 @@ func TestRoomIsWhatTheModuliLeave(t *testing.T) {
 
 func TestBadOptionsAreNamed(t *testing.T) {
 	p := parameters(t, ckks.Settings{CoeffModBitSizes: []int{60, 60}, ScaleBits: 50})
-	_, err := ckks.NewMean(p, nil)
+	_, err := ckks.NewStrategy(p, strategy.Policy{}, nil)
 	require.ErrorContains(t, err, "scale_bits: 50 leaves no room for numbers up to 1024 below the moduli of [60 60] bits")
-	_, err = ckks.NewMean(p, &ckks.Options{MaxAbs: 1, Workers: -1})
+	_, err = ckks.NewStrategy(p, strategy.Policy{}, &ckks.Options{MaxAbs: 1, Workers: -1})
 	require.ErrorContains(t, err, "workers")
-	_, err = ckks.NewMean(p, &ckks.Options{MaxAbs: 1, Compression: 9})
+	_, err = ckks.NewStrategy(p, strategy.Policy{}, &ckks.Options{MaxAbs: 1, Compression: 9})
 	require.ErrorContains(t, err, "compression")
-	_, err = ckks.NewMean(nil, nil)
+	_, err = ckks.NewStrategy(nil, strategy.Policy{}, nil)
 	require.ErrorContains(t, err, "parameters")
 }
 
 func TestTheModuliOfAnotherKeyAreNamed(t *testing.T) {
 	m := defaults(1)
 	m.moduli = []uint64{1152921504606748673, 1099511480321} // SEAL's of [60 40 60]
-	a := begin(t, ckks.Settings{}, nil, ckks.Round{})
+	a := begin(t, ckks.Settings{}, nil, strategy.Round{})
 	err := a.Add(t.Context(), client(t, m, "c", 1, 1, nil))
 	require.ErrorContains(t, err, "its moduli, which are those of [60 40 60] bits, are not the job's, which are those of [60 40 40] bits")
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
@@ -57,13 +58,13 @@ func peer(t *testing.T, program, command, folder string, p population) string {
 func aggregate(t *testing.T, folder string, p population, options *ckks.Options) {
 	t.Helper()
 	settings := ckks.Settings{PolyModulusDegree: p.Degree, CoeffModBitSizes: p.Sizes, ScaleBits: p.Scale}
-	a := begin(t, settings, options, ckks.Round{Number: 1})
+	a := begin(t, settings, options, strategy.Round{Number: 1})
 	for client, examples := range p.Weights {
-		update := ckks.Update{Client: fmt.Sprint(client), Examples: examples}
+		update := strategy.Update{Client: fmt.Sprint(client), Examples: examples}
 		for k := range p.Layers {
 			data, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("update-%d-%d", client, k)))
 			require.NoError(t, err)
-			update.Layers = append(update.Layers, ckks.Blob{data})
+			update.Model = append(update.Model, pieces(data))
 		}
 		require.NoError(t, a.Add(t.Context(), update))
 	}

@@ -23,6 +23,13 @@ func (f factor) negative() factor {
 	return newFactor(f.modulus, (f.modulus-f.value)%f.modulus)
 }
 
+// times returns the factor times a number, as a residue.
+func (f factor) times(c uint64) uint64 {
+	estimate, _ := bits.Mul64(f.fraction, c)
+	product := f.value*c - estimate*f.modulus // below twice the modulus
+	return min(product, product-f.modulus)
+}
+
 // addTo adds the factor times every residue of src to that of sum, both little
 // endian words of 64 bits. It returns false if src has a number that is not a residue,
 // which is added nevertheless, as the residue that it stands for.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Blob is bytes that may lie in several chunks.
-type Blob = [][]byte
+// blob is bytes that may lie in several chunks.
+type blob = [][]byte
 
 // The wire types of protobuf that TenSEAL's messages have.
 const (
@@ -20,13 +20,13 @@ var errCut = errors.New("the message ends in the middle of a field")
 
 // wire reads the fields of a protobuf message without joining its chunks.
 type wire struct {
-	chunks Blob
+	chunks blob
 	left   uint64
 }
 
-func newWire(blob Blob) *wire {
-	w := &wire{chunks: make(Blob, 0, len(blob))}
-	for _, chunk := range blob {
+func newWire(pieces blob) *wire {
+	w := &wire{chunks: make(blob, 0, len(pieces))}
+	for _, chunk := range pieces {
 		if len(chunk) > 0 {
 			w.chunks = append(w.chunks, chunk)
 			w.left += uint64(len(chunk))
@@ -91,7 +91,7 @@ func (w *wire) fixed64() (uint64, error) {
 }
 
 // bytes reads the length of a field and returns its bytes where they lie.
-func (w *wire) bytes() (Blob, int, error) {
+func (w *wire) bytes() (blob, int, error) {
 	size, err := w.varint()
 	if err != nil {
 		return nil, 0, err
@@ -99,14 +99,14 @@ func (w *wire) bytes() (Blob, int, error) {
 	if size > w.left {
 		return nil, 0, errCut
 	}
-	var blob Blob
+	var field blob
 	for left := int(size); left > 0; {
 		n := min(left, len(w.chunks[0]))
-		blob = append(blob, w.chunks[0][:n:n])
+		field = append(field, w.chunks[0][:n:n])
 		w.skip(n)
 		left -= n
 	}
-	return blob, int(size), nil
+	return field, int(size), nil
 }
 
 // unexpected is the error of a field that a message does not have, or not so.

@@ -58,7 +58,7 @@ func importTable() []room {
 		{dir: "flcollect/strategy/pickle", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/dp", imports: []string{"flcollect/strategy", "flcollect/tensor"}},
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
-		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy"}, modules: []string{compress, crypto}},
+		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{compress, crypto}},
 
 		{dir: "apimgmt/entity"},
 
