@@ -43,26 +43,10 @@ type Adaptive struct {
 	mu       sync.Mutex // guards what follows
 	clip     float64    // instead of that of the settings
 	rounds   int
+	charged  int
 	fraction float64
 	account  *Accountant
 	verdicts *strategy.Verdicts // of the round that was begun last
-}
-
-// Privacy is what a training has given away, and what it is about to.
-type Privacy struct {
-	// Epsilon and Delta are the guarantee for the rounds so far.
-	Epsilon, Delta float64
-	// Budget is what Epsilon must not exceed, infinite if there is no bound.
-	Budget float64
-	// Rounds counts the rounds that have given a model.
-	Rounds int
-	// ClipNorm is the norm that updates of the next round are clipped to.
-	ClipNorm float64
-	// Fraction is the share of clients within the clip norm of the last round,
-	// with its noise; not a number before the first.
-	Fraction float64
-	// Multiplier is the effective noise multiplier of the model.
-	Multiplier float64
 }
 
 // New returns adaptive clipping around a strategy. The fields of conf, with
@@ -123,6 +107,9 @@ func (a *Adaptive) Configure(phase strategy.Phase, round int, config map[string]
 	}
 }
 
+// deviation returns the standard deviation of the server's noise on a sum.
+func (a *Adaptive) deviation(clip float64) float64 { return a.effective() * clip * (1 + slack) }
+
 // clientDeviation returns the standard deviation of the noise of one client.
 func (a *Adaptive) clientDeviation(clip float64) float64 {
 	return a.effective() * clip / math.Sqrt(float64(a.sampled))
@@ -138,19 +125,22 @@ func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	if err != nil {
 		return nil, err
 	}
-	clip := a.Privacy().ClipNorm
+	verdicts := &strategy.Verdicts{}
+	a.mu.Lock()
+	a.verdicts = verdicts
+	clip := a.clip
+	a.mu.Unlock()
+	if blurrer, ok := inner.(Blurrer); ok {
+		return &sealed{rules: a, inner: blurrer, round: round, clipNorm: clip, verdicts: verdicts}, nil
+	}
 	bound := clip * (1 + slack)
 	if !a.serverSide {
 		bound += a.clientDeviation(clip) * (math.Sqrt(float64(elements(round.Model))) + 7)
 	}
-	p := &private{
-		rules: a, inner: inner, round: round, clipNorm: clip, bound: bound, verdicts: &strategy.Verdicts{},
+	return &private{
+		rules: a, inner: inner, round: round, clipNorm: clip, bound: bound, verdicts: verdicts,
 		clients: map[string]bool{}, sum: strategy.NewSum(round.Model),
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.verdicts = p.verdicts
-	return p, nil
+	}, nil
 }
 
 // Verdicts returns what became of the updates of the round that was begun last,
@@ -163,78 +153,44 @@ func (a *Adaptive) Verdicts() []strategy.Verdict {
 	return verdicts.All()
 }
 
-// Affords reports whether so many more rounds leave epsilon within the budget.
-func (a *Adaptive) Affords(rounds int) bool {
-	a.mu.Lock()
-	account := a.account.Clone()
-	a.mu.Unlock()
-	if account.Spend(a.sampling, a.multiplier, rounds) != nil {
-		return false
-	}
-	epsilon, _ := account.Epsilon()
-	return epsilon <= a.budget
-}
-
-// Privacy returns the account of the rounds so far.
-func (a *Adaptive) Privacy() Privacy {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	epsilon, _ := a.account.Epsilon()
-	return Privacy{
-		Epsilon: epsilon, Delta: a.delta, Budget: a.budget, Rounds: a.rounds,
-		ClipNorm: a.clip, Fraction: a.fraction, Multiplier: a.effective(),
-	}
-}
-
-// spend accounts for a round whose share of clients within the clip norm is
-// known, and moves the clip norm.
-func (a *Adaptive) spend(fraction float64) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.account.Spend(a.sampling, a.multiplier, 1); err != nil {
-		return err
-	}
-	a.rounds++
-	a.fraction = fraction
-	a.clip *= math.Exp(-a.rate * (fraction - a.quantile))
-	a.clip = min(max(a.clip, leastClip), mostClip)
-	return nil
-}
-
-// State implements [strategy.Strategy]: the clip norm, the number of rounds and
-// the last fraction, followed by the state of the strategy inside.
+// State implements [strategy.Strategy]: the clip norm, the number of rounds, the
+// last fraction and what was charged besides, followed by the state of the
+// strategy inside.
 func (a *Adaptive) State() []tensor.Tensor {
 	p := a.Privacy()
-	own := tensor.FromFloat64s([]float64{p.ClipNorm, float64(p.Rounds), p.Fraction})
+	own := tensor.FromFloat64s([]float64{p.ClipNorm, float64(p.Rounds), p.Fraction, float64(p.Charged)})
 	return append([]tensor.Tensor{own}, a.inner.State()...)
 }
 
 // Restore implements [strategy.Strategy].
 func (a *Adaptive) Restore(state []tensor.Tensor) error {
-	own := []float64{a.settings.clip, 0, math.NaN()}
+	own := []float64{a.settings.clip, 0, math.NaN(), 0}
 	var inner []tensor.Tensor
 	if len(state) > 0 {
 		if state[0].DType() != tensor.Float64 || state[0].Len() != len(own) {
-			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not clip norm, rounds and fraction",
+			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not clip norm, rounds, fraction and charged releases",
 				Mechanism, state[0].Len(), state[0].DType())
 		}
 		state[0].ReadFloat64s(own, 0)
 		inner = state[1:]
 	}
-	clip, rounds := own[0], own[1]
+	clip, rounds, fraction, charged := own[0], own[1], own[2], own[3]
+	whole := func(x float64) bool { return x >= 0 && x <= maxReleases && x == math.Trunc(x) }
 	switch {
 	case !(clip >= leastClip && clip <= mostClip):
 		return fmt.Errorf("restore %s: the clip norm is %v", Mechanism, clip)
-	case !(rounds >= 0 && rounds <= math.MaxInt32 && rounds == math.Trunc(rounds)):
+	case !whole(rounds):
 		return fmt.Errorf("restore %s: the number of rounds is %v", Mechanism, rounds)
-	case math.IsInf(own[2], 0):
-		return fmt.Errorf("restore %s: the fraction is %v", Mechanism, own[2])
+	case math.IsInf(fraction, 0):
+		return fmt.Errorf("restore %s: the fraction is %v", Mechanism, fraction)
+	case !whole(charged):
+		return fmt.Errorf("restore %s: the number of charged releases is %v", Mechanism, charged)
 	}
 	account, err := NewAccountant(a.delta)
 	if err != nil {
 		return err
 	}
-	if err := account.Spend(a.sampling, a.multiplier, int(rounds)); err != nil {
+	if err := account.Spend(a.sampling, a.multiplier, int(rounds)+int(charged)); err != nil {
 		return err
 	}
 	if err := a.inner.Restore(inner); err != nil {
@@ -242,6 +198,6 @@ func (a *Adaptive) Restore(state []tensor.Tensor) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.clip, a.rounds, a.fraction, a.account = clip, int(rounds), own[2], account
+	a.clip, a.rounds, a.fraction, a.charged, a.account = clip, int(rounds), fraction, int(charged), account
 	return nil
 }

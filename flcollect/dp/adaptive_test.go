@@ -385,14 +385,16 @@ func TestAStateThatDoesNotFitChangesNothing(t *testing.T) {
 	before := fmt.Sprint(private.Privacy())
 	own := func(values ...float64) []tensor.Tensor { return []tensor.Tensor{tensor.FromFloat64s(values)} }
 	for reason, state := range map[string][]tensor.Tensor{
-		"3 numbers of type float32": {tensor.FromFloat32s([]float32{1, 2, 3})},
+		"4 numbers of type float32": {tensor.FromFloat32s([]float32{1, 2, 3, 4})},
 		"2 numbers":                 own(1, 2),
-		"the clip norm is NaN":      own(math.NaN(), 1, 0.5),
-		"the clip norm is -1":       own(-1, 1, 0.5),
-		"the number of rounds is 1": own(1, 1.5, 0.5),
-		"number of rounds is +Inf":  own(1, math.Inf(1), 0.5),
-		"the fraction is +Inf":      own(1, 1, math.Inf(1)),
-		"the strategy keeps none":   append(own(1, 1, 0.5), own(2)...),
+		"the clip norm is NaN":      own(math.NaN(), 1, 0.5, 0),
+		"the clip norm is -1":       own(-1, 1, 0.5, 0),
+		"the number of rounds is 1": own(1, 1.5, 0.5, 0),
+		"number of rounds is +Inf":  own(1, math.Inf(1), 0.5, 0),
+		"the fraction is +Inf":      own(1, 1, math.Inf(1), 0),
+		"charged releases is -1":    own(1, 1, 0.5, -1),
+		"charged releases is 0.5":   own(1, 1, 0.5, 0.5),
+		"the strategy keeps none":   append(own(1, 1, 0.5, 0), own(2)...),
 	} {
 		require.ErrorContains(t, private.Restore(state), reason)
 		require.Equal(t, before, fmt.Sprint(private.Privacy()))
@@ -400,18 +402,19 @@ func TestAStateThatDoesNotFitChangesNothing(t *testing.T) {
 }
 
 func FuzzRestore(f *testing.F) {
-	f.Add(0.1, 0.0, 0.5)
-	f.Add(1e30, 2147483647.0, -4.0)
-	f.Add(math.Inf(-1), math.NaN(), math.Inf(1))
-	f.Fuzz(func(t *testing.T, clip, rounds, fraction float64) {
+	f.Add(0.1, 0.0, 0.5, 1.0)
+	f.Add(1e30, 2147483647.0, -4.0, 2147483647.0)
+	f.Add(math.Inf(-1), math.NaN(), math.Inf(1), -1.0)
+	f.Fuzz(func(t *testing.T, clip, rounds, fraction, charged float64) {
 		private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 100})
-		if private.Restore([]tensor.Tensor{tensor.FromFloat64s([]float64{clip, rounds, fraction})}) != nil {
+		if private.Restore([]tensor.Tensor{tensor.FromFloat64s([]float64{clip, rounds, fraction, charged})}) != nil {
 			return
 		}
 		p := private.Privacy()
 		require.Equal(t, clip, p.ClipNorm)
 		require.Equal(t, rounds, float64(p.Rounds))
+		require.Equal(t, charged, float64(p.Charged))
 		require.False(t, math.IsNaN(p.Epsilon) || p.Epsilon < 0)
-		require.Equal(t, private.State()[0].Chunks(), tensor.FromFloat64s([]float64{clip, rounds, fraction}).Chunks())
+		require.Equal(t, private.State()[0].Chunks(), tensor.FromFloat64s([]float64{clip, rounds, fraction, charged}).Chunks())
 	})
 }

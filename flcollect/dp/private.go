@@ -143,18 +143,10 @@ func (p *private) Finish(ctx context.Context) (strategy.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case count == 0:
-		return nil, fmt.Errorf("finish round %d: %w: there is none", p.round.Number, strategy.ErrTooFew)
-	case !p.rules.serverSide && count < p.rules.sampled:
-		return nil, fmt.Errorf("finish round %d: %w: %d, whose noise is less than that of num_sampled_clients, %d",
-			p.round.Number, strategy.ErrTooFew, count, p.rules.sampled)
-	}
-	random, err := newNoise(p.rules.random)
+	random, fraction, err := p.rules.measure(p.round, count, within)
 	if err != nil {
-		return nil, fmt.Errorf("finish round %d: %w", p.round.Number, err)
+		return nil, err
 	}
-	fraction := random.blur(float64(within), p.rules.countNoise) / float64(count)
 	mean, err := p.mean(ctx, sum, count, random)
 	if err != nil {
 		return nil, fmt.Errorf("finish round %d: %w", p.round.Number, err)
@@ -162,20 +154,13 @@ func (p *private) Finish(ctx context.Context) (strategy.Model, error) {
 	if err := p.inner.Add(ctx, strategy.Update{Client: privateMean, Examples: 1, Model: mean}); err != nil {
 		return nil, fmt.Errorf("finish round %d: hand the private mean on: %w", p.round.Number, err)
 	}
-	model, err := p.inner.Finish(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.rules.spend(fraction); err != nil {
-		return nil, fmt.Errorf("finish round %d: %w", p.round.Number, err)
-	}
-	return model, nil
+	return p.rules.conclude(ctx, p.round, p.inner, fraction)
 }
 
 // mean returns the mean of so many updates. Where the server adds the noise, it
 // blurs how far the mean has moved.
 func (p *private) mean(ctx context.Context, sum *strategy.Sum, count int, random *noise) (strategy.Model, error) {
-	deviation := p.rules.effective() * p.clipNorm * (1 + slack) / float64(count)
+	deviation := p.rules.deviation(p.clipNorm) / float64(count)
 	made := make(strategy.Model, len(p.round.Model))
 	values, before := make([]float64, 4096), make([]float64, 4096)
 	for layer, t := range p.round.Model {

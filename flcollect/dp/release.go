@@ -1,0 +1,120 @@
+package dp
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// maxReleases bounds the rounds, and the charged releases, of a training.
+const maxReleases = math.MaxInt32
+
+// Privacy is what a training has given away, and what it is about to.
+type Privacy struct {
+	// Epsilon and Delta are the guarantee for everything that was released so far.
+	Epsilon, Delta float64
+	// Budget is what Epsilon must not exceed, infinite if there is no bound.
+	Budget float64
+	// Rounds counts the rounds that have given a model.
+	Rounds int
+	// Charged counts the releases that [Adaptive.Charge] accounted for besides.
+	Charged int
+	// ClipNorm is the norm that updates of the next round are clipped to.
+	ClipNorm float64
+	// Fraction is the share of clients within the clip norm of the last round,
+	// with its noise; not a number before the first.
+	Fraction float64
+	// Multiplier is the effective noise multiplier of the model.
+	Multiplier float64
+}
+
+// Privacy returns the account of what was released so far.
+func (a *Adaptive) Privacy() Privacy {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	epsilon, _ := a.account.Epsilon()
+	return Privacy{
+		Epsilon: epsilon, Delta: a.delta, Budget: a.budget, Rounds: a.rounds, Charged: a.charged,
+		ClipNorm: a.clip, Fraction: a.fraction, Multiplier: a.effective(),
+	}
+}
+
+// Affords reports whether so many more rounds leave epsilon within the budget.
+func (a *Adaptive) Affords(rounds int) bool {
+	a.mu.Lock()
+	account := a.account.Clone()
+	a.mu.Unlock()
+	if account.Spend(a.sampling, a.multiplier, rounds) != nil {
+		return false
+	}
+	epsilon, _ := account.Epsilon()
+	return epsilon <= a.budget
+}
+
+// Charge accounts for models that were released, but that the state does not
+// know of. A round's release becomes part of the state with Finish; a server that
+// dies after clients saw the model and before it stored the state would, after
+// its restart, forget what it gave away, and give away another model of the same
+// round. So it notes durably, before clients see a model, how many releases there
+// are with it, which is Rounds and Charged of [Adaptive.Privacy] together; and after
+// Restore it charges as many as the note has more. Charging is no part of the
+// clip norm's steering. It may go beyond the budget, since what was released
+// cannot be taken back; then the budget affords no further round.
+func (a *Adaptive) Charge(releases int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if releases < 0 || releases > maxReleases-a.charged {
+		return fmt.Errorf("charge %s: %d releases beside %d are not from 0 to %d", Mechanism, releases, a.charged, maxReleases)
+	}
+	if err := a.account.Spend(a.sampling, a.multiplier, releases); err != nil {
+		return err
+	}
+	a.charged += releases
+	return nil
+}
+
+// measure returns the noise of a round and, with some of it, the share of its
+// clients within the clip norm. The error says that they are too few.
+func (a *Adaptive) measure(round strategy.Round, count, within int) (*noise, float64, error) {
+	switch {
+	case count == 0:
+		return nil, 0, fmt.Errorf("finish round %d: %w: there is none", round.Number, strategy.ErrTooFew)
+	case !a.serverSide && count < a.sampled:
+		return nil, 0, fmt.Errorf("finish round %d: %w: %d, whose noise is less than that of num_sampled_clients, %d",
+			round.Number, strategy.ErrTooFew, count, a.sampled)
+	}
+	random, err := newNoise(a.random)
+	if err != nil {
+		return nil, 0, fmt.Errorf("finish round %d: %w", round.Number, err)
+	}
+	return random, random.blur(float64(within), a.countNoise) / float64(count), nil
+}
+
+// conclude has the strategy inside make its model, and accounts for it.
+func (a *Adaptive) conclude(ctx context.Context, round strategy.Round, inner strategy.Aggregation, fraction float64) (strategy.Model, error) {
+	model, err := inner.Finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.spend(fraction); err != nil {
+		return nil, fmt.Errorf("finish round %d: %w", round.Number, err)
+	}
+	return model, nil
+}
+
+// spend accounts for a round whose share of clients within the clip norm is
+// known, and moves the clip norm.
+func (a *Adaptive) spend(fraction float64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.account.Spend(a.sampling, a.multiplier, 1); err != nil {
+		return err
+	}
+	a.rounds++
+	a.fraction = fraction
+	a.clip *= math.Exp(-a.rate * (fraction - a.quantile))
+	a.clip = min(max(a.clip, leastClip), mostClip)
+	return nil
+}
