@@ -190,8 +190,10 @@ func (a *Adaptive) Restore(state []tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	if err := account.Spend(a.sampling, a.multiplier, int(rounds)+int(charged)); err != nil {
-		return err
+	for _, times := range []float64{rounds, charged} {
+		if err := account.Spend(a.sampling, a.multiplier, int(times)); err != nil {
+			return err
+		}
 	}
 	if err := a.inner.Restore(inner); err != nil {
 		return err
