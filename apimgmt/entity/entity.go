@@ -126,68 +126,6 @@ type Key struct {
 	TTL int `json:"ttl,omitempty"`
 }
 
-// Upstream is a name for several targets.
-type Upstream struct {
-	Meta
-	// Name is what services have as their host.
-	Name string `json:"name"`
-	// Algorithm is round-robin, least-connections or consistent-hashing. Empty
-	// means round-robin.
-	Algorithm string `json:"algorithm"`
-	// HashOn is none, consumer, ip, header, cookie or path, for consistent-hashing.
-	HashOn       string `json:"hash_on"`
-	HashOnHeader string `json:"hash_on_header,omitempty"`
-	// Healthchecks says how targets are watched. Nil means not at all.
-	Healthchecks *Healthchecks `json:"healthchecks,omitempty"`
-}
-
-// Target is one address of an upstream.
-type Target struct {
-	Meta
-	// Target is a host with a port; without one it is 8000.
-	Target string `json:"target"`
-	// Weight is its share, 0 to 65535. Nil means 100.
-	Weight   *int `json:"weight,omitempty"`
-	Upstream *Ref `json:"upstream,omitempty"`
-}
-
-// Healthchecks is how targets are watched.
-type Healthchecks struct {
-	Active  ActiveCheck  `json:"active"`
-	Passive PassiveCheck `json:"passive"`
-}
-
-// ActiveCheck asks targets how they are.
-type ActiveCheck struct {
-	// Type is http, https or tcp. Empty means http.
-	Type string `json:"type"`
-	// HTTPPath is what is asked for. Empty means "/".
-	HTTPPath string `json:"http_path"`
-	// Timeout is in seconds. Zero means 1.
-	Timeout float64 `json:"timeout"`
-	// Healthy and Unhealthy are the rules; an interval of zero seconds asks nothing.
-	Healthy   Verdict `json:"healthy"`
-	Unhealthy Verdict `json:"unhealthy"`
-}
-
-// PassiveCheck learns from the requests that are proxied.
-type PassiveCheck struct {
-	Type      string  `json:"type"`
-	Healthy   Verdict `json:"healthy"`
-	Unhealthy Verdict `json:"unhealthy"`
-}
-
-// Verdict is after how many of which answers a target is healthy or not; zero
-// counts are ignored.
-type Verdict struct {
-	Interval     float64 `json:"interval,omitempty"`
-	HTTPStatuses []int   `json:"http_statuses,omitempty"`
-	Successes    int     `json:"successes,omitempty"`
-	HTTPFailures int     `json:"http_failures,omitempty"`
-	TCPFailures  int     `json:"tcp_failures,omitempty"`
-	Timeouts     int     `json:"timeouts,omitempty"`
-}
-
 // Config is everything that a gateway serves. References between its entities
 // are by id once it is normalised.
 type Config struct {

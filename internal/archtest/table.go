@@ -60,7 +60,9 @@ func importTable() []room {
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
 		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{compress, crypto}},
 
-		{dir: "apimgmt/entity"},
+		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
+		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"}, modules: []string{openapi}},
+		{dir: "apimgmt/internal/document", modules: []string{yaml}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/httpclient"},
@@ -114,6 +116,7 @@ const (
 	xmlquery   = "github.com/antchfx/xmlquery"
 	xpath      = "github.com/antchfx/xpath"
 	xz         = "github.com/ulikunitz/xz"
+	yaml       = "go.yaml.in/yaml/v3"
 )
 
 // testModules are the libraries that any test file may import.

@@ -1,0 +1,191 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind is what a value of JSON is.
+type Kind int
+
+// The kinds of values. The zero value is a null.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+// String names the kind as messages do.
+func (k Kind) String() string {
+	switch k {
+	case Null:
+		return "null"
+	case Bool:
+		return "a boolean"
+	case Number:
+		return "a number"
+	case String:
+		return "a string"
+	case Array:
+		return "an array"
+	case Object:
+		return "an object"
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// Node is one value, with what is in it. A tree may be read by several goroutines
+// at once as long as nobody changes it.
+type Node struct {
+	Kind Kind
+	// Text is the string, the literal of the number as JSON has it, or true or false.
+	Text string
+	// Items are the values of an array.
+	Items []*Node
+	// Members are those of an object, in the order of the file.
+	Members []Member
+	// Line and Column count from one. They are zero for values that were not read.
+	Line, Column int
+
+	parent *Node
+	step   string // from the parent: the key or the index
+}
+
+// Member is a key of an object and its value.
+type Member struct {
+	Key   string
+	Value *Node
+}
+
+// Get returns the value of a member, and nil if there is none or the node is nil
+// or no object.
+func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Members {
+		if n.Members[i].Key == key {
+			return n.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// Str returns the string that a node is, and whether it is one. A nil node is none.
+func (n *Node) Str() (string, bool) {
+	if n == nil || n.Kind != String {
+		return "", false
+	}
+	return n.Text, true
+}
+
+// Pointer is the JSON pointer of the node within its document.
+func (n *Node) Pointer() string {
+	var steps []string
+	for at := n; at != nil && at.parent != nil; at = at.parent {
+		steps = append(steps, escape(at.step))
+	}
+	var b strings.Builder
+	for i := len(steps) - 1; i >= 0; i-- {
+		b.WriteByte('/')
+		b.WriteString(steps[i])
+	}
+	return b.String()
+}
+
+func escape(step string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(step, "~", "~0"), "/", "~1")
+}
+
+// Key is the key or the index under which the node stands in its parent, empty at the root.
+func (n *Node) Key() string { return n.step }
+
+// Parent is the object or array that the node is in, nil at the root.
+func (n *Node) Parent() *Node { return n.parent }
+
+// Resolve returns the value at a JSON pointer, and false if there is none.
+func (n *Node) Resolve(pointer string) (*Node, bool) {
+	if pointer == "" {
+		return n, true
+	}
+	if pointer[0] != '/' {
+		return nil, false
+	}
+	at := n
+	for step := range strings.SplitSeq(pointer[1:], "/") {
+		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		switch at.Kind {
+		case Object:
+			at = at.Get(step)
+		case Array:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(at.Items) {
+				return nil, false
+			}
+			at = at.Items[i]
+		default:
+			return nil, false
+		}
+		if at == nil {
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// Errorf makes an [*Error] at the place of the node.
+func (n *Node) Errorf(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if n == nil {
+		return &Error{Err: err}
+	}
+	return &Error{Line: n.Line, Column: n.Column, Pointer: n.Pointer(), Err: err}
+}
+
+// append adds an item to an array.
+func (n *Node) append(item *Node) {
+	item.parent, item.step = n, strconv.Itoa(len(n.Items))
+	n.Items = append(n.Items, item)
+}
+
+// put adds a member to an object.
+func (n *Node) put(key string, value *Node) {
+	value.parent, value.step = n, key
+	n.Members = append(n.Members, Member{Key: key, Value: value})
+}
+
+// Error is what is wrong at a place.
+type Error struct {
+	// Line and Column count from one; zero means unknown.
+	Line, Column int
+	// Pointer is the JSON pointer of the value, empty for the root or if unknown.
+	Pointer string
+	Err     error
+}
+
+// Error names the place before what is wrong there.
+func (e *Error) Error() string {
+	var place []string
+	if e.Line > 0 {
+		place = append(place, "line "+strconv.Itoa(e.Line))
+	}
+	if e.Pointer != "" {
+		place = append(place, strconv.Quote(e.Pointer))
+	}
+	if len(place) == 0 {
+		return e.Err.Error()
+	}
+	return strings.Join(place, ", ") + ": " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrLimit is wrapped by the error of a document that is too large, too deep or
+// has too many values.
+var ErrLimit = errors.New("document: limit exceeded")
