@@ -1,132 +1,111 @@
-// Command ckks compares the aggregation of encrypted updates with that of TenSEAL in
-// Python. See the README beside it.
+// Command ckks benchmarks the mean of encrypted updates beside that of TenSEAL in
+// Python, each in a process of its own:
+//
+//	go run ./bench/ckks                     everything; the record goes to bench/ckks
+//	go run ./bench/ckks -quick              small and once, to see that it works
+//	go run ./bench/ckks report RECORD...    writes RESULTS.md again, from records in results
+//
+// It needs Linux, whose /proc says what a process takes, and a Python with TenSEAL,
+// which ENABLERS_REQUIRE_PEERS=1 installs the first time.
+//
+// trial.go says what is compared and how; aggregate.go is our side, python/peer.py
+// the other; record.go and report.go write down what came of it.
 package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
+	"time"
 
-	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-// bound is how far our mean may be from that of the plain models.
-const bound = 1e-6
+func main() { rig.Main("bench/ckks", run) }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "ckks:", err)
-		os.Exit(1)
-	}
+// settings are the flags.
+type settings struct {
+	trials      int
+	clients     int
+	ciphertexts int
+	calm        time.Duration
+	out         string
 }
 
-// measure is what an aggregator says of itself.
-type measure struct {
-	// Seconds is how long it took from the first update to the whole result.
-	Seconds float64 `json:"seconds"`
-	// Peak is the greatest resident memory of its process, in bytes.
-	Peak int64 `json:"peak"`
-	// Size is the bytes of the result.
-	Size int64 `json:"size"`
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "report":
+			return rewrite(args[1:])
+		case "aggregate": // in a process of its own
+			if len(args) != 3 {
+				return errors.New("aggregate: a folder and a file are needed")
+			}
+			return aggregate(ctx, args[1], args[2])
+		}
+	}
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return compare(ctx, s)
 }
 
-func run(ctx context.Context) error {
-	rounds := flag.Int("rounds", 3, "how often each side aggregates")
-	clients := flag.Int("clients", 8, "how many clients there are")
-	ciphertexts := flag.Int("ciphertexts", 245, "ciphertexts of an update, of 4096 parameters each")
-	folder := flag.String("aggregate", "", "aggregate the updates of a folder into the file named after the flags, and exit")
-	flag.Parse()
-	if *folder != "" {
-		return aggregate(ctx, *folder, flag.Arg(0))
+func parse(args []string) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("bench/ckks", flag.ContinueOnError)
+	flags.IntVar(&s.trials, "trials", 5, "how often each side aggregates, in turns")
+	flags.IntVar(&s.clients, "clients", 8, "how many clients there are")
+	flags.IntVar(&s.ciphertexts, "ciphertexts", 245, "ciphertexts of an update, of 4096 parameters each")
+	flags.DurationVar(&s.calm, "calm", 0, "how long a trial waits, at most, for the machine to have nothing else to do")
+	flags.StringVar(&s.out, "out", filepath.Join("bench", "ckks"), "`folder` that the record is written to")
+	quick := flags.Bool("quick", false, "small and once")
+	if err := flags.Parse(args); err != nil {
+		return s, err
 	}
-	python, err := peertest.PythonProgram("tenseal==0.3.18", "numpy==2.2.6")
-	if err != nil {
-		return fmt.Errorf("%w; %s=1 installs it", err, peertest.RequirePeers)
+	if *quick {
+		s.trials, s.clients, s.ciphertexts = 1, 3, 4
 	}
-	ours, err := os.Executable()
+	switch {
+	case flags.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case s.trials < 1 || s.clients < 1 || s.ciphertexts < 2:
+		return s, errors.New("-trials, -clients or -ciphertexts is too small to measure anything")
+	}
+	return s, nil
+}
+
+// compare has the sides aggregate in turns and writes the record.
+func compare(ctx context.Context, s settings) (err error) {
+	folder, err := os.MkdirTemp("", "bench-ckks-")
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "ckks-")
-	if err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	r := newRecord(ctx, s)
+	b := &bench{settings: s, folder: folder, record: r}
+	if err := b.prepare(ctx); err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	peer := filepath.Join("bench", "ckks", "python", "peer.py")
-	if _, err := output(ctx, python, peer, "encrypt", dir, fmt.Sprint(*clients), fmt.Sprint(*ciphertexts)); err != nil {
-		return err
-	}
-	result := filepath.Join(dir, "result")
-	sides := []struct {
-		name    string
-		command []string
-		all     []measure
-		worst   float64
-	}{
-		{name: "flcollect/ckks", command: []string{ours, "-aggregate", dir, result}},
-		{name: "TenSEAL, all updates at once", command: []string{python, peer, "collect", dir, result}},
-		{name: "TenSEAL, one by one", command: []string{python, peer, "fold", dir, result}},
-	}
-	for range *rounds {
-		for k := range sides {
-			side := &sides[k]
-			text, err := output(ctx, side.command...)
-			if err != nil {
-				return err
+	for round := range s.trials {
+		for _, side := range b.sides {
+			if err := b.try(ctx, round, side); err != nil {
+				r.Problems = append(r.Problems, fmt.Sprintf("%s: %v", side.name, err))
 			}
-			var m measure
-			if err := json.Unmarshal([]byte(text), &m); err != nil {
-				return fmt.Errorf("%s: %w", side.name, err)
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
-			side.all = append(side.all, m)
-			text, err = output(ctx, python, peer, "check", dir, result)
-			if err != nil {
-				return err
-			}
-			var distance float64
-			if _, err := fmt.Sscan(text, &distance); err != nil {
-				return fmt.Errorf("%s: %w", side.name, err)
-			}
-			side.worst = max(side.worst, distance)
 		}
 	}
-	fmt.Printf("%d clients, %d parameters in %d ciphertexts each\n\n", *clients, *ciphertexts*4096, *ciphertexts)
-	fmt.Println("| | seconds, median | every round | peak memory, MB | result, MB | greatest error |")
-	fmt.Println("|---|---|---|---|---|---|")
-	for _, side := range sides {
-		var seconds, peaks []float64
-		for _, m := range side.all {
-			seconds, peaks = append(seconds, m.Seconds), append(peaks, float64(m.Peak)/1e6)
-		}
-		fmt.Printf("| %s | %.3f | %.3f | %.0f | %.1f | %.2g |\n", side.name, median(seconds), seconds, median(peaks), float64(side.all[0].Size)/1e6, side.worst)
+	if err := r.write(s.out); err != nil {
+		return err
 	}
-	if sides[0].worst >= bound {
-		return fmt.Errorf("our error is not below %g", bound)
+	if len(r.Problems) > 0 {
+		return fmt.Errorf("the record says what failed: %s", strings.Join(r.Problems, "; "))
 	}
 	return nil
-}
-
-// output runs a command and returns what it prints.
-func output(ctx context.Context, command ...string) (string, error) {
-	run := exec.CommandContext(ctx, command[0], command[1:]...)
-	run.Stderr = os.Stderr
-	text, err := run.Output()
-	if err != nil {
-		return "", fmt.Errorf("run %s: %w", strings.Join(command, " "), err)
-	}
-	return strings.TrimSpace(string(text)), nil
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }

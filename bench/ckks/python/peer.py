@@ -32,6 +32,7 @@ def peak():
 
 
 if command == "encrypt":
+    folder.mkdir(exist_ok=True)
     clients, columns = int(sys.argv[3]), int(sys.argv[4])
     context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, coeff_mod_bit_sizes=[60, 40, 40])
     context.global_scale = 2**40
