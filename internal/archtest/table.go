@@ -63,6 +63,7 @@ func importTable() []room {
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"}, modules: []string{openapi}},
 		{dir: "apimgmt/internal/document", modules: []string{yaml}},
+		{dir: "apimgmt/oidc", modules: []string{jose}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/httpclient"},
@@ -94,6 +95,7 @@ const (
 	flags      = "github.com/peterbourgon/ff/v3"
 	grpc       = "google.golang.org/grpc"
 	gval       = "github.com/PaesslerAG/gval"
+	jose       = "github.com/go-jose/go-jose/v4"
 	jsongold   = "github.com/piprate/json-gold"
 	jsonpath   = "github.com/PaesslerAG/jsonpath"
 	mochi      = "github.com/mochi-mqtt/server/v2"
@@ -184,6 +186,7 @@ func httpHomes() []httpHome {
 		{"flcollect/repository", "http*.go"},
 		{"flcollect/repository/repositorytest", "*.go"},
 		{"flcollect/orchestrator", "http*.go"},
+		{"apimgmt/oidc", "http*.go"},
 		{"cmd/...", "*.go"},
 		{"examples/...", "*.go"},
 		{"bench/...", "*.go"},
