@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"io"
 	"log/slog"
 	"net/http"
 
@@ -44,6 +45,9 @@ type jobs interface {
 	Rounds(ctx context.Context, id string, after, limit int) ([]Round, error)
 	Changed(id string) <-chan struct{}
 	Result(ctx context.Context, id string) (Result, error)
+	PublicContext(ctx context.Context, id string) (io.ReadSeekCloser, PublicContext, error)
+	SetPublicContext(ctx context.Context, id string, content io.Reader, condition Condition) (PublicContext, error)
+	DeletePublicContext(ctx context.Context, id string, condition Condition) error
 	Ready() error
 	Totals() Totals
 }
@@ -61,6 +65,7 @@ type rest struct {
 	pages     *pages
 	streams   chan struct{}
 	downloads chan struct{}
+	uploads   chan struct{}
 }
 
 func newREST(jobs jobs, opts *HandlerOptions) *rest {
@@ -69,6 +74,7 @@ func newREST(jobs jobs, opts *HandlerOptions) *rest {
 		pages:     newPages(),
 		streams:   make(chan struct{}, maxStreams),
 		downloads: make(chan struct{}, maxDownloads),
+		uploads:   make(chan struct{}, maxContexts),
 	}
 	if opts != nil {
 		r.options = *opts
@@ -96,6 +102,10 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /job/rounds/{id}", Func: r.rounds},
 		{Pattern: "GET /job/events/{id}", Func: r.events},
 		{Pattern: "GET /job/result/{id}", Func: r.result},
+
+		{Pattern: "GET /job/he/public/{id}", Func: r.publicContext},
+		{Pattern: "PUT /job/he/public/{id}", Func: sameOrigin(r.setPublicContext)},
+		{Pattern: "DELETE /job/he/public/{id}", Func: sameOrigin(r.deletePublicContext)},
 
 		{Pattern: "GET /{$}", Func: r.showJobs, Undocumented: true},
 		{Pattern: "GET /live/{id}", Func: r.showJob, Undocumented: true},

@@ -1,7 +1,9 @@
 package flcollect_test
 
 import (
+	"cmp"
 	"context"
+	"io"
 	"slices"
 	"sync"
 
@@ -130,6 +132,16 @@ func (b *board) Changed(id string) <-chan struct{} {
 }
 
 func (b *board) Result(context.Context, string) (flcollect.Result, error) { return b.result, b.err }
+
+func (b *board) PublicContext(context.Context, string) (io.ReadSeekCloser, flcollect.PublicContext, error) {
+	return nil, flcollect.PublicContext{}, cmp.Or(b.err, flcollect.ErrNoContext)
+}
+
+func (b *board) SetPublicContext(context.Context, string, io.Reader, flcollect.Condition) (flcollect.PublicContext, error) {
+	return flcollect.PublicContext{}, b.err
+}
+
+func (b *board) DeletePublicContext(context.Context, string, flcollect.Condition) error { return b.err }
 
 func (b *board) Ready() error { return b.err }
 

@@ -16,6 +16,9 @@ import (
 
 // classify decides the status of an error of the server.
 func classify(err error) *httpapi.Error {
+	if e := classifyContext(err); e != nil {
+		return e
+	}
 	status, detail := 0, ""
 	var config *ConfigError
 	switch {

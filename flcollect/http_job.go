@@ -12,9 +12,8 @@ import (
 
 // configure starts the training of a job.
 func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
-	id := req.PathValue("id")
-	if err := checkID(id); err != nil {
-		return &ConfigError{Details: []Detail{{Loc: []any{"path", "id"}, Msg: err.Error(), Type: "value_error"}}}
+	if err := pathID(req); err != nil {
+		return err
 	}
 	// Not all clients say that it is JSON.
 	text, err := httpapi.ReadBody(req, "", MaxConfig)
@@ -25,10 +24,18 @@ func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := r.jobs.Start(req.Context(), id, config); err != nil {
+	if err := r.jobs.Start(req.Context(), req.PathValue("id"), config); err != nil {
 		return err
 	}
 	return done(w)
+}
+
+// pathID returns nil if the id in the path is one that a job can have.
+func pathID(req *http.Request) error {
+	if err := checkID(req.PathValue("id")); err != nil {
+		return &ConfigError{Details: []Detail{{Loc: []any{"path", "id"}, Msg: err.Error(), Type: "value_error"}}}
+	}
+	return nil
 }
 
 // stop interrupts all jobs. Some clients send a body; it means nothing.

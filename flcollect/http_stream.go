@@ -56,6 +56,11 @@ func (s *eventStream) flush() error {
 	return s.control.Flush()
 }
 
+// extendRead gives the client time to send.
+func extendRead(control *http.ResponseController) {
+	_ = control.SetReadDeadline(time.Now().Add(patience)) // a reader without deadlines needs no more time
+}
+
 // extendWrite gives the client time to read.
 func extendWrite(control *http.ResponseController) {
 	_ = control.SetWriteDeadline(time.Now().Add(patience)) // a writer without deadlines needs no more time

@@ -18,7 +18,8 @@ import (
 var errUnsound = errors.New("unsound model")
 
 // initial returns the parameters to begin with: those of the options, of the
-// repository, or of a client, the first that has some.
+// repository, or of a client, the first that has some. Encrypted ones are of a
+// client.
 func (t *training) initial(ctx context.Context) (strategy.Model, error) {
 	var model strategy.Model
 	ask := func(source func(ctx context.Context) (strategy.Model, error)) error {
@@ -28,6 +29,9 @@ func (t *training) initial(ctx context.Context) (strategy.Model, error) {
 			}
 			return err
 		})
+	}
+	if t.sealed != nil {
+		return t.borrow(ctx) // nobody else has the keys
 	}
 	if initial := t.server.options.Initial; initial != nil {
 		err := ask(func(ctx context.Context) (strategy.Model, error) { return initial(ctx, t.config) })
@@ -54,6 +58,7 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 	}
 	timer := time.NewTimer(t.server.options.ClientTimeout)
 	defer timer.Stop()
+	defer t.trouble(ofModel, nil)
 	last := errInsufficient
 	for {
 		c := t.untried()
@@ -61,12 +66,15 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 			return nil, ErrNotRunning
 		}
 		if c != nil {
-			model, err := parametersOf(ctx, c.session, wait)
+			model, err := t.parametersOf(ctx, c.session, wait)
 			if err == nil || ctx.Err() != nil {
 				return model, stoppedOr(ctx, err)
 			}
 			t.log.Info("client has no parameters", "client", short(c.session.ID(), maxClient), "error", short(err.Error(), maxReason))
 			last = err
+			if t.sealed != nil { // it may be the configuration that is wrong
+				t.trouble(ofModel, fmt.Errorf("client %q: %w", short(c.session.ID(), maxClient), err))
+			}
 			continue
 		}
 		select {
@@ -101,7 +109,7 @@ func (t *training) untried() *client {
 }
 
 // parametersOf asks a client for its model.
-func parametersOf(ctx context.Context, session *flower.Session, wait time.Duration) (strategy.Model, error) {
+func (t *training) parametersOf(ctx context.Context, session *flower.Session, wait time.Duration) (strategy.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	res, err := session.Parameters(ctx, flower.GetParametersIns{})
@@ -109,16 +117,16 @@ func parametersOf(ctx context.Context, session *flower.Session, wait time.Durati
 		return nil, err
 	}
 	defer res.Release()
-	received, err := res.Parameters.Decode()
+	received, err := t.decode(res.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	if err := sound(received, nil); err != nil {
+	if err := t.begins(received); err != nil {
 		return nil, err
 	}
 	model := make(strategy.Model, len(received))
-	for i, t := range received { // its memory is that of the answer
-		if model[i], err = tensor.New(t.DType(), t.Shape(), bytes.Join(t.Chunks(), nil)); err != nil {
+	for i, layer := range received { // its memory is that of the answer
+		if model[i], err = tensor.New(layer.DType(), layer.Shape(), bytes.Join(layer.Chunks(), nil)); err != nil {
 			return nil, err
 		}
 	}

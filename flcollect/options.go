@@ -52,6 +52,9 @@ type Options struct {
 	// seconds. Where there are more than a thousand, a second is added for each
 	// thousand, and they come back at random in that time. Zero means 5 seconds.
 	Park time.Duration
+	// MaxContext is the greatest size of a public context in bytes. Zero means
+	// 64 MiB. Two of them may be in memory at a time for each that is received.
+	MaxContext int64
 	// Dir is the folder for files that a round needs. Empty means that of the
 	// operating system.
 	Dir string
@@ -63,6 +66,8 @@ type Options struct {
 const (
 	defaultClientTimeout = 24 * time.Hour
 	defaultPark          = 5 * time.Second
+	defaultMaxContext    = 64 << 20
+	mostContext          = 1 << 32
 )
 
 // withDefaults returns the options without zeros, or what is wrong with them.
@@ -85,6 +90,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Park < time.Second {
 		err = errors.Join(err, fmt.Errorf("configure training collector: Park is %v, must be a second at least", o.Park))
+	}
+	if o.MaxContext == 0 {
+		o.MaxContext = defaultMaxContext
+	}
+	if o.MaxContext < 0 || o.MaxContext > mostContext {
+		err = errors.Join(err, fmt.Errorf("configure training collector: MaxContext is %d, must be 1 to %d", o.MaxContext, int64(mostContext)))
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -79,7 +79,7 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 		return nil, fmt.Errorf("begin the aggregation of round %d: %w", number, err)
 	}
 	defer sums.Close()
-	ins := flower.FitIns{Parameters: flower.FromTensors(t.model...), Config: config}
+	ins := flower.FitIns{Parameters: t.encode(t.model), Config: config}
 	attempt.sends(t.digest, ins.Parameters)
 	t.attempt = attempt
 	result, err := t.ask(ctx, number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, c *client) (got answer, err error) {
@@ -90,7 +90,7 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 		}
 		defer res.Release()
 		attempt.received(c, res)
-		return takeFit(ctx, c, res, sums)
+		return t.takeFit(ctx, c, res, sums)
 	})
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 		return nil, stoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", number, err))
 	}
 	if result.model != nil {
-		if err := sound(result.model, t.model); err != nil {
+		if err := t.follows(result.model, t.model); err != nil {
 			return nil, fmt.Errorf("aggregate round %d: %w", number, err)
 		}
 	}
@@ -133,16 +133,16 @@ func (y *tally) aggregate(ctx context.Context, policy strategy.Policy, sums stra
 }
 
 // takeFit adds the answer of a client to the aggregation.
-func takeFit(ctx context.Context, c *client, res *flower.FitRes, sums strategy.Aggregation) (answer, error) {
+func (t *training) takeFit(ctx context.Context, c *client, res *flower.FitRes, sums strategy.Aggregation) (answer, error) {
 	var got answer
-	for _, t := range res.Parameters.Tensors {
-		got.bytes += int64(t.Len())
+	for _, blob := range res.Parameters.Tensors {
+		got.bytes += int64(blob.Len())
 	}
 	metrics, err := numbers(res.Metrics)
 	if err != nil {
 		return got, err
 	}
-	model, err := res.Parameters.Decode()
+	model, err := t.decode(res.Parameters)
 	if err != nil {
 		return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
 	}
@@ -171,7 +171,7 @@ func (t *training) evaluate(ctx context.Context, number int, round *Round) (*tal
 	}
 	config := map[string]any{}
 	t.strategy.Configure(strategy.Evaluate, number, config)
-	ins := flower.EvaluateIns{Parameters: flower.FromTensors(t.model...), Config: config}
+	ins := flower.EvaluateIns{Parameters: t.encode(t.model), Config: config}
 	result, err := t.ask(ctx, number, strategy.Evaluate, clients, ins.Parameters, func(asking context.Context, c *client) (answer, error) {
 		res, err := c.session.Evaluate(asking, ins)
 		if err != nil {

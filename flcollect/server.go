@@ -146,8 +146,11 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 		if !whole {
 			return nil // a checkpoint may be named by what could not be read
 		}
-		return s.collect(ctx, named)
+		return s.collect(ctx, checkpointPrefix, named)
 	})
+	if err == nil {
+		err = s.insist(ctx, "", func() error { return s.collectContexts(ctx) })
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +158,9 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 	return resumed, nil
 }
 
-// collect deletes the checkpoints that nothing names: a crash left them.
-func (s *Server) collect(ctx context.Context, named map[string]bool) error {
-	for blob, err := range s.options.Blobs.List(ctx, checkpointPrefix) {
+// collect deletes the blobs under a prefix that nothing names: a crash left them.
+func (s *Server) collect(ctx context.Context, prefix string, named map[string]bool) error {
+	for blob, err := range s.options.Blobs.List(ctx, prefix) {
 		if err != nil {
 			return err
 		}

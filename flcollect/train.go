@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
@@ -31,7 +32,8 @@ type training struct {
 	*job
 	config  Config
 	policy  strategy.Policy
-	private *dp.Adaptive // nil without differential privacy
+	private *dp.Adaptive     // nil without differential privacy
+	sealed  *ckks.Parameters // nil without homomorphic encryption
 	model   strategy.Model
 	loss    *float64 // the last aggregated one
 	client  map[string]any
@@ -55,6 +57,13 @@ func (j *job) train(ctx context.Context) error {
 	r := j.record()
 	t := &training{job: j, config: r.Config.config(), policy: j.strategy.Policy(), loss: r.Loss}
 	t.private, _ = j.strategy.(*dp.Adaptive)
+	if settings := t.config.Homomorphic; settings != nil {
+		sealed, err := ckks.NewParameters(*settings)
+		if err != nil {
+			return err
+		}
+		t.sealed = sealed
+	}
 	if len(t.config.ClientConf) > 0 {
 		t.client = t.config.ClientConf[0]
 	}

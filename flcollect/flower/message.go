@@ -75,6 +75,30 @@ func (p Parameters) Decode() ([]tensor.Tensor, error) {
 	return model, nil
 }
 
+// FromBytes returns parameters of a type of its own, whose tensors are bytes as they
+// are. The elements are not copied.
+func FromBytes(kind string, model ...tensor.Tensor) Parameters {
+	p := Parameters{Type: kind, Tensors: make([]Blob, len(model))}
+	for i, t := range model {
+		p.Tensors[i] = t.Chunks()
+	}
+	return p
+}
+
+// Bytes returns the tensors of parameters of any type as vectors of bytes, which
+// are views.
+func (p Parameters) Bytes() ([]tensor.Tensor, error) {
+	model := make([]tensor.Tensor, len(p.Tensors))
+	for i, blob := range p.Tensors {
+		t, err := tensor.New(tensor.Uint8, []int{blob.Len()}, blob...)
+		if err != nil {
+			return nil, fmt.Errorf("read tensor %d: %w", i, err)
+		}
+		model[i] = t
+	}
+	return model, nil
+}
+
 // Code is a client's verdict on an instruction.
 type Code int32
 

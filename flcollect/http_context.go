@@ -1,0 +1,205 @@
+package flcollect
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// maxContexts is how many contexts may be received at once; each is in memory.
+const maxContexts = 2
+
+// The two forms of a context.
+const (
+	octets = "application/octet-stream"
+	text64 = "text/plain; charset=us-ascii"
+
+	// base64Mark ends the tag of the text, which has other bytes than the context.
+	base64Mark = ".base64"
+)
+
+// publicContext answers with the public context of a job: the text of a key file,
+// or the bytes that it stands for.
+func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
+	select {
+	case r.downloads <- struct{}{}:
+		defer func() { <-r.downloads }()
+	default:
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many downloads. Please try again."}
+	}
+	content, stored, err := r.jobs.PublicContext(req.Context(), req.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	h := w.Header()
+	h.Set("Vary", "Accept")
+	h.Set("Cache-Control", "no-cache") // ask whether the tag still holds
+	h.Set("Last-Modified", stored.Stored.UTC().Format(http.TimeFormat))
+	tag, kind, size := stored.SHA256, octets, stored.Size
+	raw := wantsOctets(req.Header)
+	if !raw {
+		tag, kind, size = tag+base64Mark, text64, int64(base64.StdEncoding.EncodedLen(int(size)))
+	}
+	h.Set("ETag", quoted(tag))
+	if tags, err := entityTags(req.Header, "If-None-Match"); err != nil {
+		return err
+	} else if slices.Contains(tags, tag) || slices.Contains(tags, "*") {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	if req.Method == http.MethodHead {
+		return nil
+	}
+	out := &download{w: w, control: http.NewResponseController(w)}
+	if raw {
+		_, err = io.Copy(out, content)
+	} else {
+		encoder := base64.NewEncoder(base64.StdEncoding, out)
+		if _, err = io.Copy(encoder, content); err == nil {
+			err = encoder.Close()
+		}
+	}
+	if err != nil {
+		r.options.Logger.Debug("download ended early", "job", req.PathValue("id"), "error", err)
+		panic(http.ErrAbortHandler) // half a context must not look like a whole one
+	}
+	return nil
+}
+
+// wantsOctets reports whether a client asks for the bytes.
+func wantsOctets(h http.Header) bool {
+	for accepted := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
+		kind, parameters, err := mime.ParseMediaType(accepted)
+		if err == nil && kind == octets && strings.Trim(parameters["q"], "0.") != "" || err == nil && kind == octets && parameters["q"] == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// setPublicContext stores the public context of a job.
+func (r *rest) setPublicContext(w http.ResponseWriter, req *http.Request) error {
+	if err := pathID(req); err != nil {
+		return err
+	}
+	condition, err := conditionOf(req.Header)
+	if err != nil {
+		return err
+	}
+	select {
+	case r.uploads <- struct{}{}:
+		defer func() { <-r.uploads }()
+	default:
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many uploads. Please try again."}
+	}
+	stored, err := r.jobs.SetPublicContext(req.Context(), req.PathValue("id"), &upload{req.Body, http.NewResponseController(w)}, condition)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", quoted(stored.SHA256))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// upload reads pieces that a client has some time for each.
+type upload struct {
+	body    io.Reader
+	control *http.ResponseController
+}
+
+// Read implements [io.Reader].
+func (u *upload) Read(p []byte) (int, error) {
+	extendRead(u.control)
+	n, err := u.body.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
+	}
+	return n, err
+}
+
+// deletePublicContext deletes the public context of a job.
+func (r *rest) deletePublicContext(w http.ResponseWriter, req *http.Request) error {
+	condition, err := conditionOf(req.Header)
+	if err != nil {
+		return err
+	}
+	if err := r.jobs.DeletePublicContext(req.Context(), req.PathValue("id"), condition); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func quoted(tag string) string { return `"` + tag + `"` }
+
+// conditionOf reads the conditions of a change. The tags of both forms of a
+// context mean the same one.
+func conditionOf(h http.Header) (Condition, error) {
+	match, err := entityTags(h, "If-Match")
+	if err != nil {
+		return Condition{}, err
+	}
+	none, err := entityTags(h, "If-None-Match")
+	for _, tags := range [][]string{match, none} {
+		for i, tag := range tags {
+			tags[i] = strings.TrimSuffix(tag, base64Mark)
+		}
+	}
+	return Condition{Match: match, NoneMatch: none}, err
+}
+
+// entityTags reads a list of entity tags (RFC 9110 section 8.8.3) without their
+// quotation marks. A weak one is never ours, and means none.
+func entityTags(h http.Header, name string) ([]string, error) {
+	var tags []string
+	for tag := range strings.SplitSeq(strings.Join(h.Values(name), ","), ",") {
+		tag = strings.TrimSpace(tag)
+		inner, opened := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)
+		inner, closed := strings.CutSuffix(inner, `"`)
+		switch {
+		case tag == "":
+		case tag == "*":
+			tags = append(tags, tag)
+		case !opened || !closed:
+			return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: fmt.Sprintf("The '%s' header is not a list of entity tags.", name)}
+		case strings.HasPrefix(tag, "W/"):
+			tags = append(tags, tag) // which no digest equals
+		default:
+			tags = append(tags, inner)
+		}
+	}
+	return tags, nil
+}
+
+// classifyContext decides the status of an error about a public context, nil for
+// another one.
+func classifyContext(err error) *httpapi.Error {
+	switch {
+	case errors.Is(err, ckks.ErrSecretKey):
+		detail := Detail{Loc: []any{"body"}, Msg: "the context holds a secret key, which is compromised now that it was sent: " +
+			"make new keys for all clients, and send the public context only", Type: "value_error.secret_key"}
+		err = &ConfigError{Details: []Detail{detail}}
+		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Err: err}
+	case errors.Is(err, ErrNoContext):
+		return &httpapi.Error{Status: http.StatusNotFound, Detail: "There is no public context for this job.", Err: err}
+	case errors.Is(err, ErrCondition):
+		return &httpapi.Error{Status: http.StatusPreconditionFailed, Detail: "The stored context is another one.", Err: err}
+	case errors.Is(err, ErrMismatch):
+		return &httpapi.Error{Status: http.StatusConflict, Detail: err.Error(), Err: err}
+	case errors.Is(err, ErrTooLarge):
+		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: err.Error(), Err: err}
+	}
+	return nil
+}
