@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -169,7 +168,7 @@ func (t *training) startFiling(a *attempt, result strategy.Model) *filing {
 		if line.Model = a.sent(); t.ledger.audits {
 			line.Result = line.Model
 			if result != nil {
-				line.Result = Digest(flower.FromTensors(result...))
+				line.Result = Digest(t.encode(result))
 			}
 			t.digest = line.Result
 		}

@@ -101,7 +101,15 @@ func (s *Server) makeStrategy(ctx context.Context, config Config) (strategy.Stra
 func (s *Server) baseStrategy(ctx context.Context, config Config) (strategy.Strategy, error) {
 	switch {
 	case config.Homomorphic != nil:
-		return nil, fmt.Errorf("%w: homomorphic encryption is not there yet", ErrInvalid)
+		parameters, err := ckks.NewParameters(*config.Homomorphic)
+		if err != nil {
+			return nil, err
+		}
+		policy, err := sampling(config.StrategyConf)
+		if err != nil {
+			return nil, err
+		}
+		return ckks.NewStrategy(parameters, policy, nil)
 	case strategy.Known(config.Strategy):
 		return strategy.New(config.Strategy, config.StrategyConf)
 	case s.options.Repository == nil:

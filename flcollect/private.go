@@ -7,7 +7,6 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/strategy"
-	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
 // Privacy is what a training with differential privacy has given away about any
@@ -52,6 +51,12 @@ func privacyOf(s strategy.Strategy) *Privacy {
 	return &Privacy{Epsilon: Epsilon(p.Epsilon), Delta: p.Delta}
 }
 
+// releases is how many models were accounted for.
+func releases(private *dp.Adaptive) int {
+	p := private.Privacy()
+	return p.Rounds + p.Charged
+}
+
 // release has the record count what was given away so far. It returns once that
 // is stored, before which nobody is shown a private model: a crash would forget
 // what they have seen.
@@ -59,7 +64,7 @@ func (t *training) release() error {
 	if t.private == nil {
 		return nil
 	}
-	released, privacy := t.private.Privacy().Rounds, privacyOf(t.private)
+	released, privacy := releases(t.private), privacyOf(t.private)
 	return t.save(func(r *record) { r.Released, r.Privacy = released, privacy })
 }
 
@@ -69,16 +74,12 @@ func (t *training) recharge() error {
 	if t.private == nil {
 		return nil
 	}
-	lost := t.record().Released - t.private.Privacy().Rounds
+	lost := t.record().Released - releases(t.private)
 	if lost <= 0 {
 		return nil
 	}
 	t.log.Warn("private models were lost in a crash, and count all the same", "models", lost)
-	state := t.private.State()
-	own := state[0].Float64s()
-	own[1] += float64(lost)
-	state[0] = tensor.FromFloat64s(own)
-	if err := t.private.Restore(state); err != nil {
+	if err := t.private.Charge(lost); err != nil {
 		return fmt.Errorf("account for %d models that were lost: %w", lost, err)
 	}
 	return nil

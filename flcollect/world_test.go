@@ -144,13 +144,13 @@ func (r trainer) Evaluate(ctx context.Context, ins flower.EvaluateIns) (*flower.
 
 // join runs a client until the test ends or it is sent away, and returns how it
 // ends, and what ends it.
-func (w *world) join(t *testing.T, r trainer) (ended <-chan error, leave func()) {
+func (w *world) join(t *testing.T, r flower.Trainer) (ended <-chan error, leave func()) {
 	t.Helper()
 	return w.joinAs(t, r, w.address)
 }
 
 // joinAs has the client call the server by another host name.
-func (w *world) joinAs(t *testing.T, r trainer, host string) (<-chan error, func()) {
+func (w *world) joinAs(t *testing.T, r flower.Trainer, host string) (<-chan error, func()) {
 	t.Helper()
 	client, err := flower.NewClient(flower.ClientConfig{Target: host, Trainer: r, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", w.address)
