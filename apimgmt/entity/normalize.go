@@ -217,14 +217,22 @@ func (n *normalizer) plugins() {
 }
 
 func (n *normalizer) keys() {
-	taken, count := map[string]bool{}, map[string]int{}
+	taken, count, ids := map[string]bool{}, map[string]int{}, map[string]bool{}
+	for i := range n.config.Keys {
+		ids[n.config.Keys[i].ID] = true
+	}
 	for i := range n.config.Keys {
 		e := &n.config.Keys[i]
 		s := subject{problems: &n.problems, kind: KindKey}
 		n.consumerIDs.resolve(s, "consumer", e.Consumer)
 		owner := e.Consumer.key()
-		identify(&s, &e.Meta, owner, strconv.Itoa(count[owner]))
-		count[owner]++
+		for e.ID == "" { // the first place that no other key of the consumer has
+			if id := deriveID(KindKey, owner, strconv.Itoa(count[owner])); !ids[id] {
+				e.ID = id
+			}
+			count[owner]++
+		}
+		identify(&s, &e.Meta)
 		e.check(s)
 		if taken[e.Key] && e.Key != "" {
 			s.conflictf("key", "another consumer or credential has the same key")

@@ -134,7 +134,7 @@ func (r *jsonReader) object(n *Node, depth int) error {
 			return value.under(n, key).Errorf("the key stands here a second time, after line %d", line)
 		}
 		seen[key] = value.Line
-		n.put(key, value)
+		n.Put(key, value)
 		if token, err = r.next(); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (r *jsonReader) array(n *Node, depth int) error {
 		if err != nil {
 			return err
 		}
-		n.append(item)
+		n.Append(item)
 		if err := r.value(item, token, depth+1); err != nil {
 			return err
 		}

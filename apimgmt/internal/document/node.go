@@ -147,14 +147,14 @@ func (n *Node) Errorf(format string, args ...any) error {
 	return &Error{Line: n.Line, Column: n.Column, Pointer: n.Pointer(), Err: err}
 }
 
-// append adds an item to an array.
-func (n *Node) append(item *Node) {
+// Append adds an item to an array.
+func (n *Node) Append(item *Node) {
 	item.parent, item.step = n, strconv.Itoa(len(n.Items))
 	n.Items = append(n.Items, item)
 }
 
-// put adds a member to an object.
-func (n *Node) put(key string, value *Node) {
+// Put adds a member to an object, which has none of that key.
+func (n *Node) Put(key string, value *Node) {
 	value.parent, value.step = n, key
 	n.Members = append(n.Members, Member{Key: key, Value: value})
 }

@@ -95,7 +95,7 @@ func (r *yamlReader) value(n *Node, from *yaml.Node, depth int) error {
 		n.Kind = Array
 		for _, item := range from.Content {
 			made := &Node{}
-			n.append(made)
+			n.Append(made)
 			if err := r.value(made, item, depth+1); err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func (r *yamlReader) object(n *Node, from *yaml.Node, depth int) error {
 			return made.under(n, name).Errorf("the key stands here a second time, after line %d", line)
 		}
 		lines[name] = key.Line
-		n.put(name, made)
+		n.Put(name, made)
 		if err := r.value(made, value, depth+1); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (r *yamlReader) merge(n *Node, from *yaml.Node, lines map[string]int, depth
 		for _, member := range one.Members {
 			if _, has := lines[member.Key]; !has {
 				lines[member.Key] = member.Value.Line
-				n.put(member.Key, member.Value)
+				n.Put(member.Key, member.Value)
 			}
 		}
 	}

@@ -1,0 +1,145 @@
+package entity
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Conflict is two routes that match the same requests, none before the other.
+type Conflict struct {
+	// Route and Other are their names, or their ids where they have none.
+	Route, Other string
+	// Path is the path of Route that Other has too.
+	Path string
+}
+
+// String tells the conflict in a sentence.
+func (c Conflict) String() string {
+	return fmt.Sprintf("route %q and route %q both match %q", c.Route, c.Other, c.Path)
+}
+
+// Conflicts lists the routes of one configuration that match the same requests as
+// routes of another one: those of a new API against those of all others. Each pair
+// is told once.
+//
+// Two routes are in conflict if they share a protocol (http and https count as
+// one, as do ws and wss, grpc and grpcs), a method, a host and a server name, with
+// an empty list sharing only an empty one except for methods; demand the same
+// headers; and have a path in common. Paths are common if they are the same text
+// once every group of a regular expression, named or not, stands for "a
+// parameter": /things/(?<id>[^/]+)$ and /things/(?<key>[0-9]+)$ are. A prefix
+// and a regular expression, a longer and a shorter prefix, or two expressions that
+// are written in different ways, are not compared further: for these the order of
+// Kong's router decides, and the longer or the more specific route is the one
+// that its author meant. Routes without paths are in conflict only with each
+// other.
+func Conflicts(c, others Config) []Conflict {
+	byPath := map[string][]*Route{}
+	for i := range others.Routes {
+		r := &others.Routes[i]
+		for _, path := range pathsOf(r) {
+			key := pathKey(path)
+			byPath[key] = append(byPath[key], r)
+		}
+	}
+	var found []Conflict
+	for i := range c.Routes {
+		r := &c.Routes[i]
+		told := map[*Route]bool{}
+		for _, path := range pathsOf(r) {
+			for _, other := range byPath[pathKey(path)] {
+				if !told[other] && sameRequests(r, other) {
+					told[other] = true
+					found = append(found, Conflict{Route: r.label(), Other: other.label(), Path: path})
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (r *Route) label() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.ID
+}
+
+// pathsOf are the paths of a route; one without paths has the empty one.
+func pathsOf(r *Route) []string {
+	if len(r.Paths) == 0 {
+		return []string{""}
+	}
+	return r.Paths
+}
+
+// group is a group of a regular expression without others in it.
+var group = regexp.MustCompile(`\((?:\?P?<[A-Za-z0-9_]+>|\?:)?(?:[^()\[\]\\]|\\.|\[(?:\\.|[^\]\\])*\])*\)`)
+
+// pathKey is a path in which parameters have no names.
+func pathKey(path string) string {
+	if !strings.HasPrefix(path, "~") {
+		return path
+	}
+	return strings.ReplaceAll(group.ReplaceAllLiteralString(path, "{}"), `\/`, "/")
+}
+
+func sameRequests(a, b *Route) bool {
+	if !overlap(families(a.Protocols), families(b.Protocols)) {
+		return false
+	}
+	if len(a.Methods) > 0 && len(b.Methods) > 0 && !overlap(a.Methods, b.Methods) {
+		return false
+	}
+	if !bothEmptyOrOverlap(lowered(a.Hosts), lowered(b.Hosts)) || !bothEmptyOrOverlap(lowered(a.SNIs), lowered(b.SNIs)) {
+		return false
+	}
+	return sameHeaders(a.Headers, b.Headers)
+}
+
+func bothEmptyOrOverlap(a, b []string) bool {
+	return len(a) == 0 && len(b) == 0 || overlap(a, b)
+}
+
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+}
+
+func lowered(list []string) []string {
+	made := make([]string, len(list))
+	for i, s := range list {
+		made[i] = strings.ToLower(s)
+	}
+	return made
+}
+
+// families are protocols without whether they are over TLS; none means http.
+func families(protocols []string) []string {
+	if len(protocols) == 0 {
+		return []string{"http"}
+	}
+	made := make([]string, len(protocols))
+	for i, p := range protocols {
+		made[i] = strings.TrimSuffix(p, "s")
+	}
+	return made
+}
+
+func sameHeaders(a, b map[string][]string) bool {
+	x, y := Route{Headers: a}, Route{Headers: b}
+	x = x.clone()
+	y = y.clone()
+	x.fill()
+	y.fill()
+	if len(x.Headers) != len(y.Headers) {
+		return false
+	}
+	for name, values := range x.Headers {
+		if !overlap(values, y.Headers[name]) {
+			return false
+		}
+	}
+	return true
+}

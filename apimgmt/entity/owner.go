@@ -1,0 +1,143 @@
+package entity
+
+import (
+	"fmt"
+	"slices"
+)
+
+// OwnerTag is the tag by which all entities of an owner are known, such as those
+// of one published API.
+func OwnerTag(owner string) string { return "owner:" + owner }
+
+// Tagged returns the entities that have a tag, in the order that they had, not
+// normalised: they may refer to others that are not among them.
+func (c Config) Tagged(tag string) Config {
+	return c.filter(func(m *Meta) bool { return slices.Contains(m.Tags, tag) })
+}
+
+// Without returns the configuration without the entities that have a tag, and
+// without what refers to them: the routes of services, the plugins on anything,
+// the keys of consumers, the targets of upstreams. It is normalised first, and
+// what it returns is.
+func (c Config) Without(tag string) (Config, error) {
+	normal, err := c.Normalize()
+	if err != nil {
+		return Config{}, fmt.Errorf("remove entities tagged %q: %w", tag, err)
+	}
+	return normal.filter(func(m *Meta) bool { return !slices.Contains(m.Tags, tag) }).attached(), nil
+}
+
+// Replace returns the configuration with one owner's entities in place of those
+// that he had: each that has the tag is removed, those of next get the tag and
+// are added. What others have put on his entities stays as long as these are
+// there, which their ids tell; the time of creation of an entity stays too. A name
+// that somebody else has is an error that wraps [ErrConflict].
+func (c Config) Replace(tag string, next Config) (Config, error) {
+	normal, err := c.Normalize()
+	if err != nil {
+		return Config{}, fmt.Errorf("replace entities tagged %q: %w", tag, err)
+	}
+	mine := normal.Tagged(tag)
+	created := map[string]int64{}
+	for _, list := range mine.identities() {
+		for _, e := range list {
+			created[e.meta.ID] = e.meta.CreatedAt
+		}
+	}
+	// It is normalised together with the others: the owner may have a plugin on
+	// somebody else's service.
+	added := next.Clone()
+	for _, list := range added.identities() {
+		for _, e := range list {
+			if !slices.Contains(e.meta.Tags, tag) {
+				e.meta.Tags = append(e.meta.Tags, tag)
+			}
+		}
+	}
+	others := normal.filter(func(m *Meta) bool { return !slices.Contains(m.Tags, tag) })
+	merged, err := others.Merge(added)
+	if err != nil {
+		return Config{}, fmt.Errorf("replace entities tagged %q: %w", tag, err)
+	}
+	for _, list := range merged.identities() {
+		for _, e := range list {
+			if at, ok := created[e.meta.ID]; ok && at != 0 {
+				e.meta.CreatedAt = at
+			}
+		}
+	}
+	return merged, nil
+}
+
+// Merge returns the entities of both configurations together, normalised. Names
+// and ids that both have are errors that wrap [ErrConflict]. What of c refers to
+// entities that are in neither is left out, so that c may be part of a
+// configuration; in next such references are errors.
+func (c Config) Merge(next Config) (Config, error) {
+	base := c.attachedTo(next.ids())
+	return Config{
+		Services:  slices.Concat(base.Services, next.Services),
+		Routes:    slices.Concat(base.Routes, next.Routes),
+		Plugins:   slices.Concat(base.Plugins, next.Plugins),
+		Consumers: slices.Concat(base.Consumers, next.Consumers),
+		Keys:      slices.Concat(base.Keys, next.Keys),
+		Upstreams: slices.Concat(base.Upstreams, next.Upstreams),
+		Targets:   slices.Concat(base.Targets, next.Targets),
+	}.Normalize()
+}
+
+// ids are those that entities have or will have when they are normalised.
+func (c Config) ids() map[string]bool {
+	n := &normalizer{config: c.Clone()}
+	n.services()
+	n.upstreams()
+	n.consumers()
+	n.routes()
+	ids := map[string]bool{}
+	for _, list := range n.config.identities() {
+		for _, e := range list {
+			ids[e.meta.ID] = true
+		}
+	}
+	return ids
+}
+
+// filter keeps the entities that keep says.
+func (c Config) filter(keep func(*Meta) bool) Config {
+	all := c.Clone()
+	return Config{
+		Services:  slices.DeleteFunc(all.Services, func(e Service) bool { return !keep(&e.Meta) }),
+		Routes:    slices.DeleteFunc(all.Routes, func(e Route) bool { return !keep(&e.Meta) }),
+		Plugins:   slices.DeleteFunc(all.Plugins, func(e Plugin) bool { return !keep(&e.Meta) }),
+		Consumers: slices.DeleteFunc(all.Consumers, func(e Consumer) bool { return !keep(&e.Meta) }),
+		Keys:      slices.DeleteFunc(all.Keys, func(e Key) bool { return !keep(&e.Meta) }),
+		Upstreams: slices.DeleteFunc(all.Upstreams, func(e Upstream) bool { return !keep(&e.Meta) }),
+		Targets:   slices.DeleteFunc(all.Targets, func(e Target) bool { return !keep(&e.Meta) }),
+	}
+}
+
+// attached leaves out what refers to entities that are not there.
+func (c Config) attached() Config { return c.attachedTo(nil) }
+
+// attachedTo is attached, with more ids that are there.
+func (c Config) attachedTo(more map[string]bool) Config {
+	there := map[string]bool{}
+	for _, list := range c.identities() {
+		for _, e := range list {
+			if e.kind != KindRoute {
+				there[e.meta.ID] = true
+			}
+		}
+	}
+	loose := func(ref *Ref) bool {
+		return ref != nil && ref.ID != "" && !there[ref.ID] && !more[ref.ID]
+	}
+	c.Routes = slices.DeleteFunc(slices.Clone(c.Routes), func(e Route) bool { return loose(e.Service) })
+	for _, e := range c.Routes {
+		there[e.ID] = true
+	}
+	c.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(e Plugin) bool { return loose(e.Service) || loose(e.Route) || loose(e.Consumer) })
+	c.Keys = slices.DeleteFunc(slices.Clone(c.Keys), func(e Key) bool { return loose(e.Consumer) })
+	c.Targets = slices.DeleteFunc(slices.Clone(c.Targets), func(e Target) bool { return loose(e.Upstream) })
+	return c
+}
