@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 
@@ -43,6 +44,8 @@ type jobs interface {
 	Status(ctx context.Context, id string) (Status, error)
 	Jobs(ctx context.Context, prefix, after string, limit int) ([]Status, string, error)
 	Rounds(ctx context.Context, id string, after, limit int) ([]Round, error)
+	Report(ctx context.Context, id string, round, after, limit int) (RoundReport, error)
+	Audit(ctx context.Context, id string, after int64) iter.Seq2[[]byte, error]
 	Changed(id string) <-chan struct{}
 	Result(ctx context.Context, id string) (Result, error)
 	PublicContext(ctx context.Context, id string) (io.ReadSeekCloser, PublicContext, error)
@@ -100,6 +103,8 @@ func (r *rest) routes() []httpapi.Route {
 
 		{Pattern: "GET /jobs", Func: r.list},
 		{Pattern: "GET /job/rounds/{id}", Func: r.rounds},
+		{Pattern: "GET /job/rounds/{id}/{round}/report", Func: r.report},
+		{Pattern: "GET /job/audit/{id}", Func: r.audit},
 		{Pattern: "GET /job/events/{id}", Func: r.events},
 		{Pattern: "GET /job/result/{id}", Func: r.result},
 

@@ -3,7 +3,9 @@ package flcollect_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
+	"iter"
 	"slices"
 	"sync"
 
@@ -17,6 +19,8 @@ type board struct {
 	err     error // what every method returns
 	jobs    map[string]flcollect.Status
 	rounds  map[string][]flcollect.Round
+	reports map[string]flcollect.RoundReport
+	lines   []string // of every audit log
 	changed map[string]chan struct{}
 	result  flcollect.Result
 	totals  flcollect.Totals
@@ -29,6 +33,7 @@ func newBoard() *board {
 	return &board{
 		jobs:    map[string]flcollect.Status{},
 		rounds:  map[string][]flcollect.Round{},
+		reports: map[string]flcollect.RoundReport{},
 		changed: map[string]chan struct{}{},
 		started: map[string]flcollect.Config{},
 	}
@@ -122,6 +127,31 @@ func (b *board) Rounds(_ context.Context, id string, after, limit int) ([]flcoll
 	return slices.Clone(all[:min(limit, len(all))]), b.err
 }
 
+func (b *board) Report(_ context.Context, id string, round, after, limit int) (flcollect.RoundReport, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	report, ok := b.reports[id]
+	if !ok || report.Round != round {
+		return flcollect.RoundReport{}, errors.Join(b.err, flcollect.ErrNoReport)
+	}
+	clients := report.Clients[min(after, len(report.Clients)):]
+	report.Clients = clients[:min(limit, len(clients))]
+	return report, b.err
+}
+
+func (b *board) Audit(_ context.Context, _ string, after int64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for _, line := range b.lines[min(int(after), len(b.lines)):] {
+			if !yield([]byte(line), nil) {
+				return
+			}
+		}
+		if b.err != nil {
+			yield(nil, b.err)
+		}
+	}
+}
+
 func (b *board) Changed(id string) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,3 +176,17 @@ func (b *board) DeletePublicContext(context.Context, string, flcollect.Condition
 func (b *board) Ready() error { return b.err }
 
 func (b *board) Totals() flcollect.Totals { return b.totals }
+
+// failsLate is a board whose audit log fails at its end only.
+type failsLate struct{ *board }
+
+func (f *failsLate) Audit(ctx context.Context, id string, after int64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for line, err := range f.board.Audit(ctx, id, after) {
+			if !yield(line, err) {
+				return
+			}
+		}
+		yield(nil, errors.New("the store is dead"))
+	}
+}

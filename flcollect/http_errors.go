@@ -30,6 +30,8 @@ func classify(err error) *httpapi.Error {
 		status, detail = http.StatusConflict, "The job is being trained with another configuration."
 	case errors.Is(err, ErrNoResult):
 		status, detail = http.StatusNotFound, "The job has no model."
+	case errors.Is(err, ErrNoReport):
+		status, detail = http.StatusNotFound, "There is no report of this round."
 	case errors.Is(err, ErrUndelivered):
 		status, detail = http.StatusServiceUnavailable, "Earlier results of the job wait for the repository. Please try again."
 	case errors.Is(err, ErrNotRunning):

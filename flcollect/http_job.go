@@ -76,6 +76,7 @@ type statusView struct {
 	Stored          bool               `json:"stored,omitempty"`
 	Early           *EarlyEnd          `json:"early_end,omitempty"`
 	Quarantined     []Quarantine       `json:"quarantined,omitempty"`
+	Suspended       []Suspension       `json:"suspended,omitempty"`
 	Loss            *float64           `json:"loss,omitempty"`
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 
@@ -108,6 +109,7 @@ func viewOf(s Status) statusView {
 		Stored:          s.Stored,
 		Early:           s.Early,
 		Quarantined:     s.Quarantined,
+		Suspended:       s.Suspended,
 		Mechanisms:      s.Config.mechanisms(),
 		Privacy:         s.Privacy,
 		Budget:          s.Config.DPAdaptive["epsilon_budget"],
@@ -178,7 +180,7 @@ func (r *rest) list(w http.ResponseWriter, req *http.Request) error {
 		Next string       `json:"next,omitempty"`
 	}{make([]statusView, len(found)), next}
 	for i, status := range found {
-		status.Quarantined = nil // there may be a hundred in each
+		status.Quarantined, status.Suspended = nil, nil // there may be a hundred in each
 		page.Jobs[i] = viewOf(status)
 	}
 	w.Header().Set("Cache-Control", "no-store")

@@ -3,6 +3,7 @@ package flcollect
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"maps"
@@ -31,7 +32,7 @@ type pages struct {
 func newPages() *pages {
 	p := &pages{assets: map[string]string{
 		"page.css": "page/page.css", "jobs.js": "page/jobs.js", "job.js": "page/job.js",
-		"charts.js": "page/charts.js", "format.js": "page/format.js", "icon.svg": "page/icon.svg",
+		"charts.js": "page/charts.js", "report.js": "page/report.js", "format.js": "page/format.js", "icon.svg": "page/icon.svg",
 		"uPlot.iife.min.js": "page/uplot/uPlot.iife.min.js", "uPlot.min.css": "page/uplot/uPlot.min.css",
 		"uPlot.LICENSE.txt": "page/uplot/LICENSE",
 	}}
@@ -46,6 +47,7 @@ func newPages() *pages {
 			"bytes":     func(a, b int64) string { return bytesText(a + b) },
 			"seconds":   func(a, b float64) string { return secondsText(a + b) },
 			"stamp":     stampText,
+			"standing":  standingText,
 			"epsilon":   epsilonText,
 			"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, homomorphic) },
 		}).ParseFS(pageFiles, "page/"+name, "page/layout.html"))
@@ -96,17 +98,44 @@ func (r *rest) showJob(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	slices.Reverse(rounds)
+	report, rest, err := r.lastReport(req, id, status.Round)
+	if err != nil {
+		return err
+	}
 	view := struct {
 		Title, Root string
 		Job         statusView
 		Rounds      []Round      // newest first
 		Quarantined []Quarantine // newest first
-	}{Title: id, Root: "../", Job: status, Rounds: rounds, Quarantined: slices.Clone(status.Quarantined)}
+		Report      *RoundReport // nil if there is none
+		Rest        int          // clients that are shown of it, where it has more
+	}{Report: report, Rest: rest, Title: id, Root: "../", Job: status, Rounds: rounds, Quarantined: slices.Clone(status.Quarantined)}
 	slices.Reverse(view.Quarantined)
 	if strings.HasSuffix(req.URL.Path, "/") {
 		view.Root = "../../"
 	}
 	return show(w, r.pages.job, view)
+}
+
+// lastClients is how many clients the page of a job has in its table.
+const lastClients = 100
+
+// lastReport returns the report of a round for the page, nil if there is none, and
+// how many clients are shown of it, where it has more.
+func (r *rest) lastReport(req *http.Request, id string, round int) (*RoundReport, int, error) {
+	if round < 1 {
+		return nil, 0, nil
+	}
+	report, err := r.jobs.Report(req.Context(), id, round, 0, lastClients)
+	switch {
+	case errors.Is(err, ErrNoReport):
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	case report.Counts.Total() > len(report.Clients):
+		return &report, len(report.Clients), nil
+	}
+	return &report, 0, nil
 }
 
 // policy allows a page its own assets and its own origin, and nothing else.
@@ -162,6 +191,17 @@ func epsilonText(p *Privacy) string {
 		text = lossText(&epsilon)
 	}
 	return text + " (delta " + lossText(&p.Delta) + ")"
+}
+
+func standingText(r *Reputation) string {
+	if r == nil {
+		return ""
+	}
+	text := strconv.FormatFloat(r.Score, 'g', 5, 64)
+	if r.Until > 0 {
+		text += fmt.Sprintf(", suspended to round %d", r.Until)
+	}
+	return text
 }
 
 func metricsText(metrics map[string]float64) string {

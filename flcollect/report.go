@@ -163,35 +163,41 @@ func (s *Server) report(ctx context.Context, id string, number, after, limit int
 		first := round.Audit.Line - int64(round.Audit.Lines-1)
 		part = func(k int) string { return auditKey(id, first+int64(k)) }
 	}
-	var report RoundReport
-	for k := after / auditPart; ; k++ {
-		doc, err := s.options.Documents.Get(ctx, part(k))
-		if errors.Is(err, storage.ErrNotFound) && k == 0 {
-			return RoundReport{}, ErrNoReport
-		}
-		if errors.Is(err, storage.ErrNotFound) && after > 0 { // behind the last
-			return s.report(ctx, id, number, 0, 1)
-		}
-		if err != nil {
-			return RoundReport{}, err
-		}
-		var line AuditLine
-		if err := json.Unmarshal(doc.Data, &line); err != nil {
-			return RoundReport{}, fmt.Errorf("read %q: %w", doc.Key, err)
-		}
-		if report.Job == "" {
-			report = RoundReport{
-				Job: line.Job, Run: line.Run, Round: line.Round, Time: line.Time, Aggregated: line.Aggregated,
-				Model: line.Model, Result: line.Result, Counts: line.Counts, Audit: round.Audit, Clients: []ClientReport{},
+	line, err := s.auditLine(ctx, part(0))
+	if errors.Is(err, storage.ErrNotFound) {
+		return RoundReport{}, ErrNoReport
+	}
+	if err != nil {
+		return RoundReport{}, err
+	}
+	report := RoundReport{
+		Job: line.Job, Run: line.Run, Round: line.Round, Time: line.Time, Aggregated: line.Aggregated,
+		Model: line.Model, Result: line.Result, Counts: line.Counts, Audit: round.Audit, Clients: []ClientReport{},
+	}
+	for k, parts := after/auditPart, line.Parts; k < parts && len(report.Clients) < limit; k++ {
+		if k > 0 {
+			if line, err = s.auditLine(ctx, part(k)); err != nil {
+				return RoundReport{}, err
 			}
 		}
 		from := min(max(0, after-k*auditPart), len(line.Clients))
 		report.Clients = append(report.Clients, line.Clients[from:]...)
-		if len(report.Clients) >= limit || line.Part >= line.Parts {
-			report.Clients = report.Clients[:min(limit, len(report.Clients))]
-			return report, nil
-		}
 	}
+	report.Clients = report.Clients[:min(limit, len(report.Clients))]
+	return report, nil
+}
+
+// auditLine reads a line of the audit log, or of a report that stands for itself.
+func (s *Server) auditLine(ctx context.Context, key string) (AuditLine, error) {
+	var line AuditLine
+	doc, err := s.options.Documents.Get(ctx, key)
+	if err != nil {
+		return line, err
+	}
+	if err := json.Unmarshal(doc.Data, &line); err != nil {
+		return line, fmt.Errorf("read %q: %w", key, err)
+	}
+	return line, nil
 }
 
 // attempt is a fit phase of which the parts are noted as they come.

@@ -33,7 +33,7 @@ type world struct {
 
 // newWorld runs a server until the test ends. Storage that is not given is in
 // memory.
-func newWorld(t *testing.T, options flcollect.Options) *world {
+func newWorld(t testing.TB, options flcollect.Options) *world {
 	t.Helper()
 	if options.Documents == nil {
 		options.Documents = storage.NewMemoryDocuments()
@@ -67,7 +67,7 @@ func (w *world) restart(t *testing.T, options flcollect.Options) *world {
 	return serve(t, options, server, flowers, listener)
 }
 
-func serve(t *testing.T, options flcollect.Options, server *flcollect.Server, flowers *flower.Server, listener net.Listener) *world {
+func serve(t testing.TB, options flcollect.Options, server *flcollect.Server, flowers *flower.Server, listener net.Listener) *world {
 	t.Helper()
 	running, stop := context.WithCancel(context.Background())
 	serving, finish := context.WithCancel(context.Background())

@@ -28,6 +28,7 @@ type settings struct {
 	cert, key, clientCA      string
 	maxMessage, uploads      int64
 	clientTimeout, parkedFor time.Duration
+	trustClients, noAudit    bool
 	demo                     bool
 	logging                  *server.Logging
 }
@@ -66,6 +67,8 @@ func (s *settings) declare() *server.Flags {
 	f.Int64Var(&s.uploads, "uploads", 64<<20, "how many `bytes` of updates are received at a time, or one that is larger; further clients wait. With many slow clients and memory to spare, more is faster")
 	f.DurationVar(&s.clientTimeout, "client-timeout", 24*time.Hour, "how long a job waits for enough clients before it is interrupted")
 	f.DurationVar(&s.parkedFor, "park", 5*time.Second, "after how long clients come back when the server was stopped")
+	f.BoolVar(&s.trustClients, "trust-clients", false, "bound no update, unless a job asks for it, and suspend no client; for clients that are all your own")
+	f.BoolVar(&s.noAudit, "no-audit", false, "keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	s.logging = f.Logging("log/flcollector.log")
 	for name, variable := range map[string]string{

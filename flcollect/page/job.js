@@ -2,6 +2,7 @@
 // that the server has made, and into the charts.
 
 import { Charts } from "./charts.js";
+import { Report } from "./report.js";
 import { bytes, epsilon, number, seconds, stamp } from "./format.js";
 
 const most = 20000; // rounds that are kept; older ones are in the JSON
@@ -15,6 +16,7 @@ const prototype = document.querySelector("#round").content.querySelector("tr");
 const quarantine = document.querySelector("#quarantine");
 
 document.documentElement.classList.add("live");
+const report = new Report(document.querySelector("#report"), `${root}job/rounds/${encodeURIComponent(job)}`);
 const charts = new Charts(document.querySelector("#charts"), document.querySelector("#said"));
 
 let run; // tells apart the trainings under the id of the job
@@ -120,6 +122,7 @@ function draw() {
     const losses = rounds.filter((round) => round.loss !== undefined);
     field("loss", number(losses.at(-1)?.loss));
     charts.show(rounds);
+    report.want(rounds.at(-1)?.round ?? 0);
   });
 }
 

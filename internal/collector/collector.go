@@ -31,6 +31,8 @@ type Config struct {
 	Models string
 	// ClientTimeout and Park are as in flcollect.Options.
 	ClientTimeout, Park time.Duration
+	// TrustClients and NoAudit are as in flcollect.Options.
+	TrustClients, NoAudit bool
 	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
 	MaxMessage, Uploads int64
 	TLS                 *tls.Config
@@ -71,8 +73,8 @@ func Open(config Config) (_ *Collector, err error) {
 	options := flcollect.Options{
 		Documents: storage.Prefixed(c.store.Documents(), "collector/"),
 		Blobs:     storage.PrefixedBlobs(c.store.Blobs(), "collector/"),
-		Initial:   config.initial,
-		Dir:       spill, ClientTimeout: config.ClientTimeout, Park: config.Park, Logger: config.Logger,
+		Initial:   config.initial, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
+		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, Logger: config.Logger,
 	}
 	if config.Orchestrator != "" {
 		if options.Orchestrator, err = orchestrator.NewClient(orchestrator.Config{BaseURL: config.Orchestrator}); err != nil {

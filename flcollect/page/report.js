@@ -1,0 +1,75 @@
+// Shows what became of the updates of the last round: one question at a time, and
+// one a second at most, however fast rounds end.
+
+import { number } from "./format.js";
+
+const pause = 1000; // milliseconds
+const most = 100; // clients that are shown
+const outcomes = ["kept", "clipped", "refused", "failed"];
+
+export class Report {
+  constructor(section, path) {
+    this.section = section;
+    this.path = path;
+    this.wanted = 0;
+    this.asking = false;
+  }
+
+  // want has the report of a round shown soon, 0 none.
+  want(round) {
+    this.wanted = round;
+    if (round === 0) this.section.hidden = true;
+    this.ask();
+  }
+
+  async ask() {
+    if (this.asking || this.wanted === 0 || this.wanted === this.shown) return;
+    this.asking = true;
+    const round = this.wanted;
+    try {
+      const answer = await fetch(`${this.path}/${round}/report?limit=${most}`, { cache: "no-store", signal: AbortSignal.timeout(10 * pause) });
+      if (answer.ok && this.wanted !== 0) this.show(await answer.json());
+      this.shown = round;
+    } catch {
+      // the page says elsewhere that there is no answer
+    }
+    setTimeout(() => {
+      this.asking = false;
+      this.ask();
+    }, pause);
+  }
+
+  show(report) {
+    const { section } = this;
+    section.hidden = false;
+    const counts = outcomes.map((outcome) => `${report.outcomes[outcome]} ${outcome}`).join(", ");
+    section.querySelector("h2").textContent = `Updates of round ${report.round}: ${counts}`;
+    section.querySelector("tbody").replaceChildren(...report.clients.map(row));
+    const rest = section.querySelector("#report-rest");
+    rest.hidden = report.next === undefined;
+    rest.querySelector("a").href = `${this.path}/${report.round}/report?after=${report.next ?? 0}`;
+  }
+}
+
+function row(client) {
+  const made = document.createElement("tr");
+  made.dataset.outcome = client.outcome;
+  const cells = [
+    ["Client", client.client], ["Outcome", client.outcome], ["Weight", client.num_examples ?? "", "number"],
+    ["Norm", number(client.norm), "number"], ["Bound", number(client.bound), "number"],
+    ["Reputation", reputation(client.reputation)], ["Reason", client.reason ?? ""],
+  ];
+  for (const [label, text, kind] of cells) {
+    const cell = made.insertCell();
+    cell.dataset.label = label;
+    if (kind) cell.className = kind;
+    cell.textContent = String(text);
+  }
+  return made;
+}
+
+function reputation(known) {
+  if (!known) return "";
+  const until = known.suspended_until ? `, suspended to round ${known.suspended_until}` : "";
+  return `${number(known.score)}${until}`;
+}
