@@ -219,11 +219,12 @@ func TestALineOfTheAuditLogIsNeverReplaced(t *testing.T) {
 func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
 	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
-	w.join(t, slow)
-	require.NoError(t, w.Start(t.Context(), "job", config(3, 1)))
+	_, leave := w.join(t, slow)
+	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(10, 1), 1, 1)))
 	gate <- struct{}{}
 	gate <- struct{}{}
 	w.until(t, "job", "at round 2", func(s flcollect.Status) bool { return s.Round == 2 })
+	leave()
 	w.end()
 	docs, err := w.documents.List(t.Context(), "audit/", "", 0)
 	require.NoError(t, err)

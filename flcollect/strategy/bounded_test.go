@@ -109,3 +109,49 @@ func TestAMedianThatDoesNotFitIsRefused(t *testing.T) {
 	}
 	require.NoError(t, b.Restore(nil))
 }
+
+func TestARoundOfFewUpdatesLeavesTheMedianAsItWas(t *testing.T) {
+	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2, "norm_min_updates": 3})
+	conduct(t, b, map[string][]float32{"a": {9, 0}, "b": {0, 9}})
+	require.Equal(t, []float64{0}, b.State()[0].Float64s())
+	conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 2}, "c": {3, 0}})
+	conduct(t, b, map[string][]float32{"a": {0.5, 0}, "b": {0.5, 0}})
+	require.Equal(t, []float64{2}, b.State()[0].Float64s())
+}
+
+func TestTheNormIsTheSameForEveryTypeAndLength(t *testing.T) {
+	for _, length := range []int{1, 3, 4, 4095, 4096, 4097, 10_001} {
+		values, wide := make([]float32, length), make([]float64, length)
+		want := 0.0
+		for i := range values {
+			values[i] = float32(i%17) - 8
+			wide[i] = float64(values[i])
+			want += wide[i] * wide[i]
+		}
+		for _, sent := range []tensor.Tensor{tensor.FromFloat32s(values), tensor.FromFloat64s(wide)} {
+			b := bounded(t, "FedAvg", nil)
+			zero, err := tensor.New(sent.DType(), sent.Shape(), make([]byte, sent.Size()))
+			require.NoError(t, err)
+			round, err := b.Begin(strategy.Round{Number: 1, Model: strategy.Model{zero}})
+			require.NoError(t, err)
+			require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "c", Examples: 1, Model: strategy.Model{sent}}))
+			require.InEpsilon(t, math.Sqrt(want), b.Verdicts()[0].Norm, 1e-14)
+			require.NoError(t, round.Close())
+		}
+	}
+}
+
+func TestBoundsAreTakenOutOfAConf(t *testing.T) {
+	conf := strategy.Conf{"eta": 1, "norm_bound": 2, "norm_factor": 3, "norm_min_updates": 4, "norm_refuse_factor": 5}
+	bounds, rest := strategy.TakeBounds(conf)
+	require.Equal(t, strategy.Conf{"eta": 1}, rest)
+	require.Len(t, bounds, 4)
+	require.Len(t, conf, 5)
+	fedAvg, err := strategy.New("FedAvg", nil)
+	require.NoError(t, err)
+	_, err = strategy.NewBounded(fedAvg, bounds)
+	require.NoError(t, err, "it has all of its fields")
+	bounds, rest = strategy.TakeBounds(nil)
+	require.Nil(t, bounds)
+	require.Nil(t, rest)
+}

@@ -1,0 +1,111 @@
+package flcollect_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// certificate returns one for a key, of itself or of an authority.
+func certificate(t *testing.T, name string, key *ecdsa.PrivateKey, of *tls.Certificate) tls.Certificate {
+	t.Helper()
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: of == nil, BasicConstraintsValid: true,
+	}
+	parent, signer := form, key
+	if of != nil {
+		parent, signer = of.Leaf, of.PrivateKey.(*ecdsa.PrivateKey)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, form, parent, &key.PublicKey, signer)
+	require.NoError(t, err)
+	leaf, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	return key
+}
+
+func TestAClientIsKnownByTheKeyOfItsCertificateAlsoARenewedOne(t *testing.T) {
+	authority := certificate(t, "authority", newKey(t), nil)
+	pool := x509.NewCertPool()
+	pool.AddCert(authority.Leaf)
+	options := flcollect.Options{
+		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Initial: zeros, Dir: t.TempDir(),
+		Identify: func(*flower.Session) string { return "a name that anybody may take" },
+	}
+	server, err := flcollect.NewServer(options)
+	require.NoError(t, err)
+	flowers, err := flower.NewServer(flower.ServerConfig{Handle: server.Handle, TLS: &tls.Config{
+		Certificates: []tls.Certificate{certificate(t, "server", newKey(t), &authority)},
+		ClientAuth:   tls.RequireAndVerifyClientCert, ClientCAs: pool,
+	}})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	w := serve(t, options, server, flowers, listener)
+	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
+	key := newKey(t)
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	require.NoError(t, err)
+	sum := sha256.Sum256(der)
+	for round := 1; round <= 2; round++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		client, err := flower.NewClient(flower.ClientConfig{Target: w.address, Trainer: trainer{step: 1, examples: 1}, TLS: &tls.Config{
+			RootCAs: pool, Certificates: []tls.Certificate{certificate(t, "hospital", key, &authority)},
+		}})
+		require.NoError(t, err)
+		var group sync.WaitGroup
+		group.Go(func() { _ = client.Run(ctx) }) // ends with the round
+		w.until(t, "job", "further", func(s flcollect.Status) bool { return s.Round >= round })
+		cancel()
+		group.Wait()
+		report, err := w.Report(t.Context(), "job", round, 0, 0)
+		require.NoError(t, err)
+		require.Equal(t, "key:"+hex.EncodeToString(sum[:]), report.Clients[0].Client)
+		require.Equal(t, "hospital", report.Clients[0].Session)
+	}
+}
+
+func TestAClientWithANameIsKnownAgainAfterItHasComeBack(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named})
+	_, leave := w.joinAs(t, trainer{examples: 0}, "liar")
+	w.joinAs(t, towards(1), "honest-1")
+	slow, gate := gated(1, 1)
+	w.joinAs(t, slow, "honest-2")
+	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(5, 2), 3, 2)))
+	gate <- struct{}{}
+	gate <- struct{}{}
+	w.until(t, "job", "at round 2", func(s flcollect.Status) bool { return s.Round == 2 && len(s.Suspended) == 1 })
+	leave()
+	w.joinAs(t, trainer{examples: 0}, "liar")
+	w.ready(t, 3)
+	for range 3 {
+		gate <- struct{}{}
+	}
+	w.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, []flcollect.Outcome{flcollect.Refused, flcollect.Refused, "", "", flcollect.Refused}, w.fates(t, 5, "name:liar"))
+}
