@@ -21,7 +21,7 @@ func TestEverySettingHasAllSources(t *testing.T) {
 	number, period, choice := [3]string{"1", "2", "3"}, [3]string{"1s", "2s", "3s"}, [3]string{"true", "false", "true"}
 	special := map[string][3]string{
 		"port": number, "federated-port": number, "max-message": number, "uploads": number,
-		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice,
+		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice, "trust-clients": choice, "no-audit": choice,
 		"log-level": {"debug", "warn", "error"},
 	}
 	new(settings).declare().VisitAll(func(one *flag.Flag) {
