@@ -14,29 +14,15 @@ server has sent it away.
 """
 
 import json
-import os
 import sys
-import time
 
-os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
-
-import flwr  # noqa: E402
-import grpc  # noqa: E402
-import network  # noqa: E402
-import numpy as np  # noqa: E402
-from flwr.client import NumPyClient, start_client, start_numpy_client  # noqa: E402
+import network
+import numpy as np
+import party
+from flwr.client import NumPyClient
 
 OPTIONS = json.loads(sys.argv[1])
 NUMBER = OPTIONS["number"]
-
-
-def say(*words):
-    # In one write: Flower's log goes to the same pipe from other threads.
-    os.write(sys.stdout.fileno(), (" ".join(map(str, words)) + "\n").encode())
-
-
-def typed(config):
-    return json.dumps({key: [type(value).__name__, value] for key, value in config.items()}, sort_keys=True)
 
 
 class Client(NumPyClient):
@@ -44,14 +30,11 @@ class Client(NumPyClient):
 
     def begin_fit(self, config):
         self.fits += 1
-        say("fit", self.fits, typed(config))
-        if gate := OPTIONS.get("gate"):
-            while not os.path.exists(os.path.join(gate, str(self.fits))):
-                time.sleep(0.02)
+        party.begin_fit(self.fits, config, OPTIONS.get("gate"))
 
     def begin_evaluation(self):
         self.evaluations += 1
-        say("evaluate", self.evaluations)
+        party.say("evaluate", self.evaluations)
 
     if "properties" in OPTIONS:
 
@@ -90,22 +73,5 @@ class Network(Client):
         return loss, examples, {"accuracy": accuracy}
 
 
-def join(client):
-    if flwr.__version__ == "1.3.0":
-        start_numpy_client(server_address=OPTIONS["server"], client=client)
-    else:
-        start_client(server_address=OPTIONS["server"], client=client.to_client(), insecure=True)
-
-
 client = {"network": Network, "adder": Adder}[OPTIONS["model"]]()
-while True:
-    try:
-        join(client)
-        say("ended")
-    except grpc.RpcError as error:
-        if not OPTIONS.get("again"):
-            raise
-        say("lost", error.code())
-        time.sleep(0.1)
-    if not OPTIONS.get("again"):
-        break
+party.join(client, OPTIONS["server"], OPTIONS.get("again"))

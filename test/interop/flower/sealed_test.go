@@ -1,0 +1,77 @@
+package flower_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// standard are the encryption parameters that jobs have by default.
+var standard = map[string]any{"scheme": "CKKS", "poly_modulus_degree": 8192, "coeff_mod_bit_sizes": []int{60, 40, 40}, "scale_bits": 40}
+
+func TestEncryptedUpdatesAreAveragedAsPlainOnes(t *testing.T) {
+	const rounds = 3
+	for _, version := range releases() {
+		for name, k := range map[string]kind{
+			"packed":    {Sizes: []int{5000, 3}},
+			"unbatched": {Sizes: []int{4, 2}, Unbatched: true},
+		} {
+			t.Run(version+" "+name, func(t *testing.T) {
+				python := installPrivate(t, version)
+				c := startCollector(t, setup{})
+				c.start("sealed", private(rounds, 3, map[string]any{"homomorphic": standard}))
+				const public = "/job/he/public/sealed"
+				k.Server, k.Secret = c.clients, makeKeys(t, python, "--put", c.url+public)
+				key, err := os.ReadFile(filepath.Join(filepath.Dir(k.Secret), "public.txt"))
+				require.NoError(t, err)
+				require.Equal(t, key, c.get(public))
+				p := startParties(t, python, k, 1, 20, 300)
+				c.awaitResult("sealed")
+				p.awaitEnd()
+				last := p.requireMeans(rounds, true)
+				require.InDeltaSlice(t, last, decrypted(t, python, k, c.weights("adder", "1", "sealed")), nearness)
+				for _, r := range c.rounds("sealed") {
+					require.Equal(t, phase{3, 3, 0}, r.Fit)
+					require.True(t, r.Aggregated)
+				}
+			})
+		}
+	}
+}
+
+// The first to come has keys of other parameters, and does not look at models that it
+// could not decrypt.
+func TestAClientWithOtherKeysIsRefusedAndBothParametersAreNamed(t *testing.T) {
+	const rounds = 2
+	python := installPrivate(t, oldest)
+	c := startCollector(t, setup{})
+	c.start("mixed", private(rounds, 3, map[string]any{"homomorphic": standard}))
+	k := kind{Server: c.clients, Sizes: []int{10}, Secret: makeKeys(t, python, "--sizes", "60", "40", "60"), Blind: true}
+	startParties(t, python, k, 1000)
+	named := func(text string) bool {
+		return strings.Contains(text, "[60 40 60] bits") && strings.Contains(text, "[60 40 40] bits")
+	}
+	c.await("mixed", "its model refused", func(s state) bool { return named(s.Error) })
+
+	k.Secret, k.Blind = makeKeys(t, python), false
+	right := startParties(t, python, k, 1, 20)
+	c.awaitResult("mixed")
+	right.awaitEnd()
+	last := right.requireMeans(rounds, true)
+	require.InDeltaSlice(t, last, decrypted(t, python, k, c.weights("adder", "1", "mixed")), nearness)
+	var status struct {
+		Quarantined []struct {
+			Round  int
+			Reason string
+		}
+	}
+	c.read("/job/status/mixed", &status)
+	require.Len(t, status.Quarantined, rounds)
+	for i, refused := range status.Quarantined {
+		require.Equal(t, i+1, refused.Round)
+		require.True(t, named(refused.Reason), refused.Reason)
+	}
+}
