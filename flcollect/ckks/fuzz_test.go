@@ -60,7 +60,11 @@ func FuzzCiphertext(f *testing.F) {
 		}
 		defer a.Close()
 		message := message{shape: []uint32{1}, scale: 1 << 16, ciphertexts: [][]byte{data}}
-		if err := a.Add(t.Context(), strategy.Update{Client: "fuzz", Examples: 2, Model: sent(message.bytes())}); err != nil {
+		err = a.Add(t.Context(), strategy.Update{Client: "fuzz", Examples: 2, Model: sent(message.bytes())})
+		if checked := p.CheckModel(sent(message.bytes())); (checked == nil) != (err == nil) {
+			t.Fatal("a model that is no update, or the other way round:", checked, err)
+		}
+		if err != nil {
 			if !errors.Is(err, strategy.ErrQuarantined) {
 				t.Fatal(err)
 			}

@@ -36,14 +36,19 @@ func newRing(degree int, prime uint64) *ring {
 
 func (r *ring) power(base, exponent uint64) uint64 {
 	result := uint64(1)
-	for range exponent {
-		result = result * base % r.prime
+	for ; exponent > 0; exponent /= 2 {
+		if exponent%2 == 1 {
+			result = result * base % r.prime
+		}
+		base = base * base % r.prime
 	}
 	return result
 }
 
 // polynomial returns the centred coefficients of the polynomial whose values are
 // given in SEAL's order: at odd powers of the root, bit-reversed.
+//
+//go:norace
 func (r *ring) polynomial(values []uint64) []float64 {
 	inverse := r.prime - (r.prime-1)/uint64(r.degree) // of the degree
 	coefficients := make([]float64, r.degree)
@@ -63,8 +68,19 @@ func (r *ring) polynomial(values []uint64) []float64 {
 	return coefficients
 }
 
+// decrypt returns the values of the polynomial that a ciphertext holds.
+func (r *ring) decrypt(residues, key []uint64) []uint64 {
+	values := make([]uint64, r.degree)
+	for k := range values {
+		values[k] = (residues[k] + residues[r.degree+k]*key[k]) % r.prime
+	}
+	return values
+}
+
 // slots returns what the first slots of a polynomial hold, times the scale, and
 // the imaginary parts.
+//
+//go:norace
 func (r *ring) slots(coefficients []float64, count int) (whole, imaginary []float64) {
 	power := 1
 	for range count {

@@ -4,6 +4,8 @@ peer.py encrypt FOLDER   reads a case as JSON from standard input, draws a model
                          every client, and writes its messages, the key and the models
 peer.py decrypt FOLDER   decrypts result-LAYER of the folder and prints for every
                          layer the greatest distance from the weighted mean of the models
+peer.py noise FOLDER     decrypts likewise, and prints as JSON for every layer all
+                         distances of the weighted sum from that of the models
 """
 
 import json
@@ -23,7 +25,8 @@ def key_of(case):
         return ts.context_from(name.read_bytes())
     context = ts.context(ts.SCHEME_TYPE.CKKS, case["degree"], coeff_mod_bit_sizes=case["sizes"])
     context.global_scale = 2 ** case["scale"]
-    context.generate_galois_keys()
+    if case["galois"]:
+        context.generate_galois_keys()
     name.write_bytes(context.serialize(save_secret_key=True))
     (folder / "public").write_bytes(context.serialize(save_secret_key=False))
     return context
@@ -43,7 +46,7 @@ def decrypt(context, form, message):
     return np.array(ts.ckks_tensor_from(context, message).decrypt().tolist())
 
 
-case = json.loads((folder / "case").read_text()) if command == "decrypt" else json.load(sys.stdin)
+case = json.loads((folder / "case").read_text()) if command != "encrypt" else json.load(sys.stdin)
 context = key_of(case)
 if command == "encrypt":
     (folder / "case").write_text(json.dumps(case))
@@ -59,4 +62,8 @@ else:
     for k, layer in enumerate(case["layers"]):
         mean = sum(n * model[f"arr_{k}"] for n, model in zip(weights, models)) / sum(weights)
         result = decrypt(context, layer["form"], (folder / f"result-{k}").read_bytes())
-        print(float(np.abs(result.reshape(layer["shape"]) - mean).max()))
+        distance = result.reshape(layer["shape"]) - mean
+        if command == "noise":
+            print(json.dumps((distance * sum(weights)).ravel().tolist()))
+        else:
+            print(float(np.abs(distance).max()))

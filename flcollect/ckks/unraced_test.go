@@ -1,0 +1,5 @@
+//go:build !race
+
+package ckks_test
+
+const raced = false
