@@ -28,10 +28,10 @@
 //
 // # What the strategy inside sees
 //
-// One update a round, the private mean. Whatever it makes of that is no further
-// loss of privacy, so server optimisers such as FedAdam are as private as
-// FedAvg. Rules that compare clients have nothing to compare; [Check] refuses
-// them.
+// One update a round, the private mean, unless it sums updates that cannot be
+// read. Whatever it makes of that is no further loss of privacy, so server
+// optimisers such as FedAdam are as private as FedAvg. Rules that compare clients
+// have nothing to compare; [Check] refuses them.
 //
 // # Clients are not trusted
 //
@@ -43,14 +43,28 @@
 // exceeds in less than one of 10¹⁰ updates; that the clients do add their noise
 // cannot be seen, and privacy then rests on their word.
 //
+// # Updates that cannot be read
+//
+// Where the strategy inside begins a [Blurrer], as that of package ckks does for
+// encrypted updates, it is given the updates of all clients, each with the weight
+// 1, and the noise is added to its sum, rounded as the Blurrer says. The server can
+// neither measure nor cut such an update: the clipping, and epsilon with it, rest on
+// the word of every client, of whom a single one that does not clip decides the
+// mean. Verdicts have no norm and no bound. In return the server, which has no
+// key, sees no updates.
+//
 // # What epsilon covers
 //
 // The models of all rounds and the clip norms, towards everybody who sees them;
 // the neighbouring relation is one client more or less. It does not cover what
 // clients report beside their update, such as losses, the number of
-// examples and the exact mean of dpfedavg_norm_bit, nor does it hold towards the
-// server, which sees updates. Sampling is taken to hide nothing unless
+// examples and the exact mean of dpfedavg_norm_bit, nor does it hold towards a
+// server that sees updates. Sampling is taken to hide nothing unless
 // sampling_rate says otherwise.
+//
+// A model is accounted for when the round finishes, and the account is in the
+// strategy's state. What clients were sent before a crash, and the state does not
+// know of, is accounted for with [Adaptive.Charge].
 //
 // # Noise
 //
