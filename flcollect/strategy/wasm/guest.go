@@ -45,6 +45,8 @@ type guest struct {
 	now      moment
 	fault    error  // of a host function that does not return
 	reason   string // given with fail
+	tank     int64  // fuel that the guest has not been given yet
+	full     int64  // what it was in the beginning of the call
 
 	// Of setup.
 	asked    map[string]bool
@@ -68,6 +70,7 @@ type guestKey struct{}
 func (m *Module) start(ctx context.Context, g *guest) error {
 	g.module = m
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").WithStderr(&g.errors)
+	g.fuelUp()
 	ctx, cancel := m.limit(ctx, g)
 	defer cancel()
 	instance, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
@@ -91,6 +94,7 @@ func (g *guest) has(name string) bool { return g.module.exports[name] }
 // fine or refuse, with the reason. Everything else is an error.
 func (g *guest) call(ctx context.Context, during moment, name string, arguments ...uint64) (uint32, string, error) {
 	g.now, g.fault, g.reason = during, nil, ""
+	g.fuelUp()
 	defer func() { g.now = 0 }()
 	ctx, cancel := g.module.limit(ctx, g)
 	defer cancel()

@@ -50,6 +50,8 @@ func (f hostFunction) Call(ctx context.Context, instance api.Module, stack []uin
 		g.trap("%s was called at a time when it must not be", f.name)
 	}
 	g.instance = instance
+	g.inTime(ctx)
+	g.burn(callFuel)
 	f.run(g, stack)
 }
 
@@ -212,12 +214,13 @@ func (g *guest) arrival(argument uint64) arrival {
 	return g.updates.arrivals[uint32(argument)]
 }
 
-// bytes returns a view of the guest's memory.
+// bytes returns a view of the guest's memory. It costs fuel by its length.
 func (g *guest) bytes(at, n uint64) []byte {
 	memory := g.instance.Memory()
 	if uint64(uint32(at))+n > uint64(memory.Size()) {
 		g.trap("%d bytes at %d of a memory of %d bytes", n, uint32(at), memory.Size())
 	}
+	g.burn(n / bytesPerFuel)
 	view, _ := memory.Read(uint32(at), uint32(n))
 	return view
 }

@@ -20,6 +20,7 @@ func (g *guest) span(s []uint64, width int) span {
 	if from > length || n > length-from {
 		g.trap("%d elements from %d of tensor %d, which has %d", n, int64(from), layer, length)
 	}
+	g.burn(n)
 	return span{layer, int(from), int(n), g.bytes(s[2], n*uint64(width)), width}
 }
 

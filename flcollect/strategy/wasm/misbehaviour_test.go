@@ -18,12 +18,34 @@ import (
 // a busy machine.
 const short = 300 * time.Millisecond
 
+func TestWithoutFuelTimeIsWhatEndsALoop(t *testing.T) {
+	module := stored(t, "bad", &wasm.Options{Fuel: -1, Time: short})
+	for _, where := range []string{"setup", "configure", "begin", "add", "finish"} {
+		err := run(t, module, strategy.Conf{"where": where, "what": "loop"})
+		require.ErrorIs(t, err, wasm.ErrFailed)
+		require.ErrorContains(t, err, where+": it ran longer than 300ms")
+		require.NoError(t, run(t, module, nil), "the next round")
+	}
+}
+
+func TestFuelIsWhatEndsALoopByDefault(t *testing.T) {
+	err := run(t, stored(t, "bad", &wasm.Options{Time: time.Hour}), strategy.Conf{"where": "add", "what": "loop"})
+	require.ErrorIs(t, err, wasm.ErrFailed)
+	require.ErrorContains(t, err, "fl_add: it used up its fuel of 1000008000 instructions", "for a model and an update of four elements")
+}
+
+func TestWhatTheHostDoesForAModuleTakesFuelToo(t *testing.T) {
+	module := stored(t, "bad", &wasm.Options{Fuel: 1e6, MaxState: 1 << 40})
+	require.ErrorContains(t, run(t, module, strategy.Conf{"where": "finish", "what": "much state"}), "it used up its fuel")
+	require.NoError(t, run(t, module, nil), "the next round")
+}
+
 // mischief is what testdata/c/bad.c is told to do, and what the error says.
 func mischief() map[string]string {
 	return map[string]string{
-		"begin/loop":           "begin: it ran longer than 300ms",
-		"add/loop":             "fl_add: it ran longer than 300ms",
-		"finish/loop":          "fl_finish: it ran longer than 300ms",
+		"begin/loop":           "begin: it used up its fuel of 1000000 instructions",
+		"add/loop":             "fl_add: it used up its fuel of 1000000 instructions",
+		"finish/loop":          "fl_finish: it used up its fuel of 1000000 instructions",
 		"finish/allocate":      "no memory is left",
 		"finish/touch":         "out of bounds memory access",
 		"finish/trap":          "unreachable",
@@ -59,11 +81,11 @@ func mischief() map[string]string {
 		"finish/nothing":       "0 of the 4 elements of tensor 0 of the result were written",
 		"finish/half":          "1 of the 4 elements of tensor 0 of the result were written",
 		"setup/trap":           "unreachable",
-		"setup/loop":           "fl_setup: it ran longer than 300ms",
+		"setup/loop":           "fl_setup: it used up its fuel of 1000000 instructions",
 		"setup/tensor":         "model_f64 was called at a time",
 		"setup/default":        `"eta" is no parameter of sampling and failures`,
 		"configure/trap":       "unreachable",
-		"configure/loop":       "fl_configure: it ran longer than 300ms",
+		"configure/loop":       "fl_configure: it used up its fuel of 1000000 instructions",
 		"configure/answer":     "fl_configure answered 77",
 		"configure/moment":     "gather was called at a time",
 		"configure/much state": "state_write was called at a time",
@@ -98,13 +120,13 @@ func run(t *testing.T, module *wasm.Module, conf strategy.Conf) error {
 
 func TestAModuleThatMisbehavesFailsItsRoundAndNothingElse(t *testing.T) {
 	patient := stored(t, "bad", &wasm.Options{Memory: 16 << 20, MaxState: 1e6})
-	hasty := stored(t, "bad", &wasm.Options{Time: short})
+	thrifty := stored(t, "bad", &wasm.Options{Fuel: 1e6, Time: time.Hour})
 	for name, says := range mischief() {
 		t.Run(name, func(t *testing.T) {
 			where, what, _ := strings.Cut(name, "/")
 			module := patient
 			if what == "loop" {
-				module = hasty
+				module = thrifty
 			}
 			err := run(t, module, strategy.Conf{"where": where, "what": what})
 			require.ErrorIs(t, err, wasm.ErrFailed)
@@ -152,7 +174,7 @@ func model32(values ...float32) strategy.Model {
 // ends.
 func inLoop(ctx context.Context, t *testing.T) (strategy.Aggregation, <-chan error) {
 	t.Helper()
-	s := newStrategy(t, stored(t, "bad", &wasm.Options{Time: time.Hour}), strategy.Conf{"where": "finish", "what": "loop"})
+	s := newStrategy(t, stored(t, "bad", &wasm.Options{Time: time.Hour, Fuel: -1}), strategy.Conf{"where": "finish", "what": "loop"})
 	round, err := s.Begin(strategy.Round{Number: 1, Model: model32(1), Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "a", Examples: 1, Model: model32(1)}))

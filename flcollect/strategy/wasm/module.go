@@ -11,6 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
@@ -32,12 +33,21 @@ type Options struct {
 	// Time is how long one call of a module may take, and its compilation. Zero
 	// means 30 seconds.
 	Time time.Duration
+	// Fuel is how many instructions one call of a module may run, as the package
+	// documentation counts them. Zero means 1,000,000,000, and in rounds 1000 more
+	// for each element of the model, and of each update that the call can read. Negative
+	// means that only time is limited.
+	Fuel int64
 	// MaxState is the greatest size of what a module carries from round to round,
 	// in bytes. Zero means 64 MiB.
 	MaxState int64
 }
 
 const page = 64 << 10
+
+// compilers is how many functions are compiled at a time. With more than one, wazero
+// looks at the time in between.
+const compilers = 2
 
 func (o *Options) withDefaults() (Options, error) {
 	var full Options
@@ -71,49 +81,65 @@ type Module struct {
 }
 
 // Is reports whether data begins as a WebAssembly module of version 1 does.
-func Is(data []byte) bool { return bytes.HasPrefix(data, []byte("\x00asm\x01\x00\x00\x00")) }
+func Is(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // Compile checks and compiles a module. Nothing of it is run. The error of a module
 // that cannot be used matches [ErrModule]. The memory is given back when
 // the module and its strategies are not used any more, or by Close.
-func Compile(ctx context.Context, binary []byte, options *Options) (_ *Module, err error) {
+func Compile(ctx context.Context, binary []byte, options *Options) (*Module, error) {
 	m := &Module{}
+	var err error
 	if m.options, err = options.withDefaults(); err != nil {
 		return nil, err
 	}
 	if int64(len(binary)) > m.options.MaxModule {
 		return nil, fmt.Errorf("%w: it has %d bytes, more than %d", ErrModule, len(binary), m.options.MaxModule)
 	}
-	if err := scan(binary); err != nil {
+	binary, err = metered(binary)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
-	m.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
-		WithCloseOnContextDone(true).
-		WithMemoryLimitPages(uint32((m.options.Memory+page-1)/page)).
-		WithCoreFeatures(features()))
+	if err := m.compile(ctx, binary, m.config()); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// config is how modules are run. A call ends by the fuel that it asks for, so there is
+// no need for wazero to look at the context on every turn of a loop, which takes
+// several times as long.
+func (m *Module) config() wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfig().
+		WithMemoryLimitPages(uint32((m.options.Memory + page - 1) / page)).
+		WithCoreFeatures(features())
+}
+
+// compile compiles a metered module.
+func (m *Module) compile(ctx context.Context, binary []byte, config wazero.RuntimeConfig) (err error) {
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.Close())
 		}
 	}()
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, m.runtime); err != nil {
-		return nil, fmt.Errorf("wasm: prepare the runtime: %w", err)
+		return fmt.Errorf("wasm: prepare the runtime: %w", err)
 	}
-	if err := provide(ctx, m.runtime); err != nil {
-		return nil, fmt.Errorf("wasm: prepare the runtime: %w", err)
+	if err := errors.Join(provide(ctx, m.runtime), provideFuel(ctx, m.runtime)); err != nil {
+		return fmt.Errorf("wasm: prepare the runtime: %w", err)
 	}
-	limited, cancel := context.WithTimeout(ctx, m.options.Time)
+	limited, cancel := context.WithTimeout(experimental.WithCompilationWorkers(ctx, compilers), m.options.Time)
 	defer cancel()
 	m.compiled, err = m.runtime.CompileModule(limited, binary)
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("wasm: compile a module: %w", context.Cause(ctx))
+		return fmt.Errorf("wasm: compile a module: %w", context.Cause(ctx))
 	case err != nil && limited.Err() != nil:
-		return nil, fmt.Errorf("%w: its compilation took longer than %v", ErrModule, m.options.Time)
+		return fmt.Errorf("%w: its compilation took longer than %v", ErrModule, m.options.Time)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", ErrModule, firstLine(err))
+		return fmt.Errorf("%w: %s", ErrModule, firstLine(err))
 	}
-	return m, m.check()
+	return m.check()
 }
 
 // features are those that compilers use. Without references there is one table,
@@ -165,7 +191,7 @@ func provided(from, name string) bool {
 			}
 		}
 	}
-	return from == wasi_snapshot_preview1.ModuleName
+	return from == wasi_snapshot_preview1.ModuleName || from == fuelModule // which only metering imports
 }
 
 // Close gives the memory of the module back. Strategies made of it fail from then

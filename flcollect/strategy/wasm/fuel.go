@@ -1,0 +1,114 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// What a call may use if [Options].Fuel is zero.
+const (
+	defaultFuel     = 1_000_000_000
+	fuelPerElement  = 1000
+	unlimitedFuel   = math.MaxInt64
+	maxElementsFuel = unlimitedFuel / 4 // what elements add, whatever their number
+)
+
+// sip is how much fuel a module is given at a time. Whether a call has to end is looked
+// at in between, so it is to be used up within a few milliseconds.
+const sip = 1 << 20
+
+// What the host's functions cost: each call, and what they move.
+const (
+	callFuel     = 100
+	bytesPerFuel = 16
+)
+
+// provideFuel makes the module that metered modules import.
+func provideFuel(ctx context.Context, runtime wazero.Runtime) error {
+	refuel := api.GoModuleFunc(func(ctx context.Context, instance api.Module, _ []uint64) {
+		g := ctx.Value(guestKey{}).(*guest)
+		g.instance = instance
+		g.inTime(ctx)
+		g.refuel()
+	})
+	_, err := runtime.NewHostModuleBuilder(fuelModule).
+		NewFunctionBuilder().WithGoModuleFunction(refuel, nil, nil).Export(refuelName).Instantiate(ctx)
+	return err
+}
+
+// fuelUp gives the guest the fuel for one call.
+func (g *guest) fuelUp() {
+	g.tank = g.module.options.Fuel
+	switch {
+	case g.tank < 0:
+		g.tank = unlimitedFuel
+	case g.tank == 0:
+		g.tank = defaultFuel + g.elementFuel()
+	}
+	g.full = g.tank
+	if g.instance != nil {
+		g.gauge().Set(0) // the first instruction asks for some
+	}
+}
+
+// elementFuel is what a call may use besides for the model and for the updates that
+// it can read.
+func (g *guest) elementFuel() int64 {
+	elements := int64(0)
+	for _, t := range g.round.Model {
+		elements += int64(t.Len())
+	}
+	models := int64(1 + len(g.updates.arrivals))
+	if elements > maxElementsFuel/fuelPerElement/models {
+		return maxElementsFuel
+	}
+	return elements * models * fuelPerElement
+}
+
+// gauge is the variable with the fuel that the guest has been given.
+func (g *guest) gauge() api.MutableGlobal {
+	return g.instance.ExportedGlobal(fuelVariable).(api.MutableGlobal)
+}
+
+// refuel gives the guest more fuel if what it has is negative.
+func (g *guest) refuel() {
+	gauge := g.gauge()
+	lacks := -int64(gauge.Get())
+	if lacks <= 0 {
+		return
+	}
+	if lacks > g.tank {
+		g.exhausted()
+	}
+	given := min(g.tank, max(lacks, sip))
+	g.tank -= given
+	gauge.Set(uint64(given - lacks))
+}
+
+// burn takes fuel for what the host does.
+func (g *guest) burn(units uint64) {
+	if g.tank -= int64(units); g.tank >= 0 {
+		return
+	}
+	gauge := g.gauge() // it may have enough
+	g.tank += int64(gauge.Get())
+	gauge.Set(0)
+	if g.tank < 0 {
+		g.exhausted()
+	}
+}
+
+func (g *guest) exhausted() {
+	g.trap("it used up its fuel of %d instructions", g.full)
+}
+
+// inTime ends the call if its time is over, or if its caller gave up.
+func (g *guest) inTime(ctx context.Context) {
+	if ctx.Err() != nil {
+		panic(fmt.Errorf("ended: %w", context.Cause(ctx)))
+	}
+}
