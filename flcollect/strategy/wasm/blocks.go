@@ -10,12 +10,13 @@ import (
 // where it begins: at the start of the function and of a loop, of either arm of
 // an if, after a branch that may not be taken, and where branches lead.
 type body struct {
-	meter   *meter
-	out     []byte
-	segment []byte // what has not been written yet
-	cost    uint32 // of the segment
-	dead    bool   // nothing leads to the segment
-	frames  []frame
+	meter    *meter
+	out      []byte
+	segment  []byte // what has not been written yet
+	cost     uint32 // of the segment
+	dead     bool   // nothing leads to the segment
+	segments int
+	frames   []frame
 }
 
 // frame is a block that has not ended.
@@ -34,8 +35,8 @@ func (m *meter) meterBody(code []byte) ([]byte, error) {
 	b.locals(r)
 	for len(b.frames) > 0 && r.err == nil {
 		b.charge(r)
-		if len(b.out) > maxMetered {
-			r.fail(fmt.Errorf("with what counts its instructions it has more than %d bytes", maxMetered))
+		if b.segments > maxSegments {
+			r.fail(fmt.Errorf("it has more than %d branches and places where they lead", maxSegments))
 		}
 	}
 	if r.err == nil && len(r.data) > 0 {
@@ -106,6 +107,7 @@ func (b *body) flush(dead bool) {
 		b.out = b.meter.charge(b.out, b.cost)
 	}
 	b.out = append(b.out, b.segment...)
+	b.segments++
 	b.segment, b.cost, b.dead = b.segment[:0], 0, dead
 }
 

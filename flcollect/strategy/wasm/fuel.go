@@ -33,6 +33,9 @@ func provideFuel(ctx context.Context, runtime wazero.Runtime) error {
 		g := ctx.Value(guestKey{}).(*guest)
 		g.instance = instance
 		g.inTime(ctx)
+		if instance.IsClosed() {
+			g.trap("its module was closed")
+		}
 		g.refuel()
 	})
 	_, err := runtime.NewHostModuleBuilder(fuelModule).

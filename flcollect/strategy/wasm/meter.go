@@ -9,8 +9,8 @@ import (
 // Bounds of what a module declares and the runtime would take at its word.
 const (
 	maxTable    = 1 << 20   // elements of tables
-	maxFunction = 512 << 10 // bytes of one function: long ones take very long to compile
-	maxMetered  = 4 * maxFunction
+	maxFunction = 512 << 10 // bytes of one function
+	maxSegments = 16 << 10  // of code of one function; compiling it takes seconds, and twice as many four times as long
 	maxTables   = 1
 )
 

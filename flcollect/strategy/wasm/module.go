@@ -107,7 +107,7 @@ func Compile(ctx context.Context, binary []byte, options *Options) (*Module, err
 
 // config is how modules are run. A call ends by the fuel that it asks for, so there is
 // no need for wazero to look at the context on every turn of a loop, which takes
-// several times as long.
+// twice as long.
 func (m *Module) config() wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfig().
 		WithMemoryLimitPages(uint32((m.options.Memory + page - 1) / page)).

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -189,23 +190,31 @@ func TestBytesThatAreNoModuleAreRefused(t *testing.T) {
 	binary, err := os.ReadFile("testdata/c/momentum.wasm")
 	require.NoError(t, err)
 	magic := "\x00asm\x01\x00\x00\x00"
+	many := strings.Repeat("\x03\x40\x0b", 1<<14+1) // loops
+	tangle := magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x89\x80\x03\x01\x85\x80\x03\x00" + many + "\x0b"
 	for name, c := range map[string]struct {
 		binary, says string
 		options      *wasm.Options
 	}{
-		"nothing":            {"", "does not begin", nil},
-		"text":               {"(module)", "does not begin", nil},
-		"a component":        {"\x00asm\x0d\x00\x01\x00", "does not begin", nil},
-		"no section":         {magic, "exports no memory", nil},
-		"cut off":            {string(binary[:len(binary)/2]), "cut off", nil},
-		"an endless section": {magic + "\x01\xff\xff\xff\xff\x0f", "cut off", nil},
-		"a great table":      {magic + "\x04\x07\x01\x70\x00\x81\x80\x80\x40", "more than 1048576", nil},
-		"many tables":        {magic + "\x04\x07\x02\x70\x00\x01\x70\x00\x01", "2 tables", nil},
-		"an imported memory": {magic + "\x02\x07\x01\x01a\x01b\x02\x00", "no function", nil},
-		"a great function":   {magic + "\x0a\x05\x01\x80\x80\x80\x01", "more than 524288", nil},
-		"too large":          {string(binary), "more than 100", &wasm.Options{MaxModule: 100}},
-		"too much memory":    {string(binary), "memory", &wasm.Options{Memory: 1 << 20}},
-		"invalid code":       {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x6a\x0b", "function", nil},
+		"nothing":                   {"", "does not begin", nil},
+		"text":                      {"(module)", "does not begin", nil},
+		"a component":               {"\x00asm\x0d\x00\x01\x00", "does not begin", nil},
+		"no section":                {magic, "exports no memory", nil},
+		"cut off":                   {string(binary[:len(binary)/2]), "cut off", nil},
+		"an endless section":        {magic + "\x01\xff\xff\xff\xff\x0f", "cut off", nil},
+		"a great table":             {magic + "\x04\x07\x01\x70\x00\x81\x80\x80\x40", "more than 1048576", nil},
+		"many tables":               {magic + "\x04\x07\x02\x70\x00\x01\x70\x00\x01", "2 tables", nil},
+		"an imported memory":        {magic + "\x02\x07\x01\x01a\x01b\x02\x00", "no function", nil},
+		"a great function":          {magic + "\x0a\x05\x01\x80\x80\x80\x01", "more than 524288", nil},
+		"a tangled function":        {tangle, "more than 16384 branches", nil},
+		"an unknown instruction":    {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x06\x0b", "instruction 0x6 0 is unknown", nil},
+		"fuel of its own":           {magic + "\x06\x06\x01\x7e\x01\x42\x00\x0b\x07\x12\x01\x0eflcollect-fuel\x03\x00", "exports \"flcollect-fuel\"", nil},
+		"the fuel as a global":      {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x08\x01\x06\x00\x42\x00\x24\x00\x0b", "global 0 of 0", nil},
+		"what gives fuel":           {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x06\x01\x04\x00\x10\x01\x0b", "function 1 of 1", nil},
+		"what gives fuel, imported": {magic + "\x01\x04\x01\x60\x00\x00\x02\x19\x01\x0eflcollect-fuel\x06refuel\x00\x00", "imports \"flcollect-fuel\"", nil},
+		"too large":                 {string(binary), "more than 100", &wasm.Options{MaxModule: 100}},
+		"too much memory":           {string(binary), "memory", &wasm.Options{Memory: 1 << 20}},
+		"invalid code":              {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x6a\x0b", "function", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := wasm.Compile(t.Context(), []byte(c.binary), c.options)

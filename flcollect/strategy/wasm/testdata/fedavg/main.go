@@ -62,8 +62,8 @@ func finish() int32 {
 // pieceLen is how many elements are summed at a time.
 const pieceLen = 1 << 14
 
-// add adds a piece to the sum. Sixteen elements at a time, for the host looks at its
-// clock at each turn of a loop.
+// add adds a piece to the sum. Sixteen elements at a time, for each turn of a loop is
+// counted.
 func add(sum, values *[pieceLen]float64, weight float64) {
 	for i := 0; i < pieceLen; i += 16 {
 		s, v := (*[16]float64)(sum[i:]), (*[16]float64)(values[i:])
