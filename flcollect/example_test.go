@@ -74,3 +74,40 @@ func ExampleNewServer() {
 	// server: <nil>
 	// clients: <nil>
 }
+
+// sparing is FedAvg with a tenth of the clients in each round, whatever a job says.
+func sparing(conf strategy.Conf) (strategy.Strategy, error) {
+	conf["fraction_fit"] = 0.1
+	return strategy.New("FedAvg", conf)
+}
+
+// A program registers a strategy of its own; a job selects it by its name.
+func ExampleOptions_strategies() {
+	options := flcollect.Options{
+		Documents:  storage.NewMemoryDocuments(),
+		Blobs:      storage.NewMemoryBlobs(),
+		Strategies: map[string]func(strategy.Conf) (strategy.Strategy, error){"sparing": sparing},
+	}
+	server, err := flcollect.NewServer(options)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	running, stop := context.WithCancel(context.Background())
+	ran := make(chan error, 1)
+	go func() { ran <- server.Run(running) }()
+	ctx := context.Background()
+	fmt.Println(server.Start(ctx, "one", flcollect.Config{Strategy: "sparing", Rounds: 1}))
+	fmt.Println(server.Start(ctx, "two", flcollect.Config{Strategy: "sparring", Rounds: 1}))
+	stop()
+	fmt.Println(<-ran)
+
+	options.Strategies["avg"] = sparing
+	_, err = flcollect.NewServer(options)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// start job "two": strategy "sparring": flcollect: no strategy of that name
+	// <nil>
+	// configure training collector: Strategies: "avg" has the name of a built-in one
+}

@@ -112,6 +112,8 @@ func (s *Server) baseStrategy(ctx context.Context, config Config) (strategy.Stra
 		return ckks.NewStrategy(parameters, policy, nil)
 	case strategy.Known(config.Strategy):
 		return strategy.New(config.Strategy, config.StrategyConf)
+	case s.options.Strategies[config.Strategy] != nil:
+		return s.registeredStrategy(config)
 	case s.options.Repository == nil:
 		return nil, fmt.Errorf("strategy %q: %w", config.Strategy, ErrNoStrategy)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
@@ -22,6 +23,13 @@ type Options struct {
 	// Repository takes the results, and has models and strategies. Nil means
 	// that results stay with the jobs, where [Server.Result] finds them.
 	Repository Repository
+	// Strategies are those of the program, by the names that jobs select them by.
+	// Each function makes one with the parameters of a job, which are its own; it is
+	// called concurrently, at the start of a job and when a job goes on after a
+	// restart. Its error is final, and should be a *strategy.FieldError. A name has to be
+	// none of the built-in strategies; it comes before the same one in the
+	// repository. Nil has none.
+	Strategies map[string]func(strategy.Conf) (strategy.Strategy, error)
 	// Orchestrator is told how trainings go. Nil means that nobody is.
 	Orchestrator Orchestrator
 	// Initial returns the parameters that a job begins with; where its error
@@ -79,6 +87,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Blobs == nil {
 		err = errors.Join(err, errors.New("configure training collector: Blobs is required"))
 	}
+	err = errors.Join(err, checkStrategies(o.Strategies))
+	o.Strategies = maps.Clone(o.Strategies)
 	if o.ClientTimeout == 0 {
 		o.ClientTimeout = defaultClientTimeout
 	}

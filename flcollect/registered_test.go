@@ -1,0 +1,113 @@
+package flcollect_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/storage"
+)
+
+type factory = func(strategy.Conf) (strategy.Strategy, error)
+
+// double is a program's strategy: twice the step that clients made, if "factor" is
+// not given.
+func double(conf strategy.Conf) (strategy.Strategy, error) {
+	momentum := strategy.Conf{"server_learning_rate": 2.0}
+	for field, value := range conf {
+		if field == "factor" {
+			field = "server_learning_rate"
+		}
+		momentum[field] = value
+	}
+	delete(conf, "factor") // the parameters are those of the strategy
+	return strategy.New("FedAvgM", momentum)
+}
+
+func chosen(name string, rounds int, conf strategy.Conf) flcollect.Config {
+	c := config(rounds, 1)
+	c.Strategy = name
+	for field, value := range conf {
+		c.StrategyConf[field] = value
+	}
+	return c
+}
+
+func TestAStrategyOfTheProgramIsSelectedByItsName(t *testing.T) {
+	n := &neighbours{} // whose repository has "ours" too
+	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, TrustClients: true, Strategies: map[string]factory{"double": double, "ours": double}})
+	for _, c := range []struct {
+		job  string
+		conf flcollect.Config
+		want float64
+	}{
+		{"plain", chosen("double", 2, nil), 4},
+		{"factor", chosen("double", 2, strategy.Conf{"factor": 3}), 6},
+		{"before that of the repository", chosen("ours", 2, nil), 4},
+		{"built in", chosen("FedAvgM", 2, nil), 2},
+	} {
+		w.join(t, trainer{step: 1, examples: 1})
+		require.NoError(t, w.Start(t.Context(), c.job, c.conf))
+		w.untilState(t, c.job, flcollect.Finished)
+		require.InDelta(t, c.want, w.weights(t, c.job)[0], 1e-9, c.job)
+		status, err := w.Status(t.Context(), c.job)
+		require.NoError(t, err)
+		require.EqualValues(t, c.conf.StrategyConf["factor"], status.Config.StrategyConf["factor"], "what the strategy does to its parameters is its own affair")
+	}
+}
+
+func TestWhatAStrategyOfTheProgramRefusesIsAnErrorOfTheJob(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros, Strategies: map[string]factory{
+		"double": double,
+		"broken": func(strategy.Conf) (strategy.Strategy, error) { return nil, errors.New("the licence has run out") },
+		"none":   func(strategy.Conf) (strategy.Strategy, error) { return nil, nil },
+	}})
+	for _, c := range []struct {
+		conf         flcollect.Config
+		field, says  string
+		unregistered bool
+	}{
+		{chosen("double", 1, strategy.Conf{"fctor": 3}), "fctor", "unknown", false},
+		{chosen("broken", 1, nil), "strategy", "the licence has run out", false},
+		{chosen("none", 1, nil), "strategy", "made none", false},
+		{chosen("nobody", 1, nil), "", "", true},
+	} {
+		err := w.Start(t.Context(), "job", c.conf)
+		if c.unregistered {
+			require.ErrorIs(t, err, flcollect.ErrNoStrategy)
+			continue
+		}
+		var field *strategy.FieldError
+		require.ErrorAs(t, err, &field)
+		require.Equal(t, c.field, field.Field)
+		require.Contains(t, field.Reason, c.says)
+	}
+}
+
+func TestARestartedServerWithoutTheStrategySaysSo(t *testing.T) {
+	options := flcollect.Options{Initial: zeros, Strategies: map[string]factory{"double": double}}
+	w := newWorld(t, options)
+	require.NoError(t, w.Start(t.Context(), "kept", chosen("double", 1, nil)))
+	w = w.restart(t, options)
+	w.join(t, trainer{step: 1, examples: 1})
+	w.untilState(t, "kept", flcollect.Finished)
+	require.NoError(t, w.Start(t.Context(), "lost", chosen("double", 1, nil)))
+	w = w.restart(t, flcollect.Options{Initial: zeros})
+	require.Contains(t, w.untilState(t, "lost", flcollect.Interrupted).Error, `strategy "double": flcollect: no strategy of that name`)
+}
+
+func TestNamesThatWouldSurpriseAreNoNamesOfStrategies(t *testing.T) {
+	for name, says := range map[string]string{"": `"" has no name`, "avg": `"avg" has the name of a built-in one`, "Krum": `"Krum" has`, "mine": `"mine" is nil`} {
+		made := factory(double)
+		if name == "mine" {
+			made = nil
+		}
+		_, err := flcollect.NewServer(flcollect.Options{
+			Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Strategies: map[string]factory{name: made},
+		})
+		require.ErrorContains(t, err, "configure training collector: Strategies: "+says)
+	}
+}
