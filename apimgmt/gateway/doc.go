@@ -1,0 +1,34 @@
+// Package gateway is an API gateway inside the process: a [Gateway] is an
+// http.Handler that serves an [entity.Config] as Kong would.
+//
+// # Configuration
+//
+// [Gateway.Apply] compiles a whole configuration and puts it in place of the one
+// served, in one step and under load: requests in flight finish with what they
+// began with, and what is wrong changes nothing. What stays the same is carried
+// over with its state: connections, the health of targets, and plugins with their
+// counters. [Gateway.Replace] and [Gateway.Update] lose no change of somebody
+// else's.
+//
+// # Requests
+//
+// A request is routed (see the rules in the documentation of Kong's
+// traditional_compatible router), passes the plugins of its route, and is
+// forwarded to the route's service, whose host may be an upstream with several
+// targets. Paths are normalised before they are routed, and what is forwarded is
+// the normalised path, so that no way of writing a path leads around the
+// plugins of a route. Bodies are streamed in both directions at once.
+//
+// # Plugins
+//
+// A [Kind] makes plugins. A [Plugin] is a value of up to five functions, one for
+// each phase. Package plugin has the built-in kinds, package plugintest
+// the suite that each must pass.
+//
+// # Safety
+//
+// The gateway connects to public addresses only, unless [Options.AllowUpstreams]
+// has the address; that is checked on the address that is dialled, so that names
+// cannot be pointed elsewhere in between. No log line has a header field, a query
+// or a body in it.
+package gateway

@@ -1,0 +1,237 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway/guard"
+	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
+)
+
+var (
+	errTimeout = errors.New("the service does not answer in time")
+	errTooLong = errors.New("the body of the request is too long")
+)
+
+// forward sends the request to the service, to another target if one cannot be
+// reached, and relays the response.
+func (x *Exchange) forward() {
+	if limit := x.gateway.options.MaxBody; limit > 0 && x.upstream.Length > limit {
+		x.refuse(http.StatusRequestEntityTooLarge, "Payload too large")
+		return
+	}
+	s := x.route.service
+	x.setForwarded()
+	if x.request.ContentLength != 0 && x.request.ProtoMajor == 1 {
+		fullDuplex(x.writer)
+	}
+	var body *requestBody
+	if x.upstream.Body != nil && x.upstream.Body != http.NoBody && x.upstream.Length != 0 {
+		body = &requestBody{reader: x.upstream.Body, limit: x.gateway.options.MaxBody}
+	}
+	var space [4]*balance.Peer
+	tried := space[:0]
+	var hash uint64
+	if s.pool != nil {
+		hash = x.hash(s.pool)
+	}
+	for attempt := 0; ; attempt++ {
+		peer := s.peer
+		if s.pool != nil {
+			if peer = s.pool.Pick(hash, tried); peer == nil && len(tried) > 0 {
+				peer = s.pool.Pick(hash, nil) // every one was tried: once more
+			}
+			if peer == nil {
+				x.refuse(http.StatusServiceUnavailable, "failure to get a peer from the ring-balancer")
+				return
+			}
+			tried = append(tried, peer)
+		}
+		x.peer = peer.Address
+		peer.Begin()
+		done := x.attempt(peer, body, attempt < s.retries)
+		peer.End()
+		if done {
+			break
+		}
+	}
+	if body != nil {
+		x.read = body.count.Load()
+	}
+}
+
+// attempt sends the request to a peer. It returns false if another one is to be
+// tried.
+func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (done bool) {
+	s := x.route.service
+	ctx, cancel := context.WithCancelCause(x.request.Context())
+	defer cancel(nil)
+	host := x.upstream.Host
+	if host == "" {
+		host = hostOf(peer, s)
+	}
+	request := (&http.Request{
+		Method: x.upstream.Method, Host: host, Header: x.upstream.Header,
+		URL:   &url.URL{Scheme: s.scheme, Host: peer.Address, Opaque: x.upstream.Path, RawQuery: x.upstream.Query, ForceQuery: x.request.URL.ForceQuery && x.upstream.Query == ""},
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if body != nil {
+		request.Body, request.ContentLength = io.NopCloser(body), x.upstream.Length
+	}
+	started := time.Now()
+	response, err := s.client.transport.RoundTrip(request)
+	x.timing.Upstream = time.Since(started)
+	x.reportHealth(peer, response, err)
+	if err != nil {
+		if again && x.retryable(err, body) {
+			return false
+		}
+		x.failed(err, body)
+		return true
+	}
+	x.relay(response, cancel)
+	return true
+}
+
+// hostOf is the Host header that a peer is asked with.
+func hostOf(peer *balance.Peer, s *service) string {
+	_, port, err := net.SplitHostPort(peer.Address)
+	if err == nil && (s.scheme == "http" && port == "80" || s.scheme == "https" && port == "443") {
+		if a, err := netip.ParseAddr(peer.Host); err == nil && a.Is6() {
+			return "[" + peer.Host + "]"
+		}
+		return peer.Host
+	}
+	return peer.Address
+}
+
+// retryable reports whether a request that has failed may be sent again: nothing
+// of its body is gone, and it has not reached a service, or does no harm twice.
+func (x *Exchange) retryable(err error, body *requestBody) bool {
+	if x.request.Context().Err() != nil || errors.Is(err, guard.ErrRefused) || body != nil && body.touched.Load() {
+		return false
+	}
+	var operation *net.OpError
+	if errors.As(err, &operation) && operation.Op == "dial" {
+		return true
+	}
+	switch x.upstream.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPut, http.MethodDelete:
+		return !isTimeout(err)
+	}
+	return false
+}
+
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, errTimeout) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// failed answers when no service did.
+func (x *Exchange) failed(err error, body *requestBody) {
+	if x.request.Context().Err() != nil {
+		x.failure, x.wrote = &clientError{context.Cause(x.request.Context())}, true
+		x.response.Status = statusClientClosed
+		return
+	}
+	status, message := http.StatusBadGateway, "An invalid response was received from the upstream server"
+	var unverified *tls.CertificateVerificationError
+	var unresolved *net.DNSError
+	switch {
+	case body != nil && body.long.Load():
+		x.refuse(http.StatusRequestEntityTooLarge, "Payload too large")
+		return
+	case isTimeout(err):
+		status, message = http.StatusGatewayTimeout, "The upstream server is timing out"
+	case errors.As(err, &unresolved):
+		status, message = http.StatusServiceUnavailable, "name resolution failed"
+	case errors.As(err, &unverified), errors.Is(err, guard.ErrRefused):
+		x.gateway.options.Logger.Warn("connect to service", "service", x.Service().Name, "peer", x.peer, "error", err)
+	}
+	x.refuse(status, message)
+}
+
+// statusClientClosed is what is counted when the client has gone (as of nginx).
+const statusClientClosed = 499
+
+// fullDuplex lets a response begin before the request was read.
+func fullDuplex(w http.ResponseWriter) {
+	if f, ok := w.(interface{ EnableFullDuplex() error }); ok {
+		_ = f.EnableFullDuplex() // where it is not supported it is not needed
+		return
+	}
+	_ = http.NewResponseController(w).EnableFullDuplex()
+}
+
+// requestBody counts what is read of a body, and bounds it. The connection to the
+// service may read it for a moment longer than the exchange lasts.
+type requestBody struct {
+	reader  io.Reader
+	limit   int64 // or zero
+	count   atomic.Int64
+	touched atomic.Bool
+	long    atomic.Bool
+}
+
+// Read reads on.
+func (b *requestBody) Read(p []byte) (int, error) {
+	b.touched.Store(true)
+	n, err := b.reader.Read(p)
+	if total := b.count.Add(int64(n)); b.limit > 0 && total > b.limit {
+		b.long.Store(true)
+		return 0, errTooLong
+	}
+	return n, err
+}
+
+// reportHealth tells the upstream how a target has done.
+func (x *Exchange) reportHealth(peer *balance.Peer, response *http.Response, err error) {
+	pool := x.route.service.pool
+	if pool == nil || x.request.Context().Err() != nil {
+		return
+	}
+	spec := pool.Spec()
+	if spec.Healthchecks == nil {
+		return
+	}
+	passive := &spec.Healthchecks.Passive
+	outcome, status := balance.Answered, 0
+	switch {
+	case err == nil:
+		status = response.StatusCode
+	case isTimeout(err):
+		outcome = balance.TimedOut
+	default:
+		outcome = balance.Unreachable
+	}
+	if peer.Report(&passive.Healthy, &passive.Unhealthy, outcome, status) {
+		x.gateway.healthChanged(pool)(peer)
+	}
+}
+
+// hash is that of what the upstream hashes on.
+func (x *Exchange) hash(pool *balance.Pool) uint64 {
+	spec := pool.Spec()
+	switch spec.HashOn {
+	case "consumer":
+		if c := x.identity.Consumer; c != nil {
+			return balance.Hash(c.ID)
+		}
+		return balance.Hash(x.identity.Subject)
+	case "header":
+		return balance.Hash(x.request.Header.Get(spec.HashOnHeader))
+	case "path":
+		return balance.Hash(x.path)
+	case "ip":
+		return balance.Hash(x.client.String())
+	}
+	return balance.Hash(x.id) // none: any
+}

@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"cmp"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are what a [Gateway] is made with. The zero value is ready to use.
+type Options struct {
+	// Kinds are the plugins that configurations may name; plugin.Kinds() has the
+	// built-in ones. Nil means none.
+	Kinds []Kind
+	// AllowUpstreams are the addresses besides public ones that may be connected
+	// to. Nil means none: no loopback, private, link-local or shared address.
+	AllowUpstreams []netip.Prefix
+	// TrustedProxies are the addresses whose X-Forwarded header fields are believed.
+	// Nil means none.
+	TrustedProxies []netip.Prefix
+	// MaxBody is the greatest request body in bytes; a greater one is answered with
+	// 413. Zero means any.
+	MaxBody int64
+	// Transport says how services are connected to.
+	Transport TransportOptions
+	// Logger gets what an operator has to know. Nil means nothing is logged.
+	Logger *slog.Logger
+	// AccessLog gets a line for each request, without query, header fields and
+	// bodies. Nil means none.
+	AccessLog *slog.Logger
+	// Registerer gets the metrics. Nil means none are registered.
+	Registerer prometheus.Registerer
+	// MaxMeasuredRoutes bounds the routes with metrics of their own; those beyond
+	// share the label "other". Zero means 1000.
+	MaxMeasuredRoutes int
+	// Name is how the gateway calls itself in Via and Server. Empty means
+	// "enablers".
+	Name string
+}
+
+// TransportOptions say how services are connected to.
+type TransportOptions struct {
+	// IdlePerHost is how many connections to one address are kept for the next
+	// request. Zero means 512.
+	IdlePerHost int
+	// IdleTimeout is how long. Zero means 60 seconds.
+	IdleTimeout time.Duration
+	// RootCAs verify the certificates of services. Nil means the system's.
+	RootCAs *x509.CertPool
+	// MaxResponseHeader is the greatest header of a response in bytes. Zero means
+	// 256 KiB.
+	MaxResponseHeader int64
+}
+
+// withDefaults returns options with every default filled in, or an error that
+// names the field.
+func (o Options) withDefaults() (Options, error) {
+	if o.MaxBody < 0 {
+		return o, errors.New("gateway: Options.MaxBody: less than zero")
+	}
+	if o.MaxMeasuredRoutes < 0 {
+		return o, errors.New("gateway: Options.MaxMeasuredRoutes: less than zero")
+	}
+	seen := map[string]bool{}
+	for _, kind := range o.Kinds {
+		if kind.Name == "" || kind.Compile == nil {
+			return o, fmt.Errorf("gateway: Options.Kinds: %q lacks a name or Compile", kind.Name)
+		}
+		if seen[kind.Name] {
+			return o, fmt.Errorf("gateway: Options.Kinds: %q is there twice", kind.Name)
+		}
+		seen[kind.Name] = true
+	}
+	o.MaxMeasuredRoutes = cmp.Or(o.MaxMeasuredRoutes, 1000)
+	o.Name = cmp.Or(o.Name, "enablers")
+	o.Transport.IdlePerHost = cmp.Or(o.Transport.IdlePerHost, 512)
+	o.Transport.IdleTimeout = cmp.Or(o.Transport.IdleTimeout, time.Minute)
+	o.Transport.MaxResponseHeader = cmp.Or(o.Transport.MaxResponseHeader, 256<<10)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}

@@ -1,0 +1,270 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway/internal/router"
+)
+
+// ServeHTTP serves one request. A response that breaks off ends in a panic with
+// http.ErrAbortHandler, as that is how a server is told to cut the connection.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x, _ := g.exchanges.Get().(*Exchange)
+	if x == nil {
+		x = &Exchange{}
+	}
+	*x = Exchange{
+		gateway: g, table: g.acquire(), writer: w, request: r, received: time.Now(),
+		passed: x.passedSpace[:0], values: x.values[:0],
+	}
+	x.serve()
+	x.finish()
+	broken := x.failure != nil && x.wrote
+	g.leave(x.table)
+	clear(x.values)
+	g.exchanges.Put(x)
+	if broken {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// serve decides what happens to the request.
+func (x *Exchange) serve() {
+	r := x.request
+	x.id = newID()
+	x.identify()
+	if r.Method == http.MethodConnect || r.Method == http.MethodTrace {
+		x.refuse(http.StatusMethodNotAllowed, "Method not allowed")
+		return
+	}
+	path := escapedPath(r)
+	if path == "" || path[0] != '/' {
+		x.refuse(http.StatusBadRequest, "Bad request")
+		return
+	}
+	x.path = router.Normalize(path)
+	if strings.IndexByte(x.path, 0) >= 0 {
+		x.refuse(http.StatusBadRequest, "Bad request")
+		return
+	}
+	request := router.Request{Method: r.Method, Path: x.path, Host: x.host, Port: x.port, Header: r.Header}
+	if r.TLS != nil {
+		request.TLS, request.ServerName = true, r.TLS.ServerName
+	} else if x.scheme == "https" {
+		request.TLS, request.ServerName = true, x.host
+	}
+	match, found := x.table.router.Find(&request)
+	if !found {
+		x.refuse(http.StatusNotFound, "no Route matched with those values")
+		return
+	}
+	x.match, x.route = match, x.table.routes[match.Route]
+	x.route.stats.begin()
+	if answer := x.checkProtocol(); answer != nil {
+		x.respond(answer)
+		return
+	}
+	x.prepare()
+	if answer := x.route.chain.access(x); answer != nil {
+		x.respond(answer)
+		return
+	}
+	if x.route.service == nil {
+		x.refuse(http.StatusServiceUnavailable, "no Service found with those values")
+		return
+	}
+	x.forward()
+}
+
+// escapedPath is the path as it was sent. That is what URL.EscapedPath returns,
+// at less cost in most cases.
+func escapedPath(r *http.Request) string {
+	if r.URL.RawPath != "" || router.Escape(r.URL.Path) != r.URL.Path || strings.IndexByte(r.URL.Path, '%') >= 0 {
+		return r.URL.EscapedPath()
+	}
+	return r.URL.Path
+}
+
+// newID returns 32 hexadecimal digits that nobody can guess.
+func newID() string {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	var digits [32]byte
+	hex.Encode(digits[:], random[:])
+	return string(digits[:])
+}
+
+// identify finds out client, scheme, host and port.
+func (x *Exchange) identify() {
+	r := x.request
+	x.scheme, x.port = "http", 80
+	if r.TLS != nil {
+		x.scheme, x.port = "https", 443
+	}
+	if end, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		x.client = end.Addr().Unmap()
+	}
+	if x.trusted() {
+		if proto := r.Header.Get("X-Forwarded-Proto"); proto == "http" || proto == "https" {
+			x.scheme = proto
+			x.port = map[string]int{"http": 80, "https": 443}[proto]
+		}
+		x.client = x.forwardedClient()
+	}
+	x.host = r.Host
+	if i := strings.LastIndexByte(x.host, ':'); i >= 0 && strings.IndexByte(x.host[i:], ']') < 0 {
+		if port, err := strconv.ParseUint(x.host[i+1:], 10, 16); err == nil {
+			x.port = int(port)
+		}
+		x.host = x.host[:i]
+	}
+	x.host = strings.TrimSuffix(strings.ToLower(x.host), ".")
+}
+
+// trusted reports whether the other end of the connection is a trusted proxy.
+func (x *Exchange) trusted() bool { return x.gateway.trusts(x.client) }
+
+func (g *Gateway) trusts(a netip.Addr) bool {
+	return len(g.options.TrustedProxies) > 0 && slices.ContainsFunc(g.options.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// forwardedClient is the last address in X-Forwarded-For that is no trusted proxy:
+// those before it are what the client says of itself.
+func (x *Exchange) forwardedClient() netip.Addr {
+	list := strings.Split(strings.Join(x.request.Header.Values("X-Forwarded-For"), ","), ",")
+	client := x.client
+	for _, text := range slices.Backward(list) {
+		text = strings.TrimSpace(text)
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			host, _, splitErr := net.SplitHostPort(text)
+			if splitErr != nil {
+				break
+			}
+			if address, err = netip.ParseAddr(host); err != nil {
+				break
+			}
+		}
+		client = address.Unmap()
+		if !x.gateway.trusts(client) {
+			break
+		}
+	}
+	return client
+}
+
+// checkProtocol answers requests that came over a protocol which the route does
+// not have.
+func (x *Exchange) checkProtocol() *Answer {
+	route := x.route
+	if route.httpsOnly && x.scheme != "https" {
+		if route.redirect == http.StatusUpgradeRequired {
+			answer := Refuse(http.StatusUpgradeRequired, "Please use HTTPS protocol")
+			answer.Header["Connection"] = []string{"Upgrade"}
+			answer.Header["Upgrade"] = []string{"TLS/1.2, HTTP/1.1"}
+			return answer
+		}
+		location := "https://" + x.host + router.Escape(x.path)
+		if x.request.URL.RawQuery != "" {
+			location += "?" + x.request.URL.RawQuery
+		}
+		return &Answer{Status: route.redirect, Header: http.Header{"Location": {location}}}
+	}
+	if !route.grpc {
+		return nil
+	}
+	switch {
+	case !strings.HasPrefix(x.request.Header.Get("Content-Type"), "application/grpc"):
+		return Refuse(http.StatusUnsupportedMediaType, "Non-gRPC request matched gRPC route")
+	case x.request.ProtoMajor != 2:
+		answer := Refuse(http.StatusUpgradeRequired, "Please use HTTP2 protocol")
+		answer.Header["Connection"] = []string{"Upgrade"}
+		answer.Header["Upgrade"] = []string{"HTTP/2"}
+		return answer
+	case !route.plain && x.scheme != "https":
+		return &Answer{Header: http.Header{
+			"Content-Type": {"application/grpc"}, "Grpc-Status": {"1"}, "Grpc-Message": {"gRPC request matched gRPCs route"},
+		}}
+	}
+	return nil
+}
+
+// refuse answers with a message of the gateway's own.
+func (x *Exchange) refuse(status int, message string) {
+	answer := Refuse(status, message)
+	if strings.HasPrefix(x.request.Header.Get("Content-Type"), "application/grpc") {
+		answer.Header["Grpc-Status"] = []string{grpcStatus(status)}
+		answer.Header["Grpc-Message"] = []string{message}
+	}
+	x.respond(answer)
+}
+
+// grpcStatus maps a status of HTTP as gRPC clients do (doc/http-grpc-status-mapping.md).
+func grpcStatus(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "13"
+	case http.StatusUnauthorized:
+		return "16"
+	case http.StatusForbidden:
+		return "7"
+	case http.StatusNotFound:
+		return "12"
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return "14"
+	}
+	return "2"
+}
+
+// respond sends an answer of a plugin or of the gateway.
+func (x *Exchange) respond(answer *Answer) {
+	if x.route == nil {
+		for _, s := range x.table.global {
+			if s.base != nil {
+				x.passed = append(x.passed, s.base)
+			}
+		}
+	}
+	header := x.writer.Header()
+	for name, values := range answer.Header {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	body := answer.Body
+	length := int64(-1)
+	if body == nil {
+		body, length = strings.NewReader(answer.Text), int64(len(answer.Text))
+	}
+	if header["Content-Length"] == nil && length >= 0 && bodyAllowed(answer.status()) {
+		header["Content-Length"] = []string{strconv.FormatInt(length, 10)}
+	}
+	if header["Server"] == nil {
+		header["Server"] = []string{x.gateway.options.Name}
+	}
+	x.head(answer.status(), false)
+	x.send(body, false)
+	if closer, ok := answer.Body.(io.Closer); ok {
+		x.failure = errors.Join(x.failure, closer.Close())
+	}
+}
+
+// finish runs the Log phase and keeps account of the request.
+func (x *Exchange) finish() {
+	x.timing.Total = time.Since(x.received)
+	for _, i := range x.passed {
+		if i.plugin.Log != nil {
+			i.plugin.Log(x)
+		}
+	}
+	x.gateway.traffic.done(x)
+	x.logAccess()
+}
