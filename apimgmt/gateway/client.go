@@ -7,9 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
-
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
 )
 
 // clientKey is everything about connections that differs from service to service.
@@ -111,7 +110,10 @@ func (g *Gateway) probe(ctx context.Context, peer *balance.Peer, check *entity.A
 	}
 	transport := &http.Transport{
 		DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.options.Transport.RootCAs},
+		TLSClientConfig: &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: g.options.Transport.RootCAs, ServerName: check.HTTPSSNI,
+			InsecureSkipVerify: check.HTTPSVerifyCertificate != nil && !*check.HTTPSVerifyCertificate,
+		},
 		MaxResponseHeaderBytes: g.options.Transport.MaxResponseHeader,
 	}
 	scheme, path := "http", "/"
@@ -126,6 +128,9 @@ func (g *Gateway) probe(ctx context.Context, peer *balance.Peer, check *entity.A
 		return 0, err
 	}
 	request.Header.Set("User-Agent", g.options.Name+"-health-check")
+	for name, values := range check.Headers {
+		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return 0, err

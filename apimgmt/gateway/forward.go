@@ -16,10 +16,11 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
 )
 
-var (
-	errTimeout = errors.New("the service does not answer in time")
-	errTooLong = errors.New("the body of the request is too long")
-)
+// ErrBodyTooLong is what a reader in the place of a request's body returns if the
+// body is longer than it allows. The gateway then answers with 413.
+var ErrBodyTooLong = errors.New("gateway: body of the request is too long")
+
+var errTimeout = errors.New("the service does not answer in time")
 
 // forward sends the request to the service, to another target if one cannot be
 // reached, and relays the response.
@@ -75,6 +76,9 @@ func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (d
 	ctx, cancel := context.WithCancelCause(x.request.Context())
 	defer cancel(nil)
 	host := x.upstream.Host
+	if host == "" && s.pool != nil {
+		host = s.pool.Spec().HostHeader
+	}
 	if host == "" {
 		host = hostOf(peer, s)
 	}
@@ -186,8 +190,10 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	b.touched.Store(true)
 	n, err := b.reader.Read(p)
 	if total := b.count.Add(int64(n)); b.limit > 0 && total > b.limit {
+		n, err = 0, ErrBodyTooLong
+	}
+	if err != nil && errors.Is(err, ErrBodyTooLong) {
 		b.long.Store(true)
-		return 0, errTooLong
 	}
 	return n, err
 }
@@ -215,23 +221,4 @@ func (x *Exchange) reportHealth(peer *balance.Peer, response *http.Response, err
 	if peer.Report(&passive.Healthy, &passive.Unhealthy, outcome, status) {
 		x.gateway.healthChanged(pool)(peer)
 	}
-}
-
-// hash is that of what the upstream hashes on.
-func (x *Exchange) hash(pool *balance.Pool) uint64 {
-	spec := pool.Spec()
-	switch spec.HashOn {
-	case "consumer":
-		if c := x.identity.Consumer; c != nil {
-			return balance.Hash(c.ID)
-		}
-		return balance.Hash(x.identity.Subject)
-	case "header":
-		return balance.Hash(x.request.Header.Get(spec.HashOnHeader))
-	case "path":
-		return balance.Hash(x.path)
-	case "ip":
-		return balance.Hash(x.client.String())
-	}
-	return balance.Hash(x.id) // none: any
 }

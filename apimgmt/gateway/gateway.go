@@ -34,6 +34,7 @@ type Gateway struct {
 
 	table     atomic.Pointer[table]
 	exchanges sync.Pool
+	buffers   buffers
 
 	clientsMu sync.Mutex
 	clients   map[clientKey]*client

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -25,13 +26,14 @@ func (p *Pool) Watches() bool {
 // not nil, is called when the health of a peer has changed.
 func (p *Pool) Watch(ctx context.Context, probe Probe, changed func(*Peer)) {
 	var all sync.WaitGroup
+	slots := make(chan struct{}, cmp.Or(max(p.spec.Healthchecks.Active.Concurrency, 0), 10))
 	for _, m := range p.members {
-		all.Go(func() { p.watch(ctx, m.peer, probe, changed) })
+		all.Go(func() { p.watch(ctx, m.peer, slots, probe, changed) })
 	}
 	all.Wait()
 }
 
-func (p *Pool) watch(ctx context.Context, peer *Peer, probe Probe, changed func(*Peer)) {
+func (p *Pool) watch(ctx context.Context, peer *Peer, slots chan struct{}, probe Probe, changed func(*Peer)) {
 	check := &p.spec.Healthchecks.Active
 	timeout := seconds(check.Timeout)
 	if timeout <= 0 {
@@ -56,9 +58,15 @@ func (p *Pool) watch(ctx context.Context, peer *Peer, probe Probe, changed func(
 		if idle {
 			continue
 		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
 		attempt, cancel := context.WithTimeout(ctx, timeout)
 		status, err := probe(attempt, peer, check)
 		cancel()
+		<-slots
 		if ctx.Err() != nil {
 			return
 		}

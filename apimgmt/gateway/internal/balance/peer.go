@@ -36,16 +36,14 @@ type Peer struct {
 // counts are the events since the last one of the other sort.
 type counts struct{ successes, httpFailures, tcpFailures, timeouts int }
 
-func newPeer(address, host string) *Peer { return &Peer{Address: address, Host: host} }
-
 // NewPeer makes a peer that is in no pool.
-func NewPeer(address, host string) *Peer { return newPeer(address, host) }
+func NewPeer(address, host string) *Peer { return &Peer{Address: address, Host: host} }
 
 // Healthy reports whether the peer gets requests.
 func (p *Peer) Healthy() bool { return !p.unhealthy.Load() }
 
-// SetHealthy says that the peer is healthy or not, and forgets what was counted.
-func (p *Peer) SetHealthy(healthy bool) {
+// SetHealth says that the peer is healthy or not, and forgets what was counted.
+func (p *Peer) SetHealth(healthy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts = counts{}

@@ -64,7 +64,7 @@ func New(spec entity.Upstream, targets []entity.Target, previous *Pool) (*Pool, 
 		}
 		peer := previous.Peer(address)
 		if peer == nil {
-			peer = newPeer(address, host)
+			peer = NewPeer(address, host)
 		}
 		p.members = append(p.members, member{peer, weight})
 	}
@@ -120,9 +120,12 @@ func (p *Pool) Peers() []*Peer {
 }
 
 // Pick returns the peer for a request, or nil if none is left that is healthy and
-// was not tried. hash is that of what the upstream hashes on; it is used for
+// was not tried, or less of the weight is healthy than the threshold. hash is that of what the upstream hashes on; it is used for
 // consistent-hashing only.
 func (p *Pool) Pick(hash uint64, tried []*Peer) *Peer {
+	if h := p.spec.Healthchecks; h != nil && h.Threshold > 0 && p.healthyShare() < h.Threshold {
+		return nil
+	}
 	switch p.spec.Algorithm {
 	case "consistent-hashing":
 		return p.onRing(hash, tried)
@@ -130,6 +133,18 @@ func (p *Pool) Pick(hash uint64, tried []*Peer) *Peer {
 		return p.leastConnections(tried)
 	}
 	return p.roundRobin(tried)
+}
+
+// healthyShare is the percentage of the weight that is healthy.
+func (p *Pool) healthyShare() float64 {
+	healthy, total := 0, 0
+	for _, m := range p.members {
+		total += m.weight
+		if m.peer.Healthy() {
+			healthy += m.weight
+		}
+	}
+	return 100 * float64(healthy) / float64(max(total, 1))
 }
 
 func usable(peer *Peer, tried []*Peer) bool {

@@ -1,0 +1,190 @@
+package gateway
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway/internal/router"
+)
+
+// prepare makes the request to the service of the one that came.
+func (x *Exchange) prepare() {
+	r := x.request
+	x.upstream = Upstream{
+		Method: r.Method, Path: x.servicePath(), Query: r.URL.RawQuery,
+		Header: make(http.Header, len(r.Header)+9), Body: r.Body, Length: r.ContentLength,
+	}
+	for name, values := range r.Header {
+		if !hopByHop(name) {
+			x.upstream.Header[name] = values
+		}
+	}
+	removeNamed(x.upstream.Header, r.Header["Connection"])
+	if te := r.Header["Te"]; len(te) > 0 && listed(te, "trailers") {
+		x.upstream.Header["Te"] = []string{"trailers"}
+	}
+	if protocol := upgradeOf(r.Header); protocol != "" && r.ProtoMajor == 1 {
+		x.upstream.Header["Connection"] = []string{"Upgrade"}
+		x.upstream.Header["Upgrade"] = []string{protocol}
+	}
+	if _, given := x.upstream.Header["User-Agent"]; !given {
+		x.upstream.Header["User-Agent"] = nil // so that none is made up
+	}
+	if x.route.preserveHost {
+		x.upstream.Host = r.Host
+	}
+}
+
+// setForwarded sets what the service learns of the client's side.
+func (x *Exchange) setForwarded() {
+	r, h := x.request, x.upstream.Header
+	trusted := false
+	remote, _, _ := strings.Cut(r.RemoteAddr, "/")
+	if end, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		address := end.Addr().Unmap()
+		trusted, remote = x.gateway.trusts(address), address.String()
+	}
+	if before := r.Header["X-Forwarded-For"]; len(before) > 0 {
+		h["X-Forwarded-For"] = []string{strings.Join(before, ", ") + ", " + remote}
+	} else {
+		h["X-Forwarded-For"] = []string{remote}
+	}
+	h["X-Real-Ip"] = []string{x.client.String()}
+	keep := func(name, value string) {
+		if trusted && r.Header.Get(name) != "" {
+			return
+		}
+		if value == "" {
+			delete(h, name)
+			return
+		}
+		h[name] = []string{value}
+	}
+	keep("X-Forwarded-Proto", x.scheme)
+	keep("X-Forwarded-Host", x.host)
+	keep("X-Forwarded-Port", strconv.Itoa(x.port))
+	keep("X-Forwarded-Path", escapedPath(r))
+	prefix := ""
+	if x.route.strip && x.match.Matched != "/" {
+		prefix = router.Escape(x.match.Matched)
+	}
+	keep("X-Forwarded-Prefix", prefix)
+	via := viaOf(r.ProtoMajor, r.ProtoMinor) + x.gateway.options.Name
+	if before := r.Header["Via"]; len(before) > 0 {
+		via = strings.Join(before, ", ") + ", " + via
+	}
+	h["Via"] = []string{via}
+	h["X-Kong-Request-Id"] = []string{x.id}
+}
+
+func viaOf(major, minor int) string {
+	if major == 2 {
+		return "2 "
+	}
+	return strconv.Itoa(major) + "." + strconv.Itoa(minor) + " "
+}
+
+// servicePath joins the paths of service and request, as the route says.
+func (x *Exchange) servicePath() string {
+	path, base := x.path, "/"
+	if x.route.service != nil {
+		base = x.route.service.path
+	}
+	rest := path
+	if x.route.strip {
+		rest = strings.TrimPrefix(path, x.match.Matched)
+		if x.match.Matched == "/" && rest == path {
+			rest = ""
+		}
+	}
+	if x.route.pathV1 {
+		return router.Escape(joinV1(base, rest))
+	}
+	return router.Escape(joinV0(base, path, rest, x.route.strip))
+}
+
+// joinV0 joins with one slash in between; what remains of the path counts as a
+// segment of its own.
+func joinV0(base, path, rest string, strip bool) string {
+	if !strip {
+		if path == "/" && !strings.HasSuffix(base, "/") {
+			return base
+		}
+		return strings.TrimSuffix(base, "/") + path
+	}
+	rest = strings.TrimPrefix(rest, "/")
+	switch slash := strings.HasSuffix(base, "/"); {
+	case rest != "":
+		return strings.TrimSuffix(base, "/") + "/" + rest
+	case base == "/":
+		return "/"
+	case slash && strings.HasSuffix(path, "/"):
+		return base
+	case slash:
+		return strings.TrimSuffix(base, "/")
+	case len(path) > 1 && strings.HasSuffix(path, "/"):
+		return base + "/"
+	}
+	return base
+}
+
+// joinV1 puts one after the other; only a double slash becomes one.
+func joinV1(base, rest string) string {
+	if strings.HasSuffix(base, "/") {
+		rest = strings.TrimPrefix(rest, "/")
+	}
+	joined := base + rest
+	if joined == "" || joined[0] != '/' {
+		return "/" + joined
+	}
+	return joined
+}
+
+// hopByHop reports whether a field concerns one connection only (RFC 9110, 7.6.1).
+func hopByHop(name string) bool {
+	switch name {
+	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization",
+		"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy", "Http2-Settings":
+		return true
+	}
+	return false
+}
+
+// removeNamed deletes the fields that Connection names.
+func removeNamed(header http.Header, connection []string) {
+	for _, list := range connection {
+		for name := range strings.SplitSeq(list, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				delete(header, http.CanonicalHeaderKey(name))
+			}
+		}
+	}
+}
+
+// listed reports whether a list of tokens has one of them.
+func listed(lists []string, token string) bool {
+	for _, list := range lists {
+		for name := range strings.SplitSeq(list, ",") {
+			if strings.EqualFold(strings.TrimSpace(name), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// upgradeOf returns the protocol that a message switches to; empty if none.
+func upgradeOf(header http.Header) string {
+	if len(header["Upgrade"]) != 1 || !listed(header["Connection"], "upgrade") {
+		return ""
+	}
+	protocol := header["Upgrade"][0]
+	for i := range len(protocol) {
+		if protocol[i] <= ' ' || protocol[i] > '~' {
+			return ""
+		}
+	}
+	return protocol
+}

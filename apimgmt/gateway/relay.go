@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// relay sends the response of a service to the client.
+func (x *Exchange) relay(response *http.Response, cancel context.CancelCauseFunc) {
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		x.upgrade(response)
+		return
+	}
+	defer func() { _ = response.Body.Close() }() // what is wrong with it, reading it has told
+	header := x.writer.Header()
+	for name, values := range response.Header {
+		if !hopByHop(name) {
+			header[name] = append(header[name], values...)
+		}
+	}
+	removeNamed(header, response.Header["Connection"])
+	announced := len(response.Trailer)
+	for name := range response.Trailer {
+		header["Trailer"] = append(header["Trailer"], name)
+	}
+	via := viaOf(response.ProtoMajor, response.ProtoMinor) + x.gateway.options.Name
+	if before := header["Via"]; len(before) > 0 {
+		via = strings.Join(before, ", ") + ", " + via
+	}
+	header["Via"] = []string{via}
+	setLatency(header, x)
+	x.head(response.StatusCode, true)
+
+	flush := response.ContentLength < 0 || strings.HasPrefix(header.Get("Content-Type"), "text/event-stream")
+	if flush && response.ContentLength != 0 {
+		if err := flushNow(x.writer); err != nil {
+			x.failure = &clientError{err}
+			return
+		}
+	}
+	idle := newIdleTimer(response.Body, x.route.service.read, cancel)
+	x.send(idle, flush)
+	idle.stop()
+	if x.failure != nil {
+		return
+	}
+	if len(response.Trailer) > 0 {
+		for name, values := range response.Trailer {
+			if len(response.Trailer) != announced {
+				name = http.TrailerPrefix + name
+			}
+			header[name] = values
+		}
+	}
+}
+
+// idleTimer reads a body and ends the request when the service pauses too long.
+type idleTimer struct {
+	body  io.Reader
+	limit time.Duration
+	timer *time.Timer
+}
+
+func newIdleTimer(body io.Reader, limit time.Duration, cancel context.CancelCauseFunc) *idleTimer {
+	return &idleTimer{body: body, limit: limit, timer: time.AfterFunc(limit, func() { cancel(errTimeout) })}
+}
+
+// Read reads within the time.
+func (t *idleTimer) Read(p []byte) (int, error) {
+	t.timer.Reset(t.limit)
+	n, err := t.body.Read(p)
+	t.timer.Stop() // the client may take its time
+	return n, err
+}
+
+func (t *idleTimer) stop() { t.timer.Stop() }
+
+// upgrade connects client and service after both have agreed on another protocol.
+func (x *Exchange) upgrade(response *http.Response) {
+	asked, agreed := upgradeOf(x.upstream.Header), upgradeOf(response.Header)
+	service, ok := response.Body.(io.ReadWriteCloser)
+	if !ok || asked == "" || !strings.EqualFold(asked, agreed) {
+		_ = response.Body.Close()
+		x.refuse(http.StatusBadGateway, "An invalid response was received from the upstream server")
+		return
+	}
+	defer func() { _ = service.Close() }()
+	header := x.writer.Header()
+	for name, values := range response.Header {
+		if !hopByHop(name) {
+			header[name] = values
+		}
+	}
+	header["Connection"] = []string{"Upgrade"}
+	header["Upgrade"] = []string{agreed}
+	setLatency(header, x)
+	x.head(http.StatusSwitchingProtocols, true)
+	client, buffered, err := http.NewResponseController(x.writer).Hijack()
+	if err != nil {
+		x.failure = fmt.Errorf("switch protocols: %w", err)
+		return
+	}
+	x.response.Status = http.StatusSwitchingProtocols
+	x.tunnel(client, buffered.Reader, service)
+}
+
+// tunnel copies in both directions until one end is closed, which closes the other.
+func (x *Exchange) tunnel(client io.WriteCloser, fromClient io.Reader, service io.ReadWriteCloser) {
+	type end struct {
+		n   int64
+		err error
+	}
+	upward := make(chan end, 1)
+	go func() {
+		n, err := io.Copy(service, fromClient)
+		_ = service.Close()
+		upward <- end{n, err}
+	}()
+	n, err := io.Copy(client, service)
+	_ = client.Close()
+	_ = service.Close()
+	up := <-upward
+	x.sent, x.read = n, up.n
+	if cause := errors.Join(err, up.err); cause != nil {
+		x.gateway.options.Logger.Debug("tunnel closed", "route", x.route.entity.Name, "error", cause)
+	}
+}

@@ -1,0 +1,231 @@
+package gateway
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+)
+
+// traffic keeps account of what passes, by route.
+type traffic struct {
+	limit int // of routes with an account of their own
+
+	mu     sync.Mutex
+	routes map[string]*routeStats // by id of the route
+	other  *routeStats            // of all routes beyond the limit
+	none   *routeStats            // of requests without a route
+}
+
+func newTraffic(limit int) *traffic {
+	return &traffic{
+		limit: limit, routes: map[string]*routeStats{},
+		other: &routeStats{route: "other"}, none: &routeStats{},
+	}
+}
+
+// routeStats is the account of a route. All of it is counted without locks.
+type routeStats struct {
+	id, route, service string
+
+	open     atomic.Int64 // requests in flight
+	statuses [600]atomic.Uint32
+	total    histogram // whole requests
+	upstream histogram // services up to the head of their response
+	in, out  atomic.Uint64
+	seconds  [window]second
+}
+
+const window = 64 // seconds that are remembered; a power of two
+
+// second counts the requests of one second.
+type second struct {
+	at    atomic.Int64 // since 1970
+	count atomic.Uint32
+}
+
+// bounds are the upper bounds of the buckets of histograms, in seconds.
+func bounds() []float64 { return bucketBounds[:] }
+
+var bucketBounds = [...]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+
+// histogram counts durations.
+type histogram struct {
+	buckets [len(bucketBounds) + 1]atomic.Uint64
+	nanos   atomic.Uint64
+}
+
+func (h *histogram) observe(d time.Duration) {
+	i, _ := slices.BinarySearch(bucketBounds[:], d.Seconds())
+	h.buckets[i].Add(1)
+	h.nanos.Add(uint64(max(d, 0)))
+}
+
+// quantile estimates the duration that a share q of all do not exceed.
+func (h *histogram) quantile(q float64) time.Duration {
+	var total uint64
+	for i := range h.buckets {
+		total += h.buckets[i].Load()
+	}
+	if total == 0 {
+		return 0
+	}
+	rank, seen, low := q*float64(total), 0.0, 0.0
+	for i := range h.buckets {
+		n := float64(h.buckets[i].Load())
+		if i == len(bucketBounds) {
+			break
+		}
+		if seen+n >= rank {
+			return time.Duration((low + (bucketBounds[i]-low)*(rank-seen)/math.Max(n, 1)) * float64(time.Second))
+		}
+		seen, low = seen+n, bucketBounds[i]
+	}
+	return time.Duration(low * float64(time.Second))
+}
+
+// route returns the account of a route, which a route of the same id had before.
+func (t *traffic) route(e *entity.Route, s *service) *routeStats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name, serviceName := cmp.Or(e.Name, e.ID), ""
+	if s != nil {
+		serviceName = cmp.Or(s.entity.Name, s.entity.ID)
+	}
+	stats := t.routes[e.ID]
+	if stats != nil && stats.route == name && stats.service == serviceName {
+		return stats
+	}
+	if stats == nil && len(t.routes) >= t.limit {
+		return t.other
+	}
+	stats = &routeStats{id: e.ID, route: name, service: serviceName}
+	t.routes[e.ID] = stats
+	return stats
+}
+
+// keep forgets the routes that a table does not have.
+func (t *traffic) keep(served *table) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := make(map[string]bool, len(served.routes))
+	for _, r := range served.routes {
+		kept[r.entity.ID] = true
+	}
+	for id := range t.routes {
+		if !kept[id] {
+			delete(t.routes, id)
+		}
+	}
+}
+
+func (s *routeStats) begin() { s.open.Add(1) }
+
+// done counts a request that is over.
+func (t *traffic) done(x *Exchange) {
+	s := t.none
+	if x.route != nil {
+		s = x.route.stats
+		s.open.Add(-1)
+	}
+	if status := x.response.Status; status > 0 && status < len(s.statuses) {
+		s.statuses[status].Add(1)
+	}
+	if x.response.Status != 101 { // how long a tunnel is open says nothing of speed
+		s.total.observe(x.timing.Total)
+	}
+	if x.timing.Upstream > 0 {
+		s.upstream.observe(x.timing.Upstream)
+	}
+	s.in.Add(uint64(x.read))
+	s.out.Add(uint64(x.sent))
+	now := x.received.Unix()
+	slot := &s.seconds[now&(window-1)]
+	if at := slot.at.Load(); at != now && slot.at.CompareAndSwap(at, now) {
+		slot.count.Store(0)
+	}
+	slot.count.Add(1)
+}
+
+// RouteTraffic is what has passed on a route.
+type RouteTraffic struct {
+	// ID, Route and Service name the route and its service. Requests that no route
+	// has matched have none; those of routes beyond Options.MaxMeasuredRoutes are
+	// together under the route "other".
+	ID      string `json:"id,omitempty"`
+	Route   string `json:"route,omitempty"`
+	Service string `json:"service,omitempty"`
+	// Requests is how many are over, Open how many are not.
+	Requests uint64 `json:"requests"`
+	Open     int64  `json:"open"`
+	// Statuses counts the requests by status. 499 is a client that went away.
+	Statuses map[int]uint64 `json:"statuses,omitempty"`
+	// PerSecond is the number of requests in each of the last 60 whole seconds, the
+	// oldest first.
+	PerSecond []uint32 `json:"per_second,omitempty"`
+	// P50, P90 and P99 are estimates, in seconds, of the time within which half, nine
+	// tenths and all but one in a hundred of the requests were answered, since the
+	// route is served.
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P99 float64 `json:"p99"`
+	// BytesIn and BytesOut count the bodies of requests and responses.
+	BytesIn  uint64 `json:"bytes_in"`
+	BytesOut uint64 `json:"bytes_out"`
+}
+
+// Traffic returns what has passed on each route that is served, by name, and what
+// no route has matched.
+func (g *Gateway) Traffic() []RouteTraffic {
+	now := time.Now().Unix()
+	var all []RouteTraffic
+	for _, s := range g.traffic.accounts() {
+		all = append(all, s.snapshot(now))
+	}
+	return all
+}
+
+// accounts returns the accounts that are not empty by definition, in order.
+func (t *traffic) accounts() []*routeStats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := []*routeStats{t.none}
+	for _, s := range t.routes {
+		all = append(all, s)
+	}
+	if len(t.routes) >= t.limit {
+		all = append(all, t.other)
+	}
+	slices.SortFunc(all, func(a, b *routeStats) int {
+		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.route, b.route), cmp.Compare(a.id, b.id))
+	})
+	return all
+}
+
+func (s *routeStats) snapshot(now int64) RouteTraffic {
+	r := RouteTraffic{
+		ID: s.id, Route: s.route, Service: s.service, Open: s.open.Load(),
+		P50: s.total.quantile(.5).Seconds(), P90: s.total.quantile(.9).Seconds(), P99: s.total.quantile(.99).Seconds(),
+		BytesIn: s.in.Load(), BytesOut: s.out.Load(), PerSecond: make([]uint32, 60),
+	}
+	for status := range s.statuses {
+		if n := s.statuses[status].Load(); n > 0 {
+			if r.Statuses == nil {
+				r.Statuses = map[int]uint64{}
+			}
+			r.Statuses[status] = uint64(n)
+			r.Requests += uint64(n)
+		}
+	}
+	for i := range r.PerSecond {
+		at := now - 60 + int64(i)
+		if slot := &s.seconds[at&(window-1)]; slot.at.Load() == at {
+			r.PerSecond[i] = slot.count.Load()
+		}
+	}
+	return r
+}
