@@ -48,9 +48,7 @@ type second struct {
 	count atomic.Uint32
 }
 
-// bounds are the upper bounds of the buckets of histograms, in seconds.
-func bounds() []float64 { return bucketBounds[:] }
-
+// bucketBounds are the upper bounds of the buckets of histograms, in seconds.
 var bucketBounds = [...]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 // histogram counts durations.

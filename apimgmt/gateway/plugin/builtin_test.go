@@ -1,0 +1,108 @@
+package plugin_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/apimgmt/gateway/plugintest"
+)
+
+func ExampleKinds() {
+	for _, kind := range plugin.Kinds() {
+		if kind.Name == "cors" {
+			fmt.Println(kind.Name, kind.Priority)
+		}
+	}
+	// Output: cors 2000
+}
+
+func TestKindsKeepTheContract(t *testing.T) {
+	for _, subject := range []plugintest.Subject{
+		{
+			Kind:  plugin.CORS(),
+			Valid: []string{`{}`, `{"origins":["https://app.example"],"credentials":true,"max_age":5}`, `{"origins":["(.*[.])?app[.]example"],"methods":null}`},
+			Invalid: map[string]string{
+				`{"origins":["("]}`: "config.origins", `{"methods":["GOT"]}`: "config.methods", `{"max_age":-1}`: "config.max_age", `{"credentials":"x"}`: "config.credentials",
+			},
+		},
+		{
+			Kind:    plugin.RequestSizeLimiting(),
+			Valid:   []string{`{}`, `{"allowed_payload_size":1,"size_unit":"bytes"}`},
+			Invalid: map[string]string{`{"allowed_payload_size":-1}`: "config.allowed_payload_size", `{"size_unit":"bits"}`: "config.size_unit"},
+		},
+		{
+			Kind:  plugin.RequestTermination(),
+			Valid: []string{`{}`, `{"status_code":403,"message":"closed"}`, `{"body":"<p>closed","content_type":"text/html"}`},
+			Invalid: map[string]string{
+				`{"status_code":99}`: "config.status_code", `{"message":"a","body":"b"}`: "config.message", `{"content_type":"text/html"}`: "config.content_type",
+			},
+		},
+	} {
+		t.Run(subject.Kind.Name, func(t *testing.T) { plugintest.Run(t, subject) })
+	}
+}
+
+func stage(t *testing.T, name, config string) *plugintest.Stage {
+	return plugintest.NewStage(t, plugintest.Options{
+		Kinds: plugin.Kinds(), Plugins: []entity.Plugin{{Name: name, Config: []byte(config)}},
+	})
+}
+
+func TestCORSAnswersPreflights(t *testing.T) {
+	s := stage(t, "cors", `{"origins":["https://app.example","https?://.*[.]dev[.]example(:[0-9]+)?"],"credentials":true,"headers":["X-A"],"max_age":60}`)
+	for from, want := range map[string]string{
+		"https://app.example": "https://app.example", "https://app.example:443": "https://app.example",
+		"http://x.dev.example:8080": "http://x.dev.example:8080", "https://evil.example": "", "https://app.example.evil.example": "",
+	} {
+		a := s.Do(http.MethodOptions, "/", "", "Origin: "+from, "Access-Control-Request-Method: PUT")
+		require.Equal(t, http.StatusOK, a.Status)
+		require.Equal(t, want, a.Header.Get("Access-Control-Allow-Origin"), from)
+		require.Equal(t, want != "", a.Header.Get("Access-Control-Allow-Credentials") == "true", from)
+		require.Equal(t, []string{"Origin"}, a.Header["Vary"])
+		require.Equal(t, "X-A", a.Header.Get("Access-Control-Allow-Headers"))
+		require.Equal(t, "60", a.Header.Get("Access-Control-Max-Age"))
+
+		a = s.Do(http.MethodPost, "/", "hello", "Origin: "+from)
+		require.Equal(t, "hello", a.Body)
+		require.Equal(t, want, a.Header.Get("Access-Control-Allow-Origin"), from)
+	}
+}
+
+func TestCORSAlsoCountsForRefusals(t *testing.T) {
+	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Plugins: []entity.Plugin{{Name: "cors"}, {Name: "request-termination"}}})
+	a := s.Do(http.MethodGet, "/", "", "Origin: https://app.example")
+	require.Equal(t, http.StatusServiceUnavailable, a.Status)
+	require.Equal(t, "*", a.Header.Get("Access-Control-Allow-Origin"))
+}
+
+func TestRequestsThatAreTooLongAreRefused(t *testing.T) {
+	s := stage(t, "request-size-limiting", `{"allowed_payload_size":2,"size_unit":"kilobytes"}`)
+	require.Len(t, s.Do(http.MethodPost, "/", strings.Repeat("x", 2048)).Body, 2048)
+	a := s.Do(http.MethodPost, "/", strings.Repeat("x", 2049))
+	require.Equal(t, http.StatusRequestEntityTooLarge, a.Status)
+	require.JSONEq(t, `{"message":"Request size limit exceeded"}`, a.Body)
+}
+
+func TestTerminationWaitsForItsTrigger(t *testing.T) {
+	s := stage(t, "request-termination", `{"status_code":410,"body":"gone","content_type":"text/plain","trigger":"X-Stop"}`)
+	require.Equal(t, http.StatusOK, s.Do(http.MethodGet, "/", "").Status)
+	for _, a := range []plugintest.Answer{s.Do(http.MethodGet, "/", "", "X-Stop: 1"), s.Do(http.MethodGet, "/?X-Stop", "")} {
+		require.Equal(t, http.StatusGone, a.Status)
+		require.Equal(t, "gone", a.Body)
+		require.Equal(t, "text/plain", a.Header.Get("Content-Type"))
+	}
+}
+
+func TestPrioritiesAreKongs(t *testing.T) {
+	for _, kind := range plugin.Kinds() {
+		if want := map[string]int{"cors": 2000, "request-size-limiting": 951, "request-termination": 2}[kind.Name]; want != 0 {
+			require.Equal(t, want, kind.Priority, kind.Name)
+		}
+	}
+}
