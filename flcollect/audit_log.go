@@ -24,7 +24,7 @@ const (
 	// bound it is a third of what a document may have.
 	auditPart = 500
 	// auditPage is how many lines are read at a time.
-	auditPage = 16
+	auditPage = 8
 )
 
 func auditOf(id string) string {

@@ -281,7 +281,7 @@ func (a *attempt) entries(made strategy.Strategy) []ClientReport {
 		list = append(list, entry)
 	}
 	slices.SortFunc(list, func(a, b ClientReport) int {
-		return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Session, b.Session))
+		return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Session, b.Session), strings.Compare(a.Update, b.Update))
 	})
 	return list
 }

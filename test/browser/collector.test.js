@@ -71,6 +71,28 @@ test("a job is found in the list and shown with its charts", async (t) => {
   assert.deepEqual(complaints, []);
 });
 
+test("the report of the last round is a table for every reader", async (t) => {
+  const { page, complaints } = await open(t, demo, desktop);
+  const table = page.locator("#report table");
+  await page.locator("#report h2", { hasText: "Updates of round 20: 3 kept, 0 clipped, 0 refused, 0 failed" }).waitFor();
+  const clients = table.locator("tbody tr");
+  assert.equal(await clients.count(), 3);
+  const report = await (await fetch(`${stage.address}/job/rounds/demo-1/20/report`)).json();
+  assert.equal(await clients.first().locator('[data-label="Client"]').textContent(), report.clients[0].client);
+  assert.equal(Number(await clients.first().locator('[data-label="Weight"]').textContent()), report.clients[0].num_examples);
+  assert.equal(await page.locator("#report-rest").isVisible(), false);
+  await page.locator("#report .scroll").focus(); // as the Tab key does, so that the arrow keys scroll it
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-labelledby")), "report-title");
+  const small = await open(t, demo, phone);
+  await small.page.locator("#report tbody tr").first().waitFor();
+  assert.equal(await overflows(small.page), false);
+  await small.page.locator("#report").scrollIntoViewIfNeeded();
+  await picture(small.page, "collector-report-phone");
+  const plain = await open(t, demo, { ...desktop, javaScriptEnabled: false });
+  assert.equal(await plain.page.locator("#report tbody tr").count(), 3);
+  assert.deepEqual([...complaints, ...small.complaints, ...plain.complaints], []);
+});
+
 test("the charts have curves", async (t) => {
   const { page } = await open(t, demo, desktop);
   await drawn(page);
