@@ -226,7 +226,7 @@ func TestAllFaultsAreToldInTheOrderOfTheFields(t *testing.T) {
 		"body client_conf 0 batch_size", "body client_conf 0 epochs", "body client_conf 1 epochs",
 		"body configuration_id",
 	}, at)
-	require.Contains(t, details[2].Msg, "unknown to this strategy, which has fraction_fit")
+	require.Contains(t, details[2].Msg, "unknown here; there are fraction_fit")
 }
 
 func TestNoMoreThanAHundredFaultsAreTold(t *testing.T) {

@@ -1,13 +1,10 @@
 package dp
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/iotenablers/enablers/flcollect/internal/conf"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
@@ -27,9 +24,6 @@ const (
 	leastNoise = 1e-12
 	mostNoise  = 1e12
 )
-
-// maxSampled bounds num_sampled_clients.
-const maxSampled = 1 << 30
 
 // settings are what a dp-adaptive object says, with defaults.
 type settings struct {
@@ -60,31 +54,34 @@ func Check(name string, conf strategy.Conf) error {
 }
 
 // readSettings reads and checks a dp-adaptive object.
-func readSettings(conf strategy.Conf) (settings, error) {
-	r := reader{conf: conf}
+func readSettings(given strategy.Conf) (settings, error) {
+	r := conf.NewReader(given)
+	r.Require("num_sampled_clients")
 	s := settings{
-		sampled:    r.count("num_sampled_clients", 1, maxSampled),
-		clip:       r.number("init_clip_norm", 0.1, leastClip, mostClip),
-		multiplier: r.number("noise_multiplier", 1, 0, mostNoise),
-		serverSide: r.truth("server_side_noising", true),
-		quantile:   r.number("clip_norm_target_quantile", 0.5, 0, 1),
-		rate:       r.number("clip_norm_lr", 0.2, 0, 1000),
-		delta:      r.number("delta", DefaultDelta, 0, 1),
-		budget:     r.number("epsilon_budget", math.Inf(1), 0, math.MaxFloat64),
-		sampling:   r.number("sampling_rate", 1, 0, 1),
+		sampled:    r.Count("num_sampled_clients", 1, 1),
+		clip:       r.Number("init_clip_norm", 0.1, leastClip, mostClip),
+		multiplier: r.Number("noise_multiplier", 1, 0, mostNoise),
+		serverSide: r.Truth("server_side_noising", true),
+		quantile:   r.Number("clip_norm_target_quantile", 0.5, 0, 1),
+		rate:       r.Number("clip_norm_lr", 0.2, 0, 1000),
+		delta:      r.Number("delta", DefaultDelta, 0, 1),
+		budget:     r.Number("epsilon_budget", math.Inf(1), 0, conf.Anything),
+		sampling:   r.Number("sampling_rate", 1, 0, 1),
 	}
-	s.countNoise = r.number("clip_count_stddev", float64(s.sampled)/20, 0, mostNoise)
-	for _, field := range []string{"delta", "epsilon_budget", "sampling_rate"} {
-		if v, ok := asNumber(conf[field]); ok && v == 0 {
-			r.fail(field, "it is 0, and has to be greater")
+	s.countNoise = r.Number("clip_count_stddev", float64(s.sampled)/20, 0, mostNoise)
+	positive := func(field string, v float64) {
+		if v == 0 {
+			r.Fail(field, "it is 0, and has to be greater")
 		}
 	}
+	positive("delta", s.delta)
+	positive("epsilon_budget", s.budget)
+	positive("sampling_rate", s.sampling)
 	if s.delta == 1 {
-		r.fail("delta", "it is 1, and has to be less")
+		r.Fail("delta", "it is 1, and has to be less")
 	}
-	r.unknown()
-	if r.err != nil {
-		return settings{}, r.err
+	if fault := r.End(); fault != nil {
+		return settings{}, &strategy.FieldError{Strategy: Mechanism, Field: fault.Field, Reason: fault.Reason}
 	}
 	return s, s.check()
 }
@@ -124,99 +121,4 @@ func (s settings) check() error {
 func (s settings) effective() float64 {
 	share := s.multiplier / (2 * s.countNoise)
 	return s.multiplier / math.Sqrt((1-share)*(1+share))
-}
-
-// reader takes fields out of a Conf. The first error stays.
-type reader struct {
-	conf  strategy.Conf
-	taken []string
-	err   error
-}
-
-func (r *reader) fail(field, format string, args ...any) {
-	if r.err == nil {
-		r.err = &strategy.FieldError{Strategy: Mechanism, Field: field, Reason: fmt.Sprintf(format, args...)}
-	}
-}
-
-func (r *reader) value(field string) any {
-	r.taken = append(r.taken, field)
-	return r.conf[field]
-}
-
-// number reads a number between two bounds.
-func (r *reader) number(field string, otherwise, least, most float64) float64 {
-	given := r.value(field)
-	if given == nil {
-		return otherwise
-	}
-	v, ok := asNumber(given)
-	switch {
-	case !ok:
-		r.fail(field, "%v is no number", given)
-	case !(v >= least && v <= most):
-		r.fail(field, "%v is not between %v and %v", v, least, most)
-	default:
-		return v
-	}
-	return otherwise
-}
-
-// count reads a whole number that is required.
-func (r *reader) count(field string, least, most int) int {
-	if r.conf[field] == nil {
-		r.fail(field, "is required")
-	}
-	v := r.number(field, float64(least), float64(least), float64(most))
-	if v != math.Trunc(v) {
-		r.fail(field, "%v is no whole number", v)
-	}
-	return int(v)
-}
-
-// truth reads a truth value.
-func (r *reader) truth(field string, otherwise bool) bool {
-	given := r.value(field)
-	if given == nil {
-		return otherwise
-	}
-	switch strings.ToLower(fmt.Sprint(given)) {
-	case "true", "1", "on", "yes":
-		return true
-	case "false", "0", "off", "no":
-		return false
-	}
-	r.fail(field, "%v is no truth value", given)
-	return otherwise
-}
-
-// unknown reports a field that nobody asked for: a name that was mistyped
-// must not weaken the privacy.
-func (r *reader) unknown() {
-	var unknown []string
-	for field, given := range r.conf {
-		if given != nil && !slices.Contains(r.taken, field) {
-			unknown = append(unknown, field)
-		}
-	}
-	slices.Sort(unknown)
-	for _, field := range unknown {
-		r.fail(field, "unknown here; there are %s", strings.Join(r.taken, ", "))
-	}
-}
-
-// asNumber returns a value of a Conf as a finite number.
-func asNumber(given any) (float64, bool) {
-	switch given.(type) {
-	case nil, bool:
-		return 0, false
-	case float64, float32, int, int32, int64, uint64, json.Number, string:
-		text := strings.TrimSpace(fmt.Sprint(given))
-		if strings.Trim(text, "+-.0123456789eE") != "" {
-			return 0, false // no hexadecimal digits, no infinity
-		}
-		v, err := strconv.ParseFloat(text, 64)
-		return v, err == nil
-	}
-	return 0, false
 }

@@ -45,13 +45,13 @@ type Bounded struct {
 // Refusing costs what the job's policy makes of failures. Errors are
 // *[FieldError].
 func NewBounded(inner Strategy, conf Conf) (*Bounded, error) {
-	r := &reader{strategy: NormBounding, conf: conf}
+	r := newReader(NormBounding, conf)
 	b := &Bounded{
 		inner:  inner,
-		limit:  r.number("norm_bound", math.Inf(1), 1e-300, anything),
-		factor: r.number("norm_factor", 3, 1, anything),
-		refuse: r.number("norm_refuse_factor", math.Inf(1), 1, anything),
-		least:  r.count("norm_min_updates", 1, 1),
+		limit:  r.Number("norm_bound", math.Inf(1), 1e-300, anything),
+		factor: r.Number("norm_factor", 3, 1, anything),
+		refuse: r.Number("norm_refuse_factor", math.Inf(1), 1, anything),
+		least:  r.Count("norm_min_updates", 1, 1),
 
 		verdicts: &Verdicts{},
 	}

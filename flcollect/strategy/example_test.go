@@ -42,7 +42,7 @@ func ExampleNew() {
 	// <nil>
 	// add update of "c": strategy: update quarantined: num_examples is -1, less than 1
 	// [2 3] <nil>
-	// configure strategy "FedAvg": beta: unknown to this strategy, which has fraction_fit, min_fit_clients, fraction_evaluate, min_evaluate_clients, min_available_clients, accept_failures
+	// configure strategy "FedAvg": beta: unknown here; there are fraction_fit, min_fit_clients, fraction_evaluate, min_evaluate_clients, min_available_clients, accept_failures
 }
 
 func ExampleNewSum() {

@@ -20,7 +20,7 @@ func Known(name string) bool { return slices.Contains(Names(), name) }
 // came later. The error is a *[FieldError]: for a name that is not known, a
 // parameter that the strategy does not have, or a value out of its range.
 func New(name string, conf Conf) (Strategy, error) {
-	r := &reader{strategy: name, conf: conf}
+	r := newReader(name, conf)
 	made := build(name, r)
 	if made == nil {
 		return nil, &FieldError{name, "strategy", "there is none of this name; built in are " + strings.Join(Names(), ", ")}
@@ -38,28 +38,26 @@ func build(name string, r *reader) Strategy {
 		return mean{policy: r.failures(r.policy(2))}
 	case "FedProx":
 		p := r.failures(r.policy(2))
-		if r.conf["proximal_mu"] == nil {
-			r.fail("proximal_mu", "is required")
-		}
-		return prox{mean{policy: p}, r.number("proximal_mu", 0, 0, anything)}
+		r.Require("proximal_mu")
+		return prox{mean{policy: p}, r.Number("proximal_mu", 0, 0, anything)}
 	case "FaultTolerantFedAvg":
 		p := r.policy(1)
-		p.Fit.MinCompletion = r.number("min_completion_rate_fit", 0.5, 0, 1)
-		p.Evaluate.MinCompletion = r.number("min_completion_rate_evaluate", 0.5, 0, 1)
+		p.Fit.MinCompletion = r.Number("min_completion_rate_fit", 0.5, 0, 1)
+		p.Evaluate.MinCompletion = r.Number("min_completion_rate_evaluate", 0.5, 0, 1)
 		return mean{policy: p}
 	case "FedAvgM":
 		return &momentum{
 			policy: r.failures(r.policy(2)),
-			rate:   r.number("server_learning_rate", 1, 0, anything),
-			share:  r.number("server_momentum", 0, 0, anything),
+			rate:   r.Number("server_learning_rate", 1, 0, anything),
+			share:  r.Number("server_momentum", 0, 0, anything),
 		}
 	case "FedAdam", "FedYogi", "FedAdagrad":
 		return buildAdaptive(name, r)
 	case "QFedAvg":
 		return fair{
 			policy: r.failures(r.policy(1)),
-			q:      r.number("q_param", 0.2, 0, anything),
-			rate:   r.number("qffl_learning_rate", 0.1, 1e-300, anything),
+			q:      r.Number("q_param", 0.2, 0, anything),
+			rate:   r.Number("qffl_learning_rate", 0.1, 1e-300, anything),
 		}
 	}
 	return buildRobust(name, r)
@@ -75,12 +73,12 @@ func buildAdaptive(name string, r *reader) Strategy {
 	case "FedAdagrad":
 		a.second = adagrad
 	}
-	a.eta = r.number("eta", eta, 0, anything)
-	r.number("eta_l", etaL, 0, anything) // known to Flower, and used nowhere
-	a.tau = r.number("tau", tau, 0, anything)
+	a.eta = r.Number("eta", eta, 0, anything)
+	r.Number("eta_l", etaL, 0, anything) // known to Flower, and used nowhere
+	a.tau = r.Number("tau", tau, 0, anything)
 	if name != "FedAdagrad" {
-		a.beta1 = r.number("beta_1", 0.9, 0, 1)
-		a.beta2 = r.number("beta_2", 0.99, 0, 1)
+		a.beta1 = r.Number("beta_1", 0.9, 0, 1)
+		a.beta2 = r.Number("beta_2", 0.99, 0, 1)
 	}
 	return a
 }
@@ -93,15 +91,15 @@ func buildRobust(name string, r *reader) Strategy {
 	case "FedMedian":
 		rule = median{}
 	case "FedTrimmedAvg":
-		rule = trimmed{beta: r.number("beta", 0.2, 0, 0.5)}
+		rule = trimmed{beta: r.Number("beta", 0.2, 0, 0.5)}
 	case "Krum", "MultiKrum":
-		k := krum{malicious: r.count("num_malicious_clients", 0, 0), keep: r.count("num_clients_to_keep", 0, 0)}
+		k := krum{malicious: r.Count("num_malicious_clients", 0, 0), keep: r.Count("num_clients_to_keep", 0, 0)}
 		if name == "MultiKrum" && k.keep == 0 {
 			k.keep = 1
 		}
 		rule = k
 	case "Bulyan":
-		rule = bulyan{malicious: r.count("num_malicious_clients", 0, 0)}
+		rule = bulyan{malicious: r.Count("num_malicious_clients", 0, 0)}
 	default:
 		return nil
 	}
