@@ -80,9 +80,10 @@ type Round struct {
 	// what else is odd.
 	Aggregated bool   `json:"aggregated"`
 	Note       string `json:"note,omitempty"`
-	// Privacy is what the rounds up to this one have given away; nil without
-	// differential privacy.
-	*Privacy
+	// Epsilon is what the models up to that of this round give away, with its
+	// Delta; nil, and zero, without differential privacy.
+	Epsilon *Epsilon `json:"epsilon,omitempty"`
+	Delta   float64  `json:"delta,omitempty"`
 	// Audit is the last line of the round in the audit log; nil if none is kept.
 	Audit *AuditRef `json:"audit,omitempty"`
 	// Fit and Evaluate are the two phases.

@@ -34,7 +34,8 @@ type Options struct {
 	Orchestrator Orchestrator
 	// Initial returns the parameters that a job begins with; where its error
 	// matches [ErrNoModel], the repository is asked, and then a client. Nil has
-	// none.
+	// none. With homomorphic encryption only a client is asked: neither of the
+	// others could encrypt.
 	Initial func(ctx context.Context, config Config) (strategy.Model, error)
 	// Route returns the id of the job that a client is for, empty for no opinion.
 	// A client for a job that is not active waits until it is. Nil takes the

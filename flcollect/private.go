@@ -10,7 +10,8 @@ import (
 )
 
 // Privacy is what a training with differential privacy has given away about any
-// one client: the guarantee of package dp for all models so far.
+// one client: the guarantee of package dp for all models of this run so far. Runs of
+// one job on the same data add up, which is for who starts them to see.
 type Privacy struct {
 	// Epsilon and Delta are the guarantee.
 	Epsilon Epsilon `json:"epsilon"`

@@ -69,7 +69,7 @@ func TestAPrivateJobTellsEverywhereWhatItGaveAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rounds, 3)
 	for _, r := range rounds {
-		require.Equal(t, epsilonOf(t, r.Number), float64(r.Epsilon))
+		require.Equal(t, epsilonOf(t, r.Number), float64(*r.Epsilon))
 		require.Equal(t, dp.DefaultDelta, r.Delta)
 		share, ok := r.FitMetrics["dpfedavg_norm_bit"]
 		require.True(t, ok)

@@ -198,7 +198,9 @@ func (t *training) round(ctx context.Context, number int) error {
 			return err
 		}
 	}
-	round.Privacy = privacyOf(t.strategy)
+	if p := privacyOf(t.strategy); p != nil {
+		round.Epsilon, round.Delta = &p.Epsilon, p.Delta
+	}
 	evaluation, err := t.evaluate(ctx, number, &round)
 	if err != nil {
 		if kept != nil {

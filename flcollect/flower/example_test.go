@@ -65,3 +65,18 @@ func ExampleIdentify() {
 	fmt.Println(flower.Identify(flower.Peer{Addr: "192.0.2.1:5678"}))
 	// Output: ipv4:192.0.2.1:5678 <nil>
 }
+
+func ExampleFromBytes() {
+	message, err := tensor.New(tensor.Uint8, []int{4}, []byte("se"), []byte("al"))
+	if err != nil {
+		fmt.Println(err)
+	}
+	p := flower.FromBytes("homomorphic", message)
+	_, err = p.Decode()
+	fmt.Println(err)
+	model, err := p.Bytes()
+	fmt.Println(model[0].DType(), model[0].Shape(), err)
+	// Output:
+	// decode parameters: type "homomorphic", expected "numpy.ndarray"
+	// uint8 [4] <nil>
+}

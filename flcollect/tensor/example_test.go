@@ -69,3 +69,14 @@ func ExampleWritePickle() {
 	fmt.Printf("protocol %d, the last byte is %q, %v\n", file.Bytes()[1], file.Bytes()[file.Len()-1], err)
 	// Output: protocol 4, the last byte is '.', <nil>
 }
+
+func ExampleWriteParametersPickle() {
+	ciphertext, err := tensor.New(tensor.Uint8, []int{3}, []byte{1, 2}, []byte{3})
+	if err != nil {
+		fmt.Println(err)
+	}
+	var file bytes.Buffer
+	err = tensor.WriteParametersPickle(&file, "homomorphic", ciphertext)
+	fmt.Println(bytes.Contains(file.Bytes(), []byte("flwr.common.typing")), bytes.Contains(file.Bytes(), []byte{'C', 3, 1, 2, 3}), err)
+	// Output: true true <nil>
+}
