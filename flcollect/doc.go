@@ -21,6 +21,17 @@
 // gives out a log of all attempts that [VerifyAudit] checks. Both are for who runs
 // the server: no privacy mechanism covers them.
 //
+// # Privacy
+//
+// A configuration may name two mechanisms. With dp-adaptive, package dp clips and
+// blurs the updates: [Status], [Round] and [Result] say what the models give away,
+// a budget ends the training before it is exceeded, and a crash forgets nothing
+// that was given away. With homomorphic, clients encrypt their updates and package
+// ckks averages them without a key: the strategy is FedAvg, the model to begin with
+// comes from a client, and the result is what clients can decrypt. Loss and metrics
+// are in clear. [Server.SetPublicContext] stores the public context that clients
+// load.
+//
 // The parts can be used alone: package flower speaks the protocol of the clients,
 // strategy aggregates, tensor holds the numbers, repository keeps results.
 package flcollect

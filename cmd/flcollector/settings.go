@@ -27,6 +27,7 @@ type settings struct {
 	repository, orchestrator string
 	cert, key, clientCA      string
 	maxMessage, uploads      int64
+	maxContext               int64
 	clientTimeout, parkedFor time.Duration
 	trustClients, noAudit    bool
 	demo                     bool
@@ -65,6 +66,7 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&s.clientCA, "grpc-client-ca", "", "a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name")
 	f.Int64Var(&s.maxMessage, "max-message", flower.DefaultMaxMessage, "the largest message from and to a client in `bytes`; clients have a limit of their own")
 	f.Int64Var(&s.uploads, "uploads", 64<<20, "how many `bytes` of updates are received at a time, or one that is larger; further clients wait. With many slow clients and memory to spare, more is faster")
+	f.Int64Var(&s.maxContext, "max-context", 64<<20, "the largest public context of homomorphic encryption that is stored for clients, in `bytes`")
 	f.DurationVar(&s.clientTimeout, "client-timeout", 24*time.Hour, "how long a job waits for enough clients before it is interrupted")
 	f.DurationVar(&s.parkedFor, "park", 5*time.Second, "after how long clients come back when the server was stopped")
 	f.BoolVar(&s.trustClients, "trust-clients", false, "bound no update, unless a job asks for it, and suspend no client; for clients that are all your own")
@@ -110,6 +112,7 @@ func (s *settings) check(f *server.Flags) error {
 	}
 	between("max-message", s.maxMessage, 1<<10, flower.MaxMessage)
 	between("uploads", s.uploads, 1, 1<<62)
+	between("max-context", s.maxContext, 1, 1<<32)
 	if s.clientTimeout <= 0 {
 		wrong("client-timeout", "expected more than nothing, got %v", s.clientTimeout)
 	}

@@ -20,7 +20,7 @@ func newLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to,
 func TestEverySettingHasAllSources(t *testing.T) {
 	number, period, choice := [3]string{"1", "2", "3"}, [3]string{"1s", "2s", "3s"}, [3]string{"true", "false", "true"}
 	special := map[string][3]string{
-		"port": number, "federated-port": number, "max-message": number, "uploads": number,
+		"port": number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
 		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice, "trust-clients": choice, "no-audit": choice,
 		"log-level": {"debug", "warn", "error"},
 	}
@@ -91,6 +91,7 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 		{[]string{"-orchestrator-address", "ftp://secret@host"}, "-orchestrator-address (ORCHESTRATOR_ADDRESS): expected a URL such as"},
 		{[]string{"-models", "missing"}, "-models (FLCOLLECTOR_MODELS): open missing: "},
 		{[]string{"-max-message", "3000000000"}, "-max-message (FLCOLLECTOR_MAX_MESSAGE): expected 1024 to 2147483647"},
+		{[]string{"-max-context", "0"}, "-max-context (FLCOLLECTOR_MAX_CONTEXT): expected 1 to"},
 		{[]string{"-uploads", "0"}, "-uploads (FLCOLLECTOR_UPLOADS): expected 1 to"},
 		{[]string{"-client-timeout", "0s"}, "-client-timeout (FLCOLLECTOR_CLIENT_TIMEOUT): expected more than nothing, got 0s"},
 		{[]string{"-park", "10ms"}, "-park (FLCOLLECTOR_PARK): expected 1s to 24h, got 10ms"},

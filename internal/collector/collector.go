@@ -33,6 +33,8 @@ type Config struct {
 	ClientTimeout, Park time.Duration
 	// TrustClients and NoAudit are as in flcollect.Options.
 	TrustClients, NoAudit bool
+	// MaxContext is as in flcollect.Options.
+	MaxContext int64
 	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
 	MaxMessage, Uploads int64
 	TLS                 *tls.Config
@@ -74,7 +76,7 @@ func Open(config Config) (_ *Collector, err error) {
 		Documents: storage.Prefixed(c.store.Documents(), "collector/"),
 		Blobs:     storage.PrefixedBlobs(c.store.Blobs(), "collector/"),
 		Initial:   config.initial, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
-		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, Logger: config.Logger,
+		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext, Logger: config.Logger,
 	}
 	if config.Orchestrator != "" {
 		if options.Orchestrator, err = orchestrator.NewClient(orchestrator.Config{BaseURL: config.Orchestrator}); err != nil {
