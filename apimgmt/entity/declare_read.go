@@ -14,6 +14,9 @@ import (
 // ErrDeclaration is wrapped by the error of a text that is no declarative configuration.
 var ErrDeclaration = errors.New("entity: not a declarative configuration")
 
+// ErrLimit is wrapped by the error of a text that exceeds a limit.
+var ErrLimit = errors.New("entity: limit exceeded")
+
 // Limits bound a declarative configuration. Zero fields mean the defaults.
 type Limits struct {
 	// Bytes is how long the text may be; 8 MiB.
@@ -41,6 +44,9 @@ type Limits struct {
 // [ErrDeclaration], or one of [Config.Normalize].
 func Read(data []byte, limits Limits) (Config, error) {
 	root, _, err := document.Parse(data, document.Limits(limits))
+	if errors.Is(err, document.ErrLimit) {
+		return Config{}, fmt.Errorf("%w: %w: %w", ErrDeclaration, ErrLimit, err)
+	}
 	if err != nil {
 		return Config{}, fmt.Errorf("%w: %w", ErrDeclaration, err)
 	}

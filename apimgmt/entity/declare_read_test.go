@@ -133,6 +133,7 @@ func TestReadIsBounded(t *testing.T) {
 			_, err := entity.Read([]byte(tc.text), entity.Limits{})
 			runtime.ReadMemStats(&after)
 			require.ErrorIs(t, err, entity.ErrDeclaration)
+			require.ErrorIs(t, err, entity.ErrLimit)
 			require.ErrorContains(t, err, tc.want)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(400<<20))
 		})

@@ -102,11 +102,23 @@ func escape(step string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(step, "~", "~0"), "/", "~1")
 }
 
-// Key is the key or the index under which the node stands in its parent, empty at the root.
-func (n *Node) Key() string { return n.step }
+// Key is the key or the index under which the node stands in its parent, empty at
+// the root and for a nil node.
+func (n *Node) Key() string {
+	if n == nil {
+		return ""
+	}
+	return n.step
+}
 
-// Parent is the object or array that the node is in, nil at the root.
-func (n *Node) Parent() *Node { return n.parent }
+// Parent is the object or array that the node is in, nil at the root and for a
+// nil node.
+func (n *Node) Parent() *Node {
+	if n == nil {
+		return nil
+	}
+	return n.parent
+}
 
 // Resolve returns the value at a JSON pointer, and false if there is none.
 func (n *Node) Resolve(pointer string) (*Node, bool) {
@@ -188,4 +200,4 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ErrLimit is wrapped by the error of a document that is too large, too deep or
 // has too many values.
-var ErrLimit = errors.New("document: limit exceeded")
+var ErrLimit = errors.New("limit exceeded")

@@ -120,6 +120,16 @@ func lineOfInvalid(data []byte) int {
 type budget struct {
 	limits Limits
 	values int
+	text   int
+}
+
+// spend counts the bytes of keys and strings, which aliases repeat too.
+func (b *budget) spend(text string) error {
+	b.text += len(text)
+	if most := 4 * b.limits.Bytes; b.text > most {
+		return fmt.Errorf("%w: the keys and strings have more than %d bytes together", ErrLimit, most)
+	}
+	return nil
 }
 
 // take counts one value at a depth.

@@ -127,6 +127,9 @@ func (r *yamlReader) object(n *Node, from *yaml.Node, depth int) error {
 		if line, twice := lines[name]; twice {
 			return made.under(n, name).Errorf("the key stands here a second time, after line %d", line)
 		}
+		if err := r.budget.spend(name); err != nil {
+			return made.under(n, name).Errorf("%w", err)
+		}
 		lines[name] = key.Line
 		n.Put(name, made)
 		if err := r.value(made, value, depth+1); err != nil {
@@ -190,6 +193,9 @@ func (r *yamlReader) key(n *Node, from *yaml.Node) (string, error) {
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 func (r *yamlReader) scalar(n *Node, from *yaml.Node) error {
+	if err := r.budget.spend(from.Value); err != nil {
+		return n.Errorf("%w", err)
+	}
 	switch tag := from.ShortTag(); tag {
 	case "!!str", "!!timestamp":
 		n.Kind, n.Text = String, from.Value

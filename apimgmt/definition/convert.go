@@ -1,0 +1,358 @@
+package definition
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/internal/document"
+)
+
+// Options say how a definition is converted. The zero value is a definition for
+// itself, whose servers are absolute and whose only plugin is oidc.
+type Options struct {
+	// Name is what the names of all entities begin with. Empty means x-kong-name, or
+	// the title of the API.
+	Name string
+	// Tags are what every entity is labelled with. Nil means x-kong-tags.
+	Tags []string
+	// Plugins are the plugins that the gateway has. Nil means oidc alone. One that a
+	// definition wants and the gateway does not have is an error: leaving it out
+	// could open what it was to close.
+	Plugins []string
+	// Server is the address that relative servers are relative to, and the server of
+	// a definition that has none. Empty makes these an error.
+	Server string
+	// OpenIDConnect has security requirements become plugins openid-connect: one
+	// requirement with one scheme of the type openIdConnect, its scopes as
+	// scopes_required, and x-kong-security-openid-connect of the scheme for the rest.
+	// Other requirements are errors then. False ignores them, as Kong's converter
+	// does: they tell what the service itself demands.
+	OpenIDConnect bool
+	// Allow decides which addresses requests may be sent to. It is called for each,
+	// and its error is told with the place. Nil allows all.
+	Allow func(host string, port int) error
+}
+
+const (
+	pluginPrefix       = "x-kong-plugin-"
+	nameExtension      = "x-kong-name"
+	tagsExtension      = "x-kong-tags"
+	serviceExtension   = "x-kong-service-defaults"
+	upstreamExtension  = "x-kong-upstream-defaults"
+	routeExtension     = "x-kong-route-defaults"
+	securityPrefix     = "x-kong-security-"
+	extensionPrefix    = "x-kong-"
+	oidcPlugin         = "openid-connect"
+	priorityPlain      = 200 // of a path without parameters, which comes first in OpenAPI
+	priorityParameters = 100
+)
+
+// Convert makes what a gateway serves of a definition, normalised. It follows
+// Kong's openapi2kong:
+//
+//   - The document becomes a service. A path or an operation with servers or
+//     defaults of its own gets a service of its own.
+//   - Several servers become an upstream. Those that have another protocol or
+//     another path than the first are left out: one service has one of each.
+//   - An operation becomes a route: its method, and its path as a regular
+//     expression of the whole path, /things/{id} as ~/things/(?<id>[^#?/]+)$. The
+//     path of the server is the service's, and strip_path is false. Paths without
+//     parameters come first (regex_priority 200 and 100).
+//   - x-kong-name names the document, a path or an operation; x-kong-tags labels
+//     all entities; x-kong-service-defaults, x-kong-upstream-defaults and
+//     x-kong-route-defaults are the entities' other fields. These and the plugins
+//     may be references to what is below /components/x-kong.
+//   - x-kong-plugin-<name> is a plugin, for the whole document, a path or an
+//     operation; of several of one name the nearest counts, except that a disabled
+//     one does not take back an enabled one. Its fields are those of
+//     [entity.Plugin]: enabled, config, protocols, instance_name, tags.
+//
+// Other extensions that begin with x-kong- are errors where these may stand: a
+// plugin whose name is misspelt would secure nothing. So are plugins for a
+// consumer. Nothing generates the schemas of a request-validator.
+//
+// Errors wrap [ErrInvalid] and name the place in the definition.
+func Convert(d *Definition, options Options) (entity.Config, error) {
+	c := &converter{root: d.root, options: options, names: map[string]bool{}, places: map[string]*document.Node{}}
+	if c.options.Plugins == nil {
+		c.options.Plugins = []string{"oidc"}
+	}
+	if err := c.document(); err != nil {
+		return entity.Config{}, fmt.Errorf("convert: %w: %w", ErrInvalid, err)
+	}
+	config, err := c.config.Normalize()
+	if err != nil {
+		return entity.Config{}, fmt.Errorf("convert: %w: %w", ErrInvalid, c.located(err))
+	}
+	if err := c.allowed(config); err != nil {
+		return entity.Config{}, fmt.Errorf("convert: %w: %w", ErrInvalid, err)
+	}
+	return config, nil
+}
+
+// converter gathers the entities.
+type converter struct {
+	root    *document.Node
+	options Options
+	tags    []string
+	base    *url.URL // that of Options.Server, or nil
+	config  entity.Config
+	names   map[string]bool           // that are taken, by kind
+	places  map[string]*document.Node // by kind and name of entity
+}
+
+// level is what holds at the document, a path or an operation: its own, or what it
+// has from the level above.
+type level struct {
+	node    *document.Node
+	name    string
+	servers *document.Node // nil means that of the specification, "/"
+
+	serviceDefaults, upstreamDefaults, routeDefaults *document.Node
+
+	service  *service  // nil until somebody needs it
+	plugins  []*plugin // that routes below have to carry themselves
+	security *document.Node
+}
+
+// service is one that has been made.
+type service struct {
+	name, host string
+}
+
+func (c *converter) document() error {
+	if c.options.Server != "" {
+		base, err := url.Parse(c.options.Server)
+		if err != nil || base.Scheme == "" || base.Hostname() == "" {
+			return fmt.Errorf("option Server: %q is no address with protocol and host", c.options.Server)
+		}
+		c.base = base
+	}
+	if err := c.readTags(); err != nil {
+		return err
+	}
+	top := &level{node: c.root, servers: c.root.Get("servers"), security: c.root.Get("security")}
+	own, err := c.extensions(top, c.root)
+	if err != nil {
+		return err
+	}
+	name := cmp.Or(c.options.Name, own.name, text(c.root.Get("info").Get("title")))
+	top.name = cmp.Or(slug(name), "api")
+	for _, path := range members(c.root.Get("paths")) {
+		if err := c.path(top, own.plugins, path.Key, path.Value); err != nil {
+			return err
+		}
+	}
+	if len(c.config.Routes) == 0 {
+		return c.root.Get("paths").Errorf("there is no operation")
+	}
+	return nil
+}
+
+func (c *converter) readTags() error {
+	if c.options.Tags != nil {
+		c.tags = c.options.Tags
+		return nil
+	}
+	tags := c.root.Get(tagsExtension)
+	if tags == nil {
+		return nil
+	}
+	if tags.Kind != document.Array {
+		return tags.Errorf("an array of strings is needed, this is %s", tags.Kind)
+	}
+	for _, item := range tags.Items {
+		tag, ok := item.Str()
+		if !ok {
+			return item.Errorf("a string is needed, this is %s", item.Kind)
+		}
+		c.tags = append(c.tags, tag)
+	}
+	return nil
+}
+
+func (c *converter) path(top *level, topPlugins []*plugin, key string, n *document.Node) error {
+	item, err := resolve(c.root, n)
+	if err != nil {
+		return err
+	}
+	parsed, err := parseTemplate(key)
+	if err != nil {
+		return n.Errorf("%w", err)
+	}
+	at := below(top, item)
+	own, err := c.extensions(at, item)
+	if err != nil {
+		return err
+	}
+	name := slug(own.name)
+	if own.name == "" {
+		name = slug(key)
+		if strings.HasSuffix(key, "/") { // beside the same path without it
+			name += "~"
+		}
+	}
+	at.name = joined(top.name, name)
+	newService, newUpstream := at.changes(top)
+	servicePlugins := topPlugins
+	if newService {
+		servicePlugins = merged(topPlugins, own.plugins)
+	} else {
+		at.plugins = own.plugins
+	}
+	for _, method := range item.Members {
+		if !isMethod(method.Key) {
+			continue
+		}
+		carrier, fresh := top, topPlugins
+		if newService {
+			carrier, fresh = at, servicePlugins
+		}
+		if carrier.service == nil {
+			parent := ""
+			if newService && !newUpstream {
+				if err := c.makeService(top, "", topPlugins); err != nil {
+					return err
+				}
+				parent = top.service.host
+			}
+			if err := c.makeService(carrier, parent, fresh); err != nil {
+				return err
+			}
+		}
+		all := merged(servicePlugins, at.plugins)
+		if err := c.operation(at, carrier, all, parsed, method); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below is a level with what it has from the one above.
+func below(up *level, n *document.Node) *level {
+	at := &level{node: n, servers: up.servers, serviceDefaults: up.serviceDefaults, upstreamDefaults: up.upstreamDefaults,
+		routeDefaults: up.routeDefaults, security: up.security}
+	if servers := n.Get("servers"); servers != nil && len(servers.Items) > 0 {
+		at.servers = servers
+	}
+	if security := n.Get("security"); security != nil {
+		at.security = security
+	}
+	return at
+}
+
+// changes says whether a level needs a service, and an upstream, of its own.
+func (l *level) changes(up *level) (newService, newUpstream bool) {
+	newUpstream = l.servers != up.servers || l.upstreamDefaults != up.upstreamDefaults
+	return newUpstream || l.serviceDefaults != up.serviceDefaults, newUpstream
+}
+
+func (c *converter) operation(up, carrier *level, inherited []*plugin, path template, method document.Member) error {
+	at := below(up, method.Value)
+	own, err := c.extensions(at, method.Value)
+	if err != nil {
+		return err
+	}
+	upper := strings.ToUpper(method.Key)
+	top := up.name
+	switch id := text(method.Value.Get("operationId")); {
+	case own.name != "":
+		at.name = joined(up.name, slug(own.name))
+	case slug(id) != "":
+		at.name = joined(c.documentName(), slug(id))
+	default:
+		at.name = joined(top, slug(upper))
+	}
+	at.name = c.unique(entity.KindRoute, at.name)
+	plugins := merged(up.plugins, own.plugins)
+	newService, newUpstream := at.changes(up)
+	if newService {
+		parent := ""
+		if !newUpstream {
+			parent = carrier.service.host
+		}
+		if err := c.makeService(at, parent, nil); err != nil {
+			return err
+		}
+		carrier, plugins = at, merged(inherited, own.plugins)
+	}
+	if c.options.OpenIDConnect {
+		demanded, err := c.security(at.security)
+		if err != nil {
+			return err
+		}
+		if demanded != nil {
+			plugins = merged(plugins, []*plugin{demanded})
+		}
+	}
+	route := entity.Route{}
+	if err := c.decode(at.routeDefaults, &route, "id", "name", "service", "paths", "methods", "plugins"); err != nil {
+		return err
+	}
+	hasPriority := at.routeDefaults.Get("regex_priority") != nil
+	switch {
+	case hasPriority && path.hasParameters():
+		route.RegexPriority--
+	case hasPriority:
+	case path.hasParameters():
+		route.RegexPriority = priorityParameters
+	default:
+		route.RegexPriority = priorityPlain
+	}
+	if route.StripPath == nil {
+		no := false
+		route.StripPath = &no
+	}
+	route.Name, route.Tags = at.name, slices.Clone(c.tags)
+	route.Service = &entity.Ref{Name: carrier.service.name}
+	route.Methods, route.Paths = []string{upper}, []string{"~" + path.regex()}
+	c.config.Routes = append(c.config.Routes, route)
+	c.places[string(entity.KindRoute)+route.Name] = method.Value
+	for _, p := range plugins {
+		made := p.entity
+		made.Route = &entity.Ref{Name: route.Name}
+		c.config.Plugins = append(c.config.Plugins, made)
+	}
+	return nil
+}
+
+// documentName is what the names of all entities begin with.
+func (c *converter) documentName() string {
+	name := cmp.Or(c.options.Name, text(c.root.Get(nameExtension)), text(c.root.Get("info").Get("title")))
+	return cmp.Or(slug(name), "api")
+}
+
+// unique makes a name that no other entity of the kind has.
+func (c *converter) unique(kind entity.Kind, name string) string {
+	made := name
+	for n := 2; c.names[string(kind)+made]; n++ {
+		made = name + "-" + strconv.Itoa(n)
+	}
+	c.names[string(kind)+made] = true
+	return made
+}
+
+// located adds places to the errors of fields.
+func (c *converter) located(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	var made []error
+	for _, one := range joined.Unwrap() {
+		var field *entity.FieldError
+		if errors.As(one, &field) {
+			if at := c.places[string(field.Kind)+field.Name]; at != nil {
+				one = at.Errorf("%w", one)
+			}
+		}
+		made = append(made, one)
+	}
+	return errors.Join(made...)
+}

@@ -1,0 +1,91 @@
+package definition
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/iotenablers/enablers/apimgmt/internal/document"
+)
+
+// ErrInvalid is wrapped by every error about the contents of a definition. The
+// places are told by [*PlaceError] values within it.
+var ErrInvalid = errors.New("definition: invalid")
+
+// ErrVersion is wrapped by the error of a file that is not of OpenAPI 3.0 or 3.1.
+var ErrVersion = errors.New("definition: unsupported version")
+
+// ErrLimit is wrapped by the error of a file that exceeds a limit.
+var ErrLimit = errors.New("definition: limit exceeded")
+
+// PlaceError says where in the file something is wrong: it names the line, and
+// the JSON pointer (RFC 6901) of the value.
+type PlaceError = document.Error
+
+// Definition is a checked OpenAPI file. It does not change, and may be used by
+// several goroutines at once.
+type Definition struct {
+	raw        []byte
+	root       *document.Node
+	format     document.Format
+	servers    []string
+	operations []Operation
+}
+
+// Operation is a method of a path, for lists and searches.
+type Operation struct {
+	// Method is in upper case.
+	Method string `json:"method"`
+	// Path is the template, such as "/things/{id}".
+	Path string `json:"path"`
+	// ID is the operationId, empty if there is none.
+	ID          string   `json:"operationId,omitempty"`
+	Summary     string   `json:"summary,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	Deprecated  bool     `json:"deprecated,omitempty"`
+	// Secured is whether a caller has to show who he is: a plugin of the gateway that
+	// asks for it applies to the operation, or its security requirements cannot be met
+	// without.
+	Secured bool `json:"secured"`
+}
+
+// Bytes returns a copy of the file.
+func (d *Definition) Bytes() []byte { return bytes.Clone(d.raw) }
+
+// JSON returns the definition as JSON without spaces, secrets included.
+func (d *Definition) JSON() []byte { return d.root.AppendJSON(nil) }
+
+// IsYAML reports whether the file is YAML and not JSON.
+func (d *Definition) IsYAML() bool { return d.format == document.YAML }
+
+// OpenAPI is the version of OpenAPI, such as "3.0.3".
+func (d *Definition) OpenAPI() string { return text(d.root.Get("openapi")) }
+
+// Title is the name of the API.
+func (d *Definition) Title() string { return text(d.root.Get("info").Get("title")) }
+
+// Version is the version of the API, not that of OpenAPI.
+func (d *Definition) Version() string { return text(d.root.Get("info").Get("version")) }
+
+// Description is what the author tells about the API, as Markdown.
+func (d *Definition) Description() string { return text(d.root.Get("info").Get("description")) }
+
+// Servers are the addresses of the whole API, in the order of the file, with the
+// defaults of their variables. They may be relative.
+func (d *Definition) Servers() []string { return slices.Clone(d.servers) }
+
+// Operations are those of every path, in the order of the file.
+func (d *Definition) Operations() []Operation {
+	made := slices.Clone(d.operations)
+	for i := range made {
+		made[i].Tags = slices.Clone(made[i].Tags)
+	}
+	return made
+}
+
+// text is the string that a node is, or empty.
+func text(n *document.Node) string {
+	s, _ := n.Str()
+	return s
+}
