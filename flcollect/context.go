@@ -67,7 +67,8 @@ func (c Condition) holds(digest string) bool {
 // storedContext is the document of a context.
 type storedContext struct {
 	PublicContext
-	Blob string `json:"blob"`
+	Blob   string       `json:"blob"`
+	Parsed ckks.Context `json:"parsed"`
 }
 
 // PublicContext returns the serialised context that is stored for a job, and what
@@ -111,7 +112,7 @@ func (s *Server) setContext(ctx context.Context, id string, content io.Reader, c
 	if err := s.await(ctx); err != nil {
 		return PublicContext{}, err
 	}
-	raw, err := s.readContext(id, content)
+	raw, parsed, err := s.readContext(id, content)
 	if err != nil {
 		return PublicContext{}, err
 	}
@@ -123,7 +124,7 @@ func (s *Server) setContext(ctx context.Context, id string, content io.Reader, c
 	if err != nil {
 		return PublicContext{}, err
 	}
-	next := storedContext{PublicContext{SHA256: info.SHA256, Size: info.Size, Stored: now()}, key}
+	next := storedContext{PublicContext{SHA256: info.SHA256, Size: info.Size, Stored: now()}, key, *parsed}
 	data, err := json.Marshal(next)
 	if err != nil {
 		return PublicContext{}, err
@@ -154,31 +155,31 @@ func (s *Server) setContext(ctx context.Context, id string, content io.Reader, c
 }
 
 // readContext reads and checks a context, and returns it without base64.
-func (s *Server) readContext(id string, content io.Reader) ([]byte, error) {
+func (s *Server) readContext(id string, content io.Reader) ([]byte, *ckks.Context, error) {
 	most := int64(base64.StdEncoding.EncodedLen(int(s.options.MaxContext))) + 1024
 	data, err := io.ReadAll(io.LimitReader(content, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("read it: %w", err)
+		return nil, nil, fmt.Errorf("read it: %w", err)
 	}
 	parsed, err := ckks.ParseContext(data)
 	switch {
 	case int64(len(data)) > most:
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, s.options.MaxContext)
+		return nil, nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, s.options.MaxContext)
 	case errors.Is(err, ckks.ErrSecretKey):
 		clear(data)
-		return nil, ckks.ErrSecretKey
+		return nil, nil, ckks.ErrSecretKey
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if data[0] != '\n' { // with which a serialised context begins, and no text
 		if data, err = base64.StdEncoding.AppendDecode(nil, bytes.TrimSpace(data)); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+			return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 	}
 	if int64(len(data)) > s.options.MaxContext {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), s.options.MaxContext)
+		return nil, nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), s.options.MaxContext)
 	}
-	return data, s.fits(id, parsed)
+	return data, parsed, s.fits(id, parsed)
 }
 
 // fits returns nil if a context has the parameters of the job, as far as it is
@@ -192,7 +193,11 @@ func (s *Server) fits(id string, parsed *ckks.Context) error {
 	if r.State.Ended() || r.Config.Homomorphic == nil {
 		return nil
 	}
-	parameters, err := ckks.NewParameters(*r.Config.Homomorphic)
+	return fitsSettings(parsed, *r.Config.Homomorphic)
+}
+
+func fitsSettings(parsed *ckks.Context, settings ckks.Settings) error {
+	parameters, err := ckks.NewParameters(settings)
 	if err != nil {
 		return err
 	}
@@ -200,6 +205,26 @@ func (s *Server) fits(id string, parsed *ckks.Context) error {
 		return fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
 	return nil
+}
+
+// misfit says how the context that is stored for a job differs from what the job
+// is to be trained with; empty if it does not. Its clients may have another.
+func (s *Server) misfit(ctx context.Context, id string, config Config) (string, error) {
+	if config.Homomorphic == nil {
+		return "", nil
+	}
+	stored, _, err := s.storedContext(ctx, id)
+	if errors.Is(err, ErrNoContext) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	err = fitsSettings(&stored.Parsed, *config.Homomorphic)
+	if errors.Is(err, ErrMismatch) {
+		return short(err.Error(), maxReason), nil
+	}
+	return "", err
 }
 
 func (s *Server) writeContext(ctx context.Context, key string, raw []byte) (storage.BlobInfo, error) {

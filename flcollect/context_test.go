@@ -102,6 +102,16 @@ func TestAContextThatDoesNotFitTheActiveJobIsAConflict(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, ask(h, "PUT", "/job/he/public/other", raw).Code)
 	require.NoError(t, w.Stop(t.Context()))
 	require.Equal(t, http.StatusNoContent, ask(h, "PUT", "/job/he/public/job", raw).Code, "it is not being trained")
+
+	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
+	status, err := w.Status(t.Context(), "job")
+	require.NoError(t, err)
+	require.Contains(t, status.Note, "a public context that is none for it")
+	require.Contains(t, status.Note, "its degree is 2048, the job's is 1024")
+	require.NoError(t, w.Start(t.Context(), "plain", config(1, 1)))
+	status, err = w.Status(t.Context(), "plain")
+	require.NoError(t, err)
+	require.Empty(t, status.Note)
 }
 
 func TestOfConcurrentContextsUnderOneConditionOneIsStored(t *testing.T) {
@@ -156,3 +166,15 @@ func TestAServerThatDiesWhileAContextIsReplacedHasTheOldOrTheNew(t *testing.T) {
 }
 
 func base64Text(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
+
+func FuzzConditionsOfAChange(f *testing.F) {
+	f.Add(`"a", W/"b"`, "*")
+	f.Add("", `"`)
+	f.Add(`"a,b"`, ",,")
+	f.Fuzz(func(t *testing.T, match, none string) {
+		b := newBoard()
+		b.err = flcollect.ErrCondition
+		code := ask(flcollect.HandlerOf(b, nil), "DELETE", "/job/he/public/a", "", "If-Match", match, "If-None-Match", none).Code
+		require.Contains(t, []int{http.StatusBadRequest, http.StatusPreconditionFailed}, code)
+	})
+}

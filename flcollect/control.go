@@ -129,6 +129,9 @@ func (s *Server) begin(id string, config storedConfig, made strategy.Strategy) e
 		return err
 	}
 	r.Privacy = privacyOf(made)
+	if r.Misfit, err = s.misfit(ctx, id, config.Config); err != nil {
+		return err
+	}
 	var last record
 	if !fresh {
 		if last, err = readRecord(id, doc.Data); err != nil {

@@ -82,8 +82,9 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 func wantsOctets(h http.Header) bool {
 	for accepted := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
 		kind, parameters, err := mime.ParseMediaType(accepted)
-		if err == nil && kind == octets && strings.Trim(parameters["q"], "0.") != "" || err == nil && kind == octets && parameters["q"] == "" {
-			return true
+		if err == nil && kind == octets {
+			weight, given := parameters["q"]
+			return !given || strings.Trim(weight, "0.") != ""
 		}
 	}
 	return false

@@ -69,7 +69,9 @@ func (e *ConfigError) Error() string {
 // kept if it is text, a number or a truth value: clients cannot be sent others.
 //
 // The error is a *[ConfigError] with all faults. A strategy_conf for a built-in
-// strategy is checked as [strategy.New] does.
+// strategy is checked as [strategy.New] does, and privacy mechanisms as packages
+// dp and ckks do. Of these a key that means nothing is a fault: it might be one that
+// was mistyped.
 func ParseConfig(body []byte) (Config, error) {
 	p := &parser{}
 	config := p.config(body)

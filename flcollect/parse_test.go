@@ -289,6 +289,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add(body(f, nil))
 	f.Add(body(f, map[string]string{"strategy": `"mine"`, "strategy_conf": `{"a":1.0,"b":"x","eta":"2"}`, "stopping_target": `{"a":1e300}`}))
 	f.Add(body(f, map[string]string{"client_conf": `[{"epochs":"1","z":-0.0,"y":1e21,"x":true}]`, "server_conf": `{"num_rounds":"2","round_timeout":0.1}`}))
+	f.Add(body(f, map[string]string{"privacy-mechanisms": `{"homomorphic":{"coeff_mod_bit_sizes":["60",40,60]},"dp-adaptive":` + sampleDP + `}`}))
 	f.Add([]byte("{\"\xff"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		config, err := flcollect.ParseConfig(text)

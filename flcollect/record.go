@@ -72,6 +72,9 @@ type record struct {
 	Quarantined []Quarantine `json:"quarantined,omitempty"`
 	// Spent is whether the training ended because the epsilon budget was spent.
 	Spent bool `json:"spent,omitempty"`
+	// Misfit says how the public context that was stored when the run began does
+	// not fit; empty if it did, or there was none.
+	Misfit string `json:"misfit,omitempty"`
 	// Told is how many rounds the orchestrator knows of, EarlyTold whether it
 	// knows of the early end.
 	Told      int      `json:"told"`
@@ -117,6 +120,9 @@ func (r record) remark() string {
 	var remarks []string
 	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != averaging && name != "avg" {
 		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", averaging, name))
+	}
+	if r.Misfit != "" {
+		remarks = append(remarks, "when the training began, clients could load a public context that is none for it: "+r.Misfit)
 	}
 	if r.Spent {
 		remarks = append(remarks, fmt.Sprintf("the epsilon budget of %v is spent after %d of %d rounds",
