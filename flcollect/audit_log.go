@@ -159,9 +159,11 @@ type filing struct {
 func (t *training) startFiling(a *attempt, result strategy.Model) *filing {
 	f := &filing{done: make(chan struct{})}
 	line := AuditLine{Round: a.round, Time: now(), Aggregated: result != nil, Clients: a.entries(t.strategy)}
+	suspended := 0
 	if !t.server.options.TrustClients {
-		t.server.countSuspended(t.reputations.judge(a.round, line.Clients))
+		suspended = t.reputations.judge(a.round, line.Clients)
 	}
+	t.server.countVerdicts(countOutcomes(line.Clients).Clipped, suspended)
 	ctx := t.life // a training that is stopped now leaves its trace all the same
 	go func() {
 		defer close(f.done)
@@ -180,6 +182,14 @@ func (t *training) startFiling(a *attempt, result strategy.Model) *filing {
 		})
 	}()
 	return f
+}
+
+// countVerdicts adds to the totals.
+func (s *Server) countVerdicts(clipped, suspended int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.totals.Clipped += int64(clipped)
+	s.totals.Suspensions += int64(suspended)
 }
 
 // wait returns once all is durable, or why it is not.

@@ -58,6 +58,7 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 			counter("client_results_total", "Answers of clients that were taken.", func(t Totals) int64 { return t.Results }),
 			counter("client_failures_total", "Answers of clients that did not come or were not taken.", func(t Totals) int64 { return t.Failures }),
 			counter("quarantined_updates_total", "Updates that were refused for what they held.", func(t Totals) int64 { return t.Quarantined }),
+			counter("clipped_updates_total", "Updates that were shortened for lying too far from the model.", func(t Totals) int64 { return t.Clipped }),
 			counter("suspensions_total", "How many times a client was suspended.", func(t Totals) int64 { return t.Suspensions }),
 			counter("sent_bytes_total", "Bytes of parameters that went to clients.", func(t Totals) int64 { return t.Sent }),
 			counter("received_bytes_total", "Bytes of parameters that came from clients.", func(t Totals) int64 { return t.Received }),

@@ -73,13 +73,6 @@ func (s *Server) loadReputations(ctx context.Context, token string, round int) (
 	return loaded, nil
 }
 
-// countSuspended adds to the totals.
-func (s *Server) countSuspended(clients int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.totals.Suspensions += int64(clients)
-}
-
 // storeReputations stores the reputations after a round beside those before it.
 func (s *Server) storeReputations(ctx context.Context, token string, round int, r *reputations) error {
 	r.mu.Lock()

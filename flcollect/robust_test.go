@@ -111,6 +111,7 @@ func TestAnAttackerIsClippedThenSuspendedAndTheModelConverges(t *testing.T) {
 	require.Less(t, drawn, rounds/3, "%v", fates)
 	require.Equal(t, []flcollect.Outcome{"", ""}, fates[6:8], "%v", fates)
 	require.GreaterOrEqual(t, w.Totals().Suspensions, int64(2))
+	require.EqualValues(t, drawn, w.Totals().Clipped)
 	for i := range 6 {
 		for _, fate := range w.fates(t, rounds, fmt.Sprintf("name:honest-%d", i)) {
 			require.Equal(t, flcollect.Kept, fate)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/peertest"
 )
@@ -206,6 +207,7 @@ func (k *killer) train(number int) []byte {
 		}
 	}
 	k.requireWhole(id)
+	k.requireAudited(id)
 	text := string(k.repository().get("/training-results/weights/" + id + "/1/" + id))
 	for _, earlier := range seen.texts {
 		require.Equal(k.t, text, earlier, "%s had other weights before", id)
@@ -250,6 +252,32 @@ func (k *killer) requireWhole(id string) {
 	// What it was told just before a kill it may be told again.
 	require.True(k.t, slices.IsSorted(told), "%s: %v", id, told)
 	require.Len(k.t, slices.Compact(slices.Clone(told)), killedRounds, "%s: %v", id, told)
+}
+
+// requireAudited checks that the audit log of a training is whole, and that the
+// lines of the rounds that count lead from one model to the next.
+func (k *killer) requireAudited(id string) {
+	k.t.Helper()
+	log := k.collector.get("/job/audit/" + id)
+	last, err := flcollect.VerifyAudit(bytes.NewReader(log))
+	require.NoError(k.t, err)
+	lines := bytes.Split(bytes.TrimSuffix(log, []byte("\n")), []byte("\n"))
+	require.EqualValues(k.t, len(lines), last.Line)
+	require.GreaterOrEqual(k.t, len(lines), killedRounds)
+	var page struct{ Rounds []flcollect.Round }
+	k.collector.read("/job/rounds/"+id, &page)
+	model := ""
+	for _, r := range page.Rounds {
+		require.NotNil(k.t, r.Audit)
+		var line flcollect.AuditLine
+		require.NoError(k.t, json.Unmarshal(lines[r.Audit.Line-1], &line))
+		require.Equal(k.t, r.Number, line.Round)
+		require.Equal(k.t, flcollect.Counts{Kept: killedClients}, line.Counts)
+		if model != "" {
+			require.Equal(k.t, model, line.Model, "round %d", r.Number)
+		}
+		model = line.Result
+	}
 }
 
 // tryStart starts a job on a collector that may be killed meanwhile, and reports
