@@ -149,7 +149,7 @@ func TestAnEncryptedJobIsTrainedToTheSumOfSEAL(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 7})
-	status := w.until(t, "job", "stored", func(s flcollect.Status) bool { return s.Stored })
+	status := w.until(t, "job", "stored", func(s flcollect.Status) bool { return s.Stored && s.State == flcollect.Finished })
 	require.Equal(t, flcollect.Finished, status.State, status.Error)
 	require.Contains(t, status.Note, `the strategy is FedAvg instead of "mine"`)
 
