@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -86,4 +87,47 @@ func ExampleParseContext() {
 	// Output:
 	// 2048 [134176769 67104769] true
 	// parse context: ckks: the context holds a secret key, which must not leave the clients
+}
+
+// Encrypted updates and differential privacy together: the server adds the noise
+// to a sum that it cannot read.
+func ExampleAggregation_Blur() {
+	parameters, err := ckks.NewParameters(captured)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mean, err := ckks.NewStrategy(parameters, strategy.Policy{}, &ckks.Options{MaxAbs: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	private, err := dp.New(mean, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	aggregation, err := private.Begin(strategy.Round{Number: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer aggregation.Close()
+	for _, name := range []string{"first", "second"} {
+		message, err := os.ReadFile("testdata/tenseal/vector-" + name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		layer, err := tensor.New(tensor.Uint8, []int{len(message)}, message)
+		if err != nil {
+			log.Fatal(err)
+		}
+		err = aggregation.Add(context.Background(), strategy.Update{Client: name, Examples: 5, Model: strategy.Model{layer},
+			Metrics: map[string]any{"dpfedavg_norm_bit": true}})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := aggregation.Finish(context.Background()); err != nil { // it blurs
+		log.Fatal(err)
+	}
+	fmt.Printf("epsilon %.3f\n", private.Privacy().Epsilon)
+	// Output:
+	// epsilon 2.168
 }
