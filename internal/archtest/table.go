@@ -70,6 +70,8 @@ func importTable() []room {
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"}, modules: []string{openapi}},
 		{dir: "apimgmt/internal/document", modules: []string{yaml}},
 		{dir: "apimgmt/oidc", modules: []string{jose}},
+		{dir: "apimgmt/oidc/devidp", imports: []string{"internal/httpapi", "storage"}, modules: []string{crypto, jose, uuid}},
+		{dir: "apimgmt/oidc/oidctest", imports: []string{"apimgmt/oidc"}, modules: []string{testify}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/httpclient"},
@@ -194,6 +196,8 @@ func httpHomes() []httpHome {
 		{"flcollect/orchestrator", "http*.go"},
 		{"apimgmt/oidc", "http*.go"},
 		{"apimgmt/gateway/...", "*.go"},
+		{"apimgmt/oidc/devidp", "http*.go"},
+		{"apimgmt/oidc/oidctest", "*.go"},
 		{"cmd/...", "*.go"},
 		{"examples/...", "*.go"},
 		{"bench/...", "*.go"},

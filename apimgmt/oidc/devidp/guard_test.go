@@ -1,0 +1,45 @@
+package devidp
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnAddressThatGuessesForManyUsersHasToWait(t *testing.T) {
+	g, now := newGuard(-1), time.Now()
+	for n := range sourceFailures {
+		require.False(t, g.locked("demouser", "10.0.0.3", now), n)
+		g.begin(fmt.Sprint("nobody", n), "10.0.0.3", now)
+	}
+	require.True(t, g.locked("demouser", "10.0.0.3", now))
+	require.False(t, g.locked("demouser", "10.0.0.4", now))
+	require.False(t, g.locked("demouser", "10.0.0.3", now.Add(firstLock)))
+	for range 30 {
+		g.begin("nobody", "10.0.0.3", now)
+	}
+	require.True(t, g.locked("demouser", "10.0.0.3", now.Add(longestLock-time.Second)))
+	require.False(t, g.locked("demouser", "10.0.0.3", now.Add(longestLock)), "nobody waits for longer")
+}
+
+func TestASuccessForgivesTheUserAndNotTheAddress(t *testing.T) {
+	g, now := newGuard(-1), time.Now()
+	for range sourceFailures - 1 {
+		g.begin("victim", "10.0.0.3", now)
+	}
+	g.begin("own", "10.0.0.3", now)
+	g.succeed("own", "10.0.0.3", now)
+	g.begin("victim", "10.0.0.3", now)
+	require.True(t, g.locked("own", "10.0.0.3", now), "logging in with one's own name is no way to go on guessing")
+}
+
+func TestTheGuardIsBounded(t *testing.T) {
+	g, now := newGuard(1), time.Now()
+	for n := range 2 * maxWatched {
+		g.admit(fmt.Sprint(n), now)
+	}
+	require.Equal(t, maxWatched, g.order.Len())
+	require.Len(t, g.known, maxWatched)
+}

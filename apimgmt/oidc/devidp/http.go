@@ -1,0 +1,183 @@
+package devidp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// maxForm is the greatest size of a form in bytes; it holds three tokens.
+const maxForm = 64 << 10
+
+// Handler serves the realm, below the path of Config.BaseURL. What a request's
+// connection comes from is its address: a proxy before it makes everybody one
+// address, so leave it out, or set Config.TokensPerSecond to suit.
+func (p *Provider) Handler() http.Handler {
+	api := httpapi.NewHandler(p.routes(), &httpapi.Options{WriteError: writeError, Logger: p.config.Logger})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		api.ServeHTTP(w, r)
+	})
+}
+
+func (p *Provider) routes() []httpapi.Route {
+	base, _ := url.Parse(p.config.BaseURL) // checked when it was opened
+	realm := base.Path + "/realms/{realm}"
+	protocol := realm + "/protocol/openid-connect"
+	routes := []httpapi.Route{
+		{Pattern: "GET " + realm + "/.well-known/openid-configuration", Func: p.discovery},
+		{Pattern: "GET " + protocol + "/certs", Func: p.certs},
+		{Pattern: "POST " + protocol + "/token", Func: p.token},
+		{Pattern: "POST " + protocol + "/token/introspect", Func: p.introspect},
+		{Pattern: "GET " + protocol + "/userinfo", Func: p.userinfo},
+		{Pattern: "POST " + protocol + "/userinfo", Func: p.userinfo},
+		{Pattern: "GET " + protocol + "/auth", Func: p.authorize},
+		{Pattern: "POST " + realm + "/login-actions/authenticate", Func: p.login},
+		{Pattern: "GET " + protocol + "/logout", Func: p.logout},
+		{Pattern: "POST " + protocol + "/logout", Func: p.logout},
+		{Pattern: "POST " + realm + "/login-actions/logout", Func: p.confirmLogout},
+		{Pattern: "GET " + realm + "/login-actions/style.css", Func: style},
+	}
+	for _, path := range []string{"/token", "/userinfo", "/logout", "/certs"} {
+		routes = append(routes, httpapi.Route{Pattern: "OPTIONS " + protocol + path, Func: p.preflight})
+	}
+	for i, route := range routes {
+		routes[i].Undocumented = true
+		routes[i].Func = p.inRealm(route.Func)
+	}
+	return routes
+}
+
+// inRealm refuses other realms.
+func (p *Provider) inRealm(next httpapi.HandlerFunc) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.PathValue("realm") != p.config.Realm.Name {
+			return &httpapi.Error{Status: http.StatusNotFound, Err: &failure{Code: "Realm does not exist"}}
+		}
+		return next(w, r)
+	}
+}
+
+// failure is an error in Keycloak's words.
+type failure struct {
+	Code        string `json:"error"`
+	Description string `json:"error_description,omitempty"`
+}
+
+func (f *failure) Error() string { return f.Code + ": " + f.Description }
+
+// refuse returns an error of the protocol.
+func refuse(status int, code, description string) error {
+	return &httpapi.Error{Status: status, Detail: code, Err: &failure{Code: code, Description: description}}
+}
+
+// writeError answers with JSON as Keycloak does.
+func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
+	var said *failure
+	if !errors.As(e.Err, &said) {
+		said = &failure{Code: fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))}
+	}
+	writeJSON(w, e.Status, said)
+}
+
+func writeJSON(w http.ResponseWriter, status int, document any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Pragma", "no-cache")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(document) // fails only if the client has gone
+}
+
+// addressOf is what attempts are counted by.
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// form reads a form, of which no field may be given twice (RFC 6749 section 3.2).
+func form(r *http.Request) (url.Values, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, refuse(http.StatusBadRequest, "invalid_request", "The form cannot be read")
+	}
+	for name, values := range r.PostForm {
+		if len(values) > 1 {
+			return nil, refuse(http.StatusBadRequest, "invalid_request", "duplicated parameter: "+name)
+		}
+	}
+	return r.PostForm, nil
+}
+
+// clientOf finds out which client asks, and has it prove that. Public ones just
+// say so.
+func (p *Provider) clientOf(r *http.Request, fields url.Values) (Client, error) {
+	id, secret := fields.Get("client_id"), fields.Get("client_secret")
+	if name, password, ok := r.BasicAuth(); ok {
+		var err error
+		if id, err = url.QueryUnescape(name); err == nil {
+			secret, err = url.QueryUnescape(password)
+		}
+		if err != nil {
+			id, secret = name, password // not escaped, as section 2.3.1 wants it
+		}
+	}
+	client, ok := p.clients[id]
+	switch {
+	case !ok:
+		return Client{}, refuse(http.StatusUnauthorized, "invalid_client", "Invalid client or Invalid client credentials")
+	case !client.Public && !prove(client, secret):
+		return Client{}, refuse(http.StatusUnauthorized, "unauthorized_client", "Invalid client or Invalid client credentials")
+	}
+	return client, nil
+}
+
+// allowOrigin lets pages of the client read the answer.
+func allowOrigin(w http.ResponseWriter, r *http.Request, client Client) {
+	w.Header().Add("Vary", "Origin")
+	if origin := r.Header.Get("Origin"); origin != "" && slices.Contains(client.origins(), origin) {
+		w.Header().Set("Access-Control-Allow-Origin", origin)
+		w.Header().Set("Access-Control-Allow-Credentials", "true") // which some clients ask for; no cookie is looked at
+	}
+}
+
+// preflight answers what a browser asks before a request from another origin.
+func (p *Provider) preflight(w http.ResponseWriter, r *http.Request) error {
+	for _, client := range p.clients {
+		if !slices.Contains(client.origins(), r.Header.Get("Origin")) {
+			continue
+		}
+		allowOrigin(w, r, client)
+		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+		w.Header().Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, X-Requested-With")
+		w.Header().Set("Access-Control-Max-Age", "3600")
+		break
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// note logs what somebody may want to know later.
+func (p *Provider) note(ctx context.Context, text string, s *session, client string) {
+	p.config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("user", s.User), slog.String("session", s.ID), slog.String("client", client))
+}
+
+// bearer returns the token of an Authorization header.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}

@@ -1,0 +1,119 @@
+package devidp
+
+import (
+	"errors"
+	"net/http"
+	"time"
+)
+
+// discovery answers GET …/.well-known/openid-configuration (OpenID Connect
+// Discovery section 4).
+func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) error {
+	protocol := p.issuer + "/protocol/openid-connect"
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	writeJSON(w, http.StatusOK, map[string]any{
+		"issuer":                                         p.issuer,
+		"authorization_endpoint":                         protocol + "/auth",
+		"token_endpoint":                                 protocol + "/token",
+		"introspection_endpoint":                         protocol + "/token/introspect",
+		"userinfo_endpoint":                              protocol + "/userinfo",
+		"end_session_endpoint":                           protocol + "/logout",
+		"jwks_uri":                                       protocol + "/certs",
+		"grant_types_supported":                          []string{"authorization_code", "client_credentials", "password", "refresh_token"},
+		"response_types_supported":                       []string{"code"},
+		"response_modes_supported":                       []string{"query"},
+		"subject_types_supported":                        []string{"public"},
+		"prompt_values_supported":                        []string{"none", "login"},
+		"id_token_signing_alg_values_supported":          []string{"RS256"},
+		"token_endpoint_auth_methods_supported":          []string{"client_secret_basic", "client_secret_post", "none"},
+		"introspection_endpoint_auth_methods_supported":  []string{"client_secret_basic", "client_secret_post"},
+		"claims_supported":                               []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "name", "given_name", "family_name", "preferred_username", "email"},
+		"scopes_supported":                               []string{"openid", "profile", "email"},
+		"code_challenge_methods_supported":               []string{"S256"},
+		"authorization_response_iss_parameter_supported": true,
+	})
+	return nil
+}
+
+// certs answers GET …/certs with the keys (RFC 7517 section 5).
+func (p *Provider) certs(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	writeJSON(w, http.StatusOK, p.ring.public(time.Now()))
+	return nil
+}
+
+// introspection is an answer of introspect.
+type introspection struct {
+	Active bool `json:"active"`
+	*claims
+	Username  string `json:"username,omitempty"`
+	TokenType string `json:"token_type,omitempty"`
+}
+
+// introspect answers POST …/token/introspect (RFC 7662 section 2) to clients
+// that prove who they are.
+func (p *Provider) introspect(w http.ResponseWriter, r *http.Request) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	client, err := p.clientOf(r, fields)
+	switch {
+	case err != nil:
+		return refuse(http.StatusUnauthorized, "invalid_client", "Client authentication failed.")
+	case client.Public:
+		return refuse(http.StatusForbidden, "invalid_request", "Client not allowed.")
+	case fields.Get("token") == "":
+		return refuse(http.StatusBadRequest, "invalid_request", "Token not provided.")
+	}
+	answer := introspection{}
+	c, s, err := p.active(r.Context(), fields.Get("token"))
+	switch {
+	case err == nil:
+		answer = introspection{Active: true, claims: &c, TokenType: "Bearer", Username: c.profile.Username}
+		answer.claims.ClientID = c.Party
+		if s != nil {
+			answer.Username = s.User
+		}
+	case !errors.Is(err, errToken) && !errors.Is(err, errNoSession):
+		return err
+	}
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// userinfo answers GET and POST …/userinfo (OpenID Connect Core section 5.3).
+func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) error {
+	challenge := `Bearer realm="` + p.config.Realm.Name + `"`
+	token := bearer(r)
+	if token == "" && r.Method == http.MethodPost {
+		fields, err := form(r)
+		if err != nil {
+			return err
+		}
+		token = fields.Get("access_token")
+	}
+	if token == "" {
+		w.Header().Set("WWW-Authenticate", challenge)
+		return refuse(http.StatusUnauthorized, "invalid_request", "Token not provided")
+	}
+	c, s, err := p.active(r.Context(), token)
+	if errors.Is(err, errToken) || errors.Is(err, errNoSession) || err == nil && s == nil {
+		w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token", error_description="Token verification failed"`)
+		return refuse(http.StatusUnauthorized, "invalid_token", "Token verification failed")
+	}
+	if err != nil {
+		return err
+	}
+	allowOrigin(w, r, p.clients[c.Party])
+	if !hasScope(c.Scope, "openid") {
+		w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope", error_description="Missing openid scope"`)
+		return refuse(http.StatusForbidden, "insufficient_scope", "Missing openid scope")
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Subject string       `json:"sub"`
+		Roles   *realmAccess `json:"realm_access,omitempty"`
+		profile
+	}{c.Subject, c.Roles, c.profile})
+	return nil
+}

@@ -1,0 +1,94 @@
+package devidp
+
+import (
+	"bytes"
+	"crypto/rand"
+	_ "embed"
+	"html/template"
+	"net/http"
+	"net/url"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle []byte
+
+// page is what the template shows.
+type page struct {
+	Title, Realm, Style string
+	Action, Seal        string // of the form, if there is one
+	Login               bool   // the form asks for name and password
+	Client, User, Fault string
+	Text                string
+	Button              string
+	Link, LinkText      string
+	Issuer              string
+}
+
+// formToken returns the cookie that ties forms to the browser, and sets it if
+// there is none.
+func (p *Provider) formToken(w http.ResponseWriter, r *http.Request) string {
+	if known := cookieOf(r, formCookie); len(known) >= 26 && len(known) <= 64 {
+		return known
+	}
+	made := rand.Text()
+	p.setCookie(w, formCookie, made)
+	return made
+}
+
+func (p *Provider) loginPage(w http.ResponseWriter, r *http.Request, status int, asked request, user, fault string) error {
+	sealed, err := p.sealForm("login", p.formToken(w, r), asked)
+	if err != nil {
+		return err
+	}
+	// Browsers hold a form to this also for where its answer redirects to.
+	back, _ := url.Parse(asked.Redirect)
+	return p.show(w, status, back.Scheme+"://"+back.Host, page{
+		Title: "Sign in", Action: p.issuer + "/login-actions/authenticate", Seal: sealed, Login: true,
+		Client: asked.Client, User: user, Fault: fault, Button: "Sign in",
+	})
+}
+
+func (p *Provider) errorPage(w http.ResponseWriter, status int, text string) error {
+	return p.show(w, status, "", page{Title: "This did not work", Fault: text})
+}
+
+// show writes a page that may load its style and nothing else, be in no frame,
+// and send its form here and be sent on from there.
+func (p *Provider) show(w http.ResponseWriter, status int, on string, what page) error {
+	what.Realm, what.Style, what.Issuer = p.config.Realm.Name, p.issuer+"/login-actions/style.css", p.issuer
+	parsed, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return err
+	}
+	var body bytes.Buffer
+	if err := parsed.Execute(&body, what); err != nil {
+		return err
+	}
+	where, _ := url.Parse(p.issuer)
+	self := where.Scheme + "://" + where.Host
+	policy := "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src 'self' " + self + "; form-action 'self' " + self
+	if on != "" {
+		policy += " " + on
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes()) // fails only if the browser has gone
+	return nil
+}
+
+func style(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "max-age=3600")
+	_, _ = w.Write(pageStyle) // fails only if the browser has gone
+	return nil
+}

@@ -1,0 +1,94 @@
+package devidp
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// The cost of a hash, as OWASP recommends for argon2id: 19 MiB, two passes.
+const (
+	argonMemory = 19 << 10 // KiB
+	argonPasses = 2
+	argonLanes  = 1
+	argonSalt   = 16
+	argonKey    = 32
+	// longest password in bytes, which bounds the work before the hash.
+	maxPassword = 1024
+)
+
+// hasher hashes passwords, a few at a time, since each takes memory.
+type hasher struct {
+	turns chan struct{}
+	decoy string // hash of no password, to compare with where there is no user
+}
+
+func newHasher() *hasher {
+	h := &hasher{turns: make(chan struct{}, 2)}
+	h.decoy, _ = h.hash(context.Background(), rand.Text()) // fails only with its context
+	return h
+}
+
+// hash returns the hash in the form of the PHC string format. The error is the
+// context's.
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, argonSalt)
+	_, _ = rand.Read(salt) // never fails
+	key, err := h.derive(ctx, password, salt)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonPasses, argonLanes,
+		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
+}
+
+func (h *hasher) derive(ctx context.Context, password string, salt []byte) ([]byte, error) {
+	select {
+	case h.turns <- struct{}{}:
+		defer func() { <-h.turns }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
+}
+
+// matches compares a password with a hash. An empty hash, of nobody, takes as
+// long as any other and never matches.
+func (h *hasher) matches(ctx context.Context, password, hash string) (bool, error) {
+	nobody := hash == ""
+	if nobody {
+		hash = h.decoy
+	}
+	salt, want, err := parseHash(hash)
+	if err != nil {
+		return false, err
+	}
+	got, err := h.derive(ctx, password, salt)
+	if err != nil {
+		return false, err
+	}
+	return subtle.ConstantTimeCompare(got, want) == 1 && !nobody, nil
+}
+
+// parseHash reads a hash that this package wrote.
+func parseHash(hash string) (salt, key []byte, err error) {
+	prefix := fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, argonMemory, argonPasses, argonLanes)
+	rest, ok := strings.CutPrefix(hash, prefix)
+	encodedSalt, encodedKey, both := strings.Cut(rest, "$")
+	if !ok || !both {
+		return nil, nil, errors.New("password hash: not one that was written here")
+	}
+	if salt, err = base64.RawStdEncoding.DecodeString(encodedSalt); err != nil || len(salt) != argonSalt {
+		return nil, nil, errors.New("password hash: broken salt")
+	}
+	if key, err = base64.RawStdEncoding.DecodeString(encodedKey); err != nil || len(key) != argonKey {
+		return nil, nil, errors.New("password hash: broken key")
+	}
+	return salt, key, nil
+}

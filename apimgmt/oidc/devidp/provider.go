@@ -1,0 +1,225 @@
+package devidp
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Provider is an identity provider for development. It is made with [Open] and
+// safe for concurrent use.
+type Provider struct {
+	config  Config
+	issuer  string
+	clients map[string]Client // with their secrets
+	users   map[string]account
+	issued  Credentials
+	ring    *ring
+	book    *book
+	codes   codes
+	guard   *guard
+	hasher  *hasher
+	sealing []byte // of what pages send back; a restart has people load the page again
+}
+
+// Credentials are secrets that were generated.
+type Credentials struct {
+	// Passwords are those of users, by name.
+	Passwords map[string]string
+	// Secrets are those of clients, by their identifiers.
+	Secrets map[string]string
+}
+
+// account is a user with what is kept of him.
+type account struct {
+	User
+	Subject string
+	Hash    string
+}
+
+// Open returns a Provider over what the documents hold, and writes what is
+// missing: keys, secrets, subjects and hashes. It starts nothing; the clock moves
+// everything on. The log gets a warning that this is for development.
+func Open(ctx context.Context, c Config) (*Provider, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("open identity provider: %w", err)
+	}
+	p := &Provider{
+		config: c, issuer: c.BaseURL + "/realms/" + c.Realm.Name, clients: make(map[string]Client), users: make(map[string]account),
+		issued: Credentials{Passwords: make(map[string]string), Secrets: make(map[string]string)},
+		guard:  newGuard(c.TokensPerSecond), hasher: newHasher(), sealing: make([]byte, 32),
+	}
+	_, _ = rand.Read(p.sealing) // never fails
+	if err := p.load(ctx); err != nil {
+		return nil, fmt.Errorf("open identity provider: %w", err)
+	}
+	c.Logger.LogAttrs(ctx, slog.LevelWarn, "the built-in identity provider is for development and demonstrations, NOT for production", slog.String("issuer", p.issuer))
+	return p, nil
+}
+
+func (p *Provider) load(ctx context.Context) error {
+	var err error
+	if p.ring, err = openRing(ctx, p.config.Documents, p.config.KeyAge); err != nil {
+		return err
+	}
+	if p.book, err = openBook(ctx, p.config.Documents, p.config); err != nil {
+		return err
+	}
+	for _, client := range p.config.Realm.Clients {
+		if !client.Public && client.Secret == "" {
+			if client.Secret, err = p.secretOf(ctx, client.ID); err != nil {
+				return err
+			}
+		}
+		p.clients[client.ID] = client
+	}
+	for _, user := range p.config.Realm.Users {
+		if p.users[user.Name], err = p.accountOf(ctx, user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secretOf returns the secret of a client that is kept, or a new one.
+func (p *Provider) secretOf(ctx context.Context, id string) (string, error) {
+	var kept struct {
+		Secret string `json:"secret"`
+	}
+	found, err := p.read(ctx, "client/"+id, &kept)
+	if err != nil || found && kept.Secret != "" {
+		return kept.Secret, err
+	}
+	kept.Secret = rand.Text()
+	p.issued.Secrets[id] = kept.Secret
+	return kept.Secret, p.write(ctx, "client/"+id, kept)
+}
+
+// accountOf returns what is kept of a user, made or changed as the realm says.
+func (p *Provider) accountOf(ctx context.Context, user User) (account, error) {
+	var kept struct {
+		Subject string `json:"subject"`
+		Hash    string `json:"hash"`
+	}
+	key := "user/" + user.Name
+	found, err := p.read(ctx, key, &kept)
+	if err != nil {
+		return account{}, err
+	}
+	password := user.Password
+	user.Password = ""
+	switch {
+	case password == "" && found:
+		return account{User: user, Subject: kept.Subject, Hash: kept.Hash}, nil
+	case password == "":
+		password = rand.Text()
+		p.issued.Passwords[user.Name] = password
+	case len(password) > maxPassword:
+		return account{}, fmt.Errorf("user %q: the password is longer than %d bytes", user.Name, maxPassword)
+	case found:
+		same, err := p.hasher.matches(ctx, password, kept.Hash)
+		if err != nil || same {
+			return account{User: user, Subject: kept.Subject, Hash: kept.Hash}, err
+		}
+	}
+	if !found {
+		kept.Subject = uuid.NewString()
+	}
+	if kept.Hash, err = p.hasher.hash(ctx, password); err != nil {
+		return account{}, err
+	}
+	return account{User: user, Subject: kept.Subject, Hash: kept.Hash}, p.write(ctx, key, kept)
+}
+
+// read reads a document, if there is one.
+func (p *Provider) read(ctx context.Context, key string, into any) (found bool, err error) {
+	document, err := p.config.Documents.Get(ctx, key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(document.Data, into); err != nil {
+		return false, fmt.Errorf("read %q: %w", key, err)
+	}
+	return true, nil
+}
+
+// write creates or replaces a document, which nobody else writes.
+func (p *Provider) write(ctx context.Context, key string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write %q: %w", key, err)
+	}
+	old, err := p.config.Documents.Get(ctx, key)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		_, err = p.config.Documents.Create(ctx, key, data)
+	case err == nil:
+		_, err = p.config.Documents.Update(ctx, key, old.Revision, data)
+	}
+	return err
+}
+
+// Issuer is what tokens say as iss, and the address of the realm.
+func (p *Provider) Issuer() string { return p.issuer }
+
+// Issued returns what this Open generated, to be shown to whoever started it.
+// The passwords are nowhere else: only their hashes are kept. At the next start
+// it is empty.
+func (p *Provider) Issued() Credentials {
+	return Credentials{Passwords: maps.Clone(p.issued.Passwords), Secrets: maps.Clone(p.issued.Secrets)}
+}
+
+// ClientSecret returns the secret of a client, configured or generated, empty
+// for one that is public or unknown.
+func (p *Provider) ClientSecret(id string) string { return p.clients[id].Secret }
+
+// RotateKeys has a new key sign from now on. The old one is published for 12
+// hours more, so that tokens that it signed are still good.
+func (p *Provider) RotateKeys(ctx context.Context) error {
+	if err := p.ring.rotate(ctx, time.Now()); err != nil {
+		return fmt.Errorf("rotate keys: %w", err)
+	}
+	return nil
+}
+
+// authenticate checks a password. The answer, and about the time it takes, are
+// the same for a name that does not exist and for one that does.
+func (p *Provider) authenticate(ctx context.Context, name, password, address string) (account, bool, error) {
+	name = strings.ToLower(name)
+	if len(name) > 100 || len(password) > maxPassword {
+		return account{}, false, nil
+	}
+	if p.guard.locked(name, address, time.Now()) {
+		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a login has to wait after wrong passwords", slog.String("user", name), slog.String("address", address))
+		return account{}, false, nil
+	}
+	p.guard.begin(name, address, time.Now())
+	user := p.users[name]
+	ok, err := p.hasher.matches(ctx, password, user.Hash)
+	if err != nil || !ok {
+		p.config.Logger.LogAttrs(ctx, slog.LevelInfo, "a login was refused", slog.String("user", name), slog.String("address", address))
+		return account{}, false, err
+	}
+	p.guard.succeed(name, address, time.Now())
+	return user, true, nil
+}
+
+// prove checks the secret of a client.
+func prove(client Client, secret string) bool {
+	return !client.Public && subtle.ConstantTimeCompare([]byte(client.Secret), []byte(secret)) == 1
+}

@@ -1,0 +1,221 @@
+package devidp
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+const (
+	sessionPrefix = "session/"
+	maxGrants     = 32 // of one session, the oldest give way
+)
+
+// errNoSession is returned for a session that has ended.
+var errNoSession = errors.New("devidp: no such session")
+
+// session is one login of a user, in a browser or with his password.
+type session struct {
+	ID      string    `json:"-"`
+	User    string    `json:"user"`
+	Cookie  string    `json:"cookie,omitempty"` // digest of the browser's cookie
+	Created time.Time `json:"created"`
+	Used    time.Time `json:"used"` // last, by a grant of a token
+	Grants  []grant   `json:"grants"`
+
+	revision storage.Revision
+}
+
+// grant is what one client got in a session. It is a chain of refresh tokens, of
+// which the last one is good.
+type grant struct {
+	ID      string `json:"id"`
+	Client  string `json:"client"`
+	Scope   string `json:"scope"`
+	Nonce   string `json:"nonce,omitempty"`
+	Refresh string `json:"refresh"` // jti of the good one
+}
+
+func (s *session) grant(id string) *grant {
+	i := slices.IndexFunc(s.Grants, func(g grant) bool { return g.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.Grants[i]
+}
+
+// book keeps the sessions, a bounded number, and is safe for concurrent use.
+type book struct {
+	docs      storage.Documents
+	most      int
+	idle, max time.Duration
+
+	mu    sync.Mutex
+	known map[string]*list.Element
+	order list.List // of string, the newest in front
+}
+
+// openBook counts the sessions that are kept, and deletes those that are over.
+func openBook(ctx context.Context, docs storage.Documents, c Config) (*book, error) {
+	b := &book{docs: docs, most: c.Sessions, idle: c.SessionIdle, max: c.SessionMax, known: make(map[string]*list.Element)}
+	var kept []*session
+	for document, err := range storage.All(ctx, docs, sessionPrefix) {
+		if err != nil {
+			return nil, err
+		}
+		s, err := readSession(document)
+		if err != nil || b.over(s, time.Now()) {
+			if err := docs.Delete(ctx, document.Key, document.Revision); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		kept = append(kept, s)
+	}
+	slices.SortFunc(kept, func(x, y *session) int { return x.Created.Compare(y.Created) })
+	for _, s := range kept {
+		b.known[s.ID] = b.order.PushFront(s.ID)
+	}
+	return b, nil
+}
+
+func readSession(document storage.Document) (*session, error) {
+	var s session
+	if err := json.Unmarshal(document.Data, &s); err != nil {
+		return nil, fmt.Errorf("read %q: %w", document.Key, err)
+	}
+	s.ID, s.revision = strings.TrimPrefix(document.Key, sessionPrefix), document.Revision
+	return &s, nil
+}
+
+func (b *book) over(s *session, now time.Time) bool {
+	return now.Sub(s.Used) >= b.idle || now.Sub(s.Created) >= b.max
+}
+
+// ends is when a session does unless it is used again.
+func (b *book) ends(s *session) time.Time {
+	idle, last := s.Used.Add(b.idle), s.Created.Add(b.max)
+	if idle.Before(last) {
+		return idle
+	}
+	return last
+}
+
+// create stores a new session. If there are too many the oldest is ended.
+func (b *book) create(ctx context.Context, s *session) error {
+	s.ID = uuid.NewString()
+	data, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("write session: %w", err)
+	}
+	for b.full() {
+		if err := b.endOldest(ctx); err != nil {
+			return err
+		}
+	}
+	if s.revision, err = b.docs.Create(ctx, sessionPrefix+s.ID, data); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known[s.ID] = b.order.PushFront(s.ID)
+	return nil
+}
+
+func (b *book) full() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.order.Len() >= b.most
+}
+
+func (b *book) endOldest(ctx context.Context) error {
+	b.mu.Lock()
+	element := b.order.Back()
+	b.mu.Unlock()
+	if element == nil {
+		return nil
+	}
+	return b.end(ctx, element.Value.(string))
+}
+
+// get returns a session that is not over, or errNoSession.
+func (b *book) get(ctx context.Context, id string) (*session, error) {
+	if uuid.Validate(id) != nil {
+		return nil, errNoSession
+	}
+	document, err := b.docs.Get(ctx, sessionPrefix+id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, errNoSession
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSession(document)
+	if err != nil {
+		return nil, err
+	}
+	if b.over(s, time.Now()) {
+		return nil, errNoSession
+	}
+	return s, nil
+}
+
+// change changes a session, beginning again if another request has changed it
+// meanwhile. An error of the change is returned, and nothing is stored.
+func (b *book) change(ctx context.Context, id string, change func(*session) error) (*session, error) {
+	for {
+		s, err := b.get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(s); err != nil {
+			return s, err
+		}
+		data, err := json.Marshal(s)
+		if err != nil {
+			return nil, fmt.Errorf("write session: %w", err)
+		}
+		s.revision, err = b.docs.Update(ctx, sessionPrefix+id, s.revision, data)
+		switch {
+		case err == nil:
+			return s, nil
+		case errors.Is(err, storage.ErrNotFound):
+			return nil, errNoSession
+		case !errors.Is(err, storage.ErrConflict):
+			return nil, err
+		}
+	}
+}
+
+// end deletes a session, also one that is over or not there.
+func (b *book) end(ctx context.Context, id string) error {
+	for {
+		document, err := b.docs.Get(ctx, sessionPrefix+id)
+		if err == nil {
+			err = b.docs.Delete(ctx, document.Key, document.Revision)
+		}
+		if errors.Is(err, storage.ErrConflict) {
+			continue
+		}
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if element, ok := b.known[id]; ok {
+			b.order.Remove(element)
+			delete(b.known, id)
+		}
+		return nil
+	}
+}
