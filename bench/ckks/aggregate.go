@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,12 +27,21 @@ func aggregate(ctx context.Context, folder, result string) error {
 	if err := json.Unmarshal(text, &weights); err != nil {
 		return err
 	}
+	before, err := processor()
+	if err != nil {
+		return err
+	}
 	start := time.Now()
 	model, err := mean(ctx, folder, weights)
 	if err != nil {
 		return err
 	}
 	m := measure{Seconds: time.Since(start).Seconds()}
+	after, err := processor()
+	if err != nil {
+		return err
+	}
+	m.CPU = after - before
 	file, err := os.Create(result)
 	if err != nil {
 		return err
@@ -111,6 +122,24 @@ func read(into []byte, name string) ([]byte, error) {
 		at += n
 	}
 	return into, nil
+}
+
+// processor returns the seconds of processor time that this process has taken, which
+// Linux counts in hundredths (proc(5), fields 14 and 15).
+func processor() (float64, error) {
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // the name may have spaces
+	if len(fields) < 13 {
+		return 0, errors.New("read /proc/self/stat: it has no times")
+	}
+	var user, system float64
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		return 0, fmt.Errorf("read /proc/self/stat: %w", err)
+	}
+	return (user + system) / 100, nil
 }
 
 // peak returns the greatest resident memory of this process so far, as Linux

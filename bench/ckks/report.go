@@ -22,29 +22,31 @@ func (r *record) markdown() string {
 	b.WriteString("- The sides take turns, each time as a new process; medians of the trials, lowest to highest in brackets. MB are of 10^6 bytes.\n")
 	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", rig.Loads(r.each(func(t *trial) float64 { return t.Load })))
 	fmt.Fprintf(&b, "\n## %d clients, %s parameters in %d ciphertexts each\n\n", r.Clients, rig.Thousands(slots*r.Ciphertexts), r.Ciphertexts)
-	b.WriteString("| | seconds | peak memory, MB | result, MB | greatest error |\n|---|---:|---:|---:|---:|\n")
+	b.WriteString("| | seconds | processor time, s | peak memory, MB | result, MB | greatest error |\n|---|---:|---:|---:|---:|---:|\n")
 	for _, name := range []string{ours, collected, folded} {
 		errors := r.of(name, func(t *trial) float64 { return t.Error })
 		if len(errors) == 0 {
 			continue
 		}
 		size := rig.Median(r.of(name, func(t *trial) float64 { return float64(t.Size) / 1e6 }))
-		fmt.Fprintf(&b, "| %s | %s | %s | %.1f | %.2g |\n", name, spread(r.of(name, seconds), 2), spread(r.of(name, megabytes), 0), size, slices.Max(errors))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.1f | %.2g |\n", name, spread(r.of(name, seconds), 2), spread(r.of(name, processorTime), 2), spread(r.of(name, megabytes), 0), size, slices.Max(errors))
 	}
 	b.WriteString("\n")
 	for _, peer := range []string{collected, folded} {
-		time, memory := r.ratios(peer, seconds), r.ratios(peer, megabytes)
+		time, work, memory := r.ratios(peer, seconds), r.ratios(peer, processorTime), r.ratios(peer, megabytes)
 		if len(time) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "- Trial by trial %s %% of the time and %s %% of the memory of %s. Targets: less time: %s; %.0f %% of the memory: %s.\n",
-			spread(time, 0), spread(memory, 1), peer, verdict(rig.Median(time) < 100), 100*mostMemory, verdict(rig.Median(memory) <= 100*mostMemory))
+		fmt.Fprintf(&b, "- Trial by trial %s %% of the time, %s %% of the processor time and %s %% of the memory of %s. Targets: less time: %s; %.0f %% of the memory: %s.\n",
+			spread(time, 0), spread(work, 0), spread(memory, 1), peer, verdict(rig.Median(time) < 100), 100*mostMemory, verdict(rig.Median(memory) <= 100*mostMemory))
 	}
 	b.WriteString(rig.NotMeasured(r.Problems))
 	return b.String()
 }
 
 func seconds(t *trial) float64 { return t.Seconds }
+
+func processorTime(t *trial) float64 { return t.CPU }
 
 func megabytes(t *trial) float64 { return float64(t.Peak) / 1e6 }
 

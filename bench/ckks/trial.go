@@ -26,6 +26,8 @@ const bound = 1e-6
 type measure struct {
 	// Seconds is how long it took from the first update to the whole result.
 	Seconds float64 `json:"seconds"`
+	// CPU is the processor time of all its threads meanwhile, in seconds.
+	CPU float64 `json:"cpu"`
 	// Peak is the greatest resident memory of its process, in bytes, the
 	// interpreter included.
 	Peak int64 `json:"peak"`

@@ -3,7 +3,7 @@
 peer.py encrypt FOLDER CLIENTS LAYERS   makes a key, models and their encrypted updates
 peer.py collect FOLDER RESULT           aggregates the updates as the original collector
                                         does, which has all of them in memory, and prints
-                                        seconds and peak memory as JSON
+                                        seconds, processor time and peak memory as JSON
 peer.py fold FOLDER RESULT              does so with one update in memory at a time
 peer.py check FOLDER RESULT             decrypts a result and prints the greatest distance
                                         from the weighted mean
@@ -49,7 +49,7 @@ if command == "encrypt":
 elif command in ("collect", "fold"):
     weights = json.loads((folder / "weights").read_text())
     context = context_of("public")
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
 
     def load(client):
         return ts.ckks_tensor_from(context, (folder / f"update-{client}").read_bytes())
@@ -70,9 +70,9 @@ elif command in ("collect", "fold"):
             else:
                 total += part
     result = total.serialize()
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - worked
     pathlib.Path(sys.argv[3]).write_bytes(result)
-    print(json.dumps({"seconds": seconds, "peak": peak(), "size": len(result)}))
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": peak(), "size": len(result)}))
 else:
     result = ts.ckks_tensor_from(context_of("secret"), pathlib.Path(sys.argv[3]).read_bytes())
     mean = np.load(folder / "mean.npy")
