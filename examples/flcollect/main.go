@@ -21,20 +21,6 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// library is an FL repository that also has our strategy. A job that asks for
-// the name gets it; other names are the repository's.
-type library struct{ flcollect.Repository }
-
-var _ flcollect.Repository = library{}
-
-// Strategy implements flcollect.Repository.
-func (l library) Strategy(ctx context.Context, name string, conf strategy.Conf) (strategy.Strategy, error) {
-	if name == "rootmean" {
-		return newRootMean(conf)
-	}
-	return l.Repository.Strategy(ctx, name, conf)
-}
-
 func main() {
 	store, err := repository.New(repository.Config{
 		Documents: storage.NewMemoryDocuments(), // or those of disk.Open or mongo.Open
@@ -46,7 +32,8 @@ func main() {
 	collector, err := flcollect.NewServer(flcollect.Options{
 		Documents:  storage.NewMemoryDocuments(),
 		Blobs:      storage.NewMemoryBlobs(),
-		Repository: library{store},
+		Repository: store,
+		Strategies: map[string]func(strategy.Conf) (strategy.Strategy, error){"rootmean": newRootMean},
 	})
 	if err != nil {
 		log.Fatal(err)

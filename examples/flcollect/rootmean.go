@@ -19,10 +19,10 @@ var _ strategy.Strategy = rootMean{}
 
 // newRootMean takes the parameters of FedAvg, which say how many clients take
 // part.
-func newRootMean(conf strategy.Conf) (rootMean, error) {
+func newRootMean(conf strategy.Conf) (strategy.Strategy, error) {
 	average, err := strategy.New("avg", conf)
 	if err != nil {
-		return rootMean{}, err
+		return nil, err
 	}
 	return rootMean{policy: average.Policy()}, nil
 }
