@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/flcollect"
+	"github.com/iotenablers/enablers/flcollect/ckks"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -282,4 +283,26 @@ func ExampleVerifyAudit() {
 	last, err := flcollect.VerifyAudit(strings.NewReader(log))
 	fmt.Println(last.Line, err)
 	// Output: 1 verify audit log: line 2: flcollect: the audit log is broken: it says that it is line 3
+}
+
+func TestEncryptedUpdatesAreDigestedAsTheyAreSent(t *testing.T) {
+	w := newWorld(t, flcollect.Options{})
+	require.NoError(t, w.Start(t.Context(), "job", sealed(2, 2)))
+	first, second := message(t, "none-first"), message(t, "none-second")
+	w.join(t, keeper{message: first, examples: 5})
+	w.join(t, keeper{message: second, examples: 7})
+	w.untilState(t, "job", flcollect.Finished)
+	lines := w.auditLog(t, "job")
+	require.Len(t, lines, 2)
+	begin, end := readLine(t, lines[0]), readLine(t, lines[1])
+	require.ElementsMatch(t, []string{flcollect.Digest(encrypted(first)), flcollect.Digest(encrypted(second))},
+		[]string{begin.Clients[0].Update, begin.Clients[1].Update})
+	require.Equal(t, begin.Result, end.Model)
+	result, err := w.Result(t.Context(), "job")
+	require.NoError(t, err)
+	require.Equal(t, flcollect.Digest(flower.FromBytes(ckks.Type, result.Weights...)), end.Result)
+	for _, c := range end.Clients {
+		require.Equal(t, flcollect.Kept, c.Outcome)
+		require.Nil(t, c.Norm, "nobody can tell")
+	}
 }

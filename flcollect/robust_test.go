@@ -176,6 +176,13 @@ func TestBoundsThatMakeNoSenseAreRefusedWithTheirField(t *testing.T) {
 			require.Equal(t, []any{"body", "strategy_conf", field}, wrong.Details[0].Loc)
 		}
 	}
+	for _, mechanism := range []string{`{"homomorphic":{}}`, `{"dp-adaptive":{"num_sampled_clients":100}}`} {
+		_, err := flcollect.ParseConfig(body(t, map[string]string{"privacy-mechanisms": mechanism, "strategy_conf": `{"norm_bound":1}`}))
+		var wrong *flcollect.ConfigError
+		require.ErrorAs(t, err, &wrong)
+		require.Equal(t, []any{"body", "strategy_conf", "norm_bound"}, wrong.Details[0].Loc)
+		require.Contains(t, wrong.Details[0].Msg, "has no meaning with")
+	}
 	made, err := flcollect.ParseConfig(body(t, map[string]string{"strategy": `"avg"`, "strategy_conf": `{"norm_bound":"2.5","norm_factor":4}`}))
 	require.NoError(t, err)
 	require.Contains(t, made.StrategyConf, "norm_bound")
@@ -275,5 +282,27 @@ func TestAClientWithoutANameThatConnectsAnewIsSomebodyElse(t *testing.T) {
 	require.Equal(t, 1, report.Counts.Refused)
 	for _, c := range report.Clients {
 		require.Equal(t, "session:"+c.Session, c.Client)
+	}
+}
+
+func TestTheReportOfAPrivateTrainingIsThatOfItsOwnClipping(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	for range 2 {
+		w.join(t, trainer{step: 100, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
+			res.Metrics["dpfedavg_norm_bit"] = true
+			return nil
+		}})
+	}
+	conf := config(1, 2)
+	conf.DPAdaptive = strategy.Conf{"num_sampled_clients": 100, "init_clip_norm": 0.5}
+	require.NoError(t, w.Start(t.Context(), "job", conf))
+	w.untilState(t, "job", flcollect.Finished)
+	report, err := w.Report(t.Context(), "job", 1, 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, flcollect.Counts{Clipped: 2}, report.Counts)
+	for _, c := range report.Clients {
+		require.InDelta(t, 200, *c.Norm, 1e-6)
+		require.InDelta(t, 0.5, *c.Bound, 0.01)
+		require.Nil(t, c.Reputation, "a clip norm that all clients feel is nobody's fault")
 	}
 }
