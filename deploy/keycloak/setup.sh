@@ -58,10 +58,16 @@ realm() {
 		credentials: [{type: "password", value: env.DEMO_PASSWORD, temporary: false}],
 		realmRoles: [role], clientRoles: {account: ["view-profile"]} # so that tokens are for the audience account
 	};
+	# Keycloak since 26.6 tells a client about a token only if the token is meant
+	# for it, so the tokens of all clients are meant for the two that ask.
+	def audiences: ["private-backend", "kong"] | map({
+		name: "audience \(.)", protocol: "openid-connect", protocolMapper: "oidc-audience-mapper",
+		config: {"included.client.audience": ., "access.token.claim": "true", "introspection.token.claim": "true", "id.token.claim": "false"}
+	});
 	def confidential(name; secret; url): {
 		clientId: name, publicClient: false, secret: secret, baseUrl: url, redirectUris: [url + "/*"], webOrigins: [url],
 		standardFlowEnabled: true, directAccessGrantsEnabled: true, serviceAccountsEnabled: true,
-		attributes: {"post.logout.redirect.uris": "+"}
+		attributes: {"post.logout.redirect.uris": "+"}, protocolMappers: audiences
 	};
 	{
 		realm: env.REALM, enabled: true, sslRequired: "external",
@@ -78,11 +84,11 @@ realm() {
 				clientId: "public-frontend", publicClient: true, baseUrl: env.PORTAL_URL,
 				redirectUris: [env.PORTAL_URL + "/*"], webOrigins: [env.PORTAL_URL],
 				standardFlowEnabled: true, directAccessGrantsEnabled: false,
-				attributes: {"pkce.code.challenge.method": "S256", "post.logout.redirect.uris": "+"}
+				attributes: {"pkce.code.challenge.method": "S256", "post.logout.redirect.uris": "+"}, protocolMappers: audiences
 			},
 			{
 				clientId: "public-backend-access", publicClient: true, baseUrl: env.PORTAL_URL,
-				standardFlowEnabled: false, directAccessGrantsEnabled: true
+				standardFlowEnabled: false, directAccessGrantsEnabled: true, protocolMappers: audiences
 			}
 		],
 		users: [user("demouser"; "Developer"), user("demodeveloper"; "Developer"), user("demoopencaller"; "Open-Caller")]

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,6 +182,37 @@ func TestSessionsAreBoundedAndEnd(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, kept, "what is over is deleted at the next start")
 	})
+}
+
+func TestARefreshTokenThatComesTwiceEndsItsSession(t *testing.T) {
+	p := open(t, nil)
+	refresh := func(token any) *httptest.ResponseRecorder {
+		return post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token", token.(string))
+	}
+	stolen := fieldsOf(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"]
+	next := fieldsOf(t, refresh(stolen))
+	again := refresh(stolen)
+	require.Equal(t, 400, again.Code)
+	require.Equal(t, "Maximum allowed refresh token reuse exceeded", fieldsOf(t, again)["error_description"])
+	require.Equal(t, 400, refresh(next["refresh_token"]).Code, "nobody knows who has it")
+	active := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token", next["access_token"].(string))
+	require.Equal(t, map[string]any{"active": false}, fieldsOf(t, active))
+}
+
+func TestOfManyUsesOfOneRefreshTokenOneSucceedsAtMost(t *testing.T) {
+	p := open(t, nil)
+	token := fieldsOf(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"].(string)
+	var wait sync.WaitGroup
+	var succeeded atomic.Int32
+	for range 20 {
+		wait.Go(func() {
+			if post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token", token).Code == http.StatusOK {
+				succeeded.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	require.EqualValues(t, 1, succeeded.Load())
 }
 
 func TestKeysRotateWithoutBreakingTokens(t *testing.T) {
