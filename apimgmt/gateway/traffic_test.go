@@ -1,0 +1,203 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+)
+
+// log is a place for log lines of several goroutines.
+type log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestTrafficIsCountedByRoute(t *testing.T) {
+	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if len(body) == 0 {
+			w.WriteHeader(http.StatusTeapot)
+		}
+		_, _ = w.Write(append(body, body...))
+	})
+	registry := prometheus.NewRegistry()
+	g, server := newGateway(t, gateway.Options{Registerer: registry})
+	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), entity.Route{Paths: []string{"/in"}})))
+	for range 3 {
+		do(t, http.MethodPost, server.URL+"/in", "12345")
+	}
+	do(t, http.MethodGet, server.URL+"/in", "")
+	do(t, http.MethodGet, server.URL+"/out", "")
+	var route, none gateway.RouteTraffic
+	require.Eventually(t, func() bool {
+		all := g.Traffic()
+		none, route = all[0], all[1]
+		return len(all) == 2 && route.Requests == 4 && none.Requests == 1 && route.Open == 0
+	}, 5e9, 1e6)
+	require.Equal(t, "route", route.Route)
+	require.Equal(t, "s", route.Service)
+	require.Equal(t, map[int]uint64{200: 3, 418: 1}, route.Statuses)
+	require.Equal(t, map[int]uint64{404: 1}, none.Statuses)
+	require.EqualValues(t, 15, route.BytesIn)
+	require.EqualValues(t, 30, route.BytesOut)
+	require.Positive(t, route.P50)
+	require.GreaterOrEqual(t, route.P99, route.P50)
+	require.Len(t, route.PerSecond, 60)
+
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			key := f.GetName()
+			for _, label := range m.Label {
+				key += " " + label.GetValue()
+			}
+			values[key] = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	require.EqualValues(t, 3, values["gateway_requests_total route s 200"])
+	require.EqualValues(t, 4, values["gateway_request_duration_seconds route s"])
+	require.EqualValues(t, 4, values["gateway_upstream_duration_seconds route s"])
+	require.EqualValues(t, 30, values["gateway_body_bytes_total out route s"])
+
+	require.NoError(t, g.Apply(entity.Config{}))
+	require.Len(t, g.Traffic(), 1, "routes that are gone are forgotten")
+}
+
+func TestTheNumberOfSeriesIsBounded(t *testing.T) {
+	g, server := newGateway(t, gateway.Options{MaxMeasuredRoutes: 2})
+	config := entity.Config{Services: []entity.Service{serviceAt(t, "s", "http://127.0.0.1:1")}}
+	for i := range 10 {
+		config.Routes = append(config.Routes, entity.Route{Name: fmt.Sprint("r", i), Paths: []string{fmt.Sprintf("/r%d", i)}, Service: &entity.Ref{Name: "s"}})
+	}
+	require.NoError(t, g.Apply(config))
+	for i := range 10 {
+		do(t, http.MethodGet, fmt.Sprintf("%s/r%d", server.URL, i), "")
+	}
+	require.Eventually(t, func() bool {
+		all, total, other := g.Traffic(), uint64(0), uint64(0)
+		for _, r := range all {
+			total += r.Requests
+			if r.Route == "other" {
+				other = r.Requests
+			}
+		}
+		return len(all) == 4 && total == 10 && other == 8
+	}, 5e9, 1e6)
+}
+
+func TestTheAccessLogHasNoSecrets(t *testing.T) {
+	service := newService(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Set-Cookie", "sid=secret-cookie") })
+	var lines log
+	logger := slog.New(slog.NewJSONHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	g, server := newGateway(t, gateway.Options{AccessLog: logger, Logger: logger})
+	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))
+	do(t, http.MethodPost, server.URL+"/a?apikey=secret-query", "secret-body", "Authorization: Bearer secret-token", "Cookie: sid=secret-cookie")
+	require.Eventually(t, func() bool { return strings.HasSuffix(lines.String(), "\n") }, 5e9, 1e6)
+	require.NotContains(t, lines.String(), "secret")
+	var line map[string]any
+	require.NoError(t, json.Unmarshal([]byte(lines.String()), &line))
+	require.Equal(t, "/a", line["path"])
+	require.Equal(t, "route", line["route"])
+	require.EqualValues(t, 200, line["status"])
+	require.Equal(t, "127.0.0.1", line["client"])
+}
+
+func TestHealthOfTargetsCanBeSeenAndSet(t *testing.T) {
+	var ill sync.Map
+	handler := func(name string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if _, is := ill.Load(name); is {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			_, _ = io.WriteString(w, name)
+		}
+	}
+	a, b := newService(t, handler("a")), newService(t, handler("b"))
+	g, server := newGateway(t, gateway.Options{})
+	config := routed(serviceAt(t, "s", "http://pool"), anyPath())
+	config.Upstreams = []entity.Upstream{{Name: "pool", Healthchecks: &entity.Healthchecks{Passive: entity.PassiveCheck{
+		Unhealthy: entity.Verdict{HTTPStatuses: []int{500}, HTTPFailures: 1},
+	}}}}
+	for _, s := range []string{a.URL, b.URL} {
+		config.Targets = append(config.Targets, entity.Target{Target: strings.TrimPrefix(s, "http://"), Upstream: &entity.Ref{Name: "pool"}})
+	}
+	require.NoError(t, g.Apply(config))
+	ill.Store("a", true)
+	seen := map[int]int{}
+	for range 10 {
+		response, _ := do(t, http.MethodGet, server.URL, "")
+		seen[response.StatusCode]++
+	}
+	require.Equal(t, map[int]int{200: 9, 500: 1}, seen, "passive checks take a target out")
+	health, err := g.Health("pool")
+	require.NoError(t, err)
+	require.Len(t, health, 2)
+	for _, h := range health {
+		require.Equal(t, h.Target == strings.TrimPrefix(b.URL, "http://"), h.Healthy)
+	}
+	ill.Delete("a")
+	require.NoError(t, g.SetHealth("pool", strings.TrimPrefix(a.URL, "http://"), true))
+	bodies := map[string]bool{}
+	for range 4 {
+		_, body := do(t, http.MethodGet, server.URL, "")
+		bodies[body] = true
+	}
+	require.Equal(t, map[string]bool{"a": true, "b": true}, bodies)
+	require.ErrorIs(t, g.SetHealth("pool", "x:1", true), gateway.ErrNotFound)
+	_, err = g.Health("other")
+	require.ErrorIs(t, err, gateway.ErrNotFound)
+}
+
+func TestActiveChecksAskTheTargets(t *testing.T) {
+	asked := make(chan string, 10)
+	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.URL.Path + " " + r.Header.Get("X-Probe")
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	g, _ := newGateway(t, gateway.Options{})
+	config := routed(serviceAt(t, "s", "http://pool"), anyPath())
+	config.Upstreams = []entity.Upstream{{Name: "pool", Healthchecks: &entity.Healthchecks{Active: entity.ActiveCheck{
+		HTTPPath: "/healthz", Headers: map[string][]string{"X-Probe": {"1"}},
+		Healthy: entity.Verdict{Interval: 0.01}, Unhealthy: entity.Verdict{HTTPStatuses: []int{500}, HTTPFailures: 1},
+	}}}}
+	config.Targets = []entity.Target{{Target: strings.TrimPrefix(service.URL, "http://"), Upstream: &entity.Ref{Name: "pool"}}}
+	require.NoError(t, g.Apply(config))
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- g.Run(ctx) }()
+	require.Equal(t, "GET /healthz 1", <-asked)
+	require.Eventually(t, func() bool {
+		health, err := g.Health("pool")
+		return err == nil && !health[0].Healthy
+	}, 5e9, 1e6)
+	stop()
+	require.NoError(t, <-ran)
+}
