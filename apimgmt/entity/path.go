@@ -72,8 +72,9 @@ func modernPath(p string) string {
 
 var oldPlain = regexp.MustCompile(`^[a-zA-Z0-9._~/%-]*$`)
 
-// label is one of a host name, with the underscores that containers have.
-var label = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+// label is one of a host name, with the underscores that containers have, and the
+// tildes and lengths of upstreams that Kong's converter names.
+var label = regexp.MustCompile(`^[A-Za-z0-9_~]([A-Za-z0-9_~-]*[A-Za-z0-9_~])?$`)
 
 // validHost is whether a text is a host name (RFC 1123) or an address.
 func validHost(host string) bool {
