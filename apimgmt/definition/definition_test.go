@@ -159,7 +159,17 @@ func TestLoadIsBounded(t *testing.T) {
 	for i := range 6000 {
 		fmt.Fprintf(&operations, "  /a%d: {get: {responses: {'200': {description: x}}}}\n", i)
 	}
+	ring := func(n int, schema string) string {
+		var b strings.Builder
+		b.WriteString(start + "components:\n  schemas:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "    S%d: "+schema+"\n", i, (i+1)%n)
+		}
+		return b.String()
+	}
 	for name, tc := range map[string]struct{ text, want string }{
+		"ring":       {ring(4000, "{items: {$ref: '#/components/schemas/S%d'}}"), "references lead to more than 30000000 values"},
+		"chain":      {ring(100, "{$ref: '#/components/schemas/S%d'}"), "more than 32 references follow each other"},
 		"laughs":     {laughs.String(), "more than 200000 values"},
 		"long":       {long, "keys and strings have more than 16777216 bytes"},
 		"deep":       {start + "x-a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "nested deeper than 100"},

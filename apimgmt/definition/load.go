@@ -53,7 +53,9 @@ func (l Limits) withDefaults() Limits {
 // yet, is an error that wraps [ErrVersion]. So are, with [ErrInvalid]:
 // references that lead out of the file, keys, paths or operationIds that are
 // there twice, servers that are no addresses, and whatever kin-openapi finds
-// invalid. Examples and default values are not checked against their schemas:
+// invalid. References that follow each other more than 32 times, or that lead to
+// more than 30 million values when each component is followed to its ends, exceed
+// a limit: that takes seconds. Examples and default values are not checked against their schemas:
 // that can take as long as the author of the file likes. The context ends the
 // work between two steps.
 func Load(ctx context.Context, data []byte, limits Limits) (*Definition, error) {
@@ -74,7 +76,8 @@ func Load(ctx context.Context, data []byte, limits Limits) (*Definition, error) 
 	c := &checker{root: root}
 	c.references(root)
 	c.dialects(root)
-	if c.failed() { // before anybody follows them
+	c.checkReach(root, maxVisits)
+	if c.failed() { // before anybody follows the references
 		return nil, c.err()
 	}
 	c.servers(root)
