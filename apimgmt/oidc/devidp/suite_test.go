@@ -45,7 +45,7 @@ func serve(t *testing.T, change func(*devidp.Config)) (*devidp.Provider, oidctes
 	p, err := devidp.Open(t.Context(), c)
 	require.NoError(t, err)
 	handler = p.Handler()
-	return p, oidctest.Realm{Issuer: p.Issuer(), Secret: "secret of private-backend", Password: password, Portal: portal}
+	return p, oidctest.Realm{Issuer: p.Issuer(), Secret: "secret of private-backend", GatewaySecret: "secret of kong", Password: password, Portal: portal}
 }
 
 func TestTheProviderPassesTheSuite(t *testing.T) {

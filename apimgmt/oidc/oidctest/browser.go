@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -27,6 +28,7 @@ func NewBrowser(tb testing.TB, issuer string) *Browser {
 	jar, err := cookiejar.New(nil)
 	require.NoError(tb, err)
 	return &Browser{tb: tb, issuer: issuer, client: &http.Client{
+		Timeout:       time.Minute,
 		Jar:           trusting{jar},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

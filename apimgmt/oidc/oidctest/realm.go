@@ -22,8 +22,8 @@ import (
 type Realm struct {
 	// Issuer is the address of the realm.
 	Issuer string
-	// Secret is that of private-backend.
-	Secret string
+	// Secret is that of private-backend, GatewaySecret that of kong.
+	Secret, GatewaySecret string
 	// Password is that of all users.
 	Password string
 	// Portal is the base address of public-frontend. Nothing need be there.

@@ -34,11 +34,9 @@ const (
 type Keycloak struct {
 	// URL is its base address, which ends in /auth.
 	URL string
-	// Realm is the realm OpenAPI, with the secret and the password that it was
+	// Realm is the realm OpenAPI, with the secrets and the password that it was
 	// given.
 	Realm oidctest.Realm
-	// GatewaySecret is the secret of the client kong.
-	GatewaySecret string
 	// Started is how long it took until it answered, without fetching.
 	Started time.Duration
 
@@ -134,15 +132,14 @@ func (k *Keycloak) answers() bool {
 // setUp makes the realm with the script that people use.
 func (k *Keycloak) setUp() {
 	k.tb.Helper()
-	k.Realm = oidctest.Realm{Issuer: k.URL + "/realms/OpenAPI", Secret: "secret of private-backend", Password: "correct horse", Portal: portal}
-	k.GatewaySecret = "secret of kong"
+	k.Realm = oidctest.Realm{Issuer: k.URL + "/realms/OpenAPI", Secret: "secret of private-backend", GatewaySecret: "secret of kong", Password: "correct horse", Portal: portal}
 	script, err := find("deploy/keycloak/setup.sh")
 	if err != nil {
 		k.tb.Fatal(err)
 	}
 	command := exec.CommandContext(k.tb.Context(), "bash", script)
 	command.Env = append(os.Environ(), "KEYCLOAK_URL="+k.URL, "KEYCLOAK_ADMIN="+admin, "KEYCLOAK_ADMIN_PASSWORD="+password, "PORTAL_URL="+portal,
-		"GATEWAY_URL=http://gateway.example:8100", "CLIENT_SECRET="+k.Realm.Secret, "GATEWAY_CLIENT_SECRET="+k.GatewaySecret,
+		"GATEWAY_URL=http://gateway.example:8100", "CLIENT_SECRET="+k.Realm.Secret, "GATEWAY_CLIENT_SECRET="+k.Realm.GatewaySecret,
 		"DEMO_PASSWORD="+k.Realm.Password, "CREDENTIALS="+filepath.Join(k.tb.TempDir(), "keycloak.env"))
 	if said, err := command.CombinedOutput(); err != nil {
 		k.tb.Fatalf("set the realm up: %v: %s", err, said)
