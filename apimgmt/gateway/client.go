@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
+	"github.com/iotenablers/enablers/apimgmt/gateway/internal/h1"
 )
 
 // clientKey is everything about connections that differs from service to service.
@@ -21,7 +22,8 @@ type clientKey struct {
 type client struct {
 	key       clientKey
 	transport *http.Transport
-	users     int // tables; guarded by Gateway.clientsMu
+	plain     *h1.Transport // for HTTP/1.1 without TLS; nil if the service has another
+	users     int           // tables; guarded by Gateway.clientsMu
 	gateway   *Gateway
 }
 
@@ -35,6 +37,9 @@ func (g *Gateway) clientOf(t *table, key clientKey) *client {
 	c := g.clients[key]
 	if c == nil {
 		c = &client{key: key, transport: newTransport(key, g), gateway: g}
+		if !key.secure && !key.grpc {
+			c.plain = newPlain(key, g)
+		}
 		g.clients[key] = c
 	}
 	c.users++
@@ -49,6 +54,21 @@ func (c *client) release() {
 	if c.users--; c.users == 0 {
 		delete(c.gateway.clients, c.key)
 		c.transport.CloseIdleConnections()
+		if c.plain != nil {
+			c.plain.Close()
+		}
+	}
+}
+
+func newPlain(key clientKey, g *Gateway) *h1.Transport {
+	options := g.options.Transport
+	dialer := net.Dialer{Timeout: key.connect, KeepAlive: 30 * time.Second, Control: g.policy.Control}
+	return &h1.Transport{
+		Dial: func(ctx context.Context, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", address)
+		},
+		MaxIdle: options.IdlePerHost, IdleTimeout: options.IdleTimeout, MaxHeader: int(options.MaxResponseHeader),
+		Read: key.read, Write: key.write,
 	}
 }
 

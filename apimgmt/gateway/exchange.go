@@ -24,6 +24,7 @@ type Exchange struct {
 	host   string // lower case, no port
 	port   int
 	client netip.Addr
+	remote string // the other end of the connection, without its port
 	scheme string
 	match  router.Match
 	route  *route // nil if none matches
@@ -43,6 +44,9 @@ type Exchange struct {
 	failure  error
 	peer     string // address of the service that answered or was tried last
 
+	fromProxy   bool        // the other end is a trusted proxy
+	lent        bool        // somebody may look at upstream.Header when the exchange is over
+	spareHeader http.Header // for the next exchange
 	passedSpace [12]*instance
 }
 

@@ -7,13 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"sync/atomic"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway/guard"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
+	"github.com/iotenablers/enablers/apimgmt/gateway/internal/h1"
 )
 
 // ErrBodyTooLong is what a reader in the place of a request's body returns if the
@@ -73,17 +73,63 @@ func (x *Exchange) forward() {
 // tried.
 func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (done bool) {
 	s := x.route.service
-	ctx, cancel := context.WithCancelCause(x.request.Context())
-	defer cancel(nil)
 	host := x.upstream.Host
 	if host == "" && s.pool != nil {
 		host = s.pool.Spec().HostHeader
 	}
 	if host == "" {
-		host = hostOf(peer, s)
+		host = peer.HostHeader(s.scheme)
+	}
+	header := x.upstream.Header
+	if s.client.plain == nil || header["Upgrade"] != nil || header["Expect"] != nil {
+		return x.attemptOther(peer, host, body, again)
+	}
+	r := &h1.Request{
+		Address: peer.Address, Method: x.upstream.Method, Target: x.upstream.Path, Host: host,
+		Header: header, Length: x.upstream.Length,
+	}
+	if x.upstream.Query != "" || x.request.URL.ForceQuery {
+		r.Target += "?" + x.upstream.Query
+	}
+	if body != nil {
+		r.Body = body
+	}
+	started := time.Now()
+	response, err := s.client.plain.Do(x.request.Context(), r)
+	x.timing.Upstream = time.Since(started)
+	if err != nil {
+		x.reportHealth(peer, 0, err)
+		return x.giveUp(err, body, again)
+	}
+	x.reportHealth(peer, response.Status, nil)
+	x.relayPlain(response)
+	response.Close()
+	return true
+}
+
+// giveUp answers that a service has failed, unless another attempt can be made;
+// then it returns false.
+func (x *Exchange) giveUp(err error, body *requestBody, again bool) (done bool) {
+	if again && x.retryable(err, body) {
+		return false
+	}
+	x.failed(err, body)
+	return true
+}
+
+// attemptOther is attempt over net/http: with TLS, HTTP/2, an upgrade, or a client
+// that waits for "100 Continue".
+func (x *Exchange) attemptOther(peer *balance.Peer, host string, body *requestBody, again bool) (done bool) {
+	s := x.route.service
+	ctx, cancel := context.WithCancelCause(x.request.Context())
+	defer cancel(nil)
+	header := x.upstream.Header
+	x.lent = true // the transport may look at it for longer than this takes
+	if header["User-Agent"] == nil {
+		header["User-Agent"] = nil // so that none is made up
 	}
 	request := (&http.Request{
-		Method: x.upstream.Method, Host: host, Header: x.upstream.Header,
+		Method: x.upstream.Method, Host: host, Header: header,
 		URL:   &url.URL{Scheme: s.scheme, Host: peer.Address, Opaque: x.upstream.Path, RawQuery: x.upstream.Query, ForceQuery: x.request.URL.ForceQuery && x.upstream.Query == ""},
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
@@ -93,28 +139,13 @@ func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (d
 	started := time.Now()
 	response, err := s.client.transport.RoundTrip(request)
 	x.timing.Upstream = time.Since(started)
-	x.reportHealth(peer, response, err)
 	if err != nil {
-		if again && x.retryable(err, body) {
-			return false
-		}
-		x.failed(err, body)
-		return true
+		x.reportHealth(peer, 0, err)
+		return x.giveUp(err, body, again)
 	}
+	x.reportHealth(peer, response.StatusCode, nil)
 	x.relay(response, cancel)
 	return true
-}
-
-// hostOf is the Host header that a peer is asked with.
-func hostOf(peer *balance.Peer, s *service) string {
-	_, port, err := net.SplitHostPort(peer.Address)
-	if err == nil && (s.scheme == "http" && port == "80" || s.scheme == "https" && port == "443") {
-		if a, err := netip.ParseAddr(peer.Host); err == nil && a.Is6() {
-			return "[" + peer.Host + "]"
-		}
-		return peer.Host
-	}
-	return peer.Address
 }
 
 // retryable reports whether a request that has failed may be sent again: nothing
@@ -185,6 +216,9 @@ type requestBody struct {
 	long    atomic.Bool
 }
 
+// Touched reports whether any of it was read.
+func (b *requestBody) Touched() bool { return b.touched.Load() }
+
 // Read reads on.
 func (b *requestBody) Read(p []byte) (int, error) {
 	b.touched.Store(true)
@@ -199,7 +233,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 }
 
 // reportHealth tells the upstream how a target has done.
-func (x *Exchange) reportHealth(peer *balance.Peer, response *http.Response, err error) {
+func (x *Exchange) reportHealth(peer *balance.Peer, status int, err error) {
 	pool := x.route.service.pool
 	if pool == nil || x.request.Context().Err() != nil {
 		return
@@ -209,10 +243,9 @@ func (x *Exchange) reportHealth(peer *balance.Peer, response *http.Response, err
 		return
 	}
 	passive := &spec.Healthchecks.Passive
-	outcome, status := balance.Answered, 0
+	outcome := balance.Answered
 	switch {
 	case err == nil:
-		status = response.StatusCode
 	case isTimeout(err):
 		outcome = balance.TimedOut
 	default:

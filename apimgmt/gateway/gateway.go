@@ -31,6 +31,8 @@ type Gateway struct {
 	policy  guard.Policy
 	client  *http.Client // for plugins
 	traffic *traffic
+	via11   []string // the Via field of messages of HTTP/1.1; it is never changed
+	via2    []string // and of HTTP/2
 
 	table     atomic.Pointer[table]
 	exchanges sync.Pool
@@ -59,7 +61,7 @@ func New(options *Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		options: o, kinds: map[string]*Kind{}, policy: guard.Policy{Allow: o.AllowUpstreams},
-		traffic: newTraffic(o.MaxMeasuredRoutes),
+		traffic: newTraffic(o.MaxMeasuredRoutes), via11: []string{"1.1 " + o.Name}, via2: []string{"2 " + o.Name},
 		clients: map[clientKey]*client{}, watches: map[*balance.Pool]context.CancelFunc{},
 	}
 	for i := range o.Kinds {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -14,7 +13,7 @@ func (x *Exchange) prepare() {
 	r := x.request
 	x.upstream = Upstream{
 		Method: r.Method, Path: x.servicePath(), Query: r.URL.RawQuery,
-		Header: make(http.Header, len(r.Header)+9), Body: r.Body, Length: r.ContentLength,
+		Header: x.spare(), Body: r.Body, Length: r.ContentLength,
 	}
 	for name, values := range r.Header {
 		if !hopByHop(name) {
@@ -29,9 +28,6 @@ func (x *Exchange) prepare() {
 		x.upstream.Header["Connection"] = []string{"Upgrade"}
 		x.upstream.Header["Upgrade"] = []string{protocol}
 	}
-	if _, given := x.upstream.Header["User-Agent"]; !given {
-		x.upstream.Header["User-Agent"] = nil // so that none is made up
-	}
 	if x.route.preserveHost {
 		x.upstream.Host = r.Host
 	}
@@ -40,27 +36,31 @@ func (x *Exchange) prepare() {
 // setForwarded sets what the service learns of the client's side.
 func (x *Exchange) setForwarded() {
 	r, h := x.request, x.upstream.Header
-	trusted := false
-	remote, _, _ := strings.Cut(r.RemoteAddr, "/")
-	if end, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		address := end.Addr().Unmap()
-		trusted, remote = x.gateway.trusts(address), address.String()
+	backing := make([]string, 0, 8)
+	one := func(value string) []string {
+		backing = append(backing, value)
+		n := len(backing)
+		return backing[n-1 : n : n]
 	}
 	if before := r.Header["X-Forwarded-For"]; len(before) > 0 {
-		h["X-Forwarded-For"] = []string{strings.Join(before, ", ") + ", " + remote}
+		h["X-Forwarded-For"] = one(strings.Join(before, ", ") + ", " + x.remote)
 	} else {
-		h["X-Forwarded-For"] = []string{remote}
+		h["X-Forwarded-For"] = one(x.remote)
 	}
-	h["X-Real-Ip"] = []string{x.client.String()}
+	real := x.remote
+	if x.fromProxy {
+		real = x.client.String()
+	}
+	h["X-Real-Ip"] = one(real)
 	keep := func(name, value string) {
-		if trusted && r.Header.Get(name) != "" {
+		if x.fromProxy && r.Header.Get(name) != "" {
 			return
 		}
 		if value == "" {
 			delete(h, name)
 			return
 		}
-		h[name] = []string{value}
+		h[name] = one(value)
 	}
 	keep("X-Forwarded-Proto", x.scheme)
 	keep("X-Forwarded-Host", x.host)
@@ -71,12 +71,31 @@ func (x *Exchange) setForwarded() {
 		prefix = router.Escape(x.match.Matched)
 	}
 	keep("X-Forwarded-Prefix", prefix)
-	via := viaOf(r.ProtoMajor, r.ProtoMinor) + x.gateway.options.Name
 	if before := r.Header["Via"]; len(before) > 0 {
-		via = strings.Join(before, ", ") + ", " + via
+		h["Via"] = one(strings.Join(before, ", ") + ", " + viaOf(r.ProtoMajor, r.ProtoMinor) + x.gateway.options.Name)
+	} else {
+		h["Via"] = x.gateway.via(r.ProtoMajor, r.ProtoMinor)
 	}
-	h["Via"] = []string{via}
-	h["X-Kong-Request-Id"] = []string{x.id}
+	h["X-Kong-Request-Id"] = one(x.id)
+}
+
+// spare is an empty header that an exchange before had, or a new one.
+func (x *Exchange) spare() http.Header {
+	if h := x.spareHeader; h != nil {
+		return h
+	}
+	return make(http.Header, 24)
+}
+
+// via is the Via field of a message of a version that has passed nothing else.
+func (g *Gateway) via(major, minor int) []string {
+	switch {
+	case major == 1 && minor == 1:
+		return g.via11
+	case major == 2:
+		return g.via2
+	}
+	return []string{viaOf(major, minor) + g.options.Name}
 }
 
 func viaOf(major, minor int) string {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway/internal/h1"
 )
 
 // relay sends the response of a service to the client.
@@ -24,7 +26,6 @@ func (x *Exchange) relay(response *http.Response, cancel context.CancelCauseFunc
 		}
 	}
 	removeNamed(header, response.Header["Connection"])
-	announced := len(response.Trailer)
 	for name := range response.Trailer {
 		header["Trailer"] = append(header["Trailer"], name)
 	}
@@ -49,14 +50,69 @@ func (x *Exchange) relay(response *http.Response, cancel context.CancelCauseFunc
 	if x.failure != nil {
 		return
 	}
-	if len(response.Trailer) > 0 {
-		for name, values := range response.Trailer {
-			if len(response.Trailer) != announced {
-				name = http.TrailerPrefix + name
-			}
-			header[name] = values
+	for name, values := range response.Trailer {
+		for _, value := range values {
+			x.trailer(name, value)
 		}
 	}
+}
+
+// relayPlain is relay of a response that h1 has read.
+func (x *Exchange) relayPlain(response *h1.Response) {
+	header := x.writer.Header()
+	backing := make([]string, 0, response.Count())
+	var connection []string
+	events := false
+	for i := range response.Count() {
+		name, value := response.Field(i)
+		switch {
+		case name == "Connection":
+			connection = append(connection, value)
+		case name == "Trailer":
+			header[name] = append(header[name], value)
+		case hopByHop(name):
+		case header[name] != nil:
+			header[name] = append(header[name], value)
+		default:
+			backing = append(backing, value)
+			n := len(backing)
+			header[name] = backing[n-1 : n : n]
+		}
+		events = events || name == "Content-Type" && strings.HasPrefix(value, "text/event-stream")
+	}
+	removeNamed(header, connection)
+	if before := header["Via"]; len(before) > 0 {
+		header["Via"] = []string{strings.Join(before, ", ") + ", " + viaOf(1, response.Minor) + x.gateway.options.Name}
+	} else {
+		header["Via"] = x.gateway.via(1, response.Minor)
+	}
+	setLatency(header, x)
+	x.head(response.Status, true)
+	flush := response.Length < 0 || events
+	if flush {
+		if err := flushNow(x.writer); err != nil {
+			x.failure = &clientError{err}
+			return
+		}
+	}
+	x.send(response, flush)
+	if x.failure != nil {
+		return
+	}
+	response.Trailers(func(name, value string) {
+		if !hopByHop(name) && name != "Content-Length" {
+			x.trailer(name, value)
+		}
+	})
+}
+
+// trailer sends a field after the body, whether it was announced or not.
+func (x *Exchange) trailer(name, value string) {
+	header := x.writer.Header()
+	if !listed(header["Trailer"], name) {
+		name = http.TrailerPrefix + name
+	}
+	header[name] = append(header[name], value)
 }
 
 // idleTimer reads a body and ends the request when the service pauses too long.

@@ -1,10 +1,9 @@
 package gateway
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,17 +24,41 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	*x = Exchange{
 		gateway: g, table: g.acquire(), writer: w, request: r, received: time.Now(),
-		passed: x.passedSpace[:0], values: x.values[:0],
+		passed: x.passedSpace[:0], values: x.values[:0], spareHeader: x.spareHeader,
 	}
+	over := false
+	defer func() {
+		if !over { // a plugin has panicked; the server deals with that
+			if x.route != nil {
+				x.route.stats.open.Add(-1)
+			}
+			g.leave(x.table)
+		}
+	}()
 	x.serve()
 	x.finish()
+	over = true
 	broken := x.failure != nil && x.wrote
 	g.leave(x.table)
-	clear(x.values)
+	x.recycle()
 	g.exchanges.Put(x)
 	if broken {
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// recycle lets go of everything but what the next exchange can use.
+func (x *Exchange) recycle() {
+	clear(x.values)
+	clear(x.passed)
+	if h := x.upstream.Header; h != nil {
+		x.spareHeader = nil
+		if !x.lent && len(h) <= 64 {
+			clear(h)
+			x.spareHeader = h
+		}
+	}
+	*x = Exchange{values: x.values[:0], spareHeader: x.spareHeader}
 }
 
 // serve decides what happens to the request.
@@ -95,12 +118,17 @@ func escapedPath(r *http.Request) string {
 	return r.URL.Path
 }
 
-// newID returns 32 hexadecimal digits that nobody can guess.
+// newID returns 32 hexadecimal digits at random. They are no secret.
 func newID() string {
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // never fails
+	const hex = "0123456789abcdef"
 	var digits [32]byte
-	hex.Encode(digits[:], random[:])
+	for i := 0; i < len(digits); i += 16 {
+		n := rand.Uint64()
+		for j := range 16 {
+			digits[i+j] = hex[n&15]
+			n >>= 4
+		}
+	}
 	return string(digits[:])
 }
 
@@ -114,7 +142,11 @@ func (x *Exchange) identify() {
 	if end, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		x.client = end.Addr().Unmap()
 	}
-	if x.trusted() {
+	x.remote = r.RemoteAddr
+	if i := strings.LastIndexByte(x.remote, ':'); i >= 0 {
+		x.remote = strings.Trim(x.remote[:i], "[]")
+	}
+	if x.fromProxy = x.gateway.trusts(x.client); x.fromProxy {
 		if proto := r.Header.Get("X-Forwarded-Proto"); proto == "http" || proto == "https" {
 			x.scheme = proto
 			x.port = map[string]int{"http": 80, "https": 443}[proto]
@@ -131,9 +163,7 @@ func (x *Exchange) identify() {
 	x.host = strings.TrimSuffix(strings.ToLower(x.host), ".")
 }
 
-// trusted reports whether the other end of the connection is a trusted proxy.
-func (x *Exchange) trusted() bool { return x.gateway.trusts(x.client) }
-
+// trusts reports whether an address is that of a trusted proxy.
 func (g *Gateway) trusts(a netip.Addr) bool {
 	return len(g.options.TrustedProxies) > 0 && slices.ContainsFunc(g.options.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }

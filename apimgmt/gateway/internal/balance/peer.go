@@ -2,6 +2,7 @@ package balance
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +27,8 @@ type Peer struct {
 	// Address is the host and port to dial, Host the host alone.
 	Address, Host string
 
+	onHTTP, onHTTPS string // Host header by scheme
+
 	active    atomic.Int64 // requests in flight
 	unhealthy atomic.Bool
 
@@ -37,7 +40,30 @@ type Peer struct {
 type counts struct{ successes, httpFailures, tcpFailures, timeouts int }
 
 // NewPeer makes a peer that is in no pool.
-func NewPeer(address, host string) *Peer { return &Peer{Address: address, Host: host} }
+func NewPeer(address, host string) *Peer {
+	p := &Peer{Address: address, Host: host, onHTTP: address, onHTTPS: address}
+	short, port := strings.TrimSuffix(address, ":80"), ":80"
+	if short == address {
+		short, port = strings.TrimSuffix(address, ":443"), ":443"
+	}
+	switch {
+	case short == address:
+	case port == ":80":
+		p.onHTTP = short
+	default:
+		p.onHTTPS = short
+	}
+	return p
+}
+
+// HostHeader is the Host header that the peer is asked with over a scheme: the
+// address, without the scheme's own port.
+func (p *Peer) HostHeader(scheme string) string {
+	if scheme == "https" {
+		return p.onHTTPS
+	}
+	return p.onHTTP
+}
 
 // Healthy reports whether the peer gets requests.
 func (p *Peer) Healthy() bool { return !p.unhealthy.Load() }
