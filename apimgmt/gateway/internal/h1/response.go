@@ -58,6 +58,9 @@ func (c *conn) readFields(withStatus bool) error {
 		if withStatus && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || isReset(err)) {
 			return fmt.Errorf("%w: %w", ErrStale, err)
 		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
 		return err
 	}
 	// The lines are gathered, and become one string of which all fields are parts.
@@ -154,7 +157,7 @@ func (c *conn) frame(method string) error {
 			}
 			r.Length = int64(n)
 		case "Transfer-Encoding":
-			if coded || !strings.EqualFold(f.value, "chunked") {
+			if coded || r.Minor == 0 || !strings.EqualFold(f.value, "chunked") { // RFC 9112, 6.1
 				return fmt.Errorf("%w: Transfer-Encoding %q", ErrInvalidResponse, f.value)
 			}
 			coded = true
