@@ -300,6 +300,7 @@ func FuzzResponsesAreReadAsNetHTTPReadsThem(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 200 OK\nA: b\n\nrest", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n",
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n\r\nx", "HTTP/1.1 204 \r\n\r\n",
+		"HTTP/1.1 200 \nTrAnsfer-EnCoding:Chunked\n\n0\r\n\n", "HTTP/1.0 200 \nTrAnsfer-EnCoding:Chunked\n\n0\r\n\r\n00",
 	} {
 		f.Add([]byte(s))
 	}

@@ -2,6 +2,7 @@ package h1
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -89,6 +90,9 @@ func (c *conn) readFields(withStatus bool) error {
 			start = lines[len(lines)-1]
 		}
 		lines = append(lines, len(block))
+		if !withStatus && !bytes.HasSuffix(block, []byte("\r\n")) {
+			return fmt.Errorf("%w: a line of its trailers", ErrInvalidResponse)
+		}
 		if len(trimEnd(block[start:])) == 0 {
 			break
 		}
