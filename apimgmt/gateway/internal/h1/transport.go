@@ -49,6 +49,7 @@ type Request struct {
 
 // Body is the body of a request.
 type Body interface {
+	// Read reads on, as an io.Reader does.
 	Read(p []byte) (int, error)
 	// Touched reports whether any of it was read.
 	Touched() bool
