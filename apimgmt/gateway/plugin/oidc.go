@@ -1,0 +1,225 @@
+package plugin
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/apimgmt/oidc"
+)
+
+// OIDC is the kind "oidc": it lets requests pass that come with a bearer token of
+// an OpenID Connect issuer, such as Keycloak. Configurations are those of
+// kong-oidc, and what a definition has under its extension for it: strings may be
+// given as numbers or booleans and the other way round, and the whole object
+// {name, enabled, config} may stand in place of config.
+//
+//	discovery                           address of the discovery document
+//	client_id, client_secret            who the gateway is at the issuer
+//	introspection_endpoint              asked about every token (RFC 7662); empty means
+//	                                    that tokens are verified here with the issuer's keys
+//	introspection_endpoint_auth_method  client_secret_post (the default) or client_secret_basic
+//	token_endpoint_auth_method          likewise
+//	bearer_only                         "yes": no token, no answer but 401; "no", the default:
+//	                                    people at a browser are sent to log in
+//	realm                               named in refusals; "kong" by default
+//	filters                             paths without authentication, with commas in between; see below
+//	timeout                             of requests to the issuer, in milliseconds
+//	ssl_verify                          "no" trusts any certificate of the issuer; "yes" by default
+//
+// For people at a browser, with the authorization code flow and PKCE:
+//
+//	scope                      asked for; "openid" by default
+//	response_type              "code"
+//	redirect_uri_path          where the issuer sends them back to; by default to the path
+//	                           that they asked for
+//	session_secret             seals session cookies, 16 bytes at least; several, with spaces in
+//	                           between, count all, and the first one seals, so that it can be
+//	                           changed; by default derived from client_secret
+//	recovery_page_path         where people are sent whose login has failed
+//	logout_path                ends the session; "/logout" by default
+//	redirect_after_logout_uri  "/" by default
+//
+// What kong-oidc does not have:
+//
+//	issuer                  what tokens say, if it differs from the discovery document
+//	introspect_jwt_tokens   "no": only tokens that are no JWT are asked about, others
+//	                        verified here; "yes" by default, as with kong-oidc
+//	roles_required          realm roles, as Kong's openid-connect writes requirements: one of
+//	                        the strings has to be met, and each is met by all of its words
+//	scopes_required         likewise
+//	audience_required       likewise
+//
+// # Answers
+//
+// A token that is missing or refused is answered with 401 and WWW-Authenticate, one
+// that lacks a role or scope with 403, and 503 says that the issuer cannot be asked.
+//
+// # What the service sees
+//
+// X-Userinfo has the claims as JSON in base64, with id and username besides. With a
+// session X-Access-Token and X-ID-Token (claims again) are there, too. What a client
+// sends under these names, or as X-Consumer-*, X-Credential-* and X-Authenticated-*,
+// is always removed, in any spelling.
+//
+// # Filters
+//
+// A filter such as "/health" stands for that path and those below it; one with
+// characters of expressions, such as "/public/.*[.]css", for whole paths. A path
+// that has escapes, backslashes, parameters or dot segments is never skipped.
+func OIDC() gateway.Kind {
+	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}}
+	return gateway.Kind{Name: "oidc", Priority: 1000, NoConsumer: true, Compile: shared.compile}
+}
+
+// oidcConfig is the configuration as it is written.
+type oidcConfig struct {
+	ClientID                        text `json:"client_id"`
+	ClientSecret                    text `json:"client_secret"`
+	Discovery                       text `json:"discovery"`
+	IntrospectionEndpoint           text `json:"introspection_endpoint"`
+	IntrospectionEndpointAuthMethod text `json:"introspection_endpoint_auth_method"`
+	TokenEndpointAuthMethod         text `json:"token_endpoint_auth_method"`
+	Timeout                         text `json:"timeout"`
+	BearerOnly                      flag `json:"bearer_only"`
+	Realm                           text `json:"realm"`
+	RedirectURIPath                 text `json:"redirect_uri_path"`
+	Scope                           text `json:"scope"`
+	ResponseType                    text `json:"response_type"`
+	SSLVerify                       flag `json:"ssl_verify"`
+	SessionSecret                   text `json:"session_secret"`
+	RecoveryPagePath                text `json:"recovery_page_path"`
+	LogoutPath                      text `json:"logout_path"`
+	RedirectAfterLogoutURI          text `json:"redirect_after_logout_uri"`
+	Filters                         text `json:"filters"`
+
+	Issuer              text `json:"issuer"`
+	IntrospectJWTTokens flag `json:"introspect_jwt_tokens"`
+	RolesRequired       list `json:"roles_required"`
+	ScopesRequired      list `json:"scopes_required"`
+	AudienceRequired    list `json:"audience_required"`
+
+	timeout time.Duration
+}
+
+// decodeOIDC reads and checks a configuration.
+func decodeOIDC(setup gateway.Setup) (*oidcConfig, *filter, error) {
+	unwrapped, err := unwrap(setup.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	setup.Config = unwrapped
+	c := &oidcConfig{
+		IntrospectionEndpointAuthMethod: oidc.SecretPost, TokenEndpointAuthMethod: oidc.SecretPost, Realm: "kong",
+		Scope: "openid", ResponseType: "code", SSLVerify: true, LogoutPath: "/logout", RedirectAfterLogoutURI: "/",
+		IntrospectJWTTokens: true,
+	}
+	if err := setup.Decode(c); err != nil {
+		return nil, nil, err
+	}
+	if c.Discovery == "" && c.Issuer == "" {
+		return nil, nil, errors.New("config.discovery: it is required")
+	}
+	if c.IntrospectionEndpoint != "" && c.ClientID == "" {
+		return nil, nil, errors.New("config.client_id: it is required with introspection_endpoint")
+	}
+	for field, address := range map[string]text{"discovery": c.Discovery, "issuer": c.Issuer, "introspection_endpoint": c.IntrospectionEndpoint} {
+		if address != "" && !webAddress(string(address)) {
+			return nil, nil, fmt.Errorf("config.%s: expected http://HOST/PATH or https://HOST/PATH", field)
+		}
+	}
+	for field, method := range map[string]text{
+		"introspection_endpoint_auth_method": c.IntrospectionEndpointAuthMethod, "token_endpoint_auth_method": c.TokenEndpointAuthMethod,
+	} {
+		if method != oidc.SecretPost && method != oidc.SecretBasic {
+			return nil, nil, fmt.Errorf("config.%s: %q is neither %s nor %s", field, method, oidc.SecretPost, oidc.SecretBasic)
+		}
+	}
+	if c.ResponseType != "code" {
+		return nil, nil, fmt.Errorf("config.response_type: %q is not supported, only code is", c.ResponseType)
+	}
+	if c.Timeout != "" {
+		c.timeout, err = time.ParseDuration(string(c.Timeout) + "ms")
+		if err != nil || c.timeout < time.Millisecond || c.timeout > 5*time.Minute {
+			return nil, nil, fmt.Errorf("config.timeout: %q is no number of milliseconds between 1 and 300000", c.Timeout)
+		}
+	}
+	skip, err := parseFilter(string(c.Filters))
+	if err != nil {
+		return nil, nil, fmt.Errorf("config.filters: %w", err)
+	}
+	return c, skip, nil
+}
+
+// unwrap takes the configuration out of the whole form of the extension. One that
+// is not enabled is the business of whoever reads the extension.
+func unwrap(config json.RawMessage) (json.RawMessage, error) {
+	var whole map[string]json.RawMessage
+	if json.Unmarshal(config, &whole) != nil || whole["config"] == nil {
+		return config, nil // what is wrong is said by Decode
+	}
+	for member, value := range whole {
+		switch member {
+		case "config":
+		case "name":
+			if string(value) != `"oidc"` {
+				return nil, errors.New("config.name: another plugin than oidc")
+			}
+		case "enabled":
+			if string(value) != "true" {
+				return nil, errors.New("config.enabled: it is set outside of config")
+			}
+		default:
+			return nil, fmt.Errorf("config.%s: unknown field beside config", member)
+		}
+	}
+	return whole["config"], nil
+}
+
+func webAddress(text string) bool {
+	address, err := url.Parse(text)
+	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != "" && address.User == nil && address.Fragment == ""
+}
+
+// issuer is the configuration of whoever asks the issuer.
+func (c *oidcConfig) issuer(setup gateway.Setup) oidc.Config {
+	discovery := string(c.Discovery)
+	return oidc.Config{
+		Issuer: string(c.Issuer), Discovery: discovery, Endpoints: oidc.Endpoints{Introspection: string(c.IntrospectionEndpoint)},
+		ClientID: string(c.ClientID), ClientSecret: string(c.ClientSecret), ClientAuth: string(c.IntrospectionEndpointAuthMethod),
+		Timeout: c.timeout, Logger: setup.Logger, HTTPClient: setup.Client,
+		// An address with https leads to none with http, unless another one has it.
+		AllowHTTP: hasHTTP(cmp.Or(discovery, string(c.Issuer))) || hasHTTP(string(c.IntrospectionEndpoint)),
+	}
+}
+
+func hasHTTP(address string) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && parsed.Scheme == "http"
+}
+
+// compile makes a plugin.
+func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
+	c, skip, err := decodeOIDC(setup)
+	if err != nil {
+		return gateway.Plugin{}, err
+	}
+	verifier, release, err := v.acquire(c, setup)
+	if err != nil {
+		return gateway.Plugin{}, err
+	}
+	p := &oidcPlugin{
+		verifier: verifier, introspects: c.IntrospectionEndpoint != "", introspectsAll: bool(c.IntrospectJWTTokens), skip: skip,
+		roles: alternatives(c.RolesRequired), scopes: alternatives(c.ScopesRequired), audience: alternatives(c.AudienceRequired),
+		realm: quoted(string(c.Realm)), log: setup.Logger,
+	}
+	if !c.SSLVerify {
+		setup.Logger.Warn("certificates of the issuer are not verified", slog.String("discovery", string(c.Discovery)))
+	}
+	return gateway.Plugin{Access: p.access, Close: release}, nil
+}
