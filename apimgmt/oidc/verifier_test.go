@@ -238,6 +238,35 @@ func TestAnIssuerThatIsDownOrTalksNonsenseIsUnreachable(t *testing.T) {
 	}
 }
 
+func TestNoRedirectIsFollowedAndNoLongAnswerRead(t *testing.T) {
+	k := edKey(t, "k")
+	for name, padding := range map[string]int{"a good answer": 0, "a long answer": 300 << 10} {
+		for _, redirect := range []bool{false, true} {
+			var server *httptest.Server
+			server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/certs":
+					_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{k.Public()}})
+				case redirect && r.URL.Path != "/elsewhere":
+					http.Redirect(w, r, "/elsewhere", http.StatusFound)
+				default:
+					_ = json.NewEncoder(w).Encode(map[string]string{"issuer": server.URL, "jwks_uri": server.URL + "/certs"})
+					_, _ = w.Write([]byte(strings.Repeat(" ", padding)))
+				}
+			}))
+			v, err := oidc.New(oidc.Config{Issuer: server.URL})
+			require.NoError(t, err)
+			err = v.Ready(t.Context())
+			if padding == 0 && !redirect {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, oidc.ErrUnreachable, "%s, redirected: %t", name, redirect)
+			}
+			server.Close()
+		}
+	}
+}
+
 func TestACallerThatGivesUpIsNotTheIssuersFault(t *testing.T) {
 	asked := make(chan struct{}, 8)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
