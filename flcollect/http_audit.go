@@ -2,6 +2,7 @@ package flcollect
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -43,7 +44,7 @@ func (r *rest) report(w http.ResponseWriter, req *http.Request) error {
 // of it gets the rest.
 func (r *rest) audit(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("id")
-	after, err := queryNumber(req, "after", 0, 0, 1<<50)
+	after, err := queryNumber(req, "after", 0, 0, math.MaxInt)
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func priority(route *entity.Route, pattern *pattern) uint64 {
 	switch {
 	case pattern == nil:
 	case pattern.regexp != nil || strings.HasPrefix(pattern.text, "~"):
-		p |= 1<<51 | uint64(min(max(route.RegexPriority, 0), 1<<32-1))<<19
+		p |= 1<<51 | min(uint64(max(route.RegexPriority, 0)), 1<<32-1)<<19
 	default:
 		p |= uint64(min(len(pattern.literal), 1<<19-1))
 	}
