@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
@@ -155,10 +156,10 @@ func (g *Gateway) compilePlugins(config *entity.Config, before *table) (_ plugin
 		name := cmp.Or(e.InstanceName, e.Name)
 		kind := g.kinds[e.Name]
 		if kind == nil {
-			return nil, all, fmt.Errorf("plugin %q: name: no plugin of that name is installed", e.Name)
+			return nil, all, pluginFault(e, errors.New("name: no plugin of that name is installed"))
 		}
 		if kind.NoConsumer && e.Consumer != nil {
-			return nil, all, fmt.Errorf("plugin %q: consumer: it cannot be set for a consumer", name)
+			return nil, all, pluginFault(e, errors.New("consumer: it cannot be set for a consumer"))
 		}
 		if byKind[kind] == nil {
 			byKind[kind] = map[scope]*instance{}
@@ -170,7 +171,7 @@ func (g *Gateway) compilePlugins(config *entity.Config, before *table) (_ plugin
 		if made == nil || !made.same(e) {
 			compiled, err := kind.Compile(g.setup(e))
 			if err != nil {
-				return nil, all, fmt.Errorf("plugin %q: %w", name, err)
+				return nil, all, pluginFault(e, err)
 			}
 			made = &instance{kind: kind, entity: *e, plugin: compiled}
 		}
@@ -198,4 +199,14 @@ func inOrder(kinds []*Kind) []*Kind {
 		return cmp.Or(-cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Name, b.Name))
 	})
 	return kinds
+}
+
+// pluginFault is what is wrong with a plugin, as an error of the field that the text
+// begins with.
+func pluginFault(e *entity.Plugin, err error) error {
+	field, reason, found := strings.Cut(err.Error(), ": ")
+	if !found || strings.Contains(field, " ") {
+		field, reason = "config", err.Error()
+	}
+	return &entity.FieldError{Kind: entity.KindPlugin, ID: e.ID, Name: cmp.Or(e.InstanceName, e.Name), Field: field, Reason: reason}
 }

@@ -67,6 +67,7 @@ func importTable() []room {
 		{dir: "apimgmt/gateway/guard"},
 		{dir: "apimgmt/gateway/plugin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "apimgmt/oidc"}},
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"}, modules: []string{testify}},
+		{dir: "apimgmt/gateway/admin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "internal/httpapi", "storage"}, modules: []string{crypto, prometheus, swgui, uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"}, modules: []string{openapi}},
 		{dir: "apimgmt/internal/document", modules: []string{yaml}},
 		{dir: "apimgmt/oidc", modules: []string{jose}},

@@ -1,0 +1,225 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// ErrRecord says that what is stored is no configuration: it is damaged, or was
+// written by a later version.
+var ErrRecord = errors.New("admin: stored configuration cannot be read")
+
+// errTooSlow says that writing took so long that what was written may have been
+// swept away as garbage.
+var errTooSlow = errors.New("admin: storing the configuration took too long")
+
+const (
+	headKey   = "config"  // the document that says which text is the configuration
+	textKeys  = "config/" // the documents with the pieces of the texts
+	pieceSize = 4 << 20   // bytes of text in a document; base64 and quotes stay below storage.MaxDataSize
+	version   = 1
+
+	// A text that no head names is garbage once nobody can be writing it any more.
+	writeTime   = 10 * time.Minute
+	garbageTime = time.Hour
+)
+
+// head is the document that names the text of the configuration. It is replaced in
+// one step, by compare and set; the texts are never changed.
+type head struct {
+	Version int    `json:"version"`
+	Text    string `json:"text"` // a UUID of version 7, which has the time
+	Pieces  int    `json:"pieces"`
+	Size    int    `json:"size"`
+	SHA256  string `json:"sha256"`
+}
+
+func (h head) piece(i int) string { return fmt.Sprintf("%s%s/%05d", textKeys, h.Text, i) }
+
+// record is the configuration as it is stored.
+type record struct {
+	docs  storage.Documents
+	clock func() time.Time
+	piece int // bytes of text in a document
+}
+
+// head reads which text is the configuration. Without one the revision is zero.
+func (r *record) head(ctx context.Context) (head, storage.Revision, error) {
+	doc, err := r.docs.Get(ctx, headKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		return head{}, 0, nil
+	}
+	if err != nil {
+		return head{}, 0, fmt.Errorf("read stored configuration: %w", err)
+	}
+	var h head
+	if err := json.Unmarshal(doc.Data, &h); err != nil || h.Version != version {
+		return head{}, 0, fmt.Errorf("read stored configuration: version %d: %w", h.Version, ErrRecord)
+	}
+	return h, doc.Revision, nil
+}
+
+// load reads the configuration and its revision. Both are zero if nothing is stored.
+func (r *record) load(ctx context.Context) (entity.Config, head, storage.Revision, error) {
+	for attempt := 0; ; attempt++ {
+		h, revision, err := r.head(ctx)
+		if err != nil || revision == 0 {
+			return entity.Config{}, head{}, 0, err
+		}
+		config, err := r.text(ctx, h)
+		// Its pieces go when another text takes its place.
+		if errors.Is(err, storage.ErrNotFound) && attempt < 10 {
+			continue
+		}
+		return config, h, revision, err
+	}
+}
+
+func (r *record) text(ctx context.Context, h head) (entity.Config, error) {
+	var text bytes.Buffer
+	for i := range h.Pieces {
+		doc, err := r.docs.Get(ctx, h.piece(i))
+		if err != nil {
+			return entity.Config{}, fmt.Errorf("read stored configuration: %w", err)
+		}
+		var piece []byte
+		if err := json.Unmarshal(doc.Data, &piece); err != nil {
+			return entity.Config{}, fmt.Errorf("read stored configuration: %q: %w", doc.Key, ErrRecord)
+		}
+		if text.Len()+len(piece) > h.Size {
+			return entity.Config{}, fmt.Errorf("read stored configuration: %q: longer than it should be: %w", doc.Key, ErrRecord)
+		}
+		text.Write(piece)
+	}
+	if sum := sha256.Sum256(text.Bytes()); hex.EncodeToString(sum[:]) != h.SHA256 {
+		return entity.Config{}, fmt.Errorf("read stored configuration: %q: checksum differs: %w", h.Text, ErrRecord)
+	}
+	var config entity.Config
+	if err := json.Unmarshal(text.Bytes(), &config); err != nil {
+		return entity.Config{}, fmt.Errorf("read stored configuration: %q: %w: %w", h.Text, ErrRecord, err)
+	}
+	return config, nil
+}
+
+// save replaces the configuration that the head old names if it still has the
+// revision prev, and returns the new ones. Another revision is storage.ErrConflict.
+// After any other error it may have been replaced or not.
+func (r *record) save(ctx context.Context, config entity.Config, old head, prev storage.Revision) (head, storage.Revision, error) {
+	started := r.clock()
+	id, err := uuid.NewV7()
+	if err != nil {
+		return head{}, 0, fmt.Errorf("store configuration: %w", err)
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return head{}, 0, fmt.Errorf("store configuration: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	h := head{Version: version, Text: id.String(), Size: len(text), SHA256: hex.EncodeToString(sum[:])}
+	for ; len(text) > 0; h.Pieces++ {
+		size := min(len(text), r.piece)
+		data, err := json.Marshal(text[:size])
+		if err == nil {
+			_, err = r.docs.Create(ctx, h.piece(h.Pieces), data)
+		}
+		if err != nil {
+			r.remove(ctx, h)
+			return head{}, 0, fmt.Errorf("store configuration: %w", err)
+		}
+		text = text[size:]
+	}
+	if r.clock().Sub(started) > writeTime {
+		r.remove(ctx, h)
+		return head{}, 0, errTooSlow
+	}
+	revision, err := r.point(ctx, h, prev)
+	switch {
+	case errors.Is(err, storage.ErrConflict):
+		r.remove(ctx, h)
+		return head{}, 0, fmt.Errorf("store configuration: %w", err)
+	case err != nil: // it may be the configuration now: its pieces stay
+		return head{}, 0, fmt.Errorf("store configuration: %w", err)
+	}
+	r.remove(ctx, old)
+	return h, revision, nil
+}
+
+// point makes a text the configuration.
+func (r *record) point(ctx context.Context, h head, prev storage.Revision) (storage.Revision, error) {
+	data, err := json.Marshal(h)
+	if err != nil {
+		return 0, err
+	}
+	if prev == 0 {
+		revision, err := r.docs.Create(ctx, headKey, data)
+		if errors.Is(err, storage.ErrExists) {
+			err = fmt.Errorf("%w: %w", storage.ErrConflict, err)
+		}
+		return revision, err
+	}
+	revision, err := r.docs.Update(ctx, headKey, prev, data)
+	if errors.Is(err, storage.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", storage.ErrConflict, err)
+	}
+	return revision, err
+}
+
+// remove deletes the pieces of a text that is not the configuration. What it cannot
+// delete is swept later.
+func (r *record) remove(ctx context.Context, h head) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	for i := range h.Pieces {
+		if doc, err := r.docs.Get(ctx, h.piece(i)); err == nil {
+			_ = r.docs.Delete(ctx, doc.Key, doc.Revision) // swept later
+		}
+	}
+}
+
+// sweep deletes the pieces of texts that were never made the configuration, or are
+// it no longer. It is safe beside other processes: a text that may still be in the
+// making is left alone.
+func (r *record) sweep(ctx context.Context) error {
+	h, _, err := r.head(ctx)
+	if err != nil {
+		return err
+	}
+	after := ""
+	for {
+		page, err := r.docs.List(ctx, textKeys, after, 8) // they may be long
+		if err != nil {
+			return fmt.Errorf("sweep stored configurations: %w", err)
+		}
+		for _, doc := range page {
+			after = doc.Key
+			text, _, _ := strings.Cut(strings.TrimPrefix(doc.Key, textKeys), "/")
+			id, err := uuid.Parse(text)
+			if err != nil || id.Version() != 7 || text == h.Text {
+				continue
+			}
+			seconds, nanos := id.Time().UnixTime()
+			if r.clock().Sub(time.Unix(seconds, nanos)) < garbageTime {
+				continue
+			}
+			if err := r.docs.Delete(ctx, doc.Key, doc.Revision); err != nil &&
+				!errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrConflict) {
+				return fmt.Errorf("sweep stored configurations: %w", err)
+			}
+		}
+		if len(page) < 8 {
+			return nil
+		}
+	}
+}

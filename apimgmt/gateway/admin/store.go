@@ -1,0 +1,295 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// ErrBusy says that others changed the configuration again and again while a change
+// was being made. Nothing was changed; try again.
+var ErrBusy = errors.New("admin: configuration is being changed by others")
+
+// StoreConfig is what a [Store] is made of.
+type StoreConfig struct {
+	// Gateway serves the configuration. It is required, and its configuration is the
+	// store's from then on: what others apply to it is lost at the next change.
+	Gateway *gateway.Gateway
+	// Documents keep the configuration. They are required, and the store's alone; see
+	// storage.Prefixed. Secrets of plugins and consumers' keys lie there in the clear.
+	Documents storage.Documents
+	// Interval is how long it takes at most, besides the time of reading, until what
+	// another process has stored is served by this one. Zero means 2 seconds.
+	Interval time.Duration
+	// Logger gets what an operator has to know. Nil means nothing is logged.
+	Logger *slog.Logger
+}
+
+// Store keeps the configuration of a gateway in documents. What a method has
+// acknowledged is stored, and is served again after a crash; what could not be
+// stored is not served.
+//
+// Any number of processes may share the documents: changes are made by compare and
+// set, so that none is lost, and [Store.Run] has each process serve what the others
+// have stored within [StoreConfig.Interval].
+//
+// A Store is safe for concurrent use.
+type Store struct {
+	gateway  *gateway.Gateway
+	record   *record
+	interval time.Duration
+	logger   *slog.Logger
+
+	turn  chan struct{} // who has it may change state
+	state atomic.Pointer[state]
+	fault atomic.Pointer[error] // of the last look at what is stored; nil if there was none
+}
+
+// state is a configuration that is stored and served. It is never changed.
+type state struct {
+	config   entity.Config // normalised
+	head     head
+	revision storage.Revision
+}
+
+// attempts is how often a change is tried that others are in the way of.
+const attempts = 20
+
+// Open returns a store, and has the gateway serve what is stored. A configuration
+// that the gateway does not take, as it lacks a kind of plugin, is an error: it is
+// not served in part.
+func Open(ctx context.Context, config StoreConfig) (*Store, error) {
+	switch {
+	case config.Gateway == nil:
+		return nil, errors.New("admin: StoreConfig.Gateway: is required")
+	case config.Documents == nil:
+		return nil, errors.New("admin: StoreConfig.Documents: are required")
+	case config.Interval < 0:
+		return nil, fmt.Errorf("admin: StoreConfig.Interval: %v is negative", config.Interval)
+	}
+	s := &Store{
+		gateway:  config.Gateway,
+		record:   &record{docs: config.Documents, clock: time.Now, piece: pieceSize},
+		interval: cmp.Or(config.Interval, 2*time.Second),
+		logger:   config.Logger,
+		turn:     make(chan struct{}, 1),
+	}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	if err := s.reload(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Publish serves the entities in place of those that owner had, all of them or
+// none; an empty configuration withdraws. The owner is a tag, which the entities
+// get. Publishing the same again changes nothing. A name that others have is an
+// error that wraps entity.ErrConflict.
+//
+// An owner's entities may be changed by others, through the admin API or the page;
+// publishing undoes that.
+func (s *Store) Publish(ctx context.Context, owner string, config entity.Config) error {
+	if owner == "" {
+		return errors.New("publish: owner: is empty")
+	}
+	err := s.Change(ctx, func(served entity.Config) (entity.Config, error) { return served.Replace(owner, config) })
+	if err != nil {
+		return fmt.Errorf("publish %q: %w", owner, err)
+	}
+	return nil
+}
+
+// Config returns the configuration that is stored, which the gateway serves as
+// well when Config returns. It is normalised, and the caller's.
+func (s *Store) Config(ctx context.Context) (entity.Config, error) {
+	now, err := s.current(ctx)
+	if err != nil {
+		return entity.Config{}, err
+	}
+	return now.config.Clone(), nil
+}
+
+// Kinds returns the names of the plugins that configurations may have.
+func (s *Store) Kinds(ctx context.Context) ([]string, error) { return s.gateway.Kinds(), ctx.Err() }
+
+// Change replaces the configuration by what change makes of it, which is stored
+// and then served. Changes are made one after the other; change is called again if
+// another process was quicker. Its error is returned, and leaves everything as it
+// was. Times of creation and of change are the store's.
+//
+// An error of the documents leaves open whether the change was made, as with any
+// lost connection; what they have is what is served, at the latest at the next use.
+func (s *Store) Change(ctx context.Context, change func(entity.Config) (entity.Config, error)) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	for range attempts {
+		if err := s.refresh(ctx); err != nil {
+			return err
+		}
+		err := s.try(ctx, change)
+		if !errors.Is(err, storage.ErrConflict) {
+			return err
+		}
+		wait := time.NewTimer(rand.N(20 * time.Millisecond)) // so that others get further
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return ctx.Err()
+		case <-wait.C:
+		}
+	}
+	return ErrBusy
+}
+
+// try makes a change once. The caller has the turn.
+func (s *Store) try(ctx context.Context, change func(entity.Config) (entity.Config, error)) error {
+	now := s.state.Load()
+	next, err := change(now.config.Clone())
+	if err != nil {
+		return err
+	}
+	if next, err = next.Normalize(); err != nil {
+		return err
+	}
+	changes, err := entity.Diff(now.config, next)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	stamp(&next, now.config, changes, s.record.clock())
+	if err := s.gateway.Check(next); errors.Is(err, entity.ErrInvalid) {
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", entity.ErrInvalid, err)
+	}
+	h, revision, err := s.record.save(ctx, next, now.head, now.revision)
+	if err != nil {
+		return err
+	}
+	// From here on it is acknowledged, whatever becomes of the caller.
+	return s.serve(&state{config: next, head: h, revision: revision})
+}
+
+// serve has the gateway serve what is stored. The caller has the turn.
+func (s *Store) serve(next *state) error {
+	if err := s.gateway.Apply(next.config); err != nil {
+		return fmt.Errorf("serve stored configuration: %w", err)
+	}
+	s.state.Store(next)
+	return nil
+}
+
+// current returns what is stored, and serves it.
+func (s *Store) current(ctx context.Context) (*state, error) {
+	_, revision, err := s.record.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now := s.state.Load(); now.revision == revision {
+		return now, nil
+	}
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return s.state.Load(), nil
+}
+
+// refresh serves what is stored if that is not what is served. The caller has the turn.
+func (s *Store) refresh(ctx context.Context) error {
+	_, revision, err := s.record.head(ctx)
+	if err != nil {
+		return err
+	}
+	if revision == s.state.Load().revision {
+		return nil
+	}
+	return s.reload(ctx)
+}
+
+// reload serves what is stored. The caller has the turn.
+func (s *Store) reload(ctx context.Context) error {
+	config, h, revision, err := s.record.load(ctx)
+	if err != nil {
+		return err
+	}
+	if now := s.state.Load(); revision == 0 && now != nil && now.revision != 0 {
+		return fmt.Errorf("read stored configuration: it is gone: %w", ErrRecord)
+	}
+	if config, err = config.Normalize(); err != nil {
+		return fmt.Errorf("read stored configuration: %w", err)
+	}
+	return s.serve(&state{config: config, head: h, revision: revision})
+}
+
+func (s *Store) take(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) leave() { <-s.turn }
+
+// Ready returns nil if what is stored is served, as far as [Store.Run] knows.
+func (s *Store) Ready() error {
+	if fault := s.fault.Load(); fault != nil {
+		return *fault
+	}
+	return nil
+}
+
+// Run serves what other processes store, until the context ends; it returns nil
+// then. It also removes what was left behind by writers that crashed. What cannot be
+// read, or is not taken by the gateway, is logged and tried again; what was served
+// before is served on.
+func (s *Store) Run(ctx context.Context) error {
+	tick := time.NewTicker(s.interval)
+	defer tick.Stop()
+	swept := time.Time{}
+	for {
+		_, err := s.current(ctx)
+		if now := s.record.clock(); err == nil && now.Sub(swept) > garbageTime {
+			swept = now
+			err = s.record.sweep(ctx)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		before := s.fault.Load()
+		switch {
+		case err == nil:
+			s.fault.Store(nil)
+			if before != nil {
+				s.logger.Info("the stored configuration is served again")
+			}
+		default:
+			s.fault.Store(&err)
+			if before == nil || (*before).Error() != err.Error() {
+				s.logger.Error("the stored configuration is not served", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
