@@ -54,6 +54,7 @@
 // # Errors
 //
 // Every reason to refuse a token has a sentinel of its own. [ErrUnreachable] is
-// the one that says nothing about the token: a server answers it with 503, and
-// all else with 401.
+// one that says nothing about the token, and a [*Refusal] by Introspect another:
+// then the issuer does not believe us. A server answers these with 503, and all
+// else with 401.
 package oidc
