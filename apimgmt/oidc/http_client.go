@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -22,7 +23,8 @@ type ClientConfig struct {
 	// Its Audience and AuthorizedParties are not used: ID tokens are for this
 	// client.
 	Config
-	// RedirectURL is where the issuer sends the browser back to. Required.
+	// RedirectURL is where the issuer sends the browser back to. Empty means that
+	// each login says it; see [Client.BeginAt].
 	RedirectURL string
 	// Scopes are asked for besides "openid". Nil means "profile" and "email".
 	Scopes []string
@@ -45,7 +47,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	switch {
 	case c.ClientID == "":
 		return nil, errors.New("new client: Config.ClientID is required")
-	case !absolute(c.RedirectURL):
+	case c.RedirectURL != "" && !absolute(c.RedirectURL):
 		return nil, fmt.Errorf("new client: ClientConfig.RedirectURL: %q: expected http://HOST/PATH or https://HOST/PATH", c.RedirectURL)
 	}
 	c.Audience, c.AuthorizedParties = []string{c.ClientID}, nil
@@ -81,18 +83,29 @@ type Login struct {
 	Nonce string `json:"nonce"`
 	// Verifier is the secret of PKCE (RFC 7636 section 4.1).
 	Verifier string `json:"verifier"`
+	// RedirectURL is where the issuer sends the browser back to. Empty means the
+	// address of the configuration.
+	RedirectURL string `json:"redirect,omitempty"`
 }
 
-// Begin prepares a login.
-func (c *Client) Begin(ctx context.Context) (Login, error) {
+// Begin prepares a login that comes back to the address of the configuration.
+func (c *Client) Begin(ctx context.Context) (Login, error) { return c.BeginAt(ctx, "") }
+
+// BeginAt prepares a login that comes back to another address, for a server with
+// several names. The issuer knows which ones are allowed; empty means that of the
+// configuration.
+func (c *Client) BeginAt(ctx context.Context, redirect string) (Login, error) {
+	if !absolute(cmp.Or(redirect, c.redirect)) {
+		return Login{}, fmt.Errorf("begin login: redirect %q: expected http://HOST/PATH or https://HOST/PATH", short(redirect))
+	}
 	where, err := c.issuer.endpoint(ctx, "authorization_endpoint", func(e Endpoints) string { return e.Authorization })
 	if err != nil {
 		return Login{}, fmt.Errorf("begin login: %w", err)
 	}
-	login := Login{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text()} // 52 characters; 43 is the least
+	login := Login{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), RedirectURL: redirect} // 52 characters; 43 is the least
 	challenge := sha256.Sum256([]byte(login.Verifier))
 	login.URL, err = withQuery(where, url.Values{
-		"response_type": {"code"}, "client_id": {c.issuer.config.ClientID}, "redirect_uri": {c.redirect}, "scope": {c.scope},
+		"response_type": {"code"}, "client_id": {c.issuer.config.ClientID}, "redirect_uri": {cmp.Or(redirect, c.redirect)}, "scope": {c.scope},
 		"state": {login.State}, "nonce": {login.Nonce},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
 	})
@@ -157,7 +170,7 @@ func (c *Client) exchange(ctx context.Context, login Login, query url.Values) (*
 		return nil, fmt.Errorf("%w: no code", ErrState)
 	}
 	tokens, err := c.token(ctx, url.Values{
-		"grant_type": {"authorization_code"}, "code": {query.Get("code")}, "redirect_uri": {c.redirect}, "code_verifier": {login.Verifier},
+		"grant_type": {"authorization_code"}, "code": {query.Get("code")}, "redirect_uri": {cmp.Or(login.RedirectURL, c.redirect)}, "code_verifier": {login.Verifier},
 	})
 	switch {
 	case err != nil:

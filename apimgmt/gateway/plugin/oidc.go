@@ -2,11 +2,16 @@ package plugin
 
 import (
 	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway"
@@ -73,7 +78,7 @@ import (
 // characters of expressions, such as "/public/.*[.]css", for whole paths. A path
 // that has escapes, backslashes, parameters or dot segments is never skipped.
 func OIDC() gateway.Kind {
-	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}}
+	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}, random: rand.Text()}
 	return gateway.Kind{Name: "oidc", Priority: 1000, NoConsumer: true, Compile: shared.compile}
 }
 
@@ -209,17 +214,64 @@ func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
 	if err != nil {
 		return gateway.Plugin{}, err
 	}
-	verifier, release, err := v.acquire(c, setup)
+	var in *login
+	if !c.BearerOnly {
+		if in, err = c.login(v.random); err != nil {
+			return gateway.Plugin{}, err
+		}
+	}
+	shared, release, err := v.acquire(c, setup)
 	if err != nil {
 		return gateway.Plugin{}, err
 	}
 	p := &oidcPlugin{
-		verifier: verifier, introspects: c.IntrospectionEndpoint != "", introspectsAll: bool(c.IntrospectJWTTokens), skip: skip,
+		verifier: shared.verifier, login: in, introspects: c.IntrospectionEndpoint != "", introspectsAll: bool(c.IntrospectJWTTokens), skip: skip,
 		roles: alternatives(c.RolesRequired), scopes: alternatives(c.ScopesRequired), audience: alternatives(c.AudienceRequired),
 		realm: quoted(string(c.Realm)), log: setup.Logger,
 	}
 	if !c.SSLVerify {
 		setup.Logger.Warn("certificates of the issuer are not verified", slog.String("discovery", string(c.Discovery)))
 	}
-	return gateway.Plugin{Access: p.access, Close: release}, nil
+	if in == nil {
+		return gateway.Plugin{Access: p.access, Close: release}, nil
+	}
+	in.client, in.renewals = shared.client, &shared.renewals
+	return gateway.Plugin{Access: p.access, Head: p.head, Close: release}, nil
 }
+
+// login is the part of the configuration that is for people at a browser. random
+// is a secret for when there is none.
+func (c *oidcConfig) login(random string) (*login, error) {
+	if c.ClientID == "" {
+		return nil, errors.New("config.client_id: it is required unless bearer_only is yes")
+	}
+	for field, path := range map[string]text{"redirect_uri_path": c.RedirectURIPath, "recovery_page_path": c.RecoveryPagePath, "logout_path": c.LogoutPath} {
+		if path != "" && !localPath(string(path)) {
+			return nil, fmt.Errorf("config.%s: expected a path, without query and escapes", field)
+		}
+	}
+	if after := string(c.RedirectAfterLogoutURI); !localPath(after) && !webAddress(after) {
+		return nil, errors.New("config.redirect_after_logout_uri: expected a path, or an address with http or https")
+	}
+	secrets := string(c.SessionSecret)
+	if secrets == "" {
+		secrets = random
+		if len(c.ClientSecret) >= leastSecret {
+			secrets = strings.Join(strings.Fields(string(c.ClientSecret)), "")
+		}
+	}
+	purpose := strings.Join([]string{string(c.Discovery), string(c.Issuer), string(c.ClientID)}, " ")
+	seal, err := newSealer(secrets, purpose)
+	if err != nil {
+		return nil, fmt.Errorf("config.session_secret: %w", err)
+	}
+	digest := sha256.Sum256([]byte(purpose))
+	return &login{
+		cookies: cookies{seal: seal, name: hex.EncodeToString(digest[:4])}, callback: string(c.RedirectURIPath), logout: string(c.LogoutPath),
+		afterLogout: string(c.RedirectAfterLogoutURI), recovery: string(c.RecoveryPagePath), crossOrigin: http.NewCrossOriginProtection(),
+	}, nil
+}
+
+// localPath reports whether a text is a path of this host, and nothing that a
+// browser takes for another one.
+func localPath(text string) bool { return unambiguous(text) }

@@ -20,6 +20,7 @@ import (
 // oidcPlugin is a compiled configuration.
 type oidcPlugin struct {
 	verifier                    *oidc.Verifier
+	login                       *login // nil if only bearer tokens count
 	introspects, introspectsAll bool
 	skip                        *filter
 	roles, scopes, audience     requirement
@@ -33,6 +34,7 @@ type oidcPlugin struct {
 // access lets authenticated requests pass.
 func (p *oidcPlugin) access(x *gateway.Exchange) *gateway.Answer {
 	removeIdentity(x)
+	removeCookies(x)
 	if p.skip.skips(x.Path()) {
 		return nil
 	}
@@ -40,6 +42,8 @@ func (p *oidcPlugin) access(x *gateway.Exchange) *gateway.Answer {
 	switch {
 	case !ok:
 		return p.refuse(http.StatusBadRequest, "invalid_request", "more than one Authorization header")
+	case !found && p.login != nil:
+		return p.browser(x)
 	case !found:
 		return p.refuse(http.StatusUnauthorized, "no Authorization header found", "")
 	}

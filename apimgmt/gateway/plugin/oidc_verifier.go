@@ -14,57 +14,76 @@ import (
 
 // verifiers are shared by the plugins of one kind that ask the same issuer in the
 // same way: a definition with the extension on each of a hundred operations has a
-// hundred plugins, which so fetch the issuer's keys once. Whatever differs in how
-// tokens are judged makes another verifier, with a cache of its own.
+// hundred plugins, which so fetch the issuer's keys once, and refresh a session
+// once. Whatever differs in how tokens are judged makes another verifier, with a
+// cache of its own.
 type verifiers struct {
 	mu    sync.Mutex
 	known map[verifierKey]*sharedVerifier
+	// random seals the cookies of configurations without a secret, as long as the
+	// process lives.
+	random string
 }
 
 // verifierKey is all that a verifier depends on.
 type verifierKey struct {
-	config  oidcConfigKey
-	client  *http.Client
-	trusted bool
+	client                                       *http.Client
+	trusting, logsIn                             bool
+	issuer, discovery, introspection, id, secret string
+	introspectionAuth, tokenAuth, scope, timeout string
 }
 
-// oidcConfigKey is the part of oidc.Config that a plugin sets.
-type oidcConfigKey struct {
-	issuer, discovery, introspection, id, secret, auth, timeout string
-}
-
+// sharedVerifier is what plugins share.
 type sharedVerifier struct {
-	*oidc.Verifier
-	client *http.Client // of its own, or nil
-	users  int          // guarded by verifiers.mu
+	verifier *oidc.Verifier
+	client   *oidc.Client // that logs in; nil if nobody does
+	renewals renewals
+	http     *http.Client // of its own, or nil
+	users    int          // guarded by verifiers.mu
 }
 
-// acquire returns the verifier of a configuration; release is called once by each
-// user.
-func (v *verifiers) acquire(c *oidcConfig, setup gateway.Setup) (_ *oidc.Verifier, release func() error, err error) {
-	key := verifierKey{client: setup.Client, trusted: !bool(c.SSLVerify), config: oidcConfigKey{
+// acquire returns what a configuration needs; release is called once by each user.
+func (v *verifiers) acquire(c *oidcConfig, setup gateway.Setup) (_ *sharedVerifier, release func() error, err error) {
+	key := verifierKey{
+		client: setup.Client, trusting: !bool(c.SSLVerify), logsIn: !bool(c.BearerOnly),
 		issuer: string(c.Issuer), discovery: string(c.Discovery), introspection: string(c.IntrospectionEndpoint), id: string(c.ClientID),
-		secret: string(c.ClientSecret), auth: string(c.IntrospectionEndpointAuthMethod), timeout: c.timeout.String(),
-	}}
+		secret: string(c.ClientSecret), introspectionAuth: string(c.IntrospectionEndpointAuthMethod),
+		tokenAuth: string(c.TokenEndpointAuthMethod), scope: string(c.Scope), timeout: c.timeout.String(),
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	shared := v.known[key]
 	if shared == nil {
-		shared = &sharedVerifier{}
-		config := c.issuer(setup)
-		if !c.SSLVerify {
-			if shared.client, err = trusting(setup.Client); err != nil {
-				return nil, nil, err
-			}
-			config.HTTPClient = shared.client
-		}
-		if shared.Verifier, err = oidc.New(config); err != nil {
-			return nil, nil, fmt.Errorf("config.discovery: %w", err)
+		if shared, err = newShared(c, setup); err != nil {
+			return nil, nil, err
 		}
 		v.known[key] = shared
 	}
 	shared.users++
-	return shared.Verifier, func() error { return v.release(key, shared) }, nil
+	return shared, func() error { return v.release(key, shared) }, nil
+}
+
+func newShared(c *oidcConfig, setup gateway.Setup) (_ *sharedVerifier, err error) {
+	s := &sharedVerifier{}
+	config := c.issuer(setup)
+	if !c.SSLVerify {
+		if s.http, err = trusting(setup.Client); err != nil {
+			return nil, err
+		}
+		config.HTTPClient = s.http
+	}
+	if s.verifier, err = oidc.New(config); err != nil {
+		return nil, fmt.Errorf("config.discovery: %w", err)
+	}
+	if c.BearerOnly {
+		return s, nil
+	}
+	config.ClientAuth, config.Endpoints = string(c.TokenEndpointAuthMethod), oidc.Endpoints{}
+	s.client, err = oidc.NewClient(oidc.ClientConfig{Config: config, Scopes: append([]string{}, strings.Fields(string(c.Scope))...)})
+	if err != nil {
+		return nil, fmt.Errorf("config.discovery: %w", err)
+	}
+	return s, nil
 }
 
 func (v *verifiers) release(key verifierKey, shared *sharedVerifier) error {
@@ -78,10 +97,15 @@ func (v *verifiers) release(key verifierKey, shared *sharedVerifier) error {
 	if !last {
 		return nil
 	}
+	shared.renewals.close()
+	err := shared.verifier.Close()
 	if shared.client != nil {
-		defer shared.client.CloseIdleConnections()
+		err = errors.Join(err, shared.client.Close())
 	}
-	return shared.Close()
+	if shared.http != nil {
+		shared.http.CloseIdleConnections()
+	}
+	return err
 }
 
 // trusting returns a client that connects as another one does, and takes every
