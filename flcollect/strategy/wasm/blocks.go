@@ -17,26 +17,36 @@ type body struct {
 	dead     bool   // nothing leads to the segment
 	segments int
 	frames   []frame
+	locals   int    // variables, and parameters
+	height   height // of the stack
+	breadth  int    // the sum over the segments of both
 }
 
 // frame is a block that has not ended.
 type frame struct {
 	op     byte // 0 is the function
 	target bool // of a branch
+	// base is the height of the stack below the block.
+	base          height
+	takes, leaves int
 }
 
 // errUnended is the error of a function whose blocks and bytes do not end together.
 var errUnended = errors.New("its blocks do not end where it does")
 
-// meterBody returns the body of a function with its charges, without its size.
-func (m *meter) meterBody(code []byte) ([]byte, error) {
+// meterBody returns the body of a function with so many parameters with its charges,
+// without its size.
+func (m *meter) meterBody(code []byte, params int) ([]byte, error) {
 	r := &reader{data: code}
-	b := &body{meter: m, frames: []frame{{}}}
-	b.locals(r)
+	b := &body{meter: m, frames: []frame{{}}, locals: params}
+	b.variables(r)
 	for len(b.frames) > 0 && r.err == nil {
 		b.charge(r)
-		if b.segments > maxSegments {
+		switch {
+		case b.segments > maxSegments:
 			r.fail(fmt.Errorf("it has more than %d branches and places where they lead", maxSegments))
+		case b.breadth > maxBreadth:
+			r.fail(fmt.Errorf("it has too many branches for so many variables and values: the sum of these over those is more than %d", maxBreadth))
 		}
 	}
 	if r.err == nil && len(r.data) > 0 {
@@ -45,12 +55,16 @@ func (m *meter) meterBody(code []byte) ([]byte, error) {
 	return b.out, r.err
 }
 
-// locals copies the declarations of local variables.
-func (b *body) locals(r *reader) {
+// variables copies the declarations of local variables.
+func (b *body) variables(r *reader) {
 	n := r.u32()
 	b.out = appendU32(b.out, n)
 	for ; n > 0 && r.err == nil; n-- {
-		b.out = append(appendU32(b.out, r.u32()), r.byte())
+		alike := r.u32()
+		if b.locals += int(min(alike, maxLocals+1)); b.locals > maxLocals {
+			r.fail(fmt.Errorf("it has more than %d variables", maxLocals))
+		}
+		b.out = append(appendU32(b.out, alike), r.byte())
 	}
 }
 
@@ -58,6 +72,9 @@ func (b *body) locals(r *reader) {
 func (b *body) charge(r *reader) {
 	at := len(b.segment)
 	i := b.meter.instruction(r, b.segment)
+	if r.err != nil {
+		return
+	}
 	if helper := b.meter.helper(i); helper != 0 {
 		call := appendU32([]byte{opCall}, helper)
 		i.bytes = append(i.bytes[:at], append(call, i.bytes[at:]...)...)
@@ -74,29 +91,36 @@ func (b *body) charge(r *reader) {
 	case opEnd:
 		last := b.frames[len(b.frames)-1]
 		b.frames = b.frames[:len(b.frames)-1]
+		b.height = last.base + height(last.leaves)
 		if joins := last.op == opIf || last.op == opBlock && last.target; joins || b.dead || len(b.frames) == 0 {
 			b.flush(false)
 		}
 		return
 	case opElse:
-		if b.frames[len(b.frames)-1].op != opIf {
+		last := b.frames[len(b.frames)-1]
+		if last.op != opIf {
 			r.fail(errors.New("an else without an if"))
 			return
 		}
+		b.height = last.base + height(last.takes)
 		b.flush(false)
 		return
 	}
 	b.cost++
+	base := b.frames[len(b.frames)-1].base
+	b.height = b.height.move(b.meter, i, base)
 	switch i.op {
-	case opBlock:
-		b.frames = append(b.frames, frame{op: opBlock})
-	case opLoop, opIf:
-		b.frames = append(b.frames, frame{op: i.op})
-		b.flush(false)
+	case opBlock, opLoop, opIf:
+		below := max(b.height-height(i.takes), base)
+		b.frames = append(b.frames, frame{op: i.op, base: below, takes: i.takes, leaves: i.leaves})
+		if i.op != opBlock {
+			b.flush(false)
+		}
 	case opBrIf:
 		b.flush(b.dead)
 	case opBr, opBrTable, opReturn, opUnreachable:
 		b.flush(true)
+		b.height = base
 	}
 }
 
@@ -108,6 +132,7 @@ func (b *body) flush(dead bool) {
 	}
 	b.out = append(b.out, b.segment...)
 	b.segments++
+	b.breadth += b.locals + int(b.height)
 	b.segment, b.cost, b.dead = b.segment[:0], 0, dead
 }
 

@@ -20,6 +20,11 @@
 // tensor that it moves, and one for 16 bytes of the memory that it reads or
 // writes. A segment of code without a branch is paid for as a whole where it begins.
 //
+// What is not run costs as well, for it has to be compiled: sections have at most 100,000
+// items, and a function at most 4096 variables and 512 KiB, and where it has many
+// branches it may have few variables and values on its stack. What compilers make of
+// programs is far below.
+//
 // The default is far above what rules that look at each number some times
 // need: of a model of 100 million parameters an update may take 201,000 million
 // instructions, which is more than the time allows. Time is the limit of large models,

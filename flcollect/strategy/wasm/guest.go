@@ -54,6 +54,7 @@ type guest struct {
 	gather   bool
 	// Of configure.
 	config map[string]any
+	told   int // bytes of it
 	// Of a round.
 	round   strategy.Round
 	updates updates

@@ -20,7 +20,8 @@ const hostModule = "flcollect1"
 const (
 	maxName   = 1000 // bytes
 	maxText   = 1 << 20
-	maxConfig = 1000 // settings of clients
+	maxConfig = 1000    // settings of clients
+	maxTold   = 4 << 20 // bytes of them together
 )
 
 // hostFunction is a function that guests import. Its run takes the arguments from
@@ -130,10 +131,10 @@ func (g *guest) paramText(s []uint64) {
 // param returns a parameter, whose name is in the first two arguments.
 func (g *guest) param(s []uint64) (string, bool) {
 	name := g.text(s[0], s[1], maxName)
-	if g.asked != nil {
+	text, given := g.strategy.conf[name]
+	if given && g.asked != nil { // of those that are not given there is no end
 		g.asked[name] = true
 	}
-	text, given := g.strategy.conf[name]
 	return text, given
 }
 
@@ -153,7 +154,15 @@ func (g *guest) set(s []uint64, value any) {
 	if len(g.config) >= maxConfig {
 		g.trap("more than %d settings for clients", maxConfig)
 	}
-	g.config[g.text(s[0], s[1], maxName)] = value
+	name := g.text(s[0], s[1], maxName)
+	g.told += len(name)
+	if text, ok := value.(string); ok {
+		g.told += len(text)
+	}
+	if g.told > maxTold {
+		g.trap("more than %d bytes of settings for clients", maxTold)
+	}
+	g.config[name] = value
 }
 
 func (g *guest) loss(s []uint64) {

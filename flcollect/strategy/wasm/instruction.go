@@ -7,7 +7,12 @@ type instruction struct {
 	op    byte     // or a prefix
 	sub   uint32   // after a prefix
 	depth []uint32 // of the blocks that a branch may leave
-	bytes []byte
+	// callee is the number of the function that is called, or of the type of one
+	// that is found in a table, as the module came; takes and leaves are the values
+	// of a block.
+	callee        uint32
+	takes, leaves int
+	bytes         []byte
 }
 
 // instruction reads an instruction and writes its numbers anew, each in its shortest
@@ -40,7 +45,7 @@ func (m *meter) instruction(r *reader, to []byte) instruction {
 			r.fail(fmt.Errorf("instruction %#x %d is unknown, or of a later version of WebAssembly", i.op, i.sub))
 		}
 	case blockType:
-		to = m.blockType(r, to)
+		to, i.takes, i.leaves = m.blockType(r, to)
 	case label:
 		i.depth = append(i.depth, r.u32())
 		to = appendU32(to, i.depth[0])
@@ -52,9 +57,12 @@ func (m *meter) instruction(r *reader, to []byte) instruction {
 			to = appendU32(to, i.depth[k])
 		}
 	case function, functionRef:
-		to = appendU32(to, m.function(r))
+		var renamed uint32
+		i.callee, renamed = m.function(r)
+		to = appendU32(to, renamed)
 	case indirect:
-		to = appendU32(to, m.typeIndex(r))
+		i.callee = m.typeIndex(r)
+		to = appendU32(to, i.callee)
 		u32()
 	case index:
 		u32()
@@ -100,13 +108,19 @@ func (m *meter) instruction(r *reader, to []byte) instruction {
 }
 
 // blockType reads the type of a block: none, that of a value, or the number of a
-// type of functions.
-func (m *meter) blockType(r *reader, to []byte) []byte {
+// type of functions. It returns how many values the block takes and leaves.
+func (m *meter) blockType(r *reader, to []byte) (made []byte, takes, leaves int) {
+	const empty = -64 // typeEmpty as a signed number
 	t := r.signed(33)
-	if t >= int64(len(m.types)) {
+	switch {
+	case t >= int64(len(m.types)):
 		r.fail(fmt.Errorf("type %d of %d", t, len(m.types)))
+	case t >= 0:
+		takes, leaves = m.types[t].arity()
+	case t != empty:
+		leaves = 1
 	}
-	return appendSigned(to, t)
+	return appendSigned(to, t), takes, leaves
 }
 
 // typeIndex reads the number of a type of functions.
@@ -128,20 +142,27 @@ func (m *meter) global(r *reader) uint32 {
 	return g
 }
 
-// function reads the number of a function, and returns the one that it has in the
-// metered module.
-func (m *meter) function(r *reader) uint32 {
-	f := r.u32()
+// function reads the number of a function, and returns it with the one that it has
+// in the metered module.
+func (m *meter) function(r *reader) (f, renamed uint32) {
+	f = r.u32()
 	imported := uint32(len(m.imports))
 	switch {
 	case uint64(f) >= uint64(imported)+uint64(m.defined):
 		r.fail(fmt.Errorf("function %d of %d", f, imported+m.defined))
-		return 0
+		return 0, 0
 	case f >= imported:
-		return f + 1 // after the function that gives fuel
+		return f, f + 1 // after the function that gives fuel
 	case m.imports[f].foreign:
-		return m.imports[f].wrapper
+		return f, m.imports[f].wrapper
 	}
+	return f, f
+}
+
+// renamed reads the number of a function, and returns the one that it has in the
+// metered module.
+func (m *meter) renamed(r *reader) uint32 {
+	_, f := m.function(r)
 	return f
 }
 

@@ -3,7 +3,6 @@ package wasm
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 // Bounds of what a module declares and the runtime would take at its word.
@@ -11,6 +10,9 @@ const (
 	maxTable    = 1 << 20   // elements of tables
 	maxFunction = 512 << 10 // bytes of one function
 	maxSegments = 16 << 10  // of code of one function; compiling it takes seconds, and twice as many four times as long
+	maxBreadth  = 1 << 20   // sum over these segments of the variables and values that may be in use there; likewise
+	maxLocals   = 4096      // variables of one function; likewise
+	maxItems    = 100_000   // of a section, such as functions
 	maxTables   = 1
 )
 
@@ -28,7 +30,8 @@ const foreignCost = 100
 type meter struct {
 	types   []functionType
 	imports []importedFunction
-	defined uint32 // functions
+	defined uint32   // functions
+	kinds   []uint32 // their types
 	globals uint32
 }
 
@@ -82,7 +85,12 @@ func count(r *reader) uint32 {
 	if r.data == nil {
 		return 0
 	}
-	return r.u32()
+	n := r.u32()
+	if n > maxItems {
+		r.fail(fmt.Errorf("it has %d items, more than %d", n, maxItems))
+		return 0
+	}
+	return n
 }
 
 func (m *meter) typeSection(r *reader) []byte {
@@ -134,7 +142,9 @@ func (m *meter) importSection(r *reader) []byte {
 func (m *meter) functionSection(r *reader) []byte {
 	var body []byte
 	for n := count(r); n > 0 && r.err == nil; n-- {
-		body = appendU32(body, m.typeIndex(r))
+		kind := m.typeIndex(r)
+		body = appendU32(body, kind)
+		m.kinds = append(m.kinds, kind)
 		m.defined++
 	}
 	next := m.refuel() + 1 + m.defined
@@ -202,15 +212,12 @@ func (m *meter) exportSection(r *reader) []byte {
 		body = append(appendVector(body, len(name), name), kind)
 		switch kind {
 		case 0:
-			body = appendU32(body, m.function(r))
+			body = appendU32(body, m.renamed(r))
 		case 3:
 			body = appendU32(body, m.global(r))
 		default:
 			body = appendU32(body, r.u32())
 		}
-	}
-	if all == math.MaxUint32 {
-		r.fail(errCut)
 	}
 	body = appendVector(body, len(fuelVariable), []byte(fuelVariable))
 	body = appendU32(append(body, 3), m.globals)
@@ -221,7 +228,7 @@ func (m *meter) startSection(r *reader) []byte {
 	if r.data == nil {
 		return nil
 	}
-	return appendU32(nil, m.function(r))
+	return appendU32(nil, m.renamed(r))
 }
 
 // elementSection rewrites the segments of tables, whose form is in three bits:
@@ -231,7 +238,7 @@ func (m *meter) elementSection(r *reader) []byte {
 	if r.data == nil {
 		return nil
 	}
-	n := r.u32()
+	n := count(r)
 	to := appendU32(nil, n)
 	for ; n > 0 && r.err == nil; n-- {
 		form := r.u32()
@@ -254,7 +261,7 @@ func (m *meter) elementSection(r *reader) []byte {
 			if form&4 != 0 {
 				to = m.constant(r, to)
 			} else {
-				to = appendU32(to, m.function(r))
+				to = appendU32(to, m.renamed(r))
 			}
 		}
 	}
@@ -270,7 +277,11 @@ func (m *meter) codeSection(r *reader) []byte {
 		if size > maxFunction {
 			r.fail(fmt.Errorf("function %d has %d bytes, more than %d", k, size, maxFunction))
 		}
-		code, err := m.meterBody(r.take(uint64(size)))
+		if k >= m.defined {
+			break // which is said below
+		}
+		params, _ := m.types[m.kinds[k]].arity()
+		code, err := m.meterBody(r.take(uint64(size)), params)
 		if err != nil && r.err == nil {
 			r.fail(fmt.Errorf("function %d: %w", k, err))
 		}
@@ -298,7 +309,7 @@ func (m *meter) dataSection(r *reader) []byte {
 	if r.data == nil {
 		return nil
 	}
-	n := r.u32()
+	n := count(r)
 	to := appendU32(nil, n)
 	for ; n > 0 && r.err == nil; n-- {
 		form := r.u32()
