@@ -66,8 +66,11 @@ type Adaptive struct {
 // A sampling_rate below 1 is a claim of the caller's: each client is drawn by
 // itself with this probability, and nobody sees who was. The error is a
 // *[strategy.FieldError], among others for settings whose effective multiplier is
-// zero, infinite or complex.
+// zero, infinite or complex, and for a strategy that compares clients.
 func New(inner strategy.Strategy, conf strategy.Conf, options *Options) (*Adaptive, error) {
+	if strategy.Compares(inner) {
+		return nil, compares(Mechanism)
+	}
 	s, err := readSettings(conf)
 	if err != nil {
 		return nil, err
@@ -121,7 +124,9 @@ func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	if !a.Affords(1) {
 		return nil, fmt.Errorf("begin round %d: %w: one more would exceed %v", round.Number, ErrBudget, a.budget)
 	}
-	inner, err := a.inner.Begin(round)
+	blind := round
+	blind.Loss = nil // which no noise hides
+	inner, err := a.inner.Begin(blind)
 	if err != nil {
 		return nil, err
 	}

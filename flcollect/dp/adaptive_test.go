@@ -418,3 +418,40 @@ func FuzzRestore(f *testing.F) {
 		require.Equal(t, private.State()[0].Chunks(), tensor.FromFloat64s([]float64{clip, rounds, fraction, charged}).Chunks())
 	})
 }
+
+// blind is a strategy that keeps what it was told of the round.
+type blind struct {
+	strategy.Strategy
+	round *strategy.Round
+}
+
+func (b blind) Begin(round strategy.Round) (strategy.Aggregation, error) {
+	*b.round = round
+	return b.Strategy.Begin(round)
+}
+
+func TestTheStrategyInsideSeesNoLossThatIsNotPrivate(t *testing.T) {
+	mean, err := strategy.New("FedAvg", nil)
+	require.NoError(t, err)
+	var told strategy.Round
+	private, err := dp.New(blind{mean, &told}, quiet(nil), nil)
+	require.NoError(t, err)
+	loss := 0.25
+	round, err := private.Begin(strategy.Round{Number: 3, Model: strategy.Model{tensor.FromFloat64s([]float64{1})}, Loss: &loss})
+	require.NoError(t, err)
+	require.NoError(t, round.Close())
+	require.Equal(t, 3, told.Number)
+	require.Nil(t, told.Loss)
+}
+
+func TestAStrategyThatComparesClientsIsRefusedUnderWhateverName(t *testing.T) {
+	for _, name := range []string{"FedMedian", "FedTrimmedAvg", "Krum", "MultiKrum", "Bulyan", "QFedAvg"} {
+		made, err := strategy.New(name, nil)
+		require.NoError(t, err)
+		_, err = dp.New(made, quiet(nil), nil)
+		var field *strategy.FieldError
+		require.ErrorAs(t, err, &field, name)
+		require.Equal(t, "strategy", field.Field)
+		require.ErrorContains(t, err, "it compares clients")
+	}
+}

@@ -46,11 +46,16 @@ type settings struct {
 func Check(name string, conf strategy.Conf) error {
 	switch name {
 	case "FedMedian", "FedTrimmedAvg", "Krum", "MultiKrum", "Bulyan", "QFedAvg":
-		return &strategy.FieldError{Strategy: name, Field: "strategy",
-			Reason: "it compares clients, of whom " + Mechanism + " lets it see the mean only"}
+		return compares(name)
 	}
 	_, err := readSettings(conf)
 	return err
+}
+
+// compares returns the error of a strategy that compares clients.
+func compares(name string) error {
+	return &strategy.FieldError{Strategy: name, Field: "strategy",
+		Reason: "it compares clients, of whom " + Mechanism + " lets it see the mean only"}
 }
 
 // readSettings reads and checks a dp-adaptive object.

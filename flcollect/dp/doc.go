@@ -29,9 +29,10 @@
 // # What the strategy inside sees
 //
 // One update a round, the private mean, unless it sums updates that cannot be
-// read. Whatever it makes of that is no further loss of privacy, so server
-// optimisers such as FedAdam are as private as FedAvg. Rules that compare clients
-// have nothing to compare; [Check] refuses them.
+// read; and no loss of the model, for what clients have measured is not private.
+// Whatever it makes of that is no further loss of privacy, so server optimisers such
+// as FedAdam are as private as FedAvg. Rules that compare clients have nothing to
+// compare; [Check] and [New] refuse them.
 //
 // # Clients are not trusted
 //
@@ -56,10 +57,10 @@
 // # What epsilon covers
 //
 // The models of all rounds and the clip norms, towards everybody who sees them;
-// the neighbouring relation is one client more or less. It does not cover what
-// clients report beside their update, such as losses, the number of
-// examples and the exact mean of dpfedavg_norm_bit, nor does it hold towards a
-// server that sees updates. Sampling is taken to hide nothing unless
+// the neighbouring relation is one client more or less, where it is no secret how many
+// there are. It does not cover what clients report beside their update, such as losses,
+// the number of examples and the exact mean of dpfedavg_norm_bit, nor the model that
+// the first round begins with, nor does it hold towards a server that sees updates. Sampling is taken to hide nothing unless
 // sampling_rate says otherwise.
 //
 // A model is accounted for when the round finishes, and the account is in the

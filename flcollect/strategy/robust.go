@@ -81,3 +81,15 @@ func numbers(n int) []int {
 	}
 	return all
 }
+
+// Compares reports whether a strategy weighs the updates of a round against each
+// other, or by what their clients say besides, so that their mean alone is of no use to
+// it. It knows the built-in strategies; of others, and of those around another one, it
+// is false.
+func Compares(s Strategy) bool {
+	switch s.(type) {
+	case robust, fair:
+		return true
+	}
+	return false
+}
