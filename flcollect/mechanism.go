@@ -2,6 +2,7 @@ package flcollect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
@@ -93,7 +94,14 @@ func (s *Server) makeStrategy(ctx context.Context, config Config) (strategy.Stra
 	if err != nil || config.DPAdaptive == nil {
 		return made, err
 	}
-	return dp.New(made, config.DPAdaptive, nil)
+	private, err := dp.New(made, config.DPAdaptive, nil)
+	if field := (*strategy.FieldError)(nil); errors.As(err, &field) && field.Field == "strategy" {
+		err = &strategy.FieldError{Strategy: config.Strategy, Field: field.Field, Reason: field.Reason}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return private, nil
 }
 
 // baseStrategy returns the strategy that a configuration names. For encrypted

@@ -111,3 +111,23 @@ func TestNamesThatWouldSurpriseAreNoNamesOfStrategies(t *testing.T) {
 		require.ErrorContains(t, err, "configure training collector: Strategies: "+says)
 	}
 }
+
+func TestUnderWhateverNameARuleThatComparesClientsIsNotPrivate(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros, Strategies: map[string]factory{
+		"nearest": func(conf strategy.Conf) (strategy.Strategy, error) { return strategy.New("Krum", conf) },
+	}})
+	h, _ := serveWorld(t, w)
+	c := private(2)
+	c.Strategy = "nearest"
+	err := w.Start(t.Context(), "job", c)
+	var field *strategy.FieldError
+	require.ErrorAs(t, err, &field)
+	require.Equal(t, "nearest", field.Strategy)
+	require.Equal(t, "strategy", field.Field)
+	answer := ask(h, "POST", "/job/config/job", string(body(t, map[string]string{
+		"strategy": `"nearest"`, "privacy-mechanisms": `{"dp-adaptive":{"num_sampled_clients":100}}`,
+	})))
+	require.Equal(t, 422, answer.Code)
+	require.Contains(t, answer.Body.String(), `"loc":["body","strategy"]`)
+	require.Contains(t, answer.Body.String(), "it compares clients")
+}
