@@ -61,6 +61,8 @@ func importTable() []room {
 		{dir: "flcollect/flower", imports: []string{"flcollect/tensor"}, modules: []string{grpc, protobuf}},
 		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{compress, crypto}},
 
+		{dir: "apimgmt", imports: []string{"apimgmt/definition", "apimgmt/entity", "apimgmt/gateway/guard", "apimgmt/oidc", "internal/httpapi", "internal/httpclient", "storage"}, modules: []string{prometheus, swgui, uuid}},
+		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
 		{dir: "apimgmt/gateway", imports: []string{"apimgmt/entity", "apimgmt/gateway/guard", "apimgmt/gateway/internal/..."}, modules: []string{prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity", "apimgmt/gateway/internal/..."}},

@@ -66,7 +66,7 @@ func NewHandler(routes []Route, opts *Options) http.Handler {
 		handler := s.adapt(route.Func)
 		mux.Handle(route.Pattern, handler)
 		if !strings.HasSuffix(route.Pattern, "/") && !strings.HasSuffix(route.Pattern, "...}") && !strings.HasSuffix(route.Pattern, "{$}") {
-			if !hasPattern(routes, route.Pattern+"/") {
+			if !hasPattern(routes, route.Pattern+"/") && !hasPattern(routes, route.Pattern+"/{$}") {
 				mux.Handle(route.Pattern+"/{$}", handler)
 			}
 		}

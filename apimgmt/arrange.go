@@ -1,0 +1,127 @@
+package apimgmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+)
+
+// arrange decides what the gateway serves of an enabler after a change of one of
+// its versions: others that are in its way end, those of other enablers are
+// conflicts. given is what is served of the version; nil means what is stored.
+func (p *Publisher) arrange(ctx context.Context, at *snapshot, made *plan, version string, given *content) error {
+	after := &made.after
+	e := after.find(version)
+	own := given
+	if own == nil && e != nil {
+		var err error
+		if own, err = p.content(ctx, *e); err != nil {
+			return err
+		}
+	}
+	if e != nil && e.State.Routed() {
+		for i := range after.Versions {
+			other := &after.Versions[i]
+			if other.Version == version || !other.State.Routed() {
+				continue
+			}
+			there, err := p.content(ctx, *other)
+			if err != nil {
+				return err
+			}
+			if len(entity.Conflicts(own.Config, there.Config)) > 0 {
+				other.State, other.Updated = Sunset, after.Updated
+				made.superseded = append(made.superseded, other.Version)
+			}
+		}
+		var err error
+		if made.conflicts, err = p.conflicts(ctx, at, made.key, own.Config); err != nil {
+			return err
+		}
+	}
+	if given != nil && e != nil { // which is not stored yet
+		p.mu.Lock()
+		p.contents[e.Upload] = given
+		p.mu.Unlock()
+		defer func() {
+			p.mu.Lock()
+			delete(p.contents, e.Upload)
+			p.mu.Unlock()
+		}()
+	}
+	var err error
+	if made.config, err = p.serve(ctx, *after); err != nil {
+		return fmt.Errorf("%s %q: %w", opPublish, after.Enabler, err)
+	}
+	return nil
+}
+
+// conflicts lists the routes that others have in common with a configuration: other
+// enablers by the catalogue, whatever the gateway serves of them at the moment, and
+// what somebody has put into the gateway by hand.
+func (p *Publisher) conflicts(ctx context.Context, at *snapshot, key string, own entity.Config) ([]Conflict, error) {
+	var found []Conflict
+	add := func(enabler string, list []entity.Conflict) {
+		for _, c := range list {
+			found = append(found, Conflict{Route: c.Route, Path: c.Path, Other: c.Other, Enabler: enabler})
+		}
+	}
+	for _, other := range at.keys {
+		if other == key {
+			continue
+		}
+		r := at.records[other]
+		for _, e := range r.routed() {
+			there, err := p.content(ctx, e)
+			if err != nil {
+				return nil, fmt.Errorf("enabler %q: %w", r.Enabler, err)
+			}
+			add(r.Enabler, entity.Conflicts(own, there.Config))
+		}
+	}
+	served, err := p.gateway.Config(ctx)
+	if err != nil {
+		return nil, refused(opPublish, at.name(key), err)
+	}
+	foreign := byHand(served)
+	add("", entity.Conflicts(own, foreign))
+	if _, err := foreign.Replace(ownerOf(key), own); errors.Is(err, entity.ErrConflict) {
+		return nil, &Error{Op: opPublish, Key: at.name(key), Kind: ErrConflict, Text: err.Error(), Cause: err}
+	}
+	return found, nil
+}
+
+// name is how an enabler is called, or its key.
+func (s *snapshot) name(key string) string {
+	if r, ok := s.records[key]; ok {
+		return r.Enabler
+	}
+	return key
+}
+
+// byHand leaves what no enabler has published.
+func byHand(c entity.Config) entity.Config {
+	owned := func(m entity.Meta) bool {
+		return slices.ContainsFunc(m.Tags, func(tag string) bool { return strings.HasPrefix(tag, ownerPrefix) })
+	}
+	c = c.Clone()
+	c.Services = slices.DeleteFunc(c.Services, func(e entity.Service) bool { return owned(e.Meta) })
+	c.Routes = slices.DeleteFunc(c.Routes, func(e entity.Route) bool { return owned(e.Meta) })
+	c.Upstreams = slices.DeleteFunc(c.Upstreams, func(e entity.Upstream) bool { return owned(e.Meta) })
+	// These are of no concern here, and may refer to what is left out.
+	c.Plugins, c.Targets, c.Consumers, c.Keys = nil, nil, nil, nil
+	services := map[string]bool{}
+	for _, e := range c.Services {
+		services[e.ID] = true
+	}
+	for i := range c.Routes {
+		if ref := c.Routes[i].Service; ref != nil && !services[ref.ID] {
+			c.Routes[i].Service = nil
+		}
+	}
+	return c
+}

@@ -1,0 +1,99 @@
+package apimgmt
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+)
+
+// Errors that an [Error] is of. Match them with [errors.Is].
+var (
+	// ErrNotFound says that there is no such enabler or version.
+	ErrNotFound = errors.New("apimgmt: not found")
+	// ErrInvalid says that a definition or an argument is at fault.
+	ErrInvalid = errors.New("apimgmt: invalid")
+	// ErrTooLarge says that something is larger than a limit.
+	ErrTooLarge = errors.New("apimgmt: too large")
+	// ErrConflict says that somebody else has a route, or a name, that is wanted.
+	ErrConflict = errors.New("apimgmt: conflict")
+	// ErrState says that a version cannot go from its state to the one wanted.
+	ErrState = errors.New("apimgmt: wrong state")
+	// ErrPrecondition says that the record is not the one that the caller has seen.
+	ErrPrecondition = errors.New("apimgmt: precondition failed")
+	// ErrGateway says that the gateway failed, and that the catalogue has not
+	// changed.
+	ErrGateway = errors.New("apimgmt: gateway failed")
+	// ErrUnknown says that something failed half-way: the change is going to be
+	// finished or taken back, and a later look tells which.
+	ErrUnknown = errors.New("apimgmt: outcome unknown")
+)
+
+// Error is a refusal. Its text has no secrets.
+type Error struct {
+	// Op is what was to be done, and Key to what.
+	Op, Key string
+	// Kind is one of the sentinels.
+	Kind error
+	// Text is the reason, for whoever asked.
+	Text string
+	// Conflicts are the routes in the way, if the kind is ErrConflict.
+	Conflicts []Conflict
+	// Cause is what lies behind it, for the log. It may be nil.
+	Cause error
+}
+
+// Error is a sentence such as `publish "weather": the gateway failed`.
+func (e *Error) Error() string { return fmt.Sprintf("%s %q: %s", e.Op, e.Key, e.Text) }
+
+// Unwrap returns the kind and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Cause}
+}
+
+// Conflict is a route that somebody else serves already.
+type Conflict struct {
+	// Route is the new route, Path its path that Other has too.
+	Route string `json:"route"`
+	Path  string `json:"path"`
+	// Other is the route that is there, and Enabler whose it is; empty means
+	// that somebody has put it into the gateway without a definition.
+	Other   string `json:"other"`
+	Enabler string `json:"enabler,omitempty"`
+}
+
+// String tells the conflict in a sentence.
+func (c Conflict) String() string {
+	whose := "of the gateway"
+	if c.Enabler != "" {
+		whose = fmt.Sprintf("of enabler %q", c.Enabler)
+	}
+	return fmt.Sprintf("route %q and route %q %s both match %q", c.Route, c.Other, whose, c.Path)
+}
+
+func notFound(op, key, text string) error {
+	return &Error{Op: op, Key: key, Kind: ErrNotFound, Text: text}
+}
+
+func invalid(op, key string, err error) error {
+	return &Error{Op: op, Key: key, Kind: ErrInvalid, Text: err.Error(), Cause: err}
+}
+
+// refused is what the gateway's error means to whoever asked.
+func refused(op, key string, err error) error {
+	switch {
+	case errors.Is(err, entity.ErrConflict):
+		return &Error{Op: op, Key: key, Kind: ErrConflict, Text: err.Error(), Cause: err}
+	case errors.Is(err, entity.ErrInvalid):
+		return &Error{Op: op, Key: key, Kind: ErrInvalid, Text: err.Error(), Cause: err}
+	}
+	return &Error{Op: op, Key: key, Kind: ErrGateway, Text: "the gateway failed, nothing has changed", Cause: err}
+}
+
+func unknown(op, key string, err error) error {
+	return &Error{Op: op, Key: key, Kind: ErrUnknown, Cause: err,
+		Text: "the storage failed half-way; the change is going to be finished or taken back"}
+}

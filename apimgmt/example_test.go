@@ -1,0 +1,66 @@
+package apimgmt_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/storage"
+)
+
+func ExampleNewPublisher() {
+	ctx := context.Background()
+	gateway := apimgmt.NewMemoryGateway([]string{"oidc"})
+	publisher, err := apimgmt.NewPublisher(apimgmt.Config{
+		Documents:  storage.NewMemoryDocuments(),
+		Blobs:      storage.NewMemoryBlobs(),
+		Gateway:    gateway,
+		GatewayURL: "https://gateway.example",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	record, err := publisher.Publish(ctx, apimgmt.Upload{
+		Enabler: "Weather", Description: "What the sky is like", By: "somebody",
+		Definition: []byte(`
+openapi: 3.0.3
+info: {title: Weather stations, version: 1.2.0}
+servers: [{url: https://weather.example/v2}]
+paths:
+  /stations/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get: {responses: {"200": {description: fine}}}
+`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(record.Title, record.Version.Version, record.State)
+	for _, route := range record.Routes {
+		fmt.Println(route.Method, route.URL)
+	}
+	served, err := gateway.Config(ctx)
+	fmt.Println(served.Routes[0].Name, err)
+	// Output:
+	// Weather stations 1.2.0 published
+	// GET https://gateway.example/stations/{id}
+	// weather-1.2.0_stations-id_get <nil>
+}
+
+func ExampleNewMemoryGateway() {
+	gateway := apimgmt.NewMemoryGateway([]string{"oidc", "cors"})
+	kinds, err := gateway.Kinds(context.Background())
+	fmt.Println(kinds, err)
+	// Output: [oidc cors] <nil>
+}
+
+func ExampleParseState() {
+	state, err := apimgmt.ParseState("deprecated")
+	fmt.Println(state, state.Routed(), err)
+	_, err = apimgmt.ParseState("retired")
+	fmt.Println(err)
+	// Output:
+	// deprecated true <nil>
+	// state "retired" is none of draft, published, deprecated and sunset
+}

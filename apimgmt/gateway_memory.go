@@ -1,0 +1,61 @@
+package apimgmt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+)
+
+// MemoryGateway is a Gateway that keeps the configuration and serves nothing: for
+// tests, and for a catalogue without a gateway. It is made with NewMemoryGateway
+// and is safe for concurrent use.
+type MemoryGateway struct {
+	kinds []string
+
+	mu     sync.Mutex
+	config entity.Config
+}
+
+// NewMemoryGateway returns a gateway that has plugins of the kinds given; nil
+// means any.
+func NewMemoryGateway(kinds []string) *MemoryGateway {
+	return &MemoryGateway{kinds: slices.Clone(kinds)}
+}
+
+// Publish implements [Gateway].
+func (g *MemoryGateway) Publish(ctx context.Context, owner string, config entity.Config) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("publish %q: %w", owner, err)
+	}
+	for _, plugin := range config.Plugins {
+		if g.kinds != nil && !slices.Contains(g.kinds, plugin.Name) {
+			return fmt.Errorf("publish %q: plugin %q: %w: there is none of that name", owner, plugin.Name, entity.ErrInvalid)
+		}
+	}
+	next, err := g.config.Replace(owner, config)
+	if err != nil {
+		return fmt.Errorf("publish %q: %w", owner, err)
+	}
+	g.config = next
+	return nil
+}
+
+// Config implements [Gateway].
+func (g *MemoryGateway) Config(ctx context.Context) (entity.Config, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return entity.Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	return g.config.Clone(), nil
+}
+
+// Kinds implements [Gateway].
+func (g *MemoryGateway) Kinds(ctx context.Context) ([]string, error) {
+	return slices.Clone(g.kinds), ctx.Err()
+}

@@ -1,0 +1,104 @@
+package apimgmt
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/oidc"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+//go:embed openapi.json
+var openapi []byte
+
+// Verifier checks bearer tokens; [*oidc.Verifier] is one. Which audiences and
+// clients are accepted is for it to say. An error that wraps [oidc.ErrUnreachable]
+// says that nothing is known of the token.
+type Verifier interface {
+	// Verify returns what a good token says, and an error for any other one.
+	Verify(ctx context.Context, token string) (*oidc.Claims, error)
+}
+
+// HandlerOptions changes [Publisher.Handler]. A Verifier is required.
+type HandlerOptions struct {
+	// Verifier checks the tokens of callers. Nil refuses everybody.
+	Verifier Verifier
+	// Developer is the realm role of those who may publish. Empty means
+	// "Developer".
+	Developer string
+	// OpenCaller is the realm role of those who may read. Empty means
+	// "Open-Caller".
+	OpenCaller string
+	// Realm is what callers without a token are told (RFC 6750 section 3). Empty
+	// means "OpenAPI".
+	Realm string
+	// Logger receives requests at debug level and failures. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Handler returns the REST interface of the publisher (specification part B,
+// section 4): the library below /OpenAPIDocumentation/, which wants a bearer token
+// with one of the roles, its own OpenAPI document at /openapi.json, an interactive
+// page at /docs/, and /healthz, /readyz and /metrics. opts may be nil, which refuses
+// everybody.
+func (p *Publisher) Handler(opts *HandlerOptions) http.Handler {
+	r := newREST(p, opts)
+	return httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, WriteError: writeError, Logger: r.options.Logger})
+}
+
+// rest is the REST interface of a Publisher.
+type rest struct {
+	publisher *Publisher
+	options   HandlerOptions
+}
+
+func newREST(p *Publisher, opts *HandlerOptions) *rest {
+	r := &rest{publisher: p}
+	if opts != nil {
+		r.options = *opts
+	}
+	r.options.Developer = cmp.Or(r.options.Developer, "Developer")
+	r.options.OpenCaller = cmp.Or(r.options.OpenCaller, "Open-Caller")
+	r.options.Realm = cmp.Or(r.options.Realm, "OpenAPI")
+	return r
+}
+
+const library = "/OpenAPIDocumentation"
+
+func (r *rest) routes() []httpapi.Route {
+	read, write := r.reader, r.developer
+	return []httpapi.Route{
+		{Pattern: "POST " + library + "/{$}", Func: write(r.publish)},
+		{Pattern: "GET " + library + "/{$}", Func: read(r.list)},
+		{Pattern: "GET " + library + "/{enabler}", Func: read(r.get)},
+		{Pattern: "PUT " + library + "/{enabler}", Func: write(r.replace)},
+		{Pattern: "PATCH " + library + "/{enabler}", Func: write(r.describe)},
+		{Pattern: "DELETE " + library + "/{enabler}", Func: write(r.remove)},
+		{Pattern: "GET " + library + "/{enabler}/definition", Func: read(r.definition)},
+		{Pattern: "GET " + library + "/{enabler}/versions", Func: read(r.versions)},
+		{Pattern: "GET " + library + "/{enabler}/versions/{version}", Func: read(r.version)},
+		{Pattern: "PATCH " + library + "/{enabler}/versions/{version}", Func: write(r.setState)},
+		{Pattern: "DELETE " + library + "/{enabler}/versions/{version}", Func: write(r.removeVersion)},
+		{Pattern: "GET " + library + "/{enabler}/versions/{version}/definition", Func: read(r.definition)},
+
+		{Pattern: "POST " + library, Func: write(r.publish), Undocumented: true},
+		{Pattern: "GET " + library, Func: read(r.list), Undocumented: true},
+
+		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},
+		{Pattern: "GET /docs/", Func: httpapi.DocsUI("API publisher", "/docs/", "../openapi.json")},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
+		{Pattern: "GET /healthz", Func: httpapi.Live},
+		{Pattern: "GET /readyz", Func: r.ready},
+		{Pattern: "GET /metrics", Func: metrics(r.publisher)},
+	}
+}
+
+func (r *rest) ready(w http.ResponseWriter, req *http.Request) error {
+	ctx, cancel := context.WithTimeout(req.Context(), 5*time.Second)
+	defer cancel()
+	return httpapi.Ready(func() error { return r.publisher.Ready(ctx) })(w, req)
+}

@@ -1,0 +1,105 @@
+package apimgmt
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/oidc"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// memberFunc answers somebody who has shown who he is.
+type memberFunc func(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error
+
+// developer lets those pass who may publish.
+func (r *rest) developer(next memberFunc) httpapi.HandlerFunc {
+	return r.with([]string{r.options.Developer}, next)
+}
+
+// reader lets those pass who may read.
+func (r *rest) reader(next memberFunc) httpapi.HandlerFunc {
+	return r.with([]string{r.options.Developer, r.options.OpenCaller}, next)
+}
+
+// with lets those pass whose token has one of the roles (RFC 6750 section 3). The
+// body of a request is not read before.
+func (r *rest) with(roles []string, next memberFunc) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) error {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Add("Vary", "Authorization")
+		who, err := r.authenticate(w, req)
+		if err != nil {
+			return err
+		}
+		for _, role := range roles {
+			if who.HasRole(role) {
+				return next(w, req, who)
+			}
+		}
+		r.challenge(w, "insufficient_scope", "the role "+strings.Join(roles, " or ")+" is needed")
+		return &httpapi.Error{Status: http.StatusForbidden, Detail: "The role " + strings.Join(roles, " or ") + " is needed."}
+	}
+}
+
+func (r *rest) authenticate(w http.ResponseWriter, req *http.Request) (*oidc.Claims, error) {
+	fields := req.Header.Values("Authorization")
+	scheme, token, _ := strings.Cut(strings.Join(fields, ","), " ")
+	if len(fields) == 0 || !strings.EqualFold(scheme, "Bearer") || r.options.Verifier == nil {
+		r.challenge(w, "", "")
+		return nil, &httpapi.Error{Status: http.StatusUnauthorized, Detail: "Not authenticated"}
+	}
+	if len(fields) > 1 {
+		r.challenge(w, "invalid_request", "more than one Authorization")
+		return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request has more than one Authorization field."}
+	}
+	who, err := r.options.Verifier.Verify(req.Context(), strings.TrimSpace(token))
+	switch {
+	case err == nil && who != nil:
+		return who, nil
+	case errors.Is(err, oidc.ErrUnreachable), req.Context().Err() != nil:
+		w.Header().Set("Retry-After", "5")
+		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The identity manager cannot be reached. Please try again.", Err: err}
+	}
+	r.challenge(w, "invalid_token", reasonOf(err))
+	return nil, &httpapi.Error{Status: http.StatusUnauthorized, Detail: "The token is not accepted: " + reasonOf(err) + ".", Err: err}
+}
+
+// reasonOf says why a token is refused, in the words of the sentinel alone: the
+// rest may hold what a stranger has sent.
+func reasonOf(err error) string {
+	for _, known := range []error{oidc.ErrMissing, oidc.ErrMalformed, oidc.ErrAlgorithm, oidc.ErrType, oidc.ErrExpired, oidc.ErrNotYetValid,
+		oidc.ErrIssuer, oidc.ErrAudience, oidc.ErrSignature, oidc.ErrUnknownKey, oidc.ErrInactive} {
+		if errors.Is(err, known) {
+			return strings.TrimPrefix(known.Error(), "oidc: ")
+		}
+	}
+	return "it cannot be verified"
+}
+
+// challenge adds the WWW-Authenticate field. Without a code nothing was shown, and
+// no reason is told (RFC 6750 section 3.1).
+func (r *rest) challenge(w http.ResponseWriter, code, description string) {
+	value := fmt.Sprintf("Bearer realm=%s", quoted(r.options.Realm))
+	if code != "" {
+		value += fmt.Sprintf(", error=%s, error_description=%s", quoted(code), quoted(description))
+	}
+	w.Header().Set("WWW-Authenticate", value)
+}
+
+// quoted is a quoted-string (RFC 9110 section 5.6.4).
+func quoted(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", " ", "\n", " ").Replace(text) + `"`
+}
+
+// nameOf is who somebody is, for the record and the log.
+func nameOf(who *oidc.Claims) string {
+	switch {
+	case who.Username != "":
+		return who.Username
+	case who.Subject != "":
+		return who.Subject
+	}
+	return who.AuthorizedParty
+}

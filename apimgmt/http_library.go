@@ -1,0 +1,226 @@
+package apimgmt
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/oidc"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// maxPage is how many records a page of the library has at most.
+const maxPage = 500
+
+// maxPatch is how long the body of a PATCH may be, in bytes.
+const maxPatch = 64 << 10
+
+// list answers with a page of the library. A Link header field leads to the next
+// one (RFC 8288).
+func (r *rest) list(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) error {
+	values := queryOf(req)
+	q := Query{Text: values.Get("q"), After: values.Get("after")}
+	var found faults
+	var err error
+	if text := values.Get("state"); text != "" {
+		if q.State, err = ParseState(text); err != nil {
+			found = append(found, wrong("query", "state", err))
+		}
+	}
+	if text := values.Get("limit"); text != "" {
+		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > maxPage {
+			found = append(found, wrong("query", "limit", errors.New("a number from 1 to "+strconv.Itoa(maxPage)+" is needed")))
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	page, more, err := r.publisher.List(req.Context(), q)
+	if err != nil {
+		return err
+	}
+	if more {
+		values.Set("after", page[len(page)-1].Enabler)
+		w.Header().Set("Link", "<?"+values.Encode()+`>; rel="next"`)
+	}
+	return httpapi.WriteJSON(w, page)
+}
+
+func (r *rest) get(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) error {
+	record, err := r.publisher.Get(req.Context(), req.PathValue("enabler"))
+	if err != nil {
+		return err
+	}
+	return writeRecord(w, record)
+}
+
+// writeRecord answers with a record and its ETag.
+func writeRecord(w http.ResponseWriter, record Record) error {
+	w.Header().Set("ETag", `"`+record.Revision+`"`)
+	return httpapi.WriteJSON(w, record)
+}
+
+func (r *rest) describe(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+	condition, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Description *string `json:"description"`
+	}
+	if err := decodeBody(req, &body); err != nil {
+		return err
+	}
+	if body.Description == nil {
+		return faults{missing("body", "description")}
+	}
+	if err := checkDescription(*body.Description); err != nil {
+		return faults{wrong("body", "description", err)}
+	}
+	record, err := r.publisher.Describe(req.Context(), req.PathValue("enabler"), *body.Description, nameOf(who), condition)
+	if err != nil {
+		return err
+	}
+	return writeRecord(w, record)
+}
+
+func (r *rest) remove(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+	condition, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	if err := r.publisher.Delete(req.Context(), req.PathValue("enabler"), nameOf(who), condition); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// definition answers with a file as it was uploaded, without secrets.
+func (r *rest) definition(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) error {
+	file, err := r.publisher.Definition(req.Context(), req.PathValue("enabler"), req.PathValue("version"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if file.Version.Format == "yaml" {
+		h.Set("Content-Type", "application/yaml")
+	}
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("ETag", `"`+file.Info().SHA256+`"`)
+	h.Set("X-API-Version", url.QueryEscape(file.Version.Version))
+	http.ServeContent(w, req, "", time.Time{}, file)
+	return nil
+}
+
+func (r *rest) versions(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) error {
+	record, err := r.publisher.Get(req.Context(), req.PathValue("enabler"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", `"`+record.Revision+`"`)
+	return httpapi.WriteJSON(w, record.Versions)
+}
+
+func (r *rest) version(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) error {
+	version, err := r.publisher.GetVersion(req.Context(), req.PathValue("enabler"), req.PathValue("version"))
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, version)
+}
+
+func (r *rest) setState(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+	condition, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		State  *string    `json:"state"`
+		Sunset *time.Time `json:"sunset"`
+		Link   string     `json:"link"`
+	}
+	if err := decodeBody(req, &body); err != nil {
+		return err
+	}
+	if body.State == nil {
+		return faults{missing("body", "state")}
+	}
+	t := Transition{Link: body.Link, By: nameOf(who), Condition: condition}
+	if t.State, err = ParseState(*body.State); err != nil {
+		return faults{wrong("body", "state", err)}
+	}
+	if body.Sunset != nil {
+		t.Sunset = *body.Sunset
+	}
+	record, err := r.publisher.SetState(req.Context(), req.PathValue("enabler"), req.PathValue("version"), t)
+	if err != nil {
+		return err
+	}
+	return writeRecord(w, record)
+}
+
+func (r *rest) removeVersion(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+	condition, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	if err := r.publisher.DeleteVersion(req.Context(), req.PathValue("enabler"), req.PathValue("version"), nameOf(who), condition); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// decodeBody reads a small JSON object without unknown members.
+func decodeBody(req *http.Request, into any) error {
+	data, err := httpapi.ReadBody(req, "application/json", maxPatch)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.DisallowUnknownFields()
+	if err = decoder.Decode(into); err == nil {
+		if _, more := decoder.Token(); more != io.EOF {
+			err = errors.New("there is more than one value")
+		}
+	}
+	if err != nil {
+		return faults{{Loc: []string{"body"}, Msg: clip(err.Error()), Type: "value_error.jsondecode"}}
+	}
+	return nil
+}
+
+// conditionOf reads If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2).
+func conditionOf(req *http.Request) (Condition, error) {
+	var c Condition
+	match := strings.Join(req.Header.Values("If-Match"), ",")
+	switch strings.TrimSpace(match) {
+	case "":
+	case "*":
+		c.Exists = true
+	default:
+		for tag := range strings.SplitSeq(match, ",") {
+			tag = strings.TrimSpace(tag)
+			if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' {
+				return c, &httpapi.Error{Status: http.StatusBadRequest, Detail: "If-Match is no list of strong entity tags."}
+			}
+			c.Revisions = append(c.Revisions, tag[1:len(tag)-1])
+		}
+	}
+	switch none := strings.TrimSpace(strings.Join(req.Header.Values("If-None-Match"), ",")); none {
+	case "":
+	case "*":
+		c.Absent = true
+	default:
+		return c, &httpapi.Error{Status: http.StatusBadRequest, Detail: "If-None-Match of a change can only be *."}
+	}
+	return c, nil
+}

@@ -1,0 +1,31 @@
+package apimgmt
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// metrics serves what the publisher counts, and the process, in the text format of
+// Prometheus, from a registry of its own.
+func metrics(p *Publisher) httpapi.HandlerFunc {
+	registry := prometheus.NewRegistry()
+	for name, count := range map[string]struct {
+		help string
+		of   func(Totals) uint64
+	}{
+		"changes_total":         {"Changes of the catalogue that were made.", func(t Totals) uint64 { return t.Changes }},
+		"refused_changes_total": {"Changes that were refused.", func(t Totals) uint64 { return t.Refused }},
+		"failed_changes_total":  {"Changes that failed because of the storage or the gateway.", func(t Totals) uint64 { return t.Failed }},
+		"healed_total":          {"Times the gateway served something else than the catalogue says and was told anew.", func(t Totals) uint64 { return t.Healed }},
+	} {
+		registry.MustRegister(prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Name: "publisher_" + name, Help: count.help},
+			func() float64 { return float64(count.of(p.Totals())) },
+		))
+	}
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+}

@@ -1,0 +1,155 @@
+package apimgmt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/iotenablers/enablers/apimgmt/oidc"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// fileField is the form field with the definition.
+const fileField = "upload_file"
+
+// formSlack is how much of a form may be something else than the definition.
+const formSlack = 64 << 10
+
+// publish answers POST: the definition of an enabler, new or not.
+func (r *rest) publish(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+	query, found := queryOf(req), faults{}
+	for _, name := range []string{"enabler", "description"} {
+		if !query.Has(name) {
+			found = append(found, missing("query", name))
+		}
+	}
+	return r.upload(w, req, Upload{Enabler: query.Get("enabler"), Description: query.Get("description"), By: nameOf(who)}, found)
+}
+
+// replace answers PUT: a definition for an enabler that is there.
+func (r *rest) replace(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+	query := queryOf(req)
+	return r.upload(w, req, Upload{Enabler: req.PathValue("enabler"), Description: query.Get("description"), KeepDescription: !query.Has("description"),
+		By: nameOf(who), Condition: Condition{Exists: true}}, faults{})
+}
+
+// upload reads the rest of the request and publishes.
+func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found faults) error {
+	query := queryOf(req)
+	if query.Has("enabler") || u.Enabler != "" {
+		if err := checkName(u.Enabler); err != nil {
+			found = append(found, wrong("query", "enabler", err))
+		}
+	}
+	if err := checkDescription(u.Description); err != nil {
+		found = append(found, wrong("query", "description", err))
+	}
+	if text := query.Get("state"); text != "" {
+		var err error
+		if u.State, err = ParseState(text); err == nil && u.State != Published && u.State != Draft {
+			err = errors.New("a definition is published, or stored as a draft")
+		}
+		if err != nil {
+			found = append(found, wrong("query", "state", err))
+		}
+	}
+	u.Server = query.Get("server")
+	if u.Server != "" && !validLink(u.Server) {
+		found = append(found, wrong("query", "server", errors.New("expected http://HOST or https://HOST")))
+	}
+	dry := false
+	if text := query.Get("dry_run"); text != "" {
+		var err error
+		if dry, err = strconv.ParseBool(text); err != nil {
+			found = append(found, Fault{Loc: []string{"query", "dry_run"}, Msg: "value could not be parsed to a boolean", Type: "type_error.bool"})
+		}
+	}
+	condition, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	condition.Exists = condition.Exists || u.Condition.Exists
+	u.Condition = condition
+	file, err := r.file(w, req)
+	var lacks faults
+	switch {
+	case errors.As(err, &lacks):
+		found = append(found, lacks...)
+	case err != nil:
+		return err
+	}
+	if len(found) > 0 {
+		return found
+	}
+	u.Definition = file
+	if dry {
+		preview, err := r.publisher.Preview(req.Context(), u)
+		if err != nil {
+			return err
+		}
+		return httpapi.WriteJSON(w, preview)
+	}
+	record, err := r.publisher.Publish(req.Context(), u)
+	if err != nil {
+		return err
+	}
+	return writeRecord(w, record)
+}
+
+// file reads the definition out of the form, as it comes and up to the limit, and the
+// form to its end. Nothing is stored on the way.
+func (r *rest) file(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	mediaType, parameters, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
+		return nil, faults{missing("body", fileField)}
+	}
+	limit := int64(r.publisher.config.Definition.Bytes)
+	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", limit)}
+	if req.ContentLength > 2*(limit+formSlack) {
+		return nil, tooLarge
+	}
+	form := multipart.NewReader(http.MaxBytesReader(w, req.Body, 2*(limit+formSlack)), parameters["boundary"])
+	var file []byte
+	there := false
+	for {
+		part, err := form.NextPart()
+		if err == io.EOF {
+			break
+		}
+		var data []byte
+		if err == nil && part.FormName() != fileField {
+			_, err = io.Copy(io.Discard, part)
+		} else if err == nil {
+			data, err = io.ReadAll(io.LimitReader(part, limit+1))
+		}
+		var body *http.MaxBytesError
+		switch {
+		case errors.As(err, &body):
+			return nil, tooLarge
+		case err != nil:
+			return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form in the body of the request is malformed or incomplete.", Err: err}
+		case part.FormName() != fileField:
+			continue
+		case int64(len(data)) > limit:
+			_, _ = io.Copy(io.Discard, part) // many clients look at an answer only when they have sent everything
+			return nil, tooLarge
+		case there:
+			return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form has more than one " + fileField + "."}
+		}
+		file, there = data, true
+	}
+	if !there {
+		return nil, faults{missing("body", fileField)}
+	}
+	return file, nil
+}
+
+// queryOf reads the query. What of it is malformed is not there.
+func queryOf(req *http.Request) url.Values {
+	return req.URL.Query()
+}

@@ -1,0 +1,125 @@
+package apimgmt
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/apimgmt/entity"
+)
+
+// record is an enabler as it is stored, under the key "enabler/<key>". Its fields
+// are a stored format.
+type record struct {
+	// Serial is that of the change that wrote it; see catalogue.
+	Serial uint64 `json:"serial"`
+	// Removed is when the enabler was deleted. The record stays for a while, so that
+	// a process which is late does not bring it back.
+	Removed     *time.Time `json:"removed,omitempty"`
+	Enabler     string     `json:"enabler"`
+	Description string     `json:"description"`
+	Created     time.Time  `json:"created"`
+	Updated     time.Time  `json:"updated"`
+	Versions    []edition  `json:"versions"`
+}
+
+// edition is a version of an API as it is stored.
+type edition struct {
+	Version string `json:"version"`
+	State   State  `json:"state"`
+	// Upload is the id of its blobs.
+	Upload     string    `json:"upload"`
+	Title      string    `json:"title"`
+	About      string    `json:"about,omitempty"`
+	OpenAPI    string    `json:"openapi"`
+	Format     string    `json:"format"`
+	Size       int64     `json:"size"`
+	SHA256     string    `json:"sha256"`
+	By         string    `json:"by"`
+	Created    time.Time `json:"created"`
+	Updated    time.Time `json:"updated"`
+	Operations int       `json:"operations"`
+	Tags       []string  `json:"tags,omitempty"`
+	// Paths are for searching.
+	Paths []string `json:"paths,omitempty"`
+	// Deprecated is since when, Sunset until when, and Link where more is told.
+	Deprecated *time.Time `json:"deprecated,omitempty"`
+	Sunset     *time.Time `json:"sunset,omitempty"`
+	Link       string     `json:"link,omitempty"`
+}
+
+// content is what the gateway serves of a version, secrets included: the blob
+// "entities/<id>".
+type content struct {
+	Config     entity.Config          `json:"config"`
+	Operations []definition.Operation `json:"operations"`
+}
+
+// clone returns a copy whose versions can be changed.
+func (r record) clone() record {
+	r.Versions = slices.Clone(r.Versions)
+	return r
+}
+
+// find returns the version of a name, or nil.
+func (r *record) find(version string) *edition {
+	for i := range r.Versions {
+		if r.Versions[i].Version == version {
+			return &r.Versions[i]
+		}
+	}
+	return nil
+}
+
+// current is the version that stands for the enabler: the one uploaded or changed
+// last among the published ones, or else the deprecated ones, the drafts, those of
+// the past.
+func (r *record) current() *edition {
+	for _, state := range states() {
+		var found *edition
+		for i := range r.Versions {
+			if e := &r.Versions[i]; e.State == state && (found == nil || e.Updated.After(found.Updated)) {
+				found = e
+			}
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// routed lists the versions that the gateway serves.
+func (r *record) routed() []edition {
+	return slices.DeleteFunc(slices.Clone(r.Versions), func(e edition) bool { return !e.State.Routed() })
+}
+
+// matches reports whether a text in lower case occurs in what describes the
+// enabler: name, descriptions, title, paths and tags of any version.
+func (r *record) matches(text string) bool {
+	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
+	return has(r.Enabler) || has(r.Description) || slices.ContainsFunc(r.Versions, func(e edition) bool {
+		return has(e.Title) || has(e.About) || slices.ContainsFunc(e.Tags, has) || slices.ContainsFunc(e.Paths, has)
+	})
+}
+
+// describe takes from a definition what lists and searches show.
+func (e *edition) describe(d *definition.Definition) {
+	e.Title, e.OpenAPI, e.Version = d.Title(), d.OpenAPI(), d.Version()
+	e.About = d.Description()
+	e.Format = "json"
+	if d.IsYAML() {
+		e.Format = "yaml"
+	}
+	operations := d.Operations()
+	e.Operations = len(operations)
+	e.Tags, e.Paths = nil, nil
+	for _, operation := range operations {
+		e.Tags = append(e.Tags, operation.Tags...)
+		e.Paths = append(e.Paths, operation.Path)
+	}
+	slices.Sort(e.Tags)
+	slices.Sort(e.Paths)
+	e.Tags, e.Paths = slices.Compact(e.Tags), slices.Compact(e.Paths)
+}

@@ -1,0 +1,74 @@
+package apimgmt
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway/guard"
+)
+
+// Upstreams says where definitions may have requests sent to, so that nobody
+// publishes a way into the inside of the network. A name may resolve to any
+// address, also later on, so the gateway has to look at the addresses that it
+// connects to as well; the embedded one does.
+type Upstreams struct {
+	// Hosts are the hosts that may be named: "weather.example", or "*.example" for
+	// all below. Empty means any.
+	Hosts []string
+	// Private are addresses that may be named although they are not public. One
+	// that has 127.0.0.1 or ::1 allows the name localhost.
+	Private []netip.Prefix
+}
+
+func (u Upstreams) check() error {
+	for i, host := range u.Hosts {
+		if rest := strings.TrimPrefix(host, "*."); rest == "" || strings.ContainsAny(rest, "*/: ") && !isAddress(rest) {
+			return fmt.Errorf("Hosts[%d]: %q is no host", i, host)
+		}
+	}
+	for i, prefix := range u.Private {
+		if !prefix.IsValid() {
+			return fmt.Errorf("Private[%d]: is no range of addresses", i)
+		}
+	}
+	return nil
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// allow decides on one host.
+func (u Upstreams) allow(host string) error {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if len(u.Hosts) > 0 && !slices.ContainsFunc(u.Hosts, func(pattern string) bool { return matchesHost(pattern, host) }) {
+		return errors.New("the host is none of those that definitions may name")
+	}
+	policy := guard.Policy{Allow: u.Private}
+	if address, err := netip.ParseAddr(host); err == nil {
+		return policy.Check(address)
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	switch {
+	case last == "" || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"):
+		// Some resolvers take 2130706433 and 0x7f.1 for addresses.
+		return errors.New("the host is neither a name nor an address")
+	case last == "localhost":
+		if policy.Check(netip.AddrFrom4([4]byte{127, 0, 0, 1})) != nil && policy.Check(netip.IPv6Loopback()) != nil {
+			return fmt.Errorf("%w: %s is not public", guard.ErrRefused, host)
+		}
+	}
+	return nil
+}
+
+func matchesHost(pattern, host string) bool {
+	pattern = strings.ToLower(strings.TrimSuffix(pattern, "."))
+	if below, ok := strings.CutPrefix(pattern, "*"); ok {
+		return strings.HasSuffix(host, below) && len(host) > len(below)
+	}
+	return pattern == host
+}

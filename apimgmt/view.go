@@ -1,0 +1,153 @@
+package apimgmt
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/apimgmt/entity"
+)
+
+// Record is an enabler in the library: its name, and the version that stands for
+// it, which is the one changed last among the published ones, or else among the
+// deprecated ones, the drafts, those of the past.
+type Record struct {
+	Enabler     string `json:"enabler"`
+	Description string `json:"description"`
+	Version
+	// Created is when the enabler was published first, Updated when anything of it
+	// was changed last.
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	// GatewayURL is where the paths of routed versions are.
+	GatewayURL string `json:"gateway_url"`
+	// Revision changes whenever the record does. It is the ETag of the record.
+	Revision string `json:"revision"`
+	// Versions are all versions, in the order in which they were uploaded first.
+	Versions []Version `json:"versions"`
+	// Routes are the operations of the version above. Lists have none.
+	Routes []Route `json:"routes,omitempty"`
+	// Superseded are the versions that the change has ended. It is there only in
+	// the answer to that change.
+	Superseded []string `json:"superseded,omitempty"`
+}
+
+// Version is a version of an API.
+type Version struct {
+	Version string `json:"version"`
+	State   State  `json:"state"`
+	Title   string `json:"title"`
+	// About is the description in the definition, Markdown, up to 2,000 characters.
+	About string `json:"about,omitempty"`
+	// OpenAPI is the version of OpenAPI, Format is json or yaml.
+	OpenAPI string `json:"openapi"`
+	Format  string `json:"format"`
+	// Size in bytes and SHA256 in hexadecimal digits are those of the uploaded
+	// file.
+	Size       int64     `json:"size"`
+	SHA256     string    `json:"sha256"`
+	UploadedBy string    `json:"uploaded_by"`
+	Created    time.Time `json:"created"`
+	Updated    time.Time `json:"updated"`
+	// Operations is how many there are, Tags are theirs.
+	Operations int      `json:"operations"`
+	Tags       []string `json:"tags,omitempty"`
+	// DeprecatedAt is since when the version is deprecated, SunsetAt when it is
+	// going to end, Link where more is told.
+	DeprecatedAt *time.Time `json:"deprecated_at,omitempty"`
+	SunsetAt     *time.Time `json:"sunset_at,omitempty"`
+	Link         string     `json:"link,omitempty"`
+}
+
+// Route is an operation of an API.
+type Route struct {
+	definition.Operation
+	// URL is where the gateway serves it; empty as long as the version is not
+	// routed. Parameters stand in braces.
+	URL string `json:"url,omitempty"`
+}
+
+// Preview is what publishing a definition would do.
+type Preview struct {
+	DryRun  bool   `json:"dry_run"`
+	Enabler string `json:"enabler"`
+	Version string `json:"version"`
+	State   State  `json:"state"`
+	// Changes are those of the gateway.
+	Changes []entity.Change `json:"changes"`
+	// Conflicts are the routes of others that are in the way; publishing would be
+	// refused.
+	Conflicts []Conflict `json:"conflicts"`
+	// Superseded are the versions that would end.
+	Superseded []string `json:"superseded"`
+	// Routes are the operations of the definition.
+	Routes []Route `json:"routes"`
+}
+
+const maxAbout = 2000
+
+func (e *edition) view() Version {
+	return Version{
+		Version: e.Version, State: e.State, Title: e.Title, About: e.About, OpenAPI: e.OpenAPI, Format: e.Format, Size: e.Size, SHA256: e.SHA256,
+		UploadedBy: e.By, Created: e.Created, Updated: e.Updated, Operations: e.Operations, Tags: slices.Clone(e.Tags),
+		DeprecatedAt: e.Deprecated, SunsetAt: e.Sunset, Link: e.Link,
+	}
+}
+
+// view is a record without its routes.
+func (p *Publisher) view(r record) Record {
+	made := Record{Enabler: r.Enabler, Description: r.Description, Created: r.Created, Updated: r.Updated,
+		GatewayURL: p.config.GatewayURL, Revision: r.revision(), Versions: []Version{}}
+	for i := range r.Versions {
+		made.Versions = append(made.Versions, r.Versions[i].view())
+	}
+	if e := r.current(); e != nil {
+		made.Version = e.view()
+	}
+	return made
+}
+
+// revision names the state of a record: no change writes two of one enabler.
+func (r *record) revision() string { return strconv.FormatUint(r.Serial, 10) }
+
+// routes are the operations of a version, with their addresses.
+func (p *Publisher) routes(ctx context.Context, e edition) ([]Route, error) {
+	c, err := p.content(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return p.routesOf(c.Operations, e.State), nil
+}
+
+func (p *Publisher) routesOf(operations []definition.Operation, state State) []Route {
+	made := []Route{}
+	for _, operation := range operations {
+		route := Route{Operation: operation}
+		if state.Routed() {
+			route.URL = p.config.GatewayURL + operation.Path
+		}
+		made = append(made, route)
+	}
+	return made
+}
+
+// full is a record with its routes.
+func (p *Publisher) full(ctx context.Context, r record) (Record, error) {
+	made := p.view(r)
+	e := r.current()
+	if e == nil {
+		return made, nil
+	}
+	var err error
+	made.Routes, err = p.routes(ctx, *e)
+	return made, err
+}
+
+// validLink checks an address that people are told.
+func validLink(link string) bool {
+	u, err := url.Parse(link)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && len(link) <= 2000
+}
