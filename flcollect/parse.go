@@ -309,9 +309,12 @@ func (p *parser) check(conf strategy.Conf, v value, wrong func(rest strategy.Con
 			root.child("strategy").fail("value_error", "%s", fault.Reason)
 			return
 		}
-		v.child(fault.Field).fail("value_error", "%s", fault.Reason)
-		if _, ok := rest[fault.Field]; !ok {
-			return // it is missing; the others cannot be told from it
+		_, left := rest[fault.Field]
+		if _, given := conf[fault.Field]; left || !given {
+			v.child(fault.Field).fail("value_error", "%s", fault.Reason)
+		}
+		if !left {
+			return // it is missing, or its default does not go with the others
 		}
 		delete(rest, fault.Field)
 	}

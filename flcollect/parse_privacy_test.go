@@ -77,6 +77,7 @@ func TestFaultsOfPrivacyMechanismsSayWhere(t *testing.T) {
 		{`{"dp-adaptive":{"num_sampled_clients":1.5}}`, dp("num_sampled_clients"), "value is not a valid integer", "type_error.integer"},
 		{`{"dp-adaptive":{"num_sampled_clients":30,"noise_multiplier":"much"}}`, dp("noise_multiplier"), "value is not a valid float", "type_error.float"},
 		{`{"dp-adaptive":{"num_sampled_clients":1}}`, dp("noise_multiplier"), "complex", "value_error"},
+		{`{"dp-adaptive":{"num_sampled_clients":30,"noise_multiplier":5,"clip_count_stddev":0.1}}`, dp("noise_multiplier"), "5 makes the effective multiplier complex", "value_error"},
 		{`{"dp-adaptive":{"num_sampled_clients":30,"noise_multiplier":0}}`, dp("noise_multiplier"), "multiplier zero", "value_error"},
 		{`{"dp-adaptive":{"num_sampled_clients":30,"noise_multiplier":3}}`, dp("noise_multiplier"), "infinite", "value_error"},
 		{`{"dp-adaptive":{"num_sampled_clients":30,"epsilon_budget":"0.01"}}`, dp("epsilon_budget"), "does not afford one round", "value_error"},
