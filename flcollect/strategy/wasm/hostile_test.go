@@ -89,7 +89,9 @@ func TestModulesWhoseCompilationHasNoEndAreRefused(t *testing.T) {
 		"loops above a high stack":          {forged(3, locals(1, values)), "too many branches for so many variables and values"},
 		"variables":                         {forged(3, locals(4097)), "function 0: it has more than 4096 variables"},
 		"variables beyond all numbers":      {forged(3, append(vector(3, vector(1<<32-1), []byte{0x7f}, vector(1<<32-1), []byte{0x7f}, vector(1<<32-1)), 0x7f, 0x0b)), "function 0: it has more than 4096 variables"},
-		"functions":                         {forged(100_001, locals(1)), "section 3: it has 100001 items, more than 100000"},
+		"parameters": {append([]byte("\x00asm\x01\x00\x00\x00"), section(1, 1, []byte{0x60}, vector(1001, many(1001, 0x7f)), []byte{0})...),
+			"section 1: a type has 1001 parameters or results, more than 1000"},
+		"functions": {forged(100_001, locals(1)), "section 3: it has 100001 items, more than 100000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := wasm.Compile(t.Context(), c.module, &wasm.Options{Time: time.Hour})

@@ -13,6 +13,7 @@ const (
 	maxBreadth  = 1 << 20   // sum over these segments of the variables and values that may be in use there; likewise
 	maxLocals   = 4096      // variables of one function; likewise
 	maxItems    = 100_000   // of a section, such as functions
+	maxArity    = 1000      // parameters of a type, and results, as in browsers
 	maxTables   = 1
 )
 
@@ -102,6 +103,9 @@ func (m *meter) typeSection(r *reader) []byte {
 		var t functionType
 		t.params = r.take(uint64(r.u32()))
 		t.results = r.take(uint64(r.u32()))
+		if most := max(len(t.params), len(t.results)); most > maxArity {
+			r.fail(fmt.Errorf("a type has %d parameters or results, more than %d", most, maxArity))
+		}
 		m.types = append(m.types, t)
 		body = appendType(body, t)
 	}
