@@ -131,27 +131,36 @@ func (s *Store) Kinds(ctx context.Context) ([]string, error) { return s.gateway.
 // An error of the documents leaves open whether the change was made, as with any
 // lost connection; what they have is what is served, at the latest at the next use.
 func (s *Store) Change(ctx context.Context, change func(entity.Config) (entity.Config, error)) error {
+	_, err := s.change(ctx, change)
+	return err
+}
+
+// change is Change, and returns what came of it.
+func (s *Store) change(ctx context.Context, change func(entity.Config) (entity.Config, error)) (*state, error) {
 	if err := s.take(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	defer s.leave()
 	for range attempts {
 		if err := s.refresh(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		err := s.try(ctx, change)
+		if err == nil {
+			return s.state.Load(), nil
+		}
 		if !errors.Is(err, storage.ErrConflict) {
-			return err
+			return nil, err
 		}
 		wait := time.NewTimer(rand.N(20 * time.Millisecond)) // so that others get further
 		select {
 		case <-ctx.Done():
 			wait.Stop()
-			return ctx.Err()
+			return nil, ctx.Err()
 		case <-wait.C:
 		}
 	}
-	return ErrBusy
+	return nil, ErrBusy
 }
 
 // try makes a change once. The caller has the turn.

@@ -1,0 +1,169 @@
+package admin
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+//go:embed openapi.json
+var openapi []byte
+
+// HandlerConfig is what a [NewHandler] is made of.
+type HandlerConfig struct {
+	// Store keeps what is administered. It is required.
+	Store *Store
+	// Token is what every request to the API has to show, in the header field
+	// Kong-Admin-Token or as a bearer token, and who creates the account of the page.
+	// Empty means that requests from this machine are answered without a token, and no
+	// others at all.
+	Token string
+	// Hosts are names of this machine that may be in the Host header field of requests
+	// without a token, besides "localhost" and loopback addresses. Nil means none.
+	Hosts []string
+	// Metrics are shown at /metrics. Nil means that there is no such address.
+	Metrics prometheus.Gatherer
+	// Logger gets what an operator has to know. Nil means nothing is logged.
+	Logger *slog.Logger
+}
+
+// api is the Admin API.
+type api struct {
+	store  *Store
+	guard  *guard
+	node   string // the id of this process
+	logger *slog.Logger
+	routes []httpapi.Route
+}
+
+// NewHandler returns a handler that serves the Admin API and the page for people.
+// Give it a listener of its own, on a loopback address unless there is a token.
+//
+// The API shows the secrets of plugins and the keys of consumers as they are, as
+// Kong's does: clients compare them with what they want, and change what differs.
+func NewHandler(config HandlerConfig) (http.Handler, error) {
+	a, err := newAPI(config)
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.NewHandler(a.routes, &httpapi.Options{Classify: classify, WriteError: writeError, Logger: a.logger}), nil
+}
+
+func newAPI(config HandlerConfig) (*api, error) {
+	if config.Store == nil {
+		return nil, errors.New("admin: HandlerConfig.Store: is required")
+	}
+	if config.Token != "" && len(config.Token) < 16 {
+		return nil, errors.New("admin: HandlerConfig.Token: is shorter than 16 characters")
+	}
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	a := &api{store: config.Store, guard: newGuard(config.Token, config.Hosts), node: id.String(), logger: config.Logger}
+	if a.logger == nil {
+		a.logger = slog.New(slog.DiscardHandler)
+	}
+	a.routes = a.table()
+	if config.Metrics != nil {
+		a.routes = append(a.routes, a.open("GET /metrics", httpapi.Handler(promhttp.HandlerFor(config.Metrics, promhttp.HandlerOpts{}))))
+	}
+	return a, nil
+}
+
+// open is a route behind the guard.
+func (a *api) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {
+	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f))}
+}
+
+// hidden is a route behind the guard that is not part of the API.
+func (a *api) hidden(pattern string, f httpapi.HandlerFunc) httpapi.Route {
+	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f)), Undocumented: true}
+}
+
+// table lists the routes.
+func (a *api) table() []httpapi.Route {
+	routes := []httpapi.Route{
+		a.open("GET /{$}", a.root),
+		a.open("GET /status", a.status),
+		a.open("GET /endpoints", a.endpoints),
+		a.open("GET /config", a.getConfig),
+		a.open("POST /config", a.postConfig),
+		a.open("GET /schemas/{entity}", a.schema),
+		a.open("POST /schemas/{entity}/validate", a.validate),
+		a.open("GET /schemas/plugins/{name}", a.pluginSchema),
+		a.open("GET /plugins/enabled", a.enabled),
+		a.open("GET /tags", a.tags),
+		a.open("GET /tags/{tag}", a.tags),
+		a.open("GET /upstreams/{parent}/health", a.health),
+		a.open("POST /upstreams/{parent}/targets/{id}/healthy", a.setHealth(true)),
+		a.open("POST /upstreams/{parent}/targets/{id}/unhealthy", a.setHealth(false)),
+		a.open("PUT /upstreams/{parent}/targets/{id}/healthy", a.setHealth(true)),
+		a.open("PUT /upstreams/{parent}/targets/{id}/unhealthy", a.setHealth(false)),
+		a.hidden("GET /openapi.json", httpapi.Document(openapi)),
+		a.hidden("GET /docs", httpapi.RedirectTo("docs/")),
+		a.hidden("GET /docs/", httpapi.DocsUI("Gateway administration", "/docs/", "../openapi.json")),
+		{Pattern: "GET /healthz", Func: httpapi.Live, Undocumented: true},
+		{Pattern: "GET /readyz", Func: httpapi.Ready(a.store.Ready), Undocumented: true},
+	}
+	for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindPlugin, entity.KindUpstream} {
+		c := collection{table: tableFor(kind)}
+		routes = append(routes, a.collection("/"+c.table.plural, c)...)
+	}
+	keys := collection{table: tableFor(entity.KindKey)}
+	routes = append(routes, a.open("GET /key-auths", a.list(keys)), a.open("GET /key-auths/{id}", a.get(keys)),
+		a.open("GET /key-auths/{id}/consumer", a.getReferred(keys, entity.KindConsumer)),
+		a.open("GET /routes/{id}/service", a.getReferred(collection{table: tableFor(entity.KindRoute)}, entity.KindService)),
+		a.open("GET /upstreams/{parent}/targets/all", a.list(collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)})))
+	for _, nested := range []struct {
+		parent, child entity.Kind
+		path          string
+	}{
+		{entity.KindService, entity.KindRoute, "/services/{parent}/routes"},
+		{entity.KindService, entity.KindPlugin, "/services/{parent}/plugins"},
+		{entity.KindRoute, entity.KindPlugin, "/routes/{parent}/plugins"},
+		{entity.KindConsumer, entity.KindPlugin, "/consumers/{parent}/plugins"},
+		{entity.KindConsumer, entity.KindKey, "/consumers/{parent}/key-auth"},
+		{entity.KindUpstream, entity.KindTarget, "/upstreams/{parent}/targets"},
+	} {
+		routes = append(routes, a.collection(nested.path, collection{table: tableFor(nested.child), parent: tableFor(nested.parent)})...)
+	}
+	return routes
+}
+
+// collection lists the routes of a collection.
+func (a *api) collection(path string, c collection) []httpapi.Route {
+	return []httpapi.Route{
+		a.open("GET "+path, a.list(c)),
+		a.open("POST "+path, a.create(c)),
+		a.open("GET "+path+"/{id}", a.get(c)),
+		a.open("PUT "+path+"/{id}", a.replace(c)),
+		a.open("PATCH "+path+"/{id}", a.change(c)),
+		a.open("DELETE "+path+"/{id}", a.remove(c)),
+	}
+}
+
+// endpoints lists the addresses of the API.
+func (a *api) endpoints(w http.ResponseWriter, _ *http.Request) error {
+	list, seen := []string{}, map[string]bool{}
+	for _, route := range a.routes {
+		_, path, _ := strings.Cut(route.Pattern, " ")
+		path = strings.TrimSuffix(path, "{$}")
+		if !route.Undocumented && !seen[path] {
+			seen[path] = true
+			list = append(list, path)
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"data": list})
+	return nil
+}

@@ -1,0 +1,138 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// guard says which requests are answered.
+//
+// With a token, each request has to show it. Without one only this machine is
+// answered: the connection has a loopback address at both ends, no proxy has
+// forwarded the request, and the Host header names this machine, so that no name that
+// a stranger points to 127.0.0.1 will do (DNS rebinding). Whatever the token, what a
+// page of another origin has a browser send is refused (CSRF).
+type guard struct {
+	token    [sha256.Size]byte
+	hasToken bool
+	hosts    []string // that may be in Host without a token
+	cross    *http.CrossOriginProtection
+}
+
+func newGuard(token string, hosts []string) *guard {
+	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", hosts: hosts, cross: http.NewCrossOriginProtection()}
+}
+
+// tokenHeader is where a client may have the token; the other place is a bearer token
+// in Authorization.
+const tokenHeader = "Kong-Admin-Token"
+
+// shown is the token of a request; empty if it has none.
+func shown(r *http.Request) string {
+	if token := r.Header.Get(tokenHeader); token != "" {
+		return token
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "bearer") {
+		return strings.TrimSpace(token)
+	}
+	return ""
+}
+
+// knows reports whether a token is the right one. The time that it takes says nothing
+// about the token.
+func (g *guard) knows(token string) bool {
+	sum := sha256.Sum256([]byte(token))
+	return g.hasToken && token != "" && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+}
+
+// api protects a route of the API.
+func (g *guard) api(f httpapi.HandlerFunc) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := g.sameOrigin(r, false); err != nil {
+			return err
+		}
+		if g.hasToken {
+			if !g.knows(shown(r)) {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="gateway admin"`)
+				return &problem{status: http.StatusUnauthorized, Message: "Unauthorized"}
+			}
+			return f(w, r)
+		}
+		if err := g.thisMachine(r); err != nil {
+			return err
+		}
+		return f(w, r)
+	}
+}
+
+// page protects a page. Who may see it the session says.
+func (g *guard) page(f httpapi.HandlerFunc) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := g.sameOrigin(r, true); err != nil {
+			return err
+		}
+		if !g.hasToken {
+			if err := g.thisMachine(r); err != nil {
+				return err
+			}
+		}
+		return f(w, r)
+	}
+}
+
+func forbidden(message string) error {
+	return &problem{status: http.StatusForbidden, Message: message}
+}
+
+// sameOrigin refuses what pages of other origins send. A link to a page may be
+// followed from anywhere.
+func (g *guard) sameOrigin(r *http.Request, isPage bool) error {
+	if err := g.cross.Check(r); err != nil {
+		return forbidden("Requests from pages of other origins are refused")
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site == "cross-site" || site == "same-site" {
+		link := isPage && r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+			r.Header.Get("Sec-Fetch-Dest") == "document"
+		if !link {
+			return forbidden("Requests from pages of other origins are refused")
+		}
+	}
+	return nil
+}
+
+// thisMachine refuses what does not come from this machine.
+func (g *guard) thisMachine(r *http.Request) error {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local == nil || !isLoopback(local.String()) || !isLoopback(r.RemoteAddr) {
+		return forbidden("The admin API has no token set, and is then for this machine only")
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
+		if r.Header.Get(name) != "" {
+			return forbidden("The admin API has no token set, and is then not to be had through a proxy")
+		}
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	address, err := netip.ParseAddr(host)
+	if err == nil && address.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(g.hosts, host) {
+		return nil
+	}
+	return forbidden("The Host header does not name this machine")
+}
+
+func isLoopback(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Addr().Unmap().IsLoopback()
+}

@@ -1,0 +1,100 @@
+package admin_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// ask sends a request to a handler as if it had come over a connection.
+func ask(handler http.Handler, method, path, local, remote string, header map[string]string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://127.0.0.1:8101"+path, nil)
+	r.RemoteAddr = remote
+	address, err := net.ResolveTCPAddr("tcp", local)
+	if err != nil {
+		panic(err)
+	}
+	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(address)))
+	for name, value := range header {
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
+}
+
+const (
+	here  = "127.0.0.1:8101"
+	me    = "127.0.0.1:40000"
+	there = "192.0.2.7:40000"
+	token = "a-token-of-the-admin-api"
+)
+
+func guarded(t *testing.T, token string) http.Handler {
+	store, _ := openStore(t, storage.NewMemoryDocuments())
+	handler, err := admin.NewHandler(admin.HandlerConfig{Store: store, Token: token, Hosts: []string{"gateway.local"}})
+	require.NoError(t, err)
+	return handler
+}
+
+func TestWithoutATokenOnlyThisMachineIsAnswered(t *testing.T) {
+	handler := guarded(t, "")
+	for _, host := range []string{"127.0.0.1:8101", "localhost:8101", "[::1]:8101", "localhost", "gateway.local:8101", "a.localhost"} {
+		require.Equal(t, 200, ask(handler, "GET", "/services", here, me, map[string]string{"Host": host}).Code, host)
+	}
+	require.Equal(t, 200, ask(handler, "GET", "/services", "[::1]:8101", "[::1]:9", nil).Code)
+	require.Equal(t, 403, ask(handler, "GET", "/services", "192.0.2.1:8101", there, nil).Code)
+	require.Equal(t, 403, ask(handler, "GET", "/services", "192.0.2.1:8101", me, nil).Code)
+	require.Equal(t, 403, ask(handler, "GET", "/services", here, there, nil).Code)
+	for name, value := range map[string]string{
+		"Host": "rebound.example:8101", "X-Forwarded-For": "192.0.2.7", "Forwarded": "for=192.0.2.7",
+		"Sec-Fetch-Site": "cross-site",
+	} {
+		require.Equal(t, 403, ask(handler, "GET", "/services", here, me, map[string]string{name: value}).Code, name)
+	}
+	require.Equal(t, 200, ask(handler, "GET", "/healthz", here, there, nil).Code)
+}
+
+func TestPagesOfOtherOriginsChangeNothing(t *testing.T) {
+	handler := guarded(t, "")
+	for _, header := range []map[string]string{
+		{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:9999"},
+		{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+	} {
+		require.Equal(t, 403, ask(handler, "DELETE", "/services/s", here, me, header).Code, "%v", header)
+	}
+	for _, header := range []map[string]string{nil, {"Origin": "http://127.0.0.1:8101"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}} {
+		require.Equal(t, 204, ask(handler, "DELETE", "/services/s", here, me, header).Code, "%v", header)
+	}
+}
+
+func TestWithATokenNothingIsAnsweredWithoutIt(t *testing.T) {
+	handler := guarded(t, token)
+	for _, remote := range []string{me, there} {
+		for _, header := range []map[string]string{nil, {"Kong-Admin-Token": ""}, {"Kong-Admin-Token": token + "x"}, {"Authorization": "Bearer x"}, {"Authorization": "Basic " + token}} {
+			w := ask(handler, "GET", "/services", here, remote, header)
+			require.Equal(t, 401, w.Code)
+			require.JSONEq(t, `{"message":"Unauthorized"}`, w.Body.String())
+			require.NotEmpty(t, w.Header().Get("WWW-Authenticate"))
+		}
+		require.Equal(t, 200, ask(handler, "GET", "/services", "192.0.2.1:8101", remote, map[string]string{"Kong-Admin-Token": token, "Host": "gateway.example"}).Code)
+		require.Equal(t, 200, ask(handler, "GET", "/services", "192.0.2.1:8101", remote, map[string]string{"Authorization": "Bearer " + token}).Code)
+	}
+	require.Equal(t, 403, ask(handler, "DELETE", "/services/s", here, me, map[string]string{"Kong-Admin-Token": token, "Origin": "https://evil.example"}).Code)
+	_, err := admin.NewHandler(admin.HandlerConfig{})
+	require.Error(t, err)
+	store, _ := openStore(t, storage.NewMemoryDocuments())
+	_, err = admin.NewHandler(admin.HandlerConfig{Store: store, Token: "short"})
+	require.Error(t, err)
+}
