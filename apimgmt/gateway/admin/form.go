@@ -68,6 +68,9 @@ func formSteps(name string) ([]string, error) {
 			if end < 0 {
 				return nil, errors.New(`"[" is not closed`)
 			}
+			if strings.Contains(rest[1:end], "[") {
+				return nil, errors.New(`"[" stands within brackets`)
+			}
 			step, rest = rest[:end+1], strings.TrimPrefix(rest[end+1:], ".")
 			if _, err := strconv.Atoi(step[1:end]); step != "[]" && err != nil {
 				step = step[1:end]
