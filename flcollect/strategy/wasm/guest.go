@@ -78,6 +78,9 @@ func (m *Module) start(ctx context.Context, g *guest) error {
 	if err != nil {
 		return g.explain(ctx, "start", err)
 	}
+	if instance.IsClosed() { // it said that this is no error
+		return g.explain(ctx, "start", sys.NewExitError(0))
+	}
 	g.instance = instance
 	return nil
 }

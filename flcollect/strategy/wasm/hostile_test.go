@@ -120,3 +120,21 @@ func TestWhatAModuleTellsClientsIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, wasm.ErrFailed)
 	require.ErrorContains(t, err, "fl_configure: more than 4194304 bytes of settings for clients")
 }
+
+// The module calls proc_exit(0) in _initialize.
+func TestAModuleThatEndsItselfAtTheStartIsNoStrategy(t *testing.T) {
+	module := []byte("\x00asm\x01\x00\x00\x00")
+	for _, s := range [][]byte{
+		section(1, 3, []byte{0x60, 1, 0x7f, 0}, []byte{0x60, 0, 0}, []byte{0x60, 0, 1, 0x7f}),
+		section(2, 1, []byte("\x16wasi_snapshot_preview1\x09proc_exit\x00\x00")),
+		section(3, 2, []byte{1, 2}),
+		section(5, 1, []byte{0, 1}),
+		section(7, 4, []byte("\x06memory\x02\x00"), []byte("\x0b_initialize\x00\x01"), []byte("\x06fl_add\x00\x02"), []byte("\x09fl_finish\x00\x02")),
+		section(10, 2, vector(6, []byte{0, 0x41, 0, 0x10, 0, 0x0b}), vector(4, []byte{0, 0x41, 0, 0x0b})),
+	} {
+		module = append(module, s...)
+	}
+	_, err := compile(t, module, nil).Strategy(t.Context(), "mine", nil)
+	require.ErrorIs(t, err, wasm.ErrFailed)
+	require.ErrorContains(t, err, "start: it ended with status 0")
+}
