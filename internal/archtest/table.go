@@ -62,6 +62,7 @@ func importTable() []room {
 		{dir: "flcollect/ckks", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{compress, crypto}},
 
 		{dir: "apimgmt", imports: []string{"apimgmt/definition", "apimgmt/entity", "apimgmt/gateway/guard", "apimgmt/oidc", "internal/httpapi", "internal/httpclient", "storage"}, modules: []string{prometheus, swgui, uuid}},
+		{dir: "apimgmt/portal", imports: []string{"apimgmt", "apimgmt/definition", "apimgmt/internal/document", "apimgmt/oidc", "internal/httpapi", "storage"}, modules: []string{bluemonday, goldmark, swgui}},
 		{dir: "apimgmt/gatewaytest", imports: []string{"apimgmt", "apimgmt/entity"}, modules: []string{testify}},
 		{dir: "apimgmt/entity", imports: []string{"apimgmt/internal/document"}, modules: []string{uuid}},
 		{dir: "apimgmt/gateway", imports: []string{"apimgmt/entity", "apimgmt/gateway/guard", "apimgmt/gateway/internal/..."}, modules: []string{prometheus}},
@@ -199,6 +200,7 @@ func httpHomes() []httpHome {
 		{"flcollect/orchestrator", "http*.go"},
 		{"apimgmt/oidc", "http*.go"},
 		{"apimgmt/gateway/...", "*.go"},
+		{"apimgmt/portal", "*.go"},
 		{"apimgmt/oidc/devidp", "http*.go"},
 		{"apimgmt/oidc/oidctest", "*.go"},
 		{"cmd/...", "*.go"},

@@ -1,0 +1,70 @@
+package portal
+
+import (
+	"cmp"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// apiView is the page of an enabler.
+type apiView struct {
+	head
+	API      apimgmt.Record
+	Shown    apimgmt.Version // of the versions, the one that is shown
+	About    template.HTML   // sanitised
+	Routes   []apimgmt.Route
+	Gateway  string
+	Document string // address of the definition
+	Next     []apimgmt.State
+}
+
+// api answers with the page of an enabler: its versions, and the documentation of
+// one of them.
+func (p *Portal) api(w http.ResponseWriter, r *http.Request, v *visitor) error {
+	record, err := p.config.Publisher.Get(r.Context(), r.PathValue("enabler"))
+	if err != nil {
+		return err
+	}
+	asked := cmp.Or(r.URL.Query().Get("version"), record.Version.Version)
+	version, err := p.config.Publisher.GetVersion(r.Context(), record.Enabler, asked)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(record.Versions) // newest first
+	view := apiView{
+		head: head{Title: record.Enabler, Visitor: v}, API: record, Shown: version.Version, Routes: version.Routes, Gateway: p.config.GatewayURL,
+		About:    p.texts.render(version.About),
+		Document: (&url.URL{Path: apiPath(record.Enabler) + "/definition", RawQuery: url.Values{"version": {asked}}.Encode()}).String(),
+		Next:     next(version.State),
+	}
+	return p.show(w, r, http.StatusOK, p.pages.api, view)
+}
+
+// apiPath is the path of an enabler's page, not escaped.
+func apiPath(enabler string) string { return "/apis/" + enabler }
+
+// next are the states that a version may be brought into.
+func next(state apimgmt.State) []apimgmt.State {
+	if state == apimgmt.Draft {
+		return []apimgmt.State{apimgmt.Published}
+	}
+	return slices.DeleteFunc([]apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Sunset}, func(s apimgmt.State) bool { return s == state })
+}
+
+// token answers a script that is about to send a request through the gateway. A
+// page elsewhere cannot ask: the answer has no CORS fields, and the request needs a
+// header field that would have to be allowed.
+func (p *Portal) token(w http.ResponseWriter, r *http.Request, v *visitor) error {
+	if r.Header.Get(partHeader) == "" {
+		return &httpapi.Error{Status: http.StatusForbidden, Detail: "Tokens are for the portal's own pages."}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, struct {
+		AccessToken string `json:"access_token"`
+	}{v.access})
+}

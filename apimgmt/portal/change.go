@@ -1,0 +1,119 @@
+package portal
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// conditionOf says that a record has to be the one that the page showed.
+func conditionOf(r *http.Request) apimgmt.Condition {
+	if seen := r.PostForm.Get("revision"); seen != "" {
+		return apimgmt.Condition{Exists: true, Revisions: []string{seen}}
+	}
+	return apimgmt.Condition{Exists: true}
+}
+
+// describe changes the description of an enabler.
+func (p *Portal) describe(w http.ResponseWriter, r *http.Request, v *visitor) error {
+	if err := p.checkForm(r, v); err != nil {
+		return err
+	}
+	text := strings.ReplaceAll(strings.TrimSpace(r.PostForm.Get("description")), "\r\n", "\n")
+	record, err := p.config.Publisher.Describe(r.Context(), r.PathValue("enabler"), text, v.User, conditionOf(r))
+	if err != nil {
+		return err
+	}
+	seeOther(w, versionAddress(record.Enabler, r.PostForm.Get("version")))
+	return nil
+}
+
+// setState brings a version into another state.
+func (p *Portal) setState(w http.ResponseWriter, r *http.Request, v *visitor) error {
+	if err := p.checkForm(r, v); err != nil {
+		return err
+	}
+	state, err := apimgmt.ParseState(r.PostForm.Get("state"))
+	if err != nil {
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: sentence(err.Error())}
+	}
+	change := apimgmt.Transition{State: state, By: v.User, Condition: conditionOf(r)}
+	if state == apimgmt.Deprecated {
+		change.Link = strings.TrimSpace(r.PostForm.Get("link"))
+		if text := r.PostForm.Get("sunset"); text != "" {
+			if change.Sunset, err = time.Parse(time.DateOnly, text); err != nil {
+				return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The day of the sunset is no date such as 2030-12-31."}
+			}
+		}
+	}
+	version := r.PostForm.Get("version")
+	record, err := p.config.Publisher.SetState(r.Context(), r.PathValue("enabler"), version, change)
+	if err != nil {
+		return err
+	}
+	seeOther(w, versionAddress(record.Enabler, version))
+	return nil
+}
+
+// versionAddress is the address of the page that shows a version.
+func versionAddress(enabler, version string) string {
+	u := url.URL{Path: apiPath(enabler)}
+	if version != "" {
+		u.RawQuery = url.Values{"version": {version}}.Encode()
+	}
+	return u.String()
+}
+
+// deleteView asks whether something is to be deleted.
+type deleteView struct {
+	head
+	API     apimgmt.Record
+	Version string // empty means all
+	Back    string
+}
+
+// askDelete asks for confirmation.
+func (p *Portal) askDelete(w http.ResponseWriter, r *http.Request, v *visitor) error {
+	record, err := p.config.Publisher.Get(r.Context(), r.PathValue("enabler"))
+	if err != nil {
+		return err
+	}
+	view := deleteView{head: head{Title: "Delete " + record.Enabler, Visitor: v}, API: record}
+	if version := r.URL.Query().Get("version"); version != "" {
+		found, err := p.config.Publisher.GetVersion(r.Context(), record.Enabler, version)
+		if err != nil {
+			return err
+		}
+		view.Version = found.Version.Version
+	}
+	view.Back = versionAddress(record.Enabler, view.Version)
+	return p.show(w, r, http.StatusOK, p.pages.delete, view)
+}
+
+// remove deletes a version, or an enabler with all of them.
+func (p *Portal) remove(w http.ResponseWriter, r *http.Request, v *visitor) error {
+	if err := p.checkForm(r, v); err != nil {
+		return err
+	}
+	enabler, version := r.PathValue("enabler"), r.PostForm.Get("version")
+	if version == "" {
+		if err := p.config.Publisher.Delete(r.Context(), enabler, v.User, conditionOf(r)); err != nil {
+			return err
+		}
+		seeOther(w, "/")
+		return nil
+	}
+	if err := p.config.Publisher.DeleteVersion(r.Context(), enabler, version, v.User, conditionOf(r)); err != nil {
+		return err
+	}
+	if _, err := p.config.Publisher.Get(r.Context(), enabler); err != nil {
+		seeOther(w, "/") // that was the last one
+		return nil
+	}
+	seeOther(w, versionAddress(enabler, ""))
+	return nil
+}

@@ -1,0 +1,67 @@
+package portal
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The names of the cookies. Over https they are bound to the host (RFC 6265bis,
+// 4.1.3.2).
+const (
+	sessionCookie = "enablers-portal"
+	loginCookie   = "enablers-portal-login"
+)
+
+func (p *Portal) cookieName(name string) string {
+	if p.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// setCookie gives the browser a value, or takes it away if it is empty. Pages
+// cannot read it, and requests that other sites make do not have it, except for
+// links that somebody follows.
+func (p *Portal) setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
+	cookie := &http.Cookie{Name: p.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: p.secure, SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second)}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+func (p *Portal) cookie(r *http.Request, name string) string {
+	cookie, err := r.Cookie(p.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// sealed is a value that nobody but this process can read or make, for a purpose.
+func (p *Portal) sealed(purpose string, value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(p.seal.Seal(nil, nil, text, []byte(purpose))), nil
+}
+
+// open reads what sealed has made.
+func (p *Portal) open(purpose, sealed string, value any) bool {
+	data, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return false
+	}
+	text, err := p.seal.Open(nil, nil, data, []byte(purpose))
+	return err == nil && json.Unmarshal(text, value) == nil
+}
+
+// isCookie reports whether a cookie of that name is the portal's.
+func isCookie(name string) bool {
+	name = strings.TrimPrefix(name, "__Host-")
+	return name == sessionCookie || name == loginCookie
+}

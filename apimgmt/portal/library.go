@@ -1,0 +1,81 @@
+package portal
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/iotenablers/enablers/apimgmt"
+)
+
+// pageSize is how many APIs a page of the library lists.
+const pageSize = 50
+
+// libraryView is the list of APIs.
+type libraryView struct {
+	Query, State string
+	States       []apimgmt.State
+	APIs         []apimgmt.Record
+	First, More  string // addresses of other pages of the list, or empty
+}
+
+// homeView is the first page.
+type homeView struct {
+	head
+	Library libraryView
+	Outcome outcome
+}
+
+// home answers with the library, or with an invitation to sign in.
+func (p *Portal) home(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil && !errors.Is(err, errSignedOut) {
+		return err
+	}
+	view := homeView{head: head{Title: "API portal", Visitor: v}}
+	if v == nil && r.Header.Get(partHeader) != "" {
+		return p.member(nil)(w, r)
+	}
+	if v == nil || v.Role == "" {
+		return p.show(w, r, http.StatusOK, p.pages.home, view)
+	}
+	if view.Library, err = p.library(r); err != nil {
+		return err
+	}
+	if r.Header.Get(partHeader) != "" {
+		return p.show(w, r, http.StatusOK, p.pages.homePart, view)
+	}
+	return p.show(w, r, http.StatusOK, p.pages.home, view)
+}
+
+// library lists what the query of a request asks for.
+func (p *Portal) library(r *http.Request) (libraryView, error) {
+	query := r.URL.Query()
+	view := libraryView{Query: query.Get("q"), States: []apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Draft, apimgmt.Sunset}}
+	if state, err := apimgmt.ParseState(query.Get("state")); err == nil {
+		view.State = string(state)
+	}
+	list, more, err := p.config.Publisher.List(r.Context(), apimgmt.Query{Text: view.Query, State: apimgmt.State(view.State), After: query.Get("after"), Limit: pageSize})
+	if err != nil {
+		return view, err
+	}
+	view.APIs = list
+	if query.Get("after") != "" {
+		view.First = view.address("")
+	}
+	if more {
+		view.More = view.address(list[len(list)-1].Enabler)
+	}
+	return view, nil
+}
+
+// address is that of a page of the list.
+func (v libraryView) address(after string) string {
+	query := url.Values{}
+	for name, value := range map[string]string{"q": v.Query, "state": v.State, "after": after} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return (&url.URL{Path: "/", RawQuery: query.Encode()}).String()
+}

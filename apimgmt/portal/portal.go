@@ -1,0 +1,135 @@
+package portal
+
+import (
+	"cmp"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/oidc"
+)
+
+// Config is what a [Portal] is made of.
+type Config struct {
+	// Publisher has the library. Required.
+	Publisher *apimgmt.Publisher
+	// Client logs people in. Its redirect address is that of the portal followed by
+	// [AnswerPath]. Required.
+	Client *oidc.Client
+	// Verifier checks access tokens, for the roles in them. Required.
+	Verifier apimgmt.Verifier
+	// URL is the address of the portal, http or https, without a path. Required.
+	URL string
+	// GatewayURL is the address of the gateway as browsers reach it. Required.
+	GatewayURL string
+	// Developer is the realm role of those who may publish. Empty means
+	// "Developer".
+	Developer string
+	// OpenCaller is the realm role of those who may read. Empty means
+	// "Open-Caller".
+	OpenCaller string
+	// MaxFile is the greatest definition in bytes. Zero means 4 MiB.
+	MaxFile int64
+	// Sessions is how many people may be signed in; whoever has done nothing for
+	// longest gives way. Zero means 10,000.
+	Sessions int
+	// Idle is after what time without a request a session ends. Zero means 30
+	// minutes.
+	Idle time.Duration
+	// Longest is when a session ends in any case. Zero means 10 hours.
+	Longest time.Duration
+	// Logger is told of logins and failures. Nil is silent.
+	Logger *slog.Logger
+}
+
+// AnswerPath is where the identity provider sends browsers back to, below
+// [Config.URL].
+const AnswerPath = "/login/answer"
+
+// origin reads the address of a server that has no path.
+func origin(text string) (string, bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(u.Host, "\"'; ,") ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", false
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host), true
+}
+
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case c.Publisher == nil:
+		return c, errors.New("Config.Publisher is required")
+	case c.Client == nil:
+		return c, errors.New("Config.Client is required")
+	case c.Verifier == nil:
+		return c, errors.New("Config.Verifier is required")
+	case c.MaxFile < 0 || c.Sessions < 0 || c.Idle < 0 || c.Longest < 0:
+		return c, errors.New("Config.MaxFile, Sessions, Idle and Longest must not be negative")
+	}
+	var ok bool
+	if c.URL, ok = origin(c.URL); !ok {
+		return c, fmt.Errorf("Config.URL: %q: expected http://HOST or https://HOST", c.URL)
+	}
+	gateway, err := url.Parse(c.GatewayURL)
+	if err != nil || gateway.Scheme != "http" && gateway.Scheme != "https" || gateway.Host == "" || gateway.User != nil || gateway.RawQuery != "" || gateway.Fragment != "" {
+		return c, fmt.Errorf("Config.GatewayURL: %q: expected http://HOST or https://HOST, with a path or not", c.GatewayURL)
+	}
+	c.GatewayURL = strings.TrimRight(c.GatewayURL, "/")
+	c.Developer = cmp.Or(c.Developer, "Developer")
+	c.OpenCaller = cmp.Or(c.OpenCaller, "Open-Caller")
+	c.MaxFile = cmp.Or(c.MaxFile, 4<<20)
+	c.Sessions = cmp.Or(c.Sessions, 10_000)
+	c.Idle = cmp.Or(c.Idle, 30*time.Minute)
+	c.Longest = cmp.Or(c.Longest, 10*time.Hour)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// Portal is the web interface. It is made with [New] and safe for concurrent use.
+type Portal struct {
+	config   Config
+	secure   bool   // whether cookies go over https alone
+	gateway  string // its origin
+	seal     cipher.AEAD
+	sessions *book
+	pages    *pages
+	texts    *renderer
+}
+
+// New returns a Portal. Nobody is asked before the first login. Errors name the
+// field of the configuration.
+func New(config Config) (*Portal, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("new portal: %w", err)
+	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("new portal: %w", err)
+	}
+	seal, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("new portal: %w", err)
+	}
+	pages, err := newPages()
+	if err != nil {
+		return nil, fmt.Errorf("new portal: %w", err)
+	}
+	gateway, _ := url.Parse(config.GatewayURL) // checked
+	return &Portal{
+		config: config, secure: strings.HasPrefix(config.URL, "https://"), gateway: gateway.Scheme + "://" + gateway.Host,
+		seal: seal, sessions: newBook(config.Sessions, config.Idle, config.Longest), pages: pages, texts: newRenderer(),
+	}, nil
+}

@@ -1,0 +1,154 @@
+package portal_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestADeveloperSignsInPublishesAndSignsOut(t *testing.T) {
+	w := newWorld(t)
+	p := w.person(t)
+	landing := p.get("/")
+	require.Contains(t, landing.body, "Sign in")
+	require.NotContains(t, landing.body, "Logout")
+
+	home := p.signIn("demodeveloper", "/login")
+	require.Equal(t, http.StatusOK, home.status, home.body)
+	require.Equal(t, "/", home.url.Path)
+	for _, text := range []string{"Signed in as <strong>demodeveloper</strong>", "Role: Developer", "Logout", "Enabler’s name", "No API is published yet."} {
+		require.Contains(t, home.body, text)
+	}
+
+	form := p.form()
+	preview := p.upload(form, "preview", "Weather station", "Reports", weather("1.0", "/forecast"))
+	require.Equal(t, http.StatusOK, preview.status, preview.body)
+	require.Contains(t, preview.body, "What publishing version 1.0 would do")
+	require.Contains(t, preview.body, "create route")
+	require.Contains(t, preview.body, "No API is published yet.", "a preview changes nothing")
+
+	done := p.upload(form, "publish", "Weather station", "Reports", weather("1.0", "/forecast"))
+	require.Equal(t, http.StatusOK, done.status, done.body)
+	require.Contains(t, done.body, `1.0 is published: the gateway serves 1 operation.`)
+	require.Contains(t, done.body, `<a href="/apis/Weather%20station">`)
+
+	api := p.get("/apis/Weather%20station")
+	require.Equal(t, http.StatusOK, api.status, api.body)
+	require.Contains(t, api.body, "What the <em>sky</em> does.")
+	require.Contains(t, api.body, "Reports")
+
+	shown := p.get("/apis/Weather%20station/definition?version=1.0")
+	require.Equal(t, http.StatusOK, shown.status)
+	require.Contains(t, shown.body, `"servers":[{"url":"`+gatewayURL+`"}]`)
+	require.NotContains(t, shown.body, "127.0.0.1:9")
+
+	token := p.part("/token")
+	require.Equal(t, http.StatusOK, token.status)
+	require.Contains(t, token.body, `{"access_token":"ey`)
+	require.Equal(t, "no-store", token.header.Get("Cache-Control"))
+
+	out := p.post("/logout", url.Values{"form": {form}})
+	require.Equal(t, w.address+"/", out.url.String(), out.body)
+	require.Contains(t, out.body, "Sign in")
+	require.Contains(t, p.get("/login").body, "password", "the session of the provider is over too")
+}
+
+func TestAnOpenCallerReadsAndCannotChangeAnything(t *testing.T) {
+	w := newWorld(t)
+	developer := w.person(t)
+	developer.signIn("demouser", "/login")
+	require.Contains(t, developer.upload(developer.form(), "publish", "weather", "d", weather("1.0", "/forecast")).body, "1.0 is published")
+
+	p := w.person(t)
+	home := p.signIn("demoopencaller", "/login")
+	require.Contains(t, home.body, "Role: Open-Caller")
+	require.NotContains(t, home.body, `id="upload"`)
+	require.Contains(t, home.body, `data-enabler="weather"`)
+	api := p.get("/apis/weather")
+	require.Equal(t, http.StatusOK, api.status)
+	require.NotContains(t, api.body, "Manage version")
+	form := p.form()
+	require.Equal(t, http.StatusForbidden, p.upload(form, "publish", "mine", "d", weather("1.0", "/mine")).status)
+	require.Equal(t, http.StatusForbidden, p.get("/apis/weather/delete").status)
+	for _, path := range []string{"/apis/weather", "/apis/weather/state", "/apis/weather/delete"} {
+		require.Equal(t, http.StatusForbidden, p.post(path, url.Values{"form": {form}, "state": {"sunset"}, "version": {"1.0"}, "description": {"x"}}).status, path)
+	}
+	require.Contains(t, p.get("/").body, `data-enabler="weather"`)
+}
+
+func TestWhoeverHasNoRoleIsToldSo(t *testing.T) {
+	w := newWorld(t)
+	p := w.person(t)
+	home := p.signIn("nobody", "/login")
+	require.Contains(t, home.body, "Your account has no role yet")
+	require.Equal(t, http.StatusForbidden, p.get("/apis/weather").status)
+	require.Equal(t, http.StatusForbidden, p.part("/token").status)
+}
+
+func TestTheLibraryIsSearchedByTextAndState(t *testing.T) {
+	w := newWorld(t)
+	p := w.person(t)
+	p.signIn("demouser", "/login")
+	form := p.form()
+	p.upload(form, "publish", "weather", "skies", weather("1.0", "/forecast"))
+	p.upload(form, "draft", "tides", "water", weather("0.1", "/tides"))
+	for query, want := range map[string][2]bool{"": {true, true}, "q=skies": {true, false}, "q=WATER": {false, true}, "state=draft": {false, true}, "q=nothing": {false, false}} {
+		list := p.part("/?" + query)
+		require.Equal(t, http.StatusOK, list.status)
+		require.NotContains(t, list.body, "<html")
+		require.Equal(t, want, [2]bool{contains(list.body, `data-enabler="weather"`), contains(list.body, `data-enabler="tides"`)}, query)
+	}
+}
+
+func TestErrorsStandAtTheirPlaceAndWhatWasTypedStays(t *testing.T) {
+	w := newWorld(t)
+	p := w.person(t)
+	p.signIn("demouser", "/login")
+	form := p.form()
+	for _, c := range []struct {
+		name, enabler, file string
+		status              int
+		at                  string
+	}{
+		{"no name", "", weather("1", "/a"), http.StatusUnprocessableEntity, `data-field="enabler">Say which`},
+		{"a bad name", "<b>", weather("1", "/a"), http.StatusBadRequest, `data-field="enabler">A name has letters`},
+		{"no file", "weather", "", http.StatusUnprocessableEntity, `data-field="upload_file">Choose the file`},
+		{"no definition", "weather", "{", http.StatusBadRequest, `data-field="upload_file">`},
+		{"an old one", "weather", `{"swagger": "2.0"}`, http.StatusBadRequest, `data-field="upload_file">`},
+	} {
+		answer := p.upload(form, "publish", c.enabler, "my <own> words", c.file)
+		require.Equal(t, c.status, answer.status, c.name)
+		require.Contains(t, answer.body, c.at, c.name)
+		require.Contains(t, answer.body, "my &lt;own&gt; words", c.name)
+	}
+	require.Equal(t, http.StatusOK, p.upload(form, "publish", "weather", "", weather("1", "/a")).status)
+	conflict := p.upload(form, "publish", "other", "", weather("1", "/a"), "X-Part", "1")
+	require.Equal(t, http.StatusConflict, conflict.status, conflict.body)
+	require.Contains(t, conflict.body, `/a is served by <a href="/apis/weather">weather</a>`)
+}
+
+func TestVersionsChangeTheirStateAndAreDeletedAfterAQuestion(t *testing.T) {
+	w := newWorld(t)
+	p := w.person(t)
+	p.signIn("demouser", "/login")
+	form := p.form()
+	p.upload(form, "publish", "weather", "", weather("1.0", "/one"))
+	p.upload(form, "publish", "weather", "", weather("2.0", "/two"))
+	api := p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"deprecated"}, "sunset": {"2040-02-03"}, "link": {"https://example.org/new"}})
+	require.Equal(t, http.StatusOK, api.status, api.body)
+	require.Contains(t, api.body, "3 Feb 2040")
+	require.Contains(t, api.body, `href="https://example.org/new"`)
+	require.Equal(t, http.StatusPreconditionFailed, p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"sunset"}, "revision": {"1"}}).status)
+	require.Equal(t, http.StatusBadRequest, p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"gone"}}).status)
+
+	ask := p.get("/apis/weather/delete?version=1.0")
+	require.Contains(t, ask.body, "Delete version 1.0 of weather?")
+	require.Contains(t, p.get("/apis/weather?version=1.0").body, "1.0", "asking deletes nothing")
+	require.Equal(t, "/apis/weather", p.post("/apis/weather/delete", url.Values{"form": {form}, "version": {"1.0"}}).url.Path)
+	require.Equal(t, http.StatusNotFound, p.get("/apis/weather?version=1.0").status)
+	gone := p.post("/apis/weather/delete", url.Values{"form": {form}})
+	require.Equal(t, "/", gone.url.Path)
+	require.Contains(t, gone.body, "No API is published yet.")
+}

@@ -1,0 +1,94 @@
+package portal
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// AllowPortal has a gateway answer pages of the portal, which is at another origin
+// (Fetch standard, section 3.2): preflights are answered here, and responses say
+// that the portal may read them. Requests of pages elsewhere are the gateway's
+// affair, and of the services behind it.
+//
+// Cookies of the portal are taken out of every request, because browsers send
+// cookies to all ports of a host. address is [Config.URL].
+func AllowPortal(gateway http.Handler, address string) http.Handler {
+	portal, _ := origin(address)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		dropCookies(r)
+		if portal == "" || !slices.Equal(r.Header.Values("Origin"), []string{portal}) {
+			gateway.ServeHTTP(w, r)
+			return
+		}
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			h := w.Header()
+			h.Set("Access-Control-Allow-Origin", portal)
+			h.Set("Access-Control-Allow-Methods", r.Header.Get("Access-Control-Request-Method"))
+			if fields := r.Header.Get("Access-Control-Request-Headers"); fields != "" {
+				h.Set("Access-Control-Allow-Headers", fields)
+			}
+			h.Set("Access-Control-Max-Age", "60")
+			h.Add("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		gateway.ServeHTTP(&readable{ResponseWriter: w, portal: portal}, r)
+	})
+}
+
+// dropCookies takes the portal's cookies out of a request.
+func dropCookies(r *http.Request) {
+	lines := r.Header["Cookie"]
+	if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, sessionCookie) }) {
+		return
+	}
+	var kept []string
+	for _, line := range lines {
+		for pair := range strings.SplitSeq(line, ";") {
+			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if !isCookie(name) {
+				kept = append(kept, strings.TrimSpace(pair))
+			}
+		}
+	}
+	r.Header.Del("Cookie")
+	if len(kept) > 0 {
+		r.Header.Set("Cookie", strings.Join(kept, "; "))
+	}
+}
+
+// readable is a response that the portal may read.
+type readable struct {
+	http.ResponseWriter
+	portal string
+	begun  bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *readable) WriteHeader(status int) {
+	if !w.begun && status >= 200 {
+		w.begun = true
+		h := w.Header()
+		for name := range h {
+			if strings.HasPrefix(name, "Access-Control-") {
+				delete(h, name)
+			}
+		}
+		h.Set("Access-Control-Allow-Origin", w.portal)
+		h.Set("Access-Control-Expose-Headers", "*")
+		h.Add("Vary", "Origin")
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (w *readable) Write(data []byte) (int, error) {
+	if !w.begun {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(data)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *readable) Unwrap() http.ResponseWriter { return w.ResponseWriter }

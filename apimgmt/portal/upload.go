@@ -1,0 +1,174 @@
+package portal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// outcome is the form for definitions, and what came of it.
+type outcome struct {
+	Enabler, Description string
+	// What is wrong, at its place; the last is about none of the fields.
+	EnablerFault, DescriptionFault, FileFault, Fault string
+	Conflicts                                        []apimgmt.Conflict
+	Preview                                          *apimgmt.Preview
+	Published                                        *apimgmt.Record
+}
+
+// uploadForm is a form that somebody has sent.
+type uploadForm struct {
+	action, enabler, description string
+	file                         []byte
+	there                        bool // a file was chosen
+}
+
+// upload publishes a definition, keeps it as a draft, or tells what publishing it
+// would do.
+func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) error {
+	form, err := p.readForm(w, r, v)
+	if err != nil {
+		return err
+	}
+	made := outcome{Enabler: form.enabler, Description: form.description}
+	status := http.StatusOK
+	if form.enabler == "" {
+		made.EnablerFault, status = "Say which enabler the API is of.", http.StatusUnprocessableEntity
+	}
+	if !form.there {
+		made.FileFault, status = "Choose the file with the definition.", http.StatusUnprocessableEntity
+	}
+	if status == http.StatusOK {
+		if err := p.publish(r, v, form, &made); err != nil {
+			known := classify(err)
+			if known == nil || known.Status >= 500 {
+				return err
+			}
+			status = known.Status
+			made.blame(err)
+		}
+	}
+	if r.Header.Get(partHeader) != "" {
+		return p.show(w, r, status, p.pages.uploadPart, made)
+	}
+	view := homeView{head: head{Title: "API portal", Visitor: v}, Outcome: made}
+	if view.Library, err = p.library(r); err != nil {
+		return err
+	}
+	return p.show(w, r, status, p.pages.home, view)
+}
+
+func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, made *outcome) error {
+	upload := apimgmt.Upload{Enabler: form.enabler, Description: form.description, KeepDescription: true, Definition: form.file, By: v.User}
+	switch form.action {
+	case "preview":
+		preview, err := p.config.Publisher.Preview(r.Context(), upload)
+		if err == nil {
+			made.Preview, made.Conflicts = &preview, preview.Conflicts
+		}
+		return err
+	case "draft":
+		upload.State = apimgmt.Draft
+	}
+	record, err := p.config.Publisher.Publish(r.Context(), upload)
+	if err == nil {
+		made.Published = &record
+	}
+	return err
+}
+
+// blame writes an error down at its place.
+func (o *outcome) blame(err error) {
+	var refusal *apimgmt.Error
+	if !errors.As(err, &refusal) {
+		o.Fault = "This did not work."
+		return
+	}
+	o.Conflicts = refusal.Conflicts
+	text := sentence(refusal.Text)
+	switch {
+	case len(o.Conflicts) > 0:
+		o.Fault = "Nothing has changed: others serve the same routes."
+	case errors.Is(err, definition.ErrInvalid), errors.Is(err, definition.ErrVersion), errors.Is(err, definition.ErrLimit):
+		o.FileFault = text
+	case refusal.Kind == apimgmt.ErrInvalid && (strings.HasPrefix(refusal.Text, "the name ") || strings.HasPrefix(refusal.Text, "a name ")):
+		o.EnablerFault = text
+	case refusal.Kind == apimgmt.ErrInvalid && strings.HasPrefix(refusal.Text, "the description "):
+		o.DescriptionFault = text
+	case refusal.Kind == apimgmt.ErrInvalid:
+		o.FileFault = text
+	default:
+		o.Fault = text
+	}
+}
+
+// readForm reads a form as it comes. The session's token has to be in front of the
+// file: nothing of that is read before.
+func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (form uploadForm, err error) {
+	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
+		return form, &httpapi.Error{Status: http.StatusUnsupportedMediaType, Detail: "The form has to be multipart/form-data."}
+	}
+	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", p.config.MaxFile)}
+	parts := multipart.NewReader(http.MaxBytesReader(w, r.Body, 2*(p.config.MaxFile+maxForm)), parameters["boundary"])
+	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler, "description": &form.description}
+	fields[formField] = &token
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var data []byte
+		if err == nil {
+			limit := int64(maxForm)
+			if part.FormName() == "upload_file" {
+				if err := v.checkToken(token); err != nil {
+					return form, err
+				}
+				limit = p.config.MaxFile
+			}
+			data, err = io.ReadAll(io.LimitReader(part, limit+1))
+			if err == nil && int64(len(data)) > limit {
+				_, _ = io.Copy(io.Discard, part) // browsers look at an answer only when they have sent everything
+				return form, tooLarge
+			}
+		}
+		var body *http.MaxBytesError
+		switch {
+		case errors.As(err, &body):
+			return form, tooLarge
+		case err != nil:
+			return form, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form is malformed or incomplete.", Err: err}
+		}
+		if part.FormName() == "upload_file" {
+			form.file, form.there = data, form.there || part.FileName() != "" || len(data) > 0
+		} else if field, ok := fields[part.FormName()]; ok {
+			*field = strings.TrimSpace(string(data))
+		}
+	}
+	form.description = strings.ReplaceAll(form.description, "\r\n", "\n")
+	return form, v.checkToken(token)
+}
+
+// sentence makes one of an error's text.
+func sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	text = string(unicode.ToUpper(first)) + text[size:]
+	if strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}

@@ -1,0 +1,114 @@
+package portal
+
+import (
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/oidc"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// visitor is who makes a request.
+type visitor struct {
+	User, Role string
+	Developer  bool
+	Form       string // what his forms have to bring along
+
+	idToken, access string
+	expires         time.Time
+}
+
+// roleOf names the role that counts.
+func (p *Portal) roleOf(who *oidc.Claims) string {
+	switch {
+	case who.HasRole(p.config.Developer):
+		return p.config.Developer
+	case who.HasRole(p.config.OpenCaller):
+		return p.config.OpenCaller
+	}
+	return ""
+}
+
+// visit finds out who makes a request. errSignedOut says that nobody knows.
+func (p *Portal) visit(r *http.Request) (*visitor, error) {
+	number := p.cookie(r, sessionCookie)
+	s := p.sessions.find(number)
+	if s == nil {
+		return nil, errSignedOut
+	}
+	tokens, who, err := p.refresh(r.Context(), s)
+	if err != nil {
+		if errors.Is(err, errSignedOut) {
+			p.sessions.end(number)
+		}
+		return nil, err
+	}
+	role := p.roleOf(who)
+	return &visitor{User: who.Username, Role: role, Developer: role == p.config.Developer, Form: s.form,
+		idToken: tokens.ID, access: tokens.Access, expires: tokens.Expires}, nil
+}
+
+// visitorFunc answers somebody who is signed in.
+type visitorFunc func(w http.ResponseWriter, r *http.Request, v *visitor) error
+
+// member lets everybody pass who is signed in, with a role or not.
+func (p *Portal) member(next visitorFunc) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		v, err := p.visit(r)
+		switch {
+		case errors.Is(err, errSignedOut) && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get(partHeader) == "":
+			seeOther(w, "/login?back="+url.QueryEscape(r.URL.RequestURI()))
+			return nil
+		case errors.Is(err, errSignedOut):
+			return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "You are not signed in any more. Please sign in and try again."}
+		case err != nil:
+			return err
+		}
+		return next(w, r, v)
+	}
+}
+
+// reader lets those pass who may read.
+func (p *Portal) reader(next visitorFunc) httpapi.HandlerFunc {
+	return p.member(func(w http.ResponseWriter, r *http.Request, v *visitor) error {
+		if v.Role == "" {
+			return &httpapi.Error{Status: http.StatusForbidden, Detail: "Your account has neither the role " + p.config.Developer + " nor " + p.config.OpenCaller + "."}
+		}
+		return next(w, r, v)
+	})
+}
+
+// developer lets those pass who may publish. Their form is checked where it is read.
+func (p *Portal) developer(next visitorFunc) httpapi.HandlerFunc {
+	return p.reader(func(w http.ResponseWriter, r *http.Request, v *visitor) error {
+		if !v.Developer {
+			return &httpapi.Error{Status: http.StatusForbidden, Detail: "The role " + p.config.Developer + " is needed for this."}
+		}
+		return next(w, r, v)
+	})
+}
+
+// formField is the form field with the token of the session.
+const formField = "form"
+
+// maxForm is the greatest size in bytes of a form without a file.
+const maxForm = 64 << 10
+
+// checkForm reads a small form and checks that it is one of this visitor's.
+func (p *Portal) checkForm(r *http.Request, v *visitor) error {
+	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	}
+	return v.checkToken(r.PostForm.Get(formField))
+}
+
+func (v *visitor) checkToken(token string) error {
+	if subtle.ConstantTimeCompare([]byte(token), []byte(v.Form)) != 1 {
+		return &httpapi.Error{Status: http.StatusForbidden, Detail: "This form is not from your session. Please reload the page and try again."}
+	}
+	return nil
+}
