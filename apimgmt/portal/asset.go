@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ func newPages() (*pages, error) {
 		"escape": url.PathEscape,
 		"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"day":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
+		"path":   pathText,
 		"routed": func(s apimgmt.State) bool { return s.Routed() },
 	}
 	for _, one := range []struct {
@@ -49,6 +51,17 @@ func newPages() (*pages, error) {
 		*one.to = parsed
 	}
 	return p, nil
+}
+
+var parameter = regexp.MustCompile(`\(\?<([^>]+)>[^)]*\)`)
+
+// pathText is a path of a route as people know it: "/things/{id}".
+func pathText(path string) string {
+	expression, ok := strings.CutPrefix(path, "~")
+	if !ok {
+		return path
+	}
+	return parameter.ReplaceAllString(strings.TrimSuffix(expression, "$"), "{$1}")
 }
 
 // asset answers with a file that a page needs.

@@ -3,6 +3,7 @@ package portal_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,10 +124,11 @@ func TestErrorsStandAtTheirPlaceAndWhatWasTypedStays(t *testing.T) {
 		require.Contains(t, answer.body, c.at, c.name)
 		require.Contains(t, answer.body, "my &lt;own&gt; words", c.name)
 	}
-	require.Equal(t, http.StatusOK, p.upload(form, "publish", "weather", "", weather("1", "/a")).status)
-	conflict := p.upload(form, "publish", "other", "", weather("1", "/a"), "X-Part", "1")
+	file := strings.Replace(weather("1", "/a/{id}"), `"get": {`, `"get": {"parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}], `, 1)
+	require.Equal(t, http.StatusOK, p.upload(form, "publish", "weather", "", file).status)
+	conflict := p.upload(form, "publish", "other", "", file, "X-Part", "1")
 	require.Equal(t, http.StatusConflict, conflict.status, conflict.body)
-	require.Contains(t, conflict.body, `/a is served by <a href="/apis/weather">weather</a>`)
+	require.Contains(t, conflict.body, `<code>/a/{id}</code> is served by <a href="/apis/weather">weather</a>`)
 }
 
 func TestVersionsChangeTheirStateAndAreDeletedAfterAQuestion(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/apimgmt"
-	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
@@ -53,12 +52,8 @@ func newWorld(t *testing.T, change ...func(*portal.Config)) *world {
 	documents := storage.NewMemoryDocuments()
 	provider, err := devidp.Open(t.Context(), devidp.Config{BaseURL: w.address + "/auth", Realm: realm, Documents: documents})
 	require.NoError(t, err)
-	var kinds []string
-	for _, kind := range plugin.Kinds() {
-		kinds = append(kinds, kind.Name)
-	}
 	w.publisher, err = apimgmt.NewPublisher(apimgmt.Config{
-		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: apimgmt.NewMemoryGateway(kinds), GatewayURL: gatewayURL,
+		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: apimgmt.NewMemoryGateway(nil), GatewayURL: gatewayURL,
 		Upstreams: apimgmt.Upstreams{Private: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	})
 	require.NoError(t, err)
