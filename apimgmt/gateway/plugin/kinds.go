@@ -6,5 +6,7 @@ import "github.com/iotenablers/enablers/apimgmt/gateway"
 
 // Kinds returns all built-in kinds. The slice is the caller's.
 func Kinds() []gateway.Kind {
-	return []gateway.Kind{CORS(), KeyAuth(), OIDC(), RequestSizeLimiting(), RequestTermination()}
+	return []gateway.Kind{
+		CORS(), KeyAuth(), OIDC(), IPRestriction(), RequestSizeLimiting(), ACL(), RateLimiting(), Deprecation(), Prometheus(), RequestTermination(),
+	}
 }

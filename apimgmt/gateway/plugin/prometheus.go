@@ -1,0 +1,37 @@
+package plugin
+
+import (
+	"encoding/json"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+)
+
+// Prometheus is the kind "prometheus". Configurations of Kong have it to get
+// metrics; this gateway always measures, by service, route and status, so the
+// plugin does nothing. Its fields are accepted: status_code_metrics,
+// latency_metrics, bandwidth_metrics, upstream_health_metrics, ai_metrics,
+// wasm_metrics and per_consumer, by which this gateway does not measure, as the
+// number of series would be that of consumers.
+func Prometheus() gateway.Kind {
+	return gateway.Kind{Name: "prometheus", Priority: 13, Compile: compilePrometheus}
+}
+
+func compilePrometheus(setup gateway.Setup) (gateway.Plugin, error) {
+	var fields struct {
+		StatusCode     bool            `json:"status_code_metrics"`
+		Latency        bool            `json:"latency_metrics"`
+		Bandwidth      bool            `json:"bandwidth_metrics"`
+		UpstreamHealth bool            `json:"upstream_health_metrics"`
+		AI             bool            `json:"ai_metrics"`
+		Wasm           bool            `json:"wasm_metrics"`
+		PerConsumer    bool            `json:"per_consumer"`
+		Labels         json.RawMessage `json:"labels"`
+	}
+	if err := setup.Decode(&fields); err != nil {
+		return gateway.Plugin{}, err
+	}
+	if fields.PerConsumer {
+		setup.Logger.Warn("metrics are not by consumer: per_consumer has no effect")
+	}
+	return gateway.Plugin{}, nil
+}
