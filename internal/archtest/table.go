@@ -68,7 +68,7 @@ func importTable() []room {
 		{dir: "apimgmt/gateway", imports: []string{"apimgmt/entity", "apimgmt/gateway/guard", "apimgmt/gateway/internal/..."}, modules: []string{prometheus}},
 		{dir: "apimgmt/gateway/internal/...", imports: []string{"apimgmt/entity", "apimgmt/gateway/internal/..."}},
 		{dir: "apimgmt/gateway/guard"},
-		{dir: "apimgmt/gateway/plugin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "apimgmt/oidc"}, modules: []string{crypto}},
+		{dir: "apimgmt/gateway/plugin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc"}, modules: []string{crypto, openapi}},
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"}, modules: []string{testify}},
 		{dir: "apimgmt/gateway/admin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "internal/httpapi", "storage"}, modules: []string{crypto, prometheus, swgui, uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"}, modules: []string{openapi}},

@@ -7,6 +7,6 @@ import "github.com/iotenablers/enablers/apimgmt/gateway"
 // Kinds returns all built-in kinds. The slice is the caller's.
 func Kinds() []gateway.Kind {
 	return []gateway.Kind{
-		CORS(), KeyAuth(), OIDC(), IPRestriction(), RequestSizeLimiting(), ACL(), RateLimiting(), Deprecation(), Prometheus(), RequestTermination(),
+		CORS(), KeyAuth(), OIDC(), RequestValidator(), IPRestriction(), RequestSizeLimiting(), ACL(), RateLimiting(), Deprecation(), Prometheus(), RequestTermination(),
 	}
 }

@@ -1,0 +1,282 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+)
+
+// RequestValidator is the kind "request-validator": it refuses requests whose
+// parameters or body are not as an API definition says, with 400 and a message that
+// names the parameter or the place in the body. Bodies of JSON, and of forms without
+// objects in them, are read for that; others are checked for their type only.
+//
+// Either an operation of OpenAPI:
+//
+//	definition  the operation object
+//	components  the components object that its references lead to
+//
+// or what Kong has:
+//
+//	body_schema            JSON Schema, as an object or as text of it
+//	parameter_schema       a list of {name, in, required, schema, style, explode}
+//	allowed_content_types  of bodies; application/json by default
+//	version                draft4; schemas in Kong's own form are not supported
+//
+// and for both:
+//
+//	max_body          the greatest body that is read, in bytes; 1 MiB by default, 16 MiB at most
+//	verbose_response  whether the message says what is wrong; true by default
+//
+// A query or a header that has a parameter twice is refused unless it is a list,
+// as is JSON that has a member twice: the service might take the other one. Path
+// parameters are the named groups of the route's expression.
+func RequestValidator() gateway.Kind {
+	return gateway.Kind{Name: "request-validator", Priority: 999, Compile: compileValidator}
+}
+
+type validatorConfig struct {
+	Definition json.RawMessage `json:"definition"`
+	Components json.RawMessage `json:"components"`
+
+	BodySchema          json.RawMessage   `json:"body_schema"`
+	ParameterSchema     []parameterSchema `json:"parameter_schema"`
+	AllowedContentTypes []string          `json:"allowed_content_types"`
+	Version             string            `json:"version"`
+
+	MaxBody         int64 `json:"max_body"`
+	VerboseResponse bool  `json:"verbose_response"`
+}
+
+// parameterSchema is a parameter as Kong writes it.
+type parameterSchema struct {
+	Name     string          `json:"name"`
+	In       string          `json:"in"`
+	Required bool            `json:"required"`
+	Style    string          `json:"style"`
+	Explode  *bool           `json:"explode"`
+	Schema   json.RawMessage `json:"schema"`
+}
+
+// validator is a compiled configuration.
+type validator struct {
+	route   *routers.Route
+	options *openapi3filter.Options
+	scalars []scalar
+	maxBody int64
+	verbose bool
+}
+
+// scalar is a parameter that can be there once only.
+type scalar struct{ in, name string }
+
+const greatestBody = 16 << 20
+
+func compileValidator(setup gateway.Setup) (gateway.Plugin, error) {
+	c := validatorConfig{MaxBody: 1 << 20, VerboseResponse: true, Version: "draft4"}
+	if err := setup.Decode(&c); err != nil {
+		return gateway.Plugin{}, err
+	}
+	if c.MaxBody < 1 || c.MaxBody > greatestBody {
+		return gateway.Plugin{}, fmt.Errorf("config.max_body: %d is not between 1 and %d", c.MaxBody, greatestBody)
+	}
+	operation, field, err := c.operation()
+	if err != nil {
+		return gateway.Plugin{}, err
+	}
+	v := &validator{maxBody: c.MaxBody, verbose: c.VerboseResponse}
+	if v.route, err = load(operation, c.Components); err != nil {
+		return gateway.Plugin{}, fmt.Errorf("config.%s: %w", field, err)
+	}
+	v.options = &openapi3filter.Options{ExcludeRequestBody: true, SkipSettingDefaults: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	for _, p := range v.route.Operation.Parameters {
+		if isScalar(p.Value) {
+			v.scalars = append(v.scalars, scalar{p.Value.In, p.Value.Name})
+		}
+	}
+	return gateway.Plugin{Access: v.access}, nil
+}
+
+// operation returns the operation object of a configuration, and the field that it
+// comes from.
+func (c *validatorConfig) operation() (_ json.RawMessage, field string, err error) {
+	kong := !absent(c.BodySchema) || len(c.ParameterSchema) > 0
+	switch {
+	case !absent(c.Definition) && kong:
+		return nil, "", errors.New("config.definition: cannot be used with body_schema or parameter_schema")
+	case !absent(c.Definition):
+		return withResponse(c.Definition)
+	case !kong:
+		return nil, "", errors.New("config.definition: it is required, or body_schema or parameter_schema")
+	case c.Version != "draft4":
+		return nil, "", fmt.Errorf("config.version: %q is not supported, only draft4 is", c.Version)
+	case !absent(c.Components):
+		return nil, "", errors.New("config.components: is for definition")
+	}
+	made := map[string]any{}
+	var parameters []map[string]any
+	for i, p := range c.ParameterSchema {
+		schema, err := unquoted(p.Schema)
+		if err != nil {
+			return nil, "", fmt.Errorf("config.parameter_schema: %d: schema: %w", i, err)
+		}
+		parameter := map[string]any{"name": p.Name, "in": p.In, "required": p.Required}
+		if schema != nil {
+			parameter["schema"] = schema
+		}
+		if p.Style != "" {
+			parameter["style"] = p.Style
+		}
+		if p.Explode != nil {
+			parameter["explode"] = *p.Explode
+		}
+		parameters = append(parameters, parameter)
+	}
+	made["parameters"] = parameters
+	field = "parameter_schema"
+	if !absent(c.BodySchema) {
+		schema, err := unquoted(c.BodySchema)
+		if err != nil {
+			return nil, "", fmt.Errorf("config.body_schema: %w", err)
+		}
+		content := map[string]any{}
+		for _, kind := range c.AllowedContentTypes {
+			content[kind] = map[string]any{"schema": schema}
+		}
+		if len(content) == 0 {
+			content["application/json"] = map[string]any{"schema": schema}
+		}
+		made["requestBody"], field = map[string]any{"required": true, "content": content}, "body_schema"
+	}
+	text, err := json.Marshal(made)
+	if err != nil {
+		return nil, "", fmt.Errorf("config.%s: %w", field, err)
+	}
+	operation, _, err := withResponse(text)
+	return operation, field, err
+}
+
+func absent(text json.RawMessage) bool { return len(text) == 0 || string(text) == "null" }
+
+// unquoted is a schema that may be given as a string.
+func unquoted(text json.RawMessage) (json.RawMessage, error) {
+	if absent(text) {
+		return nil, nil
+	}
+	var quoted string
+	if json.Unmarshal(text, &quoted) == nil {
+		text = json.RawMessage(quoted)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil {
+		return nil, errors.New("it is no JSON Schema; Kong's own form is not supported")
+	}
+	return text, nil
+}
+
+// withResponse gives an operation what a document must have, and nothing that is of
+// no use here: responses, security, servers.
+func withResponse(operation json.RawMessage) (_ json.RawMessage, field string, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(operation, &members); err != nil || members == nil {
+		return nil, "", errors.New("config.definition: it is no object")
+	}
+	if members["$ref"] != nil {
+		return nil, "", errors.New("config.definition: a reference; the operation itself is required")
+	}
+	kept := map[string]json.RawMessage{"responses": json.RawMessage(`{"default":{"description":"any"}}`)}
+	for _, name := range []string{"parameters", "requestBody"} {
+		if !absent(members[name]) {
+			kept[name] = members[name]
+		}
+	}
+	text, err := json.Marshal(kept)
+	return text, "definition", err
+}
+
+// load makes a document of an operation. Its path stands for any: path parameters
+// are those that the operation has.
+func load(operation, components json.RawMessage) (*routers.Route, error) {
+	var named struct {
+		Parameters []struct {
+			Ref  string `json:"$ref"`
+			Name string `json:"name"`
+			In   string `json:"in"`
+		} `json:"parameters"`
+	}
+	if err := json.Unmarshal(operation, &named); err != nil {
+		return nil, errors.New("parameters: they are no list of objects")
+	}
+	document := func(path string) map[string]any {
+		d := map[string]any{
+			"openapi": "3.0.3", "info": map[string]string{"title": "request-validator", "version": "1"},
+			"paths": map[string]any{path: map[string]any{"post": operation}},
+		}
+		if !absent(components) {
+			d["components"] = components
+		}
+		return d
+	}
+	read := func(path string) (*openapi3.T, error) {
+		text, err := json.Marshal(document(path))
+		if err != nil {
+			return nil, err
+		}
+		return openapi3.NewLoader().LoadFromData(text) // which follows no reference to elsewhere
+	}
+	spec, err := read("/")
+	if err != nil {
+		return nil, err
+	}
+	path := ""
+	for _, p := range spec.Paths.Value("/").Post.Parameters {
+		if p.Value != nil && p.Value.In == openapi3.ParameterInPath {
+			path += "/{" + p.Value.Name + "}"
+		}
+	}
+	path = cmp.Or(path, "/")
+	if spec, err = read(path); err != nil {
+		return nil, err
+	}
+	if err := spec.Validate(context.Background(), openapi3.DisableExamplesValidation(), openapi3.DisableSchemaDefaultsValidation()); err != nil {
+		return nil, err
+	}
+	item := spec.Paths.Value(path)
+	return &routers.Route{Spec: spec, Path: path, PathItem: item, Method: http.MethodPost, Operation: item.Post}, nil
+}
+
+// isScalar reports whether a parameter is neither list nor object.
+func isScalar(p *openapi3.Parameter) bool {
+	if p.In != openapi3.ParameterInQuery && p.In != openapi3.ParameterInHeader || p.Schema == nil || p.Schema.Value == nil {
+		return false
+	}
+	types := p.Schema.Value.Type
+	return types != nil && !types.IsEmpty() && !slices.ContainsFunc(types.Slice(), func(t string) bool { return t == openapi3.TypeArray || t == openapi3.TypeObject })
+}
+
+// groupOf is the name that a path parameter has as a group of an expression, in
+// which only letters, digits and underscores can be.
+func groupOf(parameter string) string {
+	const longest = 31
+	name := strings.Map(func(r rune) rune {
+		if r <= 0x7f && alphanumeric(byte(r)) || r == '_' {
+			return r
+		}
+		return '_'
+	}, parameter)
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	return name[:min(len(name), longest)]
+}
