@@ -132,6 +132,19 @@ func TestGroupsAreRolesAndTags(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, s.Do(http.MethodGet, "/", "").Status)
 }
 
+func TestNothingThatCallersAreCalledSplitsTheRequest(t *testing.T) {
+	idp := newIssuer(t)
+	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Service: echo(), Plugins: []entity.Plugin{
+		{Name: "oidc", Config: []byte(idp.config(nil))}, {Name: "acl", Config: []byte(`{"deny":["x"]}`)},
+	}})
+	evil := "a\r\nX-Admin: 1\r\n\r\nGET / HTTP/1.1\x00"
+	header := seen(t, s.Do(http.MethodGet, "/", "", "Authorization: Bearer "+idp.token(t, map[string]any{
+		"sub": evil, "preferred_username": evil, "realm_access": map[string]any{"roles": []string{evil}},
+	})))
+	require.NotContains(t, header, "X-Admin")
+	require.Equal(t, "a  X-Admin: 1    GET / HTTP/1.1", header.Get("X-Consumer-Groups"))
+}
+
 func TestDeprecatedAPIsSaySo(t *testing.T) {
 	s := stage(t, "deprecation", `{"at":"2023-06-30T23:59:59Z","sunset":"2024-06-30","link":"https://api.example/old"}`)
 	a := s.Do(http.MethodGet, "/", "")

@@ -182,8 +182,8 @@ func (c *rateLimiting) head(x *gateway.Exchange) {
 	set := func(name string, value int64) { header[name] = []string{strconv.FormatInt(value, 10)} }
 	least := 0
 	for i, l := range c.limits {
-		set("X-Ratelimit-Limit-"+l.title(), l.most)
-		set("X-Ratelimit-Remaining-"+l.title(), used.left[i])
+		set(periods[l.period].limit, l.most)
+		set(periods[l.period].remaining, used.left[i])
 		if used.left[i] <= used.left[least] {
 			least = i
 		}
@@ -199,10 +199,17 @@ type limit struct {
 	most   int64
 }
 
-var periodNames = [...][2]string{{"second", "Second"}, {"minute", "Minute"}, {"hour", "Hour"}, {"day", "Day"}, {"month", "Month"}, {"year", "Year"}}
+// periods are the windows, and the fields that tell of them.
+var periods = [...]struct{ name, limit, remaining string }{
+	{"second", "X-Ratelimit-Limit-Second", "X-Ratelimit-Remaining-Second"},
+	{"minute", "X-Ratelimit-Limit-Minute", "X-Ratelimit-Remaining-Minute"},
+	{"hour", "X-Ratelimit-Limit-Hour", "X-Ratelimit-Remaining-Hour"},
+	{"day", "X-Ratelimit-Limit-Day", "X-Ratelimit-Remaining-Day"},
+	{"month", "X-Ratelimit-Limit-Month", "X-Ratelimit-Remaining-Month"},
+	{"year", "X-Ratelimit-Limit-Year", "X-Ratelimit-Remaining-Year"},
+}
 
-func (l limit) name() string  { return periodNames[l.period][0] }
-func (l limit) title() string { return periodNames[l.period][1] }
+func (l limit) name() string { return periods[l.period].name }
 
 // window returns begin and end of the window that a time is in, in seconds since
 // 1970.

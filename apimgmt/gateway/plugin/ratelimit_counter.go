@@ -26,16 +26,16 @@ type counterPart struct {
 
 // tally is the count of one client.
 type tally struct {
-	begins [len(periodNames)]int64
-	counts [len(periodNames)]int64
+	begins [len(periods)]int64
+	counts [len(periods)]int64
 	seen   int64 // when it called last, in seconds
 }
 
 // usage is what came of counting a request.
 type usage struct {
 	refused bool
-	reset   int64                   // seconds until it is worth trying again, if it was refused
-	left    [len(periodNames)]int64 // by limit
+	reset   int64               // seconds until it is worth trying again, if it was refused
+	left    [len(periods)]int64 // by limit
 }
 
 func newCounter(limits []limit, most int) *counter {

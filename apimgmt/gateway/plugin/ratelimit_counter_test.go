@@ -19,7 +19,7 @@ func TestWindowsAreThoseOfTheCalendar(t *testing.T) {
 		{time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2029, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		begin, end := limit{period: period}.window(at)
-		require.Equal(t, [2]int64{want[0].Unix(), want[1].Unix()}, [2]int64{begin, end}, periodNames[period][0])
+		require.Equal(t, [2]int64{want[0].Unix(), want[1].Unix()}, [2]int64{begin, end}, periods[period].name)
 	}
 }
 
