@@ -8,8 +8,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-
-	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
 // The bounds of forms.
@@ -266,6 +264,3 @@ func structFields(of reflect.Type) []structField {
 	}
 	return all
 }
-
-// decodeEntity reads the text of a request onto an entity.
-func decodeEntity(data []byte, into row) error { return entity.Decode(data, into.entity) }

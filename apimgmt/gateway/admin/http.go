@@ -125,6 +125,10 @@ func (a *api) table() []httpapi.Route {
 		a.open("GET /key-auths/{id}/consumer", a.getReferred(keys, entity.KindConsumer)),
 		a.open("GET /routes/{id}/service", a.getReferred(collection{table: tableFor(entity.KindRoute)}, entity.KindService)),
 		a.open("GET /upstreams/{parent}/targets/all", a.list(collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)})))
+	// Clients that compare a whole gateway with a file ask for these as well.
+	for _, absent := range []string{"certificates", "ca_certificates", "snis", "vaults", "consumer_groups"} {
+		routes = append(routes, a.open("GET /"+absent, a.none))
+	}
 	for _, nested := range []struct {
 		parent, child entity.Kind
 		path          string
@@ -151,6 +155,12 @@ func (a *api) collection(path string, c collection) []httpapi.Route {
 		a.open("PATCH "+path+"/{id}", a.change(c)),
 		a.open("DELETE "+path+"/{id}", a.remove(c)),
 	}
+}
+
+// none answers with the list of a kind of entity that the gateway does not have.
+func (a *api) none(w http.ResponseWriter, _ *http.Request) error {
+	writeJSON(w, http.StatusOK, page{Data: []any{}})
+	return nil
 }
 
 // endpoints lists the addresses of the API.

@@ -201,26 +201,6 @@ func (a *api) change(c collection) httpapi.HandlerFunc {
 	}
 }
 
-// decodeChange decodes a change of some fields onto an entity. The configuration of a
-// plugin is merged.
-func decodeChange(data []byte, e row) error {
-	plugin, ok := e.entity.(*entity.Plugin)
-	if !ok {
-		return decodeEntity(data, e)
-	}
-	before := plugin.Config
-	plugin.Config = nil
-	if err := decodeEntity(data, e); err != nil {
-		return err
-	}
-	if plugin.Config == nil {
-		plugin.Config = before
-	} else {
-		plugin.Config = mergeJSON(before, plugin.Config)
-	}
-	return nil
-}
-
 // remove deletes an entity. Deleting what is not there is no mistake.
 func (a *api) remove(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {

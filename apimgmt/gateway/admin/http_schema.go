@@ -64,8 +64,11 @@ func (t *table) minimal() row {
 // schemaOf describes the entities of a kind: the types of their fields, and the
 // defaults that the gateway fills in.
 func (t *table) schemaOf() (map[string]any, error) {
-	given := reflect.ValueOf(t.minimal().entity).Elem()
-	config, err := t.sample(t.minimal()).Normalize()
+	given, full := reflect.ValueOf(t.minimal().entity).Elem(), t.minimal()
+	if upstream, ok := full.entity.(*entity.Upstream); ok {
+		upstream.Healthchecks = &entity.Healthchecks{} // whose parts have defaults
+	}
+	config, err := t.sample(full).Normalize()
 	if err != nil {
 		return nil, err
 	}
@@ -76,16 +79,32 @@ func (t *table) schemaOf() (map[string]any, error) {
 	fields := []map[string]schemaField{}
 	for _, f := range structFields(given.Type()) {
 		described := describe(f.Type, f.name)
-		if value := filled.FieldByIndex(f.Index); f.name != "id" && described["type"] != "foreign" &&
-			given.FieldByIndex(f.Index).IsZero() && !value.IsZero() {
-			described["default"] = value.Interface()
-		}
-		if !given.FieldByIndex(f.Index).IsZero() && t.kind != entity.KindRoute && t.kind != entity.KindConsumer {
-			described["required"] = true
+		switch value := filled.FieldByIndex(f.Index); {
+		case f.name == "id" || described["type"] == "foreign" || f.blank && value.IsZero():
+		case !given.FieldByIndex(f.Index).IsZero():
+			described["required"] = t.kind != entity.KindRoute && t.kind != entity.KindConsumer
+		default:
+			setDefault(described, value)
 		}
 		fields = append(fields, map[string]schemaField{f.name: described})
 	}
 	return map[string]any{"name": t.schema, "primary_key": []string{"id"}, "fields": fields}, nil
+}
+
+// setDefault describes the default of a field; that of a record is in its fields.
+func setDefault(described schemaField, value reflect.Value) {
+	for value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	if value.Kind() != reflect.Struct {
+		described["default"] = value.Interface()
+		return
+	}
+	for i, f := range structFields(value.Type()) {
+		if inner := value.FieldByIndex(f.Index); !f.blank || !inner.IsZero() {
+			setDefault(described["fields"].([]map[string]schemaField)[i][f.name], inner)
+		}
+	}
 }
 
 // describe is the description of a type.
