@@ -34,7 +34,7 @@ func (p *Publisher) arrange(ctx context.Context, at *snapshot, made *plan, versi
 				return err
 			}
 			if len(entity.Conflicts(own.Config, there.Config)) > 0 {
-				other.State, other.Updated = Sunset, after.Updated
+				other.State, other.Updated, other.Serial = Sunset, after.Updated, at.catalogue.Serial+1
 				made.superseded = append(made.superseded, other.Version)
 			}
 		}

@@ -17,7 +17,7 @@ var openapi []byte
 
 // Verifier checks bearer tokens; [*oidc.Verifier] is one. Which audiences and
 // clients are accepted is for it to say. An error that wraps [oidc.ErrUnreachable]
-// says that nothing is known of the token.
+// or a [*oidc.Refusal] says that nothing is known of the token.
 type Verifier interface {
 	// Verify returns what a good token says, and an error for any other one.
 	Verify(ctx context.Context, token string) (*oidc.Claims, error)

@@ -55,10 +55,11 @@ func (r *rest) authenticate(w http.ResponseWriter, req *http.Request) (*oidc.Cla
 		return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request has more than one Authorization field."}
 	}
 	who, err := r.options.Verifier.Verify(req.Context(), strings.TrimSpace(token))
+	var refusal *oidc.Refusal
 	switch {
 	case err == nil && who != nil:
 		return who, nil
-	case errors.Is(err, oidc.ErrUnreachable), req.Context().Err() != nil:
+	case errors.Is(err, oidc.ErrUnreachable), errors.As(err, &refusal), req.Context().Err() != nil:
 		w.Header().Set("Retry-After", "5")
 		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The identity manager cannot be reached. Please try again.", Err: err}
 	}

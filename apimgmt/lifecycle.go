@@ -50,7 +50,12 @@ func (p *Publisher) SetState(ctx context.Context, enabler, version string, t Tra
 		made.key, made.after = key, before.clone()
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		made.after.Updated = now
-		made.after.find(version).enter(t, now)
+		next := made.after.find(version)
+		next.enter(t, now)
+		next.Serial = at.catalogue.Serial + 1
+		if next.Sunset != nil && next.Deprecated != nil && next.Sunset.Before(*next.Deprecated) {
+			return nil, invalid(op, before.Enabler, fmt.Errorf("sunset: %s is before the deprecation, %s", next.Sunset.Format(time.RFC3339), next.Deprecated.Format(time.RFC3339)))
+		}
 		if err := p.arrange(ctx, at, made, version, nil); err != nil {
 			return nil, err
 		}

@@ -252,7 +252,7 @@ func (p *Publisher) plan(ctx context.Context, at *snapshot, c *checked) (*plan, 
 	made := &plan{own: own}
 	made.key = c.key
 	sum := sha256.Sum256(c.Definition)
-	next := edition{State: c.state, Upload: uuid.NewString(), Size: int64(len(c.Definition)), SHA256: hex.EncodeToString(sum[:]), By: c.By, Created: now, Updated: now}
+	next := edition{State: c.state, Upload: uuid.NewString(), Size: int64(len(c.Definition)), SHA256: hex.EncodeToString(sum[:]), By: c.By, Created: now, Updated: now, Serial: at.catalogue.Serial + 1}
 	next.describe(c.definition)
 	next.About = shortened(next.About)
 	if old != nil {

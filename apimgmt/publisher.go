@@ -60,25 +60,25 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	switch {
 	case c.Documents == nil:
-		return c, errors.New("Config.Documents is required")
+		return c, errors.New("apimgmt: Config.Documents is required")
 	case c.Blobs == nil:
-		return c, errors.New("Config.Blobs is required")
+		return c, errors.New("apimgmt: Config.Blobs is required")
 	case c.Gateway == nil:
-		return c, errors.New("Config.Gateway is required")
+		return c, errors.New("apimgmt: Config.Gateway is required")
 	}
 	if base, err := url.Parse(c.GatewayURL); err != nil || base.Host == "" || base.User != nil || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
-		return c, errors.New("Config.GatewayURL: expected http://HOST or https://HOST, with a path or not")
+		return c, errors.New("apimgmt: Config.GatewayURL: expected http://HOST or https://HOST, with a path or not")
 	}
 	c.GatewayURL = strings.TrimRight(c.GatewayURL, "/")
 	if err := c.Upstreams.check(); err != nil {
-		return c, fmt.Errorf("Config.Upstreams: %w", err)
+		return c, err
 	}
 	for name, value := range map[string]int64{
 		"Versions": int64(c.Versions), "Uploads": int64(c.Uploads), "Patience": int64(c.Patience), "GatewayTimeout": int64(c.GatewayTimeout),
 		"Interval": int64(c.Interval), "Reconcile": int64(c.Reconcile), "Grace": int64(c.Grace),
 	} {
 		if value < 0 {
-			return c, fmt.Errorf("Config.%s is negative", name)
+			return c, fmt.Errorf("apimgmt: Config.%s is negative", name)
 		}
 	}
 	c.Versions = cmp.Or(c.Versions, 50)
@@ -132,7 +132,7 @@ type totals struct{ changes, refused, failed, healed atomic.Uint64 }
 func NewPublisher(config Config) (*Publisher, error) {
 	config, err := config.withDefaults()
 	if err != nil {
-		return nil, fmt.Errorf("apimgmt: %w", err)
+		return nil, err
 	}
 	return &Publisher{
 		config: config, docs: config.Documents, blobs: config.Blobs, gateway: config.Gateway, log: config.Logger,

@@ -29,18 +29,20 @@ type edition struct {
 	Version string `json:"version"`
 	State   State  `json:"state"`
 	// Upload is the id of its blobs.
-	Upload     string    `json:"upload"`
-	Title      string    `json:"title"`
-	About      string    `json:"about,omitempty"`
-	OpenAPI    string    `json:"openapi"`
-	Format     string    `json:"format"`
-	Size       int64     `json:"size"`
-	SHA256     string    `json:"sha256"`
-	By         string    `json:"by"`
-	Created    time.Time `json:"created"`
-	Updated    time.Time `json:"updated"`
-	Operations int       `json:"operations"`
-	Tags       []string  `json:"tags,omitempty"`
+	Upload  string    `json:"upload"`
+	Title   string    `json:"title"`
+	About   string    `json:"about,omitempty"`
+	OpenAPI string    `json:"openapi"`
+	Format  string    `json:"format"`
+	Size    int64     `json:"size"`
+	SHA256  string    `json:"sha256"`
+	By      string    `json:"by"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	// Serial is that of the change that made it what it is: the order of updates.
+	Serial     uint64   `json:"serial"`
+	Operations int      `json:"operations"`
+	Tags       []string `json:"tags,omitempty"`
 	// Paths are for searching.
 	Paths []string `json:"paths,omitempty"`
 	// Deprecated is since when, Sunset until when, and Link where more is told.
@@ -79,7 +81,7 @@ func (r *record) current() *edition {
 	for _, state := range states() {
 		var found *edition
 		for i := range r.Versions {
-			if e := &r.Versions[i]; e.State == state && (found == nil || e.Updated.After(found.Updated)) {
+			if e := &r.Versions[i]; e.State == state && (found == nil || e.Serial > found.Serial) {
 				found = e
 			}
 		}

@@ -26,12 +26,12 @@ type Upstreams struct {
 func (u Upstreams) check() error {
 	for i, host := range u.Hosts {
 		if rest := strings.TrimPrefix(host, "*."); rest == "" || strings.ContainsAny(rest, "*/: ") && !isAddress(rest) {
-			return fmt.Errorf("Hosts[%d]: %q is no host", i, host)
+			return fmt.Errorf("apimgmt: Config.Upstreams.Hosts[%d]: %q is no host", i, host)
 		}
 	}
 	for i, prefix := range u.Private {
 		if !prefix.IsValid() {
-			return fmt.Errorf("Private[%d]: is no range of addresses", i)
+			return fmt.Errorf("apimgmt: Config.Upstreams.Private[%d]: is no range of addresses", i)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
@@ -149,5 +150,6 @@ func (p *Publisher) full(ctx context.Context, r record) (Record, error) {
 // validLink checks an address that people are told.
 func validLink(link string) bool {
 	u, err := url.Parse(link)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && len(link) <= 2000
+	odd := strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>"\`, r) })
+	return err == nil && !odd && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && len(link) <= 2000
 }

@@ -200,3 +200,9 @@ func (e embedded) Kinds(context.Context) ([]string, error) { return e.Gateway.Ki
 func loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
+
+// handmade is a route that somebody has put into the gateway without a definition.
+func handmade(name, path string) entity.Config {
+	return entity.Config{Services: []entity.Service{{Name: "by-hand", Protocol: "http", Host: "things.example"}},
+		Routes: []entity.Route{{Name: name, Paths: []string{path}, Service: &entity.Ref{Name: "by-hand"}}}}
+}
