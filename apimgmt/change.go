@@ -57,6 +57,9 @@ func (p *Publisher) changed(ctx context.Context, op, key string, decide func(con
 			continue
 		}
 		made, err := decide(ctx, at)
+		if p.outdated(ctx, at.catalogue, err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -77,6 +80,16 @@ func (p *Publisher) changed(ctx context.Context, op, key string, decide func(con
 		p.discard(context.WithoutCancel(ctx), made.stale)
 		return nil
 	}
+}
+
+// outdated reports whether an error may come from a blob that was there when the
+// catalogue was read, and that somebody has replaced since.
+func (p *Publisher) outdated(ctx context.Context, c catalogue, err error) bool {
+	if !errors.Is(err, storage.ErrNotFound) {
+		return false
+	}
+	again, fault := p.load(ctx)
+	return fault == nil && again.revision != c.revision
 }
 
 // errOvertaken says that somebody else has changed the catalogue since it was read.

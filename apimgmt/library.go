@@ -2,7 +2,6 @@ package apimgmt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,16 +54,15 @@ func (p *Publisher) List(ctx context.Context, q Query) (list []Record, more bool
 // look reads something of a snapshot, and once more of a newer one if a blob is
 // gone: somebody has replaced it in between.
 func look[T any](ctx context.Context, p *Publisher, op, enabler string, read func(*snapshot) (T, error)) (made T, err error) {
-	for range 3 {
+	for {
 		var at *snapshot
 		if at, err = p.snapshot(ctx); err != nil {
 			return made, fmt.Errorf("%s %q: %w", op, clip(enabler), err)
 		}
-		if made, err = read(at); !errors.Is(err, storage.ErrNotFound) {
+		if made, err = read(at); !p.outdated(ctx, at.catalogue, err) {
 			return made, err
 		}
 	}
-	return made, err
 }
 
 // Get returns the record of an enabler.

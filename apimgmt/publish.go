@@ -100,17 +100,16 @@ const opPublish = "publish"
 
 // answer is the record after a change, as the catalogue has it now.
 func (p *Publisher) answer(ctx context.Context, key string, superseded []string) (Record, error) {
-	at, err := p.snapshot(ctx)
-	if err != nil {
-		return Record{}, err
-	}
-	r, ok := at.records[key]
-	if !ok {
-		return Record{}, notFound("read", key, "somebody has deleted the enabler meanwhile")
-	}
-	made, err := p.full(ctx, r)
-	made.Superseded = superseded
-	return made, err
+	const op = "read"
+	return look(ctx, p, op, key, func(at *snapshot) (Record, error) {
+		r, ok := at.records[key]
+		if !ok {
+			return Record{}, notFound(op, key, "somebody has deleted the enabler meanwhile")
+		}
+		made, err := p.full(ctx, r)
+		made.Superseded = superseded
+		return made, err
+	})
 }
 
 // Preview tells what Publish would do, and changes nothing.
@@ -119,27 +118,25 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
-	at, err := p.snapshot(ctx)
-	if err != nil {
-		return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
-	}
-	plan, err := p.plan(ctx, at, c)
-	if err != nil {
-		return Preview{}, err
-	}
-	before, err := p.serve(ctx, at.records[c.key])
-	if err != nil {
-		return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
-	}
-	changes, err := entity.Diff(before, plan.config)
-	if err != nil {
-		return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
-	}
-	return Preview{
-		DryRun: true, Enabler: u.Enabler, Version: c.definition.Version(), State: c.state, Changes: slices.Concat([]entity.Change{}, changes),
-		Conflicts: slices.Concat([]Conflict{}, plan.conflicts), Superseded: slices.Concat([]string{}, plan.superseded),
-		Routes: p.routesOf(c.definition.Operations(), c.state),
-	}, nil
+	return look(ctx, p, opPublish, u.Enabler, func(at *snapshot) (Preview, error) {
+		plan, err := p.plan(ctx, at, c)
+		if err != nil {
+			return Preview{}, err
+		}
+		before, err := p.serve(ctx, at.records[c.key])
+		if err != nil {
+			return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
+		}
+		changes, err := entity.Diff(before, plan.config)
+		if err != nil {
+			return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
+		}
+		return Preview{
+			DryRun: true, Enabler: u.Enabler, Version: c.definition.Version(), State: c.state, Changes: slices.Concat([]entity.Change{}, changes),
+			Conflicts: slices.Concat([]Conflict{}, plan.conflicts), Superseded: slices.Concat([]string{}, plan.superseded),
+			Routes: p.routesOf(c.definition.Operations(), c.state),
+		}, nil
+	})
 }
 
 // checked is an upload whose definition is in order by itself.

@@ -113,7 +113,7 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 		if err == nil && !slices.Contains(at.catalogue.Doubtful, key) && agree(served, ownerOf(key), want) {
 			continue
 		}
-		if err == nil {
+		if err == nil || p.outdated(ctx, at.catalogue, err) {
 			err = p.heal(ctx, key)
 		}
 		if err != nil {
@@ -182,6 +182,9 @@ func (p *Publisher) heal(ctx context.Context, key string) error {
 			}
 		}
 		config, err := p.serve(ctx, r)
+		if p.outdated(ctx, c, err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
