@@ -28,10 +28,11 @@ type Options struct {
 	// MaxModule is the greatest size of a module in bytes. Zero means 16 MiB.
 	MaxModule int64
 	// Memory is the most memory of a module in one round, in bytes, rounded up to
-	// whole pages of 64 KiB. Zero means 256 MiB, and 4 GiB is the most.
+	// whole pages of 64 KiB. Zero means 256 MiB, and 4 GiB is the most. Its stack of
+	// calls takes up to 150 MB besides, while it grows, and compiling it up to 500 MB.
 	Memory int64
-	// Time is how long one call of a module may take, and its compilation. Zero
-	// means 30 seconds.
+	// Time is how long one call of a module may take, and its compilation, which ends
+	// with the function that it is at, some seconds later. Zero means 30 seconds.
 	Time time.Duration
 	// Fuel is how many instructions one call of a module may run, as the package
 	// documentation counts them. Zero means 1,000,000,000, and in rounds 1000 more
