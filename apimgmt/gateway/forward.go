@@ -4,21 +4,16 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway/guard"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/h1"
 )
-
-// ErrBodyTooLong is what a reader in the place of a request's body returns if the
-// body is longer than it allows. The gateway then answers with 413.
-var ErrBodyTooLong = errors.New("gateway: body of the request is too long")
 
 var errTimeout = errors.New("the service does not answer in time")
 
@@ -36,7 +31,7 @@ func (x *Exchange) forward() {
 	}
 	var body *requestBody
 	if x.upstream.Body != nil && x.upstream.Body != http.NoBody && x.upstream.Length != 0 {
-		body = &requestBody{reader: x.upstream.Body, limit: x.gateway.options.MaxBody}
+		body = &requestBody{reader: x.upstream.Body, limit: x.gateway.options.MaxBody, log: x.gateway.options.Logger}
 	}
 	var space [4]*balance.Peer
 	tried := space[:0]
@@ -57,16 +52,20 @@ func (x *Exchange) forward() {
 			tried = append(tried, peer)
 		}
 		x.peer = peer.Address
-		peer.Begin()
-		done := x.attempt(peer, body, attempt < s.retries)
-		peer.End()
-		if done {
+		if x.attemptCounted(peer, body, attempt < s.retries) {
 			break
 		}
 	}
 	if body != nil {
 		x.read = body.count.Load()
 	}
+}
+
+// attemptCounted is attempt, counted as a request in flight even if a plugin panics.
+func (x *Exchange) attemptCounted(peer *balance.Peer, body *requestBody, again bool) (done bool) {
+	peer.Begin()
+	defer peer.End()
+	return x.attempt(peer, body, again)
 }
 
 // attempt sends the request to a peer. It returns false if another one is to be
@@ -98,10 +97,10 @@ func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (d
 	response, err := s.client.plain.Do(x.request.Context(), r)
 	x.timing.Upstream = time.Since(started)
 	if err != nil {
-		x.reportHealth(peer, 0, err)
+		x.reportHealth(peer, 0, err, body)
 		return x.giveUp(err, body, again)
 	}
-	x.reportHealth(peer, response.Status, nil)
+	x.reportHealth(peer, response.Status, nil, body)
 	x.relayPlain(response)
 	response.Close()
 	return true
@@ -110,7 +109,7 @@ func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (d
 // giveUp answers that a service has failed, unless another attempt can be made;
 // then it returns false.
 func (x *Exchange) giveUp(err error, body *requestBody, again bool) (done bool) {
-	if again && x.retryable(err, body) {
+	if again && x.retryable(err) {
 		return false
 	}
 	x.failed(err, body)
@@ -133,25 +132,30 @@ func (x *Exchange) attemptOther(peer *balance.Peer, host string, body *requestBo
 		URL:   &url.URL{Scheme: s.scheme, Host: peer.Address, Opaque: x.upstream.Path, RawQuery: x.upstream.Query, ForceQuery: x.request.URL.ForceQuery && x.upstream.Query == ""},
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
+	var once *onceBody
 	if body != nil {
-		request.Body, request.ContentLength = io.NopCloser(body), x.upstream.Length
+		once = &onceBody{body: body}
+		request.Body, request.ContentLength = once, x.upstream.Length
 	}
 	started := time.Now()
 	response, err := s.client.transport.RoundTrip(request)
 	x.timing.Upstream = time.Since(started)
 	if err != nil {
-		x.reportHealth(peer, 0, err)
+		if once != nil && !once.abandon() {
+			err = fmt.Errorf("%w: %w", h1.ErrBodyUsed, err)
+		}
+		x.reportHealth(peer, 0, err, body)
 		return x.giveUp(err, body, again)
 	}
-	x.reportHealth(peer, response.StatusCode, nil)
+	x.reportHealth(peer, response.StatusCode, nil, body)
 	x.relay(response, cancel)
 	return true
 }
 
 // retryable reports whether a request that has failed may be sent again: nothing
 // of its body is gone, and it has not reached a service, or does no harm twice.
-func (x *Exchange) retryable(err error, body *requestBody) bool {
-	if x.request.Context().Err() != nil || errors.Is(err, guard.ErrRefused) || body != nil && body.touched.Load() {
+func (x *Exchange) retryable(err error) bool {
+	if x.request.Context().Err() != nil || errors.Is(err, guard.ErrRefused) || errors.Is(err, h1.ErrBodyUsed) {
 		return false
 	}
 	var operation *net.OpError
@@ -184,6 +188,12 @@ func (x *Exchange) failed(err error, body *requestBody) {
 	case body != nil && body.long.Load():
 		x.refuse(http.StatusRequestEntityTooLarge, "Payload too large")
 		return
+	case body != nil && body.broken.Load():
+		x.refuse(http.StatusBadRequest, "Bad request")
+		return
+	case body != nil && body.waiting.Load() && isTimeout(err):
+		x.refuse(http.StatusRequestTimeout, "Request Timeout")
+		return
 	case isTimeout(err):
 		status, message = http.StatusGatewayTimeout, "The upstream server is timing out"
 	case errors.As(err, &unresolved):
@@ -206,36 +216,11 @@ func fullDuplex(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).EnableFullDuplex()
 }
 
-// requestBody counts what is read of a body, and bounds it. The connection to the
-// service may read it for a moment longer than the exchange lasts.
-type requestBody struct {
-	reader  io.Reader
-	limit   int64 // or zero
-	count   atomic.Int64
-	touched atomic.Bool
-	long    atomic.Bool
-}
-
-// Touched reports whether any of it was read.
-func (b *requestBody) Touched() bool { return b.touched.Load() }
-
-// Read reads on.
-func (b *requestBody) Read(p []byte) (int, error) {
-	b.touched.Store(true)
-	n, err := b.reader.Read(p)
-	if total := b.count.Add(int64(n)); b.limit > 0 && total > b.limit {
-		n, err = 0, ErrBodyTooLong
-	}
-	if err != nil && errors.Is(err, ErrBodyTooLong) {
-		b.long.Store(true)
-	}
-	return n, err
-}
-
-// reportHealth tells the upstream how a target has done.
-func (x *Exchange) reportHealth(peer *balance.Peer, status int, err error) {
+// reportHealth tells the upstream how a target has done. What the client has done to
+// its own request is not held against the target.
+func (x *Exchange) reportHealth(peer *balance.Peer, status int, err error, body *requestBody) {
 	pool := x.route.service.pool
-	if pool == nil || x.request.Context().Err() != nil {
+	if pool == nil || x.request.Context().Err() != nil || err != nil && body != nil && body.toBlame(err) {
 		return
 	}
 	spec := pool.Spec()

@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,7 @@ type conn struct {
 	probe     *probe
 	r         *bufio.Reader
 	w         *bufio.Writer
+	streaming bool      // a body is read: the time counts from one read to the next
 	used      bool      // for a request before
 	since     time.Time // when it became idle
 	closeOnce sync.Once
@@ -34,16 +36,30 @@ type conn struct {
 
 func newConn(t *Transport, address string, connection net.Conn) *conn {
 	c := &conn{
-		transport: t, address: address, net: connection, probe: newProbe(connection),
-		r: bufio.NewReader(connection), w: bufio.NewWriter(connection),
+		transport: t, address: address, net: connection, probe: newProbe(connection), w: bufio.NewWriter(connection),
 	}
+	c.r = bufio.NewReader(reader{c})
 	c.end = c.close
 	return c
+}
+
+// reader reads from a connection within the time.
+type reader struct{ c *conn }
+
+// Read reads what has come.
+func (r reader) Read(p []byte) (int, error) {
+	if c := r.c; c.streaming {
+		if err := c.net.SetReadDeadline(time.Now().Add(c.transport.Read)); err != nil {
+			return 0, err
+		}
+	}
+	return r.c.net.Read(p)
 }
 
 // ready sets the time for the request and the header of the response.
 func (c *conn) ready() error {
 	now, t := time.Now(), c.transport
+	c.streaming = false
 	if t.Read == t.Write {
 		return c.net.SetDeadline(now.Add(t.Read))
 	}
@@ -52,9 +68,22 @@ func (c *conn) ready() error {
 
 // upload is the sending of a request's body.
 type upload struct {
-	read atomic.Bool // all of the body
-	err  chan error  // how it has ended
+	state atomic.Int32 // 0 at first; who changes it may read the body, or knows that nobody will
+	read  atomic.Bool  // all of the body
+	err   chan error   // how it has ended
 }
+
+// The states of an upload.
+const (
+	uploadBegun int32 = iota + 1
+	uploadAbandoned
+)
+
+// begin is called before the body is read, and abandon before somebody else reads
+// it. Only one of them ever succeeds.
+func (u *upload) begin() bool { return u.state.CompareAndSwap(0, uploadBegun) }
+
+func (u *upload) abandon() bool { return u.state.CompareAndSwap(0, uploadAbandoned) }
 
 func (c *conn) close() { c.closeOnce.Do(func() { _ = c.net.Close() }) }
 
@@ -73,6 +102,9 @@ func (c *conn) exchange(ctx context.Context, r *Request) (*Response, error) {
 	stop()
 	c.close()
 	if cause := context.Cause(ctx); cause != nil {
+		if errors.Is(err, ErrBodyUsed) {
+			cause = fmt.Errorf("%w: %w", ErrBodyUsed, cause)
+		}
 		return nil, cause
 	}
 	return nil, err
@@ -87,12 +119,15 @@ func (c *conn) roundTrip(r *Request) (*Response, error) {
 	} else {
 		up := &upload{err: make(chan error, 1)}
 		c.response.up = up
-		go func() { up.err <- c.writeBody(r, &up.read) }()
+		go func() { up.err <- c.writeBody(r, up) }()
 	}
 	err := c.readHead(r.Method)
 	switch {
 	case err == nil:
+		c.streaming = true
 		return &c.response, nil
+	case c.response.up != nil && !c.response.up.abandon():
+		return nil, fmt.Errorf("%w: %w", ErrBodyUsed, err)
 	case writeErr != nil && !errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, fmt.Errorf("%w: %w", ErrStale, writeErr)
 	}
@@ -129,9 +164,8 @@ func (c *conn) writeHead(r *Request) {
 	_, _ = w.WriteString("\r\n\r\n")
 }
 
-// writeBody sends the body piece by piece, as it comes. done is set when all of it
-// was read, so that only the sending is left.
-func (c *conn) writeBody(r *Request, done *atomic.Bool) error {
+// writeBody sends the body piece by piece, as it comes.
+func (c *conn) writeBody(r *Request, up *upload) error {
 	out := io.Writer(c.w)
 	var chunks io.WriteCloser
 	if r.Length < 0 {
@@ -147,6 +181,9 @@ func (c *conn) writeBody(r *Request, done *atomic.Bool) error {
 		buffer = &space
 	}
 	defer c.transport.buffers.Put(buffer)
+	if !up.begin() {
+		return errAbandoned
+	}
 	var total int64
 	for r.Length < 0 || total < r.Length {
 		n, err := r.Body.Read(*buffer)
@@ -155,7 +192,7 @@ func (c *conn) writeBody(r *Request, done *atomic.Bool) error {
 		}
 		total += int64(n)
 		if err == io.EOF || total == r.Length {
-			done.Store(true)
+			up.read.Store(true)
 		}
 		if n > 0 {
 			if err := c.net.SetWriteDeadline(time.Now().Add(c.transport.Write)); err != nil {
@@ -198,9 +235,13 @@ func (c *conn) writeBody(r *Request, done *atomic.Bool) error {
 
 // framing reports whether a field is the transport's own affair.
 func framing(name string) bool {
-	switch name {
-	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Trailer", "Upgrade":
-		return true
+	switch len(name) { // of those below, so that few names are compared
+	case 4, 7, 10, 14, 17:
+		for _, own := range [...]string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Trailer", "Upgrade"} {
+			if len(own) == len(name) && strings.EqualFold(own, name) {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -4,11 +4,16 @@ package h1
 
 import "net"
 
+// Reuses is whether connections are used for more than one request here. Without a
+// look into them nobody knows whether a service has sent something unasked, which
+// would pass for the next response.
+const Reuses = false
+
 // probe cannot look into a connection here.
 type probe struct{}
 
 func newProbe(net.Conn) *probe { return nil }
 
-func (*probe) quiet() bool { return true }
+func (*probe) quiet() bool { return false }
 
-func isReset(err error) bool { return err != nil }
+func isReset(error) bool { return false }

@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// Reuses is whether connections are used for more than one request here.
+const Reuses = true
+
 // probe looks whether a connection that should be idle is.
 type probe struct {
 	raw  syscall.RawConn
@@ -37,9 +40,6 @@ func newProbe(c net.Conn) *probe {
 
 // quiet reports whether there is nothing to read, and no end either.
 func (p *probe) quiet() bool {
-	if p == nil {
-		return true
-	}
 	if err := p.raw.Read(p.look); err != nil {
 		return false
 	}

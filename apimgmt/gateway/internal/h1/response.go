@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http/httputil"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,6 +168,9 @@ func (c *conn) frame(method string) error {
 			coded = true
 		}
 	}
+	if r.Length >= 0 {
+		c.oneLength(coded)
+	}
 	switch {
 	case method == "HEAD" || r.Status == 204 || r.Status == 304:
 		r.Length, r.body = 0, nil
@@ -183,6 +187,17 @@ func (c *conn) frame(method string) error {
 		r.body = c.r
 	}
 	return nil
+}
+
+// oneLength leaves one field with the length of the body, and none beside a
+// coding: whoever gets the header is not to have a choice (RFC 9112, 6.3).
+func (c *conn) oneLength(coded bool) {
+	found := coded
+	c.fields = slices.DeleteFunc(c.fields, func(f field) bool {
+		drop := found && f.name == "Content-Length"
+		found = found || f.name == "Content-Length"
+		return drop
+	})
 }
 
 // Count is the number of header fields.
@@ -207,11 +222,6 @@ func (r *Response) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	c := r.conn
-	if c.r.Buffered() == 0 {
-		if err := c.net.SetReadDeadline(time.Now().Add(c.transport.Read)); err != nil {
-			return 0, err
-		}
-	}
 	if r.body == nil { // of known length
 		if int64(len(p)) > r.Length {
 			p = p[:r.Length]
@@ -246,8 +256,7 @@ func (r *Response) Close() {
 	c := r.conn
 	over := r.ended && !r.last && c.r.Buffered() == 0
 	if over && r.up != nil {
-		// What was read is being sent, within the time for a write.
-		over = r.up.read.Load() && <-r.up.err == nil
+		over = r.up.sent()
 	}
 	if r.stop() && over {
 		c.transport.give(c)
@@ -255,3 +264,27 @@ func (r *Response) Close() {
 	}
 	c.close()
 }
+
+// sent reports whether all of a body was sent, or is within a moment: it may still
+// be on its way when the response is over.
+func (u *upload) sent() bool {
+	if !u.read.Load() {
+		return false
+	}
+	select {
+	case err := <-u.err:
+		return err == nil
+	default:
+	}
+	timer := time.NewTimer(maxUploadWait)
+	defer timer.Stop()
+	select {
+	case err := <-u.err:
+		return err == nil
+	case <-timer.C:
+		return false
+	}
+}
+
+// maxUploadWait is how long a connection is worth waiting for.
+const maxUploadWait = 50 * time.Millisecond

@@ -7,6 +7,7 @@ package h1
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -43,25 +44,23 @@ type Request struct {
 	Header map[string][]string
 	// Body is the body of Length bytes, or -1 if that is unknown. Nil means none. It
 	// may be read for a moment longer than the response is.
-	Body   Body
+	Body   io.Reader
 	Length int64
-}
-
-// Body is the body of a request.
-type Body interface {
-	// Read reads on, as an io.Reader does.
-	Read(p []byte) (int, error)
-	// Touched reports whether any of it was read.
-	Touched() bool
 }
 
 var (
 	// ErrStale says that the service closed a connection before it has answered.
 	ErrStale = errors.New("h1: connection closed before an answer")
+	// ErrBodyUsed says that a request has failed after its body was begun, or while
+	// it is read still: nobody else may read it. After any other error nothing of
+	// the body was read, and nothing will be.
+	ErrBodyUsed = errors.New("h1: body of the request is used")
 	// ErrInvalidRequest says that a part of the request cannot be sent.
 	ErrInvalidRequest = errors.New("h1: invalid request")
 	// ErrInvalidResponse says that what came back is no response of HTTP/1.
 	ErrInvalidResponse = errors.New("h1: invalid response")
+
+	errAbandoned = errors.New("h1: attempt is over")
 )
 
 // Do sends a request and returns the response when its header has come. The caller
@@ -83,7 +82,7 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 		if err == nil {
 			return response, nil
 		}
-		if !used || !errors.Is(err, ErrStale) || !idempotent(r.Method) || r.Body != nil && r.Body.Touched() || ctx.Err() != nil {
+		if !used || !errors.Is(err, ErrStale) || !idempotent(r.Method) || errors.Is(err, ErrBodyUsed) || ctx.Err() != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +135,15 @@ func (t *Transport) take(address string) *conn {
 
 // give keeps a connection for the next request.
 func (t *Transport) give(c *conn) {
+	if c.probe == nil { // nobody could tell what comes meanwhile
+		c.close()
+		return
+	}
 	c.used, c.since = true, time.Now()
+	c.response = Response{}
+	if clear(c.fields[:cap(c.fields)]); cap(c.fields) > maxKeptFields {
+		c.fields = nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	stack := t.idle[c.address]
@@ -152,6 +159,9 @@ func (t *Transport) give(c *conn) {
 		t.reaper = time.AfterFunc(t.IdleTimeout, t.reap)
 	}
 }
+
+// maxKeptFields bounds what an idle connection keeps for header fields.
+const maxKeptFields = 128
 
 // reap closes connections that were idle for too long.
 func (t *Transport) reap() {
