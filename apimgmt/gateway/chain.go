@@ -53,6 +53,18 @@ func scopeOf(p *entity.Plugin) scope {
 // chain is the plugins of a route in order, one step for each kind.
 type chain []step
 
+// chains are those of requests that came in plain, and over TLS: a plugin may be for
+// one of them only.
+type chains struct{ plain, secure chain }
+
+// of is the chain of requests of a scheme.
+func (c *chains) of(scheme string) chain {
+	if scheme == "https" {
+		return c.secure
+	}
+	return c.plain
+}
+
 // step chooses the plugin of one kind for a request.
 type step struct {
 	base      *instance            // for requests of no consumer below; may be nil
@@ -103,9 +115,11 @@ func firstOf(scopes map[scope]*instance, protocol string, order ...scope) *insta
 	return nil
 }
 
-// appliesTo reports whether a plugin is for requests of a route of a protocol.
+// appliesTo reports whether a plugin is for requests of a protocol. WebSockets begin
+// as requests of HTTP.
 func (i *instance) appliesTo(protocol string) bool {
-	return len(i.entity.Protocols) == 0 || slices.Contains(i.entity.Protocols, protocol)
+	return len(i.entity.Protocols) == 0 || slices.Contains(i.entity.Protocols, protocol) ||
+		protocol == "http" && slices.Contains(i.entity.Protocols, "ws") || protocol == "https" && slices.Contains(i.entity.Protocols, "wss")
 }
 
 // access runs the chain until a plugin answers, and notes all that the request has

@@ -137,6 +137,9 @@ func (g *Gateway) serve(next *table) {
 	g.revision++
 	next.revision = g.revision
 	next.users.Store(1)
+	for _, r := range next.routes {
+		r.stats = g.traffic.route(r.entity, r.service)
+	}
 	before := g.table.Swap(next)
 	g.watch(next)
 	g.traffic.keep(next)

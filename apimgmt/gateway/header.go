@@ -21,10 +21,13 @@ func (x *Exchange) prepare() {
 		}
 	}
 	removeNamed(x.upstream.Header, r.Header["Connection"])
+	removeLookalikes(x.upstream.Header)
 	if te := r.Header["Te"]; len(te) > 0 && listed(te, "trailers") {
 		x.upstream.Header["Te"] = []string{"trailers"}
 	}
-	if protocol := upgradeOf(r.Header); protocol != "" && r.ProtoMajor == 1 {
+	// Nothing but WebSockets: over h2c requests would reach the service that pass no
+	// plugin.
+	if protocol := upgradeOf(r.Header); strings.EqualFold(protocol, "websocket") && r.ProtoMajor == 1 && r.Method == http.MethodGet && r.ContentLength == 0 {
 		x.upstream.Header["Connection"] = []string{"Upgrade"}
 		x.upstream.Header["Upgrade"] = []string{protocol}
 	}
@@ -178,6 +181,21 @@ func removeNamed(header http.Header, connection []string) {
 			if name = strings.TrimSpace(name); name != "" {
 				delete(header, http.CanonicalHeaderKey(name))
 			}
+		}
+	}
+}
+
+// removeLookalikes deletes fields that servers which hand fields on as variables
+// (RFC 3875, section 4.1.18) take for those that the gateway sets, as they make one
+// name of X_Real_Ip and X-Real-Ip.
+func removeLookalikes(header http.Header) {
+	for name := range header {
+		if name[0]|0x20 != 'x' || strings.IndexAny(name, "_.") < 0 {
+			continue
+		}
+		folded := http.CanonicalHeaderKey(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+		if folded == "X-Real-Ip" || strings.HasPrefix(folded, "X-Forwarded-") || strings.HasPrefix(folded, "X-Kong-") {
+			delete(header, name)
 		}
 	}
 }

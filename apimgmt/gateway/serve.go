@@ -71,12 +71,17 @@ func (x *Exchange) serve() {
 		return
 	}
 	path := escapedPath(r)
-	if path == "" || path[0] != '/' {
+	if path == "" || path[0] != '/' || !isHost(x.host) {
 		x.refuse(http.StatusBadRequest, "Bad request")
 		return
 	}
+	if x.gateway.loops(r.Header["Via"]) {
+		x.refuse(http.StatusLoopDetected, "Loop detected")
+		return
+	}
 	x.path = router.Normalize(path)
-	if strings.IndexByte(x.path, 0) >= 0 {
+	readings, ok := router.Readings(x.path)
+	if !ok {
 		x.refuse(http.StatusBadRequest, "Bad request")
 		return
 	}
@@ -93,12 +98,16 @@ func (x *Exchange) serve() {
 	}
 	x.match, x.route = match, x.table.routes[match.Route]
 	x.route.stats.begin()
+	if x.evades(request, readings) {
+		x.refuse(http.StatusBadRequest, "Bad request")
+		return
+	}
 	if answer := x.checkProtocol(); answer != nil {
 		x.respond(answer)
 		return
 	}
 	x.prepare()
-	if answer := x.route.chain.access(x); answer != nil {
+	if answer := x.route.chains.of(x.scheme).access(x); answer != nil {
 		x.respond(answer)
 		return
 	}
@@ -259,7 +268,7 @@ func grpcStatus(status int) string {
 // respond sends an answer of a plugin or of the gateway.
 func (x *Exchange) respond(answer *Answer) {
 	if x.route == nil {
-		for _, s := range x.table.global {
+		for _, s := range x.table.global.of(x.scheme) {
 			if s.base != nil {
 				x.passed = append(x.passed, s.base)
 			}

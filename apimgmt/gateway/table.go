@@ -27,7 +27,7 @@ type table struct {
 
 	router    *router.Router
 	routes    []*route // in the order that the router knows
-	global    chain    // for requests without a route
+	global    chains   // for requests without a route
 	instances []*instance
 	pools     map[string]*balance.Pool // by name of the upstream
 	clients   map[clientKey]*client
@@ -49,8 +49,8 @@ type credential struct {
 type route struct {
 	entity  *entity.Route
 	service *service // nil if the route has none
-	chain   chain
-	stats   *routeStats
+	chains  chains
+	stats   *routeStats // from when the table is served on
 
 	strip, preserveHost    bool
 	httpsOnly, grpc, plain bool // protocols: no http; grpc or grpcs; grpc without TLS
@@ -154,23 +154,17 @@ func (g *Gateway) compile(config entity.Config, before *table) (_ *table, err er
 			serviceID = e.Service.ID
 		}
 		protocol := "http"
-		switch {
-		case r.grpc && r.plain:
+		if r.grpc {
 			protocol = "grpc"
-		case r.grpc:
-			protocol = "grpcs"
-		case r.httpsOnly:
-			protocol = "https"
 		}
-		r.chain = byKind.chain(e.ID, serviceID, protocol, kinds)
-		r.stats = g.traffic.route(e, r.service)
+		r.chains = chains{byKind.chain(e.ID, serviceID, protocol, kinds), byKind.chain(e.ID, serviceID, protocol+"s", kinds)}
 		t.routes = append(t.routes, r)
 		routed = append(routed, *e)
 	}
 	if t.router, err = router.New(routed); err != nil {
 		return nil, err
 	}
-	t.global = byKind.chain("", "", "http", kinds)
+	t.global = chains{byKind.chain("", "", "http", kinds), byKind.chain("", "", "https", kinds)}
 	return t, nil
 }
 

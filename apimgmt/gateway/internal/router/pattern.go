@@ -40,14 +40,34 @@ func parsePattern(text string) (*pattern, error) {
 		template.regexp = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(translate(expression)) })
 		return template, nil
 	}
-	compiled, err := regexp.Compile(translate(expression))
+	compiled, err := compileExpression(translate(expression))
 	if err != nil {
-		return nil, fmt.Errorf("path %q: %w", text, explain(err))
+		return nil, fmt.Errorf("path %.200q: %w", text, err)
 	}
 	return &pattern{
 		text: text, kind: kindRegexp, literal: beginning(expression),
 		regexp: func() *regexp.Regexp { return compiled },
 	}, nil
+}
+
+// maxInstructions bounds an expression: the time to match a path is that many steps
+// for each of its bytes in the worst case.
+const maxInstructions = 10_000
+
+// compileExpression compiles an expression of a route.
+func compileExpression(expression string) (*regexp.Regexp, error) {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return nil, explain(err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(program.Inst) > maxInstructions {
+		return nil, fmt.Errorf("the expression is too complex: it has %d instructions, more than %d", len(program.Inst), maxInstructions)
+	}
+	return regexp.Compile(expression)
 }
 
 // translate writes an expression of Kong as one of RE2 that matches from the

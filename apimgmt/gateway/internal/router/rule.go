@@ -123,9 +123,9 @@ func newRule(index int, route *entity.Route) (rule, error) {
 				h.values = append(h.values, strings.ToLower(v))
 				continue
 			}
-			compiled, err := regexp.Compile("(?i)" + expression)
+			compiled, err := compileExpression("(?i)" + expression)
 			if err != nil {
-				return rule{}, fmt.Errorf("headers.%s: %q: %w", name, v, explain(err))
+				return rule{}, fmt.Errorf("headers.%s: %.200q: %w", name, v, err)
 			}
 			h.regexps = append(h.regexps, compiled)
 		}
