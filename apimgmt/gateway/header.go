@@ -190,7 +190,7 @@ func removeNamed(header http.Header, connection []string) {
 // name of X_Real_Ip and X-Real-Ip.
 func removeLookalikes(header http.Header) {
 	for name := range header {
-		if name[0]|0x20 != 'x' || strings.IndexAny(name, "_.") < 0 {
+		if name[0]|0x20 != 'x' || !strings.ContainsAny(name, "_.") {
 			continue
 		}
 		folded := http.CanonicalHeaderKey(strings.NewReplacer("_", "-", ".", "-").Replace(name))

@@ -65,7 +65,7 @@ func ask(t *testing.T, transport *h1.Transport) answer {
 // askNetHTTP is ask with the transport of net/http.
 func askNetHTTP(t *testing.T, script func(net.Conn, *bufio.Reader)) answer {
 	t.Helper()
-	transport := &http.Transport{Dial: func(string, string) (net.Conn, error) { return piped(script).Dial(t.Context(), "") }, DisableCompression: true, MaxResponseHeaderBytes: 4096}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return piped(script).Dial(ctx, "") }, DisableCompression: true, MaxResponseHeaderBytes: 4096}
 	defer transport.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://service/", nil)
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ func Readings(path string) (others []string, ok bool) {
 	if strings.IndexByte(path, 0) >= 0 || overlong(path) {
 		return nil, false
 	}
-	if strings.IndexAny(path, `%\;`) < 0 {
+	if !strings.ContainsAny(path, `%\;`) {
 		return nil, true
 	}
 	for _, parameters := range [...]bool{true, false} {
