@@ -22,11 +22,14 @@ type issuer struct {
 	*httptest.Server
 	key        *ecdsa.PrivateKey
 	introspect atomic.Pointer[http.HandlerFunc]
+	tokens     atomic.Pointer[map[string]any] // the answer of the token endpoint
 	down       atomic.Bool
 	fetches    atomic.Int32 // of the discovery document
 }
 
-func newIssuer(t testing.TB) *issuer {
+func newIssuer(t testing.TB) *issuer { return newIssuerAt(t, httptest.NewServer) }
+
+func newIssuerAt(t testing.TB, start func(http.Handler) *httptest.Server) *issuer {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -54,7 +57,11 @@ func newIssuer(t testing.TB) *issuer {
 		}}})
 	})
 	mux.HandleFunc("POST /introspect", func(w http.ResponseWriter, r *http.Request) { (*i.introspect.Load())(w, r) })
-	i.Server = httptest.NewServer(mux)
+	mux.HandleFunc("POST /token", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer(w, *i.tokens.Load())
+	})
+	i.Server = start(mux)
 	t.Cleanup(i.Close)
 	return i
 }

@@ -129,14 +129,25 @@ var tokenReasons = [...]reason{
 	{oidc.ErrMalformed, "the token is malformed"},
 }
 
+// reasonOf is what a client is told of an error; empty if the token is not to blame.
+func reasonOf(err error) string {
+	if errors.Is(err, oidc.ErrUnreachable) {
+		return ""
+	}
+	for _, r := range reasons() {
+		if errors.Is(err, r.err) {
+			return r.text
+		}
+	}
+	return ""
+}
+
+func aboutToken(err error) bool { return reasonOf(err) != "" }
+
 // refusal answers an error of check.
 func (p *oidcPlugin) refusal(ctx context.Context, err error) *gateway.Answer {
-	if !errors.Is(err, oidc.ErrUnreachable) {
-		for _, r := range reasons() {
-			if errors.Is(err, r.err) {
-				return p.refuse(http.StatusUnauthorized, "invalid_token", r.text)
-			}
-		}
+	if reason := reasonOf(err); reason != "" {
+		return p.refuse(http.StatusUnauthorized, "invalid_token", reason)
 	}
 	p.report(ctx, err)
 	answer := gateway.Refuse(http.StatusServiceUnavailable, "the identity provider cannot be reached")

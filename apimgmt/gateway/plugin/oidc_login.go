@@ -64,12 +64,8 @@ func (p *oidcPlugin) browser(x *gateway.Exchange) *gateway.Answer {
 		return gateway.Refuse(http.StatusForbidden, "a session is not for requests of other sites")
 	}
 	claims, known, err := p.current(x, known, now)
-	var refused *oidc.Refusal
-	switch {
-	case errors.As(err, &refused) || errors.Is(err, oidc.ErrExpired) || errors.Is(err, oidc.ErrInactive):
-		return p.begin(x)
-	case err != nil:
-		return p.refusal(x.Context(), err)
+	if err != nil {
+		return p.expired(x, known, err)
 	}
 	if answer := p.admit(x, claims); answer != nil {
 		return answer
@@ -80,6 +76,23 @@ func (p *oidcPlugin) browser(x *gateway.Exchange) *gateway.Answer {
 		header["X-Id-Token"] = []string{base64.StdEncoding.EncodeToString(text)}
 	}
 	return nil
+}
+
+// expired answers for a session whose tokens do not count any more. Somebody who has
+// just logged in is not sent there again: with an issuer whose tokens never count the
+// browser would not stop.
+func (p *oidcPlugin) expired(x *gateway.Exchange, s *session, err error) *gateway.Answer {
+	const just = 30
+	var refused *oidc.Refusal
+	over := errors.As(err, &refused) || aboutToken(err)
+	switch {
+	case over && x.Received().Unix()-s.Begun >= just:
+		return p.begin(x)
+	case over:
+		p.report(x.Context(), err)
+		return p.failed("the tokens of the login do not count here", p.login.cookies.expire(x, 0))
+	}
+	return p.refusal(x.Context(), err)
 }
 
 // hijacked reports whether a page of another origin opens a connection that
@@ -99,7 +112,7 @@ func (p *oidcPlugin) current(x *gateway.Exchange, s *session, now time.Time) (*o
 	fresh := now.Unix() < s.Expires-int64(sessionEdge/time.Second)
 	if fresh {
 		claims, err := p.sessionClaims(x.Context(), s)
-		if !errors.Is(err, oidc.ErrExpired) && !errors.Is(err, oidc.ErrInactive) {
+		if !aboutToken(err) {
 			return claims, s, err
 		}
 	}

@@ -86,6 +86,7 @@ func (s *session) claims() (*oidc.Claims, error) {
 type renewals struct {
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*renewal
+	swept   time.Time // when those that are over were forgotten
 	running sync.WaitGroup
 	closed  bool
 }
@@ -148,9 +149,10 @@ func (r *renewals) room(now time.Time) bool {
 	if r.known == nil {
 		r.known = map[[sha256.Size]byte]*renewal{}
 	}
-	if len(r.known) < mostRenewals {
+	if len(r.known) < mostRenewals && now.Sub(r.swept) < renewalTime {
 		return true
 	}
+	r.swept = now
 	for of, known := range r.known {
 		if !known.until.IsZero() && now.After(known.until) {
 			delete(r.known, of)
