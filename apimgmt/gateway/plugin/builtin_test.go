@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -89,6 +90,29 @@ func TestRequestsThatAreTooLongAreRefused(t *testing.T) {
 	require.JSONEq(t, `{"message":"Request size limit exceeded"}`, a.Body)
 }
 
+func TestBodiesOfUnknownLengthAreCutOff(t *testing.T) {
+	s := stage(t, "request-size-limiting", `{"allowed_payload_size":2,"size_unit":"kilobytes"}`)
+	send := func(n int) int {
+		body := io.MultiReader(strings.NewReader(strings.Repeat("x", n))) // whose length nobody knows
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
+		require.NoError(t, err)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return 0
+		}
+		defer func() { _ = response.Body.Close() }()
+		got, err := io.ReadAll(response.Body)
+		if err != nil || len(got) < n {
+			return 0
+		}
+		return response.StatusCode
+	}
+	require.Equal(t, http.StatusOK, send(2048))
+	require.NotEqual(t, http.StatusOK, send(1<<20))
+	s = stage(t, "request-size-limiting", `{"require_content_length":true}`)
+	require.NotEqual(t, http.StatusOK, send(1))
+}
+
 func TestTerminationWaitsForItsTrigger(t *testing.T) {
 	s := stage(t, "request-termination", `{"status_code":410,"body":"gone","content_type":"text/plain","trigger":"X-Stop"}`)
 	require.Equal(t, http.StatusOK, s.Do(http.MethodGet, "/", "").Status)
@@ -101,8 +125,12 @@ func TestTerminationWaitsForItsTrigger(t *testing.T) {
 
 func TestPrioritiesAreKongs(t *testing.T) {
 	for _, kind := range plugin.Kinds() {
-		if want := map[string]int{"cors": 2000, "request-size-limiting": 951, "request-termination": 2}[kind.Name]; want != 0 {
+		if want := map[string]int{
+			"cors": 2000, "key-auth": 1250, "oidc": 1000, "request-validator": 999, "ip-restriction": 990, "request-size-limiting": 951, "acl": 950,
+			"rate-limiting": 910, "request-transformer": 801, "prometheus": 13, "request-termination": 2,
+		}[kind.Name]; want != 0 {
 			require.Equal(t, want, kind.Priority, kind.Name)
 		}
 	}
+	require.Len(t, plugin.Kinds(), 12)
 }

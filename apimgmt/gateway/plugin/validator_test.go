@@ -3,6 +3,7 @@ package plugin_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -142,6 +143,54 @@ func TestRequestsThatAreNotAsTheAPISaysAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, a.Status)
 	a = shop(t, `,"verbose_response":false`).Do(http.MethodPost, path, `{}`, "Content-Type: application/json")
 	require.JSONEq(t, `{"message":"the request is not as the API says"}`, a.Body)
+}
+
+func TestOfFormsWithObjectsOnlyTheTypeIsChecked(t *testing.T) {
+	for schema, want := range map[string]int{
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}}}`: http.StatusBadRequest,
+		`{"type":"object","properties":{"a":{"type":"integer"}}}`:                          http.StatusBadRequest,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}}}`:  http.StatusOK,
+		`{"type":"object","properties":{"a":{"type":"array"}}}`:                            0,
+		`{"type":"object","properties":{"a":{"type":"object"}}}`:                           http.StatusOK,
+		`{"type":"string"}`: http.StatusOK,
+	} {
+		config := `{"definition":{"requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":` + schema + `}}}}}`
+		if want == 0 { // OpenAPI wants the items
+			_, err := plugin.RequestValidator().Compile(gateway.Setup{Config: []byte(config)})
+			require.ErrorContains(t, err, "config.definition")
+			continue
+		}
+		s := stage(t, "request-validator", config)
+		require.Equal(t, want, s.Do(http.MethodPost, "/", "a=x", "Content-Type: application/x-www-form-urlencoded").Status, schema)
+	}
+}
+
+func TestBodiesOfUnknownLengthAreValidated(t *testing.T) {
+	for config, want := range map[string]map[string]int{
+		`{"definition":{"requestBody":{"content":{"application/json":{"schema":{"type":"object"}}}}}}`: {
+			"": http.StatusOK, "x": http.StatusBadRequest, "application/json {}": http.StatusOK, "application/json []": http.StatusBadRequest, "application/json ": http.StatusOK,
+		},
+		`{"max_body":10,"definition":{"requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}}}}`: {
+			"": http.StatusBadRequest, "application/json ": http.StatusBadRequest, `application/json {"a":"01234567"}`: http.StatusRequestEntityTooLarge,
+		},
+	} {
+		s := stage(t, "request-validator", config)
+		for given, status := range want {
+			kind, body, found := strings.Cut(given, " ")
+			if !found {
+				kind, body = "", given
+			}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, io.MultiReader(strings.NewReader(body)))
+			require.NoError(t, err)
+			if kind != "" {
+				request.Header.Set("Content-Type", kind)
+			}
+			response, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			require.Equal(t, status, response.StatusCode, "%s: %q", config, given)
+		}
+	}
 }
 
 func TestDeepBodiesAreRefused(t *testing.T) {

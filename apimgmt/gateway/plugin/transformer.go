@@ -1,0 +1,239 @@
+package plugin
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+)
+
+// RequestTransformer is the kind "request-transformer": it changes header fields,
+// parameters of the query, path and method of what the service gets. In this order:
+//
+//	remove.headers, .querystring   names
+//	rename.headers, .querystring   "old:new"
+//	replace.headers, .querystring  "name:value", where there is one of the name
+//	add.headers, .querystring      "name:value", where there is none
+//	append.headers, .querystring   "name:value", in any case
+//	replace.uri                    the path
+//	http_method                    the method
+//
+// Bodies are not changed, and values are taken as they are: neither the body lists
+// of Kong nor its templates, "$(...)", are supported.
+func RequestTransformer() gateway.Kind {
+	return gateway.Kind{Name: "request-transformer", Priority: 801, Compile: compileTransformer}
+}
+
+type transformer struct {
+	Method  string      `json:"http_method"`
+	Remove  changes     `json:"remove"`
+	Rename  changes     `json:"rename"`
+	Replace replacement `json:"replace"`
+	Add     changes     `json:"add"`
+	Append  changes     `json:"append"`
+
+	headers, query []step
+}
+
+// changes are those of one sort, as they are written.
+type changes struct {
+	Headers     []string `json:"headers"`
+	Querystring []string `json:"querystring"`
+	Body        []string `json:"body"`
+}
+
+type replacement struct {
+	changes
+	URI string `json:"uri"`
+}
+
+// step is one change.
+type step struct {
+	sort        string // remove, rename, replace, add, append
+	name, value string
+}
+
+func compileTransformer(setup gateway.Setup) (gateway.Plugin, error) {
+	c := &transformer{}
+	if err := setup.Decode(c); err != nil {
+		return gateway.Plugin{}, err
+	}
+	if strings.ContainsFunc(c.Method, func(r rune) bool { return r < 'A' || r > 'Z' }) || c.Method == http.MethodConnect || c.Method == http.MethodTrace {
+		return gateway.Plugin{}, fmt.Errorf("config.http_method: %q is no method that can be forwarded", c.Method)
+	}
+	if c.Replace.URI != "" && !unambiguous(c.Replace.URI) {
+		return gateway.Plugin{}, fmt.Errorf("config.replace.uri: %q is no plain path", c.Replace.URI)
+	}
+	for _, of := range []struct {
+		sort string
+		all  changes
+	}{{"remove", c.Remove}, {"rename", c.Rename}, {"replace", c.Replace.changes}, {"add", c.Add}, {"append", c.Append}} {
+		if len(of.all.Body) > 0 {
+			return gateway.Plugin{}, fmt.Errorf("config.%s.body: bodies are not changed", of.sort)
+		}
+		for _, text := range of.all.Headers {
+			s, err := headerStep(of.sort, text)
+			if err != nil {
+				return gateway.Plugin{}, fmt.Errorf("config.%s.headers: %w", of.sort, err)
+			}
+			c.headers = append(c.headers, s)
+		}
+		for _, text := range of.all.Querystring {
+			s, err := parseStep(of.sort, text)
+			if err != nil {
+				return gateway.Plugin{}, fmt.Errorf("config.%s.querystring: %w", of.sort, err)
+			}
+			c.query = append(c.query, s)
+		}
+	}
+	return gateway.Plugin{Access: c.access}, nil
+}
+
+// parseStep reads "name" or "name:value". Errors do not show values: they may be
+// secrets.
+func parseStep(sort, text string) (step, error) {
+	name, value, found := strings.Cut(text, ":")
+	s := step{sort: sort, name: name, value: value}
+	switch {
+	case name == "" || found == (sort == "remove"):
+		return s, fmt.Errorf("%q: expected %s", name, map[bool]string{true: "a name", false: "name:value"}[sort == "remove"])
+	case sort == "rename" && value == "":
+		return s, fmt.Errorf("%q: the new name is empty", name)
+	case strings.Contains(value, "$("):
+		return s, fmt.Errorf("%q: templates are not supported", name)
+	}
+	return s, nil
+}
+
+// headerStep is parseStep for names and values of header fields.
+func headerStep(sort, text string) (step, error) {
+	s, err := parseStep(sort, text)
+	if err != nil {
+		return s, err
+	}
+	names := []string{s.name}
+	if sort == "rename" {
+		names = append(names, s.value)
+	}
+	for _, name := range names {
+		if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !alphanumeric(byte(r)) && r != '-' && r != '_' }) {
+			return s, fmt.Errorf("%q has other characters than letters, digits, - and _", name)
+		}
+		switch http.CanonicalHeaderKey(name) {
+		case "Connection", "Content-Length", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+			return s, fmt.Errorf("%q is for the gateway to set", name)
+		}
+	}
+	if fieldValue(s.value) != s.value {
+		return s, fmt.Errorf("%q: the value has control characters", s.name)
+	}
+	s.name = http.CanonicalHeaderKey(s.name)
+	if sort == "rename" {
+		s.value = http.CanonicalHeaderKey(s.value)
+	}
+	return s, nil
+}
+
+func (c *transformer) access(x *gateway.Exchange) *gateway.Answer {
+	up := x.Upstream()
+	for _, s := range c.headers {
+		s.header(up.Header)
+	}
+	if len(c.query) > 0 {
+		up.Query = changeQuery(up.Query, c.query)
+	}
+	if c.Replace.URI != "" {
+		up.Path = (&url.URL{Path: c.Replace.URI}).EscapedPath()
+	}
+	if c.Method != "" {
+		up.Method = c.Method
+	}
+	return nil
+}
+
+func (s *step) header(header http.Header) {
+	old, found := header[s.name]
+	switch s.sort {
+	case "remove":
+		delete(header, s.name)
+	case "rename":
+		if found {
+			delete(header, s.name)
+			header[s.value] = old
+		}
+	case "replace":
+		if found {
+			header[s.name] = []string{s.value}
+		}
+	case "add":
+		if !found {
+			header[s.name] = []string{s.value}
+		}
+	case "append":
+		header[s.name] = append(old[:len(old):len(old)], s.value) // the slice is the client's
+	}
+}
+
+// pair is a parameter of a query: its name, and how it is written.
+type pair struct{ name, written string }
+
+// changeQuery leaves what it does not change in its order, and as it was written.
+func changeQuery(query string, steps []step) string {
+	var pairs []pair
+	for written := range strings.SplitSeq(query, "&") {
+		if written == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(written, "=")
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+		pairs = append(pairs, pair{name, written})
+	}
+	for i := range steps {
+		pairs = steps[i].parameter(pairs)
+	}
+	var b strings.Builder
+	for i, p := range pairs {
+		if i > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(p.written)
+	}
+	return b.String()
+}
+
+func (s *step) parameter(pairs []pair) []pair {
+	made := pair{s.name, url.QueryEscape(s.name) + "=" + url.QueryEscape(s.value)}
+	kept := pairs[:0]
+	found := false
+	for _, p := range pairs {
+		if p.name != s.name {
+			kept = append(kept, p)
+			continue
+		}
+		switch s.sort {
+		case "remove":
+			continue
+		case "rename":
+			_, value, equals := strings.Cut(p.written, "=")
+			p = pair{s.value, url.QueryEscape(s.value)}
+			if equals {
+				p.written += "=" + value
+			}
+		case "replace":
+			if found {
+				continue
+			}
+			p = made
+		}
+		found = true
+		kept = append(kept, p)
+	}
+	if s.sort == "append" || s.sort == "add" && !found {
+		kept = append(kept, made)
+	}
+	return kept
+}
