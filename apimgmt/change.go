@@ -123,9 +123,11 @@ func (p *Publisher) make(ctx context.Context, op string, c catalogue, d *decisio
 			return refused(op, d.key, err)
 		}
 	}
-	if err := p.complete(ctx, begun); err != nil {
+	ended, err := p.complete(ctx, begun)
+	if err != nil {
 		return unknown(op, d.key, err)
 	}
+	p.advance(c.revision, ended)
 	return nil
 }
 
@@ -137,22 +139,32 @@ func (p *Publisher) tell(ctx context.Context, key string, config entity.Config) 
 }
 
 // complete writes the record of the change under way, and ends it. Somebody else
-// may have done that already, because it took so long.
-func (p *Publisher) complete(ctx context.Context, c catalogue) error {
+// may have done that already, because it took so long; the revision is zero then.
+func (p *Publisher) complete(ctx context.Context, c catalogue) (storage.Revision, error) {
 	change := c.Intent
 	if err := p.write(ctx, change); err != nil {
-		return err
+		return 0, err
 	}
 	c.Intent = nil
 	if change.Routing {
 		c = c.doubt(change.Key, false)
 	}
-	_, err := p.save(ctx, c)
+	ended, err := p.save(ctx, c)
 	if errors.Is(err, storage.ErrConflict) {
 		// Since then others may have told the gateway something newer than we did.
-		return p.heal(ctx, change.Key)
+		return 0, p.heal(ctx, change.Key)
 	}
-	return err
+	return ended.revision, err
+}
+
+// advance notes that gateway and catalogue agree at a revision, if they did at the
+// one before it.
+func (p *Publisher) advance(from, to storage.Revision) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.agreed == from && to != 0 {
+		p.agreed = to
+	}
 }
 
 // write writes the record of a change, unless a later one has been written.
@@ -249,7 +261,7 @@ func (p *Publisher) finish(ctx context.Context, c catalogue) error {
 			return nil
 		}
 	}
-	if err := p.complete(ctx, c); err != nil {
+	if _, err := p.complete(ctx, c); err != nil {
 		return err
 	}
 	p.log.Info("a change was finished", "op", change.Op, "enabler", change.Key, "begun", change.At)
