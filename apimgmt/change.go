@@ -123,11 +123,9 @@ func (p *Publisher) make(ctx context.Context, op string, c catalogue, d *decisio
 			return refused(op, d.key, err)
 		}
 	}
-	ended, err := p.complete(ctx, begun)
-	if err != nil {
+	if err := p.complete(ctx, begun); err != nil {
 		return unknown(op, d.key, err)
 	}
-	p.advance(c.revision, ended)
 	return nil
 }
 
@@ -139,32 +137,22 @@ func (p *Publisher) tell(ctx context.Context, key string, config entity.Config) 
 }
 
 // complete writes the record of the change under way, and ends it. Somebody else
-// may have done that already, because it took so long; the revision is zero then.
-func (p *Publisher) complete(ctx context.Context, c catalogue) (storage.Revision, error) {
+// may have done that already, because it took so long.
+func (p *Publisher) complete(ctx context.Context, c catalogue) error {
 	change := c.Intent
 	if err := p.write(ctx, change); err != nil {
-		return 0, err
+		return err
 	}
 	c.Intent = nil
 	if change.Routing {
 		c = c.doubt(change.Key, false)
 	}
-	ended, err := p.save(ctx, c)
+	_, err := p.save(ctx, c)
 	if errors.Is(err, storage.ErrConflict) {
 		// Since then others may have told the gateway something newer than we did.
-		return 0, p.heal(ctx, change.Key)
+		return p.heal(ctx, change.Key)
 	}
-	return ended.revision, err
-}
-
-// advance notes that gateway and catalogue agree at a revision, if they did at the
-// one before it.
-func (p *Publisher) advance(from, to storage.Revision) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.agreed == from && to != 0 {
-		p.agreed = to
-	}
+	return err
 }
 
 // write writes the record of a change, unless a later one has been written.
@@ -261,7 +249,7 @@ func (p *Publisher) finish(ctx context.Context, c catalogue) error {
 			return nil
 		}
 	}
-	if _, err := p.complete(ctx, c); err != nil {
+	if err := p.complete(ctx, c); err != nil {
 		return err
 	}
 	p.log.Info("a change was finished", "op", change.Op, "enabler", change.Key, "begun", change.At)

@@ -3,9 +3,12 @@ package apimgmt_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
 	"github.com/iotenablers/enablers/apimgmt/gatewaytest"
-	"github.com/iotenablers/enablers/storage"
 )
 
 func TestTheGatewayInMemoryKeepsTheContract(t *testing.T) {
@@ -17,7 +20,9 @@ func TestTheGatewayInMemoryKeepsTheContract(t *testing.T) {
 
 func TestTheEmbeddedGatewayKeepsTheContract(t *testing.T) {
 	gatewaytest.Run(t, func(t *testing.T) apimgmt.Gateway {
-		g, _ := embedded(t, storage.NewMemoryDocuments())
-		return g
+		g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds()})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, g.Close()) })
+		return embedded{g}
 	})
 }

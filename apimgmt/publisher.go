@@ -111,7 +111,6 @@ type Publisher struct {
 	mu       sync.Mutex
 	kept     *snapshot
 	contents map[string]*content // by upload; those that are routed
-	agreed   storage.Revision    // of the catalogue, at which the gateway served just it
 
 	totals totals
 }

@@ -41,6 +41,7 @@ func (p *Publisher) Recover(ctx context.Context) error {
 func (p *Publisher) Run(ctx context.Context) error {
 	ticker := time.NewTicker(p.config.Interval)
 	defer ticker.Stop()
+	var seen storage.Revision
 	var recovered, reconciled time.Time
 	for {
 		at, err := p.load(ctx)
@@ -51,12 +52,14 @@ func (p *Publisher) Run(ctx context.Context) error {
 			if err = p.Recover(ctx); err == nil {
 				recovered, reconciled = now, now
 			}
-		case at.revision != p.known() || len(at.Doubtful) > 0 || now.Sub(reconciled) >= p.config.Reconcile:
+		case at.revision != seen || len(at.Doubtful) > 0 || now.Sub(reconciled) >= p.config.Reconcile:
 			if err = p.Reconcile(ctx); err == nil {
 				reconciled = now
 			}
 		}
-		if err != nil && ctx.Err() == nil {
+		if err == nil {
+			seen = at.revision
+		} else if ctx.Err() == nil {
 			p.log.Error("the gateway could not be compared with the catalogue", "error", err, "again", p.config.Interval)
 		}
 		select {
@@ -96,8 +99,8 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 		return err
 	}
 	keys := slices.Clone(at.keys)
-	for _, key := range slices.Concat(ownersIn(served), at.catalogue.Doubtful) {
-		if _, ok := at.records[key]; !ok && !slices.Contains(keys, key) {
+	for _, key := range ownersIn(served) {
+		if _, ok := at.records[key]; !ok {
 			keys = append(keys, key)
 		}
 	}
@@ -120,22 +123,7 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 		p.totals.healed.Add(1)
 		p.log.Info("the gateway was told anew what is published", "enabler", key)
 	}
-	if err := errors.Join(faults...); err != nil {
-		return err
-	}
-	if at.catalogue.Intent == nil && len(at.catalogue.Doubtful) == 0 {
-		p.mu.Lock()
-		p.agreed = at.catalogue.revision
-		p.mu.Unlock()
-	}
-	return nil
-}
-
-// known is the revision of the catalogue at which the gateway served just it.
-func (p *Publisher) known() storage.Revision {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.agreed
+	return errors.Join(faults...)
 }
 
 // ownersIn lists the keys of the enablers that a gateway serves something of.

@@ -20,8 +20,6 @@ import (
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/apimgmt/gateway"
-	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
-	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -174,20 +172,30 @@ func served(t testing.TB, g apimgmt.Gateway, key string) []string {
 	return paths
 }
 
-// embedded is the gateway of this project, with a server in front of it.
-func embedded(t testing.TB, docs storage.Documents) (apimgmt.Gateway, *httptest.Server) {
-	t.Helper()
-	g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: loopback()})
-	require.NoError(t, err)
-	store, err := admin.Open(t.Context(), admin.StoreConfig{Gateway: g, Documents: docs})
-	require.NoError(t, err)
-	front := httptest.NewServer(g)
-	t.Cleanup(func() {
-		front.Close()
-		require.NoError(t, g.Close())
+// embedded is the gateway of this project behind the contract.
+type embedded struct{ *gateway.Gateway }
+
+func (e embedded) Publish(ctx context.Context, owner string, config entity.Config) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return e.Update(func(served entity.Config) (entity.Config, error) {
+		next, err := served.Replace(owner, config)
+		if err == nil {
+			if fault := e.Check(next); fault != nil {
+				err = fmt.Errorf("%w: %w", entity.ErrInvalid, fault)
+			}
+		}
+		return next, err
 	})
-	return store, front
 }
+
+func (e embedded) Config(ctx context.Context) (entity.Config, error) {
+	config, _ := e.Gateway.Config()
+	return config, ctx.Err()
+}
+
+func (e embedded) Kinds(context.Context) ([]string, error) { return e.Gateway.Kinds(), nil }
 
 func loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}

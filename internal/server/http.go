@@ -13,17 +13,30 @@ import (
 // it takes no more connections, gives requests 5 seconds to be answered, and
 // then cuts them off.
 func HTTP(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
+	return serve(listener, &http.Server{
+		Handler:      handler,
+		ReadTimeout:  2 * time.Minute,
+		WriteTimeout: 10 * time.Minute, // stopping a channel takes its time
+	}, log)
+}
+
+// Streams is HTTP for a handler that bounds by itself how long bodies may take: a
+// request and its answer may last for as long as both ends like. It also speaks
+// HTTP/2 without TLS (RFC 9113 section 3.3).
+func Streams(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return serve(listener, &http.Server{Handler: handler, Protocols: protocols}, log)
+}
+
+func serve(listener net.Listener, s *http.Server, log *slog.Logger) Part {
 	return Part{Name: "serve HTTP", Run: func(ctx context.Context) error {
 		const patience = 5 * time.Second
-		s := &http.Server{
-			Handler:           handler,
-			ReadHeaderTimeout: 10 * time.Second,
-			ReadTimeout:       2 * time.Minute,
-			WriteTimeout:      10 * time.Minute, // stopping a channel takes its time
-			IdleTimeout:       2 * time.Minute,
-			MaxHeaderBytes:    64 << 10,
-			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		}
+		s.ReadHeaderTimeout = 10 * time.Second
+		s.IdleTimeout = 2 * time.Minute
+		s.MaxHeaderBytes = 64 << 10
+		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 		failed := make(chan error, 1)
 		go func() { failed <- s.Serve(listener) }()
 		select {

@@ -64,7 +64,7 @@ async function send(event) {
   for (const button of buttons) button.setAttribute("aria-disabled", "true");
   result.textContent = "Checking …";
   try {
-    const { content } = await part(upload.action, { method: "POST", body: form });
+    const { content } = await part(upload.getAttribute("action"), { method: "POST", body: form });
     mark(content);
     if (content.querySelector("[data-published]")) {
       upload.reset();

@@ -1,0 +1,133 @@
+// Command apimanager is API management as a server: a portal and a publisher for
+// OpenAPI definitions, a gateway that serves what they define, its admin API, and
+// an identity provider for development.
+//
+//	apimanager [-listen HOST:PORT] [-gateway-listen HOST:PORT] [-admin-listen HOST:PORT]
+//	           [-data DIR] [-idp URL] [-config FILE] ...
+//
+// Everything is kept in the folder of -data. The first start generates the password
+// of the demonstration's users, the secret of the confidential clients and the token
+// of the admin API into its file credentials.json, and prints them once;
+// APIMANAGER_DEMO_PASSWORD, APIMANAGER_CLIENT_SECRET and APIMANAGER_ADMIN_TOKEN give
+// others. With -idp people sign in at a Keycloak elsewhere.
+//
+// With -h it lists every flag with its environment variable and default. The first
+// lines on standard output are "listening on http://HOST:PORT (NAME)" for portal,
+// gateway, admin and idp; the log goes to standard error. On an interrupt or SIGTERM
+// it ends with status 0; a second one ends it at once.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+
+	"github.com/iotenablers/enablers/internal/management"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+func main() { server.Main("apimanager", run) }
+
+// run is the whole program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	s, flags, err := readSettings(args)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.Help(stdout)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log, logFile, err := s.logging.Open(stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logFile.Close()) }()
+
+	at, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer at.close()
+	config := s.management(at)
+	config.Logger = log
+	m, err := management.Open(ctx, config)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	m.Warn()
+	return server.Run(ctx, m.Parts(func() { s.announce(stdout, at, m) })...)
+}
+
+// listeners are where others find what runs here.
+type listeners struct{ portal, gateway, admin net.Listener }
+
+// open opens all of them, or none.
+func (s *settings) open() (_ *listeners, err error) {
+	l := &listeners{}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	for _, one := range []struct {
+		to            *net.Listener
+		flag, address string
+	}{{&l.portal, "listen", s.listen}, {&l.gateway, "gateway-listen", s.gateway}, {&l.admin, "admin-listen", s.admin}} {
+		if *one.to, err = server.Listen(one.flag, one.address); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// close closes what is open. Who serves a listener has closed it by then, unless an
+// error came first.
+func (l *listeners) close() {
+	for _, one := range []net.Listener{l.portal, l.gateway, l.admin} {
+		if one != nil {
+			_ = one.Close()
+		}
+	}
+}
+
+// management is what the settings come to.
+func (s *settings) management(at *listeners) management.Config {
+	private := s.private
+	if !s.privateGiven {
+		private = server.IsLoopback(at.portal) && server.IsLoopback(at.gateway)
+	}
+	return management.Config{
+		Dir: s.data, Portal: at.portal, Gateway: at.gateway, Admin: at.admin, PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
+		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: list(s.clients), PrivateUpstreams: private, UpstreamHosts: list(s.hosts),
+		Given: management.Credentials{DemoPassword: s.demoPassword, ClientSecret: s.clientSecret, AdminToken: s.adminToken},
+	}
+}
+
+// announce says where things are, and at the first start what was generated.
+func (s *settings) announce(stdout io.Writer, at *listeners, m *management.Management) {
+	fmt.Fprintf(stdout, "listening on http://%s (portal)\nlistening on http://%s (gateway)\nlistening on http://%s (admin)\n",
+		at.portal.Addr(), at.gateway.Addr(), at.admin.Addr())
+	if s.provider == "" {
+		fmt.Fprintf(stdout, "listening on http://%s/auth/ (idp)\n", at.portal.Addr())
+	}
+	if m.Fresh == nil {
+		return
+	}
+	fmt.Fprintf(stdout, "\nThese secrets are new, and are kept in %s:\n", filepath.Join(s.data, management.CredentialsFile))
+	if s.provider == "" && s.demoPassword == "" {
+		fmt.Fprintf(stdout, "  password of demouser, demodeveloper and demoopencaller: %s\n", m.Fresh.DemoPassword)
+	}
+	if s.provider == "" && s.clientSecret == "" {
+		fmt.Fprintf(stdout, "  secret of the clients private-backend and kong: %s\n", m.Fresh.ClientSecret)
+	}
+	if s.adminToken == "" {
+		fmt.Fprintf(stdout, "  token of the admin API, which it wants beyond loopback: %s\n", m.Fresh.AdminToken)
+	}
+	fmt.Fprintf(stdout, "\nOpen %s/ in a browser and sign in.\n", m.PortalURL())
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// process is a run of the program on free ports.
+type process struct {
+	portal, gateway, admin, idp string
+
+	rest *bufio.Scanner // of the lines that follow
+	log  *logged
+	stop func() error
+}
+
+// logged is a log that is read while it is being written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	p := &process{rest: bufio.NewScanner(out), log: &logged{}}
+	done := make(chan error, 1)
+	args = append([]string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0"}, args...)
+	go func() {
+		err := run(ctx, args, stdout, p.log)
+		_ = stdout.CloseWithError(io.EOF)
+		done <- err
+	}()
+	p.stop = sync.OnceValue(func() error {
+		cancel()
+		go func() { _, _ = io.Copy(io.Discard, out) }()
+		return <-done
+	})
+	t.Cleanup(func() { _ = p.stop() })
+	for _, at := range []struct {
+		of   *string
+		name string
+	}{{&p.portal, "portal"}, {&p.gateway, "gateway"}, {&p.admin, "admin"}, {&p.idp, "idp"}} {
+		if !p.rest.Scan() {
+			require.NoError(t, p.stop())
+			t.Fatal("the program has ended")
+		}
+		var ok bool
+		*at.of, ok = strings.CutSuffix(strings.TrimPrefix(p.rest.Text(), "listening on "), " ("+at.name+")")
+		require.True(t, ok, p.rest.Text())
+	}
+	return p
+}
+
+func ask(t *testing.T, method, address, token, contentType string, body io.Reader) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, body)
+	require.NoError(t, err)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode, string(text)
+}
+
+// token gets one with the password of a user, as the specification has it.
+func (p *process) token(t *testing.T, user, password string) string {
+	t.Helper()
+	status, body := ask(t, http.MethodPost, p.idp+"realms/OpenAPI/protocol/openid-connect/token", "", "application/x-www-form-urlencoded",
+		strings.NewReader(url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {user}, "password": {password}}.Encode()))
+	require.Equal(t, http.StatusOK, status, body)
+	var tokens struct {
+		Access string `json:"access_token"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &tokens))
+	return tokens.Access
+}
+
+func (p *process) publish(t *testing.T, token, enabler, file string) (int, string) {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("upload_file", "api.json")
+	require.NoError(t, err)
+	_, err = part.Write([]byte(file))
+	require.NoError(t, err)
+	require.NoError(t, form.Close())
+	return ask(t, http.MethodPost, p.portal+"/OpenAPIDocumentation/?enabler="+url.QueryEscape(enabler)+"&description=Weather", token, form.FormDataContentType(), &body)
+}
+
+// definition secures the operation /secured and not /open.
+func definition(upstream, idp string) string {
+	return `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1.0"}, "servers": [{"url": "` + upstream + `"}], "paths": {
+		"/open": {"get": {"responses": {"200": {"description": "ok"}}}},
+		"/secured": {"get": {"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong", "client_secret": "client secret for tests", "bearer_only": "yes", "realm": "OpenAPI",
+			"introspection_endpoint": "` + idp + `realms/OpenAPI/protocol/openid-connect/token/introspect",
+			"discovery": "` + idp + `realms/OpenAPI/.well-known/openid-configuration"}}, "responses": {"200": {"description": "ok"}}}}}}`
+}
+
+func TestWhatIsPublishedIsServedAndSecuredAlsoAfterARestart(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
+	defer upstream.Close()
+	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
+	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
+	dir := t.TempDir()
+	p := start(t, "-data", dir)
+	token := p.token(t, "demodeveloper", "password for tests")
+	reader := p.token(t, "demoopencaller", "password for tests")
+
+	status, body := p.publish(t, "", "weather", definition(upstream.URL, p.idp))
+	require.Equal(t, http.StatusUnauthorized, status, body)
+	status, body = p.publish(t, reader, "weather", definition(upstream.URL, p.idp))
+	require.Equal(t, http.StatusForbidden, status, body)
+	status, body = p.publish(t, token, "weather", definition(upstream.URL, p.idp))
+	require.Equal(t, http.StatusOK, status, body)
+	require.NotContains(t, body, "client secret for tests")
+
+	served := func(p *process, token string) {
+		status, body := ask(t, http.MethodGet, p.gateway+"/open", "", "", nil)
+		require.Equal(t, http.StatusOK, status, body)
+		require.Equal(t, "from /open", body)
+		status, body = ask(t, http.MethodGet, p.gateway+"/secured", "", "", nil)
+		require.Equal(t, http.StatusUnauthorized, status, body)
+		status, body = ask(t, http.MethodGet, p.gateway+"/secured", token+"x", "", nil)
+		require.Equal(t, http.StatusUnauthorized, status, body)
+		status, body = ask(t, http.MethodGet, p.gateway+"/secured", token, "", nil)
+		require.Equal(t, http.StatusOK, status, body)
+	}
+	served(p, token)
+	status, body = ask(t, http.MethodGet, p.admin+"/routes", "", "", nil)
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, "secured")
+	require.NoError(t, p.stop())
+	require.NotContains(t, p.log.String(), "secret for tests")
+	require.NotContains(t, p.log.String(), "password for tests")
+
+	// On the same ports, as the definition names the identity provider's.
+	at := func(address string) string { return strings.TrimPrefix(address, "http://") }
+	p = start(t, "-data", dir, "-listen", at(p.portal), "-gateway-listen", at(p.gateway), "-admin-listen", at(p.admin))
+	served(p, p.token(t, "demouser", "password for tests"))
+	status, body = ask(t, http.MethodGet, p.portal+"/OpenAPIDocumentation/", reader, "", nil)
+	require.Equal(t, http.StatusOK, status, "a token of before is good: the keys are kept: "+body)
+	require.Contains(t, body, `"weather"`)
+	status, body = ask(t, http.MethodGet, p.portal+"/", "", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, "Sign in")
+	require.NoError(t, p.stop())
+}
+
+func TestSecretsAreGeneratedOncePrintedOnceAndForTheOwnerAlone(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, "-data", dir)
+	var text strings.Builder
+	for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Open http://") {
+		text.WriteString(p.rest.Text() + "\n")
+	}
+	name := filepath.Join(dir, "credentials.json")
+	info, err := os.Stat(name)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	var kept map[string]string
+	require.NoError(t, json.Unmarshal(data, &kept))
+	require.Len(t, kept, 3)
+	for key, secret := range kept {
+		require.GreaterOrEqual(t, len(secret), 26, key)
+		require.Contains(t, text.String(), secret, key)
+		require.NotContains(t, p.log.String(), secret, key)
+	}
+	p.token(t, "demouser", kept["demo_password"])
+	require.NoError(t, p.stop())
+
+	p = start(t, "-data", dir)
+	p.token(t, "demouser", kept["demo_password"])
+	ended := make(chan string, 1)
+	go func() {
+		var text strings.Builder
+		for p.rest.Scan() {
+			text.WriteString(p.rest.Text())
+		}
+		ended <- text.String()
+	}()
+	require.NoError(t, p.stop())
+	require.Empty(t, <-ended)
+}
+
+func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *testing.T) {
+	upstream := httptest.NewServer(http.NotFoundHandler())
+	defer upstream.Close()
+	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
+	t.Setenv("APIMANAGER_ADMIN_TOKEN", "")
+	dir := t.TempDir()
+	p := start(t, "-data", dir, "-listen", "0.0.0.0:0", "-gateway-listen", "0.0.0.0:0", "-admin-listen", "0.0.0.0:0")
+	local := strings.NewReplacer("0.0.0.0", "127.0.0.1")
+	p.portal, p.admin, p.idp = local.Replace(p.portal), local.Replace(p.admin), local.Replace(p.idp)
+	require.Contains(t, p.log.String(), "the identity provider inside is for development")
+	status, _ := ask(t, http.MethodGet, p.admin+"/routes", "", "", nil)
+	require.Equal(t, http.StatusUnauthorized, status)
+	data, err := os.ReadFile(filepath.Join(dir, "credentials.json"))
+	require.NoError(t, err)
+	var kept map[string]string
+	require.NoError(t, json.Unmarshal(data, &kept))
+	status, body := ask(t, http.MethodGet, p.admin+"/routes", kept["admin_token"], "", nil)
+	require.Equal(t, http.StatusOK, status, body)
+	status, body = p.publish(t, p.token(t, "demouser", "password for tests"), "weather", definition(upstream.URL, p.idp))
+	require.Equal(t, http.StatusBadRequest, status, body)
+	require.Contains(t, body, "not public")
+}
+
+func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	for _, flag := range []string{"-listen", "-gateway-listen", "-admin-listen"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+		require.ErrorContains(t, err, "the port is taken")
+		require.ErrorContains(t, err, "with "+flag+" ")
+	}
+}
+
+func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-idp", "ftp://user:secret@host"}, "-idp (APIMANAGER_IDP): expected a URL"},
+		{[]string{"-portal-url", "http://host/path"}, "-portal-url (APIMANAGER_PORTAL_URL): expected a URL"},
+		{[]string{"-gateway-url", "http://user:secret@host"}, "-gateway-url (APIMANAGER_GATEWAY_URL): expected a URL"},
+		{[]string{"-idp-discovery", "http://host/x"}, "it goes with -idp"},
+		{[]string{"-demo-password", "secret"}, "-demo-password (APIMANAGER_DEMO_PASSWORD): expected 8 characters or more"},
+	} {
+		_, _, err := readSettings(c.args)
+		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "secret@")
+	}
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
+	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config", "-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
+		require.Contains(t, out.String(), name)
+	}
+}

@@ -1,0 +1,285 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/apimgmt/gateway/admin"
+	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
+	"github.com/iotenablers/enablers/apimgmt/oidc"
+	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
+	"github.com/iotenablers/enablers/apimgmt/portal"
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
+)
+
+// Config says what a [Management] is made of. Dir, Portal and Logger are required.
+type Config struct {
+	// Dir is the folder where everything is kept.
+	Dir string
+	// Portal, Gateway and Admin are open listeners. The latter two are not used
+	// with Elsewhere.
+	Portal, Gateway, Admin net.Listener
+	// PortalURL and GatewayURL are the addresses as browsers know them. Empty means
+	// those of the listeners.
+	PortalURL, GatewayURL string
+	// Elsewhere is a gateway that is not inside this process. Nil means the one
+	// inside.
+	Elsewhere apimgmt.Gateway
+	// Provider is the base address of an identity provider, in front of "realms/".
+	// Empty means the one inside, for development.
+	Provider string
+	// Discovery is where the discovery document is fetched, if not where tokens say
+	// that they come from.
+	Discovery string
+	// Realm is the name of the realm. Empty means "OpenAPI".
+	Realm string
+	// Clients are those whose tokens the publisher takes. Nil means private-backend,
+	// public-frontend and public-backend-access.
+	Clients []string
+	// Given are secrets in place of generated ones.
+	Given Credentials
+	// PrivateUpstreams says that definitions may name this machine and private
+	// networks.
+	PrivateUpstreams bool
+	// UpstreamHosts are the hosts that definitions may name. Nil means any.
+	UpstreamHosts []string
+	// Logger is told what happens.
+	Logger *slog.Logger
+}
+
+// Management is API management over an open folder. Make one with [Open].
+type Management struct {
+	// Publisher has the catalogue.
+	Publisher *apimgmt.Publisher
+	// Fresh are the secrets that this Open has generated, nil if they were there.
+	Fresh *Credentials
+	// Issuer is what tokens say that they come from.
+	Issuer string
+
+	config   Config
+	store    *disk.Store
+	provider *devidp.Provider // nil if it is elsewhere
+	gateway  *gateway.Gateway // nil if it is elsewhere
+	entities *admin.Store     // nil likewise
+	admin    http.Handler     // nil likewise
+	client   *oidc.Client
+	verifier *oidc.Verifier
+	portal   *portal.Portal
+}
+
+// Open opens the folder and puts everything together. It starts nothing. The caller
+// closes it.
+func Open(ctx context.Context, config Config) (_ *Management, err error) {
+	config.PortalURL = strings.TrimRight(cmp.Or(config.PortalURL, addressOf(config.Portal)), "/")
+	if config.Elsewhere == nil {
+		config.GatewayURL = cmp.Or(config.GatewayURL, addressOf(config.Gateway))
+	}
+	config.GatewayURL = strings.TrimRight(config.GatewayURL, "/")
+	config.Realm = cmp.Or(config.Realm, "OpenAPI")
+	if config.Clients == nil {
+		config.Clients = []string{"private-backend", "public-frontend", "public-backend-access"}
+	}
+	m := &Management{config: config}
+	if m.store, err = disk.Open(config.Dir, nil); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.Close())
+		}
+	}()
+	kept, fresh, err := readCredentials(config.Dir)
+	if err != nil {
+		return nil, err
+	}
+	secrets := kept.over(config.Given)
+	if fresh {
+		m.Fresh = &secrets
+	}
+	if err := m.openProvider(ctx, secrets); err != nil {
+		return nil, err
+	}
+	behind := config.Elsewhere
+	if behind == nil {
+		if err := m.openGateway(ctx, secrets); err != nil {
+			return nil, err
+		}
+		behind = m.entities
+	}
+	m.Publisher, err = apimgmt.NewPublisher(apimgmt.Config{
+		Documents: storage.Prefixed(m.store.Documents(), "publisher/"), Blobs: storage.PrefixedBlobs(m.store.Blobs(), "publisher/"),
+		Gateway: behind, GatewayURL: config.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: config.UpstreamHosts, Private: config.private()}, Logger: config.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.portal, err = portal.New(portal.Config{
+		Publisher: m.Publisher, Client: m.client, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL, Logger: config.Logger,
+	})
+	return m, err
+}
+
+// openProvider opens the identity provider, or says where it is, and what asks it.
+func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err error) {
+	c := m.config
+	base := strings.TrimRight(c.Provider, "/")
+	if base == "" {
+		base = c.PortalURL + "/auth"
+		realm := devidp.Demo(c.PortalURL, c.GatewayURL)
+		realm.Name = c.Realm
+		for i := range realm.Users {
+			realm.Users[i].Password = secrets.DemoPassword
+		}
+		for i := range realm.Clients {
+			if !realm.Clients[i].Public {
+				realm.Clients[i].Secret = secrets.ClientSecret
+			}
+		}
+		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm, Documents: storage.Prefixed(m.store.Documents(), "idp/"), Logger: c.Logger})
+		if err != nil {
+			return err
+		}
+	}
+	m.Issuer = base + "/realms/" + c.Realm
+	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: "public-frontend", Logger: c.Logger}
+	if m.provider != nil && c.Discovery == "" {
+		// Whatever name it has for browsers, this process finds it at its own listener.
+		asked.Discovery = addressOf(c.Portal) + "/auth/realms/" + c.Realm + "/.well-known/openid-configuration"
+		if at, err := url.Parse(c.PortalURL); err == nil && at.Host != strings.TrimPrefix(addressOf(c.Portal), "http://") {
+			asked.Endpoints = oidc.Endpoints{
+				Keys:  addressOf(c.Portal) + "/auth/realms/" + c.Realm + "/protocol/openid-connect/certs",
+				Token: addressOf(c.Portal) + "/auth/realms/" + c.Realm + "/protocol/openid-connect/token",
+			}
+		}
+	}
+	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // who starts the process says so
+	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + portal.AnswerPath}); err != nil {
+		return err
+	}
+	asked.AuthorizedParties = c.Clients
+	m.verifier, err = oidc.New(asked)
+	return err
+}
+
+// openGateway opens the gateway inside, with what it served last.
+func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
+	registry := prometheus.NewRegistry()
+	m.gateway, err = gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry})
+	if err != nil {
+		return err
+	}
+	m.entities, err = admin.Open(ctx, admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.store.Documents(), "gateway/"), Logger: m.config.Logger})
+	if err != nil {
+		return err
+	}
+	token := m.config.Given.AdminToken
+	if token == "" && !server.IsLoopback(m.config.Admin) {
+		token = secrets.AdminToken
+	}
+	m.admin, err = admin.NewHandler(admin.HandlerConfig{Store: m.entities, Token: token, Metrics: registry, Logger: m.config.Logger})
+	return err
+}
+
+// private are the addresses besides public ones that definitions may name. Those
+// that link-local services have, such as the metadata of clouds, are not among them.
+func (c Config) private() []netip.Prefix {
+	if !c.PrivateUpstreams {
+		return nil
+	}
+	var made []netip.Prefix
+	for _, text := range []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"} {
+		made = append(made, netip.MustParsePrefix(text))
+	}
+	return made
+}
+
+// addressOf is an address under which this machine reaches a listener.
+func addressOf(listener net.Listener) string {
+	return "http://" + strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(listener.Addr().String())
+}
+
+// PortalURL is the address of the portal.
+func (m *Management) PortalURL() string { return m.config.PortalURL }
+
+// GatewayURL is the address of the gateway.
+func (m *Management) GatewayURL() string { return m.config.GatewayURL }
+
+// Close closes what is open. The parts have ended by then.
+func (m *Management) Close() error {
+	var errs []error
+	if m.client != nil {
+		errs = append(errs, m.client.Close())
+	}
+	if m.verifier != nil {
+		errs = append(errs, m.verifier.Close())
+	}
+	if m.gateway != nil {
+		errs = append(errs, m.gateway.Close())
+	}
+	return errors.Join(append(errs, m.store.Close())...)
+}
+
+// Parts returns what runs. Announce is called when all of it can be used. The
+// gateway stops before the identity provider that its plugins ask.
+func (m *Management) Parts(announce func()) []server.Part {
+	log := m.config.Logger
+	parts := []server.Part{{Name: "publisher", Run: m.Publisher.Run}}
+	if m.gateway != nil {
+		parts = append(parts, server.Part{Name: "gateway", Run: m.gateway.Run}, server.Part{Name: "gateway configuration", Run: m.entities.Run})
+	}
+	parts = append(parts, server.HTTP(m.config.Portal, m.Handler(), log))
+	if m.gateway != nil {
+		parts = append(parts,
+			server.HTTP(m.config.Admin, m.admin, log),
+			server.Streams(m.config.Gateway, portal.AllowPortal(m.gateway, m.config.PortalURL), log))
+	}
+	parts[len(parts)-1].Announce = announce
+	return parts
+}
+
+// Handler is what the portal's listener serves.
+func (m *Management) Handler() http.Handler {
+	publisher := m.Publisher.Handler(&apimgmt.HandlerOptions{Verifier: m.verifier, Realm: m.config.Realm, Logger: m.config.Logger})
+	mux := http.NewServeMux()
+	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/", "/openapi.json", "/healthz", "/readyz", "/metrics"} {
+		mux.Handle(path, publisher)
+	}
+	if m.provider != nil {
+		mux.Handle("/auth/", m.provider.Handler())
+	}
+	mux.Handle("/", m.portal.Handler())
+	return mux
+}
+
+// Warn says what others can reach that should not be left so.
+func (m *Management) Warn() {
+	log := m.config.Logger
+	if m.provider != nil && !server.IsLoopback(m.config.Portal) {
+		log.Warn("the identity provider inside is for development, and others can reach it; -idp names a real one", "address", m.config.Portal.Addr().String())
+	}
+	for _, address := range []string{m.config.PortalURL, m.Issuer} {
+		if at, err := url.Parse(address); err == nil && at.Scheme == "http" && !isLocal(at.Hostname()) {
+			log.Warn("passwords and tokens travel in the clear", "address", fmt.Sprintf("%s://%s", at.Scheme, at.Host))
+			break
+		}
+	}
+}
+
+func isLocal(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
