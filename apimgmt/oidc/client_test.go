@@ -73,6 +73,25 @@ func (l *loginIssuer) tokens(t *testing.T, nonce string, change func(map[string]
 	}
 }
 
+func TestALoginCanComeBackToAnotherAddress(t *testing.T) {
+	l := &loginIssuer{key: edKey(t, "k")}
+	c := l.client(t, "")
+	const back = "https://second.example/callback"
+	login, err := c.BeginAt(t.Context(), back)
+	require.NoError(t, err)
+	where, err := url.Parse(login.URL)
+	require.NoError(t, err)
+	require.Equal(t, back, where.Query().Get("redirect_uri"))
+	l.tokens(t, login.Nonce, nil)
+	_, err = c.Exchange(t.Context(), login, url.Values{"state": {login.State}, "code": {"the code"}})
+	require.NoError(t, err)
+	require.Equal(t, back, l.asked[0].Get("redirect_uri"), "the issuer compares the two")
+	for _, bad := range []string{"/callback", "javascript:alert(1)", "https://second.example/#x"} {
+		_, err = c.BeginAt(t.Context(), bad)
+		require.ErrorContains(t, err, "expected http", bad)
+	}
+}
+
 func TestALoginSendsPKCEAndGetsTokens(t *testing.T) {
 	for _, secret := range []string{"", "s e"} {
 		l := &loginIssuer{key: edKey(t, "k"), iss: true}

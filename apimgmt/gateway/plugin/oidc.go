@@ -46,7 +46,7 @@ import (
 //	session_secret             seals session cookies, 16 bytes at least; several, with spaces in
 //	                           between, count all, and the first one seals, so that it can be
 //	                           changed; by default derived from client_secret
-//	recovery_page_path         where people are sent whose login has failed
+//	recovery_page_path         where people are sent whose login has failed; it needs none
 //	logout_path                ends the session; "/logout" by default
 //	redirect_after_logout_uri  "/" by default
 //

@@ -35,7 +35,7 @@ type oidcPlugin struct {
 func (p *oidcPlugin) access(x *gateway.Exchange) *gateway.Answer {
 	removeIdentity(x)
 	removeCookies(x)
-	if p.skip.skips(x.Path()) {
+	if p.skip.skips(x.Path()) || p.login != nil && p.login.recovery != "" && x.Path() == p.login.recovery {
 		return nil
 	}
 	token, found, ok := bearer(x.Request().Header["Authorization"])

@@ -264,12 +264,13 @@ func TestALoginLeadsNowhereElse(t *testing.T) {
 }
 
 func TestALoginThatFailsLeadsToTheRecoveryPage(t *testing.T) {
-	s := newSite(t, 0, map[string]any{"recovery_page_path": "/sorry", "redirect_uri_path": "/cb", "filters": "/sorry"})
+	s := newSite(t, 0, map[string]any{"recovery_page_path": "/sorry", "redirect_uri_path": "/cb"})
 	p := s.person()
 	r := p.get("/cb?code=x&state=y")
 	require.Equal(t, http.StatusFound, r.StatusCode)
 	require.Equal(t, "/sorry", r.Header.Get("Location"))
 	require.Equal(t, http.StatusOK, p.get("/sorry").StatusCode)
+	require.Equal(t, http.StatusFound, p.get("/sorry/for/that").StatusCode)
 }
 
 func TestSessionsAreRenewedOnceForAllRequests(t *testing.T) {
