@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"maps"
 	"math"
 	"net/http"
@@ -16,10 +17,9 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/uplot"
 )
 
-// The pages, and uPlot 1.6.32, which draws their charts; its licence is beside it.
-//
 //go:embed page
 var pageFiles embed.FS
 
@@ -27,14 +27,15 @@ var pageFiles embed.FS
 type pages struct {
 	jobs, job *template.Template
 	assets    map[string]string // the files of the assets, by their names
+	charts    map[string]string // those of uPlot
 }
 
 func newPages() *pages {
 	p := &pages{assets: map[string]string{
 		"page.css": "page/page.css", "jobs.js": "page/jobs.js", "job.js": "page/job.js",
 		"charts.js": "page/charts.js", "report.js": "page/report.js", "format.js": "page/format.js", "icon.svg": "page/icon.svg",
-		"uPlot.iife.min.js": "page/uplot/uPlot.iife.min.js", "uPlot.min.css": "page/uplot/uPlot.min.css",
-		"uPlot.LICENSE.txt": "page/uplot/LICENSE",
+	}, charts: map[string]string{
+		"uPlot.iife.min.js": "uPlot.iife.min.js", "uPlot.min.css": "uPlot.min.css", "uPlot.LICENSE.txt": "LICENSE",
 	}}
 	parse := func(name string, blank any) *template.Template {
 		return template.Must(template.New(name).Funcs(template.FuncMap{
@@ -158,12 +159,17 @@ func show(w http.ResponseWriter, page *template.Template, view any) error {
 
 // asset answers with a file that a page needs.
 func (p *pages) asset(w http.ResponseWriter, req *http.Request) error {
+	var files fs.FS = pageFiles
 	file, ok := p.assets[req.PathValue("name")]
+	if !ok {
+		files = uplot.Files
+		file, ok = p.charts[req.PathValue("name")]
+	}
 	if !ok {
 		return &httpapi.Error{Status: http.StatusNotFound}
 	}
 	w.Header().Set("Cache-Control", "no-cache")
-	http.ServeFileFS(w, req, pageFiles, file)
+	http.ServeFileFS(w, req, files, file)
 	return nil
 }
 

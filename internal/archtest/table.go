@@ -47,7 +47,7 @@ func importTable() []room {
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "storage"}, modules: []string{testify}},
 
-		{dir: "flcollect", imports: []string{"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "storage"}, modules: []string{prometheus, swgui, uuid, sync}},
+		{dir: "flcollect", imports: []string{"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/uplot", "storage"}, modules: []string{prometheus, swgui, uuid, sync}},
 		{dir: "flcollect/repository", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient", "storage"}, modules: []string{swgui}},
 		{dir: "flcollect/repository/repositorytest", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
 		{dir: "flcollect/orchestrator", imports: []string{"flcollect", "internal/httpclient"}},
@@ -70,12 +70,13 @@ func importTable() []room {
 		{dir: "apimgmt/gateway/guard"},
 		{dir: "apimgmt/gateway/plugin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/document", "apimgmt/oidc"}, modules: []string{crypto, openapi}},
 		{dir: "apimgmt/gateway/plugintest", imports: []string{"apimgmt/entity", "apimgmt/gateway"}, modules: []string{testify}},
-		{dir: "apimgmt/gateway/admin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "internal/httpapi", "storage"}, modules: []string{crypto, prometheus, swgui, uuid}},
+		{dir: "apimgmt/gateway/admin", imports: []string{"apimgmt/entity", "apimgmt/gateway", "apimgmt/internal/password", "internal/httpapi", "internal/uplot", "storage"}, modules: []string{prometheus, swgui, uuid}},
 		{dir: "apimgmt/definition", imports: []string{"apimgmt/entity", "apimgmt/internal/document"}, modules: []string{openapi}},
 		{dir: "apimgmt/internal/document", modules: []string{yaml}},
 		{dir: "apimgmt/kong", imports: []string{"apimgmt/entity", "apimgmt/internal/document", "internal/httpclient"}, modules: []string{uuid}},
+		{dir: "apimgmt/internal/password", modules: []string{crypto}},
 		{dir: "apimgmt/oidc", modules: []string{jose}},
-		{dir: "apimgmt/oidc/devidp", imports: []string{"internal/httpapi", "storage"}, modules: []string{crypto, jose, uuid}},
+		{dir: "apimgmt/oidc/devidp", imports: []string{"apimgmt/internal/password", "internal/httpapi", "storage"}, modules: []string{crypto, jose, uuid}},
 		{dir: "apimgmt/oidc/oidctest", imports: []string{"apimgmt/oidc"}, modules: []string{testify}},
 
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
@@ -87,6 +88,7 @@ func importTable() []room {
 		{dir: "internal/demo", imports: []string{"annotate", "examples/weather"}, modules: []string{uuid}},
 		{dir: "internal/demo/training", imports: []string{"flcollect", "flcollect/flower", "flcollect/strategy", "examples/tumours"}, modules: []string{sync}},
 		{dir: "internal/archtest"},
+		{dir: "internal/uplot"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 

@@ -14,8 +14,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/apimgmt/internal/password"
 	"github.com/iotenablers/enablers/storage"
 )
+
+const longestPassword = password.Longest
 
 // Provider is an identity provider for development. It is made with [Open] and
 // safe for concurrent use.
@@ -29,7 +32,7 @@ type Provider struct {
 	book    *book
 	codes   codes
 	guard   *guard
-	hasher  *hasher
+	hasher  *password.Hasher
 	sealing []byte // of what pages send back; a restart has people load the page again
 }
 
@@ -59,7 +62,7 @@ func Open(ctx context.Context, c Config) (*Provider, error) {
 	p := &Provider{
 		config: c, issuer: c.BaseURL + "/realms/" + c.Realm.Name, clients: make(map[string]Client), users: make(map[string]account),
 		issued: Credentials{Passwords: make(map[string]string), Secrets: make(map[string]string)},
-		guard:  newGuard(c.TokensPerSecond), hasher: newHasher(), sealing: make([]byte, 32),
+		guard:  newGuard(c.TokensPerSecond), hasher: password.New(), sealing: make([]byte, 32),
 	}
 	_, _ = rand.Read(p.sealing) // never fails
 	if err := p.load(ctx); err != nil {
@@ -126,10 +129,10 @@ func (p *Provider) accountOf(ctx context.Context, user User) (account, error) {
 	case password == "":
 		password = rand.Text()
 		p.issued.Passwords[user.Name] = password
-	case len(password) > maxPassword:
-		return account{}, fmt.Errorf("user %q: the password is longer than %d bytes", user.Name, maxPassword)
+	case len(password) > longestPassword:
+		return account{}, fmt.Errorf("user %q: the password is longer than %d bytes", user.Name, longestPassword)
 	case found:
-		same, err := p.hasher.matches(ctx, password, kept.Hash)
+		same, err := p.hasher.Matches(ctx, password, kept.Hash)
 		if err != nil || same {
 			return account{User: user, Subject: kept.Subject, Hash: kept.Hash}, err
 		}
@@ -137,7 +140,7 @@ func (p *Provider) accountOf(ctx context.Context, user User) (account, error) {
 	if !found {
 		kept.Subject = uuid.NewString()
 	}
-	if kept.Hash, err = p.hasher.hash(ctx, password); err != nil {
+	if kept.Hash, err = p.hasher.Hash(ctx, password); err != nil {
 		return account{}, err
 	}
 	return account{User: user, Subject: kept.Subject, Hash: kept.Hash}, p.write(ctx, key, kept)
@@ -201,7 +204,7 @@ func (p *Provider) RotateKeys(ctx context.Context) error {
 // the same for a name that does not exist and for one that does.
 func (p *Provider) authenticate(ctx context.Context, name, password, address string) (account, bool, error) {
 	name = strings.ToLower(name)
-	if len(name) > 100 || len(password) > maxPassword {
+	if len(name) > 100 || len(password) > longestPassword {
 		return account{}, false, nil
 	}
 	if p.guard.locked(name, address, time.Now()) {
@@ -210,7 +213,7 @@ func (p *Provider) authenticate(ctx context.Context, name, password, address str
 	}
 	p.guard.begin(name, address, time.Now())
 	user := p.users[name]
-	ok, err := p.hasher.matches(ctx, password, user.Hash)
+	ok, err := p.hasher.Matches(ctx, password, user.Hash)
 	if err != nil || !ok {
 		p.config.Logger.LogAttrs(ctx, slog.LevelInfo, "a login was refused", slog.String("user", name), slog.String("address", address))
 		return account{}, false, err

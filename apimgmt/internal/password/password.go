@@ -1,4 +1,5 @@
-package devidp
+// Package password keeps passwords as hashes of argon2id.
+package password
 
 import (
 	"context"
@@ -19,25 +20,29 @@ const (
 	argonLanes  = 1
 	argonSalt   = 16
 	argonKey    = 32
-	// longest password in bytes, which bounds the work before the hash.
-	maxPassword = 1024
 )
 
-// hasher hashes passwords, a few at a time, since each takes memory.
-type hasher struct {
+// Longest is how long a password may be, in bytes, which bounds the work before the
+// hash.
+const Longest = 1024
+
+// Hasher hashes passwords, two at a time, since each takes 19 MiB of memory. It is made
+// with New and is safe for concurrent use.
+type Hasher struct {
 	turns chan struct{}
 	decoy string // hash of no password, to compare with where there is no user
 }
 
-func newHasher() *hasher {
-	h := &hasher{turns: make(chan struct{}, 2)}
-	h.decoy, _ = h.hash(context.Background(), rand.Text()) // fails only with its context
+// New returns a hasher.
+func New() *Hasher {
+	h := &Hasher{turns: make(chan struct{}, 2)}
+	h.decoy, _ = h.Hash(context.Background(), rand.Text()) // fails only with its context
 	return h
 }
 
-// hash returns the hash in the form of the PHC string format. The error is the
+// Hash returns the hash in the form of the PHC string format. The error is the
 // context's.
-func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, argonSalt)
 	_, _ = rand.Read(salt) // never fails
 	key, err := h.derive(ctx, password, salt)
@@ -48,7 +53,7 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 
-func (h *hasher) derive(ctx context.Context, password string, salt []byte) ([]byte, error) {
+func (h *Hasher) derive(ctx context.Context, password string, salt []byte) ([]byte, error) {
 	select {
 	case h.turns <- struct{}{}:
 		defer func() { <-h.turns }()
@@ -58,9 +63,9 @@ func (h *hasher) derive(ctx context.Context, password string, salt []byte) ([]by
 	return argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
 }
 
-// matches compares a password with a hash. An empty hash, of nobody, takes as
+// Matches compares a password with a hash. An empty hash, of nobody, takes as
 // long as any other and never matches.
-func (h *hasher) matches(ctx context.Context, password, hash string) (bool, error) {
+func (h *Hasher) Matches(ctx context.Context, password, hash string) (bool, error) {
 	nobody := hash == ""
 	if nobody {
 		hash = h.decoy
