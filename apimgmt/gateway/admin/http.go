@@ -74,7 +74,7 @@ func newAPI(config HandlerConfig) (*api, error) {
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
-	a.routes = a.table()
+	a.routes = append(a.table(), newPages(a).routes()...)
 	if config.Metrics != nil {
 		a.routes = append(a.routes, a.open("GET /metrics", httpapi.Handler(promhttp.HandlerFor(config.Metrics, promhttp.HandlerOpts{}))))
 	}

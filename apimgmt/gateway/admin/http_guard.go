@@ -136,3 +136,9 @@ func isLoopback(address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	return err == nil && at.Addr().Unmap().IsLoopback()
 }
+
+// equal compares two secrets in a time that says nothing about them.
+func equal(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}

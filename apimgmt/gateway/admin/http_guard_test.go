@@ -98,3 +98,5 @@ func TestWithATokenNothingIsAnsweredWithoutIt(t *testing.T) {
 	_, err = admin.NewHandler(admin.HandlerConfig{Store: store, Token: "short"})
 	require.Error(t, err)
 }
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }

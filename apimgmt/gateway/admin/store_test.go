@@ -74,8 +74,19 @@ func note() gateway.Kind {
 	}}
 }
 
+// secretive is a kind of plugin that has a secret.
+func secretive() gateway.Kind {
+	return gateway.Kind{Name: "secretive", Compile: func(s gateway.Setup) (gateway.Plugin, error) {
+		var config struct {
+			Secret string `json:"client_secret"`
+			Issuer string `json:"issuer"`
+		}
+		return gateway.Plugin{}, s.Decode(&config)
+	}}
+}
+
 func newGateway(t *testing.T) *gateway.Gateway {
-	g, err := gateway.New(&gateway.Options{Kinds: append(plugin.Kinds(), note())})
+	g, err := gateway.New(&gateway.Options{Kinds: append(plugin.Kinds(), note(), secretive())})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	return g

@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/gateway"
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+const (
+	streamTime   = 10 * time.Minute // after which a browser asks again
+	streamRoutes = 50               // that are told, the busiest
+)
+
+// moment is the traffic of all routes at one time.
+type moment struct {
+	At        int64                  `json:"at"`         // seconds since 1970
+	PerSecond []uint32               `json:"per_second"` // requests in each of the last 60 seconds
+	Statuses  [6]uint64              `json:"statuses"`   // requests ever, by the first digit of the status
+	Open      int64                  `json:"open"`
+	Routes    []routeMoment          `json:"routes"`
+	Health    map[string]*poolHealth `json:"health"`
+}
+
+type routeMoment struct {
+	Route    string    `json:"route"`
+	Service  string    `json:"service"`
+	Rate     float64   `json:"rate"` // requests a second, over the last 10
+	Requests uint64    `json:"requests"`
+	Open     int64     `json:"open"`
+	P50      float64   `json:"p50"`
+	P99      float64   `json:"p99"`
+	Statuses [6]uint64 `json:"statuses"`
+}
+
+// poolHealth is the health of the targets of an upstream.
+type poolHealth struct {
+	Targets map[string]string `json:"targets"`
+}
+
+func momentOf(all []gateway.RouteTraffic, now time.Time) moment {
+	m := moment{At: now.Unix(), PerSecond: make([]uint32, 60), Routes: []routeMoment{}, Health: map[string]*poolHealth{}}
+	for _, t := range all {
+		r := routeMoment{Route: cmp.Or(t.Route, "no route"), Service: t.Service, Requests: t.Requests, Open: t.Open, P50: t.P50, P99: t.P99}
+		for status, n := range t.Statuses {
+			class := min(max(status/100, 0), 5)
+			r.Statuses[class] += n
+			m.Statuses[class] += n
+		}
+		for i, n := range t.PerSecond {
+			m.PerSecond[i] += n
+			if i >= len(t.PerSecond)-10 {
+				r.Rate += float64(n) / 10
+			}
+		}
+		m.Open += t.Open
+		if t.Requests > 0 || t.Open > 0 {
+			m.Routes = append(m.Routes, r)
+		}
+	}
+	slices.SortStableFunc(m.Routes, func(a, b routeMoment) int {
+		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Route, b.Route))
+	})
+	m.Routes = m.Routes[:min(len(m.Routes), streamRoutes)]
+	return m
+}
+
+// traffic answers with a stream of events (HTML standard, section 9.2): a moment each
+// second, as long as the session lasts.
+func (p *pages) traffic(w http.ResponseWriter, r *http.Request, _ session) error {
+	select {
+	case p.streams <- struct{}{}:
+		defer func() { <-p.streams }()
+	default:
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many streams. Please try again."}
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	out := http.NewResponseController(w)
+	tick, end := time.NewTicker(time.Second), time.NewTimer(streamTime)
+	defer tick.Stop()
+	defer end.Stop()
+	for {
+		m := momentOf(p.store.gateway.Traffic(), time.Now())
+		now := p.store.state.Load()
+		for i := range now.config.Upstreams {
+			u, pool := &now.config.Upstreams[i], &poolHealth{Targets: map[string]string{}}
+			for _, t := range p.store.healthOf(&now.config, u) {
+				pool.Targets[t.Target] = t.Health
+			}
+			m.Health[u.Name] = pool
+		}
+		data, err := json.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("tell traffic: %w", err)
+		}
+		_ = out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // where the connection has one
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil {
+			return nil // the client went away
+		}
+		if err := out.Flush(); err != nil {
+			return nil
+		}
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-end.C:
+			return nil
+		case <-tick.C:
+		}
+		if _, ok := p.admin.find(secretOf(r), false); !ok {
+			return nil
+		}
+	}
+}
