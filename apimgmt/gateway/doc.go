@@ -17,7 +17,13 @@
 // forwarded to the route's service, whose host may be an upstream with several
 // targets. Paths are normalised before they are routed, and what is forwarded is
 // the normalised path, so that no way of writing a path leads around the
-// plugins of a route. Bodies are streamed in both directions at once.
+// plugins of a route. A request that a service may read as one for a route with
+// other plugins is answered with 400: one with an encoded slash, a backslash, a
+// parameter of a segment, another escaping inside of its escapes, or a method in a
+// field such as X-HTTP-Method-Override, if that makes the difference; and one whose
+// path would climb by "..", read in such a way, in any case. Nothing but WebSockets
+// switches protocols, and what has passed here eight times goes in a circle and is
+// answered with 508. Bodies are streamed in both directions at once.
 //
 // # Plugins
 //

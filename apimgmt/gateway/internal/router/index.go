@@ -2,32 +2,19 @@ package router
 
 import (
 	"math"
-	"slices"
 	"strings"
 )
-
-// entry is a rule at a place of the index, for one of its hosts.
-type entry struct {
-	rule *rule
-	port int // that the host asks for, or zero
-}
-
-// insert puts an entry where its rank says.
-func insert(entries []entry, e entry) []entry {
-	i, _ := slices.BinarySearchFunc(entries, e, func(a, b entry) int { return a.rule.rank - b.rule.rank })
-	return slices.Insert(entries, i, e)
-}
 
 // paths is the index of the rules of one host by path.
 type paths struct {
 	best     int // the first rank in it
-	exact    map[string][]entry
+	exact    map[string]*bucket
 	prefixes radix
 	segments segment
 }
 
 func newPaths() *paths {
-	return &paths{best: math.MaxInt, exact: map[string][]entry{}, prefixes: radix{best: math.MaxInt}, segments: segment{best: math.MaxInt}}
+	return &paths{best: math.MaxInt, exact: map[string]*bucket{}, prefixes: radix{best: math.MaxInt}, segments: segment{best: math.MaxInt}}
 }
 
 func (p *paths) add(r *rule, port int) {
@@ -37,7 +24,10 @@ func (p *paths) add(r *rule, port int) {
 	case r.pattern == nil:
 		p.prefixes.add("", e)
 	case r.pattern.kind == kindExact:
-		p.exact[r.pattern.literal] = insert(p.exact[r.pattern.literal], e)
+		if p.exact[r.pattern.literal] == nil {
+			p.exact[r.pattern.literal] = &bucket{}
+		}
+		p.exact[r.pattern.literal].add(e)
 	case r.pattern.kind == kindSegments:
 		p.segments.add(r.pattern.segments, r.pattern.anchored, e)
 	default:
@@ -51,7 +41,9 @@ func (p *paths) find(s *search) {
 	}
 	path := s.request.Path
 	if len(p.exact) > 0 {
-		s.try(p.exact[path], path)
+		if b := p.exact[path]; b != nil {
+			b.find(s, path)
+		}
 	}
 	if p.segments.best < s.best {
 		p.segments.find(s, 0)
@@ -63,7 +55,7 @@ func (p *paths) find(s *search) {
 type radix struct {
 	text     string // from the parent to here
 	best     int    // the first rank here and below
-	entries  []entry
+	rules    bucket
 	children map[byte]*radix // by the first byte of their text
 }
 
@@ -71,7 +63,7 @@ func (n *radix) add(text string, e entry) {
 	for {
 		n.best = min(n.best, e.rule.rank)
 		if text == "" {
-			n.entries = insert(n.entries, e)
+			n.rules.add(e)
 			return
 		}
 		child := n.children[text[0]]
@@ -98,7 +90,7 @@ func (n *radix) add(text string, e entry) {
 func (n *radix) find(s *search) {
 	path, depth := s.request.Path, 0
 	for n.best < s.best {
-		s.try(n.entries, path[:depth])
+		n.rules.find(s, path[:depth])
 		if depth == len(path) {
 			return
 		}
@@ -113,9 +105,9 @@ func (n *radix) find(s *search) {
 
 // segment is a node of a tree of the segments of paths.
 type segment struct {
-	best      int     // the first rank here and below
-	whole     []entry // of paths that end here
-	open      []entry // of paths that may go on
+	best      int    // the first rank here and below
+	whole     bucket // of paths that end here
+	open      bucket // of paths that may go on
 	literals  map[string]*segment
 	parameter *segment
 }
@@ -140,20 +132,18 @@ func (n *segment) add(segments []string, anchored bool, e entry) {
 	}
 	n.best = min(n.best, e.rule.rank)
 	if anchored {
-		n.whole = insert(n.whole, e)
+		n.whole.add(e)
 	} else {
-		n.open = insert(n.open, e)
+		n.open.add(e)
 	}
 }
 
 // find looks for the path from a slash on.
 func (n *segment) find(s *search, from int) {
 	path := s.request.Path
-	if len(n.open) > 0 {
-		s.try(n.open, path[:from])
-	}
+	n.open.find(s, path[:from])
 	if from == len(path) {
-		s.try(n.whole, path)
+		n.whole.find(s, path)
 		return
 	}
 	end := len(path)
