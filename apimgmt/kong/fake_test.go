@@ -122,6 +122,12 @@ func (f *fake) validate(table string, e object) *refusal {
 				return violation("paths.%d: should not include characters outside of the reserved list of RFC 3986", i+1)
 			}
 		}
+	case "upstreams":
+		if e["healthchecks"] == nil { // Kong writes all fields
+			counts := object{"http_statuses": []any{200.0, 302.0}, "http_failures": 0.0, "tcp_failures": 0.0, "timeouts": 0.0, "interval": 0.0}
+			e["healthchecks"] = object{"threshold": 0.0, "active": object{"type": "http", "healthy": object{"interval": 0.0, "successes": 0.0}, "unhealthy": counts},
+				"passive": object{"type": "http", "healthy": object{"successes": 0.0}, "unhealthy": counts}}
+		}
 	case "plugins":
 		defaults, ok := f.pluginDefaults()[e["name"].(string)]
 		if !ok {

@@ -87,11 +87,36 @@ func (n node) decode(kind entity.Kind, raw fields) (fields, error) {
 		}
 	case entity.KindRoute:
 		n.eachPath(f, newPath)
+	case entity.KindUpstream:
+		if idle(f["healthchecks"]) {
+			delete(f, "healthchecks")
+		}
 	}
 	if f.text("id") == "" {
 		return nil, fmt.Errorf("%w: a %s without an id", ErrAnswer, kind)
 	}
 	return f, nil
+}
+
+// idle is whether targets are not watched: Kong writes all fields of the checks of
+// every upstream, and their intervals and counts are zero then.
+func idle(checks any) bool {
+	whole, _ := checks.(map[string]any)
+	if threshold, _ := whole["threshold"].(float64); threshold != 0 {
+		return false
+	}
+	for _, side := range []string{"active", "passive"} {
+		check, _ := whole[side].(map[string]any)
+		for _, state := range []string{"healthy", "unhealthy"} {
+			verdict, _ := check[state].(map[string]any)
+			for _, name := range []string{"interval", "successes", "http_failures", "tcp_failures", "timeouts"} {
+				if n, _ := verdict[name].(float64); n != 0 {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // eachPath rewrites the paths of a route for a Kong 2.

@@ -1,0 +1,7 @@
+package kong
+
+// OldPath and NewPath are oldPath and newPath, for the fuzz test.
+var (
+	OldPath = oldPath
+	NewPath = newPath
+)
