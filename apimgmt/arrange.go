@@ -54,7 +54,11 @@ func (p *Publisher) arrange(ctx context.Context, at *snapshot, made *plan, versi
 		}()
 	}
 	var err error
-	if made.config, err = p.serve(ctx, *after); err != nil {
+	made.config, err = p.serve(ctx, *after)
+	if errors.Is(err, entity.ErrInvalid) || errors.Is(err, entity.ErrConflict) {
+		return refused(opPublish, after.Enabler, err)
+	}
+	if err != nil {
 		return fmt.Errorf("%s %q: %w", opPublish, after.Enabler, err)
 	}
 	return nil

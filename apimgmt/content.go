@@ -98,9 +98,13 @@ func (p *Publisher) serve(ctx context.Context, r record) (entity.Config, error) 
 		}
 		one := c.Config.Clone()
 		if e.State == Deprecated {
-			notice, err := e.notice(one)
+			kinds, err := p.gateway.Kinds(ctx)
 			if err != nil {
-				return entity.Config{}, err
+				return entity.Config{}, fmt.Errorf("enabler %q: ask the gateway for its plugins: %w", r.Enabler, err)
+			}
+			notice, err := e.notice(one, kinds)
+			if err != nil {
+				return entity.Config{}, fmt.Errorf("enabler %q: %w", r.Enabler, err)
 			}
 			one.Plugins = append(one.Plugins, notice...)
 		}
@@ -124,32 +128,6 @@ func union(a, b entity.Config) entity.Config {
 		Upstreams: slices.Concat(a.Upstreams, b.Upstreams),
 		Targets:   slices.Concat(a.Targets, b.Targets),
 	}
-}
-
-// deprecationKind is the plugin of the gateway that announces the end of an API.
-const deprecationKind = "deprecation"
-
-// notice are the plugins that announce the end of a version, one for each service.
-func (e *edition) notice(c entity.Config) ([]entity.Plugin, error) {
-	settings := map[string]string{}
-	if e.Deprecated != nil {
-		settings["at"] = e.Deprecated.UTC().Format(time.RFC3339)
-	}
-	if e.Sunset != nil {
-		settings["sunset"] = e.Sunset.UTC().Format(time.RFC3339)
-	}
-	if e.Link != "" {
-		settings["link"] = e.Link
-	}
-	config, err := json.Marshal(settings)
-	if err != nil {
-		return nil, err
-	}
-	var made []entity.Plugin
-	for _, service := range c.Services {
-		made = append(made, entity.Plugin{Name: deprecationKind, Config: config, Service: &entity.Ref{ID: service.ID}})
-	}
-	return made, nil
 }
 
 // keepSecrets puts the secrets of an older version of an enabler in the place of

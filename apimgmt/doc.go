@@ -53,7 +53,7 @@
 // # Secrets
 //
 // A definition may hold secrets for the gateway's plugins. They are stored as they
-// were uploaded and told to the gateway, and to nobody else. A file that is shown
+// were uploaded, in the clear, and told to the gateway and nobody else. A file that is shown
 // has [entity.Redaction] in their place, and may be uploaded again as it was
 // shown: the secrets are kept. Whoever may publish may therefore have a kept
 // secret sent to another place; all developers are trusted alike.

@@ -54,10 +54,11 @@ func (p *Publisher) Handler(opts *HandlerOptions) http.Handler {
 type rest struct {
 	publisher *Publisher
 	options   HandlerOptions
+	uploads   chan struct{} // as many as are on their way
 }
 
 func newREST(p *Publisher, opts *HandlerOptions) *rest {
-	r := &rest{publisher: p}
+	r := &rest{publisher: p, uploads: make(chan struct{}, maxUploads)}
 	if opts != nil {
 		r.options = *opts
 	}

@@ -23,7 +23,7 @@ const maxPatch = 64 << 10
 // list answers with a page of the library. A Link header field leads to the next
 // one (RFC 8288).
 func (r *rest) list(w http.ResponseWriter, req *http.Request, _ *oidc.Claims) error {
-	values := queryOf(req)
+	values := req.URL.Query()
 	q := Query{Text: values.Get("q"), After: values.Get("after")}
 	var found faults
 	var err error

@@ -7,8 +7,8 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -20,9 +20,16 @@ const fileField = "upload_file"
 // formSlack is how much of a form may be something else than the definition.
 const formSlack = 64 << 10
 
+// maxUploads is how many definitions may be on their way at once, and uploadTime how
+// long one may take.
+const (
+	maxUploads = 32
+	uploadTime = 2 * time.Minute
+)
+
 // publish answers POST: the definition of an enabler, new or not.
 func (r *rest) publish(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
-	query, found := queryOf(req), faults{}
+	query, found := req.URL.Query(), faults{}
 	for _, name := range []string{"enabler", "description"} {
 		if !query.Has(name) {
 			found = append(found, missing("query", name))
@@ -33,14 +40,14 @@ func (r *rest) publish(w http.ResponseWriter, req *http.Request, who *oidc.Claim
 
 // replace answers PUT: a definition for an enabler that is there.
 func (r *rest) replace(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
-	query := queryOf(req)
+	query := req.URL.Query()
 	return r.upload(w, req, Upload{Enabler: req.PathValue("enabler"), Description: query.Get("description"), KeepDescription: !query.Has("description"),
 		By: nameOf(who), Condition: Condition{Exists: true}}, faults{})
 }
 
 // upload reads the rest of the request and publishes.
 func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found faults) error {
-	query := queryOf(req)
+	query := req.URL.Query()
 	if query.Has("enabler") || u.Enabler != "" {
 		if err := checkName(u.Enabler); err != nil {
 			found = append(found, wrong("query", "enabler", err))
@@ -75,6 +82,13 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 	}
 	condition.Exists = condition.Exists || u.Condition.Exists
 	u.Condition = condition
+	select {
+	case r.uploads <- struct{}{}:
+		defer func() { <-r.uploads }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Too many definitions are being uploaded. Please try again."}
+	}
 	file, err := r.file(w, req)
 	var lacks faults
 	switch {
@@ -114,6 +128,8 @@ func (r *rest) file(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 		return nil, tooLarge
 	}
 	form := multipart.NewReader(http.MaxBytesReader(w, req.Body, 2*(limit+formSlack)), parameters["boundary"])
+	// A writer without deadlines is one that has no slow clients.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTime))
 	var file []byte
 	there := false
 	for {
@@ -147,9 +163,4 @@ func (r *rest) file(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 		return nil, faults{missing("body", fileField)}
 	}
 	return file, nil
-}
-
-// queryOf reads the query. What of it is malformed is not there.
-func queryOf(req *http.Request) url.Values {
-	return req.URL.Query()
 }

@@ -138,6 +138,26 @@ func TestDeprecationIsAnnounced(t *testing.T) {
 	require.Empty(t, config.Plugins)
 }
 
+func TestDeprecationIsAnnouncedWithWhatTheGatewayHas(t *testing.T) {
+	for kinds, config := range map[string]string{
+		"oidc response-transformer": `{"add":{"headers":["Deprecation:@[0-9]+","Sunset:Tue, 31 Dec 2199 00:00:00 GMT"]}}`,
+		"oidc":                      "",
+	} {
+		w := newWorld(t, func(c *apimgmt.Config) { c.Gateway = apimgmt.NewMemoryGateway(strings.Fields(kinds)) })
+		require.Equal(t, http.StatusOK, w.post("a", file("1", "/x"), "").status)
+		a := w.set("1", `{"state":"deprecated","sunset":"2199-12-31T00:00:00Z"}`)
+		if config == "" {
+			require.Equal(t, http.StatusBadRequest, a.status, "nobody would be told")
+			require.Contains(t, a.body, "response-transformer")
+			continue
+		}
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		served, err := w.gateway.Config(t.Context())
+		require.NoError(t, err)
+		require.Regexp(t, "^"+strings.NewReplacer("{", `\{`, `:["`, `:\["`).Replace(config)+"$", string(served.Plugins[0].Config))
+	}
+}
+
 func TestTheDefinitionComesAsItWasUploaded(t *testing.T) {
 	w := newWorld(t)
 	yaml := "openapi: 3.0.3\ninfo: {title: Sky, version: \"1\"}\nservers: [{url: https://weather.example}]\npaths:\n  /x:\n    get: {responses: {\"200\": {description: fine}}}\n"
