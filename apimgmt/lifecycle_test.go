@@ -191,6 +191,15 @@ func TestRoutesThatSomebodyMadeByHandAreInTheWay(t *testing.T) {
 	require.Len(t, config.Routes, 2)
 }
 
+func TestNamesThatDifferInCaseOrHyphensAreOneEnabler(t *testing.T) {
+	w := newWorld(t)
+	require.Equal(t, http.StatusOK, w.post("Weather Station", file("1", "/x"), "").status)
+	a := w.post("weather-station", file("2", "/x"), "")
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	require.Contains(t, a.body, `"enabler":"Weather Station"`)
+	require.Equal(t, http.StatusOK, w.get("/OpenAPIDocumentation/WEATHER%20STATION").status)
+}
+
 func TestRelativeServersNeedTheirBase(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusBadRequest, w.post("a", fileAt("/", "1", "/x"), "").status)
