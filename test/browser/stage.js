@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -21,12 +21,13 @@ export class Stage {
   address; // of the pages
   browser;
 
-  // start builds and runs a command of ours until it prints a line that ready
+  // start builds and runs a command of ours, or another program of the project whose
+  // folder begins with "./", until it prints a line that ready
   // accepts, and starts the browser.
   async start(command, args, ready) {
-    this.#scratch = mkdtempSync(join(tmpdir(), `${command}-`));
-    const program = join(this.#scratch, command);
-    execFileSync("go", ["build", "-buildvcs=false", "-o", program, `./cmd/${command}`], { cwd: root, stdio: "inherit" });
+    this.#scratch = mkdtempSync(join(tmpdir(), `${basename(command)}-`));
+    const program = join(this.#scratch, basename(command));
+    execFileSync("go", ["build", "-buildvcs=false", "-o", program, command.startsWith("./") ? command : `./cmd/${command}`], { cwd: root, stdio: "inherit" });
     this.server = spawn(program, [...args, "-data", join(this.#scratch, "data")], { stdio: ["ignore", "pipe", "inherit"] });
     await new Promise((finished, failed) => {
       const lines = createInterface({ input: this.server.stdout });

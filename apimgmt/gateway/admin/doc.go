@@ -1,3 +1,47 @@
-// Package admin administers a gateway: a [Store] keeps its configuration, and a
-// handler serves Kong's Admin API and a page for people.
+// Package admin administers a gateway: a [Store] keeps its configuration in
+// storage.Documents, and [NewHandler] serves Kong's Admin API and a page for people
+// over it.
+//
+// # What is kept
+//
+// The configuration is one text, in pieces under "config/" that never change, and the
+// document "config", which names the text in force. A change writes a new text and
+// then puts its name into "config" by compare and set: from then on the change is
+// acknowledged, and served. So a crash at any time leaves the whole old or the whole
+// new configuration, and several processes over one store lose none of each other's
+// changes. A change costs the writing of the whole configuration; that is meant for
+// up to some thousands of entities.
+//
+// Secrets of plugins and keys of consumers are kept as they are: protect the storage.
+// The password of the page is in the document "administrator", as a hash of argon2id.
+//
+// # Owners
+//
+// [Store.Publish] replaces the entities that have an owner's tag. The API and the page
+// show them, and may change them as in Kong; the next time the owner publishes, that
+// is undone, while what others have put on his entities stays.
+//
+// # The API
+//
+// It is that of Kong 3.4, for services, routes, plugins, consumers and their keys,
+// upstreams and targets; go-kong and decK's reconciler are tried with it. Workspaces,
+// certificates, SNIs, vaults and consumer groups are not there: their lists are empty.
+// The schema of a kind of plugin does not describe its configuration.
+//
+// Deleting a service that has routes is refused; plugins, keys and targets go with
+// what they belong to. Merging the configuration of a plugin with PATCH is that of RFC
+// 7396. Health is that of the process that is asked.
+//
+// # Who may use it
+//
+// With a token ([HandlerConfig]) every request to the API shows it. Without one the API
+// answers this machine only: a loopback address at both ends, no proxy in between, and
+// a Host header field that names this machine, against DNS rebinding. Requests that a
+// page of another origin has a browser send are refused in any case.
+//
+// The page has an account of its own, which the first visit creates: from this machine,
+// or with the token. Sessions are in memory, end after 30 minutes without use or 12
+// hours, and belong to one process; where several are behind one address, the page needs
+// one of its own for each. Five wrong passwords lock an address out for a while, fifty
+// everybody.
 package admin

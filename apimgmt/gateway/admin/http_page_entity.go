@@ -93,7 +93,13 @@ func (p *pages) formView(t *table, s session, config *entity.Config, e row) (vie
 	if err := fill(v.Fields, e); err != nil {
 		return v, err
 	}
-	if e.meta().ID != "" {
+	if e.meta().ID == "" {
+		for i := range v.Fields { // a number that is left empty is the default
+			if v.Fields[i].Value == "0" {
+				v.Fields[i].Value = ""
+			}
+		}
+	} else {
 		l := listedOf(config, e)
 		v.Title, v.Entity, v.Fingerprint = l.Label, &l, fingerprint(e)
 	}

@@ -43,7 +43,7 @@ class Chart {
       height,
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: { min: { pad: 0, hard: 0, soft: 0, mode: 1 }, max: { pad: 0.1, soft: 1, mode: 2 } } } },
-      axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(_, tick)) }],
+      axes: [{ ...axis, incrs: [1, 5, 10, 15, 30, 60] }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(_, tick)) }],
       series: [
         { label: "Time", value: (_, at) => (at == null ? "–" : new Date(at * 1000).toLocaleTimeString()) },
         ...this.names.map((label, i) => ({ label, value: format, stroke: color(`--series-${i % hues}`), width: 2, points: { show: false }, dash: i < hues ? undefined : [6, 4] })),

@@ -1,0 +1,118 @@
+// Tries the page of the gateway in Chromium: the first visit, signing in and out,
+// services, routes and plugins, and the live traffic, on a desktop and on a phone, by
+// keyboard.
+//
+//   npm ci && node --test gateway.test.js
+//
+// It wants Go and Chromium; CHROMIUM says where the latter is, by default at
+// /usr/bin/chromium. With SCREENSHOTS=DIR it leaves pictures there.
+
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { Stage, desktop, phone, picture } from "./stage.js";
+
+const password = "password for the trial";
+const stage = new Stage();
+let gateway;
+
+before(() => stage.start("./examples/gateway", [], (line) => {
+  gateway = /^listening on (\S+) \(gateway\)/.exec(line)?.[1];
+  return gateway !== undefined;
+}));
+
+after(() => stage.close());
+
+async function overflows(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+}
+
+// visit opens a page as the administrator, with the first visit before if there was none.
+async function visit(t, path, options) {
+  const { page, complaints } = await stage.open(t, "/admin/", options);
+  await page.getByLabel("Name").fill("root");
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  if (page.url().endsWith("/setup")) {
+    await picture(page, "gateway-setup");
+    await page.getByLabel("The password again").fill(password);
+    await page.keyboard.press("Enter");
+  } else {
+    await page.getByRole("button", { name: "Sign in" }).click();
+  }
+  await page.getByRole("heading", { name: "Traffic" }).waitFor();
+  if (path !== "/admin/") await page.goto(stage.address + path);
+  return { page, complaints };
+}
+
+test("the first visit creates the administrator, and traffic is drawn live", async (t) => {
+  const { page, complaints } = await visit(t, "/admin/", desktop);
+  await page.locator("#live", { hasText: "live" }).waitFor();
+  for (let i = 0; i < 20; i++) assert.equal((await fetch(`${gateway}/hello`)).status, 200);
+  assert.equal((await fetch(`${gateway}/nowhere`)).status, 404);
+  const row = page.locator("#routes tbody tr", { hasText: "hello" });
+  await row.locator("td", { hasText: /^20$/ }).waitFor();
+  await page.locator('[data-chart="rate"] canvas').waitFor();
+  await page.locator('[data-chart="statuses"] .u-legend', { hasText: "4xx" }).waitFor();
+  await page.locator('[data-chart="latency"] .u-legend', { hasText: "hello" }).waitFor();
+  assert.equal(await page.locator("#upstreams .health").textContent(), "HEALTHY");
+  const told = await fetch(`${stage.address}/upstreams/pool/targets/192.0.2.1:80/unhealthy`, { method: "POST" });
+  assert.equal(told.status, 204);
+  await page.locator("#upstreams .health", { hasText: "UNHEALTHY" }).waitFor();
+  await picture(page, "gateway-traffic-desktop");
+  assert.deepEqual(complaints, []);
+});
+
+test("a service, a route and a plugin are created, changed and deleted", async (t) => {
+  const { page, complaints } = await visit(t, "/admin/services", desktop);
+  await page.getByRole("link", { name: "New service" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("lamps");
+  await page.getByLabel("Host", { exact: true }).fill("lamps.example");
+  await picture(page, "gateway-service-desktop");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("status").getByText("Saved service “lamps”").waitFor();
+  await page.getByRole("link", { name: "lamps" }).click();
+  await page.getByRole("link", { name: "New route to this service" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("lamps");
+  await page.getByLabel("Paths").fill("/lamps\n~/lights/(?<id>[0-9]+)$");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("cell", { name: "/lamps" }).waitFor();
+  await picture(page, "gateway-routes-desktop");
+
+  await page.goto(`${stage.address}/admin/plugins/new`);
+  await page.getByLabel("Kind of plugin").selectOption("request-termination");
+  await page.getByLabel("On route").selectOption({ label: "lamps" });
+  await page.getByLabel("Configuration").fill('{"status_code": "many"}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").first().waitFor(); // the one complaint of this page: status 400
+  await page.getByLabel("Configuration").fill('{"status_code": 418}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("cell", { name: "route lamps" }).waitFor();
+  assert.equal((await fetch(`${gateway}/lamps`)).status, 418);
+
+  await page.goto(`${stage.address}/admin/routes`);
+  await page.getByRole("link", { name: "lamps" }).click();
+  await page.getByRole("link", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("Deleted route “lamps”").waitFor();
+  assert.equal((await fetch(`${gateway}/lamps`)).status, 404);
+  assert.deepEqual(complaints.filter((text) => !text.includes("status of 400")), []);
+});
+
+test("the pages fit a phone, and are used by keyboard", async (t) => {
+  const { page, complaints } = await visit(t, "/admin/", phone);
+  await page.locator("#live", { hasText: "live" }).waitFor();
+  assert.equal(await overflows(page), false);
+  await picture(page, "gateway-traffic-phone");
+  for (const path of ["services", "routes", "plugins", "services/new", "routes/new", "plugins/new"]) {
+    await page.goto(`${stage.address}/admin/${path}`);
+    assert.equal(await overflows(page), false, path);
+  }
+  await picture(page, "gateway-plugin-phone");
+  await page.goto(`${stage.address}/admin/routes`);
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content");
+  await page.getByRole("button", { name: "Sign out root" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  assert.equal((await page.goto(`${stage.address}/admin/services`)).url(), `${stage.address}/admin/sign-in`);
+  assert.deepEqual(complaints, []);
+});
