@@ -95,7 +95,11 @@ func (o *outcome) blame(err error) {
 		return
 	}
 	o.Conflicts = refusal.Conflicts
-	text := sentence(refusal.Text)
+	text := refusal.Text
+	for _, kind := range []error{definition.ErrInvalid, definition.ErrVersion, definition.ErrLimit} {
+		text = strings.TrimPrefix(text, kind.Error()+": ")
+	}
+	text = sentence(text)
 	switch {
 	case len(o.Conflicts) > 0:
 		o.Fault = "Nothing has changed: others serve the same routes."
