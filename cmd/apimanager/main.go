@@ -3,13 +3,14 @@
 // an identity provider for development.
 //
 //	apimanager [-listen HOST:PORT] [-gateway-listen HOST:PORT] [-admin-listen HOST:PORT]
-//	           [-data DIR] [-idp URL] [-config FILE] ...
+//	           [-data DIR] [-idp URL] [-kong URL -gateway-url URL] [-config FILE] ...
 //
 // Everything is kept in the folder of -data. The first start generates the password
 // of the demonstration's users, the secret of the confidential clients and the token
 // of the admin API into its file credentials.json, and prints them once;
 // APIMANAGER_DEMO_PASSWORD, APIMANAGER_CLIENT_SECRET and APIMANAGER_ADMIN_TOKEN give
-// others. With -idp people sign in at a Keycloak elsewhere.
+// others. With -idp people sign in at a Keycloak elsewhere; with -kong definitions are
+// served by a Kong, and gateway and admin are not listened on.
 //
 // With -h it lists every flag with its environment variable and default. The first
 // lines on standard output are "listening on http://HOST:PORT (NAME)" for portal,
@@ -26,6 +27,7 @@ import (
 	"net"
 	"path/filepath"
 
+	"github.com/iotenablers/enablers/apimgmt/kong"
 	"github.com/iotenablers/enablers/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -55,6 +57,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	defer at.close()
 	config := s.management(at)
 	config.Logger = log
+	if s.kong != "" {
+		if config.Elsewhere, err = kong.New(kong.Config{URL: s.kong, Token: s.kongToken, Logger: log}); err != nil {
+			return fmt.Errorf("-kong: %w", err)
+		}
+	}
 	m, err := management.Open(ctx, config)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
@@ -64,7 +71,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	return server.Run(ctx, m.Parts(func() { s.announce(stdout, at, m) })...)
 }
 
-// listeners are where others find what runs here.
+// listeners are where others find what runs here. With -kong there is the portal's
+// alone.
 type listeners struct{ portal, gateway, admin net.Listener }
 
 // open opens all of them, or none.
@@ -79,6 +87,9 @@ func (s *settings) open() (_ *listeners, err error) {
 		to            *net.Listener
 		flag, address string
 	}{{&l.portal, "listen", s.listen}, {&l.gateway, "gateway-listen", s.gateway}, {&l.admin, "admin-listen", s.admin}} {
+		if s.kong != "" && one.to != &l.portal {
+			continue
+		}
 		if *one.to, err = server.Listen(one.flag, one.address); err != nil {
 			return nil, err
 		}
@@ -100,7 +111,7 @@ func (l *listeners) close() {
 func (s *settings) management(at *listeners) management.Config {
 	private := s.private
 	if !s.privateGiven {
-		private = server.IsLoopback(at.portal) && server.IsLoopback(at.gateway)
+		private = server.IsLoopback(at.portal) && (s.kong != "" || server.IsLoopback(at.gateway))
 	}
 	return management.Config{
 		Dir: s.data, Portal: at.portal, Gateway: at.gateway, Admin: at.admin, PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
@@ -111,8 +122,10 @@ func (s *settings) management(at *listeners) management.Config {
 
 // announce says where things are, and at the first start what was generated.
 func (s *settings) announce(stdout io.Writer, at *listeners, m *management.Management) {
-	fmt.Fprintf(stdout, "listening on http://%s (portal)\nlistening on http://%s (gateway)\nlistening on http://%s (admin)\n",
-		at.portal.Addr(), at.gateway.Addr(), at.admin.Addr())
+	fmt.Fprintf(stdout, "listening on http://%s (portal)\n", at.portal.Addr())
+	if s.kong == "" {
+		fmt.Fprintf(stdout, "listening on http://%s (gateway)\nlistening on http://%s (admin)\n", at.gateway.Addr(), at.admin.Addr())
+	}
 	if s.provider == "" {
 		fmt.Fprintf(stdout, "listening on http://%s/auth/ (idp)\n", at.portal.Addr())
 	}
@@ -126,7 +139,7 @@ func (s *settings) announce(stdout io.Writer, at *listeners, m *management.Manag
 	if s.provider == "" && s.clientSecret == "" {
 		fmt.Fprintf(stdout, "  secret of the clients private-backend and kong: %s\n", m.Fresh.ClientSecret)
 	}
-	if s.adminToken == "" {
+	if s.kong == "" && s.adminToken == "" {
 		fmt.Fprintf(stdout, "  token of the admin API, which it wants beyond loopback: %s\n", m.Fresh.AdminToken)
 	}
 	fmt.Fprintf(stdout, "\nOpen %s/ in a browser and sign in.\n", m.PortalURL())

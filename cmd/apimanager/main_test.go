@@ -263,6 +263,8 @@ func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
 		{[]string{"-portal-url", "http://host/path"}, "-portal-url (APIMANAGER_PORTAL_URL): expected a URL"},
 		{[]string{"-gateway-url", "http://user:secret@host"}, "-gateway-url (APIMANAGER_GATEWAY_URL): expected a URL"},
 		{[]string{"-idp-discovery", "http://host/x"}, "it goes with -idp"},
+		{[]string{"-kong", "http://127.0.0.1:8001"}, "-kong (APIMANAGER_KONG): it goes with -gateway-url"},
+		{[]string{"-kong", "http://user:secret@host", "-gateway-url", "http://h"}, "-kong (APIMANAGER_KONG): expected a URL"},
 		{[]string{"-demo-password", "secret"}, "-demo-password (APIMANAGER_DEMO_PASSWORD): expected 8 characters or more"},
 	} {
 		_, _, err := readSettings(c.args)

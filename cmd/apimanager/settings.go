@@ -25,6 +25,7 @@ type settings struct {
 	clientSecret, adminToken string
 	private, privateGiven    bool
 	hosts                    string
+	kong, kongToken          string
 	logging                  *server.Logging
 }
 
@@ -47,6 +48,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.adminToken, "admin-token", "", "`token` that the admin API wants to be shown; likewise. Empty means none on loopback, and a generated one elsewhere")
 	f.BoolVar(&s.private, "private-upstreams", false, "let definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
 	f.StringVar(&s.hosts, "upstream-hosts", "", "`hosts` that definitions may name, with commas between, such as api.example.org or *.example.org; empty means any")
+	f.StringVar(&s.kong, "kong", "", "`URL` of the Admin API of a Kong that takes the place of the gateway inside; goes with -gateway-url, the address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
+	f.StringVar(&s.kongToken, "kong-token", "", "`token` for that Admin API; better given by the environment")
 	s.logging = f.Logging("log/apimanager.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err
@@ -61,7 +64,7 @@ func (s *settings) check(f *server.Flags) error {
 	for _, one := range []struct {
 		name, value string
 		path        bool
-	}{{"portal-url", s.portalURL, false}, {"gateway-url", s.gatewayURL, true}, {"idp", s.provider, true}, {"idp-discovery", s.discovery, true}} {
+	}{{"portal-url", s.portalURL, false}, {"gateway-url", s.gatewayURL, true}, {"idp", s.provider, true}, {"idp-discovery", s.discovery, true}, {"kong", s.kong, true}} {
 		if one.value == "" {
 			continue
 		}
@@ -73,6 +76,9 @@ func (s *settings) check(f *server.Flags) error {
 	}
 	if s.discovery != "" && s.provider == "" {
 		errs = append(errs, fmt.Errorf("-idp-discovery (%s): it goes with -idp", f.Variable("idp-discovery")))
+	}
+	if s.kong != "" && s.gatewayURL == "" {
+		errs = append(errs, fmt.Errorf("-kong (%s): it goes with -gateway-url, where Kong serves", f.Variable("kong")))
 	}
 	for name, value := range map[string]string{"demo-password": s.demoPassword, "client-secret": s.clientSecret, "admin-token": s.adminToken} {
 		if value != "" && len(value) < 8 {

@@ -10,11 +10,16 @@ import (
 )
 
 // announce says where things are and what to do with them.
-func announce(stdout io.Writer, address string, m *models, t *training, b *broker, guide []console.Step, demo bool) {
+func announce(stdout io.Writer, address string, m *models, t *training, a *apis, b *broker, guide []console.Step, demo bool) {
 	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\nlistening on %s (model repository)\n",
 		address, b.url(), m.address)
 	fmt.Fprintf(stdout, "listening on %s (training collector and FL repository)\nlistening on grpc://%s (Flower clients)\n",
 		t.address(), t.clients.Addr())
+	fmt.Fprintf(stdout, "listening on http://%s (API portal)\nlistening on http://%s (API gateway)\nlistening on http://%s (gateway admin)\n",
+		a.at.portal.Addr(), a.at.gateway.Addr(), a.at.admin.Addr())
+	if a.Fresh != nil {
+		fmt.Fprintf(stdout, "\nSign in at %s/ as demodeveloper or demoopencaller, with the password %s\n(new, and kept with other secrets in the folder of -data)\n", a.PortalURL(), a.Fresh.DemoPassword)
+	}
 	if demo {
 		return
 	}
@@ -26,7 +31,7 @@ func announce(stdout io.Writer, address string, m *models, t *training, b *broke
 
 // guide is what a newcomer may try on this machine.
 func guide(address string, at annotate.MQTTSettings) []console.Step {
-	address = strings.NewReplacer("//0.0.0.0:", "//127.0.0.1:", "//[::]:", "//[::1]:").Replace(address)
+	address = reachable(address)
 	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
 	return []console.Step{
 		{Text: "Make a channel for weather reports in JSON:",
@@ -38,4 +43,9 @@ func guide(address string, at annotate.MQTTSettings) []console.Step {
 		{Text: "Look at the channel:",
 			Command: "curl '" + address + "/channels/weather?status&settings'"},
 	}
+}
+
+// reachable is an address of a listener under which this machine reaches it.
+func reachable(address string) string {
+	return strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(address)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // listeners are where others find what runs here.
-type listeners struct{ web, models, collector, clients, mqtt net.Listener }
+type listeners struct{ web, models, collector, clients, portal, gateway, admin, mqtt net.Listener }
 
 // open opens all of them, or none.
 func (s *settings) open() (_ *listeners, err error) {
@@ -23,6 +23,7 @@ func (s *settings) open() (_ *listeners, err error) {
 	}{
 		{&l.web, "listen", s.listen}, {&l.models, "modelrepo", s.models},
 		{&l.collector, "flcollector", s.collector}, {&l.clients, "flcollector-grpc", s.clients},
+		{&l.portal, "apimanager", s.portal}, {&l.gateway, "gateway", s.gateway}, {&l.admin, "gateway-admin", s.admin},
 	} {
 		if *one.to, err = server.Listen(one.flag, one.address); err != nil {
 			return nil, err
@@ -35,7 +36,7 @@ func (s *settings) open() (_ *listeners, err error) {
 // close closes what is open. Who serves a listener has closed it by then, unless
 // an error came first.
 func (l *listeners) close() {
-	for _, one := range []net.Listener{l.web, l.models, l.collector, l.clients, l.mqtt} {
+	for _, one := range []net.Listener{l.web, l.models, l.collector, l.clients, l.portal, l.gateway, l.admin, l.mqtt} {
 		if one != nil {
 			_ = one.Close()
 		}

@@ -1,9 +1,11 @@
 // Command enablers runs every building block in one process, with nothing to
 // set up: the annotator, an MQTT broker, the model repository, the training
-// collector with an FL repository, and a console page that shows them.
+// collector with an FL repository, API management, and a console page that shows
+// them.
 //
 //	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-modelrepo HOST:PORT]
-//	         [-flcollector HOST:PORT] [-flcollector-grpc HOST:PORT] [-data DIR] [-demo] ...
+//	         [-flcollector HOST:PORT] [-flcollector-grpc HOST:PORT] [-apimanager HOST:PORT]
+//	         [-gateway HOST:PORT] [-gateway-admin HOST:PORT] [-data DIR] [-demo] ...
 //
 // With -demo it replays weather observations through three channels, one a
 // format, and shows the counts until it is interrupted. With -h it lists every
@@ -69,6 +71,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, trainings.Close()) }()
 
+	managed, err := openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, log)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, managed.Close()) }()
+
 	b, err := newBroker(at.mqtt, log)
 	if err != nil {
 		return err
@@ -92,16 +100,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	server.WarnIfExposed(log, at.mqtt, "MQTT broker")
 
 	address := "http://" + at.web.Addr().String()
-	view := consoleOf(address, manager, b, models.service, trainings.service)
+	view := consoleOf(address, manager, b, models.service, trainings.service, managed.service)
 	web := server.HTTP(at.web, handler(manager, view, log), log)
-	web.Announce = func() { announce(stdout, address, models, trainings, b, view.Guide, s.demo) }
+	web.Announce = func() { announce(stdout, address, models, trainings, managed, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
 		{Name: "modelrepo", Run: models.repository.Run},
 		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log),
 	}
-	parts = append(append(parts, trainings.parts()...), web)
+	parts = append(append(append(parts, trainings.parts()...), managed.Parts(nil)...), web)
+	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
+		managed.library(ctx, map[string]string{
+			"annotator": reachable(address), "model repository": models.address, "training collector": trainings.address(),
+			"FL repository": trainings.address() + "/repository", "API publisher": managed.PortalURL(),
+		})
+		<-ctx.Done()
+		return nil
+	}})
 	if s.demo {
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
 			return demo.Run(ctx, demo.Config{

@@ -4,13 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,6 +27,7 @@ import (
 // process is a run of the program on free ports.
 type process struct {
 	web, mqtt, models, collector, clients string // addresses with a scheme
+	portal, gateway, admin                string // likewise
 
 	lines     *bufio.Scanner
 	interrupt func()
@@ -36,7 +40,7 @@ func start(t *testing.T, args ...string) process {
 	out, stdout := io.Pipe()
 	var stderr bytes.Buffer
 	done := make(chan error, 1)
-	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-data", t.TempDir()}, args...)
+	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-data", t.TempDir()}, args...)
 	go func() {
 		err := run(ctx, args, stdout, &stderr)
 		_ = stdout.CloseWithError(io.EOF)
@@ -56,6 +60,7 @@ func start(t *testing.T, args ...string) process {
 	}{
 		{&p.web, "console and annotator"}, {&p.mqtt, "MQTT broker"}, {&p.models, "model repository"},
 		{&p.collector, "training collector and FL repository"}, {&p.clients, "Flower clients"},
+		{&p.portal, "API portal"}, {&p.gateway, "API gateway"}, {&p.admin, "gateway admin"},
 	} {
 		var ok bool
 		*at.of, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " ("+at.service+")")
@@ -158,15 +163,15 @@ func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc", "-apimanager", "-gateway", "-gateway-admin"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
 func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
-	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-data", t.TempDir()}
+	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-data", t.TempDir()}
 	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-mqtt-remote")
 
@@ -217,5 +222,38 @@ func TestTheTrainingCollectorIsThereToo(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, client.Run(t.Context()))
 	require.Contains(t, p.get(t, "/console/state"), `{"name":"rounds","value":2}`)
+	require.NoError(t, p.stop())
+}
+
+func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
+	p := start(t)
+	require.Contains(t, p.get(t, "/"), `"`+p.portal+`/"`)
+	password := strings.Fields(p.await(t, "with the password"))
+	p.await(t, "Or start with -demo") // what comes last
+	answer, err := http.PostForm(p.portal+"/auth/realms/OpenAPI/protocol/openid-connect/token", url.Values{
+		"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demoopencaller"}, "password": {password[len(password)-1]},
+	})
+	require.NoError(t, err)
+	var tokens struct {
+		Access string `json:"access_token"`
+	}
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&tokens))
+	require.NoError(t, answer.Body.Close())
+	var body string
+	require.Eventually(t, func() bool {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.portal+"/OpenAPIDocumentation/", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+tokens.Access)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		body = string(text)
+		return strings.Count(body, `"state":"draft"`) >= 8 // each is there as the enabler's, and in its list
+	}, time.Minute, 50*time.Millisecond, "not all are there")
+	for _, enabler := range []string{"annotator", "model repository", "training collector", "API publisher"} {
+		require.Contains(t, body, `"`+enabler+`"`)
+	}
 	require.NoError(t, p.stop())
 }

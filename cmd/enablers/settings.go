@@ -18,6 +18,9 @@ type settings struct {
 	models     string
 	collector  string
 	clients    string
+	portal     string
+	gateway    string
+	admin      string
 	mqtt       string
 	mqttRemote bool
 	data       string
@@ -35,6 +38,9 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.models, "modelrepo", "127.0.0.1:8081", "`HOST:PORT` of the model repository; port 0 takes any that is free")
 	f.StringVar(&s.collector, "flcollector", "127.0.0.1:8000", "`HOST:PORT` of the training collector and the FL repository; port 0 takes any that is free")
 	f.StringVar(&s.clients, "flcollector-grpc", "127.0.0.1:8088", "`HOST:PORT` for Flower clients; port 0 takes any that is free")
+	f.StringVar(&s.portal, "apimanager", "127.0.0.1:8999", "`HOST:PORT` of API management's portal; port 0 takes any that is free")
+	f.StringVar(&s.gateway, "gateway", "127.0.0.1:8100", "`HOST:PORT` of its gateway; port 0 takes any that is free")
+	f.StringVar(&s.admin, "gateway-admin", "127.0.0.1:8101", "`HOST:PORT` of the gateway's admin API and page; port 0 takes any that is free")
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
 	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which asks nobody who he is")
 	f.StringVar(&s.data, "data", "./data", "`folder` where everything is kept, but for what is in the MQTT broker")

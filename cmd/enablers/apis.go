@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt"
+	"github.com/iotenablers/enablers/apimgmt/definition"
+	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/internal/management"
+	"github.com/iotenablers/enablers/internal/server"
+)
+
+// apis is API management over a folder of its own.
+type apis struct {
+	*management.Management
+	at  *listeners
+	log *slog.Logger
+}
+
+// openAPIs opens it. The caller closes it.
+func openAPIs(ctx context.Context, dir string, at *listeners, log *slog.Logger) (*apis, error) {
+	m, err := management.Open(ctx, management.Config{
+		Dir: dir, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
+		PrivateUpstreams: server.IsLoopback(at.portal) && server.IsLoopback(at.gateway), Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Warn()
+	return &apis{m, at, log}, nil
+}
+
+// library puts the definitions of what runs here into the library, as drafts: to be
+// read, and to be published by whoever wants them behind the gateway.
+func (a *apis) library(ctx context.Context, of map[string]string) {
+	for enabler, address := range of {
+		if err := a.put(ctx, enabler, address); err != nil && ctx.Err() == nil {
+			a.log.Warn("an API is not in the library", "enabler", enabler, "error", err)
+		}
+	}
+}
+
+func (a *apis) put(ctx context.Context, enabler, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/openapi.json", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	const most = 4 << 20
+	file, err := io.ReadAll(io.LimitReader(answer.Body, most))
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("get %q: %s", request.URL, answer.Status)
+	}
+	d, err := definition.Load(ctx, file, definition.Limits{})
+	if err != nil {
+		return err
+	}
+	there, err := a.Publisher.GetVersion(ctx, enabler, d.Version())
+	sum := sha256.Sum256(file)
+	switch {
+	case errors.Is(err, apimgmt.ErrNotFound):
+	case err != nil:
+		return err
+	case there.State != apimgmt.Draft, there.SHA256 == hex.EncodeToString(sum[:]):
+		return nil // somebody has published it, or it is the same
+	}
+	_, err = a.Publisher.Publish(ctx, apimgmt.Upload{
+		Enabler: enabler, Description: d.Title(), KeepDescription: true, Definition: file, State: apimgmt.Draft, Server: address, By: "enablers",
+	})
+	return err
+}
+
+func (a *apis) service() console.Service {
+	totals := a.Publisher.Totals()
+	portal, admin := a.PortalURL(), "http://"+reachable(a.at.admin.Addr().String())
+	return console.Service{
+		Name:    "API management",
+		Summary: "A library of APIs, and a gateway that serves and secures those that are published.",
+		Address: portal,
+		Links: []console.Link{
+			{Text: "Portal", Href: portal + "/"}, {Text: "Interface", Href: portal + "/docs/"},
+			{Text: "Gateway's admin API", Href: admin + "/"}, {Text: "Metrics", Href: portal + "/metrics"},
+		},
+		Facts: []console.Fact{{Name: "changes", Value: totals.Changes}, {Name: "refused", Value: totals.Refused}},
+	}
+}
