@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
@@ -82,6 +83,15 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 		{"KrakenD's engine, RS256", "lura v2.9.0 with krakend-jose v2.7.0, `no-op` endpoints, keys cached, default settings", true, engine(true)},
 		{"KrakenD's engine", "lura v2.9.0, `no-op` endpoints, default settings", false, engine(false)},
 	}, nil
+}
+
+// end asks a contender to end, and waits: the workers of an nginx that is killed
+// would stay.
+func (r *running) end() {
+	if p, err := os.FindProcess(r.process.ID()); err == nil && p.Signal(syscall.SIGTERM) == nil {
+		_, _ = r.process.Rest() // what it says at its end does not matter
+	}
+	r.process.End()
 }
 
 // startBackend starts the service behind all of them.

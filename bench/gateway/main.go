@@ -80,7 +80,7 @@ func measure(ctx context.Context, s settings) (err error) {
 	if err != nil {
 		return err
 	}
-	defer backend.process.End()
+	defer backend.end()
 	all, err := contenders(ctx, folder)
 	if err != nil {
 		return err

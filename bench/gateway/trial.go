@@ -38,7 +38,7 @@ func compare(ctx context.Context, s settings, r *record, all []contender, what s
 	var run []*running
 	defer func() {
 		for _, c := range run {
-			c.process.End()
+			c.end()
 		}
 	}()
 	for i, c := range all {
