@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -179,6 +180,25 @@ func TestSessionsAreBoundedInNumberAndTime(t *testing.T) {
 	require.NotContains(t, people[0].get("/").body, "Signed in as")
 	require.Contains(t, people[1].get("/").body, "Signed in as")
 	require.Contains(t, people[2].get("/").body, "Signed in as")
+}
+
+func TestTokensAreRefreshedAndASessionEndsWithTheProviders(t *testing.T) {
+	w := newWorldOf(t, 20*time.Second) // so little that each request refreshes them
+	p := w.person(t)
+	p.signIn("demouser", "/login")
+	first, second := p.part("/token"), p.part("/token")
+	require.Equal(t, http.StatusOK, first.status)
+	require.Equal(t, http.StatusOK, second.status)
+	require.NotEqual(t, first.body, second.body)
+
+	// Another window signs out at the provider, which the portal is not told.
+	require.Contains(t, p.get("/").body, "Signed in as")
+	out := p.get("/auth/realms/OpenAPI/protocol/openid-connect/logout")
+	action, fields := p.formOf(out)
+	p.post(action, fields)
+	require.Equal(t, http.StatusUnauthorized, p.part("/token").status)
+	require.NotContains(t, p.get("/").body, "Signed in as")
+	require.Equal(t, http.StatusUnauthorized, p.post("/apis/weather/delete", url.Values{}).status)
 }
 
 func TestTheGatewayAnswersPagesOfThePortalAndNoOthers(t *testing.T) {

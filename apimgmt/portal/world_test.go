@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,6 +39,13 @@ const gatewayURL = "http://127.0.0.1:1"
 
 func newWorld(t *testing.T, change ...func(*portal.Config)) *world {
 	t.Helper()
+	return newWorldOf(t, 0, change...)
+}
+
+// newWorldOf returns a world whose tokens are good for a while; zero means for the
+// provider's five minutes.
+func newWorldOf(t *testing.T, good time.Duration, change ...func(*portal.Config)) *world {
+	t.Helper()
 	w := &world{password: "a password for tests"}
 	var handler atomic.Pointer[http.Handler]
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(rw, r) }))
@@ -50,7 +58,7 @@ func newWorld(t *testing.T, change ...func(*portal.Config)) *world {
 		realm.Users[i].Password = w.password
 	}
 	documents := storage.NewMemoryDocuments()
-	provider, err := devidp.Open(t.Context(), devidp.Config{BaseURL: w.address + "/auth", Realm: realm, Documents: documents})
+	provider, err := devidp.Open(t.Context(), devidp.Config{BaseURL: w.address + "/auth", Realm: realm, Documents: documents, AccessTTL: good})
 	require.NoError(t, err)
 	w.publisher, err = apimgmt.NewPublisher(apimgmt.Config{
 		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: apimgmt.NewMemoryGateway(nil), GatewayURL: gatewayURL,
@@ -152,17 +160,25 @@ func (p *person) signIn(user, path string) page {
 	p.t.Helper()
 	login := p.get(path)
 	require.Equal(p.t, http.StatusOK, login.status, login.body)
-	action := actionPattern.FindStringSubmatch(login.body)
-	require.NotNil(p.t, action, login.body)
-	fields := url.Values{}
-	for _, hidden := range hiddenPattern.FindAllStringSubmatch(login.body, -1) {
-		fields.Set(html.UnescapeString(hidden[1]+hidden[4]), html.UnescapeString(hidden[2]+hidden[3]))
-	}
+	action, fields := p.formOf(login)
 	fields.Set("username", user)
 	fields.Set("password", p.w.password)
-	at, err := login.url.Parse(html.UnescapeString(action[1]))
+	return p.post(action, fields)
+}
+
+// formOf returns where the first form of a page of the provider leads, and what it
+// hides.
+func (p *person) formOf(of page) (action string, fields url.Values) {
+	p.t.Helper()
+	found := actionPattern.FindStringSubmatch(of.body)
+	require.NotNil(p.t, found, of.body)
+	fields = url.Values{}
+	for _, hidden := range hiddenPattern.FindAllStringSubmatch(of.body, -1) {
+		fields.Set(html.UnescapeString(hidden[1]+hidden[4]), html.UnescapeString(hidden[2]+hidden[3]))
+	}
+	at, err := of.url.Parse(html.UnescapeString(found[1]))
 	require.NoError(p.t, err)
-	return p.post(strings.TrimPrefix(at.String(), p.w.address), fields)
+	return strings.TrimPrefix(at.String(), p.w.address), fields
 }
 
 // form is the token that the forms of this person have.
