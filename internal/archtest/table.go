@@ -93,7 +93,7 @@ func importTable() []room {
 		{dir: "internal/peertest"},
 
 		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
-		{dir: "examples/...", imports: []string{"annotate/...", "apimgmt/...", "flcollect/...", "modelrepo", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
+		{dir: "examples/...", imports: []string{"annotate/...", "apimgmt/...", "apimgmt/...", "flcollect/...", "modelrepo", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
 		{dir: "bench/internal/rig"},
 		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, minio, paho, sarama, franz, sync}},
 		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync, testify}},
