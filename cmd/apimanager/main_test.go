@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +70,9 @@ func start(t *testing.T, args ...string) *process {
 		of   *string
 		name string
 	}{{&p.portal, "portal"}, {&p.gateway, "gateway"}, {&p.admin, "admin"}, {&p.idp, "idp"}} {
+		if slices.Contains(args, "-kong") && (at.name == "gateway" || at.name == "admin") {
+			continue
+		}
 		if !p.rest.Scan() {
 			require.NoError(t, p.stop())
 			t.Fatal("the program has ended")
@@ -241,6 +245,23 @@ func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *
 	status, body = p.publish(t, p.token(t, "demouser", "password for tests"), "weather", definition(upstream.URL, p.idp))
 	require.Equal(t, http.StatusBadRequest, status, body)
 	require.Contains(t, body, "not public")
+}
+
+func TestAnAdminAPIElsewhereIsPublishedTo(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
+	defer upstream.Close()
+	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
+	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
+	behind := start(t, "-data", t.TempDir()) // its admin API is Kong's
+	p := start(t, "-data", t.TempDir(), "-kong", behind.admin, "-gateway-url", behind.gateway)
+	status, body := p.publish(t, p.token(t, "demouser", "password for tests"), "weather", definition(upstream.URL, p.idp))
+	require.Equal(t, http.StatusOK, status, body)
+	status, body = ask(t, http.MethodGet, behind.gateway+"/open", "", "", nil)
+	require.Equal(t, http.StatusOK, status, body)
+	require.Equal(t, "from /open", body)
+	status, _ = ask(t, http.MethodGet, behind.gateway+"/secured", "", "", nil)
+	require.Equal(t, http.StatusUnauthorized, status)
+	require.NoError(t, p.stop())
 }
 
 func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
