@@ -12,7 +12,7 @@ import (
 )
 
 // vector is a number and what it counts or measures.
-func vector(n int, body ...[]byte) []byte {
+func vector[N int | uint32](n N, body ...[]byte) []byte {
 	to := binary.AppendUvarint(nil, uint64(n))
 	for _, b := range body {
 		to = append(to, b...)
@@ -88,7 +88,7 @@ func TestModulesWhoseCompilationHasNoEndAreRefused(t *testing.T) {
 		"blocks in a row":                   {forged(3, locals(1000, joins)), "too many branches for so many variables and values"},
 		"loops above a high stack":          {forged(3, locals(1, values)), "too many branches for so many variables and values"},
 		"variables":                         {forged(3, locals(4097)), "function 0: it has more than 4096 variables"},
-		"variables beyond all numbers":      {forged(3, append(vector(3, vector(1<<32-1), []byte{0x7f}, vector(1<<32-1), []byte{0x7f}, vector(1<<32-1)), 0x7f, 0x0b)), "function 0: it has more than 4096 variables"},
+		"variables beyond all numbers":      {forged(3, append(vector(3, vector(uint32(1<<32-1)), []byte{0x7f}, vector(uint32(1<<32-1)), []byte{0x7f}, vector(uint32(1<<32-1))), 0x7f, 0x0b)), "function 0: it has more than 4096 variables"},
 		"parameters": {append([]byte("\x00asm\x01\x00\x00\x00"), section(1, 1, []byte{0x60}, vector(1001, many(1001, 0x7f)), []byte{0})...),
 			"section 1: a type has 1001 parameters or results, more than 1000"},
 		"functions": {forged(100_001, locals(1)), "section 3: it has 100001 items, more than 100000"},
