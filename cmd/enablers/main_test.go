@@ -250,9 +250,9 @@ func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		body = string(text)
-		return strings.Count(body, `"state":"draft"`) >= 8 // each is there as the enabler's, and in its list
+		return strings.Count(body, `"state":"draft"`) >= 10 // each is there as the enabler's, and in its list
 	}, time.Minute, 50*time.Millisecond, "not all are there")
-	for _, enabler := range []string{"annotator", "model repository", "training collector", "API publisher"} {
+	for _, enabler := range []string{"annotator", "model repository", "training collector", "FL repository", "API publisher"} {
 		require.Contains(t, body, `"`+enabler+`"`)
 	}
 	require.NoError(t, p.stop())
