@@ -1,5 +1,5 @@
-// Package keycloak_test tries the verification of tokens, and the suite of
-// identity providers, on a real Keycloak.
+// Package keycloak_test tries the verification of tokens, the suite of identity
+// providers, and a whole apimanager on a real Keycloak.
 package keycloak_test
 
 import (
@@ -21,6 +21,7 @@ func TestKeycloak(t *testing.T) {
 	t.Run("it passes the suite", func(t *testing.T) { oidctest.Run(t, k.Realm) })
 	t.Run("tampered and expired tokens are refused", func(t *testing.T) { refuse(t, k) })
 	t.Run("tokens of a new key are verified", func(t *testing.T) { rotate(t, k) })
+	t.Run("published APIs are served as their definitions secure them", func(t *testing.T) { serve(t, k) })
 	t.Run("tokens of another realm are refused", func(t *testing.T) { otherRealm(t, k) })
 	t.Run("an unknown issuer behind another address", func(t *testing.T) { backChannel(t, k) })
 }
