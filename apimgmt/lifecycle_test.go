@@ -158,6 +158,29 @@ func TestDeprecationIsAnnouncedWithWhatTheGatewayHas(t *testing.T) {
 	}
 }
 
+func TestRequestValidatorsAreFilledForTheProjectsOwnGatewayOnly(t *testing.T) {
+	content := strings.Replace(file("1", "/x"), "{", `{"x-kong-plugin-request-validator":{"config":{"max_body":7}},`, 1)
+	for kinds, filled := range map[string]bool{"request-validator deprecation": true, "request-validator response-transformer": false, "": false} {
+		w := newWorld(t, func(c *apimgmt.Config) {
+			c.Gateway = apimgmt.NewMemoryGateway(nil)
+			if kinds != "" {
+				c.Gateway = apimgmt.NewMemoryGateway(strings.Fields(kinds))
+			}
+		})
+		a := w.post("a", content, "")
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		config, err := w.gateway.Config(t.Context())
+		require.NoError(t, err)
+		require.Len(t, config.Plugins, 1)
+		require.Equal(t, filled, config.Plugins[0].Route != nil, kinds)
+		want := `{"max_body":7}`
+		if filled {
+			want = `{"max_body":7,"definition":{}}`
+		}
+		require.JSONEq(t, want, string(config.Plugins[0].Config), kinds)
+	}
+}
+
 func TestTheDefinitionComesAsItWasUploaded(t *testing.T) {
 	w := newWorld(t)
 	yaml := "openapi: 3.0.3\ninfo: {title: Sky, version: \"1\"}\nservers: [{url: https://weather.example}]\npaths:\n  /x:\n    get: {responses: {\"200\": {description: fine}}}\n"

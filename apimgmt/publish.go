@@ -182,11 +182,12 @@ func (p *Publisher) check(ctx context.Context, u Upload) (*checked, error) {
 	if err != nil {
 		return nil, refused(opPublish, u.Enabler, err)
 	}
+	ours := slices.Contains(kinds, deprecationKind) // which no Kong has
 	if kinds == nil {
 		kinds = pluginsIn(c.definition)
 	}
 	c.config, err = definition.Convert(c.definition, definition.Options{
-		Name: c.prefix, Plugins: kinds, Server: u.Server,
+		Name: c.prefix, Plugins: kinds, Server: u.Server, RequestValidator: ours,
 		Allow: func(host string, _ int) error { return p.config.Upstreams.allow(host) },
 	})
 	if err != nil {

@@ -34,6 +34,10 @@ type Options struct {
 	// Other requirements are errors then. False ignores them, as Kong's converter
 	// does: they tell what the service itself demands.
 	OpenIDConnect bool
+	// RequestValidator has plugins request-validator without schemas get the
+	// operation that they are for, in the form of this project's gateway. A Kong does
+	// not know that form; false leaves the plugins as they are.
+	RequestValidator bool
 	// Allow decides which addresses requests may be sent to. It is called for each,
 	// and its error is told with the place. Nil allows all.
 	Allow func(host string, port int) error
@@ -75,11 +79,17 @@ const (
 //
 // Other extensions that begin with x-kong- are errors where these may stand: a
 // plugin whose name is misspelt would secure nothing. So are plugins for a
-// consumer. Nothing generates the schemas of a request-validator.
+// consumer.
+//
+// With [Options.RequestValidator], a request-validator whose config has no schemas
+// gets those of each operation, at most 256 KiB for one and 4 MiB for all, and stands
+// on the routes. Without, it is left alone, and a Kong, for which it is a paid
+// plugin, wants body_schema or parameter_schema in the file.
 //
 // Errors wrap [ErrInvalid] and name the place in the definition.
 func Convert(d *Definition, options Options) (entity.Config, error) {
-	c := &converter{root: d.root, options: options, names: map[string]bool{}, places: map[string]*document.Node{}}
+	c := &converter{root: d.root, options: options, names: map[string]bool{}, places: map[string]*document.Node{},
+		selection: &selection{root: d.root, components: map[string]*component{}}}
 	if c.options.Plugins == nil {
 		c.options.Plugins = []string{"oidc"}
 	}
@@ -105,6 +115,8 @@ type converter struct {
 	config  entity.Config
 	names   map[string]bool           // that are taken, by kind
 	places  map[string]*document.Node // by kind and name of entity
+
+	selection *selection // for request validators
 }
 
 // level is what holds at the document, a path or an operation: its own, or what it
@@ -119,6 +131,8 @@ type level struct {
 	service  *service  // nil until somebody needs it
 	plugins  []*plugin // that routes below have to carry themselves
 	security *document.Node
+
+	validator *plugin // which each operation fills, or nil
 }
 
 // service is one that has been made.
@@ -237,7 +251,7 @@ func (c *converter) path(top *level, topPlugins []*plugin, key string, n *docume
 // below is a level with what it has from the one above.
 func below(up *level, n *document.Node) *level {
 	at := &level{node: n, servers: up.servers, serviceDefaults: up.serviceDefaults, upstreamDefaults: up.upstreamDefaults,
-		routeDefaults: up.routeDefaults, security: up.security}
+		routeDefaults: up.routeDefaults, security: up.security, validator: up.validator}
 	if servers := n.Get("servers"); servers != nil && len(servers.Items) > 0 {
 		at.servers = servers
 	}
@@ -290,6 +304,13 @@ func (c *converter) operation(up, carrier *level, inherited []*plugin, path temp
 		if demanded != nil {
 			plugins = merged(plugins, []*plugin{demanded})
 		}
+	}
+	if at.validator != nil {
+		filled, err := c.selection.fill(at.validator, up.node, method.Value, path)
+		if err != nil {
+			return err
+		}
+		plugins = merged(plugins, []*plugin{filled})
 	}
 	route := entity.Route{}
 	if err := c.decode(at.routeDefaults, &route, "id", "name", "service", "paths", "methods", "plugins"); err != nil {

@@ -247,6 +247,7 @@ func FuzzConvert(f *testing.F) {
 	f.Add([]byte(things))
 	f.Add(load(f, things).JSON())
 	f.Add([]byte(layered))
+	f.Add([]byte(validated))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := definition.Load(t.Context(), data, definition.Limits{Bytes: 1 << 16, Values: 5000})
 		if err != nil {
@@ -258,7 +259,8 @@ func FuzzConvert(f *testing.F) {
 		require.NotContains(t, string(shown), "hunter2")
 		_, err = definition.Load(t.Context(), shown, definition.Limits{})
 		require.NoError(t, err, string(shown))
-		for _, options := range []definition.Options{{}, {Server: "http://localhost", OpenIDConnect: true, Plugins: []string{"oidc", "cors", "openid-connect"}}} {
+		for _, options := range []definition.Options{{}, {Server: "http://localhost", OpenIDConnect: true, Plugins: []string{"oidc", "cors", "openid-connect"}},
+			{Server: "http://localhost", Plugins: []string{"oidc", "cors", "request-validator"}, RequestValidator: true}} {
 			config, err := definition.Convert(d, options)
 			if err != nil {
 				require.ErrorIs(t, err, definition.ErrInvalid)

@@ -56,6 +56,10 @@ func (c *converter) extensions(at *level, n *document.Node) (extended, error) {
 			return extended{}, err
 		}
 	}
+	var err error
+	if own.plugins, err = c.validating(at, own.plugins); err != nil {
+		return extended{}, err
+	}
 	slices.SortFunc(own.plugins, func(a, b *plugin) int { return strings.Compare(a.entity.Name, b.entity.Name) })
 	return own, nil
 }

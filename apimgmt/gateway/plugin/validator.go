@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -27,6 +27,9 @@ import (
 //	definition  the operation object
 //	components  the components object that its references lead to
 //
+// which definition.Convert fills in. Schemas are those of OpenAPI 3.0; what only 3.1
+// has, such as lists of types, is an error.
+//
 // or what Kong has:
 //
 //	body_schema            JSON Schema, as an object or as text of it
@@ -41,7 +44,8 @@ import (
 //
 // A query or a header that has a parameter twice is refused unless it is a list,
 // as is JSON that has a member twice: the service might take the other one. Path
-// parameters are the named groups of the route's expression.
+// parameters are the named groups of the route's expression, in the order of the path
+// if two names differ only in what a group cannot have.
 func RequestValidator() gateway.Kind {
 	return gateway.Kind{Name: "request-validator", Priority: 999, Compile: compileValidator}
 }
@@ -74,6 +78,7 @@ type validator struct {
 	route   *routers.Route
 	options *openapi3filter.Options
 	scalars []scalar
+	groups  map[string]string // of the route's expression, by path parameter
 	maxBody int64
 	verbose bool
 }
@@ -100,6 +105,7 @@ func compileValidator(setup gateway.Setup) (gateway.Plugin, error) {
 		return gateway.Plugin{}, fmt.Errorf("config.%s: %w", field, err)
 	}
 	v.options = &openapi3filter.Options{ExcludeRequestBody: true, SkipSettingDefaults: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	v.groups = groups(v.route.Operation.Parameters)
 	for _, p := range v.route.Operation.Parameters {
 		if isScalar(p.Value) {
 			v.scalars = append(v.scalars, scalar{p.Value.In, p.Value.Name})
@@ -265,18 +271,33 @@ func isScalar(p *openapi3.Parameter) bool {
 	return types != nil && !types.IsEmpty() && !slices.ContainsFunc(types.Slice(), func(t string) bool { return t == openapi3.TypeArray || t == openapi3.TypeObject })
 }
 
-// groupOf is the name that a path parameter has as a group of an expression, in
-// which only letters, digits and underscores can be.
-func groupOf(parameter string) string {
+// groups are the names that path parameters, in the order of the path, have as groups
+// of an expression, in which only letters, digits and underscores can be. They are
+// those that definition.Convert gives.
+func groups(parameters openapi3.Parameters) map[string]string {
 	const longest = 31
-	name := strings.Map(func(r rune) rune {
-		if r <= 0x7f && alphanumeric(byte(r)) || r == '_' {
-			return r
+	made, taken := map[string]string{}, map[string]bool{}
+	for _, p := range parameters {
+		if p.Value.In != openapi3.ParameterInPath {
+			continue
 		}
-		return '_'
-	}, parameter)
-	if name != "" && name[0] >= '0' && name[0] <= '9' {
-		name = "_" + name
+		name := []byte(p.Value.Name)
+		for i, c := range name {
+			if !alphanumeric(c) && c != '_' {
+				name[i] = '_'
+			}
+		}
+		if len(name) > 0 && name[0] >= '0' && name[0] <= '9' {
+			name = append([]byte("_"), name...)
+		}
+		name = name[:min(len(name), longest)]
+		unique := string(name)
+		for n := 2; taken[unique]; n++ {
+			number := "_" + strconv.Itoa(n)
+			unique = string(name[:min(len(name), longest-len(number))]) + number
+		}
+		taken[unique] = true
+		made[p.Value.Name] = unique
 	}
-	return name[:min(len(name), longest)]
+	return made
 }

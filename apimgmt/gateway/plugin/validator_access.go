@@ -74,17 +74,14 @@ func (v *validator) validate(x *gateway.Exchange) error {
 
 // pathParameters are the groups of the route's expression, without escapes.
 func (v *validator) pathParameters(x *gateway.Exchange) map[string]string {
-	groups := x.Captures()
+	captured := x.Captures()
 	made := map[string]string{}
-	for _, p := range v.route.Operation.Parameters {
-		if p.Value.In != openapi3.ParameterInPath {
-			continue
-		}
-		if text, ok := groups[groupOf(p.Value.Name)]; ok {
+	for parameter, group := range v.groups {
+		if text, ok := captured[group]; ok {
 			if plain, err := url.PathUnescape(text); err == nil {
 				text = plain
 			}
-			made[p.Value.Name] = text
+			made[parameter] = text
 		}
 	}
 	return made
