@@ -279,12 +279,13 @@ func (s *selection) copied(n *document.Node, names bool, u *component) (*documen
 		}
 		made.Put(key, value)
 	}
-	if ref := made.Get("$ref"); !names && len(made.Members) > 1 && strings.HasPrefix(text(s.root.Get("openapi")), "3.1") {
-		if _, ok := ref.Str(); ok { // in 3.0 what stands beside it is ignored
-			return nil, n.Errorf("a request-validator does not know what stands beside a $ref; allOf does")
-		}
+	if names || !strings.HasPrefix(text(s.root.Get("openapi")), "3.1") {
+		return made, nil
 	}
-	return made, nil
+	if _, ok := made.Get("$ref").Str(); ok && len(made.Members) > 1 { // in 3.0 what stands beside it is ignored
+		return nil, n.Errorf("a request-validator does not know what stands beside a $ref; allOf does")
+	}
+	return older(made), nil
 }
 
 // refer notes a reference.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/apimgmt/entity"
+	"github.com/iotenablers/enablers/apimgmt/gateway"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugintest"
 )
@@ -105,4 +106,48 @@ func TestADefinitionSaysWhichRequestsAreValid(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestADefinitionOfOpenAPI31IsValidatedAsItSays(t *testing.T) {
+	const file = `
+openapi: 3.1.0
+info: {title: Shop, version: '1'}
+servers: [{url: 'http://127.0.0.1:1'}]
+x-kong-plugin-request-validator: {}
+paths:
+  /x:
+    post:
+      requestBody: {required: true, content: {application/json: {schema: %s}}}
+      responses: {'200': {description: fine}}
+`
+	for _, c := range []struct {
+		schema   string
+		yes, not []string
+	}{
+		{"{type: [string, 'null']}", []string{`"a"`, `null`}, []string{`1`}},
+		{"{anyOf: [{type: integer}, {type: 'null'}]}", []string{`1`, `null`}, []string{`"a"`}},
+		{"{const: a}", []string{`"a"`}, []string{`"b"`, `null`, `1`}},
+		{"{type: integer, exclusiveMinimum: 5}", []string{`6`}, []string{`5`}},
+		{"{type: object, properties: {const: {type: integer}}}", []string{`{"const":1}`}, []string{`{"const":"a"}`}},
+	} {
+		read, err := definition.Load(t.Context(), fmt.Appendf(nil, file, c.schema), definition.Limits{})
+		require.NoError(t, err)
+		config, err := definition.Convert(read, definition.Options{Plugins: []string{"request-validator"}, RequestValidator: true})
+		require.NoError(t, err)
+		s := stage(t, "request-validator", string(config.Plugins[0].Config))
+		for _, body := range c.yes {
+			a := s.Do(http.MethodPost, "/", body, "Content-Type: application/json")
+			require.Equal(t, http.StatusOK, a.Status, "%s %s: %s", c.schema, body, a.Body)
+		}
+		for _, body := range c.not {
+			a := s.Do(http.MethodPost, "/", body, "Content-Type: application/json")
+			require.Equal(t, http.StatusBadRequest, a.Status, "%s %s: %s", c.schema, body, a.Body)
+		}
+	}
+	read, err := definition.Load(t.Context(), fmt.Appendf(nil, file, "{type: array, prefixItems: [{type: integer}]}"), definition.Limits{})
+	require.NoError(t, err)
+	config, err := definition.Convert(read, definition.Options{Plugins: []string{"request-validator"}, RequestValidator: true})
+	require.NoError(t, err)
+	_, err = plugin.RequestValidator().Compile(gateway.Setup{Config: config.Plugins[0].Config})
+	require.ErrorContains(t, err, "prefixItems", "what cannot be validated is not let through")
 }

@@ -27,8 +27,8 @@ import (
 //	definition  the operation object
 //	components  the components object that its references lead to
 //
-// which definition.Convert fills in. Schemas are those of OpenAPI 3.0; what only 3.1
-// has, such as lists of types, is an error.
+// which definition.Convert fills in. Schemas are those of OpenAPI 3.0, as which Convert
+// writes what it can of 3.1; what only 3.1 has, such as prefixItems, is an error.
 //
 // or what Kong has:
 //
