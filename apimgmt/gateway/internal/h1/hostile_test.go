@@ -172,18 +172,18 @@ func TestWhatFollowsAResponseIsNobodysAnswer(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
-			sent := make(chan struct{}, 1)
+			read, sent := make(chan struct{}), make(chan struct{})
 			transport, connections := service(t, func(c net.Conn, r *bufio.Reader) {
 				if _, err := http.ReadRequest(r); err != nil {
 					return
 				}
-				_, _ = io.WriteString(c, text)
-				if method == "GET" { // with the response, or after it
-					_, _ = io.WriteString(c, poison)
+				if method == "GET" { // with the response in one piece, or after it
+					_, _ = io.WriteString(c, text+poison)
 				} else {
-					<-sent
+					_, _ = io.WriteString(c, text)
+					<-read
 					_, _ = io.WriteString(c, poison)
-					sent <- struct{}{}
+					close(sent)
 				}
 				_, _ = io.Copy(io.Discard, r)
 			}, answers("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nclean"))
@@ -193,7 +193,7 @@ func TestWhatFollowsAResponseIsNobodysAnswer(t *testing.T) {
 			require.NoError(t, err)
 			response.Close()
 			if method == "HEAD" {
-				sent <- struct{}{}
+				close(read)
 				<-sent
 			}
 			_, body, err := get(t, transport, request("GET"))
