@@ -79,6 +79,13 @@ func importTable() []room {
 		{dir: "apimgmt/oidc/devidp", imports: []string{"apimgmt/internal/password", "internal/httpapi", "storage"}, modules: []string{crypto, jose, uuid}},
 		{dir: "apimgmt/oidc/oidctest", imports: []string{"apimgmt/oidc"}, modules: []string{testify}},
 
+		{dir: "multilink"},
+		{dir: "multilink/linktest", imports: []string{"multilink"}, modules: []string{testify}},
+		{dir: "multilink/wg", imports: []string{"multilink"}, modules: []string{wireguard, "golang.org/x/sys", "golang.org/x/net"}},
+		{dir: "multilink/host", imports: []string{"multilink"}, modules: []string{netlink, "golang.org/x/sys"}},
+		{dir: "multilink/kernel", imports: []string{"multilink"}, modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
+		{dir: "multilink/node", imports: []string{"multilink", "internal/httpapi", "internal/look", "internal/uplot", "storage"}, modules: []string{prometheus, swgui, uuid}},
+
 		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/httpclient"},
 		{dir: "internal/server", modules: []string{flags, sync}},
@@ -92,11 +99,11 @@ func importTable() []room {
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 
-		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, prometheus, mochi, sync}},
-		{dir: "examples/...", imports: []string{"annotate/...", "apimgmt/...", "apimgmt/...", "flcollect/...", "modelrepo", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
+		{dir: "cmd/...", imports: []string{"..."}, modules: []string{flags, netlink, netns, prometheus, mochi, sync}},
+		{dir: "examples/...", imports: []string{"annotate/...", "apimgmt/...", "flcollect/...", "modelrepo", "multilink/...", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
 		{dir: "bench/internal/rig"},
-		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, minio, paho, sarama, franz, sync}},
-		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, paho, sarama, sync, testify}},
+		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, minio, netlink, netns, paho, sarama, franz, sync}},
+		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, netlink, netns, paho, sarama, sync, testify}},
 	}
 }
 
@@ -130,7 +137,11 @@ const (
 	testify    = "github.com/stretchr/testify"
 	text       = "golang.org/x/text"
 	uuid       = "github.com/google/uuid"
+	netlink    = "github.com/vishvananda/netlink"
+	netns      = "github.com/vishvananda/netns"
 	wazero     = "github.com/tetratelabs/wazero"
+	wgctrl     = "golang.zx2c4.com/wireguard/wgctrl"
+	wireguard  = "golang.zx2c4.com/wireguard"
 	xmlquery   = "github.com/antchfx/xmlquery"
 	xpath      = "github.com/antchfx/xpath"
 	xz         = "github.com/ulikunitz/xz"
@@ -139,7 +150,7 @@ const (
 
 // testModules are the libraries that any test file may import.
 func testModules() []string {
-	return []string{testify, openapi, compress, crypto, protobuf, mochi, paho, paho3, sarama, franz, mongo, minio, rdf2go, jsongold, jsonpath, sync}
+	return []string{testify, openapi, compress, crypto, protobuf, mochi, paho, paho3, sarama, franz, mongo, minio, rdf2go, jsongold, jsonpath, sync, netlink, netns}
 }
 
 // features are the building blocks. None imports another, or a package below
