@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/look"
 	"github.com/iotenablers/enablers/internal/uplot"
 )
 
@@ -26,17 +27,23 @@ var pageFiles embed.FS
 // pages are the pages for people.
 type pages struct {
 	jobs, job *template.Template
-	assets    map[string]string // the files of the assets, by their names
-	charts    map[string]string // those of uPlot
+	assets    map[string]asset // by their names
+}
+
+// asset is a file that a page needs.
+type asset struct {
+	files fs.FS
+	path  string
 }
 
 func newPages() *pages {
-	p := &pages{assets: map[string]string{
-		"page.css": "page/page.css", "jobs.js": "page/jobs.js", "job.js": "page/job.js",
-		"charts.js": "page/charts.js", "report.js": "page/report.js", "format.js": "page/format.js", "icon.svg": "page/icon.svg",
-	}, charts: map[string]string{
-		"uPlot.iife.min.js": "uPlot.iife.min.js", "uPlot.min.css": "uPlot.min.css", "uPlot.LICENSE.txt": "LICENSE",
+	p := &pages{assets: map[string]asset{
+		"look.css": {look.Files, "look.css"}, "icon.svg": {look.Files, "icon.svg"},
+		"uPlot.iife.min.js": {uplot.Files, "uPlot.iife.min.js"}, "uPlot.min.css": {uplot.Files, "uPlot.min.css"}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
 	}}
+	for _, name := range []string{"page.css", "jobs.js", "job.js", "charts.js", "report.js", "format.js"} {
+		p.assets[name] = asset{pageFiles, "page/" + name}
+	}
 	parse := func(name string, blank any) *template.Template {
 		return template.Must(template.New(name).Funcs(template.FuncMap{
 			"blank":     func() any { return blank },
@@ -159,23 +166,18 @@ func show(w http.ResponseWriter, page *template.Template, view any) error {
 
 // asset answers with a file that a page needs.
 func (p *pages) asset(w http.ResponseWriter, req *http.Request) error {
-	var files fs.FS = pageFiles
-	file, ok := p.assets[req.PathValue("name")]
-	if !ok {
-		files = uplot.Files
-		file, ok = p.charts[req.PathValue("name")]
-	}
+	a, ok := p.assets[req.PathValue("name")]
 	if !ok {
 		return &httpapi.Error{Status: http.StatusNotFound}
 	}
 	w.Header().Set("Cache-Control", "no-cache")
-	http.ServeFileFS(w, req, files, file)
+	http.ServeFileFS(w, req, a.files, a.path)
 	return nil
 }
 
 // icon answers what browsers ask for on pages that name no icon.
 func (p *pages) icon(w http.ResponseWriter, req *http.Request) error {
-	http.ServeFileFS(w, req, pageFiles, p.assets["icon.svg"])
+	http.ServeFileFS(w, req, look.Files, "icon.svg")
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/look"
 )
 
 //go:embed page
@@ -67,20 +69,24 @@ func pathText(path string) string {
 // asset answers with a file that a page needs.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
+	var files fs.FS = look.Files
+	path := name
 	switch name {
-	case "page.css", "docs.css", "library.js", "docs.js", "icon.svg":
+	case "look.css", "icon.svg":
+	case "page.css", "docs.css", "library.js", "docs.js":
+		files, path = pageFiles, "page/"+name
 	default:
 		return &httpapi.Error{Status: http.StatusNotFound}
 	}
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.ServeFileFS(w, r, pageFiles, "page/"+name)
+	http.ServeFileFS(w, r, files, path)
 	return nil
 }
 
 // icon answers what browsers ask for on pages that name no icon.
 func (p *pages) icon(w http.ResponseWriter, r *http.Request) error {
-	http.ServeFileFS(w, r, pageFiles, "page/icon.svg")
+	http.ServeFileFS(w, r, look.Files, "icon.svg")
 	return nil
 }
 

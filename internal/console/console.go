@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/look"
 )
 
 //go:embed assets page.html
@@ -150,13 +151,18 @@ func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
 
 func serveAsset(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-cache")
-	http.ServeFileFS(w, r, files, "assets/"+r.PathValue("name"))
+	switch name := r.PathValue("name"); name {
+	case "look.css", "icon.svg":
+		http.ServeFileFS(w, r, look.Files, name)
+	default:
+		http.ServeFileFS(w, r, files, "assets/"+name)
+	}
 	return nil
 }
 
 // serveIcon answers what browsers ask for on pages that name no icon.
 func serveIcon(w http.ResponseWriter, r *http.Request) error {
-	http.ServeFileFS(w, r, files, "assets/icon.svg")
+	http.ServeFileFS(w, r, look.Files, "icon.svg")
 	return nil
 }
 

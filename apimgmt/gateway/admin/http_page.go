@@ -15,6 +15,7 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
 	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/internal/look"
 	"github.com/iotenablers/enablers/internal/uplot"
 )
 
@@ -87,7 +88,7 @@ func (p *pages) routes() []httpapi.Route {
 		mine("POST /admin/sign-out", p.signOut),
 		open("GET /admin/assets/{name}", p.asset),
 		open("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) error {
-			http.ServeFileFS(w, r, pageFiles, "page/icon.svg")
+			http.ServeFileFS(w, r, look.Files, "icon.svg")
 			return nil
 		}),
 	}
@@ -204,18 +205,22 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, status int, name st
 
 // asset answers with a file that a page needs.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
-	var files fs.FS = pageFiles
-	name := map[string]string{"page.css": "page/page.css", "traffic.js": "page/traffic.js", "icon.svg": "page/icon.svg"}[r.PathValue("name")]
-	if name == "" {
-		files = uplot.Files
-		name = map[string]string{"uPlot.iife.min.js": "uPlot.iife.min.js", "uPlot.min.css": "uPlot.min.css", "uPlot.LICENSE.txt": "LICENSE"}[r.PathValue("name")]
+	type file struct {
+		files fs.FS
+		path  string
 	}
-	if name == "" {
+	name := r.PathValue("name")
+	found, ok := map[string]file{
+		"page.css": {pageFiles, "page/page.css"}, "traffic.js": {pageFiles, "page/traffic.js"},
+		"look.css": {look.Files, name}, "icon.svg": {look.Files, name},
+		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
+	}[name]
+	if !ok {
 		return notFound()
 	}
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.ServeFileFS(w, r, files, name)
+	http.ServeFileFS(w, r, found.files, found.path)
 	return nil
 }
 

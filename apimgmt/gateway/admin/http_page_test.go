@@ -204,7 +204,7 @@ func TestThePageCreatesChangesAndDeletes(t *testing.T) {
 	require.Equal(t, "/admin/services", b.submit("/admin/services/"+id+"/delete", url.Values{}).at)
 	require.Equal(t, 404, b.get("/admin/services/"+id).status)
 	require.Equal(t, 403, b.read(b.http.PostForm(b.url+"/admin/services/new", url.Values{"name": {"x"}, "host": {"h"}})).status)
-	for _, asset := range []string{"page.css", "traffic.js", "icon.svg", "uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE.txt"} {
+	for _, asset := range []string{"look.css", "page.css", "traffic.js", "icon.svg", "uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE.txt"} {
 		require.Equal(t, 200, b.get("/admin/assets/"+asset).status, asset)
 	}
 	require.Equal(t, 404, b.get("/admin/assets/layout.html").status)

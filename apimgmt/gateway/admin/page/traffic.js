@@ -104,7 +104,7 @@ function show(moment) {
     const cell = row.querySelector(".health");
     if (state && cell.dataset.state !== state) {
       cell.dataset.state = state;
-      cell.textContent = state;
+      cell.querySelector("[data-field=health]").textContent = state;
     }
   }
 }

@@ -1,0 +1,24 @@
+// Package look holds what our pages have in common: the style sheet with colours for
+// light and dark, type, header, tables, forms, states and charts, and the icon. A page
+// serves the files below an address of its own, and has a small sheet for what only it
+// has.
+//
+// What a page does with the sheet:
+//
+//   - class list on a table makes it a card, and a list of cards on a phone, where
+//     every cell is labelled by its data-label;
+//   - class field on a label, or a paragraph around label and input, makes a field of a
+//     form; class buttons makes the row of buttons that ends it;
+//   - class badge with a dot inside shows a state in words and a colour. The page's own
+//     sheet says which, with the property --tone: [data-state="up"] { --tone: var(--good); };
+//   - id live is the line that says whether the page is up to date, its data-state
+//     running or failed;
+//   - colours are only those of the sheet, so that contrast holds in light and dark.
+package look
+
+import "embed"
+
+// Files are "look.css" and "icon.svg".
+//
+//go:embed look.css icon.svg
+var Files embed.FS

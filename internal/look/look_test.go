@@ -1,0 +1,105 @@
+package look_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/look"
+)
+
+var property = regexp.MustCompile(`(--[a-z0-9-]+): ([^;]+);`)
+
+// colours are the colours of the sheet: light, and dark as they are with what dark does
+// not change.
+func colours(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	sheet, err := fs.ReadFile(look.Files, "look.css")
+	require.NoError(t, err)
+	root := strings.Split(string(sheet), ":root {")
+	require.Len(t, root, 3, "one set of colours for light and one for dark")
+	modes := map[string]map[string]string{"light": {}, "dark": {}}
+	for i, mode := range []string{"light", "dark"} {
+		block, _, _ := strings.Cut(root[i+1], "}")
+		for _, p := range property.FindAllStringSubmatch(block, -1) {
+			if strings.HasPrefix(p[2], "#") {
+				modes[mode][p[1]] = p[2]
+			}
+		}
+	}
+	return modes
+}
+
+// luminance is the relative luminance of WCAG 2.2.
+func luminance(t *testing.T, colour string) float64 {
+	t.Helper()
+	require.Len(t, colour, 7, colour)
+	var sum float64
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, err := strconv.ParseUint(colour[1+2*i:3+2*i], 16, 8)
+		require.NoError(t, err)
+		c := float64(n) / 255
+		if c <= 0.04045 {
+			sum += weight * c / 12.92
+		} else {
+			sum += weight * math.Pow((c+0.055)/1.055, 2.4)
+		}
+	}
+	return sum
+}
+
+func contrast(t *testing.T, a, b string) float64 {
+	t.Helper()
+	x, y := luminance(t, a), luminance(t, b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// The criteria 1.4.3 (text) and 1.4.11 (edges of fields, lines of charts) of WCAG 2.2, level AA.
+func TestColoursAreTellableFromTheGround(t *testing.T) {
+	modes := colours(t)
+	require.Len(t, modes["dark"], len(modes["light"]), "every colour has its dark one")
+	for mode, colour := range modes {
+		enough := func(least float64, front, back string) {
+			require.Contains(t, colour, front)
+			require.Contains(t, colour, back)
+			require.GreaterOrEqual(t, contrast(t, colour[front], colour[back]), least, fmt.Sprintf("%s on %s when %s", front, back, mode))
+		}
+		for _, back := range []string{"--ground", "--card", "--code"} {
+			for _, front := range []string{"--text", "--quiet", "--accent", "--good", "--warn", "--bad"} {
+				enough(4.5, front, back)
+			}
+			enough(3, "--edge", back)
+		}
+		for i := range 6 {
+			enough(3, fmt.Sprintf("--series-%d", i), "--card")
+		}
+		enough(4.5, "--on-accent", "--accent")
+		enough(4.5, "--card", "--bad")
+	}
+}
+
+// A page that chose colours of its own would have to keep contrast by itself, in both modes.
+func TestPagesHaveNoColoursOfTheirOwn(t *testing.T) {
+	sheet, err := fs.ReadFile(look.Files, "look.css")
+	require.NoError(t, err)
+	known := map[string]bool{"--tone": true}
+	for _, p := range property.FindAllStringSubmatch(string(sheet), -1) {
+		known[p[1]] = true
+	}
+	used := regexp.MustCompile(`var\((--[a-z0-9-]+)`)
+	for _, path := range []string{"flcollect/page/page.css", "apimgmt/portal/page/page.css", "apimgmt/gateway/admin/page/page.css", "internal/console/assets/console.css"} {
+		own, err := os.ReadFile("../../" + path)
+		require.NoError(t, err)
+		require.NotRegexp(t, `#[0-9a-f]{3,8}\b[^{]*;`, string(own), path)
+		for _, p := range used.FindAllStringSubmatch(string(own), -1) {
+			require.True(t, known[p[1]], "%s uses %s, which the look has not", path, p[1])
+		}
+	}
+}
