@@ -37,6 +37,16 @@ export class Stage {
       });
       lines.on("close", () => failed(new Error("the server ended")));
     });
+    await this.#launch();
+  }
+
+  // join starts the browser alone, for a server that somebody else has started and ends.
+  async join(address) {
+    this.address = address;
+    await this.#launch();
+  }
+
+  async #launch() {
     this.browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
       args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

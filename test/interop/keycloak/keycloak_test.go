@@ -22,6 +22,7 @@ func TestKeycloak(t *testing.T) {
 	t.Run("tampered and expired tokens are refused", func(t *testing.T) { refuse(t, k) })
 	t.Run("tokens of a new key are verified", func(t *testing.T) { rotate(t, k) })
 	t.Run("published APIs are served as their definitions secure them", func(t *testing.T) { serve(t, k) })
+	t.Run("people sign in at the portal in a browser", func(t *testing.T) { browse(t, k) })
 	t.Run("tokens of another realm are refused", func(t *testing.T) { otherRealm(t, k) })
 	t.Run("an unknown issuer behind another address", func(t *testing.T) { backChannel(t, k) })
 }

@@ -61,7 +61,7 @@ func Start(tb testing.TB) *Keycloak {
 	for range 3 { // another process may take the port before Keycloak does
 		k := &Keycloak{tb: tb}
 		if k.start(home) {
-			k.setUp()
+			k.Realm = k.SetUp("OpenAPI", portal, "http://gateway.example:8100")
 			return k
 		}
 	}
@@ -129,26 +129,28 @@ func (k *Keycloak) answers() bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// setUp makes the realm with the script that people use.
-func (k *Keycloak) setUp() {
+// SetUp makes a realm with the script that people use, for a portal and a gateway at
+// their base addresses.
+func (k *Keycloak) SetUp(name, portal, gateway string) oidctest.Realm {
 	k.tb.Helper()
-	k.Realm = oidctest.Realm{Issuer: k.URL + "/realms/OpenAPI", Secret: "secret of private-backend", GatewaySecret: "secret of kong", Password: "correct horse", Portal: portal}
-	script, err := find("deploy/keycloak/setup.sh")
+	realm := oidctest.Realm{Issuer: k.URL + "/realms/" + name, Secret: "secret of private-backend", GatewaySecret: "secret of kong", Password: "correct horse", Portal: portal}
+	script, err := Find("deploy/keycloak/setup.sh")
 	if err != nil {
 		k.tb.Fatal(err)
 	}
 	command := exec.CommandContext(k.tb.Context(), "bash", script)
-	command.Env = append(os.Environ(), "KEYCLOAK_URL="+k.URL, "KEYCLOAK_ADMIN="+admin, "KEYCLOAK_ADMIN_PASSWORD="+password, "PORTAL_URL="+portal,
-		"GATEWAY_URL=http://gateway.example:8100", "CLIENT_SECRET="+k.Realm.Secret, "GATEWAY_CLIENT_SECRET="+k.Realm.GatewaySecret,
-		"DEMO_PASSWORD="+k.Realm.Password, "CREDENTIALS="+filepath.Join(k.tb.TempDir(), "keycloak.env"))
+	command.Env = append(os.Environ(), "KEYCLOAK_URL="+k.URL, "KEYCLOAK_ADMIN="+admin, "KEYCLOAK_ADMIN_PASSWORD="+password, "REALM="+name, "PORTAL_URL="+portal,
+		"GATEWAY_URL="+gateway, "CLIENT_SECRET="+realm.Secret, "GATEWAY_CLIENT_SECRET="+realm.GatewaySecret,
+		"DEMO_PASSWORD="+realm.Password, "CREDENTIALS="+filepath.Join(k.tb.TempDir(), "keycloak.env"))
 	if said, err := command.CombinedOutput(); err != nil {
-		k.tb.Fatalf("set the realm up: %v: %s", err, said)
+		k.tb.Fatalf("set the realm %s up: %v: %s", name, err, said)
 	}
+	return realm
 }
 
-// find looks for a file of the project in the working folder and those above,
-// since tests run in the folder of their package.
-func find(name string) (string, error) {
+// Find looks for a file or folder of the project in the working folder and those
+// above, since tests run in the folder of their package. name has slashes.
+func Find(name string) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
