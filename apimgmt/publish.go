@@ -184,10 +184,10 @@ func (p *Publisher) check(ctx context.Context, u Upload) (*checked, error) {
 	}
 	ours := slices.Contains(kinds, deprecationKind) // which no Kong has
 	if kinds == nil {
-		kinds = pluginsIn(c.definition)
+		kinds = append(pluginsIn(c.definition), p.config.SecurityPlugin)
 	}
 	c.config, err = definition.Convert(c.definition, definition.Options{
-		Name: c.prefix, Plugins: kinds, Server: u.Server, RequestValidator: ours,
+		Name: c.prefix, Plugins: kinds, Server: u.Server, SecurityPlugin: p.config.SecurityPlugin, RequestValidator: ours,
 		Allow: func(host string, _ int) error { return p.config.Upstreams.allow(host) },
 	})
 	if err != nil {

@@ -35,6 +35,10 @@ type Config struct {
 	Upstreams Upstreams
 	// Definition bounds the files.
 	Definition definition.Limits
+	// SecurityPlugin is the plugin that security requirements of definitions become,
+	// [definition.OIDCPlugin] or [definition.OpenIDConnectPlugin]. Empty means that they
+	// are the services' own business; [definition.Options] says why.
+	SecurityPlugin string
 	// Versions is how many versions an enabler may have. Zero means 50.
 	Versions int
 	// Uploads is how many files are checked at the same time; others wait. Zero
@@ -72,6 +76,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.GatewayURL = strings.TrimRight(c.GatewayURL, "/")
 	if err := c.Upstreams.check(); err != nil {
 		return c, err
+	}
+	if p := c.SecurityPlugin; p != "" && p != definition.OIDCPlugin && p != definition.OpenIDConnectPlugin {
+		return c, fmt.Errorf("apimgmt: Config.SecurityPlugin: expected %q, %q or nothing, not %q", definition.OIDCPlugin, definition.OpenIDConnectPlugin, p)
 	}
 	for name, value := range map[string]int64{
 		"Versions": int64(c.Versions), "Uploads": int64(c.Uploads), "Patience": int64(c.Patience), "GatewayTimeout": int64(c.GatewayTimeout),

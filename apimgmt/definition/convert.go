@@ -28,12 +28,26 @@ type Options struct {
 	// Server is the address that relative servers are relative to, and the server of
 	// a definition that has none. Empty makes these an error.
 	Server string
-	// OpenIDConnect has security requirements become plugins openid-connect: one
-	// requirement with one scheme of the type openIdConnect, its scopes as
-	// scopes_required, and x-kong-security-openid-connect of the scheme for the rest.
-	// Other requirements are errors then. False ignores them, as Kong's converter
-	// does: they tell what the service itself demands.
-	OpenIDConnect bool
+	// SecurityPlugin is the plugin that security requirements become: one requirement
+	// with one scheme of the type openIdConnect. Others are errors then, for a gateway
+	// that left them out would open what they close.
+	//
+	// Empty ignores all requirements, as Kong's converter does by default. It is the
+	// default here, too, because OpenAPI has requirements tell what the service behind
+	// the gateway demands by itself: of many files they could not be met, having API
+	// keys or OAuth 2.0, and an issuer that a file names need not be one whose tokens
+	// the operator of the gateway wants to go by.
+	//
+	// [OpenIDConnectPlugin] is Kong's, made as Kong's converter makes it: the address of
+	// the scheme as issuer, each scope as one of scopes_required, of which Kong wants
+	// any, and x-kong-security-openid-connect of the scheme for the rest.
+	//
+	// [OIDCPlugin] is that of this project's gateway: the address of the scheme as
+	// discovery, bearer_only, and scopes_required that wants all scopes of the
+	// requirement (OpenAPI 3.0.3, Security Requirement Object). x-kong-security-oidc of
+	// the scheme, or the x-kong-plugin-oidc that applies to the operation, has the rest,
+	// such as client and introspection.
+	SecurityPlugin string
 	// RequestValidator has plugins request-validator without schemas get the
 	// operation that they are for, in the form of this project's gateway. A Kong does
 	// not know that form; false leaves the plugins as they are.
@@ -42,6 +56,12 @@ type Options struct {
 	// and its error is told with the place. Nil allows all.
 	Allow func(host string, port int) error
 }
+
+// What [Options].SecurityPlugin may be.
+const (
+	OpenIDConnectPlugin = "openid-connect"
+	OIDCPlugin          = "oidc"
+)
 
 const (
 	pluginPrefix       = "x-kong-plugin-"
@@ -52,7 +72,6 @@ const (
 	routeExtension     = "x-kong-route-defaults"
 	securityPrefix     = "x-kong-security-"
 	extensionPrefix    = "x-kong-"
-	oidcPlugin         = "openid-connect"
 	priorityPlain      = 200 // of a path without parameters, which comes first in OpenAPI
 	priorityParameters = 100
 )
@@ -296,8 +315,8 @@ func (c *converter) operation(up, carrier *level, inherited []*plugin, path temp
 		}
 		carrier, plugins = at, merged(inherited, own.plugins)
 	}
-	if c.options.OpenIDConnect {
-		demanded, err := c.security(at.security)
+	if c.options.SecurityPlugin != "" {
+		demanded, err := c.security(at.security, merged(inherited, own.plugins))
 		if err != nil {
 			return err
 		}

@@ -167,7 +167,7 @@ components:
       openIdConnectUrl: https://idm.example/.well-known/openid-configuration
       x-kong-security-openid-connect: {config: {client_id: [kong], scopes_required: [openid]}}
 `
-	options := definition.Options{OpenIDConnect: true, Plugins: []string{"openid-connect"}}
+	options := definition.Options{SecurityPlugin: definition.OpenIDConnectPlugin, Plugins: []string{"openid-connect"}}
 	c := convert(t, text, options)
 	for method, scopes := range map[string]string{"get": `["openid","read"]`, "post": `["openid","read","write"]`} {
 		require.Equal(t, map[string]string{"openid-connect": `{"client_id":["kong"],"issuer":"https://idm.example/.well-known/openid-configuration","scopes_required":` + scopes + `}`},
@@ -176,9 +176,32 @@ components:
 	require.Empty(t, effective(c, routeNamed(t, c, "a_a_put")))
 	require.Empty(t, convert(t, text, definition.Options{}).Plugins)
 
+	// The gateway's own plugin wants all scopes, and takes the rest from the plugin that
+	// applies already.
+	own := strings.Replace(text, "x-kong-security-openid-connect: {config: {client_id: [kong], scopes_required: [openid]}}",
+		"x-kong-security-oidc: {config: {client_id: kong, client_secret: hunter2, scopes_required: openid}}", 1)
+	options = definition.Options{SecurityPlugin: definition.OIDCPlugin}
+	c = convert(t, own, options)
+	for method, scopes := range map[string]string{"get": "openid read", "post": "openid read write"} {
+		require.Equal(t, map[string]string{"oidc": `{"bearer_only":"yes","client_id":"kong","client_secret":"hunter2","discovery":"https://idm.example/.well-known/openid-configuration","scopes_required":["` + scopes + `"]}`},
+			effective(c, routeNamed(t, c, "a_a_"+method)))
+	}
+	require.Empty(t, effective(c, routeNamed(t, c, "a_a_put")))
+	shown, err := load(t, own).Redacted()
+	require.NoError(t, err)
+	require.NotContains(t, string(shown), "hunter2")
+	c = convert(t, own+"x-kong-plugin-oidc: {config: {issuer: https://other.example, bearer_only: 'no', scopes_required: [a b, c]}}\n", options)
+	require.Equal(t, map[string]string{"oidc": `{"bearer_only":"no","issuer":"https://other.example","scopes_required":["a b read","c read"]}`}, effective(c, routeNamed(t, c, "a_a_get")))
+	require.Equal(t, map[string]string{"oidc": `{"bearer_only":"no","issuer":"https://other.example","scopes_required":["a b","c"]}`}, effective(c, routeNamed(t, c, "a_a_put")))
+	c = convert(t, own+"x-kong-plugin-oidc: {enabled: false, config: {issuer: https://other.example}}\n", options)
+	require.Contains(t, effective(c, routeNamed(t, c, "a_a_get"))["oidc"], "idm.example", "a disabled plugin opens nothing")
+	_, err = definition.Convert(load(t, strings.Replace(own, "scopes_required: openid", "scopes_required: {a: b}", 1)), options)
+	require.ErrorContains(t, err, `"/components/securitySchemes/idm": scopes_required: strings are needed`)
+
+	options = definition.Options{SecurityPlugin: definition.OpenIDConnectPlugin, Plugins: []string{"openid-connect"}}
 	basic := strings.Replace(text, "type: openIdConnect", "type: http\n      scheme: basic", 1)
 	basic = regexp.MustCompile(`(?m)^ +openIdConnectUrl.*\n`).ReplaceAllString(basic, "")
-	_, err := definition.Convert(load(t, basic), options)
+	_, err = definition.Convert(load(t, basic), options)
 	require.ErrorContains(t, err, `"/components/securitySchemes/idm": security schemes of the type "http" cannot be converted`)
 }
 

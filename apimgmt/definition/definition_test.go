@@ -259,7 +259,8 @@ func FuzzConvert(f *testing.F) {
 		require.NotContains(t, string(shown), "hunter2")
 		_, err = definition.Load(t.Context(), shown, definition.Limits{})
 		require.NoError(t, err, string(shown))
-		for _, options := range []definition.Options{{}, {Server: "http://localhost", OpenIDConnect: true, Plugins: []string{"oidc", "cors", "openid-connect"}},
+		for _, options := range []definition.Options{{}, {Server: "http://localhost", SecurityPlugin: definition.OpenIDConnectPlugin, Plugins: []string{"oidc", "cors", "openid-connect"}},
+			{Server: "http://localhost", SecurityPlugin: definition.OIDCPlugin, Plugins: []string{"oidc", "cors"}},
 			{Server: "http://localhost", Plugins: []string{"oidc", "cors", "request-validator"}, RequestValidator: true}} {
 			config, err := definition.Convert(d, options)
 			if err != nil {

@@ -183,7 +183,7 @@ func TestKongsConverterRoutesTheSameRequestsToTheSameOperations(t *testing.T) {
 	add := func(text []byte, oidc bool) {
 		options := options
 		if oidc {
-			options.OpenIDConnect, options.Plugins = true, append([]string{"openid-connect"}, options.Plugins...)
+			options.SecurityPlugin, options.Plugins = definition.OpenIDConnectPlugin, append([]string{"openid-connect"}, options.Plugins...)
 		}
 		d := load(t, string(text))
 		config, err := definition.Convert(d, options)

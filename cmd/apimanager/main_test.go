@@ -127,8 +127,8 @@ func (p *process) publish(t *testing.T, token, enabler, file string) (int, strin
 	return ask(t, http.MethodPost, p.portal+"/OpenAPIDocumentation/?enabler="+url.QueryEscape(enabler)+"&description=Weather", token, form.FormDataContentType(), &body)
 }
 
-// definition secures the operation /secured and not /open.
-func definition(upstream, idp string) string {
+// definitionOf secures the operation /secured and not /open.
+func definitionOf(upstream, idp string) string {
 	return `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1.0"}, "servers": [{"url": "` + upstream + `"}], "paths": {
 		"/open": {"get": {"responses": {"200": {"description": "ok"}}}},
 		"/secured": {"get": {"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong", "client_secret": "client secret for tests", "bearer_only": "yes", "realm": "OpenAPI",
@@ -146,11 +146,11 @@ func TestWhatIsPublishedIsServedAndSecuredAlsoAfterARestart(t *testing.T) {
 	token := p.token(t, "demodeveloper", "password for tests")
 	reader := p.token(t, "demoopencaller", "password for tests")
 
-	status, body := p.publish(t, "", "weather", definition(upstream.URL, p.idp))
+	status, body := p.publish(t, "", "weather", definitionOf(upstream.URL, p.idp))
 	require.Equal(t, http.StatusUnauthorized, status, body)
-	status, body = p.publish(t, reader, "weather", definition(upstream.URL, p.idp))
+	status, body = p.publish(t, reader, "weather", definitionOf(upstream.URL, p.idp))
 	require.Equal(t, http.StatusForbidden, status, body)
-	status, body = p.publish(t, token, "weather", definition(upstream.URL, p.idp))
+	status, body = p.publish(t, token, "weather", definitionOf(upstream.URL, p.idp))
 	require.Equal(t, http.StatusOK, status, body)
 	require.NotContains(t, body, "client secret for tests")
 
@@ -242,7 +242,7 @@ func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *
 	require.NoError(t, json.Unmarshal(data, &kept))
 	status, body := ask(t, http.MethodGet, p.admin+"/routes", kept["admin_token"], "", nil)
 	require.Equal(t, http.StatusOK, status, body)
-	status, body = p.publish(t, p.token(t, "demouser", "password for tests"), "weather", definition(upstream.URL, p.idp))
+	status, body = p.publish(t, p.token(t, "demouser", "password for tests"), "weather", definitionOf(upstream.URL, p.idp))
 	require.Equal(t, http.StatusBadRequest, status, body)
 	require.Contains(t, body, "not public")
 }
@@ -254,7 +254,7 @@ func TestAnAdminAPIElsewhereIsPublishedTo(t *testing.T) {
 	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
 	behind := start(t, "-data", t.TempDir()) // its admin API is Kong's
 	p := start(t, "-data", t.TempDir(), "-kong", behind.admin, "-gateway-url", behind.gateway)
-	status, body := p.publish(t, p.token(t, "demouser", "password for tests"), "weather", definition(upstream.URL, p.idp))
+	status, body := p.publish(t, p.token(t, "demouser", "password for tests"), "weather", definitionOf(upstream.URL, p.idp))
 	require.Equal(t, http.StatusOK, status, body)
 	status, body = ask(t, http.MethodGet, behind.gateway+"/open", "", "", nil)
 	require.Equal(t, http.StatusOK, status, body)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/iotenablers/enablers/apimgmt/definition"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -24,7 +25,7 @@ type settings struct {
 	demoPassword             string
 	clientSecret, adminToken string
 	private, privateGiven    bool
-	hosts                    string
+	hosts, securityPlugin    string
 	kong, kongToken          string
 	logging                  *server.Logging
 }
@@ -48,6 +49,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.adminToken, "admin-token", "", "`token` that the admin API wants to be shown; likewise. Empty means none on loopback, and a generated one elsewhere")
 	f.BoolVar(&s.private, "private-upstreams", false, "let definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
 	f.StringVar(&s.hosts, "upstream-hosts", "", "`hosts` that definitions may name, with commas between, such as api.example.org or *.example.org; empty means any")
+	f.StringVar(&s.securityPlugin, "security-plugin", "", "`plugin` that the security requirements of definitions become: oidc, for a scheme of the type openIdConnect, or openid-connect, which some Kongs have; empty leaves them to the services")
 	f.StringVar(&s.kong, "kong", "", "`URL` of the Admin API of a Kong that takes the place of the gateway inside; goes with -gateway-url, the address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
 	f.StringVar(&s.kongToken, "kong-token", "", "`token` for that Admin API; better given by the environment")
 	s.logging = f.Logging("log/apimanager.log")
@@ -79,6 +81,9 @@ func (s *settings) check(f *server.Flags) error {
 	}
 	if s.kong != "" && s.gatewayURL == "" {
 		errs = append(errs, fmt.Errorf("-kong (%s): it goes with -gateway-url, where Kong serves", f.Variable("kong")))
+	}
+	if p := s.securityPlugin; p != "" && p != definition.OIDCPlugin && p != definition.OpenIDConnectPlugin {
+		errs = append(errs, fmt.Errorf("-security-plugin (%s): expected %s, %s or nothing", f.Variable("security-plugin"), definition.OIDCPlugin, definition.OpenIDConnectPlugin))
 	}
 	for name, value := range map[string]string{"demo-password": s.demoPassword, "client-secret": s.clientSecret, "admin-token": s.adminToken} {
 		if value != "" && len(value) < 8 {

@@ -57,6 +57,8 @@ type Config struct {
 	PrivateUpstreams bool
 	// UpstreamHosts are the hosts that definitions may name. Nil means any.
 	UpstreamHosts []string
+	// SecurityPlugin is the publisher's.
+	SecurityPlugin string
 	// Logger is told what happens.
 	Logger *slog.Logger
 }
@@ -122,7 +124,8 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	}
 	m.Publisher, err = apimgmt.NewPublisher(apimgmt.Config{
 		Documents: storage.Prefixed(m.store.Documents(), "publisher/"), Blobs: storage.PrefixedBlobs(m.store.Blobs(), "publisher/"),
-		Gateway: behind, GatewayURL: config.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: config.UpstreamHosts, Private: config.private()}, Logger: config.Logger,
+		Gateway: behind, GatewayURL: config.GatewayURL, Upstreams: apimgmt.Upstreams{Hosts: config.UpstreamHosts, Private: config.private()},
+		SecurityPlugin: config.SecurityPlugin, Logger: config.Logger,
 	})
 	if err != nil {
 		return nil, err
