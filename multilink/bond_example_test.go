@@ -1,0 +1,53 @@
+package multilink_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// Two bonds and a wire that takes no time: what one wants sent is given to the
+// other.
+func ExampleNewBond() {
+	links := []multilink.LinkConfig{
+		{Name: "wlan0", Kind: multilink.WiFi, Priority: 1},
+		{Name: "wwan0", Kind: multilink.FiveG, Priority: 2, Metered: true},
+	}
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	var ends [2]*multilink.Bond
+	for i := range ends {
+		bond, err := multilink.NewBond(multilink.BondConfig{}, links, uint64(0x1234+i), now)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		ends[i] = bond
+	}
+	carry := func(from int, out *multilink.Output) {
+		var received multilink.Output
+		for _, packet := range out.Packets {
+			ends[1-from].Receive(now, packet.Link, packet.Data(), &received)
+			packet.Buffer.Release()
+		}
+		for _, frame := range received.Frames {
+			fmt.Printf("%s\n", frame)
+		}
+	}
+	for range 300 { // three seconds of probes
+		now = now.Add(10 * time.Millisecond)
+		for i, end := range ends {
+			var out multilink.Output
+			end.Tick(now, &out)
+			carry(i, &out)
+		}
+	}
+	fmt.Println("active:", ends[0].Status(now).ActiveLink)
+
+	var out multilink.Output
+	ends[0].Send(now, []byte("a frame"), -1, 0, &out)
+	carry(0, &out)
+	// Output:
+	// active: wlan0
+	// a frame
+}
