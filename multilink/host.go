@@ -1,6 +1,9 @@
 package multilink
 
-import "net/netip"
+import (
+	"fmt"
+	"net/netip"
+)
 
 // Host is the machine whose interfaces carry links and whose applications talk
 // through a port.
@@ -39,6 +42,49 @@ type PortConfig struct {
 	Routes []Route
 	// MTU in bytes. Zero is 1,500.
 	MTU int
+}
+
+const (
+	maxPortName = 15 // of a device of Linux, with the zero behind it 16
+	minPortMTU  = 576
+	maxPortMTU  = 9000
+)
+
+// Check reports the first field of c that is not allowed. It wraps ErrInvalid.
+func (c PortConfig) Check() error {
+	bad := func(field, format string, args ...any) error {
+		return fmt.Errorf("port %q: %s: %s: %w", c.Name, field, fmt.Sprintf(format, args...), ErrInvalid)
+	}
+	device := func(name string) bool { return ValidName(name) && len(name) <= maxPortName }
+	switch {
+	case !device(c.Name):
+		return bad("name", "want 1 to %d letters, digits, '.', '-' or '_', got %q", maxPortName, c.Name)
+	case c.Bridge != "" && (!device(c.Bridge) || c.Bridge == c.Name):
+		return bad("bridge", "want another device's name, got %q", c.Bridge)
+	case c.Bridge == "" && len(c.Members) > 0:
+		return bad("members", "want a bridge to join them to")
+	case c.MTU != 0 && (c.MTU < minPortMTU || c.MTU > maxPortMTU):
+		return bad("mtu", "want %d to %d, got %d", minPortMTU, maxPortMTU, c.MTU)
+	}
+	for i, member := range c.Members {
+		if !device(member) || member == c.Name || member == c.Bridge {
+			return bad(fmt.Sprintf("members[%d]", i), "want another device's name, got %q", member)
+		}
+	}
+	for i, address := range c.Addresses {
+		if !address.IsValid() || address.Addr().IsUnspecified() || address.Addr().IsMulticast() {
+			return bad(fmt.Sprintf("addresses[%d]", i), "want a host's address and prefix length, got %v", address)
+		}
+	}
+	for i, route := range c.Routes {
+		if !route.Destination.IsValid() {
+			return bad(fmt.Sprintf("routes[%d].destination", i), "want a prefix, got %v", route.Destination)
+		}
+		if g := route.Gateway; g.IsValid() && g.Is4() != route.Destination.Addr().Is4() {
+			return bad(fmt.Sprintf("routes[%d].gateway", i), "want an address of the destination's family, got %v", g)
+		}
+	}
+	return nil
 }
 
 // Route is a destination that is reached over the bonded network.
