@@ -107,8 +107,8 @@ func (c *conduit) room(now time.Time, size int, with Impairment) time.Duration {
 	if queue == 0 {
 		queue = defaultMemoryQueue
 	}
-	waiting := c.free.Sub(now) + span(size, with.Rate)
-	if allowed := span(max(queue, size), with.Rate); waiting > allowed {
+	waiting := c.free.Sub(now) + airtime(size, with.Rate)
+	if allowed := airtime(max(queue, size), with.Rate); waiting > allowed {
 		return waiting - allowed
 	}
 	return 0
@@ -123,7 +123,7 @@ func (c *conduit) pass(now time.Time, size int, control bool, with Impairment) f
 
 	leaves := now
 	if with.Rate > 0 {
-		took := span(size, with.Rate)
+		took := airtime(size, with.Rate)
 		if c.free.Before(now) {
 			c.free = now
 		}
@@ -157,7 +157,7 @@ func (c *conduit) pass(now time.Time, size int, control bool, with Impairment) f
 	return f
 }
 
-// span is how long that many bytes take at a rate in bits per second.
-func span(size int, rate uint64) time.Duration {
+// airtime is how long that many bytes take at a rate in bits per second.
+func airtime(size int, rate uint64) time.Duration {
 	return time.Duration(float64(size) * 8 / float64(rate) * float64(time.Second))
 }
