@@ -96,6 +96,7 @@ func importTable() []room {
 		{dir: "internal/demo/training", imports: []string{"flcollect", "flcollect/flower", "flcollect/strategy", "examples/tumours"}, modules: []string{sync}},
 		{dir: "internal/archtest"},
 		{dir: "internal/look"},
+		{dir: "internal/netlab", modules: []string{netlink, netns}},
 		{dir: "internal/uplot"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
