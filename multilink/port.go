@@ -9,7 +9,8 @@ type FramePort interface {
 	// Read waits for frames and appends at least one to the batch. ErrClosed
 	// ends it.
 	Read(batch *Batch) error
-	// Write delivers frames in their order. It does not keep them. Frames that
+	// Write delivers frames in their order; only those of different TCP
+	// connections may pass each other. It does not keep them. Frames that
 	// the port cannot take now are dropped and counted, as a switch does.
 	Write(frames [][]byte) error
 	// MTU is the largest payload of a frame: 1,500 where a frame has up to

@@ -1,0 +1,134 @@
+package host_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/host"
+)
+
+// await reads events until one is as wanted.
+func await(t *testing.T, events <-chan multilink.LinkInfo, want string, ok func(multilink.LinkInfo) bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	var last multilink.LinkInfo
+	for {
+		select {
+		case info, open := <-events:
+			require.True(t, open, "closed before: %s", want)
+			if last = info; ok(info) {
+				return
+			}
+		case <-deadline:
+			require.Fail(t, "no event", "want %s, the last was %+v", want, last)
+		}
+	}
+}
+
+func up(i multilink.LinkInfo) bool   { return i.Up && !i.Gone }
+func down(i multilink.LinkInfo) bool { return !i.Up && !i.Gone }
+func gone(i multilink.LinkInfo) bool { return i.Gone && !i.Up }
+
+func TestLinkTellsOfCarrierAddressesMTUAndItsEnd(t *testing.T) {
+	n := newNetwork(t)
+	h := n.host(host.Options{})
+	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 up", "ip link set far up")
+	l, err := h.Link("wlan0")
+	require.NoError(t, err)
+	events := l.Events()
+	await(t, events, "up at first", up)
+
+	n.run("ip link set far down")
+	await(t, events, "no carrier", down)
+	n.run("ip link set far up")
+	await(t, events, "carrier", up)
+	n.run("ip link set wlan0 down")
+	await(t, events, "disabled", down)
+	n.run("ip link set wlan0 up mtu 1400")
+	await(t, events, "enabled with its MTU", func(i multilink.LinkInfo) bool { return i.Up && i.MTU == 1400 })
+	n.run("ip address add 192.0.2.7/24 dev wlan0")
+	await(t, events, "address", func(i multilink.LinkInfo) bool { return slices.Contains(i.Addresses, "192.0.2.7/24") })
+	n.run("ip address del 192.0.2.7/24 dev wlan0")
+	await(t, events, "no address", func(i multilink.LinkInfo) bool { return !slices.Contains(i.Addresses, "192.0.2.7/24") })
+	require.Equal(t, 1400, l.Info().MTU)
+
+	n.run("ip link del wlan0")
+	await(t, events, "gone", gone)
+	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 up", "ip link set far up")
+	await(t, events, "there again", up)
+	n.run("ip link set wlan0 down", "ip link set wlan0 name wlan1")
+	await(t, events, "renamed is gone", gone)
+
+	later := l.Events()
+	await(t, later, "the present state at once", gone)
+	require.NoError(t, l.Close())
+	require.NoError(t, l.Close())
+	for range events { // ends
+	}
+	for range later {
+	}
+	for range l.Events() {
+	}
+}
+
+func TestSlowReaderOfEventsGetsTheLastState(t *testing.T) {
+	n := newNetwork(t)
+	h := n.host(host.Options{})
+	n.run("ip link add wlan0 type veth peer name far", "ip link set far up")
+	slow, err := h.Link("wlan0")
+	require.NoError(t, err)
+	events := slow.Events()
+	for range 5 {
+		n.run("ip link set wlan0 up", "ip link set wlan0 down")
+	}
+	n.run("ip link set wlan0 up mtu 1234")
+	require.Eventually(t, func() bool { return slow.Info().MTU == 1234 && slow.Info().Up }, 10*time.Second, time.Millisecond)
+	count := 0
+	await(t, events, "the last state", func(i multilink.LinkInfo) bool { count++; return i.MTU == 1234 && i.Up })
+	require.LessOrEqual(t, count, 2)
+}
+
+func TestCloseOfTheHostClosesLinks(t *testing.T) {
+	n := newNetwork(t)
+	h := n.host(host.Options{})
+	n.run("ip link add wlan0 type veth peer name far", "ip link set far up")
+	l, err := h.Link("wlan0")
+	require.NoError(t, err)
+	events := l.Events()
+	require.NoError(t, h.Close())
+	for range events {
+	}
+	_, err = h.Link("wlan0")
+	require.ErrorIs(t, err, multilink.ErrClosed)
+}
+
+func TestLinksAreWhatMayCarryOne(t *testing.T) {
+	n := newNetwork(t)
+	h := n.host(host.Options{})
+	n.run("ip link add wlan0 type veth peer name eth0", "ip link set wlan0 up", "ip link set eth0 up", "ip address add 192.0.2.1/24 dev eth0")
+	_, err := h.Port(multilink.PortConfig{Name: "ml0", Bridge: "br0"})
+	require.NoError(t, err)
+	links, err := h.Links()
+	require.NoError(t, err)
+	var names []string
+	for _, l := range links {
+		names = append(names, l.Interface)
+		if l.Interface == "eth0" {
+			require.True(t, l.Up)
+			require.Contains(t, l.Addresses, "192.0.2.1/24")
+		}
+	}
+	require.ElementsMatch(t, []string{"wlan0", "eth0"}, names)
+
+	_, err = h.Link("none0")
+	require.ErrorIs(t, err, multilink.ErrUnknownLink)
+	for _, name := range []string{"lo", "ml0", "br0"} {
+		_, err = h.Link(name)
+		require.ErrorIs(t, err, multilink.ErrDenied, name)
+		require.ErrorContains(t, err, name)
+	}
+}

@@ -1,0 +1,74 @@
+package host_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vishvananda/netns"
+
+	"github.com/iotenablers/enablers/multilink/host"
+)
+
+// network is a network namespace of a test's own.
+type network struct {
+	t    *testing.T
+	path string
+}
+
+// newNetwork makes a namespace. Without the right to, the test is skipped.
+func newNetwork(t *testing.T) *network {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces and TAP devices")
+	}
+	if _, err := os.Stat("/dev/net/tun"); err != nil {
+		t.Skip("needs /dev/net/tun: ", err)
+	}
+	runtime.LockOSThread()
+	origin, err := netns.Get()
+	require.NoError(t, err)
+	defer origin.Close()
+	made, err := netns.New()
+	if err != nil {
+		runtime.UnlockOSThread()
+		t.Skip("needs the right to make network namespaces: ", err)
+	}
+	require.NoError(t, netns.Set(origin))
+	runtime.UnlockOSThread()
+	t.Cleanup(func() { require.NoError(t, made.Close()) })
+	n := &network{t, fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), int(made))}
+	n.run("ip link set lo up")
+	return n
+}
+
+// run runs commands within the namespace and returns what they print.
+func (n *network) run(commands ...string) string {
+	n.t.Helper()
+	var printed strings.Builder
+	for _, command := range commands {
+		c := exec.CommandContext(n.t.Context(), "nsenter", append([]string{"--net=" + n.path}, strings.Fields(command)...)...)
+		out, err := c.CombinedOutput()
+		require.NoError(n.t, err, "%s: %s", command, out)
+		printed.Write(out)
+	}
+	return printed.String()
+}
+
+// host makes a host in the namespace, which is closed with the test.
+func (n *network) host(options host.Options) *host.Host {
+	n.t.Helper()
+	options.Namespace = n.path
+	h, err := host.New(&options)
+	require.NoError(n.t, err)
+	n.t.Cleanup(func() { require.NoError(n.t, h.Close()) })
+	return h
+}
+
+// journal is the path of a journal that does not exist yet.
+func journal(t *testing.T) string { return filepath.Join(t.TempDir(), "journal") }

@@ -1,0 +1,146 @@
+package host
+
+import (
+	"fmt"
+	"log/slog"
+	"path"
+	"strings"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// Operation is something that a host does to the machine.
+type Operation string
+
+// The operations.
+const (
+	// TAP makes TAP devices, and sets their MTU and state.
+	TAP Operation = "tap"
+	// Bridge makes bridges.
+	Bridge Operation = "bridge"
+	// Members joins interfaces to bridges, and ports to bridges of others.
+	Members Operation = "members"
+	// Addresses gives addresses to ports and bridges.
+	Addresses Operation = "addresses"
+	// Routes adds routes through ports and bridges.
+	Routes Operation = "routes"
+	// Tunnels opens sockets bound to interfaces.
+	Tunnels Operation = "tunnels"
+	// Nothing stands in [Options.Allow] for no operation at all: interfaces are
+	// watched and that is it.
+	Nothing Operation = "nothing"
+)
+
+// Operations are all operations that [Options.Allow] can name, save [Nothing].
+func Operations() []Operation { return []Operation{TAP, Bridge, Members, Addresses, Routes, Tunnels} }
+
+// Options say how a host behaves. Nil and the zero value are the defaults.
+type Options struct {
+	// Name of the host. It marks what it makes, and no two hosts of one network
+	// namespace share one. Empty is "multilink". Same form as a link's name.
+	Name string
+	// Interfaces that it may touch besides what it makes: patterns of
+	// [path.Match], such as "wlan*". Empty is all. The loopback interface is
+	// never among them.
+	Interfaces []string
+	// Allow lists what it may do. Empty is everything.
+	Allow []Operation
+	// Journal is the path of the file that says what is to be undone after a
+	// crash. It is made with mode 0600 and removed at Close. Empty is none: then
+	// a crash leaves behind what was changed on interfaces of others.
+	Journal string
+	// Namespace is the path of a network namespace to work in, such as
+	// "/run/netns/blue" or "/proc/self/fd/7". Empty is the one of the thread
+	// that calls New. Entering another one needs CAP_SYS_ADMIN.
+	Namespace string
+	// Underlay makes the tunnels of a link for [Host.Underlay]. It is called
+	// within the host's namespace: sockets that it opens before it returns are
+	// there for good; those that it opens later are to be opened within
+	// [Host.In]. Nil is none.
+	Underlay func(multilink.UnderlayConfig) (multilink.Underlay, error)
+	// NoOffload has the kernel hand over frames one by one, with their
+	// checksums complete. It is what happens anyway where the kernel refuses.
+	NoOffload bool
+	// Logger hears of what went wrong where nobody can be told by an error, such
+	// as leftovers that could not be removed. Nil is silent.
+	Logger *slog.Logger
+}
+
+const defaultName = "multilink"
+
+// complete returns the options with defaults filled in, once they are checked.
+func (o *Options) complete() (Options, error) {
+	var full Options
+	if o != nil {
+		full = *o
+	}
+	if full.Name == "" {
+		full.Name = defaultName
+	}
+	if full.Logger == nil {
+		full.Logger = slog.New(slog.DiscardHandler)
+	}
+	if !multilink.ValidName(full.Name) {
+		return full, fmt.Errorf("make host: Options.Name: not a name: %q: %w", full.Name, multilink.ErrInvalid)
+	}
+	for _, pattern := range full.Interfaces {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return full, fmt.Errorf("make host: Options.Interfaces: not a pattern: %q: %w", pattern, multilink.ErrInvalid)
+		}
+	}
+	for _, operation := range full.Allow {
+		if !known(operation) {
+			return full, fmt.Errorf("make host: Options.Allow: want some of %v, got %q: %w", Operations(), operation, multilink.ErrInvalid)
+		}
+	}
+	return full, nil
+}
+
+func known(operation Operation) bool {
+	for _, o := range Operations() {
+		if o == operation {
+			return true
+		}
+	}
+	return operation == Nothing
+}
+
+// permit refuses what the options do not allow to be done to a thing.
+func (o *Options) permit(operation Operation, name string) error {
+	if len(o.Allow) == 0 {
+		return nil
+	}
+	for _, allowed := range o.Allow {
+		if allowed == operation {
+			return nil
+		}
+	}
+	return fmt.Errorf("the settings exclude the operation %q on %q; add it to the allowed operations (Options.Allow): %w",
+		operation, name, multilink.ErrDenied)
+}
+
+// touch refuses interfaces that the options exclude.
+func (o *Options) touch(name string) error {
+	if name == loopback {
+		return fmt.Errorf("interface %q is never touched: %w", name, multilink.ErrDenied)
+	}
+	if len(o.Interfaces) == 0 {
+		return nil
+	}
+	for _, pattern := range o.Interfaces {
+		if ok, _ := path.Match(pattern, name); ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("the settings exclude interface %q; they allow %s; add it to the allowed interfaces (Options.Interfaces): %w",
+		name, strings.Join(o.Interfaces, ", "), multilink.ErrDenied)
+}
+
+const (
+	loopback = "lo"
+	// maxInterface is the longest name of an interface: IFNAMSIZ less the end.
+	maxInterface = 15
+)
+
+// validInterface reports whether s can name an interface that is to be made.
+func validInterface(s string) bool { return multilink.ValidName(s) && len(s) <= maxInterface }
