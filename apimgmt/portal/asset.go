@@ -72,7 +72,7 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	var files fs.FS = look.Files
 	path := name
 	switch name {
-	case "look.css", "icon.svg":
+	case "look.css", "swagger.css", "icon.svg":
 	case "page.css", "docs.css", "library.js", "docs.js":
 		files, path = pageFiles, "page/"+name
 	default:

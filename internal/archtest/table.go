@@ -86,7 +86,7 @@ func importTable() []room {
 		{dir: "multilink/kernel", imports: []string{"multilink"}, modules: []string{netlink, wgctrl, "golang.org/x/sys"}},
 		{dir: "multilink/node", imports: []string{"multilink", "internal/httpapi", "internal/look", "internal/uplot", "storage"}, modules: []string{prometheus, swgui, uuid}},
 
-		{dir: "internal/httpapi", modules: []string{swgui, prometheus, uuid}},
+		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/httpclient"},
 		{dir: "internal/server", modules: []string{flags, sync}},
 		{dir: "internal/collector", imports: []string{"flcollect/...", "internal/server", "storage", "storage/disk"}},

@@ -12,6 +12,8 @@ import (
 
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
+
+	"github.com/iotenablers/enablers/internal/look"
 )
 
 // Document serves an OpenAPI document.
@@ -39,7 +41,12 @@ func DocsUI(title, path, document string) HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if r.URL.Path != path {
 			w.Header().Set("Cache-Control", "public, max-age=3600")
-			ui.ServeHTTP(w, r)
+			switch name := strings.TrimPrefix(r.URL.Path, path); name {
+			case "look.css", "swagger.css":
+				http.ServeFileFS(w, r, look.Files, name)
+			default:
+				ui.ServeHTTP(w, r)
+			}
 			return nil
 		}
 		h := w.Header()
@@ -69,7 +76,10 @@ func renderPage(ui http.Handler, path string) []byte {
 	ui.ServeHTTP(&page, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{}})
 	// The page is made for phones as well, and does not say so.
 	const viewport = `<head><meta name="viewport" content="width=device-width, initial-scale=1">`
-	return bytes.Replace(page.Bytes(), []byte("<head>"), []byte(viewport), 1)
+	// Its own colours know no dark. Of two equal rules the later one counts.
+	const sheets = `<link rel="stylesheet" href="./look.css"><link rel="stylesheet" href="./swagger.css"></head>`
+	html := bytes.Replace(page.Bytes(), []byte("<head>"), []byte(viewport), 1)
+	return bytes.Replace(html, []byte("</head>"), []byte(sheets), 1)
 }
 
 type pageBuffer struct {

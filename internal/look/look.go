@@ -18,7 +18,7 @@ package look
 
 import "embed"
 
-// Files are "look.css" and "icon.svg".
+// Files are "look.css", "swagger.css" for pages that show Swagger UI, and "icon.svg".
 //
-//go:embed look.css icon.svg
+//go:embed look.css swagger.css icon.svg
 var Files embed.FS

@@ -9,6 +9,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { Stage, desktop, phone, picture } from "./stage.js";
+import { faint } from "./contrast.js";
 
 const stage = new Stage();
 
@@ -138,6 +139,22 @@ test("the interface can be tried at /swagger/", async (t) => {
   await picture(page, "swagger-desktop");
   assert.deepEqual(complaints, []);
 });
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`every text is readable when it is ${colorScheme}`, async (t) => {
+    const console = await open(t, "/", { ...desktop, colorScheme });
+    await live(console.page);
+    assert.deepEqual(await faint(console.page), []);
+    const { page, complaints } = await open(t, "/swagger/", { ...desktop, colorScheme });
+    for (const method of ["get", "post", "put", "delete"]) await page.locator(`.opblock-${method} .opblock-summary-control`).first().click();
+    await page.locator(".opblock-get").getByRole("button", { name: "Try it out" }).click();
+    await page.locator(".opblock-get").getByRole("button", { name: "Execute" }).click();
+    await page.locator(".live-responses-table .highlight-code").first().waitFor();
+    assert.deepEqual(await faint(page), []);
+    await picture(page, `swagger-${colorScheme}`);
+    assert.deepEqual(complaints, []);
+  });
+}
 
 test("the interface fits a phone", async (t) => {
   const { page, complaints } = await open(t, "/swagger/", phone);
