@@ -223,6 +223,7 @@ func httpHomes() []httpHome {
 		{"apimgmt/portal", "*.go"},
 		{"apimgmt/oidc/devidp", "http*.go"},
 		{"apimgmt/oidc/oidctest", "*.go"},
+		{"multilink/node", "http*.go"},
 		{"cmd/...", "*.go"},
 		{"examples/...", "*.go"},
 		{"bench/...", "*.go"},

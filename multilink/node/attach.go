@@ -1,0 +1,124 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"time"
+)
+
+// attach has a client connect to the server that provisioned it, in place of the one
+// that it was attached to.
+func (n *Node) attach(ctx context.Context, p provision) (*settings, error) {
+	if err := n.only(Client); err != nil {
+		return nil, err
+	}
+	if _, err := p.check(n.now.Load().head.key); err != nil {
+		return nil, err
+	}
+	resolved, err := n.resolve(ctx, p.Links)
+	var named *fault
+	if errors.As(err, &named) {
+		return nil, err
+	}
+	next, err := n.change(ctx, func(s *settings) (string, error) {
+		s.head.Attachment = &attachment{provision: p, Resolved: resolved}
+		return headKey, nil
+	})
+	if err == nil {
+		n.noted("config", "", serverName, "attached as "+p.Name)
+	}
+	return next, err
+}
+
+// detach has a client leave its server and forget its keys.
+func (n *Node) detach(ctx context.Context) error {
+	if err := n.only(Client); err != nil {
+		return err
+	}
+	_, err := n.change(ctx, func(s *settings) (string, error) {
+		if s.head.Attachment == nil {
+			return "", absent("", "this client is not attached to a server")
+		}
+		s.head.Attachment = nil
+		return headKey, nil
+	})
+	if err == nil {
+		n.noted("config", "", serverName, "detached")
+	}
+	return err
+}
+
+// resolveTime is how long the name service may take for all endpoints.
+const resolveTime = 5 * time.Second
+
+// resolve finds the addresses of the endpoints by link. The error names the first that
+// is not found; the others are in the result all the same.
+func (n *Node) resolve(ctx context.Context, links []provisionLink) (map[string]netip.AddrPort, error) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	defer cancel()
+	found := map[string]netip.AddrPort{}
+	var first error
+	for i, link := range links {
+		host, port, err := splitEndpoint(link.Endpoint)
+		if err != nil {
+			return nil, err
+		}
+		address, err := netip.ParseAddr(host)
+		if err != nil {
+			address, err = n.lookUp(ctx, host)
+		}
+		if err != nil {
+			if first == nil {
+				first = wrong(fmt.Sprintf("links[%d].endpoint", i), "find the address of %q: %v", host, err)
+			}
+			continue
+		}
+		found[link.Name] = netip.AddrPortFrom(address.Unmap(), port)
+	}
+	return found, first
+}
+
+func (n *Node) lookUp(ctx context.Context, host string) (netip.Addr, error) {
+	all, err := n.config.Resolve(ctx, host)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	for _, address := range all {
+		if address.IsValid() && !address.IsUnspecified() && !address.IsMulticast() {
+			return address, nil
+		}
+	}
+	return netip.Addr{}, errors.New("it has none")
+}
+
+// resolveAgain follows host names whose addresses have changed. A name that is not found
+// keeps its last address.
+func (n *Node) resolveAgain(ctx context.Context) {
+	before := n.now.Load().head.Attachment
+	if before == nil {
+		return
+	}
+	found, _ := n.resolve(ctx, before.Links)
+	_, err := n.change(ctx, func(s *settings) (string, error) {
+		if s.head.Attachment != before {
+			return "", errUnchanged // somebody has attached anew meanwhile
+		}
+		resolved := maps.Clone(before.Resolved)
+		if resolved == nil {
+			resolved = map[string]netip.AddrPort{}
+		}
+		maps.Copy(resolved, found)
+		next, changed := s.withResolved(resolved)
+		if !changed {
+			return "", errUnchanged
+		}
+		*s = *next
+		return headKey, nil
+	})
+	if err != nil && ctx.Err() == nil {
+		n.logger.Warn("addresses of the server could not be brought up to date", "error", err)
+	}
+}

@@ -1,0 +1,142 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// change makes a change: edit changes a copy of the settings and returns the key of the
+// one document that this is about. The change is applied to the plane, then stored, and
+// holds when change returns nil. Otherwise everything is as it was before.
+func (n *Node) change(ctx context.Context, edit func(*settings) (key string, err error)) (*settings, error) {
+	if err := n.take(ctx); err != nil {
+		return nil, err
+	}
+	defer n.release()
+	switch n.phase.Load() {
+	case made, starting:
+		return nil, busy("the instance is starting")
+	case ended:
+		return nil, busy("the instance is ending")
+	}
+	if err := n.settle(ctx); err != nil {
+		return nil, err
+	}
+	before := n.now.Load()
+	next := before.clone()
+	key, err := edit(next)
+	if errors.Is(err, errUnchanged) {
+		return before, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	// From here on the change is made or taken back, whoever still waits for it.
+	ctx = context.WithoutCancel(ctx)
+	if err := n.apply(ctx, next); err != nil {
+		return nil, err
+	}
+	if err := n.save(ctx, key, next); err != nil {
+		return nil, n.takeBack(ctx, before, err)
+	}
+	n.now.Store(next)
+	return next, nil
+}
+
+func (n *Node) save(ctx context.Context, key string, next *settings) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	return n.store.save(ctx, key, next)
+}
+
+// takeBack has the plane do again what it did before a change that could not be stored.
+func (n *Node) takeBack(ctx context.Context, before *settings, cause error) error {
+	n.logger.Error("change could not be stored, and is taken back", "error", cause)
+	if err := n.apply(ctx, before); err != nil {
+		n.logger.Error("change could not be taken back; this is tried again", "error", err)
+	}
+	if errors.Is(cause, errUncertain) {
+		n.uncertain = true
+		n.trouble.Store(&cause) // until repair knows
+	}
+	return cause
+}
+
+// apply has the plane do what the settings say. Links whose interface is not there are
+// left out if they were there, or were left out, before: what somebody adds has to be
+// there. Only who has the turn calls it.
+func (n *Node) apply(ctx context.Context, next *settings) error {
+	ctx, cancel := context.WithTimeout(ctx, applyTime)
+	defer cancel()
+	missing := map[string]bool{}
+	err := n.tell(ctx, next, missing)
+	if errors.Is(err, multilink.ErrUnknownLink) {
+		if missing = n.absentees(next); len(missing) > 0 {
+			err = n.tell(ctx, next, missing)
+		}
+	}
+	if err != nil {
+		if next == n.now.Load() { // what is stored is not what the plane does
+			why := fmt.Errorf("apply configuration: %w", err)
+			n.trouble.Store(&why)
+		}
+		return fmt.Errorf("apply configuration: %w", err)
+	}
+	if before := *n.missing.Load(); !maps.Equal(before, missing) {
+		n.reportMissing(before, missing)
+	}
+	n.missing.Store(&missing)
+	n.trouble.Store(nil)
+	return nil
+}
+
+func (n *Node) tell(ctx context.Context, next *settings, missing map[string]bool) error {
+	state, err := next.state(n.config.Port, missing)
+	if err != nil {
+		return err
+	}
+	return n.config.Plane.Apply(ctx, state)
+}
+
+// absentees are the links that were configured before and whose interface is not there.
+func (n *Node) absentees(next *settings) map[string]bool {
+	missing := map[string]bool{}
+	there, err := n.interfaces()
+	if err != nil || n.config.Interfaces == nil {
+		return missing
+	}
+	stored := n.now.Load()
+	for i := range next.head.Links {
+		link := &next.head.Links[i]
+		at := stored.link(link.Name)
+		if at >= 0 && stored.head.Links[at].carrier() == link.carrier() && !there[link.carrier()] {
+			missing[link.Name] = true
+		}
+	}
+	return missing
+}
+
+func (n *Node) reportMissing(before, now map[string]bool) {
+	for name := range now {
+		if !before[name] {
+			n.logger.Warn("link is left out while its interface is missing", "link", name)
+			n.hub.tell(multilink.Event{Time: time.Now(), Type: "link", Link: name, State: multilink.Down, Reason: "its interface is missing"})
+		}
+	}
+	for name := range before {
+		if !now[name] {
+			n.logger.Info("interface of a link is there again", "link", name)
+		}
+	}
+}
+
+// noted tells whoever follows the events of a change that was made.
+func (n *Node) noted(kind, link, peer, reason string) {
+	n.hub.tell(multilink.Event{Time: time.Now(), Type: kind, Link: link, Peer: peer, Reason: reason})
+	n.logger.Info("configuration changed", "link", link, "peer", peer, "change", reason)
+}

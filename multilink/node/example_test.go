@@ -1,0 +1,45 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// An instance is a plane, documents and a token.
+func ExampleNew() {
+	n, err := node.New(node.Config{
+		Role:      node.Server,
+		Plane:     newPlane("wlan0"), // an Engine, in a program
+		Documents: storage.NewMemoryDocuments(),
+		Port:      multilink.PortConfig{Name: "tap0", Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}},
+		Token:     "sixteen characters or more",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	for n.Ready() != nil {
+		continue
+	}
+	r := httptest.NewRequest(http.MethodPost, "/interfaces/add", strings.NewReader(`{"name": "wlan0", "endpoint": "203.0.113.9:51820"}`))
+	r.Header.Set("Authorization", "Bearer sixteen characters or more")
+	w := httptest.NewRecorder()
+	n.Handler().ServeHTTP(w, r)
+	fmt.Println(w.Code, w.Header().Get("Location"))
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// 201 /interfaces/wlan0
+	// <nil>
+}

@@ -1,0 +1,52 @@
+package node
+
+import (
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// bondForm is how a bond behaves, as it is configured by REST and stored.
+type bondForm struct {
+	Policy   multilink.Policy   `json:"policy"`
+	Replay   *bool              `json:"replay"`
+	Wait     *float64           `json:"wait_to_restore_ms"`
+	Reselect multilink.Reselect `json:"reselect,omitempty"`
+	Bytes    int                `json:"replay_bytes,omitempty"`
+	Age      float64            `json:"replay_age_ms,omitempty"`
+	Copies   int                `json:"copies,omitempty"`
+}
+
+const defaultWait = 500.0 // ms
+
+// complete fills in the defaults, so that a reader sees what holds.
+func (b *bondForm) complete() {
+	if b.Policy == "" {
+		b.Policy = multilink.ActiveBackup
+	}
+	if b.Replay == nil {
+		replay := true
+		b.Replay = &replay
+	}
+	if b.Wait == nil {
+		wait := defaultWait
+		b.Wait = &wait
+	}
+}
+
+// config is what the plane is told of a form that is complete.
+func (b *bondForm) config() (multilink.BondConfig, error) {
+	c := multilink.BondConfig{Policy: b.Policy, NoReplay: !*b.Replay, Reselect: b.Reselect, ReplayBytes: b.Bytes, Copies: b.Copies}
+	var err error
+	if c.WaitToRestore, err = milliseconds("wait_to_restore_ms", *b.Wait); err != nil {
+		return c, err
+	}
+	c.WaitToRestore = max(c.WaitToRestore, time.Nanosecond) // zero means the default there, and no wait here
+	if c.ReplayAge, err = milliseconds("replay_age_ms", b.Age); err != nil {
+		return c, err
+	}
+	if err := c.Check(); err != nil {
+		return c, &fault{kind: malformed, detail: err.Error(), err: err}
+	}
+	return c, nil
+}

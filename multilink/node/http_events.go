@@ -1,0 +1,180 @@
+package node
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Times of a stream of events.
+const (
+	heartbeat    = 15 * time.Second // of silence, before a comment shows that the stream is alive
+	statusPace   = time.Second      // between two statuses
+	patience     = 30 * time.Second // that a client has to read what it is sent
+	eventBatch   = 100
+	eventsAtMost = ringSize
+)
+
+// events answers with a stream of events (HTML standard, section 9.2): those after
+// Last-Event-ID, or the last ones that ?last= asks for, and then those that come. With
+// ?status=true a status follows every second. A client that reads slowly has its place
+// among the kept events; what is gone by then it is told as an event "missed".
+func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
+	query := req.URL.Query()
+	last, err := count(query.Get("last"))
+	if err != nil {
+		return err
+	}
+	withStatus, err := yes(query.Get("status"))
+	if err != nil {
+		return err
+	}
+	select {
+	case r.streams <- struct{}{}:
+		defer func() { <-r.streams }()
+	default:
+		return busy("there are %d streams of events already; please try again", maxStreams)
+	}
+	next := r.node.hub.last(last)
+	if id := req.Header.Get("Last-Event-ID"); id != "" {
+		next = r.node.hub.after(id)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies must not wait for more
+	if req.Method == http.MethodHead {
+		return nil
+	}
+	s := &eventStream{rest: r, request: req, w: w, control: http.NewResponseController(w), next: next, withStatus: withStatus}
+	_ = s.control.SetReadDeadline(time.Time{}) // a connection without deadlines needs no more time
+	s.buffer.WriteString("retry: 2000\n\n")
+	_ = s.follow() // a client that goes away, or does not read, is no error of ours
+	return nil
+}
+
+func count(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n > eventsAtMost {
+		return 0, wrong("last", "want a number of events, %d at most, got %.40q", eventsAtMost, text)
+	}
+	return n, nil
+}
+
+func yes(text string) (bool, error) {
+	switch text {
+	case "", "false", "0":
+		return false, nil
+	case "true", "1":
+		return true, nil
+	}
+	return false, wrong("status", "want true or false, got %.40q", text)
+}
+
+// eventStream tells one client.
+type eventStream struct {
+	rest       *rest
+	request    *http.Request
+	w          http.ResponseWriter
+	control    *http.ResponseController
+	buffer     bytes.Buffer
+	next       uint64 // number of the event that is told next
+	withStatus bool
+}
+
+func (s *eventStream) follow() error {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	pace := time.NewTicker(statusPace)
+	defer pace.Stop()
+	if !s.withStatus {
+		pace.Stop()
+	} else if err := s.status(); err != nil {
+		return err
+	}
+	for {
+		more, ended, err := s.catchUp()
+		if err != nil || ended {
+			return err
+		}
+		select {
+		case <-s.request.Context().Done():
+			return nil
+		case <-more:
+			continue
+		case <-beat.C:
+			s.buffer.WriteString(":\n\n")
+		case <-pace.C:
+			err = s.status()
+		}
+		if err == nil && !s.rest.guard.admits(s.request) {
+			return nil // the session has ended
+		}
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// catchUp tells everything up to now.
+func (s *eventStream) catchUp() (more <-chan struct{}, ended bool, err error) {
+	hub := s.rest.node.hub
+	for {
+		events, missed, changed, ended := hub.read(s.next, eventBatch)
+		if missed > 0 {
+			s.next += missed
+			if err := s.event("missed", s.next-1, eventRecord{Time: time.Now().UTC(), Type: "missed", Missed: int(missed)}); err != nil {
+				return nil, false, err
+			}
+		}
+		for _, e := range events {
+			s.next = e.number + 1
+			record := eventRecord(e.event)
+			record.Time = record.Time.UTC()
+			if err := s.event(record.Type, e.number, record); err != nil {
+				return nil, false, err
+			}
+		}
+		if err := s.flush(); err != nil || len(events) < eventBatch {
+			return changed, ended, err
+		}
+	}
+}
+
+// event adds an event to what the next flush sends.
+func (s *eventStream) event(kind string, number uint64, record any) error {
+	data, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&s.buffer, "event: %s\nid: %s\ndata: %s\n\n", kind, s.rest.node.hub.id(number), data)
+	return nil
+}
+
+// status adds the status, which has no id: it is no event that somebody could miss.
+func (s *eventStream) status() error {
+	data, err := json.Marshal(s.rest.node.statusRecord())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&s.buffer, "event: status\ndata: %s\n\n", data)
+	return nil
+}
+
+// flush sends what there is, and waits for the client for a while at most.
+func (s *eventStream) flush() error {
+	if s.buffer.Len() == 0 {
+		return nil
+	}
+	_ = s.control.SetWriteDeadline(time.Now().Add(patience)) // a connection without deadlines needs no more time
+	if _, err := s.buffer.WriteTo(s.w); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

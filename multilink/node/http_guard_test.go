@@ -1,0 +1,121 @@
+package node_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// closed are requests of every kind that nobody without a token gets answered.
+func closed() [][2]string {
+	return [][2]string{
+		{"POST", "/interfaces/add"}, {"GET", "/interfaces"}, {"GET", "/interfaces/"}, {"PUT", "/interfaces"}, {"GET", "/interfaces/x"}, {"PATCH", "/interfaces/x"}, {"DELETE", "/interfaces/x"},
+		{"POST", "/tunnel/client/add"}, {"GET", "/tunnel/client/"}, {"GET", "/tunnel/client"}, {"PUT", "/tunnel/client/enable"}, {"PUT", "/tunnel/client/disable"},
+		{"DELETE", "/tunnel/client/delete"}, {"POST", "/tunnel/client/links"}, {"POST", "/tunnel/attach"}, {"GET", "/tunnel/attach"}, {"DELETE", "/tunnel/attach"},
+		{"GET", "/bond"}, {"PUT", "/bond"}, {"PATCH", "/bond"}, {"POST", "/bond/switch"}, {"GET", "/classes"}, {"PUT", "/classes"}, {"GET", "/status"}, {"GET", "/events"}, {"GET", "/metrics"},
+	}
+}
+
+func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
+	i := server(t)
+	for _, c := range closed() {
+		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + token + "x", "Bearer " + token[:len(token)-1], "Basic " + token, token, "Token " + token} {
+			w := i.send(c[0], c[1], nil, map[string]string{"Authorization": header})
+			require.Equal(t, http.StatusUnauthorized, w.Code, "%v %q", c, header)
+			require.Contains(t, w.Header().Get("WWW-Authenticate"), "Bearer")
+			require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+		}
+		w := i.send(c[0], c[1], nil, map[string]string{"Cookie": "multilink=" + token})
+		require.Equal(t, http.StatusUnauthorized, w.Code, "%v", c)
+	}
+	for _, open := range []string{"/healthz", "/readyz", "/openapi.json", "/docs/"} {
+		require.Equal(t, http.StatusOK, i.send("GET", open, nil, nil).Code, open)
+	}
+}
+
+func TestMetricsMayBeOpen(t *testing.T) {
+	config := configOf(node.Server, newPlane("wlan0"), storage.NewMemoryDocuments())
+	config.OpenMetrics = true
+	i := start(t, config)
+	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+	w := i.send("GET", "/metrics", nil, nil)
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), `multilink_link_up{link="wlan0"} 0`)
+	require.Contains(t, w.Body.String(), "multilink_ready 1")
+}
+
+func TestPagesOfOtherOriginsCannotUseAVisitorsRights(t *testing.T) {
+	i := server(t)
+	for _, foreign := range []map[string]string{
+		{"Origin": "https://evil.example"},
+		{"Sec-Fetch-Site": "cross-site"},
+		{"Sec-Fetch-Site": "same-site"},
+		{"Origin": "null"},
+	} {
+		foreign["Authorization"] = "Bearer " + token
+		w := i.send("PUT", "/bond", `{}`, foreign)
+		require.Equal(t, http.StatusForbidden, w.Code, "%v", foreign)
+	}
+	w := i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer " + token, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"})
+	require.Equal(t, http.StatusForbidden, w.Code)
+	w = i.send("PUT", "/bond", `{}`, map[string]string{"Authorization": "Bearer " + token, "Sec-Fetch-Site": "same-origin", "Origin": "http://example.com"})
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+}
+
+func TestAVerifiedCertificateStandsForTheToken(t *testing.T) {
+	for _, certificates := range []bool{true, false} {
+		config := configOf(node.Server, newPlane(), storage.NewMemoryDocuments())
+		config.Certificates = certificates
+		i := start(t, config)
+		for _, c := range []struct {
+			state *tls.ConnectionState
+			want  bool
+		}{
+			{nil, false},
+			{&tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}, false},
+			{&tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{}}}}, certificates},
+		} {
+			r := httptest.NewRequest("GET", "/status", nil)
+			r.TLS = c.state
+			w := httptest.NewRecorder()
+			i.web.ServeHTTP(w, r)
+			require.Equal(t, c.want, w.Code == http.StatusOK, w.Body)
+		}
+		require.NoError(t, i.stop())
+	}
+}
+
+func TestConfigsThatCannotWorkAreRefusedByField(t *testing.T) {
+	good := func() node.Config { return configOf(node.Server, newPlane(), storage.NewMemoryDocuments()) }
+	for want, change := range map[string]func(*node.Config){
+		"Role":              func(c *node.Config) { c.Role = "both" },
+		"Plane":             func(c *node.Config) { c.Plane = nil },
+		"Documents":         func(c *node.Config) { c.Documents = nil },
+		"Port.Name":         func(c *node.Config) { c.Port.Name = strings.Repeat("x", 16) },
+		"Port.Addresses":    func(c *node.Config) { c.Role = node.Client },
+		"Port.Addresses[0]": func(c *node.Config) { c.Port.Addresses[0] = c.Port.Addresses[0].Masked() },
+		"Token":             func(c *node.Config) { c.Token = "" },
+		"MaxClients":        func(c *node.Config) { c.MaxClients = -1 },
+	} {
+		config := good()
+		change(&config)
+		_, err := node.New(config)
+		require.ErrorContains(t, err, "node: Config."+want+":")
+	}
+	config := good()
+	config.Token = "too short"
+	_, err := node.New(config)
+	require.ErrorContains(t, err, "16 characters")
+	require.NotContains(t, err.Error(), "too short")
+	config.Token, config.Certificates = "", true
+	_, err = node.New(config)
+	require.NoError(t, err)
+}

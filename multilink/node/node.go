@@ -1,0 +1,233 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// Node is one instance of a multi-link network, made with [New]. It is safe for use
+// by several goroutines.
+type Node struct {
+	config    Config
+	logger    *slog.Logger
+	store     *store
+	hub       *hub
+	turn      chan struct{}            // who has it may change what follows
+	uncertain bool                     // it is not known which settings are stored
+	now       atomic.Pointer[settings] // stored, and applied
+	missing   atomic.Pointer[map[string]bool]
+	phase     atomic.Int32
+	trouble   atomic.Pointer[error] // why the plane does not do what is stored; nil if it does
+	began     time.Time
+	rest      *rest
+}
+
+// The phases of a node's life.
+const (
+	made int32 = iota
+	starting
+	running
+	ended
+)
+
+// How often a running node looks, and how long things may take.
+const (
+	tendInterval    = 3 * time.Second
+	resolveInterval = time.Minute
+	applyTime       = 30 * time.Second
+	storeTime       = 10 * time.Second
+)
+
+// New reads what is stored, and makes the private key of a new instance. It touches
+// nothing else; Run does.
+func New(config Config) (*Node, error) {
+	if err := config.normalise(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(), turn: make(chan struct{}, 1), began: time.Now()}
+	now, err := n.store.load(ctx, config.Role)
+	if err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	n.now.Store(now)
+	n.missing.Store(&map[string]bool{})
+	n.rest = newREST(n)
+	return n, nil
+}
+
+// Ready returns nil while the plane does what is configured, and otherwise why it does
+// not.
+func (n *Node) Ready() error {
+	switch n.phase.Load() {
+	case made, starting:
+		return errors.New("node: starting")
+	case ended:
+		return errors.New("node: ended")
+	}
+	if why := n.trouble.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
+// Run has the plane do what is configured, until the context ends. A link whose
+// interface is not there is left out until it is. Run is called once; it leaves the
+// plane to whoever made it.
+func (n *Node) Run(ctx context.Context) error {
+	if !n.phase.CompareAndSwap(made, starting) {
+		return errors.New("node: Run was called before")
+	}
+	defer n.phase.Store(ended)
+	defer n.hub.close()
+	following, stop := context.WithCancel(ctx)
+	f := follow(following, n.config.Plane, n.hub)
+	defer func() {
+		stop()
+		<-f.done
+	}()
+	if err := n.take(ctx); err != nil {
+		return err
+	}
+	err := n.apply(ctx, n.now.Load())
+	n.release()
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	n.phase.Store(running)
+	n.logger.Info("instance runs", "role", n.config.Role, "links", len(n.now.Load().head.Links), "clients", len(n.now.Load().clients))
+	return n.tend(ctx, f)
+}
+
+// follower has the hub told of the plane's events.
+type follower struct {
+	done chan struct{}
+	err  error // valid when done is closed
+}
+
+func follow(ctx context.Context, plane multilink.Plane, hub *hub) *follower {
+	f := &follower{done: make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		f.err = plane.Events(ctx, hub.tell)
+	}()
+	return f
+}
+
+// tend keeps the plane at what is configured: it tries again what failed, adds links
+// whose interface is there again, and follows host names.
+func (n *Node) tend(ctx context.Context, f *follower) error {
+	tick := time.NewTicker(tendInterval)
+	defer tick.Stop()
+	resolved := time.Time{}
+	for {
+		if n.now.Load().head.Attachment != nil && time.Since(resolved) >= resolveInterval {
+			resolved = time.Now()
+			n.resolveAgain(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.done:
+			if ctx.Err() != nil {
+				return nil
+			}
+			if f.err != nil {
+				return fmt.Errorf("node: follow the plane's events: %w", f.err)
+			}
+			return errors.New("node: the plane was closed")
+		case <-tick.C:
+			n.repair(ctx)
+		}
+	}
+}
+
+// take waits for the turn to change something.
+func (n *Node) take(ctx context.Context) error {
+	select {
+	case n.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (n *Node) release() { <-n.turn }
+
+// repair applies the settings again where the plane does not hold them.
+func (n *Node) repair(ctx context.Context) {
+	if n.trouble.Load() == nil && !n.returned() {
+		return
+	}
+	if n.take(ctx) != nil {
+		return
+	}
+	defer n.release()
+	err := n.settle(ctx)
+	if err == nil {
+		err = n.apply(ctx, n.now.Load())
+	}
+	if err != nil && ctx.Err() == nil {
+		n.logger.Warn("configuration could not be applied again", "error", err)
+	}
+}
+
+// settle reads what is stored where a failure has left that open. Only who has the turn
+// calls it.
+func (n *Node) settle(ctx context.Context) error {
+	if !n.uncertain {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	now, err := n.store.load(ctx, n.config.Role)
+	if err != nil {
+		return err
+	}
+	n.now.Store(now)
+	n.uncertain = false
+	return nil
+}
+
+// returned reports whether an interface that was missing is there.
+func (n *Node) returned() bool {
+	missing := *n.missing.Load()
+	if len(missing) == 0 {
+		return false
+	}
+	there, err := n.interfaces()
+	if err != nil {
+		return false
+	}
+	now := n.now.Load()
+	for name := range missing {
+		if at := now.link(name); at >= 0 && there[now.head.Links[at].carrier()] {
+			return true
+		}
+	}
+	return false
+}
+
+// interfaces are those that may carry a link.
+func (n *Node) interfaces() (map[string]bool, error) {
+	all, err := n.list()
+	there := map[string]bool{}
+	for _, info := range all {
+		there[info.Interface] = !info.Gone
+	}
+	return there, err
+}
+
+func (n *Node) list() ([]multilink.LinkInfo, error) {
+	if n.config.Interfaces == nil {
+		return nil, nil
+	}
+	return n.config.Interfaces()
+}
