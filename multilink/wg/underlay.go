@@ -1,0 +1,378 @@
+package wg
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+	"golang.zx2c4.com/wireguard/device"
+	"golang.zx2c4.com/wireguard/tun"
+)
+
+const (
+	defaultMTU           = 1500
+	minMTU               = 576 // what every IPv4 host takes, RFC 791
+	maxMTU               = 65535
+	defaultRetry         = time.Second
+	minRetry             = 100 * time.Millisecond
+	defaultReceiveBuffer = 4 << 20
+	maxKeepalive         = 65535 * time.Second
+
+	// freshness is how old the figures of Stats may be.
+	freshness = 50 * time.Millisecond
+)
+
+// Options are what an underlay may be told besides its configuration. Nil means
+// the zero value.
+type Options struct {
+	// Logger gets WireGuard's messages, at debug. None shows a secret. Nil is
+	// silent.
+	Logger *slog.Logger
+	// Mark of the datagrams (SO_MARK), for policy routing. Linux only, and needs
+	// CAP_NET_ADMIN or CAP_NET_RAW. Zero is none.
+	Mark uint32
+	// ReceiveBuffer of each socket, in bytes. Zero is 4 MiB. Without
+	// CAP_NET_ADMIN the system's limit holds.
+	ReceiveBuffer int
+	// SendBuffer of each socket, in bytes: what waits there is ahead of every
+	// probe. Zero leaves the system's default.
+	SendBuffer int
+	// NoOffload has every datagram cross the socket by itself, for systems whose
+	// drivers do UDP_SEGMENT or UDP_GRO badly.
+	NoOffload bool
+	// Retry is the pause between calls of a peer that does not answer, for the
+	// end that was given the other's address. Zero is 1 s. From 100 ms.
+	Retry time.Duration
+}
+
+// Underlay is one link's end of its tunnels.
+//
+// It is safe for use by several goroutines.
+type Underlay struct {
+	link    string
+	port    uint16
+	private multilink.Key
+	public  multilink.Key
+	retry   time.Duration
+	fixed   bool // the configuration gave the MTU
+	linkMTU atomic.Int64
+	start   time.Time
+
+	lanes  *lanes
+	bind   *bind
+	inside *inside
+	device *device.Device
+	watch  *watch
+
+	changing  sync.Mutex // held while a tunnel is opened or closed
+	mu        sync.RWMutex
+	closed    bool
+	bySource  map[address]*tunnel
+	byKey     map[multilink.Key]*tunnel
+	ended     chan struct{}
+	endedOnce sync.Once
+
+	polling sync.Mutex
+	polled  time.Time
+	answer  bytes.Buffer
+}
+
+var _ multilink.Underlay = (*Underlay)(nil)
+
+// New makes an underlay that listens on its port. The interface must exist;
+// that it is gone later is survived. A nil opts means the defaults.
+//
+// A port that is taken is multilink.ErrAddressInUse, an interface that does not
+// exist ErrUnknownLink, a missing right ErrDenied with the capability's name,
+// an interface where sockets cannot be bound to one ErrUnsupported, and a bad
+// value ErrInvalid.
+func New(config multilink.UnderlayConfig, opts *Options) (*Underlay, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	public, err := check(config, &o)
+	if err != nil {
+		return nil, fmt.Errorf("listen on link %q: %w", config.Link, err)
+	}
+	rs := new(remotes)
+	opened, on, err := listen(config.Interface, config.Port, o, rs)
+	if err != nil {
+		return nil, fmt.Errorf("listen on link %q: %w", config.Link, err)
+	}
+	u := &Underlay{
+		link: config.Link, port: opened.port, private: config.PrivateKey, public: public,
+		retry: o.Retry, fixed: config.LinkMTU != 0, start: time.Now(), lanes: newLanes(),
+		bySource: make(map[address]*tunnel), byKey: make(map[multilink.Key]*tunnel),
+		ended: make(chan struct{}),
+	}
+	u.watch = newWatch(u, on)
+	u.bind = &bind{link: u.link, lanes: u.lanes, remotes: rs, hint: u.watch.hint, sockets: opened}
+	u.setMTU(defaultMTU)
+	if u.fixed {
+		u.setMTU(config.LinkMTU)
+	}
+	u.watch.look()
+	u.inside = newInside(u.lanes, u.innerMTU, u.deliver)
+	u.device = device.NewDevice(u.inside, u.bind, logger(o.Logger, config.Link))
+	if err := errors.Join(
+		u.device.IpcSet("private_key="+hex.EncodeToString(config.PrivateKey[:])+"\n"),
+		u.device.Up(),
+	); err != nil {
+		u.device.Close()
+		_ = u.bind.end() // it has carried nothing
+		u.watch.release()
+		return nil, fmt.Errorf("listen on link %q: start WireGuard: %w", config.Link, err)
+	}
+	u.watch.run()
+	return u, nil
+}
+
+// check fills in defaults and reports the first value that is not allowed. The
+// key that it returns is the public half of the configuration's.
+func check(config multilink.UnderlayConfig, o *Options) (multilink.Key, error) {
+	bad := func(format string, args ...any) (multilink.Key, error) {
+		return multilink.Key{}, fmt.Errorf(format+": %w", append(args, multilink.ErrInvalid)...)
+	}
+	switch {
+	case config.Interface != "" && !multilink.ValidName(config.Interface):
+		return bad("interface %q: want letters, digits, '.', '-' or '_'", config.Interface)
+	case config.LinkMTU != 0 && (config.LinkMTU < minMTU || config.LinkMTU > maxMTU):
+		return bad("link MTU: want %d to %d, got %d", minMTU, maxMTU, config.LinkMTU)
+	case config.PrivateKey.IsZero():
+		return bad("private key: is missing")
+	case o.ReceiveBuffer < 0:
+		return bad("receive buffer: want 0 or more, got %d", o.ReceiveBuffer)
+	case o.SendBuffer < 0:
+		return bad("send buffer: want 0 or more, got %d", o.SendBuffer)
+	case o.Retry != 0 && o.Retry < minRetry:
+		return bad("retry: want %v or more, got %v", minRetry, o.Retry)
+	}
+	if o.Retry == 0 {
+		o.Retry = defaultRetry
+	}
+	if o.ReceiveBuffer == 0 {
+		o.ReceiveBuffer = defaultReceiveBuffer
+	}
+	return config.PrivateKey.PublicKey()
+}
+
+// Port implements [multilink.Underlay].
+func (u *Underlay) Port() uint16 { return u.port }
+
+// String names the link. It shows no key.
+func (u *Underlay) String() string { return fmt.Sprintf("wg(%s)", u.link) }
+
+// GoString is String.
+func (u *Underlay) GoString() string { return u.String() }
+
+// Open implements [multilink.Underlay]. A peer with an endpoint is called at
+// once. Besides a peer that is there already, one whose inner address another
+// has is ErrDuplicate: a matter of chance that one in a million servers of a
+// hundred clients meets, and that another key resolves.
+func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte)) (multilink.Tunnel, error) {
+	fail := func(err error) (multilink.Tunnel, error) {
+		return nil, fmt.Errorf("open tunnel over %q: %w", u.link, err)
+	}
+	invalid := func(why string) (multilink.Tunnel, error) {
+		return fail(fmt.Errorf("%s: %w", why, multilink.ErrInvalid))
+	}
+	switch {
+	case peer.PublicKey.IsZero():
+		return invalid("public key: is missing")
+	case peer.PublicKey == u.public:
+		return invalid("public key: is our own")
+	case peer.Keepalive < 0 || peer.Keepalive > maxKeepalive:
+		return invalid("keepalive: want 0 to " + maxKeepalive.String())
+	case peer.Endpoint.IsValid() && (peer.Endpoint.Port() == 0 || peer.Endpoint.Addr().IsUnspecified()):
+		return invalid("endpoint: want an address and a port, got " + peer.Endpoint.String())
+	case receive == nil:
+		return invalid("receive: is missing")
+	}
+	u.changing.Lock()
+	defer u.changing.Unlock()
+
+	at := innerAddress(peer.PublicKey, u.public)
+	t := &tunnel{
+		under: u, peer: peer, receive: receive, batch: make([][]byte, 0, batch), ended: make(chan struct{}),
+		lane: newLane(innerAddress(u.public, peer.PublicKey), at),
+	}
+	t.session = session{caller: peer.Endpoint.IsValid(), retry: u.retry}
+	if peer.Endpoint.IsValid() {
+		t.remote.Store(u.bind.remotes.get(peer.Endpoint))
+	}
+	u.mu.RLock()
+	_, known := u.byKey[peer.PublicKey]
+	_, taken := u.bySource[at]
+	closed := u.closed
+	u.mu.RUnlock()
+	switch {
+	case closed:
+		return fail(multilink.ErrClosed)
+	case known:
+		return fail(fmt.Errorf("public key: %w", multilink.ErrDuplicate))
+	case taken:
+		return fail(fmt.Errorf("inner address of the public key: %w", multilink.ErrDuplicate))
+	}
+	// The tunnel is known before WireGuard knows the peer: the first packet
+	// may come at once.
+	u.mu.Lock()
+	u.byKey[peer.PublicKey], u.bySource[at] = t, t
+	u.mu.Unlock()
+	if err := u.device.IpcSet(settings(peer, at)); err != nil {
+		u.drop(t)
+		return fail(fmt.Errorf("add peer: %w", err))
+	}
+	if t.routine = u.device.LookupPeer(device.NoisePublicKey(peer.PublicKey)); t.routine == nil {
+		u.drop(t)
+		return fail(multilink.ErrClosed) // WireGuard ended in between
+	}
+	u.watch.add(t)
+	return t, nil
+}
+
+// settings are a peer in the form of WireGuard's configuration protocol.
+func settings(peer multilink.TunnelPeer, at address) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "public_key=%s\n", hex.EncodeToString(peer.PublicKey[:]))
+	fmt.Fprintf(&b, "preshared_key=%s\n", hex.EncodeToString(peer.PresharedKey[:]))
+	fmt.Fprintf(&b, "allowed_ip=%d.%d.%d.%d/32\n", at[0], at[1], at[2], at[3])
+	if peer.Endpoint.IsValid() {
+		fmt.Fprintf(&b, "endpoint=%s\n", peer.Endpoint)
+	}
+	seconds := (peer.Keepalive + time.Second - 1) / time.Second
+	fmt.Fprintf(&b, "persistent_keepalive_interval=%d\n", seconds)
+	return b.String()
+}
+
+// remove ends a tunnel and has WireGuard forget its peer.
+func (u *Underlay) remove(t *tunnel) {
+	t.end()
+	u.changing.Lock()
+	defer u.changing.Unlock()
+	u.watch.remove(t)
+	u.drop(t)
+}
+
+// drop forgets a tunnel. The caller holds changing.
+func (u *Underlay) drop(t *tunnel) {
+	u.device.RemovePeer(device.NoisePublicKey(t.peer.PublicKey))
+	u.mu.Lock()
+	delete(u.byKey, t.peer.PublicKey)
+	delete(u.bySource, t.lane.target)
+	u.mu.Unlock()
+}
+
+// deliver hands on what WireGuard received in one call: packets of one peer.
+func (u *Underlay) deliver(inner [][]byte, offset int) {
+	var t *tunnel
+	for _, buf := range inner {
+		packet, source, ok := reveal(buf[offset:])
+		if !ok {
+			continue
+		}
+		if t == nil {
+			u.mu.RLock()
+			t = u.bySource[source]
+			u.mu.RUnlock()
+			if t == nil {
+				return
+			}
+		}
+		if source == t.lane.target {
+			t.batch = append(t.batch, packet)
+		}
+	}
+	if t == nil {
+		return
+	}
+	u.watch.heard(t)
+	t.deliver(t.batch)
+	clear(t.batch)
+	t.batch = t.batch[:0]
+}
+
+// refresh asks WireGuard for its figures unless those known are fresh.
+func (u *Underlay) refresh() {
+	u.polling.Lock()
+	defer u.polling.Unlock()
+	if time.Since(u.polled) >= freshness {
+		u.poll()
+	}
+}
+
+// poll asks WireGuard for its figures. The caller holds polling.
+func (u *Underlay) poll() {
+	u.answer.Reset()
+	if u.device.IpcGetOperation(&u.answer) != nil {
+		return
+	}
+	u.polled = time.Now()
+	all, err := readFigures(&u.answer)
+	if err != nil {
+		return
+	}
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	for key, f := range all {
+		t := u.byKey[key]
+		if t == nil {
+			continue
+		}
+		if f.endpoint.IsValid() {
+			if r := t.remote.Load(); r == nil || r.to != f.endpoint {
+				t.remote.Store(u.bind.remotes.get(f.endpoint))
+			}
+		}
+		t.figures.Store(&f)
+	}
+}
+
+// setMTU takes the link's MTU in, and reports a change.
+func (u *Underlay) setMTU(mtu int) bool {
+	mtu = min(max(mtu, minMTU), maxMTU)
+	return int(u.linkMTU.Swap(int64(mtu))) != mtu
+}
+
+// innerMTU is up to where WireGuard pads: what a datagram over IPv4 holds.
+func (u *Underlay) innerMTU() int { return int(u.linkMTU.Load()) - 20 - 8 - 32 }
+
+// tellMTU has WireGuard ask for the MTU.
+func (u *Underlay) tellMTU() {
+	select {
+	case u.inside.events <- tun.EventMTUUpdate:
+	default:
+	}
+}
+
+// Close implements [multilink.Underlay]. A second Close waits for the first and
+// returns nil. It must not be called by a receiver.
+func (u *Underlay) Close() error {
+	u.endedOnce.Do(func() {
+		u.watch.stop()
+		u.changing.Lock()
+		u.mu.Lock()
+		u.closed = true
+		all := make([]*tunnel, 0, len(u.byKey))
+		for _, t := range u.byKey {
+			all = append(all, t)
+		}
+		u.mu.Unlock()
+		u.changing.Unlock()
+		for _, t := range all {
+			t.end()
+		}
+		u.device.Close()
+		u.watch.release()
+		close(u.ended)
+	})
+	<-u.ended
+	return nil
+}

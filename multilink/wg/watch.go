@@ -1,0 +1,206 @@
+package wg
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+const (
+	// beat is how often sessions are looked after when nothing hints at a change.
+	beat = 250 * time.Millisecond
+	// After a hint WireGuard is asked at short intervals, for it may not have
+	// dealt yet with what the hint was about.
+	attention = 20 * time.Millisecond
+	glance    = 2 * time.Millisecond
+	// share is how many times longer than one look the pause to the next is, so
+	// that strangers' datagrams cannot keep a processor busy with looking.
+	share = 20
+)
+
+// watch is the goroutine that looks after sessions and the link.
+type watch struct {
+	under *Underlay
+	on    carrier // nil: bound to no interface
+	hints chan struct{}
+	done  chan struct{}
+	ended sync.WaitGroup
+	once  sync.Once
+
+	mu      sync.Mutex // held while peers are called, so that none is once it is removed
+	tunnels []*tunnel
+	last    linkState // of the goroutine, and of look before it
+}
+
+func newWatch(u *Underlay, on carrier) *watch {
+	return &watch{under: u, on: on, hints: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// hint has the goroutine look. It does not wait.
+func (w *watch) hint() { signal(w.hints) }
+
+func (w *watch) run() { w.ended.Go(w.loop) }
+
+// stop ends the goroutine and waits for it.
+func (w *watch) stop() {
+	w.once.Do(func() { close(w.done) })
+	w.ended.Wait()
+}
+
+// release frees what the watching of the interface needs.
+func (w *watch) release() {
+	if w.on != nil {
+		w.on.close()
+	}
+}
+
+func (w *watch) loop() {
+	var changes <-chan struct{}
+	if w.on != nil {
+		changes = w.on.changes()
+	}
+	timer := time.NewTimer(beat)
+	defer timer.Stop()
+	var until time.Time
+	for {
+		select {
+		case <-w.done:
+			return
+		case <-changes:
+			if w.look() {
+				w.hurry()
+			}
+		case <-w.hints:
+			until = time.Now().Add(attention)
+		case <-timer.C:
+			if w.on != nil && w.look() {
+				w.hurry()
+			}
+		}
+		began := time.Now()
+		w.attend()
+		now := time.Now()
+		pause := beat
+		if now.Before(until) {
+			pause = max(glance, share*now.Sub(began))
+		}
+		timer.Reset(pause)
+	}
+}
+
+// add takes a tunnel in and calls its peer.
+func (w *watch) add(t *tunnel) {
+	w.mu.Lock()
+	w.tunnels = append(w.tunnels, t)
+	w.tend(t, time.Now())
+	w.mu.Unlock()
+	w.hint()
+}
+
+// remove forgets a tunnel. Its peer is not called after that.
+func (w *watch) remove(t *tunnel) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, one := range w.tunnels {
+		if one == t {
+			w.tunnels = append(w.tunnels[:i], w.tunnels[i+1:]...)
+			return
+		}
+	}
+}
+
+// heard notes that packets came through a tunnel: there is a session, of which
+// the end that was called learns in no other way.
+func (w *watch) heard(t *tunnel) {
+	if !t.ready.Load() {
+		t.ready.Store(true)
+		w.under.lanes.setReady(t.lane, true)
+		w.hint()
+	}
+}
+
+// hurry has peers without a session called at once.
+func (w *watch) hurry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.tunnels {
+		t.session.hurry()
+	}
+}
+
+// attend brings every session up to date.
+func (w *watch) attend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.tunnels) == 0 {
+		return
+	}
+	w.under.polling.Lock()
+	w.under.poll()
+	w.under.polling.Unlock()
+	now := time.Now()
+	for _, t := range w.tunnels {
+		w.tend(t, now)
+	}
+}
+
+// tend brings a session up to date, and calls the peer if that is due. The
+// caller holds the lock.
+func (w *watch) tend(t *tunnel, now time.Time) {
+	o := observation{reachable: t.remote.Load() != nil}
+	if f := t.figures.Load(); f != nil {
+		o.handshake, o.received = f.handshake, f.received
+	}
+	if since := t.wanted.Load(); since != 0 {
+		o.wanted = w.under.start.Add(time.Duration(since))
+	}
+	t.session.observe(now, o)
+	good := t.session.good(now)
+	t.ready.Store(good)
+	w.under.lanes.setReady(t.lane, good)
+	switch t.session.next(now, o) {
+	case callAfresh:
+		t.routine.ExpireCurrentKeypairs()
+		// An error says that the datagram was not sent. The next call is due
+		// soon, and the bind has noted why.
+		_ = t.routine.SendHandshakeInitiation(false)
+	case callPolitely:
+		_ = t.routine.SendHandshakeInitiation(false)
+	}
+}
+
+// look takes in how the interface is, and reports that it carries again.
+func (w *watch) look() (carries bool) {
+	if w.on == nil {
+		return false
+	}
+	now := w.on.state()
+	before := w.last
+	if now.index != 0 && before.index != 0 && now.index != before.index || now.index != 0 && before.gone {
+		if w.on.rebind() != nil {
+			// Not bound, so not of use. The next look tries again.
+			now.up, now.gone = false, true
+		}
+	}
+	if now.index == 0 {
+		now.gone = true
+	}
+	w.last = now
+	u := w.under
+	if now.index != 0 && !u.fixed && u.setMTU(now.mtu) && u.inside != nil {
+		u.tellMTU()
+	}
+	switch {
+	case now.up:
+		u.bind.fault.Store(nil)
+	case u.bind.fault.Load() == nil || now.gone != before.gone:
+		why := "has no carrier or is disabled"
+		if now.gone {
+			why = "is gone"
+		}
+		u.bind.fault.Store(&fault{fmt.Errorf("send over %q: its interface %s: %w", u.link, why, multilink.ErrLinkDown)})
+	}
+	return now.up && !before.up
+}
