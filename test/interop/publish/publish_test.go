@@ -36,7 +36,7 @@ func TestAThousandAPIsComeAndGoAndNoCallToOthersFails(t *testing.T) {
 		t.Skip("publishing under load takes longer than -short allows")
 	}
 	if !peertest.Required() {
-		t.Skipf("publishing under load takes half a minute, so it runs with %s=1 alone", peertest.RequirePeers)
+		t.Skipf("publishing under load takes a minute or more, so it runs with %s=1 alone", peertest.RequirePeers)
 	}
 	before := runtime.NumGoroutine()
 	var arrived atomic.Int64 // calls of APIs that stay
