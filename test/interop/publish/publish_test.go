@@ -114,7 +114,8 @@ func TestAThousandAPIsComeAndGoAndNoCallToOthersFails(t *testing.T) {
 	require.Len(t, records, steady)
 	require.NoError(t, stop())
 	service.Close()
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before }, 10*time.Second, 10*time.Millisecond, "goroutines are left")
+	// Eventually looks from a goroutine of its own.
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, 10*time.Second, 10*time.Millisecond, "goroutines are left")
 }
 
 // together has everyone do the same at the same time.
