@@ -16,14 +16,21 @@ import (
 func (p *Publisher) arrange(ctx context.Context, at *snapshot, made *plan, version string, given *content) error {
 	after := &made.after
 	e := after.find(version)
-	own := given
-	if own == nil && e != nil {
-		var err error
-		if own, err = p.content(ctx, *e); err != nil {
-			return err
+	contentOf := p.content
+	if given != nil && e != nil { // which is not stored yet
+		upload := e.Upload
+		contentOf = func(ctx context.Context, one edition) (*content, error) {
+			if one.Upload == upload {
+				return given, nil
+			}
+			return p.content(ctx, one)
 		}
 	}
 	if e != nil && e.State.Routed() {
+		own, err := contentOf(ctx, *e)
+		if err != nil {
+			return err
+		}
 		for i := range after.Versions {
 			other := &after.Versions[i]
 			if other.Version == version || !other.State.Routed() {
@@ -38,23 +45,12 @@ func (p *Publisher) arrange(ctx context.Context, at *snapshot, made *plan, versi
 				made.superseded = append(made.superseded, other.Version)
 			}
 		}
-		var err error
 		if made.conflicts, err = p.conflicts(ctx, at, made.key, own.Config); err != nil {
 			return err
 		}
 	}
-	if given != nil && e != nil { // which is not stored yet
-		p.mu.Lock()
-		p.contents[e.Upload] = given
-		p.mu.Unlock()
-		defer func() {
-			p.mu.Lock()
-			delete(p.contents, e.Upload)
-			p.mu.Unlock()
-		}()
-	}
 	var err error
-	made.config, err = p.serve(ctx, *after)
+	made.config, err = p.serveOf(ctx, *after, contentOf)
 	if errors.Is(err, entity.ErrInvalid) || errors.Is(err, entity.ErrConflict) {
 		return refused(opPublish, after.Enabler, err)
 	}

@@ -216,7 +216,8 @@ func (p *Publisher) settle(ctx context.Context, patience time.Duration) error {
 			waiting, since = c.Intent.ID, time.Now()
 		}
 		if c.Intent.Holder == p.id || time.Since(since) >= patience {
-			if err := p.finish(ctx, c); err != nil {
+			err := p.finish(ctx, c)
+			if err != nil && !p.outdated(ctx, c, err) {
 				return fmt.Errorf("finish %s %q: %w", c.Intent.Op, c.Intent.Key, err)
 			}
 			continue

@@ -87,12 +87,17 @@ func (p *Publisher) content(ctx context.Context, e edition) (*content, error) {
 
 // serve is what the gateway serves of an enabler.
 func (p *Publisher) serve(ctx context.Context, r record) (entity.Config, error) {
+	return p.serveOf(ctx, r, p.content)
+}
+
+// serveOf is serve, of versions whose contents are told by a function.
+func (p *Publisher) serveOf(ctx context.Context, r record, contentOf func(context.Context, edition) (*content, error)) (entity.Config, error) {
 	var all entity.Config
 	if r.Removed != nil {
 		return all, nil
 	}
 	for _, e := range r.routed() {
-		c, err := p.content(ctx, e)
+		c, err := contentOf(ctx, e)
 		if err != nil {
 			return entity.Config{}, fmt.Errorf("enabler %q: %w", r.Enabler, err)
 		}
