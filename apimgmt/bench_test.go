@@ -30,9 +30,9 @@ func upload(enabler, round int) apimgmt.Upload {
 	return apimgmt.Upload{Enabler: fmt.Sprintf("e%d", enabler), Definition: []byte(file("1", paths...))}
 }
 
-// BenchmarkPublish replaces an API of ten routes beside 10 and 100 others.
+// BenchmarkPublish replaces an API of ten routes beside 10, 100 and 1,000 others.
 func BenchmarkPublish(b *testing.B) {
-	for _, enablers := range []int{10, 100} {
+	for _, enablers := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(enablers), func(b *testing.B) {
 			p := fill(b, enablers)
 			round := 0

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -95,42 +96,32 @@ func (t Target) clone() Target {
 	return t
 }
 
-// identity is what all entities have, as seen from outside.
+// identity is an entity as seen from outside.
 type identity struct {
-	kind Kind
-	meta *Meta
-	name string
+	kind   Kind
+	meta   *Meta
+	name   string
+	entity any // a pointer
 }
 
-// identities lists the entities of every kind. The pointers lead into the
-// configuration.
+// identities lists the entities kind by kind, those that are referred to first. The
+// pointers lead into the configuration.
 func (c *Config) identities() [][]identity {
-	lists := make([][]identity, 7)
-	for i := range c.Services {
-		lists[0] = append(lists[0], identity{KindService, &c.Services[i].Meta, c.Services[i].Name})
+	return [][]identity{
+		identitiesOf(c.Services, func(e *Service) identity { return identity{KindService, &e.Meta, e.Name, e} }),
+		identitiesOf(c.Upstreams, func(e *Upstream) identity { return identity{KindUpstream, &e.Meta, e.Name, e} }),
+		identitiesOf(c.Targets, func(e *Target) identity { return identity{KindTarget, &e.Meta, e.Target, e} }),
+		identitiesOf(c.Consumers, func(e *Consumer) identity { return identity{KindConsumer, &e.Meta, cmp.Or(e.Username, e.CustomID), e} }),
+		identitiesOf(c.Routes, func(e *Route) identity { return identity{KindRoute, &e.Meta, e.Name, e} }),
+		identitiesOf(c.Plugins, func(e *Plugin) identity { return identity{KindPlugin, &e.Meta, e.Name, e} }),
+		identitiesOf(c.Keys, func(e *Key) identity { return identity{KindKey, &e.Meta, "", e} }),
 	}
-	for i := range c.Upstreams {
-		lists[1] = append(lists[1], identity{KindUpstream, &c.Upstreams[i].Meta, c.Upstreams[i].Name})
+}
+
+func identitiesOf[E any](list []E, of func(*E) identity) []identity {
+	made := make([]identity, len(list))
+	for i := range list {
+		made[i] = of(&list[i])
 	}
-	for i := range c.Targets {
-		lists[2] = append(lists[2], identity{KindTarget, &c.Targets[i].Meta, c.Targets[i].Target})
-	}
-	for i := range c.Consumers {
-		e := &c.Consumers[i]
-		name := e.Username
-		if name == "" {
-			name = e.CustomID
-		}
-		lists[3] = append(lists[3], identity{KindConsumer, &e.Meta, name})
-	}
-	for i := range c.Routes {
-		lists[4] = append(lists[4], identity{KindRoute, &c.Routes[i].Meta, c.Routes[i].Name})
-	}
-	for i := range c.Plugins {
-		lists[5] = append(lists[5], identity{KindPlugin, &c.Plugins[i].Meta, c.Plugins[i].Name})
-	}
-	for i := range c.Keys {
-		lists[6] = append(lists[6], identity{KindKey, &c.Keys[i].Meta, ""})
-	}
-	return lists
+	return made
 }

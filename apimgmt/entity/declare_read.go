@@ -205,7 +205,7 @@ func (r *reader) service(n *document.Node) error {
 
 // idOf is the id that normalising gives the only entity of a configuration. It is the same whether or not the entity is valid.
 func idOf(c Config) string {
-	n := &normalizer{config: c.Clone()}
+	n := newNormalizer(c, &Config{})
 	n.services()
 	n.upstreams()
 	n.consumers()

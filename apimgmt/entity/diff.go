@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -55,32 +56,36 @@ func Diff(from, to Config) ([]Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compare with the new configuration: %w", err)
 	}
-	oldLists, err := before.flat()
-	if err != nil {
-		return nil, err
-	}
-	newLists, err := after.flat()
-	if err != nil {
-		return nil, err
-	}
+	return before.diff(&after)
+}
+
+// diff is Diff of configurations that are normalised.
+func (c *Config) diff(to *Config) ([]Change, error) {
+	oldLists, newLists := c.identities(), to.identities()
 	var changes, deletions []Change
 	for i := range newLists {
-		old := map[string]flatEntity{}
+		old := make(map[string]identity, len(oldLists[i]))
 		for _, e := range oldLists[i] {
-			old[e.id] = e
+			old[e.meta.ID] = e
 		}
 		for _, e := range newLists[i] {
-			was, existed := old[e.id]
-			delete(old, e.id)
+			was, existed := old[e.meta.ID]
+			delete(old, e.meta.ID)
 			if !existed {
-				changes = append(changes, Change{Op: Create, Kind: e.kind, ID: e.id, Name: e.name})
-			} else if fields := changedFields(was.fields, e.fields); len(fields) > 0 {
-				changes = append(changes, Change{Op: Update, Kind: e.kind, ID: e.id, Name: e.name, Fields: fields})
+				changes = append(changes, Change{Op: Create, Kind: e.kind, ID: e.meta.ID, Name: e.name})
+				continue
+			}
+			fields, err := changedFields(was, e)
+			if err != nil {
+				return nil, fmt.Errorf("compare %s %q: %w", e.kind, cmp.Or(e.name, e.meta.ID), err)
+			}
+			if len(fields) > 0 {
+				changes = append(changes, Change{Op: Update, Kind: e.kind, ID: e.meta.ID, Name: e.name, Fields: fields})
 			}
 		}
 		for _, e := range slices.Backward(oldLists[i]) {
-			if _, gone := old[e.id]; gone {
-				deletions = append(deletions, Change{Op: Delete, Kind: e.kind, ID: e.id, Name: e.name})
+			if _, gone := old[e.meta.ID]; gone {
+				deletions = append(deletions, Change{Op: Delete, Kind: e.kind, ID: e.meta.ID, Name: e.name})
 			}
 		}
 	}
@@ -88,38 +93,7 @@ func Diff(from, to Config) ([]Change, error) {
 	return append(changes, deletions...), nil
 }
 
-// flatEntity is an entity as its fields of JSON.
-type flatEntity struct {
-	kind     Kind
-	id, name string
-	fields   map[string]json.RawMessage
-}
-
-// flat lists the entities kind by kind, those that are referred to first.
-func (c *Config) flat() ([][]flatEntity, error) {
-	lists := c.identities()
-	made := make([][]flatEntity, len(lists))
-	for i, values := range [][]any{anys(c.Services), anys(c.Upstreams), anys(c.Targets), anys(c.Consumers), anys(c.Routes), anys(c.Plugins), anys(c.Keys)} {
-		for j, value := range values {
-			e := lists[i][j]
-			fields, err := fieldsOf(value)
-			if err != nil {
-				return nil, fmt.Errorf("compare %s %q: %w", e.kind, cmp.Or(e.name, e.meta.ID), err)
-			}
-			made[i] = append(made[i], flatEntity{kind: e.kind, id: e.meta.ID, name: e.name, fields: fields})
-		}
-	}
-	return made, nil
-}
-
-func anys[E any](list []E) []any {
-	made := make([]any, len(list))
-	for i, e := range list {
-		made[i] = e
-	}
-	return made
-}
-
+// fieldsOf are the fields of JSON of an entity.
 func fieldsOf(value any) (map[string]json.RawMessage, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -131,7 +105,7 @@ func fieldsOf(value any) (map[string]json.RawMessage, error) {
 	}
 	delete(fields, "created_at")
 	delete(fields, "updated_at")
-	if plugin, ok := value.(Plugin); ok {
+	if plugin, ok := value.(*Plugin); ok {
 		delete(fields, "config")
 		var config map[string]json.RawMessage
 		if err := json.Unmarshal(plugin.Config, &config); err != nil {
@@ -144,7 +118,19 @@ func fieldsOf(value any) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-func changedFields(before, after map[string]json.RawMessage) []string {
+// changedFields names the fields in which two entities differ.
+func changedFields(was, is identity) ([]string, error) {
+	if reflect.DeepEqual(was.entity, is.entity) { // as nearly all are
+		return nil, nil
+	}
+	before, err := fieldsOf(was.entity)
+	if err != nil {
+		return nil, err
+	}
+	after, err := fieldsOf(is.entity)
+	if err != nil {
+		return nil, err
+	}
 	var changed []string
 	for name, value := range after {
 		if was, ok := before[name]; !ok || !bytes.Equal(was, value) {
@@ -157,5 +143,5 @@ func changedFields(before, after map[string]json.RawMessage) []string {
 		}
 	}
 	slices.Sort(changed)
-	return changed
+	return changed, nil
 }

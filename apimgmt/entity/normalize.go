@@ -23,20 +23,7 @@ import (
 // a plugin; over the consumer and the place in the list for a key, so that no
 // hash of the secret is shown.
 func (c Config) Normalize() (Config, error) {
-	n := &normalizer{config: c.Clone()}
-	n.services()
-	n.upstreams()
-	n.consumers()
-	n.routes()
-	n.plugins()
-	n.keys()
-	n.targets()
-	n.sort()
-	n.uniqueIDs()
-	if err := n.err(); err != nil {
-		return Config{}, err
-	}
-	return n.config, nil
+	return newNormalizer(c, &Config{}).normalize()
 }
 
 // Clone returns a copy that shares no memory with the configuration.
@@ -56,8 +43,41 @@ func (c Config) Clone() Config {
 type normalizer struct {
 	problems
 	config Config
+	// known are the entities, by their places in the lists, that are normal by
+	// themselves. They are shared and must not be changed.
+	known struct{ services, routes, plugins, consumers, keys, upstreams, targets []bool }
 
 	serviceIDs, routeIDs, consumerIDs, upstreamIDs names
+}
+
+// newNormalizer begins with a copy of a configuration. before is one that was
+// normalised; entities that it has as well are not looked at again.
+func newNormalizer(c Config, before *Config) *normalizer {
+	n := &normalizer{}
+	n.config.Services, n.known.services = adopt(c.Services, before.Services, func(e *Service) *Meta { return &e.Meta }, Service.clone)
+	n.config.Routes, n.known.routes = adopt(c.Routes, before.Routes, func(e *Route) *Meta { return &e.Meta }, Route.clone)
+	n.config.Plugins, n.known.plugins = adopt(c.Plugins, before.Plugins, func(e *Plugin) *Meta { return &e.Meta }, Plugin.clone)
+	n.config.Consumers, n.known.consumers = adopt(c.Consumers, before.Consumers, func(e *Consumer) *Meta { return &e.Meta }, Consumer.clone)
+	n.config.Keys, n.known.keys = adopt(c.Keys, before.Keys, func(e *Key) *Meta { return &e.Meta }, Key.clone)
+	n.config.Upstreams, n.known.upstreams = adopt(c.Upstreams, before.Upstreams, func(e *Upstream) *Meta { return &e.Meta }, Upstream.clone)
+	n.config.Targets, n.known.targets = adopt(c.Targets, before.Targets, func(e *Target) *Meta { return &e.Meta }, Target.clone)
+	return n
+}
+
+func (n *normalizer) normalize() (Config, error) {
+	n.services()
+	n.upstreams()
+	n.consumers()
+	n.routes()
+	n.plugins()
+	n.keys()
+	n.targets()
+	n.sort()
+	n.uniqueIDs()
+	if err := n.err(); err != nil {
+		return Config{}, err
+	}
+	return n.config, nil
 }
 
 // names finds entities of a kind by id and by name.
@@ -92,7 +112,9 @@ func (n *names) resolve(s subject, field string, ref *Ref) {
 		} else if ref.Name != "" && n.byName[ref.Name] != id {
 			s.danglingf(field, "the entity with the id %q is not named %q", ref.ID, ref.Name)
 		}
-		ref.ID, ref.Name = id, ""
+		if ref.ID != id || ref.Name != "" { // one that is normal may be shared
+			ref.ID, ref.Name = id, ""
+		}
 	default:
 		id, ok := n.byName[ref.Name]
 		if !ok {
@@ -121,10 +143,12 @@ func (n *normalizer) services() {
 	taken := map[string]bool{}
 	for i := range n.config.Services {
 		e := &n.config.Services[i]
-		s := subject{problems: &n.problems, kind: KindService, name: e.Name}
-		e.fill()
-		identify(&s, &e.Meta, cmp.Or(e.Name, e.Protocol+"://"+net.JoinHostPort(e.Host, strconv.Itoa(e.Port))+e.Path))
-		e.check(s)
+		s := subject{problems: &n.problems, kind: KindService, id: e.ID, name: e.Name}
+		if !n.known.services[i] {
+			e.fill()
+			identify(&s, &e.Meta, cmp.Or(e.Name, e.Protocol+"://"+net.JoinHostPort(e.Host, strconv.Itoa(e.Port))+e.Path))
+			e.check(s)
+		}
 		s.unique(taken, "name", e.Name)
 		n.serviceIDs.add(e.ID, e.Name)
 	}
@@ -134,10 +158,12 @@ func (n *normalizer) upstreams() {
 	taken := map[string]bool{}
 	for i := range n.config.Upstreams {
 		e := &n.config.Upstreams[i]
-		s := subject{problems: &n.problems, kind: KindUpstream, name: e.Name}
-		e.fill()
-		identify(&s, &e.Meta, e.Name)
-		e.check(s)
+		s := subject{problems: &n.problems, kind: KindUpstream, id: e.ID, name: e.Name}
+		if !n.known.upstreams[i] {
+			e.fill()
+			identify(&s, &e.Meta, e.Name)
+			e.check(s)
+		}
 		s.unique(taken, "name", e.Name)
 		n.upstreamIDs.add(e.ID, e.Name)
 	}
@@ -147,9 +173,11 @@ func (n *normalizer) consumers() {
 	usernames, customIDs := map[string]bool{}, map[string]bool{}
 	for i := range n.config.Consumers {
 		e := &n.config.Consumers[i]
-		s := subject{problems: &n.problems, kind: KindConsumer, name: cmp.Or(e.Username, e.CustomID)}
-		identify(&s, &e.Meta, e.Username, e.CustomID)
-		e.check(s)
+		s := subject{problems: &n.problems, kind: KindConsumer, id: e.ID, name: cmp.Or(e.Username, e.CustomID)}
+		if !n.known.consumers[i] {
+			identify(&s, &e.Meta, e.Username, e.CustomID)
+			e.check(s)
+		}
 		s.unique(usernames, "username", e.Username)
 		s.unique(customIDs, "custom_id", e.CustomID)
 		n.consumerIDs.add(e.ID, e.Username)
@@ -160,15 +188,17 @@ func (n *normalizer) routes() {
 	taken := map[string]bool{}
 	for i := range n.config.Routes {
 		e := &n.config.Routes[i]
-		s := subject{problems: &n.problems, kind: KindRoute, name: e.Name}
-		e.fill()
+		s := subject{problems: &n.problems, kind: KindRoute, id: e.ID, name: e.Name}
 		n.serviceIDs.resolve(s, "service", e.Service)
-		if e.Name != "" {
-			identify(&s, &e.Meta, e.Name)
-		} else {
-			identify(&s, &e.Meta, e.signature()...)
+		if !n.known.routes[i] {
+			e.fill()
+			signature := []string{e.Name}
+			if e.Name == "" {
+				signature = e.signature()
+			}
+			identify(&s, &e.Meta, signature...)
+			e.check(s)
 		}
-		e.check(s)
 		s.unique(taken, "name", e.Name)
 		n.routeIDs.add(e.ID, e.Name)
 	}
@@ -200,14 +230,16 @@ func (n *normalizer) plugins() {
 	taken, instances := map[[4]string]bool{}, map[string]bool{}
 	for i := range n.config.Plugins {
 		e := &n.config.Plugins[i]
-		s := subject{problems: &n.problems, kind: KindPlugin, name: e.Name}
-		e.fill()
+		s := subject{problems: &n.problems, kind: KindPlugin, id: e.ID, name: e.Name}
 		n.serviceIDs.resolve(s, "service", e.Service)
 		n.routeIDs.resolve(s, "route", e.Route)
 		n.consumerIDs.resolve(s, "consumer", e.Consumer)
 		place := [4]string{e.Name, e.Service.key(), e.Route.key(), e.Consumer.key()}
-		identify(&s, &e.Meta, place[:]...)
-		e.check(s)
+		if !n.known.plugins[i] {
+			e.fill()
+			identify(&s, &e.Meta, place[:]...)
+			e.check(s)
+		}
 		if taken[place] {
 			s.conflictf("name", "there is another plugin %q on the same service, route and consumer", e.Name)
 		}
@@ -223,7 +255,7 @@ func (n *normalizer) keys() {
 	}
 	for i := range n.config.Keys {
 		e := &n.config.Keys[i]
-		s := subject{problems: &n.problems, kind: KindKey}
+		s := subject{problems: &n.problems, kind: KindKey, id: e.ID}
 		n.consumerIDs.resolve(s, "consumer", e.Consumer)
 		owner := e.Consumer.key()
 		for e.ID == "" { // the first place that no other key of the consumer has
@@ -232,8 +264,10 @@ func (n *normalizer) keys() {
 			}
 			count[owner]++
 		}
-		identify(&s, &e.Meta)
-		e.check(s)
+		if !n.known.keys[i] {
+			identify(&s, &e.Meta)
+			e.check(s)
+		}
 		if taken[e.Key] && e.Key != "" {
 			s.conflictf("key", "another consumer or credential has the same key")
 		}
@@ -245,12 +279,16 @@ func (n *normalizer) targets() {
 	taken := map[[2]string]bool{}
 	for i := range n.config.Targets {
 		e := &n.config.Targets[i]
-		s := subject{problems: &n.problems, kind: KindTarget, name: e.Target}
-		e.fill()
+		s := subject{problems: &n.problems, kind: KindTarget, id: e.ID, name: e.Target}
+		if !n.known.targets[i] {
+			e.fill()
+		}
 		n.upstreamIDs.resolve(s, "upstream", e.Upstream)
 		place := [2]string{e.Upstream.key(), e.Target}
-		identify(&s, &e.Meta, place[:]...)
-		e.check(s)
+		if !n.known.targets[i] {
+			identify(&s, &e.Meta, place[:]...)
+			e.check(s)
+		}
 		if taken[place] {
 			s.conflictf("target", "the upstream has the target %q twice", e.Target)
 		}

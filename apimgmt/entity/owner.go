@@ -33,47 +33,22 @@ func (c Config) Without(tag string) (Config, error) {
 // there, which their ids tell; the time of creation of an entity stays too. A name
 // that somebody else has is an error that wraps [ErrConflict].
 func (c Config) Replace(tag string, next Config) (Config, error) {
-	normal, err := c.Normalize()
+	normal, err := NewNormal(c)
 	if err != nil {
 		return Config{}, fmt.Errorf("replace entities tagged %q: %w", tag, err)
 	}
-	mine := normal.Tagged(tag)
-	created := map[string]int64{}
-	for _, list := range mine.identities() {
-		for _, e := range list {
-			created[e.meta.ID] = e.meta.CreatedAt
-		}
-	}
-	// It is normalised together with the others: the owner may have a plugin on
-	// somebody else's service.
-	added := next.Clone()
-	for _, list := range added.identities() {
-		for _, e := range list {
-			if !slices.Contains(e.meta.Tags, tag) {
-				e.meta.Tags = append(e.meta.Tags, tag)
-			}
-		}
-	}
-	others := normal.filter(func(m *Meta) bool { return !slices.Contains(m.Tags, tag) })
-	merged, err := others.Merge(added)
-	if err != nil {
-		return Config{}, fmt.Errorf("replace entities tagged %q: %w", tag, err)
-	}
-	for _, list := range merged.identities() {
-		for _, e := range list {
-			if at, ok := created[e.meta.ID]; ok && at != 0 {
-				e.meta.CreatedAt = at
-			}
-		}
-	}
-	return merged, nil
+	made, err := normal.Replace(tag, next)
+	return made.config, err
 }
 
 // Merge returns the entities of both configurations together, normalised. Names
 // and ids that both have are errors that wrap [ErrConflict]. What of c refers to
 // entities that are in neither is left out, so that c may be part of a
 // configuration; in next such references are errors.
-func (c Config) Merge(next Config) (Config, error) {
+func (c Config) Merge(next Config) (Config, error) { return c.with(next).Normalize() }
+
+// with is Merge, not normalised yet. The entities share memory with those of both.
+func (c Config) with(next Config) Config {
 	base := c.attachedTo(next.ids())
 	return Config{
 		Services:  slices.Concat(base.Services, next.Services),
@@ -83,12 +58,12 @@ func (c Config) Merge(next Config) (Config, error) {
 		Keys:      slices.Concat(base.Keys, next.Keys),
 		Upstreams: slices.Concat(base.Upstreams, next.Upstreams),
 		Targets:   slices.Concat(base.Targets, next.Targets),
-	}.Normalize()
+	}
 }
 
 // ids are those that entities have or will have when they are normalised.
 func (c Config) ids() map[string]bool {
-	n := &normalizer{config: c.Clone()}
+	n := newNormalizer(c, &Config{})
 	n.services()
 	n.upstreams()
 	n.consumers()

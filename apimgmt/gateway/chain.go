@@ -71,8 +71,23 @@ type step struct {
 	consumers map[string]*instance // for a consumer, by id; nil if there are none
 }
 
-// plugins are all that a configuration has, by kind and scope.
-type plugins map[*Kind]map[scope]*instance
+// plugins are all that a configuration has, by kind.
+type plugins map[*Kind]*placed
+
+// placed are the plugins of a kind by scope, and the scopes with a consumer, which
+// are tried for every route.
+type placed struct {
+	scopes    map[scope]*instance
+	consumers []scope
+}
+
+func (p *placed) add(i *instance) {
+	at := scopeOf(&i.entity)
+	p.scopes[at] = i
+	if at.consumer != "" {
+		p.consumers = append(p.consumers, at)
+	}
+}
 
 // chain picks the plugins that count on a route and service, either of which may
 // be empty. The most specific counts, in the order of Kong: route, service and
@@ -81,10 +96,10 @@ type plugins map[*Kind]map[scope]*instance
 func (p plugins) chain(route, service, protocol string, kinds []*Kind) chain {
 	var c chain
 	for _, kind := range kinds {
-		scopes := p[kind]
+		scopes := p[kind].scopes
 		s := step{base: firstOf(scopes, protocol, scope{route, service, ""}, scope{route, "", ""}, scope{"", service, ""}, scope{})}
-		for sc := range scopes {
-			if sc.consumer == "" || s.consumers[sc.consumer] != nil ||
+		for _, sc := range p[kind].consumers {
+			if s.consumers[sc.consumer] != nil ||
 				sc.route != "" && sc.route != route || sc.service != "" && sc.service != service {
 				continue
 			}
@@ -176,9 +191,9 @@ func (g *Gateway) compilePlugins(config *entity.Config, before *table) (_ plugin
 			return nil, all, pluginFault(e, errors.New("consumer: it cannot be set for a consumer"))
 		}
 		if byKind[kind] == nil {
-			byKind[kind] = map[scope]*instance{}
+			byKind[kind] = &placed{scopes: map[scope]*instance{}}
 		}
-		if byKind[kind][scopeOf(e)] != nil {
+		if byKind[kind].scopes[scopeOf(e)] != nil {
 			return nil, all, fmt.Errorf("plugin %q: there is another %s for the same route, service and consumer", name, e.Name)
 		}
 		made := old[e.ID]
@@ -191,7 +206,7 @@ func (g *Gateway) compilePlugins(config *entity.Config, before *table) (_ plugin
 		}
 		made.references.Add(1)
 		all = append(all, made)
-		byKind[kind][scopeOf(e)] = made
+		byKind[kind].add(made)
 	}
 	return byKind, all, nil
 }
