@@ -68,7 +68,7 @@ func New(options *Options) (*Gateway, error) {
 		g.kinds[o.Kinds[i].Name] = &o.Kinds[i]
 	}
 	g.client = &http.Client{Transport: newTransport(clientKey{verify: true, connect: 10 * time.Second, read: time.Minute, write: time.Minute}, g)}
-	empty, err := g.compile(entity.Config{}, nil)
+	empty, err := g.compile(entity.Normal{}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +86,28 @@ func New(options *Options) (*Gateway, error) {
 // not valid nothing changes, and the error names the entity and the field.
 func (g *Gateway) Apply(config entity.Config) error {
 	return g.change(func(entity.Config) (entity.Config, error) { return config, nil })
+}
+
+// ApplyStored is Apply for what is to be stored as well: store is called once it is
+// sure that the configuration can be served, and it is served if store returns nil.
+// Otherwise nothing changes, and store's error is returned. Nobody else changes what
+// is served in between.
+func (g *Gateway) ApplyStored(next entity.Normal, store func() error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	t, err := g.compile(next, g.table.Load())
+	if err != nil {
+		return fmt.Errorf("apply configuration: %w", err)
+	}
+	if err := store(); err != nil {
+		g.dispose(t)
+		return err
+	}
+	g.serve(t)
+	return nil
 }
 
 // Replace is Apply if the revision served is still the one given, and returns the new
@@ -117,18 +139,19 @@ func (g *Gateway) change(change func(entity.Config) (entity.Config, error)) erro
 		return ErrClosed
 	}
 	before := g.table.Load()
-	config, err := change(before.config.Clone())
+	config, err := change(before.normal.Config())
 	if err != nil {
 		return err
 	}
-	if config, err = config.Normalize(); err != nil {
-		return fmt.Errorf("apply configuration: %w", err)
-	}
-	next, err := g.compile(config, before)
+	next, err := before.normal.With(config)
 	if err != nil {
 		return fmt.Errorf("apply configuration: %w", err)
 	}
-	g.serve(next)
+	t, err := g.compile(next, before)
+	if err != nil {
+		return fmt.Errorf("apply configuration: %w", err)
+	}
+	g.serve(t)
 	return nil
 }
 
@@ -152,16 +175,18 @@ func (g *Gateway) serve(next *table) {
 func (g *Gateway) Config() (entity.Config, uint64) {
 	t := g.acquire()
 	defer g.leave(t)
-	return t.config.Clone(), t.revision
+	return t.normal.Config(), t.revision
 }
 
 // Check reports whether Apply would take a configuration. Nothing changes.
 func (g *Gateway) Check(config entity.Config) error {
-	config, err := config.Normalize()
+	served := g.acquire()
+	defer g.leave(served)
+	next, err := served.normal.With(config)
 	if err != nil {
 		return fmt.Errorf("check configuration: %w", err)
 	}
-	t, err := g.compile(config, nil)
+	t, err := g.compile(next, served)
 	if err != nil {
 		return fmt.Errorf("check configuration: %w", err)
 	}
@@ -247,7 +272,7 @@ func (g *Gateway) Close() error {
 		return nil
 	}
 	g.closed = true
-	empty, err := g.compile(entity.Config{}, nil)
+	empty, err := g.compile(entity.Normal{}, nil)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ import (
 // they use it; when it is served no longer and the last of them is over, what it
 // alone uses is released.
 type table struct {
-	config   entity.Config
+	normal   entity.Normal
+	config   entity.Config // of normal, which shares it
 	revision uint64
 
 	router    *router.Router
@@ -107,8 +108,8 @@ func (g *Gateway) dispose(t *table) {
 
 // compile makes a table of a configuration. It takes over what the table before
 // has that stays the same.
-func (g *Gateway) compile(config entity.Config, before *table) (_ *table, err error) {
-	t := &table{config: config, pools: map[string]*balance.Pool{}, clients: map[clientKey]*client{}}
+func (g *Gateway) compile(normal entity.Normal, before *table) (_ *table, err error) {
+	t := &table{normal: normal, config: normal.Shared(), pools: map[string]*balance.Pool{}, clients: map[clientKey]*client{}}
 	defer func() {
 		if err != nil {
 			g.dispose(t)

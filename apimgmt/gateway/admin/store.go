@@ -56,7 +56,8 @@ type Store struct {
 
 // state is a configuration that is stored and served. It is never changed.
 type state struct {
-	config   entity.Config // normalised
+	normal   entity.Normal
+	config   entity.Config // of normal, which shares it
 	head     head
 	revision storage.Revision
 }
@@ -103,7 +104,7 @@ func (s *Store) Publish(ctx context.Context, owner string, config entity.Config)
 	if owner == "" {
 		return errors.New("publish: owner: is empty")
 	}
-	err := s.Change(ctx, func(served entity.Config) (entity.Config, error) { return served.Replace(owner, config) })
+	_, err := s.edit(ctx, func(served entity.Normal) (entity.Normal, error) { return served.Replace(owner, config) })
 	if err != nil {
 		return fmt.Errorf("publish %q: %w", owner, err)
 	}
@@ -117,7 +118,7 @@ func (s *Store) Config(ctx context.Context) (entity.Config, error) {
 	if err != nil {
 		return entity.Config{}, err
 	}
-	return now.config.Clone(), nil
+	return now.normal.Config(), nil
 }
 
 // Kinds returns the names of the plugins that configurations may have.
@@ -137,6 +138,17 @@ func (s *Store) Change(ctx context.Context, change func(entity.Config) (entity.C
 
 // change is Change, and returns what came of it.
 func (s *Store) change(ctx context.Context, change func(entity.Config) (entity.Config, error)) (*state, error) {
+	return s.edit(ctx, func(served entity.Normal) (entity.Normal, error) {
+		next, err := change(served.Config())
+		if err != nil {
+			return entity.Normal{}, err
+		}
+		return served.With(next)
+	})
+}
+
+// edit is change of configurations that share what stays.
+func (s *Store) edit(ctx context.Context, change func(entity.Normal) (entity.Normal, error)) (*state, error) {
 	if err := s.take(ctx); err != nil {
 		return nil, err
 	}
@@ -164,40 +176,33 @@ func (s *Store) change(ctx context.Context, change func(entity.Config) (entity.C
 }
 
 // try makes a change once. The caller has the turn.
-func (s *Store) try(ctx context.Context, change func(entity.Config) (entity.Config, error)) error {
+func (s *Store) try(ctx context.Context, change func(entity.Normal) (entity.Normal, error)) error {
 	now := s.state.Load()
-	next, err := change(now.config.Clone())
+	next, err := change(now.normal)
 	if err != nil {
 		return err
 	}
-	if next, err = next.Normalize(); err != nil {
-		return err
-	}
-	changes, err := entity.Diff(now.config, next)
+	changes, err := now.normal.Diff(next)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	stamp(&next, now.config, changes, s.record.clock())
-	if err := s.gateway.Check(next); errors.Is(err, entity.ErrInvalid) {
+	next = next.Stamped(now.normal, changes, s.record.clock())
+	made := &state{normal: next, config: next.Shared()}
+	taken := false // by the gateway
+	err = s.gateway.ApplyStored(next, func() error {
+		taken = true
+		made.head, made.revision, err = s.record.save(ctx, made.config, now.head, now.revision)
 		return err
-	} else if err != nil {
-		return fmt.Errorf("%w: %w", entity.ErrInvalid, err)
-	}
-	h, revision, err := s.record.save(ctx, next, now.head, now.revision)
-	if err != nil {
+	})
+	switch {
+	case err == nil:
+		// It is acknowledged, whatever becomes of the caller.
+		s.state.Store(made)
+		return nil
+	case taken, errors.Is(err, gateway.ErrClosed), errors.Is(err, entity.ErrInvalid):
 		return err
 	}
-	// From here on it is acknowledged, whatever becomes of the caller.
-	return s.serve(&state{config: next, head: h, revision: revision})
-}
-
-// serve has the gateway serve what is stored. The caller has the turn.
-func (s *Store) serve(next *state) error {
-	if err := s.gateway.Apply(next.config); err != nil {
-		return fmt.Errorf("serve stored configuration: %w", err)
-	}
-	s.state.Store(next)
-	return nil
+	return fmt.Errorf("%w: %w", entity.ErrInvalid, err)
 }
 
 // current returns what is stored, and serves it.
@@ -240,10 +245,19 @@ func (s *Store) reload(ctx context.Context) error {
 	if now := s.state.Load(); revision == 0 && now != nil && now.revision != 0 {
 		return fmt.Errorf("read stored configuration: it is gone: %w", ErrRecord)
 	}
-	if config, err = config.Normalize(); err != nil {
+	var before entity.Normal
+	if now := s.state.Load(); now != nil {
+		before = now.normal
+	}
+	next, err := before.With(config)
+	if err != nil {
 		return fmt.Errorf("read stored configuration: %w", err)
 	}
-	return s.serve(&state{config: config, head: h, revision: revision})
+	if err := s.gateway.ApplyStored(next, func() error { return nil }); err != nil {
+		return fmt.Errorf("serve stored configuration: %w", err)
+	}
+	s.state.Store(&state{normal: next, config: next.Shared(), head: h, revision: revision})
+	return nil
 }
 
 func (s *Store) take(ctx context.Context) error {
