@@ -40,12 +40,12 @@ func (p *Publisher) arrange(ctx context.Context, at *snapshot, made *plan, versi
 			if err != nil {
 				return err
 			}
-			if len(entity.Conflicts(own.Config, there.Config)) > 0 {
+			if len(own.index.Conflicts(there.index)) > 0 {
 				other.State, other.Updated, other.Serial = Sunset, after.Updated, at.catalogue.Serial+1
 				made.superseded = append(made.superseded, other.Version)
 			}
 		}
-		if made.conflicts, err = p.conflicts(ctx, at, made.key, own.Config); err != nil {
+		if made.conflicts, err = p.conflicts(ctx, at, made.key, own); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (p *Publisher) arrange(ctx context.Context, at *snapshot, made *plan, versi
 // conflicts lists the routes that others have in common with a configuration: other
 // enablers by the catalogue, whatever the gateway serves of them at the moment, and
 // what somebody has put into the gateway by hand.
-func (p *Publisher) conflicts(ctx context.Context, at *snapshot, key string, own entity.Config) ([]Conflict, error) {
+func (p *Publisher) conflicts(ctx context.Context, at *snapshot, key string, own *content) ([]Conflict, error) {
 	var found []Conflict
 	add := func(enabler string, list []entity.Conflict) {
 		for _, c := range list {
@@ -80,7 +80,7 @@ func (p *Publisher) conflicts(ctx context.Context, at *snapshot, key string, own
 			if err != nil {
 				return nil, fmt.Errorf("enabler %q: %w", r.Enabler, err)
 			}
-			add(r.Enabler, entity.Conflicts(own, there.Config))
+			add(r.Enabler, own.index.Conflicts(there.index))
 		}
 	}
 	served, err := p.gateway.Config(ctx)
@@ -88,8 +88,8 @@ func (p *Publisher) conflicts(ctx context.Context, at *snapshot, key string, own
 		return nil, refused(opPublish, at.name(key), err)
 	}
 	foreign := byHand(served)
-	add("", entity.Conflicts(own, foreign))
-	if _, err := foreign.Replace(ownerOf(key), own); errors.Is(err, entity.ErrConflict) {
+	add("", own.index.Conflicts(entity.NewRouteIndex(foreign)))
+	if _, err := foreign.Replace(ownerOf(key), own.Config); errors.Is(err, entity.ErrConflict) {
 		return nil, &Error{Op: opPublish, Key: at.name(key), Kind: ErrConflict, Text: err.Error(), Cause: err}
 	}
 	return found, nil
@@ -103,12 +103,12 @@ func (s *snapshot) name(key string) string {
 	return key
 }
 
-// byHand leaves what no enabler has published.
+// byHand leaves what no enabler has published. The configuration is the caller's, and
+// is taken over.
 func byHand(c entity.Config) entity.Config {
 	owned := func(m entity.Meta) bool {
 		return slices.ContainsFunc(m.Tags, func(tag string) bool { return strings.HasPrefix(tag, ownerPrefix) })
 	}
-	c = c.Clone()
 	c.Services = slices.DeleteFunc(c.Services, func(e entity.Service) bool { return owned(e.Meta) })
 	c.Routes = slices.DeleteFunc(c.Routes, func(e entity.Route) bool { return owned(e.Meta) })
 	c.Upstreams = slices.DeleteFunc(c.Upstreams, func(e entity.Upstream) bool { return owned(e.Meta) })

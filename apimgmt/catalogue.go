@@ -145,6 +145,25 @@ func (p *Publisher) snapshot(ctx context.Context) (*snapshot, error) {
 	return made, nil
 }
 
+// after is the snapshot with the record of a change that was made on it.
+func (s *snapshot) after(c catalogue, key string, r record) *snapshot {
+	made := &snapshot{catalogue: c, records: maps.Clone(s.records), keys: s.keys}
+	i, found := slices.BinarySearch(s.keys, key)
+	switch {
+	case r.Removed != nil:
+		delete(made.records, key)
+		if found {
+			made.keys = slices.Concat(s.keys[:i], s.keys[i+1:])
+		}
+	default:
+		made.records[key] = r
+		if !found {
+			made.keys = slices.Concat(s.keys[:i], []string{key}, s.keys[i:])
+		}
+	}
+	return made
+}
+
 // keep remembers a snapshot, and forgets the contents that are not routed in it.
 func (p *Publisher) keep(s *snapshot) {
 	routed := map[string]bool{}

@@ -65,7 +65,7 @@ func (p *Publisher) changed(ctx context.Context, op, key string, decide func(con
 		}
 		// What is begun is ended, whether the client waits or not.
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.config.GatewayTimeout+time.Minute)
-		err = p.make(late, op, at.catalogue, made)
+		next, err := p.make(late, op, at.catalogue, made)
 		cancel()
 		switch {
 		case errors.Is(err, errOvertaken):
@@ -76,6 +76,9 @@ func (p *Publisher) changed(ctx context.Context, op, key string, decide func(con
 		case err != nil:
 			p.discard(context.WithoutCancel(ctx), made.fresh)
 			return err
+		}
+		if next.revision != 0 { // nothing else has changed since the snapshot
+			p.keep(at.after(next, made.key, made.after))
 		}
 		p.discard(context.WithoutCancel(ctx), made.stale)
 		return nil
@@ -95,38 +98,40 @@ func (p *Publisher) outdated(ctx context.Context, c catalogue, err error) bool {
 // errOvertaken says that somebody else has changed the catalogue since it was read.
 var errOvertaken = errors.New("somebody else was quicker")
 
-// make makes a change that is decided on a state of the catalogue.
-func (p *Publisher) make(ctx context.Context, op string, c catalogue, d *decision) error {
+// make makes a change that is decided on a state of the catalogue, and returns the
+// next one; its revision is zero if others have changed it meanwhile.
+func (p *Publisher) make(ctx context.Context, op string, c catalogue, d *decision) (catalogue, error) {
 	c.Serial++
 	d.after.Serial = c.Serial
 	data, err := json.Marshal(d.after)
 	if err != nil {
-		return err
+		return catalogue{}, err
 	}
 	if len(data) > maxRecord {
-		return &Error{Op: op, Key: d.key, Kind: ErrTooLarge,
+		return catalogue{}, &Error{Op: op, Key: d.key, Kind: ErrTooLarge,
 			Text: fmt.Sprintf("its record has more than %d bytes; delete versions that nobody needs", maxRecord)}
 	}
 	c.Intent = &intent{ID: uuid.NewString(), Op: op, Holder: p.id, At: time.Now().UTC(), Key: d.key, After: d.after, Routing: d.routing}
 	begun, err := p.save(ctx, c)
 	switch {
 	case errors.Is(err, storage.ErrConflict):
-		return errOvertaken
+		return catalogue{}, errOvertaken
 	case err != nil:
-		return unknown(op, d.key, err) // it may have been written
+		return catalogue{}, unknown(op, d.key, err) // it may have been written
 	}
 	if d.routing {
 		if err := p.tell(ctx, d.key, d.config); err != nil {
 			if undone := p.undo(ctx, begun); undone != nil {
-				return unknown(op, d.key, errors.Join(err, undone))
+				return catalogue{}, unknown(op, d.key, errors.Join(err, undone))
 			}
-			return refused(op, d.key, err)
+			return catalogue{}, refused(op, d.key, err)
 		}
 	}
-	if err := p.complete(ctx, begun); err != nil {
-		return unknown(op, d.key, err)
+	next, err := p.complete(ctx, begun)
+	if err != nil {
+		return catalogue{}, unknown(op, d.key, err)
 	}
-	return nil
+	return next, nil
 }
 
 // tell has the gateway serve what an enabler has published.
@@ -136,23 +141,24 @@ func (p *Publisher) tell(ctx context.Context, key string, config entity.Config) 
 	return p.gateway.Publish(ctx, ownerOf(key), config)
 }
 
-// complete writes the record of the change under way, and ends it. Somebody else
-// may have done that already, because it took so long.
-func (p *Publisher) complete(ctx context.Context, c catalogue) error {
+// complete writes the record of the change under way, ends it, and returns the
+// catalogue. Somebody else may have done that already, because it took so long; the
+// catalogue is empty then.
+func (p *Publisher) complete(ctx context.Context, c catalogue) (catalogue, error) {
 	change := c.Intent
 	if err := p.write(ctx, change); err != nil {
-		return err
+		return catalogue{}, err
 	}
 	c.Intent = nil
 	if change.Routing {
 		c = c.doubt(change.Key, false)
 	}
-	_, err := p.save(ctx, c)
+	next, err := p.save(ctx, c)
 	if errors.Is(err, storage.ErrConflict) {
 		// Since then others may have told the gateway something newer than we did.
-		return p.heal(ctx, change.Key)
+		return catalogue{}, p.heal(ctx, change.Key)
 	}
-	return err
+	return next, err
 }
 
 // write writes the record of a change, unless a later one has been written.
@@ -250,7 +256,7 @@ func (p *Publisher) finish(ctx context.Context, c catalogue) error {
 			return nil
 		}
 	}
-	if err := p.complete(ctx, c); err != nil {
+	if _, err := p.complete(ctx, c); err != nil {
 		return err
 	}
 	p.log.Info("a change was finished", "op", change.Op, "enabler", change.Key, "begun", change.At)

@@ -74,7 +74,10 @@ func (p *Publisher) content(ctx context.Context, e edition) (*content, error) {
 		return nil, fmt.Errorf("read the entities of version %q: %w", e.Version, err)
 	}
 	made = &content{}
-	if err := json.Unmarshal(data, made); err != nil {
+	if err = json.Unmarshal(data, made); err == nil {
+		err = made.prepare()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read the entities of version %q: %w", e.Version, err)
 	}
 	if e.State.Routed() {
@@ -96,12 +99,16 @@ func (p *Publisher) serveOf(ctx context.Context, r record, contentOf func(contex
 	if r.Removed != nil {
 		return all, nil
 	}
-	for _, e := range r.routed() {
+	var base entity.Normal
+	for i, e := range r.routed() {
 		c, err := contentOf(ctx, e)
 		if err != nil {
 			return entity.Config{}, fmt.Errorf("enabler %q: %w", r.Enabler, err)
 		}
-		one := c.Config.Clone()
+		if i == 0 {
+			base = c.normal
+		}
+		one := c.normal.Shared()
 		if e.State == Deprecated {
 			kinds, err := p.gateway.Kinds(ctx)
 			if err != nil {
@@ -111,15 +118,15 @@ func (p *Publisher) serveOf(ctx context.Context, r record, contentOf func(contex
 			if err != nil {
 				return entity.Config{}, fmt.Errorf("enabler %q: %w", r.Enabler, err)
 			}
-			one.Plugins = append(one.Plugins, notice...)
+			one.Plugins = slices.Concat(one.Plugins, notice)
 		}
 		all = union(all, one)
 	}
-	made, err := all.Normalize()
+	made, err := base.With(all)
 	if err != nil {
 		return entity.Config{}, fmt.Errorf("enabler %q: %w", r.Enabler, err)
 	}
-	return made, nil
+	return made.Config(), nil
 }
 
 // union puts two configurations together as they are.

@@ -16,7 +16,7 @@ type MemoryGateway struct {
 	kinds []string
 
 	mu     sync.Mutex
-	config entity.Config
+	served entity.Normal
 }
 
 // NewMemoryGateway returns a gateway that has plugins of the kinds given; nil
@@ -37,11 +37,11 @@ func (g *MemoryGateway) Publish(ctx context.Context, owner string, config entity
 			return fmt.Errorf("publish %q: plugin %q: %w: there is none of that name", owner, plugin.Name, entity.ErrInvalid)
 		}
 	}
-	next, err := g.config.Replace(owner, config)
+	next, err := g.served.Replace(owner, config)
 	if err != nil {
 		return fmt.Errorf("publish %q: %w", owner, err)
 	}
-	g.config = next
+	g.served = next
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (g *MemoryGateway) Config(ctx context.Context) (entity.Config, error) {
 	if err := ctx.Err(); err != nil {
 		return entity.Config{}, fmt.Errorf("read the configuration: %w", err)
 	}
-	return g.config.Clone(), nil
+	return g.served.Config(), nil
 }
 
 // Kinds implements [Gateway].

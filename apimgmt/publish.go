@@ -193,8 +193,8 @@ func (p *Publisher) check(ctx context.Context, u Upload) (*checked, error) {
 	if err != nil {
 		return nil, invalid(opPublish, u.Enabler, err)
 	}
-	if keys := ownersIn(c.config); len(keys) > 0 {
-		return nil, invalid(opPublish, u.Enabler, fmt.Errorf("the tag %q is one of the publisher's own", ownerOf(keys[0])))
+	for key := range byOwner(c.config) {
+		return nil, invalid(opPublish, u.Enabler, fmt.Errorf("the tag %q is one of the publisher's own", ownerOf(key)))
 	}
 	return c, nil
 }
@@ -264,6 +264,9 @@ func (p *Publisher) plan(ctx context.Context, at *snapshot, c *checked) (*plan, 
 		return nil, err
 	}
 	served := &content{Config: own, Operations: c.definition.Operations()}
+	if err := served.prepare(); err != nil {
+		return nil, refused(opPublish, c.Enabler, err)
+	}
 	made.after = after
 	if err := p.arrange(ctx, at, made, version, served); err != nil {
 		return nil, err

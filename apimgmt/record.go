@@ -56,6 +56,16 @@ type edition struct {
 type content struct {
 	Config     entity.Config          `json:"config"`
 	Operations []definition.Operation `json:"operations"`
+
+	normal entity.Normal      // of Config
+	index  *entity.RouteIndex // of Config
+}
+
+// prepare fills in what is not stored.
+func (c *content) prepare() (err error) {
+	c.index = entity.NewRouteIndex(c.Config)
+	c.normal, err = entity.NewNormal(c.Config)
+	return err
 }
 
 // clone returns a copy whose versions can be changed.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -98,8 +99,8 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	keys := slices.Clone(at.keys)
-	for _, key := range ownersIn(served) {
+	keys, owned := slices.Clone(at.keys), byOwner(served)
+	for _, key := range slices.Sorted(maps.Keys(owned)) {
 		if _, ok := at.records[key]; !ok {
 			keys = append(keys, key)
 		}
@@ -110,7 +111,7 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 			continue
 		}
 		want, err := p.serve(ctx, at.records[key])
-		if err == nil && !slices.Contains(at.catalogue.Doubtful, key) && agree(served, ownerOf(key), want) {
+		if err == nil && !slices.Contains(at.catalogue.Doubtful, key) && agree(owned[key], ownerOf(key), want) {
 			continue
 		}
 		if err == nil || p.outdated(ctx, at.catalogue, err) {
@@ -126,39 +127,48 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// ownersIn lists the keys of the enablers that a gateway serves something of.
-func ownersIn(c entity.Config) []string {
-	var keys []string
-	each := func(tags []string) {
-		for _, tag := range tags {
-			if key, ok := strings.CutPrefix(tag, ownerPrefix); ok {
-				keys = append(keys, key)
+// byOwner is what a gateway serves of each enabler, by key, without times. It shares
+// memory with c.
+func byOwner(c entity.Config) map[string]entity.Config {
+	owned := map[string]entity.Config{}
+	assign(owned, c.Services, func(e *entity.Service) *entity.Meta { return &e.Meta }, func(c *entity.Config) *[]entity.Service { return &c.Services })
+	assign(owned, c.Routes, func(e *entity.Route) *entity.Meta { return &e.Meta }, func(c *entity.Config) *[]entity.Route { return &c.Routes })
+	assign(owned, c.Plugins, func(e *entity.Plugin) *entity.Meta { return &e.Meta }, func(c *entity.Config) *[]entity.Plugin { return &c.Plugins })
+	assign(owned, c.Consumers, func(e *entity.Consumer) *entity.Meta { return &e.Meta }, func(c *entity.Config) *[]entity.Consumer { return &c.Consumers })
+	assign(owned, c.Keys, func(e *entity.Key) *entity.Meta { return &e.Meta }, func(c *entity.Config) *[]entity.Key { return &c.Keys })
+	assign(owned, c.Upstreams, func(e *entity.Upstream) *entity.Meta { return &e.Meta }, func(c *entity.Config) *[]entity.Upstream { return &c.Upstreams })
+	assign(owned, c.Targets, func(e *entity.Target) *entity.Meta { return &e.Meta }, func(c *entity.Config) *[]entity.Target { return &c.Targets })
+	return owned
+}
+
+// assign gives each entity of a list to those whose tags it has.
+func assign[E any](owned map[string]entity.Config, list []E, meta func(*E) *entity.Meta, of func(*entity.Config) *[]E) {
+	for _, e := range list {
+		m := meta(&e)
+		m.CreatedAt, m.UpdatedAt = 0, 0
+		for n, tag := range m.Tags {
+			key, ok := strings.CutPrefix(tag, ownerPrefix)
+			if !ok || slices.Index(m.Tags, tag) < n {
+				continue
 			}
+			c := owned[key]
+			*of(&c) = append(*of(&c), e)
+			owned[key] = c
 		}
 	}
-	for _, e := range c.Services {
-		each(e.Tags)
-	}
-	for _, e := range c.Routes {
-		each(e.Tags)
-	}
-	for _, e := range c.Upstreams {
-		each(e.Tags)
-	}
-	for _, e := range c.Plugins {
-		each(e.Tags)
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }
 
 // agree reports whether a gateway serves of an owner what it should.
 func agree(served entity.Config, owner string, want entity.Config) bool {
-	tagged, err := entity.Config{}.Replace(owner, want)
+	tagged, err := entity.Normal{}.Replace(owner, want)
 	if err != nil {
 		return false
 	}
-	changes, err := entity.Diff(served.Tagged(owner), tagged)
+	is, err := tagged.With(served)
+	if err != nil {
+		return false
+	}
+	changes, err := is.Diff(tagged)
 	return err == nil && len(changes) == 0
 }
 

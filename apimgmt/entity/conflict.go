@@ -35,24 +35,48 @@ func (c Conflict) String() string {
 // Kong's router decides, and the longer or the more specific route is the one
 // that its author meant. Routes without paths are in conflict only with each
 // other.
-func Conflicts(c, others Config) []Conflict {
-	byPath := map[string][]*Route{}
-	for i := range others.Routes {
-		r := &others.Routes[i]
-		for _, path := range pathsOf(r) {
-			key := pathKey(path)
-			byPath[key] = append(byPath[key], r)
-		}
-	}
-	var found []Conflict
+func Conflicts(c, others Config) []Conflict { return NewRouteIndex(c).Conflicts(NewRouteIndex(others)) }
+
+// RouteIndex has the routes of a configuration by what their paths match, so that
+// they can be compared with many others. It does not change, and any number of
+// goroutines may use it; the configuration that it was made of must not be changed
+// either.
+type RouteIndex struct {
+	routes []indexedRoute
+	byPath map[string][]*Route
+}
+
+// indexedRoute is a route with the keys of its paths.
+type indexedRoute struct {
+	route       *Route
+	paths, keys []string
+}
+
+// NewRouteIndex returns the index of a configuration.
+func NewRouteIndex(c Config) *RouteIndex {
+	made := &RouteIndex{byPath: map[string][]*Route{}}
 	for i := range c.Routes {
-		r := &c.Routes[i]
-		told := map[*Route]bool{}
-		for _, path := range pathsOf(r) {
-			for _, other := range byPath[pathKey(path)] {
-				if !told[other] && sameRequests(r, other) {
-					told[other] = true
-					found = append(found, Conflict{Route: r.label(), Other: other.label(), Path: path})
+		r := indexedRoute{route: &c.Routes[i], paths: pathsOf(&c.Routes[i])}
+		for _, path := range r.paths {
+			key := pathKey(path)
+			r.keys = append(r.keys, key)
+			made.byPath[key] = append(made.byPath[key], r.route)
+		}
+		made.routes = append(made.routes, r)
+	}
+	return made
+}
+
+// Conflicts is the function [Conflicts] of the two configurations.
+func (x *RouteIndex) Conflicts(others *RouteIndex) []Conflict {
+	var found []Conflict
+	for _, r := range x.routes {
+		var told []*Route
+		for i, key := range r.keys {
+			for _, other := range others.byPath[key] {
+				if !slices.Contains(told, other) && sameRequests(r.route, other) {
+					told = append(told, other)
+					found = append(found, Conflict{Route: r.route.label(), Other: other.label(), Path: r.paths[i]})
 				}
 			}
 		}

@@ -173,3 +173,11 @@ func TestTimesAreThoseOfTheChange(t *testing.T) {
 	}
 	require.EqualValues(t, 100, first.Config().Services[0].UpdatedAt, "the one before is as it was")
 }
+
+func ExampleNewRouteIndex() {
+	there := entity.NewRouteIndex(entity.Config{Routes: []entity.Route{{Name: "lamp", Paths: []string{`~/lamps/(?<id>[^/]+)$`}}}})
+	wanted := entity.NewRouteIndex(entity.Config{Routes: []entity.Route{{Name: "light", Paths: []string{`~/lamps/(?<name>[a-z]+)$`}}}})
+	fmt.Println(wanted.Conflicts(there))
+	// Output:
+	// [route "light" and route "lamp" both match "~/lamps/(?<name>[a-z]+)$"]
+}

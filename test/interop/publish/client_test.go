@@ -14,7 +14,7 @@ import (
 // all of the machine, and what is published gets none.
 const pace = 4 * time.Millisecond
 
-// caller calls the APIs that stay, one call after another on one connection, and
+// caller calls the APIs that stay, one call after another on connections that are kept, and
 // stops at the first that is not as it should be. Every other call is a POST, which
 // net/http does not repeat on its own when a connection breaks.
 type caller struct {
@@ -22,14 +22,37 @@ type caller struct {
 	manager *apiManager
 
 	calls, forwarded atomic.Int64 // answers that were right; those of them that came from the service behind
-	dials            atomic.Int64
+	lost             atomic.Int64 // connections that the gateway has closed
+}
+
+// watchedConn counts if it ends before it is closed.
+type watchedConn struct {
+	net.Conn
+	closed atomic.Bool
+	lost   *atomic.Int64
+}
+
+func (c *watchedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil && !c.closed.Load() {
+		c.lost.Add(1)
+	}
+	return n, err
+}
+
+func (c *watchedConn) Close() error {
+	c.closed.Store(true)
+	return c.Conn.Close()
 }
 
 func (c *caller) run(ctx context.Context) error {
 	dialer := &net.Dialer{}
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		c.dials.Add(1)
-		return dialer.DialContext(ctx, network, address)
+		connection, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &watchedConn{Conn: connection, lost: &c.lost}, nil
 	}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: time.Minute}
