@@ -2,7 +2,7 @@ package multilink
 
 import (
 	"fmt"
-	"hash/fnv"
+	"math"
 	"slices"
 	"time"
 )
@@ -11,131 +11,72 @@ import (
 // machine: it has no goroutines, no clock and no sockets. What it wants done
 // it appends to an [Output], and [Bond.Next] says when it wants to be woken.
 //
-// It is not safe for concurrent use: its owner holds a lock. The time given to
-// its methods should have a monotonic reading; an earlier time than before
+// It is not safe for concurrent use: its owner holds a lock. The times given to
+// its methods should have a monotonic reading; one that is earlier than before
 // counts as the same.
 type Bond struct {
-	config  BondConfig
-	classes []Class
-	epoch   uint64
-	start   time.Time
-	now     time.Duration // since start
-	pool    *bufferPool
+	config BondConfig
+	epoch  uint64
+	start  time.Time
+	now    time.Duration // since start
+	next   time.Duration // when Tick is wanted; never is none
+	pool   *bufferPool
 
-	links    [maxLinks]*linkState
-	sequence uint64 // of the next data packet
-	number   uint64 // of the next probe
-	window   window
+	links        [maxLinks]*linkState
+	lastSlot     int // that was given to a new link
+	mtu          int // of the links' MTUs the smallest
+	classes      []Class
+	plans        []plan // of the defaults, then of the classes
+	manual       int    // link that the administrator prefers, or -1
+	manualUntil  time.Duration
+	lastActive   string
+	lastPriority int
+
 	peer     peerState
-	active   int // link, or -1
-	counters Counters
+	number   uint64 // of the next probe
 	scratch  probe
-	next     time.Duration
+	window   window
+	sequence uint64 // of the next data packet
+	replay   replay
+	pacer    pacer
+
+	hold      time.Duration // until then nothing that waits is sent; 0 is none
+	holdBelow uint64        // unless all packets below have arrived
+
+	stale, urgent bool // links are to be chosen anew; the peer is to be told at once
+	counters      Counters
 }
 
-// peerState is what is known of the other end.
-type peerState struct {
-	epoch       uint64 // 0 is none
-	established bool   // it has adopted our epoch
-}
-
-// linkState is what a bond knows of one of its links.
-type linkState struct {
-	config LinkConfig
-	hash   uint32
-	mtu    int
-	state  LinkState
-
-	sequence  uint32 // of the next probe
-	due       time.Duration
-	heard     time.Duration
-	everHeard bool
-	echo      uint64
-	theirSent uint64
-	sentAt    time.Duration
-	srtt      time.Duration
-	txBytes   uint64
-	rxBytes   uint64
-	changed   time.Time
-	reason    string
-}
+// never is later than all that happens.
+const never = time.Duration(math.MaxInt64)
 
 // NewBond makes the bond to one peer over the given links; link i gets the
 // LinkID i. The epoch is a random number that is not zero: another one for each
-// bond that is ever made. Wrong settings are ErrInvalid, links that share a
-// name or priority ErrDuplicate.
+// bond that is ever made. Wrong settings are ErrInvalid; links that share a
+// name or priority are ErrDuplicate.
 func NewBond(config BondConfig, links []LinkConfig, epoch uint64, now time.Time) (*Bond, error) {
-	if err := config.Check(); err != nil {
-		return nil, err
-	}
 	if epoch == 0 {
 		return nil, fmt.Errorf("make bond: epoch: want a random number, got 0: %w", ErrInvalid)
 	}
-	b := &Bond{config: config, epoch: epoch, start: now, pool: newBufferPool(), active: -1}
-	if err := b.SetLinks(now, links, &Output{}); err != nil {
+	b := &Bond{epoch: epoch, start: now, pool: newBufferPool(), lastSlot: -1, manual: -1, plans: []plan{{current: -1}}}
+	b.scratch = probe{reports: make([]report, 0, maxLinks), spans: make([]span, 0, maxSpans)}
+	var nothing Output
+	if err := b.Configure(now, config, nil, &nothing); err != nil {
 		return nil, fmt.Errorf("make bond: %w", err)
 	}
+	if err := b.SetLinks(now, links, &nothing); err != nil {
+		return nil, fmt.Errorf("make bond: %w", err)
+	}
+	for _, packet := range nothing.Packets {
+		packet.Buffer.Release()
+	}
+	b.next = 0
+	for _, l := range b.links {
+		if l != nil {
+			l.due = 0
+		}
+	}
 	return b, nil
-}
-
-// SetLinks changes the links to those given, which are told apart by name: a
-// link that stays keeps its LinkID and is not disturbed, one that is new gets
-// an ID that nobody has, the least recently used first. Packets of a link that
-// goes must no longer be given to the bond. It checks everything first: when
-// it returns an error nothing has changed.
-func (b *Bond) SetLinks(now time.Time, links []LinkConfig, out *Output) error {
-	if len(links) > maxLinks {
-		return fmt.Errorf("set links: want %d at most, got %d: %w", maxLinks, len(links), ErrInvalid)
-	}
-	for i, link := range links {
-		if err := link.Check(); err != nil {
-			return err
-		}
-		for _, other := range links[:i] {
-			if other.Name == link.Name || other.Priority == link.Priority || nameHash(other.Name) == nameHash(link.Name) {
-				return fmt.Errorf("link %q: name or priority taken by %q: %w", link.Name, other.Name, ErrDuplicate)
-			}
-		}
-	}
-	for id, l := range b.links {
-		if l != nil && !slices.ContainsFunc(links, func(c LinkConfig) bool { return c.Name == l.config.Name }) {
-			b.links[id] = nil
-		}
-	}
-	for _, link := range links {
-		if id, ok := b.LinkID(link.Name); ok {
-			b.links[id].config = link
-			continue
-		}
-		free := slices.Index(b.links[:], nil)
-		b.links[free] = &linkState{config: link, hash: nameHash(link.Name), state: Down, mtu: 1400, due: b.now}
-	}
-	return nil
-}
-
-func nameHash(name string) uint32 {
-	h := fnv.New32a()
-	h.Write([]byte(name))
-	return h.Sum32()
-}
-
-// LinkID returns the ID of the link of that name, and whether there is one.
-func (b *Bond) LinkID(name string) (LinkID, bool) {
-	for id, l := range b.links {
-		if l != nil && l.config.Name == name {
-			return LinkID(id), true
-		}
-	}
-	return -1, false
-}
-
-// SetMTU says how long a packet, header included, may be on a link, as
-// [Tunnel.MTU] does. Frames that do not fit the smallest of all links travel in
-// pieces. It is 1,400 until told.
-func (b *Bond) SetMTU(link LinkID, mtu int) {
-	if l := b.link(link); l != nil {
-		l.mtu = mtu
-	}
 }
 
 // Configure changes the settings and the classes, at once and without a loss.
@@ -144,37 +85,148 @@ func (b *Bond) Configure(now time.Time, config BondConfig, classes []Class, out 
 	if err := config.Check(); err != nil {
 		return err
 	}
-	b.config, b.classes = config, slices.Clone(classes)
+	if len(classes) > math.MaxInt16 {
+		return fmt.Errorf("classes: want %d at most, got %d: %w", math.MaxInt16, len(classes), ErrInvalid)
+	}
+	for _, c := range classes {
+		if c.Policy != "" && !c.Policy.valid() || c.Copies < 0 || c.MaxDelay < 0 {
+			return fmt.Errorf("class %q: policy, copies or max_delay: %w", c.Name, ErrInvalid)
+		}
+	}
+	b.advance(now)
+	if config.policy() != b.config.policy() {
+		out.Events = append(out.Events, Event{Time: b.time(), Type: "policy", Reason: string(config.policy())})
+	}
+	if config.NoReplay && !b.config.NoReplay {
+		b.replay.forget(b)
+	}
+	b.config = config
+	old, names := b.plans, b.classes
+	b.classes = slices.Clone(classes)
+	b.plans = make([]plan, 1+len(classes))
+	b.plans[0] = plan{policy: config.policy(), copies: config.Copies, current: old[0].current}
+	for i, c := range classes {
+		p := plan{policy: c.Policy, copies: c.Copies, metered: c.Metered, noReplay: c.NoReplay, maxDelay: c.MaxDelay, current: -1}
+		if p.policy == "" {
+			p.policy = config.policy()
+		}
+		if p.copies == 0 {
+			p.copies = config.Copies
+		}
+		if was := slices.IndexFunc(names, func(n Class) bool { return n.Name == c.Name }); was >= 0 {
+			p.current = old[was+1].current
+		}
+		b.plans[i+1] = p
+	}
+	b.replay.recount(b)
+	b.permit()
+	b.settle(out)
 	return nil
 }
 
-// Switch has the bond prefer the named link for a time, as long as that link
-// is up. An empty name ends it early. A name that no link has is
-// ErrUnknownLink; a link that is not up is ErrLinkDown.
-func (b *Bond) Switch(now time.Time, link string, hold time.Duration, out *Output) error {
-	if _, ok := b.LinkID(link); !ok && link != "" {
-		return fmt.Errorf("switch to %q: %w", link, ErrUnknownLink)
+func (c BondConfig) policy() Policy {
+	if c.Policy == "" {
+		return ActiveBackup
 	}
-	return nil
+	return c.Policy
+}
+
+func (b *Bond) replayAge() time.Duration {
+	if b.config.ReplayAge == 0 {
+		return defaultReplayAge
+	}
+	return b.config.ReplayAge
+}
+
+func (b *Bond) replayBytes() int {
+	if b.config.ReplayBytes == 0 {
+		return defaultReplayBytes
+	}
+	return b.config.ReplayBytes
 }
 
 // Send takes a frame for the peer and appends the packets to send. It copies
 // the frame. The class is an index into those of Configure, -1 for the bond's
 // defaults; flow is a hash of what tells the frame's flow from others.
+//
+// While no link is usable frames wait, as long and as many as the replay
+// buffer may keep.
 func (b *Bond) Send(now time.Time, frame []byte, class int, flow uint32, out *Output) {
 	b.advance(now)
-	if b.active < 0 || len(frame) > MaxFrame {
+	if class < 0 || class >= len(b.classes) {
+		class = -1
+	}
+	p := b.plan(class)
+	if len(frame) == 0 || len(frame) > MaxFrame || b.unsendable(p) {
 		b.counters.Dropped++
 		return
 	}
-	buffer := b.pool.get(HeaderSize + len(frame))
-	header{kind: typeData, tag: epochTag(b.epoch), sequence: b.sequence}.put(buffer.data)
-	copy(buffer.data[HeaderSize:], frame)
-	b.sequence++
+	b.replay.expire(b, b.replayAge())
+	b.pacer.offer(b.now, len(frame))
 	b.counters.TxFrames++
 	b.counters.TxBytes += uint64(len(frame))
-	b.links[b.active].txBytes += uint64(len(buffer.data))
-	out.Packets = append(out.Packets, Packet{Link: LinkID(b.active), Class: class, Buffer: buffer})
+	buffer := b.pool.get(HeaderSize + len(frame))
+	copy(buffer.data[HeaderSize:], frame)
+	b.dispatch(typeData, buffer, p, class, flow, out)
+	b.follow(out)
+}
+
+// unsendable reports whether frames of a plan have no link and may not wait
+// for one.
+func (b *Bond) unsendable(p *plan) bool {
+	return (p.count == 0 || !b.peer.established) && (b.config.NoReplay || p.noReplay)
+}
+
+// dispatch sends a packet whose header is still to be written, or has it wait.
+// It takes the buffer over.
+func (b *Bond) dispatch(kind uint8, buffer *Buffer, p *plan, class int, flow uint32, out *Output) {
+	sequence := b.sequence
+	b.sequence++
+	header{kind: kind, tag: epochTag(b.epoch), sequence: sequence}.put(buffer.data)
+	links, waits := p.linksFor(flow), false
+	switch {
+	case p.count == 0 || !b.peer.established:
+		links, waits = 0, true
+	case p.queues(flow) && !p.noReplay:
+		links, waits = links&p.direct, true
+	}
+	forget := b.config.NoReplay || p.noReplay
+	if waits || !forget {
+		b.replay.keep(b, sequence, kept{buffer: buffer, at: b.now, links: links, flow: flow, class: int16(class),
+			waits: waits, sent: links != 0, once: forget}, b.replayBytes())
+	}
+	b.transmit(buffer, class, links, out)
+	buffer.Release()
+}
+
+// transmit sends a packet over the links.
+func (b *Bond) transmit(buffer *Buffer, class int, links uint32, out *Output) {
+	for id := 0; links != 0; id, links = id+1, links>>1 {
+		if links&1 == 0 {
+			continue
+		}
+		buffer.retain(1)
+		b.spend(b.links[id], len(buffer.data), 0)
+		out.Packets = append(out.Packets, Packet{Link: LinkID(id), Class: class, Buffer: buffer})
+	}
+}
+
+// spend counts the bytes of packets on a link.
+func (b *Bond) spend(l *linkState, sent, received int) {
+	l.txBytes += uint64(sent)
+	l.rxBytes += uint64(received)
+	if l.config.Quota > 0 && !l.overQuota && l.txBytes+l.rxBytes >= l.config.Quota {
+		l.overQuota, b.stale = true, true
+	}
+}
+
+// follow does what a frame or packet made necessary.
+func (b *Bond) follow(out *Output) {
+	if b.stale || b.urgent {
+		b.settle(out)
+	} else if b.replay.waiting > 0 {
+		b.pump(out)
+	}
 }
 
 // Receive takes a packet that arrived over a link, and appends the frames to
@@ -184,121 +236,103 @@ func (b *Bond) Receive(now time.Time, link LinkID, packet []byte, out *Output) {
 	b.advance(now)
 	l := b.link(link)
 	h, ok := parseHeader(packet)
-	if l == nil || !ok {
+	if l == nil || !ok || l.config.Disabled || l.carrierLost {
 		return
 	}
-	l.rxBytes += uint64(len(packet))
-	switch h.kind {
-	case typeProbe:
-		if !b.scratch.parse(packet[HeaderSize:]) || b.scratch.epoch == b.epoch {
-			return
+	b.spend(l, 0, len(packet))
+	if h.kind == typeProbe {
+		if b.scratch.parse(packet[HeaderSize:]) {
+			b.probed(l, h, &b.scratch, out)
 		}
-		p := &b.scratch
-		l.heard, l.everHeard, l.echo, l.theirSent, l.sentAt = b.now, true, p.epoch, p.sent, b.now
-		if p.echo == b.epoch {
-			b.peer = peerState{p.epoch, true}
-		}
-	case typeData:
-		if b.peer.epoch == 0 || h.tag != epochTag(b.peer.epoch) {
-			return
-		}
-		l.heard = b.now
-		switch b.window.accept(h.sequence) {
-		case fresh:
-			b.counters.RxFrames++
-			b.counters.RxBytes += uint64(len(packet) - HeaderSize)
-			out.Frames = append(out.Frames, packet[HeaderSize:])
-		case duplicate:
-			b.counters.Duplicates++
-		case expired:
-			b.counters.Expired++
+		return
+	}
+	if b.peer.epoch == 0 || h.tag != epochTag(b.peer.epoch) {
+		return
+	}
+	if l.hearing {
+		l.hear(b.now)
+		if l.late {
+			l.late, b.urgent = false, true
 		}
 	}
-	b.judge(out)
+	switch b.window.accept(h.sequence) {
+	case fresh:
+		b.deliver(h, packet[HeaderSize:], out)
+	case duplicate:
+		b.counters.Duplicates++
+	case expired:
+		b.counters.Expired++
+	}
+	b.follow(out)
+}
+
+// deliver takes what a packet of data carries.
+func (b *Bond) deliver(h header, payload []byte, out *Output) {
+	if len(payload) == 0 || len(payload) > MaxFrame || h.kind != typeData {
+		return
+	}
+	b.counters.RxFrames++
+	b.counters.RxBytes += uint64(len(payload))
+	out.Frames = append(out.Frames, payload)
 }
 
 // Tick does what is due: it sends probes, finds links that fell silent, and
-// sends again what is to be sent again. Call it when Next says so, and after
-// the packets that arrived before were given to Receive: a Tick that comes
-// late knows that the process stalled, and gives the links that time.
+// sends again what is to be sent again.
+//
+// Call it when Next says so, and do so even when there is nothing to send: a
+// Tick that comes late by more than half a probe's interval tells the bond
+// that this process stalled, and the links are given that time. What had
+// arrived by then should be given to Receive first. Where that cannot be, at
+// least no lock may keep a packet that was read from getting to Receive: a
+// link is given up at the earliest an eighth of its interval after the Tick
+// that found it silent, and only where another one was heard all the while.
 func (b *Bond) Tick(now time.Time, out *Output) {
 	b.advance(now)
-	b.next = b.now + time.Second
-	for id, l := range b.links {
-		if l == nil {
-			continue
-		}
-		if b.now >= l.due {
-			b.probe(LinkID(id), l, out)
-		}
-		b.next = min(b.next, l.due)
+	b.stalled()
+	b.next = never
+	b.listen()
+	if b.manual >= 0 && b.now >= b.manualUntil {
+		b.manual, b.stale = -1, true
 	}
-	b.judge(out)
-}
-
-func (b *Bond) probe(id LinkID, l *linkState, out *Output) {
-	p := probe{epoch: b.epoch, echo: l.echo, sequence: l.sequence, sent: uint64(b.now) + 1, echoed: l.theirSent, held: b.now - l.sentAt,
-		interval: defaultProbe, multiplier: defaultMultiple, established: b.peer.epoch != 0}
-	buffer := b.pool.get(maxProbeLen)
-	buffer.data = p.append(buffer.data[:0], header{kind: typeProbe, tag: epochTag(b.epoch), sequence: b.number})
-	b.number++
-	l.sequence++
-	l.due = b.now + defaultProbe
-	out.Packets = append(out.Packets, Packet{Link: id, Class: -1, Control: true, Buffer: buffer})
-}
-
-func (b *Bond) judge(out *Output) {
-	best := -1
-	for id, l := range b.links {
-		if l == nil || l.config.Disabled {
-			continue
-		}
-		state := Down
-		if l.everHeard && b.peer.epoch != 0 && b.now-l.heard < defaultMultiple*defaultProbe {
-			state = Up
-			if best < 0 || l.config.Priority < b.links[best].config.Priority {
-				best = id
-			}
-		}
-		if state != l.state {
-			l.state = state
-			out.Events = append(out.Events, Event{Time: b.time(), Type: "link", Link: l.config.Name, State: state})
-		}
+	b.repair()
+	b.replay.expire(b, b.replayAge())
+	b.settle(out)
+	b.probes(out)
+	if b.manual >= 0 {
+		b.wake(b.manualUntil)
 	}
-	b.active = best
 }
 
-// Next is when the bond wants Tick to be called. Any other call may change it.
-func (b *Bond) Next() time.Time { return b.start.Add(b.next) }
-
-// Carrier tells that the interface of a link lost its carrier or has it again.
-func (b *Bond) Carrier(now time.Time, link LinkID, up bool, reason string, out *Output) {
-	b.advance(now)
-}
-
-// Failed tells that a tunnel could not send, because of an error that is
-// ErrLinkDown.
-func (b *Bond) Failed(now time.Time, link LinkID, err error, out *Output) {
-	b.advance(now)
-}
-
-// Status is how the bond is doing. The name, key and handshake of the peer and
-// the ports of the links are for the caller to fill in.
-func (b *Bond) Status(now time.Time) PeerStatus {
-	b.advance(now)
-	s := PeerStatus{Counters: b.counters}
+// repair has those packets sent again that were lost in gaps too short for a
+// failover.
+func (b *Bond) repair() {
 	for _, l := range b.links {
-		if l != nil {
-			s.Connected = s.Connected || l.state == Up
-			s.Links = append(s.Links, LinkStatus{Name: l.config.Name, Interface: l.config.Interface, Kind: l.config.Kind, Priority: l.config.Priority,
-				State: l.state, TxBytes: l.txBytes, RxBytes: l.rxBytes, LastChange: l.changed, Reason: l.reason})
+		switch {
+		case l == nil || l.repairAt == 0:
+		case b.now >= l.repairAt:
+			b.replay.repeat(b, l.bit(), l.repairUpTo)
+			l.repairAt = 0
+		default:
+			b.wake(l.repairAt)
 		}
 	}
-	if b.active >= 0 {
-		s.ActiveLink = b.links[b.active].config.Name
-	}
-	return s
 }
+
+// Next is when the bond wants Tick to be called; the zero time is never. Any
+// other call may move it to an earlier time.
+func (b *Bond) Next() time.Time {
+	if b.next == never {
+		return time.Time{}
+	}
+	return b.start.Add(b.next)
+}
+
+// wake asks for a Tick at a time, or earlier.
+func (b *Bond) wake(at time.Duration) { b.next = min(b.next, at) }
+
+func (b *Bond) advance(now time.Time) { b.now = max(b.now, now.Sub(b.start)) }
+
+func (b *Bond) time() time.Time { return b.start.Add(b.now) }
 
 func (b *Bond) link(id LinkID) *linkState {
 	if id < 0 || int(id) >= len(b.links) {
@@ -306,7 +340,3 @@ func (b *Bond) link(id LinkID) *linkState {
 	}
 	return b.links[id]
 }
-
-func (b *Bond) advance(now time.Time) { b.now = max(b.now, now.Sub(b.start)) }
-
-func (b *Bond) time() time.Time { return b.start.Add(b.now) }

@@ -9,7 +9,7 @@ const (
 	maxLinks = 32 // of one bond
 	maxSpans = 32 // acknowledged runs in a probe
 
-	probeFixed  = 63 // bytes before the reports
+	probeFixed  = 67 // bytes before the reports
 	reportBytes = 7
 	maxProbeLen = HeaderSize + probeFixed + 1 + maxLinks*reportBytes + 1 + maxSpans*2*binary.MaxVarintLen64
 
@@ -27,6 +27,7 @@ type probe struct {
 	echoed      uint64 // sent of the last probe that arrived on this link; 0 is none
 	held        time.Duration
 	interval    time.Duration // that the sender would like
+	applied     time.Duration // that it keeps to until the next one
 	multiplier  uint8
 	established bool
 	floor       uint64 // lowest sequence number that the sender may still send
@@ -59,13 +60,14 @@ func (p *probe) append(b []byte, h header) []byte {
 	binary.BigEndian.PutUint64(f[28:], p.echoed)
 	binary.BigEndian.PutUint32(f[36:], microseconds(p.held))
 	binary.BigEndian.PutUint32(f[40:], microseconds(p.interval))
-	f[44] = p.multiplier
+	binary.BigEndian.PutUint32(f[44:], microseconds(p.applied))
+	f[48] = p.multiplier
 	if p.established {
-		f[45] = flagEstablished
+		f[49] = flagEstablished
 	}
-	binary.BigEndian.PutUint64(f[46:], p.floor)
-	binary.BigEndian.PutUint64(f[54:], p.next)
-	f[62] = uint8(len(p.reports))
+	binary.BigEndian.PutUint64(f[50:], p.floor)
+	binary.BigEndian.PutUint64(f[58:], p.next)
+	f[66] = uint8(len(p.reports))
 	b = append(b, fixed[:]...)
 	for _, r := range p.reports {
 		b = binary.BigEndian.AppendUint32(b, r.link)
@@ -100,14 +102,16 @@ func (p *probe) parse(b []byte) bool {
 	p.echoed = binary.BigEndian.Uint64(b[28:])
 	p.held = time.Duration(binary.BigEndian.Uint32(b[36:])) * time.Microsecond
 	p.interval = time.Duration(binary.BigEndian.Uint32(b[40:])) * time.Microsecond
-	p.multiplier = b[44]
-	p.established = b[45]&flagEstablished != 0
-	p.floor = binary.BigEndian.Uint64(b[46:])
-	p.next = binary.BigEndian.Uint64(b[54:])
-	links := int(b[62])
+	p.applied = time.Duration(binary.BigEndian.Uint32(b[44:])) * time.Microsecond
+	p.multiplier = b[48]
+	p.established = b[49]&flagEstablished != 0
+	p.floor = binary.BigEndian.Uint64(b[50:])
+	p.next = binary.BigEndian.Uint64(b[58:])
+	links := int(b[66])
 	b = b[probeFixed:]
 	p.reports, p.spans = p.reports[:0], p.spans[:0]
-	if p.epoch == 0 || p.sent == 0 || p.interval < minProbe || p.interval > maxProbe || p.multiplier < 2 ||
+	if p.epoch == 0 || p.sent == 0 || p.interval < minProbe || p.interval > maxProbe ||
+		p.applied < minProbe || p.applied > maxProbe || p.multiplier < 2 ||
 		p.floor > sequenceMask || p.next > sequenceMask || links > maxLinks || len(b) < links*reportBytes+1 {
 		return false
 	}

@@ -1,0 +1,98 @@
+package multilink_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/stretchr/testify/require"
+)
+
+// fault is something that happens to the primary.
+type fault struct {
+	name  string
+	start func(*world)
+	end   func(*world)
+}
+
+func faults() []fault {
+	carrier := func(up bool) func(*world) {
+		return func(w *world) {
+			w.cut("wifi", !up, 0, 1)
+			for _, e := range w.ends {
+				e.do(func() {
+					id, _ := e.bond.LinkID("wifi")
+					e.bond.Carrier(w.now, id, up, "carrier", &e.out)
+				})
+			}
+		}
+	}
+	cut := func(directions ...int) fault {
+		return fault{
+			fmt.Sprintf("silent %v", directions),
+			func(w *world) { w.cut("wifi", true, directions...) },
+			func(w *world) { w.cut("wifi", false, directions...) },
+		}
+	}
+	return []fault{cut(0, 1), cut(0), cut(1), {"carrier", carrier(false), carrier(true)}}
+}
+
+func TestFailoverLosesNothing(t *testing.T) {
+	t.Parallel()
+	configs := map[string]multilink.BondConfig{
+		"replay":       {},
+		"redundant":    {Policy: multilink.Redundant},
+		"two copies":   {Policy: multilink.Redundant, Copies: 2},
+		"adaptive":     {Policy: multilink.Adaptive},
+		"balance-flow": {Policy: multilink.BalanceFlow},
+	}
+	for name, config := range configs {
+		for _, fault := range faults() {
+			t.Run(name+"/"+fault.name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, 1, config, threeLinks())
+				w.settle()
+				const frames = 30_000
+				w.stream(0, frames, 1300, 100*time.Microsecond)
+				w.stream(1, frames, 1300, 100*time.Microsecond)
+				w.after(time.Second, func() { fault.start(w) })
+				w.after(1500*time.Millisecond, func() { fault.end(w) })
+				w.run(4 * time.Second)
+				for _, e := range w.ends {
+					require.Zero(t, e.lost(frames), "frames to end %d", e.index)
+					require.Equal(t, "wifi", e.active())
+					require.Less(t, e.gap(), 45*time.Millisecond)
+					if config.Policy != multilink.Adaptive && config.Policy != multilink.Redundant {
+						require.Zero(t, e.disorder(), "frames to end %d", e.index)
+					}
+					t.Logf("end %d: gap %v, disorder %d, %+v", e.index, e.gap(), e.disorder(), e.counters())
+				}
+			})
+		}
+	}
+}
+
+func TestWithoutReplayTheGapIsThreeAndAHalfIntervals(t *testing.T) {
+	t.Parallel()
+	for _, fault := range faults() {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1, multilink.BondConfig{NoReplay: true}, threeLinks())
+			w.settle()
+			const frames = 30_000
+			w.stream(0, frames, 1300, 100*time.Microsecond)
+			w.stream(1, frames, 1300, 100*time.Microsecond)
+			w.after(time.Second, func() { fault.start(w) })
+			w.after(1500*time.Millisecond, func() { fault.end(w) })
+			w.run(4 * time.Second)
+			for _, e := range w.ends {
+				require.LessOrEqual(t, e.gap(), 35*time.Millisecond)
+				require.Less(t, e.lost(frames), 350)
+				require.Zero(t, e.disorder())
+				require.Equal(t, "wifi", e.active())
+				t.Logf("end %d: gap %v lost %d", e.index, e.gap(), e.lost(frames))
+			}
+		})
+	}
+}

@@ -1,0 +1,221 @@
+package multilink
+
+import "time"
+
+// linkState is what a bond knows of one of its links. All times are since the
+// start of the bond.
+type linkState struct {
+	id     LinkID
+	config LinkConfig
+	hash   uint32 // of the name: what the peer calls it
+	mtu    int
+
+	state       LinkState
+	changed     time.Time
+	reason      string
+	carrierLost bool
+	failed      bool // a tunnel said so, and nothing was heard since
+	overQuota   bool
+
+	// Waiting to be used again.
+	behaves  time.Duration // since then, while Probing
+	wait     time.Duration
+	innocent bool // it is down for reasons that are not its own: no wait
+	relapses int
+	relapsed time.Duration // when it went down last
+	everUp   bool
+
+	reception
+	quality
+
+	// Sending of probes.
+	sequence  uint32
+	due       time.Duration
+	lastProbe time.Duration
+
+	// What the peer says of the other direction.
+	peerHears, peerLate bool
+
+	// Frames that were sent over this link alone up to repairUpTo and are not
+	// acknowledged at repairAt were lost in a gap too short for a failover.
+	repairAt, repairUpTo time.Duration
+
+	txBytes, rxBytes uint64
+}
+
+func (l *linkState) bit() uint32 { return 1 << l.id }
+
+// interval is what the administrator asked for.
+func (l *linkState) interval() time.Duration {
+	if l.config.Probe.Interval == 0 {
+		return defaultProbe
+	}
+	return l.config.Probe.Interval
+}
+
+func (l *linkState) multiplier() int {
+	if l.config.Probe.Multiplier == 0 {
+		return defaultMultiple
+	}
+	return l.config.Probe.Multiplier
+}
+
+// slowProbe is the interval on a link on which nobody answers (RFC 5880
+// section 6.8.3).
+const slowProbe = time.Second
+
+// applied is the interval at which probes go out now: the slower of what the
+// two ends want, and slow while nothing is heard.
+func (l *linkState) applied() time.Duration {
+	if !l.hearing && l.candidate == 0 {
+		return max(l.interval(), slowProbe)
+	}
+	return max(l.interval(), l.theirInterval)
+}
+
+// alive reports whether frames can cross the link as far as is known.
+func (l *linkState) alive() bool {
+	return !l.config.Disabled && !l.carrierLost && !l.failed && l.hearing && l.peerHears
+}
+
+// usable reports whether the link may carry frames.
+func (l *linkState) usable() bool { return l.state == Up || l.state == Suspect || l.state == Probing }
+
+// tardy reports whether either direction is late.
+func (l *linkState) tardy() bool { return l.late || l.peerLate }
+
+const (
+	maxRelapses  = 5 // doublings of the wait
+	relapseSpan  = time.Minute
+	defaultWait  = 500 * time.Millisecond
+	reasonAnswer = "the peer answers"
+)
+
+// blame remembers that the link went down, and how often it did lately.
+func (l *linkState) blame(now time.Duration) {
+	ago := now - l.relapsed
+	switch {
+	case !l.everUp || l.relapsed == 0:
+		l.relapses = 0
+	case ago < relapseSpan:
+		l.relapses = min(l.relapses+1, maxRelapses)
+	default:
+		l.relapses = max(0, l.relapses-int(ago/relapseSpan))
+	}
+	l.relapsed = now
+}
+
+// settle brings the state of every link up to date, then the choice of links,
+// and says what changed.
+func (b *Bond) settle(out *Output) {
+	for _, l := range b.links {
+		if l != nil {
+			b.judge(l, out)
+		}
+	}
+	if b.stale {
+		b.replan(out)
+	}
+	b.pump(out)
+	if b.urgent {
+		b.urgent = false
+		for _, l := range b.links {
+			if l != nil && !l.config.Disabled && !l.carrierLost {
+				l.due = min(l.due, max(b.now, l.lastProbe+urgentSpacing))
+			}
+		}
+		b.probes(out)
+	}
+}
+
+// judge moves a link between its states.
+func (b *Bond) judge(l *linkState, out *Output) {
+	alive := l.alive() && b.peer.established
+	switch {
+	case l.config.Disabled:
+		b.enter(l, Disabled, "by the administrator", out)
+	case !alive:
+		b.enter(l, Down, b.why(l), out)
+	case l.state == Down || l.state == Disabled:
+		l.wait, l.behaves = b.waitToRestore()<<l.relapses, b.now
+		if l.innocent || !l.everUp {
+			l.wait = 0
+		}
+		b.enter(l, Probing, reasonAnswer, out)
+	}
+	if l.state == Probing {
+		if l.tardy() && b.now > l.behaves {
+			l.behaves = b.now
+		}
+		if b.now-l.behaves >= l.wait {
+			l.everUp, l.innocent = true, false
+			b.enter(l, Up, reasonAnswer, out)
+		} else {
+			b.wake(l.behaves + l.wait)
+		}
+	}
+	switch {
+	case l.state == Up && l.tardy():
+		b.enter(l, Suspect, "late", out)
+	case l.state == Up && l.poor:
+		b.enter(l, Suspect, l.poorReason, out)
+	case l.state == Suspect && !l.tardy() && !l.poor:
+		b.enter(l, Up, "good again", out)
+	}
+}
+
+// why says in words why a link is not alive, the nearest cause first.
+func (b *Bond) why(l *linkState) string {
+	switch {
+	case l.carrierLost, l.failed:
+		return l.cause
+	case !b.peer.established && l.hearing:
+		return "the peer is new"
+	case !l.hearing && l.cause != "":
+		return l.cause
+	case !l.hearing:
+		return "nothing heard"
+	default:
+		return "the peer hears nothing"
+	}
+}
+
+// enter changes the state of a link, where it is another one.
+func (b *Bond) enter(l *linkState, state LinkState, reason string, out *Output) {
+	if l.state == state {
+		return
+	}
+	was := l.state
+	l.state, l.reason, l.changed = state, reason, b.time()
+	b.stale, b.urgent = true, true
+	out.Events = append(out.Events, Event{Time: l.changed, Type: "link", Link: l.config.Name, State: state, Reason: reason})
+	switch state {
+	case Down, Disabled:
+		if was == Up || was == Suspect {
+			if state == Down && !l.innocent {
+				l.blame(b.now)
+			}
+		}
+		l.repairAt, l.poor = 0, false
+		b.replay.lost(b, l.bit())
+		b.hold = 0
+	case Up:
+		if was == Suspect && l.lateSince > 0 {
+			l.repairUpTo = b.now
+			l.repairAt = b.now + l.spread() + 2*l.applied()
+			b.wake(l.repairAt)
+		}
+		l.lateSince = 0
+	case Suspect:
+		if l.tardy() {
+			l.lateSince = b.now
+		}
+	}
+}
+
+func (b *Bond) waitToRestore() time.Duration {
+	if b.config.WaitToRestore == 0 {
+		return defaultWait
+	}
+	return b.config.WaitToRestore
+}
