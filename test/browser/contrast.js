@@ -2,6 +2,7 @@
 // behind them is less than criterion 1.4.3 of WCAG 2.2 wants at level AA, 4.5, and 3
 // for large text. Disabled controls are exempt there, and here.
 export async function faint(page) {
+  await page.waitForLoadState(); // with its style sheets
   return page.evaluate(() => {
     for (const change of document.getAnimations()) if (change instanceof CSSTransition) change.finish();
     const parse = (colour) => {
