@@ -208,6 +208,15 @@ func (g *Gateway) Kinds() []string {
 	return names
 }
 
+// Kind returns the kind of plugin of a name, if configurations may have it.
+func (g *Gateway) Kind(name string) (Kind, bool) {
+	kind, ok := g.kinds[name]
+	if !ok {
+		return Kind{}, false
+	}
+	return *kind, true
+}
+
 // Run asks the targets of upstreams with active health checks how they are, until
 // the context ends. It returns nil then, when every check is over. Requests are
 // served without it.

@@ -24,6 +24,10 @@ type Kind struct {
 	// NoConsumer is whether a plugin of the kind cannot be set for a consumer, as
 	// it acts before consumers are known.
 	NoConsumer bool
+	// Config returns a pointer to a new struct with the defaults of a configuration,
+	// as Compile decodes one into: its fields are what administrators are told that a
+	// configuration may have, but for those with the tag schema:"-". Nil tells nothing.
+	Config func() any
 	// Compile checks a configuration and makes a plugin of it. It is called for
 	// each plugin of a configuration that is new or has changed, before that
 	// configuration is served, and to check one that is never served. So it has no

@@ -173,7 +173,7 @@ func (t *trial) plugins(ctx context.Context, c *kong.Client) {
 	}
 	p, err = c.Plugins.Update(ctx, &kong.Plugin{ID: p.ID, Name: p.Name, Config: kong.Configuration{"status_code": 403}})
 	t.must("update plugin", err)
-	t.equal("merged configuration", kong.Configuration{"status_code": 403.0, "message": "no"}, p.Config)
+	t.equal("merged configuration", kong.Configuration{"status_code": 403.0, "message": "no", "echo": false, "body": nil, "content_type": nil, "trigger": nil}, p.Config)
 	_, err = c.Plugins.CreateForRoute(ctx, lamps, &kong.Plugin{Name: kong.String("request-termination"), Enabled: kong.Bool(false)})
 	t.must("create plugin for route", err)
 	list, err := c.Plugins.ListAllForService(ctx, lamps)

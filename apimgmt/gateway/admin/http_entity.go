@@ -82,7 +82,7 @@ func (a *api) list(c collection) httpapi.HandlerFunc {
 		var items []item
 		for e := range c.table.rows(&now.config) {
 			if c.has(e, parent) && wanted.wants(e.meta().Tags) {
-				items = append(items, item{e.meta().ID, e})
+				items = append(items, item{e.meta().ID, a.shown(e)})
 			}
 		}
 		writeJSON(w, http.StatusOK, wanted.pageOf(r, items))
@@ -100,7 +100,7 @@ func (a *api) get(c collection) httpapi.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		writeJSON(w, http.StatusOK, e)
+		writeJSON(w, http.StatusOK, a.shown(e))
 		return nil
 	}
 }
@@ -290,7 +290,7 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, status int, c collec
 	if err != nil {
 		return err
 	}
-	writeJSON(w, status, stored)
+	writeJSON(w, status, a.shown(stored))
 	return nil
 }
 

@@ -164,23 +164,6 @@ func (a *api) schema(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// pluginSchema describes a kind of plugin. What its configuration may hold is not
-// described: validate says what is wrong with one.
-func (a *api) pluginSchema(w http.ResponseWriter, r *http.Request) error {
-	if !slices.Contains(a.store.gateway.Kinds(), r.PathValue("name")) {
-		return &problem{status: http.StatusNotFound, Message: "No plugin named '" + r.PathValue("name") + "'"}
-	}
-	fields := []map[string]schemaField{
-		{"protocols": {"type": "set", "required": true, "default": []string{"grpc", "grpcs", "http", "https"}, "elements": schemaField{"type": "string"}}},
-		{"consumer": {"type": "foreign", "reference": "consumers"}},
-		{"service": {"type": "foreign", "reference": "services"}},
-		{"route": {"type": "foreign", "reference": "routes"}},
-		{"config": {"type": "record", "required": true, "fields": []any{}}},
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"fields": fields})
-	return nil
-}
-
 // validate checks an entity that is not stored. What it refers to is taken to be there.
 func (a *api) validate(w http.ResponseWriter, r *http.Request) error {
 	t, err := tableNamed(r.PathValue("entity"))

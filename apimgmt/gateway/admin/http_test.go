@@ -175,7 +175,7 @@ func TestFormsAreReadAsKongReadsThem(t *testing.T) {
 	require.Equal(t, object{"x-kind": []any{"a"}}, route["headers"])
 	require.Equal(t, []any{"/only"}, c.form("PATCH", "/routes/r", "paths=/only&methods=", 200)["paths"])
 	plugin := c.form("POST", "/plugins", "name=request-termination&config.status_code=418&route.id="+route["id"].(string), 201)
-	require.Equal(t, object{"status_code": 418.0}, plugin["config"])
+	require.Equal(t, object{"status_code": 418.0, "echo": false, "message": nil, "body": nil, "content_type": nil, "trigger": nil}, plugin["config"])
 
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)

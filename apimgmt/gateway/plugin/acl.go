@@ -18,7 +18,7 @@ import (
 //	deny                those that may not
 //	hide_groups_header  whether the service is not told the groups, as X-Consumer-Groups
 func ACL() gateway.Kind {
-	return gateway.Kind{Name: "acl", Priority: 950, NoConsumer: true, Compile: compileACL}
+	return gateway.Kind{Name: "acl", Priority: 950, NoConsumer: true, Config: func() any { return newACL() }, Compile: compileACL}
 }
 
 type acl struct {
@@ -27,8 +27,11 @@ type acl struct {
 	HideGroupsHeader bool     `json:"hide_groups_header"`
 }
 
+// newACL is a configuration with its defaults.
+func newACL() *acl { return &acl{} }
+
 func compileACL(setup gateway.Setup) (gateway.Plugin, error) {
-	c := &acl{}
+	c := newACL()
 	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}

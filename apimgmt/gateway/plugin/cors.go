@@ -25,7 +25,7 @@ import (
 //	private_network      whether private addresses may be called
 //	allow_origin_absent  whether responses without an origin get the fields; true by default
 func CORS() gateway.Kind {
-	return gateway.Kind{Name: "cors", Priority: 2000, NoConsumer: true, Compile: compileCORS}
+	return gateway.Kind{Name: "cors", Priority: 2000, NoConsumer: true, Config: func() any { return newCORS() }, Compile: compileCORS}
 }
 
 type cors struct {
@@ -53,8 +53,11 @@ type origin struct {
 
 const allMethods = "GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT"
 
+// newCORS is a configuration with its defaults.
+func newCORS() *cors { return &cors{AllowOriginAbsent: true} }
+
 func compileCORS(setup gateway.Setup) (gateway.Plugin, error) {
-	c := &cors{AllowOriginAbsent: true}
+	c := newCORS()
 	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}

@@ -22,7 +22,7 @@ import (
 // They become the fields Deprecation (RFC 9745), Sunset (RFC 8594) and Link, with
 // the relations deprecation and, if there is a sunset, sunset.
 func Deprecation() gateway.Kind {
-	return gateway.Kind{Name: "deprecation", Priority: 15, Compile: compileDeprecation}
+	return gateway.Kind{Name: "deprecation", Priority: 15, Config: func() any { return newDeprecation() }, Compile: compileDeprecation}
 }
 
 type deprecation struct {
@@ -33,8 +33,11 @@ type deprecation struct {
 	deprecated, sunset, links []string // values of the fields
 }
 
+// newDeprecation is a configuration with its defaults.
+func newDeprecation() *deprecation { return &deprecation{} }
+
 func compileDeprecation(setup gateway.Setup) (gateway.Plugin, error) {
-	c := &deprecation{}
+	c := newDeprecation()
 	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}

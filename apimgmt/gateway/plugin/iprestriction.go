@@ -20,7 +20,7 @@ import (
 //	status   403 by default
 //	message  "IP address not allowed" by default
 func IPRestriction() gateway.Kind {
-	return gateway.Kind{Name: "ip-restriction", Priority: 990, Compile: compileIPRestriction}
+	return gateway.Kind{Name: "ip-restriction", Priority: 990, Config: func() any { return newIPRestriction() }, Compile: compileIPRestriction}
 }
 
 type ipRestriction struct {
@@ -32,8 +32,11 @@ type ipRestriction struct {
 	allow, deny []netip.Prefix
 }
 
+// newIPRestriction is a configuration with its defaults.
+func newIPRestriction() *ipRestriction { return &ipRestriction{} }
+
 func compileIPRestriction(setup gateway.Setup) (gateway.Plugin, error) {
-	c := &ipRestriction{}
+	c := newIPRestriction()
 	err := setup.Decode(c)
 	if err != nil {
 		return gateway.Plugin{}, err

@@ -29,7 +29,7 @@ import (
 //	run_on_preflight  whether OPTIONS needs a key; true by default
 //	realm             named in refusals
 func KeyAuth() gateway.Kind {
-	return gateway.Kind{Name: "key-auth", Priority: 1250, NoConsumer: true, Compile: compileKeyAuth}
+	return gateway.Kind{Name: "key-auth", Priority: 1250, NoConsumer: true, Config: func() any { return newKeyAuth() }, Compile: compileKeyAuth}
 }
 
 type keyAuth struct {
@@ -48,8 +48,13 @@ type keyAuth struct {
 // bodyWithKey is the longest body that a key is looked for in.
 const bodyWithKey = 1 << 20
 
+// newKeyAuth is a configuration with its defaults.
+func newKeyAuth() *keyAuth {
+	return &keyAuth{KeyNames: []string{"apikey"}, KeyInHeader: true, KeyInQuery: true, RunOnPreflight: true}
+}
+
 func compileKeyAuth(setup gateway.Setup) (gateway.Plugin, error) {
-	c := &keyAuth{KeyNames: []string{"apikey"}, KeyInHeader: true, KeyInQuery: true, RunOnPreflight: true}
+	c := newKeyAuth()
 	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}

@@ -79,7 +79,7 @@ import (
 // that has escapes, backslashes, parameters or dot segments is never skipped.
 func OIDC() gateway.Kind {
 	shared := &verifiers{known: map[verifierKey]*sharedVerifier{}, random: rand.Text()}
-	return gateway.Kind{Name: "oidc", Priority: 1000, NoConsumer: true, Compile: shared.compile}
+	return gateway.Kind{Name: "oidc", Priority: 1000, NoConsumer: true, Config: func() any { return newOIDC() }, Compile: shared.compile}
 }
 
 // oidcConfig is the configuration as it is written.
@@ -112,6 +112,15 @@ type oidcConfig struct {
 	timeout time.Duration
 }
 
+// newOIDC is a configuration with its defaults.
+func newOIDC() *oidcConfig {
+	return &oidcConfig{
+		IntrospectionEndpointAuthMethod: oidc.SecretPost, TokenEndpointAuthMethod: oidc.SecretPost, Realm: "kong",
+		Scope: "openid", ResponseType: "code", SSLVerify: true, LogoutPath: "/logout", RedirectAfterLogoutURI: "/",
+		IntrospectJWTTokens: true,
+	}
+}
+
 // decodeOIDC reads and checks a configuration.
 func decodeOIDC(setup gateway.Setup) (*oidcConfig, *filter, error) {
 	unwrapped, err := unwrap(setup.Config)
@@ -119,11 +128,7 @@ func decodeOIDC(setup gateway.Setup) (*oidcConfig, *filter, error) {
 		return nil, nil, err
 	}
 	setup.Config = unwrapped
-	c := &oidcConfig{
-		IntrospectionEndpointAuthMethod: oidc.SecretPost, TokenEndpointAuthMethod: oidc.SecretPost, Realm: "kong",
-		Scope: "openid", ResponseType: "code", SSLVerify: true, LogoutPath: "/logout", RedirectAfterLogoutURI: "/",
-		IntrospectJWTTokens: true,
-	}
+	c := newOIDC()
 	if err := setup.Decode(c); err != nil {
 		return nil, nil, err
 	}

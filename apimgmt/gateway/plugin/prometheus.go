@@ -13,20 +13,22 @@ import (
 // wasm_metrics and per_consumer, by which this gateway does not measure, as the
 // number of series would be that of consumers.
 func Prometheus() gateway.Kind {
-	return gateway.Kind{Name: "prometheus", Priority: 13, Compile: compilePrometheus}
+	return gateway.Kind{Name: "prometheus", Priority: 13, Config: func() any { return &prometheusConfig{} }, Compile: compilePrometheus}
+}
+
+type prometheusConfig struct {
+	StatusCode     bool            `json:"status_code_metrics"`
+	Latency        bool            `json:"latency_metrics"`
+	Bandwidth      bool            `json:"bandwidth_metrics"`
+	UpstreamHealth bool            `json:"upstream_health_metrics"`
+	AI             bool            `json:"ai_metrics"`
+	Wasm           bool            `json:"wasm_metrics"`
+	PerConsumer    bool            `json:"per_consumer"`
+	Labels         json.RawMessage `json:"labels" schema:"-"`
 }
 
 func compilePrometheus(setup gateway.Setup) (gateway.Plugin, error) {
-	var fields struct {
-		StatusCode     bool            `json:"status_code_metrics"`
-		Latency        bool            `json:"latency_metrics"`
-		Bandwidth      bool            `json:"bandwidth_metrics"`
-		UpstreamHealth bool            `json:"upstream_health_metrics"`
-		AI             bool            `json:"ai_metrics"`
-		Wasm           bool            `json:"wasm_metrics"`
-		PerConsumer    bool            `json:"per_consumer"`
-		Labels         json.RawMessage `json:"labels"`
-	}
+	var fields prometheusConfig
 	if err := setup.Decode(&fields); err != nil {
 		return gateway.Plugin{}, err
 	}

@@ -29,7 +29,7 @@ import (
 //	error_message        "API rate limit exceeded" by default
 //	fault_tolerant       accepted, as counting cannot fail
 func RateLimiting() gateway.Kind {
-	return gateway.Kind{Name: "rate-limiting", Priority: 910, Compile: compileRateLimiting}
+	return gateway.Kind{Name: "rate-limiting", Priority: 910, Config: func() any { return newRateLimiting() }, Compile: compileRateLimiting}
 }
 
 type rateLimiting struct {
@@ -50,24 +50,29 @@ type rateLimiting struct {
 	ErrorMessage      string `json:"error_message"`
 
 	// What Kong writes for the policies that are not here.
-	Redis         json.RawMessage `json:"redis"`
-	RedisHost     json.RawMessage `json:"redis_host"`
-	RedisPort     json.RawMessage `json:"redis_port"`
-	RedisPassword json.RawMessage `json:"redis_password"`
-	RedisUsername json.RawMessage `json:"redis_username"`
-	RedisSSL      json.RawMessage `json:"redis_ssl"`
-	RedisVerify   json.RawMessage `json:"redis_ssl_verify"`
-	RedisServer   json.RawMessage `json:"redis_server_name"`
-	RedisTimeout  json.RawMessage `json:"redis_timeout"`
-	RedisDatabase json.RawMessage `json:"redis_database"`
-	SyncRate      json.RawMessage `json:"sync_rate"`
+	Redis         json.RawMessage `json:"redis" schema:"-"`
+	RedisHost     json.RawMessage `json:"redis_host" schema:"-"`
+	RedisPort     json.RawMessage `json:"redis_port" schema:"-"`
+	RedisPassword json.RawMessage `json:"redis_password" schema:"-"`
+	RedisUsername json.RawMessage `json:"redis_username" schema:"-"`
+	RedisSSL      json.RawMessage `json:"redis_ssl" schema:"-"`
+	RedisVerify   json.RawMessage `json:"redis_ssl_verify" schema:"-"`
+	RedisServer   json.RawMessage `json:"redis_server_name" schema:"-"`
+	RedisTimeout  json.RawMessage `json:"redis_timeout" schema:"-"`
+	RedisDatabase json.RawMessage `json:"redis_database" schema:"-"`
+	SyncRate      json.RawMessage `json:"sync_rate" schema:"-"`
 
 	limits  []limit
 	counter *counter
 }
 
+// newRateLimiting is a configuration with its defaults.
+func newRateLimiting() *rateLimiting {
+	return &rateLimiting{LimitBy: "consumer", Policy: "local", FaultTolerant: true, ErrorCode: http.StatusTooManyRequests, ErrorMessage: "API rate limit exceeded"}
+}
+
 func compileRateLimiting(setup gateway.Setup) (gateway.Plugin, error) {
-	c := &rateLimiting{LimitBy: "consumer", Policy: "local", FaultTolerant: true, ErrorCode: http.StatusTooManyRequests, ErrorMessage: "API rate limit exceeded"}
+	c := newRateLimiting()
 	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}

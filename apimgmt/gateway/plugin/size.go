@@ -19,7 +19,7 @@ import (
 //	size_unit               megabytes (the default), kilobytes or bytes
 //	require_content_length  whether requests with a body have to say its length
 func RequestSizeLimiting() gateway.Kind {
-	return gateway.Kind{Name: "request-size-limiting", Priority: 951, Compile: compileSize}
+	return gateway.Kind{Name: "request-size-limiting", Priority: 951, Config: func() any { return newSize() }, Compile: compileSize}
 }
 
 type size struct {
@@ -28,9 +28,12 @@ type size struct {
 	RequireLength bool   `json:"require_content_length"`
 }
 
+// newSize is a configuration with its defaults.
+func newSize() *size { return &size{Allowed: 128, Unit: "megabytes"} }
+
 func compileSize(setup gateway.Setup) (gateway.Plugin, error) {
-	c := size{Allowed: 128, Unit: "megabytes"}
-	if err := setup.Decode(&c); err != nil {
+	c := newSize()
+	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}
 	factor := map[string]int64{"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20}[c.Unit]

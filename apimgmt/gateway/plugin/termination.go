@@ -17,7 +17,7 @@ import (
 //	content_type  its type
 //	trigger       the name of the field or parameter; empty means every request
 func RequestTermination() gateway.Kind {
-	return gateway.Kind{Name: "request-termination", Priority: 2, Compile: compileTermination}
+	return gateway.Kind{Name: "request-termination", Priority: 2, Config: func() any { return newTermination() }, Compile: compileTermination}
 }
 
 type termination struct {
@@ -29,9 +29,12 @@ type termination struct {
 	Echo        bool   `json:"echo"`
 }
 
+// newTermination is a configuration with its defaults.
+func newTermination() *termination { return &termination{StatusCode: http.StatusServiceUnavailable} }
+
 func compileTermination(setup gateway.Setup) (gateway.Plugin, error) {
-	c := termination{StatusCode: http.StatusServiceUnavailable}
-	if err := setup.Decode(&c); err != nil {
+	c := newTermination()
+	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}
 	switch {

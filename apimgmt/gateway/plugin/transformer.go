@@ -23,7 +23,7 @@ import (
 // Bodies are not changed, and values are taken as they are: neither the body lists
 // of Kong nor its templates, "$(...)", are supported.
 func RequestTransformer() gateway.Kind {
-	return gateway.Kind{Name: "request-transformer", Priority: 801, Compile: compileTransformer}
+	return gateway.Kind{Name: "request-transformer", Priority: 801, Config: func() any { return newTransformer() }, Compile: compileTransformer}
 }
 
 type transformer struct {
@@ -55,8 +55,11 @@ type step struct {
 	name, value string
 }
 
+// newTransformer is a configuration with its defaults.
+func newTransformer() *transformer { return &transformer{} }
+
 func compileTransformer(setup gateway.Setup) (gateway.Plugin, error) {
-	c := &transformer{}
+	c := newTransformer()
 	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}

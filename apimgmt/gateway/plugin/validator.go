@@ -47,7 +47,7 @@ import (
 // parameters are the named groups of the route's expression, in the order of the path
 // if two names differ only in what a group cannot have.
 func RequestValidator() gateway.Kind {
-	return gateway.Kind{Name: "request-validator", Priority: 999, Compile: compileValidator}
+	return gateway.Kind{Name: "request-validator", Priority: 999, Config: func() any { return newValidatorConfig() }, Compile: compileValidator}
 }
 
 type validatorConfig struct {
@@ -88,9 +88,14 @@ type scalar struct{ in, name string }
 
 const greatestBody = 16 << 20
 
+// newValidatorConfig is a configuration with its defaults.
+func newValidatorConfig() *validatorConfig {
+	return &validatorConfig{MaxBody: 1 << 20, VerboseResponse: true, Version: "draft4"}
+}
+
 func compileValidator(setup gateway.Setup) (gateway.Plugin, error) {
-	c := validatorConfig{MaxBody: 1 << 20, VerboseResponse: true, Version: "draft4"}
-	if err := setup.Decode(&c); err != nil {
+	c := newValidatorConfig()
+	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}
 	if c.MaxBody < 1 || c.MaxBody > greatestBody {
