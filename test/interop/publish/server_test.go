@@ -35,6 +35,7 @@ type apiManager struct {
 
 	token  atomic.Pointer[string] // of a developer
 	signed time.Time              // when that was
+	tokens int                    // how many there were
 	client *http.Client           // of who publishes
 }
 
@@ -100,6 +101,7 @@ func (a *apiManager) signIn() error {
 	}
 	a.token.Store(&tokens.Access)
 	a.signed = now
+	a.tokens++
 	return nil
 }
 
