@@ -56,6 +56,7 @@ func newNetwork(t *testing.T, guest *vmtest.Guest) *network {
 	t.Helper()
 	root := guest.Root()
 	n := &network{guest: guest, gateway: guest.In("gateway"), server: guest.In("server")}
+	n.explain(t)
 	for _, line := range []string{
 		"ip netns add gateway", "ip netns add server",
 		"iw phy phy0 set netns name server", "iw phy phy1 set netns name gateway",
@@ -86,6 +87,19 @@ func newNetwork(t *testing.T, guest *vmtest.Guest) *network {
 		n.awaitPing(t, address)
 	}
 	return n
+}
+
+// explain adds the state of both namespaces to what is shown of a test that fails.
+func (n *network) explain(t *testing.T) {
+	t.Cleanup(func() {
+		for _, end := range []*vmtest.Namespace{n.gateway, n.server} {
+			for _, line := range []string{"ip -s -d address", "ip rule", "ip route show table all", "ip -6 route show table all"} {
+				if t.Failed() {
+					_, _ = end.Try(strings.Fields(line)...)
+				}
+			}
+		}
+	})
 }
 
 func (n *network) startAccessPoint(t *testing.T) {

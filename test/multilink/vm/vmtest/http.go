@@ -38,7 +38,7 @@ func (n *Namespace) dial(address string) (net.Conn, error) {
 		for {
 			read, err := there.Read(piece)
 			if read > 0 {
-				err = p.input(piece[:read])
+				err = p.Input(piece[:read])
 			}
 			if err != nil {
 				p.Signal(syscall.SIGKILL) // the connection was closed

@@ -170,7 +170,7 @@ func (p *Process) Stop(tb testing.TB, signal syscall.Signal) {
 	}
 }
 
-// input writes to the standard input of the process.
-func (p *Process) input(piece []byte) error {
+// Input writes to the standard input of the process.
+func (p *Process) Input(piece []byte) error {
 	return p.guest.ask(wire.Request{ID: p.id, Input: piece})
 }

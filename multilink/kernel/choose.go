@@ -1,0 +1,55 @@
+//go:build linux
+
+package kernel
+
+import (
+	"slices"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// choose returns the path that a bond is to use, of those to its peer, and nil
+// to leave it as it is, for none is better. The first that is up wins, metered ones
+// last; then, rather than none, one that is heard but not yet trusted. A path
+// that is preferred, for maintenance, wins while it is up.
+func choose(paths []*path, current *path, preferred string, reselect multilink.Reselect) *path {
+	ordered := slices.SortedFunc(slices.Values(paths), func(a, b *path) int {
+		if a.link.config.Metered != b.link.config.Metered {
+			if a.link.config.Metered {
+				return 1
+			}
+			return -1
+		}
+		return a.link.config.Priority - b.link.config.Priority
+	})
+	in := func(state multilink.LinkState) *path {
+		for _, p := range ordered {
+			if p.watch.state == state {
+				return p
+			}
+		}
+		return nil
+	}
+	for _, p := range ordered {
+		if p.link.config.Name == preferred && p.watch.state == multilink.Up {
+			return p
+		}
+	}
+	best := in(multilink.Up)
+	if best == nil {
+		if current != nil && current.watch.state == multilink.Probing {
+			return current
+		}
+		return in(multilink.Probing)
+	}
+	if current == nil || current.watch.state != multilink.Up {
+		return best
+	}
+	switch {
+	case reselect == multilink.ReselectFailure:
+		return current
+	case reselect == multilink.ReselectBetter && best.watch.srtt > current.watch.srtt:
+		return current
+	}
+	return best
+}

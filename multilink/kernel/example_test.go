@@ -1,0 +1,22 @@
+package kernel_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/kernel"
+)
+
+// A server asks whether the kernel can do it, and takes the engine otherwise.
+func ExampleAvailable() {
+	err := kernel.Available()
+	fmt.Println(err == nil || errors.Is(err, multilink.ErrUnsupported) || errors.Is(err, multilink.ErrDenied))
+	// Output: true
+}
+
+func ExampleNew() {
+	_, err := kernel.New(kernel.Config{Name: "two words"})
+	fmt.Println(err)
+	// Output: open plane "two words": name: want 1 to 32 letters, digits, '.', '-' or '_': multilink: invalid
+}

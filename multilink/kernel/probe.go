@@ -1,0 +1,74 @@
+//go:build linux
+
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// probeSize is the length of a probe, which begins with probeMagic: a mark and
+// the version.
+const (
+	probeSize  = 48
+	probeMagic = 0x6d6c6b01
+)
+
+// probe is what both ends of a tunnel tell each other at every interval, big endian.
+// It is as authentic as the tunnel; see the package's documentation.
+type probe struct {
+	// Hears is true while the sender hears the receiver.
+	Hears bool
+	// LossRx is the percentage of the receiver's probes that did not arrive.
+	LossRx uint8
+	// Sequence counts the probes of the sender over this link.
+	Sequence uint64
+	// Sent is the sender's clock. Only differences mean anything.
+	Sent time.Duration
+	// Echo is the Sent of the newest probe that the sender got. Zero is none.
+	Echo time.Duration
+	// Held is how long ago that was.
+	Held time.Duration
+	// Interval at which the sender sends.
+	Interval time.Duration
+}
+
+func (p probe) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, probeMagic)
+	hears := byte(0)
+	if p.Hears {
+		hears = 1
+	}
+	b = append(b, hears, p.LossRx, 0, 0)
+	for _, number := range []uint64{p.Sequence, uint64(p.Sent), uint64(p.Echo), uint64(p.Held), uint64(p.Interval)} {
+		b = binary.BigEndian.AppendUint64(b, number)
+	}
+	return b
+}
+
+// parseProbe reads a probe. One with numbers that no sender of ours would write
+// is refused, so that what comes of them needs no second look.
+func parseProbe(b []byte) (probe, error) {
+	const longest = 1000 * 24 * time.Hour
+	if len(b) != probeSize || binary.BigEndian.Uint32(b) != probeMagic {
+		return probe{}, fmt.Errorf("parse probe: not %d bytes of this version: %w", probeSize, multilink.ErrInvalid)
+	}
+	number := func(at int) time.Duration { return time.Duration(binary.BigEndian.Uint64(b[at:])) }
+	p := probe{
+		Hears: b[4] == 1, LossRx: min(b[5], 100),
+		Sequence: binary.BigEndian.Uint64(b[8:]),
+		Sent:     number(16), Echo: number(24), Held: number(32), Interval: number(40),
+	}
+	for _, d := range []time.Duration{p.Sent, p.Echo, p.Held} {
+		if d < 0 || d > longest {
+			return probe{}, fmt.Errorf("parse probe: a time of %v: %w", d, multilink.ErrInvalid)
+		}
+	}
+	if p.Interval < minInterval || p.Interval > maxInterval {
+		return probe{}, fmt.Errorf("parse probe: an interval of %v: %w", p.Interval, multilink.ErrInvalid)
+	}
+	return p, nil
+}

@@ -1,0 +1,197 @@
+//go:build linux
+
+package kernel
+
+import (
+	"cmp"
+	"math/bits"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// What [multilink.Probe] and [multilink.BondConfig] leave open or bound.
+const (
+	minInterval       = time.Millisecond
+	maxInterval       = 10 * time.Second
+	defaultInterval   = 10 * time.Millisecond
+	defaultMultiplier = 3
+	defaultWait       = 500 * time.Millisecond
+	relapseTime       = time.Minute
+	maxRelapses       = 5 // two to the power of it is 32
+	window            = 100
+)
+
+// watch decides, for one link to one peer, whether it carries frames. It is a
+// state machine without a clock: time since the start of the plane is an
+// argument. The owner guards it.
+type watch struct {
+	interval   time.Duration
+	multiplier int
+	wait       time.Duration // before a link that failed is used again
+
+	state   multilink.LinkState
+	changed time.Duration
+	reason  string
+
+	heard     bool          // anything since the last failure
+	lastHeard time.Duration // when
+	lastTick  time.Duration
+	peerHears bool
+	peerEvery time.Duration // interval of the peer
+
+	up       bool          // once, ever
+	restore  time.Duration // when Probing ends
+	failed   time.Duration // the last time
+	relapses int
+
+	srtt, rttvar   time.Duration
+	lossTx         float64
+	newest         uint64    // sequence number of the peer
+	got            [2]uint64 // bits of the newest window of numbers, the newest lowest
+	known          int       // how many of them count
+	sequence       uint64
+	echo, echoTime time.Duration
+}
+
+func newWatch(c multilink.Probe, wait time.Duration) *watch {
+	w := &watch{state: multilink.Down, reason: "not heard yet"}
+	w.configure(c, wait)
+	return w
+}
+
+func (w *watch) configure(c multilink.Probe, wait time.Duration) {
+	w.interval = cmp.Or(c.Interval, defaultInterval)
+	w.multiplier = cmp.Or(c.Multiplier, defaultMultiplier)
+	w.wait = cmp.Or(wait, defaultWait)
+}
+
+// probe returns what to send now.
+func (w *watch) probe(now time.Duration) probe {
+	w.sequence++
+	p := probe{Sequence: w.sequence, Sent: now, Interval: w.interval, Hears: w.hears(now), LossRx: uint8(100 * w.lossRx())}
+	if w.echo > 0 {
+		p.Echo, p.Held = w.echo, now-w.echoTime
+	}
+	return p
+}
+
+// take takes a probe of the peer. One that is older than what was taken before says
+// nothing of the state.
+func (w *watch) take(now time.Duration, p probe) {
+	restarted := p.Sequence+window < w.newest || p.Sent+time.Second < w.echo
+	if restarted {
+		w.newest, w.known, w.got = 0, 0, [2]uint64{}
+		w.echo = 0
+	}
+	fresh := p.Sequence > w.newest
+	w.count(p.Sequence)
+	if !fresh {
+		return
+	}
+	w.heard, w.lastHeard = true, now
+	w.peerHears, w.peerEvery = p.Hears, p.Interval
+	w.lossTx = float64(p.LossRx) / 100
+	w.echo, w.echoTime = max(p.Sent, 1), now
+	if rtt := now - p.Echo - p.Held; p.Echo > 0 && rtt >= 0 {
+		w.measure(rtt)
+	}
+}
+
+// measure smooths the round trip as RFC 6298 does.
+func (w *watch) measure(rtt time.Duration) {
+	if w.srtt == 0 {
+		w.srtt, w.rttvar = max(rtt, 1), rtt/2
+		return
+	}
+	w.rttvar += ((w.srtt - rtt).Abs() - w.rttvar) / 4
+	w.srtt = max(w.srtt+(rtt-w.srtt)/8, 1)
+}
+
+// count notes that a number arrived.
+func (w *watch) count(number uint64) {
+	if number > w.newest {
+		step := number - w.newest
+		for range min(step, 128) {
+			w.got[1] = w.got[1]<<1 | w.got[0]>>63
+			w.got[0] <<= 1
+		}
+		if w.newest == 0 {
+			step = 1
+		}
+		w.known = min(w.known+int(min(step, window)), window)
+		w.newest = number
+	}
+	if age := w.newest - number; age < 128 {
+		w.got[age/64] |= 1 << (age % 64)
+	}
+}
+
+// lossRx is the fraction of the newest probes that did not arrive.
+func (w *watch) lossRx() float64 {
+	if w.known == 0 {
+		return 0
+	}
+	high := max(w.known-64, 0)
+	arrived := bits.OnesCount64(w.got[0]&(1<<min(w.known, 64)-1)) + bits.OnesCount64(w.got[1]&(1<<high-1))
+	return 1 - float64(arrived)/float64(w.known)
+}
+
+// limit is how long the peer may be silent.
+func (w *watch) limit() time.Duration {
+	return max(time.Duration(w.multiplier)*max(w.interval, w.peerEvery), w.srtt+4*w.rttvar)
+}
+
+func (w *watch) hears(now time.Duration) bool { return w.heard && now-w.lastHeard <= w.limit() }
+
+// tick decides, and reports whether the state is another one now. It is called
+// at every interval. When it is called late the process was held up, and what
+// it did not hear meanwhile is no evidence.
+func (w *watch) tick(now time.Duration) bool {
+	if late := now - w.lastTick - w.interval; w.lastTick > 0 && late > w.interval && w.heard {
+		w.lastHeard = min(w.lastHeard+late, now)
+	}
+	w.lastTick = now
+	before := w.state
+	switch hears := w.hears(now); {
+	case hears && w.peerHears:
+		w.alive(now)
+	case w.state == multilink.Down:
+	case hears:
+		w.fail(now, "the peer does not hear this end")
+	default:
+		w.heard = false
+		w.fail(now, "nothing heard for "+w.limit().Round(time.Millisecond).String())
+	}
+	return w.state != before
+}
+
+func (w *watch) alive(now time.Duration) {
+	switch {
+	case w.state == multilink.Down && !w.up:
+		w.up = true
+		w.set(now, multilink.Up, "heard for the first time")
+	case w.state == multilink.Down:
+		w.restore = now + w.wait<<w.relapses
+		w.set(now, multilink.Probing, "heard again")
+	case w.state == multilink.Probing && now >= w.restore:
+		w.set(now, multilink.Up, "heard for "+(now-w.changed).Round(time.Millisecond).String())
+	}
+}
+
+// fail takes the link out of use. What is heard stays true: if one end said that it
+// hears nothing because the other one said so, neither would ever hear again.
+func (w *watch) fail(now time.Duration, reason string) {
+	if w.failed > 0 && now-w.failed < relapseTime {
+		w.relapses = min(w.relapses+1, maxRelapses)
+	} else {
+		w.relapses = 0
+	}
+	w.failed = now
+	w.srtt, w.rttvar = 0, 0
+	w.set(now, multilink.Down, reason)
+}
+
+func (w *watch) set(now time.Duration, state multilink.LinkState, reason string) {
+	w.state, w.changed, w.reason = state, now, reason
+}

@@ -1,0 +1,135 @@
+//go:build linux
+
+package kernel
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// pair are the watches of the two ends of a link, and the time.
+type pair struct {
+	here, there *watch
+	now         time.Duration
+	delay       time.Duration
+	flying      []flight
+	// What the link drops, by direction.
+	dropTo, dropFrom bool
+	// Every n-th probe from there is lost. Zero is none.
+	every, count int
+}
+
+type flight struct {
+	to   *watch
+	at   time.Duration
+	what probe
+}
+
+const step = 10 * time.Millisecond
+
+func newPair(delay time.Duration) *pair {
+	c := multilink.Probe{Interval: step, Multiplier: 3}
+	return &pair{here: newWatch(c, 0), there: newWatch(c, 0), now: step, delay: delay}
+}
+
+// run lets time pass, and returns the states of this end, as they came.
+func (p *pair) run(d time.Duration) []multilink.LinkState {
+	var states []multilink.LinkState
+	for end := p.now + d; p.now < end; p.now += step {
+		var left []flight
+		for _, f := range p.flying {
+			if f.at <= p.now {
+				f.to.take(p.now, f.what)
+			} else {
+				left = append(left, f)
+			}
+		}
+		p.flying = left
+		if p.here.tick(p.now) {
+			states = append(states, p.here.state)
+		}
+		p.there.tick(p.now)
+		if out := p.here.probe(p.now); !p.dropTo {
+			p.flying = append(p.flying, flight{p.there, p.now + p.delay, out})
+		}
+		p.count++
+		if out := p.there.probe(p.now); !p.dropFrom && (p.every == 0 || p.count%p.every != 0) {
+			p.flying = append(p.flying, flight{p.here, p.now + p.delay, out})
+		}
+	}
+	return states
+}
+
+func TestWatchComesUpMeasuresAndStays(t *testing.T) {
+	p := newPair(20 * time.Millisecond)
+	require.Equal(t, []multilink.LinkState{multilink.Up}, p.run(10*time.Second))
+	require.InDelta(t, 40*time.Millisecond, p.here.srtt, float64(2*time.Millisecond))
+	require.Zero(t, p.here.lossRx())
+}
+
+func TestWatchMeasuresLossByDirection(t *testing.T) {
+	p := newPair(step)
+	p.every = 5
+	p.run(5 * time.Second)
+	require.Equal(t, multilink.Up, p.here.state)
+	require.InDelta(t, 0.2, p.here.lossRx(), 0.02)
+	require.InDelta(t, 0.2, p.there.lossTx, 0.02)
+	require.Zero(t, p.there.lossRx())
+}
+
+func TestWatchTakesSilenceOfEitherDirectionForDown(t *testing.T) {
+	for name, cut := range map[string]func(*pair){
+		"both":          func(p *pair) { p.dropTo, p.dropFrom = true, true },
+		"what it sends": func(p *pair) { p.dropTo = true },
+		"what it hears": func(p *pair) { p.dropFrom = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(time.Millisecond)
+			p.run(time.Second)
+			cut(p)
+			require.Equal(t, []multilink.LinkState{multilink.Down}, p.run(8*step))
+			require.NotEqual(t, multilink.Up, p.there.state)
+			p.dropTo, p.dropFrom = false, false
+			require.Equal(t, []multilink.LinkState{multilink.Probing, multilink.Up}, p.run(time.Second))
+		})
+	}
+}
+
+func TestWatchWaitsLongerForALinkThatFailsAgain(t *testing.T) {
+	p := newPair(time.Millisecond)
+	p.run(time.Second)
+	var waits []time.Duration
+	for range 8 {
+		p.dropFrom = true
+		p.run(20 * step)
+		p.dropFrom = false
+		before := p.now
+		for p.here.state != multilink.Up {
+			p.run(step)
+		}
+		waits = append(waits, (p.now - before).Round(500*time.Millisecond))
+	}
+	require.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 16 * time.Second, 16 * time.Second}, waits)
+}
+
+func TestWatchDoesNotBlameALinkForItsOwnStall(t *testing.T) {
+	p := newPair(time.Millisecond)
+	p.run(time.Second)
+	p.now += 300 * time.Millisecond // neither end did anything
+	require.Empty(t, p.run(time.Second))
+	require.Equal(t, multilink.Up, p.here.state)
+}
+
+func TestWatchFollowsAPeerThatStartsAnew(t *testing.T) {
+	p := newPair(time.Millisecond)
+	p.run(5 * time.Second)
+	p.there = newWatch(multilink.Probe{Interval: step, Multiplier: 3}, 0)
+	p.flying = nil
+	p.run(3 * time.Second)
+	require.Equal(t, multilink.Up, p.here.state)
+	require.Equal(t, multilink.Up, p.there.state)
+}

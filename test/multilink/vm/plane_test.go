@@ -1,0 +1,241 @@
+//go:build linux
+
+package vm_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/netip"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/test/multilink/vm/vmtest"
+)
+
+// planeProcess is a process of the guest that runs a plane of the kernel.
+type planeProcess struct {
+	process *vmtest.Process
+	answers *bufio.Reader
+}
+
+// planeAnswer is what it answers to an order.
+type planeAnswer struct {
+	Error  string           `json:"error"`
+	Status multilink.Status `json:"status"`
+}
+
+func startPlane(t *testing.T, in *vmtest.Namespace) *planeProcess {
+	t.Helper()
+	reader, writer := io.Pipe()
+	process := in.Start(t, vmtest.Program{Argv: []string{"/bin/plane"}, Stdout: writer})
+	go func() {
+		<-process.Ended()
+		_ = writer.Close()
+	}()
+	return &planeProcess{process: process, answers: bufio.NewReader(reader)}
+}
+
+func (p *planeProcess) order(t *testing.T, order map[string]any) planeAnswer {
+	t.Helper()
+	line, err := json.Marshal(order)
+	require.NoError(t, err)
+	require.NoError(t, p.process.Input(append(line, '\n')))
+	said := make(chan string, 1)
+	go func() {
+		line, _ := p.answers.ReadString('\n')
+		said <- line
+	}()
+	select {
+	case line := <-said:
+		var answer planeAnswer
+		require.NoError(t, json.Unmarshal([]byte(line), &answer))
+		return answer
+	case <-p.process.Ended():
+		require.Fail(t, "the plane ended", p.process.Output())
+	case <-time.After(patience):
+		require.Fail(t, "the plane does not answer")
+	}
+	return planeAnswer{}
+}
+
+// apply has the state hold.
+func (p *planeProcess) apply(t *testing.T, state multilink.State) {
+	t.Helper()
+	require.Empty(t, p.order(t, map[string]any{"apply": state}).Error)
+}
+
+// awaitLink waits until the plane sends over a link to its only peer.
+func (p *planeProcess) awaitLink(t *testing.T, link string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		peers := p.order(t, map[string]any{}).Status.Peers
+		return len(peers) == 1 && peers[0].ActiveLink == link
+	}, patience, 200*time.Millisecond, "wait for %q to be used", link)
+}
+
+func TestPlaneOfTheKernelSwitchesBetweenLinks(t *testing.T) {
+	t.Parallel()
+	config := vmtest.Config{
+		Modules:  []string{"veth", "sch_netem", "bridge", "bonding max_bonds=0", "wireguard", "vxlan"},
+		Programs: []string{"ip", "tc", "busybox"},
+		Files:    map[string]string{"/bin/plane": vmtest.Build(t, "github.com/iotenablers/enablers/test/multilink/vm/plane")},
+	}
+	guest := vmtest.Boot(t, config)
+	require.Equal(t, "<nil>\n", guest.Root().Run(t, "/bin/plane", "available"))
+	n := newWiredNetwork(t, guest)
+	client, server := planeStates(t)
+	gateway, other := startPlane(t, n.gateway), startPlane(t, n.server)
+	other.apply(t, server)
+	gateway.apply(t, client)
+
+	n.awaitPing(t, bonded)
+	gateway.awaitLink(t, "wifi")
+	other.awaitLink(t, "wifi")
+
+	t.Run("silence of the primary and of its first backup", func(t *testing.T) {
+		for _, step := range []struct{ cut, next string }{{"wifi", "mesh"}, {"mesh", "5g"}} {
+			n.silence(t, step.cut)
+			gateway.awaitLink(t, step.next)
+			other.awaitLink(t, step.next)
+			n.awaitPing(t, bonded)
+		}
+	})
+	t.Run("return to the primary", func(t *testing.T) {
+		n.restore(t, "wifi")
+		gateway.awaitLink(t, "wifi")
+		other.awaitLink(t, "wifi")
+		n.awaitPing(t, bonded)
+		n.restore(t, "mesh")
+	})
+	t.Run("a carrier is gone and comes back", func(t *testing.T) {
+		n.server.Run(t, "ip", "link", "set", "wifi", "down")
+		gateway.awaitLink(t, "mesh")
+		n.awaitPing(t, bonded)
+		n.server.Run(t, "ip", "link", "set", "wifi", "up")
+		gateway.awaitLink(t, "wifi")
+		n.awaitPing(t, bonded)
+	})
+	t.Run("a switch by hand", func(t *testing.T) {
+		require.Empty(t, gateway.order(t, map[string]any{"switch": "5g"}).Error)
+		gateway.awaitLink(t, "5g")
+		n.awaitPing(t, bonded)
+		require.Empty(t, gateway.order(t, map[string]any{"switch": ""}).Error)
+		gateway.awaitLink(t, "wifi")
+		require.Contains(t, gateway.order(t, map[string]any{"switch": "lte"}).Error, "unknown link")
+	})
+	t.Run("what it cannot do is refused, and disturbs nothing", func(t *testing.T) {
+		replay := client
+		replay.Bond.NoReplay = false
+		require.Contains(t, gateway.order(t, map[string]any{"apply": replay}).Error, "bond: replay")
+		lost := client
+		lost.Links = append([]multilink.LinkConfig{{Name: "lte", Kind: multilink.FiveG, Priority: 9}}, client.Links...)
+		require.Contains(t, gateway.order(t, map[string]any{"apply": lost}).Error, "unknown link")
+		require.NoError(t, n.ping(bonded))
+	})
+	t.Run("a key is removed and added live", func(t *testing.T) {
+		without := server
+		without.Peers = nil
+		other.apply(t, without)
+		received := n.server.Run(t, "busybox", "cat", "/sys/class/net/bonded/statistics/rx_packets")
+		require.Error(t, n.ping(bonded))
+		require.Equal(t, received, n.server.Run(t, "busybox", "cat", "/sys/class/net/bonded/statistics/rx_packets"))
+		other.apply(t, server)
+		n.awaitPing(t, bonded)
+	})
+	t.Run("a killed plane leaves nothing to the next one", func(t *testing.T) {
+		gateway.process.Stop(t, syscall.SIGKILL)
+		require.Contains(t, n.gateway.Run(t, "ip", "link"), "bonded")
+		gateway = startPlane(t, n.gateway)
+		require.Empty(t, gateway.order(t, map[string]any{}).Error)
+		requireUntouched(t, n.gateway)
+		gateway.apply(t, client)
+		n.awaitPing(t, bonded)
+	})
+	t.Run("a closed plane leaves nothing", func(t *testing.T) {
+		for end, plane := range map[*vmtest.Namespace]*planeProcess{n.gateway: gateway, n.server: other} {
+			require.Empty(t, plane.order(t, map[string]any{"close": true}).Error)
+			requireUntouched(t, end)
+		}
+	})
+}
+
+// bonded is the server's address on the bonded network.
+const bonded = "10.9.0.1"
+
+// newWiredNetwork is newNetwork with cables in the place of radios.
+func newWiredNetwork(t *testing.T, guest *vmtest.Guest) *network {
+	t.Helper()
+	root := guest.Root()
+	n := &network{guest: guest, gateway: guest.In("gateway"), server: guest.In("server")}
+	n.explain(t)
+	root.Run(t, "ip", "netns", "add", "gateway")
+	root.Run(t, "ip", "netns", "add", "server")
+	for i, device := range []string{"wifi", "mesh", "5g"} {
+		root.Run(t, strings.Fields("ip link add "+device+" netns gateway type veth peer name "+device+" netns server")...)
+		for j, end := range []*vmtest.Namespace{n.gateway, n.server} {
+			address := netip.AddrFrom4([4]byte{10, 1, byte(i + 1), byte(j + 1)}).String() + "/24"
+			end.Run(t, "ip", "address", "add", address, "dev", device)
+			end.Run(t, "ip", "link", "set", device, "up")
+		}
+	}
+	for _, end := range []*vmtest.Namespace{n.gateway, n.server} {
+		end.Run(t, "ip", "link", "set", "lo", "up")
+		end.Run(t, strings.Fields("tc qdisc add dev 5g root netem "+mobile)...)
+	}
+	return n
+}
+
+// requireUntouched requires that a namespace has the three devices that it began
+// with, and no rule of ours.
+func requireUntouched(t *testing.T, in *vmtest.Namespace) {
+	t.Helper()
+	links := in.Run(t, "ip", "-o", "link")
+	require.Equal(t, 4, strings.Count(links, "\n"), links)
+	for _, family := range []string{"-4", "-6"} {
+		require.NotContains(t, in.Run(t, "ip", family, "rule"), "fwmark")
+		require.NotContains(t, in.Run(t, "ip", family, "route", "show", "table", "all"), "unreachable")
+	}
+}
+
+// planeStates are those of a client and of its server. The probes are slow, since
+// the machine is.
+func planeStates(t *testing.T) (client, server multilink.State) {
+	t.Helper()
+	var links []multilink.LinkConfig
+	for i, kind := range []multilink.Kind{multilink.WiFi, multilink.Mesh, multilink.FiveG} {
+		links = append(links, multilink.LinkConfig{
+			Name: string(kind), Kind: kind, Priority: i + 1, Listen: uint16(50001 + i),
+			Probe: multilink.Probe{Interval: 100 * time.Millisecond, Multiplier: 8},
+		})
+	}
+	keys := [2]multilink.Key{{1, 2, 3}, {4, 5, 6}}
+	var public [2]multilink.Key
+	for i, key := range keys {
+		var err error
+		public[i], err = key.PublicKey()
+		require.NoError(t, err)
+	}
+	state := func(i int, address string, peer multilink.PeerConfig) multilink.State {
+		return multilink.State{
+			Port:  multilink.PortConfig{Name: "bonded", Addresses: []netip.Prefix{netip.MustParsePrefix(address)}},
+			Links: links, Peers: []multilink.PeerConfig{peer}, Bond: multilink.BondConfig{NoReplay: true}, PrivateKey: keys[i],
+		}
+	}
+	calling := multilink.PeerConfig{Name: "server", PublicKey: public[1]}
+	called := multilink.PeerConfig{Name: "gw-1", PublicKey: public[0]}
+	for i, l := range links {
+		preshared := multilink.Key{7, byte(i)}
+		called.Links = append(called.Links, multilink.PeerLink{Link: l.Name, PresharedKey: preshared})
+		calling.Links = append(calling.Links, multilink.PeerLink{
+			Link: l.Name, PresharedKey: preshared,
+			Endpoint: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i + 1), 2}), l.Listen),
+		})
+	}
+	return state(0, "10.9.0.2/24", calling), state(1, bonded+"/24", called)
+}
