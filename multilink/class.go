@@ -1,6 +1,7 @@
 package multilink
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -58,3 +59,81 @@ type Rule struct {
 
 // PortRange is a range of ports, ends included.
 type PortRange struct{ First, Last uint16 }
+
+const (
+	maxWeight   = 1000
+	maxClassAge = time.Minute // the longest MaxDelay
+)
+
+// Check reports the first field of c that is not allowed. It wraps ErrInvalid.
+func (c Class) Check() error {
+	bad := func(field, format string, args ...any) error {
+		return fmt.Errorf("class %q: %s: %s: %w", c.Name, field, fmt.Sprintf(format, args...), ErrInvalid)
+	}
+	switch {
+	case !ValidName(c.Name):
+		return bad("name", "want 1 to %d letters, digits, '.', '-' or '_', got %q", maxLinkName, c.Name)
+	case c.Policy != "" && !c.Policy.valid():
+		return bad("policy", "want one of %v, got %q", Policies(), c.Policy)
+	case c.Copies < 0:
+		return bad("copies", "want 0 or more, got %d", c.Copies)
+	case c.MaxDelay < 0 || c.MaxDelay > maxClassAge:
+		return bad("max_delay", "want 0 to %v, got %v", maxClassAge, c.MaxDelay)
+	case c.Weight < 0 || c.Weight > maxWeight:
+		return bad("weight", "want 0 to %d, got %d", maxWeight, c.Weight)
+	}
+	for i, link := range c.Links {
+		if !ValidName(link) {
+			return bad(fmt.Sprintf("links[%d]", i), "want a link's name, got %q", link)
+		}
+	}
+	for i, rule := range c.Match {
+		if field, want := rule.problem(); field != "" {
+			return bad(fmt.Sprintf("match[%d].%s", i, field), "%s", want)
+		}
+	}
+	return nil
+}
+
+// problem is the first field that is not allowed, and what it wants; or empty.
+func (r Rule) problem() (field, want string) {
+	switch {
+	case r.VLAN > 4094:
+		return "vlan", fmt.Sprintf("want 1 to 4094, got %d", r.VLAN)
+	case r.EtherType != 0 && r.EtherType < 1536:
+		return "ether_type", fmt.Sprintf("want 1536 or more, as less is a length, got %d", r.EtherType)
+	case isTag(r.EtherType):
+		return "ether_type", fmt.Sprintf("want one behind VLAN tags, got %#x", r.EtherType)
+	case r.Protocol < 0 || r.Protocol > 255:
+		return "protocol", fmt.Sprintf("want 0 to 255, got %d", r.Protocol)
+	case r.MinSize < 0:
+		return "min_size", fmt.Sprintf("want 0 or more, got %d", r.MinSize)
+	case r.MaxSize < 0 || r.MaxSize != 0 && r.MaxSize < r.MinSize:
+		return "max_size", fmt.Sprintf("want min_size or more, got %d", r.MaxSize)
+	case r.Source.IsValid() && r.Destination.IsValid() && r.Source.Addr().Is4() != r.Destination.Addr().Is4():
+		return "destination", fmt.Sprintf("want a prefix of the source's family, got %v", r.Destination)
+	}
+	for i, v := range r.Priority {
+		if v < 0 || v > 7 {
+			return fmt.Sprintf("priority[%d]", i), fmt.Sprintf("want 0 to 7, got %d", v)
+		}
+	}
+	for i, v := range r.DSCP {
+		if v < 0 || v > 63 {
+			return fmt.Sprintf("dscp[%d]", i), fmt.Sprintf("want 0 to 63, got %d", v)
+		}
+	}
+	if field, want := portProblem("source_ports", r.SourcePorts); field != "" {
+		return field, want
+	}
+	return portProblem("destination_ports", r.DestinationPorts)
+}
+
+func portProblem(name string, ranges []PortRange) (field, want string) {
+	for i, p := range ranges {
+		if p.First > p.Last {
+			return fmt.Sprintf("%s[%d]", name, i), fmt.Sprintf("want the first not above the last, got %d to %d", p.First, p.Last)
+		}
+	}
+	return "", ""
+}
