@@ -10,6 +10,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { Stage, desktop, phone, picture } from "./stage.js";
+import { faint } from "./contrast.js";
 
 const password = "password for the trial";
 const stage = new Stage();
@@ -97,12 +98,88 @@ test("a service, a route and a plugin are created, changed and deleted", async (
   assert.deepEqual(complaints.filter((text) => !text.includes("status of 400")), []);
 });
 
+test("a consumer gets a key that is shown once, and calls with it", async (t) => {
+  const { page, complaints } = await visit(t, "/admin/consumers", { ...desktop, colorScheme: "dark" });
+  await page.getByRole("link", { name: "New consumer" }).click();
+  await page.getByLabel("Username").fill("ann");
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").getByText("Saved consumer “ann”").waitFor();
+  await page.getByRole("link", { name: "ann" }).click();
+  await page.getByRole("link", { name: "New key" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "New key" }).waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("This is the new key").waitFor();
+  const key = await page.locator(".secret code").textContent();
+  assert.ok(key.length >= 20);
+  assert.deepEqual(await faint(page), []);
+  await picture(page, "gateway-key-dark");
+  await page.reload();
+  assert.equal((await page.content()).includes(key), false);
+  assert.equal(await page.locator(".secret").count(), 0);
+
+  const admin = async (path, body) => assert.equal((await fetch(stage.address + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).status, 201);
+  await admin("/routes", { name: "keyed", paths: ["/keyed"] });
+  await admin("/routes/keyed/plugins", { name: "key-auth" });
+  await admin("/routes/keyed/plugins", { name: "request-termination", config: { status_code: 418 } });
+  assert.equal((await fetch(`${gateway}/keyed`)).status, 401);
+  assert.equal((await fetch(`${gateway}/keyed`, { headers: { apikey: key } })).status, 418);
+
+  await page.getByRole("link", { name: /^Delete key/ }).click();
+  await page.getByText("is refused from then on").waitFor();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("status").getByText("Deleted key").waitFor();
+  assert.equal((await fetch(`${gateway}/keyed`, { headers: { apikey: key } })).status, 401);
+  await page.getByRole("link", { name: "Delete", exact: true }).click();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("Deleted consumer “ann”").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("an upstream and its targets are created, changed and deleted, and show their health", async (t) => {
+  const { page, complaints } = await visit(t, "/admin/upstreams", desktop);
+  await page.getByRole("link", { name: "New upstream" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("lamps");
+  await page.getByLabel("Algorithm").selectOption("least-connections");
+  await page.getByLabel("Health checks").fill('{"passive": {"unhealthy": {"tcp_failures": 1}}}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("cell", { name: "least-connections" }).waitFor();
+  await page.getByRole("link", { name: "lamps" }).click();
+  for (const target of ["192.0.2.7:80", "192.0.2.8:8080"]) {
+    await page.getByRole("link", { name: "New target" }).click();
+    await page.getByLabel("Target", { exact: true }).fill(target);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("row", { name: target }).getByText("HEALTHY").waitFor();
+  }
+  await page.getByRole("link", { name: "192.0.2.8:8080" }).click();
+  await page.getByLabel("Weight").fill("7");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("row", { name: "192.0.2.8:8080" }).getByText("7", { exact: true }).waitFor();
+  assert.equal((await fetch(`${stage.address}/upstreams/lamps/targets/192.0.2.8:8080/unhealthy`, { method: "POST" })).status, 204);
+  await page.reload();
+  await page.getByRole("row", { name: "192.0.2.8:8080" }).getByText("UNHEALTHY").waitFor();
+  assert.deepEqual(await faint(page), []);
+  await picture(page, "gateway-upstream-desktop");
+  await page.setViewportSize(phone.viewport);
+  assert.equal(await overflows(page), false);
+  await picture(page, "gateway-upstream-phone");
+
+  await page.getByRole("link", { name: "192.0.2.7:80" }).click();
+  await page.getByRole("link", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("status").getByText("Deleted target “192.0.2.7:80”").waitFor();
+  await page.getByRole("link", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("Deleted upstream “lamps”").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test("the pages fit a phone, and are used by keyboard", async (t) => {
   const { page, complaints } = await visit(t, "/admin/", phone);
   await page.locator("#live", { hasText: "live" }).waitFor();
   assert.equal(await overflows(page), false);
   await picture(page, "gateway-traffic-phone");
-  for (const path of ["services", "routes", "plugins", "services/new", "routes/new", "plugins/new"]) {
+  for (const path of ["services", "routes", "plugins", "consumers", "upstreams", "services/new", "routes/new", "consumers/new", "upstreams/new", "targets/new", "key-auths/new", "plugins/new"]) {
     await page.goto(`${stage.address}/admin/${path}`);
     assert.equal(await overflows(page), false, path);
   }

@@ -69,6 +69,7 @@ type session struct {
 	began    time.Time
 	lastSeen time.Time
 	said     string // said once, on the next page
+	secret   string // shown once, on the next page
 }
 
 // failed counts wrong passwords.
@@ -222,17 +223,18 @@ func (a *administrator) find(secret string, use bool) (s session, ok bool) {
 	s = *kept
 	if use {
 		kept.lastSeen = now
-		kept.said = ""
+		kept.said, kept.secret = "", ""
 	}
 	return s, true
 }
 
-// notice has the next page of a session say something.
-func (a *administrator) notice(secret, text string) {
+// notice has the next page of a session say something, and show a secret if there is
+// one.
+func (a *administrator) notice(secret, text, shown string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if s := a.sessions[sha256.Sum256([]byte(secret))]; s != nil {
-		s.said = text
+		s.said, s.secret = text, shown
 	}
 }
 

@@ -35,10 +35,16 @@ type view struct {
 	Title, Root, Here string
 	User, CSRF        string
 	Notice, Fault     string
+	Secret            string // that is shown this once
 	Name              string // of who signs in
 	NeedsToken        bool
 
 	Kind, Plural string
+	Back         string // the page to return to, below /admin/
+	Consequence  string // of a deletion
+	PartKind     string // of what belongs to the entity
+	PartPlural   string
+	Parts        []part
 	Rows         []listed
 	Entity       *listed
 	Fields       []input
@@ -68,9 +74,9 @@ func newPages(a *api) *pages {
 	return p
 }
 
-// kindsOfPages are the kinds that the page lists and changes.
+// kindsOfPages are the kinds that the page changes. Those without an owner have lists.
 func kindsOfPages() []entity.Kind {
-	return []entity.Kind{entity.KindService, entity.KindRoute, entity.KindPlugin}
+	return []entity.Kind{entity.KindService, entity.KindRoute, entity.KindPlugin, entity.KindConsumer, entity.KindUpstream, entity.KindKey, entity.KindTarget}
 }
 
 func (p *pages) routes() []httpapi.Route {
@@ -95,8 +101,13 @@ func (p *pages) routes() []httpapi.Route {
 	for _, kind := range kindsOfPages() {
 		t := tableFor(kind)
 		path := "/admin/" + t.plural
-		routes = append(routes, mine("GET "+path, p.list(t)), mine("GET "+path+"/new", p.showNew(t)), mine("POST "+path+"/new", p.save(t)),
-			mine("GET "+path+"/{id}", p.showEdit(t)), mine("POST "+path+"/{id}", p.save(t)),
+		if ownerKind(kind) == "" {
+			routes = append(routes, mine("GET "+path, p.list(t)))
+		}
+		if kind != entity.KindKey { // whose secret is not shown again
+			routes = append(routes, mine("GET "+path+"/{id}", p.showEdit(t)), mine("POST "+path+"/{id}", p.save(t)))
+		}
+		routes = append(routes, mine("GET "+path+"/new", p.showNew(t)), mine("POST "+path+"/new", p.save(t)),
 			mine("GET "+path+"/{id}/delete", p.showDelete(t)), mine("POST "+path+"/{id}/delete", p.delete(t)))
 	}
 	return routes

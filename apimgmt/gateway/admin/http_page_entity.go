@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -14,7 +15,15 @@ import (
 
 // viewOf is what all pages of a session show.
 func viewOf(title string, s session) view {
-	return view{Title: title, User: s.user, CSRF: s.csrf, Notice: s.said}
+	return view{Title: title, User: s.user, CSRF: s.csrf, Notice: s.said, Secret: s.secret}
+}
+
+// nounOf is what people call a kind.
+func nounOf(kind entity.Kind) string {
+	if kind == entity.KindKey {
+		return "key"
+	}
+	return string(kind)
 }
 
 // overview shows the live traffic and the health of the upstreams.
@@ -82,13 +91,30 @@ func listedOf(config *entity.Config, e row) listed {
 			on = []string{"everything"}
 		}
 		l.Cells = []cell{{"On", strings.Join(on, ", ")}}
+	case *entity.Consumer:
+		keys := 0
+		for i := range config.Keys {
+			if (row{&config.Keys[i]}).refersTo(entity.KindConsumer, e.ID) {
+				keys++
+			}
+		}
+		l.Cells = []cell{{"Custom ID", e.CustomID}, {"Keys", strconv.Itoa(keys)}}
+	case *entity.Upstream:
+		targets := []string{}
+		for i := range config.Targets {
+			if (row{&config.Targets[i]}).refersTo(entity.KindUpstream, e.ID) {
+				targets = append(targets, config.Targets[i].Target)
+			}
+		}
+		l.Cells = []cell{{"Algorithm", e.Algorithm}, {"Targets", strings.Join(targets, "  ")}}
 	}
 	return l
 }
 
 // formView is the page of a form.
 func (p *pages) formView(t *table, s session, config *entity.Config, e row) (view, error) {
-	v := viewOf("New "+string(t.kind), s)
+	v := viewOf("New "+nounOf(t.kind), s)
+	v.Back = t.back(e)
 	v.Kind, v.Plural, v.Fields = string(t.kind), t.plural, inputs(t.kind, config, p.store.gateway.Kinds())
 	if err := fill(v.Fields, e); err != nil {
 		return v, err
@@ -102,6 +128,9 @@ func (p *pages) formView(t *table, s session, config *entity.Config, e row) (vie
 	} else {
 		l := listedOf(config, e)
 		v.Title, v.Entity, v.Fingerprint = l.Label, &l, fingerprint(e)
+		if kind, parts := p.partsOf(config, e); kind != "" {
+			v.PartKind, v.PartPlural, v.Parts = string(kind), tableFor(kind).plural, parts
+		}
 	}
 	return v, nil
 }
@@ -128,7 +157,7 @@ func (p *pages) showNew(t *table) sessionFunc {
 			return err
 		}
 		e := t.fresh()
-		for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute} { // where the link is on the page of one
+		for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindUpstream} { // where the link is on the page of one
 			if id := r.URL.Query().Get(string(kind)); id != "" {
 				if ref := e.ref(kind); ref != nil {
 					*ref = &entity.Ref{ID: id}
@@ -203,8 +232,12 @@ func (p *pages) save(t *table) sessionFunc {
 		if err != nil {
 			return err
 		}
-		p.admin.notice(secretOf(r), "Saved "+string(t.kind)+" “"+made.label()+"”")
-		return redirect(w, r, t.plural)
+		if key, ok := made.entity.(*entity.Key); ok {
+			p.admin.notice(secretOf(r), "This is the new key. Keep it: it is not shown again", key.Key)
+		} else {
+			p.admin.notice(secretOf(r), "Saved "+string(t.kind)+" “"+made.label()+"”", "")
+		}
+		return redirect(w, r, t.back(made))
 	}
 }
 
@@ -226,6 +259,9 @@ func (p *pages) apply(t *table, config *entity.Config, r *http.Request, data []b
 	var before []byte
 	if isPlugin {
 		before = plugin.Config
+	}
+	if upstream, ok := e.entity.(*entity.Upstream); ok {
+		upstream.Healthchecks = nil // the form has all of it
 	}
 	if err := decodeEntity(data, e); err != nil {
 		return e, undecodable(err)
@@ -260,21 +296,25 @@ func (p *pages) showDelete(t *table) sessionFunc {
 			return err
 		}
 		l := listedOf(config, e)
-		v := viewOf("Delete "+string(t.kind)+" “"+l.Label+"”?", s)
+		v := viewOf("Delete "+nounOf(t.kind)+" “"+l.Label+"”?", s)
 		v.Kind, v.Plural, v.Entity = string(t.kind), t.plural, &l
+		v.Back, v.Consequence = t.back(e), consequence(t.kind)
+		if ownerKind(t.kind) == "" {
+			v.Back += "/" + l.ID
+		}
 		return p.show(w, r, http.StatusOK, "delete", v)
 	}
 }
 
 func (p *pages) delete(t *table) sessionFunc {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		var label string
+		var label, back string
 		err := p.store.Change(r.Context(), func(config entity.Config) (entity.Config, error) {
 			e, err := p.named(t, &config, r)
 			if err != nil {
 				return config, err
 			}
-			label = e.label()
+			label, back = e.label(), t.back(e)
 			return config, t.detach(&config, e.meta().ID)
 		})
 		var wrong *problem
@@ -284,7 +324,7 @@ func (p *pages) delete(t *table) sessionFunc {
 		if err != nil {
 			return err
 		}
-		p.admin.notice(secretOf(r), "Deleted "+string(t.kind)+" “"+label+"”")
-		return redirect(w, r, t.plural)
+		p.admin.notice(secretOf(r), "Deleted "+nounOf(t.kind)+" “"+label+"”", "")
+		return redirect(w, r, back)
 	}
 }

@@ -71,6 +71,33 @@ func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
 			{Name: "regex_priority", Label: "Priority of regular expressions", Type: "number"},
 			{Name: "strip_path", Label: "Take the matched prefix off the path", Type: "check"},
 			{Name: "preserve_host", Label: "Pass the Host header on", Type: "check"}, tags}
+	case entity.KindConsumer:
+		return []input{
+			{Name: "username", Label: "Username", Type: "text", Hint: "This or the custom ID is needed"},
+			{Name: "custom_id", Label: "Custom ID", Type: "text", Hint: "What another system calls who calls"}, tags}
+	case entity.KindKey:
+		return []input{
+			{Name: "consumer", Label: "Consumer", Type: "choice", Options: references(config, entity.KindConsumer, "None"), Required: true},
+			{Name: "key", Label: "Key", Type: "text", Hint: "Empty means that one is made, which nobody can guess"},
+			{Name: "ttl", Label: "Counts for (seconds)", Type: "number", Hint: "Empty means until it is deleted"}, tags}
+	case entity.KindUpstream:
+		hash := options("none", "consumer", "ip", "header", "cookie", "path")
+		return []input{name,
+			{Name: "algorithm", Label: "Algorithm", Type: "choice", Options: options("round-robin", "least-connections", "consistent-hashing")},
+			{Name: "hash_on", Label: "Hash on", Type: "choice", Options: hash, Hint: "For consistent hashing: who gets the same target again"},
+			{Name: "hash_on_header", Label: "Header to hash", Type: "text"},
+			{Name: "hash_on_cookie", Label: "Cookie to hash", Type: "text"},
+			{Name: "hash_fallback", Label: "Or else hash on", Type: "choice", Options: hash},
+			{Name: "hash_fallback_header", Label: "Header to hash or else", Type: "text"},
+			{Name: "slots", Label: "Slots", Type: "number"},
+			{Name: "host_header", Label: "Host header", Type: "text", Hint: "What targets see as Host; empty means their own name"},
+			{Name: "healthchecks", Label: "Health checks", Type: "json",
+				Hint: `A JSON object, such as {"active": {"http_path": "/", "healthy": {"interval": 5, "successes": 2}, "unhealthy": {"interval": 5, "http_failures": 2, "tcp_failures": 2}}}. Empty means that targets are not watched`}, tags}
+	case entity.KindTarget:
+		return []input{
+			{Name: "upstream", Label: "Upstream", Type: "choice", Options: references(config, entity.KindUpstream, "None"), Required: true},
+			{Name: "target", Label: "Target", Type: "text", Required: true, Hint: "A host or an address, with a port or not: lamps.example:8080"},
+			{Name: "weight", Label: "Weight", Type: "number", Hint: "Its share of the requests, 0 to 65535"}, tags}
 	}
 	return []input{
 		{Name: "name", Label: "Kind of plugin", Type: "choice", Options: options(kinds...), Required: true},
@@ -130,6 +157,11 @@ func shownValue(f input, value any) string {
 	case map[string]any:
 		if id, ok := v["id"].(string); ok && f.Type == "choice" {
 			return id
+		}
+		if f.Type == "json" {
+			if indented, err := json.MarshalIndent(v, "", "  "); err == nil {
+				return string(indented)
+			}
 		}
 	}
 	return ""

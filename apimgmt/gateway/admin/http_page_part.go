@@ -1,0 +1,99 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
+)
+
+// part is an entity that is shown on the page of the one it belongs to: a key of a
+// consumer, which never shows the key itself, or a target of an upstream.
+type part struct {
+	ID, Label string
+	Cells     []cell
+	// Health is that of a target, empty for a key.
+	Health string
+}
+
+// ownerKind is the kind of entity on whose page those of a kind are; empty for those
+// that have lists of their own.
+func ownerKind(kind entity.Kind) entity.Kind {
+	switch kind {
+	case entity.KindKey:
+		return entity.KindConsumer
+	case entity.KindTarget:
+		return entity.KindUpstream
+	}
+	return ""
+}
+
+// back is the page, below /admin/, from which people come to a form about an entity,
+// and to which they return.
+func (t *table) back(e row) string {
+	owner := ownerKind(t.kind)
+	if owner == "" {
+		return t.plural
+	}
+	plural := tableFor(owner).plural
+	if ref := e.ref(owner); ref != nil && *ref != nil && (*ref).ID != "" {
+		return plural + "/" + (*ref).ID
+	}
+	return plural
+}
+
+// partsOf lists what belongs to an entity, the newest keys first, and says what kind
+// it is; the kind is empty if nothing can.
+func (p *pages) partsOf(config *entity.Config, e row) (entity.Kind, []part) {
+	var parts []part
+	switch owner := e.entity.(type) {
+	case *entity.Consumer:
+		keys := slices.Clone(config.Keys)
+		slices.SortStableFunc(keys, func(a, b entity.Key) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
+		for _, key := range keys {
+			if key.Consumer != nil && key.Consumer.ID == owner.ID {
+				parts = append(parts, part{ID: key.ID, Label: key.ID, Cells: []cell{{"Made", madeText(key.CreatedAt)}, {"Counts", countsText(key.TTL)}}})
+			}
+		}
+		return entity.KindKey, parts
+	case *entity.Upstream:
+		for _, t := range p.store.healthOf(config, owner) {
+			parts = append(parts, part{ID: t.ID, Label: t.Target, Cells: []cell{{"Weight", fmt.Sprint(t.Weight)}}, Health: t.Health})
+		}
+		return entity.KindTarget, parts
+	}
+	return "", nil
+}
+
+func madeText(seconds int64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return time.Unix(seconds, 0).UTC().Format("2 Jan 2006, 15:04 UTC")
+}
+
+func countsText(ttl int) string {
+	if ttl == 0 {
+		return "until it is deleted"
+	}
+	return "for " + (time.Duration(ttl) * time.Second).String()
+}
+
+// consequence says what is lost with an entity.
+func consequence(kind entity.Kind) string {
+	switch kind {
+	case entity.KindConsumer:
+		return "The keys of the consumer and the plugins for it go with it."
+	case entity.KindKey:
+		return "Whoever calls with this key is refused from then on."
+	case entity.KindUpstream:
+		return "Its targets go with it. A service that names it as host has nowhere to send requests to."
+	case entity.KindTarget:
+		return "It gets no more requests."
+	case entity.KindPlugin:
+		return "Requests pass without it."
+	}
+	return "The plugins on it go with it."
+}
