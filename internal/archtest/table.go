@@ -105,7 +105,7 @@ func importTable() []room {
 		{dir: "examples/...", imports: []string{"annotate/...", "apimgmt/...", "flcollect/...", "modelrepo", "multilink/...", "storage/...", "examples/..."}, modules: []string{mochi, sync}},
 		{dir: "bench/internal/rig"},
 		{dir: "bench/...", imports: []string{"..."}, modules: []string{mochi, minio, netlink, netns, paho, sarama, franz, sync}},
-		{dir: "test/multilink/vm/...", imports: []string{"internal/peertest", "multilink", "multilink/kernel", "test/multilink/vm/..."}, modules: []string{"golang.org/x/sys"}},
+		{dir: "test/multilink/vm/...", imports: []string{"internal/peertest", "multilink/...", "storage", "test/multilink/vm/..."}, modules: []string{"golang.org/x/sys"}},
 		{dir: "test/...", imports: []string{"..."}, modules: []string{mochi, netlink, netns, paho, sarama, sync, testify}},
 	}
 }

@@ -41,7 +41,7 @@ func checkBond(s multilink.State) error {
 	switch {
 	case s.Bond.Policy != "" && s.Bond.Policy != multilink.ActiveBackup:
 		return refuse("bond: policy", fmt.Sprintf("the kernel's bonding does active-backup here, got %q", s.Bond.Policy))
-	case !s.Bond.NoReplay:
+	case !s.Bond.NoReplay && len(s.Peers) > 0: // it is the default, and harmless until then
 		return refuse("bond: replay", "the kernel's bonding keeps nothing to send again")
 	case len(s.Classes) > 0:
 		return refuse(fmt.Sprintf("class %q", s.Classes[0].Name), "the kernel's bonding knows no classes")

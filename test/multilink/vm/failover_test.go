@@ -1,0 +1,57 @@
+//go:build linux
+
+package vm_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/test/multilink/vm/vmtest"
+)
+
+func TestInstancesOverThePlaneOfTheKernelSurviveTheirRadios(t *testing.T) {
+	t.Parallel()
+	config := machine()
+	config.Modules = append(config.Modules, "bonding max_bonds=0", "wireguard", "vxlan")
+	survive(t, config, "test/multilink/vm/instance", map[string]any{"policy": "active-backup", "replay": false})
+}
+
+// survive has a server and a client of a program lose one technology after the other,
+// and get them back.
+func survive(t *testing.T, config vmtest.Config, program string, bond map[string]any) {
+	config.Files = map[string]string{"/bin/multilink": vmtest.Build(t, "github.com/iotenablers/enablers/"+program)}
+	n := newNetwork(t, vmtest.Boot(t, config))
+	client, server := joined(t, n, "/bin/multilink", bond)
+	carriedBy := func(link string) {
+		t.Helper()
+		for name, one := range map[string]*instance{"client": client, "server": server} {
+			await(t, "the "+name+" to use "+link, func() bool { return one.active() == link })
+		}
+		n.awaitPing(t, bonded)
+	}
+	carriedBy("wifi")
+
+	for _, step := range []struct{ cut, restored, next string }{
+		{cut: "wifi", next: "mesh"},
+		{cut: "mesh", next: "5g"},
+		{restored: "mesh", next: "mesh"},
+		{restored: "wifi", next: "wifi"},
+	} {
+		if step.cut != "" {
+			n.silence(t, step.cut)
+		} else {
+			n.restore(t, step.restored)
+		}
+		carriedBy(step.next)
+	}
+
+	n.accessPoint.Stop(t, syscall.SIGTERM)
+	carriedBy("mesh")
+	n.startAccessPoint(t)
+	carriedBy("wifi")
+	for _, one := range []*instance{client, server} {
+		require.NoError(t, one.process.Err(), "it has to run until the end")
+	}
+}
