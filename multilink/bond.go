@@ -36,6 +36,7 @@ type Bond struct {
 	number   uint64 // of the next probe
 	scratch  probe
 	window   window
+	pieces   *reassembler
 	sequence uint64 // of the next data packet
 	replay   replay
 	pacer    pacer
@@ -58,7 +59,8 @@ func NewBond(config BondConfig, links []LinkConfig, epoch uint64, now time.Time)
 	if epoch == 0 {
 		return nil, fmt.Errorf("make bond: epoch: want a random number, got 0: %w", ErrInvalid)
 	}
-	b := &Bond{epoch: epoch, start: now, pool: newBufferPool(), lastSlot: -1, manual: -1, plans: []plan{{current: -1}}}
+	b := &Bond{epoch: epoch, start: now, pool: newBufferPool(), lastSlot: -1, manual: -1, plans: []plan{{current: -1}},
+		pieces: newReassembler(reassemblyBytes, reassemblyAge)}
 	b.scratch = probe{reports: make([]report, 0, maxLinks), spans: make([]span, 0, maxSpans)}
 	var nothing Output
 	if err := b.Configure(now, config, nil, &nothing); err != nil {
@@ -165,10 +167,28 @@ func (b *Bond) Send(now time.Time, frame []byte, class int, flow uint32, out *Ou
 	b.pacer.offer(b.now, len(frame))
 	b.counters.TxFrames++
 	b.counters.TxBytes += uint64(len(frame))
-	buffer := b.pool.get(HeaderSize + len(frame))
-	copy(buffer.data[HeaderSize:], frame)
-	b.dispatch(typeData, buffer, p, class, flow, out)
+	if size := HeaderSize + len(frame); size <= b.mtu || !b.sendPieces(frame, p, class, flow, out) {
+		buffer := b.pool.get(size)
+		copy(buffer.data[HeaderSize:], frame)
+		b.dispatch(typeData, buffer, p, class, flow, out)
+	}
 	b.follow(out)
+}
+
+// sendPieces sends a frame in several packets. It reports false where the
+// links carry so little that it would take too many.
+func (b *Bond) sendPieces(frame []byte, p *plan, class int, flow uint32, out *Output) bool {
+	pieces, ok := newSplit(frame, b.mtu)
+	if !ok {
+		return false
+	}
+	b.counters.Fragmented++
+	for i := range pieces.count {
+		buffer := b.pool.get(pieces.size(i))
+		pieces.put(i, buffer.data[HeaderSize:])
+		b.dispatch(typeFragment, buffer, p, class, flow, out)
+	}
+	return true
 }
 
 // unsendable reports whether frames of a plan have no link and may not wait
@@ -268,7 +288,14 @@ func (b *Bond) Receive(now time.Time, link LinkID, packet []byte, out *Output) {
 
 // deliver takes what a packet of data carries.
 func (b *Bond) deliver(h header, payload []byte, out *Output) {
-	if len(payload) == 0 || len(payload) > MaxFrame || h.kind != typeData {
+	if h.kind == typeFragment {
+		payload = b.pieces.add(b.now, h.sequence, payload)
+		if payload == nil {
+			return
+		}
+		b.counters.Reassembled++
+	}
+	if len(payload) == 0 || len(payload) > MaxFrame {
 		return
 	}
 	b.counters.RxFrames++
@@ -296,6 +323,10 @@ func (b *Bond) Tick(now time.Time, out *Output) {
 	}
 	b.repair()
 	b.replay.expire(b, b.replayAge())
+	b.pieces.expire(b.now)
+	if at, ok := b.pieces.next(); ok {
+		b.wake(at)
+	}
 	b.settle(out)
 	b.probes(out)
 	if b.manual >= 0 {

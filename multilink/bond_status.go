@@ -10,6 +10,7 @@ import (
 func (b *Bond) Status(now time.Time) PeerStatus {
 	b.advance(now)
 	status := PeerStatus{Counters: b.counters}
+	status.Counters.Incomplete = b.pieces.incomplete
 	var carrying uint32
 	for i := range b.plans {
 		carrying |= b.plans[i].targets

@@ -53,17 +53,27 @@ func TestFailoverLosesNothing(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, 1, config, threeLinks())
 				w.settle()
-				const frames = 30_000
-				w.stream(0, frames, 1300, 100*time.Microsecond)
-				w.stream(1, frames, 1300, 100*time.Microsecond)
-				w.after(time.Second, func() { fault.start(w) })
-				w.after(1500*time.Millisecond, func() { fault.end(w) })
-				w.run(4 * time.Second)
+				frames := 15_000
+				if name == "replay" || name == "redundant" {
+					frames = 30_000
+				}
+				for flow := range 10 {
+					w.flow(0, frames/10, 1300, time.Millisecond, -1, uint32(flow))
+					w.flow(1, frames/10, 1300, time.Millisecond, -1, uint32(flow))
+				}
+				w.after(500*time.Millisecond, func() { fault.start(w) })
+				w.after(time.Second, func() { fault.end(w) })
+				w.run(5 * time.Second)
 				for _, e := range w.ends {
-					require.Zero(t, e.lost(frames), "frames to end %d", e.index)
+					require.Equal(t, uint64(frames), e.sent)
+					require.Zero(t, e.lost(uint64(frames)), "frames to end %d", e.index)
 					require.Equal(t, "wifi", e.active())
-					require.Less(t, e.gap(), 45*time.Millisecond)
-					if config.Policy != multilink.Adaptive && config.Policy != multilink.Redundant {
+					require.LessOrEqual(t, e.gap(), 35*time.Millisecond)
+					switch config.Policy {
+					case multilink.Redundant: // the quicker link is first when it comes back
+						require.Less(t, e.disorder(), 20)
+					case multilink.BalanceFlow: // see TestFlowsSpreadAndKeepTheirLinkAndOrder
+					default:
 						require.Zero(t, e.disorder(), "frames to end %d", e.index)
 					}
 					t.Logf("end %d: gap %v, disorder %d, %+v", e.index, e.gap(), e.disorder(), e.counters())

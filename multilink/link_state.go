@@ -113,6 +113,7 @@ func (b *Bond) settle(out *Output) {
 			b.judge(l, out)
 		}
 	}
+	b.promote(out)
 	if b.stale {
 		b.replan(out)
 	}
@@ -161,6 +162,24 @@ func (b *Bond) judge(l *linkState, out *Output) {
 		b.enter(l, Suspect, l.poorReason, out)
 	case l.state == Suspect && !l.tardy() && !l.poor:
 		b.enter(l, Up, "good again", out)
+	}
+}
+
+// promote spares a link the waiting where there is no other.
+func (b *Bond) promote(out *Output) {
+	var first *linkState
+	for _, l := range b.links {
+		switch {
+		case l == nil:
+		case l.state == Up || l.state == Suspect:
+			return
+		case l.state == Probing && (first == nil || l.config.Priority < first.config.Priority):
+			first = l
+		}
+	}
+	if first != nil {
+		first.everUp, first.innocent = true, false
+		b.enter(first, Up, "the peer answers, and no other link is up", out)
 	}
 }
 

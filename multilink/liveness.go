@@ -43,6 +43,7 @@ func (l *linkState) limits() {
 	spread := l.spread()
 	l.limit = max(applied*time.Duration(max(l.theirMultiplier, l.multiplier())), spread)
 	l.lateAt = max(applied*3/2, spread/2)
+	l.young = int(min(4*l.rttvar/applied, 128-lossProbes))
 }
 
 // hear notes that a packet of the peer arrived.
@@ -118,13 +119,13 @@ func (l *linkState) confirmation() time.Duration {
 	return min(max(l.interval()/8, 500*time.Microsecond), 5*time.Millisecond)
 }
 
-// verdictAt is when the link's silence will have lasted for long enough. As
-// long as no other link is heard all that time, the silence says more of the
-// peer, or of this process, than of the link.
+// verdictAt is when the link's silence will have lasted for long enough. Unless
+// another link is heard all that time, well after this one fell silent too,
+// the silence says more of the peer, or of this process, than of the link.
 func (b *Bond) verdictAt(l *linkState) (time.Duration, string) {
 	at, cause := l.heard+max(3*l.limit, commonSilence), "silent, like all links"
 	for _, other := range b.links {
-		if other == nil || other == l || !other.hearing || other.heard <= l.heard || b.now-other.heard >= other.lateAt {
+		if other == nil || other == l || !other.hearing || other.heard < l.heard+l.limit/2 || b.now-other.heard >= other.lateAt {
 			continue
 		}
 		if compared := max(l.heard, other.steady) + l.limit; compared < at {

@@ -13,6 +13,7 @@ type quality struct {
 
 	arrived [2]uint64 // bit n of it: the probe n before the newest
 	probes  int       // how many bits mean something
+	young   int       // how many of the newest say nothing yet
 	lossTx  uint16    // by the peer's report
 
 	poor       bool
@@ -70,13 +71,15 @@ func (q *quality) arrive(ahead int32) {
 	}
 }
 
-// lossRx is the fraction of probes that did not arrive.
+// lossRx is the fraction of probes that did not arrive. The newest do not
+// count: those that they overtook may still come.
 func (q *quality) lossRx() float64 {
-	n := min(q.probes, lossProbes)
-	if n == 0 {
+	n := min(q.probes-q.young, lossProbes)
+	if n <= 0 {
 		return 0
 	}
-	low, high := q.arrived[0], q.arrived[1]
+	low := q.arrived[0]>>q.young | q.arrived[1]<<(64-q.young)
+	high := q.arrived[1] >> q.young
 	if n < 64 {
 		low, high = low&(1<<n-1), 0
 	} else {

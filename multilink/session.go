@@ -64,6 +64,7 @@ func (b *Bond) adopt(epoch uint64) {
 	}
 	b.peer = peerState{epoch: epoch, past: b.peer.past, pasts: b.peer.pasts}
 	b.window.reset()
+	b.pieces.reset()
 	for _, l := range b.links {
 		if l != nil {
 			l.deafen("")

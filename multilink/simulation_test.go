@@ -265,8 +265,6 @@ func (w *world) carry(from *end, packet multilink.Packet) {
 		packet.Buffer.Release()
 		return
 	}
-	data := append([]byte(nil), packet.Data()...)
-	packet.Buffer.Release()
 	to := w.ends[1-from.index]
 	copies := 1
 	if w.rng.Float64() < wire.twice {
@@ -282,12 +280,15 @@ func (w *world) carry(from *end, packet multilink.Packet) {
 		}
 		wire.last = at
 		w.at(at.Sub(w.start), func() {
-			if wire.cut {
-				return
-			}
+			last := copies == 1
+			copies--
 			to.do(func() {
-				if id, ok := to.bond.LinkID(name); ok {
-					to.bond.Receive(w.now, id, data, &to.out)
+				if id, ok := to.bond.LinkID(name); ok && !wire.cut {
+					to.bond.Receive(w.now, id, packet.Data(), &to.out)
+					to.flush() // before the buffer is used again
+				}
+				if last {
+					packet.Buffer.Release()
 				}
 			})
 		})

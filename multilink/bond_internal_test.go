@@ -1,0 +1,179 @@
+package multilink
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newPair returns two bonds over links that take no time, all of them up, and
+// the time then.
+func newPair(t testing.TB, config BondConfig) (a, b *Bond, now time.Time) {
+	links := []LinkConfig{{Name: "wifi", Kind: WiFi, Priority: 1}, {Name: "5g", Kind: FiveG, Priority: 2}}
+	now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	a, err := NewBond(config, links, 0xA, now)
+	require.NoError(t, err)
+	b, err = NewBond(config, links, 0xB, now)
+	require.NoError(t, err)
+	var out Output
+	for range 200 {
+		now = exchange(a, b, now, &out)
+	}
+	require.Equal(t, "wifi", a.Status(now).ActiveLink)
+	require.Equal(t, "wifi", b.Status(now).ActiveLink)
+	return a, b, now
+}
+
+// exchange lets 10 ms of probes pass.
+func exchange(a, b *Bond, now time.Time, out *Output) time.Time {
+	now = now.Add(defaultProbe)
+	a.Tick(now, out)
+	hand(b, now, out)
+	b.Tick(now, out)
+	hand(a, now, out)
+	return now
+}
+
+func hand(to *Bond, now time.Time, out *Output) {
+	for i := 0; i < len(out.Packets); i++ { // answers do not matter
+		packet := out.Packets[i]
+		var answer Output
+		to.Receive(now, packet.Link, packet.Data(), &answer)
+		for _, p := range answer.Packets {
+			p.Buffer.Release()
+		}
+		packet.Buffer.Release()
+	}
+	out.Reset()
+}
+
+func TestAFrameTakesNoAllocation(t *testing.T) {
+	for _, policy := range Policies() {
+		a, b, now := newPair(t, BondConfig{Policy: policy})
+		var sent, received Output
+		frame := make([]byte, 1300)
+		frames := 0
+		step := func() {
+			a.Send(now, frame, -1, uint32(frames), &sent)
+			for _, packet := range sent.Packets {
+				b.Receive(now, packet.Link, packet.Data(), &received)
+				packet.Buffer.Release()
+			}
+			sent.Reset()
+			received.Reset()
+			if frames++; frames%100 == 0 {
+				now = exchange(a, b, now, &sent)
+			}
+		}
+		for range 10_000 {
+			step()
+		}
+		require.Less(t, testing.AllocsPerRun(20_000, step), 0.5, policy)
+	}
+}
+
+func TestEveryBufferIsReleased(t *testing.T) {
+	t.Parallel()
+	a, b, now := newPair(t, BondConfig{Policy: Redundant})
+	var out Output
+	var buffers []*Buffer
+	for range 3_000 {
+		a.Send(now, make([]byte, 700), -1, 0, &out)
+		for _, packet := range out.Packets {
+			buffers = append(buffers, packet.Buffer)
+		}
+		hand(b, now, &out)
+		now = now.Add(100 * time.Microsecond)
+	}
+	for range 100 {
+		now = exchange(a, b, now, &out)
+	}
+	for _, buffer := range buffers {
+		require.Zero(t, buffer.users.Load())
+	}
+	require.Zero(t, a.replay.bytes)
+	require.Zero(t, a.replay.waiting)
+	require.Panics(t, buffers[0].Release)
+}
+
+// FuzzBuggyPeer has an authentic peer send nonsense: whole packets, and probes
+// whose fields the input chooses.
+func FuzzBuggyPeer(f *testing.F) {
+	p := sampleProbe()
+	f.Add(p.append(nil, header{kind: typeProbe}), uint8(3))
+	f.Add([]byte{0x48, 0, 0xB, 0, 0, 0, 0, 0, 1, 2, 3}, uint8(200))
+	f.Add([]byte{0x50, 0, 0xB, 0, 0, 0, 0, 0, 1, 0x80, 0, 4, 1, 2, 3, 4}, uint8(9))
+	f.Fuzz(func(t *testing.T, data []byte, mode uint8) {
+		a, b, now := newPair(t, BondConfig{Policy: Policies()[mode%4]})
+		var out Output
+		frame := make([]byte, 200)
+		for i := range 20 {
+			a.Send(now, frame, -1, uint32(i), &out)
+		}
+		release(&out)
+		packet := append([]byte(nil), data...)
+		if mode&0x10 != 0 && len(packet) > HeaderSize+16 {
+			// Of the right epoch, and knowing ours.
+			h, _ := parseHeader(packet)
+			h = header{kind: typeProbe, tag: epochTag(b.epoch), sequence: h.sequence}
+			h.put(packet)
+			var p probe
+			if p.parse(packet[HeaderSize:]) {
+				p.epoch, p.echo, p.established = b.epoch, a.epoch, true
+				packet = p.append(nil, h)
+			}
+		}
+		for i := range 6 {
+			a.Receive(now, LinkID(int(mode>>5)-1+i%2), packet, &out)
+			release(&out)
+			a.Send(now, frame, int(mode)-100, uint32(i), &out)
+			release(&out)
+			now = now.Add(7 * time.Millisecond)
+			a.Tick(now, &out)
+			release(&out)
+			require.LessOrEqual(t, a.replay.tail, a.replay.head)
+			require.LessOrEqual(t, a.replay.bytes, defaultReplayBytes+10_000)
+			require.GreaterOrEqual(t, a.replay.waiting, 0)
+			require.LessOrEqual(t, a.pieces.bytes, reassemblyBytes+MaxFrame)
+			waiting := 0
+			for i := range a.plans {
+				waiting += a.plans[i].waiting
+			}
+			require.Equal(t, a.replay.waiting, waiting)
+			require.False(t, a.Next().IsZero())
+			require.Less(t, a.Next().Sub(now), time.Minute)
+		}
+	})
+}
+
+func release(out *Output) {
+	for _, packet := range out.Packets {
+		packet.Buffer.Release()
+	}
+	out.Reset()
+}
+
+func BenchmarkSendAndReceive(b *testing.B) {
+	for _, policy := range Policies() {
+		b.Run(string(policy), func(b *testing.B) {
+			from, to, now := newPair(b, BondConfig{Policy: policy})
+			var sent, received Output
+			frame := make([]byte, 1300)
+			b.SetBytes(int64(len(frame)))
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				from.Send(now, frame, -1, uint32(n), &sent)
+				for _, packet := range sent.Packets {
+					to.Receive(now, packet.Link, packet.Data(), &received)
+					packet.Buffer.Release()
+				}
+				sent.Reset()
+				received.Reset()
+				if n%1000 == 999 { // 100,000 frames a second
+					now = exchange(from, to, now, &sent)
+				}
+			}
+		})
+	}
+}
