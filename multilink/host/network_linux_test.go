@@ -17,12 +17,12 @@ import (
 
 // network is a network namespace of a test's own.
 type network struct {
-	t    *testing.T
+	t    testing.TB
 	path string
 }
 
 // newNetwork makes a namespace. Without the right to, the test is skipped.
-func newNetwork(t *testing.T) *network {
+func newNetwork(t testing.TB) *network {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces and TAP devices")
@@ -52,12 +52,18 @@ func (n *network) run(commands ...string) string {
 	n.t.Helper()
 	var printed strings.Builder
 	for _, command := range commands {
-		c := exec.CommandContext(n.t.Context(), "nsenter", append([]string{"--net=" + n.path}, strings.Fields(command)...)...)
-		out, err := c.CombinedOutput()
+		out, err := n.try(command)
 		require.NoError(n.t, err, "%s: %s", command, out)
-		printed.Write(out)
+		printed.WriteString(out)
 	}
 	return printed.String()
+}
+
+// try runs one command that may fail.
+func (n *network) try(command string) (string, error) {
+	c := exec.CommandContext(n.t.Context(), "nsenter", append([]string{"--net=" + n.path}, strings.Fields(command)...)...)
+	out, err := c.CombinedOutput()
+	return string(out), err
 }
 
 // host makes a host in the namespace, which is closed with the test.
