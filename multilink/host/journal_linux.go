@@ -58,9 +58,9 @@ func openJournal(path string) (*journal, []change, error) {
 	if path == "" {
 		return nil, nil, nil
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := lockJournal(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open journal: %w", err)
+		return nil, nil, fmt.Errorf("open journal %q: %w", path, err)
 	}
 	left, err := readJournal(file)
 	if err != nil {
@@ -70,13 +70,33 @@ func openJournal(path string) (*journal, []change, error) {
 	return &journal{file: file, open: len(left)}, left, nil
 }
 
-func readJournal(file *os.File) ([]change, error) {
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another host uses it: %w", multilink.ErrDuplicate)
+// lockJournal opens or makes the file, for one process at a time.
+func lockJournal(path string) (*os.File, error) {
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
 		}
-		return nil, err
+		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = fmt.Errorf("another host uses it: %w", multilink.ErrDuplicate)
+		}
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		// The one before may have removed it between opening and locking.
+		opened, err := file.Stat()
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		if named, err := os.Stat(path); err == nil && os.SameFile(opened, named) {
+			return file, nil
+		}
+		file.Close()
 	}
+}
+
+func readJournal(file *os.File) ([]change, error) {
 	// The name has to survive a crash before what the file says can.
 	if err := syncFolder(filepath.Dir(file.Name())); err != nil {
 		return nil, err

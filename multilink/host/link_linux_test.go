@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/vishvananda/netlink"
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/host"
@@ -90,6 +91,37 @@ func TestSlowReaderOfEventsGetsTheLastState(t *testing.T) {
 	count := 0
 	await(t, events, "the last state", func(i multilink.LinkInfo) bool { count++; return i.MTU == 1234 && i.Up })
 	require.LessOrEqual(t, count, 2)
+}
+
+func TestLostMessagesAreMadeUpFor(t *testing.T) {
+	n := newNetwork(t)
+	h := n.host(host.Options{})
+	n.run("ip link add wlan0 type veth peer name far", "ip link add noisy type veth peer name far1")
+	l, err := h.Link("wlan0")
+	require.NoError(t, err)
+	events := l.Events()
+
+	release := h.HoldWatching()
+	require.NoError(t, h.In(func() error {
+		handle, err := netlink.NewHandle()
+		require.NoError(t, err)
+		defer handle.Close()
+		noisy, err := handle.LinkByName("noisy")
+		require.NoError(t, err)
+		for i := range 3000 { // more than the socket's buffer holds
+			require.NoError(t, handle.LinkSetMTU(noisy, 1000+i%2))
+		}
+		return nil
+	}))
+	n.run("ip link set wlan0 mtu 1300")
+	release()
+	await(t, events, "the state after the overflow", func(i multilink.LinkInfo) bool { return i.MTU == 1300 })
+
+	h.BreakWatching()
+	n.run("ip link set wlan0 mtu 1200")
+	await(t, events, "the state after an interruption", func(i multilink.LinkInfo) bool { return i.MTU == 1200 })
+	n.run("ip link set wlan0 mtu 1100")
+	await(t, events, "watching goes on", func(i multilink.LinkInfo) bool { return i.MTU == 1100 })
 }
 
 func TestCloseOfTheHostClosesLinks(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
-	"strings"
 
 	"github.com/iotenablers/enablers/multilink"
 )
@@ -61,8 +60,8 @@ type Options struct {
 	// NoOffload has the kernel hand over frames one by one, with their
 	// checksums complete. It is what happens anyway where the kernel refuses.
 	NoOffload bool
-	// Logger hears of what went wrong where nobody can be told by an error, such
-	// as leftovers that could not be removed. Nil is silent.
+	// Logger hears of what goes wrong where no error can tell of it, such as a
+	// subscription to the kernel's messages that broke off. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -104,43 +103,3 @@ func known(operation Operation) bool {
 	}
 	return operation == Nothing
 }
-
-// permit refuses what the options do not allow to be done to a thing.
-func (o *Options) permit(operation Operation, name string) error {
-	if len(o.Allow) == 0 {
-		return nil
-	}
-	for _, allowed := range o.Allow {
-		if allowed == operation {
-			return nil
-		}
-	}
-	return fmt.Errorf("the settings exclude the operation %q on %q; add it to the allowed operations (Options.Allow): %w",
-		operation, name, multilink.ErrDenied)
-}
-
-// touch refuses interfaces that the options exclude.
-func (o *Options) touch(name string) error {
-	if name == loopback {
-		return fmt.Errorf("interface %q is never touched: %w", name, multilink.ErrDenied)
-	}
-	if len(o.Interfaces) == 0 {
-		return nil
-	}
-	for _, pattern := range o.Interfaces {
-		if ok, _ := path.Match(pattern, name); ok {
-			return nil
-		}
-	}
-	return fmt.Errorf("the settings exclude interface %q; they allow %s; add it to the allowed interfaces (Options.Interfaces): %w",
-		name, strings.Join(o.Interfaces, ", "), multilink.ErrDenied)
-}
-
-const (
-	loopback = "lo"
-	// maxInterface is the longest name of an interface: IFNAMSIZ less the end.
-	maxInterface = 15
-)
-
-// validInterface reports whether s can name an interface that is to be made.
-func validInterface(s string) bool { return multilink.ValidName(s) && len(s) <= maxInterface }

@@ -3,9 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -55,16 +53,4 @@ func setOffload(fd int) bool {
 		}
 	}
 	return false
-}
-
-const capability = "CAP_NET_ADMIN"
-
-// denied adds to an error of missing rights which right that is and how it is
-// given. Other errors stay as they are.
-func denied(err error, right string) error {
-	if !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	return fmt.Errorf("%w: the process lacks %s: give it by AmbientCapabilities=%s in its systemd unit, "+
-		"by setcap %s+ep on the program, or run it as root: %w", err, right, right, strings.ToLower(right), multilink.ErrDenied)
 }

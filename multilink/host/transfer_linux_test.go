@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/host"
@@ -113,6 +114,36 @@ func (c *cable) tag(t *testing.T) []string {
 		n.run("ip link set ml0.7 mtu 1396 up", fmt.Sprintf("ip address add 10.9.7.%d/24 dev ml0.7", i+1))
 	}
 	return []string{"10.9.7.2"}
+}
+
+func TestDatagramsThatTheKernelLeavesTogetherArriveApart(t *testing.T) {
+	c := newCable(t, [2]bool{})
+	var receiver, sender net.PacketConn
+	for i, end := range []*net.PacketConn{&sender, &receiver} {
+		require.NoError(t, c.hosts[i].In(func() (err error) {
+			*end, err = net.ListenPacket("udp", fmt.Sprintf("10.9.0.%d:0", i+1))
+			return err
+		}))
+		defer (*end).Close()
+	}
+	raw, err := sender.(*net.UDPConn).SyscallConn()
+	require.NoError(t, err)
+	const size = 1200
+	require.NoError(t, raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_SEGMENT, size) }))
+	require.NoError(t, err)
+	payload := make([]byte, 20*size+7)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(payload)
+	_, err = sender.WriteTo(payload, receiver.LocalAddr())
+	require.NoError(t, err)
+	require.NoError(t, receiver.SetReadDeadline(time.Now().Add(20*time.Second)))
+	for len(payload) > 0 {
+		datagram := make([]byte, 1<<16)
+		n, _, err := receiver.ReadFrom(datagram)
+		require.NoError(t, err)
+		require.Equal(t, payload[:min(size, len(payload))], datagram[:n])
+		payload = payload[n:]
+	}
+	require.Zero(t, c.ports[0].(*host.Port).Dropped())
 }
 
 // exchange sends some megabytes both ways at once and compares what arrives.

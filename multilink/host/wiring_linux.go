@@ -2,6 +2,7 @@ package host
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
@@ -94,6 +95,9 @@ func (h *Host) permitPort(c multilink.PortConfig) error {
 	return nil
 }
 
+// step journals a change and makes it.
+type step func(what change, apply func() error) error
+
 // wire does around a TAP device what its configuration says, and returns what
 // is to be undone, also when it fails.
 func (h *Host) wire(c multilink.PortConfig) (changes []change, err error) {
@@ -104,7 +108,7 @@ func (h *Host) wire(c multilink.PortConfig) (changes []change, err error) {
 	if err := h.netlink.LinkSetMTU(tap, c.MTU); err != nil {
 		return nil, fmt.Errorf("set MTU of %q to %d: %w", c.Name, c.MTU, err)
 	}
-	make := func(what change, apply func() error) error {
+	do := func(what change, apply func() error) error {
 		recorded, err := h.begin(what)
 		if err != nil {
 			return err
@@ -117,29 +121,30 @@ func (h *Host) wire(c multilink.PortConfig) (changes []change, err error) {
 	}
 	host := tap // has the addresses
 	if c.Bridge != "" {
-		if host, err = h.wireBridge(c, tap, make); err != nil {
+		if host, err = h.wireBridge(c, tap, do); err != nil {
 			return changes, err
 		}
+	} else if err := h.netlink.LinkSetHardwareAddr(tap, macOf(2, c.Addresses)); err != nil {
+		return changes, fmt.Errorf("set MAC address of %q: %w", c.Name, err)
 	}
 	if err := h.netlink.LinkSetUp(tap); err != nil {
 		return changes, fmt.Errorf("enable %q: %w", c.Name, err)
 	}
-	if err := h.wireAddresses(c, host, make); err != nil {
+	if err := h.wireAddresses(c, host, do); err != nil {
 		return changes, err
 	}
-	return changes, h.wireRoutes(c, host, make)
+	return changes, h.wireRoutes(c, host, do)
 }
 
 // wireBridge joins the port and members to a bridge, which it makes if need be.
-func (h *Host) wireBridge(c multilink.PortConfig, tap netlink.Link, make func(change, func() error) error) (netlink.Link, error) {
+func (h *Host) wireBridge(c multilink.PortConfig, tap netlink.Link, do step) (netlink.Link, error) {
 	bridge, err := h.netlink.LinkByName(c.Bridge)
 	if missing(err) {
 		// With a fixed MAC address the bridge keeps it when members come and go.
-		mac := net.HardwareAddr{2, 0, 0, 0, 0, 0}
-		rand.Read(mac[1:])
+		mac := macOf(2, c.Addresses)
 		attrs := netlink.NewLinkAttrs()
 		attrs.Name, attrs.HardwareAddr, attrs.MTU = c.Bridge, mac, c.MTU
-		err = make(change{Kind: changeBridge, Interface: c.Bridge, MAC: mac.String()}, func() error {
+		err = do(change{Kind: changeBridge, Interface: c.Bridge, MAC: mac.String()}, func() error {
 			return h.netlink.LinkAdd(&netlink.Bridge{LinkAttrs: attrs})
 		})
 		if err != nil {
@@ -155,19 +160,24 @@ func (h *Host) wireBridge(c multilink.PortConfig, tap netlink.Link, make func(ch
 	if bridge.Type() != "bridge" {
 		return nil, fmt.Errorf("join bridge %q: it is a %s: %w", c.Bridge, bridge.Type(), multilink.ErrDuplicate)
 	}
+	// A bridge without a MAC address of its own takes the smallest of its
+	// members': the port's is large, so that it never is.
+	if err := h.netlink.LinkSetHardwareAddr(tap, macOf(0xfe, nil)); err != nil {
+		return nil, fmt.Errorf("set MAC address of %q: %w", c.Name, err)
+	}
 	// The port's membership goes with the port.
 	if err := h.netlink.LinkSetMaster(tap, bridge); err != nil {
 		return nil, fmt.Errorf("join %q to bridge %q: %w", c.Name, c.Bridge, err)
 	}
 	for _, member := range c.Members {
-		if err := h.wireMember(member, bridge, make); err != nil {
+		if err := h.wireMember(member, bridge, do); err != nil {
 			return nil, fmt.Errorf("join %q to bridge %q: %w", member, c.Bridge, err)
 		}
 	}
 	return bridge, nil
 }
 
-func (h *Host) wireMember(name string, bridge netlink.Link, make func(change, func() error) error) error {
+func (h *Host) wireMember(name string, bridge netlink.Link, do step) error {
 	member, err := h.netlink.LinkByName(name)
 	if missing(err) {
 		return fmt.Errorf("no such interface: %w", multilink.ErrUnknownLink)
@@ -183,20 +193,20 @@ func (h *Host) wireMember(name string, bridge netlink.Link, make func(change, fu
 	default:
 		return fmt.Errorf("it is a member of another device: %w", multilink.ErrDuplicate)
 	}
-	err = make(change{Kind: changeMember, Interface: name, Index: attrs.Index, Bridge: bridge.Attrs().Name}, func() error {
+	err = do(change{Kind: changeMember, Interface: name, Index: attrs.Index, Bridge: bridge.Attrs().Name}, func() error {
 		return h.netlink.LinkSetMaster(member, bridge)
 	})
 	if err != nil || attrs.Flags&net.FlagUp != 0 {
 		return err
 	}
-	return make(change{Kind: changeUp, Interface: name, Index: attrs.Index}, func() error {
+	return do(change{Kind: changeUp, Interface: name, Index: attrs.Index}, func() error {
 		return h.netlink.LinkSetUp(member)
 	})
 }
 
 // wireAddresses gives the addresses. They need no detection of duplicates:
 // there is nobody to ask as long as no link is up.
-func (h *Host) wireAddresses(c multilink.PortConfig, host netlink.Link, make func(change, func() error) error) error {
+func (h *Host) wireAddresses(c multilink.PortConfig, host netlink.Link, do step) error {
 	for _, prefix := range c.Addresses {
 		address := &netlink.Addr{IPNet: network(prefix)}
 		if prefix.Addr().Is6() {
@@ -210,7 +220,7 @@ func (h *Host) wireAddresses(c multilink.PortConfig, host netlink.Link, make fun
 			continue
 		}
 		what := change{Kind: changeAddress, Interface: host.Attrs().Name, Index: host.Attrs().Index, Address: prefix.String()}
-		if err := make(what, func() error { return h.netlink.AddrAdd(host, address) }); err != nil {
+		if err := do(what, func() error { return h.netlink.AddrAdd(host, address) }); err != nil {
 			return fmt.Errorf("give address %q to %q: %w", prefix, host.Attrs().Name, err)
 		}
 	}
@@ -223,7 +233,7 @@ func (h *Host) hasAddress(link netlink.Link, prefix netip.Prefix) (bool, error) 
 }
 
 // wireRoutes adds the routes. One that is there already is somebody else's.
-func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, make func(change, func() error) error) error {
+func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, do step) error {
 	for _, r := range c.Routes {
 		what := change{Kind: changeRoute, Interface: host.Attrs().Name, Index: host.Attrs().Index, Destination: r.Destination.String()}
 		if r.Gateway.IsValid() {
@@ -233,7 +243,7 @@ func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, make func(c
 		if err != nil {
 			return fmt.Errorf("add route to %q: %w", r.Destination, err)
 		}
-		err = make(what, func() error { return h.netlink.RouteAdd(route) })
+		err = do(what, func() error { return h.netlink.RouteAdd(route) })
 		switch {
 		case errors.Is(err, unix.EEXIST):
 			return fmt.Errorf("add route to %q through %q: there is one already: %w", r.Destination, host.Attrs().Name, multilink.ErrDuplicate)
@@ -244,6 +254,20 @@ func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, make func(c
 		}
 	}
 	return nil
+}
+
+// macOf is a MAC address with that first byte, which says that it is locally
+// administered. It follows from the addresses, which are as unique on the
+// bonded network: neighbours that remember it are right after a restart.
+func macOf(first byte, addresses []netip.Prefix) net.HardwareAddr {
+	mac := net.HardwareAddr{first, 0, 0, 0, 0, 0}
+	if len(addresses) == 0 {
+		rand.Read(mac[1:])
+		return mac
+	}
+	digest := sha256.Sum256([]byte("multilink MAC " + addresses[0].Addr().String()))
+	copy(mac[1:], digest[:])
+	return mac
 }
 
 func network(p netip.Prefix) *net.IPNet {
