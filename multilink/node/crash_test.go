@@ -1,0 +1,275 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage"
+)
+
+var errKilled = errors.New("killed")
+
+// faults is a store that fails as it is told.
+type faults struct {
+	storage.Documents
+	mu     sync.Mutex
+	writes int // until the one that fails; 0 is none
+	mode   string
+	dead   bool // nothing works any more
+}
+
+// The ways in which a write fails.
+const (
+	refusedWrite = "refused"            // nothing is written
+	lostAnswer   = "lost answer"        // written, and an error all the same
+	killedBefore = "killed before"      // the process is killed before the write
+	killedAfter  = "killed after"       // and after it
+	unreadable   = "lost, then no look" // written, an error, and nothing can be read for a while
+)
+
+func (f *faults) arm(mode string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.writes, f.mode = 1, mode
+}
+
+func (f *faults) heal() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dead = false
+}
+
+func (f *faults) write(do func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		return errKilled
+	}
+	if f.writes == 0 {
+		return do()
+	}
+	f.writes--
+	f.dead = f.mode == killedBefore || f.mode == killedAfter || f.mode == unreadable
+	if f.mode != refusedWrite && f.mode != killedBefore {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return errKilled
+}
+
+func (f *faults) Get(ctx context.Context, key string) (storage.Document, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		return storage.Document{}, errKilled
+	}
+	return f.Documents.Get(ctx, key)
+}
+
+func (f *faults) Create(ctx context.Context, key string, data []byte) (r storage.Revision, err error) {
+	err = f.write(func() (err error) { r, err = f.Documents.Create(ctx, key, data); return err })
+	return r, err
+}
+
+func (f *faults) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (r storage.Revision, err error) {
+	err = f.write(func() (err error) { r, err = f.Documents.Update(ctx, key, prev, data); return err })
+	return r, err
+}
+
+func (f *faults) Delete(ctx context.Context, key string, prev storage.Revision) error {
+	return f.write(func() error { return f.Documents.Delete(ctx, key, prev) })
+}
+
+// change is one of every kind.
+type change struct{ method, path, body string }
+
+func changes(t *testing.T) []change {
+	k := `{"public_key":"` + key(t, 3) + `"}`
+	return []change{
+		{"POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`},
+		{"POST", "/interfaces/add", `{"name":"mesh0","endpoint":"192.0.2.1:2"}`},
+		{"PUT", "/interfaces", `{"order":["mesh0","wlan0"]}`},
+		{"PATCH", "/interfaces/mesh0", `{"cost":4}`},
+		{"POST", "/tunnel/client/add", k},
+		{"PUT", "/tunnel/client/disable", k},
+		{"PUT", "/tunnel/client/enable", k},
+		{"PUT", "/bond", `{"policy":"redundant"}`},
+		{"PUT", "/classes", `[{"name":"all"}]`},
+		{"DELETE", "/tunnel/client/delete", k},
+		{"DELETE", "/interfaces/wlan0", ``},
+	}
+}
+
+// comesUp is what an instance does that is started on the documents.
+func comesUp(t *testing.T, docs storage.Documents) multilink.State {
+	t.Helper()
+	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0", "wwan0"), docs))
+	state := i.plane.told()
+	require.NoError(t, i.stop())
+	return state
+}
+
+func TestAfterAKillWhatWasAcknowledgedHolds(t *testing.T) {
+	for _, mode := range []string{"before the plane", "after the plane", killedBefore, killedAfter} {
+		for at := range changes(t) {
+			t.Run(fmt.Sprintf("%s, change %d", mode, at), func(t *testing.T) {
+				docs := storage.NewMemoryDocuments()
+				f := &faults{Documents: docs}
+				i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+				for n, c := range changes(t) {
+					acknowledged := i.plane.told()
+					if n == at {
+						switch mode {
+						case "before the plane":
+							i.plane.set(func(p *plane) { p.before = func(multilink.State) error { return errKilled } })
+						case "after the plane":
+							f.mu.Lock()
+							f.dead = true
+							f.mu.Unlock()
+						default:
+							f.arm(mode)
+						}
+					}
+					status, text := i.ask(c.method, c.path, c.body)
+					if n < at {
+						require.Less(t, status, 300, text)
+						continue
+					}
+					require.GreaterOrEqual(t, status, 500, text)
+					applied := i.plane.told()
+					require.NoError(t, i.stop())
+					found := comesUp(t, docs)
+					if mode != killedAfter {
+						require.Equal(t, acknowledged, found)
+						return
+					}
+					require.NotEqual(t, acknowledged, found, "the change was stored, and holds wholly")
+					require.Equal(t, acknowledged, applied, "as long as nobody knew, the old one held")
+					return
+				}
+			})
+		}
+	}
+}
+
+func TestWhatCannotBeStoredIsTakenBack(t *testing.T) {
+	f := &faults{Documents: storage.NewMemoryDocuments()}
+	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+	for _, c := range changes(t) {
+		before := i.plane.told()
+		f.arm(refusedWrite)
+		status, text := i.ask(c.method, c.path, c.body)
+		require.Equal(t, http.StatusInternalServerError, status, text)
+		require.NotContains(t, text, "killed", "causes are for the log")
+		require.Equal(t, before, i.plane.told(), "%v", c)
+		require.NoError(t, i.node.Ready())
+		status, text = i.ask(c.method, c.path, c.body)
+		require.Less(t, status, 300, text)
+	}
+	require.Equal(t, i.plane.told(), comesUp(t, f.Documents))
+}
+
+func TestAWriteWhoseAnswerWasLostIsFound(t *testing.T) {
+	f := &faults{Documents: storage.NewMemoryDocuments()}
+	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+	for _, c := range changes(t) {
+		f.arm(lostAnswer)
+		status, text := i.ask(c.method, c.path, c.body)
+		require.Less(t, status, 300, "%v: %s", c, text)
+	}
+	require.Equal(t, i.plane.told(), comesUp(t, f.Documents))
+}
+
+func TestWhatNobodyKnowsIsFoundOutLater(t *testing.T) {
+	t.Parallel()
+	f := &faults{Documents: storage.NewMemoryDocuments()}
+	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
+	f.arm(unreadable)
+	status, text := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.Contains(t, text, "not known whether the change was stored")
+	require.Error(t, i.node.Ready())
+	status, _ = i.ask("PUT", "/bond", `{"policy":"adaptive"}`)
+	require.Equal(t, http.StatusInternalServerError, status, "not before it is known")
+	f.heal()
+	require.Eventually(t, func() bool { return i.node.Ready() == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, multilink.Redundant, i.plane.told().Bond.Policy)
+	require.Equal(t, "redundant", i.do(http.StatusOK, "GET", "/bond", nil)["policy"])
+	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
+}
+
+func TestARollbackThatThePlaneRefusesIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	f := &faults{Documents: storage.NewMemoryDocuments()}
+	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0"), f))
+	f.arm(refusedWrite)
+	i.plane.set(func(p *plane) {
+		p.before = func(s multilink.State) error {
+			if s.Bond.Policy == multilink.ActiveBackup {
+				return errKilled
+			}
+			return nil
+		}
+	})
+	status, _ := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.ErrorContains(t, i.node.Ready(), "apply configuration")
+	require.Equal(t, http.StatusServiceUnavailable, i.send("GET", "/readyz", nil, nil).Code)
+	i.plane.set(func(p *plane) { p.before = nil })
+	require.Eventually(t, func() bool { return i.node.Ready() == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, multilink.ActiveBackup, i.plane.told().Bond.Policy)
+}
+
+func TestALinkWhoseInterfaceIsMissingIsLeftOutUntilItIsThere(t *testing.T) {
+	t.Parallel()
+	docs := storage.NewMemoryDocuments()
+	config := configOf(node.Server, newPlane("eth0", "wlan0", "wwan0"), docs)
+	i := start(t, config)
+	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wwan0","endpoint":"192.0.2.1:2"}`)
+	require.NoError(t, i.stop())
+
+	i = start(t, configOf(node.Server, newPlane("eth0", "wlan0"), docs)) // the modem is not plugged in
+	require.Len(t, i.plane.told().Links, 1)
+	all := i.list("/interfaces")
+	require.Equal(t, "the interface wwan0 is missing", all[1]["reason"])
+	require.Equal(t, "down", all[1]["state"])
+	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
+	require.Len(t, i.plane.told().Links, 1)
+	status, text := i.ask("POST", "/interfaces/add", `{"name":"mesh0","endpoint":"192.0.2.1:3"}`)
+	require.Equal(t, http.StatusBadRequest, status, "what is added has to be there")
+	require.Contains(t, text, "mesh0")
+	status, _ = i.ask("POST", "/bond/switch", `{"link":"wwan0"}`)
+	require.Equal(t, http.StatusConflict, status)
+	i.plane.set(func(p *plane) { p.known = append(p.known, "wwan0") })
+	require.Eventually(t, func() bool { return len(i.plane.told().Links) == 2 }, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, "", i.list("/interfaces")[1]["reason"])
+}
+
+func TestWhatIsStoredAndUnusableIsRefused(t *testing.T) {
+	docs := storage.NewMemoryDocuments()
+	_, err := node.New(configOf(node.Server, newPlane(), docs))
+	require.NoError(t, err)
+	_, err = node.New(configOf(node.Client, newPlane(), docs))
+	require.ErrorIs(t, err, node.ErrData)
+	require.ErrorContains(t, err, "it is that of a server, and this is to be a client")
+	for _, text := range []string{`{}`, `{"version":2}`, `[]`, `{"version":1,"role":"server","private_key":"secret"}`} {
+		doc, err := docs.Get(t.Context(), "node")
+		require.NoError(t, err)
+		_, err = docs.Update(t.Context(), "node", doc.Revision, []byte(text))
+		require.NoError(t, err)
+		_, err = node.New(configOf(node.Server, newPlane(), docs))
+		require.ErrorIs(t, err, node.ErrData, text)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
