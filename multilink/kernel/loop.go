@@ -8,11 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
-
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 
 	"github.com/iotenablers/enablers/multilink"
 )
@@ -139,83 +135,5 @@ func (p *Plane) receive(l *link, socket *net.UDPConn) {
 			}
 		}
 		p.mu.Unlock()
-	}
-}
-
-// watcher follows the interfaces of the links: their carrier and their routes.
-type watcher struct {
-	done chan struct{}
-	loop sync.WaitGroup
-}
-
-func watchHost(p *Plane) (*watcher, error) {
-	w := &watcher{done: make(chan struct{})}
-	links, routes := make(chan netlink.LinkUpdate, 64), make(chan netlink.RouteUpdate, 64)
-	ended := func(err error) { p.log.Debug("the kernel's news", "error", err) }
-	if err := netlink.LinkSubscribeWithOptions(links, w.done, netlink.LinkSubscribeOptions{ErrorCallback: ended}); err != nil {
-		return nil, fmt.Errorf("follow the interfaces: %w", explain(err))
-	}
-	if err := netlink.RouteSubscribeWithOptions(routes, w.done, netlink.RouteSubscribeOptions{ErrorCallback: ended}); err != nil {
-		close(w.done)
-		return nil, fmt.Errorf("follow the routes: %w", explain(err))
-	}
-	w.loop.Go(func() {
-		for links != nil || routes != nil {
-			select {
-			case update, open := <-links:
-				if !open {
-					links = nil
-					continue
-				}
-				p.carrier(update)
-			case update, open := <-routes:
-				if !open {
-					routes = nil
-					continue
-				}
-				if update.Table == unix.RT_TABLE_MAIN {
-					p.rebind(update.LinkIndex)
-				}
-			}
-		}
-	})
-	return w, nil
-}
-
-func (w *watcher) close() {
-	close(w.done)
-	w.loop.Wait()
-}
-
-// carrier takes a link out of use when its interface says that it is down,
-// which is faster than silence.
-func (p *Plane) carrier(update netlink.LinkUpdate) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	running := update.Header.Type != unix.RTM_DELLINK && update.IfInfomsg.Flags&unix.IFF_RUNNING != 0
-	for _, to := range p.peers {
-		for _, one := range to.paths {
-			if running || interfaceOf(one.link.config) != update.Link.Attrs().Name || one.watch.state == multilink.Down {
-				continue
-			}
-			one.watch.heard = false
-			one.watch.fail(p.now(), "the interface has no carrier")
-			p.changed(to, one)
-		}
-	}
-}
-
-// rebind has the table of a link follow the routes of its interface.
-func (p *Plane) rebind(index int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, l := range p.links {
-		device, err := p.host.links.LinkByName(interfaceOf(l.config))
-		if err != nil || device.Attrs().Index != index {
-			continue
-		}
-		if err := p.host.bind(l.mark, interfaceOf(l.config)); err != nil {
-			p.log.Error("the routes of a link are not followed", "link", l.config.Name, "error", err)
-		}
 	}
 }

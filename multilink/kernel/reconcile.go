@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/iotenablers/enablers/multilink"
@@ -20,9 +21,13 @@ func (p *Plane) reconcile(s multilink.State) error {
 			continue
 		}
 		wanted[c.Name] = c
+		if l := p.links[c.Name]; l != nil && interfaceOf(l.config) == interfaceOf(c) {
+			most = min(most, l.mtu-segmentOverhead) // the interface may be away for a while
+			continue
+		}
 		mtu, err := p.host.tunnelMTU(interfaceOf(c))
 		if err != nil {
-			return err
+			return fmt.Errorf("link %q: %w", c.Name, err)
 		}
 		most = min(most, mtu-segmentOverhead)
 	}

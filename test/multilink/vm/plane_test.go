@@ -82,7 +82,7 @@ func (p *planeProcess) awaitLink(t *testing.T, link string) {
 func TestPlaneOfTheKernelSwitchesBetweenLinks(t *testing.T) {
 	t.Parallel()
 	config := vmtest.Config{
-		Modules:  []string{"veth", "sch_netem", "bridge", "bonding max_bonds=0", "wireguard", "vxlan"},
+		Modules:  []string{"veth", "dummy", "sch_netem", "bridge", "bonding max_bonds=0", "wireguard", "vxlan"},
 		Programs: []string{"ip", "tc", "busybox"},
 		Files:    map[string]string{"/bin/plane": vmtest.Build(t, "github.com/iotenablers/enablers/test/multilink/vm/plane")},
 	}
@@ -148,6 +148,42 @@ func TestPlaneOfTheKernelSwitchesBetweenLinks(t *testing.T) {
 		other.apply(t, server)
 		n.awaitPing(t, bonded)
 	})
+	t.Run("another peer comes and goes unnoticed", func(t *testing.T) {
+		pings := n.gateway.Start(t, vmtest.Program{Argv: []string{"busybox", "ping", "-c", "20", "-i", "0.1", "-W", "5", bonded}})
+		two := server
+		two.Peers = append([]multilink.PeerConfig{{Name: "gw-2", PublicKey: multilink.Key{8}, Links: server.Peers[0].Links}}, server.Peers...)
+		for range 3 {
+			other.apply(t, two)
+			other.apply(t, server)
+		}
+		<-pings.Ended()
+		require.Contains(t, pings.Output(), " 0% packet loss")
+	})
+	t.Run("a bridge that was there is used, and left", func(t *testing.T) {
+		for _, line := range []string{"ip link add lan type bridge", "ip link add lan0 type dummy", "ip link set lan0 up"} {
+			n.gateway.Run(t, strings.Fields(line)...)
+		}
+		bridged := client
+		bridged.Port.Bridge, bridged.Port.Members = "lan", []string{"lan0"}
+		gateway.apply(t, bridged)
+		n.awaitPing(t, bonded)
+		require.Contains(t, n.gateway.Run(t, "ip", "link", "show", "lan0"), "master lan")
+		gateway.apply(t, client)
+		n.awaitPing(t, bonded)
+		require.NotContains(t, n.gateway.Run(t, "ip", "link", "show", "lan0"), "master")
+		require.NotContains(t, n.gateway.Run(t, "ip", "address", "show", "lan"), "10.9.0.2")
+		n.gateway.Run(t, "ip", "link", "delete", "lan0")
+		n.gateway.Run(t, "ip", "link", "delete", "lan")
+	})
+	t.Run("an interface goes away and comes back", func(t *testing.T) {
+		n.gateway.Run(t, "ip", "link", "delete", "wifi")
+		gateway.awaitLink(t, "mesh")
+		gateway.apply(t, client) // which still names it
+		n.awaitPing(t, bonded)
+		n.wire(t, 0, "wifi")
+		gateway.awaitLink(t, "wifi")
+		n.awaitPing(t, bonded)
+	})
 	t.Run("a killed plane leaves nothing to the next one", func(t *testing.T) {
 		gateway.process.Stop(t, syscall.SIGKILL)
 		require.Contains(t, n.gateway.Run(t, "ip", "link"), "bonded")
@@ -177,18 +213,24 @@ func newWiredNetwork(t *testing.T, guest *vmtest.Guest) *network {
 	root.Run(t, "ip", "netns", "add", "gateway")
 	root.Run(t, "ip", "netns", "add", "server")
 	for i, device := range []string{"wifi", "mesh", "5g"} {
-		root.Run(t, strings.Fields("ip link add "+device+" netns gateway type veth peer name "+device+" netns server")...)
-		for j, end := range []*vmtest.Namespace{n.gateway, n.server} {
-			address := netip.AddrFrom4([4]byte{10, 1, byte(i + 1), byte(j + 1)}).String() + "/24"
-			end.Run(t, "ip", "address", "add", address, "dev", device)
-			end.Run(t, "ip", "link", "set", device, "up")
-		}
+		n.wire(t, i, device)
 	}
 	for _, end := range []*vmtest.Namespace{n.gateway, n.server} {
 		end.Run(t, "ip", "link", "set", "lo", "up")
 		end.Run(t, strings.Fields("tc qdisc add dev 5g root netem "+mobile)...)
 	}
 	return n
+}
+
+// wire makes a cable.
+func (n *network) wire(t *testing.T, number int, device string) {
+	t.Helper()
+	n.guest.Root().Run(t, strings.Fields("ip link add "+device+" netns gateway type veth peer name "+device+" netns server")...)
+	for i, end := range []*vmtest.Namespace{n.gateway, n.server} {
+		address := netip.AddrFrom4([4]byte{10, 1, byte(number + 1), byte(i + 1)}).String() + "/24"
+		end.Run(t, "ip", "address", "add", address, "dev", device)
+		end.Run(t, "ip", "link", "set", device, "up")
+	}
 }
 
 // requireUntouched requires that a namespace has the three devices that it began
