@@ -97,7 +97,8 @@ func (h *Host) In(f func() error) error { return h.namespace.in(f) }
 //
 // Without CAP_NET_ADMIN or /dev/net/tun it returns ErrDenied; so it does when
 // the options exclude something that is asked for, before anything is changed.
-// A port that could not be made in full is removed again.
+// A port that could not be made in full is removed again. A bridge goes with
+// the port that it was made for.
 func (h *Host) Port(config multilink.PortConfig) (multilink.FramePort, error) {
 	if config.MTU == 0 {
 		config.MTU = defaultMTU

@@ -82,7 +82,7 @@ func (h *Host) permitPort(c multilink.PortConfig) error {
 	if c.Bridge != "" {
 		_, err := h.netlink.LinkByName(c.Bridge)
 		permit(missing(err), Bridge, c.Bridge)
-		if err == nil {
+		if err == nil && !h.own(c.Bridge) {
 			permit(true, Members, c.Bridge)
 			errs = append(errs, h.options.touch(c.Bridge))
 		}

@@ -214,6 +214,8 @@ func TestSettingsRefuseWhatTheyDoNotAllow(t *testing.T) {
 	require.ErrorIs(t, err, multilink.ErrDenied)
 	_, err = h.Port(made())
 	require.NoError(t, err, "what is allowed works")
+	_, err = h.Port(multilink.PortConfig{Name: "ml1", Bridge: "br0"})
+	require.NoError(t, err, "and so does the host's own bridge")
 	links, err := h.Links()
 	require.NoError(t, err)
 	require.Len(t, links, 2)
