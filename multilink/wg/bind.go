@@ -76,6 +76,7 @@ type linkState struct {
 type bind struct {
 	link    string
 	lanes   *lanes
+	inflow  *inflow
 	remotes *remotes
 	fault   atomic.Pointer[fault] // of the link as a whole
 	// hint is called when a datagram came or went after which a session may
@@ -103,15 +104,7 @@ func (b *bind) Open(uint16) ([]conn.ReceiveFunc, uint16, error) {
 		if s == nil {
 			continue
 		}
-		all = append(all, func(bufs [][]byte, sizes []int, from []conn.Endpoint) (int, error) {
-			n, err := s.receive(bufs, sizes, from)
-			for i := range n {
-				if beginsSession(bufs[i][:sizes[i]]) {
-					b.hint()
-				}
-			}
-			return n, err
-		})
+		all = append(all, b.receiver(s))
 	}
 	return all, b.sockets.port, nil
 }

@@ -11,6 +11,7 @@ import (
 // stand it reads from the lanes, and writes to the tunnels.
 type inside struct {
 	lanes   *lanes
+	inflow  *inflow
 	deliver func(inner [][]byte, offset int)
 	mtu     func() int
 	events  chan tun.Event
@@ -20,8 +21,11 @@ type inside struct {
 
 var _ tun.Device = (*inside)(nil)
 
-func newInside(ls *lanes, mtu func() int, deliver func([][]byte, int)) *inside {
-	return &inside{lanes: ls, deliver: deliver, mtu: mtu, events: make(chan tun.Event, 1), batch: make([]*waiting, batch)}
+func newInside(ls *lanes, in *inflow, mtu func() int, deliver func([][]byte, int)) *inside {
+	return &inside{
+		lanes: ls, inflow: in, deliver: deliver, mtu: mtu,
+		events: make(chan tun.Event, 1), batch: make([]*waiting, batch),
+	}
 }
 
 // Read waits for packets to send.
@@ -40,7 +44,10 @@ func (in *inside) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 
 // Write delivers packets that were received, all of the same peer.
 func (in *inside) Write(bufs [][]byte, offset int) (int, error) {
+	in.inflow.busy.Add(1)
 	in.deliver(bufs, offset)
+	in.inflow.busy.Add(-1)
+	in.inflow.leave(len(bufs))
 	return len(bufs), nil
 }
 

@@ -114,13 +114,13 @@ func New(config multilink.UnderlayConfig, opts *Options) (*Underlay, error) {
 		ended: make(chan struct{}),
 	}
 	u.watch = newWatch(u, on)
-	u.bind = &bind{link: u.link, lanes: u.lanes, remotes: rs, hint: u.watch.hint, sockets: opened}
+	u.bind = &bind{link: u.link, lanes: u.lanes, inflow: newInflow(), remotes: rs, hint: u.watch.hint, sockets: opened}
 	u.setMTU(defaultMTU)
 	if u.fixed {
 		u.setMTU(config.LinkMTU)
 	}
 	u.watch.look()
-	u.inside = newInside(u.lanes, u.innerMTU, u.deliver)
+	u.inside = newInside(u.lanes, u.bind.inflow, u.innerMTU, u.deliver)
 	u.device = device.NewDevice(u.inside, u.bind, logger(o.Logger, config.Link))
 	if err := errors.Join(
 		u.device.IpcSet("private_key="+hex.EncodeToString(config.PrivateKey[:])+"\n"),

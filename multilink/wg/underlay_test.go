@@ -138,6 +138,7 @@ func newPair(t testing.TB, opts *wg.Options) *pair {
 }
 
 func TestPacketsCrossUnchangedInOrderBothWays(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, nil)
 	requireCarries(t, p.toCalled, &p.calledInbox)
 	requireCarries(t, p.toCaller, &p.callerInbox)
@@ -159,6 +160,7 @@ func TestPacketsCrossUnchangedInOrderBothWays(t *testing.T) {
 }
 
 func TestFirstPacketWaitsForTheHandshake(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, nil)
 	first := packet("first")
 	require.NoError(t, p.toCalled.Send([][]byte{first}))
@@ -166,6 +168,7 @@ func TestFirstPacketWaitsForTheHandshake(t *testing.T) {
 }
 
 func TestLongestPacketCrosses(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, nil)
 	requireCarries(t, p.toCalled, &p.calledInbox)
 	for _, n := range []int{p.toCalled.MTU(), p.toCalled.MTU() + 1, 9000, 65000} {
@@ -183,6 +186,7 @@ func TestLongestPacketCrosses(t *testing.T) {
 }
 
 func TestOneUnderlayServesManyPeersAndTellsThemApart(t *testing.T) {
+	t.Parallel()
 	server := newEnd(t, multilink.UnderlayConfig{}, nil)
 	const n = 5
 	var inboxes, answers [n]inbox
@@ -213,6 +217,7 @@ func TestOneUnderlayServesManyPeersAndTellsThemApart(t *testing.T) {
 }
 
 func TestWrongPresharedKeyCarriesNothing(t *testing.T) {
+	t.Parallel()
 	server, client := newEnd(t, multilink.UnderlayConfig{}, nil), newEnd(t, multilink.UnderlayConfig{}, nil)
 	var got, right inbox
 	tunnel, err := server.Open(multilink.TunnelPeer{PublicKey: client.public, PresharedKey: newKey(t)}, got.receive)
@@ -233,6 +238,7 @@ func TestWrongPresharedKeyCarriesNothing(t *testing.T) {
 }
 
 func TestClosedTunnelReceivesNothingMoreAndOthersGoOn(t *testing.T) {
+	t.Parallel()
 	server := newEnd(t, multilink.UnderlayConfig{}, nil)
 	var kept, gone, again inbox
 	open := func(to *inbox) (end, multilink.Tunnel, multilink.Tunnel) {
@@ -283,6 +289,7 @@ func TestClosedTunnelReceivesNothingMoreAndOthersGoOn(t *testing.T) {
 }
 
 func TestOpenRefusesWhatCannotBe(t *testing.T) {
+	t.Parallel()
 	u := newEnd(t, multilink.UnderlayConfig{}, nil)
 	receive := func([][]byte) {}
 	other := publicKey(t, newKey(t))
@@ -309,6 +316,7 @@ func TestOpenRefusesWhatCannotBe(t *testing.T) {
 }
 
 func TestNewRefusesWhatCannotBe(t *testing.T) {
+	t.Parallel()
 	key := newKey(t)
 	for name, c := range map[string]struct {
 		config multilink.UnderlayConfig
@@ -327,6 +335,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 }
 
 func TestPortInUseIsNamed(t *testing.T) {
+	t.Parallel()
 	for _, network := range []string{"udp4", "udp6"} {
 		taken, err := net.ListenUDP(network, nil)
 		require.NoError(t, err)
@@ -339,6 +348,7 @@ func TestPortInUseIsNamed(t *testing.T) {
 }
 
 func TestNoLogNorErrorNorStringShowsASecret(t *testing.T) {
+	t.Parallel()
 	var log lockedBuffer
 	private, psk := newKey(t), newKey(t)
 	opts := &wg.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
@@ -381,6 +391,7 @@ func (l *lockedBuffer) String() string {
 }
 
 func TestStatsTellOfHandshakeEndpointAndBytes(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, nil)
 	began := time.Now()
 	requireCarries(t, p.toCalled, &p.calledInbox)
@@ -394,6 +405,7 @@ func TestStatsTellOfHandshakeEndpointAndBytes(t *testing.T) {
 }
 
 func TestSendBeforeThereIsAPeerNeitherWaitsNorFails(t *testing.T) {
+	t.Parallel()
 	u := newEnd(t, multilink.UnderlayConfig{}, nil)
 	tunnel, err := u.Open(multilink.TunnelPeer{PublicKey: newKey(t)}, func([][]byte) {})
 	require.NoError(t, err)
