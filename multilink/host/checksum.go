@@ -5,39 +5,36 @@ import (
 	"math/bits"
 )
 
-// sum adds b to a sum of 16-bit words in ones' complement (RFC 1071), eight
-// bytes at a time with the carry fed back: the result is congruent to the one
-// of single words. An odd last byte counts as if a zero followed.
+// sum adds b to a sum of 16-bit words in ones' complement (RFC 1071). An odd
+// last byte counts as if a zero followed.
+//
+// It takes eight bytes at a time, feeds the carry back, and takes them with
+// their order reversed: section 2 (B) of the RFC shows that the sum's own bytes
+// are then reversed, and nothing else.
 func sum(b []byte, acc uint64) uint64 {
-	var carry uint64
-	for len(b) >= 32 {
-		acc, carry = bits.Add64(acc, binary.BigEndian.Uint64(b), 0)
-		acc, carry = bits.Add64(acc, binary.BigEndian.Uint64(b[8:]), carry)
-		acc, carry = bits.Add64(acc, binary.BigEndian.Uint64(b[16:]), carry)
-		acc, carry = bits.Add64(acc, binary.BigEndian.Uint64(b[24:]), carry)
-		acc, carry = bits.Add64(acc, 0, carry)
-		acc += carry
-		b = b[32:]
+	var words, carry uint64
+	for len(b) >= 64 {
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b), carry)
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b[8:]), carry)
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b[16:]), carry)
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b[24:]), carry)
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b[32:]), carry)
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b[40:]), carry)
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b[48:]), carry)
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b[56:]), carry)
+		b = b[64:]
 	}
 	for len(b) >= 8 {
-		acc, carry = bits.Add64(acc, binary.BigEndian.Uint64(b), 0)
-		acc, carry = bits.Add64(acc, 0, carry)
-		acc += carry
+		words, carry = bits.Add64(words, binary.LittleEndian.Uint64(b), carry)
 		b = b[8:]
 	}
 	var rest uint64
-	if len(b) >= 4 {
-		rest += uint64(binary.BigEndian.Uint32(b))
-		b = b[4:]
+	for i, c := range b {
+		rest |= uint64(c) << (8 * i)
 	}
-	if len(b) >= 2 {
-		rest += uint64(binary.BigEndian.Uint16(b))
-		b = b[2:]
-	}
-	if len(b) == 1 {
-		rest += uint64(b[0]) << 8
-	}
-	acc, carry = bits.Add64(acc, rest, 0)
+	words, carry = bits.Add64(words, rest, carry)
+	words, carry = bits.Add64(words, 0, carry)
+	acc, carry = bits.Add64(acc, uint64(bits.ReverseBytes16(fold(words+carry))), 0)
 	return acc + carry
 }
 
