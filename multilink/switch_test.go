@@ -182,6 +182,30 @@ func TestASwitchIsUsedByManyAtOnce(t *testing.T) {
 	require.Zero(t, s.Stats().Addresses)
 }
 
+// FuzzSwitch holds for frames of anybody that none goes back, or to a port
+// twice, and that the host keeps its address.
+func FuzzSwitch(f *testing.F) {
+	f.Add(etherFrame(1, 2, 0), etherFrame(2, 1, 5))
+	f.Add(etherFrame(7, 7, 4095), []byte("\x01\x80\xc2\x00\x00\x0e"))
+	f.Fuzz(func(t *testing.T, one, other []byte) {
+		s := multilink.NewSwitch(multilink.SwitchOptions{})
+		host := etherFrame(9, 8, 0)
+		s.Forward(nil, local, host)
+		all := ports{local, s.Add(), s.Add(), s.Add()}
+		for i, frame := range [][]byte{one, other, one, other} {
+			from := all[i%3+1]
+			seen := map[multilink.SwitchPort]bool{from: true}
+			for _, to := range s.Forward(nil, from, frame) {
+				if seen[to] || to < local || to > all[3] {
+					t.Fatalf("a frame from %d goes to %d", from, to)
+				}
+				seen[to] = true
+			}
+		}
+		require.Equal(t, ports{local}, s.Forward(nil, all[1], etherFrame(8, 77, 0)))
+	})
+}
+
 func BenchmarkSwitch(b *testing.B) {
 	s := multilink.NewSwitch(multilink.SwitchOptions{})
 	from, to := s.Add(), s.Add()

@@ -45,7 +45,7 @@ type Tunnel interface {
 	// MTU is the length of the longest packet, header included, that crosses
 	// the link in one piece.
 	MTU() int
-	// Stats are the figures up to now.
+	// Stats are the figures up to now, or to a moment ago.
 	Stats() TunnelStats
 	// Close removes the peer: nothing more is sent to it or taken from it once
 	// Close returns, and no call of receive is under way.
