@@ -31,7 +31,7 @@ type Plane struct {
 
 	// applying guards what is in the kernel. It is taken before mu.
 	applying sync.Mutex
-	closed   bool
+	closed   bool // is changed with mu held as well
 	state    multilink.State
 	port     *port
 
@@ -102,6 +102,9 @@ func (p *Plane) Apply(ctx context.Context, state multilink.State) error {
 func (p *Plane) Switch(name string, hold time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return fmt.Errorf("switch to %q: %w", name, multilink.ErrClosed)
+	}
 	if _, known := p.links[name]; name != "" && !known {
 		return fmt.Errorf("switch to %q: %w", name, multilink.ErrUnknownLink)
 	}
@@ -125,7 +128,9 @@ func (p *Plane) Close() error {
 	if p.closed {
 		return nil
 	}
+	p.mu.Lock()
 	p.closed = true
+	p.mu.Unlock()
 	p.watcher.close()
 	err := errors.Join(p.reconcile(multilink.State{}), p.host.clean(), p.host.close())
 	p.events.close()
