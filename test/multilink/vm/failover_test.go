@@ -3,6 +3,7 @@
 package vm_test
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 
@@ -15,13 +16,16 @@ func TestInstancesOverThePlaneOfTheKernelSurviveTheirRadios(t *testing.T) {
 	t.Parallel()
 	config := machine()
 	config.Modules = append(config.Modules, "bonding max_bonds=0", "wireguard", "vxlan")
-	survive(t, config, "test/multilink/vm/instance", map[string]any{"policy": "active-backup", "replay": false})
+	survive(t, config, vmtest.Build(t, module+"test/multilink/vm/instance"), map[string]any{"policy": "active-backup", "replay": false})
 }
+
+// module is how the packages of the project begin.
+const module = "github.com/iotenablers/enablers/"
 
 // survive has a server and a client of a program lose one technology after the other,
 // and get them back.
 func survive(t *testing.T, config vmtest.Config, program string, bond map[string]any) {
-	config.Files = map[string]string{"/bin/multilink": vmtest.Build(t, "github.com/iotenablers/enablers/"+program)}
+	config.Files = map[string]string{"/bin/multilink": program}
 	n := newNetwork(t, vmtest.Boot(t, config))
 	client, server := joined(t, n, "/bin/multilink", bond)
 	carriedBy := func(link string) {
@@ -32,6 +36,7 @@ func survive(t *testing.T, config vmtest.Config, program string, bond map[string
 		n.awaitPing(t, bonded)
 	}
 	carriedBy("wifi")
+	pings := n.gateway.Start(t, vmtest.Program{Argv: []string{"busybox", "ping", "-i", "0.5", bonded}})
 
 	for _, step := range []struct{ cut, restored, next string }{
 		{cut: "wifi", next: "mesh"},
@@ -51,6 +56,9 @@ func survive(t *testing.T, config vmtest.Config, program string, bond map[string
 	carriedBy("mesh")
 	n.startAccessPoint(t)
 	carriedBy("wifi")
+	pings.Stop(t, syscall.SIGINT)
+	_, figures, _ := strings.Cut(pings.Output(), "--- ")
+	t.Logf("through six changes of link, in a machine that is slow: %s", figures)
 	for _, one := range []*instance{client, server} {
 		require.NoError(t, one.process.Err(), "it has to run until the end")
 	}
