@@ -31,18 +31,11 @@ func (p *pacer) offer(now time.Duration, n int) {
 	}
 }
 
-// pace is the rate of the backlog over a link, in bytes a second.
-func (p *pacer) pace(l *linkState) float64 {
+// take asks for n bytes to be sent. Where it is too early for them it returns
+// for how long. What a link can carry does not matter here: its [Scheduler]
+// knows better what to drop where that is less than what comes.
+func (p *pacer) take(now time.Duration, n int) time.Duration {
 	rate := max(p.rate*paceFactor, paceFloor)
-	if l.config.Rate > 0 {
-		rate = min(rate, float64(l.config.Rate)/8)
-	}
-	return rate
-}
-
-// take asks for n bytes to be sent at a rate. Where it is too early for them
-// it returns for how long.
-func (p *pacer) take(now time.Duration, n int, rate float64) time.Duration {
 	burst := max(rate*paceBurst.Seconds(), paceMinimum)
 	p.tokens = min(p.tokens+rate*(now-p.filled).Seconds(), burst)
 	p.filled = now
@@ -59,6 +52,7 @@ func (b *Bond) pump(out *Output) {
 	if r.waiting == 0 || !b.peer.established || !b.sendable() || b.held() {
 		return
 	}
+	b.pumpControl(out)
 	stuck := uint64(0) // lowest number that waits for a link
 	found := false
 	for s := r.cursor; s < r.head && r.waiting > 0; s++ {
@@ -78,8 +72,7 @@ func (b *Bond) pump(out *Output) {
 			b.rest(p)
 			continue
 		}
-		first := b.links[p.first(k.flow)]
-		if wait := b.pacer.take(b.now, len(k.buffer.data), b.pacer.pace(first)); wait > 0 {
+		if wait := b.pacer.take(b.now, len(k.buffer.data)); wait > 0 {
 			if !found {
 				stuck, found = s, true
 			}
@@ -92,6 +85,27 @@ func (b *Bond) pump(out *Output) {
 		stuck = r.head
 	}
 	r.cursor = max(stuck, r.tail)
+}
+
+// pumpControl sends what waits of classes that go before all others, at once.
+func (b *Bond) pumpControl(out *Output) {
+	waiting := 0
+	for i := range b.plans {
+		if p := &b.plans[i]; p.control && p.count > 0 {
+			waiting += p.waiting
+		}
+	}
+	r := &b.replay
+	for s := r.cursor; s < r.head && waiting > 0; s++ {
+		k := r.at(s)
+		if k.buffer == nil || !k.waits {
+			continue
+		}
+		if p := b.plan(int(k.class)); p.control && p.count > 0 {
+			b.resume(k, p, out)
+			waiting--
+		}
+	}
 }
 
 // resume sends a packet that waited.

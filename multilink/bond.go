@@ -44,7 +44,8 @@ type Bond struct {
 	hold      time.Duration // until then nothing that waits is sent; 0 is none
 	holdBelow uint64        // unless all packets below have arrived
 
-	stale, urgent bool // links are to be chosen anew; the peer is to be told at once
+	stale, urgent bool          // links are to be chosen anew; the peer is to be told at once
+	reviewed      time.Duration // when links were chosen last
 	counters      Counters
 }
 
@@ -108,7 +109,7 @@ func (b *Bond) Configure(now time.Time, config BondConfig, classes []Class, out 
 	b.plans = make([]plan, 1+len(classes))
 	b.plans[0] = plan{policy: config.policy(), copies: config.Copies, current: old[0].current}
 	for i, c := range classes {
-		p := plan{policy: c.Policy, copies: c.Copies, metered: c.Metered, noReplay: c.NoReplay, maxDelay: c.MaxDelay, current: -1}
+		p := plan{policy: c.Policy, copies: c.Copies, metered: c.Metered, noReplay: c.NoReplay, control: c.Control, maxDelay: c.MaxDelay, current: -1}
 		if p.policy == "" {
 			p.policy = config.policy()
 		}
@@ -320,6 +321,9 @@ func (b *Bond) Tick(now time.Time, out *Output) {
 	b.listen()
 	if b.manual >= 0 && b.now >= b.manualUntil {
 		b.manual, b.stale = -1, true
+	}
+	if b.config.Reselect == ReselectBetter && b.now-b.reviewed >= time.Second {
+		b.stale = true // round trips change without a word
 	}
 	b.repair()
 	b.replay.expire(b, b.replayAge())

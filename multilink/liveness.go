@@ -71,7 +71,7 @@ func (b *Bond) stalled() {
 		}
 	}
 	lost := b.now - b.next
-	if lost < shortest/2 || b.next == 0 {
+	if lost < max(shortest/2, time.Millisecond) || b.next == 0 {
 		return
 	}
 	for _, l := range b.links {

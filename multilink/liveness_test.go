@@ -36,6 +36,22 @@ func TestAStalledProcessIsNoDeadRadio(t *testing.T) {
 	}
 }
 
+func TestPacketsThatNobodyReadsAreNoDeadRadio(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 13, multilink.BondConfig{}, threeLinks())
+	w.settle()
+	w.stream(0, 40_000, 200, time.Millisecond)
+	w.stream(1, 40_000, 200, time.Millisecond)
+	for i := range 150 {
+		d := time.Duration(40+i*76/150) * time.Millisecond
+		w.deafen(i%2, d, time.Duration(i%10)*time.Millisecond)
+		w.run(d + 100*time.Millisecond + time.Duration(w.rng.Int64N(int64(100*time.Millisecond))))
+	}
+	for _, e := range w.ends {
+		require.Zero(t, e.switches(), "%+v", e.events)
+	}
+}
+
 func TestOfOneLinkAloneSilenceIsBelievedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, multilink.BondConfig{}, threeLinks()[:1])

@@ -66,7 +66,7 @@ func (q *quality) arrive(ahead int32) {
 		}
 		q.arrived[0] |= 1
 		q.probes = min(q.probes+int(ahead), 128)
-	case -ahead < 128:
+	case ahead > -128:
 		q.arrived[-ahead/64] |= 1 << (-ahead % 64)
 	}
 }

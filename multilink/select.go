@@ -14,6 +14,7 @@ type plan struct {
 	copies   int
 	metered  bool
 	noReplay bool
+	control  bool
 	maxDelay time.Duration
 
 	current int // the best link, or -1
@@ -75,14 +76,6 @@ func (p *plan) linksFor(flow uint32) uint32 {
 	return p.targets
 }
 
-// first is the link that matters most to a flow's frames.
-func (p *plan) first(flow uint32) int {
-	if p.policy == BalanceFlow {
-		return int(p.table[bucket(flow)])
-	}
-	return p.current
-}
-
 func bucket(flow uint32) uint32 { return flow * 0x9E3779B1 >> (32 - 6) }
 
 // queues reports whether frames of a flow have to wait behind others.
@@ -92,7 +85,7 @@ func (p *plan) queues(flow uint32) bool {
 
 // replan chooses links anew for all classes.
 func (b *Bond) replan(out *Output) {
-	b.stale = false
+	b.stale, b.reviewed = false, b.now
 	was := b.plans[0].current
 	for i := range b.plans {
 		b.choose(&b.plans[i])

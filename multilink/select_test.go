@@ -35,6 +35,43 @@ func TestReselectSaysWhenToReturn(t *testing.T) {
 	}
 }
 
+func TestReselectBetterNoticesWhenTheLinkBecomesQuicker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 28, multilink.BondConfig{Reselect: multilink.ReselectBetter}, threeLinks())
+	w.both("wifi", func(wire *wire) { wire.delay = 4 * time.Millisecond })
+	w.settle()
+	w.outage(time.Second, 3*time.Second)
+	require.Equal(t, "mesh", w.ends[0].active())
+	w.both("wifi", func(wire *wire) { wire.delay = time.Millisecond })
+	w.run(3 * time.Second)
+	require.Equal(t, "wifi", w.ends[0].active())
+}
+
+func TestControlOvertakesTheBacklog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 29, multilink.BondConfig{}, threeLinks())
+	w.classes(multilink.BondConfig{}, []multilink.Class{{Name: "control", Control: true}})
+	w.settle()
+	w.flow(0, 10_000, 1300, 100*time.Microsecond, -1, 0)
+	w.flow(0, 1_000, 100, time.Millisecond, 0, 1)
+	sent := map[uint64]time.Duration{} // longest time under way, by class
+	w.ends[1].answered = func(frame []byte) {
+		number := uint64(frame[6])<<8 | uint64(frame[7])
+		// Frames 11n+2 are control: both streams begin at once.
+		if control := number%11 == 2; control {
+			sent[1] = max(sent[1], w.elapsed()-3*time.Second-time.Duration(number/11)*time.Millisecond)
+		} else {
+			sent[0] = max(sent[0], w.elapsed()-3*time.Second-time.Duration(number*10/11)*100*time.Microsecond)
+		}
+	}
+	w.run(500 * time.Millisecond)
+	w.cut("wifi", true, 0, 1)
+	w.run(2 * time.Second)
+	require.Zero(t, w.ends[1].lost(11_000))
+	require.Less(t, sent[1], 37*time.Millisecond)
+	require.Greater(t, sent[0], sent[1])
+}
+
 func TestThePrimaryIsUsedAgainAfterItBehavedForAWhile(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []time.Duration{0, 2 * time.Second} {

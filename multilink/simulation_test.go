@@ -50,6 +50,7 @@ type end struct {
 	ticking  time.Time // the tick that is planned
 	stalled  time.Time // until then nothing is done
 	inbox    []func()
+	deaf     map[string][]func() // what is not read, by link
 	got      []arrival
 	events   []multilink.Event
 	sent     uint64
@@ -199,6 +200,24 @@ func (w *world) stall(i int, d time.Duration) {
 	})
 }
 
+// deafen has an end read nothing for a while, though its timers fire. Then it
+// reads one link after the other, with pauses between them.
+func (w *world) deafen(i int, d time.Duration, pause time.Duration) {
+	e := w.ends[i]
+	e.deaf = map[string][]func(){}
+	w.after(d, func() {
+		pending := e.deaf
+		e.deaf = nil
+		for k, n := range w.rng.Perm(len(w.links)) {
+			w.after(time.Duration(k)*pause, func() {
+				for _, do := range pending[w.links[n].Name] {
+					e.do(do)
+				}
+			})
+		}
+	})
+}
+
 // do runs f, unless the end is stalled, and does what the bond wants.
 func (e *end) do(f func()) {
 	if e.world.now.Before(e.stalled) {
@@ -282,7 +301,7 @@ func (w *world) carry(from *end, packet multilink.Packet) {
 		w.at(at.Sub(w.start), func() {
 			last := copies == 1
 			copies--
-			to.do(func() {
+			receive := func() {
 				if id, ok := to.bond.LinkID(name); ok && !wire.cut {
 					to.bond.Receive(w.now, id, packet.Data(), &to.out)
 					to.flush() // before the buffer is used again
@@ -290,7 +309,12 @@ func (w *world) carry(from *end, packet multilink.Packet) {
 				if last {
 					packet.Buffer.Release()
 				}
-			})
+			}
+			if to.deaf != nil {
+				to.deaf[name] = append(to.deaf[name], receive)
+				return
+			}
+			to.do(receive)
 		})
 	}
 }
