@@ -73,6 +73,27 @@ func TestAFrameTakesNoAllocation(t *testing.T) {
 	}
 }
 
+func TestALateTickCondemnsNoLink(t *testing.T) {
+	t.Parallel()
+	a, _, now := newPair(t, BondConfig{})
+	var out Output
+	now = now.Add(2 * time.Second) // this process was stopped
+	a.Tick(now, &out)
+	release(&out)
+	for a.Next().Before(now.Add(4 * time.Millisecond)) {
+		a.Tick(a.Next(), &out)
+		release(&out)
+	}
+	for _, link := range a.Status(now).Links {
+		require.NotEqual(t, Down, link.State)
+	}
+	for range 400 { // nobody answers
+		a.Tick(a.Next(), &out)
+		release(&out)
+	}
+	require.False(t, a.Status(a.Next()).Connected)
+}
+
 func TestEveryBufferIsReleased(t *testing.T) {
 	t.Parallel()
 	a, b, now := newPair(t, BondConfig{Policy: Redundant})

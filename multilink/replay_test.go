@@ -49,6 +49,23 @@ func TestLittleIsReplayedNeedlessly(t *testing.T) {
 	require.InDelta(t, 275, float64(w.ends[0].counters().Replayed), 60) // 22 to 33 ms
 }
 
+func TestHolesThatStayDoNotStopAcknowledgements(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 41, multilink.BondConfig{}, threeLinks()[:1])
+	w.classes(multilink.BondConfig{}, []multilink.Class{{Name: "voice", NoReplay: true}})
+	w.settle()
+	w.flow(0, 1_000, 100, time.Millisecond, 0, 0)
+	w.wire("wifi", 0).loss = 0.2
+	w.run(time.Second)
+	w.wire("wifi", 0).loss = 0
+	w.run(time.Second)
+	before := w.ends[0].counters()
+	w.stream(0, 2_000, 100, time.Millisecond)
+	w.run(3 * time.Second)
+	require.Equal(t, before.Evicted, w.ends[0].counters().Evicted)
+	require.Equal(t, before.Replayed, w.ends[0].counters().Replayed)
+}
+
 func TestTheReplayIsPaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 33, multilink.BondConfig{}, threeLinks())
