@@ -17,6 +17,7 @@ const maxBody = 256 << 10
 type rest struct {
 	node    *Node
 	guard   *guard
+	pages   *pages
 	streams chan struct{}
 	routes  []httpapi.Route
 }
@@ -26,7 +27,8 @@ const maxStreams = 64
 
 func newREST(n *Node) *rest {
 	r := &rest{node: n, guard: newGuard(n.config.Token, n.config.Certificates), streams: make(chan struct{}, maxStreams)}
-	r.routes = r.table()
+	r.pages = newPages(r)
+	r.routes = append(r.table(), r.pages.routes()...)
 	return r
 }
 

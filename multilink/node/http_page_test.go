@@ -1,0 +1,81 @@
+package node_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// signIn sends the form of the page.
+func (i *instance) signIn(secret string, header map[string]string) *httptest.ResponseRecorder {
+	all := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+	for name, value := range header {
+		all[name] = value
+	}
+	return i.send("POST", "/sign-in", url.Values{"token": {secret}}.Encode(), all)
+}
+
+func TestPeopleSignInWithTheTokenAndGetASession(t *testing.T) {
+	i := server(t)
+	i.three(true)
+	w := i.send("GET", "/", nil, nil)
+	require.Equal(t, http.StatusSeeOther, w.Code)
+	require.Equal(t, "sign-in", w.Header().Get("Location"))
+	require.Equal(t, http.StatusOK, i.send("GET", "/sign-in", nil, nil).Code)
+	w = i.signIn("wrong token, long enough", nil)
+	require.Equal(t, http.StatusForbidden, w.Code)
+	require.Contains(t, w.Body.String(), "The token is wrong")
+	require.Empty(t, w.Result().Cookies())
+	require.Equal(t, http.StatusForbidden, i.signIn(token, map[string]string{"Origin": "https://evil.example"}).Code)
+
+	w = i.signIn(token, map[string]string{"Origin": "http://example.com"})
+	require.Equal(t, http.StatusSeeOther, w.Code)
+	cookie := w.Result().Cookies()[0]
+	require.True(t, cookie.HttpOnly)
+	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
+	require.NotContains(t, cookie.Value, token)
+	mine := map[string]string{"Cookie": cookie.Name + "=" + cookie.Value}
+	w = i.send("GET", "/", nil, mine)
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), `data-name="mesh0"`)
+	require.NotContains(t, w.Body.String(), token)
+	require.Equal(t, http.StatusOK, i.send("GET", "/status", nil, mine).Code)
+	for _, foreign := range []map[string]string{{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}} {
+		foreign["Cookie"] = mine["Cookie"]
+		require.Equal(t, http.StatusForbidden, i.send("PUT", "/bond", `{}`, foreign).Code)
+		require.Equal(t, http.StatusForbidden, i.send("POST", "/sign-out", nil, foreign).Code)
+	}
+	w = i.send("POST", "/sign-out", nil, mine)
+	require.Equal(t, http.StatusSeeOther, w.Code)
+	require.Negative(t, w.Result().Cookies()[0].MaxAge)
+	require.Equal(t, http.StatusUnauthorized, i.send("GET", "/status", nil, mine).Code, "the session has ended here as well")
+}
+
+func TestThePageAllowsNothingThatIsNotItsOwn(t *testing.T) {
+	i := server(t)
+	w := i.send("GET", "/", nil, map[string]string{"Authorization": "Bearer " + token})
+	require.Equal(t, http.StatusOK, w.Code)
+	policy := w.Header().Get("Content-Security-Policy")
+	require.Contains(t, policy, "default-src 'none'")
+	require.NotContains(t, policy, "unsafe")
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	page := w.Body.String()
+	require.NotRegexp(t, `<script>|style="|\son[a-z]+=`, page)
+	for _, asset := range regexp.MustCompile(`(?:src|href)="(page/[^"]+)"`).FindAllStringSubmatch(page, -1) {
+		require.Equal(t, http.StatusOK, i.send("GET", "/"+asset[1], nil, nil).Code, asset[1])
+	}
+	for _, name := range []string{"api.js", "links.js", "clients.js", "charts.js"} {
+		w := i.send("GET", "/page/"+name, nil, nil)
+		require.Equal(t, http.StatusOK, w.Code)
+		require.True(t, strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript"))
+		require.NotContains(t, w.Body.String(), "localStorage")
+		require.NotContains(t, w.Body.String(), "innerHTML")
+	}
+	require.Equal(t, http.StatusNotFound, i.send("GET", "/page/none.js", nil, nil).Code)
+	require.Equal(t, http.StatusOK, i.send("GET", "/favicon.ico", nil, nil).Code)
+}
