@@ -83,6 +83,29 @@ func TestFailoverLosesNothing(t *testing.T) {
 	}
 }
 
+func TestTheGapFollowsTheIntervalOfProbes(t *testing.T) {
+	t.Parallel()
+	for _, interval := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond} {
+		for _, directions := range [][]int{{0}, {1}, {0, 1}} {
+			links := threeLinks()
+			for i := range links {
+				links[i].Probe.Interval = interval
+			}
+			w := newWorld(t, 2, multilink.BondConfig{}, links)
+			for _, link := range links {
+				w.both(link.Name, func(wire *wire) { wire.delay = interval / 50 })
+			}
+			w.settle()
+			w.stream(0, 4_000, 100, 200*time.Microsecond)
+			w.after(500*time.Millisecond, func() { w.cut("wifi", true, directions...) })
+			w.run(2 * time.Second)
+			require.Zero(t, w.ends[1].lost(4_000), "%v", interval)
+			require.Equal(t, 1, w.ends[0].switches())
+			require.LessOrEqual(t, w.ends[1].gap(), interval*7/2, "%v", interval)
+		}
+	}
+}
+
 func TestWithoutReplayTheGapIsThreeAndAHalfIntervals(t *testing.T) {
 	t.Parallel()
 	for _, fault := range faults() {

@@ -62,7 +62,7 @@ func (w *world) upset(restarted *int, config multilink.BondConfig) {
 	link := w.links[w.rng.IntN(len(w.links))]
 	one := w.wire(link.Name, w.rng.IntN(2))
 	end := w.ends[w.rng.IntN(2)]
-	switch w.rng.IntN(12) {
+	switch w.rng.IntN(14) {
 	case 0, 1:
 		w.cut(link.Name, true, 0, 1)
 	case 2:
@@ -84,6 +84,16 @@ func (w *world) upset(restarted *int, config multilink.BondConfig) {
 			end.bond.Carrier(w.now, id, w.rng.IntN(2) == 0, "random", &end.out)
 		})
 	case 11:
+		end.do(func() {
+			config.Policy = multilink.Policies()[w.rng.IntN(4)]
+			classes := make([]multilink.Class, w.rng.IntN(3))
+			require.NoError(w.t, end.bond.Configure(w.now, config, classes, &end.out))
+		})
+	case 12:
+		end.do(func() {
+			_ = end.bond.Switch(w.now, link.Name, time.Duration(1+w.rng.IntN(4))*time.Second, &end.out) // refused where it is down
+		})
+	case 13:
 		if w.rng.IntN(4) == 0 && !w.now.Before(end.stalled) {
 			*restarted++
 			w.boot(end.index, config)

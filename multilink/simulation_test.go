@@ -231,6 +231,9 @@ func (e *end) do(f func()) {
 func (e *end) tick() {
 	e.ticking = time.Time{}
 	e.bond.Tick(e.world.now, &e.out)
+	if next := e.bond.Next(); !next.IsZero() {
+		require.True(e.world.t, next.After(e.world.now), "a tick asks for another one at once")
+	}
 	e.flush()
 }
 
