@@ -25,8 +25,11 @@ const (
 	defaultReceiveBuffer = 4 << 20
 	maxKeepalive         = 65535 * time.Second
 
-	// freshness is how old the figures of Stats may be.
-	freshness = 50 * time.Millisecond
+	// manyPeers is from how many on Stats does not ask WireGuard each time, which
+	// answers about all of them, but only when the last answer is as old as
+	// rest times what it took.
+	manyPeers = 16
+	rest      = 10
 )
 
 // Options are what an underlay may be told besides its configuration. Nil means
@@ -81,6 +84,7 @@ type Underlay struct {
 
 	polling sync.Mutex
 	polled  time.Time
+	took    time.Duration
 	answer  bytes.Buffer
 }
 
@@ -301,20 +305,27 @@ func (u *Underlay) deliver(inner [][]byte, offset int) {
 
 // refresh asks WireGuard for its figures unless those known are fresh.
 func (u *Underlay) refresh() {
+	u.mu.RLock()
+	many := len(u.byKey) >= manyPeers
+	u.mu.RUnlock()
 	u.polling.Lock()
 	defer u.polling.Unlock()
-	if time.Since(u.polled) >= freshness {
+	if !many || time.Since(u.polled) >= rest*u.took {
 		u.poll()
 	}
 }
 
 // poll asks WireGuard for its figures. The caller holds polling.
 func (u *Underlay) poll() {
+	began := time.Now()
+	defer func() {
+		u.polled = time.Now()
+		u.took = u.polled.Sub(began)
+	}()
 	u.answer.Reset()
 	if u.device.IpcGetOperation(&u.answer) != nil {
 		return
 	}
-	u.polled = time.Now()
 	all, err := readFigures(&u.answer)
 	if err != nil {
 		return
