@@ -106,6 +106,26 @@ func TestTheGapFollowsTheIntervalOfProbes(t *testing.T) {
 	}
 }
 
+// A backup that costs money may be probed seldom: what it says is asked for when
+// the primary is late.
+func TestABackupThatIsSeldomProbedTakesOverInTime(t *testing.T) {
+	t.Parallel()
+	for _, directions := range [][]int{{0}, {1}, {0, 1}} {
+		links := threeLinks()[1:]
+		links[1].Probe.Interval = 500 * time.Millisecond
+		w := newWorld(t, 3, multilink.BondConfig{}, links)
+		w.settle()
+		w.stream(0, 5_000, 100, 200*time.Microsecond)
+		w.run(230 * time.Millisecond)
+		w.cut("mesh", true, directions...)
+		w.run(2 * time.Second)
+		require.Zero(t, w.ends[1].lost(5_000))
+		require.Equal(t, "5g", w.ends[0].active())
+		require.Equal(t, "5g", w.ends[1].active())
+		require.LessOrEqual(t, w.ends[1].gap(), 40*time.Millisecond, "%v", directions)
+	}
+}
+
 func TestWithoutReplayTheGapIsThreeAndAHalfIntervals(t *testing.T) {
 	t.Parallel()
 	for _, fault := range faults() {
