@@ -3,6 +3,9 @@
 package vm_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +20,15 @@ func TestInstancesOverThePlaneOfTheKernelSurviveTheirRadios(t *testing.T) {
 	config := machine()
 	config.Modules = append(config.Modules, "bonding max_bonds=0", "wireguard", "vxlan")
 	survive(t, config, vmtest.Build(t, module+"test/multilink/vm/instance"), map[string]any{"policy": "active-backup", "replay": false})
+}
+
+func TestInstancesOverTheEngineSurviveTheirRadios(t *testing.T) {
+	t.Parallel()
+	const program = "cmd/multilink"
+	if _, err := os.Stat("../../../" + program); errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("there is no %s yet", program)
+	}
+	survive(t, machine(), vmtest.Build(t, module+program), map[string]any{"policy": "active-backup", "replay": true})
 }
 
 // module is how the packages of the project begin.
