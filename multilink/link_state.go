@@ -145,13 +145,12 @@ func (b *Bond) judge(l *linkState, out *Output) {
 		b.enter(l, Probing, reasonAnswer, out)
 	}
 	if l.state == Probing {
-		if l.tardy() && b.now > l.behaves {
-			l.behaves = b.now
-		}
-		if b.now-l.behaves >= l.wait {
+		// Being late does not begin the wait anew: on a busy machine every
+		// link is late now and then. It only has to be over at the end.
+		if b.now-l.behaves >= l.wait && !l.tardy() {
 			l.everUp, l.innocent = true, false
 			b.enter(l, Up, reasonAnswer, out)
-		} else {
+		} else if b.now-l.behaves < l.wait {
 			b.wake(l.behaves + l.wait)
 		}
 	}
