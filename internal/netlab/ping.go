@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -26,6 +27,14 @@ func Echo(conn *net.UDPConn) {
 		// One that cannot be sent is one that the other side misses.
 		_, _ = conn.WriteToUDPAddrPort(buffer[:n], from)
 	}
+}
+
+// Conn carries packets to somebody who sends them back, such as a connected
+// socket of UDP. A Read past the deadline is os.ErrDeadlineExceeded.
+type Conn interface {
+	io.ReadWriter
+	// SetReadDeadline ends every Read from that time on.
+	SetReadDeadline(time.Time) error
 }
 
 // Ping says how to ping.
@@ -57,9 +66,9 @@ func (p Pinged) String() string {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// Run sends a packet in every interval over a connected socket until the
+// Run sends a packet in every interval over a connection until the
 // context ends, and counts what comes back.
-func (p Ping) Run(ctx context.Context, conn *net.UDPConn) (Pinged, error) {
+func (p Ping) Run(ctx context.Context, conn Conn) (Pinged, error) {
 	if p.Patience == 0 {
 		p.Patience = 2 * time.Second
 	}
