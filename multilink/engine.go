@@ -1,0 +1,181 @@
+package multilink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// EngineConfig says what an Engine works with.
+type EngineConfig struct {
+	// Host whose links and ports are used. Required; it is not closed by the
+	// engine.
+	Host Host
+	// Isolate keeps peers from reaching each other through this instance.
+	Isolate bool
+	// Logger of what an operator may want to know. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Engine is the [Plane] that moves frames itself: it owns a port, an underlay
+// for each link, and a bond for each peer. Create it with [NewEngine].
+//
+// It is safe for use by several goroutines.
+type Engine struct {
+	host   Host
+	log    *slog.Logger
+	events eventStream
+	table  *Switch
+	layout atomic.Pointer[layout] // what the data path reads
+	lists  sync.Pool              // *sendLists of goroutines that deliver what peers send
+
+	mu     sync.Mutex // held by Apply and Close
+	state  State
+	port   *enginePort
+	links  map[string]*engineLink
+	peers  map[Key]*session
+	closed bool
+}
+
+// layout is what the data path needs of a state. It is replaced, never changed.
+type layout struct {
+	classes  *Classifier
+	port     FramePort // nil where there is none
+	sessions map[SwitchPort]*session
+}
+
+// NewEngine returns an engine that does nothing until the first Apply. A
+// missing host is ErrInvalid.
+func NewEngine(config EngineConfig) (*Engine, error) {
+	if config.Host == nil {
+		return nil, fmt.Errorf("new engine: host: missing: %w", ErrInvalid)
+	}
+	e := &Engine{
+		host:  config.Host,
+		log:   config.Logger,
+		links: make(map[string]*engineLink),
+		peers: make(map[Key]*session),
+	}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	e.table = NewSwitch(SwitchOptions{Isolate: config.Isolate})
+	classes, err := NewClassifier(nil)
+	if err != nil {
+		return nil, err
+	}
+	e.layout.Store(&layout{classes: classes})
+	return e, nil
+}
+
+// Events implements [Plane].
+func (e *Engine) Events(ctx context.Context, f func(Event)) error {
+	return e.events.listen(ctx, f)
+}
+
+// Switch implements [Plane].
+func (e *Engine) Switch(link string, hold time.Duration) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return fmt.Errorf("switch to %q: %w", link, ErrClosed)
+	}
+	if _, ok := e.links[link]; link != "" && !ok {
+		return fmt.Errorf("switch to %q: %w", link, ErrUnknownLink)
+	}
+	var errs []error
+	for _, s := range e.peers {
+		s.step(func(now time.Time) {
+			if err := s.bond.Switch(now, link, hold, &s.out); err != nil {
+				errs = append(errs, fmt.Errorf("peer %q: %w", s.name, err))
+			}
+		})
+	}
+	return errors.Join(errs...)
+}
+
+// Close implements [Plane].
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	var errs []error
+	if e.port != nil {
+		errs = append(errs, e.port.close())
+	}
+	for _, s := range e.peers {
+		errs = append(errs, s.close())
+	}
+	for _, l := range e.links {
+		errs = append(errs, l.close())
+	}
+	clear(e.peers)
+	clear(e.links)
+	e.port = nil
+	e.layout.Store(&layout{classes: e.layout.Load().classes})
+	e.events.close()
+	return errors.Join(errs...)
+}
+
+// fromPort takes a batch of frames that the host sends.
+func (e *Engine) fromPort(frames [][]byte, lists *sendLists) {
+	p := e.layout.Load()
+	lists.reset()
+	for _, frame := range frames {
+		class, flow := p.classes.Classify(frame)
+		lists.add(p, e.table, LocalPort, outgoing{frame: frame, class: class, flow: flow})
+	}
+	for _, l := range lists.used {
+		if l.session == nil {
+			continue
+		}
+		if size := l.session.segment(); size > 0 {
+			for _, o := range l.frames {
+				ClampMSS(o.frame, size)
+			}
+		}
+		if full := l.session.send(l.frames); full != nil {
+			full.wait(portPause)
+		}
+	}
+}
+
+// fromPeer takes frames that a peer sent: for the host, or for other peers.
+func (e *Engine) fromPeer(from SwitchPort, frames [][]byte) {
+	p := e.layout.Load()
+	if len(p.sessions) == 1 {
+		// Where there is one peer, everything of it is for the host, but the
+		// table has to learn who lives there.
+		local := frames[:0]
+		for _, frame := range frames {
+			if e.table.Learn(from, frame) {
+				local = append(local, frame)
+			}
+		}
+		e.write(p, local)
+		return
+	}
+	lists, _ := e.lists.Get().(*sendLists)
+	if lists == nil {
+		lists = new(sendLists)
+	}
+	lists.reset()
+	for _, frame := range frames {
+		class, flow := p.classes.Classify(frame)
+		lists.add(p, e.table, from, outgoing{frame: frame, class: class, flow: flow})
+	}
+	for _, l := range lists.used {
+		if l.session != nil {
+			l.session.send(l.frames)
+		}
+	}
+	e.write(p, lists.local)
+	e.lists.Put(lists)
+}

@@ -1,0 +1,41 @@
+package multilink_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+// An engine makes what it is told hold: here a link and a port, and nobody to
+// talk to yet.
+func ExampleNewEngine() {
+	network := multilink.NewMemoryNetwork(1, "wifi0")
+	defer network.Close()
+	host, err := network.Host(netip.MustParseAddr("192.0.2.1"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine, err := multilink.NewEngine(multilink.EngineConfig{Host: host})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer engine.Close()
+	err = engine.Apply(context.Background(), multilink.State{
+		PrivateKey: multilink.Key{8},
+		Port:       multilink.PortConfig{Name: "tap0"},
+		Links:      []multilink.LinkConfig{{Name: "wifi0", Kind: multilink.WiFi}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, link := range engine.Status().Links {
+		fmt.Printf("%s is %s: %s\n", link.Name, link.State, link.Reason)
+	}
+	// Output:
+	// wifi0 is down: no peer
+}

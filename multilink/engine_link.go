@@ -1,0 +1,63 @@
+package multilink
+
+import (
+	"errors"
+	"fmt"
+)
+
+// engineLink is one of this host's links: its watch and its underlay.
+type engineLink struct {
+	config  LinkConfig
+	private Key
+	watch   Link
+	under   Underlay
+	done    chan struct{}
+}
+
+// openLink starts to watch a link and to listen on it.
+func (e *Engine) openLink(config LinkConfig, private Key) (*engineLink, error) {
+	watch, err := e.host.Link(config.interfaceName())
+	if err != nil {
+		return nil, fmt.Errorf("watch link %q: %w", config.Name, err)
+	}
+	under, err := e.host.Underlay(UnderlayConfig{
+		Link: config.Name, Interface: config.interfaceName(), PrivateKey: private,
+		Port: config.Listen, LinkMTU: watch.Info().MTU,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on link %q: %w", config.Name, err), watch.Close())
+	}
+	l := &engineLink{config: config, private: private, watch: watch, under: under, done: make(chan struct{})}
+	go e.follow(config.Name, l)
+	return l, nil
+}
+
+// follow tells all bonds what happens to the interface of a link.
+func (e *Engine) follow(name string, l *engineLink) {
+	defer close(l.done)
+	for info := range l.watch.Events() {
+		for _, s := range e.layout.Load().sessions {
+			s.carrier(name, info)
+		}
+	}
+}
+
+// close ends the watch. The tunnels are closed before.
+func (l *engineLink) close() error {
+	err := l.watch.Close()
+	<-l.done
+	return errors.Join(err, l.under.Close())
+}
+
+// interfaceName is the interface that carries the link.
+func (c LinkConfig) interfaceName() string {
+	if c.Interface != "" {
+		return c.Interface
+	}
+	return c.Name
+}
+
+// sameSocket reports whether both links can share a socket and a watch.
+func (c LinkConfig) sameSocket(other LinkConfig) bool {
+	return c.interfaceName() == other.interfaceName() && c.Listen == other.Listen
+}

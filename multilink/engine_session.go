@@ -1,0 +1,334 @@
+package multilink
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// outgoing is a frame on its way to a peer.
+type outgoing struct {
+	frame []byte
+	class int
+	flow  uint32
+}
+
+// session drives the bond of one peer: it holds the lock that a Bond asks for,
+// the clock, and a lane for each link.
+type session struct {
+	name    string
+	key     Key
+	port    SwitchPort
+	deliver func(from SwitchPort, frames [][]byte)
+	publish func([]Event)
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	bond    *Bond
+	out     Output
+	lanes   []*lane // by LinkID; nil where there is no tunnel
+	classes []Class
+	longest int // frame that every link carries in one piece; 0 is unknown
+	closed  bool
+
+	due  chan struct{} // the bond wants an earlier tick; has room for one
+	stop chan struct{}
+	done chan struct{}
+}
+
+// newSession begins to talk to a peer, over no link yet.
+func (e *Engine) newSession(p PeerConfig) (*session, error) {
+	bond, err := NewBond(e.state.Bond, nil, newEpoch(), time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("peer %q: %w", p.Name, err)
+	}
+	s := &session{
+		name: p.Name, key: p.PublicKey, port: e.table.Add(),
+		deliver: e.fromPeer, publish: e.events.publish, log: e.log,
+		bond: bond,
+		due:  make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go s.run()
+	return s, nil
+}
+
+// newEpoch is a number that no earlier life of this instance has used.
+func newEpoch() uint64 {
+	var b [8]byte
+	for {
+		// It never fails: crypto/rand ends the program where there is no
+		// randomness.
+		_, _ = rand.Read(b[:])
+		if epoch := binary.BigEndian.Uint64(b[:]); epoch != 0 {
+			return epoch
+		}
+	}
+}
+
+// run ticks the bond until close.
+func (s *session) run() {
+	defer close(s.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.due:
+		case <-timer.C:
+			s.step(func(now time.Time) { s.bond.Tick(now, &s.out) })
+		}
+		s.mu.Lock()
+		next := s.bond.Next()
+		s.mu.Unlock()
+		if next.IsZero() {
+			timer.Stop()
+			continue
+		}
+		timer.Reset(max(0, time.Until(next)))
+	}
+}
+
+// step lets f work on the bond and passes on what that gave. It reports the
+// lane that wants a pause, if any.
+func (s *session) step(f func(now time.Time)) (full *lane) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	before := s.bond.Next()
+	s.out.Reset()
+	now := time.Now()
+	f(now)
+	full = s.flush(now)
+	if after := s.bond.Next(); !after.IsZero() && (before.IsZero() || after.Before(before)) {
+		signal(s.due)
+	}
+	return full
+}
+
+// flush hands on the packets and events of the bond's last answer.
+func (s *session) flush(now time.Time) (full *lane) {
+	var pushed uint32 // lanes, by LinkID
+	for _, p := range s.out.Packets {
+		var l *lane
+		if int(p.Link) < len(s.lanes) {
+			l = s.lanes[p.Link]
+		}
+		switch {
+		case l == nil:
+			p.Buffer.Release()
+		case p.Control:
+			if err := l.tunnel.SendControl(p.Data()); err != nil && !errors.Is(err, ErrLinkDown) {
+				s.log.Debug("send probe", "peer", s.name, "link", l.config.Link, "err", err)
+			}
+			p.Buffer.Release()
+		default:
+			if l.push(now, p) {
+				full = l
+			}
+			pushed |= 1 << p.Link
+		}
+	}
+	for id, l := range s.lanes {
+		if pushed&(1<<id) != 0 {
+			signal(l.wake)
+		}
+	}
+	if len(s.out.Events) > 0 {
+		for i := range s.out.Events {
+			s.out.Events[i].Peer = s.name
+		}
+		s.publish(s.out.Events)
+	}
+	return full
+}
+
+// send takes frames for the peer. It reports the lane that wants a pause.
+func (s *session) send(frames []outgoing) (full *lane) {
+	return s.step(func(now time.Time) {
+		for _, o := range frames {
+			s.bond.Send(now, o.frame, o.class, o.flow, &s.out)
+		}
+	})
+}
+
+// receive takes packets that came over a link and delivers their frames. The
+// list is the caller's, to be used again.
+func (s *session) receive(link LinkID, packets [][]byte, list [][]byte) [][]byte {
+	list = list[:0]
+	s.step(func(now time.Time) {
+		for _, p := range packets {
+			had := len(s.out.Frames)
+			s.bond.Receive(now, link, p, &s.out)
+			for _, frame := range s.out.Frames[had:] {
+				if h, ok := parseHeader(p); ok && h.kind == typeFragment {
+					// It was put together in memory that the bond uses again.
+					frame = bytes.Clone(frame)
+				}
+				list = append(list, frame)
+			}
+		}
+	})
+	if len(list) > 0 {
+		s.deliver(s.port, list)
+	}
+	return list
+}
+
+func (s *session) failed(link LinkID, err error) {
+	s.step(func(now time.Time) { s.bond.Failed(now, link, err, &s.out) })
+}
+
+// carrier tells the bond how the interface below a link does.
+func (s *session) carrier(link string, info LinkInfo) {
+	up, reason := carrierOf(info)
+	s.step(func(now time.Time) {
+		if id, ok := s.bond.LinkID(link); ok {
+			s.bond.Carrier(now, id, up, reason, &s.out)
+		}
+		s.measure()
+	})
+}
+
+// carrierOf says whether an interface can carry anything, and why.
+func carrierOf(info LinkInfo) (up bool, reason string) {
+	switch {
+	case info.Gone:
+		return false, "the interface is gone"
+	case !info.Up:
+		return false, "no carrier"
+	}
+	return true, "carrier"
+}
+
+// configure gives the bond its links and rules. Links that are new have no
+// tunnel yet.
+func (s *session) configure(links []LinkConfig, config BondConfig, classes []Class) error {
+	var err error
+	s.step(func(now time.Time) {
+		if err = s.bond.SetLinks(now, links, &s.out); err != nil {
+			return
+		}
+		err = s.bond.Configure(now, config, classes, &s.out)
+		s.classes = classes
+		for _, l := range s.lanes {
+			if l == nil {
+				continue
+			}
+			at := slices.IndexFunc(links, func(c LinkConfig) bool { return c.Name == l.config.Link })
+			l.configure(classes, links[at].Rate)
+		}
+	})
+	return err
+}
+
+// attach gives a link of the bond its tunnel.
+func (s *session) attach(config PeerLink, link *engineLink) error {
+	s.mu.Lock()
+	id, ok := s.bond.LinkID(config.Link)
+	s.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("open tunnel to %q over %q: %w", s.name, config.Link, ErrUnknownLink)
+	}
+	l := newLane(id, config, NewScheduler(s.classes, link.config.Rate), s.failed)
+	var list [][]byte // of the one goroutine that calls receive
+	tunnel, err := link.under.Open(TunnelPeer{
+		PublicKey: s.key, PresharedKey: config.PresharedKey, Endpoint: config.Endpoint,
+	}, func(packets [][]byte) { list = s.receive(id, packets, list) })
+	if err != nil {
+		return fmt.Errorf("open tunnel to %q over %q: %w", s.name, config.Link, err)
+	}
+	l.tunnel = tunnel
+	go l.run()
+	s.mu.Lock()
+	for len(s.lanes) <= int(id) {
+		s.lanes = append(s.lanes, nil)
+	}
+	s.lanes[id] = l
+	s.mu.Unlock()
+	s.carrier(config.Link, link.watch.Info())
+	return nil
+}
+
+// detach ends the tunnel of a link, if there is one.
+func (s *session) detach(link string) error {
+	s.mu.Lock()
+	at := slices.IndexFunc(s.lanes, func(l *lane) bool { return l != nil && l.config.Link == link })
+	if at < 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	l := s.lanes[at]
+	s.lanes[at] = nil
+	s.mu.Unlock()
+	return l.close()
+}
+
+// has reports whether there is a tunnel that was made for exactly that.
+func (s *session) has(config PeerLink) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.lanes, func(l *lane) bool { return l != nil && l.config == config })
+}
+
+// linkNames are the links that have a tunnel.
+func (s *session) linkNames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for _, l := range s.lanes {
+		if l != nil {
+			names = append(names, l.config.Link)
+		}
+	}
+	return names
+}
+
+// measure tells the bond what the links take, which changes with the
+// interfaces below. The lock is held.
+func (s *session) measure() {
+	s.longest = 0
+	for id, l := range s.lanes {
+		if l == nil {
+			continue
+		}
+		mtu := l.tunnel.MTU()
+		s.bond.SetMTU(LinkID(id), mtu)
+		if frame := mtu - HeaderSize; s.longest == 0 || frame < s.longest {
+			s.longest = frame
+		}
+	}
+}
+
+// segment is the longest frame that needs no pieces. Zero is unknown.
+func (s *session) segment() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.longest
+}
+
+// close ends the clock and all tunnels.
+func (s *session) close() error {
+	s.mu.Lock()
+	s.closed = true
+	lanes := s.lanes
+	s.lanes = nil
+	s.mu.Unlock()
+	close(s.stop)
+	<-s.done
+	var errs []error
+	for _, l := range lanes {
+		if l != nil {
+			errs = append(errs, l.close())
+		}
+	}
+	return errors.Join(errs...)
+}

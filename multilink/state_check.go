@@ -1,0 +1,107 @@
+package multilink
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxStateLinks bounds the links of one instance: probes name links in a bitmap.
+const maxStateLinks = 16
+
+// Check reports the first thing in s that no plane could make hold. It wraps
+// ErrInvalid, or ErrDuplicate for what is there twice.
+func (s State) Check() error {
+	if s.PrivateKey.IsZero() {
+		return fmt.Errorf("state: private key: missing: %w", ErrInvalid)
+	}
+	if err := s.Bond.Check(); err != nil {
+		return err
+	}
+	if err := s.checkLinks(); err != nil {
+		return err
+	}
+	if err := s.checkClasses(); err != nil {
+		return err
+	}
+	return s.checkPeers()
+}
+
+func (s State) checkLinks() error {
+	if len(s.Links) > maxStateLinks {
+		return fmt.Errorf("state: links: want %d at most, got %d: %w", maxStateLinks, len(s.Links), ErrInvalid)
+	}
+	names := make(map[string]bool, len(s.Links))
+	priorities := make(map[int]string, len(s.Links))
+	ports := make(map[uint16]string, len(s.Links))
+	for _, l := range s.Links {
+		if err := l.Check(); err != nil {
+			return err
+		}
+		if names[l.Name] {
+			return fmt.Errorf("link %q: name: given twice: %w", l.Name, ErrDuplicate)
+		}
+		names[l.Name] = true
+		if other, taken := priorities[l.Priority]; taken {
+			return fmt.Errorf("link %q: priority: %d is that of %q: %w", l.Name, l.Priority, other, ErrDuplicate)
+		}
+		priorities[l.Priority] = l.Name
+		if l.Listen == 0 {
+			continue
+		}
+		if other, taken := ports[l.Listen]; taken {
+			return fmt.Errorf("link %q: listen: port %d is that of %q: %w", l.Name, l.Listen, other, ErrDuplicate)
+		}
+		ports[l.Listen] = l.Name
+	}
+	return nil
+}
+
+func (s State) checkClasses() error {
+	if _, err := NewClassifier(s.Classes); err != nil {
+		return err
+	}
+	for _, c := range s.Classes {
+		for i, name := range c.Links {
+			if !s.hasLink(name) {
+				return fmt.Errorf("class %q: links[%d]: %q is not managed: %w", c.Name, i, name, ErrInvalid)
+			}
+		}
+	}
+	return nil
+}
+
+func (s State) checkPeers() error {
+	names := make(map[string]bool, len(s.Peers))
+	keys := make(map[Key]string, len(s.Peers))
+	for _, p := range s.Peers {
+		if p.Name == "" {
+			return fmt.Errorf("peer: name: missing: %w", ErrInvalid)
+		}
+		if p.PublicKey.IsZero() {
+			return fmt.Errorf("peer %q: public key: missing: %w", p.Name, ErrInvalid)
+		}
+		if names[p.Name] {
+			return fmt.Errorf("peer %q: name: given twice: %w", p.Name, ErrDuplicate)
+		}
+		names[p.Name] = true
+		if other, taken := keys[p.PublicKey]; taken {
+			return fmt.Errorf("peer %q: public key: is that of %q: %w", p.Name, other, ErrDuplicate)
+		}
+		keys[p.PublicKey] = p.Name
+		seen := make(map[string]bool, len(p.Links))
+		for _, l := range p.Links {
+			if !s.hasLink(l.Link) {
+				return fmt.Errorf("peer %q: link %q: is not managed: %w", p.Name, l.Link, ErrInvalid)
+			}
+			if seen[l.Link] {
+				return fmt.Errorf("peer %q: link %q: given twice: %w", p.Name, l.Link, ErrDuplicate)
+			}
+			seen[l.Link] = true
+		}
+	}
+	return nil
+}
+
+func (s State) hasLink(name string) bool {
+	return slices.ContainsFunc(s.Links, func(l LinkConfig) bool { return l.Name == name })
+}
