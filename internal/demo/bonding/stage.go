@@ -1,0 +1,214 @@
+package bonding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/netlab"
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/host"
+	"github.com/iotenablers/enablers/multilink/wg"
+)
+
+const echoPort = 7
+
+// Where the hosts are on the bonded network.
+var addresses = [2]netip.Prefix{
+	netlab.Client: netip.MustParsePrefix("10.9.0.2/24"),
+	netlab.Server: netip.MustParsePrefix("10.9.0.1/24"),
+}
+
+// firstPort is where the server listens on the first link.
+const firstPort = 51820
+
+// newStage makes the real stage where it may, and one in memory otherwise.
+func newStage(out io.Writer) (*stage, error) {
+	s, err := realStage()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
+		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): it is played in memory.\n", err); err != nil {
+			return nil, err
+		}
+		return memoryStage()
+	}
+	return s, err
+}
+
+// realStage is two network namespaces.
+func realStage() (_ *stage, err error) {
+	names := make([]string, len(links))
+	for i, l := range links {
+		names[i] = l.name
+	}
+	lab, err := netlab.New(names...)
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{
+		kind:    "Both are network namespaces of this machine, with TAP devices and WireGuard.",
+		cut:     lab.Cut,
+		restore: lab.Restore,
+		closers: []func() error{lab.Close},
+		endpoint: func(link int) string {
+			return netip.AddrPortFrom(netlab.Address(netlab.Server, link), uint16(firstPort+link)).String()
+		},
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	for side := range s.hosts {
+		h, err := host.New(&host.Options{
+			Name: [2]string{"client", "server"}[side], Namespace: lab.Path(netlab.Side(side)),
+			Underlay: func(c multilink.UnderlayConfig) (multilink.Underlay, error) { return wg.New(c, nil) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		s.hosts[side] = h
+		s.closers = append(s.closers, h.Close)
+	}
+	s.ping = func() (netlab.Conn, error) {
+		address := net.UDPAddrFromAddrPort(netip.AddrPortFrom(addresses[netlab.Server].Addr(), echoPort))
+		var server, client *net.UDPConn
+		if err := lab.In(netlab.Server, func() (err error) {
+			server, err = net.ListenUDP("udp4", address)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		s.closers = append(s.closers, server.Close)
+		go netlab.Echo(server)
+		if err := lab.In(netlab.Client, func() (err error) {
+			client, err = net.DialUDP("udp4", nil, address)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		s.closers = append(s.closers, client.Close)
+		return client, nil
+	}
+	return s, nil
+}
+
+// memoryStage is a network in memory. Its links are as far apart as such
+// technologies are.
+func memoryStage() (_ *stage, err error) {
+	network := multilink.NewMemoryNetwork(1)
+	s := &stage{
+		kind:    "All of it is in the memory of this process.",
+		closers: []func() error{network.Close},
+		cut:     func(link string) error { return network.Cut(multilink.MemoryPath{Link: link}) },
+		restore: func(link string) error { network.Heal(multilink.MemoryPath{Link: link}); return nil },
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	for i, l := range links {
+		delay := time.Duration(1+4*i) * time.Millisecond
+		if err := errors.Join(network.AddLink(l.name, 0), network.Impair(multilink.MemoryPath{Link: l.name}, multilink.Impairment{Delay: delay, Jitter: delay / 4})); err != nil {
+			return nil, err
+		}
+	}
+	var hosts [2]*multilink.MemoryHost
+	for side := range hosts {
+		h, err := network.Host(netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + side)}))
+		if err != nil {
+			return nil, err
+		}
+		hosts[side], s.hosts[side] = h, h
+		s.closers = append(s.closers, h.Close)
+	}
+	s.endpoint = func(link int) string {
+		return netip.AddrPortFrom(hosts[netlab.Server].Address(), uint16(firstPort+link)).String()
+	}
+	s.ping = func() (netlab.Conn, error) {
+		var conns [2]*frameConn
+		for side, h := range hosts {
+			port, err := h.Plug(portName)
+			if err != nil {
+				return nil, err
+			}
+			conns[side] = newFrameConn(port, byte(1+side))
+		}
+		go conns[netlab.Server].echo()
+		return conns[netlab.Client], nil
+	}
+	return s, nil
+}
+
+// frameConn carries packets in frames, straight to whoever is at the other end
+// of the bonded network.
+type frameConn struct {
+	port     *multilink.MemoryPort
+	number   byte        // of the station
+	packets  chan []byte // is closed with the port
+	deadline context.Context
+	cancel   context.CancelFunc
+}
+
+const frameHeader = 14
+
+func newFrameConn(port *multilink.MemoryPort, number byte) *frameConn {
+	c := &frameConn{port: port, number: number, packets: make(chan []byte, 1024)}
+	c.deadline, c.cancel = context.WithCancel(context.Background())
+	go func() {
+		defer close(c.packets)
+		var batch multilink.Batch
+		for ; port.Read(&batch) == nil; batch.Reset() {
+			for _, frame := range batch.Frames() {
+				select {
+				case c.packets <- append([]byte(nil), frame[frameHeader:]...):
+				default: // nobody reads: lost, as at a full socket
+				}
+			}
+		}
+	}()
+	return c
+}
+
+func (c *frameConn) echo() {
+	for packet := range c.packets {
+		// What cannot be sent the other side misses.
+		_, _ = c.Write(packet)
+	}
+}
+
+// Write sends a packet to everybody.
+func (c *frameConn) Write(packet []byte) (int, error) {
+	frame := make([]byte, frameHeader, frameHeader+len(packet))
+	copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, c.number, 0x88, 0xb5})
+	if err := c.port.Write([][]byte{append(frame, packet...)}); err != nil {
+		return 0, err
+	}
+	return len(packet), nil
+}
+
+// Read takes the next packet.
+func (c *frameConn) Read(buffer []byte) (int, error) {
+	select {
+	case packet, ok := <-c.packets:
+		if !ok {
+			return 0, net.ErrClosed
+		}
+		return copy(buffer, packet), nil
+	case <-c.deadline.Done():
+		return 0, os.ErrDeadlineExceeded
+	}
+}
+
+// SetReadDeadline ends Read at that time. It can be set once.
+func (c *frameConn) SetReadDeadline(t time.Time) error {
+	if !t.IsZero() {
+		time.AfterFunc(time.Until(t), c.cancel)
+	}
+	return nil
+}
