@@ -1,0 +1,195 @@
+package namespaces
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/netlab"
+)
+
+// fault is something that happens to the primary link.
+type fault struct {
+	name    string
+	happen  func(*netlab.Lab) error
+	restore func(*netlab.Lab) error
+}
+
+func faults() []fault {
+	primary := links[0].name
+	restore := func(l *netlab.Lab) error { return l.Restore(primary) }
+	return []fault{
+		{"silent", func(l *netlab.Lab) error { return l.Cut(primary) }, restore},
+		{"silent towards the client", func(l *netlab.Lab) error { return l.Pass(primary, netlab.Client, false) }, restore},
+		{"silent towards the server", func(l *netlab.Lab) error { return l.Pass(primary, netlab.Server, false) }, restore},
+		{"carrier of the client", func(l *netlab.Lab) error { return l.Carrier(primary, netlab.Client, false) },
+			func(l *netlab.Lab) error { return l.Carrier(primary, netlab.Client, true) }},
+		{"carrier of the server", func(l *netlab.Lab) error { return l.Carrier(primary, netlab.Server, false) },
+			func(l *netlab.Lab) error { return l.Carrier(primary, netlab.Server, true) }},
+	}
+}
+
+// during pings while something happens.
+func (p *pair) during(ping netlab.Ping, conn *net.UDPConn, f func()) netlab.Pinged {
+	ctx, cancel := context.WithCancel(p.t.Context())
+	type outcome struct {
+		pinged netlab.Pinged
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		pinged, err := ping.Run(ctx, conn)
+		done <- outcome{pinged, err}
+	}()
+	f()
+	cancel()
+	o := <-done
+	require.NoError(p.t, o.err)
+	return o.pinged
+}
+
+// wait lets real time pass: what is tried here is how processes behave in it.
+func wait(t *testing.T, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+func TestFailoverAndReturn(t *testing.T) {
+	p := connect(t)
+	conn := p.echo()
+	for _, policy := range []struct {
+		name, policy string
+		replay       bool
+		lossless     bool
+	}{
+		{"active-backup", "active-backup", false, false},
+		{"active-backup with replay", "active-backup", true, true},
+		{"redundant", "redundant", true, true},
+		{"redundant without replay", "redundant", false, true},
+		{"adaptive", "adaptive", true, true},
+		{"balance-flow", "balance-flow", true, true},
+	} {
+		for _, fault := range faults() {
+			t.Run(policy.name+"/"+fault.name, func(t *testing.T) {
+				p.bond(policy.policy, policy.replay)
+				if policy.policy != "redundant" && policy.policy != "balance-flow" {
+					p.settle(links[0].name)
+				} else {
+					p.up()
+				}
+				p.during(netlab.Ping{Interval: 5 * time.Millisecond, Size: 100}, conn, func() { wait(t, 50*time.Millisecond) })
+				pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100}, conn, func() {
+					wait(t, 300*time.Millisecond)
+					require.NoError(t, fault.happen(p.lab))
+					wait(t, 700*time.Millisecond)
+					require.NoError(t, fault.restore(p.lab))
+					if policy.policy == "active-backup" || policy.policy == "adaptive" {
+						p.settle(links[0].name)
+					} else {
+						p.up()
+					}
+					wait(t, 200*time.Millisecond)
+				})
+				t.Log(pinged)
+				require.Zero(t, pinged.Duplicates)
+				if policy.lossless {
+					require.Zero(t, pinged.Lost)
+				}
+				// Whatever the machine does meanwhile, a second without a word
+				// is no failover.
+				require.Less(t, pinged.Lost, 1000)
+			})
+		}
+	}
+}
+
+// up waits until every link is up at both ends.
+func (p *pair) up() {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		for _, i := range []*instance{p.client, p.server} {
+			for _, r := range i.interfaces() {
+				if r.State != "up" {
+					return false
+				}
+			}
+		}
+		return true
+	}, time.Minute, 20*time.Millisecond, "the links are not up")
+}
+
+func TestFloodThroughAFailoverLosesNothing(t *testing.T) {
+	p := connect(t)
+	conn := p.echo()
+	for _, policy := range []string{"active-backup", "redundant"} {
+		t.Run(policy, func(t *testing.T) {
+			p.bond(policy, true)
+			p.up()
+			pinged := p.during(netlab.Ping{Interval: 100 * time.Microsecond, Size: 1300}, conn, func() {
+				wait(t, time.Second)
+				require.NoError(t, p.lab.Cut(links[0].name))
+				wait(t, time.Second)
+				require.NoError(t, p.lab.Restore(links[0].name))
+				wait(t, time.Second)
+			})
+			t.Log(pinged)
+			require.Zero(t, pinged.Lost)
+			require.Zero(t, pinged.Duplicates)
+			require.Greater(t, pinged.Sent, 20_000)
+			p.up()
+		})
+	}
+}
+
+func TestFlappingPrimaryIsLeftAlone(t *testing.T) {
+	p := connect(t)
+	conn := p.echo()
+	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100}, conn, func() {
+		for range 5 {
+			require.NoError(t, p.lab.Cut(links[0].name))
+			wait(t, 100*time.Millisecond)
+			require.NoError(t, p.lab.Restore(links[0].name))
+			wait(t, 300*time.Millisecond)
+		}
+		require.Equal(t, links[1].name, p.client.active())
+		p.settle(links[0].name)
+	})
+	t.Log(pinged)
+	require.Zero(t, pinged.Lost)
+	require.Zero(t, pinged.Duplicates)
+}
+
+func TestAllLinksDownAndBack(t *testing.T) {
+	p := connect(t)
+	conn := p.echo()
+	for _, l := range links {
+		require.NoError(t, p.lab.Cut(l.name))
+	}
+	require.Eventually(t, func() bool { return p.client.active() == "" && p.server.active() == "" }, time.Minute, 20*time.Millisecond)
+	for _, l := range links {
+		require.NoError(t, p.lab.Restore(l.name))
+	}
+	p.settle(links[0].name)
+	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100}, conn, func() { wait(t, 300*time.Millisecond) })
+	require.Zero(t, pinged.Lost)
+}
+
+func TestRestartedEndsFindEachOther(t *testing.T) {
+	p := connect(t)
+	conn := p.echo()
+	for _, i := range []**instance{&p.server, &p.client} {
+		old := *i
+		require.NoError(t, old.cmd.Process.Kill())
+		<-old.ended
+		*i = start(t, p.lab, old.side, old.cmd.Args[1:]...)
+		old.cmd = nil // there is nothing left to stop
+		p.settle(links[0].name)
+		pinged := p.during(netlab.Ping{Interval: 10 * time.Millisecond, Size: 100}, conn, func() { wait(t, 300*time.Millisecond) })
+		require.Less(t, pinged.Lost, pinged.Sent)
+	}
+}

@@ -1,0 +1,327 @@
+package namespaces
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/netlab"
+	"github.com/iotenablers/enablers/internal/peertest"
+)
+
+// built is cmd/multilink, built once for all tests.
+var built string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+			if peertest.Required() {
+				fmt.Fprintln(os.Stderr, "network namespaces take root on Linux, and the gate needs them")
+				return 1
+			}
+			return m.Run() // every test says why it skips
+		}
+		folder, err := os.MkdirTemp("", "multilink")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(folder)
+		built = filepath.Join(folder, "multilink")
+		build := exec.Command("go", "build", "-o", built, "../../../cmd/multilink")
+		if output, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build cmd/multilink: %v\n%s", err, output)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+const token = "a token of the tests"
+
+// The links between the hosts, the primary first.
+var links = []link{{"wifi0", "wifi"}, {"mesh0", "mesh"}, {"wwan0", "5g"}}
+
+type link struct{ name, kind string }
+
+// instance is a process of cmd/multilink on one of the hosts.
+type instance struct {
+	t      *testing.T
+	lab    *netlab.Lab
+	side   netlab.Side
+	url    string
+	client *http.Client
+	cmd    *exec.Cmd
+	log    *lockedBuffer
+	ended  chan error
+}
+
+// start runs cmd/multilink on a host until the test ends.
+func start(t *testing.T, lab *netlab.Lab, side netlab.Side, args ...string) *instance {
+	i := &instance{t: t, lab: lab, side: side, log: new(lockedBuffer), ended: make(chan error, 1)}
+	role := "client"
+	if side == netlab.Server {
+		role = "server"
+	}
+	i.cmd = exec.Command(built, append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-tap", "tap0", "-log-level", "info"}, args...)...)
+	i.cmd.Env = append(os.Environ(), "MULTILINK_TOKEN="+token)
+	i.cmd.Stderr = i.log
+	output, err := i.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, lab.In(side, i.cmd.Start))
+	first := make(chan string, 1)
+	cmd := i.cmd
+	go func() {
+		lines := bufio.NewScanner(output)
+		for said := false; lines.Scan(); {
+			if match := regexp.MustCompile(`^listening on (http://\S+)`).FindStringSubmatch(lines.Text()); match != nil && !said {
+				first <- match[1]
+				said = true
+			}
+			fmt.Fprintln(i.log, lines.Text())
+		}
+		i.ended <- cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		i.stop()
+		if t.Failed() {
+			t.Logf("%s said:\n%s", role, tail(i.log.String(), 60))
+		}
+		require.NotContains(t, i.log.String(), token)
+	})
+	select {
+	case i.url = <-first:
+	case err := <-i.ended:
+		i.ended <- err
+		t.Fatalf("%s ended: %v\n%s", role, err, i.log)
+	case <-time.After(time.Minute):
+		t.Fatalf("%s does not listen:\n%s", role, i.log)
+	}
+	i.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
+			err = lab.In(side, func() error {
+				conn, err = new(net.Dialer).DialContext(ctx, network, address)
+				return err
+			})
+			return conn, err
+		},
+	}}
+	t.Cleanup(i.client.CloseIdleConnections)
+	return i
+}
+
+// stop ends the process as a service manager does.
+func (i *instance) stop() {
+	if i.cmd == nil {
+		return
+	}
+	cmd := i.cmd
+	i.cmd = nil
+	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-i.ended:
+	case <-time.After(time.Minute):
+		i.t.Errorf("%v does not end on SIGTERM", cmd.Args)
+		_ = cmd.Process.Kill()
+		<-i.ended
+	}
+}
+
+// call does a request and returns the answer's status and body.
+func (i *instance) call(method, path string, body any) (int, []byte) {
+	var reader io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		require.NoError(i.t, err)
+		reader = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(i.t.Context(), method, i.url+path, reader)
+	require.NoError(i.t, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := i.client.Do(request)
+	require.NoError(i.t, err)
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	require.NoError(i.t, err)
+	return answer.StatusCode, content
+}
+
+// do calls and decodes an answer that has to be good.
+func (i *instance) do(method, path string, body, into any) {
+	i.t.Helper()
+	status, content := i.call(method, path, body)
+	require.Less(i.t, status, 300, "%s %s: %s", method, path, content)
+	if into != nil {
+		require.NoError(i.t, json.Unmarshal(content, into), "%s %s: %s", method, path, content)
+	}
+}
+
+// linkRecord is a link as GET /interfaces shows it.
+type linkRecord struct {
+	Name   string `json:"name"`
+	Role   string `json:"role"`
+	State  string `json:"state"`
+	Active bool   `json:"active"`
+}
+
+func (i *instance) interfaces() []linkRecord {
+	var records []linkRecord
+	i.do("GET", "/interfaces", nil, &records)
+	return records
+}
+
+// active is the link that carries the frames; empty where there is none.
+func (i *instance) active() string {
+	for _, r := range i.interfaces() {
+		if r.Active {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// pair is a server and a client that are connected over all links.
+type pair struct {
+	t              *testing.T
+	lab            *netlab.Lab
+	server, client *instance
+	provisioned    map[string]any
+}
+
+var (
+	serverAddress = netip.MustParseAddr("10.9.0.1")
+	clientAddress = netip.MustParseAddr("10.9.0.2")
+)
+
+func laboratory(t *testing.T) *netlab.Lab {
+	if built == "" {
+		t.Skip("network namespaces take root on Linux")
+	}
+	names := make([]string, len(links))
+	for i, l := range links {
+		names[i] = l.name
+	}
+	lab, err := netlab.New(names...)
+	if errors.Is(err, os.ErrPermission) && !peertest.Required() {
+		t.Skipf("network namespaces are not allowed here: %v", err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, lab.Close()) })
+	return lab
+}
+
+// connect starts a server and a client, and waits until they are connected
+// over every link.
+func connect(t *testing.T) *pair {
+	lab := laboratory(t)
+	p := &pair{t: t, lab: lab}
+	p.server = start(t, lab, netlab.Server, "-address", serverAddress.String()+"/24")
+	p.client = start(t, lab, netlab.Client)
+	for i, l := range links {
+		record := map[string]any{"name": l.name, "kind": l.kind, "priority": 10 * (i + 1)}
+		p.client.do("POST", "/interfaces/add", record, nil)
+		record["endpoint"] = netip.AddrPortFrom(netlab.Address(netlab.Server, i), uint16(51820+i)).String()
+		p.server.do("POST", "/interfaces/add", record, nil)
+	}
+	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-1", "addresses": []string{clientAddress.String() + "/24"}}, &p.provisioned)
+	p.provisioned["server"] = p.server.url
+	p.client.do("POST", "/tunnel/attach", p.provisioned, nil)
+	p.settle(links[0].name)
+	return p
+}
+
+// settle waits until every link is up at both ends and the named one carries
+// the frames both ways.
+func (p *pair) settle(active string) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		for _, i := range []*instance{p.client, p.server} {
+			for _, r := range i.interfaces() {
+				if r.State != "up" || r.Active != (r.Name == active) {
+					return false
+				}
+			}
+		}
+		return true
+	}, time.Minute, 20*time.Millisecond, "the links are not up, or %s is not active", active)
+}
+
+// bond has both ends use a policy. They wait a tenth of a second before a link is
+// used again, so that its relapses, which double that, do not take minutes.
+func (p *pair) bond(policy string, replay bool) {
+	for _, i := range []*instance{p.client, p.server} {
+		i.do("PUT", "/bond", map[string]any{"policy": policy, "replay": replay, "wait_to_restore_ms": 100}, nil)
+	}
+}
+
+// echo answers on the server's end of the bonded network. It returns a socket
+// of the client's end that is connected to it.
+func (p *pair) echo() *net.UDPConn {
+	const buffer = 16 << 20
+	address := net.UDPAddrFromAddrPort(netip.AddrPortFrom(serverAddress, 7))
+	var server, client *net.UDPConn
+	require.NoError(p.t, p.lab.In(netlab.Server, func() (err error) {
+		server, err = net.ListenUDP("udp4", address)
+		return err
+	}))
+	p.t.Cleanup(func() { server.Close() })
+	require.NoError(p.t, p.lab.In(netlab.Client, func() (err error) {
+		client, err = net.DialUDP("udp4", nil, address)
+		return err
+	}))
+	p.t.Cleanup(func() { client.Close() })
+	for _, conn := range []*net.UDPConn{server, client} {
+		raw, err := conn.SyscallConn()
+		require.NoError(p.t, err)
+		require.NoError(p.t, raw.Control(func(fd uintptr) {
+			require.NoError(p.t, syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 33 /* SO_RCVBUFFORCE */, buffer))
+			require.NoError(p.t, syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 32 /* SO_SNDBUFFORCE */, buffer))
+		}))
+	}
+	go netlab.Echo(server)
+	return client
+}
+
+// lockedBuffer collects what a process says.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// tail is the last lines of a text.
+func tail(s string, lines int) string {
+	all := strings.Split(s, "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

@@ -1,0 +1,133 @@
+package namespaces
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/netlab"
+)
+
+// other is a second client on the client's host, over the same links.
+func (p *pair) other() (key string, conn *net.UDPConn) {
+	i := start(p.t, p.lab, netlab.Client, "-tap", "tap1")
+	for n, l := range links {
+		i.do("POST", "/interfaces/add", map[string]any{"name": l.name, "kind": l.kind, "priority": n}, nil)
+	}
+	var provisioned map[string]any
+	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-2", "addresses": []string{"10.9.0.3/24"}}, &provisioned)
+	provisioned["server"] = p.server.url
+	i.do("POST", "/tunnel/attach", provisioned, nil)
+	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		if outer := raw.Control(func(fd uintptr) { err = syscall.BindToDevice(int(fd), "tap1") }); outer != nil {
+			return outer
+		}
+		return err
+	}}
+	dialer.LocalAddr = net.UDPAddrFromAddrPort(netip.MustParseAddrPort("10.9.0.3:0"))
+	require.NoError(p.t, p.lab.In(netlab.Client, func() error {
+		dialed, err := dialer.DialContext(p.t.Context(), "udp4", netip.AddrPortFrom(serverAddress, 7).String())
+		if err == nil {
+			conn = dialed.(*net.UDPConn)
+		}
+		return err
+	}))
+	p.t.Cleanup(func() { conn.Close() })
+	require.Eventually(p.t, func() bool { return i.active() == links[0].name }, time.Minute, 20*time.Millisecond)
+	return provisioned["public_key"].(string), conn
+}
+
+func TestClientsComeAndGoAlone(t *testing.T) {
+	p := connect(t)
+	conn := p.echo()
+	key, second := p.other()
+	ping := netlab.Ping{Interval: time.Millisecond, Size: 100}
+	p.during(netlab.Ping{Interval: 10 * time.Millisecond, Size: 100}, conn, func() { wait(t, 100*time.Millisecond) })
+
+	var others sync.WaitGroup
+	pinged := p.during(ping, conn, func() {
+		crosses := func() netlab.Pinged {
+			var result netlab.Pinged
+			others.Go(func() {
+				result = p.during(ping, second, func() { wait(t, 300*time.Millisecond) })
+			})
+			others.Wait()
+			return result
+		}
+		require.Zero(t, crosses().Lost)
+		p.server.do("PUT", "/tunnel/client/disable", map[string]any{"public_key": key}, nil)
+		cut := crosses()
+		require.Equal(t, cut.Sent, cut.Lost, "a disabled client got a frame through")
+		p.server.do("PUT", "/tunnel/client/enable", map[string]any{"public_key": key}, nil)
+		require.Eventually(t, func() bool { return crosses().Lost == 0 }, time.Minute, time.Millisecond)
+		p.server.do("DELETE", "/tunnel/client/delete", map[string]any{"public_key": key}, nil)
+		gone := crosses()
+		require.Equal(t, gone.Sent, gone.Lost, "a deleted client got a frame through")
+	})
+	t.Log(pinged)
+	require.Zero(t, pinged.Lost, "frames of a client that nobody touched")
+	require.Zero(t, pinged.Duplicates)
+
+	status, _ := p.server.call("PUT", "/tunnel/client/enable", map[string]any{"public_key": key})
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+func TestSecretsStayWhereTheyBelong(t *testing.T) {
+	p := connect(t)
+	private := p.provisioned["private_key"].(string)
+	secrets := []string{private}
+	for _, l := range p.provisioned["links"].([]any) {
+		if psk, ok := l.(map[string]any)["psk"].(string); ok {
+			secrets = append(secrets, psk)
+		}
+	}
+	require.Greater(t, len(secrets), 1)
+	for _, i := range []*instance{p.server, p.client} {
+		for _, path := range []string{"/interfaces", "/tunnel/client/", "/status", "/bond", "/metrics", "/classes", "/tunnel/attach"} {
+			_, content := i.call("GET", path, nil)
+			for _, secret := range secrets {
+				require.NotContains(t, string(content), secret, path)
+			}
+		}
+		for _, secret := range secrets {
+			require.NotContains(t, i.log.String(), secret)
+		}
+		data := i.cmd.Args[6]
+		require.Equal(t, "-data", i.cmd.Args[5])
+		files := 0
+		require.NoError(t, filepath.WalkDir(data, func(path string, entry os.DirEntry, err error) error {
+			require.NoError(t, err)
+			info, err := entry.Info()
+			require.NoError(t, err)
+			if path != data { // the folder itself is the test's
+				require.Zero(t, info.Mode().Perm()&0o077, "%s can be read by others: %v", path, info.Mode())
+				files++
+			}
+			return nil
+		}))
+		require.Positive(t, files)
+	}
+}
+
+func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
+	p := connect(t)
+	for _, path := range []string{"/interfaces", "/tunnel/client/", "/status", "/bond", "/events"} {
+		request, err := http.NewRequestWithContext(t.Context(), "GET", p.server.url+path, nil)
+		require.NoError(t, err)
+		for _, authorization := range []string{"", "Bearer ", "Bearer wrong", "Basic " + token} {
+			request.Header.Set("Authorization", authorization)
+			answer, err := p.server.client.Do(request)
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			require.Equal(t, http.StatusUnauthorized, answer.StatusCode, "%s with %q", path, authorization)
+		}
+	}
+}
