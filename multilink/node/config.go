@@ -50,6 +50,9 @@ type Config struct {
 	// The addresses are those of a server on the bonded network, out of whose
 	// networks clients get theirs; a client's come from its server.
 	Port multilink.PortConfig
+	// NoReplay has a new instance begin without replay, as planes need that cannot
+	// send frames again.
+	NoReplay bool
 	// Interfaces lists the interfaces that may carry a link, such as
 	// Host.Links. Nil means that none are known: a link is then carried by the
 	// interface that it names or is named like.

@@ -273,3 +273,26 @@ func TestWhatIsStoredAndUnusableIsRefused(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret")
 	}
 }
+
+func TestAnInstanceThatLacksARightRunsAndSaysSo(t *testing.T) {
+	p := newPlane("wlan0")
+	lacks := func(multilink.State) error { return wrapped{"make device: needs CAP_NET_ADMIN", multilink.ErrDenied} }
+	p.before = lacks
+	n, err := node.New(configOf(node.Server, p, storage.NewMemoryDocuments()))
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	require.Eventually(t, func() bool { return n.Started() == nil }, 5*time.Second, time.Millisecond)
+	i := &instance{t: t, node: n, plane: p, web: n.Handler()}
+	require.ErrorContains(t, n.Ready(), "CAP_NET_ADMIN")
+	require.Contains(t, i.do(http.StatusOK, "GET", "/status", nil)["fault"], "CAP_NET_ADMIN")
+	status, text := i.ask("POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+	require.Equal(t, http.StatusForbidden, status)
+	require.Contains(t, text, "CAP_NET_ADMIN")
+	p.set(func(p *plane) { p.before = nil })
+	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
+	require.NoError(t, n.Ready())
+	stop()
+	require.NoError(t, <-done)
+}

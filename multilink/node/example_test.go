@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/iotenablers/enablers/multilink"
@@ -42,4 +44,22 @@ func ExampleNew() {
 	// Output:
 	// 201 /interfaces/wlan0
 	// <nil>
+}
+
+// The first start makes a token; the others find it.
+func ExampleLoadToken() {
+	dir, err := os.MkdirTemp("", "token")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	name := filepath.Join(dir, "token")
+	first, fresh, err := node.LoadToken(name)
+	fmt.Println(len(first) >= node.ShortestToken, fresh, err)
+	again, fresh, err := node.LoadToken(name)
+	fmt.Println(again == first, fresh, err)
+	// Output:
+	// true true <nil>
+	// true false <nil>
 }

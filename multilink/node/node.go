@@ -20,6 +20,7 @@ type Node struct {
 	hub       *hub
 	turn      chan struct{}            // who has it may change what follows
 	uncertain bool                     // it is not known which settings are stored
+	failed    string                   // why they could not be applied the last time
 	now       atomic.Pointer[settings] // stored, and applied
 	missing   atomic.Pointer[map[string]bool]
 	phase     atomic.Int32
@@ -53,7 +54,7 @@ func New(config Config) (*Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
 	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(), turn: make(chan struct{}, 1), began: time.Now()}
-	now, err := n.store.load(ctx, config.Role)
+	now, err := n.store.load(ctx, config.Role, !config.NoReplay)
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
@@ -78,9 +79,20 @@ func (n *Node) Ready() error {
 	return nil
 }
 
+// Started returns nil as soon as the node takes changes, whether or not the plane does
+// what is configured, and before that why it does not.
+func (n *Node) Started() error {
+	switch n.phase.Load() {
+	case made, starting:
+		return errors.New("node: starting")
+	}
+	return nil
+}
+
 // Run has the plane do what is configured, until the context ends. A link whose
-// interface is not there is left out until it is. Run is called once; it leaves the
-// plane to whoever made it.
+// interface is not there is left out until it is. What the plane refuses is tried
+// again, while [Node.Ready] says why; whoever administers the node can change it
+// meanwhile. Run is called once; it leaves the plane to whoever made it.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.phase.CompareAndSwap(made, starting) {
 		return errors.New("node: Run was called before")
@@ -98,8 +110,12 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	err := n.apply(ctx, n.now.Load())
 	n.release()
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("node: %w", err)
+		n.failed = err.Error()
+		n.logger.Error("configuration cannot be applied; this is tried again", "error", err)
 	}
 	n.phase.Store(running)
 	n.logger.Info("instance runs", "role", n.config.Role, "links", len(n.now.Load().head.Links), "clients", len(n.now.Load().clients))
@@ -174,8 +190,12 @@ func (n *Node) repair(ctx context.Context) {
 	if err == nil {
 		err = n.apply(ctx, n.now.Load())
 	}
-	if err != nil && ctx.Err() == nil {
-		n.logger.Warn("configuration could not be applied again", "error", err)
+	switch {
+	case err == nil:
+		n.failed = ""
+	case ctx.Err() == nil && err.Error() != n.failed:
+		n.failed = err.Error()
+		n.logger.Error("configuration cannot be applied; this is tried again", "error", err)
 	}
 }
 
@@ -187,7 +207,7 @@ func (n *Node) settle(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	now, err := n.store.load(ctx, n.config.Role)
+	now, err := n.store.load(ctx, n.config.Role, !n.config.NoReplay)
 	if err != nil {
 		return err
 	}

@@ -27,13 +27,13 @@ type store struct {
 }
 
 // load reads the settings, and makes those of a new instance where there are none.
-func (s *store) load(ctx context.Context, role Role) (*settings, error) {
+func (s *store) load(ctx context.Context, role Role, replay bool) (*settings, error) {
 	made := &settings{}
 	s.revisions = map[string]storage.Revision{}
 	doc, err := s.docs.Get(ctx, headKey)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return s.begin(ctx, role)
+		return s.begin(ctx, role, replay)
 	case err != nil:
 		return nil, fmt.Errorf("load configuration: %w", err)
 	}
@@ -74,9 +74,10 @@ func (s *store) load(ctx context.Context, role Role) (*settings, error) {
 }
 
 // begin stores the settings of a new instance: its private key.
-func (s *store) begin(ctx context.Context, role Role) (*settings, error) {
+func (s *store) begin(ctx context.Context, role Role, replay bool) (*settings, error) {
 	made := &settings{head: head{Version: version, Role: role, key: newPrivateKey(), Links: []linkForm{}, Classes: []classForm{}}}
 	made.head.PrivateKey = made.head.key.Base64()
+	made.head.Bond.Replay = &replay
 	made.head.Bond.complete()
 	if err := s.save(ctx, headKey, made); err != nil {
 		return nil, fmt.Errorf("store configuration of a new instance: %w", err)
