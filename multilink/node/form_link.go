@@ -54,7 +54,9 @@ func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.
 // complete fills in what a new link has by default.
 func (l *linkForm) complete(others []linkForm) {
 	if l.Kind == "" {
-		l.Kind = kindOf(l.carrier())
+		if l.Kind = kindOf(l.Name); l.Kind == multilink.Ethernet {
+			l.Kind = kindOf(l.carrier())
+		}
 	}
 	if l.Priority == nil {
 		next := 1

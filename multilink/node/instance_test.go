@@ -69,7 +69,8 @@ func configOf(role node.Role, p *plane, docs storage.Documents) node.Config {
 // start runs an instance until the test ends.
 func start(t *testing.T, config node.Config) *instance {
 	t.Helper()
-	i := &instance{t: t, plane: config.Plane.(*plane), docs: config.Documents, log: &buffer{}}
+	i := &instance{t: t, docs: config.Documents, log: &buffer{}}
+	i.plane, _ = config.Plane.(*plane) // nil where it is a real one
 	config.Logger = slog.New(slog.NewTextHandler(i.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n, err := node.New(config)
 	require.NoError(t, err)
