@@ -1,6 +1,7 @@
 package multilink
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -32,7 +33,11 @@ func (s State) checkLinks() error {
 	}
 	names := make(map[string]bool, len(s.Links))
 	priorities := make(map[int]string, len(s.Links))
-	ports := make(map[uint16]string, len(s.Links))
+	type socket struct {
+		carrier string
+		port    uint16
+	}
+	sockets := make(map[socket]string, len(s.Links)) // sockets of different interfaces may share a port
 	for _, l := range s.Links {
 		if err := l.Check(); err != nil {
 			return err
@@ -48,10 +53,11 @@ func (s State) checkLinks() error {
 		if l.Listen == 0 {
 			continue
 		}
-		if other, taken := ports[l.Listen]; taken {
-			return fmt.Errorf("link %q: listen: port %d is that of %q: %w", l.Name, l.Listen, other, ErrDuplicate)
+		at := socket{cmp.Or(l.Interface, l.Name), l.Listen}
+		if other, taken := sockets[at]; taken {
+			return fmt.Errorf("link %q: listen: port %d of interface %q is that of %q: %w", l.Name, l.Listen, at.carrier, other, ErrDuplicate)
 		}
-		ports[l.Listen] = l.Name
+		sockets[at] = l.Name
 	}
 	return nil
 }

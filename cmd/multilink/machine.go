@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/host"
+	"github.com/iotenablers/enablers/multilink/kernel"
+	"github.com/iotenablers/enablers/multilink/wg"
+)
+
+// machine is the plane, and what it stands on.
+type machine struct {
+	host       *host.Host // nil with the kernel's plane
+	plane      multilink.Plane
+	interfaces func() ([]multilink.LinkInfo, error)
+}
+
+// open makes the plane. It changes nothing on the machine, save that it removes what a
+// process that was killed has left behind.
+func (s *settings) open(log *slog.Logger) (*machine, error) {
+	if s.plane == planeKernel {
+		plane, err := kernel.New(kernel.Config{Name: s.tap, Logger: log})
+		if err != nil {
+			return nil, fmt.Errorf("-plane kernel: %w", err)
+		}
+		return &machine{plane: plane}, nil
+	}
+	h, err := host.New(&host.Options{
+		Name: s.tap, Interfaces: s.interfaces, Allow: s.allow, Journal: filepath.Join(s.data, "journal"), Logger: log,
+		Underlay: func(c multilink.UnderlayConfig) (multilink.Underlay, error) {
+			return wg.New(c, &wg.Options{Logger: log})
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	plane, err := multilink.NewEngine(multilink.EngineConfig{Host: h, Isolate: s.isolate, Logger: log})
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return &machine{host: h, plane: plane, interfaces: h.Links}, nil
+}
+
+// close ends the plane and removes what was made.
+func (m *machine) close() error {
+	err := m.plane.Close()
+	if m.host != nil {
+		err = errors.Join(err, m.host.Close())
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+// Command multilink is an instance of a multi-link network: it bonds several radio
+// links into one layer-2 network, so that the loss of a link passes unnoticed. A
+// server provisions clients; a client attaches to a server.
+//
+//	multilink -role server -address 10.9.0.1/24 [-listen HOST:PORT] [-data DIR] [-tap NAME] ...
+//	multilink -role client [-listen HOST:PORT] [-data DIR] [-tap NAME] ...
+//	multilink -demo
+//
+// What it does is told over its REST interface and its page, both of which want the
+// token of MULTILINK_TOKEN. Without one, the first start makes a token into the file
+// token of the data folder and says so. It needs CAP_NET_ADMIN and /dev/net/tun.
+//
+// With -h it lists every flag with its environment variable and default. The first
+// line on standard output is "listening on http://HOST:PORT"; the log goes to standard
+// error. On an interrupt or SIGTERM it removes what it made and ends with status 0; a
+// second one ends it at once.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+
+	"github.com/iotenablers/enablers/internal/demo/bonding"
+	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage/disk"
+)
+
+func main() { server.Main("multilink", run) }
+
+// run is the whole program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	s, flags, err := readSettings(args)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.Help(stdout)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.demo {
+		return bonding.Run(ctx, stdout)
+	}
+	log, logFile, err := s.logging.Open(stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logFile.Close()) }()
+	secure, err := s.tls()
+	if err != nil {
+		return err
+	}
+	listener, err := server.Listen("listen", s.listen)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // closed already by whoever serves it
+	scheme := "http"
+	serving := listener
+	if secure != nil {
+		scheme, serving = "https", newTLSListener(listener, secure)
+	}
+	return s.serve(ctx, serving, log, func(fresh string) {
+		fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, listener.Addr())
+		if fresh != "" {
+			fmt.Fprintf(stdout, "a new token is in %s\n", fresh)
+		}
+	})
+}
+
+// serve opens the folder and the machine, and runs the instance until ctx ends.
+func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.Logger, announce func(fresh string)) (err error) {
+	store, err := disk.Open(s.data, nil)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	token, fresh := s.token, ""
+	if token == "" && s.clientCA == "" || s.tokenFile != "" {
+		name := s.tokenFile
+		if name == "" {
+			name = filepath.Join(s.data, "token")
+		}
+		var isNew bool
+		if token, isNew, err = node.LoadToken(name); err != nil {
+			return err
+		}
+		if isNew {
+			fresh = name
+		}
+	}
+	at, err := s.open(log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, at.close()) }()
+	n, err := node.New(node.Config{
+		Role: s.role, Plane: at.plane, Documents: store.Documents(), Interfaces: at.interfaces,
+		Port:  multilink.PortConfig{Name: s.tap, Addresses: s.addresses, Bridge: s.bridge, Members: s.members, Routes: s.routes, MTU: s.mtu},
+		Token: token, Certificates: s.clientCA != "", OpenMetrics: s.openMetrics, MaxClients: s.maxClients, NoReplay: s.plane == planeKernel, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	http := server.HTTP(listener, n.Handler(), log)
+	http.Announce = func() { announce(fresh) }
+	return server.Run(ctx, server.Part{Name: "run instance", Run: n.Run, Ready: n.Started}, http)
+}

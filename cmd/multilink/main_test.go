@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// logged is a log that is read while it is being written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// process is a run of the program that may do nothing to the machine.
+type process struct {
+	address string
+	lines   *bufio.Scanner // that follow
+	log     *logged
+	stop    func() error
+}
+
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	p := &process{lines: bufio.NewScanner(out), log: &logged{}}
+	done := make(chan error, 1)
+	tap := "t" + strings.ToLower(rand.Text()[:10]) // two instances of one name do not live together
+	args = append([]string{"-role", "server", "-listen", "127.0.0.1:0", "-allow", "nothing", "-log-level", "debug", "-tap", tap}, args...)
+	go func() {
+		err := run(ctx, args, stdout, p.log)
+		_ = stdout.CloseWithError(io.EOF)
+		done <- err
+	}()
+	p.stop = sync.OnceValue(func() error {
+		cancel()
+		go func() { _, _ = io.Copy(io.Discard, out) }()
+		return <-done
+	})
+	t.Cleanup(func() { _ = p.stop() })
+	if !p.lines.Scan() {
+		require.NoError(t, p.stop())
+		t.Fatal("the program has ended")
+	}
+	var ok bool
+	p.address, ok = strings.CutPrefix(p.lines.Text(), "listening on ")
+	require.True(t, ok, p.lines.Text())
+	return p
+}
+
+func ask(t *testing.T, client *http.Client, method, address, token, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	require.NoError(t, err)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := client.Do(r)
+	require.NoError(t, err)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode, string(text)
+}
+
+func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
+	dir := t.TempDir()
+	p := start(t, "-data", dir, "-address", "10.9.0.1/24")
+	status, _ := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "", "")
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "a token for tests, long enough", "")
+	require.Equal(t, http.StatusOK, status, body)
+	require.NoFileExists(t, filepath.Join(dir, "token"))
+	require.NoError(t, p.stop())
+	require.NotContains(t, p.log.String(), "a token for tests")
+}
+
+func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "")
+	dir := filepath.Join(t.TempDir(), "data")
+	p := start(t, "-data", dir)
+	require.True(t, p.lines.Scan())
+	name := filepath.Join(dir, "token")
+	require.Equal(t, "a new token is in "+name, p.lines.Text())
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	token := strings.TrimSpace(string(data))
+	status, _ := ask(t, http.DefaultClient, "GET", p.address+"/status", token, "")
+	require.Equal(t, http.StatusOK, status)
+	require.NoError(t, p.stop())
+	require.NotContains(t, p.log.String(), token)
+	require.NoError(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, "%s has mode %v", path, info.Mode())
+		return nil
+	}))
+	p = start(t, "-data", dir)
+	status, _ = ask(t, http.DefaultClient, "GET", p.address+"/status", token, "")
+	require.Equal(t, http.StatusOK, status, "the next start finds it")
+	require.NoError(t, p.stop())
+}
+
+func TestARightThatIsMissingIsNamed(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
+	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24")
+	status, body := ask(t, http.DefaultClient, "POST", p.address+"/tunnel/client/add", "a token for tests, long enough", `{}`)
+	require.Equal(t, http.StatusForbidden, status, body)
+	require.Contains(t, body, "allowed operations")
+	status, body = ask(t, http.DefaultClient, "GET", p.address+"/readyz", "", "")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, body, "the settings exclude")
+	require.NoError(t, p.stop())
+}
+
+// issue makes a certificate that parent has signed, or that has signed itself.
+func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	if parent == nil {
+		template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
+		parent, signer = template, key
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	require.NoError(t, err)
+	certificate, err := x509.ParseCertificate(raw)
+	require.NoError(t, err)
+	return certificate, key
+}
+
+func TestAClientCertificateStandsForTheToken(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "")
+	dir := t.TempDir()
+	file := func(name, kind string, raw []byte) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600))
+		return path
+	}
+	ca, caKey := issue(t, nil, nil)
+	own, ownKey := issue(t, ca, caKey)
+	mine, mineKey := issue(t, ca, caKey)
+	other, otherKey := issue(t, nil, nil)
+	raw, err := x509.MarshalPKCS8PrivateKey(ownKey)
+	require.NoError(t, err)
+	authority := file("ca.pem", "CERTIFICATE", ca.Raw)
+	p := start(t, "-data", filepath.Join(dir, "data"), "-tls-cert", file("cert.pem", "CERTIFICATE", own.Raw), "-tls-key", file("key.pem", "PRIVATE KEY", raw), "-client-ca", authority)
+	require.True(t, strings.HasPrefix(p.address, "https://"), p.address)
+	with := func(certificates ...tls.Certificate) *http.Client {
+		pool := x509.NewCertPool()
+		pool.AddCert(ca)
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: certificates}}
+		t.Cleanup(transport.CloseIdleConnections)
+		return &http.Client{Transport: transport}
+	}
+	status, body := ask(t, with(tls.Certificate{Certificate: [][]byte{mine.Raw}, PrivateKey: mineKey}), "GET", p.address+"/status", "", "")
+	require.Equal(t, http.StatusOK, status, body)
+	status, _ = ask(t, with(), "GET", p.address+"/status", "", "")
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, _ = ask(t, with(), "GET", p.address+"/healthz", "", "")
+	require.Equal(t, http.StatusOK, status)
+	stranger := with()
+	stranger.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		return &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}, nil // whatever is asked for
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", p.address+"/status", nil)
+	require.NoError(t, err)
+	answer, err := stranger.Do(r)
+	if err == nil {
+		_ = answer.Body.Close()
+	}
+	require.Error(t, err, "a certificate of somebody else is no certificate")
+	require.NoError(t, p.stop())
+}
+
+func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "-role (MULTILINK_ROLE): expected server or client"},
+		{[]string{"-role", "client", "-address", "10.0.0.1/8"}, "-address (MULTILINK_ADDRESS): a client"},
+		{[]string{"-role", "server", "-address", "10.0.0.1"}, "-address (MULTILINK_ADDRESS): expected an address"},
+		{[]string{"-role", "server", "-routes", "x"}, "-routes (MULTILINK_ROUTES): expected a prefix"},
+		{[]string{"-role", "server", "-routes", "10.0.0.0/8=x"}, "-routes (MULTILINK_ROUTES): expected the address"},
+		{[]string{"-role", "server", "-bridge-members", "eth0"}, "-bridge-members (MULTILINK_BRIDGE_MEMBERS): they go with -bridge"},
+		{[]string{"-role", "server", "-token", "secret"}, "-token (MULTILINK_TOKEN): expected 16 characters"},
+		{[]string{"-role", "server", "-tls-cert", "x"}, "-tls-cert (MULTILINK_TLS_CERT): it goes with -tls-key"},
+		{[]string{"-role", "server", "-client-ca", "x"}, "-client-ca (MULTILINK_CLIENT_CA): it goes with -tls-cert"},
+		{[]string{"-role", "server", "-plane", "x"}, "-plane (MULTILINK_PLANE): expected engine or kernel"},
+	} {
+		_, _, err := readSettings(c.args)
+		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "secret")
+	}
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	err = run(t.Context(), []string{"-role", "server", "-listen", taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "the port is taken")
+	err = run(t.Context(), []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "x", "-token", "sixteen characters"}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, `got "x"`)
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
+	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge", "-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
+		require.Contains(t, out.String(), name)
+	}
+}

@@ -1,0 +1,140 @@
+package node_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// over runs an instance of the engine on a host of the network.
+func over(t *testing.T, network *multilink.MemoryNetwork, role node.Role, address string) (*instance, *multilink.MemoryHost) {
+	t.Helper()
+	host, err := network.Host(netip.MustParseAddr(address))
+	require.NoError(t, err)
+	engine, err := multilink.NewEngine(multilink.EngineConfig{Host: host})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = engine.Close() })
+	config := configOf(role, newPlane(), storage.NewMemoryDocuments())
+	config.Plane, config.Interfaces = engine, host.Links
+	return start(t, config), host
+}
+
+// side is who talks through a port.
+type side struct {
+	port  *multilink.MemoryPort
+	mac   byte
+	heard atomic.Uint64 // frames of others
+}
+
+func plug(t *testing.T, host *multilink.MemoryHost, mac byte) *side {
+	t.Helper()
+	port, err := host.Plug("tap0")
+	require.NoError(t, err)
+	s := &side{port: port, mac: mac}
+	go func() {
+		var batch multilink.Batch
+		for port.Read(&batch) == nil {
+			s.heard.Add(uint64(len(batch.Frames())))
+			batch.Reset()
+		}
+	}()
+	return s
+}
+
+// say sends a frame to another one.
+func (s *side) say(to *side, n int) {
+	frame := make([]byte, 64)
+	copy(frame, []byte{2, 0, 0, 0, 0, to.mac, 2, 0, 0, 0, 0, s.mac, 0x88, 0xb5})
+	binary.BigEndian.PutUint64(frame[14:], uint64(n))
+	_ = s.port.Write([][]byte{frame}) // what the port does not take is lost, as on a wire
+}
+
+// heard says frames until one arrives.
+func (s *side) reaches(t *testing.T, to *side) {
+	t.Helper()
+	before, n := to.heard.Load(), 0
+	require.Eventually(t, func() bool {
+		n++
+		s.say(to, n)
+		return to.heard.Load() > before
+	}, 20*time.Second, 5*time.Millisecond)
+}
+
+// silent waits until nothing of what is said arrives any more, and makes sure.
+func (s *side) silent(t *testing.T, to *side) {
+	t.Helper()
+	for n := range 100 {
+		s.say(to, n)
+	}
+	before := to.heard.Load()
+	require.Never(t, func() bool {
+		s.say(to, 0)
+		return to.heard.Load() != before
+	}, 200*time.Millisecond, 10*time.Millisecond)
+}
+
+func TestTwoInstancesTalkAndKeysAreTakenLive(t *testing.T) {
+	network := multilink.NewMemoryNetwork(1, "wlan0", "mesh0", "wwan0")
+	defer func() { _ = network.Close() }()
+	s, serverHost := over(t, network, node.Server, "192.0.2.1")
+	var clients []*instance
+	var hosts []*multilink.MemoryHost
+	for n := range 2 {
+		c, host := over(t, network, node.Client, fmt.Sprintf("192.0.2.%d", n+2))
+		clients, hosts = append(clients, c), append(hosts, host)
+	}
+	for at, name := range []string{"wlan0", "mesh0", "wwan0"} {
+		s.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at, "endpoint": "192.0.2.1:51820"}) // one port, on three interfaces
+		for _, c := range clients {
+			c.do(http.StatusCreated, "POST", "/interfaces/add", object{"name": name, "priority": at})
+		}
+	}
+	var keys []object
+	for _, c := range clients {
+		made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{})
+		keys = append(keys, object{"public_key": made["public_key"]})
+		made["server"] = "http://192.0.2.1:3333"
+		c.do(http.StatusOK, "POST", "/tunnel/attach", made)
+	}
+	server, first, second := plug(t, serverHost, 1), plug(t, hosts[0], 2), plug(t, hosts[1], 3)
+	first.reaches(t, server)
+	server.reaches(t, first)
+	second.reaches(t, server)
+
+	active := func() string {
+		for _, link := range clients[0].list("/interfaces") {
+			if link["active"] == true {
+				return link["name"].(string)
+			}
+		}
+		return ""
+	}
+	require.Eventually(t, func() bool { return active() == "wlan0" }, 10*time.Second, 10*time.Millisecond)
+	status, text := clients[0].ask("PUT", "/interfaces", `{"order":["wwan0","wlan0","mesh0"]}`)
+	require.Equal(t, http.StatusOK, status, text)
+	require.Eventually(t, func() bool { return active() == "wwan0" }, 10*time.Second, 10*time.Millisecond)
+	first.reaches(t, server)
+
+	s.do(http.StatusOK, "PUT", "/tunnel/client/disable", keys[0])
+	server.silent(t, first)
+	first.silent(t, server)
+	second.reaches(t, server)
+	s.do(http.StatusOK, "PUT", "/tunnel/client/enable", keys[0])
+	first.reaches(t, server)
+	s.do(http.StatusNoContent, "DELETE", "/tunnel/client/delete", keys[0])
+	first.silent(t, server)
+	second.reaches(t, server)
+
+	require.Equal(t, true, s.list("/tunnel/client/")[0]["connected"])
+	require.NotEmpty(t, s.list("/tunnel/client/")[0]["active_link"])
+}
