@@ -51,7 +51,8 @@ type BondConfig struct {
 	// ReselectAlways.
 	Reselect Reselect
 	// ReplayBytes and ReplayAge bound what is kept for sending again, for each
-	// peer. Zero is 4 MiB and 250 ms.
+	// peer. Zero is 8 MiB and 500 ms. What is acknowledged leaves at once, so
+	// that much is kept only through an outage.
 	ReplayBytes int
 	ReplayAge   time.Duration
 	// Copies is how many links Redundant uses at most. Zero is all.

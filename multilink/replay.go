@@ -27,8 +27,8 @@ type kept struct {
 }
 
 const (
-	defaultReplayBytes = 4 << 20
-	defaultReplayAge   = 250 * time.Millisecond
+	defaultReplayBytes = 8 << 20
+	defaultReplayAge   = 500 * time.Millisecond
 	minRing            = 1 << 10
 	maxRing            = 1 << 15 // half the window of the receiver
 )

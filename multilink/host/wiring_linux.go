@@ -98,12 +98,20 @@ func (h *Host) permitPort(c multilink.PortConfig) error {
 // step journals a change and makes it.
 type step func(what change, apply func() error) error
 
+// queueLength is how many frames wait in a TAP device before the kernel drops
+// them. The usual thousand is a tenth of a second at ten thousand frames a
+// second, which a busy machine lets a process wait at times.
+const queueLength = 4096
+
 // wire does around a TAP device what its configuration says, and returns what
 // is to be undone, also when it fails.
 func (h *Host) wire(c multilink.PortConfig) (changes []change, err error) {
 	tap, err := h.netlink.LinkByName(c.Name)
 	if err != nil {
 		return nil, fmt.Errorf("find TAP device %q: %w", c.Name, err)
+	}
+	if err := h.netlink.LinkSetTxQLen(tap, queueLength); err != nil {
+		return nil, fmt.Errorf("set queue of %q to %d: %w", c.Name, queueLength, err)
 	}
 	if err := h.netlink.LinkSetMTU(tap, c.MTU); err != nil {
 		return nil, fmt.Errorf("set MTU of %q to %d: %w", c.Name, c.MTU, err)

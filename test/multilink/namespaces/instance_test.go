@@ -320,6 +320,27 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
+// lost says where frames were dropped, as far as anybody counts them.
+func (i *instance) lost() string {
+	var said strings.Builder
+	_, status := i.call("GET", "/status", nil)
+	fmt.Fprintf(&said, "%s", status)
+	err := i.lab.In(i.side, func() error {
+		for _, name := range []string{"net/dev", "net/snmp"} {
+			content, err := os.ReadFile("/proc/thread-self/" + name)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&said, "\n%s", content)
+		}
+		return nil
+	})
+	if err != nil {
+		fmt.Fprintf(&said, "\n%v", err)
+	}
+	return said.String()
+}
+
 // tail is the last lines of a text.
 func tail(s string, lines int) string {
 	all := strings.Split(s, "\n")

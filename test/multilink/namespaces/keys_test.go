@@ -49,11 +49,11 @@ func TestClientsComeAndGoAlone(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	key, second := p.other()
-	ping := netlab.Ping{Interval: time.Millisecond, Size: 100}
+	ping := netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: 300 * time.Millisecond}
 	p.during(netlab.Ping{Interval: 10 * time.Millisecond, Size: 100}, conn, func() { wait(t, 100*time.Millisecond) })
 
 	var others sync.WaitGroup
-	pinged := p.during(ping, conn, func() {
+	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100}, conn, func() {
 		crosses := func() netlab.Pinged {
 			var result netlab.Pinged
 			others.Go(func() {

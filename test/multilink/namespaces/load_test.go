@@ -71,20 +71,24 @@ func (p *pair) listens(port int) bool {
 
 // failovers counts those of both ends.
 func (p *pair) failovers() int {
-	total := 0
-	for _, i := range []*instance{p.client, p.server} {
-		var status struct {
-			Peers []struct {
-				Counters struct {
-					Failovers int `json:"failovers"`
-				} `json:"counters"`
-			} `json:"peers"`
-		}
-		i.do("GET", "/status", nil, &status)
-		require.Len(p.t, status.Peers, 1)
-		total += status.Peers[0].Counters.Failovers
+	type peer struct {
+		Counters struct {
+			Failovers int `json:"failovers"`
+		} `json:"counters"`
 	}
-	return total
+	var server struct {
+		Clients []peer `json:"clients"`
+	}
+	p.server.do("GET", "/status", nil, &server)
+	require.Len(p.t, server.Clients, 1)
+	var client struct {
+		Attachment struct {
+			Peer *peer `json:"peer"`
+		} `json:"attachment"`
+	}
+	p.client.do("GET", "/status", nil, &client)
+	require.NotNil(p.t, client.Attachment.Peer)
+	return server.Clients[0].Counters.Failovers + client.Attachment.Peer.Counters.Failovers
 }
 
 func TestBusyMachineIsNoDeadRadio(t *testing.T) {
@@ -158,11 +162,13 @@ func TestFramesOfALANCrossWhole(t *testing.T) {
 func TestEverythingIsRemovedAtTheEnd(t *testing.T) {
 	p := connect(t)
 	p.client.stop()
-	require.NoError(t, p.lab.In(netlab.Client, func() error {
-		interfaces, err := net.Interfaces()
-		for _, i := range interfaces {
-			require.NotEqual(t, "tap0", i.Name)
-		}
+	var interfaces []net.Interface
+	require.NoError(t, p.lab.In(netlab.Client, func() (err error) {
+		interfaces, err = net.Interfaces()
 		return err
 	}))
+	require.Len(t, interfaces, 1+len(links))
+	for _, i := range interfaces {
+		require.NotEqual(t, "tap0", i.Name)
+	}
 }
