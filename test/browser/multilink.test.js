@@ -41,6 +41,7 @@ const overflows = (page) => page.evaluate(() => document.documentElement.scrollW
 async function addLink(page, name, endpoint) {
   if (!await page.getByLabel("Kind").isVisible()) await page.getByText("Add a link").click();
   const form = page.locator("#add-link");
+  await form.locator('button:not([aria-disabled="true"])').waitFor(); // the answer to the one before
   await form.getByLabel("Name").fill(name);
   if (endpoint) await form.getByLabel("Endpoint").fill(endpoint);
   await form.getByRole("button", { name: "Add link" }).click();
@@ -165,6 +166,7 @@ test("a client is added, its keys are shown once, and it is disabled, enabled an
 test("a client attaches with what the server answered, on a phone", async (t) => {
   const { page, complaints } = await visit(t, client, phone);
   await addLink(page, "wlan0");
+  await page.locator('#links [data-name="wlan0"]').waitFor();
   await addLink(page, "eth0");
   await page.locator('#links [data-name="eth0"]').waitFor();
   await page.getByLabel("URL of the server").fill("http://203.0.113.9:3333");

@@ -19,6 +19,8 @@ submitted(document.getElementById("add-client"), async (data) => {
   text.value = JSON.stringify({ ...made, server: location.origin }, null, 2);
   tell(`Added client ${name}`);
   dialog.showModal();
+  text.setSelectionRange(0, 0);
+  text.scrollTop = 0;
 });
 
 document.getElementById("provision-close")?.addEventListener("click", () => dialog.close());
