@@ -3,9 +3,6 @@
 package vm_test
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,11 +21,7 @@ func TestInstancesOverThePlaneOfTheKernelSurviveTheirRadios(t *testing.T) {
 
 func TestInstancesOverTheEngineSurviveTheirRadios(t *testing.T) {
 	t.Parallel()
-	const program = "cmd/multilink"
-	if _, err := os.Stat("../../../" + program); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("there is no %s yet", program)
-	}
-	survive(t, machine(), vmtest.Build(t, module+program), map[string]any{"policy": "active-backup", "replay": true})
+	survive(t, machine(), vmtest.Build(t, module+"cmd/multilink"), map[string]any{"policy": "active-backup", "replay": true})
 }
 
 // module is how the packages of the project begin.
