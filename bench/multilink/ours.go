@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
@@ -58,7 +59,7 @@ func ours(program string, bond bondSettings) func(context.Context, *network) (ne
 
 // instance starts a process on a host.
 func (n *network) instance(ctx context.Context, side netlab.Side, program, role string, args ...string) (*instance, error) {
-	args = append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", filepath.Join(n.of(side), "data"), "-tap", tap}, args...)
+	args = append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", filepath.Join(n.of(side), "data"), "-tap", tap, "-mtu", strconv.Itoa(mtu)}, args...)
 	p, err := n.start(ctx, side, []string{"MULTILINK_TOKEN=" + token}, program, args...)
 	if err != nil {
 		return nil, err
