@@ -82,7 +82,10 @@ func (s *session) run() {
 			return
 		case <-s.due:
 		case <-timer.C:
-			s.step(func(now time.Time) { s.bond.Tick(now, &s.out) })
+			s.step(func(now time.Time) {
+				s.measure()
+				s.bond.Tick(now, &s.out)
+			})
 		}
 		s.mu.Lock()
 		next := s.bond.Next()
@@ -292,8 +295,9 @@ func (s *session) linkNames() []string {
 	return names
 }
 
-// measure tells the bond what the links take, which changes with the
-// interfaces below. The lock is held.
+// measure tells the bond what the links take, which changes with the interfaces
+// below, and once an end that is called knows where its peer is. The lock is
+// held.
 func (s *session) measure() {
 	s.longest = 0
 	for id, l := range s.lanes {
