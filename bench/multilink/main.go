@@ -6,13 +6,13 @@
 //	go run ./bench/multilink -quick           short and once, to see that it works
 //	go run ./bench/multilink report RECORD... writes RESULTS.md again, from records in results
 //
-// It needs root on Linux, and the programs openvpn, fastd, tincd, iperf3 and ip.
-// Nothing is made outside of the namespaces, which vanish with it.
+// It needs root on Linux, and the programs openvpn, fastd, tincd, iperf3 and ip;
+// for kernel bonding, which few kernels of virtual machines have, qemu as well. Nothing is made outside of the namespaces, which vanish with it.
 //
 // contender.go says what is compared, ours.go, openvpn.go, fastd.go, tinc.go and
-// mptcp.go how each is started, network.go is what they run on; throughput.go and
-// failover.go measure, stream.go sends the packets that a failover is seen by;
-// record.go and report.go write down what came of it.
+// mptcp.go how each is started, network.go is what they run on; throughput.go,
+// failover.go and machine.go measure, stream.go sends the packets that a failover
+// is seen by; record.go and report.go write down what came of it.
 package main
 
 import (
@@ -36,6 +36,7 @@ type settings struct {
 	failovers int
 	length    time.Duration
 	patience  time.Duration
+	machine   bool
 	program   string
 	only      *regexp.Regexp
 	out       string
@@ -53,13 +54,14 @@ func run(ctx context.Context, args []string) error {
 	flags.DurationVar(&s.patience, "patience", 20*time.Second, "how long a failover may take")
 	flags.StringVar(&s.program, "program", "", "`file` of cmd/multilink, built before; the default is to build it")
 	flags.StringVar(&s.out, "out", filepath.Join("bench", "multilink"), "`folder` that the record is written to")
+	flags.BoolVar(&s.machine, "machine", true, "have kernel bonding tried in a virtual machine, which takes qemu")
 	only := flags.String("only", "", "measure contenders whose names match the `expression`")
 	quick := flags.Bool("quick", false, "short and once")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *quick {
-		s.rounds, s.failovers, s.length, s.patience = 1, 1, time.Second, 10*time.Second
+		s.rounds, s.failovers, s.length, s.patience, s.machine = 1, 1, time.Second, 10*time.Second, false
 	}
 	var err error
 	if s.only, err = regexp.Compile(*only); err != nil {
@@ -106,6 +108,14 @@ func measure(ctx context.Context, s settings) (err error) {
 	}
 	for round := range s.failovers {
 		each(ctx, s, r, folder, round, failover, measureFailovers)
+		if err := r.write(s.out); err != nil {
+			return err
+		}
+	}
+	if s.machine && ctx.Err() == nil {
+		if err := measureMachine(ctx, s, r); err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
 		if err := r.write(s.out); err != nil {
 			return err
 		}

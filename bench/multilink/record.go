@@ -23,6 +23,7 @@ type record struct {
 	Patience    float64       `json:"patienceSeconds"`
 	Throughputs []*throughput `json:"throughputs"`
 	Failovers   []*failover   `json:"failovers"`
+	Machined    []machined    `json:"machined,omitempty"`
 	Hows        []string      `json:"hows"`
 	Problems    []string      `json:"problems,omitempty"`
 }
@@ -80,6 +81,7 @@ func (r *record) add(other record) error {
 	}
 	r.Throughputs = append(r.Throughputs, other.Throughputs...)
 	r.Failovers = append(r.Failovers, other.Failovers...)
+	r.Machined = append(r.Machined, other.Machined...)
 	for _, how := range other.Hows {
 		if !slices.Contains(r.Hows, how) {
 			r.Hows = append(r.Hows, how)

@@ -118,7 +118,7 @@ func (r *record) met(name, fault string) (all []*failover) {
 }
 
 func (r *record) failoverTables(b *strings.Builder) {
-	if len(r.Failovers) == 0 {
+	if len(r.Failovers)+len(r.Machined) == 0 {
 		return
 	}
 	b.WriteString("\n## Failover\n\nThe client sends a packet every millisecond, or 10,000 a second of 1,300 bytes (flooded), which the server sends back. A gap is the longest time without an answer, in ms. " +
@@ -126,16 +126,22 @@ func (r *record) failoverTables(b *strings.Builder) {
 		"Back is from the restoration of the primary on, for two seconds, after which it carries the packets again or does not. Twice are answers that came again.\n")
 	for _, fault := range []string{silent, carrier, flooded} {
 		names := r.names(func(name string) bool { return len(r.met(name, fault)) > 0 })
-		if len(names) == 0 {
+		machined := r.Machined
+		if fault != silent { // they are about all faults, and shown once
+			machined = nil
+		}
+		if len(names)+len(machined) == 0 {
 			continue
 		}
 		fmt.Fprintf(b, "\n### %s\n\n| | rounds | calm: gap | lost | failed: gap | lost | back: gap | lost | primary again | twice |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n", strings.ToUpper(fault[:1])+fault[1:])
 		for _, name := range names {
 			fmt.Fprintln(b, r.failoverRow(name, r.met(name, fault)))
 		}
-		b.WriteString("| kernel bonding | 0, see below | | | | | | | | |\n")
+		for _, m := range machined {
+			fmt.Fprintf(b, "| %s | 1 | | | | all faults together: %d of %s | | | | |\n", m.Contender, m.Lost, rig.Thousands(m.Sent))
+		}
 	}
-	b.WriteString("\n- Kernel bonding: the kernel here has none. `test/multilink/vm` tries it in a virtual machine, whose processor is emulated, so that its times say nothing. Its monitor of carriers (`miimon`) cannot notice a silent cut.\n" +
+	b.WriteString("\n- The virtual machine has what the kernel here has not: bonding. It pings twice a second through two silent cuts, two restorations, a lost carrier and its return (`test/multilink/vm`). Its processor is emulated, so that its times say nothing, and its counts compare with each other only.\n" +
 		"- Multipath TCP is not comparable in all: it does not encrypt, and carries nothing but TCP. A connection of TCP loses nothing, it only stalls.\n" +
 		"- OpenVPN, tinc and fastd reconnect: they have no path in reserve, and their times are the shortest that their configurations take. None of them goes back to the first address by itself.\n")
 }

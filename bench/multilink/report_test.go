@@ -30,6 +30,7 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 		Date: "2026-01-31T11:00:00Z", Command: "second", MTU: 1400, Hows: []string{"ours: as it is", "tinc: f"},
 		Throughputs: []*throughput{of("ours", 2000, 1200, 0.6), of("tinc", 100, 100, 6)},
 		Failovers:   []*failover{met("ours", silent, 32, 1, true, false)}, Problems: []string{"this failed"},
+		Machined: []machined{{kernelBonding, 50, 4}},
 	}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
@@ -47,6 +48,7 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 		"| bare link | 1 | 9000 (9000 to 9000) | 9000 (9000 to 9000) | – | – |",
 		"| ours | 3 | 3 (3 to 3) | 0 (0 to 0) of 500 | 32 (31 to 33) | 1 (0 to 2) of 30,000 | 5 (5 to 5) | 0 (0 to 0) of 2,000 | 2 of 3 | 0 (0 to 0) |",
 		"| over 20,000 in 1 of 1 | 20000 (20000 to 20000) of 30,000 |",
+		"in the virtual machine | 1 | | | | all faults together: 4 of 50 |",
 		"2.0 to 4.0", "`first` and `second`", "this failed",
 	} {
 		require.Contains(t, string(text), want)
@@ -64,5 +66,14 @@ func TestWhatIperfPrintsIsRead(t *testing.T) {
 	require.Equal(t, flow{Rate: 2000, CPU: 0.5, Retransmits: 7}, got)
 	for _, bad := range []string{"", "{}", `{"error": "unable to connect"}`} {
 		require.Error(t, got.read([]byte(bad), time.Second))
+	}
+}
+
+func TestWhatTheTestInTheVirtualMachineCountsIsRead(t *testing.T) {
+	var m machined
+	require.NoError(t, m.read("=== RUN TestX\n    x_test.go:1: through six changes: 10.9.0.1 ping statistics ---\n        50 packets transmitted, 46 packets received, 8% packet loss\n"))
+	require.Equal(t, machined{Sent: 50, Lost: 4}, m)
+	for _, bad := range []string{"", "--- SKIP: TestX", "0 packets transmitted, 0 packets received", "3 packets transmitted, 4 packets received"} {
+		require.Error(t, m.read(bad), bad)
 	}
 }
