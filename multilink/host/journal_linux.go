@@ -73,9 +73,12 @@ func openJournal(path string) (*journal, []change, error) {
 // lockJournal opens or makes the file, for one process at a time.
 func lockJournal(path string) (*os.File, error) {
 	for {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, err
+		}
+		if err := trusted(file); err != nil {
+			return nil, errors.Join(err, file.Close())
 		}
 		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if errors.Is(err, unix.EWOULDBLOCK) {
@@ -89,11 +92,29 @@ func lockJournal(path string) (*os.File, error) {
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
-		if named, err := os.Stat(path); err == nil && os.SameFile(opened, named) {
+		if named, err := os.Lstat(path); err == nil && os.SameFile(opened, named) {
 			return file, nil
 		}
 		file.Close()
 	}
+}
+
+// trusted refuses a journal that somebody else may have written: what it says is
+// done to the machine, and it is emptied.
+func trusted(file *os.File) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
+		return err
+	}
+	switch {
+	case stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Nlink > 1:
+		return fmt.Errorf("it is no file with this name alone: %w", multilink.ErrDenied)
+	case stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
+		return fmt.Errorf("it belongs to the user %d: %w", stat.Uid, multilink.ErrDenied)
+	case stat.Mode&0o022 != 0:
+		return fmt.Errorf("others may write to it: %w", multilink.ErrDenied)
+	}
+	return nil
 }
 
 func readJournal(file *os.File) ([]change, error) {

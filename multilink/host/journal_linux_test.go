@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/iotenablers/enablers/multilink"
 )
@@ -38,6 +39,50 @@ func TestJournalKeepsWhatIsNotUndone(t *testing.T) {
 	require.Zero(t, info.Size(), "it does not grow for ever")
 	require.NoError(t, j.close())
 	require.NoFileExists(t, path)
+}
+
+func TestJournalOfSomebodyElseIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	write := func(name string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("{\"id\":1,\"kind\":\"up\",\"interface\":\"eth0\"}\n"), 0o644))
+		return path
+	}
+	write("victim")
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(victim, link))
+	_, _, err := openJournal(link)
+	require.ErrorIs(t, err, unix.ELOOP)
+	require.NoError(t, os.Symlink(filepath.Join(dir, "new"), filepath.Join(dir, "dangling")))
+	_, _, err = openJournal(filepath.Join(dir, "dangling"))
+	require.ErrorIs(t, err, unix.ELOOP)
+	require.NoFileExists(t, filepath.Join(dir, "new"))
+
+	require.NoError(t, os.Link(victim, filepath.Join(dir, "second")))
+	_, _, err = openJournal(victim)
+	require.ErrorIs(t, err, multilink.ErrDenied)
+	info, err := os.Stat(victim)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o644), info.Mode().Perm(), "it is left alone")
+
+	writable := write("writable")
+	require.NoError(t, os.Chmod(writable, 0o666))
+	_, _, err = openJournal(writable)
+	require.ErrorIs(t, err, multilink.ErrDenied)
+
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, unix.Mkfifo(pipe, 0o600))
+	_, _, err = openJournal(pipe)
+	require.ErrorIs(t, err, multilink.ErrDenied)
+
+	if os.Geteuid() == 0 {
+		foreign := write("foreign")
+		require.NoError(t, os.Chown(foreign, 65534, 65534))
+		_, _, err = openJournal(foreign)
+		require.ErrorIs(t, err, multilink.ErrDenied)
+		require.ErrorContains(t, err, "65534")
+	}
 }
 
 func TestTornLineOfAJournalHidesNothing(t *testing.T) {

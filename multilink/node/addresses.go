@@ -16,8 +16,8 @@ const maxAddresses = 8
 // the network's own, and not that of everybody in it.
 func hostIn(address netip.Prefix) bool {
 	a := address.Addr()
-	if a.IsUnspecified() || a.IsMulticast() || a.Is4In6() || a.Zone() != "" {
-		return false
+	if a.IsUnspecified() || a.IsMulticast() || a.Is4In6() || a.Zone() != "" || address.Bits() == 0 {
+		return false // a network of everything would take the default route
 	}
 	if !a.Is4() || address.Bits() >= 31 {
 		return true
@@ -94,7 +94,7 @@ func parseAddress(text string, server []netip.Prefix) (netip.Prefix, error) {
 	const want = "want the address of a host and the length of its network's prefix, such as 10.9.0.2/24, got %.60q"
 	if !strings.Contains(text, "/") {
 		address, err := netip.ParseAddr(text)
-		if err != nil {
+		if err != nil || !hostIn(netip.PrefixFrom(address, address.BitLen())) || address.Zone() != "" {
 			return netip.Prefix{}, fmt.Errorf(want, text)
 		}
 		for _, s := range server {

@@ -14,14 +14,14 @@ import (
 // one document that this is about. The change is applied to the plane, then stored, and
 // holds when change returns nil. Otherwise everything is as it was before.
 func (n *Node) change(ctx context.Context, edit func(*settings) (key string, err error)) (*settings, error) {
+	if err := n.started(ctx); err != nil {
+		return nil, err
+	}
 	if err := n.take(ctx); err != nil {
 		return nil, err
 	}
 	defer n.release()
-	switch n.phase.Load() {
-	case made, starting:
-		return nil, busy("the instance is starting")
-	case ended:
+	if n.phase.Load() == ended {
 		return nil, busy("the instance is ending")
 	}
 	if err := n.settle(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/storage"
@@ -31,7 +32,8 @@ const (
 	// DefaultClients is how many clients a server has at most, unless
 	// [Config.MaxClients] says otherwise.
 	DefaultClients = 1000
-	// ShortestToken is the length of the shortest token that is taken.
+	// ShortestToken is the length below which a token can be guessed: one that is
+	// shorter is taken with a warning in the log. Those that are generated are longer.
 	ShortestToken = 16
 )
 
@@ -57,7 +59,7 @@ type Config struct {
 	// Host.Links. Nil means that none are known: a link is then carried by the
 	// interface that it names or is named like.
 	Interfaces func() ([]multilink.LinkInfo, error)
-	// Token that requests show, of ShortestToken characters or more. Empty
+	// Token that requests show, better of ShortestToken characters or more. Empty
 	// needs Certificates.
 	Token string
 	// Certificates takes a client certificate that the TLS listener has
@@ -99,11 +101,9 @@ func (c *Config) normalise() error {
 			bad("Port.Addresses[%d]: want the address of a host and the length of its network's prefix, got %v", i, address)
 		}
 	}
-	switch {
-	case c.Token == "" && !c.Certificates:
+	c.Token = strings.TrimSpace(c.Token) // a header cannot show what is around it
+	if c.Token == "" && !c.Certificates {
 		bad("Token: is required where Certificates is false")
-	case c.Token != "" && len(c.Token) < ShortestToken:
-		bad("Token: want %d characters or more", ShortestToken)
 	}
 	if c.MaxClients < 0 {
 		bad("MaxClients: want 0 or more, got %d", c.MaxClients)

@@ -167,6 +167,9 @@ func splitEndpoint(endpoint string) (host string, port uint16, err error) {
 		if address.IsUnspecified() || address.IsMulticast() {
 			return "", 0, fmt.Errorf("%v is no address of a host", address)
 		}
+		if zone := address.Zone(); zone != "" && !multilink.ValidName(zone) {
+			return "", 0, fmt.Errorf("%.60q is no name of an interface", zone)
+		}
 		return host, uint16(n), nil
 	}
 	if !validHost(host) {

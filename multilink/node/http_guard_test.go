@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -111,11 +113,38 @@ func TestConfigsThatCannotWorkAreRefusedByField(t *testing.T) {
 		require.ErrorContains(t, err, "node: Config."+want+":")
 	}
 	config := good()
-	config.Token = "too short"
+	config.Token = " \n"
 	_, err := node.New(config)
-	require.ErrorContains(t, err, "16 characters")
-	require.NotContains(t, err.Error(), "too short")
+	require.ErrorContains(t, err, "node: Config.Token:")
 	config.Token, config.Certificates = "", true
 	_, err = node.New(config)
 	require.NoError(t, err)
+}
+
+func TestAShortTokenIsTakenWithAWarningThatDoesNotShowIt(t *testing.T) {
+	config := configOf(node.Server, newPlane(), storage.NewMemoryDocuments())
+	config.Token = "hush\n" // as files and scripts leave it
+	i := start(t, config)
+	require.Equal(t, http.StatusOK, i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer hush"}).Code)
+	require.Equal(t, http.StatusUnauthorized, i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer hus"}).Code)
+	require.Equal(t, http.StatusUnauthorized, i.send("GET", "/status", nil, map[string]string{"Authorization": "Bearer "}).Code)
+	require.NoError(t, i.stop())
+	require.Contains(t, i.log.String(), "level=WARN")
+	require.Contains(t, i.log.String(), "THE TOKEN IS TOO SHORT")
+	require.NotContains(t, i.log.String(), "hush")
+	i = server(t)
+	require.NoError(t, i.stop())
+	require.NotContains(t, i.log.String(), "TOO SHORT")
+}
+
+func TestTheTokenOfAFileMayBeShortAndNotEmpty(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(name, []byte("hush\n"), 0o600))
+	got, fresh, err := node.LoadToken(name)
+	require.NoError(t, err)
+	require.False(t, fresh)
+	require.Equal(t, "hush", got)
+	require.NoError(t, os.WriteFile(name, []byte(" \n"), 0o600))
+	_, _, err = node.LoadToken(name)
+	require.ErrorContains(t, err, "it is empty")
 }

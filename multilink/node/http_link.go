@@ -140,7 +140,7 @@ func (r *rest) switchTo(w http.ResponseWriter, req *http.Request) error {
 		}
 		hold = time.Duration(*form.Hold * float64(time.Second))
 	}
-	if err := r.node.switchTo(form.Link, hold); err != nil {
+	if err := r.node.switchTo(req.Context(), form.Link, hold); err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, map[string]any{"link": form.Link, "hold_s": hold.Seconds()})

@@ -193,9 +193,9 @@ func (n *Node) setClasses(ctx context.Context, classes []classForm) (*settings, 
 const longestHold = 24 * time.Hour
 
 // switchTo prefers a link for a while; it is not stored.
-func (n *Node) switchTo(link string, hold time.Duration) error {
-	if n.phase.Load() != running {
-		return busy("the instance is not running")
+func (n *Node) switchTo(ctx context.Context, link string, hold time.Duration) error {
+	if err := n.started(ctx); err != nil {
+		return err
 	}
 	now := n.now.Load()
 	if at := now.link(link); link != "" {

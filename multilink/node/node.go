@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,7 @@ type Node struct {
 	now       atomic.Pointer[settings] // stored, and applied
 	missing   atomic.Pointer[map[string]bool]
 	phase     atomic.Int32
+	begun     chan struct{}         // closed as soon as the node takes changes
 	trouble   atomic.Pointer[error] // why the plane does not do what is stored; nil if it does
 	began     time.Time
 	rest      *rest
@@ -43,6 +45,7 @@ const (
 	resolveInterval = time.Minute
 	applyTime       = 30 * time.Second
 	storeTime       = 10 * time.Second
+	beginTime       = 10 * time.Second // that a change waits for a node that starts
 )
 
 // New reads what is stored, and makes the private key of a new instance. It touches
@@ -53,10 +56,13 @@ func New(config Config) (*Node, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
-	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(), turn: make(chan struct{}, 1), began: time.Now()}
+	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(), turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now()}
 	now, err := n.store.load(ctx, config.Role, !config.NoReplay)
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
+	}
+	if token := len(config.Token); token > 0 && token < ShortestToken {
+		n.logger.Warn("THE TOKEN IS TOO SHORT: whoever reaches the port can guess it; use a longer one", "characters", token, "want", ShortestToken)
 	}
 	n.now.Store(now)
 	n.missing.Store(&map[string]bool{})
@@ -97,6 +103,8 @@ func (n *Node) Run(ctx context.Context) error {
 	if !n.phase.CompareAndSwap(made, starting) {
 		return errors.New("node: Run was called before")
 	}
+	begin := sync.OnceFunc(func() { close(n.begun) })
+	defer begin() // nobody waits for a node that has ended
 	defer n.phase.Store(ended)
 	defer n.hub.close()
 	following, stop := context.WithCancel(ctx)
@@ -118,6 +126,7 @@ func (n *Node) Run(ctx context.Context) error {
 		n.logger.Error("configuration cannot be applied; this is tried again", "error", err)
 	}
 	n.phase.Store(running)
+	begin()
 	n.logger.Info("instance runs", "role", n.config.Role, "links", len(n.now.Load().head.Links), "clients", len(n.now.Load().clients))
 	return n.tend(ctx, f)
 }
@@ -163,6 +172,25 @@ func (n *Node) tend(ctx context.Context, f *follower) error {
 			n.repair(ctx)
 		}
 	}
+}
+
+// started waits until the node takes changes, for a while.
+func (n *Node) started(ctx context.Context) error {
+	if n.phase.Load() < running {
+		ctx, cancel := context.WithTimeout(ctx, beginTime)
+		defer cancel()
+		select {
+		case <-n.begun:
+		case <-ctx.Done():
+		}
+	}
+	switch n.phase.Load() {
+	case made, starting:
+		return busy("the instance is starting")
+	case ended:
+		return busy("the instance is ending")
+	}
+	return nil
 }
 
 // take waits for the turn to change something.

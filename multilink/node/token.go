@@ -17,8 +17,8 @@ func LoadToken(name string) (token string, fresh bool, err error) {
 	data, err := os.ReadFile(name)
 	if err == nil {
 		token = strings.TrimSpace(string(data))
-		if len(token) < ShortestToken {
-			return "", false, fmt.Errorf("load token from %q: it has less than %d characters", name, ShortestToken)
+		if token == "" {
+			return "", false, fmt.Errorf("load token from %q: it is empty", name)
 		}
 		return token, false, nil
 	}

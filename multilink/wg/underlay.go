@@ -197,6 +197,8 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 		return invalid("keepalive: want 0 to " + maxKeepalive.String())
 	case peer.Endpoint.IsValid() && (peer.Endpoint.Port() == 0 || peer.Endpoint.Addr().IsUnspecified()):
 		return invalid("endpoint: want an address and a port, got " + peer.Endpoint.String())
+	case !validZone(peer.Endpoint.Addr().Zone()):
+		return invalid("endpoint: want the name of an interface as the zone")
 	case receive == nil:
 		return invalid("receive: is missing")
 	}
@@ -241,6 +243,10 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	u.watch.add(t)
 	return t, nil
 }
+
+// validZone reports whether a zone can be a name of an interface: anything else
+// could end a line of WireGuard's configuration, and begin others.
+func validZone(zone string) bool { return zone == "" || multilink.ValidName(zone) }
 
 // settings are a peer in the form of WireGuard's configuration protocol.
 func settings(peer multilink.TunnelPeer, at address) string {

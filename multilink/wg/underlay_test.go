@@ -315,6 +315,7 @@ func TestOpenRefusesWhatCannotBe(t *testing.T) {
 		"own key":         {PublicKey: u.public},
 		"keepalive":       {PublicKey: newKey(t), Keepalive: -1},
 		"endpoint's port": {PublicKey: newKey(t), Endpoint: netip.MustParseAddrPort("127.0.0.1:0")},
+		"endpoint's zone": {PublicKey: newKey(t), Endpoint: netip.AddrPortFrom(netip.MustParseAddr("fe80::1%lo:1\nlisten_port=9\n#"), 1)},
 		"endpoint":        {PublicKey: newKey(t), Endpoint: netip.MustParseAddrPort("0.0.0.0:1")},
 	} {
 		_, err := u.Open(peer, receive)

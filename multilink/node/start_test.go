@@ -1,0 +1,70 @@
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// slowly runs a node whose plane takes its time for the first state, sends it a change
+// at once, and returns the answer.
+func slowly(t *testing.T, takes time.Duration, method, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	p := newPlane("wlan0")
+	p.before = func(multilink.State) error {
+		time.Sleep(takes) // of the bubble's clock
+		takes = 0
+		return nil
+	}
+	n, err := node.New(configOf(node.Server, p, storage.NewMemoryDocuments()))
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	synctest.Wait()
+	require.Error(t, n.Started())
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	n.Handler().ServeHTTP(w, r)
+	stop()
+	require.NoError(t, <-done)
+	return w
+}
+
+func TestAChangeWaitsForAnInstanceThatStarts(t *testing.T) {
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`},
+		{"PUT", "/bond", `{"policy":"redundant"}`},
+		{"POST", "/bond/switch", `{"link":""}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := slowly(t, 9*time.Second, c.method, c.path, c.body)
+			require.Less(t, w.Code, 300, w.Body)
+		})
+	}
+}
+
+func TestAChangeDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		w := slowly(t, 25*time.Second, "PUT", "/bond", `{"policy":"redundant"}`)
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		var problem map[string]any
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &problem))
+		require.Equal(t, "the instance is starting", problem["detail"])
+		require.Equal(t, "2", w.Header().Get("Retry-After"))
+		require.Equal(t, 25*time.Second, time.Since(began), "until it has started, it cannot end")
+	})
+}
