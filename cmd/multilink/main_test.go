@@ -108,6 +108,16 @@ func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
 	require.NotContains(t, p.log.String(), "a token for tests")
 }
 
+func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "s3cret")
+	p := start(t, "-data", t.TempDir())
+	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "s3cret", "")
+	require.Equal(t, http.StatusOK, status, body)
+	require.NoError(t, p.stop())
+	require.Contains(t, p.log.String(), "THE TOKEN IS TOO SHORT")
+	require.NotContains(t, p.log.String(), "s3cret")
+}
+
 func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := filepath.Join(t.TempDir(), "data")
@@ -218,7 +228,7 @@ func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
 		{[]string{"-role", "server", "-routes", "x"}, "-routes (MULTILINK_ROUTES): expected a prefix"},
 		{[]string{"-role", "server", "-routes", "10.0.0.0/8=x"}, "-routes (MULTILINK_ROUTES): expected the address"},
 		{[]string{"-role", "server", "-bridge-members", "eth0"}, "-bridge-members (MULTILINK_BRIDGE_MEMBERS): they go with -bridge"},
-		{[]string{"-role", "server", "-token", "secret"}, "-token (MULTILINK_TOKEN): expected 16 characters"},
+		{[]string{"-role", "server", "-token", "secret", "-token-file", "x"}, "-token-file (MULTILINK_TOKEN_FILE): the token is given already"},
 		{[]string{"-role", "server", "-tls-cert", "x"}, "-tls-cert (MULTILINK_TLS_CERT): it goes with -tls-key"},
 		{[]string{"-role", "server", "-client-ca", "x"}, "-client-ca (MULTILINK_CLIENT_CA): it goes with -tls-cert"},
 		{[]string{"-role", "server", "-plane", "x"}, "-plane (MULTILINK_PLANE): expected engine or kernel"},

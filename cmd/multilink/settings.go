@@ -127,9 +127,6 @@ func (s *settings) check(f *server.Flags, addresses, routes string) error {
 	if s.plane == planeKernel && (len(s.interfaces) > 0 || len(s.allow) > 0 || s.isolate) {
 		bad("plane", "the kernel's takes no -interfaces, -allow and -isolate")
 	}
-	if s.token != "" && len(s.token) < node.ShortestToken {
-		bad("token", "expected %d characters or more", node.ShortestToken)
-	}
 	if s.token != "" && s.tokenFile != "" {
 		bad("token-file", "the token is given already")
 	}

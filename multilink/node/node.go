@@ -61,8 +61,8 @@ func New(config Config) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
-	if token := len(config.Token); token > 0 && token < ShortestToken {
-		n.logger.Warn("THE TOKEN IS TOO SHORT: whoever reaches the port can guess it; use a longer one", "characters", token, "want", ShortestToken)
+	if config.Token != "" && len(config.Token) < ShortestToken {
+		n.logger.Warn("THE TOKEN IS TOO SHORT: whoever reaches the port can guess it; use a longer one", "want", ShortestToken)
 	}
 	n.now.Store(now)
 	n.missing.Store(&map[string]bool{})
