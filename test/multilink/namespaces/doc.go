@@ -2,6 +2,9 @@
 // cmd/multilink on two hosts, each a network namespace, with three links
 // between them that are cut and restored while something talks across.
 //
-// It takes root on Linux, and skips with a message elsewhere; in the gate it
-// fails instead.
+// It takes root on Linux, a few minutes, and a machine that does little else, for
+// it counts single packets in milliseconds. So it runs only where it is asked for,
+// as the gate does:
+//
+//	ENABLERS_REQUIRE_PEERS=1 go test ./test/multilink/namespaces
 package namespaces

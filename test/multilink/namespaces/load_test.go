@@ -14,16 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/netlab"
-	"github.com/iotenablers/enablers/internal/peertest"
 )
 
 // iperf runs iperf3 across the bonded network and returns the bits a second of
 // every interval, after the first of them.
 func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
 	program, err := exec.LookPath("iperf3")
-	if err != nil && !peertest.Required() {
-		p.t.Skipf("iperf3 is not installed: %v", err)
-	}
 	require.NoError(p.t, err)
 	ctx, cancel := context.WithTimeout(p.t.Context(), d+2*time.Minute)
 	defer cancel()
@@ -127,9 +123,12 @@ func TestTCPKeepsItsRateThroughACut(t *testing.T) {
 	require.NoError(t, <-cut)
 	require.Greater(t, p.failovers(), before)
 	t.Logf("Mbit/s in each half second: %.0f", scaled(rates, 1e-6))
+	total := 0.0
 	for _, rate := range rates[:len(rates)-1] { // the last interval is a short one
-		require.Greater(t, rate, 50e6)
+		require.Greater(t, rate, 20e6, "half a second in which next to nothing was carried")
+		total += rate
 	}
+	require.Greater(t, total/float64(len(rates)-1), 90e6)
 }
 
 func scaled(values []float64, by float64) []float64 {

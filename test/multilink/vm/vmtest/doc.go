@@ -13,7 +13,8 @@
 // of the guest. It is slow, so what it shows is what happens, not when: no test
 // may conclude anything from less than some hundred milliseconds.
 //
-// Without qemu, the kernel's package or a program that the test names, the test
-// is skipped. When the peers are demanded (see [peertest.RequirePeers]) it fails
-// instead, and the kernel is fetched if it is not in the user's cache folder yet.
+// A test that needs it is skipped unless the peers are demanded (see
+// [peertest.RequirePeers]). Then it fails without qemu, the kernel's package or a
+// program that it names, and the kernel is fetched if it is not in the user's
+// cache folder yet.
 package vmtest

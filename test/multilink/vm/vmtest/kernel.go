@@ -15,8 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/iotenablers/enablers/internal/peertest"
 )
 
 // metapackage depends on the newest kernel of the distribution.
@@ -30,9 +28,8 @@ const fetchLimit = 5 * time.Minute
 type kernel struct{ home string }
 
 // findKernel returns the kernel that the distribution has now. The first time
-// it is fetched into the user's cache folder, which happens only when the peers are
-// demanded; without them, and without the network, any other that was fetched
-// before will do.
+// it is fetched into the user's cache folder; without the network, any other that
+// was fetched before will do.
 func findKernel() (kernel, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -40,7 +37,7 @@ func findKernel() (kernel, error) {
 	}
 	cache = filepath.Join(cache, "enablers-peers")
 	name, err := kernelPackage()
-	if err != nil && peertest.Required() && updateLists(context.Background()) == nil {
+	if err != nil && updateLists(context.Background()) == nil {
 		name, err = kernelPackage()
 	}
 	if err == nil {
@@ -48,9 +45,7 @@ func findKernel() (kernel, error) {
 		if _, missing := os.Stat(home); missing == nil {
 			return kernel{home}, nil
 		}
-		if !peertest.Required() {
-			err = fmt.Errorf("%s %s was not fetched, which happens when %s=1", name.pack, name.version, peertest.RequirePeers)
-		} else if err = fetchKernel(name, home); err == nil {
+		if err = fetchKernel(name, home); err == nil {
 			return kernel{home}, nil
 		}
 	}
