@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -56,6 +57,9 @@ func (e *Engine) converge() error {
 		err = e.openPeers()
 	}
 	e.publishLayout(classes)
+	for _, l := range e.links {
+		l.tell(slices.Collect(maps.Values(e.peers))...)
+	}
 	return err
 }
 

@@ -3,15 +3,21 @@ package multilink
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 )
 
 // engineLink is one of this host's links: its watch and its underlay.
 type engineLink struct {
+	name    string
 	config  LinkConfig
 	private Key
 	watch   Link
 	under   Underlay
 	done    chan struct{}
+
+	telling sync.Mutex // so that what is newest is told last
 }
 
 // openLink starts to watch a link and to listen on it.
@@ -27,18 +33,27 @@ func (e *Engine) openLink(config LinkConfig, private Key) (*engineLink, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen on link %q: %w", config.Name, err), watch.Close())
 	}
-	l := &engineLink{config: config, private: private, watch: watch, under: under, done: make(chan struct{})}
-	go e.follow(config.Name, l)
+	l := &engineLink{name: config.Name, config: config, private: private, watch: watch, under: under, done: make(chan struct{})}
+	go e.follow(l)
 	return l, nil
 }
 
-// follow tells all bonds what happens to the interface of a link.
-func (e *Engine) follow(name string, l *engineLink) {
+// follow tells all bonds what happens to the interface of a link. Whoever adds
+// a session tells it once it is in the layout: until then it is not seen here.
+func (e *Engine) follow(l *engineLink) {
 	defer close(l.done)
-	for info := range l.watch.Events() {
-		for _, s := range e.layout.Load().sessions {
-			s.carrier(name, info)
-		}
+	for range l.watch.Events() {
+		l.tell(slices.Collect(maps.Values(e.layout.Load().sessions))...)
+	}
+}
+
+// tell has bonds know how the interface of the link does now.
+func (l *engineLink) tell(sessions ...*session) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	info := l.watch.Info()
+	for _, s := range sessions {
+		s.carrier(l.name, info)
 	}
 }
 

@@ -37,6 +37,8 @@ type session struct {
 	longest int // frame that every link carries in one piece; 0 is unknown
 	closed  bool
 
+	deliveries turns // of the goroutines of all links
+
 	due  chan struct{} // the bond wants an earlier tick; has room for one
 	stop chan struct{}
 	done chan struct{}
@@ -121,10 +123,7 @@ func (s *session) step(f func(now time.Time)) (full *lane) {
 func (s *session) flush(now time.Time) (full *lane) {
 	var pushed uint32 // lanes, by LinkID
 	for _, p := range s.out.Packets {
-		var l *lane
-		if int(p.Link) < len(s.lanes) {
-			l = s.lanes[p.Link]
-		}
+		l := s.lane(p.Link)
 		switch {
 		case l == nil:
 			p.Buffer.Release()
@@ -167,6 +166,7 @@ func (s *session) send(frames []outgoing) (full *lane) {
 // list is the caller's, to be used again.
 func (s *session) receive(link LinkID, packets [][]byte, list [][]byte) [][]byte {
 	list = list[:0]
+	var turn uint64
 	s.step(func(now time.Time) {
 		for _, p := range packets {
 			had := len(s.out.Frames)
@@ -179,9 +179,12 @@ func (s *session) receive(link LinkID, packets [][]byte, list [][]byte) [][]byte
 				list = append(list, frame)
 			}
 		}
+		if len(list) > 0 {
+			turn = s.deliveries.draw()
+		}
 	})
 	if len(list) > 0 {
-		s.deliver(s.port, list)
+		s.deliveries.take(turn, func() { s.deliver(s.port, list) })
 	}
 	return list
 }
@@ -190,15 +193,24 @@ func (s *session) failed(link LinkID, err error) {
 	s.step(func(now time.Time) { s.bond.Failed(now, link, err, &s.out) })
 }
 
-// carrier tells the bond how the interface below a link does.
+// carrier tells the bond how the interface below a link does. A link that has
+// no tunnel has no carrier either, whatever its interface does.
 func (s *session) carrier(link string, info LinkInfo) {
 	up, reason := carrierOf(info)
 	s.step(func(now time.Time) {
-		if id, ok := s.bond.LinkID(link); ok {
+		if id, ok := s.bond.LinkID(link); ok && s.lane(id) != nil {
 			s.bond.Carrier(now, id, up, reason, &s.out)
 		}
 		s.measure()
 	})
+}
+
+// lane of a link, or nil where it has no tunnel. The lock is held.
+func (s *session) lane(id LinkID) *lane {
+	if int(id) >= len(s.lanes) {
+		return nil
+	}
+	return s.lanes[id]
 }
 
 // carrierOf says whether an interface can carry anything, and why.
@@ -220,6 +232,11 @@ func (s *session) configure(links []LinkConfig, config BondConfig, classes []Cla
 		if err = s.bond.SetLinks(now, links, &s.out); err != nil {
 			return
 		}
+		for _, c := range links {
+			if id, _ := s.bond.LinkID(c.Name); s.lane(id) == nil {
+				s.bond.Carrier(now, id, false, noTunnel, &s.out)
+			}
+		}
 		err = s.bond.Configure(now, config, classes, &s.out)
 		s.classes = classes
 		for _, l := range s.lanes {
@@ -229,9 +246,13 @@ func (s *session) configure(links []LinkConfig, config BondConfig, classes []Cla
 			at := slices.IndexFunc(links, func(c LinkConfig) bool { return c.Name == l.config.Link })
 			l.configure(classes, links[at].Rate)
 		}
+		s.measure()
 	})
 	return err
 }
+
+// noTunnel is why a link is down that is not attached yet, or between two tunnels.
+const noTunnel = "no tunnel"
 
 // attach gives a link of the bond its tunnel.
 func (s *session) attach(config PeerLink, link *engineLink) error {
@@ -257,21 +278,25 @@ func (s *session) attach(config PeerLink, link *engineLink) error {
 	}
 	s.lanes[id] = l
 	s.mu.Unlock()
-	s.carrier(config.Link, link.watch.Info())
+	link.tell(s)
 	return nil
 }
 
-// detach ends the tunnel of a link, if there is one.
+// detach ends the tunnel of a link, if there is one. What was under way there
+// goes over other links again.
 func (s *session) detach(link string) error {
-	s.mu.Lock()
-	at := slices.IndexFunc(s.lanes, func(l *lane) bool { return l != nil && l.config.Link == link })
-	if at < 0 {
-		s.mu.Unlock()
+	var l *lane
+	s.step(func(now time.Time) {
+		at := slices.IndexFunc(s.lanes, func(l *lane) bool { return l != nil && l.config.Link == link })
+		if at < 0 {
+			return
+		}
+		l, s.lanes[at] = s.lanes[at], nil
+		s.bond.Carrier(now, LinkID(at), false, noTunnel, &s.out)
+	})
+	if l == nil {
 		return nil
 	}
-	l := s.lanes[at]
-	s.lanes[at] = nil
-	s.mu.Unlock()
 	return l.close()
 }
 

@@ -1,0 +1,82 @@
+package multilink_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
+)
+
+func TestLinkOnANewSocketLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBonded(t, 1, nil)
+		settle(3 * time.Second)
+		client := b.clients[0]
+		var sent sync.WaitGroup
+		sent.Go(func() { client.send(b.server, 0, 3000, time.Millisecond) })
+		sent.Go(func() { b.server.send(client, 0, 3000, time.Millisecond) })
+		time.Sleep(505 * time.Millisecond)
+		client.state.Links[0].Listen = 60000
+		client.apply()
+		sent.Wait()
+		settle(time.Second)
+		b.server.tookAll(3000)
+		client.tookAll(3000)
+		require.Equal(t, "wifi0", client.engine.Status().Peers[0].ActiveLink)
+	})
+}
+
+func TestLinksAreProbedAsSoonAsTheyHaveTunnels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBonded(t, 1, nil)
+		settle(50 * time.Millisecond)
+		require.Equal(t, "wifi0", b.clients[0].engine.Status().Peers[0].ActiveLink)
+		require.Equal(t, "wifi0", b.server.engine.Status().Peers[0].ActiveLink)
+	})
+}
+
+// openingHost is a host that calls a function before it opens a tunnel.
+type openingHost struct {
+	*multilink.MemoryHost
+	opening func(link string)
+}
+
+func (h *openingHost) Underlay(config multilink.UnderlayConfig) (multilink.Underlay, error) {
+	under, err := h.MemoryHost.Underlay(config)
+	return openingUnderlay{Underlay: under, host: h, link: config.Link}, err
+}
+
+type openingUnderlay struct {
+	multilink.Underlay
+	host *openingHost
+	link string
+}
+
+func (u openingUnderlay) Open(peer multilink.TunnelPeer, receive func([][]byte)) (multilink.Tunnel, error) {
+	u.host.opening(u.link)
+	return u.Underlay.Open(peer, receive)
+}
+
+func TestCarrierThatComesWhileAPeerIsAddedIsNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBonded(t, 1, nil)
+		client := b.clients[0]
+		require.NoError(t, client.engine.Close())
+		engine, err := multilink.NewEngine(multilink.EngineConfig{Host: &openingHost{client.host, func(link string) {
+			if link == "mesh0" { // that of wifi0 is open, and was told that there is no carrier
+				require.NoError(t, client.host.Carrier("wifi0", true))
+				synctest.Wait()
+			}
+		}}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, engine.Close()) }()
+		require.NoError(t, client.host.Carrier("wifi0", false))
+		require.NoError(t, engine.Apply(t.Context(), client.state))
+		settle(5 * time.Second)
+		require.Equal(t, "wifi0", engine.Status().Peers[0].ActiveLink)
+	})
+}
