@@ -14,6 +14,17 @@ import (
 // one document that this is about. The change is applied to the plane, then stored, and
 // holds when change returns nil. Otherwise everything is as it was before.
 func (n *Node) change(ctx context.Context, edit func(*settings) (key string, err error)) (*settings, error) {
+	return n.commit(ctx, edit, false)
+}
+
+// revoke is change for what cuts somebody off. While the plane does not do what is
+// configured anyway, it may refuse that as well: then it is stored all the same, so that
+// nobody stays in for the sake of, say, a port that is taken, and the error says so.
+func (n *Node) revoke(ctx context.Context, edit func(*settings) (key string, err error)) (*settings, error) {
+	return n.commit(ctx, edit, true)
+}
+
+func (n *Node) commit(ctx context.Context, edit func(*settings) (key string, err error), cuts bool) (*settings, error) {
 	if err := n.started(ctx); err != nil {
 		return nil, err
 	}
@@ -38,13 +49,17 @@ func (n *Node) change(ctx context.Context, edit func(*settings) (key string, err
 	}
 	// From here on the change is made or taken back, whoever still waits for it.
 	ctx = context.WithoutCancel(ctx)
-	if err := n.apply(ctx, next); err != nil {
-		return nil, err
+	refused := n.apply(ctx, next)
+	if refused != nil && !(cuts && n.trouble.Load() != nil) {
+		return nil, refused
 	}
 	if err := n.save(ctx, key, next); err != nil {
 		return nil, n.takeBack(ctx, before, err)
 	}
 	n.now.Store(next)
+	if refused != nil {
+		return nil, &fault{kind: unavailable, detail: "it is stored, and the plane could not be told yet, which is tried again: " + refused.Error(), err: refused}
+	}
 	return next, nil
 }
 

@@ -131,7 +131,11 @@ func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*se
 	}
 	var changed *client
 	unchanged := false
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+	change := n.revoke
+	if enabled {
+		change = n.change
+	}
+	next, err := change(ctx, func(s *settings) (string, error) {
 		at, err := s.find(text)
 		if err != nil {
 			return "", err
@@ -162,7 +166,7 @@ func (n *Node) deleteClient(ctx context.Context, text string) error {
 		return err
 	}
 	var name string
-	_, err := n.change(ctx, func(s *settings) (string, error) {
+	_, err := n.revoke(ctx, func(s *settings) (string, error) {
 		at, err := s.find(text)
 		if err != nil {
 			return "", err

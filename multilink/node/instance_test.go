@@ -69,6 +69,14 @@ func configOf(role node.Role, p *plane, docs storage.Documents) node.Config {
 // start runs an instance until the test ends.
 func start(t *testing.T, config node.Config) *instance {
 	t.Helper()
+	n, i := begin(t, config)
+	require.Eventually(t, func() bool { return n.Ready() == nil }, 5*time.Second, time.Millisecond, "becomes ready")
+	return i
+}
+
+// begin is start for an instance that may not become ready.
+func begin(t *testing.T, config node.Config) (*node.Node, *instance) {
+	t.Helper()
 	i := &instance{t: t, docs: config.Documents, log: &buffer{}}
 	i.plane, _ = config.Plane.(*plane) // nil where it is a real one
 	config.Logger = slog.New(slog.NewTextHandler(i.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -83,8 +91,7 @@ func start(t *testing.T, config node.Config) *instance {
 		return <-done
 	})
 	t.Cleanup(func() { _ = i.stop() })
-	require.Eventually(t, func() bool { return n.Ready() == nil }, 5*time.Second, time.Millisecond, "becomes ready")
-	return i
+	return n, i
 }
 
 func server(t *testing.T) *instance {
