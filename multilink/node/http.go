@@ -26,7 +26,7 @@ type rest struct {
 const maxStreams = 64
 
 func newREST(n *Node) *rest {
-	r := &rest{node: n, guard: newGuard(n.config.Token, n.config.Certificates), streams: make(chan struct{}, maxStreams)}
+	r := &rest{node: n, guard: newGuard(n.config.Role, n.config.Token, n.config.Certificates), streams: make(chan struct{}, maxStreams)}
 	r.pages = newPages(r)
 	r.routes = append(r.table(), r.pages.routes()...)
 	return r

@@ -22,6 +22,9 @@ type guard struct {
 	certificates bool
 	cross        *http.CrossOriginProtection
 	clock        func() time.Time
+	// cookie is its name. Browsers send cookies to every port of a host, and a
+	// server and a client may share one.
+	cookie string
 
 	mu       sync.Mutex
 	sessions map[[sha256.Size]byte]time.Time // when they end, by the hash of their secret
@@ -29,13 +32,12 @@ type guard struct {
 
 // The bounds of sessions of browsers.
 const (
-	cookieName  = "multilink"
 	sessionTime = 12 * time.Hour
 	maxSessions = 100
 )
 
-func newGuard(token string, certificates bool) *guard {
-	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", certificates: certificates,
+func newGuard(role Role, token string, certificates bool) *guard {
+	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", certificates: certificates, cookie: "multilink-" + string(role),
 		cross: http.NewCrossOriginProtection(), clock: time.Now, sessions: map[[sha256.Size]byte]time.Time{}}
 }
 
@@ -91,7 +93,7 @@ func (g *guard) sameOrigin(r *http.Request) error {
 
 // signedIn reports whether a request is of a browser that has signed in.
 func (g *guard) signedIn(r *http.Request) bool {
-	cookie, err := r.Cookie(cookieName)
+	cookie, err := r.Cookie(g.cookie)
 	if err != nil {
 		return false
 	}
@@ -124,7 +126,7 @@ func (g *guard) begin() string {
 
 // end ends the session of a request.
 func (g *guard) end(r *http.Request) {
-	if cookie, err := r.Cookie(cookieName); err == nil {
+	if cookie, err := r.Cookie(g.cookie); err == nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		delete(g.sessions, sha256.Sum256([]byte(cookie.Value)))

@@ -35,7 +35,7 @@ func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
 			require.Contains(t, w.Header().Get("WWW-Authenticate"), "Bearer")
 			require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
 		}
-		w := i.send(c[0], c[1], nil, map[string]string{"Cookie": "multilink=" + token})
+		w := i.send(c[0], c[1], nil, map[string]string{"Cookie": "multilink-server=" + token})
 		require.Equal(t, http.StatusUnauthorized, w.Code, "%v", c)
 	}
 	for _, open := range []string{"/healthz", "/readyz", "/openapi.json", "/docs/"} {

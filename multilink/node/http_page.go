@@ -98,18 +98,18 @@ func (p *pages) signIn(w http.ResponseWriter, r *http.Request) error {
 		p.rest.node.logger.Warn("signing in to the page failed", "address", r.RemoteAddr)
 		return p.show(w, http.StatusForbidden, "signin", view{Title: "Sign in", Fault: "The token is wrong"})
 	}
-	http.SetCookie(w, sessionCookie(r, p.rest.guard.begin(), int(sessionTime.Seconds())))
+	http.SetCookie(w, p.sessionCookie(r, p.rest.guard.begin(), int(sessionTime.Seconds())))
 	return redirect(w, "./")
 }
 
 func (p *pages) signOut(w http.ResponseWriter, r *http.Request) error {
 	p.rest.guard.end(r)
-	http.SetCookie(w, sessionCookie(r, "", -1))
+	http.SetCookie(w, p.sessionCookie(r, "", -1))
 	return redirect(w, "sign-in")
 }
 
-func sessionCookie(r *http.Request, secret string, age int) *http.Cookie {
-	return &http.Cookie{Name: cookieName, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+func (p *pages) sessionCookie(r *http.Request, secret string, age int) *http.Cookie {
+	return &http.Cookie{Name: p.rest.guard.cookie, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
 }
 
 func redirect(w http.ResponseWriter, place string) error {

@@ -8,64 +8,43 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/netlab"
 	"github.com/iotenablers/enablers/multilink"
-	"github.com/iotenablers/enablers/multilink/node"
-	"github.com/iotenablers/enablers/storage"
 )
-
-const portName = "tap0"
 
 // cast is the two instances.
 type cast struct {
-	stage   *stage
 	token   string
-	actors  [2]*actor
-	engines [2]*multilink.Engine
+	pair    *pair.Pair
+	server  *actor
+	client  *actor
 	closers []func() error
 }
 
 func newCast(ctx context.Context, s *stage) (_ *cast, err error) {
-	c := &cast{stage: s, token: rand.Text()}
+	c := &cast{token: rand.Text()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	for side, role := range [2]node.Role{netlab.Client: node.Client, netlab.Server: node.Server} {
-		if err := c.enter(ctx, netlab.Side(side), role); err != nil {
-			return nil, fmt.Errorf("start %s: %w", role, err)
-		}
-	}
-	return c, nil
-}
-
-// enter starts one instance.
-func (c *cast) enter(ctx context.Context, side netlab.Side, role node.Role) error {
-	engine, err := multilink.NewEngine(multilink.EngineConfig{Host: c.stage.hosts[side]})
-	if err != nil {
-		return err
-	}
-	c.engines[side] = engine
-	c.closers = append(c.closers, engine.Close)
-	port := multilink.PortConfig{Name: portName}
-	if role == node.Server {
-		port.Addresses = append(port.Addresses, addresses[side])
-	}
-	n, err := node.New(node.Config{
-		Role: role, Plane: engine, Documents: storage.NewMemoryDocuments(), Port: port,
-		Interfaces: c.stage.hosts[side].Links, Token: c.token,
+	c.pair, err = pair.Open(pair.Config{
+		Server: s.hosts[netlab.Server], Client: s.hosts[netlab.Client], Links: s.links, Token: c.token,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	actor, err := newActor(ctx, n, c.token)
-	if err != nil {
-		return err
+	c.closers = append(c.closers, c.pair.Close)
+	if c.server, err = newActor(ctx, c.pair.Server.Node); err != nil {
+		return nil, fmt.Errorf("start server: %w", err)
 	}
-	c.actors[side] = actor
-	c.closers = append(c.closers, actor.close)
-	return nil
+	c.closers = append(c.closers, c.server.close)
+	if c.client, err = newActor(ctx, c.pair.Client.Node); err != nil {
+		return nil, fmt.Errorf("start client: %w", err)
+	}
+	c.closers = append(c.closers, c.client.close)
+	return c, nil
 }
 
 func (c *cast) close() error {
@@ -76,26 +55,12 @@ func (c *cast) close() error {
 	return errors.Join(errs...)
 }
 
-// connect gives both instances the links, has the server provision the client,
-// and the client attach.
 func (c *cast) connect(ctx context.Context) error {
-	for i, l := range links {
-		record := map[string]any{"name": l.name, "kind": l.kind, "priority": 10 * (i + 1)}
-		if err := c.actors[netlab.Client].post(ctx, "/interfaces/add", record, nil); err != nil {
-			return err
-		}
-		record["endpoint"] = c.stage.endpoint(i)
-		if err := c.actors[netlab.Server].post(ctx, "/interfaces/add", record, nil); err != nil {
-			return err
-		}
-	}
-	var provisioned map[string]any
-	client := map[string]any{"name": "gateway", "addresses": []string{addresses[netlab.Client].String()}}
-	if err := c.actors[netlab.Server].post(ctx, "/tunnel/client/add", client, &provisioned); err != nil {
-		return err
-	}
-	provisioned["server"] = c.actors[netlab.Server].url
-	return c.actors[netlab.Client].post(ctx, "/tunnel/attach", provisioned, nil)
+	return c.pair.Connect(ctx, c.server.url, c.client.url)
+}
+
+func (c *cast) engines() [2]*multilink.Engine {
+	return [2]*multilink.Engine{netlab.Client: c.pair.Client.Engine, netlab.Server: c.pair.Server.Engine}
 }
 
 // active waits until a link carries the frames of both directions.
@@ -115,7 +80,7 @@ func (c *cast) active(ctx context.Context, link string) error {
 }
 
 func (c *cast) isActive(link string) bool {
-	for _, e := range c.engines {
+	for _, e := range c.engines() {
 		peers := e.Status().Peers
 		if len(peers) != 1 || peers[0].ActiveLink != link {
 			return false
@@ -129,7 +94,7 @@ func (c *cast) isActive(link string) bool {
 func (c *cast) follow(ctx context.Context, n *narrator) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var readers sync.WaitGroup
-	for side, e := range c.engines {
+	for side, e := range c.engines() {
 		who := [2]string{netlab.Client: "client", netlab.Server: "server"}[side]
 		readers.Go(func() {
 			// It ends with the context.

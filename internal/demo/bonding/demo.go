@@ -11,15 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/netlab"
 	"github.com/iotenablers/enablers/multilink"
 )
-
-// The links of the demonstration, the primary first.
-var links = [...]struct {
-	name string
-	kind multilink.Kind
-}{{"wifi0", multilink.WiFi}, {"mesh0", multilink.Mesh}, {"wwan0", multilink.FiveG}}
 
 const (
 	act      = time.Second // how long each act lasts
@@ -41,10 +36,10 @@ func Run(ctx context.Context, out io.Writer) error {
 type stage struct {
 	kind  string // for people
 	hosts [2]multilink.Host
-	// endpoint is where the server listens on a link.
-	endpoint func(link int) string
-	cut      func(link string) error
-	restore  func(link string) error
+	// links between them, the primary first.
+	links   []pair.Link
+	cut     func(link string) error
+	restore func(link string) error
 	// ping opens a way from the client's applications to somebody at the
 	// server's who sends everything back.
 	ping    func() (netlab.Conn, error)
@@ -88,7 +83,7 @@ func play(ctx context.Context, out io.Writer, s *stage, every time.Duration) (er
 	}
 	defer func() { err = errors.Join(err, cast.close()) }()
 	if _, err := fmt.Fprintf(out, "Two hosts and three links between them, the primary first: wifi0, mesh0, wwan0.\n%s\nTheir pages, while this runs: %s (server), %s (client); token %s\n\n",
-		s.kind, cast.actors[netlab.Server].url, cast.actors[netlab.Client].url, cast.token); err != nil {
+		s.kind, cast.server.url, cast.client.url, cast.token); err != nil {
 		return err
 	}
 	n := &narrator{out: out, start: time.Now()}
@@ -96,7 +91,7 @@ func play(ctx context.Context, out io.Writer, s *stage, every time.Duration) (er
 	if err := cast.connect(ctx); err != nil {
 		return err
 	}
-	if err := cast.active(ctx, links[0].name); err != nil {
+	if err := cast.active(ctx, s.links[0].Name); err != nil {
 		return err
 	}
 	n.say("connected; the client sends a packet every %v, the server sends it back", every)
@@ -127,10 +122,10 @@ func drama(ctx context.Context, s *stage, cast *cast, n *narrator, every time.Du
 	}()
 	err = errors.Join(
 		rest(ctx),
-		tell(n, "the air swallows everything on wifi0; its carrier stays", s.cut(links[0].name)),
+		tell(n, "the air swallows everything on wifi0; its carrier stays", s.cut(s.links[0].Name)),
 		rest(ctx),
-		tell(n, "wifi0 is restored", s.restore(links[0].name)),
-		cast.active(ctx, links[0].name),
+		tell(n, "wifi0 is restored", s.restore(s.links[0].Name)),
+		cast.active(ctx, s.links[0].Name),
 		rest(ctx),
 	)
 	cancel()

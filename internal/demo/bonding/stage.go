@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/netlab"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/host"
@@ -17,12 +18,6 @@ import (
 )
 
 const echoPort = 7
-
-// Where the hosts are on the bonded network.
-var addresses = [2]netip.Prefix{
-	netlab.Client: netip.MustParsePrefix("10.9.0.2/24"),
-	netlab.Server: netip.MustParsePrefix("10.9.0.1/24"),
-}
 
 // firstPort is where the server listens on the first link.
 const firstPort = 51820
@@ -41,9 +36,12 @@ func newStage(out io.Writer) (*stage, error) {
 
 // realStage is two network namespaces.
 func realStage() (_ *stage, err error) {
+	links := pair.Links(func(link int) netip.AddrPort {
+		return netip.AddrPortFrom(netlab.Address(netlab.Server, link), uint16(firstPort+link))
+	})
 	names := make([]string, len(links))
 	for i, l := range links {
-		names[i] = l.name
+		names[i] = l.Name
 	}
 	lab, err := netlab.New(names...)
 	if err != nil {
@@ -53,10 +51,8 @@ func realStage() (_ *stage, err error) {
 		kind:    "Both are network namespaces of this machine, with TAP devices and WireGuard.",
 		cut:     lab.Cut,
 		restore: lab.Restore,
+		links:   links,
 		closers: []func() error{lab.Close},
-		endpoint: func(link int) string {
-			return netip.AddrPortFrom(netlab.Address(netlab.Server, link), uint16(firstPort+link)).String()
-		},
 	}
 	defer func() {
 		if err != nil {
@@ -75,7 +71,8 @@ func realStage() (_ *stage, err error) {
 		s.closers = append(s.closers, h.Close)
 	}
 	s.ping = func() (netlab.Conn, error) {
-		address := net.UDPAddrFromAddrPort(netip.AddrPortFrom(addresses[netlab.Server].Addr(), echoPort))
+		at, _ := pair.Addresses()
+		address := net.UDPAddrFromAddrPort(netip.AddrPortFrom(at.Addr(), echoPort))
 		var server, client *net.UDPConn
 		if err := lab.In(netlab.Server, func() (err error) {
 			server, err = net.ListenUDP("udp4", address)
@@ -97,43 +94,25 @@ func realStage() (_ *stage, err error) {
 	return s, nil
 }
 
-// memoryStage is a network in memory. Its links are as far apart as such
-// technologies are.
-func memoryStage() (_ *stage, err error) {
-	network := multilink.NewMemoryNetwork(1)
+// memoryStage is a network in memory.
+func memoryStage() (*stage, error) {
+	memory, err := pair.NewMemory()
+	if err != nil {
+		return nil, err
+	}
+	hosts := [2]*multilink.MemoryHost{netlab.Client: memory.Client, netlab.Server: memory.Server}
 	s := &stage{
 		kind:    "All of it is in the memory of this process.",
-		closers: []func() error{network.Close},
-		cut:     func(link string) error { return network.Cut(multilink.MemoryPath{Link: link}) },
-		restore: func(link string) error { network.Heal(multilink.MemoryPath{Link: link}); return nil },
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	for i, l := range links {
-		delay := time.Duration(1+4*i) * time.Millisecond
-		if err := errors.Join(network.AddLink(l.name, 0), network.Impair(multilink.MemoryPath{Link: l.name}, multilink.Impairment{Delay: delay, Jitter: delay / 4})); err != nil {
-			return nil, err
-		}
-	}
-	var hosts [2]*multilink.MemoryHost
-	for side := range hosts {
-		h, err := network.Host(netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + side)}))
-		if err != nil {
-			return nil, err
-		}
-		hosts[side], s.hosts[side] = h, h
-		s.closers = append(s.closers, h.Close)
-	}
-	s.endpoint = func(link int) string {
-		return netip.AddrPortFrom(hosts[netlab.Server].Address(), uint16(firstPort+link)).String()
+		hosts:   [2]multilink.Host{hosts[0], hosts[1]},
+		links:   memory.Links,
+		closers: []func() error{memory.Close},
+		cut:     func(link string) error { return memory.Network.Cut(multilink.MemoryPath{Link: link}) },
+		restore: func(link string) error { memory.Network.Heal(multilink.MemoryPath{Link: link}); return nil },
 	}
 	s.ping = func() (netlab.Conn, error) {
 		var conns [2]*frameConn
 		for side, h := range hosts {
-			port, err := h.Plug(portName)
+			port, err := h.Plug(pair.PortName)
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,104 @@
+// Package pair is two instances of multilink for demonstrations: a server, and a
+// client that attaches to it, each with a plane of its own on a host of its own.
+package pair
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// PortName is the device through which the applications of both hosts talk.
+const PortName = "tap0"
+
+// Addresses returns where the hosts are on the bonded network.
+func Addresses() (server, client netip.Prefix) {
+	return netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("10.9.0.2/24")
+}
+
+// Link is one of the links between the two.
+type Link struct {
+	Name string
+	Kind multilink.Kind
+	// Endpoint is where the server listens on it, as HOST:PORT.
+	Endpoint string
+}
+
+// Config says what a [Pair] is made of. Hosts and token are required.
+type Config struct {
+	// Server and Client are the hosts. They are not closed.
+	Server, Client multilink.Host
+	// Links between them, the primary first.
+	Links []Link
+	// Probe is the interval of probes. Zero is multilink's default.
+	Probe time.Duration
+	// Token that both instances ask for.
+	Token string
+	// Logger of both. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Instance is one of the two.
+type Instance struct {
+	Node   *node.Node
+	Engine *multilink.Engine
+}
+
+// Pair is two instances. They keep nothing: each pair begins anew.
+type Pair struct {
+	Server, Client Instance
+	config         Config
+}
+
+// Open makes the instances. It starts nothing. The caller closes it, once both nodes
+// have ended.
+func Open(config Config) (_ *Pair, err error) {
+	p := &Pair{config: config}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	if err := p.Server.open(node.Server, config.Server, config); err != nil {
+		return nil, err
+	}
+	if err := p.Client.open(node.Client, config.Client, config); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (i *Instance) open(role node.Role, host multilink.Host, config Config) (err error) {
+	if i.Engine, err = multilink.NewEngine(multilink.EngineConfig{Host: host, Logger: config.Logger}); err != nil {
+		return fmt.Errorf("open %s: %w", role, err)
+	}
+	port := multilink.PortConfig{Name: PortName}
+	if role == node.Server {
+		address, _ := Addresses()
+		port.Addresses = append(port.Addresses, address)
+	}
+	if i.Node, err = node.New(node.Config{
+		Role: role, Plane: i.Engine, Documents: storage.NewMemoryDocuments(), Port: port,
+		Interfaces: host.Links, Token: config.Token, Logger: config.Logger,
+	}); err != nil {
+		return fmt.Errorf("open %s: %w", role, err)
+	}
+	return nil
+}
+
+// Close ends the planes.
+func (p *Pair) Close() error {
+	var errs []error
+	for _, i := range []*Instance{&p.Client, &p.Server} {
+		if i.Engine != nil {
+			errs = append(errs, i.Engine.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
