@@ -10,15 +10,21 @@ import (
 )
 
 // announce says where things are and what to do with them.
-func announce(stdout io.Writer, address string, m *models, t *training, a *apis, b *broker, guide []console.Step, demo bool) {
+func announce(stdout io.Writer, address string, m *models, t *training, a *apis, l *bonding, b *broker, guide []console.Step, demo bool) {
 	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\nlistening on %s (model repository)\n",
 		address, b.url(), m.address)
 	fmt.Fprintf(stdout, "listening on %s (training collector and FL repository)\nlistening on grpc://%s (Flower clients)\n",
 		t.address(), t.clients.Addr())
 	fmt.Fprintf(stdout, "listening on http://%s (API portal)\nlistening on http://%s (API gateway)\nlistening on http://%s (gateway admin)\n",
 		a.at.portal.Addr(), a.at.gateway.Addr(), a.at.admin.Addr())
+	fmt.Fprintf(stdout, "listening on http://%s (multi-link server, in memory)\nlistening on http://%s (multi-link client, in memory)\n",
+		l.web[0].Addr(), l.web[1].Addr())
 	if a.Fresh != nil {
 		fmt.Fprintf(stdout, "\nSign in at %s/ as demodeveloper or demoopencaller, with the password %s\n(new, and kept with other secrets in the folder of -data)\n", a.PortalURL(), a.Fresh.DemoPassword)
+	}
+	if l.fresh {
+		bondingServer, bondingClient := l.addresses()
+		fmt.Fprintf(stdout, "\nThe token for the pages of multi-link, %s/ and %s/, is %s\n(new, and kept likewise)\n", bondingServer, bondingClient, l.token)
 	}
 	if demo {
 		return

@@ -7,7 +7,7 @@ import (
 )
 
 // listeners are where others find what runs here.
-type listeners struct{ web, models, collector, clients, portal, gateway, admin, mqtt net.Listener }
+type listeners struct{ web, models, collector, clients, portal, gateway, admin, bonding, attached, mqtt net.Listener }
 
 // open opens all of them, or none.
 func (s *settings) open() (_ *listeners, err error) {
@@ -24,6 +24,7 @@ func (s *settings) open() (_ *listeners, err error) {
 		{&l.web, "listen", s.listen}, {&l.models, "modelrepo", s.models},
 		{&l.collector, "flcollector", s.collector}, {&l.clients, "flcollector-grpc", s.clients},
 		{&l.portal, "apimanager", s.portal}, {&l.gateway, "gateway", s.gateway}, {&l.admin, "gateway-admin", s.admin},
+		{&l.bonding, "multilink", s.bonding}, {&l.attached, "multilink-client", s.attached},
 	} {
 		if *one.to, err = server.Listen(one.flag, one.address); err != nil {
 			return nil, err
@@ -36,7 +37,7 @@ func (s *settings) open() (_ *listeners, err error) {
 // close closes what is open. Who serves a listener has closed it by then, unless
 // an error came first.
 func (l *listeners) close() {
-	for _, one := range []net.Listener{l.web, l.models, l.collector, l.clients, l.portal, l.gateway, l.admin, l.mqtt} {
+	for _, one := range []net.Listener{l.web, l.models, l.collector, l.clients, l.portal, l.gateway, l.admin, l.bonding, l.attached, l.mqtt} {
 		if one != nil {
 			_ = one.Close()
 		}

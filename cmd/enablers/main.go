@@ -1,11 +1,12 @@
 // Command enablers runs every building block in one process, with nothing to
 // set up: the annotator, an MQTT broker, the model repository, the training
 // collector with an FL repository, API management, and a console page that shows
-// them.
+// them; multi-link with links in memory, since real ones take rights over the machine.
 //
 //	enablers [-listen HOST:PORT] [-mqtt HOST:PORT] [-modelrepo HOST:PORT]
 //	         [-flcollector HOST:PORT] [-flcollector-grpc HOST:PORT] [-apimanager HOST:PORT]
-//	         [-gateway HOST:PORT] [-gateway-admin HOST:PORT] [-data DIR] [-demo] ...
+//	         [-gateway HOST:PORT] [-gateway-admin HOST:PORT] [-multilink HOST:PORT]
+//	         [-multilink-client HOST:PORT] [-data DIR] [-demo] ...
 //
 // With -demo it replays weather observations through three channels, one a
 // format, and shows the counts until it is interrupted. With -h it lists every
@@ -20,6 +21,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
@@ -77,6 +79,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, managed.Close()) }()
 
+	bonded, err := openBonding(filepath.Join(s.data, "multilink-demo"), at.bonding, at.attached, log)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, bonded.Close()) }()
+
 	b, err := newBroker(at.mqtt, log)
 	if err != nil {
 		return err
@@ -100,20 +108,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	server.WarnIfExposed(log, at.mqtt, "MQTT broker")
 
 	address := "http://" + at.web.Addr().String()
-	view := consoleOf(address, manager, b, models.service, trainings.service, managed.service)
+	view := consoleOf(address, manager, b, models.service, trainings.service, managed.service, bonded.service)
 	web := server.HTTP(at.web, handler(manager, view, log), log)
-	web.Announce = func() { announce(stdout, address, models, trainings, managed, b, view.Guide, s.demo) }
+	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
 		{Name: "modelrepo", Run: models.repository.Run},
 		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log),
 	}
-	parts = append(append(append(parts, trainings.parts()...), managed.Parts(nil)...), web)
+	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
+		multilinkAt, _ := bonded.addresses()
 		managed.library(ctx, map[string]string{
 			"annotator": reachable(address), "model repository": models.address, "training collector": trainings.address(),
-			"FL repository": trainings.address() + "/repository", "API publisher": managed.PortalURL(),
+			"FL repository": trainings.address() + "/repository", "API publisher": managed.PortalURL(), "multi-link": multilinkAt,
 		})
 		<-ctx.Done()
 		return nil

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ import (
 type process struct {
 	web, mqtt, models, collector, clients string // addresses with a scheme
 	portal, gateway, admin                string // likewise
+	bonding, attached                     string // likewise
 
 	lines     *bufio.Scanner
 	interrupt func()
@@ -40,7 +42,7 @@ func start(t *testing.T, args ...string) process {
 	out, stdout := io.Pipe()
 	var stderr bytes.Buffer
 	done := make(chan error, 1)
-	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-data", t.TempDir()}, args...)
+	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}, args...)
 	go func() {
 		err := run(ctx, args, stdout, &stderr)
 		_ = stdout.CloseWithError(io.EOF)
@@ -61,6 +63,7 @@ func start(t *testing.T, args ...string) process {
 		{&p.web, "console and annotator"}, {&p.mqtt, "MQTT broker"}, {&p.models, "model repository"},
 		{&p.collector, "training collector and FL repository"}, {&p.clients, "Flower clients"},
 		{&p.portal, "API portal"}, {&p.gateway, "API gateway"}, {&p.admin, "gateway admin"},
+		{&p.bonding, "multi-link server, in memory"}, {&p.attached, "multi-link client, in memory"},
 	} {
 		var ok bool
 		*at.of, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " ("+at.service+")")
@@ -163,15 +166,15 @@ func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc", "-apimanager", "-gateway", "-gateway-admin"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc", "-apimanager", "-gateway", "-gateway-admin", "-multilink", "-multilink-client"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
 func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
-	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-data", t.TempDir()}
+	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}
 	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-mqtt-remote")
 
@@ -250,10 +253,50 @@ func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		body = string(text)
-		return strings.Count(body, `"state":"draft"`) >= 10 // each is there as the enabler's, and in its list
+		return strings.Count(body, `"state":"draft"`) >= 12 // each is there as the enabler's, and in its list
 	}, time.Minute, 50*time.Millisecond, "not all are there")
-	for _, enabler := range []string{"annotator", "model repository", "training collector", "FL repository", "API publisher"} {
+	for _, enabler := range []string{"annotator", "model repository", "training collector", "FL repository", "API publisher", "multi-link"} {
 		require.Contains(t, body, `"`+enabler+`"`)
 	}
 	require.NoError(t, p.stop())
+}
+
+func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
+	data := t.TempDir()
+	p := start(t, "-data", data)
+	told := strings.Fields(p.await(t, "The token for the pages of multi-link"))
+	token := told[len(told)-1]
+	kept, err := os.ReadFile(filepath.Join(data, "multilink-demo", "token"))
+	require.NoError(t, err)
+	require.Equal(t, token, strings.TrimSpace(string(kept)))
+	p.await(t, "Or start with -demo") // what comes last
+
+	require.Eventually(t, func() bool {
+		return strings.Contains(p.get(t, "/console/state"), `{"name":"clients","value":1},{"name":"links up","value":3}`)
+	}, time.Minute, 50*time.Millisecond, "the two are not connected")
+	page := p.get(t, "/")
+	for _, address := range []string{p.bonding, p.attached} {
+		require.Contains(t, page, `"`+address+`/"`)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/status", nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err = http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		require.Contains(t, string(body), "wwan0")
+		require.NotContains(t, string(body), token)
+	}
+	require.NoError(t, p.stop())
+
+	again := start(t, "-data", data)
+	for line := again.next(t); !strings.Contains(line, "Or start with -demo"); line = again.next(t) {
+		require.NotContains(t, line, token)
+	}
 }

@@ -9,8 +9,10 @@ import (
 )
 
 const about = `enablers runs every building block in one process: the annotator, the model
-repository, the training collector with an FL repository, an MQTT broker, and a
-console page that shows them. It needs nothing to be set up, and is made for trying things out; for production run the servers by themselves.`
+repository, the training collector with an FL repository, API management, an MQTT
+broker, multi-link with links in memory, and a console page that shows them. It
+needs nothing to be set up and no rights over the machine, and is made for trying
+things out; for production run the servers by themselves.`
 
 // settings are what the flags, the environment and the file say.
 type settings struct {
@@ -21,6 +23,8 @@ type settings struct {
 	portal     string
 	gateway    string
 	admin      string
+	bonding    string
+	attached   string
 	mqtt       string
 	mqttRemote bool
 	data       string
@@ -41,9 +45,11 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.portal, "apimanager", "127.0.0.1:8999", "`HOST:PORT` of API management's portal; port 0 takes any that is free")
 	f.StringVar(&s.gateway, "gateway", "127.0.0.1:8100", "`HOST:PORT` of its gateway; port 0 takes any that is free")
 	f.StringVar(&s.admin, "gateway-admin", "127.0.0.1:8101", "`HOST:PORT` of the gateway's admin API and page; port 0 takes any that is free")
+	f.StringVar(&s.bonding, "multilink", "127.0.0.1:3333", "`HOST:PORT` of a multi-link server, whose links are in memory; port 0 takes any that is free")
+	f.StringVar(&s.attached, "multilink-client", "127.0.0.1:3334", "`HOST:PORT` of the client that is attached to it; port 0 takes any that is free")
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
 	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which asks nobody who he is")
-	f.StringVar(&s.data, "data", "./data", "`folder` where everything is kept, but for what is in the MQTT broker")
+	f.StringVar(&s.data, "data", "./data", "`folder` where everything is kept, but for what is in the MQTT broker and what multi-link is told")
 	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords, which otherwise are stored in clear")
 	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")

@@ -79,3 +79,13 @@ func TestThePageAllowsNothingThatIsNotItsOwn(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, i.send("GET", "/page/none.js", nil, nil).Code)
 	require.Equal(t, http.StatusOK, i.send("GET", "/favicon.ico", nil, nil).Code)
 }
+
+func TestAServerAndAClientOnOneHostKeepTheirSessionsApart(t *testing.T) {
+	names := map[string]bool{}
+	for _, i := range []*instance{server(t), client(t)} {
+		cookies := i.signIn(token, nil).Result().Cookies()
+		require.Len(t, cookies, 1)
+		names[cookies[0].Name] = true
+	}
+	require.Len(t, names, 2)
+}

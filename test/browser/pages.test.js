@@ -14,7 +14,8 @@ import { faint } from "./contrast.js";
 const stage = new Stage();
 
 before(() => stage.start("enablers", ["-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0",
-  "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-demo"], (line) => line.startsWith("listening on http:")));
+  "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0",
+  "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-demo"], (line) => line.startsWith("listening on http:")));
 
 after(() => stage.close());
 
