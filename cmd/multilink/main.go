@@ -66,6 +66,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	serving := listener
 	if secure != nil {
 		scheme, serving = "https", newTLSListener(listener, secure)
+	} else if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		log.Warn("tokens and keys cross the network in the clear; use -tls-cert and -tls-key, or a proxy that does", "address", at.String())
 	}
 	return s.serve(ctx, serving, log, func(fresh string) {
 		fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, listener.Addr())

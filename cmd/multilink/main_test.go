@@ -118,6 +118,15 @@ func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
 	require.NotContains(t, p.log.String(), "s3cret")
 }
 
+func TestListeningToOthersInTheClearIsWarnedOf(t *testing.T) {
+	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
+	for address, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
+		p := start(t, "-data", t.TempDir(), "-listen", address)
+		require.NoError(t, p.stop())
+		require.Equal(t, warns, strings.Contains(p.log.String(), "in the clear"), address)
+	}
+}
+
 func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := filepath.Join(t.TempDir(), "data")
