@@ -18,7 +18,7 @@ func (n *Node) attach(ctx context.Context, p provision) (*settings, error) {
 	if _, err := p.check(n.now.Load().head.key); err != nil {
 		return nil, err
 	}
-	resolved, err := n.resolve(ctx, p.Links)
+	resolved, err := n.resolve(ctx, p.Links, nil)
 	var named *fault
 	if errors.As(err, &named) {
 		return nil, err
@@ -55,8 +55,10 @@ func (n *Node) detach(ctx context.Context) error {
 const resolveTime = 5 * time.Second
 
 // resolve finds the addresses of the endpoints by link. The error names the first that
-// is not found; the others are in the result all the same.
-func (n *Node) resolve(ctx context.Context, links []provisionLink) (map[string]netip.AddrPort, error) {
+// is not found; the others are in the result all the same. An address that a link has
+// already and that its host name still has is kept: names with several give them in
+// another order each time.
+func (n *Node) resolve(ctx context.Context, links []provisionLink, before map[string]netip.AddrPort) (map[string]netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
 	found := map[string]netip.AddrPort{}
@@ -68,7 +70,7 @@ func (n *Node) resolve(ctx context.Context, links []provisionLink) (map[string]n
 		}
 		address, err := netip.ParseAddr(host)
 		if err != nil {
-			address, err = n.lookUp(ctx, host)
+			address, err = n.lookUp(ctx, host, before[link.Name].Addr())
 		}
 		if err != nil {
 			if first == nil {
@@ -81,17 +83,25 @@ func (n *Node) resolve(ctx context.Context, links []provisionLink) (map[string]n
 	return found, first
 }
 
-func (n *Node) lookUp(ctx context.Context, host string) (netip.Addr, error) {
+func (n *Node) lookUp(ctx context.Context, host string, before netip.Addr) (netip.Addr, error) {
 	all, err := n.config.Resolve(ctx, host)
 	if err != nil {
 		return netip.Addr{}, err
 	}
+	var first netip.Addr
 	for _, address := range all {
-		if address.IsValid() && !address.IsUnspecified() && !address.IsMulticast() {
-			return address, nil
+		address = address.Unmap()
+		if address == before && before.IsValid() {
+			return before, nil
+		}
+		if !first.IsValid() && !address.IsUnspecified() && !address.IsMulticast() {
+			first = address
 		}
 	}
-	return netip.Addr{}, errors.New("it has none")
+	if !first.IsValid() {
+		return first, errors.New("it has none")
+	}
+	return first, nil
 }
 
 // resolveAgain follows host names whose addresses have changed. A name that is not found
@@ -101,7 +111,7 @@ func (n *Node) resolveAgain(ctx context.Context) {
 	if before == nil {
 		return
 	}
-	found, _ := n.resolve(ctx, before.Links)
+	found, _ := n.resolve(ctx, before.Links, before.Resolved)
 	_, err := n.change(ctx, func(s *settings) (string, error) {
 		if s.head.Attachment != before {
 			return "", errUnchanged // somebody has attached anew meanwhile
