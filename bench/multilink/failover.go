@@ -35,6 +35,9 @@ type fault struct {
 	settle          time.Duration // from the restoration to the end
 }
 
+// underWay is how long before a fault packets may have been sent that it takes.
+const underWay = 20 * time.Millisecond
+
 // packetSize is that of a ping's payload.
 const packetSize = 100
 
@@ -141,6 +144,7 @@ func (n *network) suffer(ctx context.Context, l *line, f fault, patience time.Du
 	if err := <-ran; err != nil {
 		return err
 	}
+	fell = fell.Add(-underWay)
 	t.Calm, t.Fell, t.Rose = packets.between(began, fell), packets.between(fell, rose), packets.between(rose, ended)
 	t.Twice = packets.twice
 	return ctx.Err()
