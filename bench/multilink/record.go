@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
@@ -46,8 +47,8 @@ func newRecord(ctx context.Context, s settings) *record {
 // with a status of failure.
 func firstSaid(ctx context.Context, name string, args ...string) string {
 	text, _ := exec.CommandContext(ctx, name, args...).CombinedOutput()
-	line := rig.FirstLine(string(text))
-	return line[:min(len(line), 60)]
+	line, _, _ := strings.Cut(rig.FirstLine(string(text)), " [")
+	return line
 }
 
 func (r *record) addHow(c contender) {

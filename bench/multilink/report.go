@@ -143,7 +143,7 @@ func (r *record) failoverTables(b *strings.Builder) {
 	}
 	b.WriteString("\n- The virtual machine has what the kernel here has not: bonding. It pings twice a second through two silent cuts, two restorations, a lost carrier and its return (`test/multilink/vm`). Its processor is emulated, so that its times say nothing, and its counts compare with each other only.\n" +
 		"- Multipath TCP is not comparable in all: it does not encrypt, and carries nothing but TCP. A connection of TCP loses nothing, it only stalls.\n" +
-		"- OpenVPN, tinc and fastd reconnect: they have no path in reserve, and their times are the shortest that their configurations take. None of them goes back to the first address by itself.\n")
+		"- OpenVPN, tinc and fastd reconnect: they have no path in reserve, and their times are the shortest that their configurations take.\n")
 }
 
 // failoverRow is the row of a contender.
