@@ -19,6 +19,7 @@ type Bond struct {
 	epoch  uint64
 	start  time.Time
 	now    time.Duration // since start
+	wall   time.Time     // that now is
 	next   time.Duration // when Tick is wanted; never is none
 	pool   *bufferPool
 
@@ -365,9 +366,14 @@ func (b *Bond) Next() time.Time {
 // wake asks for a Tick at a time, or earlier.
 func (b *Bond) wake(at time.Duration) { b.next = min(b.next, at) }
 
-func (b *Bond) advance(now time.Time) { b.now = max(b.now, now.Sub(b.start)) }
+func (b *Bond) advance(now time.Time) {
+	if elapsed := now.Sub(b.start); elapsed >= b.now {
+		b.now, b.wall = elapsed, now
+	}
+}
 
-func (b *Bond) time() time.Time { return b.start.Add(b.now) }
+// time is what the clock on the wall says, which may have been set since start.
+func (b *Bond) time() time.Time { return b.wall }
 
 func (b *Bond) link(id LinkID) *linkState {
 	if id < 0 || int(id) >= len(b.links) {

@@ -77,7 +77,8 @@ func (e *Engine) Events(ctx context.Context, f func(Event)) error {
 	return e.events.listen(ctx, f)
 }
 
-// Switch implements [Plane].
+// Switch implements [Plane]. It refuses where no peer can be reached over the
+// link.
 func (e *Engine) Switch(link string, hold time.Duration) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,15 +88,23 @@ func (e *Engine) Switch(link string, hold time.Duration) error {
 	if _, ok := e.links[link]; link != "" && !ok {
 		return fmt.Errorf("switch to %q: %w", link, ErrUnknownLink)
 	}
-	var errs []error
+	// Peers that are away, or have no such link, must not keep the others from
+	// being moved.
+	var refused error
+	moved := false
 	for _, s := range e.peers {
 		s.step(func(now time.Time) {
 			if err := s.bond.Switch(now, link, hold, &s.out); err != nil {
-				errs = append(errs, fmt.Errorf("peer %q: %w", s.name, err))
+				refused = fmt.Errorf("peer %q: %w", s.name, err)
+				return
 			}
+			moved = true
 		})
 	}
-	return errors.Join(errs...)
+	if moved {
+		return nil
+	}
+	return refused
 }
 
 // Close implements [Plane].
@@ -132,6 +141,8 @@ func (e *Engine) fromPort(frames [][]byte, lists *sendLists) {
 		class, flow := p.classes.Classify(frame)
 		lists.add(p, e.table, LocalPort, outgoing{frame: frame, class: class, flow: flow})
 	}
+	var full *lane
+	free := false // some frames had room: those behind them shall not wait for the others
 	for _, l := range lists.used {
 		if l.session == nil {
 			continue
@@ -141,9 +152,12 @@ func (e *Engine) fromPort(frames [][]byte, lists *sendLists) {
 				ClampMSS(o.frame, size)
 			}
 		}
-		if full := l.session.send(l.frames); full != nil {
-			full.wait(portPause)
+		if full = l.session.send(l.frames); full == nil {
+			free = true
 		}
+	}
+	if full != nil && !free {
+		full.wait(portPause)
 	}
 }
 

@@ -80,3 +80,62 @@ func TestCarrierThatComesWhileAPeerIsAddedIsNotMissed(t *testing.T) {
 		require.Equal(t, "wifi0", engine.Status().Peers[0].ActiveLink)
 	})
 }
+
+func TestSlowPeersDoNotHoldUpTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBonded(t, 4, func(s *multilink.State) {
+			for i := range s.Links {
+				s.Links[i].Rate = 8_000_000
+			}
+		})
+		settle(3 * time.Second)
+		for _, c := range b.clients {
+			c.send(b.server, 0, 1, time.Millisecond) // the server learns where they are
+		}
+		settle(time.Second)
+		quick, slow := b.clients[3], b.clients[:3]
+		for n := range uint32(3000) { // up to what their lanes may hold, and more
+			b.server.send(slow[n%3], n, 1, 0)
+			if n%300 == 0 {
+				settle(time.Millisecond)
+			}
+		}
+		settle(100 * time.Millisecond)
+		quick.took()
+		for n := range uint32(50) {
+			for _, c := range slow {
+				b.server.send(c, n, 1, 0)
+			}
+			b.server.send(quick, n, 1, 0)
+			settle(6 * time.Millisecond) // one pause at most, not one for each of them
+			require.Equal(t, []uint32{n}, quick.took())
+		}
+	})
+}
+
+func TestSwitchMovesWhoIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBonded(t, 2, nil)
+		settle(3 * time.Second)
+		require.NoError(t, b.clients[1].engine.Close())
+		settle(3 * time.Second)
+		require.NoError(t, b.server.engine.Switch("mesh0", time.Minute))
+		require.Equal(t, "mesh0", b.server.engine.Status().Peers[0].ActiveLink)
+		require.NoError(t, b.clients[0].engine.Close())
+		settle(3 * time.Second)
+		require.ErrorIs(t, b.server.engine.Switch("mesh0", time.Minute), multilink.ErrLinkDown)
+	})
+}
+
+func TestBadPortIsRefusedBeforeTheOldOneIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBonded(t, 1, nil)
+		settle(3 * time.Second)
+		state := b.server.state
+		state.Port.MTU = 100
+		require.ErrorIs(t, b.server.engine.Apply(t.Context(), state), multilink.ErrInvalid)
+		b.clients[0].send(b.server, 0, 10, time.Millisecond)
+		settle(time.Second)
+		b.server.tookAll(10) // at the end of the port that was there before
+	})
+}

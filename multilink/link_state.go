@@ -1,6 +1,9 @@
 package multilink
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // linkState is what a bond knows of one of its links. All times are since the
 // start of the bond.
@@ -11,11 +14,13 @@ type linkState struct {
 	mtu    int
 
 	state       LinkState
-	changed     time.Time
+	changed     time.Duration
 	reason      string
 	carrierLost bool
 	failed      bool // a tunnel said so, and nothing was heard since
 	overQuota   bool
+	carries     bool // frames of some class
+	asked       bool // a link that carries frames is late: this one may take over
 
 	// Waiting to be used again.
 	behaves  time.Duration // since then, while Probing
@@ -45,12 +50,18 @@ type linkState struct {
 
 func (l *linkState) bit() uint32 { return 1 << l.id }
 
-// interval is what the administrator asked for.
+// interval is what the administrator asked for, or the default.
 func (l *linkState) interval() time.Duration {
-	if l.config.Probe.Interval == 0 {
+	switch {
+	case l.asked:
+		return min(cmp.Or(l.config.Probe.Interval, defaultProbe), defaultProbe)
+	case l.config.Probe.Interval != 0:
+		return l.config.Probe.Interval
+	case l.config.Metered && !l.carries:
+		return meteredProbe
+	default:
 		return defaultProbe
 	}
-	return l.config.Probe.Interval
 }
 
 func (l *linkState) multiplier() int {
@@ -69,6 +80,9 @@ const slowProbe = time.Second
 func (l *linkState) applied() time.Duration {
 	if !l.hearing && l.candidate == 0 {
 		return max(l.interval(), slowProbe)
+	}
+	if l.asked {
+		return l.interval() // whatever the peer would like: it may not know yet
 	}
 	return max(l.interval(), l.theirInterval)
 }
@@ -117,6 +131,7 @@ func (b *Bond) settle(out *Output) {
 	if b.stale {
 		b.replan(out)
 	}
+	b.ask()
 	b.pump(out)
 	if b.urgent {
 		b.urgent = false
@@ -126,6 +141,22 @@ func (b *Bond) settle(out *Output) {
 			}
 		}
 		b.probes(out)
+	}
+}
+
+// ask has links that are seldom probed be probed often while one that carries
+// frames is late.
+func (b *Bond) ask() {
+	doubt := false
+	for _, l := range b.links {
+		doubt = doubt || l != nil && l.carries && l.hearing && l.tardy()
+	}
+	for _, l := range b.links {
+		if l != nil && l.asked != doubt {
+			l.asked = doubt
+			l.limits()
+			b.urgent = b.urgent || doubt
+		}
 	}
 }
 
@@ -204,9 +235,9 @@ func (b *Bond) enter(l *linkState, state LinkState, reason string, out *Output) 
 		return
 	}
 	was := l.state
-	l.state, l.reason, l.changed = state, reason, b.time()
+	l.state, l.reason, l.changed = state, reason, b.now
 	b.stale, b.urgent = true, true
-	out.Events = append(out.Events, Event{Time: l.changed, Type: "link", Link: l.config.Name, State: state, Reason: reason})
+	out.Events = append(out.Events, Event{Time: b.time(), Type: "link", Link: l.config.Name, State: state, Reason: reason})
 	switch state {
 	case Down, Disabled:
 		if was == Up || was == Suspect {

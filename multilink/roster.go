@@ -77,7 +77,7 @@ func (b *Bond) add(config LinkConfig) {
 		}
 		b.lastSlot = id
 		l := &linkState{id: LinkID(id), config: config, hash: nameHash(config.Name), mtu: defaultMTU, state: Down,
-			changed: b.time(), reason: "new", due: b.now, lastProbe: b.now - slowProbe}
+			changed: b.now, reason: "new", due: b.now, lastProbe: b.now - slowProbe}
 		if config.Disabled {
 			l.state, l.reason = Disabled, "by the administrator"
 		}

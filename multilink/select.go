@@ -87,8 +87,16 @@ func (p *plan) queues(flow uint32) bool {
 func (b *Bond) replan(out *Output) {
 	b.stale, b.reviewed = false, b.now
 	was := b.plans[0].current
+	var targets uint32
 	for i := range b.plans {
 		b.choose(&b.plans[i])
+		targets |= b.plans[i].targets
+	}
+	for _, l := range b.links {
+		if l != nil && l.carries != (targets&l.bit() != 0) {
+			l.carries, b.urgent = !l.carries, true
+			l.limits()
+		}
 	}
 	b.announce(was, b.plans[0].current, out)
 }

@@ -270,3 +270,35 @@ func TestAdaptiveCopiesWhileTheLinkIsSuspect(t *testing.T) {
 	require.Zero(t, w.ends[0].switches())
 	require.Less(t, w.ends[1].gap(), 22*time.Millisecond)
 }
+
+func TestAMeteredBackupIsProbedSeldomUntilItCarriesFrames(t *testing.T) {
+	t.Parallel()
+	links := threeLinks()[1:]
+	links[1].Metered = true
+	w := newWorld(t, 31, multilink.BondConfig{}, links)
+	w.settle()
+	w.both("5g", func(wire *wire) { wire.loss = 0.02 }) // a lost announcement must not look like a dead link
+	const size = 110                                    // bytes of a probe, about
+	probes := func(d time.Duration) int {
+		before := w.wire("5g", 0).bytes
+		w.run(d)
+		return (w.wire("5g", 0).bytes - before) / size
+	}
+	for range 20 {
+		require.InDelta(t, 10, probes(2*time.Second), 8)
+		w.cut("mesh", true, 0, 1)
+		w.run(50 * time.Millisecond)
+		require.Equal(t, "5g", w.ends[0].active())
+		require.Equal(t, "5g", w.ends[1].active())
+		w.run(time.Second)
+		require.Greater(t, probes(time.Second), 80)
+		w.cut("mesh", false, 0, 1)
+		w.run(40 * time.Second) // it has flapped
+		require.Equal(t, "mesh", w.ends[0].active())
+	}
+	for _, e := range w.ends {
+		for _, event := range e.events {
+			require.False(t, event.Link == "5g" && event.State == multilink.Down, "%+v", event)
+		}
+	}
+}

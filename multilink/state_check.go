@@ -15,6 +15,11 @@ func (s State) Check() error {
 	if s.PrivateKey.IsZero() {
 		return fmt.Errorf("state: private key: missing: %w", ErrInvalid)
 	}
+	if s.Port.Name != "" {
+		if err := s.Port.Check(); err != nil {
+			return err
+		}
+	}
 	if err := s.Bond.Check(); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (l *linkForm) complete(others []linkForm) {
 	if l.Cost == 0 {
 		l.Cost = 1
 	}
-	if l.Probe.Interval == 0 {
+	if l.Probe.Interval == 0 && !l.Metered { // a metered link is probed by what it does
 		l.Probe.Interval = defaultInterval
 	}
 	if l.Probe.Multiplier == 0 {

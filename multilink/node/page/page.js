@@ -18,7 +18,7 @@ submitted(document.getElementById("add-link"), async (data) => {
     kind: data.get("kind"),
     ...(server ? { endpoint: data.get("endpoint").trim() } : {}),
     metered: data.get("metered") !== null,
-    probe: { interval_ms: Number(data.get("interval")) || 10 },
+    probe: { interval_ms: Number(data.get("interval")) }, // 0 is the default
   });
   document.getElementById("add-link").reset();
   tell(`Added link ${made.name}`);
