@@ -28,7 +28,7 @@ func (e *Engine) openLink(config LinkConfig, private Key) (*engineLink, error) {
 	}
 	under, err := e.host.Underlay(UnderlayConfig{
 		Link: config.Name, Interface: config.interfaceName(), PrivateKey: private,
-		Port: config.Listen, LinkMTU: watch.Info().MTU,
+		Port: config.Listen, // the MTU is the interface's, which may change
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen on link %q: %w", config.Name, err), watch.Close())

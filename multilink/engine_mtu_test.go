@@ -1,6 +1,7 @@
 package multilink_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,9 @@ type narrow struct {
 }
 
 func (n *narrow) Underlay(c multilink.UnderlayConfig) (multilink.Underlay, error) {
+	if c.LinkMTU != 0 {
+		return nil, fmt.Errorf("link %q: MTU is fixed, though the interface's may change: %w", c.Link, multilink.ErrInvalid)
+	}
 	u, err := n.Host.Underlay(c)
 	return narrowUnderlay{u, n}, err
 }

@@ -16,9 +16,10 @@ type underlay struct {
 	once sync.Once
 }
 
-// Underlay makes the tunnels of one link by [Options.Underlay], with the
-// interface's own MTU where the configuration has none. An interface that does
-// not exist is ErrUnknownLink; without that option it is ErrUnsupported.
+// Underlay makes the tunnels of one link by [Options.Underlay]. Where the
+// configuration has no MTU, the underlay is to follow its interface's. An
+// interface that does not exist is ErrUnknownLink; without that option it is
+// ErrUnsupported.
 func (h *Host) Underlay(config multilink.UnderlayConfig) (multilink.Underlay, error) {
 	fail := func(err error) (multilink.Underlay, error) {
 		return nil, fmt.Errorf("make underlay of link %q: %w", config.Link, err)
@@ -50,7 +51,7 @@ func (h *Host) Underlay(config multilink.UnderlayConfig) (multilink.Underlay, er
 	return u, nil
 }
 
-// prepareUnderlay checks the interface and asks it for its MTU.
+// prepareUnderlay checks the interface. Its MTU is for the underlay to follow.
 func (h *Host) prepareUnderlay(config *multilink.UnderlayConfig) error {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -64,18 +65,14 @@ func (h *Host) prepareUnderlay(config *multilink.UnderlayConfig) error {
 		if err := h.usable(config.Interface); err != nil {
 			return fmt.Errorf("interface %q: %w", config.Interface, err)
 		}
-		found, err := h.netlink.LinkByName(config.Interface)
+		_, err := h.netlink.LinkByName(config.Interface)
 		if missing(err) {
 			return fmt.Errorf("interface %q: %w", config.Interface, multilink.ErrUnknownLink)
 		}
 		if err != nil {
 			return fmt.Errorf("interface %q: %w", config.Interface, err)
 		}
-		if config.LinkMTU == 0 {
-			config.LinkMTU = found.Attrs().MTU
-		}
-	}
-	if config.LinkMTU == 0 {
+	} else if config.LinkMTU == 0 {
 		config.LinkMTU = defaultMTU
 	}
 	return nil

@@ -23,7 +23,7 @@ func (s *socket) Close() error {
 	return s.PacketConn.Close()
 }
 
-func TestUnderlayIsMadeInTheNamespaceWithTheInterfacesMTU(t *testing.T) {
+func TestUnderlayIsMadeInTheNamespaceAndFollowsTheInterfacesMTU(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 mtu 1420 up", "ip address add 198.51.100.77/24 dev wlan0")
 	var made []*socket
@@ -45,7 +45,7 @@ func TestUnderlayIsMadeInTheNamespaceWithTheInterfacesMTU(t *testing.T) {
 	require.NoError(t, err)
 	_, err = h.Underlay(multilink.UnderlayConfig{Link: "any"})
 	require.NoError(t, err)
-	require.Equal(t, []int{1420, 1300, 1500}, []int{asked[0].LinkMTU, asked[1].LinkMTU, asked[2].LinkMTU})
+	require.Equal(t, []int{0, 1300, 1500}, []int{asked[0].LinkMTU, asked[1].LinkMTU, asked[2].LinkMTU})
 
 	require.NoError(t, first.Close())
 	require.NoError(t, first.Close())
