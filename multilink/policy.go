@@ -12,7 +12,9 @@ type Policy string
 const (
 	// ActiveBackup uses the best link alone.
 	ActiveBackup Policy = "active-backup"
-	// Redundant sends a copy over every usable link.
+	// Redundant sends a copy over every usable link. No frame arrives twice; when
+	// a quicker link comes back, its frames overtake once those that are under
+	// way on the others.
 	Redundant Policy = "redundant"
 	// Adaptive uses the best link, and copies over the next while it is suspect.
 	Adaptive Policy = "adaptive"
