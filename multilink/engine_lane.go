@@ -74,7 +74,7 @@ func (l *lane) run() {
 		if len(packets) == 0 {
 			var due <-chan time.Time
 			if !next.IsZero() {
-				timer.Reset(next.Sub(now))
+				timer.Reset(max(soonest, next.Sub(now)))
 				due = timer.C
 			}
 			select {

@@ -211,7 +211,7 @@ func (t *memoryTunnel) run() {
 	defer close(t.ended)
 	var arrived []arrival
 	var packets [][]byte
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(soonest)
 	defer timer.Stop()
 	keepalive := time.Now()
 	for {
@@ -226,16 +226,21 @@ func (t *memoryTunnel) run() {
 			t.receive(packets)
 		}
 		t.inbox.release(arrived)
+		if len(arrived) > 0 { // there may be more
+			select {
+			case <-t.done:
+				return
+			default:
+				continue
+			}
+		}
 
 		if t.peer.Keepalive > 0 && (next.IsZero() || keepalive.Before(next)) {
 			next = keepalive
 		}
-		if len(arrived) > 0 {
-			next = now // there may be more
-		}
 		timer.Stop()
 		if !next.IsZero() {
-			timer.Reset(time.Until(next))
+			timer.Reset(max(soonest, time.Until(next)))
 		}
 		select {
 		case <-t.done:
