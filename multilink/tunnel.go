@@ -107,9 +107,6 @@ func (k Key) GoString() string { return k.String() }
 // LogValue hides the key from structured logs.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalJSON hides the key as well: who wants it written calls Base64.
-func (k Key) MarshalJSON() ([]byte, error) { return []byte(`"` + k.String() + `"`), nil }
-
 // PublicKey is the public half of the private key k.
 func (k Key) PublicKey() (Key, error) {
 	private, err := ecdh.X25519().NewPrivateKey(k[:])
