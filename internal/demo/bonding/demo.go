@@ -63,9 +63,13 @@ type narrator struct {
 }
 
 func (n *narrator) say(format string, args ...any) {
+	n.write("%6.2f s  %s\n", time.Since(n.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (n *narrator) write(format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	_, err := fmt.Fprintf(n.out, "%6.2f s  %s\n", time.Since(n.start).Seconds(), fmt.Sprintf(format, args...))
+	_, err := fmt.Fprintf(n.out, format, args...)
 	n.err = errors.Join(n.err, err)
 }
 
@@ -99,8 +103,8 @@ func play(ctx context.Context, out io.Writer, s *stage, every time.Duration) (er
 	if err != nil {
 		return errors.Join(err, n.failure())
 	}
-	_, err = fmt.Fprintf(out, "\nWhat a user noticed of it: %v\n", pinged)
-	return errors.Join(err, n.failure())
+	n.write("\nWhat a user noticed of it: %v\n", pinged)
+	return n.failure()
 }
 
 // drama cuts the primary and restores it while somebody pings at that interval.
