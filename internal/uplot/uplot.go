@@ -1,10 +1,11 @@
 // Package uplot holds uPlot 1.6.32, which draws the charts of our pages; its licence is
-// beside it.
+// beside it. live.js is ours: charts of what happens now, for pages that serve it beside
+// their scripts and have loaded uPlot.
 package uplot
 
 import "embed"
 
-// Files are "uPlot.iife.min.js", "uPlot.min.css" and "LICENSE".
+// Files are "uPlot.iife.min.js", "uPlot.min.css", "LICENSE" and "live.js".
 //
-//go:embed uPlot.iife.min.js uPlot.min.css LICENSE
+//go:embed uPlot.iife.min.js uPlot.min.css LICENSE live.js
 var Files embed.FS

@@ -148,7 +148,7 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 		"page.css": {pageFiles, "page/page.css"}, "page.js": {pageFiles, "page/page.js"}, "links.js": {pageFiles, "page/links.js"},
 		"clients.js": {pageFiles, "page/clients.js"}, "charts.js": {pageFiles, "page/charts.js"}, "api.js": {pageFiles, "page/api.js"},
 		"look.css": {look.Files, name}, "icon.svg": {look.Files, name},
-		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
+		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"}, "live.js": {uplot.Files, name},
 	}[name]
 	if !ok {
 		return absent("", "there is no such file")

@@ -224,7 +224,7 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	found, ok := map[string]file{
 		"page.css": {pageFiles, "page/page.css"}, "traffic.js": {pageFiles, "page/traffic.js"},
 		"look.css": {look.Files, name}, "icon.svg": {look.Files, name},
-		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
+		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"}, "live.js": {uplot.Files, name},
 	}[name]
 	if !ok {
 		return notFound()

@@ -1,0 +1,58 @@
+// Charts of what happens now, drawn by uPlot: curves by name over the last moments. The
+// style sheet gives them their colours, --quiet, --line and --series-0 to --series-5.
+
+export const kept = 120; // moments that are shown
+export const hues = 6; // as many as the style sheet has
+
+const height = 200; // of a chart, in pixels
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+class Chart {
+  constructor(figure) {
+    this.place = figure.querySelector(".plot");
+    this.names = [];
+    new ResizeObserver(() => this.plot?.setSize({ width: this.place.clientWidth, height })).observe(this.place);
+  }
+
+  show(times, curves) {
+    const names = curves.map(([name]) => name);
+    const data = [times, ...curves.map(([, values]) => values)];
+    if (names.join("\n") !== this.names.join("\n")) {
+      this.forget();
+      this.names = names;
+    }
+    if (this.plot) this.plot.setData(data);
+    else if (times.length > 0) this.draw(data);
+    if (this.plot && this.plot.cursor.idx == null) this.plot.setLegend({ idx: times.length - 1 }, false);
+  }
+
+  forget() {
+    this.plot?.destroy();
+    this.plot = undefined;
+    this.names = [];
+  }
+
+  draw(data) {
+    const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1 } };
+    const format = (_, value) => (value == null ? "–" : value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toPrecision(3));
+    this.plot = new uPlot({
+      width: this.place.clientWidth,
+      height,
+      cursor: { y: false, drag: { x: false, y: false } },
+      scales: { y: { range: { min: { pad: 0, hard: 0, soft: 0, mode: 1 }, max: { pad: 0.1, soft: 1, mode: 2 } } } },
+      axes: [{ ...axis, incrs: [1, 5, 10, 15, 30, 60] }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(_, tick)) }],
+      series: [
+        { label: "Time", value: (_, at) => (at == null ? "–" : new Date(at * 1000).toLocaleTimeString()) },
+        ...this.names.map((label, i) => ({ label, value: format, stroke: color(`--series-${i % hues}`), width: 2, points: { show: false }, dash: i < hues ? undefined : [6, 4] })),
+      ],
+    }, data, this.place);
+  }
+}
+
+// findCharts makes a chart of every element with the attribute data-chart, by its value.
+// They are drawn again in the other colours when the page turns dark or light.
+export function findCharts() {
+  const charts = Object.fromEntries([...document.querySelectorAll("[data-chart]")].map((figure) => [figure.dataset.chart, new Chart(figure)]));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => Object.values(charts).forEach((chart) => chart.forget()));
+  return charts;
+}
