@@ -28,11 +28,18 @@ type Process struct {
 // StartProcess starts the command, whose Stdout and Stderr must be nil.
 func StartProcess(t testing.TB, command *exec.Cmd) *Process {
 	t.Helper()
+	return StartProcessBy(t, command, command.Start)
+}
+
+// StartProcessBy is StartProcess for a command that has to be started somewhere,
+// such as in a network namespace: start calls the command's Start there.
+func StartProcessBy(t testing.TB, command *exec.Cmd, start func() error) *Process {
+	t.Helper()
 	p := &Process{t: t, command: command, ended: make(chan struct{})}
 	p.output.changed = make(chan struct{})
 	command.Stdout, command.Stderr = &p.output, &p.output
 	command.WaitDelay = time.Second // a grandchild may hold the pipe
-	if err := command.Start(); err != nil {
+	if err := start(); err != nil {
 		t.Fatalf("start %s: %v", command, err)
 	}
 	go func() {

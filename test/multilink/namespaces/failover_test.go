@@ -183,10 +183,8 @@ func TestRestartedEndsFindEachOther(t *testing.T) {
 	conn := p.echo()
 	for _, i := range []**instance{&p.server, &p.client} {
 		old := *i
-		require.NoError(t, old.cmd.Process.Kill())
-		<-old.ended
-		*i = start(t, p.lab, old.side, old.cmd.Args[1:]...)
-		old.cmd = nil // there is nothing left to stop
+		old.Kill()
+		*i = start(t, p.lab, old.side, old.data)
 		p.settle(links[0].name)
 		pinged := p.during(netlab.Ping{Interval: 10 * time.Millisecond, Size: 100}, conn, func() { wait(t, 300*time.Millisecond) })
 		require.Less(t, pinged.Lost, pinged.Sent)

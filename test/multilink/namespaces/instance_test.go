@@ -1,7 +1,6 @@
 package namespaces
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,11 +11,8 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +21,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/netlab"
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/test/interop"
 )
 
 // built is cmd/multilink, built once for all tests.
@@ -45,10 +42,8 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(folder)
-		built = filepath.Join(folder, "multilink")
-		build := exec.Command("go", "build", "-o", built, "../../../cmd/multilink")
-		if output, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build cmd/multilink: %v\n%s", err, output)
+		if built, err = interop.BuildIn(folder, "multilink"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		return m.Run()
@@ -64,57 +59,31 @@ type link struct{ name, kind string }
 
 // instance is a process of cmd/multilink on one of the hosts.
 type instance struct {
+	*interop.Process
 	t      *testing.T
 	lab    *netlab.Lab
 	side   netlab.Side
+	data   string
 	url    string
 	client *http.Client
-	cmd    *exec.Cmd
-	log    *lockedBuffer
-	ended  chan error
 }
 
-// start runs cmd/multilink on a host until the test ends.
-func start(t *testing.T, lab *netlab.Lab, side netlab.Side, args ...string) *instance {
-	i := &instance{t: t, lab: lab, side: side, log: new(lockedBuffer), ended: make(chan error, 1)}
+// start runs cmd/multilink on a host until the test ends, over a folder of data.
+func start(t *testing.T, lab *netlab.Lab, side netlab.Side, data string, args ...string) *instance {
+	i := &instance{t: t, lab: lab, side: side, data: data}
 	role := "client"
 	if side == netlab.Server {
 		role = "server"
+		args = append(args, "-address", serverAddress.String()+"/24")
 	}
-	i.cmd = exec.Command(built, append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-tap", "tap0", "-log-level", "info"}, args...)...)
-	i.cmd.Env = append(os.Environ(), "MULTILINK_TOKEN="+token)
-	i.cmd.Stderr = i.log
-	output, err := i.cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, lab.In(side, i.cmd.Start))
-	first := make(chan string, 1)
-	cmd := i.cmd
-	go func() {
-		lines := bufio.NewScanner(output)
-		for said := false; lines.Scan(); {
-			if match := regexp.MustCompile(`^listening on (http://\S+)`).FindStringSubmatch(lines.Text()); match != nil && !said {
-				first <- match[1]
-				said = true
-			}
-			fmt.Fprintln(i.log, lines.Text())
-		}
-		i.ended <- cmd.Wait()
-	}()
+	command := exec.Command(built, append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", data, "-tap", "tap0"}, args...)...)
+	command.Env = append(os.Environ(), "MULTILINK_TOKEN="+token)
+	i.Process = interop.StartProcessBy(t, command, func() error { return lab.In(side, command.Start) })
 	t.Cleanup(func() {
-		i.stop()
-		if t.Failed() {
-			t.Logf("%s said:\n%s", role, tail(i.log.String(), 60))
-		}
-		require.NotContains(t, i.log.String(), token)
+		i.Stop()
+		require.NotContains(t, i.Output(), token)
 	})
-	select {
-	case i.url = <-first:
-	case err := <-i.ended:
-		i.ended <- err
-		t.Fatalf("%s ended: %v\n%s", role, err, i.log)
-	case <-time.After(time.Minute):
-		t.Fatalf("%s does not listen:\n%s", role, i.log)
-	}
+	i.url = i.AwaitLine("listening on ")
 	i.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
 			err = lab.In(side, func() error {
@@ -126,23 +95,6 @@ func start(t *testing.T, lab *netlab.Lab, side netlab.Side, args ...string) *ins
 	}}
 	t.Cleanup(i.client.CloseIdleConnections)
 	return i
-}
-
-// stop ends the process as a service manager does.
-func (i *instance) stop() {
-	if i.cmd == nil {
-		return
-	}
-	cmd := i.cmd
-	i.cmd = nil
-	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-	select {
-	case <-i.ended:
-	case <-time.After(time.Minute):
-		i.t.Errorf("%v does not end on SIGTERM", cmd.Args)
-		_ = cmd.Process.Kill()
-		<-i.ended
-	}
 }
 
 // call does a request and returns the answer's status and body.
@@ -231,8 +183,8 @@ func laboratory(t *testing.T) *netlab.Lab {
 func connect(t *testing.T) *pair {
 	lab := laboratory(t)
 	p := &pair{t: t, lab: lab}
-	p.server = start(t, lab, netlab.Server, "-address", serverAddress.String()+"/24")
-	p.client = start(t, lab, netlab.Client)
+	p.server = start(t, lab, netlab.Server, t.TempDir())
+	p.client = start(t, lab, netlab.Client, t.TempDir())
 	for i, l := range links {
 		record := map[string]any{"name": l.name, "kind": l.kind, "priority": 10 * (i + 1)}
 		p.client.do("POST", "/interfaces/add", record, nil)
@@ -298,24 +250,6 @@ func (p *pair) echo() *net.UDPConn {
 	return client
 }
 
-// lockedBuffer collects what a process says.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // lost says where frames were dropped, as far as anybody counts them.
 func (i *instance) lost() string {
 	var said strings.Builder
@@ -335,10 +269,4 @@ func (i *instance) lost() string {
 		fmt.Fprintf(&said, "\n%v", err)
 	}
 	return said.String()
-}
-
-// tail is the last lines of a text.
-func tail(s string, lines int) string {
-	all := strings.Split(s, "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

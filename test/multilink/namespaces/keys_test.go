@@ -18,7 +18,7 @@ import (
 
 // other is a second client on the client's host, over the same links.
 func (p *pair) other() (key string, conn *net.UDPConn) {
-	i := start(p.t, p.lab, netlab.Client, "-tap", "tap1")
+	i := start(p.t, p.lab, netlab.Client, p.t.TempDir(), "-tap", "tap1")
 	for n, l := range links {
 		i.do("POST", "/interfaces/add", map[string]any{"name": l.name, "kind": l.kind, "priority": n}, nil)
 	}
@@ -98,16 +98,14 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 			}
 		}
 		for _, secret := range secrets {
-			require.NotContains(t, i.log.String(), secret)
+			require.NotContains(t, i.Output(), secret)
 		}
-		data := i.cmd.Args[6]
-		require.Equal(t, "-data", i.cmd.Args[5])
 		files := 0
-		require.NoError(t, filepath.WalkDir(data, func(path string, entry os.DirEntry, err error) error {
+		require.NoError(t, filepath.WalkDir(i.data, func(path string, entry os.DirEntry, err error) error {
 			require.NoError(t, err)
 			info, err := entry.Info()
 			require.NoError(t, err)
-			if path != data { // the folder itself is the test's
+			if path != i.data { // the folder itself is the test's
 				require.Zero(t, info.Mode().Perm()&0o077, "%s can be read by others: %v", path, info.Mode())
 				files++
 			}

@@ -160,7 +160,7 @@ func TestFramesOfALANCrossWhole(t *testing.T) {
 
 func TestEverythingIsRemovedAtTheEnd(t *testing.T) {
 	p := connect(t)
-	p.client.stop()
+	p.client.Stop()
 	var interfaces []net.Interface
 	require.NoError(t, p.lab.In(netlab.Client, func() (err error) {
 		interfaces, err = net.Interfaces()
