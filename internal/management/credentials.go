@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/iotenablers/enablers/internal/secretfile"
 )
 
 // Credentials are the secrets of an installation.
@@ -42,38 +44,7 @@ func readCredentials(dir string) (c Credentials, fresh bool, err error) {
 	if data, err = json.MarshalIndent(c, "", "  "); err != nil {
 		return c, false, err
 	}
-	return c, true, writeSecret(dir, name, append(data, '\n'))
-}
-
-// writeSecret writes a file that only its owner can read, in one step.
-func writeSecret(dir, name string, data []byte) (err error) {
-	file, err := os.CreateTemp(dir, ".credentials-*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name()) // what is left of it is of no use to anybody
-		}
-	}()
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(file.Name(), name); err != nil {
-		return err
-	}
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	if syncErr := folder.Sync(); syncErr != nil && !errors.Is(syncErr, errors.ErrUnsupported) {
-		err = syncErr
-	}
-	return errors.Join(err, folder.Close())
+	return c, true, secretfile.Write(name, append(data, '\n'))
 }
 
 // over returns the credentials with those that were given in their places.

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/iotenablers/enablers/internal/secretfile"
 )
 
 // LoadToken reads the token that a file holds, and generates one into it if there is
@@ -26,40 +27,8 @@ func LoadToken(name string) (token string, fresh bool, err error) {
 		return "", false, fmt.Errorf("load token: %w", err)
 	}
 	token = rand.Text()
-	if err := writeSecret(name, token+"\n"); err != nil {
+	if err := secretfile.Write(name, []byte(token+"\n")); err != nil {
 		return "", false, fmt.Errorf("store a new token in %q: %w", name, err)
 	}
 	return token, true, nil
-}
-
-// writeSecret writes a file in one step, with mode 0600.
-func writeSecret(name, text string) (err error) {
-	dir := filepath.Dir(name)
-	file, err := os.CreateTemp(dir, ".token-*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name()) // what is left of it is of no use to anybody
-		}
-	}()
-	_, err = file.WriteString(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(file.Name(), name); err != nil {
-		return err
-	}
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	if syncErr := folder.Sync(); syncErr != nil && !errors.Is(syncErr, errors.ErrUnsupported) {
-		err = syncErr
-	}
-	return errors.Join(err, folder.Close())
 }
