@@ -77,8 +77,12 @@ func (e *Engine) publishLayout(classes *Classifier) {
 
 // removePeers ends the sessions of those who are in the state no more.
 func (e *Engine) removePeers() {
+	wanted := make(map[Key]string, len(e.state.Peers))
+	for _, p := range e.state.Peers {
+		wanted[p.PublicKey] = p.Name
+	}
 	for key, s := range e.peers {
-		if slices.ContainsFunc(e.state.Peers, func(p PeerConfig) bool { return p.PublicKey == key && p.Name == s.name }) {
+		if wanted[key] == s.name {
 			continue
 		}
 		delete(e.peers, key)
