@@ -129,18 +129,23 @@ func (s *settings) announce(stdout io.Writer, at *listeners, m *management.Manag
 	if s.provider == "" {
 		fmt.Fprintf(stdout, "listening on http://%s/auth/ (idp)\n", at.portal.Addr())
 	}
-	if m.Fresh == nil {
+	file := filepath.Join(s.data, management.CredentialsFile)
+	for _, secret := range []struct{ text, what string }{
+		{m.Fresh.DemoPassword, "password of demouser, demodeveloper and demoopencaller"},
+		{m.Fresh.ClientSecret, "secret of the clients private-backend and kong"},
+		{m.Fresh.AdminToken, "token of the admin API, which it demands beyond loopback"},
+	} {
+		if secret.text != "" {
+			fmt.Fprintf(stdout, "new %s, stored in %s: %s\n", secret.what, file, secret.text)
+		}
+	}
+	if s.provider != "" {
+		fmt.Fprintf(stdout, "\nSign in at %s/ with a user of %s.\n", m.PortalURL(), s.provider)
 		return
 	}
-	fmt.Fprintf(stdout, "\nThese secrets are new, and are kept in %s:\n", filepath.Join(s.data, management.CredentialsFile))
-	if s.provider == "" && s.demoPassword == "" {
-		fmt.Fprintf(stdout, "  password of demouser, demodeveloper and demoopencaller: %s\n", m.Fresh.DemoPassword)
+	where := "is demo_password in " + file
+	if s.demoPassword != "" {
+		where = "is the one given by -demo-password or APIMANAGER_DEMO_PASSWORD"
 	}
-	if s.provider == "" && s.clientSecret == "" {
-		fmt.Fprintf(stdout, "  secret of the clients private-backend and kong: %s\n", m.Fresh.ClientSecret)
-	}
-	if s.kong == "" && s.adminToken == "" {
-		fmt.Fprintf(stdout, "  token of the admin API, which it wants beyond loopback: %s\n", m.Fresh.AdminToken)
-	}
-	fmt.Fprintf(stdout, "\nOpen %s/ in a browser and sign in.\n", m.PortalURL())
+	fmt.Fprintf(stdout, "\nSign in at %s/ as demodeveloper or demoopencaller. The password %s.\n", m.PortalURL(), where)
 }

@@ -190,7 +190,7 @@ func TestSecretsAreGeneratedOncePrintedOnceAndForTheOwnerAlone(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
 	var text strings.Builder
-	for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Open http://") {
+	for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Sign in at http://") {
 		text.WriteString(p.rest.Text() + "\n")
 	}
 	name := filepath.Join(dir, "credentials.json")
@@ -212,16 +212,46 @@ func TestSecretsAreGeneratedOncePrintedOnceAndForTheOwnerAlone(t *testing.T) {
 
 	p = start(t, "-data", dir)
 	p.token(t, "demouser", kept["demo_password"])
-	ended := make(chan string, 1)
-	go func() {
-		var text strings.Builder
-		for p.rest.Scan() {
-			text.WriteString(p.rest.Text())
-		}
-		ended <- text.String()
-	}()
+	var again string
+	for !strings.Contains(again, "Sign in at") && p.rest.Scan() {
+		again += p.rest.Text() + "\n"
+	}
 	require.NoError(t, p.stop())
-	require.Empty(t, <-ended)
+	require.Contains(t, again, "Sign in at "+p.portal+"/ as demodeveloper", "each start says how to sign in")
+	require.Contains(t, again, "demo_password in "+name)
+	for key, secret := range kept {
+		require.NotContains(t, again, secret, key)
+	}
+}
+
+func TestAGivenSecretIsNotReplacedByAGeneratedOneInTheFile(t *testing.T) {
+	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
+	dir := t.TempDir()
+	p := start(t, "-data", dir)
+	for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Sign in at http://") {
+		require.NotContains(t, p.rest.Text(), "password of")
+	}
+	require.Contains(t, p.rest.Text(), "given by -demo-password")
+	name := filepath.Join(dir, "credentials.json")
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "demo_password", "the file would name a password that opens nothing")
+	p.token(t, "demouser", "password for tests")
+	require.NoError(t, p.stop())
+
+	t.Setenv("APIMANAGER_DEMO_PASSWORD", "")
+	p = start(t, "-data", dir)
+	for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Sign in at http://") {
+		_ = p.rest.Text() // the password, which is new
+	}
+	require.Contains(t, p.rest.Text(), "demo_password in "+name)
+	data, err = os.ReadFile(name)
+	require.NoError(t, err)
+	var kept map[string]string
+	require.NoError(t, json.Unmarshal(data, &kept))
+	require.Len(t, kept, 3)
+	p.token(t, "demouser", kept["demo_password"])
+	require.NoError(t, p.stop())
 }
 
 func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *testing.T) {

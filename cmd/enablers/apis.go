@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt"
@@ -21,8 +22,9 @@ import (
 // apis is API management over a folder of its own.
 type apis struct {
 	*management.Management
-	at  *listeners
-	log *slog.Logger
+	credentials string // the file with the password of the users
+	at          *listeners
+	log         *slog.Logger
 }
 
 // openAPIs opens it. The caller closes it.
@@ -35,7 +37,7 @@ func openAPIs(ctx context.Context, dir string, at *listeners, log *slog.Logger) 
 		return nil, err
 	}
 	m.Warn()
-	return &apis{m, at, log}, nil
+	return &apis{m, filepath.Join(dir, management.CredentialsFile), at, log}, nil
 }
 
 // library puts the definitions of what runs here into the library, as drafts: to be

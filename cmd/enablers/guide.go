@@ -19,12 +19,15 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 		a.at.portal.Addr(), a.at.gateway.Addr(), a.at.admin.Addr())
 	fmt.Fprintf(stdout, "listening on http://%s (multi-link server, in memory)\nlistening on http://%s (multi-link client, in memory)\n",
 		l.web[0].Addr(), l.web[1].Addr())
-	if a.Fresh != nil {
-		fmt.Fprintf(stdout, "\nSign in at %s/ as demodeveloper or demoopencaller, with the password %s\n(new, and kept with other secrets in the folder of -data)\n", a.PortalURL(), a.Fresh.DemoPassword)
+	fmt.Fprintf(stdout, "\nAPIs: sign in at %s/ as demodeveloper or demoopencaller.\n  The password is demo_password in %s.\n",
+		a.PortalURL(), a.credentials)
+	if a.Fresh.DemoPassword != "" {
+		fmt.Fprintf(stdout, "  It is new: %s\n", a.Fresh.DemoPassword)
 	}
+	bondingServer, bondingClient := l.addresses()
+	fmt.Fprintf(stdout, "\nLinks: sign in at %s/ or %s/.\n  The token is in %s.\n", bondingServer, bondingClient, l.tokenFile)
 	if l.fresh {
-		bondingServer, bondingClient := l.addresses()
-		fmt.Fprintf(stdout, "\nThe token for the pages of multi-link, %s/ and %s/, is %s\n(new, and kept likewise)\n", bondingServer, bondingClient, l.token)
+		fmt.Fprintf(stdout, "  It is new: %s\n", l.token)
 	}
 	if demo {
 		return

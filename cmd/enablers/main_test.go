@@ -231,7 +231,7 @@ func TestTheTrainingCollectorIsThereToo(t *testing.T) {
 func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 	p := start(t)
 	require.Contains(t, p.get(t, "/"), `"`+p.portal+`/"`)
-	password := strings.Fields(p.await(t, "with the password"))
+	password := strings.Fields(p.await(t, "It is new"))
 	p.await(t, "Or start with -demo") // what comes last
 	answer, err := http.PostForm(p.portal+"/auth/realms/OpenAPI/protocol/openid-connect/token", url.Values{
 		"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demoopencaller"}, "password": {password[len(password)-1]},
@@ -264,8 +264,9 @@ func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, "-data", data)
-	told := strings.Fields(p.await(t, "The token for the pages of multi-link"))
-	token := told[len(told)-1]
+	p.await(t, "Links: sign in at")
+	words := strings.Fields(p.await(t, "It is new"))
+	token := words[len(words)-1]
 	kept, err := os.ReadFile(filepath.Join(data, "multilink-demo", "token"))
 	require.NoError(t, err)
 	require.Equal(t, token, strings.TrimSpace(string(kept)))

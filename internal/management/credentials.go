@@ -1,7 +1,6 @@
 package management
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -13,45 +12,57 @@ import (
 	"github.com/iotenablers/enablers/internal/secretfile"
 )
 
-// Credentials are the secrets of an installation.
+// Credentials are the secrets of an installation. A member that is empty is not there.
 type Credentials struct {
 	// DemoPassword is that of the three users of the demonstration.
-	DemoPassword string `json:"demo_password"`
+	DemoPassword string `json:"demo_password,omitempty"`
 	// ClientSecret is that of the clients private-backend and kong.
-	ClientSecret string `json:"client_secret"`
-	// AdminToken is what the admin API wants to be shown beyond loopback.
-	AdminToken string `json:"admin_token"`
+	ClientSecret string `json:"client_secret,omitempty"`
+	// AdminToken is what the admin API demands beyond loopback.
+	AdminToken string `json:"admin_token,omitempty"`
 }
 
-// CredentialsFile is the name of the file with what was generated.
+// CredentialsFile is the name of the file with the secrets that were generated. A
+// secret that was given instead is not in it.
 const CredentialsFile = "credentials.json"
 
-// readCredentials returns what is kept in a folder, and generates it if there is
-// nothing: fresh says so. The file is whole or not there, also after a crash.
-func readCredentials(dir string) (c Credentials, fresh bool, err error) {
+// readCredentials returns the secrets in use: each is the given one, else the one
+// that the file of a folder holds. A secret that is neither given nor held is
+// generated, stored in the file and returned in fresh as well. The file is whole or
+// not there, also after a crash.
+func readCredentials(dir string, given Credentials) (inUse, fresh Credentials, err error) {
 	name := filepath.Join(dir, CredentialsFile)
+	var kept Credentials
 	data, err := os.ReadFile(name)
-	if err == nil {
-		if err := json.Unmarshal(data, &c); err != nil || c.DemoPassword == "" || c.ClientSecret == "" || c.AdminToken == "" {
-			return c, false, fmt.Errorf("read %q: it is no file with three secrets (its content is not shown)", name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return inUse, fresh, err
+	default:
+		if err := json.Unmarshal(data, &kept); err != nil {
+			return inUse, fresh, fmt.Errorf("read %q: it is not a JSON object of secrets (its content is not shown); "+
+				"restore it, or move it away to have new secrets generated", name)
 		}
-		return c, false, nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return c, false, err
+	inUse = kept
+	for _, secret := range []struct{ inUse, fresh, kept, given *string }{
+		{&inUse.DemoPassword, &fresh.DemoPassword, &kept.DemoPassword, &given.DemoPassword},
+		{&inUse.ClientSecret, &fresh.ClientSecret, &kept.ClientSecret, &given.ClientSecret},
+		{&inUse.AdminToken, &fresh.AdminToken, &kept.AdminToken, &given.AdminToken},
+	} {
+		switch {
+		case *secret.given != "":
+			*secret.inUse = *secret.given
+		case *secret.kept == "":
+			*secret.kept = rand.Text()
+			*secret.inUse, *secret.fresh = *secret.kept, *secret.kept
+		}
 	}
-	c = Credentials{DemoPassword: rand.Text(), ClientSecret: rand.Text(), AdminToken: rand.Text()}
-	if data, err = json.MarshalIndent(c, "", "  "); err != nil {
-		return c, false, err
+	if fresh == (Credentials{}) {
+		return inUse, fresh, nil
 	}
-	return c, true, secretfile.Write(name, append(data, '\n'))
-}
-
-// over returns the credentials with those that were given in their places.
-func (c Credentials) over(given Credentials) Credentials {
-	return Credentials{
-		DemoPassword: cmp.Or(given.DemoPassword, c.DemoPassword),
-		ClientSecret: cmp.Or(given.ClientSecret, c.ClientSecret),
-		AdminToken:   cmp.Or(given.AdminToken, c.AdminToken),
+	if data, err = json.MarshalIndent(kept, "", "  "); err != nil {
+		return inUse, fresh, err
 	}
+	return inUse, fresh, secretfile.Write(name, append(data, '\n'))
 }

@@ -67,8 +67,8 @@ type Config struct {
 type Management struct {
 	// Publisher has the catalogue.
 	Publisher *apimgmt.Publisher
-	// Fresh are the secrets that this Open has generated, nil if they were there.
-	Fresh *Credentials
+	// Fresh holds the secrets that this Open has generated.
+	Fresh Credentials
 	// Issuer is what tokens say that they come from.
 	Issuer string
 
@@ -104,14 +104,11 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 			err = errors.Join(err, m.Close())
 		}
 	}()
-	kept, fresh, err := readCredentials(config.Dir)
+	secrets, fresh, err := readCredentials(config.Dir, config.Given)
 	if err != nil {
 		return nil, err
 	}
-	secrets := kept.over(config.Given)
-	if fresh {
-		m.Fresh = &secrets
-	}
+	m.Fresh = fresh
 	if err := m.openProvider(ctx, secrets); err != nil {
 		return nil, err
 	}
