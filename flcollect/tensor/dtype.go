@@ -1,9 +1,15 @@
 package tensor
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
+
+// ErrType is matched by the error of an array of numbers whose type is none of
+// [DType], such as complex numbers and floating-point numbers of 80 or 128 bits.
+var ErrType = errors.New("tensor: numbers of an unsupported type")
 
 // DType is the type of a tensor's elements. The zero value is no type.
 type DType uint8
@@ -100,7 +106,7 @@ func parseDescr(descr string) (d DType, bigEndian bool, err error) {
 	case 'U', 'S', 'a':
 		return 0, false, fmt.Errorf("dtype %q holds text, not numbers", descr)
 	case 'c':
-		return 0, false, fmt.Errorf("dtype %q holds complex numbers", descr)
+		return 0, false, fmt.Errorf("%w: dtype %q holds complex numbers", ErrType, descr)
 	}
 	for d := Bool; d <= BFloat16; d++ {
 		k := d.kind()
@@ -110,6 +116,9 @@ func parseDescr(descr string) (d DType, bigEndian bool, err error) {
 	}
 	if rest == "?" {
 		return Bool, false, nil
+	}
+	if _, err := strconv.ParseUint(rest[1:], 10, 16); err == nil && strings.ContainsRune("biuf", rune(rest[0])) {
+		return 0, false, fmt.Errorf("%w: unknown dtype %q", ErrType, descr)
 	}
 	return 0, false, fmt.Errorf("unknown dtype %q", descr)
 }
