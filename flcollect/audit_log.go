@@ -150,8 +150,9 @@ func (l *ledger) store(ctx context.Context, token string, line AuditLine, text [
 
 // filing is an attempt that is being stored. Who starts it waits.
 type filing struct {
-	done chan struct{} // closed once err is set
-	err  error
+	updates Updates
+	done    chan struct{} // closed once err is set
+	err     error
 }
 
 // startFiling begins to store what became of the updates of a round, and of the
@@ -159,11 +160,12 @@ type filing struct {
 func (t *training) startFiling(a *attempt, result strategy.Model) *filing {
 	f := &filing{done: make(chan struct{})}
 	line := AuditLine{Round: a.round, Time: now(), Aggregated: result != nil, Clients: a.entries(t.strategy)}
+	f.updates = updatesOf(line.Clients)
 	suspended := 0
 	if !t.server.options.TrustClients {
 		suspended = t.reputations.judge(a.round, line.Clients)
 	}
-	t.server.countVerdicts(countOutcomes(line.Clients).Clipped, suspended)
+	t.server.countVerdicts(f.updates.Counts, suspended)
 	ctx := t.life // a training that is stopped now leaves its trace all the same
 	go func() {
 		defer close(f.done)
@@ -185,10 +187,12 @@ func (t *training) startFiling(a *attempt, result strategy.Model) *filing {
 }
 
 // countVerdicts adds to the totals.
-func (s *Server) countVerdicts(clipped, suspended int) {
+func (s *Server) countVerdicts(updates Counts, suspended int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.totals.Clipped += int64(clipped)
+	s.totals.Clipped += int64(updates.Clipped)
+	s.totals.Far += int64(updates.Far)
+	s.totals.Converted += int64(updates.Converted)
 	s.totals.Suspensions += int64(suspended)
 }
 

@@ -119,7 +119,7 @@ func TestARoundThatChangesNothingIsInTheAuditLog(t *testing.T) {
 	w := newWorld(t, flcollect.Options{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: -1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
-	w.untilState(t, "job", flcollect.Finished)
+	w.untilState(t, "job", flcollect.Interrupted)
 	line := readLine(t, w.auditLog(t, "job")[0])
 	require.False(t, line.Aggregated)
 	require.Equal(t, line.Model, line.Result)

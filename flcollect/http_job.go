@@ -85,6 +85,8 @@ type statusView struct {
 	Budget      any      `json:"epsilon_budget,omitempty"`
 	BudgetSpent bool     `json:"budget_spent,omitempty"`
 	Note        string   `json:"note,omitempty"`
+	Aggregated  int      `json:"rounds_aggregated,omitempty"`
+	Updates     Updates  `json:"updates,omitzero"`
 }
 
 func viewOf(s Status) statusView {
@@ -115,6 +117,8 @@ func viewOf(s Status) statusView {
 		Budget:          s.Config.DPAdaptive["epsilon_budget"],
 		BudgetSpent:     s.BudgetSpent,
 		Note:            s.Note,
+		Aggregated:      s.Aggregated,
+		Updates:         s.Updates,
 	}
 }
 

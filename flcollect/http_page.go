@@ -56,6 +56,7 @@ func newPages() *pages {
 			"seconds":   func(a, b float64) string { return secondsText(a + b) },
 			"stamp":     stampText,
 			"standing":  standingText,
+			"remark":    remarkText,
 			"epsilon":   epsilonText,
 			"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, homomorphic) },
 		}).ParseFS(pageFiles, "page/"+name, "page/layout.html"))
@@ -208,6 +209,18 @@ func standingText(r *Reputation) string {
 	text := strconv.FormatFloat(r.Score, 'g', 5, 64)
 	if r.Until > 0 {
 		text += fmt.Sprintf(", suspended to round %d", r.Until)
+	}
+	return text
+}
+
+// remarkText says why an update was not kept, or what is notable of it.
+func remarkText(c ClientReport) string {
+	text := c.Reason
+	if len(c.Converted) > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "converted: " + conversionsText(c.Converted)
 	}
 	return text
 }

@@ -49,6 +49,10 @@ type Status struct {
 	// BudgetSpent is whether the training ended before its last round because
 	// another one would have exceeded the epsilon budget.
 	BudgetSpent bool
+	// Aggregated is how many rounds have changed the model.
+	Aggregated int
+	// Updates are what became of the updates of all rounds of the run.
+	Updates Updates
 	// Note says what else is notable and no fault; empty if nothing is.
 	Note string
 	// Suspended are clients that a job which is being trained draws only where
@@ -80,6 +84,9 @@ type Round struct {
 	// what else is odd.
 	Aggregated bool   `json:"aggregated"`
 	Note       string `json:"note,omitempty"`
+	// Updates are what became of the updates; zero in rounds from before they were
+	// counted. With differential privacy those that the server has cut count as kept.
+	Updates Updates `json:"updates,omitzero"`
 	// Epsilon is what the models up to that of this round give away, with its
 	// Delta; nil, and zero, without differential privacy.
 	Epsilon *Epsilon `json:"epsilon,omitempty"`

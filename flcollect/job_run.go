@@ -137,6 +137,13 @@ func (j *job) conduct() {
 		j.abrupt = errors.Is(err, errStopped)
 		j.log.Warn("the training was interrupted", "error", err)
 		change = func(r *record) { r.State, r.Error = Interrupted, short(err.Error(), maxReason) }
+		if errors.Is(err, errFruitless) { // the model to begin with is no result
+			last := j.record().Checkpoint
+			defer j.server.drop(j.life, j.log, last)
+			change = func(r *record) {
+				r.State, r.Error, r.Checkpoint = Interrupted, short(err.Error(), 4*maxReason), nil
+			}
+		}
 	} else {
 		j.report()
 	}

@@ -65,6 +65,10 @@ type Result struct {
 	StrategyConf strategy.Conf
 	// Privacy is what was given away; nil without differential privacy.
 	Privacy *Privacy
+	// Aggregated is how many rounds have changed the model, Updates what became of
+	// the updates of all rounds.
+	Aggregated int
+	Updates    Updates
 	// Weights are the final parameters. Those that clients encrypted are vectors
 	// of bytes, and Encrypted says so: each is a message of package ckks.
 	Weights   strategy.Model

@@ -126,7 +126,7 @@ func (y *tally) aggregate(ctx context.Context, policy strategy.Policy, sums stra
 		y.model, err = sums.Finish(ctx)
 	}
 	if errors.Is(err, strategy.ErrTooFew) {
-		y.notes = append(y.notes, err.Error())
+		y.notes = append(y.notes, "fit: the model stays as it was: "+err.Error())
 		return nil
 	}
 	return err
@@ -145,6 +145,14 @@ func (t *training) takeFit(ctx context.Context, c *client, res *flower.FitRes, s
 	model, err := t.decode(res.Parameters)
 	if err != nil {
 		return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
+	}
+	if t.sealed == nil { // the layers of an encrypted update are messages
+		takes, _ := t.strategy.(anyType)
+		var converted []Conversion
+		if model, converted, err = conform(model, t.model, takes); err != nil {
+			return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
+		}
+		t.attempt.converted(c, converted)
 	}
 	err = sums.Add(ctx, strategy.Update{Client: c.session.ID(), Examples: res.NumExamples, Metrics: res.Metrics, Model: model})
 	if err != nil {

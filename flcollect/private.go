@@ -110,7 +110,7 @@ func (t *training) exhaust() error {
 	t.log.Info("the epsilon budget is spent", "round", t.record().Round, "rounds", t.config.Rounds)
 	return t.save(func(r *record) {
 		r.Spent = true
-		if t.server.options.Repository != nil {
+		if t.fruits && t.server.options.Repository != nil {
 			r.Delivery = pending
 		}
 	})

@@ -148,7 +148,7 @@ func TestARoundThatIsNotAggregatedGivesNothingAway(t *testing.T) {
 	lying := clipping(0.01)
 	lying.fit = func(context.Context, flower.FitIns, *flower.FitRes) error { return nil }
 	w.join(t, lying)
-	status := w.untilState(t, "job", flcollect.Finished)
+	status := w.untilState(t, "job", flcollect.Interrupted)
 	require.Zero(t, status.Privacy.Epsilon)
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)

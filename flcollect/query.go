@@ -86,7 +86,7 @@ func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]Rou
 	for _, doc := range docs {
 		var round Round
 		if err := json.Unmarshal(doc.Data, &round); err != nil {
-			return nil, fmt.Errorf("rounds of job %q: read %q: %w", id, doc.Key, err)
+			return nil, fmt.Errorf("rounds of job %q: read %q: %w: %w", id, doc.Key, errDamaged, err)
 		}
 		if round.Number > r.Round {
 			break // it is being stored, and does not count yet

@@ -50,6 +50,10 @@ type outcome struct {
 	Privacy  *Privacy `json:"privacy,omitempty"`
 	// Guarded is whether norm bounding is around the strategy.
 	Guarded bool `json:"guarded,omitempty"`
+	// Aggregated is how many rounds have changed the model, Updates what became of
+	// the updates of all rounds.
+	Aggregated int     `json:"aggregated,omitempty"`
+	Updates    Updates `json:"updates,omitzero"`
 }
 
 // checkpoint names the blob with a model, which never changes.
@@ -70,6 +74,11 @@ type record struct {
 	Error       string       `json:"error,omitempty"`
 	Early       *EarlyEnd    `json:"early,omitempty"`
 	Quarantined []Quarantine `json:"quarantined,omitempty"`
+	// Idle is how many rounds have left the model as it was, IdleRound the last of
+	// them, and IdleNote why.
+	Idle      int    `json:"idle,omitempty"`
+	IdleRound int    `json:"idle_round,omitempty"`
+	IdleNote  string `json:"idle_note,omitempty"`
 	// Spent is whether the training ended because the epsilon budget was spent.
 	Spent bool `json:"spent,omitempty"`
 	// Misfit says how the public context that was stored when the run began does
@@ -111,7 +120,7 @@ func (r record) status() Status {
 		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.config(),
 		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
 		Stored: r.Delivery == delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
-		Privacy: r.Privacy, BudgetSpent: r.Spent, Note: r.remark(),
+		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: r.remark(),
 	}
 }
 
@@ -128,7 +137,22 @@ func (r record) remark() string {
 		remarks = append(remarks, fmt.Sprintf("the epsilon budget of %v is spent after %d of %d rounds",
 			r.Config.DPAdaptive["epsilon_budget"], max(r.Round, 0), r.Config.Rounds))
 	}
+	if r.Idle > 0 && r.Checkpoint != nil { // otherwise the error says it
+		remarks = append(remarks, fmt.Sprintf("%d of %d rounds aggregated nothing, the last of them was round %d: %s",
+			r.Idle, max(r.Round, 0), r.IdleRound, r.IdleNote))
+	}
 	return strings.Join(remarks, "; ")
+}
+
+// counts takes a round into the totals of the run.
+func (r *record) counts(round Round) {
+	r.Updates = r.Updates.plus(round.Updates)
+	if round.Aggregated {
+		r.Aggregated++
+		return
+	}
+	r.Idle++
+	r.IdleRound, r.IdleNote = round.Number, short(round.Note, maxReason)
 }
 
 // quarantine adds refused updates, and forgets the oldest.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -49,16 +50,28 @@ type ClientReport struct {
 	// Update is the [Digest] of what it sent, empty if nothing came or the server
 	// keeps no audit log.
 	Update string `json:"update,omitempty"`
-	// Outcome is what became of it, Reason why it was not kept.
+	// Outcome is what became of it, Reason why it was not kept, or what is
+	// notable of one that was.
 	Outcome Outcome `json:"outcome"`
 	Reason  string  `json:"reason,omitempty"`
+	// Far is whether an update that was kept as it was sent lay beyond the bound.
+	Far bool `json:"far,omitempty"`
 	// Norm is how far the update lay from the model, Bound how far it might; nil
 	// where it was not measured, or where there was no bound.
 	Norm  *float64 `json:"norm,omitempty"`
 	Bound *float64 `json:"bound,omitempty"`
+	// Counters is how far its layers of whole numbers lay from those of the model,
+	// which Norm leaves out; nil if they did not move, or were not measured.
+	Counters *float64 `json:"counters,omitempty"`
+	// Converted says which layers were converted to the types of the model, nil if
+	// none was.
+	Converted []Conversion `json:"converted,omitempty"`
 	// Reputation is what the job thinks of the client after the round, nil if it
 	// has nothing against it.
 	Reputation *Reputation `json:"reputation,omitempty"`
+
+	// typed is whether the update was refused only for the type of its numbers.
+	typed bool
 }
 
 // blame is what a reputation remembers of the entry.
@@ -67,35 +80,6 @@ func (c ClientReport) blame() string {
 		return string(c.Outcome)
 	}
 	return string(c.Outcome) + ": " + c.Reason
-}
-
-// Counts are how many clients of a round had which outcome.
-type Counts struct {
-	Kept    int `json:"kept"`
-	Clipped int `json:"clipped"`
-	Refused int `json:"refused"`
-	Failed  int `json:"failed"`
-}
-
-// Total is how many clients were drawn.
-func (c Counts) Total() int { return c.Kept + c.Clipped + c.Refused + c.Failed }
-
-// countOutcomes counts entries by their outcomes.
-func countOutcomes(entries []ClientReport) Counts {
-	var c Counts
-	for _, e := range entries {
-		switch e.Outcome {
-		case Kept:
-			c.Kept++
-		case Clipped:
-			c.Clipped++
-		case Refused:
-			c.Refused++
-		case Failed:
-			c.Failed++
-		}
-	}
-	return c
 }
 
 // RoundReport is what became of the updates of a finished round. It is for who
@@ -243,6 +227,13 @@ func (a *attempt) received(c *client, res *flower.FitRes) {
 	a.parts[c].Examples, a.parts[c].Update = res.NumExamples, digest
 }
 
+// converted notes what was converted in an update.
+func (a *attempt) converted(c *client, list []Conversion) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.parts[c].Converted = list
+}
+
 // answered notes what became of a client.
 func (a *attempt) answered(c *client, err error) {
 	a.mu.Lock()
@@ -253,6 +244,7 @@ func (a *attempt) answered(c *client, err error) {
 		part.Outcome, part.Reason = Kept, ""
 	case errors.Is(err, strategy.ErrQuarantined):
 		part.Outcome, part.Reason = Refused, short(err.Error(), maxReason)
+		part.typed = errors.Is(err, tensor.ErrType)
 	default:
 		part.Outcome, part.Reason = Failed, short(err.Error(), maxReason)
 	}

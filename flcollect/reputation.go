@@ -192,9 +192,13 @@ func (r *reputations) suspended(round, limit int) []Suspension {
 	return list[:min(len(list), limit)]
 }
 
-// cost is what an outcome adds to the score of its client.
+// cost is what an outcome adds to the score of its client. That an update lies far
+// and was kept costs nothing, and neither does the type of its numbers: a client
+// that computes with others is no attacker.
 func cost(e ClientReport, typical float64) float64 {
 	switch {
+	case e.typed:
+		return 0
 	case e.Outcome == Failed:
 		return costFailed
 	case e.Outcome == Refused:

@@ -266,8 +266,10 @@ type Totals struct {
 	// Results of clients were taken, Failures were not; Quarantined of them were
 	// refused for what they held.
 	Results, Failures, Quarantined int64
-	// Clipped is how many updates were shortened, and Suspensions how many times a client was suspended.
-	Clipped, Suspensions int64
+	// Clipped is how many updates were shortened, Far how many lay beyond the bound
+	// and were kept whole, and Converted how many had layers of another type than
+	// the model. Suspensions is how many times a client was suspended.
+	Clipped, Far, Converted, Suspensions int64
 	// Sent and Received are bytes of parameters.
 	Sent, Received int64
 }

@@ -37,6 +37,7 @@ type training struct {
 	model   strategy.Model
 	loss    *float64 // the last aggregated one
 	client  map[string]any
+	fruits  bool // whether a round has changed the model
 	ledger  *ledger
 	// attempt is the last fit phase that began, digest that of the model, empty
 	// where it is not known yet.
@@ -49,7 +50,7 @@ type training struct {
 // the job is interrupted.
 func (j *job) train(ctx context.Context) error {
 	if j.record().trained() {
-		return nil
+		return j.yielded(j.life)
 	}
 	if err := j.prepare(ctx); err != nil {
 		return err
@@ -82,10 +83,14 @@ func (j *job) train(ctx context.Context) error {
 	if err := t.recallReputations(ctx); err != nil {
 		return err
 	}
+	var err error
+	if t.fruits, err = j.aggregated(ctx); err != nil {
+		return err
+	}
 	for {
 		r := j.record()
 		if r.trained() {
-			return nil
+			return j.yielded(j.life)
 		}
 		if !t.affords() {
 			return t.exhaust()
@@ -188,9 +193,13 @@ func (t *training) round(ctx context.Context, number int) error {
 	filed := t.startFiling(t.attempt, fit.model)
 	defer filed.wait()
 	refused = append(refused, fit.refused...)
+	round.Updates = filed.updates
+	if t.private != nil {
+		round.Updates = round.Updates.covered()
+	}
 	var kept *keeping // while clients evaluate
 	if fit.model != nil {
-		t.model, round.Aggregated = fit.model, true
+		t.model, round.Aggregated, t.fruits = fit.model, true, true
 		kept = t.startKeeping(ctx)
 		defer kept.cancel()
 		if err := t.release(); err != nil {
@@ -210,7 +219,7 @@ func (t *training) round(ctx context.Context, number int) error {
 	}
 	refused = append(refused, evaluation.refused...)
 	round.Ended = now()
-	round.Note = short(strings.Join(slices.Concat(fit.notes, evaluation.notes), "; "), maxNote)
+	round.Note = short(strings.Join(slices.Concat(fit.notes, round.Updates.notes(), evaluation.notes), "; "), maxNote)
 	if round.Loss != nil {
 		t.loss = round.Loss
 	}
@@ -253,7 +262,8 @@ func (t *training) conclude(ctx context.Context, round Round, kept *keeping, fil
 			r.Loss, r.Metrics = round.Loss, round.Metrics
 		}
 		r.quarantine(refused)
-		if r.trained() && t.server.options.Repository != nil {
+		r.counts(round)
+		if r.trained() && t.fruits && t.server.options.Repository != nil {
 			r.Delivery = pending
 		}
 		if t.server.options.Orchestrator == nil {
@@ -272,8 +282,11 @@ func (t *training) conclude(ctx context.Context, round Round, kept *keeping, fil
 
 // account adds a round to the totals.
 func (t *training) account(round Round, quarantined int) {
+	u := round.Updates
 	t.log.Info("round finished", "round", round.Number, "aggregated", round.Aggregated,
-		"results", round.Fit.Results, "failures", round.Fit.Failures, "note", round.Note, "audit", t.ledger.head.SHA256)
+		"results", round.Fit.Results, "failures", round.Fit.Failures,
+		"clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
+		"note", round.Note, "audit", t.ledger.head.SHA256)
 	s := t.server
 	seconds := elapsed(t.began)
 	s.mu.Lock()
@@ -291,9 +304,10 @@ func (t *training) account(round Round, quarantined int) {
 }
 
 // surpassed returns the first metric, in the order of their names, that is greater
-// than its target; nil if none is.
+// than its target; nil if none is, or if the model is still that to begin with, which
+// is no result.
 func (t *training) surpassed(round Round) *EarlyEnd {
-	if !t.config.Stopping {
+	if !t.config.Stopping || !t.fruits {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.config.Targets)) {

@@ -24,7 +24,7 @@ func checkForm(update strategy.Update, model strategy.Model, noised bool) error 
 	form := slices.Clone(model)
 	for i := range min(len(model), len(update.Model)) {
 		t := update.Model[i]
-		if t.DType() == tensor.Float64 && (noised || model[i].DType().IsInteger()) && slices.Equal(t.Shape(), model[i].Shape()) {
+		if takes(t.DType(), model[i].DType(), noised) && slices.Equal(t.Shape(), model[i].Shape()) {
 			form[i] = t
 		}
 	}
@@ -80,4 +80,15 @@ func elements(model strategy.Model) int {
 		count += t.Len()
 	}
 	return count
+}
+
+// Takes reports whether updates may have layers of a type where the model has
+// another: numbers of 64 bits where the client adds the noise, which rounding would
+// show, and for whole numbers, whose steps a clip norm cuts to fractions.
+func (a *Adaptive) Takes(sent, form tensor.DType) bool {
+	return takes(sent, form, !a.serverSide)
+}
+
+func takes(sent, form tensor.DType, noised bool) bool {
+	return sent == tensor.Float64 && (noised || form.IsInteger())
 }

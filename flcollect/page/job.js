@@ -2,7 +2,7 @@
 // that the server has made, and into the charts.
 
 import { Charts } from "./charts.js";
-import { Report } from "./report.js";
+import { Report, updates } from "./report.js";
 import { bytes, epsilon, number, seconds, stamp } from "./format.js";
 
 const most = 20000; // rounds that are kept; older ones are in the JSON
@@ -68,6 +68,7 @@ function showStatus(status) {
   field("strategy", status.strategy ?? "");
   field("configuration", status.configuration_id ?? "");
   field("clients", status.clients ?? 0);
+  field("updates", updates(status.updates));
   field("started", stamp(status.started));
   field("ended", stamp(status.ended));
   field("stored", status.stored ? "in the repository" : "");

@@ -7,6 +7,19 @@ const pause = 1000; // milliseconds
 const most = 100; // clients that are shown
 const outcomes = ["kept", "clipped", "refused", "failed"];
 
+// updates says what became of updates, as the server does.
+export function updates(counts) {
+  if (!counts) return "";
+  const far = counts.far ? ` (${counts.far} of them far)` : "";
+  const text = outcomes.map((outcome) => `${counts[outcome]} ${outcome}${outcome === "kept" ? far : ""}`).join(", ");
+  return counts.converted ? `${text}; ${counts.converted} converted${conversions(counts.conversions)}` : text;
+}
+
+function conversions(list) {
+  if (!list) return "";
+  return `: ${list.map(({ from, to, layers }) => `${from} to ${to} in ${layers} layer${layers === 1 ? "" : "s"}`).join(", ")}`;
+}
+
 export class Report {
   constructor(section, path) {
     this.section = section;
@@ -42,8 +55,7 @@ export class Report {
   show(report) {
     const { section } = this;
     section.hidden = false;
-    const counts = outcomes.map((outcome) => `${report.outcomes[outcome]} ${outcome}`).join(", ");
-    section.querySelector("h2").textContent = `Updates of round ${report.round}: ${counts}`;
+    section.querySelector("h2").textContent = `Updates of round ${report.round}: ${updates(report.outcomes)}`;
     section.querySelector("tbody").replaceChildren(...report.clients.map(row));
     const rest = section.querySelector("#report-rest");
     rest.hidden = report.next === undefined;
@@ -57,7 +69,7 @@ function row(client) {
   const cells = [
     ["Client", client.client], ["Outcome", client.outcome], ["Weight", client.num_examples ?? "", "number"],
     ["Norm", number(client.norm), "number"], ["Bound", number(client.bound), "number"],
-    ["Reputation", reputation(client.reputation)], ["Reason", client.reason ?? ""],
+    ["Reputation", reputation(client.reputation)], ["Reason", remark(client)],
   ];
   for (const [label, text, kind] of cells) {
     const cell = made.insertCell();
@@ -66,6 +78,12 @@ function row(client) {
     cell.textContent = String(text);
   }
   return made;
+}
+
+// remark says why an update was not kept, or what is notable of it.
+function remark(client) {
+  const converted = client.converted ? `converted${conversions(client.converted)}` : "";
+  return [client.reason, converted].filter(Boolean).join("; ");
 }
 
 function reputation(known) {
