@@ -151,6 +151,7 @@ func (l *ledger) store(ctx context.Context, token string, line AuditLine, text [
 // filing is an attempt that is being stored. Who starts it waits.
 type filing struct {
 	updates Updates
+	late    []Quarantine  // updates that were refused at the end of the round
 	done    chan struct{} // closed once err is set
 	err     error
 }
@@ -161,6 +162,11 @@ func (t *training) startFiling(a *attempt, result strategy.Model) *filing {
 	f := &filing{done: make(chan struct{})}
 	line := AuditLine{Round: a.round, Time: now(), Aggregated: result != nil, Clients: a.entries(t.strategy)}
 	f.updates = updatesOf(line.Clients)
+	for _, e := range line.Clients {
+		if e.late && len(f.late) < MaxQuarantined {
+			f.late = append(f.late, Quarantine{Round: a.round, Client: e.Session, Reason: e.Reason})
+		}
+	}
 	suspended := 0
 	if !t.server.options.TrustClients {
 		suspended = t.reputations.judge(a.round, line.Clients)

@@ -11,7 +11,8 @@ import (
 // How far an update may lie from the model by default: so far that clients whose
 // data differ do not feel it, and that one client alone still cannot decide.
 const (
-	// DefaultNormFactor is the bound in medians of the round before.
+	// DefaultNormFactor is the bound in medians of the round, or of the one before
+	// where that is greater.
 	DefaultNormFactor = 10
 	// DefaultNormMinUpdates is how many updates that median has to be of.
 	DefaultNormMinUpdates = 4
@@ -20,7 +21,11 @@ const (
 // judge is a strategy that says what became of every update.
 type judge interface{ Verdicts() []strategy.Verdict }
 
-// guards reports whether the updates of a new training are bounded, as far as its
+// cutting are the parameters of norm bounding with which a job asks for updates to be
+// cut.
+var cutting = [...]string{"norm_bound", "norm_factor", "norm_refuse_factor"}
+
+// guards reports whether the updates of a new training are measured, as far as its
 // strategy does not do that itself.
 func (s *Server) guards(config Config) bool {
 	bounds, _ := strategy.TakeBounds(config.StrategyConf)
@@ -47,7 +52,10 @@ func (s *Server) makeGuarded(ctx context.Context, config Config, guarded bool) (
 	if !guarded {
 		return made, nil
 	}
-	conf := strategy.Conf{"norm_factor": DefaultNormFactor, "norm_min_updates": DefaultNormMinUpdates}
+	conf := strategy.Conf{
+		"norm_factor": DefaultNormFactor, "norm_min_updates": DefaultNormMinUpdates,
+		"norm_clip": s.options.Clip || slices.ContainsFunc(cutting[:], func(field string) bool { return bounds[field] != nil }),
+	}
 	for field, given := range bounds {
 		if given != nil {
 			conf[field] = given

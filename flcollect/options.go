@@ -32,7 +32,8 @@ type Options struct {
 	Strategies map[string]func(strategy.Conf) (strategy.Strategy, error)
 	// Orchestrator is told how trainings go. Nil means that nobody is.
 	Orchestrator Orchestrator
-	// Initial returns the parameters that a job begins with; where its error
+	// Initial returns the parameters that a job begins with, whose types are those of
+	// all updates: what clients send in others is converted. Where its error
 	// matches [ErrNoModel], the repository is asked, and then a client. Nil has
 	// none. With homomorphic encryption only a client is asked: neither of the
 	// others could encrypt.
@@ -47,8 +48,12 @@ type Options struct {
 	// name, so a client must not be able to choose that of another. It is called
 	// concurrently. Nil has no opinion.
 	Identify func(session *flower.Session) string
-	// TrustClients has no update bounded, unless a job asks for it, and no client
-	// suspended. False bounds updates as [DefaultNormFactor] says.
+	// Clip has updates cut that lie further from the model than [DefaultNormFactor]
+	// says, unless a job says otherwise. False only reports them: with a norm_bound
+	// of its own, a job has them cut all the same.
+	Clip bool
+	// TrustClients has no update measured, unless a job asks for it, and no client
+	// suspended. It does not go with Clip.
 	TrustClients bool
 	// NoAudit has no audit log kept, and so no update digested. There are reports
 	// of the rounds all the same.
@@ -87,6 +92,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Blobs == nil {
 		err = errors.Join(err, errors.New("configure training collector: Blobs is required"))
+	}
+	if o.Clip && o.TrustClients {
+		err = errors.Join(err, errors.New("configure training collector: Clip and TrustClients exclude each other"))
 	}
 	err = errors.Join(err, checkStrategies(o.Strategies))
 	o.Strategies = maps.Clone(o.Strategies)

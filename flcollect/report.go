@@ -72,6 +72,8 @@ type ClientReport struct {
 
 	// typed is whether the update was refused only for the type of its numbers.
 	typed bool
+	// late is whether the strategy refused the update at the end of the round.
+	late bool
 }
 
 // blame is what a reputation remembers of the entry.
@@ -266,8 +268,12 @@ func (a *attempt) entries(made strategy.Strategy) []ClientReport {
 		entry := *part
 		if v, ok := verdicts[c.session.ID()]; ok {
 			entry.Norm, entry.Bound = measured(v.Norm), measured(v.Bound)
+			if v.Counters > 0 {
+				entry.Counters = measured(v.Counters)
+			}
 			if entry.Outcome == Kept {
-				entry.Outcome, entry.Reason = outcomeOf(v.Outcome), short(v.Reason, maxReason)
+				entry.Outcome, entry.Reason, entry.Far = outcomeOf(v.Outcome), short(v.Reason, maxReason), v.Far
+				entry.late = entry.Outcome == Refused
 			}
 		}
 		list = append(list, entry)

@@ -80,7 +80,7 @@ func (w *world) ready(t *testing.T, clients int) {
 
 func TestAnAttackerIsClippedThenSuspendedAndTheModelConverges(t *testing.T) {
 	const rounds = 60
-	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named})
+	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named, Clip: true})
 	gate := make(chan struct{})
 	for i := range 6 {
 		honest := towards(4 + float64(i)/10)
@@ -94,7 +94,7 @@ func TestAnAttackerIsClippedThenSuspendedAndTheModelConverges(t *testing.T) {
 	conf := config(rounds, 6)
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	w.untilState(t, "job", flcollect.Training)
-	w.joinAs(t, attacker(), "attacker") // after the first round, which has no bound
+	w.joinAs(t, attacker(), "attacker") // after the first round
 	w.ready(t, 7)
 	close(gate)
 	status := w.untilState(t, "job", flcollect.Finished)

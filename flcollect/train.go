@@ -192,7 +192,10 @@ func (t *training) round(ctx context.Context, number int) error {
 	}
 	filed := t.startFiling(t.attempt, fit.model)
 	defer filed.wait()
-	refused = append(refused, fit.refused...)
+	refused = append(append(refused, fit.refused...), filed.late...)
+	if n := len(filed.late); n > 0 {
+		fit.say(fmt.Sprintf("fit: %d updates were refused at the end of the round, the first of %q: %s", n, filed.late[0].Client, filed.late[0].Reason))
+	}
 	round.Updates = filed.updates
 	if t.private != nil {
 		round.Updates = round.Updates.covered()

@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	c, err := collector.Open(collector.Config{
 		Dir: s.data, Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
-		TrustClients: s.trustClients, NoAudit: s.noAudit,
+		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
 		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext, TLS: tls, Logger: log,
 	})
 	if err != nil {

@@ -29,7 +29,8 @@ type settings struct {
 	maxMessage, uploads      int64
 	maxContext               int64
 	clientTimeout, parkedFor time.Duration
-	trustClients, noAudit    bool
+	clip, trustClients       bool
+	noAudit                  bool
 	demo                     bool
 	logging                  *server.Logging
 }
@@ -69,7 +70,8 @@ func (s *settings) declare() *server.Flags {
 	f.Int64Var(&s.maxContext, "max-context", 64<<20, "the largest public context of homomorphic encryption that is stored for clients, in `bytes`")
 	f.DurationVar(&s.clientTimeout, "client-timeout", 24*time.Hour, "how long a job waits for enough clients before it is interrupted")
 	f.DurationVar(&s.parkedFor, "park", 5*time.Second, "after how long clients come back when the server was stopped")
-	f.BoolVar(&s.trustClients, "trust-clients", false, "bound no update, unless a job asks for it, and suspend no client; for clients that are all your own")
+	f.BoolVar(&s.clip, "clip", false, "cut updates that lie further from the model than 10 medians of a round, unless a job says otherwise; by default they are reported and kept")
+	f.BoolVar(&s.trustClients, "trust-clients", false, "measure no update, unless a job asks for it, and suspend no client; for clients that are all your own")
 	f.BoolVar(&s.noAudit, "no-audit", false, "keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	s.logging = f.Logging("log/flcollector.log")
@@ -118,6 +120,9 @@ func (s *settings) check(f *server.Flags) error {
 	}
 	if s.parkedFor < time.Second || s.parkedFor > 24*time.Hour {
 		wrong("park", "expected 1s to 24h, got %v", s.parkedFor)
+	}
+	if s.clip && s.trustClients {
+		wrong("clip", "-clip and -trust-clients exclude each other")
 	}
 	if (s.cert == "") != (s.key == "") {
 		wrong("grpc-cert", "-grpc-cert and -grpc-key go together")

@@ -21,7 +21,7 @@ func TestEverySettingHasAllSources(t *testing.T) {
 	number, period, choice := [3]string{"1", "2", "3"}, [3]string{"1s", "2s", "3s"}, [3]string{"true", "false", "true"}
 	special := map[string][3]string{
 		"port": number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
-		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice, "trust-clients": choice, "no-audit": choice,
+		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice, "clip": choice, "trust-clients": choice, "no-audit": choice,
 		"log-level": {"debug", "warn", "error"},
 	}
 	new(settings).declare().VisitAll(func(one *flag.Flag) {
@@ -98,6 +98,7 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 		{[]string{"-grpc-cert", "c.pem"}, "-grpc-cert (FLCOLLECTOR_GRPC_CERT): -grpc-cert and -grpc-key go together"},
 		{[]string{"-grpc-client-ca", "ca.pem"}, "-grpc-client-ca (FLCOLLECTOR_GRPC_CLIENT_CA): certificates of clients need TLS"},
 		{[]string{"-demo", "-grpc-cert", "c.pem", "-grpc-key", "k.pem"}, "-demo (FLCOLLECTOR_DEMO): its clients know no TLS"},
+		{[]string{"-clip", "-trust-clients"}, "-clip (FLCOLLECTOR_CLIP): -clip and -trust-clients exclude each other"},
 		{[]string{"-bogus"}, "-bogus"},
 	} {
 		_, _, err := readSettings(c.args)

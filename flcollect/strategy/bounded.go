@@ -1,11 +1,8 @@
 package strategy
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/tensor"
@@ -14,6 +11,11 @@ import (
 // NormBounding is the Strategy of a *[FieldError] of [NewBounded].
 const NormBounding = "norm-bounding"
 
+// counterFactor is the bound of counters in medians, and what it is at least: a
+// counter grows with the data of its client, of which one may have very much more
+// than another.
+const counterFactor = 1000
+
 // Bounded is a strategy around another one that bounds how far from the model an
 // update may lie, so that no client moves the result at will (Sun and others
 // 2019, arXiv 1911.07963), and that reports what became of every update. Its
@@ -21,39 +23,64 @@ const NormBounding = "norm-bounding"
 // called at any time. Make one with [NewBounded].
 type Bounded struct {
 	inner          Strategy
+	clip           bool    // whether updates are shortened
 	limit          float64 // infinite if there is none
 	factor, refuse float64 // refuse is infinite if no update is
 	least          int     // updates that a median has to be of
 
 	mu       sync.Mutex // guards what follows
-	median   float64    // of the norms of the last round with enough, 0 if there is none
+	median   lengths    // of the last round with enough, zero if there is none
 	verdicts *Verdicts  // of the round that was begun last
 }
 
 // NewBounded returns norm bounding around a strategy. The norm of an update is
-// its Euclidean distance from the model, over all layers together. The fields of
-// conf are:
+// its Euclidean distance from the model, over all layers together that hold no whole
+// numbers. The fields of conf are:
 //
 //	norm_bound          the greatest norm: none
-//	norm_factor         the greatest norm in medians of the round before: 3
-//	norm_min_updates    a round of fewer updates leaves the median as it was: 1
+//	norm_factor         the greatest norm in medians: 3
+//	norm_min_updates    a round of fewer updates has no median: 1
+//	norm_clip           whether an update beyond the bound is shortened: true
 //	norm_refuse_factor  an update of more than so many bounds is refused: none is
 //
-// An update beyond the smaller bound is shortened to it, and goes on in its own
-// direction. The median needs a round before, so without norm_bound the first
-// round has no bound; it holds while more than half of the clients are honest.
-// Refusing costs what the job's policy makes of failures. Errors are
-// *[FieldError].
+// The bound is the smaller of norm_bound and norm_factor medians. The median is that
+// of the norms of the round, or of the last round that had one, whichever is greater,
+// so that clients whose updates grow together, as with a new learning rate, are not
+// far. Of an even number of norms it is the lower of the two in the middle. It holds
+// while more than half of the clients are honest.
+//
+// An update beyond the bound is shortened to it, and goes on in its own direction.
+// Since the median is known at the end of a round, updates that may turn out to be
+// far wait in a file in [Round].Dir: all until a round has had a median, later few.
+// Refusing
+// costs what the job's policy makes of failures where norm_bound is exceeded; an
+// update that only the median refuses is left out at the end of the round.
+//
+// Without norm_clip an update beyond the bound is only reported: it is part of the
+// result as it was sent, and its [Verdict] is Far.
+//
+// Layers of whole numbers, such as the counters of batch normalisation, would decide
+// the norm alone: a client with more data counts further. They have a distance of
+// their own in the verdict, Counters, and a bound of their own, 1000 medians and at
+// least 1000, beyond which they are reported, and shortened, in the same way but
+// apart from the other layers. In a model that has no other layers, whole numbers are
+// what is trained, and the norm is theirs.
+//
+// Errors are *[FieldError].
 func NewBounded(inner Strategy, conf Conf) (*Bounded, error) {
 	r := newReader(NormBounding, conf)
 	b := &Bounded{
 		inner:  inner,
+		clip:   r.Truth("norm_clip", true),
 		limit:  r.Number("norm_bound", math.Inf(1), 1e-300, anything),
 		factor: r.Number("norm_factor", 3, 1, anything),
 		refuse: r.Number("norm_refuse_factor", math.Inf(1), 1, anything),
 		least:  r.Count("norm_min_updates", 1, 1),
 
 		verdicts: &Verdicts{},
+	}
+	if !b.clip && !math.IsInf(b.refuse, 1) {
+		r.Fail("norm_refuse_factor", "has no meaning where norm_clip is false")
 	}
 	if err := r.end(); err != nil {
 		return nil, err
@@ -78,11 +105,11 @@ func (b *Bounded) Begin(round Round) (Aggregation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.verdicts = &Verdicts{}
-	a := &bounding{Aggregation: inner, rules: b, round: round, bound: b.limit, verdicts: b.verdicts}
-	if b.median > 0 {
-		a.bound = min(a.bound, b.factor*b.median)
+	a := &bounding{Aggregation: inner, rules: b, round: round, counters: countersOf(round.Model), last: b.median, verdicts: b.verdicts}
+	if !b.clip {
+		return a, nil
 	}
-	return a, nil
+	return &clipping{bounding: a}, nil
 }
 
 // Verdicts returns what became of the updates of the round that was begun last,
@@ -94,119 +121,52 @@ func (b *Bounded) Verdicts() []Verdict {
 	return verdicts.All()
 }
 
-// State implements [Strategy]: the median of the norms of the last round, followed
-// by the state of the strategy inside.
+// bounds returns how far updates may lie where the median is the given one.
+func (b *Bounded) bounds(median lengths) lengths {
+	bound := lengths{norm: b.limit, counters: math.Inf(1)}
+	if median.norm > 0 {
+		bound.norm = min(b.limit, b.factor*median.norm)
+	}
+	if median != (lengths{}) {
+		bound.counters = counterFactor * max(median.counters, 1)
+	}
+	return bound
+}
+
+// State implements [Strategy]: the medians of the last round, followed by the state
+// of the strategy inside. That of the counters is there if they moved.
 func (b *Bounded) State() []tensor.Tensor {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]tensor.Tensor{tensor.FromFloat64s([]float64{b.median})}, b.inner.State()...)
+	own := []float64{b.median.norm}
+	if b.median.counters > 0 {
+		own = append(own, b.median.counters)
+	}
+	return append([]tensor.Tensor{tensor.FromFloat64s(own)}, b.inner.State()...)
 }
 
 // Restore implements [Strategy].
 func (b *Bounded) Restore(state []tensor.Tensor) error {
-	own := []float64{0}
+	var own [2]float64
 	var inner []tensor.Tensor
 	if len(state) > 0 {
-		if state[0].DType() != tensor.Float64 || state[0].Len() != len(own) {
-			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not a median", NormBounding, state[0].Len(), state[0].DType())
+		n := state[0].Len()
+		if state[0].DType() != tensor.Float64 || n < 1 || n > len(own) {
+			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not a median", NormBounding, n, state[0].DType())
 		}
-		state[0].ReadFloat64s(own, 0)
+		state[0].ReadFloat64s(own[:n], 0)
 		inner = state[1:]
 	}
-	if !(own[0] >= 0 && own[0] <= math.MaxFloat64) {
-		return fmt.Errorf("restore %s: the median is %v", NormBounding, own[0])
+	for _, v := range own {
+		if !(v >= 0 && v <= math.MaxFloat64) {
+			return fmt.Errorf("restore %s: the median is %v", NormBounding, v)
+		}
 	}
 	if err := b.inner.Restore(inner); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.median = own[0]
+	b.median = lengths{norm: own[0], counters: own[1]}
 	return nil
-}
-
-// bounding is the aggregation of a round with a bound.
-type bounding struct {
-	Aggregation
-	rules    *Bounded
-	round    Round
-	bound    float64
-	verdicts *Verdicts
-}
-
-// Add implements [Aggregation].
-func (b *bounding) Add(ctx context.Context, update Update) error {
-	verdict := Verdict{Client: update.Client, Norm: math.NaN(), Bound: b.bound}
-	err := b.add(ctx, update, &verdict)
-	switch {
-	case errors.Is(err, ErrQuarantined):
-		verdict.Outcome, verdict.Reason = Refused, err.Error()
-	case err != nil:
-		return err
-	}
-	b.verdicts.Note(verdict)
-	return err
-}
-
-// add hands on the update, shortened where it has to be.
-func (b *bounding) add(ctx context.Context, update Update, verdict *Verdict) error {
-	if err := Check(update, b.round.Model); err != nil {
-		return err
-	}
-	verdict.Norm = distance(b.round.Model, update.Model)
-	if !(verdict.Norm <= certainly) {
-		far := verdict.Norm
-		verdict.Norm = math.NaN()
-		if err := finite(update); err != nil {
-			return err
-		}
-		verdict.Norm = far
-	}
-	verdict.Outcome = Kept
-	switch share := b.bound / verdict.Norm; {
-	case verdict.Norm <= b.bound:
-	case !(verdict.Norm <= math.MaxFloat64):
-		return fmt.Errorf("add update of %q: its distance from the model of the round is %v", update.Client, verdict.Norm)
-	case share*b.rules.refuse < 1:
-		return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", verdict.Norm, b.rules.refuse, b.bound)
-	default:
-		verdict.Outcome = Clipped
-		verdict.Reason = fmt.Sprintf("its norm is %.4g, the bound %.4g", verdict.Norm, b.bound)
-		update.Model = shorten(b.round.Model, update.Model, share)
-	}
-	return b.Aggregation.Add(ctx, update)
-}
-
-// Finish implements [Aggregation].
-func (b *bounding) Finish(ctx context.Context) (Model, error) {
-	model, err := b.Aggregation.Finish(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var norms []float64
-	for _, v := range b.verdicts.All() {
-		if v.Outcome != Refused {
-			norms = append(norms, v.Norm)
-		}
-	}
-	slices.Sort(norms)
-	if n := len(norms); n >= b.rules.least {
-		b.rules.mu.Lock()
-		defer b.rules.mu.Unlock()
-		b.rules.median = norms[(n-1)/2]/2 + norms[n/2]/2
-	}
-	return model, nil
-}
-
-// shorten returns the model that lies at a share of the way from base to model.
-func shorten(base, model Model, share float64) Model {
-	var before [4096]float64
-	return Map(base, func(values []float64, layer, from int) {
-		x := before[:len(values)]
-		base[layer].ReadFloat64s(x, from)
-		model[layer].ReadFloat64s(values, from)
-		for i := range values {
-			values[i] = x[i] + share*(values[i]-x[i])
-		}
-	})
 }

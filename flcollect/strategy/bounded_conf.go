@@ -3,7 +3,7 @@ package strategy
 import "slices"
 
 // boundFields are the fields of [NewBounded].
-var boundFields = [...]string{"norm_bound", "norm_factor", "norm_min_updates", "norm_refuse_factor"}
+var boundFields = [...]string{"norm_bound", "norm_factor", "norm_min_updates", "norm_refuse_factor", "norm_clip"}
 
 // TakeBounds divides a conf into the fields of [NewBounded] and the others, for
 // who has both in one. It changes nothing in it, and what is empty is nil.

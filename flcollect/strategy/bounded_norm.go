@@ -1,7 +1,9 @@
 package strategy
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
@@ -9,18 +11,91 @@ import (
 // certainly is a distance from a model that only finite elements can have.
 const certainly = 0x1p120
 
-// distance returns the Euclidean distance of two models of one form, in the same
-// bits at every call. It is infinite or not a number where an element is.
-func distance(a, b Model) float64 {
-	total := 0.0
+// lengths are how far a model lies from another: the norm, and apart from it the
+// Euclidean distance of the layers that are counters.
+type lengths struct{ norm, counters float64 }
+
+// lengths returns what was measured of an update.
+func (v Verdict) lengths() lengths { return lengths{v.Norm, v.Counters} }
+
+// atLeast returns the greater of both.
+func (l lengths) atLeast(other lengths) lengths {
+	return lengths{max(l.norm, other.norm), max(l.counters, other.counters)}
+}
+
+// exceeded says in what an update lies beyond the bound, empty if in nothing.
+func (l lengths) exceeded(far lengths) string {
+	switch {
+	case far.norm > l.norm:
+		return fmt.Sprintf("its norm is %.4g, the bound %.4g", far.norm, l.norm)
+	case far.counters > l.counters:
+		return fmt.Sprintf("its layers of whole numbers moved by %.4g, the bound is %.4g", far.counters, l.counters)
+	}
+	return ""
+}
+
+// countersOf says which layers of a model are counters: those of whole numbers,
+// unless there are no others.
+func countersOf(model Model) []bool {
+	counters := make([]bool, len(model))
+	trained := false
+	for i, t := range model {
+		counters[i] = t.DType().IsInteger()
+		trained = trained || !counters[i]
+	}
+	if !trained {
+		clear(counters)
+	}
+	return counters
+}
+
+// distance returns the Euclidean distances of two models of one form, in the same
+// bits at every call. They are infinite or not a number where an element is.
+func distance(a, b Model, counters []bool) lengths {
+	var norm, counted float64
 	for layer := range a {
-		if a[layer].DType() == tensor.Float32 {
-			total += squares32(a[layer], b[layer])
+		switch {
+		case counters[layer]:
+			counted += squaredDistance(a[layer:layer+1], b[layer:layer+1])
+		case a[layer].DType() == tensor.Float32:
+			norm += squares32(a[layer], b[layer])
+		default:
+			norm += squaredDistance(a[layer:layer+1], b[layer:layer+1])
+		}
+	}
+	return lengths{math.Sqrt(norm), math.Sqrt(counted)}
+}
+
+// lowerMedian returns the median of numbers, of which there is one at least; the
+// lower of two in the middle, so that half of them decide nothing. It sorts them.
+func lowerMedian(values []float64) float64 {
+	slices.Sort(values)
+	return values[(len(values)-1)/2]
+}
+
+// shorten returns the model that lies at shares of the way from base to model;
+// layers whose share is 1 or more are as they were.
+func shorten(base, model Model, counters []bool, share lengths) Model {
+	made := slices.Clone(model)
+	var before [4096]float64
+	for layer := range model {
+		part := share.norm
+		if counters[layer] {
+			part = share.counters
+		}
+		if part >= 1 {
 			continue
 		}
-		total += squaredDistance(a[layer:layer+1], b[layer:layer+1])
+		made[layer] = Map(model[layer:layer+1], func(values []float64, _, from int) {
+			x := before[:len(values)]
+			base[layer].ReadFloat64s(x, from)
+			model[layer].ReadFloat64s(values, from)
+			for i := range values {
+				values[i] = x[i] + part*(values[i]-x[i])
+			}
+		})[0]
 	}
-	return math.Sqrt(total)
+	return made
 }
 
 // squares32 is the squared distance of two tensors of 32-bit numbers. The four

@@ -23,7 +23,9 @@ func bounded(t *testing.T, inner string, conf strategy.Conf) *strategy.Bounded {
 
 func TestNormBoundingKeepsTheContract(t *testing.T) {
 	for _, inner := range []string{"FedAvg", "FedAdam", "FedMedian"} {
-		for name, conf := range map[string]strategy.Conf{"by medians": nil, "by a bound": {"norm_bound": 100, "norm_factor": 1}} {
+		for name, conf := range map[string]strategy.Conf{
+			"by medians": nil, "by a bound": {"norm_bound": 100, "norm_factor": 1}, "reporting": {"norm_clip": false},
+		} {
 			t.Run(inner+" "+name, func(t *testing.T) {
 				strategytest.Run(t, func() strategy.Strategy { return bounded(t, inner, conf) })
 			})
@@ -67,7 +69,8 @@ func TestAGreatUpdateIsShortenedAndReported(t *testing.T) {
 func TestTheMedianOfARoundBoundsTheNext(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2})
 	conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 2}, "c": {3, 0}, "d": {0, 4}, "attacker": {1e6, 0}})
-	require.Equal(t, strategy.Kept, b.Verdicts()[1].Outcome, "the first round has no bound")
+	require.Equal(t, strategy.Clipped, b.Verdicts()[1].Outcome, "the first round has a median, too")
+	require.Equal(t, 6., b.Verdicts()[1].Bound)
 
 	after := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2}) // a restart
 	require.NoError(t, after.Restore(b.State()))
@@ -103,7 +106,7 @@ func TestAMedianThatDoesNotFitIsRefused(t *testing.T) {
 	b := bounded(t, "FedAvg", nil)
 	for _, state := range []tensor.Tensor{
 		tensor.FromFloat64s([]float64{math.NaN()}), tensor.FromFloat64s([]float64{-1}),
-		tensor.FromFloat64s([]float64{math.Inf(1)}), tensor.FromFloat64s([]float64{1, 2}), tensor.FromFloat32s([]float32{1}),
+		tensor.FromFloat64s([]float64{math.Inf(1)}), tensor.FromFloat64s([]float64{1, 2, 3}), tensor.FromFloat64s([]float64{1, -1}), tensor.FromFloat32s([]float32{1}),
 	} {
 		require.ErrorContains(t, b.Restore([]tensor.Tensor{state}), "restore norm-bounding")
 	}
@@ -142,11 +145,11 @@ func TestTheNormIsTheSameForEveryTypeAndLength(t *testing.T) {
 }
 
 func TestBoundsAreTakenOutOfAConf(t *testing.T) {
-	conf := strategy.Conf{"eta": 1, "norm_bound": 2, "norm_factor": 3, "norm_min_updates": 4, "norm_refuse_factor": 5}
+	conf := strategy.Conf{"eta": 1, "norm_bound": 2, "norm_factor": 3, "norm_min_updates": 4, "norm_refuse_factor": 5, "norm_clip": true}
 	bounds, rest := strategy.TakeBounds(conf)
 	require.Equal(t, strategy.Conf{"eta": 1}, rest)
-	require.Len(t, bounds, 4)
-	require.Len(t, conf, 5)
+	require.Len(t, bounds, 5)
+	require.Len(t, conf, 6)
 	fedAvg, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	_, err = strategy.NewBounded(fedAvg, bounds)

@@ -19,7 +19,8 @@
 // # Clients that are not trusted
 //
 // NewBounded puts a bound around any strategy: an update that lies too far from
-// the model is shortened or refused. It reports a Verdict on every update. Rules
+// the model is shortened, refused, or only reported. Layers of whole numbers do not
+// enter its norm. It reports a Verdict on every update. Rules
 // such as FedMedian and Krum resist what a bound does not.
 //
 // # Exact sums
@@ -36,5 +37,6 @@
 // Layers of whole numbers, such as the counters of batch normalisation, are
 // aggregated like the others and rounded to the nearest whole number of their
 // type, to even in the middle. Flower 1.3.0 turns them into 64-bit floats, later
-// versions cut them off.
+// versions cut them off. Krum, Bulyan and QFedAvg compare updates over all layers, as
+// those of Flower do.
 package strategy

@@ -155,6 +155,28 @@ func (s *Spill) Read(dst []float64, update, layer, from int) error {
 	return nil
 }
 
+// load returns an update without its metrics. The spill must be sealed.
+func (s *Spill) load(update int) (Update, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.file == nil {
+		return Update{}, ErrClosed
+	}
+	k := s.kept[update]
+	loaded := Update{Client: k.client, Examples: k.examples, Model: make(Model, len(s.round.Model))}
+	for layer, form := range s.round.Model {
+		raw := make([]byte, form.Size())
+		if _, err := s.file.ReadAt(raw, k.at+s.starts[layer]); err != nil {
+			return Update{}, fmt.Errorf("read update of %q: %w", k.client, err)
+		}
+		var err error
+		if loaded.Model[layer], err = tensor.New(form.DType(), form.Shape(), raw); err != nil {
+			return Update{}, err
+		}
+	}
+	return loaded, nil
+}
+
 // Tiles reads the same elements of all the given updates, piece by piece through
 // the whole model, and hands them to use: a row for each update, which use may
 // change. No more memory than Round.Memory is used for rows, but a row has 64

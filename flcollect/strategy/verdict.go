@@ -40,7 +40,14 @@ type Verdict struct {
 	Norm float64
 	// Bound is how far it might lie, infinite where there was no bound.
 	Bound float64
-	// Reason says why the update was not kept, empty if it was.
+	// Counters is how far layers of whole numbers lay from those of the model, where
+	// Norm leaves them out.
+	Counters float64
+	// Far is whether the update was kept as it was sent although it lay beyond a
+	// bound.
+	Far bool
+	// Reason says why the update was not kept, or in what it was far; empty if there
+	// is nothing to say.
 	Reason string
 }
 
@@ -56,6 +63,15 @@ func (v *Verdicts) Note(one Verdict) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.list = append(v.list, one)
+}
+
+// revise changes the verdicts that there are.
+func (v *Verdicts) revise(change func(*Verdict)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := range v.list {
+		change(&v.list[i])
+	}
 }
 
 // All returns the verdicts in the order of the clients' names, whatever the order

@@ -31,8 +31,8 @@ type Config struct {
 	Models string
 	// ClientTimeout and Park are as in flcollect.Options.
 	ClientTimeout, Park time.Duration
-	// TrustClients and NoAudit are as in flcollect.Options.
-	TrustClients, NoAudit bool
+	// Clip, TrustClients and NoAudit are as in flcollect.Options.
+	Clip, TrustClients, NoAudit bool
 	// MaxContext is as in flcollect.Options.
 	MaxContext int64
 	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
@@ -75,7 +75,7 @@ func Open(config Config) (_ *Collector, err error) {
 	options := flcollect.Options{
 		Documents: storage.Prefixed(c.store.Documents(), "collector/"),
 		Blobs:     storage.PrefixedBlobs(c.store.Blobs(), "collector/"),
-		Initial:   config.initial, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
+		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit,
 		Dir: spill, ClientTimeout: config.ClientTimeout, Park: config.Park, MaxContext: config.MaxContext, Logger: config.Logger,
 	}
 	if config.Orchestrator != "" {

@@ -1,0 +1,102 @@
+package strategy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// bounding is the aggregation of a round that reports which updates lie beyond the
+// bound, and takes all of them as they are.
+type bounding struct {
+	Aggregation
+	rules    *Bounded
+	round    Round
+	counters []bool  // by layer
+	last     lengths // the medians of the last round
+	verdicts *Verdicts
+}
+
+// Add implements [Aggregation].
+func (b *bounding) Add(ctx context.Context, update Update) error {
+	return b.decide(update, func(*Verdict) error { return b.Aggregation.Add(ctx, update) })
+}
+
+// decide measures an update, has it added, and notes what became of it.
+func (b *bounding) decide(update Update, add func(verdict *Verdict) error) error {
+	verdict := Verdict{Client: update.Client, Norm: math.NaN(), Bound: b.rules.bounds(b.last).norm}
+	err := b.measure(update, &verdict)
+	if err == nil {
+		verdict.Outcome = Kept
+		err = add(&verdict)
+	}
+	switch {
+	case errors.Is(err, ErrQuarantined):
+		verdict.Outcome, verdict.Reason = Refused, err.Error()
+	case err != nil:
+		return err
+	}
+	b.verdicts.Note(verdict)
+	return err
+}
+
+// measure checks an update, and notes how far it lies from the model.
+func (b *bounding) measure(update Update, verdict *Verdict) error {
+	if err := Check(update, b.round.Model); err != nil {
+		return err
+	}
+	far := distance(b.round.Model, update.Model, b.counters)
+	if !(far.norm <= certainly) {
+		if err := finite(update); err != nil {
+			return err
+		}
+	}
+	if !(far.norm <= math.MaxFloat64) {
+		return fmt.Errorf("add update of %q: its distance from the model of the round is %v", update.Client, far.norm)
+	}
+	verdict.Norm, verdict.Counters = far.norm, far.counters
+	return nil
+}
+
+// Finish implements [Aggregation].
+func (b *bounding) Finish(ctx context.Context) (Model, error) {
+	median, enough := b.median()
+	bound := b.rules.bounds(median.atLeast(b.last))
+	b.verdicts.revise(func(v *Verdict) {
+		if v.Outcome != Kept {
+			return
+		}
+		v.Bound = bound.norm
+		if why := bound.exceeded(v.lengths()); why != "" {
+			v.Far, v.Reason = true, why+"; it was kept as it was sent"
+		}
+	})
+	model, err := b.Aggregation.Finish(ctx)
+	if err == nil && enough {
+		b.rules.remember(median)
+	}
+	return model, err
+}
+
+// median returns the medians of the updates that were not refused, and whether there
+// are enough of them.
+func (b *bounding) median() (lengths, bool) {
+	var norms, counters []float64
+	for _, v := range b.verdicts.All() {
+		if v.Outcome != Refused {
+			norms, counters = append(norms, v.Norm), append(counters, v.Counters)
+		}
+	}
+	if len(norms) < b.rules.least {
+		return lengths{}, false
+	}
+	return lengths{norm: lowerMedian(norms), counters: lowerMedian(counters)}, true
+}
+
+// remember keeps the medians for the next round.
+func (b *Bounded) remember(median lengths) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.median = median
+}
