@@ -64,7 +64,8 @@ func TestServer_update_isConvertedToTheTypesOfTheModel(t *testing.T) {
 			const rounds = 6
 			var log lines
 			n := &neighbours{}
-			w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named, Repository: n, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			logger := slog.New(slog.NewTextHandler(&log, nil))
+			w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named, Repository: n, Logger: logger})
 			w.joinAs(t, sending(dtype), "other")
 			for i := range 4 {
 				w.joinAs(t, sending(tensor.Float32), fmt.Sprintf("same-%d", i))
@@ -131,7 +132,8 @@ func TestServer_update_thatTheTypeOfTheModelCannotHoldIsRefused(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
 	status := w.untilState(t, "job", flcollect.Finished)
 	require.Len(t, status.Quarantined, 1)
-	require.Contains(t, status.Quarantined[0].Reason, "convert tensor 0 from float64 to float32: tensor: number out of range: element 1 is 1e+300")
+	require.Contains(t, status.Quarantined[0].Reason,
+		"convert tensor 0 from float64 to float32: tensor: number out of range: element 1 is 1e+300")
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"), "of the other client alone")
 }
 
@@ -162,7 +164,8 @@ func TestServer_job_storesNothingWhenNothingWasAggregated(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	status := w.untilState(t, "job", flcollect.Interrupted)
 	require.Equal(t, 3, status.Round)
-	require.Contains(t, status.Error, "no round has aggregated an update, so there is no result: the last of 3 rounds says: fit: 1 of 1 clients failed")
+	require.Contains(t, status.Error,
+		"no round has aggregated an update, so there is no result: the last of 3 rounds says: fit: 1 of 1 clients failed")
 	require.Contains(t, status.Error, "num_examples is 0")
 	require.Zero(t, status.Aggregated)
 	require.Nil(t, status.Early)
@@ -230,4 +233,23 @@ func TestServer_job_ofAnOlderRecordHasAResultIfARoundHadOne(t *testing.T) {
 	again.join(t, trainer{examples: 0}) // refused
 	status := again.untilState(t, "job", flcollect.Finished)
 	require.True(t, status.Stored)
+}
+
+// wideBeginner is a client that gives its model with 64 bits.
+type wideBeginner struct{ trainer }
+
+func (wideBeginner) Parameters(context.Context, flower.GetParametersIns) (flower.Parameters, error) {
+	return flower.FromTensors(tensor.FromFloat64s([]float64{1, 2})), nil
+}
+
+func TestServer_modelOfAClient_decidesTheTypesForAll(t *testing.T) {
+	w := newWorld(t, flcollect.Options{})
+	w.join(t, wideBeginner{sending(tensor.Float64)}) // the only one that has a model
+	w.join(t, sending(tensor.Float32))
+	require.NoError(t, w.Start(t.Context(), "job", config(2, 2)))
+	status := w.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, []flcollect.Conversion{{From: "float32", To: "float64", Updates: 2, Layers: 2}}, status.Updates.Conversions)
+	result, err := w.Result(t.Context(), "job")
+	require.NoError(t, err)
+	require.Equal(t, strategy.Model{tensor.FromFloat64s([]float64{3, 4})}, result.Weights)
 }

@@ -124,7 +124,8 @@ func TestServer_updateThatIsFar_isReportedAndKeptByDefault(t *testing.T) {
 	require.InDelta(t, 4*1004./5, w.weights(t, "job")[0], 1e-3)
 	require.EqualValues(t, 4, w.Totals().Far)
 	require.Zero(t, w.Totals().Clipped)
-	require.Contains(t, log.String(), `clipped=0 far=1 refused=0 converted=0 note="fit: 1 update beyond the norm bound and kept whole"`)
+	require.Contains(t, log.String(),
+		`clipped=0 far=1 refused=0 converted=0 note="fit: 1 update beyond the norm bound and kept whole"`)
 	report, err := w.Report(t.Context(), "job", 4, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Counts{Kept: 5, Far: 1}, report.Counts)
@@ -135,27 +136,31 @@ func TestServer_updateThatIsFar_isReportedAndKeptByDefault(t *testing.T) {
 	require.Equal(t, "its norm is 2000, the bound 20; it was kept as it was sent", far.Reason)
 	require.Nil(t, far.Reputation, "what is only reported costs nothing")
 	h := flcollect.NewHandler(w.Server, nil)
-	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), "Updates of round 4: 5 kept (1 of them far), 0 clipped, 0 refused, 0 failed")
-	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4}`)
+	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(),
+		"Updates of round 4: 5 kept (1 of them far), 0 clipped, 0 refused, 0 failed")
+	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(),
+		`"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4}`)
 }
 
 func TestServer_updateThatIsFar_isCutWhereThatIsWanted(t *testing.T) {
+	cut, kept := flcollect.Counts{Kept: 16, Clipped: 4}, flcollect.Counts{Kept: 20, Far: 4}
 	for name, c := range map[string]struct {
 		options flcollect.Options
 		conf    strategy.Conf
 		want    flcollect.Counts
 	}{
-		"by the option":           {flcollect.Options{Clip: true}, nil, flcollect.Counts{Kept: 16, Clipped: 4}},
-		"by norm_bound":           {flcollect.Options{}, strategy.Conf{"norm_bound": 15}, flcollect.Counts{Kept: 16, Clipped: 4}},
-		"by norm_clip":            {flcollect.Options{}, strategy.Conf{"norm_clip": true}, flcollect.Counts{Kept: 16, Clipped: 4}},
-		"by norm_factor":          {flcollect.Options{}, strategy.Conf{"norm_factor": 20}, flcollect.Counts{Kept: 16, Clipped: 4}},
-		"of clients trusted":      {flcollect.Options{TrustClients: true}, strategy.Conf{"norm_bound": 15}, flcollect.Counts{Kept: 16, Clipped: 4}},
-		"not, by norm_clip":       {flcollect.Options{Clip: true}, strategy.Conf{"norm_clip": false}, flcollect.Counts{Kept: 20, Far: 4}},
-		"not, though it is asked": {flcollect.Options{}, strategy.Conf{"norm_clip": false, "norm_bound": 15}, flcollect.Counts{Kept: 20, Far: 4}},
+		"by the option":           {flcollect.Options{Clip: true}, nil, cut},
+		"by norm_bound":           {flcollect.Options{}, strategy.Conf{"norm_bound": 15}, cut},
+		"by norm_clip":            {flcollect.Options{}, strategy.Conf{"norm_clip": true}, cut},
+		"by norm_factor":          {flcollect.Options{}, strategy.Conf{"norm_factor": 20}, cut},
+		"of clients trusted":      {flcollect.Options{TrustClients: true}, strategy.Conf{"norm_bound": 15}, cut},
+		"not, by norm_clip":       {flcollect.Options{Clip: true}, strategy.Conf{"norm_clip": false}, kept},
+		"not, though it is asked": {flcollect.Options{}, strategy.Conf{"norm_clip": false, "norm_bound": 15}, kept},
 		"not of trusted clients":  {flcollect.Options{TrustClients: true}, nil, flcollect.Counts{Kept: 20}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.options.TrustClients = c.options.TrustClients || c.want.Clipped > 0 && !c.options.Clip // or it is suspended
+			// A client that is cut again and again is suspended, unless clients are trusted.
+			c.options.TrustClients = c.options.TrustClients || c.want.Clipped > 0 && !c.options.Clip
 			_, status := farJob(t, c.options, c.conf)
 			if c.options.Clip && c.want.Clipped > 0 {
 				require.Positive(t, status.Updates.Clipped)

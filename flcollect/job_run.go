@@ -138,8 +138,9 @@ func (j *job) conduct() {
 		j.log.Warn("the training was interrupted", "error", err)
 		change = func(r *record) { r.State, r.Error = Interrupted, short(err.Error(), maxReason) }
 		if errors.Is(err, errFruitless) { // the model to begin with is no result
-			last := j.record().Checkpoint
-			defer j.server.drop(j.life, j.log, last)
+			if last := j.record().Checkpoint; last != nil {
+				defer j.server.drop(j.life, j.log, last)
+			}
 			change = func(r *record) {
 				r.State, r.Error, r.Checkpoint = Interrupted, short(err.Error(), 4*maxReason), nil
 			}

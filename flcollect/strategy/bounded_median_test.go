@@ -29,7 +29,8 @@ func verdictOf(t *testing.T, b *strategy.Bounded, client string) strategy.Verdic
 }
 
 // around conducts a round from a model, with an update of a weight for each client.
-func around(t *testing.T, s strategy.Strategy, base strategy.Model, sent map[string]strategy.Model, examples map[string]int64) strategy.Model {
+func around(t *testing.T, s strategy.Strategy, base strategy.Model, sent map[string]strategy.Model,
+	examples map[string]int64) strategy.Model {
 	t.Helper()
 	round, err := s.Begin(strategy.Round{Number: 1, Model: base, Dir: t.TempDir()})
 	require.NoError(t, err)
