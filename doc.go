@@ -10,6 +10,8 @@
 //   - apimgmt publishes OpenAPI files: checked, catalogued, routed through a
 //     gateway (apimgmt/gateway, or a Kong) and secured by OpenID Connect
 //     (apimgmt/oidc), with a portal.
+//   - multilink bonds several radio links into one layer-2 network and fails over
+//     between them.
 //   - storage holds the two storage contracts the building blocks persist
 //     through, an in-memory implementation, and drivers for a local
 //     disk, MongoDB and S3.
