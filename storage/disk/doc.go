@@ -5,6 +5,7 @@
 //
 //	DIR/store.db          documents, and one record a blob (a bbolt database)
 //	DIR/blobs/7f/7f03…    the bytes of one blob, under a random identifier
+//	DIR/format.json       whose folder it is, with [Options].Owner
 //
 // Nothing in the folder is named after a key. Back the folder up while no
 // store has it open; store.db and blobs belong together.
@@ -21,6 +22,11 @@
 // whole new one, or to none. The file of a replaced or deleted blob is removed
 // after that transaction; readers that have it open go on. What a crash left
 // without a record is removed by the next [Open].
+//
+// store.db is made under another name and renamed when it is whole, so that a
+// first start on a full disk, or one that is killed, leaves nothing that the next
+// one trips over. An Open that finds a store.db with fewer pages than its meta
+// pages say refuses it and leaves it as it is.
 //
 // This needs a file system that keeps what it synced, supports flock and
 // memory mapping, and lets an open file be removed. Network file systems

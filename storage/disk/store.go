@@ -70,15 +70,9 @@ func open(dir string, lockTimeout time.Duration) (*Store, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, err
 	}
-	database, err := bbolt.Open(filepath.Join(dir, databaseName), 0o600, &bbolt.Options{
-		Timeout:      lockTimeout,
-		FreelistType: bbolt.FreelistMapType,
-	})
+	database, err := openDatabase(dir, lockTimeout)
 	if err != nil {
-		if errors.Is(err, bbolterrors.ErrTimeout) {
-			err = ErrLocked
-		}
-		return nil, fmt.Errorf("%s: %w", databaseName, err)
+		return nil, err
 	}
 	store := &Store{
 		database: database,
@@ -97,14 +91,13 @@ func (s *Store) prepare(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", databaseName, err)
 	}
-	if isNew {
-		// The records are gone and the sweep would remove every blob.
+	if isNew { // a version before this one was interrupted
 		if empty, err := s.contents.isEmpty(); err != nil {
 			return err
 		} else if !empty {
-			return fmt.Errorf("%s holds files, but %s had to be created: restore it or remove both", blobsName, databaseName)
+			return errNoRecords
 		}
-		if err := s.create(); err != nil {
+		if err := createBuckets(s.database); err != nil {
 			return fmt.Errorf("%s: %w", databaseName, err)
 		}
 	}
@@ -120,6 +113,9 @@ func (s *Store) prepare(dir string) error {
 	}
 	// The parent may be somebody else's, and not readable.
 	_ = syncFolder(filepath.Dir(dir))
+	if err := removeUnfinished(dir); err != nil {
+		return err
+	}
 	return s.sweep()
 }
 
@@ -140,9 +136,9 @@ func (s *Store) format() (isNew bool, err error) {
 	return isNew, err
 }
 
-// create writes the buckets and the format in one transaction.
-func (s *Store) create() error {
-	return s.database.Update(func(tx *bbolt.Tx) error {
+// createBuckets writes the buckets and the format in one transaction.
+func createBuckets(database *bbolt.DB) error {
+	return database.Update(func(tx *bbolt.Tx) error {
 		for _, name := range []string{metaBucket, documentsBucket, blobsBucket} {
 			if _, err := tx.CreateBucket([]byte(name)); err != nil {
 				return err

@@ -1,0 +1,38 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package disk
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// locksFiles says that lockFile locks.
+const locksFiles = true
+
+// lockFile locks the file as bbolt does a moment later: the lock belongs to the
+// open file, so that bbolt has it then already.
+func lockFile(file *os.File, deadline time.Time) error {
+	const pause = 50 * time.Millisecond
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return os.NewSyscallError("flock", err)
+		case time.Until(deadline) <= pause:
+			return ErrLocked
+		}
+		time.Sleep(pause)
+	}
+}
+
+// unlockFile gives the lock back before the file is closed.
+func unlockFile(file *os.File) {
+	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN) // closing it comes next
+}

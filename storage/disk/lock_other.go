@@ -1,0 +1,17 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package disk
+
+import (
+	"os"
+	"time"
+)
+
+// locksFiles says that lockFile does nothing.
+const locksFiles = false
+
+// lockFile leaves locking to bbolt, whose lock comes after the file is examined.
+func lockFile(*os.File, time.Time) error { return nil }
+
+// unlockFile does nothing: the lock ends with the process.
+func unlockFile(*os.File) {}
