@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
+	"github.com/iotenablers/enablers/internal/server"
 )
 
 // broker is the embedded MQTT broker. What it keeps for absent subscribers is
@@ -19,12 +20,12 @@ type broker struct {
 }
 
 func newBroker(listener net.Listener, log *slog.Logger) (*broker, error) {
-	server, err := embedded.New(listener, &embedded.Options{Logger: slog.New(warnings{log.With("part", "MQTT broker").Handler()})})
+	mqtt, err := embedded.New(server.KeepAccepting(listener, log), &embedded.Options{Logger: slog.New(warnings{log.With("part", "MQTT broker").Handler()})})
 	if err != nil {
 		return nil, err
 	}
-	server.Options.Capabilities.MaximumPacketSize = 32 << 20 // the annotator takes messages of half that size
-	return &broker{server, listener.Addr().(*net.TCPAddr)}, nil
+	mqtt.Options.Capabilities.MaximumPacketSize = 32 << 20 // the annotator takes messages of half that size
+	return &broker{mqtt, listener.Addr().(*net.TCPAddr)}, nil
 }
 
 // run serves until ctx ends.

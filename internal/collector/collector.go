@@ -152,7 +152,7 @@ func (c *Collector) run(ctx context.Context, clients net.Listener) error {
 	defer stop()
 	gate := make(chan error, 1)
 	go func() {
-		gate <- c.gate.Serve(serving, clients)
+		gate <- c.gate.Serve(serving, server.KeepAccepting(clients, c.log))
 		cancel()
 	}()
 	err := c.Jobs.Run(ctx)

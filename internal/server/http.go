@@ -11,7 +11,7 @@ import (
 
 // HTTP returns the part that serves the handler on the listener. When it stops
 // it takes no more connections, gives requests 5 seconds to be answered, and
-// then cuts them off.
+// then cuts them off. It accepts as [KeepAccepting] does.
 func HTTP(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
 	return serve(listener, &http.Server{
 		Handler:      handler,
@@ -37,6 +37,7 @@ func serve(listener net.Listener, s *http.Server, log *slog.Logger) Part {
 		s.IdleTimeout = 2 * time.Minute
 		s.MaxHeaderBytes = 64 << 10
 		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+		listener := KeepAccepting(listener, log)
 		failed := make(chan error, 1)
 		go func() { failed <- s.Serve(listener) }()
 		select {
