@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/disk"
 	"github.com/iotenablers/enablers/storage/mongo"
 )
 
@@ -44,7 +44,7 @@ func openKeeping(s *settings, log *slog.Logger) (*keeping, error) {
 		}
 		return &keeping{documents: store.Documents(), store: store, close: store.Close}, nil
 	}
-	store, err := disk.Open(s.data, nil)
+	store, err := datafolder.Open(s.data, datafolder.Annotator)
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}

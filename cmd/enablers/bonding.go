@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
@@ -41,7 +41,7 @@ const probing = 100 * time.Millisecond
 // openBonding makes the instances. The caller closes it.
 func openBonding(dir string, serverAt, clientAt net.Listener, log *slog.Logger) (_ *bonding, err error) {
 	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{serverAt, clientAt}, log: log}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
 		return nil, err
 	}
 	if b.token, b.fresh, err = node.LoadToken(b.tokenFile); err != nil {

@@ -26,10 +26,10 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/demo"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/modelrepo"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
 func main() { server.Main("enablers", run) }
@@ -55,7 +55,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer at.close()
-	store, err := disk.Open(filepath.Join(s.data, "annotator"), nil)
+	if err := datafolder.Claim(s.data, datafolder.Enablers); err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	store, err := datafolder.Open(filepath.Join(s.data, "annotator"), datafolder.Annotator)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/storage/disk"
 )
@@ -19,7 +20,7 @@ type models struct {
 
 // openModels opens the repository. The caller closes it.
 func openModels(dir string, at net.Listener, log *slog.Logger) (*models, error) {
-	store, err := disk.Open(dir, nil)
+	store, err := datafolder.Open(dir, datafolder.ModelRepo)
 	if err != nil {
 		return nil, err
 	}

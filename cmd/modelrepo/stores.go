@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/storage"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
 // Forms of -store and -blobs, for help texts and errors.
@@ -82,7 +82,7 @@ func (s *stores) open(where string) (storage.Documents, storage.Blobs, error) {
 		if rest == "" {
 			return nil, nil, errors.New("disk: needs a folder, as in disk:./data")
 		}
-		store, err := disk.Open(rest, nil)
+		store, err := datafolder.Open(rest, datafolder.ModelRepo)
 		if err != nil {
 			return nil, nil, err
 		}

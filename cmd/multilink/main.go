@@ -26,11 +26,11 @@ import (
 	"net"
 	"path/filepath"
 
+	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/demo/bonding"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
-	"github.com/iotenablers/enablers/storage/disk"
 )
 
 func main() { server.Main("multilink", run) }
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 // serve opens the folder and the machine, and runs the instance until ctx ends.
 func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.Logger, announce func(fresh string)) (err error) {
-	store, err := disk.Open(s.data, nil)
+	store, err := datafolder.Open(s.data, datafolder.MultiLink)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}

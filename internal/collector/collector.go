@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/orchestrator"
 	"github.com/iotenablers/enablers/flcollect/repository"
+	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -60,7 +61,7 @@ type Collector struct {
 func Open(config Config) (_ *Collector, err error) {
 	c := &Collector{log: config.Logger}
 	c.over, c.end = context.WithCancel(context.Background())
-	if c.store, err = disk.Open(config.Dir, nil); err != nil {
+	if c.store, err = datafolder.Open(config.Dir, datafolder.FLCollector); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -21,6 +21,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 	"github.com/iotenablers/enablers/apimgmt/oidc/devidp"
 	"github.com/iotenablers/enablers/apimgmt/portal"
+	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
@@ -96,7 +97,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		config.Clients = []string{"private-backend", "public-frontend", "public-backend-access"}
 	}
 	m := &Management{config: config}
-	if m.store, err = disk.Open(config.Dir, nil); err != nil {
+	if m.store, err = datafolder.Open(config.Dir, datafolder.APIManager); err != nil {
 		return nil, err
 	}
 	defer func() {

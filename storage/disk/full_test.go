@@ -34,7 +34,7 @@ func openOnFullDisk(dir string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		return err
 	}
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(dir, &disk.Options{Owner: "test"})
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,13 @@ type Options struct {
 	// LockTimeout is how long Open waits for another store to close. Zero
 	// means one second; a negative value does not wait.
 	LockTimeout time.Duration
+	// Owner is the name of the program whose folder this is, such as "annotator".
+	// Open writes it into the folder, and from then on returns [ErrOwner] under
+	// another name, before it opens anything. Empty marks and checks nothing.
+	Owner string
+	// Adopt is called, with Owner, for a store without an owner: a new one, or one of a
+	// version that marked none. Its error is that of Open. Nil adopts any store.
+	Adopt func(store *Store) error
 }
 
 // Store is an open folder. It is made with [Open] and is safe for concurrent
@@ -55,14 +62,14 @@ func Open(dir string, options *Options) (*Store, error) {
 	if options == nil {
 		options = new(Options)
 	}
-	store, err := open(dir, cmp.Or(options.LockTimeout, time.Second))
+	store, err := open(dir, options)
 	if err != nil {
 		return nil, fmt.Errorf("open disk store %q: %w", dir, err)
 	}
 	return store, nil
 }
 
-func open(dir string, lockTimeout time.Duration) (*Store, error) {
+func open(dir string, options *Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -70,7 +77,13 @@ func open(dir string, lockTimeout time.Duration) (*Store, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, err
 	}
-	database, err := openDatabase(dir, lockTimeout)
+	marked := options.Owner == ""
+	if !marked {
+		if marked, err = checkOwner(dir, options.Owner); err != nil {
+			return nil, err
+		}
+	}
+	database, err := openDatabase(dir, cmp.Or(options.LockTimeout, time.Second))
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +94,11 @@ func open(dir string, lockTimeout time.Duration) (*Store, error) {
 	}
 	if err := store.prepare(dir); err != nil {
 		return nil, errors.Join(err, database.Close())
+	}
+	if !marked {
+		if err := store.mark(dir, options); err != nil {
+			return nil, errors.Join(err, database.Close())
+		}
 	}
 	return store, nil
 }
@@ -117,6 +135,19 @@ func (s *Store) prepare(dir string) error {
 		return err
 	}
 	return s.sweep()
+}
+
+// mark marks a locked folder that had no owner a moment ago.
+func (s *Store) mark(dir string, options *Options) error {
+	if marked, err := checkOwner(dir, options.Owner); marked || err != nil {
+		return err
+	}
+	if options.Adopt != nil {
+		if err := options.Adopt(s); err != nil {
+			return err
+		}
+	}
+	return writeOwner(dir, options.Owner)
 }
 
 // format reports whether the database is a new one, and refuses one of a

@@ -1,0 +1,114 @@
+package datafolder_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/datafolder"
+	"github.com/iotenablers/enablers/storage/disk"
+)
+
+func blocks() []string {
+	return []string{datafolder.Annotator, datafolder.ModelRepo, datafolder.FLCollector, datafolder.APIManager, datafolder.MultiLink}
+}
+
+// oldFolder returns a copy of the folder that an annotator without owners has
+// left. Like a backup made of files alone, it has no folder of blobs.
+func oldFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "annotator"))))
+	return dir
+}
+
+func TestOpen_folderOfAnotherBlockIsRefused(t *testing.T) {
+	for _, owner := range blocks() {
+		dir := filepath.Join(t.TempDir(), "new", owner)
+		for range 2 {
+			store, err := datafolder.Open(dir, owner)
+			require.NoError(t, err)
+			require.NoError(t, store.Close())
+		}
+		for _, other := range append(blocks(), datafolder.Enablers) {
+			if other == owner {
+				continue
+			}
+			_, err := datafolder.Open(dir, other)
+			require.ErrorIs(t, err, disk.ErrOwner)
+			require.ErrorContains(t, err, "it is the folder of "+owner+", and this is "+other+"; give "+other+" a folder of its own")
+			require.ErrorIs(t, datafolder.Claim(dir, datafolder.Enablers), disk.ErrOwner)
+		}
+	}
+}
+
+func TestOpen_oldFolderGetsItsOwner(t *testing.T) {
+	dir := oldFolder(t)
+	store, err := datafolder.Open(dir, datafolder.Annotator)
+	require.NoError(t, err)
+	channels, err := store.Documents().List(t.Context(), "channels/", "", 0)
+	require.NoError(t, err)
+	require.Len(t, channels, 1)
+	require.NoError(t, store.Close())
+	text, err := os.ReadFile(filepath.Join(dir, "format.json"))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"owner": "annotator", "format": 1}`, string(text))
+}
+
+func TestOpen_oldFolderOfAnotherBlockIsRefused(t *testing.T) {
+	dir := oldFolder(t)
+	for _, other := range blocks()[1:] {
+		_, err := datafolder.Open(dir, other)
+		require.ErrorIs(t, err, disk.ErrOwner)
+		require.ErrorContains(t, err, `it holds "channels/weather", as the folder of annotator does, and this is `+other)
+		require.NoFileExists(t, filepath.Join(dir, "format.json"))
+	}
+	require.ErrorIs(t, datafolder.Claim(dir, datafolder.Enablers), disk.ErrOwner)
+	store, err := datafolder.Open(dir, datafolder.Annotator)
+	require.NoError(t, err, "it stays usable")
+	require.NoError(t, store.Close())
+}
+
+func TestOpen_oldFolderIsRecognisedByItsBlobs(t *testing.T) {
+	dir := t.TempDir()
+	store, err := disk.Open(dir, nil)
+	require.NoError(t, err)
+	writer, err := store.Blobs().Create(t.Context(), "blob/1")
+	require.NoError(t, err)
+	_, err = io.WriteString(writer, "content")
+	require.NoError(t, err)
+	_, err = writer.Commit(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	_, err = datafolder.Open(dir, datafolder.FLCollector)
+	require.ErrorContains(t, err, "as the folder of modelrepo does")
+}
+
+func TestOpen_oldFolderThatTwoBlocksUsedGoesToEither(t *testing.T) {
+	dir := oldFolder(t)
+	store, err := disk.Open(dir, nil)
+	require.NoError(t, err)
+	_, err = store.Documents().Create(t.Context(), "node", []byte(`{}`))
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	store, err = datafolder.Open(dir, datafolder.MultiLink)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	_, err = datafolder.Open(dir, datafolder.Annotator)
+	require.ErrorIs(t, err, disk.ErrOwner)
+}
+
+func TestClaim_folderAboveBlocks(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		require.NoError(t, datafolder.Claim(dir, datafolder.Enablers))
+		store, err := datafolder.Open(filepath.Join(dir, "annotator"), datafolder.Annotator)
+		require.NoError(t, err)
+		require.NoError(t, store.Close())
+	}
+	_, err := datafolder.Open(dir, datafolder.Annotator)
+	require.ErrorContains(t, err, "it is the folder of enablers, and this is annotator")
+}
