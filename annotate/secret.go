@@ -78,6 +78,9 @@ func (s sealer) open(place, stored string) (c credentials, err error) {
 	return c, nil
 }
 
+// isClear reports whether a stored form is one in clear.
+func isClear(stored string) bool { return strings.HasPrefix(stored, clearMark) }
+
 func (s sealer) decrypt(place, stored string) ([]byte, error) {
 	text, ok := strings.CutPrefix(stored, sealedMark)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
-	"github.com/iotenablers/enablers/internal/datafolder"
+	"github.com/iotenablers/enablers/internal/channelstore"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo"
@@ -23,12 +23,14 @@ import (
 type keeping struct {
 	documents storage.Documents // nil in standalone mode
 	store     *mongo.Store      // nil without a database
+	secret    string            // encrypts user names and passwords; empty means that nothing does
 	close     func() error
 	away      atomic.Bool // whether the database was missed at the start
 }
 
-// openKeeping opens what the settings say. It does not wait for a database.
-func openKeeping(s *settings, log *slog.Logger) (*keeping, error) {
+// openKeeping opens what the settings say. It does not wait for a database. Only a
+// folder has a secret made for it: what is in a database others may have to read.
+func openKeeping(ctx context.Context, s *settings, secretSetting string, log *slog.Logger) (*keeping, error) {
 	switch {
 	case s.standalone:
 		if s.database.used() {
@@ -42,13 +44,16 @@ func openKeeping(s *settings, log *slog.Logger) (*keeping, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.Join(s.database.given, ", "), err)
 		}
-		return &keeping{documents: store.Documents(), store: store, close: store.Close}, nil
+		if s.secret == "" {
+			log.Warn("no encryption secret: user names and passwords of channels are stored in clear in the database", "set", secretSetting)
+		}
+		return &keeping{documents: store.Documents(), store: store, secret: s.secret, close: store.Close}, nil
 	}
-	store, err := datafolder.Open(s.data, datafolder.Annotator)
+	folder, err := channelstore.Open(ctx, channelstore.Config{Dir: s.data, Secret: s.secret, Setting: secretSetting, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
-	return &keeping{documents: store.Documents(), close: store.Close}, nil
+	return &keeping{documents: folder.Documents(), secret: folder.Secret, close: folder.Close}, nil
 }
 
 // address is the host and port of the database, for who asks for the settings.

@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	kept, err := openKeeping(&s, log)
+	kept, err := openKeeping(ctx, &s, flags.Variable("encryption-auth-secret"), log)
 	if err != nil {
 		return err
 	}
@@ -75,16 +75,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		},
 		Documents:      kept.documents,
 		Shared:         kept.store != nil,
-		Secret:         s.secret,
+		Secret:         kept.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
 	}
 	manager, err := annotate.NewManager(config)
 	if err != nil {
 		return err
-	}
-	if !s.standalone && s.secret == "" {
-		log.Warn("no encryption secret: user names and passwords of channels are stored in clear", "set", flags.Variable("encryption-auth-secret"))
 	}
 	server.WarnIfExposed(log, listener, "annotator")
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))

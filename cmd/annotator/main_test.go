@@ -121,6 +121,40 @@ func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
 	require.ErrorContains(t, err, "in use by another")
 }
 
+func TestAnOldFolderIsTakenOverWithItsPasswordsEncrypted(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "internal", "datafolder", "testdata", "annotator"))))
+	for range 2 {
+		a := start(t, dir)
+		status, body := a.get(t, "/channels/weather")
+		require.Equal(t, http.StatusOK, status, body)
+		require.NoError(t, a.stop())
+		require.Contains(t, a.log.String(), filepath.Join(dir, "encryption-secret"), "where the secret is")
+		require.NotContains(t, a.log.String(), "decrypt")
+	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "encryption-secret")))
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, filepath.Join(dir, "encryption-secret"))
+	require.ErrorContains(t, err, "ANNOTATOR_ENCRYPTION_AUTH_SECRET")
+}
+
+func TestTheFolderOfAnotherBlockIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "format.json"), []byte(`{"owner": "modelrepo", "format": 1}`), 0o600))
+	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "-data: ")
+	require.ErrorContains(t, err, "it is the folder of modelrepo, and this is annotator")
+}
+
+func TestADatabaseWithoutASecretIsPointedOut(t *testing.T) {
+	for secret, warned := range map[string]bool{"": true, strings.Repeat("s", annotate.SecretLength): false} {
+		a := start(t, t.TempDir(), "-db-host", "127.0.0.1", "-db-port", "1", "-db-timeout", "50ms", "-encryption-auth-secret", secret)
+		require.NoError(t, a.stop())
+		require.Equal(t, warned, strings.Contains(a.log.String(), "stored in clear"), a.log.String())
+		require.Equal(t, warned, strings.Contains(a.log.String(), "ANNOTATOR_ENCRYPTION_AUTH_SECRET"))
+	}
+}
+
 func TestStandaloneKeepsNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	a := start(t, dir, "-standalone-mode")
@@ -154,7 +188,7 @@ func TestTheLogGoesToTheFileToo(t *testing.T) {
 	require.NoError(t, a.stop())
 	written, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Contains(t, string(written), "no encryption secret")
+	require.Contains(t, string(written), "msg=starting")
 	require.Equal(t, a.log.String(), string(written))
 }
 

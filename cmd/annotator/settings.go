@@ -58,7 +58,7 @@ func (s *settings) declare() *server.Flags {
 	s.database.declare(f)
 	f.BoolVar(&s.standalone, "standalone-mode", false, "keep nothing: channels end with the process, and there are no annotations")
 	f.BoolVar(&s.restoreStopped, "restore-stopped", false, "bring stored channels back stopped, instead of as they were")
-	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords; better given by the environment, since others can see flags")
+	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the file encryption-secret of -data, and none with MongoDB; better given by the environment, since others can see flags")
 	f.StringVar(&s.instance, "instance", "", "`name` of this annotator among several on one database; by default the machine's name and the port of the REST interface")
 	f.DurationVar(&s.maxShutdown, "max-shutdown", 20*time.Second, "how long stopping the channels may take")
 

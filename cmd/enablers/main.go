@@ -26,6 +26,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/internal/channelstore"
 	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/demo"
 	"github.com/iotenablers/enablers/internal/server"
@@ -58,7 +59,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err := datafolder.Claim(s.data, datafolder.Enablers); err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
-	store, err := datafolder.Open(filepath.Join(s.data, "annotator"), datafolder.Annotator)
+	store, err := channelstore.Open(ctx, channelstore.Config{
+		Dir: filepath.Join(s.data, "annotator"), Secret: s.secret, Setting: flags.Variable("encryption-auth-secret"), Logger: log,
+	})
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
@@ -101,7 +104,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			Logger:   log,
 		},
 		Documents: store.Documents(),
-		Secret:    s.secret,
+		Secret:    store.Secret,
 	})
 	if err != nil {
 		return err

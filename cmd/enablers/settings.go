@@ -50,7 +50,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
 	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which asks nobody who he is")
 	f.StringVar(&s.data, "data", "./data", "`folder` where everything is kept, but for what is in the MQTT broker and what multi-link is told")
-	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords, which otherwise are stored in clear")
+	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the file annotator/encryption-secret of -data")
 	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
 	s.logging = f.Logging("log/enablers.log")

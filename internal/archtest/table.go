@@ -91,6 +91,7 @@ func importTable() []room {
 		{dir: "internal/server", modules: []string{flags, sync}},
 		{dir: "internal/collector", imports: []string{"flcollect/...", "internal/datafolder", "internal/server", "storage", "storage/disk"}},
 		{dir: "internal/management", imports: []string{"apimgmt/...", "internal/datafolder", "internal/secretfile", "internal/server", "storage", "storage/disk"}, modules: []string{prometheus}},
+		{dir: "internal/channelstore", imports: []string{"annotate", "internal/datafolder", "internal/secretfile", "storage", "storage/disk"}},
 		{dir: "internal/datafolder", imports: []string{"storage", "storage/disk"}},
 		{dir: "internal/console", imports: []string{"internal/httpapi", "internal/look"}},
 		{dir: "internal/demo", imports: []string{"annotate", "examples/weather"}, modules: []string{uuid}},

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/channelstore"
+	"github.com/iotenablers/enablers/internal/datafolder"
+	"github.com/iotenablers/enablers/storage/disk"
+)
+
+func TestEveryFolderHasTheOwnerOfItsBlock(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, start(t, "-data", dir).stop())
+	for _, block := range []string{datafolder.Annotator, datafolder.ModelRepo, datafolder.FLCollector, datafolder.APIManager} {
+		store, err := datafolder.Open(filepath.Join(dir, block), block)
+		require.NoError(t, err, "as cmd/%s does", block)
+		require.NoError(t, store.Close())
+		_, err = datafolder.Open(filepath.Join(dir, block), "other")
+		require.ErrorIs(t, err, disk.ErrOwner)
+		_, err = datafolder.Open(dir, block)
+		require.ErrorContains(t, err, "it is the folder of enablers")
+	}
+	require.ErrorIs(t, datafolder.Claim(filepath.Join(dir, "annotator"), datafolder.Enablers), disk.ErrOwner)
+}
+
+func TestBrokerPasswordsAreEncryptedUnasked(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, start(t, "-data", dir).stop())
+	require.FileExists(t, filepath.Join(dir, "annotator", channelstore.SecretFile))
+}

@@ -1,0 +1,155 @@
+// Package channelstore opens the annotator's data folder for the commands: the
+// documents of its channels, and the secret that encrypts their user names and
+// passwords.
+//
+// A secret that is not given is generated at the first start into the file
+// encryption-secret of the folder, which only its owner can read. It keeps
+// passwords out of copies of store.db alone; who can read the whole folder can
+// read them. A backup needs both files.
+package channelstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/datafolder"
+	"github.com/iotenablers/enablers/internal/secretfile"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
+)
+
+// SecretFile is the name of the file with the generated secret.
+const SecretFile = "encryption-secret"
+
+// Config says what is opened. All of it but Secret is required.
+type Config struct {
+	// Dir is the folder.
+	Dir string
+	// Secret is what the settings give; empty means the generated one.
+	Secret string
+	// Setting is the name of that setting, for errors.
+	Setting string
+	// Logger is told where the secret is.
+	Logger *slog.Logger
+}
+
+// Folder is an open folder. Make one with [Open].
+type Folder struct {
+	*disk.Store
+	// Secret is for annotate.Config.
+	Secret string
+}
+
+// Open opens the folder, and creates it if it is missing. Credentials that earlier
+// versions have stored in clear are encrypted. Without the secret that encrypted the
+// stored credentials the error says which file is missing. The caller closes the
+// folder.
+func Open(ctx context.Context, config Config) (*Folder, error) {
+	store, err := datafolder.Open(config.Dir, datafolder.Annotator)
+	if err != nil {
+		return nil, err
+	}
+	o := opening{Config: config, documents: store.Documents(), file: filepath.Join(config.Dir, SecretFile)}
+	secret, err := o.secret(ctx)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &Folder{store, secret}, nil
+}
+
+// opening is a folder whose secret is looked for.
+type opening struct {
+	Config
+	documents storage.Documents
+	file      string
+}
+
+// secret returns the secret under which all credentials are by then that can be read.
+func (o opening) secret(ctx context.Context) (string, error) {
+	kept, err := o.read()
+	if err != nil {
+		return "", err
+	}
+	secret := o.Secret
+	switch {
+	case secret != "" && kept != "" && secret != kept:
+		o.Logger.Warn("the secret in the file is not used any more, since one is given", "file", o.file, "by", o.Setting)
+	case secret == "" && kept == "":
+		secret, err = o.generate(ctx)
+	case secret == "":
+		secret, err = kept, o.verify(ctx, kept)
+	}
+	if err != nil {
+		return "", err
+	}
+	if o.Secret == "" {
+		o.Logger.Info("user names and passwords of channels are stored encrypted; back the secret up with the folder", "secret", o.file)
+	}
+	count, err := annotate.ResealCredentials(ctx, o.documents, secret, kept)
+	if count > 0 {
+		o.Logger.Info("user names and passwords that were stored in clear, or under another secret, are encrypted now", "topics", count)
+	}
+	return secret, err
+}
+
+// read returns the secret in the file, empty if there is none.
+func (o opening) read() (string, error) {
+	data, err := os.ReadFile(o.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the encryption secret: %w", err)
+	}
+	secret := strings.TrimSpace(string(data))
+	if len(secret) != annotate.SecretLength {
+		return "", fmt.Errorf("read the encryption secret from %q: expected %d bytes, got %d: restore the file from a backup, or give the secret by %s",
+			o.file, annotate.SecretLength, len(secret), o.Setting)
+	}
+	return secret, nil
+}
+
+// generate makes a secret and keeps it in the file, unless there are credentials
+// that one was needed for already.
+func (o opening) generate(ctx context.Context) (string, error) {
+	counts, err := annotate.CountCredentials(ctx, o.documents, "")
+	if err != nil {
+		return "", err
+	}
+	if counts.Lost > 0 {
+		return "", fmt.Errorf("the user names and passwords of %d topics are stored encrypted, but there is no %q: "+
+			"restore the file from a backup, or give the secret by %s; under any other secret these channels do not start", counts.Lost, o.file, o.Setting)
+	}
+	random := make([]byte, annotate.SecretLength*3/4)
+	rand.Read(random) // never fails
+	secret := base64.RawURLEncoding.EncodeToString(random)
+	if err := secretfile.Write(o.file, []byte(secret+"\n")); err != nil {
+		return "", fmt.Errorf("keep a new encryption secret in %q: %w", o.file, err)
+	}
+	return secret, nil
+}
+
+// verify refuses a secret from the file that opens nothing of what is stored.
+func (o opening) verify(ctx context.Context, secret string) error {
+	counts, err := annotate.CountCredentials(ctx, o.documents, secret)
+	switch {
+	case err != nil:
+		return err
+	case counts.Lost > 0 && counts.Sealed == 0:
+		return fmt.Errorf("the secret in %q does not decrypt the user names and passwords of any of %d topics: "+
+			"restore the file from a backup, or give the secret by %s", o.file, counts.Lost, o.Setting)
+	case counts.Lost > 0:
+		o.Logger.Warn("some user names and passwords were stored under another secret; their channels do not start",
+			"topics", counts.Lost, "secret", o.file)
+	}
+	return nil
+}
