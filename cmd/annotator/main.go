@@ -21,7 +21,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 
@@ -29,6 +28,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/internal/version"
 )
 
 func main() { server.Main("annotator", run) }
@@ -36,8 +36,7 @@ func main() { server.Main("annotator", run) }
 // run is the whole program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	s, flags, err := readSettings(args)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.Help(stdout)
+	if flags.Answer(stdout, err) {
 		return nil
 	}
 	if err != nil {
@@ -86,7 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	server.WarnIfExposed(log, listener, "annotator")
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := kept.address()
-	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{DatabaseHost: host, DatabasePort: port, Logger: log}), log)
+	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{Version: version.String(), DatabaseHost: host, DatabasePort: port, Logger: log}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
 	return server.Run(ctx, kept.part(manager, log), rest)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/internal/version"
 )
 
 // handler puts the console beside the routes of the annotator.
@@ -17,7 +18,7 @@ func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) h
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Logger: log}))
+	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Version: version.String(), Logger: log}))
 	return mux
 }
 

@@ -16,7 +16,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +29,7 @@ import (
 	"github.com/iotenablers/enablers/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/demo"
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
@@ -38,8 +38,7 @@ func main() { server.Main("enablers", run) }
 // run is the whole program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	s, flags, err := readSettings(args)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.Help(stdout)
+	if flags.Answer(stdout, err) {
 		return nil
 	}
 	if err != nil {
@@ -121,7 +120,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
 		{Name: "modelrepo", Run: models.repository.Run},
-		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log),
+		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Version: version.String(), Logger: log}), log),
 	}
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {

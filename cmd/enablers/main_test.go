@@ -22,6 +22,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
@@ -109,7 +110,7 @@ func TestConsoleAndAnnotatorShareAnAddress(t *testing.T) {
 	for _, text := range []string{p.web, p.mqtt, "Annotator", "MQTT broker", "There is no channel yet", "/swagger/"} {
 		require.Contains(t, page, text)
 	}
-	require.Contains(t, p.get(t, "/version"), "annotator")
+	require.JSONEq(t, `{"name": "annotator", "version": "`+version.String()+`"}`, p.get(t, "/version"))
 	require.Contains(t, p.get(t, "/swagger/"), "<html")
 	require.Equal(t, "{}", p.get(t, "/channels"))
 	p.await(t, "curl -H 'Content-Type: application/json' -d @examples/weather/channel.json "+p.web+"/channels")

@@ -27,7 +27,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -56,8 +55,7 @@ func main() {
 // run is the whole program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	s, flags, err := readSettings(args)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.Help(stdout)
+	if flags.Answer(stdout, err) {
 		return nil
 	}
 	if err != nil {

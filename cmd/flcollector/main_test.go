@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/version"
 )
 
 // process is a run of the program.
@@ -140,8 +142,8 @@ func TestOneAddressIsTheCollectorAndTheRepository(t *testing.T) {
 	require.Contains(t, p.get(t, "/repository/"), "FL repository")
 	require.Contains(t, p.get(t, "/openapi.json"), "/job/config/{id}")
 	require.Contains(t, p.get(t, "/repository/openapi.json"), "/training-results")
-	require.Contains(t, p.get(t, "/version"), "flcollector")
-	require.Contains(t, p.get(t, "/repository/version"), "flrepository")
+	require.JSONEq(t, `{"name": "flcollector", "version": "`+version.String()+`"}`, p.get(t, "/version"))
+	require.JSONEq(t, `{"name": "flrepository", "version": "`+version.String()+`"}`, p.get(t, "/repository/version"))
 	for _, prefix := range []string{"", "/repository"} {
 		for _, path := range []string{"/model", "/training-results", "/strategy", "/transformation"} {
 			require.Equal(t, "[]", strings.TrimSpace(p.get(t, prefix+path)), prefix+path)

@@ -19,11 +19,11 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
@@ -32,8 +32,7 @@ func main() { server.Main("modelrepo", run) }
 // run is the whole program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	s, flags, err := readSettings(args)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.Help(stdout)
+	if flags.Answer(stdout, err) {
 		return nil
 	}
 	if err != nil {
@@ -64,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	server.WarnIfExposed(log, listener, "modelrepo")
-	rest := server.HTTP(listener, repository.Handler(&modelrepo.HandlerOptions{Logger: log}), log)
+	rest := server.HTTP(listener, repository.Handler(&modelrepo.HandlerOptions{Version: version.String(), Logger: log}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
 	return server.Run(ctx, stores.servers.part(repository.Run, log), rest)
 }

@@ -19,7 +19,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -38,8 +37,7 @@ func main() { server.Main("multilink", run) }
 // run is the whole program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	s, flags, err := readSettings(args)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.Help(stdout)
+	if flags.Answer(stdout, err) {
 		return nil
 	}
 	if err != nil {

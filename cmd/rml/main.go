@@ -4,6 +4,7 @@
 //	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
 //	rml lint [-sample FILE] MAPPING
 //	rml explain MAPPING
+//	rml version
 //
 // Sources are relative to the folder of the mapping; a carml:Stream reads
 // standard input. Logical targets are relative to the current folder. RDF goes
@@ -22,6 +23,7 @@ import (
 	"os/signal"
 
 	"github.com/iotenablers/enablers/annotate/rml"
+	"github.com/iotenablers/enablers/internal/version"
 )
 
 func main() {
@@ -55,13 +57,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 			return c.run(ctx, args[1:], stdin, stdout)
 		}
 	}
+	if len(args) > 0 && (args[0] == "version" || args[0] == "-version" || args[0] == "--version") {
+		fmt.Fprintf(stdout, "rml %s\n", version.String())
+		return nil
+	}
 	if len(args) > 0 && (args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
 		for _, c := range commands() {
 			fmt.Fprintf(stdout, "%s\n", c.usage)
 		}
 		return nil
 	}
-	return errors.New("expected map, lint, explain or help; " + mapUsage)
+	return errors.New("expected map, lint, explain, version or help; " + mapUsage)
 }
 
 // parse parses the flags of a command. Asked for help it prints the flags and

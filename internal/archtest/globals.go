@@ -61,6 +61,7 @@ func mutableGlobals(t *tree, p *pkg, group *ast.GenDecl, spec *ast.ValueSpec, wr
 		switch {
 		case isWritten:
 			why = "is written to at " + t.at(pos)
+		case slices.Contains(linkerVariables(), p.dir+"."+name.Name):
 		case i >= len(spec.Values):
 			why = "has no value of its own"
 		case sentinel(p, name, spec.Values[i]):

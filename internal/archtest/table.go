@@ -88,8 +88,8 @@ func importTable() []room {
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, prometheus, uuid}},
 		{dir: "internal/httpclient"},
-		{dir: "internal/server", modules: []string{flags, sync}},
-		{dir: "internal/collector", imports: []string{"flcollect/...", "internal/datafolder", "internal/server", "storage", "storage/disk"}},
+		{dir: "internal/server", imports: []string{"internal/version"}, modules: []string{flags, sync}},
+		{dir: "internal/collector", imports: []string{"flcollect/...", "internal/datafolder", "internal/server", "internal/version", "storage", "storage/disk"}},
 		{dir: "internal/management", imports: []string{"apimgmt/...", "internal/datafolder", "internal/secretfile", "internal/server", "storage", "storage/disk"}, modules: []string{prometheus}},
 		{dir: "internal/channelstore", imports: []string{"annotate", "internal/datafolder", "internal/secretfile", "storage", "storage/disk"}},
 		{dir: "internal/datafolder", imports: []string{"storage", "storage/disk"}},
@@ -103,6 +103,7 @@ func importTable() []room {
 		{dir: "internal/netlab", modules: []string{netlink, netns}},
 		{dir: "internal/secretfile"},
 		{dir: "internal/uplot"},
+		{dir: "internal/version"},
 		{dir: "internal/conformance"},
 		{dir: "internal/peertest"},
 
@@ -255,6 +256,10 @@ func pureFunctions() []string {
 	return []string{rdf + "NewIRI", rdf + "NewBlank", rdf + "NewLiteral", rdf + "NewTyped", rdf + "NewLang", rdf + "AppendTerm",
 		text + "/encoding/unicode.UTF16"}
 }
+
+// linkerVariables are the variables that the linker sets, by -X, and no code
+// writes to.
+func linkerVariables() []string { return []string{"internal/version.stamped"} }
 
 // testCode are the folders that hold code for tests only, beside the suites,
 // whose names end in "test".

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/peterbourgon/ff/v3"
+
+	"github.com/iotenablers/enablers/internal/version"
 )
 
 // Flags is the set of flags of a server. Every flag can also be given by an
@@ -18,14 +20,22 @@ import (
 // the file, the file before the default. An empty environment variable counts
 // as not set.
 //
-// The flag config is there from the start; the others are the command's to
-// declare.
+// The flags config and version are there from the start; the others are the
+// command's to declare.
 type Flags struct {
 	*flag.FlagSet
 	prefix    string
 	about     string
 	variables map[string]string // of the flags whose variables have other names
+	version   bool
 }
+
+// ErrVersion is returned by [Flags.Parse] when the version is asked for.
+var ErrVersion = errors.New("the version was asked for")
+
+// versionFlag is the flag that only the command line has: a deployment may well
+// name a variable after it and mean something else.
+const versionFlag = "version"
 
 // NewFlags returns the flags of a command. The prefix of its environment
 // variables is in upper case and without the underscore; about is what -h says
@@ -34,6 +44,7 @@ func NewFlags(command, prefix, about string) *Flags {
 	f := &Flags{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError), prefix: prefix, about: about, variables: map[string]string{}}
 	f.SetOutput(io.Discard) // errors are returned, and usage is Help's
 	f.String("config", "", "a `file` of settings: a flag's name and its value on each line, # before a comment")
+	f.BoolVar(&f.version, versionFlag, false, "print the version and end")
 	return f
 }
 
@@ -41,14 +52,32 @@ func NewFlags(command, prefix, about string) *Flags {
 // prefix makes.
 func (f *Flags) SetVariable(name, variable string) { f.variables[name] = variable }
 
+// Answer answers what [Flags.Parse] has found to be asked for instead of a run, and
+// reports whether it was anything: help, or the version.
+func (f *Flags) Answer(w io.Writer, err error) bool {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		f.Help(w)
+	case errors.Is(err, ErrVersion):
+		_, _ = fmt.Fprintf(w, "%s %s\n", f.Name(), version.String()) // as Help
+	default:
+		return false
+	}
+	return true
+}
+
 // Parse reads the settings. The error is [flag.ErrHelp] when help is asked
-// for, and otherwise says which setting of which source is wrong.
+// for, [ErrVersion] when the version is, and otherwise says which setting of
+// which source is wrong.
 func (f *Flags) Parse(args []string) error {
 	if err := f.FlagSet.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return flag.ErrHelp
 		}
 		return f.wrong(err)
+	}
+	if f.version {
+		return ErrVersion
 	}
 	if f.NArg() > 0 {
 		return f.wrong(fmt.Errorf("unexpected argument %q", f.Arg(0)))
@@ -59,6 +88,9 @@ func (f *Flags) Parse(args []string) error {
 	// It leaves alone what is set already.
 	if err := ff.Parse(f.FlagSet, nil, ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(ff.PlainParser)); err != nil {
 		return f.wrong(err)
+	}
+	if f.version {
+		return f.wrong(errors.New("version is for the command line, not for the file of -config"))
 	}
 	return nil
 }
@@ -73,7 +105,7 @@ func (f *Flags) readEnvironment() error {
 	f.VisitAll(func(one *flag.Flag) {
 		variable := f.Variable(one.Name)
 		value := os.Getenv(variable)
-		if value == "" || f.Given(one.Name) {
+		if one.Name == versionFlag || value == "" || f.Given(one.Name) {
 			return
 		}
 		if err := f.Set(one.Name, value); err != nil {
@@ -108,6 +140,9 @@ func (f *Flags) Help(w io.Writer) {
 		kind, usage := flag.UnquoteUsage(one)
 		fmt.Fprintf(&text, "\n  -%s %s\n", one.Name, kind)
 		fmt.Fprintf(&text, "      %s\n", usage)
+		if one.Name == versionFlag {
+			return
+		}
 		fmt.Fprintf(&text, "      environment %s", f.Variable(one.Name))
 		if one.DefValue != "" {
 			fmt.Fprintf(&text, ", default %s", one.DefValue)

@@ -10,11 +10,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/server"
+	"github.com/iotenablers/enablers/internal/version"
 )
 
 func newFlags() (*server.Flags, *int) {
 	f := server.NewFlags("thing", "THING", "thing does things.")
 	return f, f.Int("max-count", 1, "how `many`")
+}
+
+func TestFlags_versionIsForTheCommandLineAlone(t *testing.T) {
+	f, _ := newFlags()
+	err := f.Parse([]string{"--version", "-max-count", "2"})
+	require.ErrorIs(t, err, server.ErrVersion)
+	var out bytes.Buffer
+	require.True(t, f.Answer(&out, err))
+	require.Equal(t, "thing "+version.String()+"\n", out.String())
+
+	t.Setenv("THING_VERSION", "1.2.3") // as images have it
+	f, _ = newFlags()
+	require.NoError(t, f.Parse(nil))
+	require.False(t, f.Answer(&out, nil))
+
+	file := filepath.Join(t.TempDir(), "thing.conf")
+	require.NoError(t, os.WriteFile(file, []byte("version true\n"), 0o600))
+	f, _ = newFlags()
+	require.ErrorContains(t, f.Parse([]string{"-config", file}), "version is for the command line")
+
+	f, _ = newFlags()
+	out.Reset()
+	require.True(t, f.Answer(&out, f.Parse([]string{"-h"})))
+	require.Contains(t, out.String(), "-version")
+	require.NotContains(t, out.String(), "THING_VERSION")
 }
 
 func TestSourcesOfAFlagHaveTheirOrder(t *testing.T) {

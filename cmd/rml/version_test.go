@@ -1,0 +1,18 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/version"
+)
+
+func TestRun_printsTheVersion(t *testing.T) {
+	for _, argument := range []string{"version", "-version", "--version"} {
+		var stdout bytes.Buffer
+		require.NoError(t, run(t.Context(), []string{argument}, nil, &stdout))
+		require.Equal(t, "rml "+version.String()+"\n", stdout.String())
+	}
+}
