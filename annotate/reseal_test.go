@@ -12,7 +12,10 @@ import (
 )
 
 // storedInClear is a record with a member that this version does not know.
-const storedInClear = `{"settings": {"channelId": "x"}, "credentials": {"inputTopicSettings": "clear:{\"user\":\"u\",\"password\":\"mqtt-p4ss\"}"}, "later": {"a": 1}}`
+const storedInClear = `{
+	"settings": {"channelId": "x"}, "later": {"a": 1},
+	"credentials": {"inputTopicSettings": "clear:{\"user\":\"u\",\"password\":\"mqtt-p4ss\"}"}
+}`
 
 func TestResealCredentials_encryptsAndKeepsTheRest(t *testing.T) {
 	documents := storage.NewMemoryDocuments()

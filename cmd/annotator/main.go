@@ -12,6 +12,10 @@
 // dies. Beside others, an annotator that misses the database stops its channels
 // in time for them to be taken over.
 //
+// User names and passwords of channels are stored encrypted. Unless a secret is given,
+// the first start makes one into the file encryption-secret of the data folder; in
+// MongoDB they are in clear without a secret, which the log points out.
+//
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
 // goes to standard error. On an interrupt or SIGTERM it stops its channels and
@@ -85,7 +89,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	server.WarnIfExposed(log, listener, "annotator")
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := kept.address()
-	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{Version: version.String(), DatabaseHost: host, DatabasePort: port, Logger: log}), log)
+	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{
+		Version: version.String(), DatabaseHost: host, DatabasePort: port, Logger: log,
+	}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
 	return server.Run(ctx, kept.part(manager, log), rest)
 }

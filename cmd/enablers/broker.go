@@ -20,7 +20,8 @@ type broker struct {
 }
 
 func newBroker(listener net.Listener, log *slog.Logger) (*broker, error) {
-	mqtt, err := embedded.New(server.KeepAccepting(listener, log), &embedded.Options{Logger: slog.New(warnings{log.With("part", "MQTT broker").Handler()})})
+	warned := slog.New(warnings{log.With("part", "MQTT broker").Handler()})
+	mqtt, err := embedded.New(server.KeepAccepting(listener, log), &embedded.Options{Logger: warned})
 	if err != nil {
 		return nil, err
 	}

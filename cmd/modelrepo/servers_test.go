@@ -172,7 +172,8 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, int64(len(content)), found[0].Size)
 	require.NoError(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		if info, _ := os.Stat(path); info != nil && info.Mode().IsRegular() && filepath.Base(path) != "store.db" && filepath.Base(path) != "format.json" {
+		name := filepath.Base(path)
+		if info, _ := os.Stat(path); info != nil && info.Mode().IsRegular() && name != "store.db" && name != "format.json" {
 			t.Errorf("%s holds content", path)
 		}
 		return err

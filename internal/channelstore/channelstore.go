@@ -4,7 +4,7 @@
 //
 // A secret that is not given is generated at the first start into the file
 // encryption-secret of the folder, which only its owner can read. It keeps
-// passwords out of copies of store.db alone; who can read the whole folder can
+// passwords out of copies of store.db alone; a reader of the whole folder can
 // read them. A backup needs both files.
 package channelstore
 
@@ -112,8 +112,8 @@ func (o opening) read() (string, error) {
 	}
 	secret := strings.TrimSpace(string(data))
 	if len(secret) != annotate.SecretLength {
-		return "", fmt.Errorf("read the encryption secret from %q: expected %d bytes, got %d: restore the file from a backup, or give the secret by %s",
-			o.file, annotate.SecretLength, len(secret), o.Setting)
+		return "", fmt.Errorf("read the encryption secret from %q: expected %d bytes, got %d: "+
+			"restore the file from a backup, or give the secret by %s", o.file, annotate.SecretLength, len(secret), o.Setting)
 	}
 	return secret, nil
 }
@@ -127,7 +127,8 @@ func (o opening) generate(ctx context.Context) (string, error) {
 	}
 	if counts.Lost > 0 {
 		return "", fmt.Errorf("the user names and passwords of %d topics are stored encrypted, but there is no %q: "+
-			"restore the file from a backup, or give the secret by %s; under any other secret these channels do not start", counts.Lost, o.file, o.Setting)
+			"restore the file from a backup, or give the secret by %s; under any other secret these channels do not start",
+			counts.Lost, o.file, o.Setting)
 	}
 	random := make([]byte, annotate.SecretLength*3/4)
 	rand.Read(random) // never fails

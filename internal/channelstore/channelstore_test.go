@@ -32,7 +32,9 @@ func file(dir string) string { return filepath.Join(dir, channelstore.SecretFile
 func opened(t *testing.T, dir, given string) (secret, record string, counts annotate.StoredCredentials, log string) {
 	t.Helper()
 	var lines bytes.Buffer
-	folder, err := channelstore.Open(t.Context(), channelstore.Config{Dir: dir, Secret: given, Setting: setting, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+	folder, err := channelstore.Open(t.Context(), channelstore.Config{
+		Dir: dir, Secret: given, Setting: setting, Logger: slog.New(slog.NewTextHandler(&lines, nil)),
+	})
 	require.NoError(t, err)
 	doc, err := folder.Documents().Get(t.Context(), "channels/weather")
 	require.NoError(t, err)

@@ -28,7 +28,8 @@ type scarce struct {
 }
 
 func newScarce(failures int, err error) *scarce {
-	return &scarce{failures: failures, err: &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", err)}, closed: make(chan struct{})}
+	err = &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", err)}
+	return &scarce{failures: failures, err: err, closed: make(chan struct{})}
 }
 
 func (s *scarce) Accept() (net.Conn, error) {
@@ -89,7 +90,8 @@ func TestKeepAccepting_returnsWhatDoesNotPass(t *testing.T) {
 }
 
 func TestHTTP_warnsOfAcceptErrorsAtTheDefaultLevel(t *testing.T) {
-	for name, part := range map[string]func(net.Listener, http.Handler, *slog.Logger) server.Part{"HTTP": server.HTTP, "Streams": server.Streams} {
+	type serve = func(net.Listener, http.Handler, *slog.Logger) server.Part
+	for name, part := range map[string]serve{"HTTP": server.HTTP, "Streams": server.Streams} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log, lines := infoLog()

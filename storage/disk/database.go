@@ -87,7 +87,7 @@ func createDatabase(dir string) error {
 	return syncFolder(dir)
 }
 
-// errNoRecords says that nobody knows any more which file is which blob.
+// errNoRecords is for blobs whose keys are lost.
 var errNoRecords = errors.New(blobsName + " holds files, but " + databaseName + " had to be created: restore it or remove both")
 
 // makeDatabase makes a database without records and returns its name.
@@ -174,7 +174,7 @@ func examineLocked(dir string, file *os.File, deadline time.Time) (again bool, e
 }
 
 // replaceDatabase replaces a file in which nothing was ever stored. It is locked,
-// so who else waits for it finds that the name has another file.
+// so a process that waits for it finds that the name has another file.
 func replaceDatabase(dir string) error {
 	contents := contentFolder{path: filepath.Join(dir, blobsName)}
 	if empty, err := contents.isEmpty(); err != nil {

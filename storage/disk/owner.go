@@ -53,8 +53,8 @@ func checkOwner(dir, owner string) (marked bool, err error) {
 	}
 	var found ownerRecord
 	if err := json.Unmarshal(data, &found); err != nil || found.Owner == "" || found.Format < 1 {
-		return false, fmt.Errorf("%s does not say whose folder this is: restore it from a backup, or write {\"owner\": %q, \"format\": %d} into it "+
-			"if the folder is that of %s", ownerName, owner, ownerFormat, owner)
+		return false, fmt.Errorf("%s does not say whose folder this is: restore it from a backup, "+
+			"or write {\"owner\": %q, \"format\": %d} into it if the folder is that of %s", ownerName, owner, ownerFormat, owner)
 	}
 	switch {
 	case found.Owner != owner:
