@@ -30,6 +30,7 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 		m.encoder.Reset()
 		m.abortSinks()
 	}()
+	m.beginTally()
 	m.begin()
 	if err := m.openSinks(); err != nil {
 		return err
@@ -101,7 +102,7 @@ func (p *Plan) passes() []int {
 
 // steps runs the triples maps that read an input over what is loaded of it.
 func (b *batch) steps(ctx context.Context, in int, w io.Writer) error {
-	for _, s := range b.plan.steps {
+	for i, s := range b.plan.steps {
 		if s.input != in {
 			continue
 		}
@@ -109,6 +110,7 @@ func (b *batch) steps(ctx context.Context, in int, w io.Writer) error {
 		if err != nil {
 			return err
 		}
+		b.found[i] += len(records)
 		for _, record := range records {
 			if err := b.record(s, record); err != nil {
 				return b.during(s, record, err)
@@ -245,6 +247,7 @@ func (b *batch) view(ctx context.Context, in int, use func() error) error {
 // that cannot be mapped ends it; the error names the line.
 func (m *Mapper) RunLines(ctx context.Context, w io.Writer, r io.Reader) error {
 	m.out, m.collect, m.lines = nil, false, m.plan.format <= rdf.NQuads
+	m.beginTally()
 	defer func() {
 		m.out = nil
 		m.encoder.Reset()

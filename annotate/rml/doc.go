@@ -20,7 +20,9 @@
 // and that of http://w3id.org/rml/ with its modules Core, IO, FNML, CC and LV
 // may be mixed in one mapping. Where the two
 // differ, each node follows the vocabulary it is written in: natural datatypes
-// belong to the new one, and a term that cannot be made (an IRI with a space,
+// belong to the new one, a text that its datatype does not have is an error
+// under the new one only, an iterator such as "$.list" or "$" that selects an
+// array maps the elements of the array under the legacy one only, and a term that cannot be made (an IRI with a space,
 // say) drops its statements under the legacy one and is an error under the new
 // one. [Options].Strict makes it an error under both.
 //

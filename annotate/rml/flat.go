@@ -92,7 +92,9 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 		return m.flatTerms(f, subject, at)
 	}
 	if f.object.lexical != nil && !f.object.lexical(v.Text) {
-		return m.notLexical(f.object, v.Text, f.object.suffix[len("^^"):], v.Node, at)
+		if err := m.notLexical(f.object, v.Text, f.object.suffix[len("^^"):], v.Node, at); err != nil {
+			return err
+		}
 	}
 	if !direct {
 		text := len(m.text)

@@ -31,6 +31,7 @@ type generator struct {
 	natural  bool       // whether the natural datatype of the value counts
 	double   bool       // whether numbers are written as xsd:double wants them
 	lexical  lexicalSpace
+	checked  bool // whether a text that its datatype does not have is an error
 	strict   bool // whether a term that cannot be made is an error
 	expand   bool // whether an array counts as the values in it
 }
@@ -183,9 +184,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		datatype := tm.datatype.constant.Value
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
-		if g.strict {
-			g.lexical = lexicalSpaceOf(datatype)
-		}
+		g.lexical = lexicalSpaceOf(datatype)
 		g.double = datatype == rdf.XSDDouble && tm.vocab == modern && tm.kind == referenceExpression
 	case tm.datatype != nil:
 		g.datatype, err = c.compile(tm.datatype)
@@ -203,7 +202,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 	g := &generator{
 		node: tm.node, kind: tm.kind, form: f, base: []byte(c.base),
-		strict: c.opts.Strict || tm.vocab == modern, expand: tm.vocab == legacy,
+		strict: c.opts.Strict || tm.vocab == modern, checked: tm.vocab == modern, expand: tm.vocab == legacy,
 	}
 	var err error
 	switch tm.kind {

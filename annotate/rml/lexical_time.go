@@ -6,7 +6,8 @@ type moment struct{ year, month int }
 // matches returns the check for texts that are the parts, one behind the
 // other. A part is a character, or a function that takes what it can from the
 // beginning of text, and returns the rest and whether it could; what it found
-// goes into the moment, for the parts after it to check against.
+// goes into the moment, for the parts after it to check against. The moment goes
+// by value: behind a pointer it would be allocated for every text.
 func matches(parts ...any) lexicalSpace {
 	return func(text []byte) bool {
 		when := moment{year: 4} // a leap year, for days of no certain year
@@ -17,8 +18,8 @@ func matches(parts ...any) lexicalSpace {
 				if ok = len(text) > 0 && rune(text[0]) == p; ok {
 					text = text[1:]
 				}
-			case func([]byte, *moment) ([]byte, bool):
-				text, ok = p(text, &when)
+			case func([]byte, moment) ([]byte, moment, bool):
+				text, when, ok = p(text, when)
 			}
 			if !ok {
 				return false
@@ -38,29 +39,29 @@ func twoDigits(text []byte, least, most int) (rest []byte, n int, ok bool) {
 }
 
 // year takes a year of four digits, or more that do not begin with 0.
-func year(text []byte, when *moment) ([]byte, bool) {
+func year(text []byte, when moment) ([]byte, moment, bool) {
 	if len(text) > 0 && text[0] == '-' {
 		text = text[1:]
 	}
 	n := countOf(text, isDigit)
 	if n < 4 || n > 4 && text[0] == '0' {
-		return nil, false
+		return nil, when, false
 	}
 	// The last four digits decide whether it is a leap year.
 	when.year = 0
 	for _, c := range text[n-4 : n] {
 		when.year = when.year*10 + int(c-'0')
 	}
-	return text[n:], true
+	return text[n:], when, true
 }
 
-func month(text []byte, when *moment) ([]byte, bool) {
+func month(text []byte, when moment) ([]byte, moment, bool) {
 	rest, n, ok := twoDigits(text, 1, 12)
 	when.month = n
-	return rest, ok
+	return rest, when, ok
 }
 
-func day(text []byte, when *moment) ([]byte, bool) {
+func day(text []byte, when moment) ([]byte, moment, bool) {
 	most := 31
 	switch when.month {
 	case 4, 6, 9, 11:
@@ -72,58 +73,58 @@ func day(text []byte, when *moment) ([]byte, bool) {
 		}
 	}
 	rest, _, ok := twoDigits(text, 1, most)
-	return rest, ok
+	return rest, when, ok
 }
 
 // clock takes a time of day; 24:00:00 is the end of the day.
-func clock(text []byte, _ *moment) ([]byte, bool) {
+func clock(text []byte, when moment) ([]byte, moment, bool) {
 	rest, hour, ok := twoDigits(text, 0, 24)
 	if !ok || len(rest) == 0 || rest[0] != ':' {
-		return nil, false
+		return nil, when, false
 	}
 	rest, minute, ok := twoDigits(rest[1:], 0, 59)
 	if !ok || len(rest) == 0 || rest[0] != ':' {
-		return nil, false
+		return nil, when, false
 	}
 	rest, second, ok := twoDigits(rest[1:], 0, 59)
 	if !ok {
-		return nil, false
+		return nil, when, false
 	}
 	zero := true
 	if len(rest) > 0 && rest[0] == '.' {
 		fraction := rest[1:]
 		n := countOf(fraction, isDigit)
 		if n == 0 {
-			return nil, false
+			return nil, when, false
 		}
 		zero = countOf(fraction[:n], func(c byte) bool { return c == '0' }) == n
 		rest = fraction[n:]
 	}
-	return rest, hour < 24 || minute == 0 && second == 0 && zero
+	return rest, when, hour < 24 || minute == 0 && second == 0 && zero
 }
 
 // zone takes a time zone, if there is one.
-func zone(text []byte, when *moment) ([]byte, bool) {
+func zone(text []byte, when moment) ([]byte, moment, bool) {
 	if len(text) == 0 {
-		return text, true
+		return text, when, true
 	}
 	return zoneRequired(text, when)
 }
 
-func zoneRequired(text []byte, _ *moment) ([]byte, bool) {
+func zoneRequired(text []byte, when moment) ([]byte, moment, bool) {
 	if len(text) == 0 {
-		return nil, false
+		return nil, when, false
 	}
 	if text[0] == 'Z' {
-		return text[1:], true
+		return text[1:], when, true
 	}
 	if text[0] != '+' && text[0] != '-' {
-		return nil, false
+		return nil, when, false
 	}
 	rest, hour, ok := twoDigits(text[1:], 0, 14)
 	if !ok || len(rest) == 0 || rest[0] != ':' {
-		return nil, false
+		return nil, when, false
 	}
 	rest, minute, ok := twoDigits(rest[1:], 0, 59)
-	return rest, ok && (hour < 14 || minute == 0)
+	return rest, when, ok && (hour < 14 || minute == 0)
 }

@@ -50,14 +50,14 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 			if g.strict {
 				return m.fail(g, at, at.record, fmt.Errorf("its language map gives %q, which is not a language tag", suffix))
 			}
-			m.skipped++
+			m.tally.LeftOut++
 			continue
 		}
 		if part == g.datatype {
 			if fits, err := m.datatypeFits(g, quoted[1:len(quoted)-1], suffix, at); err != nil {
 				return err
 			} else if !fits {
-				m.skipped++
+				m.tally.LeftOut++
 				continue
 			}
 		}
@@ -86,17 +86,21 @@ func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bo
 		}
 		return false, nil
 	}
-	if !g.strict {
-		return true, nil
-	}
 	if lexical := lexicalSpaceOf(iri); lexical != nil && !lexical(text) {
-		return false, m.notLexical(g, text, datatype, at.record, at)
+		if err := m.notLexical(g, text, datatype, at.record, at); err != nil {
+			return false, err
+		}
 	}
 	return true, nil
 }
 
-// notLexical reports text that its datatype does not have.
+// notLexical reports text that its datatype does not have. In the legacy
+// vocabulary it is counted: the literal is given out as it is.
 func (m *Mapper) notLexical(g *generator, text, datatype []byte, n input.Node, at place) error {
+	if !g.checked {
+		m.tally.IllTyped++
+		return nil
+	}
 	return m.fail(g, at, n, fmt.Errorf("%q is not in the lexical space of its datatype %s", text, datatype))
 }
 

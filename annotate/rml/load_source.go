@@ -17,7 +17,7 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	if r.isA("LogicalView") || r.has("viewOn") {
 		return l.view(r, parent)
 	}
-	source := logicalSource{node: l.node(r, "logical source of "+parent.name), details: &sourceDetails{}}
+	source := logicalSource{node: l.node(r, "logical source of "+parent.name), vocab: r.generation(), details: &sourceDetails{}}
 	if source.node.line == 0 {
 		source.node.line = parent.line
 	}

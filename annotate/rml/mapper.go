@@ -43,8 +43,9 @@ type Mapper struct {
 	graphMarks []targetSet // of the graphs, likewise
 	sinks      []sink
 
-	uses    map[input.Path]*pathUse // what is evaluated how often, for LintSample
-	skipped int                     // terms that could not be made, under the legacy vocabulary
+	uses  map[input.Path]*pathUse // what is evaluated how often, for LintSample
+	tally Tally
+	found []int // records by step of the plan, since the tally was begun
 
 	collections []*collection // named, in the order of their first appearance
 	collected   map[string]int
@@ -66,7 +67,7 @@ func (p *Plan) NewMapper() *Mapper {
 	m := &Mapper{
 		made: newStatementSet(), agreed: newStatementSet(),
 		plan: p, encoder: encoder, budget: budget{limit: p.limits.MaxStatements},
-		inputs: make([]inputState, len(p.inputs)), joins: make([]joinState, len(p.joins)),
+		inputs: make([]inputState, len(p.inputs)), joins: make([]joinState, len(p.joins)), found: make([]int, len(p.steps)),
 	}
 	for i, in := range p.inputs {
 		document := in.compiler.NewDocument()
@@ -99,6 +100,7 @@ func (p *Plan) newEncoder(format rdf.Format) (*rdf.Encoder, error) {
 // afterwards.
 func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 	m.out, m.collect, m.lines = dst, false, m.plan.format <= rdf.NQuads
+	m.beginTally()
 	err := m.message(message)
 	out := m.out
 	m.out = nil
@@ -118,6 +120,7 @@ func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 // for programs that go on with the statements; it allocates them.
 func (m *Mapper) Quads(message []byte) ([]rdf.Quad, error) {
 	m.quads, m.collect, m.lines = nil, true, false
+	m.beginTally()
 	err := m.message(message)
 	quads := m.quads
 	m.quads, m.collect = nil, false
@@ -149,8 +152,8 @@ func (m *Mapper) message(message []byte) error {
 			return err
 		}
 	}
-	for _, s := range m.plan.steps {
-		if err := m.step(s); err != nil {
+	for i, s := range m.plan.steps {
+		if err := m.step(i, s); err != nil {
 			return err
 		}
 	}
@@ -171,8 +174,9 @@ func (p *Plan) distinctSources() int {
 
 // begin forgets everything about the last message.
 func (m *Mapper) begin() {
+	m.tally.Statements += m.statements
 	m.budget = budget{limit: m.limit}
-	m.fresh, m.skipped, m.once = 0, 0, false
+	m.fresh, m.once = 0, false
 	m.digest = m.digest[:0]
 	m.made.reset()
 	m.collections, m.collected = nil, nil
@@ -239,6 +243,11 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 		if err != nil {
 			return nil, m.inputError(in, err)
 		}
+		if m.plan.inputs[in].spread[iterator] {
+			if nodes, err = spread(state.document, nodes); err != nil {
+				return nil, m.inputError(in, err)
+			}
+		}
 		if limit := m.plan.limits.MaxRecords; m.limit > 0 && len(nodes) > limit {
 			return nil, m.inputError(in, fmt.Errorf("the iterator selects %d records, the limit is %d: %w", len(nodes), limit, ErrLimit))
 		}
@@ -248,6 +257,26 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 		}
 	}
 	return state.records[iterator], nil
+}
+
+// arrays is what documents of formats with arrays offer.
+type arrays interface {
+	// Items appends the elements of an array. It reports false for a node that
+	// is none.
+	Items(dst []input.Node, array input.Node) ([]input.Node, bool, error)
+}
+
+// spread puts the elements of an array that is the only record in its place.
+func spread(document input.Document, records []input.Node) ([]input.Node, error) {
+	source, ok := document.(arrays)
+	if !ok || len(records) != 1 {
+		return records, nil
+	}
+	items, isArray, err := source.Items(records[:0], records[0])
+	if err != nil || isArray {
+		return items, err
+	}
+	return records, nil
 }
 
 // place is the record that is being mapped.

@@ -125,6 +125,7 @@ type triplesMap struct {
 type logicalSource struct {
 	Source
 	node     node
+	vocab    vocabulary
 	iterator string
 	details  *sourceDetails
 	view     *logicalView // when it is one

@@ -16,9 +16,11 @@ type Options struct {
 	// http://example.com/base/.
 	Base string
 	// Strict makes a term that cannot be made an error under the legacy
-	// vocabulary too, where otherwise the statements with it are left out. It
-	// also makes an error of a text that a datatype of XML Schema does not
-	// have; the legacy vocabulary gives it out as it is.
+	// vocabulary too, where otherwise the statements with it are left out and
+	// counted, see [Tally]. A text that a datatype of XML Schema does not have
+	// is another matter: under the new vocabulary it is always an error, under
+	// the legacy one never. There the literal is given out as it is, as CARML
+	// does, and counted.
 	Strict bool
 	// Natural decides whether a value without a datatype or language gets the
 	// natural datatype of its format: "30" or "30"^^xsd:integer for the number

@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,6 +37,7 @@ type inputPlan struct {
 	lines     bool // one JSON document a line
 	compiler  input.Compiler
 	iterators []input.Path
+	spread    []bool    // by iterator: whether an array that it selects is taken for its elements
 	view      *viewPlan // how it is made out of another input, or nil
 }
 
@@ -239,9 +241,9 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 		c.plan.sources = append(c.plan.sources, in)
 	}
 	c.inputs[key] = in
-	plan := c.plan.inputs[in]
+	plan, spread := c.plan.inputs[in], source.spreads()
 	for i, path := range plan.iterators {
-		if path.String() == source.iterator {
+		if path.String() == source.iterator && plan.spread[i] == spread {
 			return in, i, nil
 		}
 	}
@@ -249,8 +251,20 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 	if err != nil {
 		return 0, 0, source.node.errorf("its iterator is not valid: %v", err)
 	}
-	plan.iterators = append(plan.iterators, path)
+	plan.iterators, plan.spread = append(plan.iterators, path), append(plan.spread, spread)
 	return in, len(plan.iterators) - 1, nil
+}
+
+// spreads reports whether an array that the iterator selects stands for its
+// elements. In the legacy vocabulary it does, as in CARML, where the iterator
+// names one place of the document: "$" or "$.list". What "$.list[*]" selects
+// are records, arrays too. RML-Core takes an array for one record.
+func (s logicalSource) spreads() bool {
+	if s.vocab != legacy || s.view != nil || s.Formulation != JSONPath {
+		return false
+	}
+	path, err := jsondoc.ParseReference(cmp.Or(s.iterator, "$"))
+	return err == nil && path.Singular()
 }
 
 // key tells apart the inputs of a plan: two logical sources share one when

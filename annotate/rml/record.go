@@ -8,12 +8,13 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// step runs one triples map over the records of its loaded input.
-func (m *Mapper) step(s *step) error {
+// step runs the nth triples map over the records of its loaded input.
+func (m *Mapper) step(nth int, s *step) error {
 	records, err := m.records(s.input, s.iterator)
 	if err != nil {
 		return err
 	}
+	m.found[nth] += len(records)
 	m.once = m.plan.doubtful || len(records) > 1
 	for _, record := range records {
 		if err := m.record(s, record); err != nil {

@@ -180,7 +180,9 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 		m.text = append(m.text, v.Text...)
 	default:
 		if g.lexical != nil && !g.lexical(v.Text) {
-			return m.notLexical(g, v.Text, g.suffix[len("^^"):], v.Node, at)
+			if err := m.notLexical(g, v.Text, g.suffix[len("^^"):], v.Node, at); err != nil {
+				return err
+			}
 		}
 		m.text = m.appendLiteral(m.text, g, v)
 		return m.finishLiteral(g, start, at)
@@ -213,7 +215,7 @@ func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) erro
 	if bad, ok := g.valid(iri); !ok {
 		m.text = m.text[:start]
 		if !g.strict {
-			m.skipped++
+			m.tally.LeftOut++
 			return nil
 		}
 		if bad < len(iri) {
@@ -330,7 +332,9 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 		return m.finishIRI(g, start, at, node)
 	case literalForm:
 		if text := m.text[start+1:]; g.lexical != nil && !g.lexical(text) {
-			return m.notLexical(g, text, g.suffix[len("^^"):], node, at)
+			if err := m.notLexical(g, text, g.suffix[len("^^"):], node, at); err != nil {
+				return err
+			}
 		}
 		m.text = append(m.text, '"')
 		return m.finishLiteral(g, start, at)

@@ -108,6 +108,26 @@ func (d *Document) Elements(dst []input.Value, array input.Node) []input.Value {
 	return dst
 }
 
+// Items appends the elements of an array as records. It reports false for a
+// node that is none.
+func (d *Document) Items(dst []input.Node, array input.Node) ([]input.Node, bool, error) {
+	if !d.has(array) {
+		return dst, false, nil
+	}
+	elements, ok, err := d.elements(d.nodes[array].value)
+	if err != nil || !ok {
+		return dst, false, err
+	}
+	for i, value := range elements {
+		n, err := d.keep(node{value: value, from: array, nth: i})
+		if err != nil {
+			return dst, false, err
+		}
+		dst = append(dst, n)
+	}
+	return dst, true, nil
+}
+
 // evaluate selects from a node of the document.
 func (d *Document) evaluate(from input.Node, of input.Path) (_ *path, found []any, err error) {
 	p, ok := of.(*path)

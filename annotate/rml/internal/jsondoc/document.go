@@ -207,6 +207,18 @@ func (d *Document) Elements(dst []input.Value, n input.Node) []input.Value {
 	return dst
 }
 
+// Items appends the elements of an array. It reports false for a node that is
+// none.
+func (d *Document) Items(dst []input.Node, n input.Node) ([]input.Node, bool, error) {
+	if !d.has(n) || d.tape[n].kind != input.Array {
+		return dst, false, nil
+	}
+	for c, end := n+1, input.Node(d.tape[n].next); c < end; c = input.Node(d.tape[c].next) {
+		dst = append(dst, c)
+	}
+	return dst, true, nil
+}
+
 // Raw returns the source text of a node, the quotes of a string included. It
 // is borrowed like the Text of a value.
 func (d *Document) Raw(n input.Node) []byte {
