@@ -10,9 +10,17 @@ import (
 
 // channelView is what GET shows of a channel; the query says which members.
 type channelView struct {
-	Status   *Status       `json:"status,omitempty"`
+	Status   *statusView   `json:"status,omitempty"`
 	Metadata *metadataView `json:"metadata,omitempty"`
 	Settings *Settings     `json:"settings,omitempty"`
+}
+
+// statusView is Status with the counts of what deserves a look. They are those
+// of this instance since it has the channel.
+type statusView struct {
+	Status
+	MessagesWithoutStatements uint64 `json:"messagesWithoutStatements,omitempty"`
+	IllTypedLiterals          uint64 `json:"illTypedLiterals,omitempty"`
 }
 
 // metadataView is Metadata with or without the text of the mapping.
@@ -24,11 +32,12 @@ type metadataView struct {
 	Mapping     json.RawMessage `json:"mapping"`
 }
 
-func viewChannel(config ChannelConfig, req *http.Request) (channelView, error) {
+func (r *rest) viewChannel(config ChannelConfig, req *http.Request) (channelView, error) {
 	var view channelView
 	all := flag(req, "all")
 	if all || flag(req, "status") {
-		view.Status = &config.Status
+		empty, illTyped := r.manager.noticed(config.Settings.ChannelID)
+		view.Status = &statusView{config.Status, empty, illTyped}
 	}
 	if all || flag(req, "settings") {
 		view.Settings = &config.Settings
@@ -47,7 +56,7 @@ func viewChannel(config ChannelConfig, req *http.Request) (channelView, error) {
 func (r *rest) listChannels(w http.ResponseWriter, req *http.Request) error {
 	views := map[string]channelView{}
 	for _, config := range r.manager.List() {
-		view, err := viewChannel(config, req)
+		view, err := r.viewChannel(config, req)
 		if err != nil {
 			return channelError(err, config.Settings.ChannelID)
 		}
@@ -62,7 +71,7 @@ func (r *rest) getChannel(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return channelError(err, id)
 	}
-	view, err := viewChannel(config, req)
+	view, err := r.viewChannel(config, req)
 	if err != nil {
 		return channelError(err, id)
 	}

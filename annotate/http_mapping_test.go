@@ -180,6 +180,7 @@ func TestOpenAPINamesEveryMemberThatIsRead(t *testing.T) {
 	_, document := annotate.RoutesAndDocument(m)
 	parsed, err := openapi3.NewLoader().LoadFromData(document)
 	require.NoError(t, err)
+	counted := map[string][]string{"Status": {"messagesWithoutStatements", "illTypedLiterals"}} // by the answer, not kept
 	for schema, of := range map[string]any{
 		"KafkaSettings": annotate.KafkaSettings{}, "MQTTSettings": annotate.MQTTSettings{}, "TopicSettings": annotate.TopicSettings{},
 		"SettingsView": annotate.Settings{}, "Status": annotate.Status{}, "Mapping": annotate.Mapping{},
@@ -190,6 +191,9 @@ func TestOpenAPINamesEveryMemberThatIsRead(t *testing.T) {
 			name, _, _ := strings.Cut(members.Field(i).Tag.Get("json"), ",")
 			require.Contains(t, properties, name, schema)
 		}
-		require.Len(t, properties, members.NumField(), schema)
+		for _, name := range counted[schema] {
+			require.Contains(t, properties, name, schema)
+		}
+		require.Len(t, properties, members.NumField()+len(counted[schema]), schema)
 	}
 }

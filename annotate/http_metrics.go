@@ -51,6 +51,8 @@ func newChannelCollector(m *Manager) *channelCollector {
 			counter("messages_received_total", "Messages that came in, redeliveries included.", func(s Stats) uint64 { return s.Received }),
 			counter("messages_published_total", "Messages whose annotated output was confirmed.", func(s Stats) uint64 { return s.Published }),
 			counter("messages_failed_total", "Messages that could not be annotated or published.", func(s Stats) uint64 { return s.Failed }),
+			counter("messages_without_statements_total", "Messages that gave no statement, such as those in which no iterator selected a record.", func(s Stats) uint64 { return s.Empty }),
+			counter("literals_ill_typed_total", "Literals whose text their datatype does not have, given out as they are.", func(s Stats) uint64 { return s.IllTyped }),
 			counter("received_bytes_total", "Bytes of the messages that came in.", func(s Stats) uint64 { return s.ReceivedBytes }),
 			counter("published_bytes_total", "Bytes of the confirmed outputs.", func(s Stats) uint64 { return s.PublishedBytes }),
 			counter("monitor_notes_dropped_total", "Monitoring notes dropped because their broker was too slow.", func(s Stats) uint64 { return s.NotesDropped }),

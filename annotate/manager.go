@@ -315,6 +315,16 @@ func (m *Manager) Stats() map[string]Stats {
 	return stats
 }
 
+// noticed returns the counts of a channel that its status shows.
+func (m *Manager) noticed(id string) (empty, illTyped uint64) {
+	e, err := m.find(id)
+	if err != nil || e.channel == nil {
+		return 0, 0
+	}
+	n := &e.channel.counters
+	return n.empty.Load(), n.illTyped.Load()
+}
+
 // find returns a channel that is not still being created.
 func (m *Manager) find(id string) (*entry, error) {
 	m.mu.RLock()

@@ -22,6 +22,13 @@ type Stats struct {
 	// outputs were published, because the partition went to another consumer
 	// or a transaction was undone. They are delivered again.
 	Revoked uint64
+	// Empty is the number of messages that gave no statement, because no
+	// iterator of the mapping selected a record or nothing that the mapping
+	// refers to was there. Their outputs are empty documents.
+	Empty uint64
+	// IllTyped is the number of literals whose text their datatype does not
+	// have. They are published as they are, see [rml.Tally].
+	IllTyped uint64
 	// NotesDropped is the number of monitoring notes that were dropped because
 	// their broker was too slow.
 	NotesDropped uint64
@@ -48,6 +55,7 @@ type counters struct {
 	published, publishedBytes atomic.Uint64
 	failed, notesDropped      atomic.Uint64
 	revoked                   atomic.Uint64
+	empty, illTyped           atomic.Uint64
 	reconnects                atomic.Uint64 // of the runs before this one
 	latency                   histogram
 
@@ -66,6 +74,7 @@ func (c *Channel) Stats() Stats {
 		Received: n.received.Load(), ReceivedBytes: n.receivedBytes.Load(),
 		Published: n.published.Load(), PublishedBytes: n.publishedBytes.Load(),
 		Failed: n.failed.Load(), NotesDropped: n.notesDropped.Load(), Revoked: n.revoked.Load(),
+		Empty: n.empty.Load(), IllTyped: n.illTyped.Load(),
 		Latency:   n.latency.snapshot(),
 		LastError: last, LastErrorTime: at,
 	}

@@ -43,8 +43,22 @@ func (w *worker) mapMessage(j *job) {
 		j.err = err
 		return
 	}
+	w.count(c)
 	j.out = bytes.Clone(out)
 	if w.buffer = out; cap(out) > keptBuffer {
 		w.buffer = nil
+	}
+}
+
+// count adds what the engine noticed about a message that it mapped. The first
+// of a kind is logged, the others only counted: there may be one a message.
+func (w *worker) count(c *Channel) {
+	tally := w.mapper.Tally()
+	if tally.Statements == 0 && c.counters.empty.Add(1) == 1 {
+		c.log.Warn("a message gave no statement; the status counts further ones",
+			"records", tally.Records, "unmatched", w.mapper.Unmatched())
+	}
+	if n := uint64(tally.IllTyped); n > 0 && c.counters.illTyped.Add(n) == n {
+		c.log.Warn("a message gave literals that their datatype does not have; the status counts further ones", "literals", n)
 	}
 }

@@ -16,7 +16,7 @@ const (
 	explainUsage = "rml explain MAPPING"
 )
 
-func runLint(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("rml lint", flag.ContinueOnError)
 	sample := flags.String("sample", "", "a `file` with a sample of the stream; the files that the mapping names are their own sample")
 	done, err := parse(flags, args, lintUsage, stdout)
@@ -50,7 +50,7 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout io.Writ
 	return nil
 }
 
-func runExplain(_ context.Context, args []string, _ io.Reader, stdout io.Writer) error {
+func runExplain(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("rml explain", flag.ContinueOnError)
 	done, err := parse(flags, args, explainUsage, stdout)
 	if done || err != nil {

@@ -1,7 +1,7 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
 // mapping, and says what it thinks of the mapping.
 //
-//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
+//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict=false]
 //	rml lint [-sample FILE] MAPPING
 //	rml explain MAPPING
 //	rml version
@@ -10,7 +10,14 @@
 // standard input. Logical targets are relative to the current folder. RDF goes
 // to standard output. The exit status is 0, or 1 with one line on standard
 // error and nothing on standard output; lint also exits with 1 when it finds
-// something.
+// something. A mapping that succeeded has notes on standard error where its
+// input gave less than one may expect, such as an iterator that selected
+// nothing.
+//
+// A mapping gives here what it gives in a channel of the annotator: a term that
+// cannot be made, such as an IRI with a space, is an error. With -strict=false
+// the legacy vocabulary leaves its statements out, as the test cases of that
+// vocabulary expect.
 package main
 
 import (
@@ -29,7 +36,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintf(os.Stderr, "rml: %v\n", err)
 		stop()
 		os.Exit(1)
@@ -39,7 +46,7 @@ func main() {
 // command is one of the words after rml.
 type command struct {
 	name, usage string
-	run         func(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error
+	run         func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
 }
 
 func commands() []command {
@@ -51,10 +58,10 @@ func commands() []command {
 }
 
 // run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	for _, c := range commands() {
 		if len(args) > 0 && args[0] == c.name {
-			return c.run(ctx, args[1:], stdin, stdout)
+			return c.run(ctx, args[1:], stdin, stdout, stderr)
 		}
 	}
 	if len(args) > 0 && (args[0] == "version" || args[0] == "-version" || args[0] == "--version") {

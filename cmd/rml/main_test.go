@@ -33,9 +33,16 @@ func write(t *testing.T, name, text string) string {
 
 func rmlCommand(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
-	var out bytes.Buffer
-	err := run(context.Background(), args, strings.NewReader(stdin), &out)
-	return out.String(), err
+	out, _, err := rmlNotes(t, stdin, args...)
+	return out, err
+}
+
+// rmlNotes is rmlCommand with what is on standard error beside the failure.
+func rmlNotes(t *testing.T, stdin string, args ...string) (out, notes string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	err = run(context.Background(), args, strings.NewReader(stdin), &stdout, &stderr)
+	return stdout.String(), stderr.String(), err
 }
 
 func TestMapReadsTheStreamFromStandardInput(t *testing.T) {

@@ -12,15 +12,15 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-const mapUsage = "rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]"
+const mapUsage = "rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict=false]"
 
-func runMap(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("rml map", flag.ContinueOnError)
 	file := flags.String("mapping", "", "the mapping, a Turtle `file`; required")
 	base := flags.String("base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
 	format := flags.String("format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
 	stream := flags.String("stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
-	strict := flags.Bool("strict", false, "make a term that cannot be made an error in the legacy vocabulary too")
+	strict := flags.Bool("strict", true, "make a term that cannot be made an error in the legacy vocabulary too, as a channel does; false leaves its statements out")
 	done, err := parse(flags, args, mapUsage, stdout)
 	switch {
 	case done || err != nil:
@@ -42,13 +42,36 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout io.Write
 	}
 	out := &spool{}
 	defer out.remove()
+	mapper := plan.NewMapper()
 	if *stream == "ndjson" {
-		err = plan.NewMapper().RunLines(ctx, out, stdin)
+		err = mapper.RunLines(ctx, out, stdin)
 	} else {
-		err = plan.NewMapper().Run(ctx, out, rml.LocalFiles(filepath.Dir(*file), stdin))
+		err = mapper.Run(ctx, out, rml.LocalFiles(filepath.Dir(*file), stdin))
 	}
 	if err != nil {
 		return err
 	}
-	return out.copyTo(stdout)
+	if err := out.copyTo(stdout); err != nil {
+		return err
+	}
+	note(stderr, mapper)
+	return nil
+}
+
+// note says where a run that succeeded gave less than one may expect.
+func note(stderr io.Writer, mapper *rml.Mapper) {
+	say := func(n int, format string, args ...any) {
+		if n > 0 {
+			fmt.Fprintf(stderr, "rml: note: "+format+"\n", args...)
+		}
+	}
+	for _, unmatched := range mapper.Unmatched() {
+		say(1, "%s", unmatched)
+	}
+	t := mapper.Tally()
+	if t.Statements == 0 {
+		say(t.Records, "no statement was made of %d records", t.Records)
+	}
+	say(t.LeftOut, "%d terms could not be made; their statements are left out (-strict makes that an error)", t.LeftOut)
+	say(t.IllTyped, "%d literals have a text that their datatype does not have; they are given out as they are", t.IllTyped)
 }

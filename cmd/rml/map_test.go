@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const datedMapping = header + `ex:M a rr:TriplesMap ;
+  rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$.list" ] ;
+  rr:subjectMap [ rr:template "http://a/{id}" ] ;
+  rr:predicateObjectMap [ rr:predicate ex:until ; rr:objectMap [ rml:reference "until" ; rr:datatype <http://www.w3.org/2001/XMLSchema#dateTime> ] ] ;
+  rr:predicateObjectMap [ rr:predicate ex:page ; rr:objectMap [ rml:reference "page" ; rr:termType rr:IRI ] ] .
+`
+
+func TestRunMap_notesOnStandardError(t *testing.T) {
+	file := write(t, "m.ttl", datedMapping)
+	for name, c := range map[string]struct {
+		stdin      string
+		flags      []string
+		statements int
+		want       string
+	}{
+		"all is well":          {`{"list":[{"id":1,"until":"2022-05-01T00:00:00Z"}]}`, nil, 1, ""},
+		"ill-typed":            {`{"list":[{"id":1,"until":"2022-05-01"}]}`, nil, 1, "rml: note: 1 literals have a text that their datatype does not have; they are given out as they are\n"},
+		"nothing selected":     {`{"items":[]}`, nil, 0, "rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
+		"nothing in the lines": {`{"items":[]}`, []string{"-stream", "ndjson"}, 0, "rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
+		"nothing of records":   {`{"list":[{"id":1},{"id":2}]}`, nil, 0, "rml: note: no statement was made of 2 records\n"},
+		"left out":             {`{"list":[{"id":1,"page":"http://b c"},{"id":2,"page":"http://b"}]}`, []string{"-strict=false"}, 1, "rml: note: 1 terms could not be made; their statements are left out (-strict makes that an error)\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, notes, err := rmlNotes(t, c.stdin, append([]string{"map", "-mapping", file}, c.flags...)...)
+			require.NoError(t, err)
+			require.Equal(t, c.statements, strings.Count(out, "\n"))
+			require.Equal(t, c.want, notes)
+		})
+	}
+}
+
+// What fails a message of a channel fails the command.
+func TestRunMap_isAsStrictAsAChannel(t *testing.T) {
+	out, notes, err := rmlNotes(t, `{"list":[{"id":1,"page":"http://b c"}]}`, "map", "-mapping", write(t, "m.ttl", datedMapping))
+	require.ErrorContains(t, err, "not a valid IRI")
+	require.Empty(t, out)
+	require.Empty(t, notes)
+}
