@@ -112,22 +112,38 @@ func switchOf(topic *TopicSettings, enabled *bool) *bool {
 }
 
 // newChannelID makes an identifier out of the topics, the kinds of broker and
-// a random part.
+// a random part, by which identifiers differ whatever the topics. It consists of
+// the characters that a URL holds as they are (RFC 3986 section 2.3), so that
+// GET /channels/<identifier> needs no escapes. The original service took the
+// topics over with their slashes; channels that were stored so keep their
+// identifiers.
 func newChannelID(s *Settings) string {
 	return fmt.Sprintf("%s_%s_%s_%s_%s",
 		idPart(s.Input.Topic), idPart(s.Output.Topic), s.Input.BrokerType, s.Output.BrokerType, uuid.NewString())
 }
 
-// idPart is what a topic contributes to an identifier: no white space, and not
-// so much that the identifier becomes too long to be stored.
+// idPart is what a topic contributes to an identifier: a hyphen for what a URL
+// would escape, no white space, and not so much that the identifier becomes too
+// long to be stored.
 func idPart(topic string) string {
 	const most = 200
-	topic = withoutSpace(strings.ToValidUTF8(topic, ""))
-	for len(topic) > most {
-		_, size := utf8.DecodeLastRuneInString(topic)
-		topic = topic[:len(topic)-size]
+	var part strings.Builder
+	hyphen := false // whether the last character is one that stands for others
+	for _, r := range withoutSpace(topic) {
+		unreserved := r < utf8.RuneSelf && (r == '-' || r == '.' || r == '_' || r == '~' ||
+			r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z')
+		switch {
+		case unreserved:
+			part.WriteRune(r)
+		case !hyphen:
+			part.WriteByte('-')
+		}
+		hyphen = !unreserved
+		if part.Len() == most {
+			break
+		}
 	}
-	return topic
+	return part.String()
 }
 
 // newClientID keeps the last 23 characters, the most that every MQTT 3.1.1

@@ -36,7 +36,7 @@ type HandlerOptions struct {
 // and /metrics. It has no authentication of its own. opts may be nil.
 func (m *Manager) Handler(opts *HandlerOptions) http.Handler {
 	r := newREST(m, opts)
-	return httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, Logger: r.options.Logger})
+	return slashedIDs(httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, Logger: r.options.Logger}))
 }
 
 // rest is the REST interface of a Manager.
