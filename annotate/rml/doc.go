@@ -78,6 +78,11 @@
 // those of Java. One call gives at most 16 MiB, and factorials have at most
 // 1000 factors.
 //
+// In the new vocabulary a result has the natural datatype of its function where
+// the mapping names neither datatype nor language: lengths and positions are
+// xsd:integer, numbers xsd:integer or xsd:decimal, truth values xsd:boolean, and
+// the date functions of GREL give xsd:date or xsd:dateTime.
+//
 // The same message gives the same output, unless its mapping calls date_now,
 // math_randomNumber or random. The functions of IDLab that read files, call
 // services or keep a state (readFile, lookup, dbpediaSpotlight,

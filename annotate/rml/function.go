@@ -16,6 +16,13 @@ type Function struct {
 	// Outputs are the IRIs of what it returns. The first is meant where a
 	// mapping names none; with no outputs any name is taken.
 	Outputs []string
+	// Datatypes are the natural datatypes of what the function returns, as IRIs
+	// of XML Schema, such as those of an integer and of a decimal number. Where
+	// the mapping names neither datatype nor language, a result gets the first
+	// of them that has its text, and is a plain literal when none has. None
+	// mean text. Like all natural datatypes they are a matter of the new
+	// vocabulary, see [Options].Natural.
+	Datatypes []string
 	// Apply computes the output that a mapping asks for. No values mean that
 	// there is no term, several that there are several. An error fails the
 	// message. It is called from several goroutines at once, must not keep the
@@ -75,6 +82,7 @@ type functionInput struct {
 type callPlan struct {
 	function  *Function
 	output    string
+	natural   []naturalDatatype
 	arguments [][]*generator // by parameter; a list may be bound several times
 }
 
@@ -84,7 +92,7 @@ func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 	if function == nil {
 		return nil, f.node.errorf("%s", unknownFunction(f.function))
 	}
-	plan := &callPlan{function: function, output: f.output, arguments: make([][]*generator, len(function.Parameters))}
+	plan := &callPlan{function: function, output: f.output, natural: naturalDatatypes(function.Datatypes), arguments: make([][]*generator, len(function.Parameters))}
 	switch {
 	case f.output == "" && len(function.Outputs) > 0:
 		plan.output = function.Outputs[0]

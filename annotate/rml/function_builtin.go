@@ -28,11 +28,15 @@ func functionsByIRI(own []Function) map[string]*Function {
 	patterns := newPatternCache()
 	for _, list := range [][]Function{
 		grelStrings(patterns), grelParts(patterns), grelCodes(), grelArrays(), grelNumbers(), grelIntegers(),
-		grelControls(), grelDates(), idlabStrings(), idlabChoices(), idlabDates(), own,
+		grelControls(), grelDates(), idlabStrings(), idlabChoices(), idlabDates(),
 	} {
 		for i := range list {
+			list[i].Datatypes = naturalDatatypesOf(list[i].IRI)
 			functions[list[i].IRI] = &list[i]
 		}
+	}
+	for i := range own {
+		functions[own[i].IRI] = &own[i]
 	}
 	return functions
 }

@@ -192,7 +192,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		g.suffix = rdf.AppendTerm(nil, rdf.NewLang("", tm.language.constant.Value))[len(`""`):]
 	case tm.language != nil:
 		g.language, err = c.compileText(tm.language)
-	case tm.kind == referenceExpression:
+	case tm.kind == referenceExpression || tm.kind == functionExpression:
 		g.natural = c.opts.Natural.in(tm.vocab)
 	}
 	return err

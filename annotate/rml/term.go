@@ -56,7 +56,7 @@ func (m *Mapper) generateNamed(g *generator, at place) error {
 	case functionExpression:
 		results, err := m.apply(g, at)
 		for i := 0; err == nil && i < len(results); i++ {
-			err = m.generateValue(g, input.Value{Text: []byte(results[i]), Node: at.record}, at)
+			err = m.generateResult(g, results[i], at)
 		}
 		return err
 	}

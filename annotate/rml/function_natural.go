@@ -1,0 +1,80 @@
+package rml
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+)
+
+// The functions of GREL and IDLab that return something else than text, by
+// their local names. Those that hand a value on (controls_if, array_get) return
+// text, as values reach them as text; so do those that make text of a date, for
+// which the descriptions of IDLab say xsd:string (normalizeDate).
+var (
+	integerFunctions = []string{
+		"string_length", "length", "string_indexOf", "string_lastIndexOf", "string_unicode", "array_length", "date_diff", "date_datePart",
+		"math_ceil", "math_floor", "math_round", "math_even", "math_odd", "math_fact", "math_factn", "math_combin", "math_gcd",
+		"math_lcm", "math_randomNumber", "math_multinomial", "math_quotient",
+	}
+	numberFunctions = []string{
+		"string_toNumber", "array_sum", "math_abs", "math_exp", "math_ln", "math_log", "math_sin", "math_cos", "math_tan",
+		"math_asin", "math_acos", "math_atan", "math_sinh", "math_cosh", "math_tanh", "math_degrees", "math_radians",
+		"math_atan2", "math_max", "math_min", "math_pow", "math_mod",
+	}
+	booleanFunctions = []string{
+		"string_contains", "contains", "string_startsWith", "startsWith", "string_endsWith", "endsWith",
+		"boolean_and", "boolean_or", "boolean_xor", "boolean_not", "other_hasField",
+		"isNull", "controls_isNull", "isNotNull", "controls_isNotNull", "equal", "equals", "notEqual", "notEquals",
+		"stringContainsOtherString", "listContainsElement", "inRange",
+	}
+	dateFunctions = []string{"date_now", "date_toDate", "date_inc"}
+)
+
+// naturalDatatypesOf returns the natural datatypes of a built-in function. A
+// number without a fraction is an integer, as it is in JSON.
+func naturalDatatypesOf(function string) []string {
+	name := function[strings.LastIndexByte(function, '#')+1:]
+	switch {
+	case slices.Contains(integerFunctions, name):
+		return []string{rdf.XSDInteger}
+	case slices.Contains(numberFunctions, name):
+		return []string{rdf.XSDInteger, nsXSD + "decimal", rdf.XSDDouble}
+	case slices.Contains(booleanFunctions, name):
+		return []string{rdf.XSDBoolean}
+	case slices.Contains(dateFunctions, name):
+		return []string{nsXSD + "dateTime", nsXSD + "date"}
+	}
+	return nil
+}
+
+// naturalDatatype is a datatype that a result may have, compiled.
+type naturalDatatype struct {
+	lexical lexicalSpace // nil: of any text
+	suffix  []byte       // ^^<datatype>
+}
+
+func naturalDatatypes(iris []string) []naturalDatatype {
+	var natural []naturalDatatype
+	for _, iri := range iris {
+		natural = append(natural, naturalDatatype{lexicalSpaceOf(iri), rdf.AppendTerm(nil, rdf.NewTyped("", iri))[len(`""`):]})
+	}
+	return natural
+}
+
+// generateResult pushes the term that one result of a function becomes.
+func (m *Mapper) generateResult(g *generator, result string, at place) error {
+	value := []byte(result)
+	if g.form == literalForm && g.natural {
+		for _, datatype := range g.call.natural {
+			if datatype.lexical == nil || datatype.lexical(value) {
+				start := len(m.text)
+				m.text = append(rdf.AppendLiteral(m.text, value), datatype.suffix...)
+				m.push(start)
+				return nil
+			}
+		}
+	}
+	return m.generateValue(g, input.Value{Text: value, Node: at.record}, at)
+}
