@@ -73,7 +73,19 @@ func (e *endpoint) authenticates() bool {
 	return p == annotate.KafkaSASLPlaintext || p == annotate.KafkaSASLSSL
 }
 
-// config is what all clients of the endpoint have in common.
+// tlsConfig returns the configuration for TLS, or nil for a protocol without.
+func (e *endpoint) tlsConfig() *tls.Config {
+	switch p := e.settings.SecurityProtocol(); {
+	case p != annotate.KafkaSSL && p != annotate.KafkaSASLSSL:
+		return nil
+	case e.broker.opts.TLS == nil:
+		return &tls.Config{}
+	}
+	return e.broker.opts.TLS.Clone()
+}
+
+// config is what all clients of the endpoint have in common. TLS is the
+// network's.
 func (e *endpoint) config(n *network) *sarama.Config {
 	o, s := &e.broker.opts, e.settings
 	c := sarama.NewConfig()
@@ -90,13 +102,6 @@ func (e *endpoint) config(n *network) *sarama.Config {
 	c.Metadata.Retry.BackoffFunc = n.backoff
 	c.Metadata.Timeout = o.ConnectTimeout
 	c.Metadata.RefreshFrequency = time.Minute
-	if p := s.SecurityProtocol(); p == annotate.KafkaSSL || p == annotate.KafkaSASLSSL {
-		c.Net.TLS.Enable = true
-		c.Net.TLS.Config = &tls.Config{}
-		if o.TLS != nil {
-			c.Net.TLS.Config = o.TLS.Clone()
-		}
-	}
 	if e.authenticates() {
 		c.Net.SASL.Enable = true
 		c.Net.SASL.User, c.Net.SASL.Password = s.User, s.Password
@@ -112,7 +117,7 @@ func (e *endpoint) config(n *network) *sarama.Config {
 // check connects once, without retries, and makes sure that the topic is there
 // and open to us.
 func (e *endpoint) check(ctx context.Context) (facts, error) {
-	n := newNetwork(&e.broker.opts)
+	n := e.newNetwork()
 	defer n.abort()
 	return within(ctx, e.broker.opts.ConnectTimeout, n.abort, func() (facts, error) {
 		config := e.config(n)

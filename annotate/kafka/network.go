@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 // whatever waits for them inside the client comes to an end as well.
 type network struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	tls     *tls.Config // nil for connections in the clear
 	timeout time.Duration
 	ctx     context.Context // ends with abort
 	cancel  context.CancelFunc
@@ -19,8 +21,10 @@ type network struct {
 	conns map[*connection]struct{}
 }
 
-func newNetwork(o *Options) *network {
-	n := &network{dial: o.Dial, timeout: o.ConnectTimeout, conns: map[*connection]struct{}{}}
+// newNetwork makes the network of a client of the endpoint.
+func (e *endpoint) newNetwork() *network {
+	o := &e.broker.opts
+	n := &network{dial: o.Dial, tls: e.tlsConfig(), timeout: o.ConnectTimeout, conns: map[*connection]struct{}{}}
 	if n.dial == nil {
 		n.dial = (&net.Dialer{}).DialContext
 	}
@@ -28,7 +32,9 @@ func newNetwork(o *Options) *network {
 	return n
 }
 
-// Dial implements the dialer of the client's configuration.
+// Dial implements the dialer of the client's configuration. It also makes the
+// TLS connection, which the client would otherwise do itself, because the bounds
+// of responses are those of what TLS carries.
 func (n *network) Dial(network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, n.timeout)
 	defer cancel()
@@ -37,14 +43,45 @@ func (n *network) Dial(network, address string) (net.Conn, error) {
 		return nil, err
 	}
 	c := &connection{Conn: conn, network: n}
+	if err := n.add(c); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	if n.tls == nil {
+		return newFrames(c, address), nil
+	}
+	secured, err := n.secure(ctx, c, address)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return newFrames(secured, address), nil
+}
+
+// add makes abort and reset end a connection.
+func (n *network) add(c *connection) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.ctx.Err() != nil {
-		_ = conn.Close()
-		return nil, n.ctx.Err()
+	if n.ctx.Err() == nil {
+		n.conns[c] = struct{}{}
 	}
-	n.conns[c] = struct{}{}
-	return c, nil
+	return n.ctx.Err()
+}
+
+// secure makes a TLS connection to the host of an address, unless the
+// configuration names another server.
+func (n *network) secure(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
+	config := n.tls
+	if config.ServerName == "" {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		config = config.Clone()
+		config.ServerName = host
+	}
+	secured := tls.Client(conn, config)
+	return secured, secured.HandshakeContext(ctx)
 }
 
 // abort ends every connection and refuses new ones from now on.

@@ -40,7 +40,7 @@ func (e *endpoint) producerConfig(n *network, f facts) *sarama.Config {
 // newProducer connects. Until it returns, ctx can end it.
 func (e *endpoint) newProducer(ctx context.Context, f facts, tune func(*sarama.Config)) (*producer, error) {
 	o := &e.broker.opts
-	p := &producer{network: newNetwork(o)}
+	p := &producer{network: e.newNetwork()}
 	_, err := within(ctx, 2*o.ConnectTimeout, p.network.abort, func() (struct{}, error) {
 		config := e.producerConfig(p.network, f)
 		tune(config)

@@ -58,7 +58,7 @@ func newSubscription(e *endpoint, window int, tx *transaction) *subscription {
 		group:    e.settings.GroupID,
 		window:   window,
 		tx:       tx,
-		network:  newNetwork(&e.broker.opts),
+		network:  e.newNetwork(),
 		joined:   make(chan error, 1),
 		arrived:  make(chan struct{}, 1),
 		room:     make(chan struct{}, 1),
@@ -396,7 +396,7 @@ func (s *subscription) Forget(ctx context.Context) error {
 }
 
 func (s *subscription) deleteGroup(ctx context.Context) error {
-	n := newNetwork(&s.broker.opts)
+	n := s.newNetwork()
 	defer n.abort()
 	_, err := within(ctx, s.broker.opts.ConnectTimeout, n.abort, func() (struct{}, error) {
 		client, err := sarama.NewClient(s.addresses(), s.endpoint.config(n))
