@@ -60,8 +60,9 @@
 // What has arrived and was not handed out is bounded by Options.QueueMessages
 // and Options.QueueBytes. Beyond that the client holds per broker at most about
 // three fetches of 16 MiB, of 1 MiB a partition, or of one message where that
-// is larger; the library refuses answers of more than 100 MiB. A publisher
-// holds its window. Batches are as large as the topic's max.message.bytes,
+// is larger. A connection refuses responses of less than 4 bytes or more than
+// 100 MiB, the first one of more than 1 MiB, before anything is allocated for
+// them, and says what the peer sent. A publisher holds its window. Batches are as large as the topic's max.message.bytes,
 // which is asked for when the connection is made and assumed to be Kafka's
 // default where the user has no right to ask.
 package kafka
