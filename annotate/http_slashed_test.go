@@ -47,7 +47,9 @@ func TestManager_generatedIdentifiers_differForTopicsThatLookAlike(t *testing.T)
 
 func TestREST_identifierWithSlashes_isFoundEscapedAndAsItIs(t *testing.T) {
 	c := newClient(t, nil)
-	for _, id := range []string{"test/input_test/output_MQTT_MQTT_01234567", "/a//b", "a b/ż", "a/mapping", "x/restart", "restart", "a%2Fb/c"} {
+	for _, id := range []string{
+		"test/input_test/output_MQTT_MQTT_01234567", "/a//b", "a b/ż", "a/mapping", "x/restart", "restart", "a%2Fb/c",
+	} {
 		body := channelJSON(t, id, nil, nil, map[string]any{"isStopped": true})
 		c.text(c.send("POST", "/channels", body), 200, id)
 	}

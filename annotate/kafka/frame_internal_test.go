@@ -49,12 +49,13 @@ func TestFrames_Read_refusesLengthsOutOfBounds(t *testing.T) {
 		before, data []byte
 		want         string
 	}{
-		"zero":                   {nil, length(0), "a response of 0 bytes, where Kafka's have 4 to 1048576"},
-		"three":                  {nil, length(3), "a response of 3 bytes, where Kafka's have 4 to 1048576"},
-		"the first too long":     {nil, length(1<<20 + 1), "a response of 1048577 bytes, where Kafka's have 4 to 1048576"},
-		"a later one too long":   {frame(8), length(100<<20 + 1), "a response of 104857601 bytes, where Kafka's have 4 to 104857600"},
-		"a negative one":         {frame(8), length(1 << 31), "a response of 2147483648 bytes, where Kafka's have 4 to 104857600"},
-		"a web server":           {nil, []byte("HTTP/1.1 400 Bad Request\r\nDate: x\r\n\r\n"), `"HTTP/1.1 400 Bad Request"; it is the port of a web server`},
+		"zero":                 {nil, length(0), "a response of 0 bytes, where Kafka's have 4 to 1048576"},
+		"three":                {nil, length(3), "a response of 3 bytes, where Kafka's have 4 to 1048576"},
+		"the first too long":   {nil, length(1<<20 + 1), "a response of 1048577 bytes, where Kafka's have 4 to 1048576"},
+		"a later one too long": {frame(8), length(100<<20 + 1), "a response of 104857601 bytes, where Kafka's have 4 to 104857600"},
+		"a negative one":       {frame(8), length(1 << 31), "a response of 2147483648 bytes, where Kafka's have 4 to 104857600"},
+		"a web server": {nil, []byte("HTTP/1.1 400 Bad Request\r\nDate: x\r\n\r\n"),
+			`"HTTP/1.1 400 Bad Request"; it is the port of a web server`},
 		"another line":           {nil, []byte("220 mail.example.com ESMTP\r\n"), `"220 mail.example.com ESMTP"`},
 		"no more than its start": {nil, []byte("SSH-"), `"SSH-"`},
 		"TLS":                    {nil, []byte{0x15, 3, 1, 0, 2, 2, 70}, "a TLS alert; set the protocol to SSL or SASL_SSL"},

@@ -14,7 +14,8 @@ import (
 func functionResult(t *testing.T, call, more string, opts *rml.Options) string {
 	t.Helper()
 	m := newMapper(t, functionPrefixes+`@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-ex:M a rml:TriplesMap ; `+functionSource+` rml:subject ex:s ; rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [ rml:functionExecution [ `+call+` ] `+more+` ] ] .`, opts)
+ex:M a rml:TriplesMap ; `+functionSource+` rml:subject ex:s ;
+  rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [ rml:functionExecution [ `+call+` ] `+more+` ] ] .`, opts)
 	out, err := m.Append(nil, []byte(`{"s":"Venus","n":"2.50","i":"-3","d":"2026-01-31","t":"2026-01-31T12:00:00Z","list":["a","b"]}`))
 	require.NoError(t, err)
 	const before, after = "<http://example.com/ns#s> <http://example.com/ns#p> ", " .\n"
