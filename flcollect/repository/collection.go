@@ -40,7 +40,7 @@ func results() collection {
 			field{name: "training_id", form: name, required: true},
 			field{name: "results", form: mapOf(text)},
 			field{name: "weights_id", form: nothing},
-			field{name: "configuration_id", form: name, required: true},
+			field{name: "configuration_id", form: name},
 		),
 		exists:  "This training id of a model of this name and version already in repository",
 		missing: "Training results not found",

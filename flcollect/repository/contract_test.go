@@ -215,6 +215,21 @@ func TestFilesAreFoundByName(t *testing.T) {
 	r.is(200, `[]`, r.get("/models/download/shell/model_base"))
 }
 
+// Clients of the original post results without a configuration, and without
+// measurements.
+func TestTrainingResultsNeedNoMoreThanTheirNames(t *testing.T) {
+	r := newREST(t)
+	r.is(201, `null`, r.json("POST", "/training-results", `{"model_name":"base","model_version":"v1","training_id":"2"}`))
+	r.is(201, `null`, r.json("POST", "/training-results",
+		`{"model_name":"base","model_version":"v1","training_id":"3","results":null,"weights_id":null,"configuration_id":null}`))
+	r.is(200, `[{"model_name":"base","model_version":"v1","training_id":"2","results":null,"weights_id":null,"configuration_id":null},
+		{"model_name":"base","model_version":"v1","training_id":"3","results":null,"weights_id":null,"configuration_id":null}]`,
+		r.get("/training-results/base/v1"))
+	r.is(204, "", r.put("/training-results/base/v1/2/10", "file", "pickle!"))
+	require.Equal(t, "pickle!", r.get("/training-results/weights/base/v1/2?format=pickle").Body.String())
+	r.is(204, "", r.do("DELETE", "/training-results/base/v1/2", "", ""))
+}
+
 func TestBodiesThatAreNotRecordsAreNamed(t *testing.T) {
 	r := newREST(t)
 	for body, want := range map[string]string{
