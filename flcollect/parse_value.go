@@ -174,22 +174,18 @@ func (v value) word() string {
 	return v.text(0)
 }
 
-// identifier reads a whole number or text that is not empty, as text. It is
-// required.
+// identifier reads a whole number, which may be given as text, and returns it in
+// decimal. It is required.
 func (v value) identifier() string {
 	if !v.required() {
 		return ""
 	}
-	switch given := v.decoded().(type) {
-	case string:
-		return v.text(1)
-	case json.Number:
-		if n, ok := wholeNumber(given.String()); ok {
-			return strconv.FormatInt(n, 10)
-		}
+	before := len(v.parser.details)
+	n := v.integer(math.MinInt64, math.MaxInt64)
+	if len(v.parser.details) > before {
+		return ""
 	}
-	v.fail("type_error.integer", "value is not a valid integer")
-	return ""
+	return strconv.FormatInt(n, 10)
 }
 
 // integer reads a whole number between two bounds.
