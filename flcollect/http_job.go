@@ -87,15 +87,21 @@ type statusView struct {
 	Note        string   `json:"note,omitempty"`
 	Aggregated  int      `json:"rounds_aggregated,omitempty"`
 	Updates     Updates  `json:"updates,omitzero"`
+
+	finished int // the last finished round, which Round is ahead of while clients evaluate
 }
 
 func viewOf(s Status) statusView {
 	if s.State == Inactive {
 		return statusView{Status: Inactive, ID: -1}
 	}
+	round := s.Round
+	if s.Evaluating {
+		round++
+	}
 	return statusView{
 		Status:          s.State,
-		Round:           s.Round,
+		Round:           round,
 		ID:              s.Run,
 		Job:             s.Job,
 		Rounds:          s.Config.Rounds,
@@ -119,6 +125,7 @@ func viewOf(s Status) statusView {
 		Note:            s.Note,
 		Aggregated:      s.Aggregated,
 		Updates:         s.Updates,
+		finished:        s.Round,
 	}
 }
 

@@ -102,12 +102,12 @@ func (r *rest) showJob(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rounds, err := r.jobs.Rounds(req.Context(), id, max(0, status.Round-lastRounds), lastRounds)
+	rounds, err := r.jobs.Rounds(req.Context(), id, max(0, status.finished-lastRounds), lastRounds)
 	if err != nil {
 		return err
 	}
 	slices.Reverse(rounds)
-	report, rest, err := r.lastReport(req, id, status.Round)
+	report, rest, err := r.lastReport(req, id, status.finished)
 	if err != nil {
 		return err
 	}

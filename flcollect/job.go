@@ -28,6 +28,10 @@ type Status struct {
 	State State
 	// Round is the last finished round: -1 until the job runs, then 0.
 	Round int
+	// Evaluating is whether the fit of the next round was aggregated, and its
+	// clients evaluate the model. The REST interface says the number of that round
+	// already. A server that ends meanwhile conducts the round again.
+	Evaluating bool
 	// Config is the configuration.
 	Config Config
 	// Clients is how many clients are connected for the job now.

@@ -50,6 +50,7 @@ type job struct {
 	rec      record
 	revision storage.Revision // changes with writing held only
 	unsaved  bool             // the record has changes that are not stored
+	fitted   int              // the last round whose fit was aggregated by this process
 	troubles map[source]error
 	changed  chan struct{} // nil while nobody asked
 }
@@ -75,7 +76,7 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 		ended: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
 		news: make(chan struct{}, 1), telling: make(chan struct{}, 1), moved: make(chan struct{}, 1),
 		reputations: newReputations(),
-		open:        !r.State.Ended() && !r.trained(), least: 1, rec: r, revision: revision, troubles: map[source]error{},
+		open:        !r.State.Ended() && !r.trained(), least: 1, rec: r, fitted: r.Round, revision: revision, troubles: map[source]error{},
 	}
 	j.life = s.life
 	j.work, j.quit = context.WithCancel(s.life)
@@ -242,6 +243,15 @@ func (j *job) note(change func(*record)) {
 	j.signal()
 }
 
+// noteFit shows that the fit of a round was aggregated. It is not stored: the
+// round counts once all of it is.
+func (j *job) noteFit(number int) {
+	j.mu.Lock()
+	j.fitted = number
+	j.mu.Unlock()
+	j.signal()
+}
+
 // flush stores what was noted.
 func (j *job) flush() {
 	j.mu.Lock()
@@ -275,6 +285,7 @@ func (j *job) status() Status {
 	status := j.rec.status()
 	status.Clients = clients
 	if !status.State.Ended() {
+		status.Evaluating = j.fitted > status.Round
 		status.Suspended = j.reputations.suspended(status.Round+1, MaxQuarantined)
 	}
 	reasons := []string{}

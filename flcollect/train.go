@@ -210,6 +210,7 @@ func (t *training) round(ctx context.Context, number int) error {
 			return err
 		}
 	}
+	t.noteFit(number)
 	if p := privacyOf(t.strategy); p != nil {
 		round.Epsilon, round.Delta = &p.Epsilon, p.Delta
 	}
