@@ -1,6 +1,8 @@
 package flcollect
 
 import (
+	"fmt"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -25,6 +27,7 @@ type totalsCollector struct {
 	totals  func() Totals
 	jobs    *prometheus.Desc
 	seconds *prometheus.Desc
+	epsilon *prometheus.Desc
 	numbers []number
 }
 
@@ -49,11 +52,12 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 		totals:  totals,
 		jobs:    desc("jobs", "Jobs that there are.", "state"),
 		seconds: desc("round_duration_seconds", "How long the rounds took that were finished."),
+		epsilon: desc("job_epsilon", fmt.Sprintf("Epsilon of the jobs with differential privacy: the active ones and the last %d that have ended.", MaxEpsilons), "job_id"),
 		numbers: []number{
 			gauge("clients", "Clients that are connected.", func(t Totals) int { return t.Clients }),
 			gauge("lobby_clients", "Clients that wait for a job.", func(t Totals) int { return t.Lobby }),
 			gauge("undelivered_jobs", "Jobs with news or results that a neighbour has not taken yet.", func(t Totals) int { return t.Undelivered }),
-			{desc("epsilon", "Greatest epsilon of the active jobs with differential privacy."), prometheus.GaugeValue, func(t Totals) float64 { return t.Epsilon }},
+			{desc("epsilon", "The greatest of flcollector_job_epsilon."), prometheus.GaugeValue, func(t Totals) float64 { return t.Epsilon }},
 			counter("rounds_total", "Rounds that were finished.", func(t Totals) int64 { return t.Rounds }),
 			counter("client_results_total", "Answers of clients that were taken.", func(t Totals) int64 { return t.Results }),
 			counter("client_failures_total", "Answers of clients that did not come or were not taken.", func(t Totals) int64 { return t.Failures }),
@@ -72,6 +76,7 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 func (c *totalsCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- c.jobs
 	descs <- c.seconds
+	descs <- c.epsilon
 	for _, n := range c.numbers {
 		descs <- n.desc
 	}
@@ -84,6 +89,9 @@ func (c *totalsCollector) Collect(metrics chan<- prometheus.Metric) {
 		metrics <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(totals.Jobs[state]), string(state))
 	}
 	metrics <- c.durations(totals)
+	for id, epsilon := range totals.Epsilons {
+		metrics <- prometheus.MustNewConstMetric(c.epsilon, prometheus.GaugeValue, epsilon, id)
+	}
 	for _, n := range c.numbers {
 		metrics <- prometheus.MustNewConstMetric(n.desc, n.kind, n.of(totals))
 	}

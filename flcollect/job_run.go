@@ -121,6 +121,7 @@ func (j *job) run() {
 	s.mu.Lock()
 	delete(s.jobs, j.id)
 	delete(s.unwritten, j.id)
+	s.spent.add(j.record())
 	s.mu.Unlock()
 	j.signal()
 }

@@ -236,6 +236,45 @@ func TestAServerThatDiesAtAnyWriteForgetsNothingThatWasGivenAway(t *testing.T) {
 	require.True(t, lostSome, "no crash came between a release and its checkpoint")
 }
 
+func TestMetrics_epsilonStaysAfterTheEndOfAJob(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	h, _ := serveWorld(t, w)
+	metrics := func(h http.Handler) string { return ask(h, "GET", "/metrics", "").Body.String() }
+	require.NotContains(t, metrics(h), "job_epsilon{")
+	require.NoError(t, w.Start(t.Context(), "a/b", private(2)))
+	w.join(t, clipping(0.01))
+	w.join(t, clipping(0.01))
+	w.untilState(t, "a/b", flcollect.Finished)
+	want := fmt.Sprintf("flcollector_job_epsilon{job_id=%q} %v\n", "a/b", epsilonOf(t, 2))
+	require.Contains(t, metrics(h), want)
+	require.Contains(t, metrics(h), fmt.Sprintf("flcollector_epsilon %v\n", epsilonOf(t, 2)))
+
+	w = w.restart(t, flcollect.Options{Initial: zeros})
+	h, _ = serveWorld(t, w)
+	require.Contains(t, metrics(h), want, "it is stored with the job")
+	require.NoError(t, w.Start(t.Context(), "a/b", private(2)))
+	require.Contains(t, metrics(h), "flcollector_job_epsilon{job_id=\"a/b\"} 0\n", "a new run has given nothing away")
+}
+
+func TestTotals_Epsilons_keepsTheLastEndedJobs(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
+	for i := range flcollect.MaxEpsilons + 3 {
+		require.NoError(t, w.Start(t.Context(), fmt.Sprintf("ended-%03d", i), private(1)))
+		require.NoError(t, w.Stop(t.Context()))
+	}
+	require.NoError(t, w.Start(t.Context(), "active", private(1)))
+	check := func(w *world) {
+		epsilons := w.Totals().Epsilons
+		require.Len(t, epsilons, flcollect.MaxEpsilons+1)
+		require.Contains(t, epsilons, "active")
+	}
+	check(w)
+	w = w.restart(t, flcollect.Options{Initial: zeros})
+	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
+	check(w)
+}
+
 func TestTheGreatestEpsilonIsAMetric(t *testing.T) {
 	b := newBoard()
 	b.totals.Epsilon = 2.5

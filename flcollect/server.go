@@ -59,6 +59,7 @@ type Server struct {
 	changed   chan struct{} // closed when a job is started
 	unwritten map[string]error
 	totals    Totals
+	spent     spentLedger // of ended jobs that have nothing to do
 }
 
 // NewServer returns a server, or what is wrong with the options. It starts
@@ -120,6 +121,7 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 	err := s.insist(ctx, "", func() error {
 		resumed = nil
 		states, named, whole := map[State]int{}, map[string]bool{}, true
+		var ended spentLedger
 		for doc, err := range storage.All(ctx, s.options.Documents, jobPrefix) {
 			if err != nil {
 				return err
@@ -138,10 +140,12 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 			states[r.State]++
 			if !r.State.Ended() || !r.settled() {
 				resumed = append(resumed, s.newJob(r, doc.Revision, nil))
+			} else {
+				ended.add(r)
 			}
 		}
 		s.mu.Lock() // for Totals, which may be asked already
-		s.states = states
+		s.states, s.spent = states, ended
 		s.mu.Unlock()
 		if !whole {
 			return nil // a checkpoint may be named by what could not be read
@@ -177,6 +181,7 @@ func (s *Server) collect(ctx context.Context, prefix string, named map[string]bo
 // launch starts what a job has to do. The lock is held.
 func (s *Server) launch(j *job) {
 	s.jobs[j.id] = j
+	s.spent.remove(j.id)
 	s.group.Go(j.run)
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -261,8 +266,11 @@ type Totals struct {
 	Rounds    int64
 	Seconds   float64
 	Durations Durations
-	// Epsilon is the greatest of the active jobs with differential privacy.
-	Epsilon float64
+	// Epsilons is what jobs with differential privacy gave away, by their ids: of
+	// the current run of every active job, and of the last run of those that have
+	// ended, the last [MaxEpsilons] of them. Epsilon is the greatest.
+	Epsilons map[string]float64
+	Epsilon  float64
 	// Results of clients were taken, Failures were not; Quarantined of them were
 	// refused for what they held.
 	Results, Failures, Quarantined int64
@@ -285,9 +293,10 @@ func (s *Server) Totals() Totals {
 		if !r.settled() {
 			t.Undelivered++
 		}
-		if r.Privacy != nil && !r.State.Ended() {
-			t.Epsilon = max(t.Epsilon, float64(r.Privacy.Epsilon))
-		}
+	}
+	t.Epsilons = s.epsilonsLocked()
+	for _, epsilon := range t.Epsilons {
+		t.Epsilon = max(t.Epsilon, epsilon)
 	}
 	return t
 }
