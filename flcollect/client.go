@@ -13,7 +13,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// client is a session. All but the session belongs to the server's lock.
+// client is a session. All but the session belongs to the server's lock,
+// unless it says otherwise.
 type client struct {
 	session *flower.Session
 	// identity is what reputations know it by; it never changes.
@@ -23,6 +24,9 @@ type client struct {
 	tried    bool   // for its parameters
 	at       int    // its place in the pool of its job
 	bound    bool
+	// proven is whether the keys of an encrypting client were looked at. It belongs
+	// to the training.
+	proven bool
 }
 
 // propertiesTimeout bounds the question which job a client is for.

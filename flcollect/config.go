@@ -26,7 +26,8 @@ type Config struct {
 	// every fit instruction. Values are string, int64, float64 or bool.
 	ClientConf []map[string]any
 	// Homomorphic are the parameters with which clients encrypt their updates; nil
-	// if they do not. Encrypted updates are averaged, whatever Strategy says, and of
+	// if they do not. If it leaves the moduli open, they are those of the clients'
+	// keys, and with them what else it leaves open. Encrypted updates are averaged, whatever Strategy says, and of
 	// StrategyConf only the rules of sampling and failures count.
 	Homomorphic *ckks.Settings
 	// DPAdaptive are the settings of differential privacy with adaptive clipping,

@@ -193,13 +193,22 @@ func (s *Server) fits(id string, parsed *ckks.Context) error {
 	if r.State.Ended() || r.Config.Homomorphic == nil {
 		return nil
 	}
-	return fitsSettings(parsed, *r.Config.Homomorphic)
+	return fitsSettings(parsed, *r.effective().Homomorphic)
 }
 
+// fitsSettings returns nil if a context has the parameters of settings, as far as
+// they are not left open.
 func fitsSettings(parsed *ckks.Context, settings ckks.Settings) error {
+	if settings.Open() {
+		theirs, err := parsed.Settings()
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrMismatch, err)
+		}
+		settings = settings.Fill(theirs)
+	}
 	parameters, err := ckks.NewParameters(settings)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
 	if err := parsed.Check(parameters); err != nil {
 		return fmt.Errorf("%w: %w", ErrMismatch, err)

@@ -11,7 +11,7 @@ import (
 
 // encode returns a model as clients are sent it. Nothing is copied.
 func (t *training) encode(model strategy.Model) flower.Parameters {
-	if t.sealed != nil {
+	if t.encrypts() {
 		return flower.FromBytes(ckks.Type, model...)
 	}
 	return flower.FromTensors(model...)
@@ -21,9 +21,9 @@ func (t *training) encode(model strategy.Model) flower.Parameters {
 // the bytes of its message. The elements are views.
 func (t *training) decode(p flower.Parameters) (strategy.Model, error) {
 	switch {
-	case t.sealed == nil && p.Type == ckks.Type:
+	case !t.encrypts() && p.Type == ckks.Type:
 		return nil, fmt.Errorf("the parameters are encrypted, of type %q, and the job does not use encryption", p.Type)
-	case t.sealed == nil:
+	case !t.encrypts():
 		return p.Decode()
 	case p.Type != ckks.Type:
 		return nil, fmt.Errorf("the parameters are not encrypted: their type is %q, and the job takes %q", p.Type, ckks.Type)
@@ -33,7 +33,7 @@ func (t *training) decode(p flower.Parameters) (strategy.Model, error) {
 
 // begins returns nil for a model that a job can begin with.
 func (t *training) begins(model strategy.Model) error {
-	if t.sealed == nil {
+	if !t.encrypts() {
 		return sound(model, nil)
 	}
 	if err := t.sealed.CheckModel(model); err != nil {
@@ -45,7 +45,7 @@ func (t *training) begins(model strategy.Model) error {
 // follows returns nil for a model that clients can go on with after another. What
 // is in an encrypted one cannot be seen, and messages differ in length.
 func (t *training) follows(model, before strategy.Model) error {
-	if t.sealed == nil {
+	if !t.encrypts() {
 		return sound(model, before)
 	}
 	if len(model) != len(before) {

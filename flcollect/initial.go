@@ -30,7 +30,7 @@ func (t *training) initial(ctx context.Context) (strategy.Model, error) {
 			return err
 		})
 	}
-	if t.sealed != nil {
+	if t.encrypts() {
 		return t.borrow(ctx) // nobody else has the keys
 	}
 	if initial := t.server.options.Initial; initial != nil {
@@ -68,11 +68,15 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 		if c != nil {
 			model, err := t.parametersOf(ctx, c.session, wait)
 			if err == nil || ctx.Err() != nil {
+				c.proven = err == nil
 				return model, stoppedOr(ctx, err)
 			}
 			t.log.Info("client has no parameters", "client", short(c.session.ID(), maxClient), "error", short(err.Error(), maxReason))
 			last = err
-			if t.sealed != nil { // it may be the configuration that is wrong
+			if errors.Is(err, errOtherKeys) {
+				return nil, err // nor will it be right while the others are waited for
+			}
+			if t.encrypts() { // it may be the configuration that is wrong
 				t.trouble(ofModel, fmt.Errorf("client %q: %w", short(c.session.ID(), maxClient), err))
 			}
 			continue
@@ -119,6 +123,9 @@ func (t *training) parametersOf(ctx context.Context, session *flower.Session, wa
 	defer res.Release()
 	received, err := t.decode(res.Parameters)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.adopt(ctx, session.ID(), received); err != nil {
 		return nil, err
 	}
 	if err := t.begins(received); err != nil {

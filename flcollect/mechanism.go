@@ -34,19 +34,35 @@ func (c Config) mechanisms() []string {
 	return names
 }
 
+// checkedSettings returns encryption parameters with their defaults, unless they
+// leave the moduli open, or a *[ckks.FieldError].
+func checkedSettings(s ckks.Settings) (ckks.Settings, error) {
+	if s.Open() {
+		err := s.Check()
+		if s.Scheme != "" {
+			s.Scheme = "CKKS" // in any case of letters
+		}
+		return s, err
+	}
+	parameters, err := ckks.NewParameters(s)
+	if err != nil {
+		return s, err
+	}
+	return parameters.Settings(), nil
+}
+
 // withMechanisms returns the configuration with the defaults of its encryption
-// parameters, or what is wrong with its privacy mechanisms: a *[ckks.FieldError],
+// parameters, unless it leaves the moduli open, or what is wrong with its privacy mechanisms: a *[ckks.FieldError],
 // or a *[strategy.FieldError].
 func (c Config) withMechanisms() (Config, error) {
 	if c.Homomorphic != nil {
-		parameters, err := ckks.NewParameters(*c.Homomorphic)
+		settings, err := checkedSettings(*c.Homomorphic)
 		if err != nil {
 			return c, err
 		}
 		if _, err := sampling(c.StrategyConf); err != nil {
 			return c, err
 		}
-		settings := parameters.Settings()
 		c.Homomorphic = &settings
 	}
 	if c.DPAdaptive != nil {
@@ -109,7 +125,11 @@ func (s *Server) makeStrategy(ctx context.Context, config Config) (strategy.Stra
 func (s *Server) baseStrategy(ctx context.Context, config Config) (strategy.Strategy, error) {
 	switch {
 	case config.Homomorphic != nil:
-		parameters, err := ckks.NewParameters(*config.Homomorphic)
+		settings := *config.Homomorphic
+		if settings.Open() { // the training makes another once it has seen the keys
+			settings = ckks.Settings{}
+		}
+		parameters, err := ckks.NewParameters(settings)
 		if err != nil {
 			return nil, err
 		}

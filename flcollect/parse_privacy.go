@@ -32,7 +32,8 @@ func (p *parser) privacy(c *Config, v value) {
 	}
 }
 
-// homomorphic reads encryption parameters, and fills in what is not given.
+// homomorphic reads encryption parameters, and fills in what is not given unless
+// they leave the moduli open.
 func (p *parser) homomorphic(v value) *ckks.Settings {
 	members, ok := v.object(maxMembers)
 	if !ok {
@@ -61,7 +62,7 @@ func (p *parser) homomorphic(v value) *ckks.Settings {
 	if len(p.details) > before {
 		return nil
 	}
-	checked, err := ckks.NewParameters(s)
+	checked, err := checkedSettings(s)
 	var fault *ckks.FieldError
 	switch {
 	case errors.As(err, &fault):
@@ -71,8 +72,7 @@ func (p *parser) homomorphic(v value) *ckks.Settings {
 		v.fail("value_error", "%v", err)
 		return nil
 	}
-	s = checked.Settings()
-	return &s
+	return &checked
 }
 
 // bitSizes reads a list of whole numbers that is not empty.

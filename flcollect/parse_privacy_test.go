@@ -17,7 +17,7 @@ const sampleDP = `{"num_sampled_clients":"30","init_clip_norm":0.5,"noise_multip
 	"clip_count_stddev":null,"clip_norm_target_quantile":"0.4","clip_norm_lr":0.3,"delta":"1e-6","epsilon_budget":50,"sampling_rate":"0.5"}`
 
 func TestPrivacyMechanismsAreReadWithNumbersAsTextOrNot(t *testing.T) {
-	defaults := &ckks.Settings{Scheme: "CKKS", PolyModulusDegree: 8192, CoeffModBitSizes: []int{60, 40, 40}, ScaleBits: 40}
+	open := &ckks.Settings{Scheme: "CKKS"} // the clients' keys say the rest
 	dp := strategy.Conf{"num_sampled_clients": int64(30), "init_clip_norm": 0.5, "noise_multiplier": 1.1, "server_side_noising": true,
 		"clip_norm_target_quantile": 0.4, "clip_norm_lr": 0.3, "delta": 1e-6, "epsilon_budget": 50.0, "sampling_rate": 0.5}
 	for _, c := range []struct {
@@ -26,11 +26,15 @@ func TestPrivacyMechanismsAreReadWithNumbersAsTextOrNot(t *testing.T) {
 		dp               strategy.Conf
 	}{
 		{"none", `{}`, nil, nil},
-		{"encryption by default", `{"homomorphic":{}}`, defaults, nil},
+		{"encryption by default", `{"homomorphic":{}}`, open, nil},
 		{"encryption", `{"homomorphic":{"poly_modulus_degree":"16384","coeff_mod_bit_sizes":["60",40,"60"],"scale_bits":"40","scheme":"ckks"}}`,
 			&ckks.Settings{Scheme: "CKKS", PolyModulusDegree: 16384, CoeffModBitSizes: []int{60, 40, 60}, ScaleBits: 40}, nil},
+		{"encryption with named moduli", `{"homomorphic":{"coeff_mod_bit_sizes":[60,40,60]}}`,
+			&ckks.Settings{Scheme: "CKKS", PolyModulusDegree: 8192, CoeffModBitSizes: []int{60, 40, 60}, ScaleBits: 40}, nil},
+		{"encryption of a degree", `{"homomorphic":{"poly_modulus_degree":4096,"coeff_mod_bit_sizes":null}}`,
+			&ckks.Settings{Scheme: "CKKS", PolyModulusDegree: 4096}, nil},
 		{"noise", `{"dp-adaptive":` + sampleDP + `}`, nil, dp},
-		{"both", `{"homomorphic":{"scheme":null},"dp-adaptive":` + sampleDP + `}`, defaults, dp},
+		{"both", `{"homomorphic":{"scheme":null},"dp-adaptive":` + sampleDP + `}`, open, dp},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := flcollect.ParseConfig(body(t, map[string]string{"privacy-mechanisms": c.mechanisms}))
@@ -66,7 +70,7 @@ func TestFaultsOfPrivacyMechanismsSayWhere(t *testing.T) {
 		{`{"homomorphic":{"scheme":""}}`, he("scheme"), "ensure this value has at least 1 characters", "value_error.any_str.min_length"},
 		{`{"homomorphic":{"poly_modulus_degree":8000}}`, he("poly_modulus_degree"), "8000", "value_error"},
 		{`{"homomorphic":{"poly_modulus_degree":0}}`, he("poly_modulus_degree"), "greater than or equal to 1", "value_error.number.not_ge"},
-		{`{"homomorphic":{"poly_modulus_degree":4096}}`, he("coeff_mod_bit_sizes"), "109", "value_error"},
+		{`{"homomorphic":{"poly_modulus_degree":4096,"coeff_mod_bit_sizes":[60,40,40]}}`, he("coeff_mod_bit_sizes"), "109", "value_error"},
 		{`{"homomorphic":{"coeff_mod_bit_sizes":[]}}`, he("coeff_mod_bit_sizes"), "at least 1 items", "value_error.list.min_items"},
 		{`{"homomorphic":{"coeff_mod_bit_sizes":[60,"x"]}}`, append(he("coeff_mod_bit_sizes"), 1), "value is not a valid integer", "type_error.integer"},
 		{`{"homomorphic":{"scale_bits":400}}`, he("scale_bits"), "", "value_error"},

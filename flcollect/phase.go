@@ -84,6 +84,11 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 	t.attempt = attempt
 	result, err := t.ask(ctx, number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, c *client) (got answer, err error) {
 		defer func() { attempt.answered(c, err) }()
+		proof, err := t.prove(asking, c)
+		if err != nil {
+			return answer{bytes: proof}, err
+		}
+		defer func() { got.bytes += proof }()
 		res, err := c.session.Fit(asking, ins)
 		if err != nil {
 			return answer{}, err
@@ -146,7 +151,11 @@ func (t *training) takeFit(ctx context.Context, c *client, res *flower.FitRes, s
 	if err != nil {
 		return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
 	}
-	if t.sealed == nil { // the layers of an encrypted update are messages
+	if t.encrypts() { // the layers of an encrypted update are messages
+		if err := t.admits(c.session.ID(), model); err != nil {
+			return got, err
+		}
+	} else {
 		takes, _ := t.strategy.(anyType)
 		var converted []Conversion
 		if model, converted, err = conform(model, t.model, takes); err != nil {

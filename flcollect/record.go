@@ -54,6 +54,9 @@ type outcome struct {
 	// the updates of all rounds.
 	Aggregated int     `json:"aggregated,omitempty"`
 	Updates    Updates `json:"updates,omitzero"`
+	// Keys are the encryption parameters that the configuration left open, as they
+	// were found; nil if it names them, and until then.
+	Keys *adoption `json:"keys,omitempty"`
 }
 
 // checkpoint names the blob with a model, which never changes.
@@ -129,6 +132,9 @@ func (r record) remark() string {
 	var remarks []string
 	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != averaging && name != "avg" {
 		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", averaging, name))
+	}
+	if r.Keys != nil {
+		remarks = append(remarks, fmt.Sprintf("the encryption parameters are those of the keys of client %q: %s", r.Keys.Client, r.Keys.Settings))
 	}
 	if r.Misfit != "" {
 		remarks = append(remarks, "when the training began, clients could load a public context that is none for it: "+r.Misfit)

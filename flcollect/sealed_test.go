@@ -196,29 +196,16 @@ func TestAnAnswerInClearIsQuarantinedInAnEncryptedJobAndTheOtherWayRound(t *test
 	require.Contains(t, status.Quarantined[0].Reason, `the parameters are encrypted, of type "homomorphic"`)
 }
 
-func TestKeysOfOtherParametersAreNamedInTheStatusAndTheJobWaitsForOthers(t *testing.T) {
+func TestAJobWaitsForAClientThatEncrypts(t *testing.T) {
 	w := newWorld(t, flcollect.Options{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
-	_, leave := w.join(t, keeper{message: message(t, "none-first"), begin: fixture(t, "tenseal", "tensor-first"), examples: 5})
-	status := w.until(t, "job", "in trouble", func(s flcollect.Status) bool { return s.Error != "" })
-	require.Contains(t, status.Error, "it does not fit the job's parameters (degree 1024, moduli of [27] bits, scale 2^10)")
-	require.Contains(t, status.Error, "the scale of the message is 65536 (2^16)")
-	leave()
-	_, leave = w.join(t, trainer{begin: []float32{1}, examples: 1})
-	w.until(t, "job", "in other trouble", func(s flcollect.Status) bool {
+	_, leave := w.join(t, trainer{begin: []float32{1}, examples: 1})
+	w.until(t, "job", "in trouble", func(s flcollect.Status) bool {
 		return bytes.Contains([]byte(s.Error), []byte("the parameters are not encrypted"))
 	})
 	leave()
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
 	require.Empty(t, w.untilState(t, "job", flcollect.Finished).Error)
-
-	other := sealed(1, 1)
-	other.Homomorphic.PolyModulusDegree, other.Homomorphic.CoeffModBitSizes = 2048, []int{27, 27}
-	require.NoError(t, w.Start(t.Context(), "other", other))
-	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
-	status = w.until(t, "other", "in trouble", func(s flcollect.Status) bool { return s.Error != "" })
-	require.Contains(t, status.Error, "it does not fit the job's parameters (degree 2048, moduli of [27 27] bits, scale 2^10)")
-	require.Contains(t, status.Error, "1024")
 }
 
 func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {

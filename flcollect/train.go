@@ -33,7 +33,8 @@ type training struct {
 	config  Config
 	policy  strategy.Policy
 	private *dp.Adaptive     // nil without differential privacy
-	sealed  *ckks.Parameters // nil without homomorphic encryption
+	sealed  *ckks.Parameters // nil without homomorphic encryption, and until it is known
+	keys    *adoption        // nil if the configuration names the parameters
 	model   strategy.Model
 	loss    *float64 // the last aggregated one
 	client  map[string]any
@@ -56,14 +57,10 @@ func (j *job) train(ctx context.Context) error {
 		return err
 	}
 	r := j.record()
-	t := &training{job: j, config: r.Config.config(), policy: j.strategy.Policy(), loss: r.Loss}
-	t.private, _ = j.strategy.(*dp.Adaptive)
-	if settings := t.config.Homomorphic; settings != nil {
-		sealed, err := ckks.NewParameters(*settings)
-		if err != nil {
-			return err
-		}
-		t.sealed = sealed
+	t := &training{job: j, config: r.effective(), keys: r.Keys, loss: r.Loss}
+	t.use(j.strategy)
+	if err := t.seal(); err != nil {
+		return err
 	}
 	if len(t.config.ClientConf) > 0 {
 		t.client = t.config.ClientConf[0]
@@ -105,7 +102,7 @@ func (j *job) train(ctx context.Context) error {
 // a repository that does not answer.
 func (j *job) prepare(ctx context.Context) error {
 	r := j.record()
-	config, guarded := r.Config.config(), r.Guarded
+	config, guarded := r.effective(), r.Guarded
 	return j.persist(ctx, ofStrategy, func(ctx context.Context) (err error) {
 		if j.strategy == nil {
 			j.strategy, err = j.server.makeGuarded(ctx, config, guarded)
@@ -154,7 +151,7 @@ func (t *training) begin(ctx context.Context, from *checkpoint) error {
 		if err != nil {
 			return err
 		}
-		return t.save(func(r *record) { r.Checkpoint = made })
+		return t.save(func(r *record) { r.Checkpoint, r.Keys = made, t.keys })
 	}
 	var state []tensor.Tensor
 	err := t.server.insist(ctx, t.id, func() (err error) {

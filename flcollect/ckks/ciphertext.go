@@ -61,8 +61,8 @@ func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
 	}
 	if id := parmsID(content[:32]); id != p.id {
 		theirs := ""
-		if bits, ok := p.common()[id]; ok {
-			theirs = fmt.Sprintf(", which are those of %s bits,", bits)
+		if sizes, ok := (Keys{degree: int(degree), count: int(count), id: id}).sizes(); ok {
+			theirs = fmt.Sprintf(", which are those of %v bits,", sizes)
 		}
 		return nil, fmt.Errorf("its moduli%s are not the job's, which are those of %v bits: its parms_id is %x, the job's is %x",
 			theirs, p.settings.CoeffModBitSizes, id[:4], p.id[:4])

@@ -120,10 +120,9 @@ func (w *wire) whole() ([]byte, error) {
 // readParameters reads SEAL's EncryptionParameters: the number of the scheme,
 // the degree, the moduli as objects of their own, and a plain modulus, which is 0.
 func readParameters(object []byte) (*Context, error) {
-	const most = 64 // moduli; 881 bits and primes above 2N leave no more
 	var c codec
 	defer c.close()
-	h, content, err := c.open(object, 17+(most+1)*(headerSize+8))
+	h, content, err := c.open(object, 17+(mostModuli+1)*(headerSize+8))
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +139,8 @@ func readParameters(object []byte) (*Context, error) {
 	if _, ok := security(int(degree)); !ok {
 		return nil, fmt.Errorf("degree %d is not a power of two from 1024 to 32768", degree)
 	}
-	if count < 1 || count > most {
-		return nil, fmt.Errorf("%d moduli are not from 1 to %d", count, most)
+	if count < 1 || count > mostModuli {
+		return nil, fmt.Errorf("%d moduli are not from 1 to %d", count, mostModuli)
 	}
 	content = content[17:]
 	context := &Context{Degree: int(degree)}

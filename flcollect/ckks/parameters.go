@@ -2,7 +2,6 @@ package ckks
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -28,7 +27,6 @@ type Parameters struct {
 	id       parmsID  // of fresh ciphertexts
 	scale    float64
 	product  *big.Int // of data
-	common   func() map[parmsID]string
 	ring     func() *ring
 }
 
@@ -70,7 +68,6 @@ func NewParameters(settings Settings) (*Parameters, error) {
 		return nil, fail("scale_bits", "%d is not from 1 to %d, which the moduli of fresh ciphertexts leave", s.ScaleBits, p.product.BitLen()-2)
 	}
 	p.scale = math.Ldexp(1, s.ScaleBits)
-	p.common = sync.OnceValue(func() map[parmsID]string { return commonModuli(s.PolyModulusDegree, len(p.data)) })
 	p.ring = sync.OnceValue(func() *ring { return newRing(s.PolyModulusDegree, p.data) })
 	return p, nil
 }
@@ -104,7 +101,7 @@ func (p *Parameters) Slots() int { return p.settings.PolyModulusDegree / 2 }
 // String returns the parameters as in "degree 8192, moduli of [60 40 40] bits,
 // scale 2^40".
 func (p *Parameters) String() string {
-	return fmt.Sprintf("degree %d, moduli of %v bits, scale 2^%d", p.settings.PolyModulusDegree, p.settings.CoeffModBitSizes, p.settings.ScaleBits)
+	return p.settings.String()
 }
 
 // Room returns the greatest sum of examples with which a mean of numbers whose

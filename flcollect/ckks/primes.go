@@ -2,7 +2,9 @@ package ckks
 
 import (
 	"fmt"
+	"iter"
 	"math/big"
+	"slices"
 )
 
 // moduli returns the primes that SEAL's CoeffModulus::Create makes for a degree:
@@ -61,29 +63,66 @@ func largestPrimes(factor uint64, bits, count int) []uint64 {
 	return primes
 }
 
-// commonModuli says of the parameters that other keys may have, with as many
-// moduli in a fresh ciphertext, what sizes they come from. It serves errors only:
-// a name of parameters is a hash, which says nothing to a person.
-func commonModuli(degree, count int) map[parmsID]string {
-	names := map[parmsID]string{}
+// Sizes in bits that the moduli of keys have in practice.
+const (
+	leastSize    = 20
+	greatestSize = 60
+)
+
+// commonModuli yields sizes of moduli that keys may have, with so many moduli in a
+// fresh ciphertext and at most so many bits in all, and the name of those moduli: a
+// first one, one size for all between it and the last, and the last, which is that
+// of the keys. Names are hashes, so a name says its sizes only to a search.
+func commonModuli(degree, count, most int) iter.Seq2[[]int, parmsID] {
 	primes := map[int][]uint64{}
-	sizes := []int{60, 50, 40, 30, 20}
-	for _, size := range sizes {
+	for size := leastSize; size <= greatestSize; size++ {
 		primes[size] = largestPrimes(uint64(2*degree), size, count+1)
 	}
-	for _, first := range sizes {
-		for _, middle := range sizes {
-			for _, last := range sizes {
-				bits := []int{first}
-				for len(bits) < count {
-					bits = append(bits, middle)
+	return func(yield func([]int, parmsID) bool) {
+		for first := greatestSize; first >= leastSize; first-- {
+			for middle := greatestSize; middle >= leastSize; middle-- {
+				data := []int{first}
+				for len(data) < count {
+					data = append(data, middle)
 				}
-				bits = append(bits, last)
-				if q, ok := handOut(primes, bits); ok {
-					names[identify(degree, dataModuli(q))] = fmt.Sprint(bits)
+				if count == 1 && middle != first {
+					continue // there is none between
+				}
+				for _, sizes := range withLast(data, most) {
+					q, ok := handOut(primes, sizes)
+					if ok && !yield(sizes, identify(degree, dataModuli(q))) {
+						return
+					}
 				}
 			}
 		}
 	}
-	return names
+}
+
+// withLast returns sizes with a last one for the keys that differ in the moduli of
+// the others: one of another size leaves them the largest primes of theirs, one of
+// the same size takes a prime away. A single modulus needs no other.
+func withLast(data []int, most int) [][]int {
+	sum := 0
+	for _, size := range data {
+		sum += size
+	}
+	var all [][]int
+	if len(data) == 1 && sum <= most {
+		all = append(all, data)
+	}
+	other := min(most-sum, greatestSize)
+	for slices.Contains(data, other) {
+		other--
+	}
+	lasts := []int{data[0], data[len(data)-1], other}
+	if len(data) == 1 {
+		lasts = data
+	}
+	for i, last := range lasts {
+		if last >= leastSize && sum+last <= most && !slices.Contains(lasts[:i], last) {
+			all = append(all, append(slices.Clone(data), last))
+		}
+	}
+	return all
 }
