@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -116,6 +117,8 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /live/{id}", Func: r.showJob, Undocumented: true},
 		{Pattern: "GET /page/{name}", Func: r.pages.asset, Undocumented: true},
 		{Pattern: "GET /favicon.ico", Func: r.pages.icon, Undocumented: true},
+
+		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(flower.RefuseSuperNodes(r.options.Logger)), Undocumented: true},
 
 		{Pattern: "GET /version", Func: r.version},
 		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},

@@ -130,3 +130,10 @@ func TestARepositoryThatFailsIsNoFaultOfTheServerNorOfTheConfiguration(t *testin
 		require.Equal(t, status, answer.Code, answer.Body)
 	}
 }
+
+// A user may point a SuperNode at this port as well.
+func TestNewHandler_refusesSuperNodes(t *testing.T) {
+	answer := ask(flcollect.HandlerOf(newBoard(), nil), "POST", "/v1/fleet/register-node", "")
+	require.Equal(t, http.StatusNotImplemented, answer.Code)
+	require.Contains(t, answer.Body.String(), "SuperNodes and apps of the Message API are not supported yet")
+}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // The hello of an HTTP/2 client (RFC 9113, section 3.4): a fixed text, and a
@@ -15,6 +17,10 @@ const (
 	// mostHello is what is kept of a hello; those of clients have 100 bytes.
 	mostHello = 512
 )
+
+// strangerPatience is how long a client that does not begin with the hello may
+// take for a request: it is none that a server waits for.
+const strangerPatience = 10 * time.Second
 
 // greeters is how many hellos are worked on at a time.
 const greeters = 64
@@ -54,6 +60,8 @@ type newcomer struct {
 	err    error  // of the hello, to be returned after it
 	unread []byte // what was not handed out of the hello
 
+	stranger atomic.Bool // does not begin with the hello
+
 	mu   sync.Mutex
 	busy bool // holds a token
 }
@@ -63,6 +71,10 @@ func (c *newcomer) Read(p []byte) (int, error) {
 	if !c.heard {
 		c.heard = true
 		c.unread, c.err = c.hear()
+		if text := c.unread[:min(len(c.unread), len(preface))]; string(text) != preface[:len(text)] {
+			c.stranger.Store(true)
+			c.SetReadDeadline(time.Time{})
+		}
 		c.take()
 	}
 	switch {
@@ -130,6 +142,14 @@ func (c *newcomer) yield() {
 		c.busy = false
 		<-c.turns
 	}
+}
+
+// SetReadDeadline implements net.Conn. It bounds the time of a stranger.
+func (c *newcomer) SetReadDeadline(t time.Time) error {
+	if last := time.Now().Add(strangerPatience); c.stranger.Load() && (t.IsZero() || t.After(last)) {
+		t = last
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 // Close implements net.Conn.

@@ -125,12 +125,23 @@ func TestAClientThatIsToldWhenToComeBackDoesNotMindTheEndOfTheStream(t *testing.
 	require.EqualValues(t, 2, joins.Load())
 }
 
-func TestAHelloThatIsNoneIsAnsweredAtOnce(t *testing.T) {
-	connection, err := net.Dial("tcp", serve(t, flower.ServerConfig{Handle: func(context.Context, *flower.Session) error { return nil }}))
-	require.NoError(t, err)
-	defer connection.Close()
-	_, err = io.WriteString(connection, "GET / HTTP/1.1\r\n")
-	require.NoError(t, err)
-	answer, _ := io.ReadAll(connection)
-	require.False(t, bytes.Contains(answer, []byte("200 OK")))
+func TestServer_ServeHTTP_endsTheConnectionOfHalfARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, err := flower.NewServer(flower.ServerConfig{Handle: func(context.Context, *flower.Session) error { return nil }})
+		require.NoError(t, err)
+		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(ctx, listener) }()
+		ours, theirs := net.Pipe()
+		listener.conns <- theirs
+		began := time.Now()
+		_, err = io.WriteString(ours, "GET / HTTP/1.1\r\n")
+		require.NoError(t, err)
+		answer, _ := io.ReadAll(ours)
+		require.False(t, bytes.Contains(answer, []byte("200 OK")))
+		require.Less(t, time.Since(began), 15*time.Second)
+		stop()
+		require.NoError(t, <-served)
+	})
 }

@@ -21,7 +21,10 @@ var ErrReplaced = errors.New("flower: replaced by a newer session of the same cl
 // ErrStopped ends the sessions when the server stops.
 var ErrStopped = errors.New("flower: server is stopping")
 
-const service = "flwr.proto.FlowerService"
+const (
+	service  = "flwr.proto.FlowerService"
+	joinPath = "/" + service + "/Join"
+)
 
 // hello is how long a client has to begin with TLS and HTTP/2, as with gRPC: where
 // thousands come at once, each waits for the others.
@@ -36,6 +39,8 @@ type Server struct {
 	config ServerConfig
 	grpc   *grpc.Server
 	admit  func(ctx context.Context, client string, size int64) (func(), error)
+
+	strangers strangers
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -61,6 +66,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 		grpc.ForceServerCodecV2(codec{}),
 		grpc.MaxRecvMsgSize(int(config.MaxMessage)),
 		grpc.MaxSendMsgSize(int(config.MaxMessage)),
+		grpc.UnknownServiceHandler(unknownCall),
 	)
 	s.grpc.RegisterService(&grpc.ServiceDesc{
 		ServiceName: service,
@@ -75,6 +81,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 // if the context ended it.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // for those who are told that they are wrong here
 	protocols.SetUnencryptedHTTP2(s.config.TLS == nil)
 	protocols.SetHTTP2(s.config.TLS != nil)
 	server := &http.Server{
@@ -140,8 +147,14 @@ func (s *Server) Stop() {
 	}
 }
 
-// ServeHTTP implements [http.Handler]. The connection must be HTTP/2.
+// ServeHTTP implements [http.Handler]. The connection of a client must be HTTP/2.
+// A SuperNode, and whatever else is no client, is answered that it is wrong here,
+// which is logged once for each host.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !isGRPC(r) || r.URL.Path != joinPath {
+		s.serveStranger(w, r)
+		return
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	session := &Session{ctx: ctx, end: cancel, peer: peerOf(r), turn: make(chan struct{}, 1)}
