@@ -52,7 +52,8 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 		totals:  totals,
 		jobs:    desc("jobs", "Jobs that there are.", "state"),
 		seconds: desc("round_duration_seconds", "How long the rounds took that were finished."),
-		epsilon: desc("job_epsilon", fmt.Sprintf("Epsilon of the jobs with differential privacy: the active ones and the last %d that have ended.", MaxEpsilons), "job_id"),
+		epsilon: desc("job_epsilon", fmt.Sprintf("Epsilon of jobs with differential privacy: the active ones and the last %d that have ended.",
+			MaxEpsilons), "job_id"),
 		numbers: []number{
 			gauge("clients", "Clients that are connected.", func(t Totals) int { return t.Clients }),
 			gauge("lobby_clients", "Clients that wait for a job.", func(t Totals) int { return t.Lobby }),

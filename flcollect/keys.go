@@ -72,8 +72,8 @@ func (t *training) adopt(ctx context.Context, client string, model strategy.Mode
 	filled := named.Fill(settings)
 	parameters, err := ckks.NewParameters(filled)
 	if err != nil || parameters.Keys() != theirs {
-		return fmt.Errorf("%w: client %q encrypts with %s, and the job names %s: use keys of those parameters, or leave them out of the job",
-			errOtherKeys, short(client, maxClient), theirs, named)
+		return fmt.Errorf("%w: client %q encrypts with %s, and the job names %s: "+
+			"use keys of those parameters, or leave them out of the job", errOtherKeys, short(client, maxClient), theirs, named)
 	}
 	config := t.config
 	config.Homomorphic = &filled
@@ -103,8 +103,8 @@ func (t *training) foundIn(ctx context.Context, client string, theirs ckks.Keys)
 	case stored.Blob != "" && stored.Parsed.Keys() == theirs:
 		return stored.Parsed.Settings()
 	case stored.Blob != "":
-		return ckks.Settings{}, fmt.Errorf("%w: client %q encrypts with %s, and the public context that is stored for the job is of %s: store that of the clients, or delete it",
-			errOtherKeys, short(client, maxClient), theirs, stored.Parsed.Keys())
+		return ckks.Settings{}, fmt.Errorf("%w: client %q encrypts with %s, and the public context that is stored for the job is of %s: "+
+			"store that of the clients, or delete it", errOtherKeys, short(client, maxClient), theirs, stored.Parsed.Keys())
 	}
 	settings, err := theirs.Settings()
 	if err != nil {
@@ -124,8 +124,8 @@ func (t *training) agrees(client string, theirs ckks.Keys) error {
 		return fmt.Errorf("%w: client %q encrypts with %s, and client %q with %s: all clients need keys of the same parameters",
 			errOtherKeys, short(client, maxClient), theirs, t.keys.Client, own)
 	}
-	return fmt.Errorf("%w: client %q encrypts with %s, and the job names %s: use keys of those parameters, or leave coeff_mod_bit_sizes out of the job",
-		errOtherKeys, short(client, maxClient), theirs, t.sealed)
+	return fmt.Errorf("%w: client %q encrypts with %s, and the job names %s: "+
+		"use keys of those parameters, or leave coeff_mod_bit_sizes out of the job", errOtherKeys, short(client, maxClient), theirs, t.sealed)
 }
 
 // admits returns nil for the encrypted model of a client whose keys have the
@@ -148,7 +148,7 @@ func (t *training) admits(client string, model strategy.Model) error {
 
 // prove asks a client that is to train for the first time for its parameters, and
 // looks at the keys: one with others cannot decrypt what it is sent, and would only
-// go away. A client that has no parameters to give is believed.
+// go away. A client that has no parameters to give trains all the same.
 func (t *training) prove(ctx context.Context, c *client) (bytes int64, err error) {
 	if !t.encrypts() || c.proven {
 		return 0, nil

@@ -34,7 +34,8 @@ func TestKeys_Settings_makesTheSameKeys(t *testing.T) {
 		{CoeffModBitSizes: []int{60, 40, 40}}, {CoeffModBitSizes: []int{60, 40, 60}}, {CoeffModBitSizes: []int{50, 30, 30, 50}},
 		{PolyModulusDegree: 4096, CoeffModBitSizes: []int{40, 20, 40}, ScaleBits: 20}, {CoeffModBitSizes: []int{60, 40, 50}},
 		{PolyModulusDegree: 16384, CoeffModBitSizes: []int{60, 50, 50, 50, 50, 60}, ScaleBits: 50},
-		{PolyModulusDegree: 32768, CoeffModBitSizes: []int{54, 54}}, {CoeffModBitSizes: []int{31, 26, 26, 26, 26, 26, 26, 31}, ScaleBits: 26},
+		{PolyModulusDegree: 32768, CoeffModBitSizes: []int{54, 54}},
+		{CoeffModBitSizes: []int{31, 26, 26, 26, 26, 26, 26, 31}, ScaleBits: 26},
 	} {
 		keys := parameters(t, settings).Keys()
 		found, err := keys.Settings()

@@ -81,7 +81,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 // if the context ended it.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // for those who are told that they are wrong here
+	protocols.SetHTTP1(true) // to answer what is no client
 	protocols.SetUnencryptedHTTP2(s.config.TLS == nil)
 	protocols.SetHTTP2(s.config.TLS != nil)
 	server := &http.Server{

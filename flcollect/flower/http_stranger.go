@@ -93,7 +93,8 @@ func (s *Server) serveStranger(w http.ResponseWriter, r *http.Request) {
 	if fleet {
 		s.strangers.reportSuperNode(s.config.Logger, r)
 	} else {
-		s.strangers.report(s.config.Logger, r.RemoteAddr, "a request was refused: it is none of a Flower client", "call", r.Method+" "+r.URL.Path)
+		s.strangers.report(s.config.Logger, r.RemoteAddr, "a request was refused: it is none of a Flower client",
+			"call", r.Method+" "+r.URL.Path)
 	}
 	switch {
 	case isGRPC(r):
