@@ -26,6 +26,13 @@ type HandlerOptions struct {
 	// there is no database server.
 	DatabaseHost string
 	DatabasePort int
+	// Hosts are further names of the server, besides IP addresses, localhost and all
+	// below .localhost: over a loopback connection, requests for other hosts get a
+	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
+	// reverse proxy on the same machine forwards. A name with a scheme, such as
+	// https://app.example.org, is the origin of pages that may send requests besides
+	// those of the server. Nil means none.
+	Hosts []string
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -33,10 +40,12 @@ type HandlerOptions struct {
 
 // Handler returns the REST interface of the manager, with its OpenAPI document
 // at /openapi.json, an interactive page at /swagger/, and /healthz, /readyz
-// and /metrics. It has no authentication of its own. opts may be nil.
+// and /metrics. It has no authentication of its own. Pages of other origins
+// cannot have a browser change anything; see also [HandlerOptions.Hosts]. opts
+// may be nil.
 func (m *Manager) Handler(opts *HandlerOptions) http.Handler {
 	r := newREST(m, opts)
-	return slashedIDs(httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, Logger: r.options.Logger}))
+	return slashedIDs(httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, Hosts: r.options.Hosts, Logger: r.options.Logger}))
 }
 
 // rest is the REST interface of a Manager.

@@ -36,6 +36,13 @@ type HandlerOptions struct {
 	// Realm is what callers without a token are told (RFC 6750 section 3). Empty
 	// means "OpenAPI".
 	Realm string
+	// Hosts are further names of the server, besides IP addresses, localhost and all
+	// below .localhost: over a loopback connection, requests for other hosts get a
+	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
+	// reverse proxy on the same machine forwards. A name with a scheme, such as
+	// https://app.example.org, is the origin of pages that may send requests besides
+	// those of the server. Nil means none.
+	Hosts []string
 	// Logger receives requests at debug level and failures. Nil is silent.
 	Logger *slog.Logger
 }
@@ -44,10 +51,13 @@ type HandlerOptions struct {
 // section 4): the library below /OpenAPIDocumentation/, which wants a bearer token
 // with one of the roles, its own OpenAPI document at /openapi.json, an interactive
 // page at /docs/, and /healthz, /readyz and /metrics. opts may be nil, which refuses
-// everybody.
+// everybody. Pages of other origins cannot have a browser change anything; see also
+// [HandlerOptions.Hosts].
 func (p *Publisher) Handler(opts *HandlerOptions) http.Handler {
 	r := newREST(p, opts)
-	return httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, WriteError: writeError, Logger: r.options.Logger})
+	return httpapi.NewHandler(r.routes(), &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+	})
 }
 
 // rest is the REST interface of a Publisher.

@@ -21,6 +21,13 @@ type HandlerOptions struct {
 	// Name and Version are what GET /version answers. Empty means "flcollector"
 	// and "1.0.0".
 	Name, Version string
+	// Hosts are further names of the server, besides IP addresses, localhost and all
+	// below .localhost: over a loopback connection, requests for other hosts get a
+	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
+	// reverse proxy on the same machine forwards. A name with a scheme, such as
+	// https://app.example.org, is the origin of pages that may send requests besides
+	// those of the server. Nil means none.
+	Hosts []string
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -30,8 +37,8 @@ type HandlerOptions struct {
 // training collector (specification section 4), more of the same jobs for
 // programs, and live pages for people at /. There are also the OpenAPI document
 // at /openapi.json, an interactive page about it at /docs/, and /healthz, /readyz
-// and /metrics. It has no authentication of its own, and pages from elsewhere
-// cannot have a browser start or stop jobs. A server's read and write timeouts
+// and /metrics. It has no authentication of its own, and pages of other origins
+// cannot have a browser start or stop jobs; see also [HandlerOptions.Hosts]. A server's read and write timeouts
 // do not end streams of events and downloads: the handler extends them while
 // bytes move. opts may be nil.
 func NewHandler(server *Server, opts *HandlerOptions) http.Handler {
@@ -92,15 +99,17 @@ func newREST(jobs jobs, opts *HandlerOptions) *rest {
 }
 
 func (r *rest) handler() http.Handler {
-	return httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, WriteError: writeError, Logger: r.options.Logger})
+	return httpapi.NewHandler(r.routes(), &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+	})
 }
 
 func (r *rest) routes() []httpapi.Route {
 	return []httpapi.Route{
-		{Pattern: "POST /job/config/{id}", Func: sameOrigin(r.configure)},
+		{Pattern: "POST /job/config/{id}", Func: r.configure},
 		{Pattern: "GET /job/status/{id}", Func: r.status},
-		{Pattern: "GET /job/stop", Func: sameOrigin(r.stop)},
-		{Pattern: "POST /job/stop", Func: sameOrigin(r.stop)},
+		{Pattern: "GET /job/stop", Func: r.stop, Origins: httpapi.OwnPages},
+		{Pattern: "POST /job/stop", Func: r.stop},
 
 		{Pattern: "GET /jobs", Func: r.list},
 		{Pattern: "GET /job/rounds/{id}", Func: r.rounds},
@@ -110,8 +119,8 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /job/result/{id}", Func: r.result},
 
 		{Pattern: "GET /job/he/public/{id}", Func: r.publicContext},
-		{Pattern: "PUT /job/he/public/{id}", Func: sameOrigin(r.setPublicContext)},
-		{Pattern: "DELETE /job/he/public/{id}", Func: sameOrigin(r.deletePublicContext)},
+		{Pattern: "PUT /job/he/public/{id}", Func: r.setPublicContext},
+		{Pattern: "DELETE /job/he/public/{id}", Func: r.deletePublicContext},
 
 		{Pattern: "GET /{$}", Func: r.showJobs, Undocumented: true},
 		{Pattern: "GET /live/{id}", Func: r.showJob, Undocumented: true},
@@ -132,18 +141,4 @@ func (r *rest) routes() []httpapi.Route {
 
 func (r *rest) version(w http.ResponseWriter, _ *http.Request) error {
 	return httpapi.WriteJSON(w, map[string]string{"name": r.options.Name, "version": r.options.Version})
-}
-
-// sameOrigin refuses requests that a page from elsewhere has a browser send.
-// GET counts too: stopping is no safe method here, whatever it is called.
-func sameOrigin(f httpapi.HandlerFunc) httpapi.HandlerFunc {
-	protection := http.NewCrossOriginProtection()
-	return func(w http.ResponseWriter, req *http.Request) error {
-		unsafe := *req
-		unsafe.Method = http.MethodPost
-		if err := protection.Check(&unsafe); err != nil {
-			return &httpapi.Error{Status: http.StatusForbidden, Detail: "Pages of other origins may not do this.", Err: err}
-		}
-		return f(w, req)
-	}
 }

@@ -32,7 +32,7 @@ func TestAnUploadWhoseConnectionBreaksLeavesNothing(t *testing.T) {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
 		require.NoError(t, err)
 		const head = "--b\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\n"
-		_, err = fmt.Fprintf(connection, "POST /w3c/sosa/1.0/content?format=f HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n\r\n%s%s",
+		_, err = fmt.Fprintf(connection, "POST /w3c/sosa/1.0/content?format=f HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n\r\n%s%s",
 			2<<20, head, strings.Repeat("x", sent))
 		require.NoError(t, err)
 		if sent > 4096 {

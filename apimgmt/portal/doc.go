@@ -18,7 +18,7 @@
 // The roles of the access token decide, at every request: a developer publishes,
 // changes and deletes; an open caller reads; anybody else is told that he lacks a
 // role. Every change needs the session's form token, and comes from a page of the
-// portal's own origin ([http.CrossOriginProtection]).
+// portal's own origin ([net/http.CrossOriginProtection]) or of one of [Config.Hosts].
 //
 // # Trying APIs
 //

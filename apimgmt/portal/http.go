@@ -21,12 +21,9 @@ const partHeader = "X-Part"
 // Handler serves the portal at the root of its origin, except for paths that are
 // given to other handlers, such as the publisher's.
 func (p *Portal) Handler() http.Handler {
-	handler := httpapi.NewHandler(p.routes(), &httpapi.Options{Classify: classify, WriteError: p.writeError, Logger: p.config.Logger})
-	protection := http.NewCrossOriginProtection()
-	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.writeError(w, r, &httpapi.Error{Status: http.StatusForbidden, Detail: "This request was made by a page of another site."})
-	}))
-	return protection.Handler(handler)
+	return httpapi.NewHandler(p.routes(), &httpapi.Options{
+		Classify: classify, WriteError: p.writeError, Hosts: append([]string{p.config.URL}, p.config.Hosts...), Logger: p.config.Logger,
+	})
 }
 
 func (p *Portal) routes() []httpapi.Route {

@@ -45,6 +45,8 @@ type Config struct {
 	Idle time.Duration
 	// Longest is when a session ends in any case. Zero means 10 hours.
 	Longest time.Duration
+	// Hosts are names of the server besides that of URL, see apimgmt.HandlerOptions.
+	Hosts []string
 	// Logger is told of logins and failures. Nil is silent.
 	Logger *slog.Logger
 }

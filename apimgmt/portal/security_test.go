@@ -234,10 +234,16 @@ func TestTheGatewayAnswersPagesOfThePortalAndNoOthers(t *testing.T) {
 	require.Equal(t, http.StatusTeapot, real.Code)
 	require.Equal(t, "a=b; c=d", seen.Header.Get("Cookie"))
 
+	ask(http.MethodPost, "http://portal.example", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors")
+	require.Empty(t, seen.Header.Get("Origin"), "services that refuse other origins do not refuse the portal")
+	require.Empty(t, seen.Header.Get("Sec-Fetch-Site"))
+	require.Equal(t, "cors", seen.Header.Get("Sec-Fetch-Mode"))
+
 	for _, origin := range []string{"", "http://evil.example", "http://portal.example.evil", "null"} {
 		other := ask(http.MethodOptions, origin, "Access-Control-Request-Method", "PUT", "Cookie", "__Host-enablers-portal=secret")
 		require.NotNil(t, seen, origin)
 		require.Equal(t, "*", other.Header().Get("Access-Control-Allow-Origin"), "what the service says")
 		require.Empty(t, seen.Header.Get("Cookie"))
+		require.Equal(t, origin, seen.Header.Get("Origin"))
 	}
 }

@@ -11,6 +11,10 @@ import (
 // that the portal may read them. Requests of pages elsewhere are the gateway's
 // affair, and of the services behind it.
 //
+// The services see no Origin and no Sec-Fetch-Site header field of the portal's
+// requests, because the portal is no stranger: those that refuse pages of other
+// origins, as the other servers of this module do, would refuse it as well.
+//
 // Cookies of the portal are taken out of every request, because browsers send
 // cookies to all ports of a host. address is [Config.URL].
 func AllowPortal(gateway http.Handler, address string) http.Handler {
@@ -33,6 +37,8 @@ func AllowPortal(gateway http.Handler, address string) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
+		r.Header.Del("Origin")
+		r.Header.Del("Sec-Fetch-Site")
 		gateway.ServeHTTP(&readable{ResponseWriter: w, portal: portal}, r)
 	})
 }

@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := kept.address()
 	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{
-		Version: version.String(), DatabaseHost: host, DatabasePort: port, Logger: log,
+		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.hosts, Logger: log,
 	}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
 	return server.Run(ctx, kept.part(manager, log), rest)

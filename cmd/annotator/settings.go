@@ -35,6 +35,7 @@ type settings struct {
 	instance         string // empty until the listener is known, unless given
 	maxShutdown      time.Duration
 	defaults         annotate.Defaults
+	hosts            []string
 	logging          *server.Logging
 }
 
@@ -83,6 +84,7 @@ func (s *settings) declare() *server.Flags {
 	} {
 		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
 	}
+	f.Hosts(&s.hosts)
 	s.logging = f.Logging("log/annotator.log")
 	return f
 }

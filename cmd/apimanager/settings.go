@@ -27,6 +27,7 @@ type settings struct {
 	private, privateGiven    bool
 	hosts, securityPlugin    string
 	kong, kongToken          string
+	names                    []string // further ones of the portal and the admin API
 	logging                  *server.Logging
 }
 
@@ -52,6 +53,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.securityPlugin, "security-plugin", "", "`plugin` that the security requirements of definitions become: oidc, for a scheme of the type openIdConnect, or openid-connect, which some Kongs have; empty leaves them to the services")
 	f.StringVar(&s.kong, "kong", "", "`URL` of the Admin API of a Kong that takes the place of the gateway inside; goes with -gateway-url, the address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
 	f.StringVar(&s.kongToken, "kong-token", "", "`token` for that Admin API; better given by the environment")
+	f.Hosts(&s.names)
 	s.logging = f.Logging("log/apimanager.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err

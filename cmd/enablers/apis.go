@@ -28,10 +28,10 @@ type apis struct {
 }
 
 // openAPIs opens it. The caller closes it.
-func openAPIs(ctx context.Context, dir string, at *listeners, log *slog.Logger) (*apis, error) {
+func openAPIs(ctx context.Context, dir string, at *listeners, hosts []string, log *slog.Logger) (*apis, error) {
 	m, err := management.Open(ctx, management.Config{
 		Dir: dir, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
-		PrivateUpstreams: server.IsLoopback(at.portal) && server.IsLoopback(at.gateway), Logger: log,
+		PrivateUpstreams: server.IsLoopback(at.portal) && server.IsLoopback(at.gateway), Hosts: hosts, Logger: log,
 	})
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ type bonding struct {
 const probing = 100 * time.Millisecond
 
 // openBonding makes the instances. The caller closes it.
-func openBonding(dir string, serverAt, clientAt net.Listener, log *slog.Logger) (_ *bonding, err error) {
+func openBonding(dir string, serverAt, clientAt net.Listener, hosts []string, log *slog.Logger) (_ *bonding, err error) {
 	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{serverAt, clientAt}, log: log}
 	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func openBonding(dir string, serverAt, clientAt net.Listener, log *slog.Logger) 
 		return nil, err
 	}
 	b.pair, err = pair.Open(pair.Config{
-		Server: b.memory.Server, Client: b.memory.Client, Links: b.memory.Links, Probe: probing, Token: b.token, Logger: log,
+		Server: b.memory.Server, Client: b.memory.Client, Links: b.memory.Links, Probe: probing, Token: b.token, Hosts: hosts, Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, b.memory.Close())

@@ -18,7 +18,7 @@ func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) h
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Version: version.String(), Logger: log}))
+	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Version: version.String(), Hosts: view.Hosts, Logger: log}))
 	return mux
 }
 

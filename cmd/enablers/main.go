@@ -72,19 +72,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, models.Close()) }()
 
-	trainings, err := openTraining(filepath.Join(s.data, "flcollector"), at.collector, at.clients, log)
+	trainings, err := openTraining(filepath.Join(s.data, "flcollector"), at.collector, at.clients, s.hosts, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, trainings.Close()) }()
 
-	managed, err := openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, log)
+	managed, err := openAPIs(ctx, filepath.Join(s.data, "apimanager"), at, s.hosts, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, managed.Close()) }()
 
-	bonded, err := openBonding(filepath.Join(s.data, "multilink-demo"), at.bonding, at.attached, log)
+	bonded, err := openBonding(filepath.Join(s.data, "multilink-demo"), at.bonding, at.attached, s.hosts, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
@@ -114,13 +114,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 	address := "http://" + at.web.Addr().String()
 	view := consoleOf(address, manager, b, models.service, trainings.service, managed.service, bonded.service)
+	view.Hosts = s.hosts
 	web := server.HTTP(at.web, handler(manager, view, log), log)
 	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
 		{Name: "modelrepo", Run: models.repository.Run},
-		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Version: version.String(), Logger: log}), log),
+		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log),
 	}
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {

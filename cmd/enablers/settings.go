@@ -31,6 +31,7 @@ type settings struct {
 	secret     string
 	demo       bool
 	demoRate   int
+	hosts      []string
 	logging    *server.Logging
 }
 
@@ -53,6 +54,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the file annotator/encryption-secret of -data")
 	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
+	f.Hosts(&s.hosts)
 	s.logging = f.Logging("log/enablers.log")
 	err := f.Parse(args)
 	if err == nil {

@@ -18,8 +18,8 @@ type training struct {
 }
 
 // openTraining opens the collector. The caller closes it.
-func openTraining(dir string, web, clients net.Listener, log *slog.Logger) (*training, error) {
-	c, err := collector.Open(collector.Config{Dir: dir, Logger: log})
+func openTraining(dir string, web, clients net.Listener, hosts []string, log *slog.Logger) (*training, error) {
+	c, err := collector.Open(collector.Config{Dir: dir, Hosts: hosts, Logger: log})
 	if err != nil {
 		return nil, err
 	}

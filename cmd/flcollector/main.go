@@ -84,7 +84,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	c, err := collector.Open(collector.Config{
 		Dir: s.data, Repository: s.repository, Orchestrator: s.orchestrator, Models: s.models,
 		Clip: s.clip, TrustClients: s.trustClients, NoAudit: s.noAudit,
-		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext, TLS: tls, Logger: log,
+		ClientTimeout: s.clientTimeout, Park: s.parkedFor, MaxMessage: s.maxMessage, Uploads: s.uploads, MaxContext: s.maxContext, TLS: tls,
+		Hosts: s.hosts, Logger: log,
 	})
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)

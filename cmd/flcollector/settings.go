@@ -32,6 +32,7 @@ type settings struct {
 	clip, trustClients       bool
 	noAudit                  bool
 	demo                     bool
+	hosts                    []string
 	logging                  *server.Logging
 }
 
@@ -74,6 +75,7 @@ func (s *settings) declare() *server.Flags {
 	f.BoolVar(&s.trustClients, "trust-clients", false, "measure no update, unless a job asks for it, and suspend no client; for clients that are all your own")
 	f.BoolVar(&s.noAudit, "no-audit", false, "keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
+	f.Hosts(&s.hosts)
 	s.logging = f.Logging("log/flcollector.log")
 	for name, variable := range map[string]string{
 		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",

@@ -23,6 +23,7 @@ type settings struct {
 	limits   modelrepo.Limits
 	anywhere bool // webhooks may call private addresses
 	patience time.Duration
+	hosts    []string
 	logging  *server.Logging
 }
 
@@ -53,6 +54,7 @@ func (s *settings) declare() *server.Flags {
 	f.Int64Var(&l.ContentBytes, "max-content", 0, "the largest content in `bytes`; 0 means any size")
 	f.Int64Var(&l.NamespaceBytes, "max-namespace", 0, "the most content of one namespace in `bytes`; 0 means any")
 	f.BoolVar(&s.anywhere, "webhooks-private", false, "let webhooks call addresses that are not public")
+	f.Hosts(&s.hosts)
 	s.logging = f.Logging("log/modelrepo.log")
 	return f
 }

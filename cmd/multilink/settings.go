@@ -35,6 +35,7 @@ type settings struct {
 	openMetrics               bool
 	maxClients                int
 	demo                      bool
+	hosts                     []string
 	logging                   *server.Logging
 }
 
@@ -69,6 +70,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.clientCA, "client-ca", "", "`file` with the authorities, in PEM, whose client certificates stand for the token; goes with -tls-cert")
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.maxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
+	f.Hosts(&s.hosts)
 	s.logging = f.Logging("log/multilink.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err

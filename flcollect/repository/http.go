@@ -19,6 +19,13 @@ type HandlerOptions struct {
 	// Name and Version are what GET /version answers. Empty means "flrepository"
 	// and "0.1", the version of the interface.
 	Name, Version string
+	// Hosts are further names of the server, besides IP addresses, localhost and all
+	// below .localhost: over a loopback connection, requests for other hosts get a
+	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
+	// reverse proxy on the same machine forwards. A name with a scheme, such as
+	// https://app.example.org, is the origin of pages that may send requests besides
+	// those of the server. Nil means none.
+	Hosts []string
 	// Logger receives requests at debug level and internal errors. Nil is
 	// silent.
 	Logger *slog.Logger
@@ -27,12 +34,15 @@ type HandlerOptions struct {
 // NewHandler returns the REST interface of a repository, with its OpenAPI
 // document at /openapi.json, an interactive page at /docs/, to which / leads, and
 // /healthz, /readyz and /version. It works below any prefix, too. It has no
-// authentication of its own. A server's read and write timeouts do not cut long
+// authentication of its own. Pages of other origins cannot have a browser change
+// anything; see also [HandlerOptions.Hosts]. A server's read and write timeouts do not cut long
 // uploads and downloads off: the handler extends them while bytes move. opts may
 // be nil.
 func NewHandler(store *Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
-	return httpapi.NewHandler(r.routes(), &httpapi.Options{Classify: classify, WriteError: writeError, Logger: r.options.Logger})
+	return httpapi.NewHandler(r.routes(), &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+	})
 }
 
 // rest is the REST interface of a Store.

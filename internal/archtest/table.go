@@ -87,8 +87,9 @@ func importTable() []room {
 		{dir: "multilink/node", imports: []string{"multilink", "internal/httpapi", "internal/look", "internal/secretfile", "internal/uplot", "storage"}, modules: []string{prometheus, swgui, uuid}},
 
 		{dir: "internal/httpapi", imports: []string{"internal/look"}, modules: []string{swgui, prometheus, uuid}},
+		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
 		{dir: "internal/httpclient"},
-		{dir: "internal/server", imports: []string{"internal/version"}, modules: []string{flags, sync}},
+		{dir: "internal/server", imports: []string{"internal/httpapi", "internal/version"}, modules: []string{flags, sync}},
 		{dir: "internal/collector", imports: []string{"flcollect/...", "internal/datafolder", "internal/server", "internal/version", "storage", "storage/disk"}},
 		{dir: "internal/management", imports: []string{"apimgmt/...", "internal/datafolder", "internal/secretfile", "internal/server", "storage", "storage/disk"}, modules: []string{prometheus}},
 		{dir: "internal/channelstore", imports: []string{"annotate", "internal/datafolder", "internal/secretfile", "storage", "storage/disk"}},
@@ -212,6 +213,7 @@ type httpHome struct {
 func httpHomes() []httpHome {
 	homes := []httpHome{
 		{"internal/httpapi", "*.go"},
+		{"internal/httpapi/httpapitest", "*.go"},
 		{"internal/httpclient", "*.go"},
 		{"internal/server", "http*.go"},
 		{"internal/collector", "http*.go"},

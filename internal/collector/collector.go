@@ -39,6 +39,8 @@ type Config struct {
 	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
 	MaxMessage, Uploads int64
 	TLS                 *tls.Config
+	// Hosts is as in flcollect.HandlerOptions, and for the repository inside.
+	Hosts []string
 	// Logger is told what happens.
 	Logger *slog.Logger
 }
@@ -51,6 +53,7 @@ type Collector struct {
 	store      *disk.Store
 	repository *repository.Store // nil if it is elsewhere
 	gate       *flower.Server
+	hosts      []string
 	log        *slog.Logger
 	over       context.Context // ends with the jobs
 	end        context.CancelFunc
@@ -59,7 +62,7 @@ type Collector struct {
 // Open opens the folder and puts the collector together. It starts nothing. The
 // caller closes the collector.
 func Open(config Config) (_ *Collector, err error) {
-	c := &Collector{log: config.Logger}
+	c := &Collector{hosts: config.Hosts, log: config.Logger}
 	c.over, c.end = context.WithCancel(context.Background())
 	if c.store, err = datafolder.Open(config.Dir, datafolder.FLCollector); err != nil {
 		return nil, err

@@ -27,6 +27,8 @@ type Config struct {
 	Channels func() []Channel
 	// Guide is what a newcomer may try, in order.
 	Guide []Step
+	// Hosts are further names of the server, as in [httpapi.Options].
+	Hosts []string
 }
 
 // Service is something that the process offers.
@@ -100,7 +102,7 @@ func New(config Config, log *slog.Logger) http.Handler {
 		{Pattern: "GET /console/state", Func: p.state, Undocumented: true},
 		{Pattern: "GET /console/assets/{name}", Func: serveAsset, Undocumented: true},
 		{Pattern: "GET /favicon.ico", Func: serveIcon, Undocumented: true},
-	}, &httpapi.Options{Logger: log})
+	}, &httpapi.Options{Hosts: config.Hosts, Logger: log})
 }
 
 type page struct {

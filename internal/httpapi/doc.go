@@ -9,6 +9,14 @@
 // directions, so that neither can rot. [Document] and [DocsUI] serve the
 // document and an interactive page about it that needs no network.
 //
-// Nothing here allows other origins: a page from elsewhere cannot use the
-// interfaces (no CORS headers are ever sent).
+// # Pages of other origins
+//
+// A browser sends requests for every page that it shows, also to servers on
+// loopback that no other machine can reach. So each handler refuses what a page of
+// another origin sends to change something, with 403, after
+// [net/http.CrossOriginProtection]; [Route.Origins] has the exceptions. And over a
+// loopback connection each request has to name an IP address, localhost, a name
+// below .localhost or one of [Options.Hosts], or gets a 421: the owner of any other
+// name can point it to 127.0.0.1, after which browsers take the server for a part
+// of that owner's site. No CORS header fields are ever sent.
 package httpapi

@@ -21,6 +21,9 @@ type Route struct {
 	// Undocumented says that the route is not part of the API proper, and so
 	// not in its OpenAPI document: a page for people, or its assets.
 	Undocumented bool
+	// Origins says which web pages may have a browser send requests. The zero
+	// value lets pages of other origins send GET, HEAD and OPTIONS.
+	Origins Origins
 }
 
 // Handler adapts an http.Handler to a route.
@@ -40,6 +43,12 @@ type Options struct {
 	// route is for. Nil means WriteTextError, and the words of ServeMux for
 	// those.
 	WriteError func(w http.ResponseWriter, r *http.Request, e *Error)
+	// Hosts are further names of the server, besides its addresses, localhost and
+	// all below .localhost: requests over loopback connections have to name one of
+	// them, and get a 421 otherwise. A name with a scheme, such as
+	// https://app.example.org, is an origin: its pages may send all requests, as
+	// those of the server may. Nil means none. See [ParseHost].
+	Hosts []string
 	// Logger receives every request at debug level and every error of our own
 	// making at error level; a 503 without a cause is a limit, and no error. Nil is
 	// silent.
@@ -50,11 +59,14 @@ type Options struct {
 // paths get a 404, for other methods a 405 with an Allow header. It panics on
 // patterns that are malformed or contradict each other, as ServeMux does:
 // that is a mistake in the program. opts may be nil.
+//
+// Requests that a web page elsewhere has a browser send are refused, see
+// [Route.Origins] and [Options.Hosts]. Programs can send all.
 func NewHandler(routes []Route, opts *Options) http.Handler {
 	if opts == nil {
 		opts = &Options{}
 	}
-	s := &server{Options: *opts}
+	s := &server{Options: *opts, guard: newGuard(opts.Hosts)}
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -63,7 +75,7 @@ func NewHandler(routes []Route, opts *Options) http.Handler {
 	}
 	mux := http.NewServeMux()
 	for _, route := range routes {
-		handler := s.adapt(route.Func)
+		handler := s.adapt(route)
 		mux.Handle(route.Pattern, handler)
 		if !strings.HasSuffix(route.Pattern, "/") && !strings.HasSuffix(route.Pattern, "...}") && !strings.HasSuffix(route.Pattern, "{$}") {
 			if !hasPattern(routes, route.Pattern+"/") && !hasPattern(routes, route.Pattern+"/{$}") {
@@ -72,9 +84,20 @@ func NewHandler(routes []Route, opts *Options) http.Handler {
 		}
 	}
 	if opts.WriteError == nil {
-		return s.observe(mux)
+		return s.observe(s.named(mux))
 	}
-	return s.observe(s.unmatched(mux))
+	return s.observe(s.named(s.unmatched(mux)))
+}
+
+// named refuses requests for hosts that are not this one.
+func (s *server) named(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if e := s.guard.checkHost(r); e != nil {
+			s.WriteError(w, r, e)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // unmatched answers what the mux has no route for in the server's own form of
@@ -131,12 +154,19 @@ func hasPattern(routes []Route, pattern string) bool {
 	return false
 }
 
-type server struct{ Options }
+type server struct {
+	Options
+	guard *guard
+}
 
-// adapt makes an http.Handler of a handler that returns errors.
-func (s *server) adapt(f HandlerFunc) http.Handler {
+// adapt makes an http.Handler of a route whose function returns errors.
+func (s *server) adapt(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := f(w, r)
+		if e := s.guard.checkOrigin(r, route.Origins); e != nil {
+			s.WriteError(w, r, e)
+			return
+		}
+		err := route.Func(w, r)
 		if err == nil {
 			return
 		}

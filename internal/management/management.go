@@ -60,6 +60,9 @@ type Config struct {
 	UpstreamHosts []string
 	// SecurityPlugin is the publisher's.
 	SecurityPlugin string
+	// Hosts are further names of the portal and of the admin API, besides that of
+	// PortalURL, as in apimgmt.HandlerOptions.
+	Hosts []string
 	// Logger is told what happens.
 	Logger *slog.Logger
 }
@@ -129,7 +132,8 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		return nil, err
 	}
 	m.portal, err = portal.New(portal.Config{
-		Publisher: m.Publisher, Client: m.client, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL, Logger: config.Logger,
+		Publisher: m.Publisher, Client: m.client, Verifier: m.verifier, URL: config.PortalURL, GatewayURL: config.GatewayURL,
+		Hosts: config.Hosts, Logger: config.Logger,
 	})
 	return m, err
 }
@@ -150,7 +154,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 				realm.Clients[i].Secret = secrets.ClientSecret
 			}
 		}
-		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm, Documents: storage.Prefixed(m.store.Documents(), "idp/"), Logger: c.Logger})
+		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm, Documents: storage.Prefixed(m.store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
 		if err != nil {
 			return err
 		}
@@ -191,7 +195,9 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 	if token == "" && !server.IsLoopback(m.config.Admin) {
 		token = secrets.AdminToken
 	}
-	m.admin, err = admin.NewHandler(admin.HandlerConfig{Store: m.entities, Token: token, Metrics: registry, Logger: m.config.Logger})
+	m.admin, err = admin.NewHandler(admin.HandlerConfig{
+		Store: m.entities, Token: token, Metrics: registry, Hosts: m.config.Hosts, Logger: m.config.Logger,
+	})
 	return err
 }
 
@@ -254,7 +260,9 @@ func (m *Management) Parts(announce func()) []server.Part {
 
 // Handler is what the portal's listener serves.
 func (m *Management) Handler() http.Handler {
-	publisher := m.Publisher.Handler(&apimgmt.HandlerOptions{Verifier: m.verifier, Realm: m.config.Realm, Logger: m.config.Logger})
+	publisher := m.Publisher.Handler(&apimgmt.HandlerOptions{
+		Verifier: m.verifier, Realm: m.config.Realm, Hosts: append([]string{m.config.PortalURL}, m.config.Hosts...), Logger: m.config.Logger,
+	})
 	mux := http.NewServeMux()
 	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/", "/openapi.json", "/healthz", "/readyz", "/metrics"} {
 		mux.Handle(path, publisher)

@@ -67,6 +67,13 @@ type Config struct {
 	Certificates bool
 	// OpenMetrics shows /metrics to everybody.
 	OpenMetrics bool
+	// Hosts are further names of the server, besides IP addresses, localhost and all
+	// below .localhost: over a loopback connection, requests for other hosts get a
+	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
+	// reverse proxy on the same machine forwards. A name with a scheme, such as
+	// https://app.example.org, is the origin of pages that may send requests besides
+	// those of the server. Nil means none.
+	Hosts []string
 	// MaxClients is how many clients a server has at most. Zero is
 	// DefaultClients.
 	MaxClients int

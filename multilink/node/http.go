@@ -35,17 +35,21 @@ func newREST(n *Node) *rest {
 // Handler serves the REST interface and the page. Streams of events are as long as
 // their clients like: a server's timeouts of reading and writing do not end them.
 func (n *Node) Handler() http.Handler {
-	return httpapi.NewHandler(n.rest.routes, &httpapi.Options{Classify: classify, WriteError: writeError, Logger: n.logger})
+	return httpapi.NewHandler(n.rest.routes, &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: n.config.Hosts, Logger: n.logger,
+	})
 }
 
 // table lists the routes of the interface.
 func (r *rest) table() []httpapi.Route {
 	mine := func(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-		return httpapi.Route{Pattern: pattern, Func: r.guard.protect(f)}
+		return httpapi.Route{Pattern: pattern, Func: r.guard.protect(f), Origins: httpapi.OwnPagesAndLinks}
 	}
+	hidden := mine("GET /tunnel/client", r.listClients)
+	hidden.Undocumented = true
 	metrics := mine("GET /metrics", metricsOf(r.node))
 	if r.node.config.OpenMetrics {
-		metrics.Func = metricsOf(r.node)
+		metrics.Func, metrics.Origins = metricsOf(r.node), httpapi.AnyReads
 	}
 	return []httpapi.Route{
 		mine("POST /interfaces/add", r.addInterface),
@@ -57,7 +61,7 @@ func (r *rest) table() []httpapi.Route {
 
 		mine("POST /tunnel/client/add", r.addClient),
 		mine("GET /tunnel/client/{$}", r.listClients),
-		{Pattern: "GET /tunnel/client", Func: r.guard.protect(r.listClients), Undocumented: true},
+		hidden,
 		mine("PUT /tunnel/client/enable", r.enableClient(true)),
 		mine("PUT /tunnel/client/disable", r.enableClient(false)),
 		mine("DELETE /tunnel/client/delete", r.deleteClient),

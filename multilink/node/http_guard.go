@@ -15,12 +15,11 @@ import (
 // guard says which requests are answered: those that show the token as RFC 6750 has
 // it, those over a TLS connection with a client certificate that was verified, and those
 // of a browser that has signed in with the token. What a page of another origin has a
-// browser send is refused, whatever it shows.
+// browser send is refused before, whatever it shows, by the origins of the routes.
 type guard struct {
 	token        [sha256.Size]byte
 	hasToken     bool
 	certificates bool
-	cross        *http.CrossOriginProtection
 	clock        func() time.Time
 	// cookie is its name. Browsers send cookies to every port of a host, and a
 	// server and a client may share one.
@@ -38,7 +37,7 @@ const (
 
 func newGuard(role Role, token string, certificates bool) *guard {
 	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", certificates: certificates, cookie: "multilink-" + string(role),
-		cross: http.NewCrossOriginProtection(), clock: time.Now, sessions: map[[sha256.Size]byte]time.Time{}}
+		clock: time.Now, sessions: map[[sha256.Size]byte]time.Time{}}
 }
 
 // knows reports whether a token is the right one. The time that it takes says nothing
@@ -66,29 +65,12 @@ func (g *guard) certified(r *http.Request) bool {
 // protect answers only those who may.
 func (g *guard) protect(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := g.sameOrigin(r); err != nil {
-			return err
-		}
 		if !g.admits(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="multilink"`)
 			return &httpapi.Error{Status: http.StatusUnauthorized, Detail: "a valid token is needed: Authorization: Bearer TOKEN"}
 		}
 		return f(w, r)
 	}
-}
-
-// sameOrigin refuses what pages of other origins have a browser send. A link to a page
-// may be followed from anywhere.
-func (g *guard) sameOrigin(r *http.Request) error {
-	site := r.Header.Get("Sec-Fetch-Site")
-	foreign := g.cross.Check(r) != nil
-	if site == "cross-site" || site == "same-site" {
-		foreign = foreign || r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
-	}
-	if foreign {
-		return &httpapi.Error{Status: http.StatusForbidden, Detail: "requests from pages of other origins are refused"}
-	}
-	return nil
 }
 
 // signedIn reports whether a request is of a browser that has signed in.

@@ -28,8 +28,12 @@ type HandlerConfig struct {
 	// Empty means that requests from this machine are answered without a token, and no
 	// others at all.
 	Token string
-	// Hosts are names of this machine that may be in the Host header field of requests
-	// without a token, besides "localhost" and loopback addresses. Nil means none.
+	// Hosts are further names of the server, besides IP addresses, localhost and all
+	// below .localhost: over a loopback connection, requests for other hosts get a
+	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
+	// reverse proxy on the same machine forwards. A name with a scheme, such as
+	// https://app.example.org, is the origin of pages that may send requests besides
+	// those of the server. Nil means none.
 	Hosts []string
 	// Metrics are shown at /metrics. Nil means that there is no such address.
 	Metrics prometheus.Gatherer
@@ -42,6 +46,7 @@ type api struct {
 	store  *Store
 	guard  *guard
 	node   string // the id of this process
+	hosts  []string
 	logger *slog.Logger
 	routes []httpapi.Route
 }
@@ -56,7 +61,9 @@ func NewHandler(config HandlerConfig) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return httpapi.NewHandler(a.routes, &httpapi.Options{Classify: classify, WriteError: writeError, Logger: a.logger}), nil
+	return httpapi.NewHandler(a.routes, &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: a.hosts, Logger: a.logger,
+	}), nil
 }
 
 func newAPI(config HandlerConfig) (*api, error) {
@@ -70,7 +77,7 @@ func newAPI(config HandlerConfig) (*api, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	a := &api{store: config.Store, guard: newGuard(config.Token, config.Hosts), node: id.String(), logger: config.Logger}
+	a := &api{store: config.Store, guard: newGuard(config.Token), node: id.String(), hosts: config.Hosts, logger: config.Logger}
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
@@ -83,12 +90,12 @@ func newAPI(config HandlerConfig) (*api, error) {
 
 // open is a route behind the guard.
 func (a *api) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f))}
+	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f)), Origins: httpapi.OwnPages}
 }
 
 // hidden is a route behind the guard that is not part of the API.
 func (a *api) hidden(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f)), Undocumented: true}
+	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f)), Undocumented: true, Origins: httpapi.OwnPages}
 }
 
 // table lists the routes.

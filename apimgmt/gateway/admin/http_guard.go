@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -16,18 +15,16 @@ import (
 //
 // With a token, each request has to show it. Without one only this machine is
 // answered: the connection has a loopback address at both ends, no proxy has
-// forwarded the request, and the Host header names this machine, so that no name that
-// a stranger points to 127.0.0.1 will do (DNS rebinding). Whatever the token, what a
-// page of another origin has a browser send is refused (CSRF).
+// forwarded the request, and the Host header field has no address of another machine.
+// Whatever the token, rebound names and what a page of another origin has a browser
+// send are refused before, see the package httpapi.
 type guard struct {
 	token    [sha256.Size]byte
 	hasToken bool
-	hosts    []string // that may be in Host without a token
-	cross    *http.CrossOriginProtection
 }
 
-func newGuard(token string, hosts []string) *guard {
-	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != "", hosts: hosts, cross: http.NewCrossOriginProtection()}
+func newGuard(token string) *guard {
+	return &guard{token: sha256.Sum256([]byte(token)), hasToken: token != ""}
 }
 
 // tokenHeader is where a client may have the token; the other place is a bearer token
@@ -56,9 +53,6 @@ func (g *guard) knows(token string) bool {
 // api protects a route of the API.
 func (g *guard) api(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := g.sameOrigin(r, false); err != nil {
-			return err
-		}
 		if g.hasToken {
 			if !g.knows(shown(r)) {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="gateway admin"`)
@@ -76,9 +70,6 @@ func (g *guard) api(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 // page protects a page. Who may see it the session says.
 func (g *guard) page(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := g.sameOrigin(r, true); err != nil {
-			return err
-		}
 		if !g.hasToken {
 			if err := g.thisMachine(r); err != nil {
 				return err
@@ -92,23 +83,6 @@ func forbidden(message string) error {
 	return &problem{status: http.StatusForbidden, Message: message}
 }
 
-// sameOrigin refuses what pages of other origins send. A link to a page may be
-// followed from anywhere.
-func (g *guard) sameOrigin(r *http.Request, isPage bool) error {
-	if err := g.cross.Check(r); err != nil {
-		return forbidden("Requests from pages of other origins are refused")
-	}
-	site := r.Header.Get("Sec-Fetch-Site")
-	if site == "cross-site" || site == "same-site" {
-		link := isPage && r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
-			r.Header.Get("Sec-Fetch-Dest") == "document"
-		if !link {
-			return forbidden("Requests from pages of other origins are refused")
-		}
-	}
-	return nil
-}
-
 // thisMachine refuses what does not come from this machine.
 func (g *guard) thisMachine(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -120,16 +94,10 @@ func (g *guard) thisMachine(r *http.Request) error {
 			return forbidden("The admin API has no token set, and is then not to be had through a proxy")
 		}
 	}
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+	if address, err := netip.ParseAddr(httpapi.Hostname(r)); err == nil && !address.Unmap().IsLoopback() {
+		return forbidden("The Host header field has the address of another machine")
 	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	address, err := netip.ParseAddr(host)
-	if err == nil && address.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(g.hosts, host) {
-		return nil
-	}
-	return forbidden("The Host header does not name this machine")
+	return nil
 }
 
 func isLoopback(address string) bool {

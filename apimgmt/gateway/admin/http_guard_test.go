@@ -58,11 +58,12 @@ func TestWithoutATokenOnlyThisMachineIsAnswered(t *testing.T) {
 	require.Equal(t, 403, ask(handler, "GET", "/services", "192.0.2.1:8101", me, nil).Code)
 	require.Equal(t, 403, ask(handler, "GET", "/services", here, there, nil).Code)
 	for name, value := range map[string]string{
-		"Host": "rebound.example:8101", "X-Forwarded-For": "192.0.2.7", "Forwarded": "for=192.0.2.7",
+		"Host": "192.0.2.1:8101", "X-Forwarded-For": "192.0.2.7", "Forwarded": "for=192.0.2.7",
 		"Sec-Fetch-Site": "cross-site",
 	} {
 		require.Equal(t, 403, ask(handler, "GET", "/services", here, me, map[string]string{name: value}).Code, name)
 	}
+	require.Equal(t, 421, ask(handler, "GET", "/services", here, me, map[string]string{"Host": "rebound.example:8101"}).Code)
 	require.Equal(t, 200, ask(handler, "GET", "/healthz", here, there, nil).Code)
 }
 

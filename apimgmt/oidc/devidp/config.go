@@ -48,6 +48,10 @@ type Config struct {
 	// means any number. After 10 wrong passwords for a user, and 50 from an
 	// address, each further attempt has to wait, up to 15 minutes.
 	TokensPerSecond int
+	// Hosts are names of the server besides that of BaseURL: over a loopback
+	// connection, requests for other hosts than those, IP addresses and localhost get
+	// a 421, because the owner of any name can point it to 127.0.0.1. Nil means none.
+	Hosts []string
 	// Logger is told of what happens. Nil is silent.
 	Logger *slog.Logger
 }

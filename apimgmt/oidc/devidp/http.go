@@ -22,7 +22,10 @@ const maxForm = 64 << 10
 // connection comes from is its address: a proxy before it makes everybody one
 // address, so leave it out, or set Config.TokensPerSecond to suit.
 func (p *Provider) Handler() http.Handler {
-	api := httpapi.NewHandler(p.routes(), &httpapi.Options{WriteError: writeError, Logger: p.config.Logger})
+	base, _ := url.Parse(p.config.BaseURL) // checked when it was opened
+	api := httpapi.NewHandler(p.routes(), &httpapi.Options{
+		WriteError: writeError, Hosts: append([]string{base.Hostname()}, p.config.Hosts...), Logger: p.config.Logger,
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		api.ServeHTTP(w, r)
@@ -52,6 +55,9 @@ func (p *Provider) routes() []httpapi.Route {
 	}
 	for i, route := range routes {
 		routes[i].Undocumented = true
+		// The protocol is for pages and forms of applications at other origins, which
+		// allowOrigin names; the forms of our own pages are checked by sameOrigin.
+		routes[i].Origins = httpapi.AnyPages
 		routes[i].Func = p.inRealm(route.Func)
 	}
 	return routes
@@ -84,7 +90,7 @@ func refuse(status int, code, description string) error {
 func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 	var said *failure
 	if !errors.As(e.Err, &said) {
-		said = &failure{Code: fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))}
+		said = &failure{Code: fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status)), Description: e.Detail}
 	}
 	writeJSON(w, e.Status, said)
 }

@@ -40,6 +40,8 @@ type Config struct {
 	Probe time.Duration
 	// Token that both instances ask for.
 	Token string
+	// Hosts are as in node.Config.
+	Hosts []string
 	// Logger of both. Nil is silent.
 	Logger *slog.Logger
 }
@@ -85,7 +87,7 @@ func (i *Instance) open(role node.Role, host multilink.Host, config Config) (err
 	}
 	if i.Node, err = node.New(node.Config{
 		Role: role, Plane: i.Engine, Documents: storage.NewMemoryDocuments(), Port: port,
-		Interfaces: host.Links, Token: config.Token, Logger: config.Logger,
+		Interfaces: host.Links, Token: config.Token, Hosts: config.Hosts, Logger: config.Logger,
 	}); err != nil {
 		return fmt.Errorf("open %s: %w", role, err)
 	}

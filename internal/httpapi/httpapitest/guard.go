@@ -1,0 +1,164 @@
+// Package httpapitest checks what every handler of the REST interfaces and pages
+// holds to.
+package httpapitest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Guarded is a handler that refuses what web pages elsewhere have a browser send.
+type Guarded struct {
+	// New makes the handler, with further names of its server.
+	New func(hosts ...string) http.Handler
+	// Read is the path of something that anybody may read. Empty means /healthz.
+	Read string
+	// Change are requests that change something, as "METHOD PATH", besides all
+	// operations of the handler's /openapi.json whose methods are not safe. They are
+	// sent without a body.
+	Change []string
+	// Link is the path of a page that links elsewhere may lead to, although other
+	// origins may not read it. Empty means none.
+	Link string
+}
+
+// Check runs the checks over loopback connections.
+func (g Guarded) Check(t *testing.T) {
+	t.Helper()
+	if g.Read == "" {
+		g.Read = "/healthz"
+	}
+	at := g.serve(t)
+	g.Change = append(g.Change, operations(t, at)...)
+	port := at[strings.LastIndex(at, ":"):]
+	t.Run("rebound names are misdirected", func(t *testing.T) {
+		for _, host := range []string{"evil.example", "evil.example" + port, "127.0.0.1.evil.example", "localhost.evil.example", "notlocalhost"} {
+			status, body := send(t, at, "GET "+g.Read, map[string]string{"Host": host})
+			require.Equal(t, http.StatusMisdirectedRequest, status, host)
+			require.Contains(t, body, "-hosts "+strings.TrimSuffix(host, port), "the answer names the remedy")
+			for _, change := range g.Change {
+				status, _ := send(t, at, change, map[string]string{"Host": host, "Origin": "http://" + host, "Sec-Fetch-Site": "same-origin"})
+				require.Equal(t, http.StatusMisdirectedRequest, status, "%s as %s", change, host)
+			}
+		}
+	})
+	t.Run("names of this machine are answered", func(t *testing.T) {
+		for _, host := range []string{"127.0.0.1" + port, "localhost" + port, "LOCALHOST.", "a.localhost" + port, "[::1]" + port, "::1", "192.0.2.1"} {
+			status, body := send(t, at, "GET "+g.Read, map[string]string{"Host": host})
+			require.Equal(t, http.StatusOK, status, "%s: %s", host, body)
+		}
+		named := g.serve(t, "models.example.org")
+		for _, host := range []string{"models.example.org", "Models.Example.org:80", "localhost"} {
+			status, body := send(t, named, "GET "+g.Read, map[string]string{"Host": host})
+			require.Equal(t, http.StatusOK, status, "%s: %s", host, body)
+		}
+		status, _ := send(t, named, "GET "+g.Read, map[string]string{"Host": "evil.example"})
+		require.Equal(t, http.StatusMisdirectedRequest, status)
+	})
+	t.Run("pages of other origins change nothing", func(t *testing.T) {
+		trusting := g.serve(t, "https://app.example.org")
+		for _, change := range g.Change {
+			for _, foreign := range []map[string]string{
+				{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:1"},
+				{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+				{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+			} {
+				status, body := send(t, at, change, foreign)
+				require.Equal(t, http.StatusForbidden, status, "%s %v", change, foreign)
+				require.Contains(t, body, "-hosts", "the answer names the remedy")
+			}
+			for _, own := range []map[string]string{nil, {"Origin": at}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}} {
+				_, body := send(t, at, change, own)
+				require.NotContains(t, body, "another origin", "%s %v", change, own)
+			}
+			_, body := send(t, trusting, change, map[string]string{"Origin": "https://app.example.org", "Sec-Fetch-Site": "cross-site"})
+			require.NotContains(t, body, "another origin", change)
+			status, _ := send(t, trusting, change, map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"})
+			require.Equal(t, http.StatusForbidden, status, change)
+		}
+	})
+	if g.Link == "" {
+		return
+	}
+	t.Run("links lead to pages and other origins do not read them", func(t *testing.T) {
+		link := map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+		_, body := send(t, at, "GET "+g.Link, link)
+		require.NotContains(t, body, "another origin")
+		for name, value := range map[string]string{"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "iframe"} {
+			other := map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+			other[name] = value
+			status, _ := send(t, at, "GET "+g.Link, other)
+			require.Equal(t, http.StatusForbidden, status, value)
+		}
+	})
+}
+
+// CheckName checks that the handler is answered under a name without being given it.
+func (g Guarded) CheckName(t *testing.T, name string) {
+	t.Helper()
+	status, body := send(t, g.serve(t), "GET "+g.Read, map[string]string{"Host": name})
+	require.Equal(t, http.StatusOK, status, body)
+}
+
+// serve starts the handler on loopback and returns its address.
+func (g Guarded) serve(t *testing.T, hosts ...string) string {
+	t.Helper()
+	server := httptest.NewServer(g.New(hosts...))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// operations returns the operations of a handler's OpenAPI document that change
+// something, with "some" for each parameter. There are none without a document.
+func operations(t *testing.T, at string) []string {
+	t.Helper()
+	status, body := send(t, at, "GET /openapi.json", nil)
+	if status != http.StatusOK {
+		return nil
+	}
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &document))
+	var changes []string
+	for path, item := range document.Paths {
+		path = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "some")
+		for _, method := range []string{"post", "put", "patch", "delete"} {
+			if _, ok := item[method]; ok {
+				changes = append(changes, strings.ToUpper(method)+" "+path)
+			}
+		}
+	}
+	require.NotEmpty(t, changes)
+	return changes
+}
+
+// send sends a request and returns the status and the text of the answer.
+func send(t *testing.T, at, request string, header map[string]string) (status int, body string) {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	where, err := url.Parse(at + path)
+	require.NoError(t, err)
+	r := (&http.Request{Method: method, URL: where, Header: http.Header{}}).WithContext(t.Context())
+	for name, value := range header {
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	data, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(data)
+}
