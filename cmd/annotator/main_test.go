@@ -21,6 +21,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/examples/weather"
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 )
 
 // patience ends a test that hangs. It says nothing about how long things take.
@@ -208,4 +209,9 @@ func (b *syncBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
+}
+
+func TestPagesElsewhereAreRefused(t *testing.T) {
+	a := start(t, t.TempDir(), "-hosts", "annotator.example.org")
+	httpapitest.CheckServer(t, a.url, "/healthz", "annotator.example.org")
 }

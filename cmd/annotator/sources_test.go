@@ -21,6 +21,9 @@ func values(name string) [3]string {
 	if three, ok := special[name]; ok {
 		return three
 	}
+	if name == "hosts" {
+		return [3]string{"file.example", "environment.example", "https://flag.example,flag.example"}
+	}
 	return [3]string{"file/" + name, "environment/" + name, "flag/" + name}
 }
 

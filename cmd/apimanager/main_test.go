@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 )
 
 // process is a run of the program on free ports.
@@ -330,4 +332,13 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config", "-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
 		require.Contains(t, out.String(), name)
 	}
+}
+
+func TestPagesElsewhereAreRefusedButByTheGateway(t *testing.T) {
+	p := start(t, "-data", t.TempDir(), "-hosts", "apis.example.org", "-portal-url", "https://portal.example.org")
+	for _, name := range []string{"apis.example.org", "portal.example.org"} {
+		httpapitest.CheckServer(t, p.portal, "/healthz", name)
+		httpapitest.CheckServer(t, p.portal, "/auth/realms/OpenAPI/.well-known/openid-configuration", name)
+	}
+	httpapitest.CheckServer(t, p.admin, "/healthz", "apis.example.org")
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
 )
@@ -301,4 +302,24 @@ func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
 	for line := again.next(t); !strings.Contains(line, "Or start with -demo"); line = again.next(t) {
 		require.NotContains(t, line, token)
 	}
+}
+
+func TestPagesElsewhereAreRefusedByEveryService(t *testing.T) {
+	p := start(t, "-hosts", "all.example.org")
+	for _, at := range []string{
+		p.web, p.models, p.collector, p.collector + "/repository", p.portal, p.admin, p.bonding, p.attached,
+	} {
+		httpapitest.CheckServer(t, at, "/healthz", "all.example.org")
+	}
+	httpapitest.CheckServer(t, p.web, "/console/state", "all.example.org")
+	httpapitest.CheckServer(t, p.portal, "/auth/realms/OpenAPI/.well-known/openid-configuration", "all.example.org")
+	// The gateway is for other origins and names.
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.gateway+"/none", nil)
+	require.NoError(t, err)
+	request.Host = "any.example"
+	request.Header.Set("Sec-Fetch-Site", "cross-site")
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusNotFound, answer.StatusCode)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
@@ -255,4 +256,11 @@ func TestStreamsOfEventsDoNotHoldUpTheEnd(t *testing.T) {
 	require.NoError(t, err, line)
 	require.NoError(t, p.stop())
 	require.NotContains(t, p.log.String(), "cut off")
+}
+
+func TestPagesElsewhereAreRefused(t *testing.T) {
+	p := start(t, "-hosts", "training.example.org")
+	for _, at := range []string{p.web, p.web + "/repository"} {
+		httpapitest.CheckServer(t, at, "/healthz", "training.example.org")
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
@@ -123,4 +124,9 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	for _, name := range []string{"-listen", "-data", "-store", "-blobs", "-grace", "-config", "-log-level", "MODELREPO_STORE"} {
 		require.Contains(t, out.String(), name)
 	}
+}
+
+func TestPagesElsewhereAreRefused(t *testing.T) {
+	_, url, _ := start(t, "-store", "memory:", "-hosts", "models.example.org")
+	httpapitest.CheckServer(t, url, "/healthz", "models.example.org")
 }

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 )
 
 // logged is a log that is read while it is being written.
@@ -261,4 +263,9 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge", "-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
 		require.Contains(t, out.String(), name)
 	}
+}
+
+func TestPagesElsewhereAreRefused(t *testing.T) {
+	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24", "-hosts", "link.example.org")
+	httpapitest.CheckServer(t, p.address, "/healthz", "link.example.org")
 }

@@ -108,6 +108,20 @@ func (g Guarded) CheckName(t *testing.T, name string) {
 	require.Equal(t, http.StatusOK, status, body)
 }
 
+// CheckServer checks that a server on loopback is guarded, and is answered under a
+// name that its flag -hosts has. Read is the path of something anybody may read.
+func CheckServer(t *testing.T, at, read, name string) {
+	t.Helper()
+	for host, want := range map[string]int{"": http.StatusOK, name: http.StatusOK, "evil.example": http.StatusMisdirectedRequest} {
+		status, body := send(t, at, "GET "+read, map[string]string{"Host": host})
+		require.Equal(t, want, status, "%s as %q: %s", at, host, body)
+	}
+	for _, change := range operations(t, at) {
+		status, body := send(t, at, change, map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"})
+		require.Equal(t, http.StatusForbidden, status, "%s at %s: %s", change, at, body)
+	}
+}
+
 // serve starts the handler on loopback and returns its address.
 func (g Guarded) serve(t *testing.T, hosts ...string) string {
 	t.Helper()
