@@ -100,6 +100,37 @@ func (d Digests) And(other Digests) (Digests, error) {
 	return d, nil
 }
 
+// uploadDigest is the header field of the answer to an upload that has the digests
+// of what was stored, in the form of Repr-Digest. That field itself would be about
+// the answer's own body (RFC 9530 section 3).
+const uploadDigest = "X-Upload-Digest"
+
+// field returns the digests in the form of a Repr-Digest field; empty without any.
+func (d Digests) field() string {
+	var members []string
+	for _, one := range []struct {
+		algorithm string
+		sum       []byte
+	}{{"sha-256", d.SHA256}, {"sha-512", d.SHA512}, {"md5", d.MD5}} {
+		if one.sum != nil {
+			members = append(members, one.algorithm+"=:"+base64.StdEncoding.EncodeToString(one.sum)+":")
+		}
+	}
+	return strings.Join(members, ", ")
+}
+
+// digests returns those of the file that are known.
+func (f File) digests() Digests {
+	known := func(text string) []byte {
+		sum, err := hex.DecodeString(text)
+		if err != nil || len(sum) == 0 {
+			return nil
+		}
+		return sum
+	}
+	return Digests{MD5: known(f.MD5), SHA256: known(f.SHA256)}
+}
+
 // mismatch names the first digest that the bytes do not have; empty if none.
 func (d Digests) mismatch(info storage.BlobInfo, sha512sum hash.Hash) string {
 	switch {

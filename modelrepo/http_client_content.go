@@ -21,8 +21,10 @@ import (
 )
 
 // Upload is [Store.Upload]. The content streams, and is not read again when the
-// connection breaks: it is up to the caller to try again. The digest of what
-// was sent is compared with that of what was stored.
+// connection breaks: it is up to the caller to try again. The SHA-256 digest of
+// what was sent is compared with that of what was stored, and an error that matches
+// [ErrDigest] says that they differ. MD5 is the one that the server has; empty for a
+// server that names none beside an SHA-256 of the same bytes.
 func (c *Client) Upload(ctx context.Context, at Path, format string, content io.Reader, opts *UploadOptions) (Uploaded, error) {
 	const op = "upload content"
 	if opts == nil {
@@ -52,16 +54,45 @@ func (c *Client) Upload(ctx context.Context, at Path, format string, content io.
 	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil {
 		return Uploaded{}, failed(op, at, fmt.Errorf("read the answer: %w", err))
 	}
-	_, md5, _ := strings.Cut(said.Message, "Checksum: ")
 	result := Uploaded{
-		File:       File{Size: source.size, MD5: md5, SHA256: hex.EncodeToString(source.hash.Sum(nil)), ContentType: orBytes(opts.ContentType)},
+		File:       File{Size: source.size, SHA256: hex.EncodeToString(source.hash.Sum(nil)), ContentType: orBytes(opts.ContentType)},
 		Overwrote:  slices.Contains(said.Warnings, overwritten),
 		DefaultSet: slices.Contains(said.Warnings, fmt.Sprintf(defaultSet, format)),
 	}
 	if etag := strings.Trim(answer.Header.Get("ETag"), `"`); etag != "" && etag != result.SHA256 {
 		return Uploaded{}, refuse(op, at, ErrDigest, "The server stored other bytes than were sent: their SHA-256 is %s.", etag)
 	}
-	return result, nil
+	result.MD5, err = c.storedMD5(ctx, at, format, answer.Header.Get(uploadDigest), opts.Digests, result.File)
+	return result, err
+}
+
+// storedMD5 returns the MD5 digest that the server has of the content that was sent:
+// out of the digests of its answer, which it checks, or else, from an older server,
+// out of its record of the version. It is empty if neither has it.
+func (c *Client) storedMD5(ctx context.Context, at Path, format, digests string, announced Digests, sent File) (string, error) {
+	const op = "upload content"
+	stored, err := ParseDigests("", digests)
+	if err != nil {
+		return "", failed(op, at, fmt.Errorf("read the answer: %s: %w", uploadDigest, err))
+	}
+	if stored.SHA256 != nil && hex.EncodeToString(stored.SHA256) != sent.SHA256 {
+		return "", refuse(op, at, ErrDigest, "The server stored other bytes than were sent: their SHA-256 is %x.", stored.SHA256)
+	}
+	if stored.MD5 != nil && announced.MD5 != nil && string(stored.MD5) != string(announced.MD5) {
+		return "", refuse(op, at, ErrDigest, "The server stored other bytes than were sent: their MD5 is %x.", stored.MD5)
+	}
+	if stored.MD5 != nil && (stored.SHA256 != nil || announced.MD5 != nil) {
+		return hex.EncodeToString(stored.MD5), nil
+	}
+	// Without an answer the content is stored all the same. With one it may be that of
+	// another upload since.
+	if version, err := c.Version(ctx, at); err == nil {
+		recorded := version.Formats[format]
+		if recorded.SHA256 == sent.SHA256 || announced.MD5 != nil && recorded.MD5 == hex.EncodeToString(announced.MD5) {
+			return recorded.MD5, nil
+		}
+	}
+	return "", nil
 }
 
 // multipartBody returns the form that carries the content, its media type, and
@@ -111,14 +142,8 @@ func (d Digests) announce(header http.Header) {
 	if d.MD5 != nil {
 		header.Set("Content-MD5", base64.StdEncoding.EncodeToString(d.MD5))
 	}
-	var members []string
-	for algorithm, sum := range map[string][]byte{"sha-256": d.SHA256, "sha-512": d.SHA512} {
-		if sum != nil {
-			members = append(members, algorithm+"=:"+base64.StdEncoding.EncodeToString(sum)+":")
-		}
-	}
-	if len(members) > 0 {
-		header.Set("Repr-Digest", strings.Join(members, ", "))
+	if rest := (Digests{SHA256: d.SHA256, SHA512: d.SHA512}).field(); rest != "" {
+		header.Set("Repr-Digest", rest)
 	}
 }
 

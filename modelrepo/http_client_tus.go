@@ -3,6 +3,7 @@ package modelrepo
 import (
 	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -123,9 +124,12 @@ func (p *Partial) read(op string, h http.Header) error {
 		return nil
 	}
 	all := h.Values("X-Upload-Warning")
-	_, md5, _ := strings.Cut(message, "Checksum: ")
+	stored, err := ParseDigests("", h.Get(uploadDigest))
+	if err != nil {
+		return failed(op, p.Version, fmt.Errorf("read the answer: %s: %w", uploadDigest, err))
+	}
 	p.Result = &Uploaded{
-		File:      File{Size: max(p.Offset, p.Length), MD5: md5, SHA256: strings.Trim(h.Get("ETag"), `"`)},
+		File:      File{Size: max(p.Offset, p.Length), MD5: hex.EncodeToString(stored.MD5), SHA256: strings.Trim(h.Get("ETag"), `"`)},
 		Overwrote: slices.Contains(all, overwritten),
 		DefaultSet: slices.ContainsFunc(all, func(warning string) bool {
 			return strings.HasPrefix(warning, strings.SplitN(defaultSet, "%s", 2)[0])

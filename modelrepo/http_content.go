@@ -38,6 +38,7 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	w.Header().Set("ETag", quoted(result.ETag()))
+	w.Header().Set(uploadDigest, result.digests().field())
 	return httpapi.WriteJSON(w, success{
 		Message:  uploadedMessage(at, format, result),
 		Warnings: warnings(format, result),

@@ -99,6 +99,9 @@ func describe(h http.Header, p Partial) {
 	if p.Result.SHA256 != "" {
 		h.Set("ETag", quoted(p.Result.ETag()))
 	}
+	if digests := p.Result.digests().field(); digests != "" {
+		h.Set(uploadDigest, digests)
+	}
 	h.Set("X-Upload-Message", uploadedMessage(p.Version, p.Format, *p.Result))
 	for _, warning := range warnings(p.Format, *p.Result) {
 		h.Add("X-Upload-Warning", warning)

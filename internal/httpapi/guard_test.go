@@ -96,7 +96,9 @@ func TestParseHost(t *testing.T) {
 		require.NoError(t, err, value)
 		require.Equal(t, want, [2]string{host, origin}, value)
 	}
-	for _, wrong := range []string{"", "a:80", "a/b", "*.example.org", "*", "a b", "https://", "ftp://a", "https://a/b", "https://u@a", "https://a?b"} {
+	for _, wrong := range []string{
+		"", "a:80", "a/b", "*.example.org", "*", "a b", "https://", "ftp://a", "https://a/b", "https://u@a", "https://a?b",
+	} {
 		_, _, err := httpapi.ParseHost(wrong)
 		require.Error(t, err, wrong)
 	}
