@@ -20,6 +20,12 @@ export class Stage {
   #scratch;
   address; // of the pages
   browser;
+  #flags;
+
+  // Flags are given to the browser besides those that it always has.
+  constructor(...flags) {
+    this.#flags = flags;
+  }
 
   // start builds and runs a command of ours, or another program of the project whose
   // folder begins with "./", until it prints a line that ready
@@ -50,7 +56,7 @@ export class Stage {
     this.browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
       args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+        "--disable-background-networking", "--disable-component-update", "--disable-sync", ...this.#flags],
     });
   }
 
