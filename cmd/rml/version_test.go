@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,7 @@ import (
 func TestRun_printsTheVersion(t *testing.T) {
 	for _, argument := range []string{"version", "-version", "--version"} {
 		var stdout bytes.Buffer
-		require.NoError(t, run(t.Context(), []string{argument}, nil, &stdout))
+		require.NoError(t, run(t.Context(), []string{argument}, nil, &stdout, io.Discard))
 		require.Equal(t, "rml "+version.String()+"\n", stdout.String())
 	}
 }
