@@ -102,11 +102,13 @@ func pathsOf(r *Route) []string {
 // group is a group of a regular expression without others in it.
 var group = regexp.MustCompile(`\((?:\?P?<[A-Za-z0-9_]+>|\?:)?(?:[^()\[\]\\]|\\.|\[(?:\\.|[^\]\\])*\])*\)`)
 
-// pathKey is a path in which parameters have no names.
+// pathKey is a path in which parameters have no names, and the rest of a path is not
+// grouped.
 func pathKey(path string) string {
 	if !strings.HasPrefix(path, "~") {
 		return path
 	}
+	path, _, _ = CutRest(path)
 	return strings.ReplaceAll(group.ReplaceAllLiteralString(path, "{}"), `\/`, "/")
 }
 
@@ -166,4 +168,54 @@ func sameHeaders(a, b map[string][]string) bool {
 		}
 	}
 	return true
+}
+
+// rest is the beginning of a group that holds a path from a slash on.
+var rest = regexp.MustCompile(`\((?:\?P?<([A-Za-z0-9_]+)>)?/`)
+
+// CutRest takes apart a regular expression whose last part is in a group of its own,
+// such as ~/prefix(?<rest>/things/(?<id>[^/]+))$, which matches the same as
+// ~/prefix/things/(?<id>[^/]+)$: it returns the expression without the group, what
+// stands before the group, and the group's name. Of any other it returns the
+// expression alone.
+func CutRest(expression string) (plain, before, name string) {
+	at := rest.FindStringSubmatchIndex(expression)
+	inner, anchored := strings.CutSuffix(expression, ")$")
+	if at == nil || !anchored || at[1] > len(inner) {
+		return expression, "", ""
+	}
+	before, after := expression[:at[0]], inner[at[1]-1:]
+	if strings.ContainsAny(before, "()[]") || strings.HasSuffix(before, `\`) || strings.ContainsRune(after, '|') || !balanced(after) {
+		return expression, "", ""
+	}
+	if at[2] >= 0 {
+		name = expression[at[2]:at[3]]
+	}
+	return before + after + "$", before, name
+}
+
+// balanced reports whether every group of an expression that begins in it ends in it,
+// and none else does.
+func balanced(expression string) bool {
+	depth, class := 0, false
+	for i := 0; i < len(expression); i++ {
+		switch c := expression[i]; {
+		case c == '\\':
+			i++
+			if i == len(expression) {
+				return false
+			}
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth < 0 {
+				return false
+			}
+		}
+	}
+	return depth == 0 && !class
 }

@@ -108,6 +108,10 @@ func TestConflictsFindsRoutesThatMatchTheSameRequests(t *testing.T) {
 		"all methods":     {route(func(r *entity.Route) { r.Methods = nil }), true},
 		"one of paths":    {route(func(r *entity.Route) { r.Paths = append([]string{"/other"}, r.Paths...) }), true},
 		"https":           {route(func(r *entity.Route) { r.Protocols = []string{"https"} }), true},
+		"grouped":         {route(func(r *entity.Route) { r.Paths = []string{`~/things(?<rest>/(?<key>[^/]+))$`} }), true},
+		"grouped wholly":  {route(func(r *entity.Route) { r.Paths = []string{`~(/things/(?<key>[^/]+))$`} }), true},
+		"grouped deeper":  {route(func(r *entity.Route) { r.Paths = []string{`~/things(?<rest>/(?<id>[^/]+)/x)$`} }), false},
+		"grouped choice":  {route(func(r *entity.Route) { r.Paths = []string{`~/things(?<rest>/a|/(?<id>[^/]+))$`} }), false},
 		"other method":    {route(func(r *entity.Route) { r.Methods = []string{"DELETE"} }), false},
 		"other path":      {route(func(r *entity.Route) { r.Paths = []string{`~/thing/(?<id>[^#?/]+)$`} }), false},
 		"deeper":          {route(func(r *entity.Route) { r.Paths = []string{`~/things/(?<id>[^#?/]+)/(?<x>.)$`} }), false},
@@ -161,4 +165,22 @@ func TestKeepSecretsTakesNewOnes(t *testing.T) {
 	require.JSONEq(t, `{"a_secret":"new","b_secret":"kept"}`, string(made))
 	_, err = entity.KeepSecrets(json.RawMessage(`{"keys":["[redacted]"]}`), json.RawMessage(`{"keys":["a","b"]}`))
 	require.ErrorContains(t, err, "config.keys[0]")
+}
+
+func TestCutRest_takesOnlyTheLastGroupOff(t *testing.T) {
+	for expression, want := range map[string][3]string{
+		`~/a(?<rest>/b/(?<id>[^/]+))$`: {`~/a/b/(?<id>[^/]+)$`, `~/a`, "rest"},
+		`~/a\.b(?P<rest>/b\))$`:        {`~/a\.b/b\)$`, `~/a\.b`, "rest"},
+		`~/a(/[(])$`:                   {`~/a/[(]$`, `~/a`, ""},
+		`~/a\(/b\)$`:                   {`~/a\(/b\)$`, "", ""},
+		`~/a(/b)(/c)$`:                 {`~/a(/b)(/c)$`, "", ""},
+		`~/a(/b|/c)$`:                  {`~/a(/b|/c)$`, "", ""},
+		`~/(?<id>[^/]+)(?<rest>/b)$`:   {`~/(?<id>[^/]+)(?<rest>/b)$`, "", ""},
+		`~/a(?<rest>/b)`:               {`~/a(?<rest>/b)`, "", ""},
+		`~/a(/)$`:                      {`~/a/$`, `~/a`, ""},
+		`~(/`:                          {`~(/`, "", ""},
+	} {
+		plain, before, name := entity.CutRest(expression)
+		require.Equal(t, want, [3]string{plain, before, name}, expression)
+	}
 }

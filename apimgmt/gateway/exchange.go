@@ -89,6 +89,16 @@ type Upstream struct {
 	Length int64
 }
 
+// SetPath sets Path to a path that is normalised as that of the exchange is. It reports
+// whether the path is; if not, nothing changes.
+func (u *Upstream) SetPath(path string) bool {
+	if router.Normalize(path) != path {
+		return false
+	}
+	u.Path = router.Escape(path)
+	return true
+}
+
 // Response is the response as it goes to the client. Plugins may change it in
 // Head.
 type Response struct {
@@ -154,6 +164,10 @@ func (x *Exchange) Service() *entity.Service {
 // Captures returns the named groups of the path expression that matched; nil if
 // there are none.
 func (x *Exchange) Captures() map[string]string { return x.match.Captures(x.path) }
+
+// Capture returns one named group of the path expression that matched; it is empty if
+// there is no such group.
+func (x *Exchange) Capture(name string) string { return x.match.Capture(x.path, name) }
 
 // Identity is who calls; the zero value as long as no plugin has found out.
 func (x *Exchange) Identity() Identity { return x.identity }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/gateway"
@@ -20,8 +21,10 @@ import (
 //	replace.uri                    the path
 //	http_method                    the method
 //
-// Bodies are not changed, and values are taken as they are: neither the body lists
-// of Kong nor its templates, "$(...)", are supported.
+// In replace.uri, $(uri_captures['id']) and $(uri_captures.id) stand for a named group
+// of the route's expression; a group that the expression does not have is empty. Apart
+// from that, values are taken as they are, and bodies are not changed: neither the
+// other templates of Kong, "$(...)", nor its body lists are supported.
 func RequestTransformer() gateway.Kind {
 	return gateway.Kind{Name: "request-transformer", Priority: 801, Config: func() any { return newTransformer() }, Compile: compileTransformer}
 }
@@ -35,6 +38,7 @@ type transformer struct {
 	Append  changes     `json:"append"`
 
 	headers, query []step
+	uri            []piece // of Replace.URI, if there is a template in it
 }
 
 // changes are those of one sort, as they are written.
@@ -66,8 +70,10 @@ func compileTransformer(setup gateway.Setup) (gateway.Plugin, error) {
 	if strings.ContainsFunc(c.Method, func(r rune) bool { return r < 'A' || r > 'Z' }) || c.Method == http.MethodConnect || c.Method == http.MethodTrace {
 		return gateway.Plugin{}, fmt.Errorf("config.http_method: %q is no method that can be forwarded", c.Method)
 	}
-	if c.Replace.URI != "" && !unambiguous(c.Replace.URI) {
-		return gateway.Plugin{}, fmt.Errorf("config.replace.uri: %q is no plain path", c.Replace.URI)
+	if c.Replace.URI != "" {
+		if err := c.parseURI(); err != nil {
+			return gateway.Plugin{}, fmt.Errorf("config.replace.uri: %w", err)
+		}
 	}
 	for _, of := range []struct {
 		sort string
@@ -147,11 +153,58 @@ func (c *transformer) access(x *gateway.Exchange) *gateway.Answer {
 	if len(c.query) > 0 {
 		up.Query = changeQuery(up.Query, c.query)
 	}
-	if c.Replace.URI != "" {
+	switch {
+	case len(c.uri) > 0:
+		var path strings.Builder
+		for _, p := range c.uri {
+			path.WriteString(p.text)
+			if p.group != "" {
+				path.WriteString(x.Capture(p.group))
+			}
+		}
+		if !up.SetPath(path.String()) {
+			return gateway.Refuse(http.StatusBadRequest, "Bad request")
+		}
+	case c.Replace.URI != "":
 		up.Path = (&url.URL{Path: c.Replace.URI}).EscapedPath()
 	}
 	if c.Method != "" {
 		up.Method = c.Method
+	}
+	return nil
+}
+
+// piece is a part of a template: a text, and the group of the route's expression after
+// it, if there is one.
+type piece struct{ text, group string }
+
+// capture is the template of a group of the route's expression.
+var capture = regexp.MustCompile(`\$\(\s*uri_captures(?:\.([A-Za-z_][A-Za-z0-9_]*)|\[\s*(?:'([^'\\]+)'|"([^"\\]+)")\s*\])\s*\)`)
+
+// parseURI checks the path that replaces another, and takes its templates apart.
+func (c *transformer) parseURI() error {
+	uri, end := c.Replace.URI, 0
+	var plain strings.Builder
+	for _, at := range capture.FindAllStringSubmatchIndex(uri, -1) {
+		p := piece{text: uri[end:at[0]]}
+		for group := 2; group < len(at); group += 2 {
+			if at[group] >= 0 {
+				p.group = uri[at[group]:at[group+1]]
+			}
+		}
+		c.uri, end = append(c.uri, p), at[1]
+		plain.WriteString(p.text + "x") // any text in the place of the group
+	}
+	if len(c.uri) == 0 {
+		if !unambiguous(uri) {
+			return fmt.Errorf("%q is no plain path", uri)
+		}
+		return nil
+	}
+	c.uri = append(c.uri, piece{text: uri[end:]})
+	plain.WriteString(uri[end:])
+	if text := plain.String(); strings.Contains(text, "$(") || !unambiguous("/"+strings.TrimPrefix(text, "/")) {
+		return fmt.Errorf("%q is no plain path with $(uri_captures['name']) in it", uri)
 	}
 	return nil
 }

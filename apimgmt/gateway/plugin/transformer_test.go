@@ -54,3 +54,44 @@ func TestRequestsAreTransformed(t *testing.T) {
 		require.Equal(t, want, header[name], name)
 	}
 }
+
+func TestRequestTransformer_uriCaptures_standForGroupsOfTheRoute(t *testing.T) {
+	for uri, want := range map[string]string{
+		`/v1$(uri_captures['rest'])`:              "/v1/things/a%20b%2Fc?q=1",
+		`$(uri_captures["rest"])`:                 "/things/a%20b%2Fc?q=1",
+		`/x/$( uri_captures.id )/y`:               "/x/a%20b%2Fc/y?q=1",
+		`/x/$(uri_captures['absent'])`:            "/x/?q=1",
+		`/$(uri_captures.id)/$(uri_captures.id)/`: "/a%20b%2Fc/a%20b%2Fc/?q=1",
+	} {
+		config, err := json.Marshal(map[string]any{"replace": map[string]any{"uri": uri}})
+		require.NoError(t, err)
+		s := plugintest.NewStage(t, plugintest.Options{
+			Kinds: plugin.Kinds(), Plugins: []entity.Plugin{{Name: "request-transformer", Config: config}},
+			Config: at(`~/a(?<rest>/things/(?<id>[^#?/]+))$`),
+			Service: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.Header["Asked"] = []string{r.URL.RequestURI()}
+				_ = json.NewEncoder(w).Encode(r.Header)
+			}),
+		})
+		require.Equal(t, []string{want}, seen(t, s.Do(http.MethodGet, "/a/things/a%20b%2fc?q=1", ""))["Asked"], uri)
+	}
+	for _, uri := range []string{`/x/$(uri_captures['a'])$(headers.b)`, `/x/../$(uri_captures['a'])`, `/x?$(uri_captures['a'])`} {
+		config, err := json.Marshal(map[string]any{"replace": map[string]any{"uri": uri}})
+		require.NoError(t, err)
+		_, err = plugin.RequestTransformer().Compile(gateway.Setup{Config: config})
+		require.ErrorContains(t, err, "config.replace.uri", uri)
+	}
+}
+
+func TestRequestTransformer_uriCaptures_doNotClimb(t *testing.T) {
+	s := plugintest.NewStage(t, plugintest.Options{
+		Kinds: plugin.Kinds(), Config: at(`~/v(?<dots>\.*)`),
+		Plugins: []entity.Plugin{{Name: "request-transformer", Config: []byte(`{"replace":{"uri":"/x/$(uri_captures.dots)"}}`)}},
+	})
+	require.Equal(t, http.StatusBadRequest, s.Do(http.MethodGet, "/v..", "").Status)
+}
+
+// at is a route of the stage's service.
+func at(path string) entity.Config {
+	return entity.Config{Routes: []entity.Route{{Name: "another", Paths: []string{path}, Service: &entity.Ref{Name: "service"}}}}
+}

@@ -6,6 +6,8 @@ import (
 	"regexp/syntax"
 	"strings"
 	"sync"
+
+	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
 // pattern is a path of a route, taken apart.
@@ -17,6 +19,9 @@ type pattern struct {
 	literal  string   // the prefix, the whole path, or what the expression begins with
 	segments []string // of kindSegments: "" stands for a parameter
 	anchored bool     // of kindSegments: whether the path ends there
+
+	rest   string // the group that has the path from restAt on; "" if there is none
+	restAt int
 }
 
 // kind is where a pattern is indexed.
@@ -35,7 +40,7 @@ func parsePattern(text string) (*pattern, error) {
 	if !isRegexp {
 		return &pattern{text: text, kind: kindPrefix, literal: text}, nil
 	}
-	if template := parseTemplate(expression); template != nil {
+	if template := parseGrouped(expression); template != nil {
 		template.text = text
 		template.regexp = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(translate(expression)) })
 		return template, nil
@@ -123,6 +128,23 @@ func leading(e *syntax.Regexp, text *strings.Builder) bool {
 		return true
 	}
 	return false
+}
+
+// parseGrouped is [parseTemplate], of expressions too whose last part is in a group of
+// its own: `/prefix(?<rest>/a/(?<id>[^#?/]+)/b)$`.
+func parseGrouped(expression string) *pattern {
+	plain, before, rest := entity.CutRest(expression)
+	template := parseTemplate(plain)
+	if template == nil || plain == expression {
+		return template
+	}
+	var literal strings.Builder
+	parsed, err := syntax.Parse(strings.TrimPrefix(before, "^"), syntax.Perl)
+	if err != nil || !leading(parsed, &literal) || !isName(rest) || strings.Contains(plain, "<"+rest+">") {
+		return nil
+	}
+	template.rest, template.restAt = rest, literal.Len()
+	return template
 }
 
 // parseTemplate recognises the expressions that are written for the paths of an

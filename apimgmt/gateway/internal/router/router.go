@@ -54,6 +54,15 @@ func (m Match) Captures(path string) map[string]string {
 	return captures
 }
 
+// Capture returns one group of the expression that matched; it is empty if there is no
+// such group.
+func (m Match) Capture(path, name string) string {
+	if m.pattern != nil && m.pattern.rest == name && name != "" {
+		return path[m.pattern.restAt:]
+	}
+	return m.Captures(path)[name]
+}
+
 // Router finds routes. It does not change; any number of goroutines may use it.
 type Router struct {
 	exact    map[string]*paths // by host

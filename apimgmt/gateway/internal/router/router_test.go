@@ -115,7 +115,8 @@ func randomRoutes(random *rand.Rand) []entity.Route {
 			Hosts:   pick(random, "a.example", "b.example", "*.example", "a.*", "a.example:8080", "*.a.example"),
 			Paths: pick(random, "/", "/a", "/a/", "/a/b", "/ab", "/a/b/c", "~/a/b$", "~/a", "~/a/(?<id>[^#?/]+)$", "~/a/(?<id>[^#?/]+)/b$",
 				"~/(?<x>[^#?/]+)/b", "~/(?<x>[^/]+)/(?<y>[^/]+)$", "~/a/[0-9]+", "~/a|/b", "~/a/(?<id>[^#?/]+)", "~/a/(?<f>[^#?/]+)\\.json$", "~/a/b/$",
-				"~/(?<id>[^#?/]+)/$", "~/a\\.b/(?<id>[^#?/]+)$", "~(?i)/A/B", "~/a/?$"),
+				"~/(?<id>[^#?/]+)/$", "~/a\\.b/(?<id>[^#?/]+)$", "~(?i)/A/B", "~/a/?$",
+				"~/a(?<rest>/(?<id>[^#?/]+)/b)$", "~/a(?<rest>/b/)$", "~/a\\.b(/(?<id>[^#?/]+))$", "~/a(?<a>/(?<b>[^#?/]+)|/b)$"),
 			SNIs:          pick(random, "a.example", "b.example"),
 			RegexPriority: random.IntN(3),
 		}
@@ -202,6 +203,24 @@ func TestCapturesAreNamed(t *testing.T) {
 	require.Equal(t, map[string]string{"id": "7", "part": "x"}, match.Captures("/things/7/parts/x"))
 	_, ok = r.Find(&router.Request{Path: "/things/7/parts/"})
 	require.False(t, ok)
+}
+
+func TestMatch_Capture_returnsTheRestAfterAPrefix(t *testing.T) {
+	for path, expression := range map[string]string{
+		"/a.b/things/7/parts": `~/a\.b(?<rest>/things/(?<id>[^#?/]+)/parts)$`,
+		"/a.b/healthz":        `~/a\.b(?<rest>/healthz)$`,
+		"/a.b/7.json":         `~/a\.b(?<rest>/(?<id>[^#?/]+)\.json)$`,
+	} {
+		r, err := router.New([]entity.Route{{Paths: []string{expression}}})
+		require.NoError(t, err)
+		match, ok := r.Find(&router.Request{Path: path})
+		require.True(t, ok, path)
+		require.Equal(t, path, match.Matched)
+		require.Equal(t, path[len("/a.b"):], match.Capture(path, "rest"))
+		require.Equal(t, match.Captures(path)["id"], match.Capture(path, "id"))
+		require.Equal(t, path[len("/a.b"):], match.Captures(path)["rest"])
+		require.Empty(t, match.Capture(path, "absent"))
+	}
 }
 
 func TestHeadersOfRoutesMayBeExpressions(t *testing.T) {
