@@ -67,7 +67,8 @@ func (p *Publisher) conflicts(ctx context.Context, at *snapshot, key string, own
 	var found []Conflict
 	add := func(enabler string, list []entity.Conflict) {
 		for _, c := range list {
-			found = append(found, Conflict{Route: c.Route, Path: c.Path, Other: c.Other, Enabler: enabler})
+			path, _, _ := entity.CutRest(c.Path)
+			found = append(found, Conflict{Route: c.Route, Path: path, Other: c.Other, Enabler: enabler})
 		}
 	}
 	for _, other := range at.keys {

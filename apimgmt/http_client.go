@@ -71,6 +71,9 @@ func (c *Client) Publish(ctx context.Context, u Upload) (Record, error) {
 	if u.Server != "" {
 		query.Set("server", u.Server)
 	}
+	if u.Path != "" {
+		query.Set("path", u.Path)
+	}
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile(fileField, "openapi")

@@ -34,7 +34,7 @@ func ExampleNewClient() {
 	fmt.Println(err)
 	// Output:
 	// https://gateway.example/models <nil>
-	// publish "other": route "other-1_models_get" and route "repository-1_models_get" of enabler "repository" both match "~/models$"
+	// publish "other": route "other-1_models_get" and route "repository-1_models_get" of enabler "repository" both match "~/models$"; publish with path=/other to serve it below a prefix
 }
 
 func TestTheClientTellsWhatThePublisherSays(t *testing.T) {

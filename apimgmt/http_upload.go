@@ -17,6 +17,10 @@ import (
 // fileField is the form field with the definition.
 const fileField = "upload_file"
 
+// pathField is the parameter of the query, or the field of the form, with the listen
+// path.
+const pathField = "path"
+
 // formSlack is how much of a form may be something else than the definition.
 const formSlack = 64 << 10
 
@@ -69,6 +73,10 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 	if u.Server != "" && !validLink(u.Server) {
 		found = append(found, wrong("query", "server", errors.New("expected http://HOST or https://HOST")))
 	}
+	u.Path = query.Get(pathField)
+	if err := checkPath(u.Path); err != nil {
+		found = append(found, wrong("query", pathField, err))
+	}
 	dry := false
 	if text := query.Get("dry_run"); text != "" {
 		var err error
@@ -89,7 +97,7 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 		w.Header().Set("Retry-After", "1")
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Too many definitions are being uploaded. Please try again."}
 	}
-	file, err := r.file(w, req)
+	body, err := r.form(w, req)
 	var lacks faults
 	switch {
 	case errors.As(err, &lacks):
@@ -97,10 +105,21 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 	case err != nil:
 		return err
 	}
+	if body.path != "" {
+		switch err := checkPath(body.path); {
+		case err != nil:
+			found = append(found, wrong("body", pathField, err))
+		case u.Path != "" && u.Path != body.path:
+			found = append(found, wrong("body", pathField, errors.New("the path of the query is another one")))
+		}
+	}
 	if len(found) > 0 {
 		return found
 	}
-	u.Definition = file
+	if body.path != "" {
+		u.Path = body.path
+	}
+	u.Definition = body.file
 	if dry {
 		preview, err := r.publisher.Preview(req.Context(), u)
 		if err != nil {
@@ -115,52 +134,64 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 	return writeRecord(w, record)
 }
 
-// file reads the definition out of the form, as it comes and up to the limit, and the
+// uploadForm is what the form of an upload says.
+type uploadForm struct {
+	file []byte
+	path string
+}
+
+// form reads the definition out of the form, as it comes and up to the limit, and the
 // form to its end. Nothing is stored on the way.
-func (r *rest) file(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+func (r *rest) form(w http.ResponseWriter, req *http.Request) (made uploadForm, err error) {
 	mediaType, parameters, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
-		return nil, faults{missing("body", fileField)}
+		return made, faults{missing("body", fileField)}
 	}
 	limit := int64(r.publisher.config.Definition.Bytes)
 	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", limit)}
 	if req.ContentLength > 2*(limit+formSlack) {
-		return nil, tooLarge
+		return made, tooLarge
 	}
-	form := multipart.NewReader(http.MaxBytesReader(w, req.Body, 2*(limit+formSlack)), parameters["boundary"])
+	parts := multipart.NewReader(http.MaxBytesReader(w, req.Body, 2*(limit+formSlack)), parameters["boundary"])
 	// A writer without deadlines is one that has no slow clients.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTime))
-	var file []byte
 	there := false
 	for {
-		part, err := form.NextPart()
+		part, err := parts.NextPart()
 		if err == io.EOF {
 			break
 		}
 		var data []byte
-		if err == nil && part.FormName() != fileField {
-			_, err = io.Copy(io.Discard, part)
-		} else if err == nil {
+		switch {
+		case err != nil:
+		case part.FormName() == fileField:
 			data, err = io.ReadAll(io.LimitReader(part, limit+1))
+		case part.FormName() == pathField:
+			data, err = io.ReadAll(io.LimitReader(part, formSlack))
+		default:
+			_, err = io.Copy(io.Discard, part)
 		}
 		var body *http.MaxBytesError
 		switch {
 		case errors.As(err, &body):
-			return nil, tooLarge
+			return made, tooLarge
 		case err != nil:
-			return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form in the body of the request is malformed or incomplete.", Err: err}
+			return made, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form in the body of the request is malformed or incomplete.", Err: err}
+		case part.FormName() == pathField:
+			made.path = string(data)
+			continue
 		case part.FormName() != fileField:
 			continue
 		case int64(len(data)) > limit:
 			_, _ = io.Copy(io.Discard, part) // many clients look at an answer only when they have sent everything
-			return nil, tooLarge
+			return made, tooLarge
 		case there:
-			return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form has more than one " + fileField + "."}
+			return made, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form has more than one " + fileField + "."}
 		}
-		file, there = data, true
+		made.file, there = data, true
 	}
 	if !there {
-		return nil, faults{missing("body", fileField)}
+		return made, faults{missing("body", fileField)}
 	}
-	return file, nil
+	return made, nil
 }

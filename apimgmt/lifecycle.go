@@ -60,7 +60,7 @@ func (p *Publisher) SetState(ctx context.Context, enabler, version string, t Tra
 			return nil, err
 		}
 		if len(made.conflicts) > 0 {
-			return nil, inTheWay(op, before.Enabler, made.conflicts)
+			return nil, inTheWay(op, before.Enabler, next.ListenPath, made.conflicts)
 		}
 		made.routing = e.State.Routed() || t.State.Routed()
 		superseded = made.superseded

@@ -35,10 +35,43 @@ type Upload struct {
 	// Server is what relative addresses of servers in the definition are relative to.
 	// Empty means that there may be none.
 	Server string
+	// Path is the prefix below which the gateway serves the version, such as /weather;
+	// the enabler's service sees requests without it. [definition.CheckPath] says what
+	// it may be. NoPath means none. Empty leaves what is there: that of the version, or
+	// for a new one that of the version that stands for the enabler, or none.
+	Path string
 	// By is who uploads it, for the record and the log.
 	By string
 	// Condition is what has to hold of the record. Its zero value holds always.
 	Condition Condition
+}
+
+// NoPath is the [Upload].Path of a version that is served at the paths of its file, whatever
+// was before.
+const NoPath = "/"
+
+// listenPath is the prefix below which a version is to be served.
+func (u Upload) listenPath(before record, version string) string {
+	switch old := before.find(version); {
+	case u.Path == NoPath:
+		return ""
+	case u.Path != "":
+		return u.Path
+	case old != nil:
+		return old.ListenPath
+	}
+	if current := before.current(); current != nil {
+		return current.ListenPath
+	}
+	return ""
+}
+
+// checkPath checks the path of an upload.
+func checkPath(path string) error {
+	if path == "" || path == NoPath {
+		return nil
+	}
+	return definition.CheckPath(path)
 }
 
 // Condition is what a record has to be like for a change to be made.
@@ -79,7 +112,7 @@ func (p *Publisher) Publish(ctx context.Context, u Upload) (Record, error) {
 			return nil, err
 		}
 		if len(plan.conflicts) > 0 {
-			return nil, inTheWay(opPublish, u.Enabler, plan.conflicts)
+			return nil, inTheWay(opPublish, u.Enabler, c.listenPath, plan.conflicts)
 		}
 		if err := p.keepUpload(ctx, c, plan); err != nil {
 			return nil, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
@@ -132,9 +165,9 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 			return Preview{}, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
 		}
 		return Preview{
-			DryRun: true, Enabler: u.Enabler, Version: c.definition.Version(), State: c.state, Changes: slices.Concat([]entity.Change{}, changes),
+			DryRun: true, Enabler: u.Enabler, Version: c.definition.Version(), State: c.state, Path: c.listenPath, Changes: slices.Concat([]entity.Change{}, changes),
 			Conflicts: slices.Concat([]Conflict{}, plan.conflicts), Superseded: slices.Concat([]string{}, plan.superseded),
-			Routes: p.routesOf(c.definition.Operations(), c.state),
+			Routes: p.routesOf(c.definition.Operations(), c.state, c.listenPath),
 		}, nil
 	})
 }
@@ -145,6 +178,7 @@ type checked struct {
 	key, prefix string
 	state       State
 	definition  *definition.Definition
+	listenPath  string // that config is for
 	config      entity.Config
 }
 
@@ -158,6 +192,9 @@ func (p *Publisher) check(ctx context.Context, u Upload) (*checked, error) {
 		return nil, invalid(opPublish, clip(u.Enabler), err)
 	}
 	if err := checkDescription(u.Description); err != nil {
+		return nil, invalid(opPublish, u.Enabler, err)
+	}
+	if err := checkPath(u.Path); err != nil {
 		return nil, invalid(opPublish, u.Enabler, err)
 	}
 	if c.state != Published && c.state != Draft {
@@ -178,25 +215,45 @@ func (p *Publisher) check(ctx context.Context, u Upload) (*checked, error) {
 		return nil, invalid(opPublish, u.Enabler, err)
 	}
 	c.prefix = prefixOf(c.key, c.definition.Version())
+	at, err := p.snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
+	}
+	if err := p.convert(ctx, c, c.listenPathOf(at.records[c.key])); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// listenPathOf is the path that the version is to be served below, with a record that is
+// there.
+func (c *checked) listenPathOf(before record) string {
+	return c.Upload.listenPath(before, c.definition.Version())
+}
+
+// convert makes what the gateway serves of a definition below a path.
+func (p *Publisher) convert(ctx context.Context, c *checked, listenPath string) error {
+	u := c.Upload
 	kinds, err := p.gateway.Kinds(ctx)
 	if err != nil {
-		return nil, refused(opPublish, u.Enabler, err)
+		return refused(opPublish, u.Enabler, err)
 	}
 	ours := slices.Contains(kinds, deprecationKind) // which no Kong has
 	if kinds == nil {
-		kinds = append(pluginsIn(c.definition), p.config.SecurityPlugin)
+		kinds = append(pluginsIn(c.definition), p.config.SecurityPlugin, definition.TransformerPlugin)
 	}
 	c.config, err = definition.Convert(c.definition, definition.Options{
-		Name: c.prefix, Plugins: kinds, Server: u.Server, SecurityPlugin: p.config.SecurityPlugin, RequestValidator: ours,
+		Name: c.prefix, Plugins: kinds, Server: u.Server, Path: listenPath, SecurityPlugin: p.config.SecurityPlugin, RequestValidator: ours,
 		Allow: func(host string, _ int) error { return p.config.Upstreams.allow(host) },
 	})
 	if err != nil {
-		return nil, invalid(opPublish, u.Enabler, err)
+		return invalid(opPublish, u.Enabler, err)
 	}
 	for key := range byOwner(c.config) {
-		return nil, invalid(opPublish, u.Enabler, fmt.Errorf("the tag %q is one of the publisher's own", ownerOf(key)))
+		return invalid(opPublish, u.Enabler, fmt.Errorf("the tag %q is one of the publisher's own", ownerOf(key)))
 	}
-	return c, nil
+	c.listenPath = listenPath
+	return nil
 }
 
 var pluginKey = regexp.MustCompile(`"x-kong-plugin-([^"\\]+)"`)
@@ -243,6 +300,11 @@ func (p *Publisher) plan(ctx context.Context, at *snapshot, c *checked) (*plan, 
 		return nil, &Error{Op: opPublish, Key: c.Enabler, Kind: ErrTooLarge,
 			Text: fmt.Sprintf("it has %d versions; delete those that nobody needs", len(after.Versions))}
 	}
+	if path := c.listenPathOf(before); path != c.listenPath { // another upload has changed it since the check
+		if err := p.convert(ctx, c, path); err != nil {
+			return nil, err
+		}
+	}
 	own, err := p.secrets(ctx, c, before)
 	if err != nil {
 		return nil, err
@@ -253,6 +315,7 @@ func (p *Publisher) plan(ctx context.Context, at *snapshot, c *checked) (*plan, 
 	next := edition{State: c.state, Upload: uuid.NewString(), Size: int64(len(c.Definition)), SHA256: hex.EncodeToString(sum[:]), By: c.By, Created: now, Updated: now, Serial: at.catalogue.Serial + 1}
 	next.describe(c.definition)
 	next.About = shortened(next.About)
+	next.ListenPath = c.listenPath
 	if old != nil {
 		next.Created = old.Created
 		made.stale = append(made.stale, old.Upload)
@@ -330,8 +393,9 @@ func (p *Publisher) keepUpload(ctx context.Context, c *checked, made *plan) erro
 	return nil
 }
 
-// inTheWay refuses because of routes of others.
-func inTheWay(op, enabler string, conflicts []Conflict) error {
+// inTheWay refuses because of routes of others, and says how to publish beside them. path
+// is that of the version.
+func inTheWay(op, enabler, path string, conflicts []Conflict) error {
 	var lines []string
 	for _, c := range conflicts {
 		if len(lines) == 10 {
@@ -340,7 +404,21 @@ func inTheWay(op, enabler string, conflicts []Conflict) error {
 		}
 		lines = append(lines, c.String())
 	}
+	lines = append(lines, fmt.Sprintf("publish with path=%s to serve it below %s", suggestedPath(enabler, path),
+		map[bool]string{true: "a prefix", false: "another prefix"}[path == ""]))
 	return &Error{Op: op, Key: enabler, Kind: ErrConflict, Text: strings.Join(lines, "; "), Conflicts: conflicts}
+}
+
+// suggestedPath is a listen path for an enabler, other than the one it has.
+func suggestedPath(enabler, path string) string {
+	made := "/" + keyOf(enabler)
+	switch {
+	case definition.CheckPath(made) != nil:
+		made = "/name"
+	case made == path:
+		made += "-2"
+	}
+	return made
 }
 
 // unlike refuses an enabler of which a version would have the same names in the

@@ -45,6 +45,8 @@ type edition struct {
 	Tags       []string `json:"tags,omitempty"`
 	// Paths are for searching.
 	Paths []string `json:"paths,omitempty"`
+	// ListenPath is the prefix below which the gateway serves it, empty if there is none.
+	ListenPath string `json:"listen_path,omitempty"`
 	// Deprecated is since when, Sunset until when, and Link where more is told.
 	Deprecated *time.Time `json:"deprecated,omitempty"`
 	Sunset     *time.Time `json:"sunset,omitempty"`
@@ -112,7 +114,7 @@ func (r *record) routed() []edition {
 func (r *record) matches(text string) bool {
 	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
 	return has(r.Enabler) || has(r.Description) || slices.ContainsFunc(r.Versions, func(e edition) bool {
-		return has(e.Title) || has(e.About) || slices.ContainsFunc(e.Tags, has) || slices.ContainsFunc(e.Paths, has)
+		return has(e.Title) || has(e.About) || slices.ContainsFunc(e.Tags, has) || slices.ContainsFunc(e.Paths, has) || has(e.ListenPath)
 	})
 }
 

@@ -23,7 +23,8 @@ type Record struct {
 	// was changed last.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// GatewayURL is where the paths of routed versions are.
+	// GatewayURL is where the paths of the version above are once it is routed, with the
+	// prefix that it is served below.
 	GatewayURL string `json:"gateway_url"`
 	// Revision changes whenever the record does. It is the ETag of the record.
 	Revision string `json:"revision"`
@@ -40,7 +41,10 @@ type Record struct {
 type Version struct {
 	Version string `json:"version"`
 	State   State  `json:"state"`
-	Title   string `json:"title"`
+	// Path is the prefix below which the gateway serves the version; empty if it serves
+	// the paths as the definition has them.
+	Path  string `json:"path,omitempty"`
+	Title string `json:"title"`
 	// About is the description in the definition, Markdown, up to 2,000 characters.
 	About string `json:"about,omitempty"`
 	// OpenAPI is the version of OpenAPI, Format is json or yaml.
@@ -77,6 +81,8 @@ type Preview struct {
 	Enabler string `json:"enabler"`
 	Version string `json:"version"`
 	State   State  `json:"state"`
+	// Path is the prefix below which the version would be served.
+	Path string `json:"path,omitempty"`
 	// Changes are those of the gateway.
 	Changes []entity.Change `json:"changes"`
 	// Conflicts are the routes of others that are in the way; publishing would be
@@ -92,7 +98,7 @@ const maxAbout = 2000
 
 func (e *edition) view() Version {
 	return Version{
-		Version: e.Version, State: e.State, Title: e.Title, About: e.About, OpenAPI: e.OpenAPI, Format: e.Format, Size: e.Size, SHA256: e.SHA256,
+		Version: e.Version, State: e.State, Path: e.ListenPath, Title: e.Title, About: e.About, OpenAPI: e.OpenAPI, Format: e.Format, Size: e.Size, SHA256: e.SHA256,
 		UploadedBy: e.By, Created: e.Created, Updated: e.Updated, Operations: e.Operations, Tags: slices.Clone(e.Tags),
 		DeprecatedAt: e.Deprecated, SunsetAt: e.Sunset, Link: e.Link,
 	}
@@ -107,6 +113,7 @@ func (p *Publisher) view(r record) Record {
 	}
 	if e := r.current(); e != nil {
 		made.Version = e.view()
+		made.GatewayURL += e.ListenPath
 	}
 	return made
 }
@@ -120,15 +127,15 @@ func (p *Publisher) routes(ctx context.Context, e edition) ([]Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.routesOf(c.Operations, e.State), nil
+	return p.routesOf(c.Operations, e.State, e.ListenPath), nil
 }
 
-func (p *Publisher) routesOf(operations []definition.Operation, state State) []Route {
+func (p *Publisher) routesOf(operations []definition.Operation, state State, listenPath string) []Route {
 	made := []Route{}
 	for _, operation := range operations {
 		route := Route{Operation: operation}
 		if state.Routed() {
-			route.URL = p.config.GatewayURL + operation.Path
+			route.URL = p.config.GatewayURL + listenPath + operation.Path
 		}
 		made = append(made, route)
 	}

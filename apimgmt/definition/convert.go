@@ -28,6 +28,15 @@ type Options struct {
 	// Server is the address that relative servers are relative to, and the server of
 	// a definition that has none. Empty makes these an error.
 	Server string
+	// Path is a listen path, such as /weather: all routes are below it, and services see
+	// requests without it. Empty means none. [CheckPath] says what it may be.
+	//
+	// Kong's strip_path takes off all that the expression of a route matches, which is the
+	// whole path here. So the expression has the path after the prefix as a group, and a
+	// request-transformer on the service, which has to be one of Plugins, puts the path of
+	// the service and that group together. One that the definition has itself does it
+	// beside what it does already, unless it replaces the path.
+	Path string
 	// SecurityPlugin is the plugin that security requirements become: one requirement
 	// with one scheme of the type openIdConnect. Others are errors then, for a gateway
 	// that left them out would open what they close.
@@ -156,7 +165,7 @@ type level struct {
 
 // service is one that has been made.
 type service struct {
-	name, host string
+	name, host, path string
 }
 
 func (c *converter) document() error {
@@ -166,6 +175,9 @@ func (c *converter) document() error {
 			return fmt.Errorf("option Server: %q is no address with protocol and host", c.options.Server)
 		}
 		c.base = base
+	}
+	if err := c.checkListenPath(); err != nil {
+		return err
 	}
 	if err := c.readTags(); err != nil {
 		return err
@@ -331,6 +343,9 @@ func (c *converter) operation(up, carrier *level, inherited []*plugin, path temp
 		}
 		plugins = merged(plugins, []*plugin{filled})
 	}
+	if plugins, err = c.stripped(plugins, carrier.service.path, false); err != nil {
+		return err
+	}
 	route := entity.Route{}
 	if err := c.decode(at.routeDefaults, &route, "id", "name", "service", "paths", "methods", "plugins"); err != nil {
 		return err
@@ -345,13 +360,16 @@ func (c *converter) operation(up, carrier *level, inherited []*plugin, path temp
 	default:
 		route.RegexPriority = priorityPlain
 	}
+	if c.options.Path != "" && route.StripPath != nil && *route.StripPath {
+		return at.routeDefaults.Errorf("strip_path takes the whole path off, so that below the path %q nothing is left of it; leave it out", c.options.Path)
+	}
 	if route.StripPath == nil {
 		no := false
 		route.StripPath = &no
 	}
 	route.Name, route.Tags = at.name, slices.Clone(c.tags)
 	route.Service = &entity.Ref{Name: carrier.service.name}
-	route.Methods, route.Paths = []string{upper}, []string{"~" + path.regex()}
+	route.Methods, route.Paths = []string{upper}, []string{c.expression(path)}
 	c.config.Routes = append(c.config.Routes, route)
 	c.places[string(entity.KindRoute)+route.Name] = method.Value
 	for _, p := range plugins {

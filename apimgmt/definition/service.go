@@ -42,6 +42,10 @@ func (c *converter) makeService(at *level, host string, plugins []*plugin) error
 			return err
 		}
 	}
+	plugins, err := c.stripped(plugins, made.Path, true)
+	if err != nil {
+		return err
+	}
 	c.config.Services = append(c.config.Services, made)
 	place := at.serviceDefaults
 	if place == nil {
@@ -53,7 +57,7 @@ func (c *converter) makeService(at *level, host string, plugins []*plugin) error
 		on.Service = &entity.Ref{Name: made.Name}
 		c.config.Plugins = append(c.config.Plugins, on)
 	}
-	at.service = &service{name: made.Name, host: made.Host}
+	at.service = &service{name: made.Name, host: made.Host, path: made.Path}
 	return nil
 }
 

@@ -76,7 +76,14 @@ func known(table string) []string {
 }
 
 func (f *fake) pluginDefaults() map[string]object {
+	lists := func(more object) object {
+		made := object{"headers": []any{}, "querystring": []any{}, "body": []any{}}
+		maps.Copy(made, more)
+		return made
+	}
 	return map[string]object{
+		"request-transformer": {"http_method": nil, "remove": lists(nil), "rename": lists(nil), "replace": lists(object{"uri": nil}),
+			"add": lists(nil), "append": lists(nil)},
 		"cors":     {"origins": nil, "credentials": false, "max_age": nil, "preflight_continue": false},
 		"oidc":     {"discovery": "https://.well-known/openid-configuration", "client_secret": nil, "realm": "kong", "session": object{"secret": nil, "check": true}},
 		"key-auth": {"key_names": []any{"apikey"}, "hide_credentials": false},
