@@ -18,7 +18,8 @@ type apiView struct {
 	Shown    apimgmt.Version // of the versions, the one that is shown
 	About    template.HTML   // sanitised
 	Routes   []apimgmt.Route
-	Gateway  string
+	Gateway  string // where the paths of the version are
+	Origin   string // of the gateway
 	Document string // address of the definition
 	Next     []apimgmt.State
 }
@@ -37,7 +38,7 @@ func (p *Portal) api(w http.ResponseWriter, r *http.Request, v *visitor) error {
 	}
 	slices.Reverse(record.Versions) // newest first
 	view := apiView{
-		head: head{Title: record.Enabler, Visitor: v}, API: record, Shown: version.Version, Routes: version.Routes, Gateway: p.config.GatewayURL,
+		head: head{Title: record.Enabler, Visitor: v}, API: record, Shown: version.Version, Routes: version.Routes, Gateway: p.config.GatewayURL + version.Path, Origin: p.config.GatewayURL,
 		About:    p.texts.render(version.About),
 		Document: (&url.URL{Path: apiPath(record.Enabler) + "/definition", RawQuery: url.Values{"version": {asked}}.Encode()}).String(),
 		Next:     next(version.State),

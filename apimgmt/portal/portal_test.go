@@ -154,3 +154,26 @@ func TestVersionsChangeTheirStateAndAreDeletedAfterAQuestion(t *testing.T) {
 	require.Equal(t, "/", gone.url.Path)
 	require.Contains(t, gone.body, "No API is published yet.")
 }
+
+func TestPortal_upload_servesBelowAPath(t *testing.T) {
+	w := newWorld(t)
+	p := w.person(t)
+	p.signIn("demouser", "/login")
+	form := p.form()
+	require.Equal(t, http.StatusOK, p.upload(form, "publish", "weather", "", weather("1", "/a")).status)
+	conflict := p.upload(form, "publish", "other", "", weather("1", "/a"))
+	require.Equal(t, http.StatusConflict, conflict.status)
+	require.Contains(t, conflict.body, "Give the API a path of its own")
+	wrong := p.uploadBelow("/{x}", form, "publish", "other", "", weather("1", "/a"))
+	require.Equal(t, http.StatusBadRequest, wrong.status)
+	require.Contains(t, wrong.body, `data-field="path">The path`)
+	require.Contains(t, wrong.body, `value="/{x}"`)
+	require.Contains(t, p.uploadBelow("/other", form, "preview", "other", "", weather("1", "/a")).body, "<b>GET</b> /other/a")
+	done := p.uploadBelow("/other", form, "publish", "other", "", weather("1", "/a"))
+	require.Equal(t, http.StatusOK, done.status, done.body)
+	require.Contains(t, done.body, "the gateway serves 1 operation below <code>/other</code>.")
+	api := p.get("/apis/other")
+	require.Contains(t, api.body, "<b>GET</b> /other/a")
+	require.Contains(t, api.body, "<code>"+gatewayURL+"/other</code>")
+	require.Contains(t, p.get("/apis/other/definition?version=1").body, `"servers":[{"url":"`+gatewayURL+`/other"}]`)
+}

@@ -11,7 +11,8 @@ import (
 )
 
 // shown answers with a definition for the interactive documentation: JSON, without
-// secrets, and with the gateway for its only server.
+// secrets, and with the gateway, and the path below which it serves the version, for its
+// only server.
 func (p *Portal) shown(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	enabler := r.PathValue("enabler")
 	file, err := p.config.Publisher.Definition(r.Context(), enabler, r.URL.Query().Get("version"))
@@ -31,7 +32,7 @@ func (p *Portal) shown(w http.ResponseWriter, r *http.Request, _ *visitor) error
 	if err != nil {
 		return fmt.Errorf("read the definition of %q: %w", enabler, err)
 	}
-	throughGateway(root, p.config.GatewayURL)
+	throughGateway(root, p.config.GatewayURL+file.Version.Path)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")

@@ -18,19 +18,20 @@ import (
 
 // outcome is the form for definitions, and what came of it.
 type outcome struct {
-	Enabler, Description string
+	Enabler, Description, Path string
 	// What is wrong, at its place; the last is about none of the fields.
-	EnablerFault, DescriptionFault, FileFault, Fault string
-	Conflicts                                        []apimgmt.Conflict
-	Preview                                          *apimgmt.Preview
-	Published                                        *apimgmt.Record
+	EnablerFault, DescriptionFault, PathFault, FileFault, Fault string
+
+	Conflicts []apimgmt.Conflict
+	Preview   *apimgmt.Preview
+	Published *apimgmt.Record
 }
 
 // uploadForm is a form that somebody has sent.
 type uploadForm struct {
-	action, enabler, description string
-	file                         []byte
-	there                        bool // a file was chosen
+	action, enabler, description, path string
+	file                               []byte
+	there                              bool // a file was chosen
 }
 
 // upload publishes a definition, keeps it as a draft, or tells what publishing it
@@ -40,7 +41,7 @@ func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) erro
 	if err != nil {
 		return err
 	}
-	made := outcome{Enabler: form.enabler, Description: form.description}
+	made := outcome{Enabler: form.enabler, Description: form.description, Path: form.path}
 	status := http.StatusOK
 	if form.enabler == "" {
 		made.EnablerFault, status = "Say which enabler the API is of.", http.StatusUnprocessableEntity
@@ -69,7 +70,8 @@ func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) erro
 }
 
 func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, made *outcome) error {
-	upload := apimgmt.Upload{Enabler: form.enabler, Description: form.description, KeepDescription: true, Definition: form.file, By: v.User}
+	upload := apimgmt.Upload{Enabler: form.enabler, Description: form.description, KeepDescription: true, Path: form.path,
+		Definition: form.file, By: v.User}
 	switch form.action {
 	case "preview":
 		preview, err := p.config.Publisher.Preview(r.Context(), upload)
@@ -102,11 +104,13 @@ func (o *outcome) blame(err error) {
 	text = sentence(text)
 	switch {
 	case len(o.Conflicts) > 0:
-		o.Fault = "Nothing has changed: others serve the same routes."
+		o.Fault = "Nothing has changed: others serve the same routes. Give the API a path of its own below which it is served."
 	case errors.Is(err, definition.ErrInvalid), errors.Is(err, definition.ErrVersion), errors.Is(err, definition.ErrLimit):
 		o.FileFault = text
 	case refusal.Kind == apimgmt.ErrInvalid && (strings.HasPrefix(refusal.Text, "the name ") || strings.HasPrefix(refusal.Text, "a name ")):
 		o.EnablerFault = text
+	case refusal.Kind == apimgmt.ErrInvalid && strings.HasPrefix(refusal.Text, "the path "):
+		o.PathFault = text
 	case refusal.Kind == apimgmt.ErrInvalid && strings.HasPrefix(refusal.Text, "the description "):
 		o.DescriptionFault = text
 	case refusal.Kind == apimgmt.ErrInvalid:
@@ -125,7 +129,7 @@ func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (f
 	}
 	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", p.config.MaxFile)}
 	parts := multipart.NewReader(http.MaxBytesReader(w, r.Body, 2*(p.config.MaxFile+maxForm)), parameters["boundary"])
-	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler, "description": &form.description}
+	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler, "description": &form.description, "path": &form.path}
 	fields[formField] = &token
 	for {
 		part, err := parts.NextPart()

@@ -192,9 +192,15 @@ func (p *person) form() string {
 // upload sends the form for definitions. A field that is empty is sent as well.
 func (p *person) upload(form, action, enabler, description, file string, header ...string) page {
 	p.t.Helper()
+	return p.uploadBelow("", form, action, enabler, description, file, header...)
+}
+
+// uploadBelow is upload with a path at the gateway.
+func (p *person) uploadBelow(path, form, action, enabler, description, file string, header ...string) page {
+	p.t.Helper()
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
-	for _, field := range [][2]string{{"form", form}, {"action", action}, {"enabler", enabler}, {"description", description}} {
+	for _, field := range [][2]string{{"form", form}, {"action", action}, {"enabler", enabler}, {"description", description}, {"path", path}} {
 		require.NoError(p.t, parts.WriteField(field[0], field[1]))
 	}
 	part, err := parts.CreateFormFile("upload_file", map[bool]string{true: "api.json"}[file != ""])
