@@ -1,7 +1,7 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
 // mapping, and says what it thinks of the mapping.
 //
-//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict=false]
+//	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
 //	rml lint [-sample FILE] MAPPING
 //	rml explain MAPPING
 //	rml version
@@ -14,10 +14,11 @@
 // input gave less than one may expect, such as an iterator that selected
 // nothing.
 //
-// A mapping gives here what it gives in a channel of the annotator: a term that
-// cannot be made, such as an IRI with a space, is an error. With -strict=false
-// the legacy vocabulary leaves its statements out, as the test cases of that
-// vocabulary expect.
+// A term that cannot be made, such as an IRI with a space, is an error for the
+// current vocabulary. For the legacy one its statements are left out and a note counts
+// them, as the test cases of that vocabulary expect; with -strict it is an error, as it
+// is in a channel of the annotator. A literal whose text its datatype does not have is
+// written as it is in the legacy vocabulary, here as in a channel.
 package main
 
 import (
