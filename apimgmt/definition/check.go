@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
@@ -12,10 +14,13 @@ import (
 // checker finds what is wrong with a definition that its schema does not tell,
 // and the operations while it is at it.
 type checker struct {
-	root  *document.Node
-	found []Operation
-	wrong []error
-	more  int
+	root     *document.Node
+	found    []Operation
+	wrong    []error
+	more     int
+	warnings []string
+	bare     []string                  // pointers of example objects without a value
+	alike    map[string]*document.Node // paths that match the same requests as one before
 }
 
 // maxErrors is how many errors are told at once.
@@ -50,13 +55,8 @@ func (c *checker) references(n *document.Node) {
 		c.references(item)
 	}
 	for _, member := range n.Members {
-		switch member.Key {
-		case "$ref", "$dynamicRef", "$recursiveRef":
+		if slices.Contains([]string{"$ref", "$dynamicRef", "$recursiveRef"}, member.Key) {
 			if ref, ok := member.Value.Str(); ok && !strings.HasPrefix(ref, "#") {
-				c.fail(member.Value.Errorf("the reference %q leads out of the file", shown(ref)))
-			}
-		case "operationRef":
-			if ref, ok := member.Value.Str(); ok && !strings.HasPrefix(ref, "#") && n.Parent() != nil && n.Parent().Key() == "links" {
 				c.fail(member.Value.Errorf("the reference %q leads out of the file", shown(ref)))
 			}
 		}
@@ -98,9 +98,15 @@ func shown(text string) string {
 // servers checks the addresses at the document, the paths and the operations.
 func (c *checker) servers(root *document.Node) {
 	c.addresses(root.Get("servers"))
+	seen := map[*document.Node]bool{}
 	for _, path := range members(root.Get("paths")) {
-		c.addresses(path.Value.Get("servers"))
-		for _, operation := range path.Value.Members {
+		item, err := resolve(root, path.Value)
+		if err != nil || seen[item] { // an error is one of paths
+			continue
+		}
+		seen[item] = true
+		c.addresses(item.Get("servers"))
+		for _, operation := range item.Members {
 			if isMethod(operation.Key) {
 				c.addresses(operation.Value.Get("servers"))
 			}
@@ -140,27 +146,31 @@ func members(n *document.Node) []document.Member {
 
 // paths checks the templates and lists the operations.
 func (c *checker) paths(root *document.Node) {
-	shapes, ids := map[string]*document.Node{}, map[string]*document.Node{}
+	first := map[string]*document.Node{}     // path by shape
+	served := map[[2]string]*document.Node{} // path by shape and method
+	ids := map[string]*document.Node{}
 	for _, path := range members(root.Get("paths")) {
 		parsed, err := parseTemplate(path.Key)
 		if err != nil {
 			c.fail(path.Value.Errorf("%w", err))
 			continue
 		}
-		if first, twice := shapes[parsed.shape()]; twice {
-			c.fail(path.Value.Errorf("the path matches the same requests as %q in line %d", first.Key(), first.Line))
-			continue
-		}
-		shapes[parsed.shape()] = path.Value
 		item, err := resolve(root, path.Value)
 		if err != nil {
 			c.fail(err)
+			continue
+		}
+		shape := parsed.shape()
+		if before := first[shape]; before == nil {
+			first[shape] = path.Value
+		} else if !c.alongside(served, shape, path.Value, item, before) {
 			continue
 		}
 		for _, method := range item.Members {
 			if !isMethod(method.Key) {
 				continue
 			}
+			served[[2]string{shape, method.Key}] = path.Value
 			operation := method.Value
 			if id := text(operation.Get("operationId")); id != "" && item == path.Value {
 				if first, twice := ids[id]; twice {
@@ -169,6 +179,57 @@ func (c *checker) paths(root *document.Node) {
 				ids[id] = operation.Get("operationId")
 			}
 			c.found = append(c.found, operationOf(root, path.Key, method.Key, item, operation))
+		}
+	}
+	if len(c.found) == 0 && is31(root) {
+		c.warn(errors.New("there is no operation: the gateway routes no request to the API"))
+	}
+}
+
+// alongside admits a path that matches the same requests as one before it. OpenAPI
+// forbids the two (section 4.8.8.2, Path Templating Matching). Public APIs have them all
+// the same, and there is no doubt where a request belongs as long as no method is in
+// both: that is a warning.
+func (c *checker) alongside(served map[[2]string]*document.Node, shape string, path, item, before *document.Node) bool {
+	for _, method := range item.Members {
+		if !isMethod(method.Key) {
+			continue
+		}
+		if other := served[[2]string{shape, method.Key}]; other != nil {
+			c.fail(path.Errorf("the path matches the same requests as %q in line %d, and both have %s",
+				shown(other.Key()), other.Line, strings.ToUpper(method.Key)))
+			return false
+		}
+	}
+	if c.alike == nil {
+		c.alike = map[string]*document.Node{}
+	}
+	c.alike[path.Key()] = path
+	c.warn(path.Errorf("the path matches the same requests as %q in line %d, which OpenAPI forbids; "+
+		"the methods differ, and each request is routed by its method", shown(before.Key()), before.Line))
+	return true
+}
+
+// warn notes what the author should know and what stops nothing.
+func (c *checker) warn(err error) {
+	if len(c.warnings) < maxErrors {
+		c.warnings = append(c.warnings, err.Error())
+	}
+}
+
+// componentName is what the keys of components may be (section 4.8.7).
+var componentName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
+
+// pathItems checks the names of path items among the components of OpenAPI 3.1; the
+// validator checks those of the others.
+func (c *checker) pathItems(root *document.Node) {
+	items := root.Get("components").Get("pathItems")
+	if items == nil || !is31(c.root) {
+		return
+	}
+	for _, item := range items.Members {
+		if !componentName.MatchString(item.Key) {
+			c.fail(item.Value.Errorf("the name %q of a component has other characters than letters, digits, \".\", \"_\" and \"-\"", shown(item.Key)))
 		}
 	}
 }

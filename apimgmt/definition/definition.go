@@ -30,6 +30,7 @@ type Definition struct {
 	format     document.Format
 	servers    []string
 	operations []Operation
+	warnings   []string
 }
 
 // Operation is a method of a path, for lists and searches.
@@ -74,6 +75,11 @@ func (d *Definition) Description() string { return text(d.root.Get("info").Get("
 // Servers are the addresses of the whole API, in the order of the file, with the
 // defaults of their variables. They may be relative.
 func (d *Definition) Servers() []string { return slices.Clone(d.servers) }
+
+// Warnings are what the author should know of and what stops nothing, each with its
+// line and JSON pointer: paths that match the same requests and differ in their methods,
+// and that there is no operation. There are 50 at most.
+func (d *Definition) Warnings() []string { return slices.Clone(d.warnings) }
 
 // Operations are those of every path, in the order of the file.
 func (d *Definition) Operations() []Operation {

@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
-	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
@@ -51,9 +47,11 @@ func (l Limits) withDefaults() Limits {
 // Load reads and checks a definition. OpenAPI 3.0 and 3.1 are accepted: a file of
 // Swagger 2.0 or of OpenAPI 3.2, which Kong's converter and most tools do not know
 // yet, is an error that wraps [ErrVersion]. So are, with [ErrInvalid]:
-// references that lead out of the file, keys, paths or operationIds that are
-// there twice, servers that are no addresses, and whatever kin-openapi finds
-// invalid. References that follow each other more than 32 times, or that lead to
+// values of another type than OpenAPI gives their field, references that lead out of
+// the file, keys or operationIds that are there twice, a method of two paths that
+// match the same requests, servers that are no addresses, and whatever kin-openapi
+// finds invalid. The operationRef of a link may lead out of the file: it is not
+// followed. References that follow each other more than 32 times, or that lead to
 // more than 30 million values when each component is followed to its ends, exceed
 // a limit: that takes seconds. Examples and default values are not checked against their schemas:
 // that can take as long as the author of the file likes. The context ends the
@@ -74,6 +72,7 @@ func Load(ctx context.Context, data []byte, limits Limits) (*Definition, error) 
 		return nil, err
 	}
 	c := &checker{root: root}
+	c.forms(root, "document")
 	c.references(root)
 	c.dialects(root)
 	c.checkReach(root, maxVisits)
@@ -81,6 +80,7 @@ func Load(ctx context.Context, data []byte, limits Limits) (*Definition, error) 
 		return nil, c.err()
 	}
 	c.servers(root)
+	c.pathItems(root)
 	c.paths(root)
 	if n := len(c.found); n > limits.Operations {
 		return nil, fmt.Errorf("%w: %w: there are %d operations, more than %d", ErrInvalid, ErrLimit, n, limits.Operations)
@@ -91,10 +91,10 @@ func Load(ctx context.Context, data []byte, limits Limits) (*Definition, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("load a definition: %w", err)
 	}
-	if err := validate(ctx, root); err != nil {
+	if err := newRendering(c).validate(ctx); err != nil {
 		return nil, err
 	}
-	d := &Definition{raw: bytes.Clone(data), root: root, format: format, operations: c.found}
+	d := &Definition{raw: bytes.Clone(data), root: root, format: format, operations: c.found, warnings: c.warnings}
 	for _, address := range c.addresses(root.Get("servers")) {
 		d.servers = append(d.servers, address.String())
 	}
@@ -122,79 +122,6 @@ func checkVersion(root *document.Node) error {
 		return fail(openapi, "the version %q is not 3.0 or 3.1, as a string", openapi.Text)
 	}
 	return nil
-}
-
-// validate has kin-openapi check the file, and finds the place of what it tells.
-func validate(ctx context.Context, root *document.Node) error {
-	loader := openapi3.NewLoader()
-	loader.Context = ctx
-	loader.ReadFromURIFunc = func(_ *openapi3.Loader, location *url.URL) ([]byte, error) {
-		return nil, fmt.Errorf("the reference to %q leads out of the file", location)
-	}
-	parsed, err := loader.LoadFromData(root.AppendJSON(nil))
-	if err == nil {
-		err = parsed.Validate(ctx, openapi3.DisableExamplesValidation(), openapi3.DisableSchemaDefaultsValidation())
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, place(root, err).Errorf("%w", shortened{err}))
-	}
-	return nil
-}
-
-// maxMessage is how much of a message of the validator is told: it may quote the file.
-const maxMessage = 1000
-
-// shortened is an error whose message has an end.
-type shortened struct{ err error }
-
-func (s shortened) Unwrap() error { return s.err }
-
-func (s shortened) Error() string {
-	message := s.err.Error()
-	if len(message) <= maxMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
-}
-
-// place is the node that an error of the validator is about, as near as its types
-// tell.
-func place(root *document.Node, err error) *document.Node {
-	at := root
-	step := func(keys ...string) {
-		for _, key := range keys {
-			next := at.Get(key)
-			if next == nil {
-				return
-			}
-			at = next
-		}
-	}
-	var section *openapi3.SectionValidationError
-	var component *openapi3.ComponentValidationError
-	var path *openapi3.PathValidationError
-	var operation *openapi3.OperationValidationError
-	if errors.As(err, &section) {
-		step(section.Section)
-	}
-	if errors.As(err, &component) && at.Key() == "components" {
-		words := strings.Fields(component.Section)
-		for i := 1; i < len(words); i++ {
-			words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
-		}
-		plural := strings.Join(words, "") + "s"
-		if component.Section == "request body" {
-			plural = "requestBodies"
-		}
-		step(plural, component.Name)
-	}
-	if errors.As(err, &path) && at.Key() == "paths" {
-		step(path.Path)
-	}
-	if errors.As(err, &operation) && at.Parent().Key() == "paths" {
-		step(strings.ToLower(operation.Method))
-	}
-	return at
 }
 
 // methods are the operations that a path may have, as the file writes them.

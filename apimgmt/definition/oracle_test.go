@@ -203,6 +203,9 @@ func TestKongsConverterRoutesTheSameRequestsToTheSameOperations(t *testing.T) {
 		}
 		add(text, file["security"] != nil)
 	}
+	add([]byte(pathItems), false)
+	add([]byte(alike), false)
+	add([]byte(everything), false)
 	for _, file := range ownDefinitions(t) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
