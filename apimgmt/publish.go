@@ -126,7 +126,13 @@ func (p *Publisher) Publish(ctx context.Context, u Upload) (Record, error) {
 	e := made.find(c.definition.Version())
 	p.log.Info("published", "enabler", u.Enabler, "version", e.Version, "state", e.State, "by", u.By, "sha256", e.SHA256,
 		"operations", e.Operations, "superseded", superseded)
-	return p.answer(ctx, c.key, superseded)
+	warnings := c.definition.Warnings()
+	for _, warning := range warnings {
+		p.log.Warn("published with a warning", "enabler", u.Enabler, "version", e.Version, "warning", warning)
+	}
+	answer, err := p.answer(ctx, c.key, superseded)
+	answer.Warnings = warnings
+	return answer, err
 }
 
 const opPublish = "publish"
@@ -167,7 +173,7 @@ func (p *Publisher) Preview(ctx context.Context, u Upload) (Preview, error) {
 		return Preview{
 			DryRun: true, Enabler: u.Enabler, Version: c.definition.Version(), State: c.state, Path: c.listenPath, Changes: slices.Concat([]entity.Change{}, changes),
 			Conflicts: slices.Concat([]Conflict{}, plan.conflicts), Superseded: slices.Concat([]string{}, plan.superseded),
-			Routes: p.routesOf(c.definition.Operations(), c.state, c.listenPath),
+			Routes: p.routesOf(c.definition.Operations(), c.state, c.listenPath), Warnings: c.definition.Warnings(),
 		}, nil
 	})
 }

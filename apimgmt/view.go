@@ -35,6 +35,9 @@ type Record struct {
 	// Superseded are the versions that the change has ended. It is there only in
 	// the answer to that change.
 	Superseded []string `json:"superseded,omitempty"`
+	// Warnings are what the author of the definition should know of. They are there only
+	// in the answer to the upload; see [definition.Definition.Warnings].
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Version is a version of an API.
@@ -92,6 +95,8 @@ type Preview struct {
 	Superseded []string `json:"superseded"`
 	// Routes are the operations of the definition.
 	Routes []Route `json:"routes"`
+	// Warnings are what the author of the definition should know of.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 const maxAbout = 2000
