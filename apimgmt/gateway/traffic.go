@@ -35,6 +35,7 @@ type routeStats struct {
 	open     atomic.Int64 // requests in flight
 	statuses [600]atomic.Uint32
 	total    histogram // whole requests
+	recent   recent    // whole requests, of the last minute
 	upstream histogram // services up to the head of their response
 	in, out  atomic.Uint64
 	seconds  [window]second
@@ -63,27 +64,40 @@ func (h *histogram) observe(d time.Duration) {
 	h.nanos.Add(uint64(max(d, 0)))
 }
 
-// quantile estimates the duration that a share q of all do not exceed.
-func (h *histogram) quantile(q float64) time.Duration {
-	var total uint64
+// counts are those of the buckets.
+func (h *histogram) counts() counts {
+	var made counts
 	for i := range h.buckets {
-		total += h.buckets[i].Load()
+		made[i] = h.buckets[i].Load()
+	}
+	return made
+}
+
+// counts are the numbers of durations in the buckets of a histogram.
+type counts [len(bucketBounds) + 1]uint64
+
+// quantile estimates the duration that a share q of all do not exceed, in seconds.
+func (c *counts) quantile(q float64) float64 {
+	var total uint64
+	for _, n := range c {
+		total += n
 	}
 	if total == 0 {
 		return 0
 	}
 	rank, seen, low := q*float64(total), 0.0, 0.0
-	for i := range h.buckets {
-		n := float64(h.buckets[i].Load())
-		if i == len(bucketBounds) {
-			break
-		}
+	for i, bound := range bucketBounds {
+		n := float64(c[i])
 		if seen+n >= rank {
-			return time.Duration((low + (bucketBounds[i]-low)*(rank-seen)/math.Max(n, 1)) * float64(time.Second))
+			return low + (bound-low)*(rank-seen)/math.Max(n, 1)
 		}
-		seen, low = seen+n, bucketBounds[i]
+		seen, low = seen+n, bound
 	}
-	return time.Duration(low * float64(time.Second))
+	return low
+}
+
+func (c *counts) quantiles() Quantiles {
+	return Quantiles{P50: c.quantile(.5), P90: c.quantile(.9), P99: c.quantile(.99)}
 }
 
 // route returns the account of a route, which a route of the same id had before.
@@ -135,6 +149,7 @@ func (t *traffic) done(x *Exchange) {
 	}
 	if x.response.Status != 101 { // how long a tunnel is open says nothing of speed
 		s.total.observe(x.timing.Total)
+		s.recent.observe(x.timing.Total, x.received.Add(x.timing.Total).Unix())
 	}
 	if x.timing.Upstream > 0 {
 		s.upstream.observe(x.timing.Upstream)
@@ -165,15 +180,22 @@ type RouteTraffic struct {
 	// PerSecond is the number of requests in each of the last 60 whole seconds, the
 	// oldest first.
 	PerSecond []uint32 `json:"per_second,omitempty"`
-	// P50, P90 and P99 are estimates, in seconds, of the time within which half, nine
-	// tenths and all but one in a hundred of the requests were answered, since the
-	// route is served.
-	P50 float64 `json:"p50"`
-	P90 float64 `json:"p90"`
-	P99 float64 `json:"p99"`
+	// Quantiles are those of all requests since the route is served.
+	Quantiles
+	// Recent has the estimates for the requests that were over in the last minute. It is
+	// zero if there were none.
+	Recent Quantiles `json:"recent"`
 	// BytesIn and BytesOut count the bodies of requests and responses.
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`
+}
+
+// Quantiles are estimates, in seconds, of the time within which half, nine tenths and
+// all but one in a hundred of the requests were answered.
+type Quantiles struct {
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P99 float64 `json:"p99"`
 }
 
 // Traffic returns what has passed on each route that is served, by name, and what
@@ -205,9 +227,10 @@ func (t *traffic) accounts() []*routeStats {
 }
 
 func (s *routeStats) snapshot(now int64) RouteTraffic {
+	total, recent := s.total.counts(), s.recent.counts(now)
 	r := RouteTraffic{
 		ID: s.id, Route: s.route, Service: s.service, Open: s.open.Load(),
-		P50: s.total.quantile(.5).Seconds(), P90: s.total.quantile(.9).Seconds(), P99: s.total.quantile(.99).Seconds(),
+		Quantiles: total.quantiles(), Recent: recent.quantiles(),
 		BytesIn: s.in.Load(), BytesOut: s.out.Load(), PerSecond: make([]uint32, 60),
 	}
 	for status := range s.statuses {

@@ -33,7 +33,7 @@ type routeMoment struct {
 	Rate     float64   `json:"rate"` // requests a second, over the last 10
 	Requests uint64    `json:"requests"`
 	Open     int64     `json:"open"`
-	P50      float64   `json:"p50"`
+	P50      float64   `json:"p50"` // seconds, over the last minute, as P99 is
 	P99      float64   `json:"p99"`
 	Statuses [6]uint64 `json:"statuses"`
 }
@@ -46,7 +46,8 @@ type poolHealth struct {
 func momentOf(all []gateway.RouteTraffic, now time.Time) moment {
 	m := moment{At: now.Unix(), PerSecond: make([]uint32, 60), Routes: []routeMoment{}, Health: map[string]*poolHealth{}}
 	for _, t := range all {
-		r := routeMoment{Route: cmp.Or(t.Route, "no route"), Service: t.Service, Requests: t.Requests, Open: t.Open, P50: t.P50, P99: t.P99}
+		r := routeMoment{Route: cmp.Or(t.Route, "no route"), Service: t.Service, Requests: t.Requests, Open: t.Open,
+			P50: t.Recent.P50, P99: t.Recent.P99}
 		for status, n := range t.Statuses {
 			class := min(max(status/100, 0), 5)
 			r.Statuses[class] += n

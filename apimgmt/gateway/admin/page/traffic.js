@@ -31,7 +31,7 @@ function show(moment) {
   const busiest = moment.routes.filter(({ p50 }) => p50 > 0).slice(0, hues).map(({ route }) => route).sort();
   charts.latency.show(times, busiest.map((name) => [name, moments.map(({ routes }) => {
     const found = routes.find(({ route }) => route === name);
-    return found ? found.p50 * 1000 : null;
+    return found?.p50 > 0 ? found.p50 * 1000 : null; // no request in the minute
   })]));
 
   document.getElementById("none").hidden = moment.routes.length > 0;
@@ -43,7 +43,7 @@ function show(moment) {
     head.textContent = r.route;
     row.append(head);
     for (const [label, text, number] of [["Service", r.service], ["Requests/s", r.rate.toFixed(1), true], ["Requests", r.requests, true],
-      ["Errors (5xx)", r.statuses[5], true], ["Median", seconds(r.p50), true], ["99 %", seconds(r.p99), true]]) {
+      ["Errors (5xx)", r.statuses[5], true], ["Median, last minute", seconds(r.p50), true], ["99 %, last minute", seconds(r.p99), true]]) {
       const cell = document.createElement("td");
       cell.dataset.label = label;
       if (number) cell.className = "number";
