@@ -25,6 +25,7 @@ type apis struct {
 	credentials string // the file with the password of the users
 	at          *listeners
 	log         *slog.Logger
+	there       *inventory
 }
 
 // openAPIs opens it. The caller closes it.
@@ -37,7 +38,14 @@ func openAPIs(ctx context.Context, dir string, at *listeners, hosts []string, lo
 		return nil, err
 	}
 	m.Warn()
-	return &apis{m, filepath.Join(dir, management.CredentialsFile), at, log}, nil
+	return &apis{m, filepath.Join(dir, management.CredentialsFile), at, log, newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
+		n, err := m.Publisher.Inventory(ctx)
+		count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
+		return []console.Fact{
+			{Name: "published APIs", Value: count(apimgmt.Published)}, {Name: "deprecated", Value: count(apimgmt.Deprecated)},
+			{Name: "drafts", Value: count(apimgmt.Draft)},
+		}, err
+	})}, nil
 }
 
 // library puts the definitions of what runs here into the library, as drafts: to be
@@ -90,16 +98,16 @@ func (a *apis) put(ctx context.Context, enabler, address string) error {
 }
 
 func (a *apis) service() console.Service {
-	totals := a.Publisher.Totals()
 	portal, admin := a.PortalURL(), "http://"+reachable(a.at.admin.Addr().String())
-	return console.Service{
+	s := console.Service{
 		Name:    "API management",
 		Summary: "A library of APIs, and a gateway that serves and secures those that are published.",
 		Address: portal,
 		Links: []console.Link{
 			{Text: "Portal", Href: portal + "/"}, {Text: "Interface", Href: portal + "/docs/"},
-			{Text: "Gateway's admin API", Href: admin + "/"}, {Text: "Metrics", Href: portal + "/metrics"},
+			{Text: "Gateway's page", Href: admin + "/admin/"}, {Text: "Metrics", Href: portal + "/metrics"},
 		},
-		Facts: []console.Fact{{Name: "changes", Value: totals.Changes}, {Name: "refused", Value: totals.Refused}},
 	}
+	a.there.show(&s)
+	return s
 }

@@ -71,8 +71,8 @@ func (b *broker) service() console.Service {
 		Address: b.url(),
 		Facts: []console.Fact{
 			{Name: "clients", Value: count(info.ClientsConnected)},
-			{Name: "messages in", Value: count(info.MessagesReceived)},
-			{Name: "messages out", Value: count(info.MessagesSent)},
+			{Name: "subscriptions", Value: count(info.Subscriptions)},
+			{Name: "retained messages", Value: count(info.Retained)},
 			{Name: "dropped", Value: count(info.MessagesDropped + info.InflightDropped)},
 		},
 	}

@@ -66,13 +66,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	models, err := openModels(filepath.Join(s.data, "modelrepo"), at.models, log)
+	models, err := openModels(ctx, filepath.Join(s.data, "modelrepo"), at.models, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, models.Close()) }()
 
-	trainings, err := openTraining(filepath.Join(s.data, "flcollector"), at.collector, at.clients, s.hosts, log)
+	trainings, err := openTraining(ctx, filepath.Join(s.data, "flcollector"), at.collector, at.clients, s.hosts, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}

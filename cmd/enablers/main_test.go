@@ -105,6 +105,12 @@ func (p process) get(t *testing.T, path string) string {
 	return string(body)
 }
 
+// awaitFact waits until the console has counted what there is.
+func (p process) awaitFact(t *testing.T, fact string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(p.get(t, "/console/state"), fact) }, time.Minute, 50*time.Millisecond, fact)
+}
+
 func TestConsoleAndAnnotatorShareAnAddress(t *testing.T) {
 	p := start(t)
 	page := p.get(t, "/")
@@ -202,7 +208,13 @@ func TestTheModelRepositoryIsThereToo(t *testing.T) {
 	client, err := modelrepo.NewClient(p.models, nil)
 	require.NoError(t, err)
 	require.NoError(t, client.CreateNamespace(t.Context(), "weather"))
-	require.Contains(t, p.get(t, "/"), p.models+"/docs/")
+	page := p.get(t, "/")
+	require.Contains(t, page, p.models+"/docs/")
+	for _, fact := range []string{"namespaces", "models", "versions", "jobs", "results", "published APIs", "drafts", "links up"} {
+		require.Contains(t, page, `data-fact="`+fact+`"`)
+	}
+	p.awaitFact(t, `{"name":"namespaces","value":1}`)
+	require.NoError(t, p.stop())
 }
 
 func TestTheTrainingCollectorIsThereToo(t *testing.T) {
@@ -226,7 +238,8 @@ func TestTheTrainingCollectorIsThereToo(t *testing.T) {
 	client, err := flower.NewClient(flower.ClientConfig{Target: strings.TrimPrefix(p.clients, "grpc://"), Trainer: tumours.NewTrainer(parties[0])})
 	require.NoError(t, err)
 	require.NoError(t, client.Run(t.Context()))
-	require.Contains(t, p.get(t, "/console/state"), `{"name":"rounds","value":2}`)
+	require.Contains(t, p.get(t, "/console/state"), `{"name":"jobs","value":1}`)
+	p.awaitFact(t, `{"name":"results","value":1}`)
 	require.NoError(t, p.stop())
 }
 
@@ -257,6 +270,14 @@ func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 		body = string(text)
 		return strings.Count(body, `"state":"draft"`) >= 12 // each is there as the enabler's, and in its list
 	}, time.Minute, 50*time.Millisecond, "not all are there")
+	p.awaitFact(t, `{"name":"drafts","value":6}`)
+	admin := p.admin + "/admin/"
+	require.Contains(t, p.get(t, "/"), `"`+admin+`"`)
+	answer, err = http.Get(admin)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.Contains(t, answer.Header.Get("Content-Type"), "text/html")
 	for _, enabler := range []string{"annotator", "model repository", "training collector", "FL repository", "API publisher", "multi-link"} {
 		require.Contains(t, body, `"`+enabler+`"`)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -16,10 +17,11 @@ type models struct {
 	*disk.Store
 	repository *modelrepo.Store
 	address    string
+	there      *inventory
 }
 
 // openModels opens the repository. The caller closes it.
-func openModels(dir string, at net.Listener, log *slog.Logger) (*models, error) {
+func openModels(ctx context.Context, dir string, at net.Listener, log *slog.Logger) (*models, error) {
 	store, err := datafolder.Open(dir, datafolder.ModelRepo)
 	if err != nil {
 		return nil, err
@@ -28,12 +30,15 @@ func openModels(dir string, at net.Listener, log *slog.Logger) (*models, error) 
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &models{Store: store, repository: repository, address: "http://" + at.Addr().String()}, nil
+	there := newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
+		n, err := repository.Inventory(ctx)
+		return []console.Fact{{Name: "namespaces", Value: n.Namespaces}, {Name: "models", Value: n.Models}, {Name: "versions", Value: n.Versions}}, err
+	})
+	return &models{Store: store, repository: repository, address: "http://" + at.Addr().String(), there: there}, nil
 }
 
 func (m *models) service() console.Service {
-	s := m.repository.Stats()
-	return console.Service{
+	s := console.Service{
 		Name:    "Model repository",
 		Summary: "Namespaces, models, versions, and their content by format.",
 		Address: m.address,
@@ -41,6 +46,7 @@ func (m *models) service() console.Service {
 			{Text: "Interface", Href: m.address + "/docs/"}, {Text: "Namespaces", Href: m.address + "/"},
 			{Text: "Metrics", Href: m.address + "/metrics"},
 		},
-		Facts: []console.Fact{{Name: "uploads", Value: s.Uploads}, {Name: "downloads", Value: s.Downloads}},
 	}
+	m.there.show(&s)
+	return s
 }

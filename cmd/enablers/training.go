@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net"
 
@@ -15,17 +16,22 @@ import (
 type training struct {
 	*collector.Collector
 	web, clients net.Listener
+	there        *inventory
 }
 
 // openTraining opens the collector. The caller closes it.
-func openTraining(dir string, web, clients net.Listener, hosts []string, log *slog.Logger) (*training, error) {
+func openTraining(ctx context.Context, dir string, web, clients net.Listener, hosts []string, log *slog.Logger) (*training, error) {
 	c, err := collector.Open(collector.Config{Dir: dir, Hosts: hosts, Logger: log})
 	if err != nil {
 		return nil, err
 	}
 	server.WarnIfExposed(log, web, "training collector")
 	server.WarnIfExposed(log, clients, "Flower clients")
-	return &training{Collector: c, web: web, clients: clients}, nil
+	there := newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
+		n, err := c.Results(ctx)
+		return []console.Fact{{Name: "results", Value: uint64(n)}}, err
+	})
+	return &training{Collector: c, web: web, clients: clients, there: there}, nil
 }
 
 func (t *training) parts() []server.Part { return t.Parts(t.web, t.clients, nil) }
@@ -34,6 +40,10 @@ func (t *training) address() string { return "http://" + t.web.Addr().String() }
 
 func (t *training) service() console.Service {
 	totals := t.Jobs.Totals()
+	jobs := 0
+	for _, n := range totals.Jobs {
+		jobs += n
+	}
 	s := console.Service{
 		Name:    "Training collector",
 		Summary: "Federated learning with Flower clients, and the FL repository for its results.",
@@ -43,11 +53,12 @@ func (t *training) service() console.Service {
 			{Text: "Repository", Href: t.address() + "/repository/docs/"}, {Text: "Metrics", Href: t.address() + "/metrics"},
 		},
 		Facts: []console.Fact{
-			{Name: "training", Value: uint64(totals.Jobs[flcollect.Training])},
 			{Name: "clients", Value: uint64(totals.Clients)},
-			{Name: "rounds", Value: uint64(totals.Rounds)},
+			{Name: "jobs", Value: uint64(jobs)},
+			{Name: "training", Value: uint64(totals.Jobs[flcollect.Training])},
 		},
 	}
+	t.there.show(&s)
 	if err := t.Jobs.Ready(); err != nil {
 		s.Fault = err.Error()
 	}

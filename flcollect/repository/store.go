@@ -177,6 +177,19 @@ func (s *Store) delete(ctx context.Context, c collection, names ...string) error
 	}
 }
 
+// Results counts the results of trainings. It reads every record of one, so callers that
+// show the number often keep it for a while.
+func (s *Store) Results(ctx context.Context) (int, error) {
+	n := 0
+	for _, err := range s.documents(ctx, results().name+"/") {
+		if err != nil {
+			return 0, fmt.Errorf("count results: %w", err)
+		}
+		n++
+	}
+	return n, nil
+}
+
 // recordsPage is how many records a listing reads at a time.
 const recordsPage = 64
 

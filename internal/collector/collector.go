@@ -124,6 +124,14 @@ func emptyFolder(dir string) (string, error) {
 	return spill, os.MkdirAll(spill, 0o750)
 }
 
+// Results counts the results in the repository inside, if it is there.
+func (c *Collector) Results(ctx context.Context) (int, error) {
+	if c.repository == nil {
+		return 0, nil
+	}
+	return c.repository.Results(ctx)
+}
+
 // Close closes the folder. The parts have ended by then.
 func (c *Collector) Close() error {
 	c.end()

@@ -9,7 +9,9 @@ const live = document.querySelector("#live");
 const rows = document.querySelector("#channels tbody");
 const prototype = document.querySelector("#channel").content.querySelector("tr");
 const number = new Intl.NumberFormat("en");
+const title = document.title;
 const samples = new Map(); // by channel: [{at, received}], newest last
+let answered; // when the server answered last
 
 document.documentElement.classList.add("live");
 
@@ -29,10 +31,46 @@ function showServices(services) {
     if (!item) continue;
     item.dataset.state = service.fault ? "failed" : "running";
     fill(item, { fault: service.fault });
-    for (const fact of service.facts) {
-      write(item.querySelector(`[data-fact="${CSS.escape(fact.name)}"]`), number.format(fact.value));
-    }
+    for (const fact of service.facts) write(factOf(item, fact.name), number.format(fact.value));
   }
+}
+
+// factOf is the element of a fact of a service. Some are not known yet when the page is made.
+function factOf(item, name) {
+  const known = item.querySelector(`[data-fact="${CSS.escape(name)}"]`);
+  if (known) return known;
+  const [pair, term, value] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
+  term.textContent = name;
+  value.dataset.fact = name;
+  pair.append(term, value);
+  item.querySelector("dl").append(pair);
+  return value;
+}
+
+// lose says of everything on the page that its state is not known: the process that
+// runs it does not answer.
+function lose() {
+  document.documentElement.classList.add("lost");
+  document.title = `not reachable – ${title}`;
+  live.dataset.state = "failed";
+  write(live, `not reachable, trying again; last answer ${answered ? `at ${answered.toLocaleTimeString("en-GB")}` : "as of the last reload"}`);
+  for (const item of document.querySelectorAll("#services > li")) {
+    item.dataset.state = "lost";
+    fill(item, { fault: "not reachable" });
+  }
+  for (const row of rows.children) {
+    row.dataset.state = "lost";
+    fill(row, { state: "not reachable", rate: "–" });
+  }
+}
+
+// find is the opposite of lose.
+function find(at) {
+  answered = new Date(at);
+  document.documentElement.classList.remove("lost");
+  document.title = title;
+  live.dataset.state = "running";
+  write(live, "live");
 }
 
 // remember notes the count of a channel, and returns all that is known.
@@ -100,11 +138,9 @@ async function update() {
     const state = await answer.json();
     showServices(state.services);
     showChannels(state.channels, state.at);
-    live.dataset.state = "running";
-    write(live, "live");
+    find(Date.now());
   } catch {
-    live.dataset.state = "failed";
-    write(live, "no answer, trying again");
+    lose();
   }
   setTimeout(update, period);
 }

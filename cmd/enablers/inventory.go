@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/iotenablers/enablers/internal/console"
+)
+
+// inventory counts what a service has, for the console. A count may read all that there
+// is, so the last one is shown while the next is under way, and counting takes at most a
+// fiftieth of the time, however often the page asks.
+type inventory struct {
+	ctx   context.Context // of the program
+	count func(context.Context) ([]console.Fact, error)
+
+	mu    sync.Mutex
+	busy  bool
+	due   time.Time // of the next count
+	known bool      // a count has ended
+	facts []console.Fact
+	err   error
+}
+
+const (
+	inventoryPause = 2 * time.Second // between two counts, at least
+	inventoryShare = 50              // the pause is that many times as long as the count
+	inventoryFirst = time.Second     // how long the first page waits for the first count
+)
+
+func newInventory(ctx context.Context, count func(context.Context) ([]console.Fact, error)) *inventory {
+	return &inventory{ctx: ctx, count: count}
+}
+
+// show adds the facts to a service, or the fault why they cannot be counted.
+func (i *inventory) show(s *console.Service) {
+	i.mu.Lock()
+	if !i.busy && !time.Now().Before(i.due) {
+		i.busy = true
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			i.take()
+		}()
+		if !i.known {
+			i.mu.Unlock()
+			select {
+			case <-done:
+			case <-time.After(inventoryFirst):
+			}
+			i.mu.Lock()
+		}
+	}
+	defer i.mu.Unlock()
+	s.Facts = append(s.Facts, i.facts...)
+	if i.err != nil && s.Fault == "" {
+		s.Fault = i.err.Error()
+	}
+}
+
+// take counts once.
+func (i *inventory) take() {
+	begin := time.Now()
+	facts, err := i.count(i.ctx)
+	took := time.Since(begin)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.busy, i.known, i.err = false, true, err
+	i.due = time.Now().Add(max(inventoryPause, inventoryShare*took))
+	if err == nil {
+		i.facts = facts
+	}
+}

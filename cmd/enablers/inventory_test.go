@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/console"
+)
+
+func TestInventory_showsTheLastCountAndCountsRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var counts uint64
+		took, failure := 10*time.Millisecond, error(nil)
+		i := newInventory(t.Context(), func(context.Context) ([]console.Fact, error) {
+			time.Sleep(took)
+			counts++
+			return []console.Fact{{Name: "models", Value: counts}}, failure
+		})
+		look := func() console.Service {
+			var s console.Service
+			i.show(&s)
+			return s
+		}
+		require.Equal(t, []console.Fact{{Name: "models", Value: 1}}, look().Facts, "the first page waits")
+		for range 100 {
+			look()
+		}
+		require.EqualValues(t, 1, counts, "a page that asks often does not count often")
+
+		time.Sleep(inventoryPause)
+		took = 10 * time.Second
+		require.EqualValues(t, 1, look().Facts[0].Value, "the page does not wait for a slow count")
+		time.Sleep(took)
+		synctest.Wait()
+		require.EqualValues(t, 2, look().Facts[0].Value)
+		time.Sleep(inventoryShare*took - time.Second)
+		look()
+		synctest.Wait()
+		require.EqualValues(t, 2, counts, "what takes long is counted rarely")
+
+		time.Sleep(time.Second)
+		took, failure = 0, errors.New("the folder is gone")
+		look()
+		synctest.Wait()
+		s := look()
+		require.Equal(t, "the folder is gone", s.Fault)
+		require.EqualValues(t, 2, s.Facts[0].Value, "what was known stays")
+
+		time.Sleep(inventoryPause)
+		failure = nil
+		look()
+		synctest.Wait()
+		require.Empty(t, look().Fault)
+	})
+}
