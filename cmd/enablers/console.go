@@ -72,7 +72,7 @@ func (b *broker) service() console.Service {
 		Facts: []console.Fact{
 			{Name: "clients", Value: count(info.ClientsConnected)},
 			{Name: "subscriptions", Value: count(info.Subscriptions)},
-			{Name: "retained messages", Value: count(info.Retained)},
+			{Name: "retained", Value: count(info.Retained)},
 			{Name: "dropped", Value: count(info.MessagesDropped + info.InflightDropped)},
 		},
 	}

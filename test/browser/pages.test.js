@@ -164,10 +164,31 @@ test("the interface fits a phone", async (t) => {
   assert.deepEqual(complaints, []);
 });
 
-test("the console says when nobody answers any more", async (t) => {
+const states = (page) => page.locator("[data-service], #channels tbody tr").evaluateAll((all) => [...new Set(all.map(({ dataset }) => dataset.state))]);
+
+test("the console shows what is not reachable, and finds it again", async (t) => {
+  const { page } = await open(t, "/", desktop);
+  await live(page);
+  assert.deepEqual(await states(page), ["running"]);
+  await page.context().setOffline(true);
+  await page.locator("#live", { hasText: "not reachable, trying again; last answer at" }).waitFor();
+  assert.deepEqual(await states(page), ["lost"]);
+  assert.match(await page.title(), /^not reachable/);
+  assert.equal(await page.locator('[data-service="Annotator"] [data-field="fault"]').textContent(), "not reachable");
+  assert.deepEqual(await faint(page), []);
+  await picture(page, "console-lost");
+  await page.context().setOffline(false);
+  await page.locator("#live", { hasText: "live" }).waitFor();
+  assert.deepEqual(await states(page), ["running"]);
+  assert.equal(await page.title(), "enablers console");
+  assert.equal(await page.locator('[data-service="Annotator"] [data-field="fault"]').textContent(), "");
+});
+
+test("the console is not green when the server is gone", async (t) => {
   const { page } = await open(t, "/", desktop);
   await page.locator("#live", { hasText: "live" }).waitFor();
   stage.server.kill("SIGINT");
-  await page.locator("#live", { hasText: "no answer, trying again" }).waitFor();
+  await page.locator("#live", { hasText: "not reachable, trying again" }).waitFor();
+  assert.deepEqual(await states(page), ["lost"]);
   assert.ok((await received(page)) > 0, "the last counts stay");
 });
