@@ -229,7 +229,8 @@ func (c *checker) pathItems(root *document.Node) {
 	}
 	for _, item := range items.Members {
 		if !componentName.MatchString(item.Key) {
-			c.fail(item.Value.Errorf("the name %q of a component has other characters than letters, digits, \".\", \"_\" and \"-\"", shown(item.Key)))
+			c.fail(item.Value.Errorf(`the name %q of a component has other characters than letters, digits, ".", "_" and "-"`,
+				shown(item.Key)))
 		}
 	}
 }

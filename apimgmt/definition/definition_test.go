@@ -259,6 +259,9 @@ func FuzzConvert(f *testing.F) {
 	f.Add(load(f, things).JSON())
 	f.Add([]byte(layered))
 	f.Add([]byte(validated))
+	f.Add([]byte(pathItems))
+	f.Add([]byte(alike))
+	f.Add([]byte(everything))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := definition.Load(t.Context(), data, definition.Limits{Bytes: 1 << 16, Values: 5000})
 		if err != nil {

@@ -183,6 +183,21 @@ func TestLoad_namesThePlaceOfEveryValueOfAWrongType(t *testing.T) {
 	require.Greater(t, reported, 500)
 }
 
+func TestLoad_namesThePlaceOfAReferenceThatCannotBeFollowed(t *testing.T) {
+	for rest, want := range map[string]string{
+		"paths: {/a: {get: {parameters: [\n {$ref: '#/components/parameters/A'}]}}}": `line 3, "/paths/~1a/get/parameters/0/$ref": ` +
+			`the reference "#/components/parameters/A" leads nowhere`,
+		"paths: {/a: {get: {parameters: [\n {$ref: '#/paths/~1a/get'}]}}}": `line 3, "/paths/~1a/get/parameters/0/$ref": ` +
+			`the reference "#/paths/~1a/get" leads to something of another kind`,
+		"paths: {/a: {get: {}}}, components: {schemas: {A: {items:\n {$ref: '#/components/schemas/B'}}}}": `line 3, ` +
+			`"/components/schemas/A/items/$ref": the reference "#/components/schemas/B" leads nowhere`,
+	} {
+		_, err := definition.Load(t.Context(), []byte(head(rest)), definition.Limits{})
+		require.ErrorIs(t, err, definition.ErrInvalid)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestLoad_saysWhatAFieldMustBe(t *testing.T) {
 	for name, tc := range map[string]struct{ rest, want string }{
 		"list":        {"servers: {url: 'http://a.example'}", `line 2, "/servers": servers: is an object, must be a list of servers`},

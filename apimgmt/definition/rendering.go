@@ -41,6 +41,27 @@ func newRendering(c *checker) *rendering {
 		items = nil
 	}
 	names := r.webhookNames(items)
+	if items == nil && len(c.bare) == 0 && len(c.alike) == 0 {
+		same := *c.root
+		same.Members = slices.Clone(c.root.Members)
+		r.rendered = &same
+	} else {
+		r.rewrite(c, items, names)
+	}
+	version := &document.Node{Kind: document.String, Text: newest30}
+	if is31(c.root) {
+		version.Text = newest31
+	}
+	for i := range r.rendered.Members {
+		if r.rendered.Members[i].Key == "openapi" {
+			r.rendered.Members[i].Value = version
+		}
+	}
+	return r
+}
+
+// rewrite makes a copy of the file and changes it.
+func (r *rendering) rewrite(c *checker, items *document.Node, names map[string]string) {
 	r.rendered = c.root.Edit(func(keys []string, text string) string {
 		if keys[len(keys)-1] != "$ref" || items == nil {
 			return text
@@ -68,11 +89,6 @@ func newRendering(c *checker) *rendering {
 	if items != nil {
 		r.movePathItems(names)
 	}
-	r.rendered.Get("openapi").Text = newest30
-	if is31(c.root) {
-		r.rendered.Get("openapi").Text = newest31
-	}
-	return r
 }
 
 // webhookNames are the names that path items of the components get, by their own.
@@ -131,11 +147,19 @@ func (r *rendering) validate(ctx context.Context) error {
 		return nil, fmt.Errorf("the reference to %q leads out of the file", location)
 	}
 	parsed, err := loader.LoadFromData(r.rendered.AppendJSON(nil))
+	if err != nil {
+		if ref := reported(r.root, err.Error()); ref != nil {
+			if _, err := resolve(r.root, ref.Parent()); err != nil {
+				return fmt.Errorf("%w: %w", ErrInvalid, err)
+			}
+			return fmt.Errorf("%w: %w", ErrInvalid, ref.Errorf("the reference %q leads to something of another kind", shown(ref.Text)))
+		}
+	}
 	if err == nil {
 		err = parsed.Validate(ctx, openapi3.DisableExamplesValidation(), openapi3.DisableSchemaDefaultsValidation())
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, r.place(err).Errorf("%w", reported{err, r.names}))
+		return fmt.Errorf("%w: %w", ErrInvalid, r.place(err).Errorf("%w", message{err, r.names}))
 	}
 	return nil
 }
@@ -143,24 +167,42 @@ func (r *rendering) validate(ctx context.Context) error {
 // maxMessage is how much of a message of the validator is reported: it may quote the file.
 const maxMessage = 1000
 
-// reported is an error of the validator whose message has an end and the names of the
-// file.
-type reported struct {
+// message is an error of the validator whose text has an end and the names of the file.
+type message struct {
 	err   error
 	names map[string]string
 }
 
-func (r reported) Unwrap() error { return r.err }
+func (m message) Unwrap() error { return m.err }
 
-func (r reported) Error() string {
-	message := r.err.Error()
-	for name, original := range r.names {
-		message = strings.ReplaceAll(message, name, original)
+func (m message) Error() string {
+	text := m.err.Error()
+	for name, original := range m.names {
+		text = strings.ReplaceAll(text, name, original)
 	}
-	if len(message) <= maxMessage {
-		return message
+	if len(text) <= maxMessage {
+		return text
 	}
-	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
+}
+
+// reported is the first reference of a file that a message of the validator quotes, nil
+// if there is none.
+func reported(n *document.Node, message string) *document.Node {
+	for _, item := range n.Items {
+		if found := reported(item, message); found != nil {
+			return found
+		}
+	}
+	for _, member := range n.Members {
+		if ref, ok := member.Value.Str(); ok && member.Key == "$ref" && strings.Contains(message, strconv.Quote(ref)) {
+			return member.Value
+		}
+		if found := reported(member.Value, message); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // place is the node that an error of the validator is about, as near as its types

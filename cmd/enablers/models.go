@@ -32,7 +32,9 @@ func openModels(ctx context.Context, dir string, at net.Listener, log *slog.Logg
 	}
 	there := newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
 		n, err := repository.Inventory(ctx)
-		return []console.Fact{{Name: "namespaces", Value: n.Namespaces}, {Name: "models", Value: n.Models}, {Name: "versions", Value: n.Versions}}, err
+		return []console.Fact{
+			{Name: "namespaces", Value: n.Namespaces}, {Name: "models", Value: n.Models}, {Name: "versions", Value: n.Versions},
+		}, err
 	})
 	return &models{Store: store, repository: repository, address: "http://" + at.Addr().String(), there: there}, nil
 }
