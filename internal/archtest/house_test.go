@@ -31,6 +31,14 @@ func TestHouse(t *testing.T) {
 	}
 }
 
+func TestImportTable_everyGrantIsUsed(t *testing.T) {
+	house, err := loadTree(os.DirFS(moduleRoot))
+	require.NoError(t, err)
+	for _, f := range unusedGrants(house) {
+		t.Errorf("%s: %s: take it out of internal/archtest/table.go", f.at, f.what)
+	}
+}
+
 func TestImportTable_isPrintedIntoTheArchitecture(t *testing.T) {
 	name := filepath.Join(moduleRoot, "ARCHITECTURE.md")
 	text, err := os.ReadFile(name)
