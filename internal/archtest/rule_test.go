@@ -27,7 +27,7 @@ func clean() map[string]string {
 			"type memory struct{}\n\nvar _ Keeper = memory{}\n\nfunc (memory) Keep() error { return nil }\n",
 		"storage/example_test.go": "package storage_test\n\nimport (\n\t\"fmt\"\n\t\"example.org/fake/storage\"\n)\n\n" +
 			"func ExampleNewMemory() {\n\tfmt.Println(storage.NewMemory().Keep())\n\t// Output: <nil>\n}\n",
-		"storage/storagetest/suite.go": "// Package storagetest is the suite.\npackage storagetest\n\nimport (\n\t\"testing\"\n\n" +
+		"modelrepo/modelrepotest/suite.go": "// Package modelrepotest is the suite.\npackage modelrepotest\n\nimport (\n\t\"testing\"\n\n" +
 			"\t\"github.com/stretchr/testify/require\"\n\n\t\"example.org/fake/storage\"\n)\n\n" +
 			"// Run runs the suite.\nfunc Run(t *testing.T, k storage.Keeper) { require.NoError(t, k.Keep()) }\n",
 		"annotate/doc.go": "// Package annotate annotates.\npackage annotate\n",
