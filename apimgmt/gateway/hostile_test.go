@@ -270,16 +270,21 @@ func TestPutsAreWholeOrFailWhenAServiceHangsUp(t *testing.T) {
 	})
 	g, server := newGateway(t, gateway.Options{})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service), anyPath())))
+	answered := 0
 	for range 100 {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, io.MultiReader(strings.NewReader(whole[:5]), strings.NewReader(whole[5:])))
 		require.NoError(t, err)
 		response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-		require.NoError(t, err)
+		if err != nil {
+			continue // an answer may come, and the connection end, while the client still sends: it sees that
+		}
 		data, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
 		if response.StatusCode == http.StatusOK {
 			require.Equal(t, whole, string(data))
+			answered++
 		}
 	}
+	require.Positive(t, answered)
 }
