@@ -75,6 +75,9 @@ func start(t *testing.T, args ...string) *process {
 		if slices.Contains(args, "-kong") && (at.name == "gateway" || at.name == "admin") {
 			continue
 		}
+		if slices.Contains(args, "-idp") && at.name == "idp" {
+			continue
+		}
 		if !p.rest.Scan() {
 			require.NoError(t, p.stop())
 			t.Fatal("the program has ended")
@@ -254,6 +257,54 @@ func TestAGivenSecretIsNotReplacedByAGeneratedOneInTheFile(t *testing.T) {
 	require.Len(t, kept, 3)
 	p.token(t, "demouser", kept["demo_password"])
 	require.NoError(t, p.stop())
+}
+
+func TestAGeneratedSecretLeavesTheFileWhenAnotherIsGiven(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, start(t, "-data", dir).stop())
+	name := filepath.Join(dir, "credentials.json")
+	var first, second map[string]string
+	read := func(to *map[string]string) {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, to))
+	}
+	read(&first)
+	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
+	p := start(t, "-data", dir)
+	p.token(t, "demouser", "password for tests")
+	require.NoError(t, p.stop())
+	read(&second)
+	require.NotContains(t, second, "demo_password", "it opens nothing")
+	delete(first, "demo_password")
+	require.Equal(t, first, second, "the others stay")
+}
+
+func TestSecretsWithoutAUseAreNeitherGeneratedNorPrinted(t *testing.T) {
+	for _, one := range []struct {
+		args   []string
+		unused []string
+	}{
+		{[]string{"-idp", "http://127.0.0.1:9/auth/"}, []string{"demo_password", "client_secret"}},
+		{[]string{"-kong", "http://127.0.0.1:9", "-gateway-url", "http://127.0.0.1:9"}, []string{"admin_token"}},
+	} {
+		dir := t.TempDir()
+		p := start(t, append(one.args, "-data", dir)...)
+		var printed strings.Builder
+		for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Sign in at http://") {
+			printed.WriteString(p.rest.Text() + "\n")
+		}
+		_ = p.stop() // the server elsewhere is not there
+		data, err := os.ReadFile(filepath.Join(dir, "credentials.json"))
+		require.NoError(t, err)
+		var kept map[string]string
+		require.NoError(t, json.Unmarshal(data, &kept))
+		require.Len(t, kept, 3-len(one.unused))
+		for _, key := range one.unused {
+			require.NotContains(t, kept, key)
+		}
+		require.Equal(t, len(kept), strings.Count(printed.String(), "new "), printed.String())
+	}
 }
 
 func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *testing.T) {

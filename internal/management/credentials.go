@@ -26,11 +26,18 @@ type Credentials struct {
 // secret that was given instead is not in it.
 const CredentialsFile = "credentials.json"
 
+// demands says which secrets an installation has a use for.
+type demands struct {
+	provider bool // the identity provider inside: the password and the secret of clients
+	gateway  bool // the gateway inside: the token of its admin API
+}
+
 // readCredentials returns the secrets in use: each is the given one, else the one
 // that the file of a folder holds. A secret that is neither given nor held is
-// generated, stored in the file and returned in fresh as well. The file is whole or
-// not there, also after a crash.
-func readCredentials(dir string, given Credentials) (inUse, fresh Credentials, err error) {
+// generated if there is a use for it, stored in the file and returned in fresh as
+// well. One that another is given in place of leaves the file, where it would pass
+// for the one in use. The file is whole or not there, also after a crash.
+func readCredentials(dir string, given Credentials, needed demands) (inUse, fresh Credentials, err error) {
 	name := filepath.Join(dir, CredentialsFile)
 	var kept Credentials
 	data, err := os.ReadFile(name)
@@ -44,21 +51,29 @@ func readCredentials(dir string, given Credentials) (inUse, fresh Credentials, e
 				"restore it, or move it away to have new secrets generated", name)
 		}
 	}
-	inUse = kept
-	for _, secret := range []struct{ inUse, fresh, kept, given *string }{
-		{&inUse.DemoPassword, &fresh.DemoPassword, &kept.DemoPassword, &given.DemoPassword},
-		{&inUse.ClientSecret, &fresh.ClientSecret, &kept.ClientSecret, &given.ClientSecret},
-		{&inUse.AdminToken, &fresh.AdminToken, &kept.AdminToken, &given.AdminToken},
+	found := kept
+	for _, secret := range []struct {
+		inUse, fresh, kept, given *string
+		needed                    bool
+	}{
+		{&inUse.DemoPassword, &fresh.DemoPassword, &kept.DemoPassword, &given.DemoPassword, needed.provider},
+		{&inUse.ClientSecret, &fresh.ClientSecret, &kept.ClientSecret, &given.ClientSecret, needed.provider},
+		{&inUse.AdminToken, &fresh.AdminToken, &kept.AdminToken, &given.AdminToken, needed.gateway},
 	} {
 		switch {
 		case *secret.given != "":
 			*secret.inUse = *secret.given
-		case *secret.kept == "":
+			if *secret.kept != *secret.given {
+				*secret.kept = ""
+			}
+		case *secret.kept != "":
+			*secret.inUse = *secret.kept
+		case secret.needed:
 			*secret.kept = rand.Text()
 			*secret.inUse, *secret.fresh = *secret.kept, *secret.kept
 		}
 	}
-	if fresh == (Credentials{}) {
+	if kept == found {
 		return inUse, fresh, nil
 	}
 	if data, err = json.MarshalIndent(kept, "", "  "); err != nil {

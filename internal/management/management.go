@@ -108,7 +108,8 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 			err = errors.Join(err, m.Close())
 		}
 	}()
-	secrets, fresh, err := readCredentials(config.Dir, config.Given)
+	secrets, fresh, err := readCredentials(config.Dir, config.Given,
+		demands{provider: config.Provider == "", gateway: config.Elsewhere == nil})
 	if err != nil {
 		return nil, err
 	}
