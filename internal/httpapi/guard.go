@@ -66,6 +66,9 @@ func ParseHost(text string) (host, origin string, err error) {
 		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Scheme+"://"+at.Host != at.String() {
 			return "", "", fmt.Errorf("%q is no origin: expected http://HOST, https://HOST, or one of them with :PORT", text)
 		}
+		if at.Port() == defaultPort(at.Scheme) { // browsers leave it out of Origin
+			at.Host = strings.TrimSuffix(at.Host, ":"+at.Port())
+		}
 		host, origin = at.Hostname(), at.String()
 	}
 	host = strings.TrimSuffix(host, ".")
@@ -73,6 +76,13 @@ func ParseHost(text string) (host, origin string, err error) {
 		return "", "", fmt.Errorf("%q is no name of a host: expected one without a port, such as models.example.org", text)
 	}
 	return host, origin, nil
+}
+
+func defaultPort(scheme string) string {
+	if scheme == "https" {
+		return "443"
+	}
+	return "80"
 }
 
 // Hostname returns the host that a request names, without port, brackets and final

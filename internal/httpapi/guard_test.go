@@ -91,6 +91,10 @@ func TestParseHost(t *testing.T) {
 		" Models.Example.org. ":        {"models.example.org", ""},
 		"https://app.example.org":      {"app.example.org", "https://app.example.org"},
 		"http://APP.example.org:8080/": {"app.example.org", "http://app.example.org:8080"},
+		"https://app.example.org:443":  {"app.example.org", "https://app.example.org"},
+		"http://app.example.org:80":    {"app.example.org", "http://app.example.org"},
+		"http://app.example.org:443":   {"app.example.org", "http://app.example.org:443"},
+		"http://[2001:db8::1]:80":      {"2001:db8::1", "http://[2001:db8::1]"},
 	} {
 		host, origin, err := httpapi.ParseHost(value)
 		require.NoError(t, err, value)
