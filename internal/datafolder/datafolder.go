@@ -35,15 +35,26 @@ func Open(dir, block string) (*disk.Store, error) {
 }
 
 // Claim marks the folder above those of the blocks, or one in which a block keeps
-// files alone, and creates it if it is missing.
+// files alone, and creates it if it is missing. A folder of an earlier version that
+// has the store of one block is refused, unless it has folders of blocks as well.
 func Claim(dir, owner string) error {
 	if _, err := os.Stat(filepath.Join(dir, "format.json")); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(dir, "store.db")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "store.db")); err == nil && !isAboveBlocks(dir) {
 			return fmt.Errorf("open folder %q: %w: it holds a store.db, so it is that of one block, and this is %s; give %s a folder of its own",
 				dir, disk.ErrOwner, owner, owner)
 		}
 	}
 	return disk.Claim(dir, owner)
+}
+
+// isAboveBlocks reports whether a block has a store in a folder below.
+func isAboveBlocks(dir string) bool {
+	for _, t := range allTraces() {
+		if _, err := os.Stat(filepath.Join(dir, t.block, "store.db")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // traces are the keys that a block stores: documents, and blobs, that begin so.

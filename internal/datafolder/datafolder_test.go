@@ -112,3 +112,13 @@ func TestClaim_folderAboveBlocks(t *testing.T) {
 	_, err := datafolder.Open(dir, datafolder.Annotator)
 	require.ErrorContains(t, err, "it is the folder of enablers, and this is annotator")
 }
+
+func TestClaim_oldFolderThatABlockSharedStaysUsable(t *testing.T) {
+	dir := oldFolder(t)
+	store, err := disk.Open(filepath.Join(dir, "annotator"), nil)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	require.NoError(t, datafolder.Claim(dir, datafolder.Enablers))
+	_, err = datafolder.Open(dir, datafolder.Annotator)
+	require.ErrorContains(t, err, "it is the folder of enablers, and this is annotator")
+}
