@@ -60,10 +60,14 @@ func openDatabase(dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error
 // there. When two processes do this at a time, one of the databases stays.
 func createDatabase(dir string) error {
 	// The records are gone and the sweep would remove every blob.
+	name := filepath.Join(dir, databaseName)
 	contents := contentFolder{path: filepath.Join(dir, blobsName)}
 	if empty, err := contents.isEmpty(); err != nil {
 		return err
 	} else if !empty {
+		if _, there := os.Lstat(name); there == nil {
+			return nil // another process was faster, and has stored something already
+		}
 		return errNoRecords
 	}
 	made, err := makeDatabase(dir)
@@ -71,8 +75,7 @@ func createDatabase(dir string) error {
 		return fmt.Errorf("create %s: %w", databaseName, err)
 	}
 	defer func() { _ = os.Remove(made) }() // a second name by now, or of no use
-	name := filepath.Join(dir, databaseName)
-	err = os.Link(made, name) // unlike Rename it replaces nothing
+	err = os.Link(made, name)              // unlike Rename it replaces nothing
 	if err == nil {
 		return syncFolder(dir)
 	}
