@@ -35,14 +35,15 @@ const (
 // change something (cross-site request forgery), and requests under a name that
 // its owner has pointed to this machine (DNS rebinding).
 type guard struct {
-	hosts map[string]bool // names besides localhost, in lower case
-	cross *http.CrossOriginProtection
+	hosts   map[string]bool             // names besides localhost, in lower case
+	origins map[string]bool             // of pages elsewhere that may send requests
+	cross   *http.CrossOriginProtection // trusts the same
 }
 
 // newGuard returns the guard of a server that has further names, see
 // [Options.Hosts]. A name that is none matches no request.
 func newGuard(names []string) *guard {
-	g := &guard{hosts: map[string]bool{}, cross: http.NewCrossOriginProtection()}
+	g := &guard{hosts: map[string]bool{}, origins: map[string]bool{}, cross: http.NewCrossOriginProtection()}
 	for _, name := range names {
 		host, origin, err := ParseHost(name)
 		if err != nil {
@@ -50,6 +51,7 @@ func newGuard(names []string) *guard {
 		}
 		g.hosts[host] = true
 		if origin != "" {
+			g.origins[origin] = true
 			_ = g.cross.AddTrustedOrigin(origin) // fails for what ParseHost refuses
 		}
 	}
@@ -130,7 +132,7 @@ func (g *guard) checkOrigin(r *http.Request, allowed Origins) *Error {
 		err = g.cross.Check(r)
 	case OwnPages:
 		err = g.checkAnyMethod(r)
-		if err == nil && isReferredElsewhere(r) {
+		if err == nil && g.isReferredElsewhere(r) {
 			err = errors.New("cross-origin request detected from the Referer header field")
 		}
 	case OwnPagesAndLinks:
@@ -160,12 +162,12 @@ func (g *guard) checkAnyMethod(r *http.Request) error {
 // isReferredElsewhere reports whether a browser that sends no other sign, as none
 // does with a GET over HTTP without TLS to another machine, says that a page
 // elsewhere has sent a request.
-func isReferredElsewhere(r *http.Request) bool {
+func (g *guard) isReferredElsewhere(r *http.Request) bool {
 	if r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" || r.Header.Get("Referer") == "" {
 		return false
 	}
 	page, err := url.Parse(r.Header.Get("Referer"))
-	return err != nil || page.Host != r.Host
+	return err != nil || page.Host != r.Host && !g.origins[page.Scheme+"://"+page.Host]
 }
 
 // isLink reports whether a browser opens a page that a link, or an address that a

@@ -85,6 +85,18 @@ func TestRoute_Origins(t *testing.T) {
 	}
 }
 
+func TestRoute_Origins_takesTheRefererOfATrustedOrigin(t *testing.T) {
+	h := httpapi.NewHandler([]httpapi.Route{{Pattern: "GET /stop", Func: text("stopped"), Origins: httpapi.OwnPages}},
+		&httpapi.Options{Hosts: []string{"http://public.example", "named.example"}})
+	for referer, want := range map[string]int{
+		"http://public.example/docs/": 200, "http://public.example:81/": 403, "https://public.example/": 403,
+		"http://named.example/": 403, "http://evil.example/": 403,
+	} {
+		w := over(h, "192.0.2.1:80", "GET", "http://127.0.0.1:8000/stop", map[string]string{"Referer": referer})
+		require.Equal(t, want, w.Code, referer)
+	}
+}
+
 func TestParseHost(t *testing.T) {
 	for value, want := range map[string][2]string{
 		"models.example.org":           {"models.example.org", ""},
