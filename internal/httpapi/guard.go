@@ -114,7 +114,7 @@ func (g *guard) checkHost(r *http.Request) *Error {
 		return nil
 	}
 	return &Error{Status: http.StatusMisdirectedRequest, Detail: fmt.Sprintf("The Host %q is not known as a name of this server. "+
-		"Use its IP address or localhost; or, if a reverse proxy on the same machine forwards this name, "+
+		"Use its IP address or localhost; or, if this machine has this name or a reverse proxy on it forwards the name, "+
 		"start the server with -hosts %s (in a program: the option Hosts of the handler).", host, host)}
 }
 
