@@ -112,7 +112,7 @@ func ended(ctx context.Context, err error) error {
 // start finds the job's id and starts it.
 func start(ctx context.Context, jobs Jobs, clients int) (string, error) {
 	config := flcollect.Config{
-		Strategy: "avg", ModelName: ModelName, ModelVersion: ModelVersion, ConfigurationID: "demo",
+		Strategy: "avg", ModelName: ModelName, ModelVersion: ModelVersion, ConfigurationID: "1",
 		Rounds:       rounds,
 		RoundTimeout: time.Minute,
 		StrategyConf: strategy.Conf{"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients},

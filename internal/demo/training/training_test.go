@@ -3,6 +3,7 @@ package training_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"strings"
@@ -102,6 +103,20 @@ func TestEveryRoundIsALineAndTheLastSayWhatCameOfIt(t *testing.T) {
 	status, err := s.jobs.Status(t.Context(), "demo-1")
 	require.NoError(t, err)
 	require.True(t, status.Stored)
+	require.NoError(t, s.end())
+}
+
+// A user who looks at the demonstration copies its configuration.
+func TestRun_configuration_isOneThatTheRESTInterfaceTakes(t *testing.T) {
+	s := begin(t, false)
+	s.await(t, "oncology")
+	status, err := s.jobs.Status(t.Context(), "demo-1")
+	require.NoError(t, err)
+	text, err := json.Marshal(status.Config)
+	require.NoError(t, err)
+	parsed, err := flcollect.ParseConfig(text)
+	require.NoError(t, err)
+	require.Equal(t, status.Config.ConfigurationID, parsed.ConfigurationID)
 	require.NoError(t, s.end())
 }
 
