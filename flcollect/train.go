@@ -90,7 +90,10 @@ func (j *job) train(ctx context.Context) error {
 			return j.yielded(j.life)
 		}
 		if !t.affords() {
-			return t.exhaust()
+			if err := t.exhaust(); err != nil {
+				return err
+			}
+			continue // it is trained, whether there is a result or not
 		}
 		if err := t.round(ctx, r.Round+1); err != nil {
 			return err

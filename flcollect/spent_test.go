@@ -1,0 +1,44 @@
+package flcollect_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/flcollect"
+)
+
+// A crash may cost a job its whole budget before a model counts: what was released
+// then stays released.
+func TestServer_job_whoseBudgetIsSpentWithoutAModelHasNoResult(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros})
+	conf := private(5)
+	conf.DPAdaptive["epsilon_budget"] = (epsilonOf(t, 1) + epsilonOf(t, 2)) / 2
+	require.NoError(t, w.Start(t.Context(), "job", conf))
+	w.until(t, "job", "begun", func(flcollect.Status) bool {
+		doc, err := w.documents.Get(t.Context(), "job/job")
+		return err == nil && bytes.Contains(doc.Data, []byte(`"checkpoint":`))
+	})
+	w.end()
+	doc, err := w.documents.Get(t.Context(), "job/job")
+	require.NoError(t, err)
+	var record map[string]any
+	require.NoError(t, json.Unmarshal(doc.Data, &record))
+	record["released"] = 1
+	data, err := json.Marshal(record)
+	require.NoError(t, err)
+	_, err = w.documents.Update(t.Context(), doc.Key, doc.Revision, data)
+	require.NoError(t, err)
+
+	n := &neighbours{}
+	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs, Repository: n})
+	status := again.until(t, "job", "over", func(s flcollect.Status) bool { return s.State.Ended() })
+	require.Equal(t, flcollect.Interrupted, status.State)
+	require.True(t, status.BudgetSpent)
+	require.Contains(t, status.Error, "no round has aggregated an update, so there is no result")
+	require.Contains(t, status.Note, "is spent after 0 of 5 rounds")
+	_, err = again.Result(t.Context(), "job")
+	require.ErrorIs(t, err, flcollect.ErrNoResult)
+}
