@@ -194,3 +194,24 @@ func TestNewServer_clipAndTrustClientsExcludeEachOther(t *testing.T) {
 	_, err := flcollect.NewServer(flcollect.Options{Clip: true, TrustClients: true})
 	require.ErrorContains(t, err, "Clip and TrustClients exclude each other")
 }
+
+func TestRound_updateRefusedAtItsEnd_countsAsAFailure(t *testing.T) {
+	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named})
+	for i := range 4 {
+		w.joinAs(t, trainer{step: 1, examples: 1}, fmt.Sprintf("honest-%d", i))
+	}
+	w.joinAs(t, trainer{step: 1000, examples: 96}, "far")
+	job := withAvailable(config(1, 5), 5, 5)
+	job.StrategyConf["norm_refuse_factor"] = 2
+	require.NoError(t, w.Start(t.Context(), "job", job))
+	status := w.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, flcollect.Counts{Kept: 4, Refused: 1}, status.Updates.Counts)
+	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, 4, rounds[0].Fit.Results)
+	require.Equal(t, 1, rounds[0].Fit.Failures)
+	require.Equal(t, 1., rounds[0].FitMetrics["step"], "without what the refused update came with")
+	require.Contains(t, rounds[0].Note, "fit: the strategy refused 1 of 5 updates at the end of the round, the first of ")
+	require.Len(t, status.Quarantined, 1)
+	require.EqualValues(t, 1, w.Totals().Failures)
+}

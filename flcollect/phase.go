@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -101,10 +102,11 @@ func (t *training) fit(ctx context.Context, number int, round *Round) (*tally, e
 		return nil, err
 	}
 	result.say(note)
-	round.Fit = result.account
 	if err := result.aggregate(ctx, t.policy, sums); err != nil {
 		return nil, stoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", number, err))
 	}
+	result.withdraw(t.strategy)
+	round.Fit = result.account
 	if result.model != nil {
 		if err := t.follows(result.model, t.model); err != nil {
 			return nil, fmt.Errorf("aggregate round %d: %w", number, err)
@@ -135,6 +137,25 @@ func (y *tally) aggregate(ctx context.Context, policy strategy.Policy, sums stra
 		return nil
 	}
 	return err
+}
+
+// withdraw takes out the answers whose updates the strategy refused at the end of
+// the round: they are no results, and their metrics are no part of the means.
+func (y *tally) withdraw(made strategy.Strategy) {
+	judge, ok := made.(judge)
+	if !ok {
+		return
+	}
+	refused := map[string]bool{}
+	for _, v := range judge.Verdicts() {
+		if v.Outcome == strategy.Refused {
+			refused[v.Client] = true
+		}
+	}
+	y.reports = slices.DeleteFunc(y.reports, func(r strategy.Report) bool { return refused[r.Client] })
+	late := y.account.Results - len(y.reports)
+	y.account.Results -= late
+	y.account.Failures += late
 }
 
 // takeFit adds the answer of a client to the aggregation.

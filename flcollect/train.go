@@ -194,7 +194,8 @@ func (t *training) round(ctx context.Context, number int) error {
 	defer filed.wait()
 	refused = append(append(refused, fit.refused...), filed.late...)
 	if n := len(filed.late); n > 0 {
-		fit.say(fmt.Sprintf("fit: %d updates were refused at the end of the round, the first of %q: %s", n, filed.late[0].Client, filed.late[0].Reason))
+		fit.say(fmt.Sprintf("fit: the strategy refused %d of %d updates at the end of the round, the first of %q: %s",
+			n, round.Fit.Clients, filed.late[0].Client, filed.late[0].Reason))
 	}
 	round.Updates = filed.updates
 	if t.private != nil {
