@@ -52,6 +52,7 @@ type Bounded struct {
 // An update beyond the bound is shortened to it, and goes on in its own direction.
 // Since the median is known at the end of a round, updates that may turn out to be
 // far wait in a file in [Round].Dir: all until a round has had a median, later few.
+// Their metrics wait in memory; an update with more than 64 KiB of text there is refused.
 // Refusing costs what the job's policy makes of failures where norm_bound is exceeded;
 // an update that only the median refuses is left out at the end of the round.
 //

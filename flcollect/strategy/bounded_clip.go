@@ -8,6 +8,10 @@ import (
 	"sync"
 )
 
+// maxWaitingText bounds the text in the metrics of an update that waits. Metrics stay
+// in memory, which nothing else bounds once the message of the update is gone.
+const maxWaitingText = 64 << 10
+
 // clipping is the aggregation of a round that shortens updates beyond the bound.
 // Those whose bound is known are added at once; the others wait for the median of
 // their own round, in a file.
@@ -46,6 +50,10 @@ func (c *clipping) place(ctx context.Context, update Update, verdict *Verdict) e
 	case bound.exceeded(far) == "", bound.norm == rules.limit && far.counters <= bound.counters:
 		return c.admit(ctx, update, verdict, bound)
 	}
+	if n := textOf(update.Metrics); n > maxWaitingText {
+		return refuse(update.Client, "its metrics hold %d bytes of text, and an update that waits for the median of its round may have %d",
+			n, maxWaitingText)
+	}
 	spill, err := c.file()
 	if err != nil {
 		return err
@@ -71,6 +79,20 @@ func (c *clipping) file() (*Spill, error) {
 		c.spill, c.metrics = spill, map[string]map[string]any{}
 	}
 	return c.spill, nil
+}
+
+// textOf is how many bytes the texts among metrics have.
+func textOf(metrics map[string]any) int {
+	size := 0
+	for _, v := range metrics {
+		switch v := v.(type) {
+		case string:
+			size += len(v)
+		case []byte:
+			size += len(v)
+		}
+	}
+	return size
 }
 
 // owned returns a copy of metrics, whose bytes may be those of a message.

@@ -156,6 +156,25 @@ func TestBounded_updateThatWaits_keepsItsMetrics(t *testing.T) {
 	require.Equal(t, strategy.Kept, verdictOf(t, b, "a").Outcome)
 }
 
+func TestBounded_updateThatWaits_keepsLittleTextInMemory(t *testing.T) {
+	b := bounded(t, "FedAvg", nil)
+	base := counted(0, 0, 0)
+	round, err := b.Begin(strategy.Round{Number: 1, Model: base, Dir: t.TempDir()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, round.Close()) }()
+	for name, value := range map[string]any{"bytes": make([]byte, 1<<20), "text": string(make([]byte, 1<<20))} {
+		metrics := map[string]any{"loss": 0.5, name: value}
+		err := round.Add(t.Context(), strategy.Update{Client: name, Examples: 1, Model: counted(1, 1, 0), Metrics: metrics})
+		require.ErrorIs(t, err, strategy.ErrQuarantined)
+		require.ErrorContains(t, err, "its metrics hold 1048576 bytes of text, and an update that waits for the median of its round may have 65536")
+	}
+	metrics := map[string]any{"loss": 0.5, "site": "north"}
+	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "text", Examples: 1, Model: counted(1, 1, 0), Metrics: metrics}))
+	made, err := round.Finish(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []float64{1, 0}, made[0].Float64s())
+}
+
 func TestBounded_refusalWithoutClipping_isAFault(t *testing.T) {
 	_, err := strategy.NewBounded(nil, strategy.Conf{"norm_clip": false, "norm_refuse_factor": 2})
 	require.ErrorContains(t, err, "norm_refuse_factor: has no meaning where norm_clip is false")
