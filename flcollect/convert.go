@@ -2,6 +2,7 @@ package flcollect
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,32 @@ type anyType interface {
 	Takes(sent, form tensor.DType) bool
 }
 
+// converts reports whether a layer of an update is to be converted to the type of
+// the layer of the model.
+func converts(layer, form tensor.Tensor, takes anyType) bool {
+	from, to := layer.DType(), form.DType()
+	return from != to && (takes == nil || !takes.Takes(from, to)) && slices.Equal(layer.Shape(), form.Shape())
+}
+
+// turn waits until an update may be converted, if there is something to convert, and
+// returns what is to be called once the update was added. The uploads that flower
+// admits do not bound what is made of them, so few are converted at a time.
+func (s *Server) turn(ctx context.Context, update, form strategy.Model, takes anyType) (func(), error) {
+	some := false
+	for i := range min(len(update), len(form)) {
+		some = some || converts(update[i], form[i], takes)
+	}
+	if !some {
+		return func() {}, nil
+	}
+	select {
+	case s.converting <- struct{}{}:
+		return func() { <-s.converting }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // conform returns an update in the types of the model that the clients were sent,
 // and what was converted for that. The model decides, so it does not matter which
 // clients send which types: a Flower client with NumPy trains with 64 bits where
@@ -42,7 +69,7 @@ func conform(update, form strategy.Model, takes anyType) (strategy.Model, []Conv
 	converted := update
 	for i, layer := range update {
 		from, to := layer.DType(), form[i].DType()
-		if from == to || takes != nil && takes.Takes(from, to) || !slices.Equal(layer.Shape(), form[i].Shape()) {
+		if !converts(layer, form[i], takes) {
 			continue
 		}
 		as, err := layer.As(to)

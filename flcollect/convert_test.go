@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -252,4 +255,57 @@ func TestServer_modelOfAClient_decidesTheTypesForAll(t *testing.T) {
 	result, err := w.Result(t.Context(), "job")
 	require.NoError(t, err)
 	require.Equal(t, strategy.Model{tensor.FromFloat64s([]float64{3, 4})}, result.Weights)
+}
+
+// crowded is a strategy that notes how many updates are added at once.
+type crowded struct {
+	strategy.Strategy
+	inside, most atomic.Int32
+}
+
+func (c *crowded) Begin(round strategy.Round) (strategy.Aggregation, error) {
+	made, err := c.Strategy.Begin(round)
+	return &crowd{made, c}, err
+}
+
+type crowd struct {
+	strategy.Aggregation
+	all *crowded
+}
+
+// Add gives others a moment to come in.
+func (c *crowd) Add(ctx context.Context, update strategy.Update) error {
+	defer c.all.inside.Add(-1)
+	for n := c.all.inside.Add(1); ; {
+		if most := c.all.most.Load(); n <= most || c.all.most.CompareAndSwap(most, n) {
+			break
+		}
+	}
+	select {
+	case <-time.After(20 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return c.Aggregation.Add(ctx, update)
+}
+
+// The uploads that are admitted bound what comes in, not what is made of it: a byte may
+// become a number of 64 bits.
+func TestServer_conversions_areFewAtATime(t *testing.T) {
+	clients := 4 * runtime.GOMAXPROCS(0)
+	c := &crowded{}
+	w := newWorld(t, flcollect.Options{Initial: zeros, TrustClients: true, Strategies: map[string]factory{
+		"crowded": func(conf strategy.Conf) (_ strategy.Strategy, err error) {
+			c.Strategy, err = strategy.New("FedAvg", conf)
+			return c, err
+		},
+	}})
+	for range clients {
+		w.join(t, sending(tensor.Int8))
+	}
+	job := config(1, clients)
+	job.Strategy = "crowded"
+	require.NoError(t, w.Start(t.Context(), "job", job))
+	status := w.untilState(t, "job", flcollect.Finished)
+	require.Equal(t, flcollect.Counts{Kept: clients, Converted: clients}, status.Updates.Counts)
+	require.LessOrEqual(t, int(c.most.Load()), runtime.GOMAXPROCS(0))
 }

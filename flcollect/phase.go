@@ -178,6 +178,11 @@ func (t *training) takeFit(ctx context.Context, c *client, res *flower.FitRes, s
 		}
 	} else {
 		takes, _ := t.strategy.(anyType)
+		over, err := t.server.turn(ctx, model, t.model, takes)
+		if err != nil {
+			return got, err
+		}
+		defer over()
 		var converted []Conversion
 		if model, converted, err = conform(model, t.model, takes); err != nil {
 			return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)

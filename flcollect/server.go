@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -47,8 +48,10 @@ type Server struct {
 	ready    chan struct{} // closed once Run has read what is stored
 	parking  chan struct{} // closed when Run is about to end
 	starting chan struct{} // holds a token while a job is started
-	group    sync.WaitGroup
-	life     context.Context // of everything that Run started; set before ready
+	// converting holds a token for each update that is converted and added.
+	converting chan struct{}
+	group      sync.WaitGroup
+	life       context.Context // of everything that Run started; set before ready
 
 	mu        sync.Mutex
 	jobs      map[string]*job // those with something to do
@@ -72,7 +75,8 @@ func NewServer(options Options) (*Server, error) {
 	return &Server{
 		options: options, log: options.Logger,
 		ready: make(chan struct{}), parking: make(chan struct{}), starting: make(chan struct{}, 1), left: make(chan struct{}, 1),
-		jobs: map[string]*job{}, states: map[State]int{}, changed: make(chan struct{}), unwritten: map[string]error{},
+		converting: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		jobs:       map[string]*job{}, states: map[State]int{}, changed: make(chan struct{}), unwritten: map[string]error{},
 	}, nil
 }
 
