@@ -71,9 +71,15 @@ func (t *training) adopt(ctx context.Context, client string, model strategy.Mode
 	named := *t.config.Homomorphic
 	filled := named.Fill(settings)
 	parameters, err := ckks.NewParameters(filled)
-	if err != nil || parameters.Keys() != theirs {
+	switch own := named.String(); {
+	case err != nil && own == "":
+		return fmt.Errorf("%w: client %q encrypts with %s, which cannot be averaged: %w", errOtherKeys, short(client, maxClient), theirs, err)
+	case err != nil:
+		return fmt.Errorf("%w: client %q encrypts with %s, and the job names %s: %w: "+
+			"use keys of those parameters, or leave them out of the job", errOtherKeys, short(client, maxClient), theirs, own, err)
+	case parameters.Keys() != theirs:
 		return fmt.Errorf("%w: client %q encrypts with %s, and the job names %s: "+
-			"use keys of those parameters, or leave them out of the job", errOtherKeys, short(client, maxClient), theirs, named)
+			"use keys of those parameters, or leave them out of the job", errOtherKeys, short(client, maxClient), theirs, own)
 	}
 	config := t.config
 	config.Homomorphic = &filled

@@ -2,7 +2,9 @@ package flcollect_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -134,4 +136,20 @@ func TestServer_job_failsAtOnceForKeysThatAreNotThoseOfThePublicContext(t *testi
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
 	status = w.untilState(t, "job", flcollect.Interrupted)
 	require.Contains(t, status.Error, "encrypts with "+ownKeys+", and the public context that is stored for the job is of "+otherKeys)
+}
+
+// withScale is a message whose ciphertext has another scale.
+func withScale(data []byte, from, to int) []byte {
+	scale := func(bits int) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.Ldexp(1, bits))) }
+	return bytes.ReplaceAll(bytes.Clone(data), scale(from), scale(to))
+}
+
+func TestServer_job_saysWhyKeysCannotBeUsed(t *testing.T) {
+	w := newWorld(t, flcollect.Options{})
+	require.NoError(t, w.Start(t.Context(), "job", open(1, 1)))
+	w.join(t, keeper{message: withScale(message(t, "none-first"), keys.ScaleBits, 26), examples: 5})
+	status := w.untilState(t, "job", flcollect.Interrupted)
+	require.Contains(t, status.Error, "encrypts with degree 1024, moduli of [27] bits, scale 2^26")
+	require.Contains(t, status.Error, "scale_bits: 26 is not from 1 to 25")
+	require.NotContains(t, status.Error, "the job names", "it names nothing")
 }
