@@ -140,7 +140,9 @@ func TestServer_job_failsAtOnceForKeysThatAreNotThoseOfThePublicContext(t *testi
 
 // withScale is a message whose ciphertext has another scale.
 func withScale(data []byte, from, to int) []byte {
-	scale := func(bits int) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.Ldexp(1, bits))) }
+	scale := func(bits int) []byte {
+		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.Ldexp(1, bits)))
+	}
 	return bytes.ReplaceAll(bytes.Clone(data), scale(from), scale(to))
 }
 

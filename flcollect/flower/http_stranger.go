@@ -93,8 +93,7 @@ func (s *Server) serveStranger(w http.ResponseWriter, r *http.Request) {
 	if fleet {
 		s.strangers.reportSuperNode(s.config.Logger, r)
 	} else {
-		s.strangers.report(s.config.Logger, r.RemoteAddr, "a request was refused: it is none of a Flower client",
-			"call", r.Method+" "+r.URL.Path)
+		s.strangers.report(s.config.Logger, r.RemoteAddr, "a request was refused: it is none of a Flower client", r.Method+" "+r.URL.Path)
 	}
 	switch {
 	case isGRPC(r):
@@ -118,20 +117,22 @@ func unknownCall(_ any, stream grpc.ServerStream) error {
 // maxStrangers is how many hosts are remembered as reported.
 const maxStrangers = 1000
 
-// strangers remembers which hosts were reported, so that one that asks again and
-// again is one line in the log. Its memory is bounded: where there are too many
+// strangers remembers which hosts were reported for what, so that one that asks again
+// and again is one line in the log. Its memory is bounded: where there are too many
 // hosts, all are forgotten, and may be reported again.
 type strangers struct {
 	mu    sync.Mutex
-	hosts map[string]bool
+	hosts map[string]bool // by the host and the text of the warning
 }
 
-// report logs a warning about a peer, unless one about its host was logged.
-func (s *strangers) report(log *slog.Logger, address, text string, args ...any) {
+// report logs a warning about a call of a peer, unless the same was logged about its
+// host.
+func (s *strangers) report(log *slog.Logger, address, text, call string) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		host = address
 	}
+	host += " " + text
 	s.mu.Lock()
 	known := s.hosts[host]
 	if !known {
@@ -142,12 +143,11 @@ func (s *strangers) report(log *slog.Logger, address, text string, args ...any) 
 	}
 	s.mu.Unlock()
 	if !known {
-		log.Warn(text, append([]any{"address", address}, args...)...)
+		log.Warn(text, "address", address, "call", fmt.Sprintf("%.200s", call))
 	}
 }
 
 // reportSuperNode logs a warning about a SuperNode.
 func (s *strangers) reportSuperNode(log *slog.Logger, r *http.Request) {
-	s.report(log, r.RemoteAddr, "a SuperNode was refused: this server speaks to clients that are started with start_client",
-		"call", r.URL.Path)
+	s.report(log, r.RemoteAddr, "a SuperNode was refused: this server speaks to clients that are started with start_client", r.URL.Path)
 }

@@ -115,7 +115,8 @@ func TestServer_refusesUnknownServicesOverGRPC(t *testing.T) {
 			require.Equal(t, codes.Unimplemented, status.Code(err), method)
 			require.ErrorContains(t, err, want, scheme)
 		}
-		require.Equal(t, 1, log.count("level=WARN"))
+		require.Equal(t, 1, log.count("a SuperNode was refused"))
+		require.Equal(t, 2, log.count("level=WARN"))
 	}
 }
 
@@ -137,4 +138,24 @@ func TestServer_reportsEveryStrangerOnceAndForgetsThemInTheEnd(t *testing.T) {
 	ask("10.1.0.0")
 	ask("10.0.0.0")
 	require.Equal(t, 1002, log.count("a SuperNode was refused"))
+}
+
+// A probe of the port, as of a load balancer, comes from the same host as the SuperNodes
+// behind it.
+func TestServer_reportsASuperNodeOfAHostThatAskedForSomethingElse(t *testing.T) {
+	log := &lines{}
+	server, err := flower.NewServer(flower.ServerConfig{Handle: goodbye, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	require.NoError(t, err)
+	long := "/" + strings.Repeat("x", 1<<16)
+	for _, path := range []string{"/healthz", long, "/v1/fleet/register-node", "/v1/fleet/register-node", "/healthz"} {
+		server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, path, nil))
+	}
+	require.Equal(t, 1, log.count("a request was refused"))
+	require.Equal(t, 1, log.count("a SuperNode was refused"))
+
+	log = &lines{}
+	server, err = flower.NewServer(flower.ServerConfig{Handle: goodbye, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	require.NoError(t, err)
+	server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, long, nil))
+	require.Zero(t, log.count(strings.Repeat("x", 300)), "what a stranger sends does not fill the log")
 }
