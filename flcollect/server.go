@@ -75,7 +75,7 @@ func NewServer(options Options) (*Server, error) {
 	return &Server{
 		options: options, log: options.Logger,
 		ready: make(chan struct{}), parking: make(chan struct{}), starting: make(chan struct{}, 1), left: make(chan struct{}, 1),
-		converting: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		converting: make(chan struct{}, runtime.NumCPU()),
 		jobs:       map[string]*job{}, states: map[State]int{}, changed: make(chan struct{}), unwritten: map[string]error{},
 	}, nil
 }
