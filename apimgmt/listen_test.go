@@ -224,3 +224,31 @@ func TestClient_Publish_sendsThePath(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, r.Path)
 }
+
+// What the service sees does not depend on the listen path, whatever characters the
+// path of its server has.
+func TestPublisher_Publish_belowAPathKeepsThePathOfTheServer(t *testing.T) {
+	g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: loopback()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, g.Close()) })
+	front := httptest.NewServer(g)
+	t.Cleanup(front.Close)
+	w := newWorld(t, func(c *apimgmt.Config) {
+		c.Gateway, c.GatewayURL, c.Upstreams = embedded{g}, front.URL, apimgmt.Upstreams{Private: loopback()}
+	})
+	service := echo(t, "s")
+	for i, base := range []string{"", "/v1", "/a%20b", "/a%2Fb", "/a;v=1", "/%C3%A9", "/é", "/a(b)'c", "/a+b,c@d"} {
+		name := fmt.Sprint("api", i)
+		_, err := w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(fileAt(service.URL+base, "1", "/healthz", "/t/{id}"))})
+		require.NoError(t, err, base)
+		for _, path := range []string{"/healthz", "/t/a%2Fb;c='%20%C3%A9"} {
+			_, err = w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(fileAt(service.URL+base, "1", "/healthz", "/t/{id}")), Path: apimgmt.NoPath})
+			require.NoError(t, err, base)
+			want := ask(t, http.MethodGet, front.URL+path)
+			_, err = w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(fileAt(service.URL+base, "1", "/healthz", "/t/{id}")), Path: "/below"})
+			require.NoError(t, err, base)
+			require.Equal(t, want, ask(t, http.MethodGet, front.URL+"/below"+path), base)
+		}
+		require.NoError(t, w.publisher.Delete(t.Context(), name, "x", apimgmt.Condition{}))
+	}
+}

@@ -89,10 +89,11 @@ type Upstream struct {
 	Length int64
 }
 
-// SetPath sets Path to a path that is normalised as that of the exchange is. It reports
-// whether the path is; if not, nothing changes.
+// SetPath sets Path to a path that is escaped, or normalised as that of the exchange is.
+// It reports false, and changes nothing, if the path does not start with a slash or has
+// empty or dot segments, which a service might resolve.
 func (u *Upstream) SetPath(path string) bool {
-	if router.Normalize(path) != path {
+	if !router.Resolved(path) {
 		return false
 	}
 	u.Path = router.Escape(path)

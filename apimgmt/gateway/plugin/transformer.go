@@ -203,10 +203,20 @@ func (c *transformer) parseURI() error {
 	}
 	c.uri = append(c.uri, piece{text: uri[end:]})
 	plain.WriteString(uri[end:])
-	if text := plain.String(); strings.Contains(text, "$(") || !unambiguous("/"+strings.TrimPrefix(text, "/")) {
-		return fmt.Errorf("%q is no plain path with $(uri_captures['name']) in it", uri)
+	if text := plain.String(); strings.Contains(text, "$(") || !isEscaped("/"+strings.TrimPrefix(text, "/")) {
+		return fmt.Errorf("%q is no path with $(uri_captures['name']) in it", uri)
 	}
 	return nil
+}
+
+// isEscaped reports whether text is an escaped path, as that of a service is, without
+// empty and dot segments.
+func isEscaped(text string) bool {
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`\?#`, r) }) {
+		return false
+	}
+	_, err := url.PathUnescape(text)
+	return err == nil && new(gateway.Upstream).SetPath(text)
 }
 
 func (s *step) header(header http.Header) {

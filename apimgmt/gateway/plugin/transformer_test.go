@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,6 +62,7 @@ func TestRequestTransformer_uriCaptures_standForGroupsOfTheRoute(t *testing.T) {
 		`$(uri_captures["rest"])`:                 "/things/a%20b%2Fc?q=1",
 		`/x/$( uri_captures.id )/y`:               "/x/a%20b%2Fc/y?q=1",
 		`/x/$(uri_captures['absent'])`:            "/x/?q=1",
+		`/a%20;b%2f$(uri_captures['rest'])`:       "/a%20;b%2f/things/a%20b%2Fc?q=1",
 		`/$(uri_captures.id)/$(uri_captures.id)/`: "/a%20b%2Fc/a%20b%2Fc/?q=1",
 	} {
 		config, err := json.Marshal(map[string]any{"replace": map[string]any{"uri": uri}})
@@ -75,7 +77,8 @@ func TestRequestTransformer_uriCaptures_standForGroupsOfTheRoute(t *testing.T) {
 		})
 		require.Equal(t, []string{want}, seen(t, s.Do(http.MethodGet, "/a/things/a%20b%2fc?q=1", ""))["Asked"], uri)
 	}
-	for _, uri := range []string{`/x/$(uri_captures['a'])$(headers.b)`, `/x/../$(uri_captures['a'])`, `/x?$(uri_captures['a'])`} {
+	for _, uri := range []string{`/x/$(uri_captures['a'])$(headers.b)`, `/x/../$(uri_captures['a'])`, `/x?$(uri_captures['a'])`,
+		`/x/%2e./$(uri_captures['a'])`, `/%2$(uri_captures['a'])`, `/x//$(uri_captures['a'])`, `/é$(uri_captures['a'])`} {
 		config, err := json.Marshal(map[string]any{"replace": map[string]any{"uri": uri}})
 		require.NoError(t, err)
 		_, err = plugin.RequestTransformer().Compile(gateway.Setup{Config: config})
@@ -84,11 +87,13 @@ func TestRequestTransformer_uriCaptures_standForGroupsOfTheRoute(t *testing.T) {
 }
 
 func TestRequestTransformer_uriCaptures_doNotClimb(t *testing.T) {
-	s := plugintest.NewStage(t, plugintest.Options{
-		Kinds: plugin.Kinds(), Config: at(`~/v(?<dots>\.*)`),
-		Plugins: []entity.Plugin{{Name: "request-transformer", Config: []byte(`{"replace":{"uri":"/x/$(uri_captures.dots)"}}`)}},
-	})
-	require.Equal(t, http.StatusBadRequest, s.Do(http.MethodGet, "/v..", "").Status)
+	for _, uri := range []string{"/x/$(uri_captures.dots)", "/x/%2e$(uri_captures.dots)", "/x/$(uri_captures.dots)%2E", "/x/$(uri_captures.dots)/y"} {
+		s := plugintest.NewStage(t, plugintest.Options{
+			Kinds: plugin.Kinds(), Config: at(`~/v(?<dots>\.*)`),
+			Plugins: []entity.Plugin{{Name: "request-transformer", Config: []byte(`{"replace":{"uri":"` + uri + `"}}`)}},
+		})
+		require.Equal(t, http.StatusBadRequest, s.Do(http.MethodGet, "/v"+strings.Repeat(".", 2-strings.Count(strings.ToLower(uri), "%2e")), "").Status, uri)
+	}
 }
 
 // at is a route of the stage's service.

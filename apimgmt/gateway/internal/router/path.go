@@ -49,6 +49,11 @@ func Normalize(path string) string {
 	return string(out)
 }
 
+// Resolved reports whether an escaped path starts with a slash and has neither dot
+// segments, escaped ones included, nor runs of slashes: normalising it would change
+// escapes only.
+func Resolved(path string) bool { return isNormal(path) || Normalize(path) == decode(path) }
+
 // isNormal reports whether a path surely is in normal form.
 func isNormal(path string) bool {
 	if path == "" || path[0] != '/' {
