@@ -96,7 +96,7 @@ func (m Mapping) compile(maxMessageBytes int) (*rml.Plan, error) {
 	}
 	plan, err := rml.Compile(loaded, &rml.Options{
 		Format: format,
-		Strict: true, // half an output would be worse than a failed message; rml map has the same default
+		Strict: true, // half an output would be worse than a failed message
 		Limits: rml.Limits{MaxBytes: maxMessageBytes},
 	})
 	if err != nil {
