@@ -239,14 +239,15 @@ func TestPublisher_Publish_belowAPathKeepsThePathOfTheServer(t *testing.T) {
 	service := echo(t, "s")
 	for i, base := range []string{"", "/v1", "/a%20b", "/a%2Fb", "/a;v=1", "/%C3%A9", "/é", "/a(b)'c", "/a+b,c@d"} {
 		name := fmt.Sprint("api", i)
-		_, err := w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(fileAt(service.URL+base, "1", "/healthz", "/t/{id}"))})
-		require.NoError(t, err, base)
+		publish := func(path string) {
+			definition := []byte(fileAt(service.URL+base, "1", "/healthz", "/t/{id}"))
+			_, err := w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: definition, Path: path})
+			require.NoError(t, err, base)
+		}
 		for _, path := range []string{"/healthz", "/t/a%2Fb;c='%20%C3%A9"} {
-			_, err = w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(fileAt(service.URL+base, "1", "/healthz", "/t/{id}")), Path: apimgmt.NoPath})
-			require.NoError(t, err, base)
+			publish(apimgmt.NoPath)
 			want := ask(t, http.MethodGet, front.URL+path)
-			_, err = w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: []byte(fileAt(service.URL+base, "1", "/healthz", "/t/{id}")), Path: "/below"})
-			require.NoError(t, err, base)
+			publish("/below")
 			require.Equal(t, want, ask(t, http.MethodGet, front.URL+"/below"+path), base)
 		}
 		require.NoError(t, w.publisher.Delete(t.Context(), name, "x", apimgmt.Condition{}))

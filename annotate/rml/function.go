@@ -92,7 +92,10 @@ func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 	if function == nil {
 		return nil, f.node.errorf("%s", unknownFunction(f.function))
 	}
-	plan := &callPlan{function: function, output: f.output, natural: naturalDatatypes(function.Datatypes), arguments: make([][]*generator, len(function.Parameters))}
+	plan := &callPlan{
+		function: function, output: f.output, natural: naturalDatatypes(function.Datatypes),
+		arguments: make([][]*generator, len(function.Parameters)),
+	}
 	switch {
 	case f.output == "" && len(function.Outputs) > 0:
 		plan.output = function.Outputs[0]

@@ -43,8 +43,8 @@ func CheckPath(path string) error {
 		case segment == "." || segment == "..":
 			return fmt.Errorf("the path %q has the segment %q", shown(path), segment)
 		case !listenSegment.MatchString(segment):
-			return fmt.Errorf("the path %q has other characters than letters, digits and \"-._~\" in the segment %q: it is a fixed prefix, no template or expression",
-				shown(path), shown(segment))
+			return fmt.Errorf("the path %q has other characters than letters, digits and \"-._~\" in the segment %q: "+
+				"it is a fixed prefix, no template or expression", shown(path), shown(segment))
 		}
 	}
 	return nil
@@ -76,7 +76,9 @@ func (c *converter) stripped(plugins []*plugin, servicePath string, isService bo
 		i, made = len(made), append(made, nil)
 		fallthrough
 	case made[i].disabled(): // one that does nothing makes room
-		made[i] = &plugin{entity: entity.Plugin{Meta: entity.Meta{Tags: slices.Clone(c.tags)}, Name: TransformerPlugin, Config: json.RawMessage("{}")}}
+		made[i] = &plugin{entity: entity.Plugin{
+			Meta: entity.Meta{Tags: slices.Clone(c.tags)}, Name: TransformerPlugin, Config: json.RawMessage("{}"),
+		}}
 	}
 	changed, err := c.strip(made[i], servicePath)
 	if err != nil {
