@@ -211,3 +211,36 @@ func TestChangesHeedTheRevision(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, w.do(http.MethodDelete, "/OpenAPIDocumentation/a", "dev", "", nil).status)
 	require.Empty(t, served(t, w.gateway, "a"))
 }
+
+func TestHandler_readsConditionsOfRFC9110(t *testing.T) {
+	w := newWorld(t)
+	tag := w.post("a", file("1", "/a"), "").header.Get("ETag")
+	const noList = "If-Match is no list of strong entity tags."
+	for _, c := range []struct {
+		field, value string
+		want         int
+		says         string
+	}{
+		{"If-Match", `"9,9"`, 412, ""},
+		{"If-Match", `"9,9",,"8"`, 412, ""},
+		{"If-Match", `"*"`, 412, ""},
+		{"If-Match", `"9", W/"8"`, 400, noList},
+		{"If-Match", `"9" "8"`, 400, noList},
+		{"If-Match", "9", 400, noList},
+		{"If-Match", "*, " + tag, 400, noList},
+		{"If-Match", ",", 400, noList},
+		{"If-None-Match", "*", 412, ""},
+		{"If-None-Match", `"9,9"`, 400, "If-None-Match of a change can only be *."},
+		{"If-None-Match", "9", 400, "If-None-Match of a change can only be *."},
+		{"If-None-Match", "", 200, ""},
+		{"If-Match", "*", 200, ""},
+	} {
+		body := strings.NewReader(`{"description":"x"}`)
+		a := w.do(http.MethodPatch, "/OpenAPIDocumentation/a", "dev", "application/json", body, c.field, c.value)
+		require.Equal(t, c.want, a.status, "%s: %s: %s", c.field, c.value, a.body)
+		require.Contains(t, a.body, c.says, "%s: %s", c.field, c.value)
+	}
+	tag = w.get("/OpenAPIDocumentation/a").header.Get("ETag")
+	a := w.do(http.MethodDelete, "/OpenAPIDocumentation/a", "dev", "", nil, "If-Match", `"9,9", `+tag)
+	require.Equal(t, http.StatusNoContent, a.status, a.body)
+}

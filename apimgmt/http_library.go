@@ -200,27 +200,21 @@ func decodeBody(req *http.Request, into any) error {
 
 // conditionOf reads If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2).
 func conditionOf(req *http.Request) (Condition, error) {
-	var c Condition
-	match := strings.Join(req.Header.Values("If-Match"), ",")
-	switch strings.TrimSpace(match) {
-	case "":
-	case "*":
-		c.Exists = true
-	default:
-		for tag := range strings.SplitSeq(match, ",") {
-			tag = strings.TrimSpace(tag)
-			if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' {
-				return c, &httpapi.Error{Status: http.StatusBadRequest, Detail: "If-Match is no list of strong entity tags."}
-			}
-			c.Revisions = append(c.Revisions, tag[1:len(tag)-1])
+	match, err := httpapi.ReadEntityTags(req.Header, "If-Match")
+	c := Condition{Exists: match.Any}
+	for _, tag := range match.List {
+		if tag.Weak {
+			err = errors.New("a weak entity tag matches no revision")
 		}
+		c.Revisions = append(c.Revisions, tag.Value)
 	}
-	switch none := strings.TrimSpace(strings.Join(req.Header.Values("If-None-Match"), ",")); none {
-	case "":
-	case "*":
-		c.Absent = true
-	default:
-		return c, &httpapi.Error{Status: http.StatusBadRequest, Detail: "If-None-Match of a change can only be *."}
+	if err != nil {
+		return c, &httpapi.Error{Status: http.StatusBadRequest, Detail: "If-Match is no list of strong entity tags.", Err: err}
 	}
+	none, err := httpapi.ReadEntityTags(req.Header, "If-None-Match")
+	if err != nil || len(none.List) > 0 {
+		return c, &httpapi.Error{Status: http.StatusBadRequest, Detail: "If-None-Match of a change can only be *.", Err: err}
+	}
+	c.Absent = none.Any
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,6 +167,41 @@ func TestAServerThatDiesWhileAContextIsReplacedHasTheOldOrTheNew(t *testing.T) {
 }
 
 func base64Text(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
+
+func TestNewHandler_publicContext_readsConditionsOfRFC9110(t *testing.T) {
+	w := newWorld(t, flcollect.Options{})
+	h, _ := serveWorld(t, w)
+	raw := string(fixture(t, "tenseal", "public"))
+	const path = "/job/he/public/a"
+	put := ask(h, "PUT", path, raw)
+	require.Equal(t, http.StatusNoContent, put.Code, put.Body)
+	tag := put.Header().Get("ETag")
+	text := strings.TrimSuffix(tag, `"`) + `.base64"`
+	for _, c := range []struct {
+		method, field, value string
+		want                 int
+	}{
+		{"PUT", "If-Match", `"a,b"`, 412},
+		{"PUT", "If-Match", `"a,b", ` + tag, 204},
+		{"PUT", "If-Match", `"a,b",,` + text, 204},
+		{"PUT", "If-Match", `"*"`, 412},
+		{"PUT", "If-Match", `"*.base64"`, 412},
+		{"PUT", "If-Match", "*", 204},
+		{"PUT", "If-Match", `"a" ` + tag, 400},
+		{"PUT", "If-Match", "*, " + tag, 400},
+		{"PUT", "If-None-Match", `"a,b"`, 204},
+		{"PUT", "If-None-Match", `"a,b", ` + tag, 412},
+		{"PUT", "If-None-Match", `"a` + tag, 400},
+		{"GET", "If-None-Match", `"a,b"`, 200},
+		{"GET", "If-None-Match", `"a,b", ` + text, 304},
+		{"GET", "If-None-Match", "*", 304},
+		{"GET", "If-None-Match", `"*"`, 200},
+		{"GET", "If-None-Match", `"a,b`, 400},
+		{"DELETE", "If-Match", `"a,b"`, 412},
+	} {
+		require.Equal(t, c.want, ask(h, c.method, path, raw, c.field, c.value).Code, "%s %s: %s", c.method, c.field, c.value)
+	}
+}
 
 func FuzzConditionsOfAChange(f *testing.F) {
 	f.Add(`"a", W/"b"`, "*")

@@ -3,7 +3,6 @@ package flcollect
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -51,9 +50,11 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 		tag, kind, size = tag+base64Mark, text64, int64(base64.StdEncoding.EncodedLen(int(size)))
 	}
 	h.Set("ETag", quoted(tag))
-	if tags, err := entityTags(req.Header, "If-None-Match"); err != nil {
+	none, err := httpapi.ReadEntityTags(req.Header, "If-None-Match")
+	if err != nil {
 		return err
-	} else if slices.Contains(tags, tag) || slices.Contains(tags, "*") {
+	}
+	if none.Any || slices.Contains(none.Strong(), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -146,42 +147,22 @@ func (r *rest) deletePublicContext(w http.ResponseWriter, req *http.Request) err
 func quoted(tag string) string { return `"` + tag + `"` }
 
 // conditionOf reads the conditions of a change. The tags of both forms of a
-// context mean the same one.
+// context mean the same one. A weak tag is never one of this server.
 func conditionOf(h http.Header) (Condition, error) {
-	match, err := entityTags(h, "If-Match")
+	match, err := httpapi.ReadEntityTags(h, "If-Match")
 	if err != nil {
 		return Condition{}, err
 	}
-	none, err := entityTags(h, "If-None-Match")
-	for _, tags := range [][]string{match, none} {
-		for i, tag := range tags {
-			tags[i] = strings.TrimSuffix(tag, base64Mark)
+	none, err := httpapi.ReadEntityTags(h, "If-None-Match")
+	if err != nil {
+		return Condition{}, err
+	}
+	for _, tags := range [][]httpapi.EntityTag{match.List, none.List} {
+		for i := range tags {
+			tags[i].Value = strings.TrimSuffix(tags[i].Value, base64Mark)
 		}
 	}
-	return Condition{Match: match, NoneMatch: none}, err
-}
-
-// entityTags reads a list of entity tags (RFC 9110 section 8.8.3) without their
-// quotation marks. A weak one is never ours, and means none.
-func entityTags(h http.Header, name string) ([]string, error) {
-	var tags []string
-	for tag := range strings.SplitSeq(strings.Join(h.Values(name), ","), ",") {
-		tag = strings.TrimSpace(tag)
-		inner, opened := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)
-		inner, closed := strings.CutSuffix(inner, `"`)
-		switch {
-		case tag == "":
-		case tag == "*":
-			tags = append(tags, tag)
-		case !opened || !closed:
-			return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: fmt.Sprintf("The '%s' header is not a list of entity tags.", name)}
-		case strings.HasPrefix(tag, "W/"):
-			tags = append(tags, tag) // which no digest equals
-		default:
-			tags = append(tags, inner)
-		}
-	}
-	return tags, nil
+	return Condition{Match: match.Strong(), NoneMatch: none.Strong()}, nil
 }
 
 // classifyContext decides the status of an error about a public context, nil for

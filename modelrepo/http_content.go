@@ -131,47 +131,27 @@ func reprDigest(sha256 string) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
 }
 
-// conditionOf reads the conditions of a write.
+// conditionOf reads the conditions of a write. A weak tag is as good as a strong
+// one in If-None-Match only (section 13.1.2).
 func conditionOf(header http.Header) (Condition, error) {
-	var c Condition
-	var err error
-	if c.Match, err = entityTags(header, "If-Match"); err != nil {
+	match, err := entityTags(header, "If-Match")
+	if err != nil {
 		return Condition{}, err
 	}
-	if c.NoneMatch, err = entityTags(header, "If-None-Match"); err != nil {
+	none, err := entityTags(header, "If-None-Match")
+	if err != nil {
 		return Condition{}, err
 	}
-	// A weak tag is as good as a strong one here only (section 13.1.2).
-	for i, tag := range c.NoneMatch {
-		c.NoneMatch[i] = strings.TrimPrefix(tag, "W/")
-	}
-	return c, nil
+	return Condition{Match: match.Strong(), NoneMatch: none.Weak()}, nil
 }
 
-// entityTags reads a list of entity tags (RFC 9110 section 8.8.3) without their
-// quotation marks; weak ones keep the mark that they are.
-func entityTags(header http.Header, name string) ([]string, error) {
-	rest := strings.Trim(strings.Join(header.Values(name), ","), " \t,")
-	if rest == "*" {
-		return []string{"*"}, nil
-	}
-	var tags []string
-	for rest != "" {
-		tag, weak := strings.CutPrefix(rest, "W/")
-		tag, opened := strings.CutPrefix(tag, `"`)
-		tag, after, closed := strings.Cut(tag, `"`)
-		next := strings.TrimLeft(after, " \t")
-		if !opened || !closed || next != "" && next[0] != ',' || tag == "*" {
-			return nil, malformed(fmt.Sprintf("The '%s' header is not a list of entity tags.", name))
-		}
-		if weak {
-			tag = "W/" + tag
-		}
-		tags = append(tags, tag)
-		rest = strings.TrimLeft(next, " \t,")
-	}
-	if len(tags) == 0 && len(slices.DeleteFunc(slices.Clone(header.Values(name)), func(v string) bool { return v == "" })) > 0 {
-		return nil, malformed(fmt.Sprintf("The '%s' header is not a list of entity tags.", name))
+// entityTags reads a list of entity tags. The tag "*" is refused: no content has it,
+// and a client that sends it most likely means * without quotation marks.
+func entityTags(header http.Header, name string) (httpapi.EntityTags, error) {
+	tags, err := httpapi.ReadEntityTags(header, name)
+	star := func(tag httpapi.EntityTag) bool { return tag.Value == "*" }
+	if err != nil || slices.ContainsFunc(tags.List, star) {
+		return tags, malformed(fmt.Sprintf("The '%s' header is not a list of entity tags.", name))
 	}
 	return tags, nil
 }

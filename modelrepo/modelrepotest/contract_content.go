@@ -195,6 +195,9 @@ func conditions(c *client) {
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: "+two).fails(412, unmet)
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: W/"+one).fails(412, unmet)
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: one").fails(400, "The 'If-Match' header is not a list of entity tags.")
+	c.upload(version, "f", "a/b", "two", "&overwrite=1", `If-Match: "a,b"`).fails(412, unmet)
+	c.upload(version, "f", "a/b", "two", "&overwrite=1", `If-Match: "*"`).fails(400, "The 'If-Match' header is not a list of entity tags.")
+	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-None-Match: W/"+one).fails(412, unmet)
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: "+two+` , `+one).has(200)
 
 	c.get(target, "If-None-Match: "+two).has(304)
@@ -218,6 +221,7 @@ func ranges(c *client) {
 	}
 	c.get(target, "Range: bytes=1-2", "If-Range: "+etagOf("other")).holds(200, "a/b", "0123456789")
 	c.get(target, "Range: bytes=1-2", "If-Range: "+etagOf("0123456789")).holds(206, "a/b", "12")
+	c.get(target, "Range: bytes=1-2", "If-Range: W/"+etagOf("0123456789")).holds(200, "a/b", "0123456789")
 	beyond := c.get(target, "Range: bytes=10-").fails(416, "The requested range is not in the content.")
 	require.Equal(c.t, "bytes */10", beyond.header.Get("Content-Range"))
 	parts := c.get(target, "Range: bytes=0-1,8-9").has(206)
