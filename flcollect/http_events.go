@@ -84,14 +84,11 @@ func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 		w.WriteHeader(http.StatusNoContent) // which tells the browser to stop asking
 		return nil
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies must not wait for more
+	stream := httpapi.NewEventStream(w)
 	if req.Method == http.MethodHead {
 		return nil
 	}
-	f := follower{jobs: r.jobs, id: id, seen: seen, stream: newEventStream(w)}
+	f := follower{jobs: r.jobs, id: id, seen: seen, stream: stream}
 	// A client that goes away, or does not read, is no error of ours; and the
 	// answer has begun, so that an error can only end it.
 	if err := f.follow(req.Context()); err != nil && req.Context().Err() == nil {
@@ -105,12 +102,12 @@ type follower struct {
 	jobs   jobs
 	id     string
 	seen   cursor
-	stream *eventStream
+	stream *httpapi.EventStream
 	told   []byte // the last status
 }
 
 func (f *follower) follow(ctx context.Context) error {
-	f.stream.begin()
+	f.stream.Begin()
 	for {
 		changed := f.jobs.Changed(f.id)
 		ended, err := f.look(ctx)
@@ -151,11 +148,11 @@ func (f *follower) look(ctx context.Context) (ended bool, err error) {
 		}
 		for _, round := range rounds {
 			f.seen.round = round.Number
-			if err := f.stream.event("round", f.seen, round); err != nil {
+			if err := f.stream.Event("round", f.seen.String(), round); err != nil {
 				return false, err
 			}
 		}
-		if err := f.stream.flush(); err != nil {
+		if err := f.stream.Flush(); err != nil {
 			return false, err
 		}
 		if len(rounds) < eventBatch {
@@ -176,10 +173,10 @@ func (f *follower) tell(status Status) error {
 		return nil
 	}
 	f.told = text
-	if err := f.stream.event("status", f.seen, json.RawMessage(text)); err != nil {
+	if err := f.stream.Event("status", f.seen.String(), json.RawMessage(text)); err != nil {
 		return err
 	}
-	return f.stream.flush()
+	return f.stream.Flush()
 }
 
 // wait returns when it is time to look again.
@@ -195,7 +192,8 @@ func (f *follower) wait(ctx context.Context, changed <-chan struct{}) error {
 		case <-changed:
 			changed = nil
 		case <-beat.C:
-			if err := f.stream.comment(); err != nil {
+			f.stream.Comment()
+			if err := f.stream.Flush(); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,9 @@
 // directions, so that neither can rot. [Document] and [DocsUI] serve the
 // document and an interactive page about it that needs no network.
 //
+// [ReadEntityTags] reads the conditions of a change, and [EventStream] writes a
+// stream of events.
+//
 // # Pages of other origins
 //
 // A browser sends requests for every page that it shows, also to servers on

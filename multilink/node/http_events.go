@@ -1,19 +1,17 @@
 package node
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
 // Times of a stream of events.
 const (
 	heartbeat    = 15 * time.Second // of silence, before a comment shows that the stream is alive
 	statusPace   = time.Second      // between two statuses
-	patience     = 30 * time.Second // that a client has to read what it is sent
 	eventBatch   = 100
 	eventsAtMost = ringSize
 )
@@ -42,16 +40,12 @@ func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 	if id := req.Header.Get("Last-Event-ID"); id != "" {
 		next = r.node.hub.after(id)
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies must not wait for more
+	stream := httpapi.NewEventStream(w)
 	if req.Method == http.MethodHead {
 		return nil
 	}
-	s := &eventStream{rest: r, request: req, w: w, control: http.NewResponseController(w), next: next, withStatus: withStatus}
-	_ = s.control.SetReadDeadline(time.Time{}) // a connection without deadlines needs no more time
-	s.buffer.WriteString("retry: 2000\n\n")
+	s := &eventStream{rest: r, request: req, stream: stream, next: next, withStatus: withStatus}
+	stream.Begin()
 	_ = s.follow() // a client that goes away, or does not read, is no error of ours
 	return nil
 }
@@ -81,9 +75,7 @@ func yes(text string) (bool, error) {
 type eventStream struct {
 	rest       *rest
 	request    *http.Request
-	w          http.ResponseWriter
-	control    *http.ResponseController
-	buffer     bytes.Buffer
+	stream     *httpapi.EventStream
 	next       uint64 // number of the event that is told next
 	withStatus bool
 }
@@ -109,14 +101,14 @@ func (s *eventStream) follow() error {
 		case <-more:
 			continue
 		case <-beat.C:
-			s.buffer.WriteString(":\n\n")
+			s.stream.Comment()
 		case <-pace.C:
 			err = s.status()
 		}
 		if err == nil && !s.rest.guard.admits(s.request) {
 			return nil // the session has ended
 		}
-		if err := s.flush(); err != nil {
+		if err := s.stream.Flush(); err != nil {
 			return err
 		}
 	}
@@ -141,7 +133,7 @@ func (s *eventStream) catchUp() (more <-chan struct{}, ended bool, err error) {
 				return nil, false, err
 			}
 		}
-		if err := s.flush(); err != nil || len(events) < eventBatch {
+		if err := s.stream.Flush(); err != nil || len(events) < eventBatch {
 			return changed, ended, err
 		}
 	}
@@ -149,32 +141,10 @@ func (s *eventStream) catchUp() (more <-chan struct{}, ended bool, err error) {
 
 // event adds an event to what the next flush sends.
 func (s *eventStream) event(kind string, number uint64, record any) error {
-	data, err := json.Marshal(record)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(&s.buffer, "event: %s\nid: %s\ndata: %s\n\n", kind, s.rest.node.hub.id(number), data)
-	return nil
+	return s.stream.Event(kind, s.rest.node.hub.id(number), record)
 }
 
-// status adds the status, which has no id: it is no event that somebody could miss.
+// status adds the status, which has no id: it is no event that a client could miss.
 func (s *eventStream) status() error {
-	data, err := json.Marshal(s.rest.node.statusRecord())
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(&s.buffer, "event: status\ndata: %s\n\n", data)
-	return nil
-}
-
-// flush sends what there is, and waits for the client for a while at most.
-func (s *eventStream) flush() error {
-	if s.buffer.Len() == 0 {
-		return nil
-	}
-	_ = s.control.SetWriteDeadline(time.Now().Add(patience)) // a connection without deadlines needs no more time
-	if _, err := s.buffer.WriteTo(s.w); err != nil {
-		return err
-	}
-	return s.control.Flush()
+	return s.stream.Event("status", "", s.rest.node.statusRecord())
 }
