@@ -106,7 +106,9 @@ func TestEntityTags_compareStronglyAndWeakly(t *testing.T) {
 	for _, texts := range [][]string{httpapi.EntityTags{Any: true}.Strong(), httpapi.EntityTags{Any: true}.Weak()} {
 		require.Equal(t, []string{"*"}, texts)
 	}
-	require.Equal(t, []string{`W/"a"`, "a", `"*"`}, httpapi.EntityTags{List: []httpapi.EntityTag{weak("a"), strong("a"), strong("*")}}.Strong())
+	list := httpapi.EntityTags{List: []httpapi.EntityTag{weak("a"), strong("a"), strong("*")}}
+	require.Equal(t, []string{`W/"a"`, "a", `"*"`}, list.Strong())
+	require.Equal(t, []string{"a", "a", `"*"`}, list.Weak())
 }
 
 // served is the status of [http.ServeContent] for content with an ETag.
