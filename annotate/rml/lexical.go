@@ -52,9 +52,9 @@ func lexicalSpaceOf(datatype string) lexicalSpace {
 	case "negativeInteger":
 		return inRangeOf("", "-1")
 	case "dateTime":
-		return matches(year, '-', month, '-', day, 'T', clock, zone)
+		return orPlainInstant(matches(year, '-', month, '-', day, 'T', clock, zone))
 	case "dateTimeStamp":
-		return matches(year, '-', month, '-', day, 'T', clock, zoneRequired)
+		return orPlainInstant(matches(year, '-', month, '-', day, 'T', clock, zoneRequired))
 	case "date":
 		return matches(year, '-', month, '-', day, zone)
 	case "time":
@@ -76,6 +76,39 @@ func lexicalSpaceOf(datatype string) lexicalSpace {
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// orPlainInstant is a check for instants that takes those of the commonest form
+// without the effort of the others.
+func orPlainInstant(others lexicalSpace) lexicalSpace {
+	return func(text []byte) bool { return isPlainInstant(text) || others(text) }
+}
+
+// isPlainInstant reports whether text is an instant like 2013-01-01T06:00:00Z, on one
+// of the 28 days that every month has.
+func isPlainInstant(text []byte) bool {
+	const form = "dddd-dd-ddTdd:dd:ddZ"
+	if len(text) != len(form) {
+		return false
+	}
+	for i, c := range text {
+		if form[i] == 'd' && !isDigit(c) || form[i] != 'd' && form[i] != c {
+			return false
+		}
+	}
+	two := func(at int) int { return int(text[at]-'0')*10 + int(text[at+1]-'0') }
+	century, month, day := two(0), two(5), two(8)
+	return century > 0 && month >= 1 && month <= 12 && day >= 1 && day <= 28 && two(11) <= 23 && two(14) <= 59 && two(17) <= 59
+}
+
+// digitsOf counts the digits at the beginning of text.
+func digitsOf(text []byte) int {
+	for i, c := range text {
+		if !isDigit(c) {
+			return i
+		}
+	}
+	return len(text)
+}
 
 func isHex(c byte) bool {
 	return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
@@ -108,12 +141,12 @@ func isBoolean(text []byte) bool {
 
 func isInteger(text []byte) bool {
 	text = unsigned(text)
-	return len(text) > 0 && countOf(text, isDigit) == len(text)
+	return len(text) > 0 && digitsOf(text) == len(text)
 }
 
 func isDecimal(text []byte) bool {
 	text = unsigned(text)
-	whole := countOf(text, isDigit)
+	whole := digitsOf(text)
 	if whole == len(text) {
 		return whole > 0
 	}
@@ -121,7 +154,7 @@ func isDecimal(text []byte) bool {
 		return false
 	}
 	fraction := text[whole+1:]
-	return whole+len(fraction) > 0 && countOf(fraction, isDigit) == len(fraction)
+	return whole+len(fraction) > 0 && digitsOf(fraction) == len(fraction)
 }
 
 func isDouble(text []byte) bool {
