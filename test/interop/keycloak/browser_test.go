@@ -31,7 +31,7 @@ func browse(t *testing.T, k *keycloaktest.Keycloak) {
 	}
 	process := interop.StartServer(t, interop.Build(t, "apimanager"), "-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0",
 		"-data", t.TempDir(), "-idp", k.URL, "-realm", "Portal", "-log-level", "debug")
-	process.AwaitLine("Open " + process.URL)
+	process.AwaitLine("Sign in at " + process.URL)
 	_, after, found := strings.Cut(strings.ReplaceAll(process.Output(), " (gateway)", "\x00"), "(portal)\nlistening on ")
 	require.True(t, found, process.Output())
 	gateway, _, found := strings.Cut(after, "\x00")

@@ -54,7 +54,7 @@ func startGate(t *testing.T, k *keycloaktest.Keycloak) *gate {
 	t.Cleanup(upstream.Close)
 	process := interop.StartServer(t, interop.Build(t, "apimanager"),
 		"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", "-data", t.TempDir(), "-idp", k.URL, "-log-level", "debug")
-	process.AwaitLine("Open " + process.URL) // the last line of its first start
+	process.AwaitLine("Sign in at " + process.URL) // the last line of its first start
 	g := &gate{Keycloak: k, process: process, upstream: upstream.URL, secret: k.Realm.GatewaySecret}
 	for line := range strings.Lines(process.Output()) {
 		if address, found := strings.CutSuffix(strings.TrimSpace(line), " (gateway)"); found {
