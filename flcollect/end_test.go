@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/storage"
 )
 
 func TestATargetThatIsSurpassedEndsTheTraining(t *testing.T) {
@@ -100,7 +101,7 @@ func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
 		}
 		return nil
 	}}
-	documents, blobs := newWorld(t, flcollect.Options{}).documents, newWorld(t, flcollect.Options{}).blobs
+	documents, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	w := newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
 	client, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
