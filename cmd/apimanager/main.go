@@ -27,7 +27,7 @@ import (
 	"path/filepath"
 
 	"github.com/iotenablers/enablers/apimgmt/kong"
-	"github.com/iotenablers/enablers/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
 )
 

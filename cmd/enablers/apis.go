@@ -14,8 +14,8 @@ import (
 
 	"github.com/iotenablers/enablers/apimgmt"
 	"github.com/iotenablers/enablers/apimgmt/definition"
-	"github.com/iotenablers/enablers/internal/console"
-	"github.com/iotenablers/enablers/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
 )
 

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/console"
-	"github.com/iotenablers/enablers/internal/datafolder"
-	"github.com/iotenablers/enablers/internal/demo/pair"
+	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"

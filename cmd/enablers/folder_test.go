@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/internal/channelstore"
-	"github.com/iotenablers/enablers/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/channelstore"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/storage/disk"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
-	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 )
 
 // announce says where things are and what to do with them.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 )
 
 // inventory counts what a service has, for the console. A count may read all that there

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 )
 
 func TestInventory_showsTheLastCountAndCountsRarely(t *testing.T) {

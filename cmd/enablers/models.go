@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"net"
 
-	"github.com/iotenablers/enablers/internal/console"
-	"github.com/iotenablers/enablers/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/modelrepo"
 	"github.com/iotenablers/enablers/storage/disk"
 )

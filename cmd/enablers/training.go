@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"net"
 
+	"github.com/iotenablers/enablers/cmd/internal/collector"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/flcollect"
-	"github.com/iotenablers/enablers/internal/collector"
-	"github.com/iotenablers/enablers/internal/console"
 	"github.com/iotenablers/enablers/internal/server"
 )
 

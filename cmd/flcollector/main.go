@@ -35,8 +35,8 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/iotenablers/enablers/internal/collector"
-	"github.com/iotenablers/enablers/internal/demo/training"
+	"github.com/iotenablers/enablers/cmd/internal/collector"
+	"github.com/iotenablers/enablers/cmd/internal/demo/training"
 	"github.com/iotenablers/enablers/internal/server"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/storage"
 )
 

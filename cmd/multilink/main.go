@@ -25,8 +25,8 @@ import (
 	"net"
 	"path/filepath"
 
-	"github.com/iotenablers/enablers/internal/datafolder"
-	"github.com/iotenablers/enablers/internal/demo/bonding"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/demo/bonding"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"

@@ -94,7 +94,7 @@ func TestPagesHaveNoColoursOfTheirOwn(t *testing.T) {
 		known[p[1]] = true
 	}
 	used := regexp.MustCompile(`var\((--[a-z0-9-]+)`)
-	for _, path := range []string{"flcollect/page/page.css", "apimgmt/portal/page/page.css", "apimgmt/gateway/admin/page/page.css", "multilink/node/page/page.css", "internal/console/assets/console.css", "apimgmt/portal/page/docs.css"} {
+	for _, path := range []string{"flcollect/page/page.css", "apimgmt/portal/page/page.css", "apimgmt/gateway/admin/page/page.css", "multilink/node/page/page.css", "cmd/internal/console/assets/console.css", "apimgmt/portal/page/docs.css"} {
 		own, err := os.ReadFile("../../" + path)
 		require.NoError(t, err)
 		require.NotRegexp(t, `#[0-9a-f]{3,8}\b[^{]*;`, string(own), path)

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/demo/pair"
+	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/netlab"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/host"

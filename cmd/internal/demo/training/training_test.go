@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/cmd/internal/demo/training"
 	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/repository"
-	"github.com/iotenablers/enablers/internal/demo/training"
 	"github.com/iotenablers/enablers/storage"
 )
 

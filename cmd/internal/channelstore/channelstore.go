@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
-	"github.com/iotenablers/enablers/internal/datafolder"
+	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"

@@ -22,7 +22,7 @@ import (
 
 func stored(t *testing.T, name string) []byte {
 	t.Helper()
-	file, err := os.ReadFile("../../flcollect/strategy/" + name)
+	file, err := os.ReadFile("../../../flcollect/strategy/" + name)
 	require.NoError(t, err)
 	return file
 }

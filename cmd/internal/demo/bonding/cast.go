@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/demo/pair"
+	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/netlab"
 	"github.com/iotenablers/enablers/multilink"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
-	"github.com/iotenablers/enablers/internal/demo"
+	"github.com/iotenablers/enablers/cmd/internal/demo"
 )
 
 // rate does not divide a second, so that nothing is sent at the very moment

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 )
 
 // newConsole returns a page with one service and the channels.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
-	"github.com/iotenablers/enablers/internal/channelstore"
+	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 )
 
 const setting = "ANNOTATOR_ENCRYPTION_AUTH_SECRET"

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/iotenablers/enablers/internal/console"
+	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/internal/management"
+	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
