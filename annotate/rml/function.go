@@ -3,6 +3,11 @@ package rml
 import (
 	"fmt"
 	"slices"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/function"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // Function is a function that mappings may call (FNML, in its new form and in
@@ -86,28 +91,54 @@ type callPlan struct {
 	arguments [][]*generator // by parameter; a list may be bound several times
 }
 
+// functionsByIRI returns the functions of the library and those of the embedding
+// program. A function of the program replaces one of the library with the same IRI.
+func functionsByIRI(own []Function) map[string]*Function {
+	functions := make(map[string]*Function)
+	for iri, f := range function.ByIRI() {
+		functions[iri] = fromLibrary(f)
+	}
+	for i := range own {
+		functions[own[i].IRI] = &own[i]
+	}
+	return functions
+}
+
+// fromLibrary returns a function of the library as mappings call it. A function
+// of the library has one output.
+func fromLibrary(f function.Function) *Function {
+	made := &Function{
+		IRI: f.IRI, Outputs: f.Outputs, Datatypes: f.Datatypes,
+		Apply: func(c Call) ([]string, error) { return f.Apply(function.Call{Arguments: c.Arguments}) },
+	}
+	for _, p := range f.Parameters {
+		made.Parameters = append(made.Parameters, Parameter(p))
+	}
+	return made
+}
+
 // call compiles a function call.
 func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
-	function := c.functions[f.function]
-	if function == nil {
-		return nil, f.node.errorf("%s", unknownFunction(f.function))
+	called := c.functions[f.function]
+	if called == nil {
+		return nil, f.node.errorf("%s", function.Unknown(f.function))
 	}
 	plan := &callPlan{
-		function: function, output: f.output, natural: naturalDatatypes(function.Datatypes),
-		arguments: make([][]*generator, len(function.Parameters)),
+		function: called, output: f.output, natural: naturalDatatypes(called.Datatypes),
+		arguments: make([][]*generator, len(called.Parameters)),
 	}
 	switch {
-	case f.output == "" && len(function.Outputs) > 0:
-		plan.output = function.Outputs[0]
-	case f.output != "" && len(function.Outputs) > 0 && !slices.Contains(function.Outputs, f.output):
-		return nil, f.node.errorf("the function <%s> does not return <%s>: expected one of %v", f.function, f.output, function.Outputs)
+	case f.output == "" && len(called.Outputs) > 0:
+		plan.output = called.Outputs[0]
+	case f.output != "" && len(called.Outputs) > 0 && !slices.Contains(called.Outputs, f.output):
+		return nil, f.node.errorf("the function <%s> does not return <%s>: expected one of %v", f.function, f.output, called.Outputs)
 	}
 	for _, in := range f.inputs {
-		i := slices.IndexFunc(function.Parameters, func(p Parameter) bool { return slices.Contains(p.IRIs, in.parameter) })
+		i := slices.IndexFunc(called.Parameters, func(p Parameter) bool { return slices.Contains(p.IRIs, in.parameter) })
 		switch {
 		case i < 0:
 			return nil, in.node.errorf("the function <%s> has no parameter <%s>", f.function, in.parameter)
-		case len(plan.arguments[i]) > 0 && !function.Parameters[i].List:
+		case len(plan.arguments[i]) > 0 && !called.Parameters[i].List:
 			return nil, in.node.errorf("the parameter <%s> is bound more than once", in.parameter)
 		}
 		g, err := c.compileText(in.value)
@@ -116,7 +147,7 @@ func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 		}
 		plan.arguments[i] = append(plan.arguments[i], g)
 	}
-	for i, p := range function.Parameters {
+	for i, p := range called.Parameters {
 		if len(plan.arguments[i]) == 0 && !p.Optional {
 			return nil, f.node.errorf("the function <%s> needs the parameter <%s>", f.function, p.IRIs[0])
 		}
@@ -159,10 +190,10 @@ func (m *Mapper) apply(g *generator, at place) ([]string, error) {
 			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, err))
 		}
 		for _, value := range values {
-			size += len(value) + valueOverhead
+			size += len(value) + function.ValueOverhead
 		}
-		if size > maxFunctionText {
-			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, tooLong()))
+		if size > function.MaxText {
+			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, function.TooLong()))
 		}
 		results = append(results, values...)
 		if m.limit > 0 && len(results) > m.limit {
@@ -200,4 +231,34 @@ func (m *Mapper) texts(generators []*generator, at place) ([]string, error) {
 func (m *Mapper) holds(condition *generator, at place) (bool, error) {
 	values, err := m.texts([]*generator{condition}, at)
 	return slices.Contains(values, "true"), err
+}
+
+// naturalDatatype is a datatype that a result may have, compiled.
+type naturalDatatype struct {
+	lexical xsd.LexicalSpace // nil: of any text
+	suffix  []byte           // ^^<datatype>
+}
+
+func naturalDatatypes(iris []string) []naturalDatatype {
+	var natural []naturalDatatype
+	for _, iri := range iris {
+		natural = append(natural, naturalDatatype{xsd.LexicalSpaceOf(iri), rdf.AppendTerm(nil, rdf.NewTyped("", iri))[len(`""`):]})
+	}
+	return natural
+}
+
+// generateResult pushes the term that one result of a function becomes.
+func (m *Mapper) generateResult(g *generator, result string, at place) error {
+	value := []byte(result)
+	if g.form == literalForm && g.natural {
+		for _, datatype := range g.call.natural {
+			if datatype.lexical == nil || datatype.lexical(value) {
+				start := len(m.text)
+				m.text = append(rdf.AppendLiteral(m.text, value), datatype.suffix...)
+				m.push(start)
+				return nil
+			}
+		}
+	}
+	return m.generateValue(g, input.Value{Text: value, Node: at.record}, at)
 }

@@ -3,6 +3,7 @@ package rml
 import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // generator is a term map, compiled: everything that does not depend on the
@@ -30,7 +31,7 @@ type generator struct {
 	unsafe   bool       // whether an IRI is made of its parts as they are
 	natural  bool       // whether the natural datatype of the value counts
 	double   bool       // whether numbers are written as xsd:double wants them
-	lexical  lexicalSpace
+	lexical  xsd.LexicalSpace
 	checked  bool // whether a text that its datatype does not have is an error
 	strict   bool // whether a term that cannot be made is an error
 	expand   bool // whether an array counts as the values in it
@@ -184,7 +185,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		datatype := tm.datatype.constant.Value
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
-		g.lexical = lexicalSpaceOf(datatype)
+		g.lexical = xsd.LexicalSpaceOf(datatype)
 		g.double = datatype == rdf.XSDDouble && tm.vocab == modern && tm.kind == referenceExpression
 	case tm.datatype != nil:
 		g.datatype, err = c.compile(tm.datatype)

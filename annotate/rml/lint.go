@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // Finding is something about a mapping that is allowed and probably not meant,
@@ -179,7 +181,7 @@ func (l *linter) generator(g *generator) {
 // prefixes reports prefixes that differ from what everybody means by them.
 func (l *linter) prefixes() {
 	known := map[string]string{
-		"rdf": nsRDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": "http://www.w3.org/2001/XMLSchema#",
+		"rdf": nsRDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": xsd.Namespace,
 		"owl": "http://www.w3.org/2002/07/owl#", "foaf": "http://xmlns.com/foaf/0.1/", "sosa": "http://www.w3.org/ns/sosa/",
 		"ssn": "http://www.w3.org/ns/ssn/", "rr": nsR2RML, "ql": nsQL, "carml": nsCARML,
 	}
@@ -200,4 +202,27 @@ func (l *linter) deadReferences(s *step, uses map[input.Path]*pathUse) {
 			}
 		}
 	})
+}
+
+// rdfNames are the terms of the RDF vocabulary, container members aside.
+func rdfNames() []string {
+	return strings.Fields(`type subject predicate object value first rest nil language direction reifies
+		Property Statement Bag Seq Alt List langString dirLangString HTML XMLLiteral JSON PlainLiteral CompoundLiteral`)
+}
+
+// unknownTerms reports terms of the closed vocabularies, XML Schema and RDF,
+// that those do not have: nobody will find what is said with them.
+func (l *linter) unknownTerms(g *generator) {
+	for _, vocabulary := range []struct {
+		namespace, name string
+		terms           []string
+	}{{xsd.Namespace, "XML Schema", xsd.Names()}, {nsRDF, "RDF", rdfNames()}} {
+		for _, term := range [][]byte{g.constant, bytes.TrimPrefix(g.suffix, []byte("^^"))} {
+			name, ok := strings.CutPrefix(string(bytes.Trim(term, "<>")), vocabulary.namespace)
+			if !ok || slices.Contains(vocabulary.terms, name) || strings.HasPrefix(name, "_") {
+				continue
+			}
+			l.add(g.node, "%s has no term %q: is it a misspelling?", vocabulary.name, name)
+		}
+	}
 }

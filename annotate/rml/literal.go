@@ -6,6 +6,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // errLangString is the error for a datatype that only literals with a language
@@ -19,7 +20,7 @@ func (m *Mapper) appendLiteral(dst []byte, g *generator, v input.Value) []byte {
 	case g.natural:
 		return appendNatural(dst, v)
 	case g.double && (v.Kind == input.Integer || v.Kind == input.Double):
-		return append(appendDouble(append(dst, '"'), v.Text), '"')
+		return append(xsd.AppendDouble(append(dst, '"'), v.Text), '"')
 	}
 	return rdf.AppendLiteral(dst, v.Text)
 }
@@ -86,7 +87,7 @@ func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bo
 		}
 		return false, nil
 	}
-	if lexical := lexicalSpaceOf(iri); lexical != nil && !lexical(text) {
+	if lexical := xsd.LexicalSpaceOf(iri); lexical != nil && !lexical(text) {
 		if err := m.notLexical(g, text, datatype, at.record, at); err != nil {
 			return false, err
 		}
@@ -111,7 +112,7 @@ func appendNatural(dst []byte, v input.Value) []byte {
 	case input.Integer:
 		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDInteger+`>`...)
 	case input.Double:
-		return append(appendDouble(append(dst, '"'), v.Text), `"^^<`+rdf.XSDDouble+`>`...)
+		return append(xsd.AppendDouble(append(dst, '"'), v.Text), `"^^<`+rdf.XSDDouble+`>`...)
 	case input.Boolean:
 		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDBoolean+`>`...)
 	}

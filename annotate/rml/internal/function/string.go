@@ -1,4 +1,4 @@
-package rml
+package function
 
 import (
 	"crypto/md5"  // #nosec G501 -- GREL defines the function by this digest

@@ -1,4 +1,4 @@
-package rml
+package function
 
 import (
 	"cmp"
@@ -41,8 +41,8 @@ func join(values []string, separator string) ([]string, error) {
 	for _, s := range values {
 		size += len(s)
 	}
-	if size > maxFunctionText {
-		return nil, tooLong()
+	if size > MaxText {
+		return nil, TooLong()
 	}
 	return text(strings.Join(values, separator))
 }

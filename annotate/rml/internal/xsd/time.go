@@ -1,4 +1,4 @@
-package rml
+package xsd
 
 // moment is what the parts of a date have in common.
 type moment struct{ year, month int }
@@ -8,7 +8,7 @@ type moment struct{ year, month int }
 // beginning of text, and returns the rest and whether it could; what it found
 // goes into the moment, for the parts after it to check against. The moment goes
 // by value: behind a pointer it would be allocated for every text.
-func matches(parts ...any) lexicalSpace {
+func matches(parts ...any) LexicalSpace {
 	return func(text []byte) bool {
 		when := moment{year: 4} // a leap year, for days of no certain year
 		for _, part := range parts {

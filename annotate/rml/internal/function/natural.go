@@ -1,11 +1,11 @@
-package rml
+package function
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
-	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // The functions of GREL and IDLab that return something else than text, by
@@ -40,41 +40,11 @@ func naturalDatatypesOf(function string) []string {
 	case slices.Contains(integerFunctions, name):
 		return []string{rdf.XSDInteger}
 	case slices.Contains(numberFunctions, name):
-		return []string{rdf.XSDInteger, nsXSD + "decimal", rdf.XSDDouble}
+		return []string{rdf.XSDInteger, xsd.Namespace + "decimal", rdf.XSDDouble}
 	case slices.Contains(booleanFunctions, name):
 		return []string{rdf.XSDBoolean}
 	case slices.Contains(dateFunctions, name):
-		return []string{nsXSD + "dateTime", nsXSD + "date"}
+		return []string{xsd.Namespace + "dateTime", xsd.Namespace + "date"}
 	}
 	return nil
-}
-
-// naturalDatatype is a datatype that a result may have, compiled.
-type naturalDatatype struct {
-	lexical lexicalSpace // nil: of any text
-	suffix  []byte       // ^^<datatype>
-}
-
-func naturalDatatypes(iris []string) []naturalDatatype {
-	var natural []naturalDatatype
-	for _, iri := range iris {
-		natural = append(natural, naturalDatatype{lexicalSpaceOf(iri), rdf.AppendTerm(nil, rdf.NewTyped("", iri))[len(`""`):]})
-	}
-	return natural
-}
-
-// generateResult pushes the term that one result of a function becomes.
-func (m *Mapper) generateResult(g *generator, result string, at place) error {
-	value := []byte(result)
-	if g.form == literalForm && g.natural {
-		for _, datatype := range g.call.natural {
-			if datatype.lexical == nil || datatype.lexical(value) {
-				start := len(m.text)
-				m.text = append(rdf.AppendLiteral(m.text, value), datatype.suffix...)
-				m.push(start)
-				return nil
-			}
-		}
-	}
-	return m.generateValue(g, input.Value{Text: value, Node: at.record}, at)
 }

@@ -1,4 +1,4 @@
-package rml
+package function
 
 // grel makes a parameter of GREL functions. FnO gives a parameter a name,
 // param_s, and its predicate another, p_string_s; mappings use both.

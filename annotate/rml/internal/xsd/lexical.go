@@ -1,20 +1,21 @@
-package rml
+package xsd
 
 import (
 	"bytes"
 	"strings"
 )
 
-const nsXSD = "http://www.w3.org/2001/XMLSchema#"
+// Namespace is the namespace of the datatypes.
+const Namespace = "http://www.w3.org/2001/XMLSchema#"
 
-// lexicalSpace decides whether text is in the lexical space of a datatype
+// LexicalSpace decides whether text is in the lexical space of a datatype
 // (XML Schema 1.1 Part 2, section 3). Nil means that every text is.
-type lexicalSpace func(text []byte) bool
+type LexicalSpace func(text []byte) bool
 
-// lexicalSpaceOf returns the check for the datatype with that IRI, or nil for
+// LexicalSpaceOf returns the check for the datatype with that IRI, or nil for
 // one whose texts are not checked.
-func lexicalSpaceOf(datatype string) lexicalSpace {
-	name, ok := strings.CutPrefix(datatype, nsXSD)
+func LexicalSpaceOf(datatype string) LexicalSpace {
+	name, ok := strings.CutPrefix(datatype, Namespace)
 	if !ok {
 		return nil
 	}
@@ -79,7 +80,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // orPlainInstant is a check for instants that takes those of the commonest form
 // without the effort of the others.
-func orPlainInstant(others lexicalSpace) lexicalSpace {
+func orPlainInstant(others LexicalSpace) LexicalSpace {
 	return func(text []byte) bool { return isPlainInstant(text) || others(text) }
 }
 
@@ -170,7 +171,7 @@ func isDouble(text []byte) bool {
 }
 
 // inRangeOf checks for integers from least to most; an empty bound is none.
-func inRangeOf(least, most string) lexicalSpace {
+func inRangeOf(least, most string) LexicalSpace {
 	return func(text []byte) bool {
 		return isInteger(text) && (least == "" || compareIntegers(text, []byte(least)) >= 0) &&
 			(most == "" || compareIntegers(text, []byte(most)) <= 0)

@@ -1,4 +1,4 @@
-package rml
+package function
 
 import (
 	"crypto/rand"
@@ -126,8 +126,8 @@ func crossJoin(lists [][]string, separator string) ([]string, error) {
 		for _, s := range list {
 			added += len(s)
 		}
-		if size*len(list)+added*len(combined)+valueOverhead*len(list)*len(combined) > maxFunctionText {
-			return nil, tooLong()
+		if size*len(list)+added*len(combined)+ValueOverhead*len(list)*len(combined) > MaxText {
+			return nil, TooLong()
 		}
 		next := make([]string, 0, len(combined)*len(list))
 		for _, before := range combined {

@@ -1,4 +1,4 @@
-package rml
+package xsd
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package rml
+package xsd
 
 import (
 	"testing"
@@ -32,7 +32,7 @@ func TestLexicalSpacesOfXMLSchema(t *testing.T) {
 		"gDay":               {[]string{"---31"}, []string{"---32"}},
 		"hexBinary":          {[]string{"", "0aFF"}, []string{"0", "0g"}},
 	} {
-		space := lexicalSpaceOf(nsXSD + name)
+		space := LexicalSpaceOf(Namespace + name)
 		require.NotNil(t, space, name)
 		for _, text := range c.in {
 			require.True(t, space([]byte(text)), "%q is an xsd:%s", text, name)
@@ -41,6 +41,6 @@ func TestLexicalSpacesOfXMLSchema(t *testing.T) {
 			require.False(t, space([]byte(text)), "%q is not an xsd:%s", text, name)
 		}
 	}
-	require.Nil(t, lexicalSpaceOf(nsXSD+"string"))
-	require.Nil(t, lexicalSpaceOf("http://example.com/int"))
+	require.Nil(t, LexicalSpaceOf(Namespace+"string"))
+	require.Nil(t, LexicalSpaceOf("http://example.com/int"))
 }

@@ -1,4 +1,4 @@
-package rml
+package function
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package rml
+package function
 
 import (
 	"fmt"
@@ -119,8 +119,8 @@ func (p *patternCache) replace(s, find, with string) ([]string, error) {
 	}
 	if re == nil {
 		// Replacing n of them makes the text longer by n times the difference.
-		if grow := len(with) - len(find); grow > 0 && strings.Count(s, find) > (maxFunctionText-len(s))/grow {
-			return nil, tooLong()
+		if grow := len(with) - len(find); grow > 0 && strings.Count(s, find) > (MaxText-len(s))/grow {
+			return nil, TooLong()
 		}
 		return text(strings.ReplaceAll(s, find, with))
 	}
@@ -132,8 +132,8 @@ func (p *patternCache) replace(s, find, with string) ([]string, error) {
 			return nil, err
 		}
 		end = at[1]
-		if b.Len() > maxFunctionText {
-			return nil, tooLong()
+		if b.Len() > MaxText {
+			return nil, TooLong()
 		}
 	}
 	b.WriteString(s[end:])
