@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
-	"github.com/iotenablers/enablers/annotate/rml/internal/function"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
 // ErrLimit is matched by errors about an input that is beyond one of the
 // [Limits].
-var ErrLimit = function.ErrLimit
+var ErrLimit = errors.New("rml: limit exceeded")
 
 // MappingError says what is wrong with a mapping, and where.
 type MappingError struct {

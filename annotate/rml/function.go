@@ -1,6 +1,7 @@
 package rml
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -109,12 +110,23 @@ func functionsByIRI(own []Function) map[string]*Function {
 func fromLibrary(f function.Function) *Function {
 	made := &Function{
 		IRI: f.IRI, Outputs: f.Outputs, Datatypes: f.Datatypes,
-		Apply: func(c Call) ([]string, error) { return f.Apply(function.Call{Arguments: c.Arguments}) },
+		Apply: func(c Call) ([]string, error) {
+			values, err := f.Apply(function.Call{Arguments: c.Arguments})
+			return values, markLimit(err)
+		},
 	}
 	for _, p := range f.Parameters {
 		made.Parameters = append(made.Parameters, Parameter(p))
 	}
 	return made
+}
+
+// markLimit makes an error about a limit of the library match [ErrLimit].
+func markLimit(err error) error {
+	if errors.As(err, new(function.LimitError)) {
+		return fmt.Errorf("%w: %w", err, ErrLimit)
+	}
+	return err
 }
 
 // call compiles a function call.
@@ -193,7 +205,7 @@ func (m *Mapper) apply(g *generator, at place) ([]string, error) {
 			size += len(value) + function.ValueOverhead
 		}
 		if size > function.MaxText {
-			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, function.TooLong()))
+			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, markLimit(function.TooLong())))
 		}
 		results = append(results, values...)
 		if m.limit > 0 && len(results) > m.limit {

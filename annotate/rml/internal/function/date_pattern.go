@@ -37,7 +37,7 @@ var dateFields = map[rune]int{
 func datePattern(pattern string) ([]dateField, error) {
 	const most = 200
 	if len(pattern) > most {
-		return nil, fmt.Errorf("the date pattern has %d bytes, the limit is %d: %w", len(pattern), most, ErrLimit)
+		return nil, limitErrorf("the date pattern has %d bytes, the limit is %d", len(pattern), most)
 	}
 	var fields []dateField
 	for rest := pattern; rest != ""; {

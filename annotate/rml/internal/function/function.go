@@ -1,10 +1,14 @@
 package function
 
-import "errors"
+import "fmt"
 
-// ErrLimit is matched by errors about a result or an argument that is beyond a
-// limit.
-var ErrLimit = errors.New("rml: limit exceeded")
+// LimitError says which limit a result or an argument is beyond.
+type LimitError string
+
+// Error returns the text.
+func (e LimitError) Error() string { return string(e) }
+
+func limitErrorf(format string, args ...any) error { return LimitError(fmt.Sprintf(format, args...)) }
 
 // Function is one function of the library.
 type Function struct {

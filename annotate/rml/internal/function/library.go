@@ -77,5 +77,5 @@ func parameter(namespace string, names ...string) Parameter {
 
 // TooLong returns the error of a result that is beyond [MaxText].
 func TooLong() error {
-	return fmt.Errorf("the result has more than %d bytes: %w", MaxText, ErrLimit)
+	return limitErrorf("the result has more than %d bytes", MaxText)
 }

@@ -120,7 +120,7 @@ func factorial(n, step int64) (*big.Int, error) {
 	case step < 1:
 		return nil, fmt.Errorf("the step %d is below one", step)
 	case n/step > maxFactorial:
-		return nil, fmt.Errorf("the factorial of %d in steps of %d has more than %d factors: %w", n, step, maxFactorial, ErrLimit)
+		return nil, limitErrorf("the factorial of %d in steps of %d has more than %d factors", n, step, maxFactorial)
 	}
 	product := big.NewInt(1)
 	for ; n > 0; n -= step {
@@ -137,7 +137,7 @@ func combinations(n, k int64) (*big.Int, error) {
 	case k > n:
 		return big.NewInt(0), nil
 	case min(k, n-k) > maxFactorial:
-		return nil, fmt.Errorf("to choose %d of %d takes more than %d factors: %w", k, n, maxFactorial, ErrLimit)
+		return nil, limitErrorf("to choose %d of %d takes more than %d factors", k, n, maxFactorial)
 	}
 	return new(big.Int).Binomial(n, k), nil
 }
@@ -183,7 +183,7 @@ func multinomial(values []string) ([]string, error) {
 		case n < 0:
 			return nil, fmt.Errorf("%d is below zero", n)
 		case n > maxFactorial || total+n > maxFactorial:
-			return nil, fmt.Errorf("the numbers add up to more than %s: %w", strconv.Itoa(maxFactorial), ErrLimit)
+			return nil, limitErrorf("the numbers add up to more than %s", strconv.Itoa(maxFactorial))
 		}
 		total += n
 		product.Mul(product, new(big.Int).Binomial(total, n))

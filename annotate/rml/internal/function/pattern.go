@@ -42,7 +42,7 @@ func (p *patternCache) compile(expr string) (*regexp.Regexp, error) {
 		return re, nil
 	}
 	if len(expr) > maxPatternLength {
-		return nil, fmt.Errorf("the pattern has %d bytes, the limit is %d: %w", len(expr), maxPatternLength, ErrLimit)
+		return nil, limitErrorf("the pattern has %d bytes, the limit is %d", len(expr), maxPatternLength)
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
