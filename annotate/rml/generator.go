@@ -2,6 +2,7 @@ package rml
 
 import (
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
@@ -112,7 +113,7 @@ func (c generatorCompiler) term(tm *termMap) (*generator, error) {
 				return nil, err
 			}
 		}
-		if name, _, ok := localName(tm.constant.Value); tm.role == graphRole && ok && name == "defaultGraph" {
+		if name, _, ok := document.LocalName(tm.constant.Value); tm.role == graphRole && ok && name == "defaultGraph" {
 			g.constant = nil
 		}
 		return g, nil
@@ -186,7 +187,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
 		g.lexical = xsd.LexicalSpaceOf(datatype)
-		g.double = datatype == rdf.XSDDouble && tm.vocab == modern && tm.kind == referenceExpression
+		g.double = datatype == rdf.XSDDouble && tm.vocab == document.Modern && tm.kind == referenceExpression
 	case tm.datatype != nil:
 		g.datatype, err = c.compile(tm.datatype)
 	case tm.language != nil && tm.language.kind == constantExpression && tm.language.condition == nil:
@@ -203,7 +204,7 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 	g := &generator{
 		node: tm.node, kind: tm.kind, form: f, base: []byte(c.base),
-		strict: c.opts.Strict || tm.vocab == modern, checked: tm.vocab == modern, expand: tm.vocab == legacy,
+		strict: c.opts.Strict || tm.vocab == document.Modern, checked: tm.vocab == document.Modern, expand: tm.vocab == document.Legacy,
 	}
 	var err error
 	switch tm.kind {
@@ -236,24 +237,24 @@ func (c generatorCompiler) template(g *generator, tm *termMap) error {
 		var compiled templateStep
 		var err error
 		switch {
-		case s.ref != "":
-			compiled.path, err = c.reference(tm, s.ref)
+		case s.Ref != "":
+			compiled.path, err = c.reference(tm, s.Ref)
 		case g.form == iriForm:
-			if at, ok := rdf.ValidReference([]byte(s.text)); !ok {
-				return tm.node.errorf("its template %q is not part of an IRI: %q may not stand in one", s.text, s.text[at:at+1])
+			if at, ok := rdf.ValidReference([]byte(s.Text)); !ok {
+				return tm.node.errorf("its template %q is not part of an IRI: %q may not stand in one", s.Text, s.Text[at:at+1])
 			}
 			if i == 0 {
-				_, g.absolute = rdf.ValidIRI([]byte(s.text))
-				c.usedIRIs[s.text] = struct{}{}
+				_, g.absolute = rdf.ValidIRI([]byte(s.Text))
+				c.usedIRIs[s.Text] = struct{}{}
 			}
-			compiled.text = []byte(s.text)
+			compiled.text = []byte(s.Text)
 		case g.form == blankForm:
-			compiled.text = appendLabel(nil, []byte(s.text))
+			compiled.text = appendLabel(nil, []byte(s.Text))
 		case g.form == literalForm:
-			quoted := rdf.AppendLiteral(nil, []byte(s.text))
+			quoted := rdf.AppendLiteral(nil, []byte(s.Text))
 			compiled.text = quoted[1 : len(quoted)-1]
 		default:
-			compiled.text = []byte(s.text)
+			compiled.text = []byte(s.Text)
 		}
 		if err != nil {
 			return err

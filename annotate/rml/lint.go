@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
@@ -183,7 +184,7 @@ func (l *linter) prefixes() {
 	known := map[string]string{
 		"rdf": nsRDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": xsd.Namespace,
 		"owl": "http://www.w3.org/2002/07/owl#", "foaf": "http://xmlns.com/foaf/0.1/", "sosa": "http://www.w3.org/ns/sosa/",
-		"ssn": "http://www.w3.org/ns/ssn/", "rr": nsR2RML, "ql": nsQL, "carml": nsCARML,
+		"ssn": "http://www.w3.org/ns/ssn/", "rr": document.NamespaceR2RML, "ql": document.NamespaceQL, "carml": document.NamespaceCARML,
 	}
 	for _, p := range l.plan.mapping.prefixes {
 		if usual := known[p.Name]; usual != "" && usual != p.IRI {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // Mapping is a mapping that was loaded and checked. It is immutable and safe
@@ -112,7 +113,7 @@ func (m *Mapping) TriplesMaps() []string {
 // predicates and objects.
 type triplesMap struct {
 	node    node
-	vocab   vocabulary
+	vocab   document.Vocabulary
 	base    string // of rml:baseIRI; empty for the default
 	source  logicalSource
 	subject *termMap
@@ -125,7 +126,7 @@ type triplesMap struct {
 type logicalSource struct {
 	Source
 	node     node
-	vocab    vocabulary
+	vocab    document.Vocabulary
 	iterator string
 	details  *sourceDetails
 	view     *logicalView // when it is one
@@ -203,11 +204,11 @@ const (
 type termMap struct {
 	node     node
 	role     string
-	vocab    vocabulary
+	vocab    document.Vocabulary
 	kind     expressionKind
 	constant rdf.Term
 	ref      string
-	template []segment
+	template []document.Segment
 	termType termType
 	datatype *termMap
 	language *termMap

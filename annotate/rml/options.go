@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // Options tunes [Compile].
@@ -54,8 +55,8 @@ const (
 )
 
 // in reports whether a node of a vocabulary has natural datatypes.
-func (n Natural) in(v vocabulary) bool {
-	return n == NaturalAlways || n == NaturalByVocabulary && v == modern
+func (n Natural) in(v document.Vocabulary) bool {
+	return n == NaturalAlways || n == NaturalByVocabulary && v == document.Modern
 }
 
 // Limits bounds what mapping one message may take. A zero field means the

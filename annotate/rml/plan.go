@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/jsondoc"
 	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
@@ -260,7 +261,7 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 // names one place of the document: "$" or "$.list". What "$.list[*]" selects
 // are records, arrays too. RML-Core takes an array for one record.
 func (s logicalSource) spreads() bool {
-	if s.vocab != legacy || s.view != nil || s.Formulation != JSONPath {
+	if s.vocab != document.Legacy || s.view != nil || s.Formulation != JSONPath {
 		return false
 	}
 	path, err := jsondoc.ParseReference(cmp.Or(s.iterator, "$"))

@@ -1,4 +1,4 @@
-package rml
+package document
 
 import (
 	"cmp"
@@ -7,31 +7,31 @@ import (
 
 // The namespaces of the mapping language.
 const (
-	nsR2RML  = "http://www.w3.org/ns/r2rml#"
-	nsOldRML = "http://semweb.mmlab.be/ns/rml#"
-	nsNewRML = "http://w3id.org/rml/"
-	nsQL     = "http://semweb.mmlab.be/ns/ql#"
-	nsCARML  = "http://carml.taxonic.com/carml/"
-	nsFNML   = "http://semweb.mmlab.be/ns/fnml#"
-	nsCSVW   = "http://www.w3.org/ns/csvw#"
+	NamespaceR2RML = "http://www.w3.org/ns/r2rml#"
+	nsOldRML       = "http://semweb.mmlab.be/ns/rml#"
+	nsNewRML       = "http://w3id.org/rml/"
+	NamespaceQL    = "http://semweb.mmlab.be/ns/ql#"
+	NamespaceCARML = "http://carml.taxonic.com/carml/"
+	nsFNML         = "http://semweb.mmlab.be/ns/fnml#"
+	NamespaceCSVW  = "http://www.w3.org/ns/csvw#"
 )
 
-// vocabulary says which generation of the language a mapping node is written
+// Vocabulary says which generation of the language a mapping node is written
 // in.
-type vocabulary uint8
+type Vocabulary uint8
 
 const (
-	legacy vocabulary = iota // rr, rml of semweb.mmlab.be, ql, carml, fnml
-	modern                   // http://w3id.org/rml/
+	Legacy Vocabulary = iota // rr, rml of semweb.mmlab.be, ql, carml, fnml
+	Modern                   // http://w3id.org/rml/
 )
 
 // languageNamespaces maps each namespace of the language to its generation.
 var languageNamespaces = [...]struct {
 	iri        string
-	generation vocabulary
+	generation Vocabulary
 }{
-	{nsR2RML, legacy}, {nsOldRML, legacy}, {nsNewRML, modern}, {nsQL, legacy},
-	{nsCARML, legacy}, {nsFNML, legacy},
+	{NamespaceR2RML, Legacy}, {nsOldRML, Legacy}, {nsNewRML, Modern}, {NamespaceQL, Legacy},
+	{NamespaceCARML, Legacy}, {nsFNML, Legacy},
 }
 
 // carmlAliases are the deprecated CARML properties that mean the same as the
@@ -51,13 +51,13 @@ var fnmlAliases = map[string]string{
 	"valueMap":  "inputValueMap",
 }
 
-// localName splits a term of the language into its local name, the same for
+// LocalName splits a term of the language into its local name, the same for
 // both generations, and its generation. It reports false for other IRIs.
-func localName(iri string) (name string, generation vocabulary, ok bool) {
+func LocalName(iri string) (name string, generation Vocabulary, ok bool) {
 	for _, ns := range languageNamespaces {
 		if rest, found := strings.CutPrefix(iri, ns.iri); found && rest != "" {
 			switch ns.iri {
-			case nsCARML:
+			case NamespaceCARML:
 				rest = cmp.Or(carmlAliases[rest], rest)
 			case nsFNML:
 				rest = cmp.Or(fnmlAliases[rest], rest)
@@ -65,7 +65,7 @@ func localName(iri string) (name string, generation vocabulary, ok bool) {
 			return rest, ns.generation, true
 		}
 	}
-	return "", legacy, false
+	return "", Legacy, false
 }
 
 // properties lists, for each kind of mapping node, the properties of the
@@ -90,6 +90,10 @@ var properties = map[string][]string{
 	"input":                {"parameter", "parameterMap", "inputValue", "inputValueMap"},
 }
 
+// Properties returns the properties of the language that the engine understands
+// on a kind of mapping node, such as "triples map".
+func Properties(kind string) []string { return properties[kind] }
+
 // expressionProperties are allowed on every term map and expression map.
 var expressionProperties = []string{
 	"constant", "reference", "template", "termType",
@@ -97,10 +101,18 @@ var expressionProperties = []string{
 	"logicalTarget", "gather", "gatherAs", "strategy", "allowEmptyListAndContainer",
 }
 
-// laterProperties belong to modules of the language that this engine does not
-// run yet, each with the name of its module.
-var laterProperties = map[string]string{
+// ExpressionProperties returns the properties that every term map and every
+// expression map may have.
+func ExpressionProperties() []string { return expressionProperties }
+
+// unsupportedProperties belong to modules of the language that the engine does
+// not run, each with the name of its module.
+var unsupportedProperties = map[string]string{
 	"query": "databases", "sqlVersion": "databases",
 	"tableName": "databases", "sqlQuery": "databases", "logicalTable": "databases",
 	"inverseExpression": "databases",
 }
+
+// UnsupportedModule returns the name of the module that a property belongs to
+// if the engine does not run that module, and an empty string otherwise.
+func UnsupportedModule(property string) string { return unsupportedProperties[property] }

@@ -1,4 +1,4 @@
-package rml
+package document
 
 import (
 	"errors"
@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// segment is one part of a template: text that is copied, or a reference.
-type segment struct {
-	text string
-	ref  string // empty for a text segment
+// Segment is one part of a template: text that is copied, or a reference.
+type Segment struct {
+	Text string
+	Ref  string // empty for a text segment
 }
 
-// parseTemplate splits a template into its segments (R2RML section 7.3).
+// ParseTemplate splits a template into its segments (R2RML section 7.3).
 // References stand in braces; a backslash takes the special meaning from a
 // brace or a backslash, inside and outside of references.
-func parseTemplate(s string) ([]segment, error) {
-	var segments []segment
+func ParseTemplate(s string) ([]Segment, error) {
+	var segments []Segment
 	var part strings.Builder
 	open := -1 // where the current reference began
 	for i := 0; i < len(s); i++ {
@@ -34,7 +34,7 @@ func parseTemplate(s string) ([]segment, error) {
 			return nil, fmt.Errorf("at byte %d: a brace opens inside the reference that began at byte %d; write \\{ for a brace", i, open)
 		case c == '{':
 			if part.Len() > 0 {
-				segments = append(segments, segment{text: part.String()})
+				segments = append(segments, Segment{Text: part.String()})
 				part.Reset()
 			}
 			open = i
@@ -44,7 +44,7 @@ func parseTemplate(s string) ([]segment, error) {
 			if part.Len() == 0 {
 				return nil, fmt.Errorf("at byte %d: the reference between the braces is empty", open)
 			}
-			segments = append(segments, segment{ref: part.String()})
+			segments = append(segments, Segment{Ref: part.String()})
 			part.Reset()
 			open = -1
 		default:
@@ -55,7 +55,7 @@ func parseTemplate(s string) ([]segment, error) {
 		return nil, fmt.Errorf("the brace at byte %d is never closed", open)
 	}
 	if part.Len() > 0 {
-		segments = append(segments, segment{text: part.String()})
+		segments = append(segments, Segment{Text: part.String()})
 	}
 	return segments, nil
 }
