@@ -102,7 +102,8 @@ func FuzzValidKey(f *testing.F) {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
-		want := key != "" && len(key) <= storage.MaxKeyLength && utf8.ValidString(key) && strings.IndexFunc(key, unicode.IsControl) < 0
+		want := key != "" && len(key) <= storage.MaxKeyLength && utf8.ValidString(key) &&
+			strings.IndexFunc(key, unicode.IsControl) < 0
 		err := storage.ValidKey(key)
 		require.Equal(t, want, err == nil, "%q: %v", key, err)
 		if err != nil {

@@ -19,7 +19,10 @@ func TestMemoryBlobsConform(t *testing.T) {
 // its fence fails.
 const prefix = "shared/\U0010ffff/"
 
-var neighbours = []string{"shared/\U0010ffff", "shared/\U0010ffff.", "shared/\U0010ffff0", "shared", "a", "\U0010ffff", "shared/\U0010ffff\U0010ffff"}
+var neighbours = []string{
+	"shared/\U0010ffff", "shared/\U0010ffff.", "shared/\U0010ffff0", "shared", "a", "\U0010ffff",
+	"shared/\U0010ffff\U0010ffff",
+}
 
 func TestPrefixedDocumentsConform(t *testing.T) {
 	storagetest.Documents(t, func(t *testing.T) storage.Documents {

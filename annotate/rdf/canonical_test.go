@@ -90,14 +90,16 @@ func TestAWrongIRINeverBecomesAStatement(t *testing.T) {
 	out := e.Append(nil, rdf.Quad{
 		Subject: rdf.NewIRI("x:> <y:y> <z:z> .\n<x:x"), Predicate: rdf.NewIRI(ex), Object: rdf.NewIRI(ex),
 	})
-	require.Equal(t, `<x:\u003E\u0020\u003Cy:y\u003E\u0020\u003Cz:z\u003E\u0020.\u000A\u003Cx:x> <http://example.org/> <http://example.org/> .`+"\n", string(out))
+	require.Equal(t, `<x:\u003E\u0020\u003Cy:y\u003E\u0020\u003Cz:z\u003E\u0020.\u000A\u003Cx:x> `+
+		`<http://example.org/> <http://example.org/> .`+"\n", string(out))
 	_, err = read(out, rdf.NTriples, "")
 	require.Error(t, err)
 }
 
 func TestParseTermRefusesWhatIsNotOneTerm(t *testing.T) {
 	for _, text := range []string{
-		"", " <s:a>", "<s:a> ", "<s:a><s:b>", "<a>", "<s:a", "_:", "_:a.", "x", `"x`, `"x"@`, `"x"^<s:d>`, `"x"^^`, `"x"^^<d>`, `'x'`, `"x"@en^^<s:d>`, "1", "a",
+		"", " <s:a>", "<s:a> ", "<s:a><s:b>", "<a>", "<s:a", "_:", "_:a.", "x", `"x`, `"x"@`, `"x"^<s:d>`, `"x"^^`,
+		`"x"^^<d>`, `'x'`, `"x"@en^^<s:d>`, "1", "a",
 	} {
 		_, err := rdf.ParseTerm([]byte(text))
 		require.ErrorContains(t, err, "parse term", text)

@@ -24,8 +24,16 @@ func ExampleNewEncoder() {
 	}
 	obs := rdf.NewIRI("http://example.org/obs/1")
 	var out []byte
-	out = e.Append(out, rdf.Quad{Subject: obs, Predicate: rdf.NewIRI(rdf.Type), Object: rdf.NewIRI("http://www.w3.org/ns/sosa/Observation")})
-	out = e.Append(out, rdf.Quad{Subject: obs, Predicate: rdf.NewIRI("http://www.w3.org/ns/sosa/hasSimpleResult"), Object: rdf.NewTyped("21.5", rdf.XSDDecimal)})
+	out = e.Append(out, rdf.Quad{
+		Subject:   obs,
+		Predicate: rdf.NewIRI(rdf.Type),
+		Object:    rdf.NewIRI("http://www.w3.org/ns/sosa/Observation"),
+	})
+	out = e.Append(out, rdf.Quad{
+		Subject:   obs,
+		Predicate: rdf.NewIRI("http://www.w3.org/ns/sosa/hasSimpleResult"),
+		Object:    rdf.NewTyped("21.5", rdf.XSDDecimal),
+	})
 	out = e.AppendEnd(out)
 	fmt.Print(string(out))
 	// Output:
@@ -122,7 +130,11 @@ func TestJSONLDMemoryIsBounded(t *testing.T) {
 	value := strings.Repeat("v", 10_000)
 	early := 0
 	for i := range 1000 {
-		q := rdf.Quad{Subject: rdf.NewIRI(ex + "s"), Predicate: rdf.NewIRI(ex + "p"), Object: rdf.NewLiteral(value + strconv.Itoa(i))}
+		q := rdf.Quad{
+			Subject:   rdf.NewIRI(ex + "s"),
+			Predicate: rdf.NewIRI(ex + "p"),
+			Object:    rdf.NewLiteral(value + strconv.Itoa(i)),
+		}
 		out = e.Append(out, q)
 		want = lines.Append(want, q)
 		if i == 500 {
@@ -228,8 +240,16 @@ func TestEncoderRefusesWrongOptions(t *testing.T) {
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "1", IRI: ex}}}, `use prefix "1": not a prefix name`},
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "_", IRI: ex}}}, `use prefix "_": not a prefix name`},
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a.", IRI: ex}}}, `use prefix "a.": not a prefix name`},
-		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: "b c:"}}}, `"b c:" is not an absolute IRI (byte 1)`},
-		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: ex}, {Name: "a", IRI: ex}}}, `use prefix "a": declared twice`},
+		{
+			rdf.Turtle,
+			rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: "b c:"}}},
+			`"b c:" is not an absolute IRI (byte 1)`,
+		},
+		{
+			rdf.Turtle,
+			rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: ex}, {Name: "a", IRI: ex}}},
+			`use prefix "a": declared twice`,
+		},
 		{rdf.RDFJSON + 1, rdf.EncoderOptions{}, "format(7)"},
 		{rdf.RDFJSON, rdf.EncoderOptions{MaxBytes: -1}, "use MaxBytes -1"},
 	} {

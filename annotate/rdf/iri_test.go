@@ -95,7 +95,8 @@ func TestResolveAgreesWithRFC3986(t *testing.T) {
 	require.Equal(t, "http://a/g", rdf.Resolve("http://a", "g"))
 	require.Equal(t, "http://a?x", rdf.Resolve("http://a#f", "?x"))
 	require.Equal(t, "file:///x/y", rdf.Resolve("file:///x/z", "y"))
-	require.Equal(t, "http://x/a/../b", rdf.Resolve("http://h/", "http://x/a/../b"), "absolute references stay as they are")
+	require.Equal(t, "http://x/a/../b", rdf.Resolve("http://h/", "http://x/a/../b"),
+		"absolute references stay as they are")
 }
 
 func ExampleValidLangTag() {

@@ -106,7 +106,8 @@ func TestNamesThatStandForVeryLongIRIsHaveALimit(t *testing.T) {
 		require.ErrorContains(t, err, "128 times")
 		require.Less(t, n, 1000)
 	}
-	_, err := drain(t, strings.NewReader("@prefix p: <http://example.org/"+strings.Repeat("x", 400)+"> . p:a p:b p:c"+strings.Repeat(", p:c", 5000)+"."), rdf.Turtle, nil)
+	_, err := drain(t, strings.NewReader("@prefix p: <http://example.org/"+strings.Repeat("x", 400)+"> . p:a p:b p:c"+
+		strings.Repeat(", p:c", 5000)+"."), rdf.Turtle, nil)
 	require.Equal(t, io.EOF, err)
 }
 

@@ -34,7 +34,9 @@ func TestRDFJSONStopsAtItsLimit(t *testing.T) {
 		require.Less(t, written, 1000)
 	}
 	require.ErrorIs(t, e.Err(), rdf.ErrLimit)
-	require.EqualError(t, e.Err(), fmt.Sprintf("write statement about <%s%d> in rdfjson: the document takes more than 10000 bytes: rdf: limit exceeded", ex, written-1))
+	require.EqualError(t, e.Err(),
+		fmt.Sprintf("write statement about <%s%d> in rdfjson: the document takes more than 10000 bytes: rdf: limit "+
+			"exceeded", ex, written-1))
 	first := e.Err()
 	e.Append(nil, quad(-1))
 	got := readRDFJSON(t, e.AppendEnd(nil))

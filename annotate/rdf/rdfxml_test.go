@@ -122,13 +122,34 @@ func TestRDFXMLLeavesOutWhatItCannotExpress(t *testing.T) {
 		quad rdf.Quad
 		want string
 	}{
-		{rdf.Quad{Subject: s, Predicate: rdf.NewIRI("p:1"), Object: o}, `write predicate <p:1> in rdfxml: it does not end in a name of XML`},
-		{rdf.Quad{Subject: s, Predicate: rdf.NewIRI(rdfNS + "li"), Object: o}, `write predicate <` + rdfNS + `li> in rdfxml: the name is part of the syntax`},
-		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLiteral("a\x00")}, `write object "a\u0000" in rdfxml: XML excludes a character of it`},
-		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLang("\uFFFE", "en")}, `write object "\uFFFE"@en in rdfxml: XML excludes a character of it`},
-		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewTyped("", "d:\uFFFF")}, "write object \"\"^^<d:\uFFFF> in rdfxml: XML excludes a character of it"},
-		{rdf.Quad{Subject: rdf.NewIRI("s:\uFFFF"), Predicate: p, Object: o}, "write subject <s:\uFFFF> in rdfxml: XML excludes a character of it"},
-		{rdf.Quad{Subject: rdf.NewBlank("a b"), Predicate: p, Object: o}, `write subject _:a b in rdfxml: XML excludes a character of it`},
+		{
+			rdf.Quad{Subject: s, Predicate: rdf.NewIRI("p:1"), Object: o},
+			`write predicate <p:1> in rdfxml: it does not end in a name of XML`,
+		},
+		{
+			rdf.Quad{Subject: s, Predicate: rdf.NewIRI(rdfNS + "li"), Object: o},
+			`write predicate <` + rdfNS + `li> in rdfxml: the name is part of the syntax`,
+		},
+		{
+			rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLiteral("a\x00")},
+			`write object "a\u0000" in rdfxml: XML excludes a character of it`,
+		},
+		{
+			rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLang("\uFFFE", "en")},
+			`write object "\uFFFE"@en in rdfxml: XML excludes a character of it`,
+		},
+		{
+			rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewTyped("", "d:\uFFFF")},
+			"write object \"\"^^<d:\uFFFF> in rdfxml: XML excludes a character of it",
+		},
+		{
+			rdf.Quad{Subject: rdf.NewIRI("s:\uFFFF"), Predicate: p, Object: o},
+			"write subject <s:\uFFFF> in rdfxml: XML excludes a character of it",
+		},
+		{
+			rdf.Quad{Subject: rdf.NewBlank("a b"), Predicate: p, Object: o},
+			`write subject _:a b in rdfxml: XML excludes a character of it`,
+		},
 		{rdf.Quad{Predicate: p, Object: o}, `write subject  in rdfxml: no such term`},
 		{rdf.Quad{Subject: s, Object: o}, `write predicate  in rdfxml: no such term`},
 		{rdf.Quad{Subject: s, Predicate: p}, `write object  in rdfxml: no such term`},
@@ -158,9 +179,19 @@ func TestRDFXMLKeepsEveryCharacter(t *testing.T) {
 	require.NoError(t, err)
 	var out []byte
 	var want []rdf.Quad
-	for _, span := range [][2]rune{{0, 0x3000}, {0xD7F0, 0xD800}, {0xE000, 0xE010}, {0xFFF0, 0x10010}, {0x10FFF0, 0x110000}} {
+	for _, span := range [][2]rune{
+		{0, 0x3000},
+		{0xD7F0, 0xD800},
+		{0xE000, 0xE010},
+		{0xFFF0, 0x10010},
+		{0x10FFF0, 0x110000},
+	} {
 		for c := span[0]; c < span[1]; c++ {
-			q := rdf.Quad{Subject: rdf.NewIRI("s:&'"), Predicate: rdf.NewIRI("p:p"), Object: rdf.NewLiteral(" a" + string(c) + "]]>\r\n\t")}
+			q := rdf.Quad{
+				Subject:   rdf.NewIRI("s:&'"),
+				Predicate: rdf.NewIRI("p:p"),
+				Object:    rdf.NewLiteral(" a" + string(c) + "]]>\r\n\t"),
+			}
 			before := len(out)
 			out = e.Append(out, q)
 			excluded := c < ' ' && !strings.ContainsRune("\t\n\r", c) || c == 0xFFFE || c == 0xFFFF
@@ -184,7 +215,10 @@ func TestRDFXMLKeepsEveryCharacter(t *testing.T) {
 func TestRDFXMLRelabelsBlankNodesOneToOne(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
 	require.NoError(t, err)
-	want := map[string]string{"b": "b", "_": "_", "1": "_.1", "_1": "_1", "_.1": "_._.1", "_._.1": "_._._.1", "9.a": "_.9.a", "größe": "größe"}
+	want := map[string]string{
+		"b": "b", "_": "_", "1": "_.1", "_1": "_1", "_.1": "_._.1", "_._.1": "_._._.1", "9.a": "_.9.a",
+		"größe": "größe",
+	}
 	for label, want := range want {
 		q := rdf.Quad{Subject: rdf.NewBlank(label), Predicate: rdf.NewIRI("p:p"), Object: rdf.NewBlank(label)}
 		q.Subject.Value, q.Object.Value = label, label
@@ -206,7 +240,8 @@ func hasXMLForm(q rdf.Quad) bool {
 		return false
 	}
 	parts := splittable.FindStringSubmatch(q.Predicate.Value)
-	return parts != nil && (parts[1] != "http://www.w3.org/2000/xmlns/" || len([]rune(parts[2])) > 1 && ncName.MatchString(parts[2][1:]))
+	return parts != nil &&
+		(parts[1] != "http://www.w3.org/2000/xmlns/" || len([]rune(parts[2])) > 1 && ncName.MatchString(parts[2][1:]))
 }
 
 var (

@@ -150,7 +150,9 @@ func TestReaderReturnsWhatStandsBeforeAMistake(t *testing.T) {
 func TestReaderPassesOnTheErrorOfTheSource(t *testing.T) {
 	broken := errors.New("cable cut")
 	for f := rdf.NTriples; f <= rdf.TriG; f++ {
-		for _, text := range []string{"", "<s:a> ", "<s:a> <s:", "<s:a> <s:b> \"x", "<s:a> <s:b> <s:c> ", "<s:a> <s:b> <s:c> .", "# comment"} {
+		for _, text := range []string{
+			"", "<s:a> ", "<s:a> <s:", "<s:a> <s:b> \"x", "<s:a> <s:b> <s:c> ", "<s:a> <s:b> <s:c> .", "# comment",
+		} {
 			_, err := readFrom(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), f, "")
 			require.ErrorIs(t, err, broken, "%s %q", f, text)
 		}
@@ -160,11 +162,14 @@ func TestReaderPassesOnTheErrorOfTheSource(t *testing.T) {
 func TestNoStatementEndsInHalfAToken(t *testing.T) {
 	broken := errors.New("cable cut")
 	for f := rdf.NTriples; f <= rdf.TriG; f++ {
-		for _, text := range []string{"12", "12.5", "12e1", "\"x\"", "\"x\"@en", "\"x\"^^", "_:b", "p:name", "p:", "tru", "true"} {
+		for _, text := range []string{
+			"12", "12.5", "12e1", "\"x\"", "\"x\"@en", "\"x\"^^", "_:b", "p:name", "p:", "tru", "true",
+		} {
 			quads, err := readFrom(io.MultiReader(strings.NewReader("<s:a> <s:b> "+text), iotest.ErrReader(broken)), f, "")
 			require.Error(t, err, "%s %q", f, text)
 			require.Empty(t, quads, "%s %q", f, text)
-			quads, err = readFrom(io.MultiReader(strings.NewReader("@prefix p: <s:> . <s:a> <s:b> "+text), iotest.ErrReader(broken)), f, "")
+			quads, err = readFrom(io.MultiReader(strings.NewReader("@prefix p: <s:> . <s:a> <s:b> "+text),
+				iotest.ErrReader(broken)), f, "")
 			require.Error(t, err, "%s %q", f, text)
 			require.Empty(t, quads, "%s %q", f, text)
 		}
@@ -200,7 +205,8 @@ func TestTokensThatTouchAreToldApart(t *testing.T) {
 	require.ErrorContains(t, err, "a predicate", ":a:b:c is one name")
 	_, err = read([]byte("@prefix:<s:>. :a :b 1.,2 ."), rdf.Turtle, "")
 	require.ErrorContains(t, err, "a subject", "the point behind 1 ends the statement")
-	const doc = "@prefix:<s:>.@prefix a.b:<s:>. :a :b :c,2.5.:d a :e;:f .5e1,1 . a.b:x a.b:y a.b:z .:a :b'x'@en,\"y\"^^:t,1.:q :r -.5 ."
+	const doc = "@prefix:<s:>.@prefix a.b:<s:>. :a :b :c,2.5.:d a :e;:f .5e1,1 . a.b:x a.b:y a.b:z .:a " +
+		":b'x'@en,\"y\"^^:t,1.:q :r -.5 ."
 	quads, err := read([]byte(doc), rdf.Turtle, "")
 	require.NoError(t, err)
 	const want = `<s:a> <s:b> <s:c> .

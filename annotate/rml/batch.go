@@ -38,7 +38,13 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	for i := range m.inputs {
 		m.inputs[i].built = false
 	}
-	b := &batch{Mapper: m, files: files, loaded: make([]bool, len(m.inputs)), passes: m.plan.passes(), streams: make(map[Source][]byte)}
+	b := &batch{
+		Mapper:  m,
+		files:   files,
+		loaded:  make([]bool, len(m.inputs)),
+		passes:  m.plan.passes(),
+		streams: make(map[Source][]byte),
+	}
 	for _, j := range m.plan.joins {
 		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
 			return err

@@ -13,7 +13,8 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-const rowMapping = prefixes + `map:M a rr:TriplesMap ; rml:logicalSource [ rml:source "%s" ; rml:referenceFormulation ql:%s ] ;
+const rowMapping = prefixes +
+	`map:M a rr:TriplesMap ; rml:logicalSource [ rml:source "%s" ; rml:referenceFormulation ql:%s ] ;
   rr:subjectMap [ rr:template "http://a/{id}" ] ;
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .
 `
@@ -77,7 +78,8 @@ func TestRunReadsCSVPieceByPiece(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	require.Len(t, lines, rows)
 	for _, i := range []int{0, 1, rows / 2, rows - 1} {
-		require.Equal(t, fmt.Sprintf(`<http://a/%d> <http://example.com/ns#p> "a quoted, and\nbroken cell %d" .`, i, i), lines[i])
+		require.Equal(t, fmt.Sprintf(`<http://a/%d> <http://example.com/ns#p> "a quoted, and\nbroken cell %d" .`, i, i),
+			lines[i])
 	}
 }
 
@@ -123,7 +125,8 @@ func TestRunJoinsAcrossFiles(t *testing.T) {
 	const mapping = prefixes + `
 map:Child a rr:TriplesMap ; rml:logicalSource [ rml:source "child.csv" ; rml:referenceFormulation ql:CSV ] ;
   rr:subjectMap [ rr:template "http://a/{id}" ] ;
-  rr:predicateObjectMap [ rr:predicate ex:does ; rr:objectMap [ rr:parentTriplesMap map:Parent ; rr:joinCondition [ rr:child "sport" ; rr:parent "id" ] ] ] .
+  rr:predicateObjectMap [ rr:predicate ex:does ; rr:objectMap [ rr:parentTriplesMap map:Parent ;
+  rr:joinCondition [ rr:child "sport" ; rr:parent "id" ] ] ] .
 map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source "parent.jsonl" ; rml:referenceFormulation ql:JSONPath ] ;
   rr:subjectMap [ rr:template "http://b/{name}" ] .
 `
@@ -138,7 +141,8 @@ map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source "parent.jsonl" ; rml
 	for range 2 {
 		var out strings.Builder
 		require.NoError(t, m.Run(context.Background(), &out, files))
-		require.Equal(t, "<http://a/1> <http://example.com/ns#does> <http://b/x> .\n<http://a/2> <http://example.com/ns#does> <http://b/y> .\n", out.String())
+		require.Equal(t, "<http://a/1> <http://example.com/ns#does> <http://b/x> .\n<http://a/2> "+
+			"<http://example.com/ns#does> <http://b/y> .\n", out.String())
 	}
 }
 

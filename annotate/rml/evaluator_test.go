@@ -238,7 +238,8 @@ func TestValuesThatAreNotThereMakeNoStatement(t *testing.T) {
 
 func mapWithKeys(t *testing.T, reference, message string) ([]byte, error) {
 	t.Helper()
-	mapping, err := rml.Load([]byte(strings.NewReplacer("{device}/{seq}", "{id}", "; rr:class sosa:Observation", "", `"value"`, `"`+reference+`"`).Replace(exampleMapping)), nil)
+	mapping, err := rml.Load([]byte(strings.NewReplacer("{device}/{seq}", "{id}", "; rr:class sosa:Observation", "",
+		`"value"`, `"`+reference+`"`).Replace(exampleMapping)), nil)
 	require.NoError(t, err)
 	plan, err := rml.Compile(mapping, &rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.JSONPath: keys()}})
 	if err != nil {

@@ -93,7 +93,8 @@ func (e *explanation) step(s *step) {
 				e.line(2, "object %s", o.gen.describe())
 				continue
 			}
-			e.line(2, "object %s of input %d where %s, by a hash index", o.join.subject.describe(), o.join.input, e.conditions(o.join.child, o.join.parent))
+			e.line(2, "object %s of input %d where %s, by a hash index", o.join.subject.describe(), o.join.input,
+				e.conditions(o.join.child, o.join.parent))
 		}
 	}
 }
@@ -142,7 +143,12 @@ func (g *generator) describe() string {
 		fmt.Fprintf(&b, "%s of %d term maps, headed by ", kind, len(g.gather.members))
 	}
 	if g.kind != constantExpression {
-		b.WriteString([...]string{iriForm: "IRI ", blankForm: "blank node ", literalForm: "literal ", textForm: "text "}[g.form])
+		b.WriteString([...]string{
+			iriForm:     "IRI ",
+			blankForm:   "blank node ",
+			literalForm: "literal ",
+			textForm:    "text ",
+		}[g.form])
 	}
 	b.WriteString(g.expression())
 	b.Write(g.suffix)

@@ -143,7 +143,8 @@ func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 	case f.output == "" && len(called.Outputs) > 0:
 		plan.output = called.Outputs[0]
 	case f.output != "" && len(called.Outputs) > 0 && !slices.Contains(called.Outputs, f.output):
-		return nil, f.node.errorf("the function <%s> does not return <%s>: expected one of %v", f.function, f.output, called.Outputs)
+		return nil, f.node.errorf("the function <%s> does not return <%s>: expected one of %v", f.function, f.output,
+			called.Outputs)
 	}
 	for _, in := range f.inputs {
 		i := slices.IndexFunc(called.Parameters, func(p Parameter) bool { return slices.Contains(p.IRIs, in.parameter) })
@@ -209,7 +210,8 @@ func (m *Mapper) apply(g *generator, at place) ([]string, error) {
 		}
 		results = append(results, values...)
 		if m.limit > 0 && len(results) > m.limit {
-			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: it gives more than %d values: %w", plan.function.IRI, m.limit, ErrLimit))
+			return nil, m.fail(g, at, at.record,
+				fmt.Errorf("apply <%s>: it gives more than %d values: %w", plan.function.IRI, m.limit, ErrLimit))
 		}
 		k := len(single) - 1
 		for ; k >= 0; k-- {
@@ -254,7 +256,8 @@ type naturalDatatype struct {
 func naturalDatatypes(iris []string) []naturalDatatype {
 	var natural []naturalDatatype
 	for _, iri := range iris {
-		natural = append(natural, naturalDatatype{xsd.LexicalSpaceOf(iri), rdf.AppendTerm(nil, rdf.NewTyped("", iri))[len(`""`):]})
+		natural = append(natural,
+			naturalDatatype{xsd.LexicalSpaceOf(iri), rdf.AppendTerm(nil, rdf.NewTyped("", iri))[len(`""`):]})
 	}
 	return natural
 }

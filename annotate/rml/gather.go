@@ -142,7 +142,13 @@ func (m *Mapper) collect1(g *generator, at place, names, members, heads [][]byte
 		if heads = append(heads, head); g.mention {
 			return heads, nil
 		}
-		return heads, m.emitCollection(&collection{plan: g.gather, head: head, targets: g.targets, graphs: m.graphs, members: members})
+		return heads, m.emitCollection(&collection{
+			plan:    g.gather,
+			head:    head,
+			targets: g.targets,
+			graphs:  m.graphs,
+			members: members,
+		})
 	}
 	for _, name := range names {
 		if m.agreed.add(name) {

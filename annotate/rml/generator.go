@@ -204,7 +204,8 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 	g := &generator{
 		node: tm.node, kind: tm.kind, form: f, base: []byte(c.base),
-		strict: c.opts.Strict || tm.vocab == document.Modern, checked: tm.vocab == document.Modern, expand: tm.vocab == document.Legacy,
+		strict: c.opts.Strict ||
+			tm.vocab == document.Modern, checked: tm.vocab == document.Modern, expand: tm.vocab == document.Legacy,
 	}
 	var err error
 	switch tm.kind {

@@ -114,7 +114,11 @@ func (m *Mapper) index(j *joinPlan) error {
 				state.add(key, subject)
 			}
 			if m.limit > 0 && (len(state.entries) > m.limit || len(state.arena) > m.plan.limits.MaxOutput) {
-				return &MessageError{Node: j.node.String(), Err: fmt.Errorf("the index of the join has more than %d entries or %d bytes: %w", m.limit, m.plan.limits.MaxOutput, ErrLimit)}
+				return &MessageError{
+					Node: j.node.String(),
+					Err: fmt.Errorf("the index of the join has more than %d entries or %d bytes: %w", m.limit,
+						m.plan.limits.MaxOutput, ErrLimit),
+				}
 			}
 		}
 		m.values, m.ranges = m.values[:values], m.ranges[:ranges]

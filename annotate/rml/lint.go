@@ -104,7 +104,8 @@ func (l *linter) step(s *step) {
 	if len(s.poms) == 0 && s.subject.gather == nil {
 		l.add(s.node, "it makes no statement: it has neither a class nor a predicate-object map")
 	}
-	if s.subject.kind == constantExpression && !slices.ContainsFunc(s.poms, func(pom pomStep) bool { return pom.depends() }) {
+	if s.subject.kind == constantExpression &&
+		!slices.ContainsFunc(s.poms, func(pom pomStep) bool { return pom.depends() }) {
 		l.add(s.node, "every record makes the same statements: nothing in it refers to the record")
 	}
 	seen := make(map[string]bool)
@@ -115,7 +116,8 @@ func (l *linter) step(s *step) {
 				l.object(s, o)
 				key := predicate.expression() + " " + o.describe() + graphsOf(pom)
 				if seen[key] {
-					l.add(s.node, "it makes the same statement twice, with the predicate %s and the object %s", predicate.expression(), o.describe())
+					l.add(s.node, "it makes the same statement twice, with the predicate %s and the object %s",
+						predicate.expression(), o.describe())
 				}
 				seen[key] = true
 			}
@@ -153,10 +155,12 @@ func (l *linter) object(s *step, o objectStep) {
 	}
 	constant := func(g *generator) bool { return g.kind == constantExpression }
 	if slices.ContainsFunc(j.child, constant) && slices.ContainsFunc(j.parent, constant) {
-		l.add(j.node, "a join condition compares constants: the index does not narrow the join, which grows with the product of the records")
+		l.add(j.node, "a join condition compares constants: the index does not narrow the join, which grows with the "+
+			"product of the records")
 	}
 	if j.input == s.input && j.iterator == s.iterator && sameExpressions(j.child, j.parent) {
-		l.add(j.node, "it joins the records with themselves by the same reference: without a joinCondition the subject of the same record is meant, at no cost")
+		l.add(j.node, "it joins the records with themselves by the same reference: without a joinCondition the "+
+			"subject of the same record is meant, at no cost")
 	}
 }
 
@@ -166,11 +170,16 @@ func sameExpressions(a, b []*generator) bool {
 
 func (l *linter) generator(g *generator) {
 	l.unknownTerms(g)
-	if g.kind == templateExpression && !slices.ContainsFunc(g.segments, func(s templateStep) bool { return s.path != nil }) {
+	if g.kind == templateExpression &&
+		!slices.ContainsFunc(g.segments, func(s templateStep) bool { return s.path != nil }) {
 		l.add(g.node, "its template has no reference: a constant says so")
 	}
 	if g.kind == referenceExpression && g.form == iriForm && !g.unsafe {
-		l.add(g.node, "it takes the IRI from the input as it is: a value that is not a valid IRI %s; a template would encode it", map[bool]string{true: "fails the message", false: "drops its statements"}[g.strict])
+		l.add(g.node, "it takes the IRI from the input as it is: a value that is not a valid IRI %s; a template would "+
+			"encode it", map[bool]string{
+			true:  "fails the message",
+			false: "drops its statements",
+		}[g.strict])
 	}
 	for _, s := range g.segments {
 		if s.path == nil && g.form == iriForm && strings.Contains(string(s.text), " ") {
@@ -199,7 +208,8 @@ func (l *linter) deadReferences(s *step, uses map[input.Path]*pathUse) {
 	s.walk(func(g *generator) {
 		for _, path := range g.paths() {
 			if use := uses[path]; use != nil && use.evaluations > 0 && use.values == 0 {
-				l.add(g.node, "its reference %q has no value in any of the %d records of the sample where it was looked up", path, use.evaluations)
+				l.add(g.node, "its reference %q has no value in any of the %d records of the sample where it was looked up",
+					path, use.evaluations)
 			}
 		}
 	})

@@ -263,11 +263,19 @@ func (l *loader) joinCondition(t rdf.Term, parent node) (joinCondition, error) {
 		shortcuts, maps := r.All(side.name), r.All(side.name+"Map")
 		switch {
 		case len(shortcuts)+len(maps) != 1:
-			return join, n.errorf("it has %s: expected exactly one %s or %[2]sMap", count(len(shortcuts)+len(maps), side.name), side.name)
+			return join, n.errorf("it has %s: expected exactly one %s or %[2]sMap",
+				count(len(shortcuts)+len(maps), side.name), side.name)
 		case len(shortcuts) == 1 && shortcuts[0].Kind != rdf.Literal:
 			return join, n.errorf("its %s is %s: expected a reference in quotes", side.name, l.Write(shortcuts[0]))
 		case len(shortcuts) == 1:
-			*side.to = &termMap{node: n, role: side.name, kind: referenceExpression, ref: shortcuts[0].Value, termType: literalTerm, vocab: r.Generation()}
+			*side.to = &termMap{
+				node:     n,
+				role:     side.name,
+				kind:     referenceExpression,
+				ref:      shortcuts[0].Value,
+				termType: literalTerm,
+				vocab:    r.Generation(),
+			}
 		default:
 			var err error
 			if *side.to, err = l.termMap(l.About(maps[0]), n, expressionRole, side.name+" map"); err != nil {
@@ -298,8 +306,10 @@ func checkParent(tm *triplesMap, om *objectMap) error {
 	if om.parent == nil {
 		return checkMembers(tm, om.term)
 	}
-	if len(om.joins) == 0 && (om.parent.source.Source != tm.source.Source || om.parent.source.iterator != tm.source.iterator) {
-		return om.node.errorf("it has no joinCondition, yet %s reads other records: expected a joinCondition or the same logical source", om.parent.node.name)
+	if len(om.joins) == 0 &&
+		(om.parent.source.Source != tm.source.Source || om.parent.source.iterator != tm.source.iterator) {
+		return om.node.errorf("it has no joinCondition, yet %s reads other records: expected a joinCondition or the "+
+			"same logical source", om.parent.node.name)
 	}
 	return nil
 }
@@ -326,7 +336,8 @@ func (l *loader) known(r *document.Resource, n node, kinds ...string) error {
 		if slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(document.Properties(kind), s.Name) }) {
 			continue
 		}
-		if kinds[0] != "triples map" && slices.Contains(document.ExpressionProperties(), s.Name) && slices.Contains(termMapKinds, kinds[0]) {
+		if kinds[0] != "triples map" && slices.Contains(document.ExpressionProperties(), s.Name) &&
+			slices.Contains(termMapKinds, kinds[0]) {
 			continue
 		}
 		written := l.Shorten(s.Predicate)

@@ -25,7 +25,8 @@ func (l *loader) enter(n node) (leave func(), err error) {
 		return nil, n.errorf("it contains itself, or is nested more than %d deep", maxNesting)
 	}
 	if l.entered++; l.entered > maxNested {
-		return nil, n.errorf("with it, the mapping has more than %d calls, lists and fields, as often as they are used", maxNested)
+		return nil, n.errorf("with it, the mapping has more than %d calls, lists and fields, as often as they are used",
+			maxNested)
 	}
 	return func() { l.depth-- }, nil
 }
@@ -94,7 +95,8 @@ func (l *loader) expressionMap(r *document.Resource, n node, property string) (*
 	constants, maps := r.All(property), r.All(property+"Map")
 	switch {
 	case len(constants)+len(maps) != 1:
-		return nil, n.errorf("it has %s: expected exactly one %s or %[2]sMap", count(len(constants)+len(maps), property), property)
+		return nil, n.errorf("it has %s: expected exactly one %s or %[2]sMap", count(len(constants)+len(maps), property),
+			property)
 	case len(constants) == 1:
 		return l.constantMap(constants[0], n, expressionRole)
 	}
@@ -174,6 +176,13 @@ func (l *loader) condition(r *document.Resource, tm *termMap) error {
 	if err != nil {
 		return err
 	}
-	tm.condition = &termMap{node: n, role: expressionRole, vocab: tm.vocab, kind: functionExpression, call: call, termType: literalTerm}
+	tm.condition = &termMap{
+		node:     n,
+		role:     expressionRole,
+		vocab:    tm.vocab,
+		kind:     functionExpression,
+		call:     call,
+		termType: literalTerm,
+	}
 	return nil
 }

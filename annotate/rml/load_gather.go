@@ -25,7 +25,8 @@ func (l *loader) gather(r *document.Resource, tm *termMap) error {
 	defer leave()
 	kinds := r.All("gatherAs")
 	if len(lists) != 1 || len(kinds) != 1 {
-		return tm.node.errorf("it has %s and %s: expected exactly one of each", count(len(lists), "gather"), count(len(kinds), "gatherAs"))
+		return tm.node.errorf("it has %s and %s: expected exactly one of each", count(len(lists), "gather"),
+			count(len(kinds), "gatherAs"))
 	}
 	g := &gatherMap{node: tm.node, as: kinds[0].Value}
 	switch strings.TrimPrefix(g.as, nsRDF) {

@@ -18,7 +18,11 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	if r.IsA("LogicalView") || r.Has("viewOn") {
 		return l.view(r, parent)
 	}
-	source := logicalSource{node: l.node(r, "logical source of "+parent.name), vocab: r.Generation(), details: &sourceDetails{}}
+	source := logicalSource{
+		node:    l.node(r, "logical source of "+parent.name),
+		vocab:   r.Generation(),
+		details: &sourceDetails{},
+	}
 	if source.node.line == 0 {
 		source.node.line = parent.line
 	}
@@ -55,7 +59,8 @@ func (l *loader) formulation(r *document.Resource, source *logicalSource) error 
 	n := source.node
 	found := r.All("referenceFormulation")
 	if len(found) != 1 {
-		return n.errorf("it has %s: expected exactly one of ql:JSONPath, ql:XPath and ql:CSV", count(len(found), "referenceFormulation"))
+		return n.errorf("it has %s: expected exactly one of ql:JSONPath, ql:XPath and ql:CSV",
+			count(len(found), "referenceFormulation"))
 	}
 	if name, _, ok := document.LocalName(found[0].Value); ok && formulations[name] != "" {
 		source.Formulation = formulations[name]
@@ -66,7 +71,8 @@ func (l *loader) formulation(r *document.Resource, source *logicalSource) error 
 		source.Formulation = XPath
 		return l.namespaces(described, "namespace", source)
 	}
-	return n.errorf("its referenceFormulation is %s: expected ql:JSONPath, ql:XPath or ql:CSV, or their rml terms", l.Write(found[0]))
+	return n.errorf("its referenceFormulation is %s: expected ql:JSONPath, ql:XPath or ql:CSV, or their rml terms",
+		l.Write(found[0]))
 }
 
 // source loads a described source: a CARML stream or file, an RML-IO path or
@@ -127,7 +133,8 @@ func (l *loader) describedFile(r *document.Resource, n node, source *logicalSour
 		l.dialect(r, source)
 		return nil
 	}
-	return n.errorf("its kind is not known: expected a carml:Stream, a carml:FileSource with a url, a path, a csvw:Table with a url, a void:dataDump, a dcat:downloadURL, or a file name in quotes")
+	return n.errorf("its kind is not known: expected a carml:Stream, a carml:FileSource with a url, a path, a " +
+		"csvw:Table with a url, a void:dataDump, a dcat:downloadURL, or a file name in quotes")
 }
 
 // path loads a path of RML-IO and how the file is to be read.

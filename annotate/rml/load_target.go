@@ -50,7 +50,8 @@ func (l *loader) targets(r *document.Resource, tm *termMap) error {
 		for _, s := range tr.All("serialization") {
 			format, ok := serializations[strings.TrimPrefix(s.Value, nsFormats)]
 			if !ok {
-				return n.errorf("its serialization is %s: expected N-Triples, N-Quads, Turtle, TriG, JSON-LD, RDF_XML, RDF_JSON or N3 of %s", l.Write(s), nsFormats)
+				return n.errorf("its serialization is %s: expected N-Triples, N-Quads, Turtle, TriG, JSON-LD, RDF_XML, "+
+					"RDF_JSON or N3 of %s", l.Write(s), nsFormats)
 			}
 			target.Format = format
 		}
@@ -122,7 +123,8 @@ func (l *loader) compression(r *document.Resource, n node, current Compression) 
 		name, _, _ := document.LocalName(t.Value)
 		compression, ok := compressions[name]
 		if !ok {
-			return current, n.errorf("its compression is %s: expected rml:none, rml:gzip, rml:zip, rml:targz or rml:tarxz", l.Write(t))
+			return current, n.errorf("its compression is %s: expected rml:none, rml:gzip, rml:zip, rml:targz or rml:tarxz",
+				l.Write(t))
 		}
 		current = compression
 	}

@@ -167,7 +167,8 @@ func (l *loader) expression(r *document.Resource, tm *termMap) error {
 	}
 	switch {
 	case len(found) > 1:
-		return tm.node.errorf("it has %s: expected exactly one constant, reference, template or function", strings.Join(found, " and "))
+		return tm.node.errorf("it has %s: expected exactly one constant, reference, template or function",
+			strings.Join(found, " and "))
 	case len(found) == 0 && !l.isFreshBlank(r, tm):
 		return tm.node.errorf("it has no expression: expected a constant, a reference, a template or a function")
 	}
@@ -238,7 +239,8 @@ func (l *loader) typeOf(r *document.Resource, tm *termMap) error {
 	case tm.gather != nil:
 		tm.termType = iriTerm
 	case tm.role == languageRole, tm.role == expressionRole,
-		tm.role == objectRole && (tm.kind == referenceExpression || tm.kind == functionExpression || tm.datatype != nil || tm.language != nil):
+		tm.role == objectRole &&
+			(tm.kind == referenceExpression || tm.kind == functionExpression || tm.datatype != nil || tm.language != nil):
 		tm.termType = literalTerm
 	default:
 		tm.termType = iriTerm
@@ -262,7 +264,8 @@ func (tm *termMap) checkRole() error {
 		for i, t := range allowed {
 			names[i] = t.String()
 		}
-		return tm.node.errorf("it makes a %s as the %s of a statement: expected %s", tm.termType, tm.role, strings.Join(names, " or "))
+		return tm.node.errorf("it makes a %s as the %s of a statement: expected %s", tm.termType, tm.role,
+			strings.Join(names, " or "))
 	}
 	return nil
 }

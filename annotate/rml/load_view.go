@@ -108,7 +108,8 @@ func (l *loader) fields(r *document.Resource, parent node, prefix string, ancest
 		}
 		f.name = prefix + names[0].Value
 		if len(f.name) > maxFieldName {
-			return nil, f.node.errorf("with those of its ancestors, its fieldName has %d bytes: expected at most %d", len(f.name), maxFieldName)
+			return nil, f.node.errorf("with those of its ancestors, its fieldName has %d bytes: expected at most %d",
+				len(f.name), maxFieldName)
 		}
 		f.node.name = "field " + f.name + " of " + parent.name
 		if err := l.field(fr, f); err != nil {
@@ -158,7 +159,8 @@ func (l *loader) viewJoin(r *document.Resource, parent node, inner bool) (*viewJ
 	}
 	parents := r.All("parentLogicalView")
 	if len(parents) != 1 {
-		return nil, j.node.errorf("it has %s: expected exactly one parentLogicalView", count(len(parents), "parentLogicalView"))
+		return nil, j.node.errorf("it has %s: expected exactly one parentLogicalView",
+			count(len(parents), "parentLogicalView"))
 	}
 	var err error
 	if j.parent, err = l.view(l.About(parents[0]), j.node); err != nil {
@@ -182,7 +184,8 @@ func (l *loader) viewJoin(r *document.Resource, parent node, inner bool) (*viewJ
 	}
 	for _, f := range j.fields {
 		if f.iterable || len(f.fields) > 0 {
-			return nil, f.node.errorf("a field of a join is not a simple expression: expected a reference, a template or a constant, and no fields of its own")
+			return nil, f.node.errorf("a field of a join is not a simple expression: expected a reference, a template or " +
+				"a constant, and no fields of its own")
 		}
 	}
 	return j, nil

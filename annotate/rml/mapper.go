@@ -249,7 +249,8 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 			}
 		}
 		if limit := m.plan.limits.MaxRecords; m.limit > 0 && len(nodes) > limit {
-			return nil, m.inputError(in, fmt.Errorf("the iterator selects %d records, the limit is %d: %w", len(nodes), limit, ErrLimit))
+			return nil, m.inputError(in,
+				fmt.Errorf("the iterator selects %d records, the limit is %d: %w", len(nodes), limit, ErrLimit))
 		}
 		state.records[iterator], state.selected[iterator] = nodes, true
 		if m.uses != nil {

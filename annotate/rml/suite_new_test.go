@@ -11,7 +11,10 @@ import (
 
 // coreFaults are the cases whose files cannot be compared as the others are.
 var coreFaults = map[string]outcome{
-	"RMLTC0027b-JSON": {byLine: true, reason: "an rml:UnsafeIRI with a space is expected as it is, which no reader of N-Quads takes"},
+	"RMLTC0027b-JSON": {
+		byLine: true,
+		reason: "an rml:UnsafeIRI with a space is expected as it is, which no reader of N-Quads takes",
+	},
 }
 
 func TestCoreSuite(t *testing.T)       { runSuite(t, "rml-core", 61, coreFaults) }

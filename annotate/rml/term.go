@@ -220,7 +220,8 @@ func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) erro
 		}
 		if bad < len(iri) {
 			r, _ := utf8.DecodeRune(iri[bad:])
-			return m.fail(g, at, n, fmt.Errorf("it gives <%s>, which is not a valid IRI: %q may not stand at byte %d", iri, r, bad))
+			return m.fail(g, at, n,
+				fmt.Errorf("it gives <%s>, which is not a valid IRI: %q may not stand at byte %d", iri, r, bad))
 		}
 		return m.fail(g, at, n, fmt.Errorf("it gives <%s>, which is not an absolute IRI", iri))
 	}

@@ -66,7 +66,10 @@ func (b *viewBuilder) finish(in int) error {
 
 func (b *viewBuilder) emitRow() error {
 	if b.limit > 0 && b.rows.len() >= b.limit {
-		return &MessageError{Node: b.plan.node.String(), Err: fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit)}
+		return &MessageError{
+			Node: b.plan.node.String(),
+			Err:  fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit),
+		}
 	}
 	b.rows.cells = append(b.rows.cells, b.row...)
 	return b.room(b.rows.cells)
@@ -74,8 +77,12 @@ func (b *viewBuilder) emitRow() error {
 
 // room reports that the rows of the view take too much memory.
 func (b *viewBuilder) room(rows []viewCell) error {
-	if most := b.Mapper.plan.limits.MaxOutput; b.limit > 0 && len(b.arena)+len(rows)*int(unsafe.Sizeof(viewCell{})) > most {
-		return &MessageError{Node: b.plan.node.String(), Err: fmt.Errorf("the rows of the view take more than %d bytes: %w", most, ErrLimit)}
+	if most := b.Mapper.plan.limits.MaxOutput; b.limit > 0 &&
+		len(b.arena)+len(rows)*int(unsafe.Sizeof(viewCell{})) > most {
+		return &MessageError{
+			Node: b.plan.node.String(),
+			Err:  fmt.Errorf("the rows of the view take more than %d bytes: %w", most, ErrLimit),
+		}
 	}
 	return nil
 }
@@ -262,7 +269,10 @@ func (b *viewBuilder) join(in int, j *viewJoinPlan) error {
 				return err
 			}
 			if b.limit > 0 && len(joined)/b.rows.width > b.limit {
-				return &MessageError{Node: j.node.String(), Err: fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit)}
+				return &MessageError{
+					Node: j.node.String(),
+					Err:  fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit),
+				}
 			}
 		}
 	}

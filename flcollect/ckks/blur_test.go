@@ -38,7 +38,8 @@ func blurred(t *testing.T, form string, deviation float64, d *drawn) (with, with
 	for k := range means {
 		a := begin(t, captured, &ckks.Options{MaxAbs: 4, Workers: 3}, strategy.Round{})
 		for _, name := range []string{"first", "second"} {
-			require.NoError(t, a.Add(t.Context(), strategy.Update{Client: name, Examples: 1, Model: sent(read(t, "tenseal", form+"-"+name))}))
+			require.NoError(t, a.Add(t.Context(),
+				strategy.Update{Client: name, Examples: 1, Model: sent(read(t, "tenseal", form+"-"+name))}))
 		}
 		if k == 0 {
 			require.NoError(t, a.(*ckks.Aggregation).Blur(t.Context(), deviation, d.normal))

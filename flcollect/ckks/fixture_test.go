@@ -104,7 +104,8 @@ func TestEveryCompressionOfSEALIsReadAndEchoed(t *testing.T) {
 			a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{})
 			for part, examples := range map[string]int64{"first": 5, "second": 7} {
 				message := message{shape: []uint32{2}, scale: 1 << 16, ciphertexts: [][]byte{read(t, "seal", name+"-"+part)}}
-				require.NoError(t, a.Add(t.Context(), strategy.Update{Client: part, Examples: examples, Model: sent(message.bytes())}))
+				require.NoError(t, a.Add(t.Context(),
+					strategy.Update{Client: part, Examples: examples, Model: sent(message.bytes())}))
 			}
 			mean, err := a.Finish(t.Context())
 			require.NoError(t, err)
@@ -135,7 +136,8 @@ func TestAMessageMayLieInChunksOfAnySize(t *testing.T) {
 		var got [2][][]byte
 		for k, layer := range [][][]byte{{whole}, chunks} {
 			a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
-			require.NoError(t, a.Add(t.Context(), strategy.Update{Client: "c", Examples: 2, Model: strategy.Model{pieces(layer...)}}))
+			require.NoError(t, a.Add(t.Context(),
+				strategy.Update{Client: "c", Examples: 2, Model: strategy.Model{pieces(layer...)}}))
 			mean, err := a.Finish(t.Context())
 			require.NoError(t, err)
 			got[k] = join(mean)
@@ -155,7 +157,8 @@ func TestAPublicContextIsRead(t *testing.T) {
 	}
 	c, err := ckks.ParseContext(raw)
 	require.NoError(t, err)
-	require.ErrorContains(t, c.Check(parameters(t, ckks.Settings{})), "check context: its degree is 2048, the job's is 8192")
+	require.ErrorContains(t, c.Check(parameters(t, ckks.Settings{})),
+		"check context: its degree is 2048, the job's is 8192")
 	other := captured
 	other.CoeffModBitSizes = []int{28, 26}
 	require.ErrorContains(t, c.Check(parameters(t, other)), "its moduli are [")

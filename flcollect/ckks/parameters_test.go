@@ -21,10 +21,18 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		"too large": {ckks.Settings{PolyModulusDegree: 65536}, "poly_modulus_degree", "65536"},
 		"negative":  {ckks.Settings{PolyModulusDegree: -8192}, "poly_modulus_degree", "-8192"},
 		"size":      {ckks.Settings{CoeffModBitSizes: []int{61, 40}}, "coeff_mod_bit_sizes", "61 is not from 2 to 60"},
-		"insecure":  {ckks.Settings{CoeffModBitSizes: []int{60, 60, 60, 39}}, "coeff_mod_bit_sizes", "more than the 218 bits with which degree 8192"},
-		"no primes": {ckks.Settings{CoeffModBitSizes: []int{14, 14}}, "coeff_mod_bit_sizes", "there are 0 primes of 14 bits for degree 8192"},
-		"scale":     {ckks.Settings{ScaleBits: 99}, "scale_bits", "99 is not from 1 to 98"},
-		"no scale":  {ckks.Settings{ScaleBits: -1}, "scale_bits", "-1"},
+		"insecure": {
+			ckks.Settings{CoeffModBitSizes: []int{60, 60, 60, 39}},
+			"coeff_mod_bit_sizes",
+			"more than the 218 bits with which degree 8192",
+		},
+		"no primes": {
+			ckks.Settings{CoeffModBitSizes: []int{14, 14}},
+			"coeff_mod_bit_sizes",
+			"there are 0 primes of 14 bits for degree 8192",
+		},
+		"scale":    {ckks.Settings{ScaleBits: 99}, "scale_bits", "99 is not from 1 to 98"},
+		"no scale": {ckks.Settings{ScaleBits: -1}, "scale_bits", "-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ckks.NewParameters(test.settings)
@@ -35,7 +43,10 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		})
 	}
 	for _, settings := range []ckks.Settings{
-		{Scheme: "ckks"}, {CoeffModBitSizes: []int{60, 60, 60, 38}}, {PolyModulusDegree: 32768, CoeffModBitSizes: []int{60, 60, 60, 60}},
+		{Scheme: "ckks"}, {CoeffModBitSizes: []int{60, 60, 60, 38}}, {
+			PolyModulusDegree: 32768,
+			CoeffModBitSizes:  []int{60, 60, 60, 60},
+		},
 	} {
 		_, err := ckks.NewParameters(settings)
 		require.NoError(t, err)
@@ -69,5 +80,6 @@ func TestTheModuliOfAnotherKeyAreNamed(t *testing.T) {
 	m.moduli = []uint64{1152921504606748673, 1099511480321} // SEAL's of [60 40 60]
 	a := begin(t, ckks.Settings{}, nil, strategy.Round{})
 	err := a.Add(t.Context(), client(t, m, "c", 1, 1, nil))
-	require.ErrorContains(t, err, "its moduli, which are those of [60 40 60] bits, are not the job's, which are those of [60 40 40] bits")
+	require.ErrorContains(t, err,
+		"its moduli, which are those of [60 40 60] bits, are not the job's, which are those of [60 40 40] bits")
 }

@@ -25,7 +25,12 @@ func TestTenSEALDecryptsTheNoiseOfEveryNumber(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(set.Sizes), func(t *testing.T) {
 			t.Parallel()
-			set.Layers = []layer{{"unbatched", []int{4, 8}}, {"packed", []int{2500, 2}}, {"vector", []int{9000}}, {"vector", []int{100}}}
+			set.Layers = []layer{
+				{"unbatched", []int{4, 8}},
+				{"packed", []int{2500, 2}},
+				{"vector", []int{9000}},
+				{"vector", []int{100}},
+			}
 			if raced {
 				set.Layers = []layer{{"unbatched", []int{2, 2}}, {"packed", []int{2500}}, {"vector", []int{100}}}
 			}

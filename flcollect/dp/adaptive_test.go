@@ -142,20 +142,23 @@ func TestAnUpdateBeyondTheClipNormIsCutByTheServer(t *testing.T) {
 	aggregation := begin(t, private, 1, model(1, 1))
 	require.NoError(t, aggregation.Add(t.Context(), answer("liar", true, 3001, 4001)))
 	require.NoError(t, aggregation.Add(t.Context(), answer("honest", true, 1, 3)))
-	require.InDeltaSlice(t, []float64{1 + 3./2, 1 + (4.+2)/2}, finish(t, aggregation)[0].Float64s(), 5e-3, "5 away, in its own direction")
+	require.InDeltaSlice(t, []float64{1 + 3./2, 1 + (4.+2)/2}, finish(t, aggregation)[0].Float64s(), 5e-3,
+		"5 away, in its own direction")
 	p := private.Privacy()
 	require.InDelta(t, 0.5, p.Fraction, 1e-6, "the liar was beyond")
 	require.Equal(t, 1, p.Rounds)
 
 	verdicts := private.Verdicts()
 	require.Len(t, verdicts, 2)
-	require.Equal(t, strategy.Verdict{Client: "honest", Outcome: strategy.Kept, Norm: 2, Bound: 5 * (1 + 0x1p-10)}, verdicts[0])
+	require.Equal(t, strategy.Verdict{Client: "honest", Outcome: strategy.Kept, Norm: 2, Bound: 5 * (1 + 0x1p-10)},
+		verdicts[0])
 	require.Equal(t, strategy.Clipped, verdicts[1].Outcome)
 	require.Contains(t, verdicts[1].Reason, "its norm is 5000, the bound 5.005")
 }
 
 func TestTheClientsNoiseIsAllThereIs(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false, "init_clip_norm": 1})
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false, "init_clip_norm": 1})
 	aggregation := begin(t, private, 1, model(0, 0))
 	wide := answer("a", true)
 	wide.Model = strategy.Model{tensor.FromFloat64s([]float64{0.25, 0.5})} // noise makes wide numbers of narrow ones
@@ -165,7 +168,8 @@ func TestTheClientsNoiseIsAllThereIs(t *testing.T) {
 }
 
 func TestWithTheClientsNoiseOnlyMoreThanNoiseIsCut(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 4, "noise_multiplier": 0.3, "server_side_noising": false, "init_clip_norm": 1})
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": 4, "noise_multiplier": 0.3, "server_side_noising": false, "init_clip_norm": 1})
 	deviation := private.Privacy().Multiplier / 2
 	bound := 1 + 0x1p-10 + deviation*(math.Sqrt(2)+7)
 	aggregation := begin(t, private, 1, model(0, 0))
@@ -177,7 +181,8 @@ func TestWithTheClientsNoiseOnlyMoreThanNoiseIsCut(t *testing.T) {
 }
 
 func TestTooFewNoisyClientsAreNotAggregated(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 20, "noise_multiplier": 0.5, "server_side_noising": false})
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": 20, "noise_multiplier": 0.5, "server_side_noising": false})
 	aggregation := begin(t, private, 1, model(0, 0))
 	require.NoError(t, aggregation.Add(t.Context(), answer("a", true, 0, 0)))
 	_, err := aggregation.Finish(t.Context())
@@ -219,7 +224,8 @@ func TestAFailureHasTheRoundNotCount(t *testing.T) {
 // noised returns the mean of two clients that have learnt nothing.
 func noised(t *testing.T, elements int, conf strategy.Conf) []float64 {
 	t.Helper()
-	aggregation := begin(t, wrap(t, "FedAvg", nil, conf), 1, strategy.Model{tensor.FromFloat64s(make([]float64, elements))})
+	aggregation := begin(t, wrap(t, "FedAvg", nil, conf), 1,
+		strategy.Model{tensor.FromFloat64s(make([]float64, elements))})
 	for _, client := range []string{"a", "b"} {
 		update := answer(client, true)
 		update.Model = strategy.Model{tensor.FromFloat64s(make([]float64, elements))}
@@ -415,7 +421,8 @@ func FuzzRestore(f *testing.F) {
 		require.Equal(t, rounds, float64(p.Rounds))
 		require.Equal(t, charged, float64(p.Charged))
 		require.False(t, math.IsNaN(p.Epsilon) || p.Epsilon < 0)
-		require.Equal(t, private.State()[0].Chunks(), tensor.FromFloat64s([]float64{clip, rounds, fraction, charged}).Chunks())
+		require.Equal(t, private.State()[0].Chunks(),
+			tensor.FromFloat64s([]float64{clip, rounds, fraction, charged}).Chunks())
 	})
 }
 
@@ -437,7 +444,11 @@ func TestTheStrategyInsideSeesNoLossThatIsNotPrivate(t *testing.T) {
 	private, err := dp.New(blind{mean, &told}, quiet(nil), nil)
 	require.NoError(t, err)
 	loss := 0.25
-	round, err := private.Begin(strategy.Round{Number: 3, Model: strategy.Model{tensor.FromFloat64s([]float64{1})}, Loss: &loss})
+	round, err := private.Begin(strategy.Round{
+		Number: 3,
+		Model:  strategy.Model{tensor.FromFloat64s([]float64{1})},
+		Loss:   &loss,
+	})
 	require.NoError(t, err)
 	require.NoError(t, round.Close())
 	require.Equal(t, 3, told.Number)

@@ -49,7 +49,8 @@ func TestAReleaseThatTheStateDoesNotKnowIsChargedAfterARestart(t *testing.T) {
 }
 
 func TestChargesMayExceedTheBudgetWhichEndsTheTraining(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "epsilon_budget": 3})
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "epsilon_budget": 3})
 	require.True(t, private.Affords(1))
 	require.NoError(t, private.Charge(0))
 	require.True(t, private.Affords(1))

@@ -106,7 +106,8 @@ func around(t *testing.T, inner strategy.Strategy, conf strategy.Conf) *dp.Adapt
 
 func TestASumThatCannotBeReadIsBlurredOnce(t *testing.T) {
 	inner := newVault(t)
-	private := around(t, inner, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 3, "clip_norm_lr": 1})
+	private := around(t, inner,
+		strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 3, "clip_norm_lr": 1})
 	aggregation := begin(t, private, 1, strategy.Model{sealedLayer("model")})
 	for client, within := range map[string]any{"a": true, "b": int64(1), "c": false} {
 		require.NoError(t, aggregation.Add(t.Context(), sealedAnswer(client, within)))
@@ -135,7 +136,8 @@ func TestASumThatCannotBeReadIsBlurredOnce(t *testing.T) {
 
 func TestTheClientsNoiseIsAllThereIsInASumThatCannotBeRead(t *testing.T) {
 	inner := newVault(t)
-	private := around(t, inner, strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false})
+	private := around(t, inner,
+		strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false})
 	aggregation := begin(t, private, 1, nil)
 	require.NoError(t, aggregation.Add(t.Context(), sealedAnswer("a", true)))
 	require.NoError(t, aggregation.Add(t.Context(), sealedAnswer("b", true)))

@@ -45,7 +45,9 @@ func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} 
 // machine is. Package http alone has a patience of two seconds.
 func TestTheHelloOfAClientMayComeInPiecesAndLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := flower.NewServer(flower.ServerConfig{Handle: func(context.Context, *flower.Session) error { return nil }})
+		server, err := flower.NewServer(flower.ServerConfig{
+			Handle: func(context.Context, *flower.Session) error { return nil },
+		})
 		require.NoError(t, err)
 		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
@@ -55,7 +57,13 @@ func TestTheHelloOfAClientMayComeInPiecesAndLate(t *testing.T) {
 		listener.conns <- theirs
 		acknowledged := make(chan error, 1)
 		go func() { acknowledged <- untilSettingsAck(ours) }()
-		for _, piece := range []string{"PRI * HTTP/2.0\r\n", "\r\nSM\r\n\r\n", "\x00\x00\x06\x04", "\x00\x00\x00\x00\x00", "\x00\x03\x00\x00\x00\x64"} {
+		for _, piece := range []string{
+			"PRI * HTTP/2.0\r\n",
+			"\r\nSM\r\n\r\n",
+			"\x00\x00\x06\x04",
+			"\x00\x00\x00\x00\x00",
+			"\x00\x03\x00\x00\x00\x64",
+		} {
 			_, err := io.WriteString(ours, piece)
 			require.NoError(t, err)
 			time.Sleep(20 * time.Second)
@@ -87,7 +95,9 @@ func untilSettingsAck(from io.Reader) error {
 // Clients that say nothing, or half a hello, are more than the hellos that are
 // worked on at a time.
 func TestSilentConnectionsHoldNobodyUp(t *testing.T) {
-	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error { return s.Reconnect(ctx, 0) }})
+	address := serve(t, flower.ServerConfig{
+		Handle: func(ctx context.Context, s *flower.Session) error { return s.Reconnect(ctx, 0) },
+	})
 	for i := range 200 {
 		connection, err := net.Dial("tcp", address)
 		require.NoError(t, err)
@@ -127,7 +137,9 @@ func TestAClientThatIsToldWhenToComeBackDoesNotMindTheEndOfTheStream(t *testing.
 
 func TestServer_ServeHTTP_endsTheConnectionOfHalfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := flower.NewServer(flower.ServerConfig{Handle: func(context.Context, *flower.Session) error { return nil }})
+		server, err := flower.NewServer(flower.ServerConfig{
+			Handle: func(context.Context, *flower.Session) error { return nil },
+		})
 		require.NoError(t, err)
 		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())

@@ -27,7 +27,8 @@ const (
 		"SuperNodes and apps of the Message API are not supported yet."
 	superNodeRemedy = "Start the client with start_client(server_address=..., client=...) instead of flower-supernode, " +
 		"or connect the SuperNode to a flower-superlink."
-	strangerRefusal = "This is the gRPC port of a training collector for Flower clients that are started with flwr.client.start_client; " +
+	strangerRefusal = "This is the gRPC port of a training collector for Flower clients that are started with " +
+		"flwr.client.start_client; " +
 		"its REST interface is on another port."
 )
 
@@ -93,7 +94,8 @@ func (s *Server) serveStranger(w http.ResponseWriter, r *http.Request) {
 	if fleet {
 		s.strangers.reportSuperNode(s.config.Logger, r)
 	} else {
-		s.strangers.report(s.config.Logger, r.RemoteAddr, "a request was refused: it is none of a Flower client", r.Method+" "+r.URL.Path)
+		s.strangers.report(s.config.Logger, r.RemoteAddr, "a request was refused: it is none of a Flower client",
+			r.Method+" "+r.URL.Path)
 	}
 	switch {
 	case isGRPC(r):
@@ -149,5 +151,6 @@ func (s *strangers) report(log *slog.Logger, address, text, call string) {
 
 // reportSuperNode logs a warning about a SuperNode.
 func (s *strangers) reportSuperNode(log *slog.Logger, r *http.Request) {
-	s.report(log, r.RemoteAddr, "a SuperNode was refused: this server speaks to clients that are started with start_client", r.URL.Path)
+	s.report(log, r.RemoteAddr,
+		"a SuperNode was refused: this server speaks to clients that are started with start_client", r.URL.Path)
 }

@@ -55,7 +55,10 @@ func TestServer_refusesSuperNodesOverHTTP(t *testing.T) {
 	for _, scheme := range []string{"http", "https", "https over HTTP/2"} {
 		t.Run(scheme, func(t *testing.T) {
 			log := &lines{}
-			config := flower.ServerConfig{Handle: goodbye, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+			config := flower.ServerConfig{
+				Handle: goodbye,
+				Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			}
 			transport := &http.Transport{ForceAttemptHTTP2: strings.HasSuffix(scheme, "HTTP/2")}
 			if scheme != "http" {
 				config.TLS, transport.TLSClientConfig = secured(t)
@@ -64,7 +67,8 @@ func TestServer_refusesSuperNodesOverHTTP(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			post := func(path string) (int, map[string]any) {
 				url := strings.Fields(scheme)[0] + "://" + address + path
-				answer, err := (&http.Client{Transport: transport}).Post(url, "application/protobuf", strings.NewReader("\x0a\x03key"))
+				answer, err := (&http.Client{Transport: transport}).Post(url, "application/protobuf",
+					strings.NewReader("\x0a\x03key"))
 				require.NoError(t, err)
 				defer answer.Body.Close()
 				require.Equal(t, "application/json", answer.Header.Get("Content-Type"))
@@ -87,7 +91,8 @@ func TestServer_refusesSuperNodesOverHTTP(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, code)
 			require.Contains(t, body["detail"], "This is the gRPC port")
 			if config.TLS == nil {
-				require.NoError(t, <-start(t, flower.ClientConfig{Target: address, Trainer: trainer{}}), "clients are served as ever")
+				require.NoError(t, <-start(t, flower.ClientConfig{Target: address, Trainer: trainer{}}),
+					"clients are served as ever")
 			}
 		})
 	}
@@ -106,7 +111,8 @@ func TestServer_refusesUnknownServicesOverGRPC(t *testing.T) {
 		require.NoError(t, err)
 		defer connection.Close()
 		for method, want := range map[string]string{
-			"/flwr.proto.Fleet/RegisterNode":  "SuperNodes and apps of the Message API are not supported yet. Start the client with start_client(",
+			"/flwr.proto.Fleet/RegisterNode": "SuperNodes and apps of the Message API are not supported yet. Start the " +
+				"client with start_client(",
 			"/flwr.proto.Fleet/CreateNode":    "SuperNodes",
 			"/flwr.proto.Control/StartRun":    `unknown service or method "/flwr.proto.Control/StartRun"`,
 			"/flwr.proto.FlowerService/Other": "unknown service or method",

@@ -84,7 +84,14 @@ func round(ctx context.Context, t *testing.T, s *flower.Session) float64 {
 	require.NoError(t, err)
 	number, ok := properties.Properties["number"].(int64)
 	require.True(t, ok)
-	require.Equal(t, flower.Config{"number": number, "python": true, "name": "python", "half": 0.5, "raw": []byte{0, 255}, "extra": int64(-5)}, properties.Properties)
+	require.Equal(t, flower.Config{
+		"number": number,
+		"python": true,
+		"name":   "python",
+		"half":   0.5,
+		"raw":    []byte{0, 255},
+		"extra":  int64(-5),
+	}, properties.Properties)
 
 	first, err := s.Parameters(ctx, flower.GetParametersIns{})
 	require.NoError(t, err)
@@ -119,7 +126,8 @@ func round(ctx context.Context, t *testing.T, s *flower.Session) float64 {
 	}
 	fit.Release()
 
-	evaluated, err := s.Evaluate(ctx, flower.EvaluateIns{Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{-1, 2}))})
+	evaluated, err := s.Evaluate(ctx,
+		flower.EvaluateIns{Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{-1, 2}))})
 	require.NoError(t, err)
 	require.Equal(t, float32(3), evaluated.Loss)
 	require.Equal(t, int64(5), evaluated.NumExamples)

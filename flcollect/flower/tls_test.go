@@ -37,7 +37,11 @@ func newAuthority(t *testing.T) *authority {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
 	require.NoError(t, err)
-	a := &authority{key: key, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pool: x509.NewCertPool()}
+	a := &authority{
+		key:  key,
+		pem:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pool: x509.NewCertPool(),
+	}
 	a.cert, err = x509.ParseCertificate(der)
 	require.NoError(t, err)
 	a.pool.AddCert(a.cert)
@@ -50,7 +54,8 @@ func (a *authority) issue(t *testing.T, name string) tls.Certificate {
 	require.NoError(t, err)
 	form := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0,
+			1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, form, a.cert, &key.PublicKey, a.key)

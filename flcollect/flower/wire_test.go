@@ -33,7 +33,9 @@ func shredded(data []byte) Blob {
 }
 
 func config() Config {
-	return Config{"d": 0.5, "i": int64(-3), "t": true, "f": false, "s": "Grüße", "e": "", "r": []byte{0, 255}, "z": int64(0)}
+	return Config{
+		"d": 0.5, "i": int64(-3), "t": true, "f": false, "s": "Grüße", "e": "", "r": []byte{0, 255}, "z": int64(0),
+	}
 }
 
 // plain returns the parameters with each tensor in one chunk.
@@ -126,7 +128,8 @@ func TestLargeTensorsAreReferredTo(t *testing.T) {
 	large := make([]byte, 1<<20)
 	var w writer
 	require.NoError(t, FitIns{Parameters: Parameters{Tensors: []Blob{{large}}}}.instruct(&w))
-	require.True(t, slices.ContainsFunc(w.pieces, func(piece []byte) bool { return len(piece) == len(large) && &piece[0] == &large[0] }))
+	require.True(t, slices.ContainsFunc(w.pieces,
+		func(piece []byte) bool { return len(piece) == len(large) && &piece[0] == &large[0] }))
 	got, err := decodeInstruction(w.pieces)
 	require.NoError(t, err)
 	require.Same(t, &large[0], &got.(FitIns).Parameters.Tensors[0][0][0])

@@ -105,7 +105,14 @@ func (b *Bounded) Begin(round Round) (Aggregation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.verdicts = &Verdicts{}
-	a := &bounding{Aggregation: inner, rules: b, round: round, counters: countersOf(round.Model), last: b.median, verdicts: b.verdicts}
+	a := &bounding{
+		Aggregation: inner,
+		rules:       b,
+		round:       round,
+		counters:    countersOf(round.Model),
+		last:        b.median,
+		verdicts:    b.verdicts,
+	}
 	if !b.clip {
 		return a, nil
 	}
@@ -152,7 +159,8 @@ func (b *Bounded) Restore(state []tensor.Tensor) error {
 	if len(state) > 0 {
 		n := state[0].Len()
 		if state[0].DType() != tensor.Float64 || n < 1 || n > len(own) {
-			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not a median", NormBounding, n, state[0].DType())
+			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not a median", NormBounding, n,
+				state[0].DType())
 		}
 		state[0].ReadFloat64s(own[:n], 0)
 		inner = state[1:]

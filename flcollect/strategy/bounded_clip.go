@@ -45,13 +45,15 @@ func (c *clipping) place(ctx context.Context, update Update, verdict *Verdict) e
 	far := verdict.lengths()
 	switch {
 	case far.norm > rules.limit*rules.refuse: // no median makes the bound greater
-		return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", far.norm, rules.refuse, rules.limit)
+		return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", far.norm, rules.refuse,
+			rules.limit)
 	case c.last.norm == 0: // there is no bound yet
 	case bound.exceeded(far) == "", bound.norm == rules.limit && far.counters <= bound.counters:
 		return c.admit(ctx, update, verdict, bound)
 	}
 	if n := textOf(update.Metrics); n > maxWaitingText {
-		return refuse(update.Client, "its metrics hold %d bytes of text, and an update that waits for the median of its round may have %d",
+		return refuse(update.Client,
+			"its metrics hold %d bytes of text, and an update that waits for the median of its round may have %d",
 			n, maxWaitingText)
 	}
 	spill, err := c.file()
@@ -174,7 +176,8 @@ func (c *clipping) admit(ctx context.Context, update Update, verdict *Verdict, b
 	far := verdict.lengths()
 	if why := bound.exceeded(far); why != "" {
 		if bound.norm/far.norm*c.rules.refuse < 1 {
-			return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", far.norm, c.rules.refuse, bound.norm)
+			return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", far.norm, c.rules.refuse,
+				bound.norm)
 		}
 		verdict.Outcome, verdict.Reason = Clipped, why
 		share := lengths{norm: bound.norm / far.norm, counters: bound.counters / far.counters}

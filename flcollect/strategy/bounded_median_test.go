@@ -36,7 +36,12 @@ func around(t *testing.T, s strategy.Strategy, base strategy.Model, sent map[str
 	require.NoError(t, err)
 	defer func() { require.NoError(t, round.Close()) }()
 	for client, model := range sent {
-		update := strategy.Update{Client: client, Examples: max(1, examples[client]), Model: model, Metrics: map[string]any{"loss": 0.5}}
+		update := strategy.Update{
+			Client:   client,
+			Examples: max(1, examples[client]),
+			Model:    model,
+			Metrics:  map[string]any{"loss": 0.5},
+		}
 		require.NoError(t, round.Add(t.Context(), update))
 	}
 	made, err := round.Finish(t.Context())
@@ -75,7 +80,8 @@ func TestBounded_counter_hasABoundOfItsOwn(t *testing.T) {
 	require.Equal(t, float64((huge+60)/4), made[1].Float64s()[0])
 	v := verdictOf(t, reporting, "poison")
 	require.True(t, v.Far)
-	require.Equal(t, "its layers of whole numbers moved by 1.126e+15, the bound is 2e+04; it was kept as it was sent", v.Reason)
+	require.Equal(t, "its layers of whole numbers moved by 1.126e+15, the bound is 2e+04; it was kept as it was sent",
+		v.Reason)
 	require.False(t, verdictOf(t, reporting, "c").Far)
 
 	clipping := bounded(t, "FedAvg", nil)
@@ -86,7 +92,8 @@ func TestBounded_counter_hasABoundOfItsOwn(t *testing.T) {
 
 	after := bounded(t, "FedAvg", nil) // a restart
 	require.NoError(t, after.Restore(clipping.State()))
-	made = around(t, after, counted(0, 0, 0), map[string]strategy.Model{"a": counted(0, 1, 0), "poison": counted(huge, 0, 1)}, nil)
+	made = around(t, after, counted(0, 0, 0),
+		map[string]strategy.Model{"a": counted(0, 1, 0), "poison": counted(huge, 0, 1)}, nil)
 	require.Equal(t, 10_000., made[1].Float64s()[0], "the median of the round before is 20")
 }
 
@@ -169,7 +176,8 @@ func TestBounded_updateThatWaits_keepsLittleTextInMemory(t *testing.T) {
 		require.ErrorContains(t, err, "its metrics hold 1048576 bytes of text, and an update that waits for the median")
 	}
 	metrics := map[string]any{"loss": 0.5, "site": "north"}
-	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "text", Examples: 1, Model: counted(1, 1, 0), Metrics: metrics}))
+	require.NoError(t, round.Add(t.Context(),
+		strategy.Update{Client: "text", Examples: 1, Model: counted(1, 1, 0), Metrics: metrics}))
 	made, err := round.Finish(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []float64{1, 0}, made[0].Float64s())

@@ -51,7 +51,8 @@ func conduct(t *testing.T, s strategy.Strategy, sent map[string][]float32) []flo
 func TestAGreatUpdateIsShortenedAndReported(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_bound": 5, "norm_refuse_factor": 100})
 	nan := float32(math.NaN())
-	mean := conduct(t, b, map[string][]float32{"honest": {1, -2}, "boosted": {30, 40}, "!mad": {3e5, 4e5}, "!nan": {nan, 0}})
+	mean := conduct(t, b,
+		map[string][]float32{"honest": {1, -2}, "boosted": {30, 40}, "!mad": {3e5, 4e5}, "!nan": {nan, 0}})
 	require.InDeltaSlice(t, []float64{(1. + 3) / 2, (-2. + 4) / 2}, mean, 1e-6)
 
 	var text []string
@@ -59,7 +60,8 @@ func TestAGreatUpdateIsShortenedAndReported(t *testing.T) {
 		text = append(text, fmt.Sprintf("%s %v %.3g of %v: %s", v.Client, v.Outcome, v.Norm, v.Bound, v.Reason))
 	}
 	require.Equal(t, []string{
-		`!mad refused 5e+05 of 5: add update of "!mad": strategy: update quarantined: its norm is 5e+05, more than 100 times the bound 5`,
+		`!mad refused 5e+05 of 5: add update of "!mad": strategy: update quarantined: its norm is 5e+05, more than ` +
+			`100 times the bound 5`,
 		`!nan refused NaN of 5: add update of "!nan": strategy: update quarantined: tensor 0: element 0 is NaN`,
 		`boosted clipped 50 of 5: its norm is 50, the bound 5`,
 		`honest kept 2.24 of 5: `,
@@ -106,7 +108,8 @@ func TestAMedianThatDoesNotFitIsRefused(t *testing.T) {
 	b := bounded(t, "FedAvg", nil)
 	for _, state := range []tensor.Tensor{
 		tensor.FromFloat64s([]float64{math.NaN()}), tensor.FromFloat64s([]float64{-1}),
-		tensor.FromFloat64s([]float64{math.Inf(1)}), tensor.FromFloat64s([]float64{1, 2, 3}), tensor.FromFloat64s([]float64{1, -1}), tensor.FromFloat32s([]float32{1}),
+		tensor.FromFloat64s([]float64{math.Inf(1)}), tensor.FromFloat64s([]float64{1, 2, 3}),
+		tensor.FromFloat64s([]float64{1, -1}), tensor.FromFloat32s([]float32{1}),
 	} {
 		require.ErrorContains(t, b.Restore([]tensor.Tensor{state}), "restore norm-bounding")
 	}
@@ -145,7 +148,14 @@ func TestTheNormIsTheSameForEveryTypeAndLength(t *testing.T) {
 }
 
 func TestBoundsAreTakenOutOfAConf(t *testing.T) {
-	conf := strategy.Conf{"eta": 1, "norm_bound": 2, "norm_factor": 3, "norm_min_updates": 4, "norm_refuse_factor": 5, "norm_clip": true}
+	conf := strategy.Conf{
+		"eta":                1,
+		"norm_bound":         2,
+		"norm_factor":        3,
+		"norm_min_updates":   4,
+		"norm_refuse_factor": 5,
+		"norm_clip":          true,
+	}
 	bounds, rest := strategy.TakeBounds(conf)
 	require.Equal(t, strategy.Conf{"eta": 1}, rest)
 	require.Len(t, bounds, 5)

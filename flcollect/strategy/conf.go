@@ -49,8 +49,11 @@ func (r *reader) end() error {
 // of the three least numbers of clients.
 func (r *reader) policy(minimum int) Policy {
 	p := Policy{
-		Fit:      Rule{Fraction: r.Number("fraction_fit", 1, 0, 1), MinClients: r.Count("min_fit_clients", minimum, 1)},
-		Evaluate: Rule{Fraction: r.Number("fraction_evaluate", 1, 0, 1), MinClients: r.Count("min_evaluate_clients", minimum, 1)},
+		Fit: Rule{Fraction: r.Number("fraction_fit", 1, 0, 1), MinClients: r.Count("min_fit_clients", minimum, 1)},
+		Evaluate: Rule{
+			Fraction:   r.Number("fraction_evaluate", 1, 0, 1),
+			MinClients: r.Count("min_evaluate_clients", minimum, 1),
+		},
 	}
 	p.MinAvailable = r.Count("min_available_clients", minimum, 1)
 	return p

@@ -31,7 +31,8 @@ const (
 // clients and why, for up to 100 metrics and 10 clients of each; a metric without
 // any number has no mean. The order of the reports does not matter.
 func MeanMetrics(reports []Report) (means map[string]float64, notes []string) {
-	reports = slices.SortedFunc(slices.Values(reports), func(a, b Report) int { return strings.Compare(a.Client, b.Client) })
+	reports = slices.SortedFunc(slices.Values(reports),
+		func(a, b Report) int { return strings.Compare(a.Client, b.Client) })
 	sums := map[string]*metricSum{}
 	for _, r := range reports {
 		for name := range r.Metrics {

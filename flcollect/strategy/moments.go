@@ -25,7 +25,8 @@ func (m moments) of(model Model) (moments, error) {
 	}
 	for i, t := range model {
 		if len(m[i]) != t.Len() {
-			return nil, fmt.Errorf("begin round: layer %d of the strategy's state has %d elements, that of the model %d", i, len(m[i]), t.Len())
+			return nil, fmt.Errorf("begin round: layer %d of the strategy's state has %d elements, that of the model %d", i,
+				len(m[i]), t.Len())
 		}
 	}
 	return m, nil

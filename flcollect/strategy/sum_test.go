@@ -94,7 +94,8 @@ func TestARefusedModelLeavesTheSumAsItWas(t *testing.T) {
 	for _, at := range []int{0, 511, 512, 40_000, 99_999} {
 		spoilt := append([]float32(nil), bad...)
 		spoilt[at] = float32(math.NaN())
-		require.ErrorContains(t, sum.Add(strategy.Model{tensor.FromFloat32s(spoilt)}, 1e6), fmt.Sprintf("tensor 0: element %d is NaN", at))
+		require.ErrorContains(t, sum.Add(strategy.Model{tensor.FromFloat32s(spoilt)}, 1e6),
+			fmt.Sprintf("tensor 0: element %d is NaN", at))
 	}
 	got := make([]float64, len(good))
 	sum.Read(got, 0, 0)

@@ -103,7 +103,13 @@ func TestElementsAreViewedNotCopied(t *testing.T) {
 }
 
 func TestOtherArraysAreRefusedWithTheReason(t *testing.T) {
-	reasons := map[string]string{"object": "Python objects", "text": "text", "bytes": "text", "complex": "complex", "record": "fields"}
+	reasons := map[string]string{
+		"object":  "Python objects",
+		"text":    "text",
+		"bytes":   "text",
+		"complex": "complex",
+		"record":  "fields",
+	}
 	for _, c := range readGolden(t).Refused {
 		_, err := tensor.Decode(c.File)
 		require.ErrorIs(t, err, tensor.ErrFormat, c.Name)

@@ -193,7 +193,8 @@ func TestArraysNeedNamesThatAreRelativePaths(t *testing.T) {
 	_, err := readNPZ(deflated(t, twice...), 1<<20)
 	require.ErrorContains(t, err, `read entry "a": tensor: bad .npz file: the name comes twice`)
 	require.ErrorIs(t, tensor.WriteNPZ(io.Discard, tensor.Named{Name: "none"}), tensor.ErrShape)
-	require.ErrorContains(t, tensor.WriteNPZ(io.Discard, tensor.Named{Name: strings.Repeat("n", 1<<16), Tensor: one}), "too long")
+	require.ErrorContains(t, tensor.WriteNPZ(io.Discard, tensor.Named{Name: strings.Repeat("n", 1<<16), Tensor: one}),
+		"too long")
 }
 
 func TestOtherEntriesAreRefusedWithTheReason(t *testing.T) {
@@ -203,7 +204,12 @@ func TestOtherEntriesAreRefusedWithTheReason(t *testing.T) {
 		"checksum error":              func(h *zip.FileHeader) { h.CRC32++ },
 		"does not begin with the mag": func(h *zip.FileHeader) {},
 	} {
-		entry := zip.FileHeader{Name: "notes.txt", CompressedSize64: 5, UncompressedSize64: 5, CRC32: crc32.ChecksumIEEE([]byte("hello"))}
+		entry := zip.FileHeader{
+			Name:               "notes.txt",
+			CompressedSize64:   5,
+			UncompressedSize64: 5,
+			CRC32:              crc32.ChecksumIEEE([]byte("hello")),
+		}
 		change(&entry)
 		var file bytes.Buffer
 		archive := zip.NewWriter(&file)
@@ -220,7 +226,10 @@ func TestOtherEntriesAreRefusedWithTheReason(t *testing.T) {
 }
 
 func TestDamagedArchivesAreRefused(t *testing.T) {
-	arrays := []tensor.Named{{Name: "a", Tensor: tensor.FromFloat32s([]float32{1, 2})}, {Name: "b", Tensor: tensor.FromInt64s([]int64{3})}}
+	arrays := []tensor.Named{
+		{Name: "a", Tensor: tensor.FromFloat32s([]float32{1, 2})},
+		{Name: "b", Tensor: tensor.FromInt64s([]int64{3})},
+	}
 	file := writeNPZ(t, arrays...)
 	for n := range file {
 		_, err := readNPZ(file[:n], 1<<20)

@@ -92,7 +92,10 @@ func (f *failing) Write(p []byte) (int, error) {
 }
 
 func TestFailuresToWriteAreReturned(t *testing.T) {
-	arrays := []tensor.Tensor{tensor.FromFloat32s(make([]float32, 2000)), tensor.FromFloat32s(make([]float32, 2000), 0+2000)}
+	arrays := []tensor.Tensor{
+		tensor.FromFloat32s(make([]float32, 2000)),
+		tensor.FromFloat32s(make([]float32, 2000), 0+2000),
+	}
 	for name, write := range writers() {
 		var whole bytes.Buffer
 		require.NoError(t, write(&whole, arrays...))
@@ -127,7 +130,8 @@ func vast(t *testing.T) tensor.Tensor {
 func TestArchivesMayBeBeyond4GiB(t *testing.T) {
 	small := tensor.FromFloat32s([]float32{1, 2, 3})
 	var file record
-	require.NoError(t, tensor.WriteNPZ(&file, tensor.Named{Name: "vast", Tensor: vast(t)}, tensor.Named{Name: "small", Tensor: small}))
+	require.NoError(t, tensor.WriteNPZ(&file, tensor.Named{Name: "vast", Tensor: vast(t)},
+		tensor.Named{Name: "small", Tensor: small}))
 
 	_, err := tensor.ReadNPZ(&file, file.size, 4<<30)
 	require.ErrorIs(t, err, tensor.ErrLimit)

@@ -239,7 +239,8 @@ func crash(t *testing.T, dir string, fate death, histories map[string]history) i
 	}
 	_ = victim.Wait()
 	status := victim.ProcessState.Sys().(syscall.WaitStatus)
-	require.True(t, status.Signaled() && status.Signal() == syscall.SIGKILL, "the victim ended by itself: %s", complaints.String())
+	require.True(t, status.Signaled() && status.Signal() == syscall.SIGKILL, "the victim ended by itself: %s",
+		complaints.String())
 	return acknowledged
 }
 
@@ -256,7 +257,8 @@ func verify(t *testing.T, dir string, round int, histories map[string]history) {
 		found := h.acknowledged
 		if !found.isStored(t, store) {
 			found = h.announced
-			require.True(t, found.isStored(t, store), "round %d: %q holds neither the acknowledged %+v nor the announced %+v", round, key, h.acknowledged, h.announced)
+			require.True(t, found.isStored(t, store),
+				"round %d: %q holds neither the acknowledged %+v nor the announced %+v", round, key, h.acknowledged, h.announced)
 		}
 		histories[key] = history{acknowledged: found, announced: found}
 		if found.kind == "blob" && found.number != 0 {

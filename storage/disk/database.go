@@ -91,7 +91,8 @@ func createDatabase(dir string) error {
 }
 
 // errNoRecords is for blobs whose keys are lost.
-var errNoRecords = errors.New(blobsName + " holds files, but " + databaseName + " had to be created: restore it or remove both")
+var errNoRecords = errors.New(blobsName + " holds files, but " + databaseName +
+	" had to be created: restore it or remove both")
 
 // makeDatabase makes a database without records and returns its name.
 func makeDatabase(dir string) (name string, err error) {

@@ -68,7 +68,8 @@ func examine(file *os.File) (fileState, error) {
 	if hasFirst && first.transaction == 0 && (!hasSecond || second.transaction == 1) {
 		return unfinishedFile, nil
 	}
-	return 0, fmt.Errorf("has %d bytes, but its meta pages say that it has at least %d; it was truncated: %s", size, extent, remedy)
+	return 0, fmt.Errorf("has %d bytes, but its meta pages say that it has at least %d; it was truncated: %s", size,
+		extent, remedy)
 }
 
 // readSecondMeta reads the second meta page, which is behind the first page,
@@ -101,7 +102,8 @@ func readMeta(file *os.File, at int64) (m metaPage, ok bool, err error) {
 		pages:       order.Uint64(content[40:]),
 		transaction: order.Uint64(content[48:]),
 	}
-	ok = order.Uint32(content) == metaMagic && order.Uint32(content[4:]) == metaVersion && order.Uint64(content[56:]) == sum.Sum64() &&
+	ok = order.Uint32(content) == metaMagic && order.Uint32(content[4:]) == metaVersion &&
+		order.Uint64(content[56:]) == sum.Sum64() &&
 		m.pageSize >= minPageSize && m.pageSize <= maxPageSize && m.pages < 1<<38
 	if !ok {
 		m = metaPage{}

@@ -225,7 +225,8 @@ func TestFolderThatCannotBeAStoreIsRefused(t *testing.T) {
 	_, err := disk.Open(file, nil)
 	require.ErrorContains(t, err, file)
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "store.db"), []byte(strings.Repeat("not a database ", 1000)), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "store.db"), []byte(strings.Repeat("not a database ", 1000)),
+		0o600))
 	_, err = disk.Open(dir, nil)
 	require.ErrorContains(t, err, "store.db")
 }

@@ -63,7 +63,8 @@ func (c *Config) clientOptions() (*options.ClientOptions, error) {
 	opts := options.Client().ApplyURI(c.URI)
 	if opts.Validate() != nil {
 		// What the driver says about it may quote any part of it.
-		return nil, errors.New("mongo: Config.URI: it is not a valid connection string, or its host is not known to DNS (not shown, for it may hold credentials)")
+		return nil, errors.New("mongo: Config.URI: it is not a valid connection string, or its host is not known to " +
+			"DNS (not shown, for it may hold credentials)")
 	}
 	journaled := true
 	opts.SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.Majority().W, Journal: &journaled}).
@@ -79,7 +80,8 @@ func (c *Config) clientOptions() (*options.ClientOptions, error) {
 		})
 	}
 	if err := opts.Validate(); err != nil {
-		return nil, errors.New("mongo: Config.URI, User and Password do not go together (not shown, for they are credentials)")
+		return nil, errors.New("mongo: Config.URI, User and Password do not go together (not shown, for they are " +
+			"credentials)")
 	}
 	return opts, nil
 }

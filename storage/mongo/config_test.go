@@ -20,13 +20,22 @@ func TestWrongConfigurationIsRefusedByField(t *testing.T) {
 		config mongo.Config
 		want   string
 	}{
-		"no URI":              {mongo.Config{Database: "d"}, "Config.URI: it must begin with mongodb://"},
-		"another scheme":      {mongo.Config{URI: "http://127.0.0.1", Database: "d"}, "Config.URI: it must begin with mongodb://"},
-		"no database":         {mongo.Config{URI: uri}, "Config.Database: must be set"},
-		"a wrong database":    {mongo.Config{URI: uri, Database: "a.b"}, `Config.Database: "a.b" is no name`},
-		"a password alone":    {mongo.Config{URI: uri, Database: "d", Password: "hidden"}, "Config.Password: it is set, but User is not"},
-		"a negative timeout":  {mongo.Config{URI: uri, Database: "d", Timeout: -1}, "Config.Timeout: must not be negative"},
-		"a negative patience": {mongo.Config{URI: uri, Database: "d", SelectTimeout: -1}, "Config.SelectTimeout: must not be negative"},
+		"no URI": {mongo.Config{Database: "d"}, "Config.URI: it must begin with mongodb://"},
+		"another scheme": {
+			mongo.Config{URI: "http://127.0.0.1", Database: "d"},
+			"Config.URI: it must begin with mongodb://",
+		},
+		"no database":      {mongo.Config{URI: uri}, "Config.Database: must be set"},
+		"a wrong database": {mongo.Config{URI: uri, Database: "a.b"}, `Config.Database: "a.b" is no name`},
+		"a password alone": {
+			mongo.Config{URI: uri, Database: "d", Password: "hidden"},
+			"Config.Password: it is set, but User is not",
+		},
+		"a negative timeout": {mongo.Config{URI: uri, Database: "d", Timeout: -1}, "Config.Timeout: must not be negative"},
+		"a negative patience": {
+			mongo.Config{URI: uri, Database: "d", SelectTimeout: -1},
+			"Config.SelectTimeout: must not be negative",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := mongo.New(c.config)

@@ -114,7 +114,8 @@ func TestAWriteWhoseFateIsUnknownIsNotAConflict(t *testing.T) {
 func TestAStoreWorksAgainWhenTheServerIsBack(t *testing.T) {
 	t.Parallel()
 	server := mongotest.StartProcess(t)
-	store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "outage", SelectTimeout: 2 * time.Second})
+	store, err := mongo.Open(t.Context(),
+		mongo.Config{URI: server.URI, Database: "outage", SelectTimeout: 2 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	docs, blobs := store.Documents(), store.Blobs()

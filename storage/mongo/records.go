@@ -123,7 +123,8 @@ func (r *records[B]) remove(ctx context.Context, key string, prev int64) error {
 
 // page returns up to limit records, by key, whose keys start with prefix and
 // are greater than after, and that match the further conditions.
-func (r *records[B]) page(ctx context.Context, prefix, after string, limit int, further ...bson.E) ([]record[B], error) {
+func (r *records[B]) page(ctx context.Context, prefix, after string, limit int,
+	further ...bson.E) ([]record[B], error) {
 	opts := options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(limit))
 	cursor, err := r.collection.Find(ctx, append(keys(prefix, after), further...), opts)
 	if err != nil {

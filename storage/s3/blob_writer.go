@@ -92,7 +92,8 @@ func (w *blobWriter) grow(n int) {
 // uploadPart gives the full part away and gets an empty one.
 func (w *blobWriter) uploadPart() error {
 	if w.size >= maxParts*int64(w.store.config.PartSize) {
-		return fmt.Errorf("it has more than %d parts of %d bytes: set a greater Config.PartSize", maxParts, w.store.config.PartSize)
+		return fmt.Errorf("it has more than %d parts of %d bytes: set a greater Config.PartSize", maxParts,
+			w.store.config.PartSize)
 	}
 	if w.upload == nil {
 		upload, err := beginUpload(w.ctx, w.store, w.key, w.id)

@@ -104,13 +104,15 @@ func (b *bucket) list(ctx context.Context, common, after string) iter.Seq2[minio
 
 // begin begins a multipart upload.
 func (b *bucket) begin(ctx context.Context, name string) (uploadID string, err error) {
-	return b.core.NewMultipartUpload(ctx, b.name, b.prefix+name, minio.PutObjectOptions{ContentType: "application/octet-stream"})
+	return b.core.NewMultipartUpload(ctx, b.name, b.prefix+name,
+		minio.PutObjectOptions{ContentType: "application/octet-stream"})
 }
 
 // part uploads a part. The server checks its digest.
 func (b *bucket) part(ctx context.Context, name, uploadID string, number int, data []byte) (minio.CompletePart, error) {
 	digest := sha256.Sum256(data)
-	part, err := b.core.PutObjectPart(ctx, b.name, b.prefix+name, uploadID, number, bytes.NewReader(data), int64(len(data)),
+	part, err := b.core.PutObjectPart(ctx, b.name, b.prefix+name, uploadID, number, bytes.NewReader(data),
+		int64(len(data)),
 		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(digest[:]), DisableContentSha256: true})
 	return minio.CompletePart{PartNumber: part.PartNumber, ETag: part.ETag}, err
 }

@@ -160,7 +160,8 @@ func checkPrefix(prefix string) error {
 	if len(prefix) > maxPrefix {
 		return fmt.Errorf("has %d bytes, the most is %d", len(prefix), maxPrefix)
 	}
-	if !utf8.ValidString(prefix) || strings.ContainsFunc(prefix, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+	if !utf8.ValidString(prefix) ||
+		strings.ContainsFunc(prefix, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
 		return errors.New("must be UTF-8 without control characters and backslashes")
 	}
 	for part := range strings.SplitSeq(strings.TrimSuffix(prefix, "/"), "/") {
@@ -205,7 +206,8 @@ func (c *Config) credentials() (*credentials.Credentials, error) {
 	}
 	access, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
 	if access == "" || secret == "" {
-		return nil, errors.New("no credentials: set Config.AccessKey and SecretKey, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment")
+		return nil, errors.New("no credentials: set Config.AccessKey and SecretKey, or AWS_ACCESS_KEY_ID and " +
+			"AWS_SECRET_ACCESS_KEY in the environment")
 	}
 	return credentials.NewStaticV4(access, secret, os.Getenv("AWS_SESSION_TOKEN")), nil
 }

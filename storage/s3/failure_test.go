@@ -148,9 +148,11 @@ func TestAServerThatDiedIsUsedAgain(t *testing.T) {
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	for want, change := range map[string]func(c *s3.Config){
-		"refuses the credentials: SignatureDoesNotMatch":             func(c *s3.Config) { c.SecretKey = "wrong-and-hidden" },
-		"refuses the credentials: InvalidAccessKeyId":                func(c *s3.Config) { c.AccessKey = "nobody" },
-		`the bucket "missing" does not exist at ` + server.Address(): func(c *s3.Config) { c.Bucket, c.CreateBucket = "missing", false },
+		"refuses the credentials: SignatureDoesNotMatch": func(c *s3.Config) { c.SecretKey = "wrong-and-hidden" },
+		"refuses the credentials: InvalidAccessKeyId":    func(c *s3.Config) { c.AccessKey = "nobody" },
+		`the bucket "missing" does not exist at ` + server.Address(): func(c *s3.Config) {
+			c.Bucket, c.CreateBucket = "missing", false
+		},
 		"connection refused":                func(c *s3.Config) { c.Endpoint, c.Attempts = s3test.UnusedAddress(t), 1 },
 		"(set Config.Insecure for a server": func(c *s3.Config) { c.Insecure, c.Attempts = false, 1 },
 	} {

@@ -11,7 +11,10 @@ import (
 )
 
 func TestNamesKeepTheOrderOfKeys(t *testing.T) {
-	keys := []string{"a", "a/", "a/b", "a//b", "/", "//", ".", "..", "../a", "A", "Ab", "ab", " ", "%2F", "\u00e9", "\U0010ffff", "\ufffd", "!"}
+	keys := []string{
+		"a", "a/", "a/b", "a//b", "/", "//", ".", "..", "../a", "A", "Ab", "ab", " ", "%2F", "\u00e9", "\U0010ffff",
+		"\ufffd", "!",
+	}
 	for length := 118; length < 132; length++ { // around the end of a segment
 		keys = append(keys, strings.Repeat("k", length), strings.Repeat("k", length)+"/", strings.Repeat("\u20ac", length/3))
 	}
@@ -40,7 +43,10 @@ func TestTheLongestNameFits(t *testing.T) {
 
 func TestNamesOfOthersAreNoRecords(t *testing.T) {
 	good := recordName("a/b")
-	for _, name := range []string{"", "blobs/", "blobs/!", good[:len(good)-1], good + "!", strings.ToUpper(good), "x" + good, "blobs//" + good[6:], "blobs/00!"} {
+	for _, name := range []string{
+		"", "blobs/", "blobs/!", good[:len(good)-1], good + "!", strings.ToUpper(good), "x" + good,
+		"blobs//" + good[6:], "blobs/00!",
+	} {
 		_, ok := recordKey(name)
 		require.False(t, ok, name)
 	}

@@ -24,7 +24,8 @@ func TestRecordReadsBack(t *testing.T) {
 	got, err := decodeRecord("a", data)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Equal(t, storage.BlobInfo{Key: "a", Size: 1, MD5: want.MD5, SHA256: want.SHA256, Modified: want.Modified}, got.info())
+	require.Equal(t, storage.BlobInfo{Key: "a", Size: 1, MD5: want.MD5, SHA256: want.SHA256, Modified: want.Modified},
+		got.info())
 }
 
 func TestDamagedRecordIsRefused(t *testing.T) {

@@ -42,7 +42,14 @@ func TestBlobsConform(t *testing.T) {
 	t.Run("wrapped", func(t *testing.T) {
 		storagetest.Blobs(t, func(t *testing.T) storage.Blobs {
 			shared := fresh(t)
-			for _, key := range []string{"shared/\U0010ffff", "shared/\U0010ffff.", "shared/\U0010ffff0", "shared", "a", "\U0010ffff"} {
+			for _, key := range []string{
+				"shared/\U0010ffff",
+				"shared/\U0010ffff.",
+				"shared/\U0010ffff0",
+				"shared",
+				"a",
+				"\U0010ffff",
+			} {
 				writer, err := shared.Create(t.Context(), key)
 				require.NoError(t, err)
 				_, err = writer.Commit(t.Context())

@@ -55,19 +55,21 @@ func TestBadURLIsRefusedWithoutItsSecret(t *testing.T) {
 
 func TestBadConfigurationIsRefused(t *testing.T) {
 	for want, change := range map[string]func(c *s3.Config){
-		"Config.Endpoint: must be set":                       func(c *s3.Config) { c.Endpoint = "" },
-		"Config.Endpoint: must be HOST or HOST:PORT":         func(c *s3.Config) { c.Endpoint = "http://hidden@h" },
-		"Config.Bucket":                                      func(c *s3.Config) { c.Bucket = "A" },
-		"Config.Prefix: has 181 bytes":                       func(c *s3.Config) { c.Prefix = strings.Repeat("p", 180) },
-		"Config.Prefix: must be UTF-8":                       func(c *s3.Config) { c.Prefix = "a\nb" },
-		`Config.Prefix: "a//b/" has`:                         func(c *s3.Config) { c.Prefix = "a//b" },
-		`Config.Prefix: "../" has`:                           func(c *s3.Config) { c.Prefix = ".." },
-		`Config.Prefix: "/" has`:                             func(c *s3.Config) { c.Prefix = "/" },
-		"Config.AccessKey and SecretKey":                     func(c *s3.Config) { c.AccessKey = "" },
-		"Config.InstanceRole":                                func(c *s3.Config) { c.InstanceRole = true },
-		"Config.SessionToken":                                func(c *s3.Config) { c.AccessKey, c.SecretKey, c.SessionToken = "", "", "hidden" },
-		"Config.TLS":                                         func(c *s3.Config) { c.TLS = new(tls.Config) },
-		"Config.PartSize":                                    func(c *s3.Config) { c.PartSize = 1 },
+		"Config.Endpoint: must be set":               func(c *s3.Config) { c.Endpoint = "" },
+		"Config.Endpoint: must be HOST or HOST:PORT": func(c *s3.Config) { c.Endpoint = "http://hidden@h" },
+		"Config.Bucket":                              func(c *s3.Config) { c.Bucket = "A" },
+		"Config.Prefix: has 181 bytes":               func(c *s3.Config) { c.Prefix = strings.Repeat("p", 180) },
+		"Config.Prefix: must be UTF-8":               func(c *s3.Config) { c.Prefix = "a\nb" },
+		`Config.Prefix: "a//b/" has`:                 func(c *s3.Config) { c.Prefix = "a//b" },
+		`Config.Prefix: "../" has`:                   func(c *s3.Config) { c.Prefix = ".." },
+		`Config.Prefix: "/" has`:                     func(c *s3.Config) { c.Prefix = "/" },
+		"Config.AccessKey and SecretKey":             func(c *s3.Config) { c.AccessKey = "" },
+		"Config.InstanceRole":                        func(c *s3.Config) { c.InstanceRole = true },
+		"Config.SessionToken": func(c *s3.Config) {
+			c.AccessKey, c.SecretKey, c.SessionToken = "", "", "hidden"
+		},
+		"Config.TLS":      func(c *s3.Config) { c.TLS = new(tls.Config) },
+		"Config.PartSize": func(c *s3.Config) { c.PartSize = 1 },
 		"Config.Uploads: must be 1 to 64, got -1":            func(c *s3.Config) { c.Uploads = -1 },
 		"Config.Attempts":                                    func(c *s3.Config) { c.Attempts = -1 },
 		"Config.Timeout":                                     func(c *s3.Config) { c.Timeout = -1 },
@@ -84,7 +86,14 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 }
 
 func TestConfigurationShowsNoSecret(t *testing.T) {
-	config := s3.Config{Endpoint: "h:1", Bucket: "b", Prefix: "p/", AccessKey: "key", SecretKey: "hidden", SessionToken: "hidden"}
+	config := s3.Config{
+		Endpoint:     "h:1",
+		Bucket:       "b",
+		Prefix:       "p/",
+		AccessKey:    "key",
+		SecretKey:    "hidden",
+		SessionToken: "hidden",
+	}
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("open", "store", config)
 	shown := fmt.Sprintf("%v %+v %#v %s ", config, config, config, &config) + log.String()

@@ -16,7 +16,8 @@ const p = "http://example.org/p"
 func edges(pairs ...string) []rdf.Quad {
 	var quads []rdf.Quad
 	for i := 0; i < len(pairs); i += 2 {
-		quads = append(quads, rdf.Quad{Subject: rdf.NewBlank(pairs[i]), Predicate: rdf.NewIRI(p), Object: rdf.NewBlank(pairs[i+1])})
+		quads = append(quads,
+			rdf.Quad{Subject: rdf.NewBlank(pairs[i]), Predicate: rdf.NewIRI(p), Object: rdf.NewBlank(pairs[i+1])})
 	}
 	return quads
 }
@@ -47,8 +48,14 @@ func TestDifferentShapesAreToldApart(t *testing.T) {
 	require.False(t, rdftest.Isomorphic(edges("a", "b", "b", "c"), edges("a", "b", "a", "c")))
 	require.False(t, rdftest.Isomorphic(edges("a", "b"), edges("a", "b", "b", "a")))
 	one := []rdf.Quad{{Subject: rdf.NewIRI(p), Predicate: rdf.NewIRI(p), Object: rdf.NewLiteral("1")}}
-	for _, other := range []rdf.Term{rdf.NewLiteral("2"), rdf.NewTyped("1", rdf.XSDInteger), rdf.NewLang("1", "en"), rdf.NewIRI("1")} {
-		require.False(t, rdftest.Isomorphic(one, []rdf.Quad{{Subject: one[0].Subject, Predicate: one[0].Predicate, Object: other}}))
+	for _, other := range []rdf.Term{
+		rdf.NewLiteral("2"),
+		rdf.NewTyped("1", rdf.XSDInteger),
+		rdf.NewLang("1", "en"),
+		rdf.NewIRI("1"),
+	} {
+		require.False(t, rdftest.Isomorphic(one,
+			[]rdf.Quad{{Subject: one[0].Subject, Predicate: one[0].Predicate, Object: other}}))
 	}
 	named := []rdf.Quad{one[0]}
 	named[0].Graph = rdf.NewIRI(p)

@@ -13,10 +13,13 @@ import (
 )
 
 // groups is a document whose nodes repeat across parents.
-const groups = `<r><g i="1"><a t="x">1</a><a t="y">2</a><a t="x">3</a></g><g i="2"><a t="y">4</a><a t="x">5</a><b>2</b></g><n><g i="3"><a t="x">6</a></g></n></r>`
+const groups = `<r><g i="1"><a t="x">1</a><a t="y">2</a><a t="x">3</a></g><g i="2"><a t="y">4</a><a ` +
+	`t="x">5</a><b>2</b></g><n><g i="3"><a t="x">6</a></g></n></r>`
 
 // shelves is a document with namespaces.
-const shelves = `<r xmlns:x="http://p/" id="L"><b id="1" x:id="p1" xml:lang="en"><t>One</t><x:n>11</x:n></b><s><b id="2"><t>Two</t><b id="3"><t>Three</t></b></b></s><b xmlns="http://d/" id="4"><t>Four</t></b></r>`
+const shelves = `<r xmlns:x="http://p/" id="L"><b id="1" x:id="p1" ` +
+	`xml:lang="en"><t>One</t><x:n>11</x:n></b><s><b id="2"><t>Two</t><b id="3"><t>Three</t></b></b></s><b ` +
+	`xmlns="http://d/" id="4"><t>Four</t></b></r>`
 
 // namespaces are those of the expressions.
 var namespaces = map[string]string{"p": "http://p/", "d": "http://d/"}
@@ -175,7 +178,9 @@ func byBuiltIn(t *testing.T, document, expr string) string {
 
 func TestExpressionsThatTheLibraryCannotCompileAreErrors(t *testing.T) {
 	e := antchfx.XPath()
-	for _, expr := range []string{"", "a[", "q:a", "lang('fr')", "id('1')", "$v", "nothing()", "count()", strings.Repeat("(", 20_000)} {
+	for _, expr := range []string{
+		"", "a[", "q:a", "lang('fr')", "id('1')", "$v", "nothing()", "count()", strings.Repeat("(", 20_000),
+	} {
 		_, err := e.Compile(expr, nil)
 		require.Error(t, err, expr)
 	}

@@ -67,7 +67,8 @@ func compileSeveral(path string) (gval.Evaluable, error) {
 		object = strconv.AppendInt(append(object, '#'), int64(i), 10)
 	}
 	object = append(append(append(object, "#:"...), path...), '}')
-	language := gval.NewLanguage(gval.Full(), jsonpath.PlaceholderExtension(), gval.PrefixExtension(mark, markParser(wildcards)))
+	language := gval.NewLanguage(gval.Full(), jsonpath.PlaceholderExtension(),
+		gval.PrefixExtension(mark, markParser(wildcards)))
 	return language.NewEvaluable(string(object))
 }
 
@@ -105,7 +106,8 @@ func (q *query) evaluate(at any) (nodes []any, err error) {
 	cost := from.in.values
 	for range q.descent {
 		if cost *= from.in.depth; cost > maxCost {
-			return nil, fmt.Errorf("the expression would take too long on %d values that are nested %d deep", from.in.values, from.in.depth)
+			return nil, fmt.Errorf("the expression would take too long on %d values that are nested %d deep",
+				from.in.values, from.in.depth)
 		}
 	}
 	found := &matches{}

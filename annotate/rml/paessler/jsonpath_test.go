@@ -120,7 +120,10 @@ func TestMembersComeByNameAndIndexesByNumber(t *testing.T) {
 
 func TestExpressionsThatAreNoPathsAreRefused(t *testing.T) {
 	e := paessler.JSONPath()
-	for _, expr := range []string{"", "$.", "$[", "$.a]", "a[", "$.a b", "$.a b:c", "$.*,x:$.b", "$.a + 1", "$.a == $.b", "$.a}", "$['a", strings.Repeat("a.", 20_000)} {
+	for _, expr := range []string{
+		"", "$.", "$[", "$.a]", "a[", "$.a b", "$.a b:c", "$.*,x:$.b", "$.a + 1", "$.a == $.b", "$.a}", "$['a",
+		strings.Repeat("a.", 20_000),
+	} {
 		_, err := e.Compile(expr, nil)
 		require.Error(t, err, expr)
 	}
@@ -150,7 +153,12 @@ func TestAnEvaluationThatWouldTakeTooLongIsRefused(t *testing.T) {
 	e := paessler.JSONPath()
 	root, err := e.Parse([]byte(strings.Repeat(`{"a":1,"b":`, 200) + "1" + strings.Repeat("}", 200)))
 	require.NoError(t, err)
-	for expr, refused := range map[string]bool{"$..a": false, "$..b..b..b..a": true, "$. .b.\t.b. .b./**/.a": true, "$" + strings.Repeat("..a", 200): true} {
+	for expr, refused := range map[string]bool{
+		"$..a":                           false,
+		"$..b..b..b..a":                  true,
+		"$. .b.\t.b. .b./**/.a":          true,
+		"$" + strings.Repeat("..a", 200): true,
+	} {
 		evaluate, err := e.Compile(expr, nil)
 		require.NoError(t, err)
 		found, err := evaluate(root)
@@ -243,7 +251,10 @@ func FuzzJSONPathDoesNotPanic(f *testing.F) {
 	for _, c := range differing {
 		f.Add(c.expr, station)
 	}
-	for _, expr := range []string{"$..*[?(@.a=~'(')]", "$[?(@.date('x'))]", "$.x{", "$(1)", "$['§#']", "$[#0]", "§#", "$.a[?(1/0 > @.b)]", "$[$.a]"} {
+	for _, expr := range []string{
+		"$..*[?(@.a=~'(')]", "$[?(@.date('x'))]", "$.x{", "$(1)", "$['§#']", "$[#0]", "§#", "$.a[?(1/0 > @.b)]",
+		"$[$.a]",
+	} {
 		f.Add(expr, `{"a":[1,{"b":null}],"":{}}`)
 	}
 	f.Fuzz(func(t *testing.T, expr, document string) {

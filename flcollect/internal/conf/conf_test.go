@@ -11,7 +11,10 @@ import (
 )
 
 func TestNumbersComeInManyForms(t *testing.T) {
-	for _, given := range []any{7.0, float32(7), 7, int8(7), int32(7), int64(7), uint(7), uint64(7), json.Number("7"), "7", " 7.0 ", "+0.7e1"} {
+	for _, given := range []any{
+		7.0, float32(7), 7, int8(7), int32(7), int64(7), uint(7), uint64(7), json.Number("7"), "7", " 7.0 ",
+		"+0.7e1",
+	} {
 		r := conf.NewReader(map[string]any{"x": given})
 		require.Equal(t, 7., r.Number("x", 0, 0, 10), "%T", given)
 		require.Nil(t, r.End())

@@ -38,7 +38,8 @@ func TestPickledStrategiesOfFlowerAreReadWithTheirParameters(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, strings.TrimRight(name, "-2345"), got.Name)
 		for field, v := range map[string]any{
-			"fraction_fit": 0.5, "fraction_evaluate": 1.0, "min_fit_clients": int64(3), "min_evaluate_clients": int64(300), "min_available_clients": int64(70_000),
+			"fraction_fit": 0.5, "fraction_evaluate": 1.0, "min_fit_clients": int64(3), "min_evaluate_clients": int64(300),
+			"min_available_clients": int64(70_000),
 		} {
 			own[field] = v
 		}
@@ -58,7 +59,8 @@ func TestPicklesThatBreakOffOrNeverEndAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, pickle.ErrRefused, "cut at %d", n)
 	}
 	for _, text := range []string{
-		"", ".", "hello", "\x80\x04N.", strings.Repeat("N", 200_000), "\x8e\xff\xff\xff\xff\xff\xff\xff\xff", "b", "Nb", "\x93", "h\x00", "u", "(u", "\x94", "s", "a", "\x85", "t",
+		"", ".", "hello", "\x80\x04N.", strings.Repeat("N",
+			200_000), "\x8e\xff\xff\xff\xff\xff\xff\xff\xff", "b", "Nb", "\x93", "h\x00", "u", "(u", "\x94", "s", "a", "\x85", "t",
 		"c" + strings.Repeat("x", 100_000), "cos\nsystem\n(X\x01\x00\x00\x00xtR.", "\x8d\x00\x00\x00\x00\x00\x00\x00\x80",
 	} {
 		_, err := pickle.Read([]byte(text))

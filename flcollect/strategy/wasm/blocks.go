@@ -46,7 +46,8 @@ func (m *meter) meterBody(code []byte, params int) ([]byte, error) {
 		case b.segments > maxSegments:
 			r.fail(fmt.Errorf("it has more than %d branches and places where they lead", maxSegments))
 		case b.breadth > maxBreadth:
-			r.fail(fmt.Errorf("it has too many branches for so many variables and values: the sum of these over those is more than %d", maxBreadth))
+			r.fail(fmt.Errorf("it has too many branches for so many variables and values: the sum of these over those is "+
+				"more than %d", maxBreadth))
 		}
 	}
 	if r.err == nil && len(r.data) > 0 {

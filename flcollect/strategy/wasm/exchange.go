@@ -75,7 +75,8 @@ func (r *result) model() (strategy.Model, error) {
 	made := make(strategy.Model, len(r.form))
 	for i, t := range r.form {
 		if r.written[i] != t.Len() {
-			return nil, fmt.Errorf("%w: fl_finish: %d of the %d elements of tensor %d of the result were written", ErrFailed, r.written[i], t.Len(), i)
+			return nil, fmt.Errorf("%w: fl_finish: %d of the %d elements of tensor %d of the result were written",
+				ErrFailed, r.written[i], t.Len(), i)
 		}
 		if r.builders[i] == nil {
 			r.builders[i] = tensor.NewBuilder(t.DType(), t.Shape())

@@ -42,7 +42,8 @@ func (m *meter) functionArity(f uint32) (params, results int) {
 // effectOf is the effect of an instruction without prefix.
 func effectOf(op byte) (takes, leaves int) {
 	switch {
-	case op == opLocalGet, op == opGlobalGet, op == 0x3f, op >= opI32Const && op <= opF64Const, op == opRefNull, op == opRefFunc:
+	case op == opLocalGet, op == opGlobalGet, op == 0x3f, op >= opI32Const &&
+		op <= opF64Const, op == opRefNull, op == opRefFunc:
 		return 0, 1
 	case op == 0x1a, op == 0x21, op == opGlobalSet, op == opBrIf, op == opBrTable, op == opIf:
 		return 1, 0
@@ -54,7 +55,8 @@ func effectOf(op byte) (takes, leaves int) {
 		return 1, 1
 	case op >= 0x46 && op <= 0x66: // comparisons
 		return 2, 1
-	case op >= 0x6a && op <= 0x78, op >= 0x7c && op <= 0x8a, op >= 0x92 && op <= 0x98, op >= 0xa0 && op <= 0xa6: // of two numbers
+		// of two numbers
+	case op >= 0x6a && op <= 0x78, op >= 0x7c && op <= 0x8a, op >= 0x92 && op <= 0x98, op >= 0xa0 && op <= 0xa6:
 		return 2, 1
 	}
 	return 0, 0 // and what takes one value and leaves one

@@ -61,7 +61,8 @@ func (g *guest) readUpdate(s []uint64, width int) {
 func (g *guest) writeResult(s []uint64, width int) {
 	p := g.span(s, width)
 	if p.from != g.result.written[p.layer] {
-		g.trap("element %d of tensor %d of the result comes after %d were written", p.from, p.layer, g.result.written[p.layer])
+		g.trap("element %d of tensor %d of the result comes after %d were written", p.from, p.layer,
+			g.result.written[p.layer])
 	}
 	var values [piece]float64
 	for done := 0; done < p.n; done += piece {

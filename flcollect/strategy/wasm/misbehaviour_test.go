@@ -31,7 +31,8 @@ func TestWithoutFuelTimeIsWhatEndsALoop(t *testing.T) {
 func TestFuelIsWhatEndsALoopByDefault(t *testing.T) {
 	err := run(t, stored(t, "bad", &wasm.Options{Time: time.Hour}), strategy.Conf{"where": "add", "what": "loop"})
 	require.ErrorIs(t, err, wasm.ErrFailed)
-	require.ErrorContains(t, err, "fl_add: it used up its fuel of 1000008000 instructions", "for a model and an update of four elements")
+	require.ErrorContains(t, err, "fl_add: it used up its fuel of 1000008000 instructions",
+		"for a model and an update of four elements")
 }
 
 func TestWhatTheHostDoesForAModuleTakesFuelToo(t *testing.T) {
@@ -106,7 +107,8 @@ func run(t *testing.T, module *wasm.Module, conf strategy.Conf) error {
 	}
 	defer func() { require.NoError(t, round.Close()) }()
 	for k := range 2 {
-		if err := round.Add(t.Context(), strategy.Update{Client: fmt.Sprint(k), Examples: 1, Model: model32(1, 2, 3, 4)}); err != nil {
+		if err := round.Add(t.Context(),
+			strategy.Update{Client: fmt.Sprint(k), Examples: 1, Model: model32(1, 2, 3, 4)}); err != nil {
 			again := round.Add(t.Context(), strategy.Update{Client: "other", Examples: 1, Model: model32(1, 2, 3, 4)})
 			require.Equal(t, err, again, "the round is over for the others too")
 			_, finish := round.Finish(t.Context())
@@ -147,7 +149,8 @@ func TestAModuleSeesNothingOfTheMachine(t *testing.T) {
 		err := run(t, module, nil)
 		require.ErrorIs(t, err, wasm.ErrFailed)
 		said[k] = err.Error()
-		require.Regexp(t, `fl_finish: read false list false write false environment 0 arguments 0 year 2022 random [0-9a-f]+$`, said[k])
+		require.Regexp(t, `fl_finish: read false list false write false environment 0 arguments 0 year 2022 random `+
+			`[0-9a-f]+$`, said[k])
 	}
 	require.Equal(t, said[0], said[1], "the clock and the randomness are the same each time")
 	require.NoFileExists(t, "spy.txt")
@@ -174,7 +177,8 @@ func model32(values ...float32) strategy.Model {
 // ends.
 func inLoop(ctx context.Context, t *testing.T) (strategy.Aggregation, <-chan error) {
 	t.Helper()
-	s := newStrategy(t, stored(t, "bad", &wasm.Options{Time: time.Hour, Fuel: -1}), strategy.Conf{"where": "finish", "what": "loop"})
+	s := newStrategy(t, stored(t, "bad", &wasm.Options{Time: time.Hour, Fuel: -1}),
+		strategy.Conf{"where": "finish", "what": "loop"})
 	round, err := s.Begin(strategy.Round{Number: 1, Model: model32(1), Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "a", Examples: 1, Model: model32(1)}))

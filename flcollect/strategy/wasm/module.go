@@ -156,7 +156,13 @@ func (m *Module) check() error {
 	}
 	m.exports = map[string]bool{}
 	functions := m.compiled.ExportedFunctions()
-	for name, parameters := range map[string]int{"fl_setup": 0, "fl_configure": 2, "fl_begin": 0, "fl_add": 0, "fl_finish": 0} {
+	for name, parameters := range map[string]int{
+		"fl_setup":     0,
+		"fl_configure": 2,
+		"fl_begin":     0,
+		"fl_add":       0,
+		"fl_finish":    0,
+	} {
 		f, ok := functions[name]
 		if !ok {
 			continue

@@ -85,7 +85,8 @@ func TestAMeanInGoConforms(t *testing.T) {
 func model(values ...float64) strategy.Model { return strategy.Model{tensor.FromFloat64s(values)} }
 
 // aggregate runs a round and returns the first tensor of the new model.
-func aggregate(t *testing.T, s strategy.Strategy, number int, before strategy.Model, updates ...strategy.Update) []float64 {
+func aggregate(t *testing.T, s strategy.Strategy, number int, before strategy.Model,
+	updates ...strategy.Update) []float64 {
 	t.Helper()
 	round, err := s.Begin(strategy.Round{Number: number, Model: before, Dir: t.TempDir()})
 	require.NoError(t, err)
@@ -106,7 +107,8 @@ func TestAMeanInGoIsThatOfTheBuiltInOne(t *testing.T) {
 		{Client: "b", Examples: 300, Model: model(1, 2, 3)},
 		{Client: "a", Examples: 100, Model: model(5, 6, -7)},
 	}
-	require.InDeltaSlice(t, aggregate(t, native, 1, model(0, 0, 0), updates...), aggregate(t, s, 1, model(0, 0, 0), updates...), 1e-12)
+	require.InDeltaSlice(t, aggregate(t, native, 1, model(0, 0, 0), updates...),
+		aggregate(t, s, 1, model(0, 0, 0), updates...), 1e-12)
 	require.Equal(t, native.Policy(), s.Policy())
 }
 
@@ -131,7 +133,8 @@ func TestMomentumInCCarriesItsState(t *testing.T) {
 
 func TestTheStateOfAFailedRoundIsThatBefore(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", nil), nil)
-	require.Equal(t, []float64{4}, aggregate(t, s, 1, model(0), strategy.Update{Client: "a", Examples: 1, Model: model(4)}))
+	require.Equal(t, []float64{4},
+		aggregate(t, s, 1, model(0), strategy.Update{Client: "a", Examples: 1, Model: model(4)}))
 	before := s.State()
 	round, err := s.Begin(strategy.Round{Number: 2, Model: model(4, 4), Dir: t.TempDir()}) // the state does not fit
 	require.NoError(t, err)
@@ -154,7 +157,8 @@ func TestAModuleRefusesUpdatesWithItsReason(t *testing.T) {
 	require.ErrorIs(t, err, strategy.ErrQuarantined)
 	require.ErrorContains(t, err, `"mallory"`)
 	require.ErrorContains(t, err, "its loss is too high")
-	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "alice", Examples: 1, Model: model(3), Metrics: map[string]any{"loss": int64(1)}}))
+	require.NoError(t, round.Add(t.Context(),
+		strategy.Update{Client: "alice", Examples: 1, Model: model(3), Metrics: map[string]any{"loss": int64(1)}}))
 	after, err := round.Finish(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []float64{3}, after[0].Float64s())
@@ -164,7 +168,13 @@ func TestAModuleTellsClients(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", nil), nil)
 	config := map[string]any{"epochs": int64(5)}
 	s.Configure(strategy.Fit, 4, config)
-	require.Equal(t, map[string]any{"epochs": int64(5), "round": int64(4), "rate": 0.25, "first": false, "by": "momentum.c"}, config)
+	require.Equal(t, map[string]any{
+		"epochs": int64(5),
+		"round":  int64(4),
+		"rate":   0.25,
+		"first":  false,
+		"by":     "momentum.c",
+	}, config)
 	config = map[string]any{}
 	s.Configure(strategy.Evaluate, 4, config)
 	require.Empty(t, config)
@@ -179,7 +189,8 @@ func TestParametersThatAModuleDoesNotKnowAreRefused(t *testing.T) {
 		require.Equal(t, field, wrong.Field)
 		require.Equal(t, "mine", wrong.Strategy)
 	}
-	s, err := module.Strategy(t.Context(), "mine", strategy.Conf{"min_completion_rate_fit": 0.75, "accept_failures": "false", "momentum": nil})
+	s, err := module.Strategy(t.Context(), "mine",
+		strategy.Conf{"min_completion_rate_fit": 0.75, "accept_failures": "false", "momentum": nil})
 	require.NoError(t, err)
 	require.Equal(t, 0.75, s.Policy().Fit.MinCompletion)
 	require.Zero(t, s.Policy().Evaluate.MinCompletion)
@@ -196,25 +207,45 @@ func TestBytesThatAreNoModuleAreRefused(t *testing.T) {
 		binary, says string
 		options      *wasm.Options
 	}{
-		"nothing":                   {"", "does not begin", nil},
-		"text":                      {"(module)", "does not begin", nil},
-		"a component":               {"\x00asm\x0d\x00\x01\x00", "does not begin", nil},
-		"no section":                {magic, "exports no memory", nil},
-		"cut off":                   {string(binary[:len(binary)/2]), "cut off", nil},
-		"an endless section":        {magic + "\x01\xff\xff\xff\xff\x0f", "cut off", nil},
-		"a great table":             {magic + "\x04\x07\x01\x70\x00\x81\x80\x80\x40", "more than 1048576", nil},
-		"many tables":               {magic + "\x04\x07\x02\x70\x00\x01\x70\x00\x01", "2 tables", nil},
-		"an imported memory":        {magic + "\x02\x07\x01\x01a\x01b\x02\x00", "no function", nil},
-		"a great function":          {magic + "\x0a\x05\x01\x80\x80\x80\x01", "more than 524288", nil},
-		"a tangled function":        {tangle, "more than 16384 branches", nil},
-		"an unknown instruction":    {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x06\x0b", "instruction 0x6 0 is unknown", nil},
-		"fuel of its own":           {magic + "\x06\x06\x01\x7e\x01\x42\x00\x0b\x07\x12\x01\x0eflcollect-fuel\x03\x00", "exports \"flcollect-fuel\"", nil},
-		"the fuel as a global":      {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x08\x01\x06\x00\x42\x00\x24\x00\x0b", "global 0 of 0", nil},
-		"what gives fuel":           {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x06\x01\x04\x00\x10\x01\x0b", "function 1 of 1", nil},
-		"what gives fuel, imported": {magic + "\x01\x04\x01\x60\x00\x00\x02\x19\x01\x0eflcollect-fuel\x06refuel\x00\x00", "imports \"flcollect-fuel\"", nil},
-		"too large":                 {string(binary), "more than 100", &wasm.Options{MaxModule: 100}},
-		"too much memory":           {string(binary), "memory", &wasm.Options{Memory: 1 << 20}},
-		"invalid code":              {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x6a\x0b", "function", nil},
+		"nothing":            {"", "does not begin", nil},
+		"text":               {"(module)", "does not begin", nil},
+		"a component":        {"\x00asm\x0d\x00\x01\x00", "does not begin", nil},
+		"no section":         {magic, "exports no memory", nil},
+		"cut off":            {string(binary[:len(binary)/2]), "cut off", nil},
+		"an endless section": {magic + "\x01\xff\xff\xff\xff\x0f", "cut off", nil},
+		"a great table":      {magic + "\x04\x07\x01\x70\x00\x81\x80\x80\x40", "more than 1048576", nil},
+		"many tables":        {magic + "\x04\x07\x02\x70\x00\x01\x70\x00\x01", "2 tables", nil},
+		"an imported memory": {magic + "\x02\x07\x01\x01a\x01b\x02\x00", "no function", nil},
+		"a great function":   {magic + "\x0a\x05\x01\x80\x80\x80\x01", "more than 524288", nil},
+		"a tangled function": {tangle, "more than 16384 branches", nil},
+		"an unknown instruction": {
+			magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x06\x0b",
+			"instruction 0x6 0 is unknown",
+			nil,
+		},
+		"fuel of its own": {
+			magic + "\x06\x06\x01\x7e\x01\x42\x00\x0b\x07\x12\x01\x0eflcollect-fuel\x03\x00",
+			"exports \"flcollect-fuel\"",
+			nil,
+		},
+		"the fuel as a global": {
+			magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x08\x01\x06\x00\x42\x00\x24\x00\x0b",
+			"global 0 of 0",
+			nil,
+		},
+		"what gives fuel": {
+			magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x06\x01\x04\x00\x10\x01\x0b",
+			"function 1 of 1",
+			nil,
+		},
+		"what gives fuel, imported": {
+			magic + "\x01\x04\x01\x60\x00\x00\x02\x19\x01\x0eflcollect-fuel\x06refuel\x00\x00",
+			"imports \"flcollect-fuel\"",
+			nil,
+		},
+		"too large":       {string(binary), "more than 100", &wasm.Options{MaxModule: 100}},
+		"too much memory": {string(binary), "memory", &wasm.Options{Memory: 1 << 20}},
+		"invalid code":    {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x6a\x0b", "function", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := wasm.Compile(t.Context(), []byte(c.binary), c.options)

@@ -30,7 +30,10 @@ func newReader(t testing.TB) *reader {
 	var err error
 	r.iterator, err = c.CompileIterator("")
 	require.NoError(t, err)
-	for _, name := range []string{"device", "seq", "ts", "temperature", "humidity", "pressure", "wind", "direction", "latitude", "longitude", "site"} {
+	for _, name := range []string{
+		"device", "seq", "ts", "temperature", "humidity", "pressure", "wind", "direction", "latitude", "longitude",
+		"site",
+	} {
 		ref, err := c.CompileReference(name)
 		require.NoError(t, err)
 		r.references = append(r.references, ref)

@@ -32,7 +32,12 @@ func TestDialectNamesTheFieldThatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, c.NewDocument().Load([]byte("a\n1")), want)
 	}
-	for _, d := range []csvdoc.Dialect{{}, {Delimiter: '\t'}, {Quote: '\'', Escape: '\\', Comment: '#'}, {NoQuotes: true, Delimiter: '"'}} {
+	for _, d := range []csvdoc.Dialect{
+		{},
+		{Delimiter: '\t'},
+		{Quote: '\'', Escape: '\\', Comment: '#'},
+		{NoQuotes: true, Delimiter: '"'},
+	} {
 		require.NoError(t, d.Validate())
 	}
 }

@@ -164,6 +164,8 @@ func (g *Graph) Write(t rdf.Term) string {
 	return string(rdf.AppendTerm(nil, t))
 }
 
+// Shorten renders an IRI the way the mapping would write it: with a prefix or
+// relative to the base where that is shorter.
 func (g *Graph) Shorten(iri string) string {
 	short := "<" + iri + ">"
 	for _, p := range g.Prefixes {

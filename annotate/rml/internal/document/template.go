@@ -31,7 +31,8 @@ func ParseTemplate(s string) ([]Segment, error) {
 			i++
 			part.WriteByte(s[i])
 		case c == '{' && open >= 0:
-			return nil, fmt.Errorf("at byte %d: a brace opens inside the reference that began at byte %d; write \\{ for a brace", i, open)
+			return nil, fmt.Errorf("at byte %d: a brace opens inside the reference that began at byte %d; write \\{ "+
+				"for a brace", i, open)
 		case c == '{':
 			if part.Len() > 0 {
 				segments = append(segments, Segment{Text: part.String()})

@@ -84,5 +84,6 @@ func encodingOf(name string) (encoding.Encoding, error) {
 	if code, found := strings.CutPrefix(wanted, "cp125"); found {
 		return encodingOf("windows125" + code)
 	}
-	return nil, fmt.Errorf("the encoding %q is not known: expected UTF-8, US-ASCII, or one of the families ISO-8859, windows and KOI8", brief(name))
+	return nil, fmt.Errorf("the encoding %q is not known: expected UTF-8, US-ASCII, or one of the families "+
+		"ISO-8859, windows and KOI8", brief(name))
 }

@@ -9,11 +9,13 @@ import (
 // may be missing, and those that the conditions of FNML need.
 func grelControls() []Function {
 	flag := grel("param_b", "bool_b", "p_bool_b", "param_bool_b", "p_b", "valueParam", "valueParameter")
-	flags := grel("bool_array_b", "param_rep_b", "p_rep_b", "p_bool_b", "bool_b", "param_bool_b", "param_b", "p_b", "valueParam", "valueParameter",
+	flags := grel("bool_array_b", "param_rep_b", "p_rep_b", "p_bool_b", "bool_b", "param_bool_b", "param_b", "p_b",
+		"valueParam", "valueParameter",
 		"valueParam2", "valueParameter2").list()
 	object := grelValue().or(grel("param_o", "p_o")).list()
 	field := grel("param_string_field", "p_string_field", "param_string_name", "p_string_name")
-	objects := grel("param_any_rep_e", "p_any_rep_e", "param_rep_e", "p_rep_e", "param_a", "p_array_a", "param_array_a", "valueParam", "valueParameter",
+	objects := grel("param_any_rep_e", "p_any_rep_e", "param_rep_e", "p_rep_e", "param_a", "p_array_a",
+		"param_array_a", "valueParam", "valueParameter",
 		"valueParam2", "valueParameter2", "param_any_e", "p_any_e").list()
 	logic := func(name string, apply func(flags []string) bool) Function {
 		return grelFunction(name, func(c Call) ([]string, error) {
@@ -40,7 +42,8 @@ func grelControls() []Function {
 			return text(c.Arg(0))
 		}, objects),
 		grelFunction("other_type", typeOfValues, object.optional()),
-		grelFunction("other_hasField", func(c Call) ([]string, error) { return boolean(hasField(c.Arg(0), c.Arg(1))) }, grelValue(), field),
+		grelFunction("other_hasField", func(c Call) ([]string, error) { return boolean(hasField(c.Arg(0), c.Arg(1))) },
+			grelValue(), field),
 	}
 	for _, name := range []string{"controls_if", "IF", "if"} {
 		functions = append(functions, grelFunction(name, choose, choice(nsGREL)...))
@@ -52,7 +55,8 @@ func grelControls() []Function {
 // true and when it is not.
 func choice(namespace string) []Parameter {
 	return []Parameter{
-		grel("param_b", "bool_b", "p_bool_b", "param_bool_b").or(parameter(namespace, "boolParameter", "_strBoolean", "strBoolean")).optional(),
+		grel("param_b", "bool_b", "p_bool_b", "param_bool_b").or(parameter(namespace, "boolParameter", "_strBoolean",
+			"strBoolean")).optional(),
 		grel("param_true", "any_true", "p_any_true", "param_any_true", "p_any_e_true", "valueParam", "valueParameter").
 			or(parameter(namespace, "expressionParameter", "_str", "str")).list().optional(),
 		grel("param_false", "any_false", "p_any_false", "param_any_false", "p_any_e_false", "valueParam2", "valueParameter2").
@@ -93,7 +97,8 @@ func nullTests(namespace string) []Function {
 		for _, name := range f.names {
 			function := grelFunction(name, f.apply, f.parameters...)
 			function.IRI = namespace + name
-			function.Outputs = append([]string{nsIDLab + "_boolOut", nsIDLab + "o_boolOut", nsIDLab + "boolOut"}, function.Outputs...)
+			function.Outputs = append([]string{nsIDLab + "_boolOut", nsIDLab + "o_boolOut", nsIDLab + "boolOut"},
+				function.Outputs...)
 			functions = append(functions, function)
 		}
 	}

@@ -127,7 +127,8 @@ func unitName(s string) string {
 }
 
 func unknownUnit(s string) error {
-	return fmt.Errorf("the unit %q is not known: expected years, months, weeks, days, hours, minutes, seconds, milliseconds or nanos", brief(s))
+	return fmt.Errorf("the unit %q is not known: expected years, months, weeks, days, hours, minutes, seconds, "+
+		"milliseconds or nanos", brief(s))
 }
 
 // between counts the whole units from one time to another, below zero when the
@@ -173,7 +174,8 @@ func wholeMonths(from, to time.Time) int64 {
 // addMonths goes to the same day of another month, or to its last when it is
 // too short.
 func addMonths(t time.Time, months int64) time.Time {
-	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+		t.Location())
 	last := first.AddDate(0, 1, -1).Day()
 	return first.AddDate(0, 0, min(t.Day(), last)-1)
 }

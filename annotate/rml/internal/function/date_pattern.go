@@ -52,7 +52,8 @@ func datePattern(pattern string) ([]dateField, error) {
 			rest = after
 		case r < utf8.RuneSelf && unicode.IsLetter(r):
 			if _, known := dateFields[r]; !known {
-				return nil, fmt.Errorf("the date pattern %q has the letter %c: expected one of yuMLdDEaHkKhmsSnXxZz, or text in single quotes", pattern, r)
+				return nil, fmt.Errorf("the date pattern %q has the letter %c: expected one of yuMLdDEaHkKhmsSnXxZz, or "+
+					"text in single quotes", pattern, r)
 			}
 			count := len(rest) - len(strings.TrimLeft(rest, string(r)))
 			fields = append(fields, dateField{letter: r, count: count})
@@ -87,7 +88,8 @@ func quotedText(s string) (quoted, rest string, err error) {
 
 // hasLetter reports whether a pattern has one of some letters.
 func hasLetter(fields []dateField, letters string) bool {
-	return slices.ContainsFunc(fields, func(f dateField) bool { return f.letter != 0 && strings.ContainsRune(letters, f.letter) })
+	return slices.ContainsFunc(fields,
+		func(f dateField) bool { return f.letter != 0 && strings.ContainsRune(letters, f.letter) })
 }
 
 // dateParts are what the fields of a date say.

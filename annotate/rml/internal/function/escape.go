@@ -81,7 +81,8 @@ func unescapeXML(s string) string {
 		}
 		name, rest, closed := strings.Cut(after, ";")
 		switch {
-		case closed && (name == "amp" || name == "lt" || name == "gt" || name == "quot" || name == "apos" || strings.HasPrefix(name, "#")):
+		case closed && (name == "amp" || name == "lt" || name == "gt" || name == "quot" || name == "apos" ||
+			strings.HasPrefix(name, "#")):
 			b.WriteString(html.UnescapeString("&" + name + ";"))
 			s = rest
 		default:

@@ -26,7 +26,8 @@ func grelFrom() Parameter {
 }
 
 func grelTo() Parameter {
-	return grel("p_int_i_opt_to", "param_int_i_opt_to", "p_int_i_to", "param_int_i_to", "param_i_opt_to", "i_opt_to").optional()
+	return grel("p_int_i_opt_to", "param_int_i_opt_to", "p_int_i_to", "param_int_i_to", "param_i_opt_to",
+		"i_opt_to").optional()
 }
 
 func grelArray() Parameter {
@@ -38,8 +39,15 @@ func grelFlag() Parameter { return grel("param_bool_opt_b", "p_bool_opt_b").opti
 // grelFunction makes a GREL function. What it returns goes by any of the names
 // that FnO has for outputs: descriptions of GREL differ in them.
 func grelFunction(name string, apply func(Call) ([]string, error), parameters ...Parameter) Function {
-	f := Function{IRI: nsGREL + name, Parameters: parameters, Apply: apply, Outputs: []string{nsGREL + "stringOut", nsGREL + "stringOutput"}}
-	for _, kind := range []string{"string", "number", "int", "dec", "decimal", "bool", "array", "any", "date", "datetime"} {
+	f := Function{
+		IRI:        nsGREL + name,
+		Parameters: parameters,
+		Apply:      apply,
+		Outputs:    []string{nsGREL + "stringOut", nsGREL + "stringOutput"},
+	}
+	for _, kind := range []string{
+		"string", "number", "int", "dec", "decimal", "bool", "array", "any", "date", "datetime",
+	} {
 		f.Outputs = append(f.Outputs, nsGREL+"output_"+kind, nsGREL+"o_"+kind)
 	}
 	return f

@@ -87,7 +87,8 @@ func idlabChoices() []Function {
 		idlabFunction("listContainsElement", "boolOut", func(c Call) ([]string, error) {
 			return boolean(slices.Contains(c.Arguments[0], c.Arg(1)))
 		}, idlab("_list", "list").list(), idlabText()),
-		idlabFunction("inRange", "boolOut", inRange, idlab("_test", "p_test").optional(), idlab("_from", "p_from").optional(), idlab("_to", "p_to").optional()),
+		idlabFunction("inRange", "boolOut", inRange, idlab("_test", "p_test").optional(),
+			idlab("_from", "p_from").optional(), idlab("_to", "p_to").optional()),
 		idlabFunction("IF", "stringOut", choose, choice(nsIDLab)...),
 	}
 	return append(functions, nullTests(nsIDLab)...)
@@ -151,7 +152,10 @@ func inRange(c Call) ([]string, error) {
 		return nil, err
 	}
 	within := true
-	for i, holds := range []func(bound float64) bool{func(b float64) bool { return f >= b }, func(b float64) bool { return f < b }} {
+	for i, holds := range []func(bound float64) bool{
+		func(b float64) bool { return f >= b },
+		func(b float64) bool { return f < b },
+	} {
 		if !c.Has(i + 1) {
 			continue
 		}
@@ -167,7 +171,8 @@ func inRange(c Call) ([]string, error) {
 // slugify keeps letters and digits of ASCII, in lower case and without accents,
 // and joins what is between them with dashes. An apostrophe parts no words.
 func slugify(s string) string {
-	s = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı", "i", "'", "", "’", "").Replace(strings.ToLower(norm.NFKC.String(s)))
+	s = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı",
+		"i", "'", "", "’", "").Replace(strings.ToLower(norm.NFKC.String(s)))
 	var b strings.Builder
 	gap := false
 	for _, r := range norm.NFD.String(s) {

@@ -29,8 +29,10 @@ var mediaTypes = map[string]string{
 	"rar": "application/vnd.rar", "zst": "application/zstd", "bin": "application/octet-stream", "exe": "application/octet-stream",
 	// pictures, sound and films
 	"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "svg": "image/svg+xml", "webp": "image/webp",
-	"avif": "image/avif", "heic": "image/heic", "bmp": "image/bmp", "tif": "image/tiff", "tiff": "image/tiff", "ico": "image/vnd.microsoft.icon",
-	"mp3": "audio/mpeg", "wav": "audio/x-wav", "ogg": "audio/ogg", "oga": "audio/ogg", "flac": "audio/flac", "aac": "audio/aac", "m4a": "audio/mp4",
+	"avif": "image/avif", "heic": "image/heic", "bmp": "image/bmp", "tif": "image/tiff", "tiff": "image/tiff",
+	"ico": "image/vnd.microsoft.icon",
+	"mp3": "audio/mpeg", "wav": "audio/x-wav", "ogg": "audio/ogg", "oga": "audio/ogg", "flac": "audio/flac",
+	"aac": "audio/aac", "m4a": "audio/mp4",
 	"mp4": "video/mp4", "mpeg": "video/mpeg", "mpg": "video/mpeg", "webm": "video/webm", "avi": "video/x-msvideo", "mov": "video/quicktime",
 	"woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf",
 }

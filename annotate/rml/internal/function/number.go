@@ -14,11 +14,13 @@ const maxFactorial = 1000
 
 // grelNumber and grelInteger are the first and second number of a function.
 func grelNumber() Parameter {
-	return grel("param_dec_n", "p_dec_n", "param_n", "p_n", "param_int_n", "p_int_n", "param_int_i", "p_int_i", "valueParam", "valueParameter", "param_any_e", "p_any_e")
+	return grel("param_dec_n", "p_dec_n", "param_n", "p_n", "param_int_n", "p_int_n", "param_int_i", "p_int_i",
+		"valueParam", "valueParameter", "param_any_e", "p_any_e")
 }
 
 func grelNumber2() Parameter {
-	return grel("param_dec_n2", "param_n2", "p_dec_n2", "p_n2", "param_int_i2", "p_int_i2", "param_dec_m", "p_dec_m", "param_dec_n_exp", "p_any_exp", "p_dec_exp",
+	return grel("param_dec_n2", "param_n2", "p_dec_n2", "p_n2", "param_int_i2", "p_int_i2", "param_dec_m", "p_dec_m",
+		"param_dec_n_exp", "p_any_exp", "p_dec_exp",
 		"param_dec_e", "p_dec_e", "p_int_e", "valueParam2", "valueParameter2")
 }
 
@@ -92,7 +94,8 @@ func grelIntegers() []Function {
 		}, grelNumber(), grelNumber2())
 	}
 	numbers := grelArray()
-	numbers = numbers.or(grel("param_int_i", "p_int_i", "param_int_i2", "p_int_i2", "param_int_rep_i", "p_rep_i", "valueParam", "valueParameter"))
+	numbers = numbers.or(grel("param_int_i", "p_int_i", "param_int_i2", "p_int_i2", "param_int_rep_i", "p_rep_i",
+		"valueParam", "valueParameter"))
 	return []Function{
 		grelFunction("math_fact", func(c Call) ([]string, error) {
 			n, err := parseInteger(c.Arg(0))
@@ -105,7 +108,8 @@ func grelIntegers() []Function {
 			}
 			return text(product.String())
 		}, grelNumber()),
-		two("math_factn", factorial), two("math_combin", combinations), two("math_gcd", greatestDivisor), two("math_lcm", leastMultiple),
+		two("math_factn", factorial), two("math_combin",
+			combinations), two("math_gcd", greatestDivisor), two("math_lcm", leastMultiple),
 		two("math_randomNumber", randomNumber),
 		grelFunction("math_multinomial", func(c Call) ([]string, error) { return multinomial(c.Arguments[0]) }, numbers),
 	}

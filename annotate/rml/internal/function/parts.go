@@ -30,14 +30,16 @@ func grelParts(patterns *patternCache) []Function {
 		grelFunction("string_splitByLengths", func(c Call) ([]string, error) {
 			return splitByLengths(c.Arg(0), slices.Concat(c.Arguments[1:]...))
 		}, grelValue(), lengths, second, more),
-		grelFunction("string_splitByCharType", func(c Call) ([]string, error) { return splitByCategory(c.Arg(0)), nil }, grelValue()),
+		grelFunction("string_splitByCharType", func(c Call) ([]string, error) { return splitByCategory(c.Arg(0)), nil },
+			grelValue()),
 		grelFunction("string_partition", func(c Call) ([]string, error) {
 			return partition(c, patterns.first)
 		}, grelValue(), fragment, grelFlag()),
 		grelFunction("string_rpartition", func(c Call) ([]string, error) {
 			return partition(c, patterns.last)
 		}, grelValue(), fragment, grelFlag()),
-		grelFunction("string_match", func(c Call) ([]string, error) { return patterns.match(c.Arg(0), c.Arg(1)) }, grelValue(), pattern),
+		grelFunction("string_match", func(c Call) ([]string, error) { return patterns.match(c.Arg(0), c.Arg(1)) },
+			grelValue(), pattern),
 	}
 }
 

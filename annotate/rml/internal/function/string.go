@@ -19,7 +19,8 @@ func grelStrings(patterns *patternCache) []Function {
 		return grelFunction(name, func(c Call) ([]string, error) { return text(apply(c.Arg(0))) }, grelValue())
 	}
 	compare := func(name string, apply func(s, sub string) bool) Function {
-		return grelFunction(name, func(c Call) ([]string, error) { return boolean(apply(c.Arg(0), c.Arg(1))) }, grelValue(), grelSub())
+		return grelFunction(name, func(c Call) ([]string, error) { return boolean(apply(c.Arg(0), c.Arg(1))) },
+			grelValue(), grelSub())
 	}
 	locate := func(name string, apply func(s, sub string) int) Function {
 		return grelFunction(name, func(c Call) ([]string, error) {
@@ -46,9 +47,12 @@ func grelStrings(patterns *patternCache) []Function {
 		simple("string_toTitlecase", titleCase), simple("toTitleCase", titleCase), simple("toTitlecase", titleCase),
 		simple("string_trim", strings.TrimSpace), simple("trim", strings.TrimSpace),
 		simple("string_toString", func(s string) string { return s }),
-		simple("string_md5", func(s string) string { sum := md5.Sum([]byte(s)); return hex.EncodeToString(sum[:]) }),   // #nosec G401 -- see above
-		simple("string_sha1", func(s string) string { sum := sha1.Sum([]byte(s)); return hex.EncodeToString(sum[:]) }), // #nosec G401 -- likewise
-		grelFunction("string_contains", contains, grelValue(), grelSub()), grelFunction("contains", contains, grelValue(), grelSub()),
+		// #nosec G401 -- see above
+		simple("string_md5", func(s string) string { sum := md5.Sum([]byte(s)); return hex.EncodeToString(sum[:]) }),
+		// #nosec G401 -- likewise
+		simple("string_sha1", func(s string) string { sum := sha1.Sum([]byte(s)); return hex.EncodeToString(sum[:]) }),
+		grelFunction("string_contains", contains, grelValue(),
+			grelSub()), grelFunction("contains", contains, grelValue(), grelSub()),
 		compare("string_startsWith", strings.HasPrefix), compare("startsWith", strings.HasPrefix),
 		compare("string_endsWith", strings.HasSuffix), compare("endsWith", strings.HasSuffix),
 		locate("string_indexOf", strings.Index), locate("string_lastIndexOf", strings.LastIndex),

@@ -17,7 +17,8 @@ import (
 
 func TestValuesReadsTheKindsAndTheTextOfAFlatMessage(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
-	require.NoError(t, doc.Load([]byte(` {"s":"a\nb\u00e9\ud83d\ude00","i":-30,"d":3.50e1,"b":true,"z":null,"o":{"x":[1]},"a":[1,"2"],"e":""} `)))
+	require.NoError(t, doc.Load([]byte(` {"s":"a\nb\u00e9\ud83d\ude00","i":-30,"d":3.50e1,"b":true,"z":null,`+
+		`"o":{"x":[1]},"a":[1,"2"],"e":""} `)))
 	for expr, want := range map[string]input.Value{
 		"s":      {Kind: input.String, Text: []byte("a\nbé😀")},
 		"$.i":    {Kind: input.Integer, Text: []byte("-30")},
@@ -88,8 +89,14 @@ func nameSelector(t *testing.T, name string) *jsondoc.Path {
 }
 
 func TestValuesDoNotDependOnTheMessagesBefore(t *testing.T) {
-	names := []string{"a", "b", "longer-name", "eightcha", "sevench", "nested", "\\u0061", "", "é", "a name that is longer than what is ever learned by the document of it all"}
-	exprs := []string{"a", "b", "longer-name", "eightcha", "sevench", "nested", "nested.a", "nested.nested.b", "['']", "é", "$['a name that is longer than what is ever learned by the document of it all']", "$[?@.a=='1'].b", "$..a"}
+	names := []string{
+		"a", "b", "longer-name", "eightcha", "sevench", "nested", "\\u0061", "", "é",
+		"a name that is longer than what is ever learned by the document of it all",
+	}
+	exprs := []string{
+		"a", "b", "longer-name", "eightcha", "sevench", "nested", "nested.a", "nested.nested.b", "['']", "é",
+		"$['a name that is longer than what is ever learned by the document of it all']", "$[?@.a=='1'].b", "$..a",
+	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var object func(depth int) string
 	object = func(depth int) string {
@@ -170,7 +177,9 @@ func TestLearningSurvivesNamesThatNeverRepeat(t *testing.T) {
 
 func TestLoadAndValuesDoNotAllocate(t *testing.T) {
 	c, _ := newDocument(input.Limits{})
-	paths := compileAll(t, c, append([]string{"escaped", "nested.list[1]", "missing", "nested.list[*]", "$..id", "$.rows[?@.id > 1].name"}, observationNames...))
+	paths := compileAll(t, c,
+		append([]string{"escaped", "nested.list[1]", "missing", "nested.list[*]", "$..id", "$.rows[?@.id > 1].name"},
+			observationNames...))
 	doc := c.NewDocument()
 	messages := [][]byte{
 		[]byte(observation),

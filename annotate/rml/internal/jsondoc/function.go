@@ -49,9 +49,20 @@ func lookupFunction(name string) *function {
 	case "value":
 		return &function{name: name, parameters: []exprType{nodesType}, value: (*Document).callValue}
 	case "match":
-		return &function{name: name, parameters: []exprType{valueType, valueType}, result: logicalType, anchored: true, value: (*Document).callRegexp}
+		return &function{
+			name:       name,
+			parameters: []exprType{valueType, valueType},
+			result:     logicalType,
+			anchored:   true,
+			value:      (*Document).callRegexp,
+		}
 	case "search":
-		return &function{name: name, parameters: []exprType{valueType, valueType}, result: logicalType, value: (*Document).callRegexp}
+		return &function{
+			name:       name,
+			parameters: []exprType{valueType, valueType},
+			result:     logicalType,
+			value:      (*Document).callRegexp,
+		}
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 
 func TestObjectsOfOneShapeShareAClass(t *testing.T) {
 	d := New(input.Limits{}).NewDocument().(*Document)
-	require.NoError(t, d.Load([]byte(`[{"a":1,"long enough":2},{"a":[0],"long enough":3},{"long enough":1,"a":2},{"a":"x","long enough":"y"},{}, {"\u0061":1}]`)))
+	require.NoError(t, d.Load([]byte(`[{"a":1,"long enough":2},{"a":[0],"long enough":3},{"long `+
+		`enough":1,"a":2},{"a":"x","long enough":"y"},{}, {"\u0061":1}]`)))
 	var classes []uint16
 	for _, e := range d.Elements(nil, 0) {
 		classes = append(classes, d.tape[e.Node].class)

@@ -78,7 +78,8 @@ func (c *Compiler) declare(n Namespace) error {
 	case n.Prefix == "xmlns":
 		return fmt.Errorf("declare namespace prefix %q: it is reserved", n.Prefix)
 	case twice && c.spaces[known] != n.IRI:
-		return fmt.Errorf("declare namespace prefix %q: it stands for <%s> already, not for <%s>", n.Prefix, c.spaces[known], n.IRI)
+		return fmt.Errorf("declare namespace prefix %q: it stands for <%s> already, not for <%s>", n.Prefix,
+			c.spaces[known], n.IRI)
 	}
 	c.prefixes[n.Prefix] = c.space(n.IRI)
 	return nil
@@ -163,7 +164,8 @@ func (c *Compiler) checkTokens(tokens []token) error {
 		_, known := c.prefixes[t.prefix]
 		switch {
 		case t.kind == nameToken && t.prefix != "" && !known:
-			return fmt.Errorf("the prefix %q is not declared, only %s are", t.prefix, strings.Join(slices.Sorted(maps.Keys(c.prefixes)), ", "))
+			return fmt.Errorf("the prefix %q is not declared, only %s are", t.prefix,
+				strings.Join(slices.Sorted(maps.Keys(c.prefixes)), ", "))
 		case t.kind == functionToken && t.prefix != "":
 			return fmt.Errorf("there is no function %s()", t.text)
 		case t.is("$"):

@@ -40,7 +40,12 @@ type Document struct {
 func (d *Document) Load(data []byte) error {
 	d.reset(len(data))
 	if uint64(len(data)) > maxInput {
-		return &input.SyntaxError{Format: "XML", Line: 1, Column: 1, Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput))}
+		return &input.SyntaxError{
+			Format: "XML",
+			Line:   1,
+			Column: 1,
+			Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput)),
+		}
 	}
 	d.data = data
 	err := d.checkChars()
@@ -64,7 +69,8 @@ func (d *Document) reset(size int) {
 	}
 	d.forgetSpaces()
 	room := max(keptNodes, 8*size)
-	if cap(d.nodes) > room || cap(d.scratch) > room || cap(d.joins) > room || cap(d.previous) > room || cap(d.work[0]) > room || cap(d.work[1]) > room {
+	if cap(d.nodes) > room || cap(d.scratch) > room || cap(d.joins) > room || cap(d.previous) > room ||
+		cap(d.work[0]) > room || cap(d.work[1]) > room {
 		d.nodes, d.scratch, d.joins, d.joined, d.previous, d.work = nil, nil, nil, nil, nil, [2][]int32{}
 	}
 }
@@ -220,7 +226,13 @@ func (d *Document) line(offset int) int {
 // fail returns the error for an offset of the data.
 func (d *Document) fail(offset int, format string, args ...any) error {
 	line, column := input.Locate(d.data, offset)
-	return &input.SyntaxError{Format: "XML", Line: line, Column: column, Offset: offset, Reason: fmt.Sprintf(format, args...)}
+	return &input.SyntaxError{
+		Format: "XML",
+		Line:   line,
+		Column: column,
+		Offset: offset,
+		Reason: fmt.Sprintf(format, args...),
+	}
 }
 
 // limit turns a limit, 0 for none, into one to check against.

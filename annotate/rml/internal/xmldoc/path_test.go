@@ -197,7 +197,12 @@ func TestExpressionsMayNotNestTooDeep(t *testing.T) {
 
 func TestExpressionsThatTakeTooLongAreStopped(t *testing.T) {
 	text := "<a>" + strings.Repeat("<b><c/></b>", 3000) + "</a>"
-	for _, expr := range []string{"//*[//*[//*]]", "count(//*[preceding::*/following::*])", "//b[. != //c]", "string-join(//node()//node()/..//node(), '')"} {
+	for _, expr := range []string{
+		"//*[//*[//*]]",
+		"count(//*[preceding::*/following::*])",
+		"//b[. != //c]",
+		"string-join(//node()//node()/..//node(), '')",
+	} {
 		c := xmldoc.New(nil, input.Limits{})
 		ref, err := c.CompileReference(expr)
 		require.NoError(t, err)
@@ -211,16 +216,23 @@ func TestExpressionsThatTakeTooLongAreStopped(t *testing.T) {
 
 func TestNamespacesThatCannotBeDeclaredAreReported(t *testing.T) {
 	for want, n := range map[string][]xmldoc.Namespace{
-		`declare namespace prefix "a:b": not a name without a colon`:           {{Prefix: "a:b", IRI: "x"}},
-		`declare namespace prefix "": not a name without a colon`:              {{IRI: "x"}},
-		`declare namespace prefix "a": the namespace is empty`:                 {{Prefix: "a"}},
-		`declare namespace prefix "xmlns": it is reserved`:                     {{Prefix: "xmlns", IRI: "x"}},
-		`declare namespace prefix "a": it stands for <x> already, not for <y>`: {{Prefix: "a", IRI: "x"}, {Prefix: "a", IRI: "y"}},
+		`declare namespace prefix "a:b": not a name without a colon`: {{Prefix: "a:b", IRI: "x"}},
+		`declare namespace prefix "": not a name without a colon`:    {{IRI: "x"}},
+		`declare namespace prefix "a": the namespace is empty`:       {{Prefix: "a"}},
+		`declare namespace prefix "xmlns": it is reserved`:           {{Prefix: "xmlns", IRI: "x"}},
+		`declare namespace prefix "a": it stands for <x> already, not for <y>`: {
+			{Prefix: "a", IRI: "x"},
+			{Prefix: "a", IRI: "y"},
+		},
 	} {
 		_, err := xmldoc.New(n, input.Limits{}).CompileReference("a")
 		require.ErrorContains(t, err, want)
 	}
-	_, err := xmldoc.New([]xmldoc.Namespace{{Prefix: "a", IRI: "x"}, {Prefix: "a", IRI: "x"}, {Prefix: "b", IRI: "x"}}, input.Limits{}).CompileReference("a:c/b:d")
+	_, err := xmldoc.New([]xmldoc.Namespace{
+		{Prefix: "a", IRI: "x"},
+		{Prefix: "a", IRI: "x"},
+		{Prefix: "b", IRI: "x"},
+	}, input.Limits{}).CompileReference("a:c/b:d")
 	require.NoError(t, err)
 }
 

@@ -60,7 +60,8 @@ func (d *Document) parse() error {
 	}
 	if open != 0 {
 		n := &d.nodes[open]
-		return d.fail(len(d.data), "the input ended within the element %q that began on line %d", d.qname(n), d.line(int(n.name)))
+		return d.fail(len(d.data), "the input ended within the element %q that began on line %d", d.qname(n),
+			d.line(int(n.name)))
 	}
 	if d.top == 0 {
 		return d.fail(len(d.data), "the input ended before its element")

@@ -139,7 +139,8 @@ func nextName(expr string, i int, before []token) (token, error) {
 	switch {
 	case strings.HasPrefix(next, "::"):
 		t.kind = axisToken
-	case strings.HasPrefix(next, "(") && slices.Contains([]string{"comment", "text", "node", "processing-instruction"}, t.text):
+	case strings.HasPrefix(next, "(") &&
+		slices.Contains([]string{"comment", "text", "node", "processing-instruction"}, t.text):
 		t.kind = typeToken
 	case strings.HasPrefix(next, "("):
 		t.kind = functionToken

@@ -18,7 +18,8 @@ const (
 )
 
 // errTooManySteps ends an evaluation that would take too long.
-var errTooManySteps = fmt.Errorf("the expression takes too many steps on this document, more than %d and than %d for each node", maxSteps, maxStepsPerNode)
+var errTooManySteps = fmt.Errorf("the expression takes too many steps on this document, more than %d and than "+
+	"%d for each node", maxSteps, maxStepsPerNode)
 
 // allow sets the steps that the next evaluation may take.
 func (d *Document) allow() {

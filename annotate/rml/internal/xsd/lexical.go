@@ -98,7 +98,8 @@ func isPlainInstant(text []byte) bool {
 	}
 	two := func(at int) int { return int(text[at]-'0')*10 + int(text[at+1]-'0') }
 	century, month, day := two(0), two(5), two(8)
-	return century > 0 && month >= 1 && month <= 12 && day >= 1 && day <= 28 && two(11) <= 23 && two(14) <= 59 && two(17) <= 59
+	return century > 0 && month >= 1 && month <= 12 && day >= 1 && day <= 28 && two(11) <= 23 && two(14) <= 59 &&
+		two(17) <= 59
 }
 
 // digitsOf counts the digits at the beginning of text.

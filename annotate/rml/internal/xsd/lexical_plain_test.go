@@ -22,7 +22,14 @@ func TestIsPlainInstant_agreesWithTheWholeCheck(t *testing.T) {
 		}
 	}
 	require.Greater(t, taken, 50)
-	for _, text := range []string{"", "2013-02-29T00:00:00Z", "0013-01-01T24:00:00Z", "2013-00-01T06:00:00Z", "2013-01-01T06:60:00Z", "2013-01-01T06:00:00"} {
+	for _, text := range []string{
+		"",
+		"2013-02-29T00:00:00Z",
+		"0013-01-01T24:00:00Z",
+		"2013-00-01T06:00:00Z",
+		"2013-01-01T06:60:00Z",
+		"2013-01-01T06:00:00",
+	} {
 		require.False(t, isPlainInstant([]byte(text)), text)
 	}
 }
