@@ -222,7 +222,7 @@ func httpHomes() []httpHome {
 		{"cmd/internal/management", "management.go"},
 		{"modelrepo/modelrepotest", "*.go"},
 		{"storage/s3/...", "*.go"},
-		{"flcollect/flower", "http*.go"},
+		{"flcollect/flower", "*.go"},
 		{"flcollect/repository", "http*.go"},
 		{"flcollect/repository/repositorytest", "*.go"},
 		{"flcollect/orchestrator", "http*.go"},

@@ -26,12 +26,12 @@ const (
 	joinPath = "/" + service + "/Join"
 )
 
-// hello is how long a client has to begin with TLS and HTTP/2, as with gRPC: where
-// thousands come at once, each waits for the others.
-const hello = 2 * time.Minute
+// prefaceTimeout is how long a client may take to begin TLS and HTTP/2, as in
+// gRPC. When thousands of clients join at once, each waits for the others.
+const prefaceTimeout = 2 * time.Minute
 
-// farewell is how long a client has to take in the end of its session.
-const farewell = 5 * time.Second
+// closeTimeout is how long a client may take to read the end of its session.
+const closeTimeout = 5 * time.Second
 
 // Server accepts Flower clients. It is safe for concurrent use. Make one with
 // [NewServer].
@@ -40,17 +40,16 @@ type Server struct {
 	grpc   *grpc.Server
 	admit  func(ctx context.Context, client string, size int64) (func(), error)
 
-	strangers strangers
+	warnings hostWarnings
 
 	mu       sync.Mutex
 	sessions map[string]*Session
-	joined   int // sessions, those that were replaced and not yet left included
+	joined   int // sessions, including replaced ones that have not ended yet
 	stopped  bool
 	idle     *sync.Cond
 }
 
-// NewServer returns a server, or what is wrong with the configuration. It starts
-// nothing.
+// NewServer checks the configuration and returns a server. It starts nothing.
 func NewServer(config ServerConfig) (*Server, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -66,7 +65,7 @@ func NewServer(config ServerConfig) (*Server, error) {
 		grpc.ForceServerCodecV2(codec{}),
 		grpc.MaxRecvMsgSize(int(config.MaxMessage)),
 		grpc.MaxSendMsgSize(int(config.MaxMessage)),
-		grpc.UnknownServiceHandler(unknownCall),
+		grpc.UnknownServiceHandler(unknownMethod),
 	)
 	s.grpc.RegisterService(&grpc.ServiceDesc{
 		ServiceName: service,
@@ -76,27 +75,27 @@ func NewServer(config ServerConfig) (*Server, error) {
 	return s, nil
 }
 
-// Serve accepts connections of a listener until the context ends, and then
-// ends all sessions and waits for them. It closes the listener. The error is nil
-// if the context ended it.
+// Serve accepts connections of a listener until the context ends. Then it ends
+// all sessions, waits for them and closes the listener. The error is nil if the
+// end of the context is the cause.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // to answer what is no client
+	protocols.SetHTTP1(true) // to answer programs that are not Flower clients
 	protocols.SetUnencryptedHTTP2(s.config.TLS == nil)
 	protocols.SetHTTP2(s.config.TLS != nil)
 	server := &http.Server{
 		Handler:           s,
 		Protocols:         protocols,
-		ReadHeaderTimeout: hello,
+		ReadHeaderTimeout: prefaceTimeout,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:      s.config.MaxClients,
 			MaxReceiveBufferPerStream: s.config.Window,
-			// Streams that wait for admission must not hold up the others of their
-			// connection: there is room for all of them, or for a GiB. It is not
-			// the most that HTTP/2 has, since package http gives back twice what a
-			// stream that was reset had not read, and panics beyond that.
+			// Streams that wait for admission must not block the others of their
+			// connection, so the window has room for all of them, up to 1 GiB. The
+			// maximum of HTTP/2 is larger, but package http returns the unread bytes of
+			// a reset stream twice and panics when the window exceeds the maximum.
 			MaxReceiveBufferPerConnection: min(s.config.MaxClients*s.config.Window, 1<<30),
 			SendPingTimeout:               s.config.KeepAlive,
 			PingTimeout:                   s.config.KeepAlive,
@@ -109,7 +108,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	var err error
 	if s.config.TLS == nil {
-		err = server.Serve(newDoorway(listener))
+		err = server.Serve(newPrefaceListener(listener))
 	} else {
 		server.TLSConfig = s.config.TLS.Clone()
 		err = server.ServeTLS(listener, "", "")
@@ -122,7 +121,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return fmt.Errorf("serve flower clients on %s: %w", listener.Addr(), err)
 }
 
-// shutdown ends the sessions, and gives the connections a moment to say so.
+// shutdown ends the sessions and gives the connections one second to send the
+// end of their streams.
 func (s *Server) shutdown(server *http.Server) {
 	s.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -132,9 +132,10 @@ func (s *Server) shutdown(server *http.Server) {
 	}
 }
 
-// Stop ends all sessions with [ErrStopped], which Handle sees as the end of its
-// context, waits until they have ended, and refuses new ones from then on. It is
-// for who mounts the server as a handler; Serve does it itself.
+// Stop ends all sessions with [ErrStopped], waits until they have ended, and
+// refuses new ones from then on. Handle sees the end of its context. Programs
+// that mount the server as a handler call it; Serve calls it itself. A second
+// call returns at once.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,11 +149,11 @@ func (s *Server) Stop() {
 }
 
 // ServeHTTP implements [http.Handler]. The connection of a client must be HTTP/2.
-// A SuperNode, and whatever else is no client, is answered that it is wrong here,
-// which is logged once for each host.
+// SuperNodes and other programs that are not Flower clients get an error that
+// says so, which is logged once for each host.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isGRPC(r) || r.URL.Path != joinPath {
-		s.serveStranger(w, r)
+		s.serveOther(w, r)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -166,21 +167,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ctx: ctx, body: r.Body, control: http.NewResponseController(w), limit: s.config.MaxMessage, stall: s.config.Stall, fail: cancel,
 		admit: func(size int64) (func(), error) { return s.admit(ctx, session.id, size) },
 	}
-	defer session.gate.over()
-	// Not the session's context: grpc tells the client the end of the session as
-	// long as that of the request lasts.
+	defer session.gate.finish()
+	// Not the session's context: grpc can send the end of the session to the
+	// client only while the context of the request lasts.
 	r = r.WithContext(context.WithValue(r.Context(), sessionKey{}, session))
 	r.Body = session.gate
 	s.grpc.ServeHTTP(w, r)
 }
 
-// sessionKey is under which the context of a stream holds its session.
+// sessionKey is the key of the session in the context of its stream.
 type sessionKey struct{}
 
 func peerOf(r *http.Request) Peer {
 	host := r.Host
 	peer := Peer{Addr: r.RemoteAddr, Header: func(key string) string {
-		if key == ":authority" { // net/http keeps it apart
+		if key == ":authority" { // net/http does not list it among the headers
 			return host
 		}
 		return r.Header.Get(key)
@@ -206,9 +207,9 @@ func (s *Server) join(_ any, stream grpc.ServerStream) error {
 	log.Debug("client joined", "address", session.peer.Addr)
 	err := s.config.Handle(session.ctx, session)
 	cause := context.Cause(session.ctx)
-	session.end(ErrGone) // for an instruction that somebody still waits for
-	// A client that does not read must not keep us from leaving.
-	session.gate.hurry(farewell)
+	session.end(ErrGone) // for an instruction that is still under way
+	// A client that does not read must not block the end of the stream.
+	session.gate.limitWrites(closeTimeout)
 	log.Debug("client left", "error", err, "cause", cause)
 	if errors.Is(cause, errDone) {
 		return nil
@@ -219,7 +220,7 @@ func (s *Server) join(_ any, stream grpc.ServerStream) error {
 	return statusOf(err)
 }
 
-// enter makes the session that of its client.
+// enter registers a session. It ends another session of the same client.
 func (s *Server) enter(session *Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +249,7 @@ func (s *Server) leave(session *Session) {
 	}
 }
 
-// statusOf returns what a client is told about the end of its session.
+// statusOf returns the gRPC status that ends a client's stream.
 func statusOf(err error) error {
 	if err == nil {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// gate stands before the body of a client's stream. It lets a message through
-// only when an answer is due and its size was admitted; until then the body is
-// not read, so that flow control holds the client back. Reads come from one
-// goroutine, that of grpc.
+// gate wraps the body of a client's stream. It reads a message only when an
+// answer is due and its size was admitted. Until then it does not read the
+// body, so flow control stops the client. One goroutine, that of grpc, reads
+// from it.
 type gate struct {
 	ctx     context.Context // of the stream
 	body    io.ReadCloser
@@ -26,24 +26,25 @@ type gate struct {
 	stall   time.Duration
 
 	header  [5]byte // of the message: a flag and its length
-	unread  []byte  // what was not handed out of header
-	left    int64   // bytes of the message that are to come
+	unread  []byte  // bytes of header that Read has not returned yet
+	left    int64   // bytes of the message that are not read yet
 	alive   time.Time
 	mu      sync.Mutex
 	due     bool   // an answer is due
 	ended   bool   // the request is over
-	release func() // gives back what was admitted for the answer
+	release func() // returns the bytes that were admitted for the answer
 }
 
-// expect says that an answer is due.
-func (g *gate) expect() {
+// expectAnswer allows the next message.
+func (g *gate) expectAnswer() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.due = true
 }
 
-// claim hands over what gives back the admission of the answer that came.
-func (g *gate) claim() func() {
+// takeRelease returns the function that releases the answer that was read,
+// once.
+func (g *gate) takeRelease() func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	release := g.release
@@ -54,8 +55,8 @@ func (g *gate) claim() func() {
 	return release
 }
 
-// hurry bounds what is still written to the client.
-func (g *gate) hurry(within time.Duration) {
+// limitWrites sets a deadline for what is still written to the client.
+func (g *gate) limitWrites(within time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.ended {
@@ -63,16 +64,16 @@ func (g *gate) hurry(within time.Duration) {
 	}
 }
 
-// over ends the use of the request.
-func (g *gate) over() {
+// finish ends the use of the request.
+func (g *gate) finish() {
 	g.mu.Lock()
 	g.ended = true
 	g.mu.Unlock()
-	g.claim()()
+	g.takeRelease()()
 }
 
 // Read implements io.Reader. It fills p as far as the message goes: grpc keeps
-// the buffers, so they had better be full.
+// the buffers until the answer is released, so half-empty ones waste memory.
 func (g *gate) Read(p []byte) (int, error) {
 	if len(g.unread) == 0 && g.left == 0 {
 		if err := g.open(); err != nil {
@@ -86,30 +87,30 @@ func (g *gate) Read(p []byte) (int, error) {
 		m, err := io.ReadFull(g.body, p[n:n+int(want)])
 		n += m
 		if g.left -= int64(m); err != nil {
-			return n, g.broken(err)
+			return n, g.readError(err)
 		}
 	}
 	return n, nil
 }
 
-// open waits for the next message, and until it may be read.
+// open waits for the next message and for its admission.
 func (g *gate) open() error {
-	g.control.SetReadDeadline(time.Time{}) // not every http.ResponseWriter can; then none was set
+	g.control.SetReadDeadline(time.Time{}) // an http.ResponseWriter that cannot has none set
 	if _, err := io.ReadFull(g.body, g.header[:]); err != nil {
-		return err // the end of the stream, as a rule
+		return err // usually the end of the stream
 	}
 	size := int64(binary.BigEndian.Uint32(g.header[1:]))
 	switch {
 	case g.header[0] != 0:
-		return g.refused(fmt.Errorf("%w: a compressed message", ErrProtocol))
+		return g.abort(fmt.Errorf("%w: a compressed message", ErrProtocol))
 	case size > g.limit:
-		return g.refused(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, g.limit))
+		return g.abort(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, g.limit))
 	case !g.isDue():
-		return g.refused(fmt.Errorf("%w: a message that was not asked for", ErrProtocol))
+		return g.abort(fmt.Errorf("%w: a message that was not asked for", ErrProtocol))
 	}
 	release, err := g.admit(size)
 	if err != nil {
-		return g.refused(fmt.Errorf("admit %d bytes: %w", size, err))
+		return g.abort(fmt.Errorf("admit %d bytes: %w", size, err))
 	}
 	g.mu.Lock()
 	g.release = sync.OnceFunc(release)
@@ -126,7 +127,7 @@ func (g *gate) isDue() bool {
 	return due
 }
 
-// extend moves the deadline of the next bytes on.
+// extend moves the deadline of the next bytes forward.
 func (g *gate) extend() {
 	if now := time.Now(); now.Sub(g.alive) > g.stall/8 {
 		g.alive = now
@@ -134,15 +135,15 @@ func (g *gate) extend() {
 	}
 }
 
-// broken returns the error of a body that ended inside a message.
-func (g *gate) broken(err error) error {
+// readError returns the error of a body that ended inside a message.
+func (g *gate) readError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return g.refused(fmt.Errorf("%w: nothing came for %v in the middle of an answer", ErrTimeout, g.stall))
+		return g.abort(fmt.Errorf("%w: nothing came for %v in the middle of an answer", ErrTimeout, g.stall))
 	}
 	return err
 }
 
-func (g *gate) refused(err error) error {
+func (g *gate) abort(err error) error {
 	g.fail(err)
 	return err
 }
