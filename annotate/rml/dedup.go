@@ -9,18 +9,19 @@ import (
 // memory from message to message.
 type statementSet struct {
 	seed  maphash.Seed
-	text  []byte  // the statements, one behind the other
+	text  []byte  // the statements, concatenated
 	ends  []int   // where each ends in text
 	table []int32 // open addressing: number of a statement plus one, or 0
 }
 
 func newStatementSet() statementSet { return statementSet{seed: maphash.MakeSeed()} }
 
-// keptStatements is how many places a set may have that uses few of them.
+// keptStatements is the size up to which the table is kept, however few of its
+// places are used.
 const keptStatements = 1 << 12
 
-// reset empties the set. One that has grown far beyond what it was used for
-// gives its memory back: emptying it takes time in proportion.
+// reset empties the set. It frees a table that is much larger than the last
+// message needed, because clearing takes time in proportion to the size.
 func (s *statementSet) reset() {
 	if len(s.table) > keptStatements && 16*len(s.ends) < len(s.table) {
 		s.table, s.text, s.ends = nil, nil, nil
@@ -32,8 +33,8 @@ func (s *statementSet) reset() {
 	}
 }
 
-// add reports whether a statement is new to the set. Rendered terms hold no
-// line ends, so a line end between them keeps statements apart.
+// add reports whether a statement is new to the set. Rendered terms contain no
+// line ends, so a line end separates them.
 func (s *statementSet) add(terms ...[]byte) bool {
 	if 2*len(s.ends) >= len(s.table) {
 		s.grow()

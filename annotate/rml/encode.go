@@ -48,7 +48,7 @@ func appendPercentEncoded(dst, value []byte) []byte {
 }
 
 // appendPart appends a value to an IRI as the term type of the generator wants
-// it: percent-encoded to be part of an IRI or of a URI, or as it is.
+// it: percent-encoded for an IRI or for a URI, or unchanged.
 func (g *generator) appendPart(dst, value []byte) []byte {
 	if !g.ascii {
 		if g.unsafe {
@@ -98,8 +98,8 @@ func appendLabel(dst, value []byte) []byte {
 }
 
 // appendBlank appends the beginning of a blank node that is made from a value:
-// up to the digest of the message, and a letter that keeps it apart from those
-// made without one.
+// the digest of the message, and a letter that distinguishes it from blank
+// nodes without a value.
 func (m *Mapper) appendBlank(dst []byte) []byte {
 	dst = append(dst, '_', ':')
 	dst = append(dst, m.digest...)

@@ -17,22 +17,23 @@ import (
 type Function struct {
 	// IRI names the function in mappings.
 	IRI string
-	// Parameters are what the function takes.
+	// Parameters are the parameters of the function, in the order of
+	// [Call].Arguments.
 	Parameters []Parameter
-	// Outputs are the IRIs of what it returns. The first is meant where a
-	// mapping names none; with no outputs any name is taken.
+	// Outputs are the IRIs of the outputs. A mapping that names none gets the
+	// first. Without outputs any name is accepted.
 	Outputs []string
-	// Datatypes are the natural datatypes of what the function returns, as IRIs
-	// of XML Schema, such as those of an integer and of a decimal number. Where
-	// the mapping names neither datatype nor language, a result gets the first
-	// of them that has its text, and is a plain literal when none has. None
-	// mean text. Like all natural datatypes they are a matter of the new
-	// vocabulary, see [Options].Natural.
+	// Datatypes are the natural datatypes of the result, as IRIs of XML Schema,
+	// such as xsd:integer and xsd:decimal. Where the mapping names neither
+	// datatype nor language, a result gets the first of them whose lexical space
+	// contains it, and is a plain literal if there is none. No datatypes mean
+	// text. By default natural datatypes apply under the new vocabulary only, see
+	// [Options].Natural.
 	Datatypes []string
-	// Apply computes the output that a mapping asks for. No values mean that
-	// there is no term, several that there are several. An error fails the
-	// message. It is called from several goroutines at once, must not keep the
-	// arguments and must not block.
+	// Apply computes the output that the mapping names. Each value becomes a term;
+	// no values mean no term. An error fails the message. Apply is called from
+	// several goroutines at once. It must not keep the arguments and must not
+	// block.
 	Apply func(Call) ([]string, error)
 }
 
@@ -51,7 +52,7 @@ type Parameter struct {
 
 // Call is one application of a [Function].
 type Call struct {
-	// Output is the IRI of the output that is asked for.
+	// Output is the IRI of the output that the mapping names.
 	Output string
 	// Arguments are the values, one slice for each parameter: a single value,
 	// all of them for a List, none for an Optional that has no value.
@@ -172,7 +173,7 @@ func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 func (m *Mapper) apply(g *generator, at place) ([]string, error) {
 	plan := g.call
 	arguments := make([][]string, len(plan.arguments))
-	single := make([]int, 0, len(plan.arguments)) // parameters with several values to go through
+	single := make([]int, 0, len(plan.arguments)) // parameters that are not lists and have several values
 	for i, generators := range plan.arguments {
 		values, err := m.texts(generators, at)
 		if err != nil {
@@ -247,9 +248,9 @@ func (m *Mapper) holds(condition *generator, at place) (bool, error) {
 	return slices.Contains(values, "true"), err
 }
 
-// naturalDatatype is a datatype that a result may have, compiled.
+// naturalDatatype is a natural datatype of a function, compiled.
 type naturalDatatype struct {
-	lexical xsd.LexicalSpace // nil: of any text
+	lexical xsd.LexicalSpace // nil: any text is valid
 	suffix  []byte           // ^^<datatype>
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // generator is a term map, compiled: everything that does not depend on the
-// record is settled and rendered. Terms are rendered in canonical N-Triples
-// form, which every encoder takes.
+// record is resolved and rendered. Terms are rendered in canonical N-Triples
+// form, which every encoder accepts.
 type generator struct {
 	node     node
 	kind     expressionKind
@@ -20,7 +20,7 @@ type generator struct {
 	call     *callPlan
 	when     *generator // its condition
 	gather   *gatherPlan
-	subject  int        // tells apart the subject maps whose blank nodes have no name; 0 for other term maps
+	subject  int        // number of a subject map whose blank nodes have no name; 0 for other term maps
 	mention  bool       // whether collections are only named, not made
 	targets  targetSet  // where statements with its terms go
 	suffix   []byte     // datatype or language of a literal, rendered
@@ -30,12 +30,12 @@ type generator struct {
 	absolute bool       // whether a template begins with the scheme of an IRI
 	ascii    bool       // whether an IRI must be a URI
 	unsafe   bool       // whether an IRI is made of its parts as they are
-	natural  bool       // whether the natural datatype of the value counts
+	natural  bool       // whether the value gets its natural datatype
 	double   bool       // whether numbers are written as xsd:double wants them
 	lexical  xsd.LexicalSpace
-	checked  bool // whether a text that its datatype does not have is an error
+	checked  bool // whether text outside the lexical space is an error
 	strict   bool // whether a term that cannot be made is an error
-	expand   bool // whether an array counts as the values in it
+	expand   bool // whether each element of an array is a value
 }
 
 // form says what a generator renders.
@@ -141,8 +141,9 @@ func (c generatorCompiler) term(tm *termMap) (*generator, error) {
 	return g, err
 }
 
-// unnamedSubject numbers a subject map. Its own triples map and those that refer
-// to it have a generator each; they make the same blank nodes.
+// unnamedSubject returns the number of a subject map. Its own triples map and
+// each triples map that refers to it have a generator of their own; by the
+// number they make the same blank nodes.
 func (c *compiler) unnamedSubject(tm *termMap) int {
 	if c.unnamed == nil {
 		c.unnamed = make(map[*termMap]int)

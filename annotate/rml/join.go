@@ -41,8 +41,8 @@ func (j *joinState) add(key, subject []byte) {
 	j.chains[string(key)] = chain
 }
 
-// reset empties the index. One that was large gives its memory back: emptying
-// it takes time in proportion.
+// reset empties the index. It frees a large one, because clearing takes time in
+// proportion to the size.
 func (j *joinState) reset() {
 	if len(j.entries) > keptStatements {
 		*j = joinState{}
@@ -53,7 +53,7 @@ func (j *joinState) reset() {
 	j.entries, j.arena = j.entries[:0], j.arena[:0]
 }
 
-// join pushes the subjects of the parent records that agree with a record.
+// join pushes the subjects of the parent records that match a record.
 func (m *Mapper) join(j *joinPlan, at place) error {
 	state := &m.joins[j.index]
 	if !state.built {
@@ -128,8 +128,8 @@ func (m *Mapper) index(j *joinPlan) error {
 }
 
 // keys pushes the values of each side of the join conditions, one range a
-// condition. It pushes no range when one has no value, for then nothing can
-// agree. It returns the levels of the stacks before.
+// condition. It pushes no range when one side has no value, because then no
+// record matches. It returns the previous heights of the stacks.
 func (m *Mapper) keys(generators []*generator, at place) (values, ranges int, err error) {
 	values, ranges = len(m.values), len(m.ranges)
 	for _, g := range generators {
@@ -150,8 +150,8 @@ func (m *Mapper) keys(generators []*generator, at place) (values, ranges int, er
 	return values, ranges, nil
 }
 
-// joinKey renders the current combination of values; each is preceded by its
-// length, so that different combinations never look alike.
+// joinKey renders the current combination of values. Each is preceded by its
+// length, so that different combinations have different keys.
 func (m *Mapper) joinKey(ranges int) []byte {
 	key := m.key[:0]
 	for _, r := range m.ranges[ranges:] {

@@ -13,14 +13,14 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
-// Finding is something about a mapping that is allowed and probably not meant,
-// or that costs more than it seems to.
+// Finding is a part of a mapping that is valid but probably a mistake, or that
+// is more expensive than it seems.
 type Finding struct {
-	// Node names the mapping node, and Line is where the mapping says it; 0
-	// when it is about the whole mapping.
+	// Node names the mapping node, and Line is its line in the mapping. Line is 0
+	// when the finding is about the whole mapping.
 	Node string
 	Line int
-	// Message says what was found and what may be done about it.
+	// Message describes the finding and a remedy.
 	Message string
 }
 
@@ -31,10 +31,10 @@ func (f Finding) String() string {
 	return e.Error()
 }
 
-// Lint looks for what is allowed in a mapping and probably not meant: statements
-// that a graph has anyway, terms that no query will find, joins that grow with
-// the product of their inputs. Mistakes are not its business: [Load] and
-// [Compile] refuse those.
+// Lint reports parts of a mapping that are valid but probably mistakes:
+// duplicate statements, terms that do not exist in their vocabulary, joins that
+// grow with the product of their inputs. Errors in a mapping are reported by
+// [Load] and [Compile] instead.
 func (p *Plan) Lint() []Finding {
 	l := &linter{plan: p}
 	for _, s := range p.steps {
@@ -44,9 +44,9 @@ func (p *Plan) Lint() []Finding {
 	return l.findings
 }
 
-// LintSample adds to [Plan.Lint] what a sample of the input shows: iterators
-// that select nothing and references that never have a value. files opens the
-// sample as [Mapper.Run] would open the input.
+// LintSample adds to the findings of [Plan.Lint] those of a sample of the
+// input: iterators that select nothing and references that never have a value.
+// files opens the sample as [Mapper.Run] opens the input.
 func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 	m := p.NewMapper()
 	m.uses = make(map[input.Path]*pathUse)
@@ -80,14 +80,14 @@ func (m *Mapper) use(path input.Path, values int) {
 	u.values += values
 }
 
-// discardTarget is where the targets of a mapping go that is only tried.
+// discardTarget discards the targets of a mapping that runs over a sample.
 type discardTarget struct{}
 
 func (discardTarget) Write(p []byte) (int, error) { return len(p), nil }
 func (discardTarget) Commit() error               { return nil }
 func (discardTarget) Abort() error                { return nil }
 
-// linter gathers findings.
+// linter collects findings.
 type linter struct {
 	plan     *Plan
 	findings []Finding
@@ -188,7 +188,7 @@ func (l *linter) generator(g *generator) {
 	}
 }
 
-// prefixes reports prefixes that differ from what everybody means by them.
+// prefixes reports well-known prefixes that are declared for another namespace.
 func (l *linter) prefixes() {
 	known := map[string]string{
 		"rdf": nsRDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": xsd.Namespace,
@@ -221,8 +221,8 @@ func rdfNames() []string {
 		Property Statement Bag Seq Alt List langString dirLangString HTML XMLLiteral JSON PlainLiteral CompoundLiteral`)
 }
 
-// unknownTerms reports terms of the closed vocabularies, XML Schema and RDF,
-// that those do not have: nobody will find what is said with them.
+// unknownTerms reports terms that do not exist in the closed vocabularies, XML
+// Schema and RDF.
 func (l *linter) unknownTerms(g *generator) {
 	for _, vocabulary := range []struct {
 		namespace, name string

@@ -46,7 +46,7 @@ func Load(src []byte, opts *LoadOptions) (*Mapping, error) {
 type loader struct {
 	*document.Graph
 	maps map[rdf.Term]*triplesMap
-	todo []*triplesMap // made, in document order, and still to be filled
+	todo []*triplesMap // created, in document order, and not filled yet
 
 	depth   int // of nodes that may contain each other
 	entered int // how many such nodes were loaded, each as often as it is used
@@ -99,7 +99,7 @@ func (l *loader) triplesMap(t rdf.Term) *triplesMap {
 }
 
 // node names a resource for error messages. Unnamed nodes are named by their
-// kind alone; the line says which one is meant.
+// kind alone; the line identifies them.
 func (l *loader) node(r *document.Resource, kind string) node {
 	n := node{term: r.Term, line: r.Line, name: kind}
 	if r.Term.Kind == rdf.IRI {
@@ -314,7 +314,7 @@ func checkParent(tm *triplesMap, om *objectMap) error {
 	return nil
 }
 
-// checkMembers checks those that a term map gathers.
+// checkMembers checks the members of the collection that a term map makes.
 func checkMembers(tm *triplesMap, gathers *termMap) error {
 	if gathers.gather == nil {
 		return nil
@@ -327,7 +327,8 @@ func checkMembers(tm *triplesMap, gathers *termMap) error {
 	return nil
 }
 
-// known reports a property of the language that does not belong on a node.
+// known returns an error for a property of the language that does not belong on
+// a node.
 func (l *loader) known(r *document.Resource, n node, kinds ...string) error {
 	for _, s := range r.Statements {
 		if s.Name == "" || s.Predicate == rdf.Type {

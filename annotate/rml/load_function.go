@@ -11,15 +11,15 @@ const (
 	fnoExecutesOld = "http://semweb.datasciencelab.be/ns/function#executes"
 )
 
-// maxNesting bounds how deep calls, lists and fields may stand in each other,
-// and maxNested how many there may be: one that is used twice counts twice, and
-// so do those in it.
+// maxNesting bounds how deep calls, lists and fields may be nested, and
+// maxNested how many there may be. One that is used twice counts twice, with
+// everything in it.
 const (
 	maxNesting = 64
 	maxNested  = 10_000
 )
 
-// enter guards against mappings whose nodes contain themselves.
+// enter returns an error for mappings whose nodes contain themselves.
 func (l *loader) enter(n node) (leave func(), err error) {
 	if l.depth++; l.depth > maxNesting {
 		return nil, n.errorf("it contains itself, or is nested more than %d deep", maxNesting)
@@ -156,8 +156,8 @@ func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
 	return call, nil
 }
 
-// condition loads the condition of an expression map: a function that says
-// whether there is a term at all.
+// condition loads the condition of an expression map: a function that decides
+// whether there is a term.
 func (l *loader) condition(r *document.Resource, tm *termMap) error {
 	conditions := r.All("condition")
 	if len(conditions) == 0 {

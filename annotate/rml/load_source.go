@@ -160,7 +160,7 @@ func (l *loader) path(r *document.Resource, n node, source *logicalSource) error
 	return err
 }
 
-// rootOf settles where a path starts.
+// rootOf resolves the folder that a path starts at.
 func (l *loader) rootOf(r *document.Resource, n node, source *logicalSource) error {
 	for _, root := range r.All("root") {
 		name, _, ok := document.LocalName(root.Value)

@@ -62,7 +62,7 @@ func (t termType) String() string {
 	return "none"
 }
 
-// isIRI reports whether the term is an IRI, of whatever make.
+// isIRI reports whether the term is an IRI or a URI, safe or not.
 func (t termType) isIRI() bool { return t >= iriTerm && t <= unsafeURITerm }
 
 // termMaps loads the values of a property and of its long form, such as
@@ -214,7 +214,7 @@ func (l *loader) literalParts(r *document.Resource, tm *termMap) error {
 	return nil
 }
 
-// typeOf settles the term type (R2RML section 7.4) and checks that it may
+// typeOf determines the term type (R2RML section 7.4) and checks that it may
 // stand in the position of the term map.
 func (l *loader) typeOf(r *document.Resource, tm *termMap) error {
 	var declared termType
@@ -270,7 +270,7 @@ func (tm *termMap) checkRole() error {
 	return nil
 }
 
-// checkConstant settles the type of a constant and checks that it is a valid
+// checkConstant determines the type of a constant and checks that it is a valid
 // term in its position. A declared term type has no effect on it.
 func (l *loader) checkConstant(tm *termMap) error {
 	c := tm.constant
@@ -311,7 +311,8 @@ func (l *loader) typedConstant(tm *termMap) error {
 	return tm.checkRole()
 }
 
-// count says how many there are of something, in words that read well.
+// count renders a number with its noun, as in "no subject map" and "2 subject
+// maps".
 func count(n int, what string) string {
 	switch n {
 	case 0:

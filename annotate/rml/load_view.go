@@ -16,7 +16,7 @@ type logicalView struct {
 	joins  []*viewJoin
 }
 
-// viewField is a column of a view, or a sequence of records inside one.
+// viewField is a column of a view, or a sequence of records inside a column.
 type viewField struct {
 	node        node
 	name        string // absolute: those of its ancestors and its own, with dots
@@ -191,7 +191,7 @@ func (l *loader) viewJoin(r *document.Resource, parent node, inner bool) (*viewJ
 	return j, nil
 }
 
-// checkNames reports two fields of one name.
+// checkNames returns an error for two fields of one name.
 func (v *logicalView) checkNames() error {
 	seen := make(map[string]bool)
 	var check func(fields []*viewField) error

@@ -81,7 +81,7 @@ func (m *Mapper) unnamed(g *generator, at place, nth int) []byte {
 	return m.text[start:len(m.text):len(m.text)]
 }
 
-// freshBlank renders a blank node that no value stands behind.
+// freshBlank renders a new blank node that depends on no value.
 func (m *Mapper) freshBlank() []byte {
 	m.fresh++
 	start := len(m.text)
@@ -95,14 +95,14 @@ func (m *Mapper) push(start int) {
 	m.terms = append(m.terms, m.text[start:len(m.text):len(m.text)])
 }
 
-// elements is what formats with arrays offer.
+// elements is implemented by documents of formats with arrays.
 type elements interface {
 	Elements(dst []input.Value, array input.Node) []input.Value
 }
 
-// evaluate pushes the values of a reference that can become terms. An array is
-// as many values as it has elements under the legacy vocabulary and an error
-// under the new one.
+// evaluate pushes the values of a reference that can become terms. Under the
+// legacy vocabulary each element of an array is a value; under the new one an
+// array is an error.
 func (m *Mapper) evaluate(g *generator, path input.Path, at place) error {
 	if err := m.tick(); err != nil {
 		return err
@@ -191,8 +191,8 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 	return nil
 }
 
-// iri pushes a value as an IRI: as it is when absolute, with the base in
-// front of it otherwise. Nothing is encoded (R2RML section 11.2).
+// iri pushes a value as an IRI: unchanged when it is absolute, after the base
+// otherwise. Nothing is encoded (R2RML section 11.2).
 func (m *Mapper) iri(g *generator, v input.Value, at place) error {
 	start := len(m.text)
 	m.text = append(m.text, '<')
@@ -230,9 +230,9 @@ func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) erro
 	return nil
 }
 
-// valid reports whether an IRI may be given out, and the first byte that may
-// not stand in it. An unsafe one is what the mapping makes of it, as long as
-// no syntax of RDF would read it as something else.
+// valid reports whether an IRI may be written, and otherwise its first invalid
+// byte. An unsafe IRI may contain every character that does not end an IRI in a
+// syntax of RDF.
 func (g *generator) valid(iri []byte) (int, bool) {
 	if g.unsafe {
 		bad := bytes.IndexFunc(iri, func(r rune) bool { return r < ' ' || r == '<' || r == '>' || r == '"' || r == '\\' })

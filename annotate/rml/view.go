@@ -83,7 +83,7 @@ type viewRows struct {
 	cells []viewCell
 }
 
-// viewCell is a value; one that is not there is null.
+// viewCell is a value, or null if it is not valid.
 type viewCell struct {
 	value input.Value
 	valid bool

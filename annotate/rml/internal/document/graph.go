@@ -20,7 +20,7 @@ type Graph struct {
 	seen     map[rdf.Quad]struct{} // a document is a set of statements
 }
 
-// Resource is what a mapping document says about one subject.
+// Resource has the statements of a mapping document about one subject.
 type Resource struct {
 	Term       rdf.Term
 	Line       int // of the first statement
@@ -35,7 +35,7 @@ type statement struct {
 	line      int
 }
 
-// maxPrefixes bounds what is gone through each time that an IRI is shortened.
+// maxPrefixes bounds the loop over the prefixes for each IRI that is shortened.
 const maxPrefixes = 1000
 
 // Read reads a mapping document in Turtle. Its size and nesting are bounded by the
@@ -81,8 +81,8 @@ func (g *Graph) add(q rdf.Quad, line int) {
 	r.Statements = append(r.Statements, s)
 }
 
-// About returns what the document says about a term; an empty resource when it
-// says nothing.
+// About returns the resource of a term. It is empty when the document has no
+// statement about the term.
 func (g *Graph) About(t rdf.Term) *Resource {
 	if r := g.Index[t]; r != nil {
 		return r
@@ -156,7 +156,7 @@ func (r *Resource) Generation() Vocabulary {
 	return Legacy
 }
 
-// Write renders a term the way the mapping would write it.
+// Write renders a term in the notation of the mapping document.
 func (g *Graph) Write(t rdf.Term) string {
 	if t.Kind == rdf.IRI {
 		return g.Shorten(t.Value)
@@ -164,8 +164,8 @@ func (g *Graph) Write(t rdf.Term) string {
 	return string(rdf.AppendTerm(nil, t))
 }
 
-// Shorten renders an IRI the way the mapping would write it: with a prefix or
-// relative to the base where that is shorter.
+// Shorten renders an IRI in the notation of the mapping document: with a prefix
+// or relative to the base where that is shorter.
 func (g *Graph) Shorten(iri string) string {
 	short := "<" + iri + ">"
 	for _, p := range g.Prefixes {

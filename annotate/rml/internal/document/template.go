@@ -13,8 +13,8 @@ type Segment struct {
 }
 
 // ParseTemplate splits a template into its segments (R2RML section 7.3).
-// References stand in braces; a backslash takes the special meaning from a
-// brace or a backslash, inside and outside of references.
+// References stand in braces; a backslash escapes a brace or a backslash,
+// inside and outside of references.
 func ParseTemplate(s string) ([]Segment, error) {
 	var segments []Segment
 	var part strings.Builder

@@ -16,7 +16,7 @@ const (
 	NamespaceCSVW  = "http://www.w3.org/ns/csvw#"
 )
 
-// Vocabulary says which generation of the language a mapping node is written
+// Vocabulary is the generation of the language that a mapping node is written
 // in.
 type Vocabulary uint8
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// grelArrays are the array functions of GREL; an array is all the values of
-// its parameter.
+// grelArrays are the array functions of GREL. An array is the list of all
+// values of its parameter.
 func grelArrays() []Function {
 	values := func(name string, apply func([]string) []string) Function {
 		return grelFunction(name, func(c Call) ([]string, error) { return apply(slices.Clone(c.Arguments[0])), nil },
@@ -35,8 +35,7 @@ func grelArrays() []Function {
 	}
 }
 
-// join puts values together with a separator between them. No values give
-// none.
+// join joins values with a separator. Without values there is no result.
 func join(values []string, separator string) ([]string, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -51,7 +50,7 @@ func join(values []string, separator string) ([]string, error) {
 	return text(strings.Join(values, separator))
 }
 
-// sum adds up the numbers among values and passes over the rest.
+// sum adds the numbers among values and skips the rest.
 func sum(values []string) float64 {
 	total := 0.0
 	for _, s := range values {
@@ -85,7 +84,7 @@ func sorted(values []string) []string {
 	return values
 }
 
-// slice gives the values from a position up to another, or one of them.
+// slice returns the values from a position up to another, or one value.
 func slice(c Call, one bool) ([]string, error) {
 	a := c.Arguments[0]
 	from, err := position(c.Arg(1), len(a))

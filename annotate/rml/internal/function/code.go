@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// grelCodes are the functions of GREL that write a string in another way:
-// escaped, as numbers, by its sound, or read in another encoding.
+// grelCodes are the functions of GREL that encode a string: escapes, code
+// points, phonetic codes and character encodings.
 func grelCodes() []Function {
 	mode := grel("modeParam", "modeParameter", "param_string_mode", "p_string_mode", "mode")
 	method := grel("param_string_encoding", "p_string_encoding")
@@ -25,7 +25,7 @@ func grelCodes() []Function {
 	}
 }
 
-// codePoints gives the number of each character in Unicode.
+// codePoints returns the Unicode code point of each character.
 func codePoints(s string) []string {
 	codes := make([]string, 0, utf8.RuneCountInString(s))
 	for _, r := range s {
@@ -34,8 +34,8 @@ func codePoints(s string) []string {
 	return codes
 }
 
-// reinterpret reads the bytes that a text has in one encoding, UTF-8 unless
-// another is named, as text in a second one.
+// reinterpret encodes a text in one encoding, UTF-8 by default, and decodes the
+// bytes in a second one.
 func reinterpret(c Call) ([]string, error) {
 	from := c.Arg(2)
 	if from == "" {
@@ -63,8 +63,7 @@ func reinterpret(c Call) ([]string, error) {
 	return text(bytes)
 }
 
-// encodingOf returns the encoding of one byte a character that a name stands
-// for, or nil for UTF-8.
+// encodingOf returns the single-byte encoding of a name, or nil for UTF-8.
 func encodingOf(name string) (encoding.Encoding, error) {
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))

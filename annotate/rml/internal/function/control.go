@@ -51,8 +51,8 @@ func grelControls() []Function {
 	return append(functions, nullTests(nsGREL)...)
 }
 
-// choice are the parameters of IF: the condition, and what to give when it is
-// true and when it is not.
+// choice returns the parameters of IF: the condition, the result if it is true,
+// and the result if it is false.
 func choice(namespace string) []Parameter {
 	return []Parameter{
 		grel("param_b", "bool_b", "p_bool_b", "param_bool_b").or(parameter(namespace, "boolParameter", "_strBoolean",
@@ -64,7 +64,7 @@ func choice(namespace string) []Parameter {
 	}
 }
 
-// choose gives all values of one of two parameters.
+// choose returns all values of one of two parameters.
 func choose(c Call) ([]string, error) {
 	if isTrue(c.Arg(0)) {
 		return c.Arguments[1], nil
@@ -73,8 +73,8 @@ func choose(c Call) ([]string, error) {
 }
 
 // nullTests are the functions that every engine must have for the conditions of
-// FNML (RML-FNML, section on conditions), under a namespace: nobody has settled
-// one for them. They are called for a value that is missing too.
+// FNML (RML-FNML, section on conditions), in a namespace: the specification
+// does not name one. They are also called when the value is missing.
 func nullTests(namespace string) []Function {
 	value := parameter(namespace, "_str", "str", "parameter").or(grelValue())
 	other := parameter(namespace, "_otherStr", "otherStr", "compared").or(grelValue2())
@@ -105,8 +105,8 @@ func nullTests(namespace string) []Function {
 	return functions
 }
 
-// typeOfValues says what values are in GREL. They come as text, whatever they
-// were in the message.
+// typeOfValues returns the GREL type of values. All values are text, whatever
+// they were in the message.
 func typeOfValues(c Call) ([]string, error) {
 	switch len(c.Arguments[0]) {
 	case 0:

@@ -8,14 +8,14 @@ import (
 )
 
 // dateTime is a date, or a date and a time of day. A time of day without an
-// offset is one of UTC, as GREL has it.
+// offset is in UTC, as in GREL.
 type dateTime struct {
 	time.Time
 	timed  bool // whether it has a time of day
-	offset bool // whether its text said how far it is from UTC
+	offset bool // whether its text has an offset from UTC
 }
 
-// String writes it as xsd:date or xsd:dateTime has it.
+// String returns it as an xsd:date or xsd:dateTime.
 func (m dateTime) String() string {
 	if !m.timed {
 		return m.Format(time.DateOnly)
@@ -23,7 +23,7 @@ func (m dateTime) String() string {
 	return m.Format("2006-01-02T15:04:05.999999999Z07:00")
 }
 
-// local writes it without the offset that its text did not have.
+// local returns it without an offset if its text has none.
 func (m dateTime) local() string {
 	if m.timed && !m.offset {
 		return m.Format("2006-01-02T15:04:05.999999999")
@@ -31,7 +31,8 @@ func (m dateTime) local() string {
 	return m.String()
 }
 
-// parseDateTime reads an xsd:date or xsd:dateTime, which other functions give.
+// parseDateTime parses an xsd:date or xsd:dateTime, the form in which other
+// functions return dates.
 func parseDateTime(s string) (dateTime, error) {
 	s = strings.TrimSpace(s)
 	for _, form := range []struct {
@@ -40,7 +41,7 @@ func parseDateTime(s string) (dateTime, error) {
 	}{
 		{time.DateOnly, false, false},
 		{"2006-01-02Z07:00", false, true},
-		{"2006-01-02T15:04:05Z07:00", true, true}, // a fraction is taken too
+		{"2006-01-02T15:04:05Z07:00", true, true}, // it accepts a fraction, too
 		{"2006-01-02T15:04:05", true, false},
 		{"2006-01-02 15:04:05", true, false},
 	} {
@@ -98,8 +99,8 @@ func grelDates() []Function {
 	}
 }
 
-// dateUnits are the units of time by the names that GREL has for them. Months
-// have no fixed length; a year is twelve of them.
+// dateUnits are the units of time by their names in GREL. Months have no fixed
+// length; a year is twelve of them.
 var dateUnits = map[string]struct {
 	months int64
 	length time.Duration
@@ -114,7 +115,7 @@ var dateUnits = map[string]struct {
 	"nanosecond": {length: 1}, "nano": {length: 1}, "n": {length: 1},
 }
 
-// unitName brings the name of a unit into the singular and lower case.
+// unitName returns the name of a unit in the singular and lower case.
 func unitName(s string) string {
 	if s == "S" {
 		return "ms"
@@ -131,8 +132,8 @@ func unknownUnit(s string) error {
 		"milliseconds or nanos", brief(s))
 }
 
-// between counts the whole units from one time to another, below zero when the
-// other is earlier.
+// between counts the whole units from one time to another. It is negative when
+// the other is earlier.
 func between(from, to time.Time, unit string) (int64, error) {
 	u, known := dateUnits[unitName(unit)]
 	switch {
@@ -142,7 +143,7 @@ func between(from, to time.Time, unit string) (int64, error) {
 		return wholeMonths(from.UTC(), to.UTC()) / u.months, nil
 	}
 	seconds, nanos := to.Unix()-from.Unix(), int64(to.Nanosecond()-from.Nanosecond())
-	// Both parts have one sign, so that what is left over is cut towards zero.
+	// Both parts have the same sign, so the remainder is cut towards zero.
 	switch {
 	case seconds > 0 && nanos < 0:
 		seconds, nanos = seconds-1, nanos+int64(time.Second)
@@ -171,8 +172,8 @@ func wholeMonths(from, to time.Time) int64 {
 	return months
 }
 
-// addMonths goes to the same day of another month, or to its last when it is
-// too short.
+// addMonths returns the same day of another month, or the last day of a shorter
+// month.
 func addMonths(t time.Time, months int64) time.Time {
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
 		t.Location())
@@ -180,7 +181,7 @@ func addMonths(t time.Time, months int64) time.Time {
 	return first.AddDate(0, 0, min(t.Day(), last)-1)
 }
 
-// increase moves a date by an amount of a unit, hours unless another is named.
+// increase adds an amount of a unit to a date; the default unit is the hour.
 func increase(c Call) ([]string, error) {
 	m, err := parseDateTime(c.Arg(0))
 	if err != nil {
@@ -221,7 +222,7 @@ func increase(c Call) ([]string, error) {
 	return text(m.String())
 }
 
-// datePart gives one part of a date in UTC. Months count from 1, weeks are
+// datePart returns one part of a date in UTC. Months count from 1, weeks are
 // those of the month and begin on Sundays.
 func datePart(t time.Time, unit string) ([]string, error) {
 	t = t.UTC()

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// dateNames are what a language calls months and days. Names of one thing, long
-// and short, are written with a | between them.
+// dateNames are the names of months and days in a language. Long and short
+// names of one month or day are separated by |.
 type dateNames struct {
 	months   []string // from January
 	weekdays []string // from Sunday
@@ -62,7 +62,8 @@ var namesByLanguage = map[string]*dateNames{
 	},
 }
 
-// dateNamesOf returns the names of a language by its tag, whatever the region.
+// dateNamesOf returns the names of a language by its tag; it ignores the
+// region.
 func dateNamesOf(tag string) (*dateNames, error) {
 	language, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(tag), "_", "-"), "-")
 	names := namesByLanguage[language]
@@ -73,9 +74,9 @@ func dateNamesOf(tag string) (*dateNames, error) {
 	return names, nil
 }
 
-// nameIndex finds which of some names a text begins with, in any case, and what
-// follows it: the longest of them, with a dot when it is shortened. It gives -1
-// when there is none.
+// nameIndex returns the index of the longest name that a text begins with, in
+// any case, and the rest of the text. A short name may end in a dot. The index
+// is -1 when no name matches.
 func nameIndex(s string, names []string) (int, string) {
 	found, length := -1, 0
 	for i, alternatives := range names {
@@ -92,8 +93,8 @@ func nameIndex(s string, names []string) (int, string) {
 	return found, rest
 }
 
-// foldedPrefix gives the length of a prefix of a text that is a name, whatever
-// the case; 0 when there is none.
+// foldedPrefix returns the length of the prefix of a text that equals a name in
+// any case, or 0.
 func foldedPrefix(s, name string) int {
 	end := 0
 	for range utf8.RuneCountInString(name) {

@@ -10,23 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// Patterns of dates are those of Java, which GREL and IDLab take: letters are
-// the parts of a date, text in single quotes and other characters mean
+// Date patterns are those of Java, as in GREL and IDLab: letters stand for the
+// parts of a date; text in single quotes and other characters stand for
 // themselves.
 
-// errDateText is the error for text that is not a date of its pattern, as
-// opposed to a pattern that is wrong.
+// errDateText is the error for text that does not match its date pattern.
 var errDateText = errors.New("it is not a date of the pattern")
 
-// dateField is a part of a pattern: so many of a letter, or text.
+// dateField is a part of a pattern: a repeated letter, or text.
 type dateField struct {
-	letter rune // 0 for text
+	letter rune // 0 for a text field
 	count  int
 	text   string
 }
 
-// dateFields are the letters that a pattern may have, with the most digits that
-// each takes; 0 for a name or an offset.
+// dateFields are the letters that a pattern may have, with the most digits of
+// each; 0 for a name or an offset.
 var dateFields = map[rune]int{
 	'y': 9, 'u': 9, 'M': 2, 'L': 2, 'd': 2, 'D': 3, 'E': 0,
 	'a': 0, 'H': 2, 'k': 2, 'K': 2, 'h': 2, 'm': 2, 's': 2, 'S': 9, 'n': 9,
@@ -66,7 +65,7 @@ func datePattern(pattern string) ([]dateField, error) {
 	return fields, nil
 }
 
-// quotedText reads text in single quotes; two of them are one that is meant.
+// quotedText reads text in single quotes; two quotes stand for one.
 func quotedText(s string) (quoted, rest string, err error) {
 	if after, found := strings.CutPrefix(s, "''"); found {
 		return "'", after, nil
@@ -92,17 +91,17 @@ func hasLetter(fields []dateField, letters string) bool {
 		func(f dateField) bool { return f.letter != 0 && strings.ContainsRune(letters, f.letter) })
 }
 
-// dateParts are what the fields of a date say.
+// dateParts are the values of the fields of a date.
 type dateParts struct {
 	year, month, day, yearDay  int
 	hour, minute, second, nano int
 	afternoon, halfDay         bool
-	weekday                    int // -1 when it is not said
+	weekday                    int // -1 when the text does not have it
 	zone                       *time.Location
 }
 
-// parseByPattern reads a date by a pattern, with the names of a language. What
-// the pattern does not have is that of 1970-01-01T00:00:00Z.
+// parseByPattern reads a date by a pattern, with the names of a language. Parts
+// that the pattern does not have are those of 1970-01-01T00:00:00Z.
 func parseByPattern(s, pattern, language string) (dateTime, error) {
 	fields, err := datePattern(pattern)
 	if err != nil {
@@ -127,8 +126,8 @@ func parseByPattern(s, pattern, language string) (dateTime, error) {
 	return dateTime{Time: t, timed: hasLetter(fields, "HkKhmsSn"), offset: parts.zone != nil}, nil
 }
 
-// take reads one field from the beginning of a text. Digits that others follow
-// at once are as many as the field has letters.
+// take reads one field from the beginning of a text. A number that is directly
+// followed by another number has as many digits as its field has letters.
 func (p *dateParts) take(s string, f dateField, fixed bool, names *dateNames) (rest string, err error) {
 	named := f.count >= 3 && (f.letter == 'M' || f.letter == 'L')
 	switch {
@@ -178,7 +177,7 @@ func (p *dateParts) take(s string, f dateField, fixed bool, names *dateNames) (r
 	return s[digits:], nil
 }
 
-// set keeps the number of a field.
+// set stores the number of a field.
 func (p *dateParts) set(f dateField, n, digits int) {
 	switch f.letter {
 	case 'y', 'u':
@@ -219,7 +218,7 @@ func (p *dateParts) set(f dateField, n, digits int) {
 	}
 }
 
-// time puts the parts together and reports whether there is such a time.
+// time combines the parts and reports whether they are a valid time.
 func (p *dateParts) time() (time.Time, bool) {
 	zone := p.zone
 	if zone == nil {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// escaper is one way to write a text so that a syntax takes it as text.
+// escaper escapes text for a syntax.
 type escaper struct {
 	escape   func(string) string
 	unescape func(string) (string, error)
@@ -57,20 +57,20 @@ func unescape(c Call) ([]string, error) {
 	return text(plain)
 }
 
-// escapeHTML escapes what HTML reads as markup. Letters beyond ASCII stay: UTF-8
-// carries them.
+// escapeHTML escapes the markup characters of HTML. Letters beyond ASCII stay
+// unchanged.
 func escapeHTML(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(s)
 }
 
-// escapeXML escapes what XML reads as markup, the apostrophe included, which
-// HTML 4 had no name for.
+// escapeXML escapes the markup characters of XML, including the apostrophe,
+// which has no name in HTML 4.
 func escapeXML(s string) string {
 	return strings.ReplaceAll(escapeHTML(s), "'", "&apos;")
 }
 
-// unescapeXML replaces the references that XML knows without a declaration:
-// those by number and the five by name.
+// unescapeXML replaces character references and the five predefined entities of
+// XML.
 func unescapeXML(s string) string {
 	var b strings.Builder
 	for {
@@ -106,8 +106,8 @@ func unescapeCSV(s string) string {
 	return strings.ReplaceAll(s[1:len(s)-1], `""`, `"`)
 }
 
-// escapeURL escapes a text to be a part of a URL: a space is %20, which stands
-// for itself in a path and in a query alike.
+// escapeURL escapes text for a URL. A space becomes %20, which is valid in
+// paths and in queries.
 func escapeURL(s string) string {
 	const digits = "0123456789ABCDEF"
 	b := make([]byte, 0, len(s)+len(s)/4)
@@ -175,7 +175,7 @@ func unescapeJavaScript(s string) (string, error) {
 			b.WriteByte(0)
 		case 'v':
 			b.WriteByte('\v')
-		case '\n': // a line goes on
+		case '\n': // a line continuation
 		default:
 			if i := strings.IndexRune("bfnrt", letter); i >= 0 {
 				letter = rune(javaScriptEscapes[2*i])

@@ -2,7 +2,7 @@ package function
 
 import "fmt"
 
-// LimitError says which limit a result or an argument is beyond.
+// LimitError is the error of a result or an argument that exceeds a limit.
 type LimitError string
 
 // Error returns the text.

@@ -1,7 +1,7 @@
 package function
 
-// grel makes a parameter of GREL functions. FnO gives a parameter a name,
-// param_s, and its predicate another, p_string_s; mappings use both.
+// grel returns a parameter of GREL functions. In FnO a parameter has a name,
+// param_s, and its predicate has another, p_string_s; mappings use both.
 func grel(names ...string) Parameter { return parameter(nsGREL, names...) }
 
 // The parameters that several groups of GREL functions share.
@@ -36,8 +36,8 @@ func grelArray() Parameter {
 
 func grelFlag() Parameter { return grel("param_bool_opt_b", "p_bool_opt_b").optional() }
 
-// grelFunction makes a GREL function. What it returns goes by any of the names
-// that FnO has for outputs: descriptions of GREL differ in them.
+// grelFunction returns a GREL function. Its output has all names that FnO has
+// for outputs, because descriptions of GREL differ in them.
 func grelFunction(name string, apply func(Call) ([]string, error), parameters ...Parameter) Function {
 	f := Function{
 		IRI:        nsGREL + name,

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// idlab makes a parameter of IDLab functions.
+// idlab returns a parameter of IDLab functions.
 func idlab(names ...string) Parameter { return parameter(nsIDLab, names...) }
 
-// idlabText is the first string of most functions of IDLab. Mappings bind it by
-// the name that GREL has for it, too.
+// idlabText is the first string of most functions of IDLab. Mappings also use
+// its GREL name.
 func idlabText() Parameter { return idlab("_str", "str").or(grelValue()) }
 
 func idlabDelimiter() Parameter { return idlab("_delimiter", "delimiter").optional() }
 
-// idlabFunction makes a function of IDLab that gives a string, a truth value or
-// a list, which its outputs begin with.
+// idlabFunction returns a function of IDLab. Its outputs are named after the
+// given type: string, boolean or list.
 func idlabFunction(name, output string, apply func(Call) ([]string, error), parameters ...Parameter) Function {
 	f := Function{IRI: nsIDLab + name, Parameters: parameters, Apply: apply}
 	for _, local := range []string{"_" + output, output, "o_" + output} {
@@ -62,8 +62,8 @@ func idlabStrings() []Function {
 	}
 }
 
-// idlabChoices are the functions of IDLab that compare, or give a value under a
-// condition.
+// idlabChoices are the functions of IDLab that compare values or return a value
+// under a condition.
 func idlabChoices() []Function {
 	functions := []Function{
 		idlabFunction("trueCondition", "stringOut", func(c Call) ([]string, error) {
@@ -97,8 +97,8 @@ func idlabChoices() []Function {
 // maxSequence is the most members that a sequence may be given in a mapping.
 const maxSequence = 64
 
-// sequence are the parameters of a function on an rdf:Seq: what to put between
-// its members, and the members, as one list or one by one.
+// sequence returns the parameters of a function on an rdf:Seq: the delimiter,
+// and the members as one list or one by one.
 func sequence() []Parameter {
 	parameters := []Parameter{idlabDelimiter(), idlab("_seq", "seq").list().optional()}
 	for i := range maxSequence {
@@ -108,7 +108,7 @@ func sequence() []Parameter {
 }
 
 // crossJoin joins every combination of one value from each list, the last list
-// changing first. Lists without values are passed over.
+// changing first. Lists without values are skipped.
 func crossJoin(lists [][]string, separator string) ([]string, error) {
 	var combined []string
 	for _, list := range lists {
@@ -141,8 +141,8 @@ func crossJoin(lists [][]string, separator string) ([]string, error) {
 	return combined, nil
 }
 
-// inRange says whether a number is at least from and below to. Without a bound
-// every number is; a missing one never is.
+// inRange reports whether a number is at least from and less than to. A missing
+// bound is no bound; a missing number is not in range.
 func inRange(c Call) ([]string, error) {
 	if !c.Has(0) {
 		return boolean(false)
@@ -169,7 +169,8 @@ func inRange(c Call) ([]string, error) {
 }
 
 // slugify keeps letters and digits of ASCII, in lower case and without accents,
-// and joins what is between them with dashes. An apostrophe parts no words.
+// and replaces everything between them by dashes. An apostrophe does not
+// separate words.
 func slugify(s string) string {
 	s = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı",
 		"i", "'", "", "’", "").Replace(strings.ToLower(norm.NFKC.String(s)))
@@ -183,7 +184,7 @@ func slugify(s string) string {
 			}
 			gap = false
 			b.WriteRune(r)
-		case r >= '\u0300' && r <= '\u036f': // an accent of the letter before
+		case r >= '\u0300' && r <= '\u036f': // an accent of the previous letter
 		default:
 			gap = true
 		}
@@ -200,9 +201,9 @@ func randomUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// idlabDates are the functions of IDLab that bring dates into the form of XML
-// Schema. Text that is not a date of its pattern gives nothing; a pattern or a
-// language that is wrong is an error.
+// idlabDates are the functions of IDLab that convert dates to the form of XML
+// Schema. Text that does not match its pattern has no result; an invalid
+// pattern or an unknown language is an error.
 func idlabDates() []Function {
 	date, pattern := idlab("_strDate", "strDate"), idlab("_pattern", "pattern")
 	language := idlab("_lang", "lang")

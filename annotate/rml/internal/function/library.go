@@ -65,8 +65,7 @@ func Unknown(iri string) string {
 		"or one that the program registers", iri)
 }
 
-// parameter makes a parameter out of the local names it goes by in a
-// namespace.
+// parameter returns a parameter with local names in a namespace.
 func parameter(namespace string, names ...string) Parameter {
 	p := Parameter{}
 	for _, name := range names {

@@ -3,8 +3,8 @@ package function
 import "strings"
 
 // mediaTypes are the media types of files (IANA, Media Types) by the ends of
-// their names. What the operating system knows besides does not count, so that
-// a mapping gives the same everywhere.
+// their names. The media types of the operating system are not used, so that a
+// mapping gives the same result everywhere.
 var mediaTypes = map[string]string{
 	// RDF and other data
 	"ttl": "text/turtle", "nt": "application/n-triples", "nq": "application/n-quads", "trig": "application/trig",
@@ -37,7 +37,7 @@ var mediaTypes = map[string]string{
 	"woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf",
 }
 
-// mediaTypeOf gives the media type of a file by its name, or nothing.
+// mediaTypeOf returns the media type of a file by its name, or an empty string.
 func mediaTypeOf(name string) string {
 	return mediaTypes[strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])]
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
-// The functions of GREL and IDLab that return something else than text, by
-// their local names. Those that hand a value on (controls_if, array_get) return
-// text, as values reach them as text; so do those that make text of a date, for
-// which the descriptions of IDLab say xsd:string (normalizeDate).
+// The local names of the functions of GREL and IDLab whose result is not text.
+// Functions that return one of their arguments (controls_if, array_get) return
+// text, because all arguments are text. So do the functions that normalize
+// dates, whose result is an xsd:string in the descriptions of IDLab.
 var (
 	integerFunctions = []string{
 		"string_length", "length", "string_indexOf", "string_lastIndexOf", "string_unicode", "array_length", "date_diff", "date_datePart",

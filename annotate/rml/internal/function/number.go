@@ -12,7 +12,8 @@ import (
 // maxFactorial bounds the arguments of functions that multiply as many numbers.
 const maxFactorial = 1000
 
-// grelNumber and grelInteger are the first and second number of a function.
+// grelNumber and grelInteger return the first and second number parameter of a
+// function.
 func grelNumber() Parameter {
 	return grel("param_dec_n", "p_dec_n", "param_n", "p_n", "param_int_n", "p_int_n", "param_int_i", "p_int_i",
 		"valueParam", "valueParameter", "param_any_e", "p_any_e")
@@ -64,7 +65,7 @@ func grelNumbers() []Function {
 	}
 }
 
-// round gives the nearest integer, the greater of two that are as near.
+// round returns the nearest integer; halves round up.
 func round(f float64) float64 {
 	nearest := math.Round(f)
 	if f < 0 && f-nearest == 0.5 {
@@ -115,8 +116,8 @@ func grelIntegers() []Function {
 	}
 }
 
-// factorial multiplies n, n-step, n-2*step and so on, as long as they are above
-// zero.
+// factorial multiplies n, n-step, n-2*step and so on, as long as the factors
+// are positive.
 func factorial(n, step int64) (*big.Int, error) {
 	switch {
 	case n < 0:
@@ -160,7 +161,7 @@ func leastMultiple(a, b int64) (*big.Int, error) {
 	return product.Abs(product.Quo(product, divisor)), nil
 }
 
-// randomNumber gives an integer between two, which may be one of them.
+// randomNumber returns a random integer between two bounds, inclusive.
 func randomNumber(from, to int64) (*big.Int, error) {
 	if from > to {
 		return nil, fmt.Errorf("no number is at least %d and at most %d", from, to)
@@ -173,7 +174,7 @@ func randomNumber(from, to int64) (*big.Int, error) {
 	return big.NewInt(int64(uint64(from) + n)), nil // #nosec G115 -- likewise
 }
 
-// multinomial gives (a+b+...)! / (a! b! ...).
+// multinomial returns (a+b+...)! / (a! b! ...).
 func multinomial(values []string) ([]string, error) {
 	if len(values) == 0 {
 		return nil, nil

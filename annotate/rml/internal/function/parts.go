@@ -57,9 +57,9 @@ func (p *patternCache) split(s, separator string) ([]string, error) {
 	return strings.Split(s, separator), nil
 }
 
-// smartSplit cuts a text as a line of CSV: parts may stand in double quotes and
-// a backslash takes the character after it as it is. Without a separator it is
-// the tab or the comma, whichever there are more of.
+// smartSplit splits a text as a line of CSV: parts may stand in double quotes,
+// and a backslash escapes the next character. The default separator is the tab
+// or the comma, whichever occurs more often.
 func (p *patternCache) smartSplit(s, separator string) ([]string, error) {
 	if separator == "" {
 		separator = "\t"
@@ -97,8 +97,8 @@ func (p *patternCache) smartSplit(s, separator string) ([]string, error) {
 	return append(parts, part.String()), nil
 }
 
-// splitByLengths cuts parts of so many characters off, as long as there are
-// any. What is left over is dropped.
+// splitByLengths splits a text into parts of the given numbers of characters.
+// The rest is dropped.
 func splitByLengths(s string, lengths []string) ([]string, error) {
 	var parts []string
 	rest := []rune(s)
@@ -150,8 +150,8 @@ func splitByCategory(s string) []string {
 	return parts
 }
 
-// partition cuts a text at one place into what stands before it, itself unless
-// it is to be left out, and what follows.
+// partition splits a text around a fragment: the text before it, the fragment
+// unless it is omitted, and the text after it.
 func partition(c Call, find func(s, fragment string) (from, to int, found bool, err error)) ([]string, error) {
 	s := c.Arg(0)
 	from, to, found, err := find(s, c.Arg(1))

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// patternCache keeps the patterns that GREL functions met compiled. Where GREL
-// takes a string or a pattern, text between two slashes is a pattern, in the
-// syntax of package regexp, which takes linear time; other text means itself.
+// patternCache keeps the compiled patterns of GREL functions. Where GREL takes
+// a string or a pattern, text between two slashes is a pattern in the syntax of
+// package regexp, which takes linear time; other text stands for itself.
 type patternCache struct {
 	mu       sync.RWMutex
 	compiled map[string]*regexp.Regexp
@@ -26,7 +26,7 @@ func newPatternCache() *patternCache {
 	return &patternCache{compiled: make(map[string]*regexp.Regexp)}
 }
 
-// get returns the pattern of a text, or nil when it means itself.
+// get returns the pattern of a text, or nil when the text stands for itself.
 func (p *patternCache) get(s string) (*regexp.Regexp, error) {
 	if len(s) <= 2 || s[0] != '/' || s[len(s)-1] != '/' {
 		return nil, nil
@@ -92,9 +92,8 @@ func (p *patternCache) last(s, find string) (from, to int, found bool, err error
 	return at[0], at[1], true, nil
 }
 
-// match gives the groups of a pattern that the whole text agrees with, and
-// nothing when it does not. The slashes around the pattern may be missing: it
-// can be nothing else.
+// match returns the groups of a pattern that matches the whole text, and
+// nothing when it does not match. The slashes around the pattern are optional.
 func (p *patternCache) match(s, pattern string) ([]string, error) {
 	if len(pattern) > 2 && pattern[0] == '/' && pattern[len(pattern)-1] == '/' {
 		pattern = pattern[1 : len(pattern)-1]
@@ -110,8 +109,8 @@ func (p *patternCache) match(s, pattern string) ([]string, error) {
 	return groups[1:], nil
 }
 
-// replace puts a text in the place of all matches. In that of a pattern, $1
-// and ${name} stand for groups and \$ for a dollar sign.
+// replace replaces all matches. In the replacement of a pattern, $1 and ${name}
+// stand for groups and \$ for a dollar sign.
 func (p *patternCache) replace(s, find, with string) ([]string, error) {
 	re, err := p.get(find)
 	if err != nil {
@@ -165,8 +164,8 @@ func expand(b *strings.Builder, with, s string, at []int, re *regexp.Regexp) err
 	return nil
 }
 
-// groupReference reads the group that follows a dollar sign, as many digits of
-// it as name one, and how long it is; -1 when there is none.
+// groupReference parses the group after a dollar sign. It returns the group, or
+// -1, and the length of its name.
 func groupReference(s string, re *regexp.Regexp) (group, length int) {
 	if strings.HasPrefix(s, "{") {
 		name, _, closed := strings.Cut(s[1:], "}")

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// phonetic gives a code that texts share that sound alike.
+// phonetic returns a code that is equal for texts that sound alike.
 func phonetic(c Call) ([]string, error) {
 	switch mode := strings.ToLower(c.Arg(1)); mode {
 	case "soundex":
@@ -19,8 +19,8 @@ func phonetic(c Call) ([]string, error) {
 	return nil, fmt.Errorf("the phonetic method %q is not known: expected soundex or cologne", brief(c.Arg(1)))
 }
 
-// plainLetters gives the letters of a text as A to Z, without their accents,
-// and drops all else. Letters that split may be replaced first.
+// plainLetters returns the letters of a text as A to Z without accents, and
+// drops everything else.
 func plainLetters(s string, replaced ...string) string {
 	s = strings.NewReplacer(replaced...).Replace(strings.ToUpper(s))
 	return strings.Map(func(r rune) rune {
@@ -83,7 +83,7 @@ func cologne(s string) string {
 	return string(code)
 }
 
-// cologneDigit gives the digits of a letter between two others, which are 0 at
+// cologneDigit returns the digits of a letter by its neighbours, which are 0 at
 // the ends.
 func cologneDigit(letter, before, after byte) string {
 	next := func(letters string) bool { return after != 0 && strings.IndexByte(letters, after) >= 0 }

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// grelStrings are the functions of GREL that make a string of a string, or say
-// something about it. Positions count characters, where GREL counts UTF-16
-// units, so that no character is ever cut.
+// grelStrings are the functions of GREL that transform or examine a string.
+// Positions count characters, where GREL counts UTF-16 units, so that no
+// character is split.
 func grelStrings(patterns *patternCache) []Function {
 	simple := func(name string, apply func(string) string) Function {
 		return grelFunction(name, func(c Call) ([]string, error) { return text(apply(c.Arg(0))) }, grelValue())
@@ -85,8 +85,9 @@ func grelStrings(patterns *patternCache) []Function {
 	}
 }
 
-// substring gives the characters from a position up to another. Positions
-// below zero count from the end; one beyond the end gives nothing.
+// substring returns the characters from a position up to another. Negative
+// positions count from the end. A position beyond the end gives an empty
+// result.
 func substring(c Call) ([]string, error) {
 	s := []rune(c.Arg(0))
 	from, err := position(c.Arg(1), len(s))
@@ -106,7 +107,7 @@ func substring(c Call) ([]string, error) {
 	return text(string(s[from:to]))
 }
 
-// position reads a position in something of a length.
+// position parses a position in a string or array of a length.
 func position(s string, length int) (int, error) {
 	n, err := parseInteger(s)
 	if err != nil {
@@ -118,8 +119,7 @@ func position(s string, length int) (int, error) {
 	return int(min(max(n, -1), int64(length)+1)), nil
 }
 
-// upperCase writes ß with two letters, as Unicode has it beyond the mapping of
-// single characters.
+// upperCase maps ß to SS, as the full case mapping of Unicode does.
 func upperCase(s string) string { return strings.ReplaceAll(strings.ToUpper(s), "ß", "SS") }
 
 func titleCase(s string) string {
@@ -155,8 +155,8 @@ func replaceChars(s, find, with string) ([]string, error) {
 	}, s))
 }
 
-// difference gives what follows in b from the first character on that a does
-// not have at the same place.
+// difference returns the rest of b from the first character that differs from
+// a.
 func difference(a, b string) string {
 	same := 0
 	for same < len(b) {
@@ -169,8 +169,8 @@ func difference(a, b string) string {
 	return b[same:]
 }
 
-// toNumber gives a number in its plain form. One without an exponent keeps all
-// of its digits.
+// toNumber returns a number in its plain form. A number without an exponent
+// keeps all digits.
 func toNumber(s string) ([]string, error) {
 	f, err := parseNumber(s)
 	if err != nil {
@@ -195,5 +195,5 @@ func toNumber(s string) ([]string, error) {
 	return text(sign + whole + fraction)
 }
 
-// errEmptySeparator is the error for text that is to be cut nowhere.
+// errEmptySeparator is the error of a split without a separator.
 var errEmptySeparator = errors.New("the separator is empty")

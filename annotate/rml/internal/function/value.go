@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// text is the result of a function that gives one string.
+// text returns the result of a function that is one string.
 func text(s string) ([]string, error) { return []string{s}, nil }
 
 func boolean(b bool) ([]string, error) { return text(strconv.FormatBool(b)) }
@@ -26,7 +26,7 @@ func number(f float64) ([]string, error) {
 	return text(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
-// isTrue reads a truth value: true in any case, or the 1 of xsd:boolean.
+// isTrue parses a boolean: true in any case, or the 1 of xsd:boolean.
 func isTrue(s string) bool { return strings.EqualFold(s, "true") || s == "1" }
 
 // parseNumber reads a decimal number, with an exponent or without.

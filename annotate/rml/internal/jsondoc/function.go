@@ -76,7 +76,7 @@ type call struct {
 	pattern   pattern // of match and search when it is a literal
 }
 
-// prepare compiles a literal pattern. A pattern that is no I-Regexp matches
+// prepare compiles a literal pattern. A pattern that is not an I-Regexp matches
 // nothing (RFC 9535 section 2.4.6).
 func (c *call) prepare() {
 	if c.function.result != logicalType || c.arguments[1].kind != operandLiteral {

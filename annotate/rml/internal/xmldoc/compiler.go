@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// The namespaces that every document and every compiler knows, by index.
+// The predefined namespaces of every document and every compiler, by index.
 const (
 	noSpace int32 = iota
 	xmlSpace
@@ -133,7 +133,7 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 	return p, nil
 }
 
-// compile compiles an expression, for the own evaluator if it can.
+// compile compiles an expression, for the built-in evaluator if possible.
 func (c *Compiler) compile(expr string) (*path, error) {
 	if c.invalid != nil {
 		return nil, c.invalid
@@ -158,7 +158,7 @@ func (c *Compiler) compile(expr string) (*path, error) {
 	return p, nil
 }
 
-// checkTokens refuses names and functions that cannot be had.
+// checkTokens returns an error for names and functions that are not supported.
 func (c *Compiler) checkTokens(tokens []token) error {
 	for _, t := range tokens {
 		_, known := c.prefixes[t.prefix]
@@ -196,7 +196,7 @@ func (c *Compiler) NewDocument() input.Document {
 	return c.newDocument()
 }
 
-// newDocument returns a document that knows the names compiled so far.
+// newDocument returns a document with the names that are compiled so far.
 func (c *Compiler) newDocument() *Document {
 	d := &Document{compiler: c, maxNodes: limit(c.limits.MaxNodes), maxDepth: limit(c.limits.MaxDepth)}
 	d.spaces, d.ownSpaces = slices.Clone(c.spaces), len(c.spaces)

@@ -15,7 +15,7 @@ type function struct {
 	call        func(d *Document, f focus, args []expression) value
 }
 
-// arity says how many arguments the function takes.
+// arity is the number of arguments of the function.
 func (f function) arity() string {
 	switch f.most {
 	case f.least:

@@ -69,7 +69,7 @@ func (c *Compiler) parse(tokens []token) (tree expression, beyond string, err er
 // is reports whether the next token is a certain symbol or operator.
 func (p *parser) is(text string) bool { return len(p.tokens) > 0 && p.tokens[0].is(text) }
 
-// take goes by the next token if it is a certain symbol or operator.
+// take skips the next token if it is a certain symbol or operator.
 func (p *parser) take(text string) bool {
 	if !p.is(text) {
 		return false
@@ -78,7 +78,7 @@ func (p *parser) take(text string) bool {
 	return true
 }
 
-// next returns the next token and goes by it.
+// next returns the next token and skips it.
 func (p *parser) next() token {
 	t := p.tokens[0]
 	p.tokens = p.tokens[1:]

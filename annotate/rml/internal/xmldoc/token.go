@@ -10,7 +10,7 @@ import (
 // maxExpr is the longest expression in bytes.
 const maxExpr = 1 << 16
 
-// The kinds of token of XPath 1.0, told apart as section 3.7 says.
+// The kinds of token of XPath 1.0 (section 3.7).
 const (
 	symbolToken   uint8 = iota // a punctuation mark
 	operatorToken              // an operator, by sign or by name

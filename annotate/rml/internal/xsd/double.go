@@ -2,9 +2,9 @@ package xsd
 
 import "strconv"
 
-// AppendDouble appends the canonical form of an xsd:double (XML Schema 1.1
-// Part 2, section 3.3.5): one digit, a point, at least one more, E, exponent.
-// A number that no double holds is INF or -INF.
+// AppendDouble appends the canonical form of an xsd:double (XML Schema 1.1 Part
+// 2, section 3.3.5): one digit, a point, at least one more, E, exponent. A
+// number beyond the range of a double becomes INF or -INF.
 func AppendDouble(dst, number []byte) []byte {
 	f, err := strconv.ParseFloat(string(number), 64)
 	if err != nil && f == 0 {

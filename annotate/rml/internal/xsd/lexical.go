@@ -8,12 +8,12 @@ import (
 // Namespace is the namespace of the datatypes.
 const Namespace = "http://www.w3.org/2001/XMLSchema#"
 
-// LexicalSpace decides whether text is in the lexical space of a datatype
-// (XML Schema 1.1 Part 2, section 3). Nil means that every text is.
+// LexicalSpace reports whether text is in the lexical space of a datatype (XML
+// Schema 1.1 Part 2, section 3). Nil means that every text is.
 type LexicalSpace func(text []byte) bool
 
-// LexicalSpaceOf returns the check for the datatype with that IRI, or nil for
-// one whose texts are not checked.
+// LexicalSpaceOf returns the check for a datatype by its IRI, or nil for a
+// datatype that is not checked.
 func LexicalSpaceOf(datatype string) LexicalSpace {
 	name, ok := strings.CutPrefix(datatype, Namespace)
 	if !ok {
@@ -78,8 +78,8 @@ func LexicalSpaceOf(datatype string) LexicalSpace {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// orPlainInstant is a check for instants that takes those of the commonest form
-// without the effort of the others.
+// orPlainInstant returns a check for instants with a fast path for their most
+// common form.
 func orPlainInstant(others LexicalSpace) LexicalSpace {
 	return func(text []byte) bool { return isPlainInstant(text) || others(text) }
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The short way takes only what the long way takes.
+// The fast path accepts only text that the full check accepts.
 func TestIsPlainInstant_agreesWithTheWholeCheck(t *testing.T) {
 	whole := matches(year, '-', month, '-', day, 'T', clock, zone)
 	taken := 0

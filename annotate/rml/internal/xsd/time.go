@@ -1,16 +1,16 @@
 package xsd
 
-// moment is what the parts of a date have in common.
+// moment is the year and the month, which the check of a day needs.
 type moment struct{ year, month int }
 
-// matches returns the check for texts that are the parts, one behind the
-// other. A part is a character, or a function that takes what it can from the
-// beginning of text, and returns the rest and whether it could; what it found
-// goes into the moment, for the parts after it to check against. The moment goes
-// by value: behind a pointer it would be allocated for every text.
+// matches returns the check for a sequence of parts. A part is a character, or a
+// function that reads a prefix of the text, and returns the rest and whether the
+// prefix is valid. It adds what it read to the moment, for the parts after it.
+// The moment is passed by value: with a pointer it would be allocated for every
+// text.
 func matches(parts ...any) LexicalSpace {
 	return func(text []byte) bool {
-		when := moment{year: 4} // a leap year, for days of no certain year
+		when := moment{year: 4} // a leap year, for days without a year
 		for _, part := range parts {
 			ok := false
 			switch p := part.(type) {
@@ -29,7 +29,7 @@ func matches(parts ...any) LexicalSpace {
 	}
 }
 
-// twoDigits takes a number of two digits within bounds.
+// twoDigits reads a number of two digits within bounds.
 func twoDigits(text []byte, least, most int) (rest []byte, n int, ok bool) {
 	if len(text) < 2 || !isDigit(text[0]) || !isDigit(text[1]) {
 		return nil, 0, false
@@ -38,7 +38,7 @@ func twoDigits(text []byte, least, most int) (rest []byte, n int, ok bool) {
 	return text[2:], n, n >= least && n <= most
 }
 
-// year takes a year of four digits, or more that do not begin with 0.
+// year reads a year of four digits, or of more that do not begin with 0.
 func year(text []byte, when moment) ([]byte, moment, bool) {
 	if len(text) > 0 && text[0] == '-' {
 		text = text[1:]
@@ -76,7 +76,7 @@ func day(text []byte, when moment) ([]byte, moment, bool) {
 	return rest, when, ok
 }
 
-// clock takes a time of day; 24:00:00 is the end of the day.
+// clock reads a time of day; 24:00:00 is the end of the day.
 func clock(text []byte, when moment) ([]byte, moment, bool) {
 	rest, hour, ok := twoDigits(text, 0, 24)
 	if !ok || len(rest) == 0 || rest[0] != ':' {
@@ -103,7 +103,7 @@ func clock(text []byte, when moment) ([]byte, moment, bool) {
 	return rest, when, hour < 24 || minute == 0 && second == 0 && zero
 }
 
-// zone takes a time zone, if there is one.
+// zone reads a time zone, if there is one.
 func zone(text []byte, when moment) ([]byte, moment, bool) {
 	if len(text) == 0 {
 		return text, when, true
