@@ -46,7 +46,7 @@ func (o *observation) append(dst []byte, e *rdf.Encoder) []byte {
 	return e.AppendEnd(dst)
 }
 
-func TestWritingAllocatesNothing(t *testing.T) {
+func TestEncoder_allocatesNothing(t *testing.T) {
 	o := newObservation()
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, &rdf.EncoderOptions{Prefixes: o.prefixes})
@@ -56,7 +56,7 @@ func TestWritingAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestCodingTermsAllocatesNothing(t *testing.T) {
+func TestAppendTerm_allocatesNothing(t *testing.T) {
 	dst := make([]byte, 0, 256)
 	plain, other := []byte("2024-05-01T12:00:00Z"), []byte("Grenzübergang\n")
 	term := rdf.NewTyped("a\tb", rdf.XSDInteger)

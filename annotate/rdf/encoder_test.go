@@ -67,12 +67,12 @@ _:b <http://example.org/q> "x\"\\\n" <http://example.org/g> .
 <http://example.org/s> <http://example.org/p> "c" .
 `
 
-func TestLineFormatsConcatenate(t *testing.T) {
+func TestEncoder_concatenatesLineFormats(t *testing.T) {
 	require.Equal(t, mixed, encode(t, rdf.NQuads, nil, mixed))
 	require.Equal(t, strings.ReplaceAll(mixed, " <http://example.org/g> .", " ."), encode(t, rdf.NTriples, nil, mixed))
 }
 
-func TestTurtleGroupsStatements(t *testing.T) {
+func TestEncoder_Turtle_groupsStatements(t *testing.T) {
 	want := `@prefix ex: <http://example.org/> .
 
 ex:s a ex:T ;
@@ -86,7 +86,7 @@ ex:s ex:p "c" .
 	require.Equal(t, want, encode(t, rdf.Turtle, opts, mixed))
 }
 
-func TestTriGWritesGraphBlocks(t *testing.T) {
+func TestEncoder_TriG_writesGraphBlocks(t *testing.T) {
 	want := `@base <http://example.org/x> .
 
 <s> a <T> ;
@@ -102,7 +102,7 @@ _:b <p> <s> ;
 	require.Equal(t, want, encode(t, rdf.TriG, &rdf.EncoderOptions{Base: ex + "x"}, mixed))
 }
 
-func TestJSONLDGroupsBySubjectAndGraph(t *testing.T) {
+func TestEncoder_JSONLD_groupsBySubjectAndGraph(t *testing.T) {
 	want := `[{"@id":"http://example.org/s","@type":["http://example.org/T"],` +
 		`"http://example.org/p":[{"@value":"a"},{"@value":"b","@language":"en"},{"@value":"c"}],` +
 		`"http://example.org/q":[{"@value":"1","@type":"http://www.w3.org/2001/XMLSchema#integer"}]},
@@ -113,7 +113,7 @@ func TestJSONLDGroupsBySubjectAndGraph(t *testing.T) {
 	require.Equal(t, want, encode(t, rdf.JSONLD, nil, mixed+mixed))
 }
 
-func TestJSONLDKeepsTypesThatAreNoNodes(t *testing.T) {
+func TestEncoder_JSONLD_keepsLiteralTypes(t *testing.T) {
 	const s = `<http://e/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "literal" .
 <http://e/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> _:t .
 `
@@ -121,7 +121,7 @@ func TestJSONLDKeepsTypesThatAreNoNodes(t *testing.T) {
 `, encode(t, rdf.JSONLD, nil, s))
 }
 
-func TestJSONLDMemoryIsBounded(t *testing.T) {
+func TestEncoder_JSONLD_boundsItsMemory(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
 	require.NoError(t, err)
 	var out, want []byte
@@ -147,7 +147,7 @@ func TestJSONLDMemoryIsBounded(t *testing.T) {
 	require.Empty(t, rdftest.Diff(readExpanded(t, e.AppendEnd(out)), quads))
 }
 
-func TestEmptyDocuments(t *testing.T) {
+func TestEncoder_AppendEnd_completesAnEmptyDocument(t *testing.T) {
 	opts := &rdf.EncoderOptions{Base: ex, Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
 	for f := rdf.NTriples; f <= rdf.TriG; f++ {
 		require.Empty(t, encode(t, f, opts, ""), f)
@@ -160,7 +160,7 @@ func TestEmptyDocuments(t *testing.T) {
 `, encode(t, rdf.RDFXML, opts, ""))
 }
 
-func TestEveryDocumentStandsAlone(t *testing.T) {
+func TestEncoder_AppendEnd_startsANewDocument(t *testing.T) {
 	opts := &rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
 	quads, err := read([]byte(mixed), rdf.NQuads, "")
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestEveryDocumentStandsAlone(t *testing.T) {
 	}
 }
 
-func TestNamesAreShortenedOnlyWhereThatIsSafe(t *testing.T) {
+func TestEncoder_shortensNamesOnlyWhereThatIsSafe(t *testing.T) {
 	opts := &rdf.EncoderOptions{Base: "http://b/d/x?q#f", Prefixes: []rdf.Prefix{
 		{Name: "", IRI: "http://e/"}, {Name: "n", IRI: "http://e/n-"}, {Name: "x.y", IRI: "http://u/"},
 	}}
@@ -230,7 +230,7 @@ func TestNamesAreShortenedOnlyWhereThatIsSafe(t *testing.T) {
 	}
 }
 
-func TestEncoderRefusesWrongOptions(t *testing.T) {
+func TestNewEncoder_refusesWrongOptions(t *testing.T) {
 	for _, c := range []struct {
 		format rdf.Format
 		opts   rdf.EncoderOptions
@@ -258,7 +258,7 @@ func TestEncoderRefusesWrongOptions(t *testing.T) {
 	}
 }
 
-func TestTermsMayComeInTheSameBufferEachTime(t *testing.T) {
+func TestEncoder_AppendEncoded_acceptsAReusedBuffer(t *testing.T) {
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, nil)
 		require.NoError(t, err)
@@ -284,7 +284,7 @@ func TestTermsMayComeInTheSameBufferEachTime(t *testing.T) {
 	}
 }
 
-func TestTermsThatDifferInOneByteAreToldApart(t *testing.T) {
+func TestEncoder_distinguishesTermsThatDifferInOneByte(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.TriG, nil)
 	require.NoError(t, err)
 	for size := 3; size < 90; size++ {
@@ -314,7 +314,7 @@ func TestTermsThatDifferInOneByteAreToldApart(t *testing.T) {
 	}
 }
 
-func TestMissingTermsDoNotPanic(t *testing.T) {
+func TestEncoder_acceptsMissingTerms(t *testing.T) {
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, nil)
 		require.NoError(t, err)
@@ -325,7 +325,7 @@ func TestMissingTermsDoNotPanic(t *testing.T) {
 	}
 }
 
-func TestFormatsHaveNames(t *testing.T) {
+func TestFormat_String_namesEveryFormat(t *testing.T) {
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		got, err := rdf.ParseFormat(strings.ToUpper(f.String()))
 		require.NoError(t, err)

@@ -26,7 +26,7 @@ func ExampleEncoder_Err() {
 	// Output: true write predicate <http://example.org/1> in rdfxml: it does not end in a name of XML
 }
 
-func TestRDFXMLGroupsStatements(t *testing.T) {
+func TestEncoder_RDFXML_groupsStatements(t *testing.T) {
 	want := `<?xml version="1.0" encoding="UTF-8"?>
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 	xmlns:ex="http://example.org/">
@@ -50,7 +50,7 @@ func TestRDFXMLGroupsStatements(t *testing.T) {
 	require.Equal(t, want, encode(t, rdf.RDFXML, opts, mixed))
 }
 
-func TestRDFXMLDeclaresNamespacesWhereTheyAreUsed(t *testing.T) {
+func TestEncoder_RDFXML_declaresNamespacesWhereTheyAreUsed(t *testing.T) {
 	const statements = `<s:s> <http://example.org/?a&b#p> "v" .
 <s:s> <http://example.org/q> <s:o> .
 `
@@ -64,7 +64,7 @@ func TestRDFXMLDeclaresNamespacesWhereTheyAreUsed(t *testing.T) {
 	require.Equal(t, want, out[strings.Index(out, "<rdf:Desc"):])
 }
 
-func TestRDFXMLSplitsPredicates(t *testing.T) {
+func TestEncoder_RDFXML_splitsPredicates(t *testing.T) {
 	for iri, want := range map[string]string{
 		"http://e/p":                           "http://e/ p",
 		"http://e/a.b-c_1":                     "http://e/ a.b-c_1",
@@ -115,7 +115,7 @@ func TestRDFXMLSplitsPredicates(t *testing.T) {
 	}
 }
 
-func TestRDFXMLLeavesOutWhatItCannotExpress(t *testing.T) {
+func TestEncoder_RDFXML_dropsStatementsThatItCannotExpress(t *testing.T) {
 	s, p, o := rdf.NewIRI("s:s"), rdf.NewIRI("p:p"), rdf.NewIRI("o:o")
 	good := rdf.Quad{Subject: s, Predicate: p, Object: o}
 	for _, c := range []struct {
@@ -174,7 +174,7 @@ func TestRDFXMLLeavesOutWhatItCannotExpress(t *testing.T) {
 	}
 }
 
-func TestRDFXMLKeepsEveryCharacter(t *testing.T) {
+func TestEncoder_RDFXML_keepsEveryCharacter(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
 	require.NoError(t, err)
 	var out []byte
@@ -212,7 +212,7 @@ func TestRDFXMLKeepsEveryCharacter(t *testing.T) {
 	}
 }
 
-func TestRDFXMLRelabelsBlankNodesOneToOne(t *testing.T) {
+func TestEncoder_RDFXML_relabelsBlankNodesOneToOne(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
 	require.NoError(t, err)
 	want := map[string]string{

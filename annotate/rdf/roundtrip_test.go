@@ -57,7 +57,7 @@ var writers = map[string]struct {
 	"turtle with a base": {rdf.Turtle, &rdf.EncoderOptions{Base: "http://a.example/"}},
 }
 
-func TestWritersKeepEveryW3CGraph(t *testing.T) {
+func TestEncoder_keepsEveryW3CGraph(t *testing.T) {
 	const wantGraphs = 145 + 143
 	encoders := map[string]*rdf.Encoder{}
 	for name, w := range writers {
@@ -208,7 +208,7 @@ func text(t testing.TB, raw json.RawMessage) string {
 	return s
 }
 
-func TestCanonicalFormIsReadBackUnchanged(t *testing.T) {
+func TestParseTerm_readsTheCanonicalFormBack(t *testing.T) {
 	dir := conformance.Dir(t, "w3c/turtle")
 	for _, test := range manifest(t, dir) {
 		if test.result == "" {

@@ -67,7 +67,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestRunReadsCSVPieceByPiece(t *testing.T) {
+func TestMapper_Run_readsCSVInPieces(t *testing.T) {
 	const rows = 200_000
 	file := &generated{head: "id,v\n", rows: rows, row: func(i int) string {
 		return fmt.Sprintf("%d,\"a quoted, and\nbroken cell %d\"\n", i, i)
@@ -83,7 +83,7 @@ func TestRunReadsCSVPieceByPiece(t *testing.T) {
 	}
 }
 
-func TestAnErrorInALatePieceNamesItsPlace(t *testing.T) {
+func TestMapper_Run_namesThePlaceOfAnErrorInALaterPiece(t *testing.T) {
 	file := &generated{head: "id,v\n", rows: 100_000, row: func(i int) string {
 		if i == 99_998 {
 			return "1,2,3\n"
@@ -95,7 +95,7 @@ func TestAnErrorInALatePieceNamesItsPlace(t *testing.T) {
 }
 
 // Memory depends on the length of a row or line, not on their number.
-func TestMemoryOfABatchDoesNotGrowWithItsRows(t *testing.T) {
+func TestMapper_Run_takesMemoryIndependentOfTheRows(t *testing.T) {
 	for name, file := range map[string]*generated{
 		"d.csv":    {head: "id,v\n", row: func(i int) string { return fmt.Sprintf("%d,%s\n", i, strings.Repeat("x", 100)) }},
 		"d.ndjson": {row: func(i int) string { return fmt.Sprintf("{\"id\":%d,\"v\":%q}\n", i, strings.Repeat("x", 100)) }},
@@ -121,7 +121,7 @@ func TestMemoryOfABatchDoesNotGrowWithItsRows(t *testing.T) {
 	}
 }
 
-func TestRunJoinsAcrossFiles(t *testing.T) {
+func TestMapper_Run_joinsAcrossFiles(t *testing.T) {
 	const mapping = prefixes + `
 map:Child a rr:TriplesMap ; rml:logicalSource [ rml:source "child.csv" ; rml:referenceFormulation ql:CSV ] ;
   rr:subjectMap [ rr:template "http://a/{id}" ] ;
@@ -146,7 +146,7 @@ map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source "parent.jsonl" ; rml
 	}
 }
 
-func TestRunStopsWithItsContext(t *testing.T) {
+func TestMapper_Run_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	file := &generated{head: "id,v\n", rows: 100_000, row: func(i int) string { return "1,2\n" }}

@@ -78,7 +78,7 @@ func newMapper(tb testing.TB, mapping string, opts *rml.Options) *rml.Mapper {
 	return plan.NewMapper()
 }
 
-func TestSampleMessageIsWhatTheBenchmarkClaims(t *testing.T) {
+func TestMapper_Append_mapsTheBenchmarkSample(t *testing.T) {
 	require.Len(t, samples["JSON"].message, 185)
 	var want []byte
 	for name, s := range samples {
@@ -92,7 +92,7 @@ func TestSampleMessageIsWhatTheBenchmarkClaims(t *testing.T) {
 	}
 }
 
-func TestMappingTheSampleAllocatesNothing(t *testing.T) {
+func TestMapper_Append_allocatesNothing(t *testing.T) {
 	for name, s := range samples {
 		for _, format := range []rdf.Format{rdf.NTriples, rdf.NQuads, rdf.Turtle} {
 			m := newMapper(t, s.mapping, &rml.Options{Format: format})

@@ -29,7 +29,7 @@ func object(objectMap string) string {
 		` rml:subject ex:s ; rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [ ` + objectMap + ` ] ] .`
 }
 
-func TestFunctionsStandWhereverTermsAreMade(t *testing.T) {
+func TestFunction_appliesInEveryTermMap(t *testing.T) {
 	const ns = "http://example.com/ns#"
 	cases := map[string]struct{ mapping, message, want string }{
 		"an object, a literal by default": {object(upper), `{"v":"a"}`, `<` + ns + `s> <` + ns + `p> "A" .`},
@@ -145,7 +145,7 @@ ex:P ` + strings.Replace(functionSource, `"$"`, `"$.r[*]"`, 1) + ` rml:subjectMa
 }
 
 // The older form describes an execution by a triples map.
-func TestFunctionValuesOfTheOlderFormAreApplied(t *testing.T) {
+func TestFunction_appliesInTheOlderForm(t *testing.T) {
 	const source = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; ` +
 		`rml:iterator "$" ] ;`
 	call := func(function string, parameters ...string) string {
@@ -228,7 +228,7 @@ map:M ` + source + ` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p
 	}
 }
 
-func TestConditionsDecideWhetherThereIsATerm(t *testing.T) {
+func TestCondition_decidesWhetherThereIsATerm(t *testing.T) {
 	const both = `ex:M ` + functionSource +
 		` rml:subjectMap [ rml:constant ex:s%s ] ; rml:predicateObjectMap [ rml:predicateMap [ rml:constant ex:p%s ] ` +
 		`; rml:objectMap [ %s ] ; rml:graphMap [ rml:constant ex:g%s ] ] .`
@@ -282,7 +282,7 @@ func TestConditionsDecideWhetherThereIsATerm(t *testing.T) {
 	require.Empty(t, got)
 }
 
-func TestConditionsTakeTheFunctionsOfTheSpecification(t *testing.T) {
+func TestCondition_acceptsTheFunctionsOfTheSpecification(t *testing.T) {
 	condition := func(function, inputs string) string {
 		return object(`rml:constant "yes" ; rml:condition [ rml:functionExecution [ rml:function ` + function +
 			` ; rml:input ` + inputs + ` ] ]`)
@@ -343,7 +343,7 @@ func TestConditionsTakeTheFunctionsOfTheSpecification(t *testing.T) {
 	}
 }
 
-func TestCompileRefusesCallsThatCannotBe(t *testing.T) {
+func TestCompile_refusesInvalidCalls(t *testing.T) {
 	execution := func(inside string) string { return object(`rml:functionExecution [ ` + inside + ` ]`) }
 	deep := object(`rml:functionExecution ex:E`) +
 		` ex:E rml:function grel:toUpperCase ; rml:input [ rml:parameter grel:valueParam ; rml:inputValueMap [ ` +
@@ -402,7 +402,7 @@ func TestCompileRefusesCallsThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestErrorsOfFunctionsNameTheMapTheFunctionAndTheCause(t *testing.T) {
+func TestFunction_namesTheMapAndTheCauseInErrors(t *testing.T) {
 	mapping := functionPrefixes +
 		object(`rml:functionExecution [ rml:function grel:string_toNumber ; rml:input [ rml:parameter grel:valueParam `+
 			`; rml:inputValueMap [ rml:reference "$.v" ] ] ]`)
@@ -415,7 +415,7 @@ func TestErrorsOfFunctionsNameTheMapTheFunctionAndTheCause(t *testing.T) {
 }
 
 // What calls in calls give stays within bounds, however they double it.
-func TestCallsInCallsCannotOutgrowMemory(t *testing.T) {
+func TestFunction_boundsTheMemoryOfNestedCalls(t *testing.T) {
 	expression := `rml:reference "$.v"`
 	for range 12 {
 		expression = `rml:functionExecution [ rml:function grel:string_replace ; rml:input [ rml:parameter ` +
@@ -429,7 +429,7 @@ func TestCallsInCallsCannotOutgrowMemory(t *testing.T) {
 
 // A function is called for every combination of the values of its parameters,
 // and the time of a message bounds how many those are.
-func TestCombinationsOfValuesAreBoundedInTime(t *testing.T) {
+func TestFunction_boundsTheTimeOfCombinations(t *testing.T) {
 	values := `["` + strings.Repeat(`a","`, 30_000) + `a"]`
 	mapping := functionPrefixes +
 		object(`rml:functionExecution [ rml:function idlab:decide ; rml:input [ rml:parameter idlab:str ;
@@ -446,7 +446,7 @@ func TestCombinationsOfValuesAreBoundedInTime(t *testing.T) {
 }
 
 // Calls that are used twice on every level are as many as the mapping is small.
-func TestLoadRefusesCallsThatDoubleOnEveryLevel(t *testing.T) {
+func TestLoad_refusesCallsThatDoubleOnEveryLevel(t *testing.T) {
 	mapping := functionPrefixes + object(`rml:functionExecution ex:E0`)
 	for i := range 60 {
 		use := fmt.Sprintf(`rml:inputValueMap [ rml:functionExecution ex:E%d ]`, i+1)
@@ -458,7 +458,7 @@ func TestLoadRefusesCallsThatDoubleOnEveryLevel(t *testing.T) {
 }
 
 // Three functions do not give the same for the same message.
-func TestFunctionsThatChange(t *testing.T) {
+func TestFunction_returnsRandomAndCurrentValues(t *testing.T) {
 	before := time.Now().Truncate(time.Millisecond)
 	now, err := evaluate(t, functionCase{"grel:date_now", nil, ""})
 	require.NoError(t, err)
@@ -492,7 +492,7 @@ func TestFunctionsThatChange(t *testing.T) {
 
 // A function of the program takes the place of a built-in one, is told which
 // output is wanted, and gets lists and missing values as its parameters say.
-func TestOwnFunctionsAreCalledAsTheirParametersSay(t *testing.T) {
+func TestOptions_Functions_areCalledByTheirParameters(t *testing.T) {
 	const ex = "http://example.com/ns#"
 	own := []rml.Function{
 		{IRI: "http://users.ugent.be/~bjdmeest/function/grel.ttl#toUpperCase",

@@ -140,8 +140,8 @@ idlab:normalizeDateTimeWithLang idlab:toUpperCaseURL idlab:concat idlab:concatSe
 	`idlab:crossConcatSequence idlab:alwaysReturnsABC idlab:IF`
 
 // Every function of the list stands in one of the tables of this package.
-func TestTablesCoverEveryBuiltInFunction(t *testing.T) {
-	// TestFunctionsThatChange
+func TestFunctionTables_coverEveryBuiltInFunction(t *testing.T) {
+	// TestFunction_returnsRandomAndCurrentValues
 	tested := map[string]bool{"grel:date_now": true, "grel:math_randomNumber": true, "idlab:random": true}
 	for _, table := range [][]functionCase{
 		stringFunctions(), partFunctions(), codeFunctions(), arrayFunctions(), numberFunctions(), controlFunctions(),
@@ -155,11 +155,11 @@ func TestTablesCoverEveryBuiltInFunction(t *testing.T) {
 	require.Subset(t, slices.Collect(maps.Keys(tested)), listed)
 }
 
-func TestStringFunctions(t *testing.T)  { runFunctions(t, stringFunctions()) }
-func TestPartFunctions(t *testing.T)    { runFunctions(t, partFunctions()) }
-func TestCodeFunctions(t *testing.T)    { runFunctions(t, codeFunctions()) }
-func TestArrayFunctions(t *testing.T)   { runFunctions(t, arrayFunctions()) }
-func TestNumberFunctions(t *testing.T)  { runFunctions(t, numberFunctions()) }
-func TestControlFunctions(t *testing.T) { runFunctions(t, controlFunctions()) }
-func TestDateFunctions(t *testing.T)    { runFunctions(t, dateFunctions()) }
-func TestIDLabFunctions(t *testing.T)   { runFunctions(t, idlabFunctions()) }
+func TestFunction_strings(t *testing.T)  { runFunctions(t, stringFunctions()) }
+func TestFunction_parts(t *testing.T)    { runFunctions(t, partFunctions()) }
+func TestFunction_codes(t *testing.T)    { runFunctions(t, codeFunctions()) }
+func TestFunction_arrays(t *testing.T)   { runFunctions(t, arrayFunctions()) }
+func TestFunction_numbers(t *testing.T)  { runFunctions(t, numberFunctions()) }
+func TestFunction_controls(t *testing.T) { runFunctions(t, controlFunctions()) }
+func TestFunction_dates(t *testing.T)    { runFunctions(t, dateFunctions()) }
+func TestFunction_idlab(t *testing.T)   { runFunctions(t, idlabFunctions()) }

@@ -27,7 +27,7 @@ var joins = map[string]string{"joined": `; rr:joinCondition [ rr:child "id" ; rr
 
 // What a triples map refers to is the collection that the other one makes, not
 // a second one, nor more members of it.
-func TestAppendMakesCollectionsOfOtherTriplesMapsOnce(t *testing.T) {
+func TestMapper_Append_makesReferencedCollectionsOnce(t *testing.T) {
 	const list = `new:gatherAs rdf:List ; new:gather ( [ rml:reference "v[*]" ] )`
 	const message = `[{"id":1,"v":["a","b"]},{"id":2,"v":["c"]}]`
 	for name, subject := range map[string]string{
@@ -64,7 +64,7 @@ func TestAppendMakesCollectionsOfOtherTriplesMapsOnce(t *testing.T) {
 
 // A blank node without a name is the same for those who refer to it, however
 // the source is read.
-func TestUnnamedSubjectsAreTheSameWhereverTheyAreReferredTo(t *testing.T) {
+func TestMapper_Append_reusesTheBlankNodesOfUnnamedSubjects(t *testing.T) {
 	sources := map[string]struct{ source, text string }{
 		"JSON": {
 			`rml:logicalSource [ rml:source "a.json" ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$[*]" ] ; `,
@@ -101,7 +101,7 @@ func TestUnnamedSubjectsAreTheSameWhereverTheyAreReferredTo(t *testing.T) {
 	}
 }
 
-func TestAppendChecksTheTextOfEveryLiteral(t *testing.T) {
+func TestMapper_Append_checksTheTextOfEveryLiteral(t *testing.T) {
 	const object = jsonStream +
 		` rr:subjectMap [ rr:template "http://s/{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ %s ] ] .`
 	const new = "<http://w3id.org/rml/"
@@ -136,7 +136,7 @@ func TestAppendChecksTheTextOfEveryLiteral(t *testing.T) {
 
 // The statements of a collection go where those with its head go, and those of
 // a join where those of the subject go that they refer to.
-func TestRunSendsCollectionsAndJoinsToTheirTargets(t *testing.T) {
+func TestMapper_Run_writesCollectionsAndJoinsToTheirTargets(t *testing.T) {
 	const target = `; new:logicalTarget [ new:target [ new:path "x.nt" ] ; new:serialization ` +
 		`<http://www.w3.org/ns/formats/N-Triples> ]`
 	for name, subject := range map[string]string{

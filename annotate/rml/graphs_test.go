@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-func TestAppendPlacesStatementsInGraphs(t *testing.T) {
+func TestMapper_Append_writesStatementsToGraphs(t *testing.T) {
 	const s, p = "<http://a/1>", "<http://example.com/ns#p>"
 	cases := map[string]struct{ ofSubject, ofObject, message, want string }{
 		"named twice": {
@@ -58,7 +58,7 @@ func TestAppendPlacesStatementsInGraphs(t *testing.T) {
 }
 
 // N-Triples has one graph only: what is in two of them is there once.
-func TestAppendDropsGraphsThatTheFormatLacks(t *testing.T) {
+func TestMapper_Append_dropsGraphsInFormatsWithoutThem(t *testing.T) {
 	got, err := mapOne(t,
 		jsonStream+` rr:subjectMap [ rr:template "http://a/{id}" ; rr:graph ex:g, ex:h ] ; rr:predicateObjectMap [ `+
 			`rr:predicate ex:p ; rr:object "o" ] .`, `{"id":1}`, nil)
@@ -67,7 +67,7 @@ func TestAppendDropsGraphsThatTheFormatLacks(t *testing.T) {
 }
 
 // A source that two logical sources parse in different ways is one message.
-func TestAppendReadsAMessageThroughSeveralNamespaces(t *testing.T) {
+func TestMapper_Append_readsAMessageWithSeveralNamespaceSets(t *testing.T) {
 	one := func(name, ns string) string {
 		return "map:" + name +
 			` a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ; carml:declaresNamespace [ ` +

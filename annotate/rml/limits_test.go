@@ -18,7 +18,7 @@ import (
 func numbers(n int) string { return "[1" + strings.Repeat(",1", n-1) + "]" }
 
 // Each message is small, and would give far more than fits into memory.
-func TestAppendStopsMessagesThatMultiply(t *testing.T) {
+func TestMapper_Append_stopsMessagesThatMultiply(t *testing.T) {
 	const records = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; ` +
 		`rml:iterator "%s" ] ; `
 	const object = jsonStream +
@@ -77,7 +77,7 @@ func TestAppendStopsMessagesThatMultiply(t *testing.T) {
 }
 
 // A record that agrees with its parents in many values is done in time.
-func TestAppendJoinsRecordsThatAgreeOften(t *testing.T) {
+func TestMapper_Append_joinsRecordsWithManyMatches(t *testing.T) {
 	const records = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; ` +
 		`rml:iterator "%s" ] ; `
 	m := newMapper(t, prefixes+`map:M a rr:TriplesMap ; `+fmt.Sprintf(records, "$.c[*]")+
@@ -95,7 +95,7 @@ map:P a rr:TriplesMap ; `+fmt.Sprintf(records, "$.p[*]")+`rr:subjectMap [ rr:tem
 }
 
 // Triples maps whose lists hold the subjects of each other have no end.
-func TestCompileRefusesListsThatGatherThemselves(t *testing.T) {
+func TestCompile_refusesListsThatContainThemselves(t *testing.T) {
 	const head = prefixes +
 		"@prefix rml2: <http://w3id.org/rml/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"
 	list := func(name, members string) string {
@@ -125,7 +125,7 @@ func TestCompileRefusesListsThatGatherThemselves(t *testing.T) {
 	}
 }
 
-func TestLoadChecksParentsOfGatheredMembers(t *testing.T) {
+func TestLoad_checksTheParentsOfListMembers(t *testing.T) {
 	_, err := rml.Load([]byte(prefixes+
 		"@prefix rml2: <http://w3id.org/rml/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"+
 		"map:M a rr:TriplesMap ; "+jsonStream+
@@ -139,7 +139,7 @@ const oneProperty = prefixes + "map:M a rr:TriplesMap ; " + jsonStream +
 	` rr:subjectMap [ rr:template "http://a/{id}" ] ;
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
 
-func TestRunLinesNamesTheLineThatIsTooLong(t *testing.T) {
+func TestMapper_RunLines_namesALineThatIsTooLong(t *testing.T) {
 	m := newMapper(t, oneProperty, &rml.Options{Limits: rml.Limits{MaxBytes: 20}})
 	err := m.RunLines(t.Context(), io.Discard,
 		strings.NewReader("{\"id\":1,\"v\":\"12345\"}\r\n{\"id\":1,\"v\":\"1234567890\"}\n"))
@@ -170,13 +170,13 @@ func (e *endless) Read(p []byte) (int, error) {
 	return copy(p, "{}\n"), nil
 }
 
-func TestRunLinesEndsWithItsContext(t *testing.T) {
+func TestMapper_RunLines_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := newMapper(t, oneProperty, nil).RunLines(ctx, io.Discard, &endless{cancel: cancel, t: t})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestRunSaysThatThereIsNothingToOpenOrCreate(t *testing.T) {
+func TestMapper_Run_reportsMissingFiles(t *testing.T) {
 	err := newMapper(t, oneProperty, nil).Run(t.Context(), io.Discard, rml.Files{})
 	require.ErrorContains(t, err, "Files.Open is nil")
 	target := strings.Replace(oneProperty, `rml:reference "v"`,
@@ -187,7 +187,7 @@ func TestRunSaysThatThereIsNothingToOpenOrCreate(t *testing.T) {
 	require.ErrorContains(t, err, "Files.Create is nil")
 }
 
-func TestBlankLinesArePassedOver(t *testing.T) {
+func TestMapper_RunLines_skipsBlankLines(t *testing.T) {
 	const lines = "\xEF\xBB\xBF{\"id\":1,\"v\":1}\r\n \t\r\n\r\n{\"id\":2,\"v\":2}"
 	const want = "<http://a/1> <http://example.com/ns#p> \"1\" .\n<http://a/2> <http://example.com/ns#p> \"2\" .\n"
 	var out strings.Builder
@@ -201,7 +201,7 @@ func TestBlankLinesArePassedOver(t *testing.T) {
 }
 
 // Text inside of a field that is not what the field says is found by its row.
-func TestRunSaysWhereAFieldCannotBeRead(t *testing.T) {
+func TestMapper_Run_namesThePlaceOfAnUnreadableField(t *testing.T) {
 	const mapping = prefixes + `@prefix new: <http://w3id.org/rml/> .
 map:M a rr:TriplesMap ; rml:logicalSource [ a new:LogicalView ; new:viewOn [ rml:source "a.csv" ; rml:referenceFormulation ql:CSV ] ;
     new:field [ new:fieldName "j" ; new:reference "j" ; new:field [ a new:IterableField ; new:fieldName "it" ;
@@ -217,7 +217,7 @@ map:M a rr:TriplesMap ; rml:logicalSource [ a new:LogicalView ; new:viewOn [ rml
 }
 
 // A mapper that has seen one large message does not keep its memory.
-func TestMapperGivesBackWhatALargeMessageTook(t *testing.T) {
+func TestMapper_Append_freesTheMemoryOfALargeMessage(t *testing.T) {
 	m := newMapper(t, oneProperty, nil)
 	in := func() uint64 {
 		for range 200 {

@@ -27,7 +27,7 @@ func messages(findings []rml.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestLintFindsNothingInAGoodMapping(t *testing.T) {
+func TestPlan_Lint_findsNothingInAGoodMapping(t *testing.T) {
 	for name, s := range samples {
 		require.Empty(t, messages(newPlan(t, s.mapping).Lint()), name)
 		findings, err := newPlan(t, s.mapping).LintSample(context.Background(),
@@ -37,7 +37,7 @@ func TestLintFindsNothingInAGoodMapping(t *testing.T) {
 	}
 }
 
-func TestLintFindsWhatIsProbablyNotMeant(t *testing.T) {
+func TestPlan_Lint_findsProbableMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ mapping, want string }{
 		"nothing made": {jsonStream + ` rr:subject ex:s .`, "mapping line 8, triples map map:M: it makes no statement"},
 		"no reference": {
@@ -82,7 +82,7 @@ func TestLintFindsWhatIsProbablyNotMeant(t *testing.T) {
 			` rr:subjectMap [ rr:template "{id}" ; rr:class ex:C ] .`).Lint()), "the prefix xsd: stands for")
 }
 
-func TestLintSampleFindsDeadReferences(t *testing.T) {
+func TestPlan_LintSample_findsDeadReferences(t *testing.T) {
 	const mapping = prefixes + `map:M a rr:TriplesMap ; ` + jsonStream + ` rr:subjectMap [ rr:template "http://a/{id}" ] ;
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "temprature" ] ] .
 map:N a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ;
@@ -96,7 +96,7 @@ map:N a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ;
 mapping line 10, triples map map:N: its iterator selects no record of the sample`, messages(findings))
 }
 
-func TestExplainShowsThePlan(t *testing.T) {
+func TestPlan_Explain_describesThePlan(t *testing.T) {
 	const mapping = prefixes + `map:M a rr:TriplesMap ; ` + jsonStream +
 		` rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ; rr:graph ex:g ] ;
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rr:datatype xsd:int ] ] ;

@@ -21,7 +21,7 @@ func mapOne(t *testing.T, body, message string, opts *rml.Options) (string, erro
 	return strings.TrimPrefix(string(out), "kept\n"), err
 }
 
-func TestAppendMapsOneMessage(t *testing.T) {
+func TestMapper_Append_mapsOneMessage(t *testing.T) {
 	const s = `rr:subjectMap [ rr:template "http://a/{id}" ] ; `
 	const object = jsonStream + s + `rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ %s ] ] .`
 	const line = "<http://a/1> <http://example.com/ns#p> %s .\n"
@@ -144,7 +144,7 @@ func TestAppendMapsOneMessage(t *testing.T) {
 	}
 }
 
-func TestAppendJoinsWithinTheMessage(t *testing.T) {
+func TestMapper_Append_joinsWithinTheMessage(t *testing.T) {
 	m := newMapper(t, prefixes+`
 map:Child a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ;
   rml:referenceFormulation ql:JSONPath ; rml:iterator "$.students[*]" ] ;
@@ -171,7 +171,7 @@ map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ;
 }
 
 // A message that cannot be mapped adds nothing, and the error says where.
-func TestAppendRefusesBadMessages(t *testing.T) {
+func TestMapper_Append_refusesBadMessages(t *testing.T) {
 	const body = jsonStream +
 		`rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] ; rr:predicateObjectMap [ rr:predicate ex:p ; ` +
 		`rr:objectMap [ rml:reference "v" ; rr:termType rr:IRI ] ] ; rr:predicateObjectMap [ rr:predicate ex:q ; ` +
@@ -202,7 +202,7 @@ func TestAppendRefusesBadMessages(t *testing.T) {
 	}
 }
 
-func TestErrorNamesTheMappingNode(t *testing.T) {
+func TestMessageError_namesTheMappingNode(t *testing.T) {
 	_, err := mapOne(t, jsonStream+
 		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`,
 		`{"v":[[1]]}`, nil)
@@ -212,7 +212,7 @@ func TestErrorNamesTheMappingNode(t *testing.T) {
 	require.Equal(t, "/v/0", failure.Place)
 }
 
-func TestLimitOnStatements(t *testing.T) {
+func TestLimits_boundStatements(t *testing.T) {
 	const body = jsonStream +
 		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
 	opts := &rml.Options{Limits: rml.Limits{MaxStatements: 2}}
@@ -222,7 +222,7 @@ func TestLimitOnStatements(t *testing.T) {
 	require.ErrorIs(t, err, rml.ErrLimit)
 }
 
-func TestLimitOnRecords(t *testing.T) {
+func TestLimits_boundRecords(t *testing.T) {
 	const body = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; ` +
 		`rml:iterator "$[*]" ] ; rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] .`
 	opts := &rml.Options{Limits: rml.Limits{MaxRecords: 2}}
@@ -233,7 +233,7 @@ func TestLimitOnRecords(t *testing.T) {
 	require.ErrorContains(t, err, "selects 3 records, the limit is 2")
 }
 
-func TestLimitOnTime(t *testing.T) {
+func TestLimits_boundTime(t *testing.T) {
 	const body = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; ` +
 		`rml:iterator "$[*]" ] ; rr:subjectMap [ rr:template "http://a/{$.id}" ; rr:class ex:C ] .`
 	message := "[" + strings.Repeat(`{"id":1},`, 100_000) + `{"id":1}]`
@@ -244,7 +244,7 @@ func TestLimitOnTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestMessageNeedsTheOnlySource(t *testing.T) {
+func TestMapper_Append_requiresASingleSource(t *testing.T) {
 	m := newMapper(t, prefixes+`map:M a rr:TriplesMap ; `+jsonStream+
 		` rr:subject ex:s . map:N a rr:TriplesMap ; rml:logicalSource [ rml:source "x.csv" ; rml:referenceFormulation `+
 		`ql:CSV ] ; rr:subject ex:s .`, nil)
@@ -254,7 +254,7 @@ func TestMessageNeedsTheOnlySource(t *testing.T) {
 
 // Blank nodes of one message are the same for the same value, those of
 // different messages differ, and the same message gives the same labels.
-func TestBlankNodesBelongToTheirMessage(t *testing.T) {
+func TestMapper_Append_labelsBlankNodesByMessage(t *testing.T) {
 	const body = jsonStream +
 		`rr:subjectMap [ rml:reference "id" ; rr:termType rr:BlankNode ] ; rr:predicateObjectMap [ rr:predicate ex:p ` +
 		`; rr:objectMap [ rml:reference "v" ; rr:termType rr:BlankNode ] ] .`
@@ -272,7 +272,7 @@ func TestBlankNodesBelongToTheirMessage(t *testing.T) {
 	require.True(t, rdf.ValidLabel([]byte(same.Subject.Value)))
 }
 
-func TestNaturalDatatypesFollowTheVocabularyUnlessToldOtherwise(t *testing.T) {
+func TestOptions_Natural_followsTheVocabularyByDefault(t *testing.T) {
 	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
 	const before = jsonStream +
 		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
@@ -296,7 +296,7 @@ func TestNaturalDatatypesFollowTheVocabularyUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-func TestBlankNodesBelongToTheirGraph(t *testing.T) {
+func TestMapper_Append_labelsBlankNodesByGraph(t *testing.T) {
 	const body = jsonStream + `rr:subjectMap [ rml:reference "id" ; rr:termType rr:BlankNode ] ;
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:object ex:o ; rr:graph ex:g, ex:h ] ; rr:predicateObjectMap [
   rr:predicate ex:q ; rr:object ex:o ; rr:graph ex:g ] .`
@@ -307,7 +307,7 @@ func TestBlankNodesBelongToTheirGraph(t *testing.T) {
 	require.Equal(t, quads[0].Subject, quads[2].Subject, "one graph has one")
 }
 
-func TestALiteralHasEveryLanguageOfItsMap(t *testing.T) {
+func TestMapper_Append_makesALiteralForEachLanguage(t *testing.T) {
 	got, err := mapOne(t,
 		jsonStream+`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; `+
 			`rml:languageMap [ rml:reference "l" ] ] ] .`, `{"v":["x","y"],"l":["en","no language","de"]}`, nil)
@@ -318,7 +318,7 @@ func TestALiteralHasEveryLanguageOfItsMap(t *testing.T) {
 
 // RDF/XML cannot say everything; what it cannot say is an error, not a
 // statement less.
-func TestAMessageThatTheFormatCannotHoldIsRefused(t *testing.T) {
+func TestMapper_Append_refusesStatementsThatTheFormatCannotExpress(t *testing.T) {
 	const body = jsonStream +
 		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
 	opts := &rml.Options{Format: rdf.RDFXML}
@@ -331,7 +331,7 @@ func TestAMessageThatTheFormatCannotHoldIsRefused(t *testing.T) {
 	require.Empty(t, got)
 }
 
-func TestAnErrorLeavesNoTraceInTheNextTurtleDocument(t *testing.T) {
+func TestMapper_Append_startsACleanDocumentAfterAnError(t *testing.T) {
 	const body = jsonStream +
 		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] ; ` +
 		`rr:predicateObjectMap [ rr:predicate ex:q ; rr:objectMap [ rml:reference "w" ] ] .`
@@ -369,7 +369,7 @@ func FuzzAppend(f *testing.F) {
 }
 
 // A graph is a set: a message that says something twice gives it once.
-func TestStatementsOfAMessageAreMadeOnce(t *testing.T) {
+func TestMapper_Append_dropsDuplicateStatements(t *testing.T) {
 	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
 	const object = `rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ]`
 	for name, c := range map[string]struct{ body, message, want string }{

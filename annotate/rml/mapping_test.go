@@ -25,7 +25,7 @@ const jsonStream = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:refe
 
 // Each mapping is wrong in one way; the error names the node, says what is
 // wrong and what was expected.
-func TestLoadRefusesBadMappings(t *testing.T) {
+func TestLoad_refusesBadMappings(t *testing.T) {
 	cases := map[string]struct {
 		mapping string
 		node    string
@@ -192,7 +192,7 @@ func TestLoadRefusesBadMappings(t *testing.T) {
 	}
 }
 
-func TestCompileRefusesExpressionsThatAreNotValid(t *testing.T) {
+func TestCompile_refusesInvalidExpressions(t *testing.T) {
 	for name, c := range map[string]struct{ mapping, reason string }{
 		"iterator": {
 			`map:M a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ` +
@@ -228,7 +228,7 @@ func TestCompileRefusesExpressionsThatAreNotValid(t *testing.T) {
 	}
 }
 
-func TestSourcesNamesEachSourceOnce(t *testing.T) {
+func TestMapping_Sources_namesEachSourceOnce(t *testing.T) {
 	mapping, err := rml.Load([]byte(prefixes+`
 map:A a rr:TriplesMap ; `+jsonStream+` rr:subject ex:s .
 map:B a rr:TriplesMap ; `+jsonStream+` rr:subject ex:s .
@@ -246,7 +246,7 @@ map:D a rr:TriplesMap ; rml:logicalSource [ rml:source "d.csv" ; rml:referenceFo
 		mapping.TriplesMaps())
 }
 
-func TestLoadBoundsTheMapping(t *testing.T) {
+func TestLoad_boundsTheSizeOfTheMapping(t *testing.T) {
 	_, err := rml.Load([]byte(strings.Repeat("<a> <b> <c> .\n", 1000)), &rml.LoadOptions{MaxBytes: 1000})
 	require.Error(t, err)
 	var mistake *rml.MappingError
@@ -276,7 +276,7 @@ func FuzzLoad(f *testing.F) {
 
 // A mapping of a few kilobytes that would take longer than anyone waits, were
 // it followed to all its ends.
-func TestLoadIsDoneWithMappingsThatMultiply(t *testing.T) {
+func TestLoad_endsQuicklyForMappingsThatMultiply(t *testing.T) {
 	const head = prefixes + "@prefix new: <http://w3id.org/rml/> .\n"
 	triplesMap := func(view string) string {
 		return "map:M a rr:TriplesMap ; rml:logicalSource " + view +

@@ -36,7 +36,7 @@ var ioFaults = map[string]outcome{
 	},
 }
 
-func TestInputOutputSuite(t *testing.T) {
+func TestMapper_passesTheInputOutputSuite(t *testing.T) {
 	dir := conformance.Dir(t, "rml-io")
 	cases := folders(t, dir, 58)
 	rejected := make(map[string]bool)

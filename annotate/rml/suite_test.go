@@ -47,7 +47,7 @@ var legacyFaults = map[string]outcome{
 	"RMLTC0007h-XML":  {rejected: true, reason: "as RMLTC0007h-CSV"},
 }
 
-func TestLegacySuite(t *testing.T) {
+func TestMapper_passesTheLegacySuite(t *testing.T) {
 	dir := conformance.Dir(t, "rml-test-cases")
 	rejected := make(map[string]bool)
 	for _, row := range table(t, filepath.Join(dir, "metadata.csv")) {

@@ -13,7 +13,7 @@ import (
 
 // The short ways of a plan give what the long ways do: the same statements in
 // the same order, each once, or the same error.
-func TestShortWaysGiveWhatTheLongOnesDo(t *testing.T) {
+func TestPlan_fastPathsAgreeWithTheGeneralPath(t *testing.T) {
 	objects := map[string][]string{
 		"rml": {
 			`rml:reference "v"`, `rml:reference "v" ; rr:datatype xsd:integer`, `rml:reference "v" ; rr:datatype xsd:double`,

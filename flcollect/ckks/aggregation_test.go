@@ -40,7 +40,7 @@ func zeros(m *maker, count int) [][]uint64 {
 	return sums
 }
 
-func TestTheMeanIsTheSumOfResiduesWithAGreaterScale(t *testing.T) {
+func TestAggregation_sumsResiduesAndScales(t *testing.T) {
 	m, sums := defaults(1), zeros(defaults(1), 3)
 	a := begin(t, ckks.Settings{}, nil, strategy.Round{})
 	total := int64(0)
@@ -62,7 +62,7 @@ func TestTheMeanIsTheSumOfResiduesWithAGreaterScale(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfUpdatesDoesNotShow(t *testing.T) {
+func TestAggregation_isIndependentOfTheOrder(t *testing.T) {
 	m := small(2)
 	var updates []strategy.Update
 	for k := range 6 {
@@ -94,7 +94,7 @@ func TestTheOrderOfUpdatesDoesNotShow(t *testing.T) {
 	require.Equal(t, []byte{3, 6}, ciphertext[3:5], "SEAL 4.1 and 4.3 both read 3.6")
 }
 
-func TestClientsAreAnsweredInAVersionThatTheyRead(t *testing.T) {
+func TestAggregation_answersInTheVersionOfTheClients(t *testing.T) {
 	for name, test := range map[string]struct{ sent, want [][2]byte }{
 		"4.0 alone":   {[][2]byte{{4, 0}, {4, 0}}, [][2]byte{{4, 0}}},
 		"3.7 alone":   {[][2]byte{{3, 7}}, [][2]byte{{3, 7}}},
@@ -117,7 +117,7 @@ func TestClientsAreAnsweredInAVersionThatTheyRead(t *testing.T) {
 	}
 }
 
-func TestABadUpdateIsRefusedAndLeavesNoTrace(t *testing.T) {
+func TestAggregation_Add_keepsTheSumOnABadUpdate(t *testing.T) {
 	put := func(at int, value uint64) func([]byte) {
 		return func(content []byte) { binary.LittleEndian.PutUint64(content[at:], value) }
 	}
@@ -180,7 +180,7 @@ func TestABadUpdateIsRefusedAndLeavesNoTrace(t *testing.T) {
 	}
 }
 
-func TestABadMessageIsRefused(t *testing.T) {
+func TestAggregation_Add_refusesABadMessage(t *testing.T) {
 	m := small(7)
 	ciphertext, _ := m.ciphertext(t)
 	fill := func(change func(*message)) []byte {
@@ -223,7 +223,7 @@ func TestABadMessageIsRefused(t *testing.T) {
 	}
 }
 
-func TestASmallMessageDoesNotBecomeLarge(t *testing.T) {
+func TestAggregation_Add_boundsDecompression(t *testing.T) {
 	m := defaults(8)
 	m.spoiled = func(content []byte) { clear(content[97:]) }
 	ciphertext, _ := m.ciphertext(t)
@@ -243,7 +243,7 @@ func TestASmallMessageDoesNotBecomeLarge(t *testing.T) {
 	}
 }
 
-func TestUpdatesMustHaveTheShapesOfTheModel(t *testing.T) {
+func TestAggregation_Add_checksTheShapes(t *testing.T) {
 	m := small(9)
 	model := client(t, m, "", 1, 2, nil).Model
 	a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{Model: model})
@@ -265,7 +265,7 @@ func TestUpdatesMustHaveTheShapesOfTheModel(t *testing.T) {
 	require.ErrorContains(t, err, "begin round 4: model: layer 0: ")
 }
 
-func TestTheSumNeverWrapsAround(t *testing.T) {
+func TestAggregation_Add_refusesASumThatWrapsAround(t *testing.T) {
 	m := small(10)
 	p := parameters(t, node)
 	require.Equal(t, int64(1023), p.Room(1)) // 134215681 / 2^17, rounded down
@@ -284,7 +284,7 @@ func TestTheSumNeverWrapsAround(t *testing.T) {
 	}
 }
 
-func TestAnAggregationEnds(t *testing.T) {
+func TestAggregation_endsWithItsContext(t *testing.T) {
 	m := small(11)
 	a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{Number: 3})
 	_, err := a.Finish(t.Context())

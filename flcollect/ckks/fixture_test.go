@@ -76,7 +76,7 @@ func join(model strategy.Model) [][]byte {
 	return joined
 }
 
-func TestTheSumIsThatOfSEALToTheLastBit(t *testing.T) {
+func TestAggregation_agreesWithSEALToTheLastBit(t *testing.T) {
 	for _, form := range []string{"tensor", "packed", "vector"} {
 		t.Run(form, func(t *testing.T) {
 			a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
@@ -98,7 +98,7 @@ func TestTheSumIsThatOfSEALToTheLastBit(t *testing.T) {
 	}
 }
 
-func TestEveryCompressionOfSEALIsReadAndEchoed(t *testing.T) {
+func TestAggregation_readsAndEchoesEveryCompression(t *testing.T) {
 	for _, name := range []string{"none", "zlib", "zstd"} {
 		t.Run(name, func(t *testing.T) {
 			a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{})
@@ -116,7 +116,7 @@ func TestEveryCompressionOfSEALIsReadAndEchoed(t *testing.T) {
 	}
 }
 
-func TestASeededCiphertextIsRefused(t *testing.T) {
+func TestAggregation_Add_refusesASeededCiphertext(t *testing.T) {
 	a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{})
 	message := message{shape: []uint32{1}, scale: 1 << 16, ciphertexts: [][]byte{read(t, "seal", "seeded")}}
 	err := a.Add(t.Context(), strategy.Update{Client: "c", Examples: 1, Model: sent(message.bytes())})
@@ -125,7 +125,7 @@ func TestASeededCiphertextIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "layer 0: ciphertext 0: half of it is the seed")
 }
 
-func TestAMessageMayLieInChunksOfAnySize(t *testing.T) {
+func TestAggregation_Add_readsChunksOfAnySize(t *testing.T) {
 	whole := read(t, "tenseal", "tensor-first")
 	for _, size := range []int{1, 7, 4096, len(whole) - 1} {
 		var chunks [][]byte
@@ -146,7 +146,7 @@ func TestAMessageMayLieInChunksOfAnySize(t *testing.T) {
 	}
 }
 
-func TestAPublicContextIsRead(t *testing.T) {
+func TestParseContext_readsAPublicContext(t *testing.T) {
 	raw := read(t, "tenseal", "public")
 	text := []byte(base64.StdEncoding.EncodeToString(raw) + "\n")
 	for _, data := range [][]byte{raw, text} {
@@ -167,7 +167,7 @@ func TestAPublicContextIsRead(t *testing.T) {
 	require.ErrorContains(t, c.Check(parameters(t, other)), "its scale is 65536, the job's is 2^15")
 }
 
-func TestAContextWithASecretKeyIsRefused(t *testing.T) {
+func TestParseContext_refusesASecretKey(t *testing.T) {
 	raw := read(t, "tenseal", "secret")
 	for _, data := range [][]byte{raw, []byte(base64.StdEncoding.EncodeToString(raw))} {
 		_, err := ckks.ParseContext(data)
@@ -175,7 +175,7 @@ func TestAContextWithASecretKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestABadContextSaysWhatIsWrong(t *testing.T) {
+func TestParseContext_namesTheFault(t *testing.T) {
 	raw := read(t, "tenseal", "public")
 	change := func(at int, b byte) []byte {
 		data := bytes.Clone(raw)
@@ -200,7 +200,7 @@ func TestABadContextSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAContextEndsTheRoundOfNobody(t *testing.T) {
+func TestParseContext_boundsItsWork(t *testing.T) {
 	a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
 	update := strategy.Update{Client: "c", Examples: 1, Model: sent(read(t, "tenseal", "vector-first"))}
 	ctx, cancel := context.WithCancel(t.Context())

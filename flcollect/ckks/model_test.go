@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func TestAModelOfAClientIsChecked(t *testing.T) {
+func TestObserve_checksTheModelOfAClient(t *testing.T) {
 	p := parameters(t, captured)
 	tensors, packed, vector := read(t, "tenseal",
 		"tensor-first"), read(t, "tenseal", "packed-first"), read(t, "tenseal", "vector-first")
@@ -49,7 +49,7 @@ func TestAModelOfAClientIsChecked(t *testing.T) {
 	}
 }
 
-func TestTheMeanIsAModelOfTheNextRound(t *testing.T) {
+func TestAggregation_returnsAModelForTheNextRound(t *testing.T) {
 	first := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{Model: sent(read(t, "tenseal", "vector-first"))})
 	update := strategy.Update{Client: "a", Examples: 7, Model: sent(read(t, "tenseal", "vector-second"))}
 	require.NoError(t, first.Add(t.Context(), update))
@@ -65,7 +65,7 @@ func TestTheMeanIsAModelOfTheNextRound(t *testing.T) {
 	require.NoError(t, second.Add(t.Context(), update))
 }
 
-func TestUpdatesThatAreNotEncryptedAreRefused(t *testing.T) {
+func TestAggregation_Add_refusesPlainUpdates(t *testing.T) {
 	a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
 	message := read(t, "tenseal", "vector-first")
 	square, err := tensor.New(tensor.Uint8, []int{1, len(message)}, message)
@@ -79,7 +79,7 @@ func TestUpdatesThatAreNotEncryptedAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheStrategyKeepsItsPolicyAndNoState(t *testing.T) {
+func TestStrategy_hasAPolicyAndNoState(t *testing.T) {
 	policy := strategy.Policy{MinAvailable: 3, Fit: strategy.Rule{Fraction: 0.5}}
 	s, err := ckks.NewStrategy(parameters(t, captured), policy, &ckks.Options{MaxAbs: 4})
 	require.NoError(t, err)

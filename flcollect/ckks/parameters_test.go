@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-func TestBadSettingsAreNamed(t *testing.T) {
+func TestNewParameters_namesBadSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		settings ckks.Settings
 		field    string
@@ -53,7 +53,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 	}
 }
 
-func TestRoomIsWhatTheModuliLeave(t *testing.T) {
+func TestParameters_Room_isWhatTheModuliLeave(t *testing.T) {
 	p := parameters(t, ckks.Settings{CoeffModBitSizes: []int{60, 60}})
 	require.Equal(t, int64(1<<19-1), p.Room(1))
 	require.Equal(t, int64(1<<9-1), p.Room(1024))
@@ -63,7 +63,7 @@ func TestRoomIsWhatTheModuliLeave(t *testing.T) {
 	}
 }
 
-func TestBadOptionsAreNamed(t *testing.T) {
+func TestNewStrategy_namesBadOptions(t *testing.T) {
 	p := parameters(t, ckks.Settings{CoeffModBitSizes: []int{60, 60}, ScaleBits: 50})
 	_, err := ckks.NewStrategy(p, strategy.Policy{}, nil)
 	require.ErrorContains(t, err, "scale_bits: 50 leaves no room for numbers up to 1024 below the moduli of [60 60] bits")
@@ -75,7 +75,7 @@ func TestBadOptionsAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, "parameters")
 }
 
-func TestTheModuliOfAnotherKeyAreNamed(t *testing.T) {
+func TestParseContext_namesModuliOfAnotherKey(t *testing.T) {
 	m := defaults(1)
 	m.moduli = []uint64{1152921504606748673, 1099511480321} // SEAL's of [60 40 60]
 	a := begin(t, ckks.Settings{}, nil, strategy.Round{})

@@ -25,7 +25,7 @@ func (k key) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAnEncryptedMeanIsDifferentiallyPrivate(t *testing.T) {
+func TestStrategy_isDifferentiallyPrivateWithNoise(t *testing.T) {
 	mean, err := ckks.NewStrategy(parameters(t, captured), strategy.Policy{}, &ckks.Options{MaxAbs: 4})
 	require.NoError(t, err)
 	private, err := dp.New(mean,

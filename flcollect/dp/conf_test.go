@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-func TestSettingsThatGiveNoPrivacyAreNamed(t *testing.T) {
+func TestCheck_namesSettingsWithoutPrivacy(t *testing.T) {
 	for _, c := range []struct {
 		conf   strategy.Conf
 		field  string
@@ -54,7 +54,7 @@ func TestSettingsThatGiveNoPrivacyAreNamed(t *testing.T) {
 	}
 }
 
-func TestRulesThatCompareClientsAreRefused(t *testing.T) {
+func TestCheck_refusesRulesThatCompareClients(t *testing.T) {
 	for _, name := range strategy.Names() {
 		err := dp.Check(name, strategy.Conf{"num_sampled_clients": 100})
 		switch name {
@@ -68,7 +68,7 @@ func TestRulesThatCompareClientsAreRefused(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreThoseOfTheOriginal(t *testing.T) {
+func TestNew_hasTheDefaultsOfTheOriginal(t *testing.T) {
 	private := wrap(t, "FedAvg", nil,
 		strategy.Conf{"num_sampled_clients": json.Number("40"), "clip_count_stddev": nil, "delta": "1e-5"})
 	p := private.Privacy()

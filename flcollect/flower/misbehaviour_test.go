@@ -73,7 +73,7 @@ func wire(t *testing.T, name string) []byte {
 	return messages[name]
 }
 
-func TestMisbehavingClientsLoseTheirSession(t *testing.T) {
+func TestServer_endsTheSessionOfAMisbehavingClient(t *testing.T) {
 	fit := wire(t, "FitRes")
 	for name, c := range map[string]struct {
 		send func(rawClient)
@@ -138,7 +138,7 @@ func waiting(s *flower.Session) <-chan struct{} {
 	return under
 }
 
-func TestASecondAnswerEndsTheSession(t *testing.T) {
+func TestServer_endsTheSessionOnASecondAnswer(t *testing.T) {
 	sessions := make(chan *flower.Session)
 	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		sessions <- s
@@ -161,7 +161,7 @@ func TestASecondAnswerEndsTheSession(t *testing.T) {
 }
 
 // The instruction is larger than what flow control lets through unread.
-func TestAClientThatDoesNotReadHoldsNobodyUp(t *testing.T) {
+func TestServer_isNotBlockedByAClientThatDoesNotRead(t *testing.T) {
 	sessions := make(chan *flower.Session)
 	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		sessions <- s
@@ -194,7 +194,7 @@ func TestAClientThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 	require.ErrorIs(t, s.Err(), flower.ErrTimeout)
 } // the server stops although its message is not taken
 
-func TestHTTP1IsRefused(t *testing.T) {
+func TestServer_refusesHTTP1(t *testing.T) {
 	address := serve(t, flower.ServerConfig{Handle: func(context.Context, *flower.Session) error { return nil }})
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestHTTP1IsRefused(t *testing.T) {
 }
 
 // Twenty clients answer at once with 4 MB each; two answers fit the budget.
-func TestUploadsWaitForTheirTurn(t *testing.T) {
+func TestServer_admitsUploadsWithinTheBudget(t *testing.T) {
 	const clients, size = 20, 1 << 20
 	var inside, most atomic.Int64
 	results := make(chan error, clients)
@@ -255,7 +255,7 @@ func (f fixed) Parameters(context.Context, flower.GetParametersIns) (flower.Para
 	return f.model, nil
 }
 
-func TestBadTensorsAreNamed(t *testing.T) {
+func TestParameters_Decode_namesABadTensor(t *testing.T) {
 	good := bytes.Join(tensor.Encode(tensor.FromFloat32s([]float32{1})), nil)
 	p := flower.Parameters{Type: flower.NumPy, Tensors: []flower.Blob{{good}, {good[:len(good)-1]}}}
 	_, err := p.Decode()

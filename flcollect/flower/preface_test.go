@@ -43,7 +43,7 @@ func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} 
 
 // A server that is busy with thousands looks late, and so does a client whose
 // machine is. Package http alone has a patience of two seconds.
-func TestTheHelloOfAClientMayComeInPiecesAndLate(t *testing.T) {
+func TestServer_Serve_acceptsALatePrefaceInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, err := flower.NewServer(flower.ServerConfig{
 			Handle: func(context.Context, *flower.Session) error { return nil },
@@ -94,7 +94,7 @@ func untilSettingsAck(from io.Reader) error {
 
 // Clients that say nothing, or half a hello, are more than the hellos that are
 // worked on at a time.
-func TestSilentConnectionsHoldNobodyUp(t *testing.T) {
+func TestServer_Serve_isNotBlockedBySilentConnections(t *testing.T) {
 	address := serve(t, flower.ServerConfig{
 		Handle: func(ctx context.Context, s *flower.Session) error { return s.Reconnect(ctx, 0) },
 	})
@@ -109,7 +109,7 @@ func TestSilentConnectionsHoldNobodyUp(t *testing.T) {
 }
 
 // A server that is in a hurry ends the stream right after the instruction.
-func TestAClientThatIsToldWhenToComeBackDoesNotMindTheEndOfTheStream(t *testing.T) {
+func TestClient_Run_reconnectsAfterTheEndOfTheStream(t *testing.T) {
 	var joins atomic.Int64
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)

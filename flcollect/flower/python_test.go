@@ -42,7 +42,7 @@ func runPython(t *testing.T, program string, arguments ...string) <-chan error {
 	return ended
 }
 
-func TestARoundWithRealFlowerClients(t *testing.T) {
+func TestServer_runsARoundWithFlowerClients(t *testing.T) {
 	for _, version := range []string{"1.3.0", "1.41.0"} {
 		t.Run(version, func(t *testing.T) {
 			program := peertest.Python(t, "flwr=="+version)
@@ -136,7 +136,7 @@ func round(ctx context.Context, t *testing.T, s *flower.Session) float64 {
 	return float64(number)
 }
 
-func TestARealFlowerClientUsesTLS(t *testing.T) {
+func TestServer_acceptsAFlowerClientOverTLS(t *testing.T) {
 	program := peertest.Python(t, "flwr==1.3.0")
 	authority := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")

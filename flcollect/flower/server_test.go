@@ -113,7 +113,7 @@ func handled(t *testing.T, config flower.ServerConfig, client trainer,
 	return server, <-ends
 }
 
-func TestARoundWithEveryInstruction(t *testing.T) {
+func TestServer_runsARoundWithEveryInstruction(t *testing.T) {
 	config := flower.Config{
 		"f": 0.5, "i": int64(-3), "b": true, "s": "text", "raw": []byte{0, 1}, "u": uint64(1 << 63), "off": false,
 		"none": "",
@@ -165,7 +165,7 @@ func TestARoundWithEveryInstruction(t *testing.T) {
 	require.NoError(t, client)
 }
 
-func TestAParkedClientComesBack(t *testing.T) {
+func TestSession_Reconnect_bringsTheClientBack(t *testing.T) {
 	joined := make(chan struct{}, 2)
 	seconds := make(chan int64, 2)
 	seconds <- 1
@@ -178,7 +178,7 @@ func TestAParkedClientComesBack(t *testing.T) {
 	require.Len(t, joined, 2)
 }
 
-func TestAClientThatAnswersTooLateIsSentAway(t *testing.T) {
+func TestSession_Fit_endsTheSessionOnALateAnswer(t *testing.T) {
 	hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	server, client := handled(t, flower.ServerConfig{}, trainer{fit: hang},
 		func(ctx context.Context, s *flower.Session) error {
@@ -194,7 +194,7 @@ func TestAClientThatAnswersTooLateIsSentAway(t *testing.T) {
 	require.ErrorContains(t, client, "DeadlineExceeded")
 }
 
-func TestAClientThatLeavesEndsTheInstruction(t *testing.T) {
+func TestSession_Fit_failsWhenTheClientLeaves(t *testing.T) {
 	server, client := handled(t, flower.ServerConfig{},
 		trainer{fit: func(context.Context) error { return errors.New("out of memory") }},
 		func(ctx context.Context, s *flower.Session) error {
@@ -207,7 +207,7 @@ func TestAClientThatLeavesEndsTheInstruction(t *testing.T) {
 	require.ErrorContains(t, client, "out of memory")
 }
 
-func TestAnAnswerThatIsNotImplementedLeavesTheSession(t *testing.T) {
+func TestSession_keepsTheSessionAfterAnUnimplementedInstruction(t *testing.T) {
 	server, client := handled(t, flower.ServerConfig{},
 		trainer{fit: func(context.Context) error { return flower.ErrNotImplemented }},
 		func(ctx context.Context, s *flower.Session) error {
@@ -223,7 +223,7 @@ func TestAnAnswerThatIsNotImplementedLeavesTheSession(t *testing.T) {
 	require.NoError(t, client)
 }
 
-func TestMessagesBeyondTheLimitAreRefusedUnread(t *testing.T) {
+func TestServer_refusesMessagesBeyondTheLimitUnread(t *testing.T) {
 	server, client := handled(t, flower.ServerConfig{MaxMessage: 100_000}, trainer{},
 		func(ctx context.Context, s *flower.Session) error {
 			_, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s(make([]float32, 30_000)))})
@@ -243,7 +243,7 @@ func TestMessagesBeyondTheLimitAreRefusedUnread(t *testing.T) {
 	require.ErrorContains(t, client, "ResourceExhausted")
 }
 
-func TestStoppingEndsSessionsAndTellsClients(t *testing.T) {
+func TestServer_Stop_endsSessions(t *testing.T) {
 	joined := make(chan struct{})
 	server, err := flower.NewServer(flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		close(joined)
@@ -267,7 +267,7 @@ func TestStoppingEndsSessionsAndTellsClients(t *testing.T) {
 	server.Stop()
 }
 
-func TestConfigurationsAreChecked(t *testing.T) {
+func TestNewServer_checksItsConfiguration(t *testing.T) {
 	handle := func(context.Context, *flower.Session) error { return nil }
 	for word, config := range map[string]flower.ServerConfig{
 		"Handle":     {},

@@ -63,7 +63,7 @@ func (a *authority) issue(t *testing.T, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func TestClientsAreNamedByTheirCertificates(t *testing.T) {
+func TestIdentify_namesClientsByTheirCertificates(t *testing.T) {
 	authority := newAuthority(t)
 	ids := make(chan string, 2)
 	address := serve(t, flower.ServerConfig{
@@ -86,7 +86,7 @@ func TestClientsAreNamedByTheirCertificates(t *testing.T) {
 	require.Empty(t, ids)
 }
 
-func TestAClientThatJoinsAgainTakesItsOwnPlace(t *testing.T) {
+func TestServer_replacesTheSessionOfAClientThatJoinsAgain(t *testing.T) {
 	joined := make(chan *flower.Session, 2)
 	address := serve(t, flower.ServerConfig{
 		Identify: func(flower.Peer) (string, error) { return "the one", nil },

@@ -21,7 +21,7 @@ func bounded(t *testing.T, inner string, conf strategy.Conf) *strategy.Bounded {
 	return b
 }
 
-func TestNormBoundingKeepsTheContract(t *testing.T) {
+func TestBounded_conforms(t *testing.T) {
 	for _, inner := range []string{"FedAvg", "FedAdam", "FedMedian"} {
 		for name, conf := range map[string]strategy.Conf{
 			"by medians": nil, "by a bound": {"norm_bound": 100, "norm_factor": 1}, "reporting": {"norm_clip": false},
@@ -48,7 +48,7 @@ func conduct(t *testing.T, s strategy.Strategy, sent map[string][]float32) []flo
 	return made[0].Float64s()
 }
 
-func TestAGreatUpdateIsShortenedAndReported(t *testing.T) {
+func TestBounded_scalesALargeUpdateAndReportsIt(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_bound": 5, "norm_refuse_factor": 100})
 	nan := float32(math.NaN())
 	mean := conduct(t, b,
@@ -68,7 +68,7 @@ func TestAGreatUpdateIsShortenedAndReported(t *testing.T) {
 	}, text)
 }
 
-func TestTheMedianOfARoundBoundsTheNext(t *testing.T) {
+func TestBounded_boundsByTheMedianOfTheRoundBefore(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2})
 	conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 2}, "c": {3, 0}, "d": {0, 4}, "attacker": {1e6, 0}})
 	require.Equal(t, strategy.Clipped, b.Verdicts()[1].Outcome, "the first round has a median, too")
@@ -80,20 +80,20 @@ func TestTheMedianOfARoundBoundsTheNext(t *testing.T) {
 	require.InDeltaSlice(t, []float64{6. / 2, 0}, mean, 1e-5, "twice the median, 3")
 }
 
-func TestRefusedUpdatesDoNotMoveTheMedian(t *testing.T) {
+func TestBounded_ignoresQuarantinedUpdatesInTheMedian(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_bound": 5, "norm_refuse_factor": 2})
 	nan := float32(math.NaN())
 	conduct(t, b, map[string][]float32{"a": {1, 0}, "!x": {100, 0}, "!y": {0, 100}, "!z": {nan, 0}})
 	require.Equal(t, []float64{1}, b.State()[0].Float64s())
 }
 
-func TestAMedianOfNothingIsNoBound(t *testing.T) {
+func TestBounded_hasNoBoundWithoutAMedian(t *testing.T) {
 	b := bounded(t, "FedAvg", nil)
 	conduct(t, b, map[string][]float32{"a": {0, 0}, "b": {0, 0}})
 	require.Equal(t, []float64{8, 0}, conduct(t, b, map[string][]float32{"a": {8, 0}, "b": {8, 0}}))
 }
 
-func TestBoundsOutOfRangeAreNamed(t *testing.T) {
+func TestNewBounded_namesBoundsOutOfRange(t *testing.T) {
 	fedAvg, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	for field, value := range map[string]any{"norm_bound": 0, "norm_factor": 0.5, "norm_refuse_factor": "x", "beta": 1} {
@@ -104,7 +104,7 @@ func TestBoundsOutOfRangeAreNamed(t *testing.T) {
 	}
 }
 
-func TestAMedianThatDoesNotFitIsRefused(t *testing.T) {
+func TestBounded_Restore_refusesAMedianOfAnotherModel(t *testing.T) {
 	b := bounded(t, "FedAvg", nil)
 	for _, state := range []tensor.Tensor{
 		tensor.FromFloat64s([]float64{math.NaN()}), tensor.FromFloat64s([]float64{-1}),
@@ -116,7 +116,7 @@ func TestAMedianThatDoesNotFitIsRefused(t *testing.T) {
 	require.NoError(t, b.Restore(nil))
 }
 
-func TestARoundOfFewUpdatesLeavesTheMedianAsItWas(t *testing.T) {
+func TestBounded_keepsTheMedianAfterARoundOfFewUpdates(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2, "norm_min_updates": 3})
 	conduct(t, b, map[string][]float32{"a": {9, 0}, "b": {0, 9}})
 	require.Equal(t, []float64{0}, b.State()[0].Float64s())
@@ -125,7 +125,7 @@ func TestARoundOfFewUpdatesLeavesTheMedianAsItWas(t *testing.T) {
 	require.Equal(t, []float64{2}, b.State()[0].Float64s())
 }
 
-func TestTheNormIsTheSameForEveryTypeAndLength(t *testing.T) {
+func TestNorm_isEqualForEveryTypeAndLength(t *testing.T) {
 	for _, length := range []int{1, 3, 4, 4095, 4096, 4097, 10_001} {
 		values, wide := make([]float32, length), make([]float64, length)
 		want := 0.0
@@ -147,7 +147,7 @@ func TestTheNormIsTheSameForEveryTypeAndLength(t *testing.T) {
 	}
 }
 
-func TestBoundsAreTakenOutOfAConf(t *testing.T) {
+func TestTakeBounds_splitsAConf(t *testing.T) {
 	conf := strategy.Conf{
 		"eta":                1,
 		"norm_bound":         2,

@@ -49,7 +49,7 @@ func ciphertexts(t *testing.T) (all []tensor.Tensor) {
 	return all
 }
 
-func TestFlowerLoadsEncryptedParameters(t *testing.T) {
+func TestWriteParametersPickle_isLoadedByFlower(t *testing.T) {
 	for _, version := range []string{"flwr==1.3.0", "flwr==1.11.1"} {
 		t.Run(version, func(t *testing.T) {
 			program, path := peertest.Python(t, version), filepath.Join(t.TempDir(), "weights.pkl")
@@ -69,7 +69,7 @@ func TestFlowerLoadsEncryptedParameters(t *testing.T) {
 	}
 }
 
-func TestParametersAreWrittenWhereTheyLie(t *testing.T) {
+func TestWriteParametersPickle_doesNotCopy(t *testing.T) {
 	large, err := tensor.New(tensor.Uint8, []int{12 << 20}, make([]byte, 8<<20), make([]byte, 4<<20))
 	require.NoError(t, err)
 	require.Less(t, allocated(func() { err = tensor.WriteParametersPickle(io.Discard, "homomorphic", large, large) }),
@@ -77,7 +77,7 @@ func TestParametersAreWrittenWhereTheyLie(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestParametersThatCannotBeWrittenSayWhere(t *testing.T) {
+func TestWriteParametersPickle_namesTheFault(t *testing.T) {
 	var whole bytes.Buffer
 	require.NoError(t, tensor.WriteParametersPickle(&whole, "t", ciphertexts(t)...))
 	for left := 0; left < whole.Len(); left += 97 {

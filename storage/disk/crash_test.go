@@ -145,7 +145,7 @@ type history struct {
 
 // A killed process does not lose what the kernel has taken, so this test is
 // about the order of the steps and not about syncing.
-func TestAcknowledgedWritesSurviveKill(t *testing.T) {
+func TestStore_keepsAcknowledgedWritesAfterAKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -166,7 +166,7 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	t.Logf("%d acknowledged writes in %d rounds", acknowledged, crashRounds)
 }
 
-func TestFolderOfAnotherProcessIsRefused(t *testing.T) {
+func TestOpen_refusesAFolderOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	other, output := startVictim(t, dir, io.Discard)
 	line, err := bufio.NewReader(output).ReadString('\n')

@@ -37,7 +37,7 @@ func leaveUnfinished(t *testing.T, dir string, size int64) {
 	require.NoError(t, os.WriteFile(database(dir), empty[:size], 0o600))
 }
 
-func TestOpen_truncatedDatabaseIsRefused(t *testing.T) {
+func TestOpen_refusesATruncatedDatabase(t *testing.T) {
 	dir := newFolder(t)
 	whole, err := os.ReadFile(database(dir))
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestOpen_truncatedDatabaseIsRefused(t *testing.T) {
 	require.NoError(t, err, "the backup")
 }
 
-func TestOpen_databaseWithOneTornMetaPageIsOpened(t *testing.T) {
+func TestOpen_opensADatabaseWithOneTornMetaPage(t *testing.T) {
 	for i := range 2 {
 		dir := newFolder(t)
 		file, err := os.OpenFile(database(dir), os.O_RDWR, 0)
@@ -82,7 +82,7 @@ func TestOpen_databaseWithOneTornMetaPageIsOpened(t *testing.T) {
 	}
 }
 
-func TestOpen_databaseWithoutMetaPagesIsRefused(t *testing.T) {
+func TestOpen_refusesADatabaseWithoutMetaPages(t *testing.T) {
 	dir := newFolder(t)
 	require.NoError(t, os.WriteFile(database(dir), make([]byte, 64<<10), 0o600))
 	_, err := disk.Open(dir, nil)
@@ -90,7 +90,7 @@ func TestOpen_databaseWithoutMetaPagesIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "from a backup")
 }
 
-func TestOpen_databaseWithZeroPagesIsRefused(t *testing.T) {
+func TestOpen_refusesADatabaseWithZeroPages(t *testing.T) {
 	dir := newFolder(t)
 	info, err := os.Stat(database(dir))
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestOpen_keepsAnUnfinishedDatabaseBesideBlobs(t *testing.T) {
 	}
 }
 
-func TestOpen_emptyDatabaseOfAFolderThatWasUsedIsRefused(t *testing.T) {
+func TestOpen_refusesAnEmptyDatabaseInAUsedFolder(t *testing.T) {
 	dir := newFolder(t)
 	require.NoError(t, os.Truncate(database(dir), 0))
 	_, err := disk.Open(dir, nil)

@@ -13,14 +13,14 @@ import (
 
 func mark(dir string) string { return filepath.Join(dir, "format.json") }
 
-func TestOpen_withoutAnOwnerMarksAndChecksNothing(t *testing.T) {
+func TestOpen_checksNothingWithoutAnOwner(t *testing.T) {
 	dir := newFolder(t)
 	require.NoFileExists(t, mark(dir))
 	require.NoError(t, os.WriteFile(mark(dir), []byte(`{"owner": "other", "format": 9}`), 0o600))
 	open(t, dir)
 }
 
-func TestOpen_folderOfAnotherOwnerIsNotTouched(t *testing.T) {
+func TestOpen_leavesAFolderOfAnotherOwner(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(mark(dir), []byte(`{"owner": "other", "format": 1}`), 0o600))
 	_, err := disk.Open(dir, &disk.Options{Owner: "this"})
@@ -29,7 +29,7 @@ func TestOpen_folderOfAnotherOwnerIsNotTouched(t *testing.T) {
 	require.NoFileExists(t, database(dir))
 }
 
-func TestOpen_newerFormatIsRefused(t *testing.T) {
+func TestOpen_refusesANewerFormat(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(mark(dir), []byte(`{"owner": "this", "format": 2, "new": true}`), 0o600))
 	_, err := disk.Open(dir, &disk.Options{Owner: "this"})
@@ -37,7 +37,7 @@ func TestOpen_newerFormatIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "a newer version of this wrote format 2, and this one reads up to 1")
 }
 
-func TestOpen_damagedMarkIsRefused(t *testing.T) {
+func TestOpen_refusesADamagedMark(t *testing.T) {
 	for _, text := range []string{"", "{", `{"owner": ""}`, `{"owner": "this"}`, `[]`} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(mark(dir), []byte(text), 0o600))

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRecordsOfWrongShapeAreDamaged(t *testing.T) {
+func TestRecord_reportsAWrongShapeAsDamage(t *testing.T) {
 	for _, record := range [][]byte{nil, make([]byte, 8), make([]byte, 9), []byte("short")} {
 		_, _, err := decodeDocument(record)
 		require.ErrorIs(t, err, errDamaged)
@@ -23,7 +23,7 @@ func TestRecordsOfWrongShapeAreDamaged(t *testing.T) {
 	}
 }
 
-func TestDamagedRecordsAreReportedAndKeepTheirFiles(t *testing.T) {
+func TestStore_reportsDamagedRecordsAndKeepsTheirFiles(t *testing.T) {
 	dir := t.TempDir()
 	store, err := Open(dir, nil)
 	require.NoError(t, err)

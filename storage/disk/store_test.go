@@ -54,7 +54,7 @@ func contentFiles(t testing.TB, dir string) []string {
 	return files
 }
 
-func TestStoreIsThereAfterReopening(t *testing.T) {
+func TestStore_keepsItsContentsAfterReopening(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "several", "new", "levels")
 	store, err := disk.Open(dir, nil)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestStoreIsThereAfterReopening(t *testing.T) {
 	require.Equal(t, info, again)
 }
 
-func TestRevisionsAreNotUsedAgainAfterReopening(t *testing.T) {
+func TestStore_neverReusesARevisionAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	seen := make(map[storage.Revision]bool)
 	for range 3 {
@@ -88,7 +88,7 @@ func TestRevisionsAreNotUsedAgainAfterReopening(t *testing.T) {
 	}
 }
 
-func TestClosedStoreRefusesEverything(t *testing.T) {
+func TestStore_Close_refusesLaterCalls(t *testing.T) {
 	store, err := disk.Open(t.TempDir(), nil)
 	require.NoError(t, err)
 	put(t, store, "blob", "content")
@@ -117,7 +117,7 @@ func TestClosedStoreRefusesEverything(t *testing.T) {
 	require.NoError(t, reader.Close())
 }
 
-func TestSecondStoreIsRefusedQuickly(t *testing.T) {
+func TestOpen_refusesASecondStoreQuickly(t *testing.T) {
 	dir := t.TempDir()
 	first, err := disk.Open(dir, nil)
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestSecondStoreIsRefusedQuickly(t *testing.T) {
 	open(t, dir)
 }
 
-func TestBlobFilesGoWithTheirBlobs(t *testing.T) {
+func TestBlobs_Delete_removesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir)
 	put(t, store, "kept", "1")
@@ -145,7 +145,7 @@ func TestBlobFilesGoWithTheirBlobs(t *testing.T) {
 	require.Len(t, contentFiles(t, dir), 2)
 }
 
-func TestNoPathComesFromAKey(t *testing.T) {
+func TestBlobs_takesNoPathFromAKey(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "store")
 	store := open(t, dir)
@@ -161,7 +161,7 @@ func TestNoPathComesFromAKey(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-func TestOpenRemovesWhatNoRecordPointsTo(t *testing.T) {
+func TestOpen_removesFilesWithoutARecord(t *testing.T) {
 	dir := t.TempDir()
 	store, err := disk.Open(dir, nil)
 	require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestOpenRemovesWhatNoRecordPointsTo(t *testing.T) {
 	require.Equal(t, "content", read(t, store, "kept"))
 }
 
-func TestBlobsWithoutTheirDatabaseAreNotSwept(t *testing.T) {
+func TestOpen_keepsBlobsWithoutADatabase(t *testing.T) {
 	dir := t.TempDir()
 	store, err := disk.Open(dir, nil)
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestBlobsWithoutTheirDatabaseAreNotSwept(t *testing.T) {
 	require.Equal(t, "content", read(t, open(t, dir), "precious"))
 }
 
-func TestDamagedBlobFileIsReported(t *testing.T) {
+func TestBlobs_Open_reportsADamagedFile(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir)
 	put(t, store, "blob", "content")
@@ -218,7 +218,7 @@ func TestDamagedBlobFileIsReported(t *testing.T) {
 	require.Equal(t, "mended", read(t, store, "blob"))
 }
 
-func TestFolderThatCannotBeAStoreIsRefused(t *testing.T) {
+func TestOpen_refusesAFolderThatCannotBeAStore(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, []byte("text"), 0o600))
@@ -231,7 +231,7 @@ func TestFolderThatCannotBeAStoreIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "store.db")
 }
 
-func TestBigBlobIsNotHeldInMemory(t *testing.T) {
+func TestBlobs_keepsALargeBlobOutOfMemory(t *testing.T) {
 	store := open(t, t.TempDir())
 	chunk := make([]byte, 256<<10)
 	var before, after runtime.MemStats
@@ -254,7 +254,7 @@ func TestBigBlobIsNotHeldInMemory(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), "bytes allocated for a blob of 32 MiB")
 }
 
-func TestLongestKeyIsTaken(t *testing.T) {
+func TestStore_acceptsTheLongestKey(t *testing.T) {
 	store := open(t, t.TempDir())
 	key := strings.Repeat("k", storage.MaxKeyLength)
 	_, err := store.Documents().Create(t.Context(), key, []byte(`1`))
@@ -263,7 +263,7 @@ func TestLongestKeyIsTaken(t *testing.T) {
 	require.Equal(t, "content", read(t, store, key))
 }
 
-func TestOnlyTheOwnerMayRead(t *testing.T) {
+func TestOpen_letsOnlyTheOwnerReadFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no permission bits")
 	}

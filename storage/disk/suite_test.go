@@ -19,10 +19,10 @@ func open(t testing.TB, dir string) *disk.Store {
 	return store
 }
 
-func TestDocumentsConform(t *testing.T) {
+func TestDocuments_conforms(t *testing.T) {
 	storagetest.Documents(t, func(t *testing.T) storage.Documents { return open(t, t.TempDir()).Documents() })
 }
 
-func TestBlobsConform(t *testing.T) {
+func TestBlobs_conforms(t *testing.T) {
 	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, t.TempDir()).Blobs() })
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 )
 
-func TestWrongConfigurationIsRefusedByField(t *testing.T) {
+func TestNew_namesTheFieldOfAWrongConfiguration(t *testing.T) {
 	const uri = "mongodb://127.0.0.1"
 	for name, c := range map[string]struct {
 		config mongo.Config
@@ -45,7 +45,7 @@ func TestWrongConfigurationIsRefusedByField(t *testing.T) {
 	}
 }
 
-func TestNoErrorShowsCredentials(t *testing.T) {
+func TestOpen_hidesCredentialsInErrors(t *testing.T) {
 	at := mongotest.UnusedAddress(t)
 	for _, uri := range []string{
 		"mongodb://somebody:hidden@" + at,
@@ -71,7 +71,7 @@ func TestNoErrorShowsCredentials(t *testing.T) {
 	}
 }
 
-func TestARefusedLoginIsNotAnOutage(t *testing.T) {
+func TestOpen_distinguishesARefusedLoginFromAnOutage(t *testing.T) {
 	server := mongotest.StartProcess(t) // which has no users
 	_, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "d", User: "somebody", Password: "hidden"})
 	require.ErrorContains(t, err, "open mongo store at "+server.Address())
@@ -79,7 +79,7 @@ func TestARefusedLoginIsNotAnOutage(t *testing.T) {
 	require.NotContains(t, err.Error(), "hidden")
 }
 
-func TestAServerThatIsAwayIsNamed(t *testing.T) {
+func TestOpen_namesAServerThatIsAway(t *testing.T) {
 	at := mongotest.UnusedAddress(t)
 	config := mongo.Config{URI: "mongodb://" + at, Database: "d", SelectTimeout: time.Second}
 	_, err := mongo.Open(t.Context(), config)
@@ -96,7 +96,7 @@ func TestAServerThatIsAwayIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, `get document "some/key": `)
 }
 
-func TestAServerThatDoesNotAnswerEndsTheCall(t *testing.T) {
+func TestOpen_endsWhenTheServerDoesNotAnswer(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = silent.Close() }() // its backlog takes the connections

@@ -17,7 +17,7 @@ func sample() record {
 	}
 }
 
-func TestRecordReadsBack(t *testing.T) {
+func TestRecord_readsBackUnchanged(t *testing.T) {
 	want := sample()
 	data, err := want.encode()
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestRecordReadsBack(t *testing.T) {
 		got.info())
 }
 
-func TestDamagedRecordIsRefused(t *testing.T) {
+func TestRecord_refusesDamage(t *testing.T) {
 	for name, damage := range map[string]func(r *record){
 		"bytes":    func(r *record) { r.Bytes = "../x" },
 		"size":     func(r *record) { r.Size = -1 },
@@ -52,7 +52,7 @@ func TestDamagedRecordIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "format 2, this version reads 1")
 }
 
-func TestTheLongestRecordIsSmall(t *testing.T) {
+func TestRecord_staysSmall(t *testing.T) {
 	r := sample()
 	r.Key = strings.Repeat("\u2028", storage.MaxKeyLength/3)
 	data, err := r.encode()

@@ -43,7 +43,7 @@ func sweep(t *testing.T, store *s3.Store) s3.Swept {
 	return swept
 }
 
-func TestSweep(t *testing.T) {
+func TestStore_Sweep_removesUnreferencedContents(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	t.Run("replaced bytes go after two hours", func(t *testing.T) {
 		store := open(t, configOf(server, "replaced"))

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/storage/s3"
 )
 
-func TestURLSetsTheConfiguration(t *testing.T) {
+func TestParseURL_setsTheConfiguration(t *testing.T) {
 	for text, want := range map[string]s3.Config{
 		"s3://s3.amazonaws.com/models": {Endpoint: "s3.amazonaws.com", Bucket: "models"},
 		"s3://k:s%2F%40@[::1]:9000/models/a/b%20c/?region=eu-central-1&insecure=true&path-style=1&create-bucket=true": {
@@ -29,7 +29,7 @@ func TestURLSetsTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestBadURLIsRefusedWithoutItsSecret(t *testing.T) {
+func TestParseURL_hidesTheSecretOfABadURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "must begin with s3://",
 		"http://k:hidden@h/b":               "must begin with s3://",
@@ -53,7 +53,7 @@ func TestBadURLIsRefusedWithoutItsSecret(t *testing.T) {
 	}
 }
 
-func TestBadConfigurationIsRefused(t *testing.T) {
+func TestNew_refusesABadConfiguration(t *testing.T) {
 	for want, change := range map[string]func(c *s3.Config){
 		"Config.Endpoint: must be set":               func(c *s3.Config) { c.Endpoint = "" },
 		"Config.Endpoint: must be HOST or HOST:PORT": func(c *s3.Config) { c.Endpoint = "http://hidden@h" },
@@ -85,7 +85,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 	}
 }
 
-func TestConfigurationShowsNoSecret(t *testing.T) {
+func TestConfig_hidesTheSecretWhenPrinted(t *testing.T) {
 	config := s3.Config{
 		Endpoint:     "h:1",
 		Bucket:       "b",

@@ -107,7 +107,7 @@ var agreed = []struct{ document, expr, right string }{
 	{"<r><a>x</a></r>", "..", "x"},
 }
 
-func TestExpressionsThatTheLibrariesMisreadAreThoseOfTheTable(t *testing.T) {
+func TestXPath_differsFromTheBuiltInEngineAsListed(t *testing.T) {
 	for _, c := range misread {
 		require.NotEqual(t, c.right, c.library, c.expr)
 		require.Equal(t, c.right, byBuiltIn(t, c.document, c.expr), "built in: %s", c.expr)
@@ -115,7 +115,7 @@ func TestExpressionsThatTheLibrariesMisreadAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-func TestOtherExpressionsGiveWhatTheBuiltInEngineGives(t *testing.T) {
+func TestXPath_agreesWithTheBuiltInEngineOtherwise(t *testing.T) {
 	for _, c := range agreed {
 		require.Equal(t, c.right, byLibrary(t, c.document, c.expr), "library: %s", c.expr)
 		if !strings.Contains(c.expr, "lower-case") {
@@ -176,7 +176,7 @@ func byBuiltIn(t *testing.T, document, expr string) string {
 	return strings.Join(texts, " ")
 }
 
-func TestExpressionsThatTheLibraryCannotCompileAreErrors(t *testing.T) {
+func TestXPath_reportsExpressionsThatTheLibraryCannotCompile(t *testing.T) {
 	e := antchfx.XPath()
 	for _, expr := range []string{
 		"", "a[", "q:a", "lang('fr')", "id('1')", "$v", "nothing()", "count()", strings.Repeat("(", 20_000),
@@ -186,7 +186,7 @@ func TestExpressionsThatTheLibraryCannotCompileAreErrors(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoNodeIsAnErrorOrNoValue(t *testing.T) {
+func TestXPath_refusesIteratorsThatSelectNoNodes(t *testing.T) {
 	e := antchfx.XPath()
 	evaluate, err := e.Compile("a", nil)
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestWhatIsNoNodeIsAnErrorOrNoValue(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestEvaluationsThatTakeTooLongAreStopped(t *testing.T) {
+func TestXPath_stopsLongEvaluations(t *testing.T) {
 	e := antchfx.XPath()
 	root, err := e.Parse([]byte("<a>" + strings.Repeat("<b><c/></b>", 3000) + "</a>"))
 	require.NoError(t, err)

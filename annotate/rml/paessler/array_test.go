@@ -11,7 +11,7 @@ import (
 
 // An iterator that selects an array maps its elements, as with the built-in
 // engine.
-func TestJSONPath_arrayIterator_mapsTheElementsInLegacyMappings(t *testing.T) {
+func TestJSONPath_mapsTheElementsOfAnArrayIteratorInLegacyMappings(t *testing.T) {
 	mapping, err := rml.Load([]byte(`@prefix rr: <http://www.w3.org/ns/r2rml#> .
 @prefix rml: <http://semweb.mmlab.be/ns/rml#> .
 @prefix ql: <http://semweb.mmlab.be/ns/ql#> .

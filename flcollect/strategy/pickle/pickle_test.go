@@ -152,13 +152,13 @@ func check(t *testing.T, all captured) {
 	}
 }
 
-func TestStrategiesThatFlowerPickledAreRead(t *testing.T) {
+func TestRead_readsStrategiesOfOlderFlower(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) { check(t, read(t, fixture(version))) })
 	}
 }
 
-func TestStrategiesThatFlowerPicklesNowAreRead(t *testing.T) {
+func TestRead_readsStrategiesOfCurrentFlower(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {
 			program := peertest.Python(t, "flwr=="+version)
@@ -174,7 +174,7 @@ func TestStrategiesThatFlowerPicklesNowAreRead(t *testing.T) {
 	}
 }
 
-func TestWhatTensorWritesIsRead(t *testing.T) {
+func TestArrays_readsThePicklesOfTensor(t *testing.T) {
 	var file strings.Builder
 	require.NoError(t, tensor.WritePickle(&file, initial()...))
 	got, err := pickle.Arrays([]byte(file.String()))
@@ -185,7 +185,7 @@ func TestWhatTensorWritesIsRead(t *testing.T) {
 	}
 }
 
-func TestPicklesThatMakeNoSenseAreRefused(t *testing.T) {
+func TestRead_refusesInvalidPickles(t *testing.T) {
 	object := "\x80\x02cflwr.server.strategy.fedavg\nFedAvg\n)\x81"
 	build := func(attributes string) string { return object + "}(" + attributes + "ub." }
 	for name, c := range map[string]struct{ pickle, says string }{
@@ -246,7 +246,7 @@ func TestPicklesThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestListsThatAreNotOfArraysAreRefused(t *testing.T) {
+func TestArrays_refusesListsOfOtherValues(t *testing.T) {
 	for file, says := range map[string]string{
 		"]I1\na.": "item 0 is 1, and no array", "}.": "it is a dict, and no list of arrays",
 		"]q\x00h\x00a.": "item 0 is a list, and no array",
@@ -257,7 +257,7 @@ func TestListsThatAreNotOfArraysAreRefused(t *testing.T) {
 	}
 }
 
-func TestParametersOutOfRangeAreThoseOfTheStrategy(t *testing.T) {
+func TestRead_leavesTheRangeOfParametersToTheStrategy(t *testing.T) {
 	stored := pickle.Stored{Name: "FedAvg", Conf: strategy.Conf{"fraction_fit": 2.0}}
 	_, err := stored.Strategy(nil)
 	var wrong *strategy.FieldError

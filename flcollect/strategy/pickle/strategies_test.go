@@ -20,7 +20,7 @@ func named(t testing.TB, name string) []byte {
 	return data
 }
 
-func TestPickledStrategiesOfFlowerAreReadWithTheirParameters(t *testing.T) {
+func TestRead_readsTheParametersOfFlowerStrategies(t *testing.T) {
 	for name, own := range map[string]strategy.Conf{
 		"FedAvg-2": {}, "FedAvg-3": {}, "FedAvg-4": {}, "FedAvg-5": {}, "FedMedian": {},
 		"FaultTolerantFedAvg": {"min_completion_rate_fit": 0.7, "min_completion_rate_evaluate": 0.8},
@@ -52,7 +52,7 @@ func TestPickledStrategiesOfFlowerAreReadWithTheirParameters(t *testing.T) {
 	}
 }
 
-func TestPicklesThatBreakOffOrNeverEndAreRefused(t *testing.T) {
+func TestRead_refusesTruncatedAndEndlessPickles(t *testing.T) {
 	whole := named(t, "FedAdam")
 	for n := range whole {
 		_, err := pickle.Read(whole[:n])

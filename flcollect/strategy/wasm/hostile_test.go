@@ -69,7 +69,7 @@ func locals(n int, code ...[]byte) []byte {
 	return body
 }
 
-func TestModulesWhoseCompilationHasNoEndAreRefused(t *testing.T) {
+func TestCompile_refusesModulesThatTakeTooLong(t *testing.T) {
 	read := func(n int) (code []byte) {
 		for k := range n {
 			code = append(append(append(code, 0x20), vector(k)...), 0x1a)
@@ -115,14 +115,14 @@ func TestModulesWhoseCompilationHasNoEndAreRefused(t *testing.T) {
 	}
 }
 
-func TestHighStacksAndManyVariablesOfOrdinarySizeAreNoFault(t *testing.T) {
+func TestCompile_acceptsOrdinaryStacksAndVariables(t *testing.T) {
 	values := append(append(many(500, 0x20, 0, 0x41, 1, 0x6a), many(100, 0x03, 0x40, 0x41, 0, 0x0d, 0, 0x0b)...),
 		many(500, 0x1a)...)
 	compile(t, forged(3, locals(500, values)), nil)
 }
 
 // The body tells clients 900 texts of 1 MiB, under names of different lengths.
-func TestWhatAModuleTellsClientsIsBounded(t *testing.T) {
+func TestStrategy_boundsTheConfigurationOfClients(t *testing.T) {
 	module := compile(t, forged(3, locals(1, []byte{
 		0x03, 0x40, // loop
 		0x41, 0, 0x20, 2, 0x41, 0, 0x41, 0x80, 0x80, 0xc0, 0, 0x10, 0, // set_text(0, n, 0, 1<<20)
@@ -137,7 +137,7 @@ func TestWhatAModuleTellsClientsIsBounded(t *testing.T) {
 }
 
 // The module calls proc_exit(0) in _initialize.
-func TestAModuleThatEndsItselfAtTheStartIsNoStrategy(t *testing.T) {
+func TestCompile_refusesAModuleThatExitsAtTheStart(t *testing.T) {
 	module := []byte("\x00asm\x01\x00\x00\x00")
 	for _, s := range [][]byte{
 		section(1, 3, []byte{0x60, 1, 0x7f, 0}, []byte{0x60, 0, 0}, []byte{0x60, 0, 1, 0x7f}),

@@ -149,7 +149,7 @@ func bounded(err error) bool {
 	return false
 }
 
-func TestMeteredModulesOfTheSpecificationDoTheSame(t *testing.T) {
+func TestMeter_keepsTheResultsOfTheSpecificationTests(t *testing.T) {
 	dir := suite(t)
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ const turns = magic +
 	"\x0d\x00\x41\x00\x41\x07\x20\x00\xfc\x0b\x00\x20\x00\x0b" +
 	"\x19\x00\x02\x40\x20\x00\x45\x0d\x00\x41\x05\x0f\x01\x01\x01\x01\x0b\x20\x00\x04\x40\x01\x0b\x41\x06\x0b"
 
-func TestWhatIsRunIsCountedAndNothingElse(t *testing.T) {
+func TestMeter_countsExactlyTheExecutedInstructions(t *testing.T) {
 	rewritten, err := metered([]byte(turns))
 	require.NoError(t, err)
 	again, err := metered([]byte(turns))

@@ -77,7 +77,7 @@ func inGo(t *testing.T, module func() (*wasm.Module, error)) *wasm.Module {
 	return built
 }
 
-func TestAMeanInGoConforms(t *testing.T) {
+func TestStrategy_conformsForAMeanInGo(t *testing.T) {
 	module := inGo(t, fedavgModule)
 	strategytest.Run(t, func() strategy.Strategy { return newStrategy(t, module, nil) })
 }
@@ -99,7 +99,7 @@ func aggregate(t *testing.T, s strategy.Strategy, number int, before strategy.Mo
 	return after[0].Float64s()
 }
 
-func TestAMeanInGoIsThatOfTheBuiltInOne(t *testing.T) {
+func TestStrategy_agreesWithTheBuiltInMean(t *testing.T) {
 	s := newStrategy(t, inGo(t, fedavgModule), nil)
 	native, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestAMeanInGoIsThatOfTheBuiltInOne(t *testing.T) {
 	require.Equal(t, native.Policy(), s.Policy())
 }
 
-func TestMomentumInCCarriesItsState(t *testing.T) {
+func TestStrategy_carriesTheStateOfMomentumInC(t *testing.T) {
 	module := stored(t, "momentum", nil)
 	one := newStrategy(t, module, strategy.Conf{"momentum": "0.5", "fraction_fit": 0.25})
 	require.Equal(t, 3, one.Policy().Fit.MinClients, "the module's default")
@@ -131,7 +131,7 @@ func TestMomentumInCCarriesItsState(t *testing.T) {
 	require.Equal(t, []float64{17}, aggregate(t, two, 3, model(10), update(14)))
 }
 
-func TestTheStateOfAFailedRoundIsThatBefore(t *testing.T) {
+func TestStrategy_keepsItsStateAfterAFailedRound(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", nil), nil)
 	require.Equal(t, []float64{4},
 		aggregate(t, s, 1, model(0), strategy.Update{Client: "a", Examples: 1, Model: model(4)}))
@@ -147,7 +147,7 @@ func TestTheStateOfAFailedRoundIsThatBefore(t *testing.T) {
 	require.Equal(t, before, s.State())
 }
 
-func TestAModuleRefusesUpdatesWithItsReason(t *testing.T) {
+func TestAggregation_Add_returnsTheReasonOfTheModule(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", nil), strategy.Conf{"max_loss": 2})
 	round, err := s.Begin(strategy.Round{Number: 1, Model: model(0), Dir: t.TempDir()})
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestAModuleRefusesUpdatesWithItsReason(t *testing.T) {
 	require.Equal(t, []float64{3}, after[0].Float64s())
 }
 
-func TestAModuleTellsClients(t *testing.T) {
+func TestStrategy_sendsTheModulesConfigurationToClients(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", nil), nil)
 	config := map[string]any{"epochs": int64(5)}
 	s.Configure(strategy.Fit, 4, config)
@@ -180,7 +180,7 @@ func TestAModuleTellsClients(t *testing.T) {
 	require.Empty(t, config)
 }
 
-func TestParametersThatAModuleDoesNotKnowAreRefused(t *testing.T) {
+func TestModule_New_refusesUnknownParameters(t *testing.T) {
 	module := stored(t, "momentum", nil)
 	for field, value := range map[string]any{"momentun": 0.5, "momentum": "much", "fraction_fit": 2} {
 		_, err := module.Strategy(t.Context(), "mine", strategy.Conf{field: value})
@@ -197,7 +197,7 @@ func TestParametersThatAModuleDoesNotKnowAreRefused(t *testing.T) {
 	require.True(t, s.Policy().Fit.RefuseFailures)
 }
 
-func TestBytesThatAreNoModuleAreRefused(t *testing.T) {
+func TestCompile_refusesBytesThatAreNotAModule(t *testing.T) {
 	binary, err := os.ReadFile("testdata/c/momentum.wasm")
 	require.NoError(t, err)
 	magic := "\x00asm\x01\x00\x00\x00"
@@ -255,7 +255,7 @@ func TestBytesThatAreNoModuleAreRefused(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestCompile_refusesInvalidOptions(t *testing.T) {
 	for field, options := range map[string]wasm.Options{
 		"MaxModule": {MaxModule: -1}, "Memory": {Memory: 5 << 30}, "Time": {Time: -time.Second}, "MaxState": {MaxState: -1},
 	} {
@@ -264,7 +264,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestStatesThatAreNoneAreRefused(t *testing.T) {
+func TestStrategy_Restore_refusesInvalidStates(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", &wasm.Options{MaxState: 4}), nil)
 	bytes, err := tensor.New(tensor.Uint8, []int{5}, make([]byte, 5))
 	require.NoError(t, err)
@@ -274,7 +274,7 @@ func TestStatesThatAreNoneAreRefused(t *testing.T) {
 	require.NoError(t, s.Restore(nil))
 }
 
-func TestStrategiesOfAClosedModuleFail(t *testing.T) {
+func TestModule_Close_failsItsStrategies(t *testing.T) {
 	module := stored(t, "momentum", nil)
 	s := newStrategy(t, module, nil)
 	require.NoError(t, module.Close())

@@ -60,7 +60,7 @@ func (r *reader) read(t testing.TB, data []byte) int {
 	return len(r.values)
 }
 
-func TestReadingAMessageAllocatesNothingAfterTheFirst(t *testing.T) {
+func TestDocument_Load_allocatesNothing(t *testing.T) {
 	r := newReader(t)
 	data := []byte(message)
 	require.Equal(t, 11, r.read(t, data))

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-func TestDialectNamesTheFieldThatIsWrong(t *testing.T) {
+func TestDialect_Validate_namesTheWrongField(t *testing.T) {
 	for want, d := range map[string]csvdoc.Dialect{
 		`dialect delimiter '\n': must be an ASCII character`:         {Delimiter: '\n'},
 		`dialect quote 'é': must be an ASCII character`:              {Quote: 0xE9},

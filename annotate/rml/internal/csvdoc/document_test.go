@@ -50,7 +50,7 @@ func load(t testing.TB, d csvdoc.Dialect, text string) [][]string {
 	return table(t, c, doc, "a", "b")
 }
 
-func TestLoadReadsTheDialect(t *testing.T) {
+func TestDocument_Load_readsTheDialect(t *testing.T) {
 	for name, c := range map[string]struct {
 		dialect csvdoc.Dialect
 		text    string
@@ -126,7 +126,7 @@ func TestLoadReadsTheDialect(t *testing.T) {
 	}
 }
 
-func TestColumnsOfAnInputWithoutHeaderAreNumbered(t *testing.T) {
+func TestDocument_Load_numbersColumnsWithoutAHeader(t *testing.T) {
 	c := csvdoc.New(csvdoc.Dialect{NoHeader: true}, input.Limits{})
 	doc := c.NewDocument()
 	require.NoError(t, doc.Load([]byte("1,2\n3,4")))
@@ -135,7 +135,7 @@ func TestColumnsOfAnInputWithoutHeaderAreNumbered(t *testing.T) {
 	require.Equal(t, [][]string{{"3"}}, table(t, c, doc, "_col.3"))
 }
 
-func TestLoadRefusesWhatIsNotOfTheDialect(t *testing.T) {
+func TestDocument_Load_refusesInputThatIsNotOfTheDialect(t *testing.T) {
 	for name, c := range map[string]struct {
 		dialect              csvdoc.Dialect
 		limits               input.Limits
@@ -261,7 +261,7 @@ func TestLoadRefusesWhatIsNotOfTheDialect(t *testing.T) {
 	}
 }
 
-func TestDocumentIsEmptyAfterAnErrorAndUsableAfterThat(t *testing.T) {
+func TestDocument_Load_emptiesTheDocumentOnAnError(t *testing.T) {
 	c := csvdoc.New(everyCell, input.Limits{})
 	doc := c.NewDocument()
 	for _, bad := range []string{"x\n1,2", "a,b\n1", "a,b\n\"", "\xFF", ""} {
@@ -273,7 +273,7 @@ func TestDocumentIsEmptyAfterAnErrorAndUsableAfterThat(t *testing.T) {
 	}
 }
 
-func TestHeaderThatChangesIsResolvedAnew(t *testing.T) {
+func TestDocument_Load_resolvesAChangedHeader(t *testing.T) {
 	c := csvdoc.New(everyCell, input.Limits{})
 	doc := c.NewDocument()
 	for _, text := range []string{
@@ -292,7 +292,7 @@ func TestHeaderThatChangesIsResolvedAnew(t *testing.T) {
 	require.Equal(t, [][]string{{"1", "2"}}, table(t, c, doc, "a", "bc"))
 }
 
-func TestValuesRefusesColumnsTheHeaderLacksOrHasTwice(t *testing.T) {
+func TestDocument_Values_refusesMissingAndAmbiguousColumns(t *testing.T) {
 	c := csvdoc.New(csvdoc.Dialect{}, input.Limits{})
 	doc := c.NewDocument()
 	require.NoError(t, doc.Load([]byte("\nID,Name,Name\n10,Venus,Williams")))
@@ -317,7 +317,7 @@ func TestValuesRefusesColumnsTheHeaderLacksOrHasTwice(t *testing.T) {
 	require.ErrorContains(t, err, "and 80 more")
 }
 
-func TestPathsOfAnotherSourceAndForeignNodesAreErrors(t *testing.T) {
+func TestDocument_Values_refusesForeignPathsAndNodes(t *testing.T) {
 	c, other := csvdoc.New(csvdoc.Dialect{}, input.Limits{}), csvdoc.New(csvdoc.Dialect{}, input.Limits{})
 	doc := c.NewDocument()
 	require.NoError(t, doc.Load([]byte("a\n1")))
@@ -343,14 +343,14 @@ func TestPathsOfAnotherSourceAndForeignNodesAreErrors(t *testing.T) {
 	}
 }
 
-func TestPlaceIsRowAndLine(t *testing.T) {
+func TestDocument_Place_isRowAndLine(t *testing.T) {
 	doc := csvdoc.New(csvdoc.Dialect{}, input.Limits{}).NewDocument()
 	require.NoError(t, doc.Load([]byte("a\n\"1\n1\"\n\n2\n")))
 	require.Equal(t, "row 1 (line 2)", doc.Place(0))
 	require.Equal(t, "row 2 (line 5)", doc.Place(1))
 }
 
-func TestCompileRefusesIteratorsAndEmptyReferences(t *testing.T) {
+func TestCompiler_refusesIteratorsAndEmptyReferences(t *testing.T) {
 	c := csvdoc.New(csvdoc.Dialect{}, input.Limits{})
 	_, err := c.CompileIterator("$.rows")
 	require.ErrorContains(t, err, `compile iterator "$.rows"`)

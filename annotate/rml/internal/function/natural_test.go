@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNaturalDatatypesOf_namesOnlyFunctionsThatThereAre(t *testing.T) {
+func TestNaturalDatatypesOf_namesOnlyFunctionsOfTheLibrary(t *testing.T) {
 	functions := ByIRI()
 	for _, name := range slices.Concat(integerFunctions, numberFunctions, booleanFunctions, dateFunctions) {
 		_, grel := functions[nsGREL+name]

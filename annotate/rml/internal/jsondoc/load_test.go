@@ -37,7 +37,7 @@ var rejected = []string{
 	"\u00a01", `//c`, `1//c`, `/*c*/1`, `[1,/**/2]`,
 }
 
-func TestLoadAcceptsExactlyTheGrammar(t *testing.T) {
+func TestDocument_Load_acceptsExactlyTheGrammar(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	for _, text := range accepted {
 		require.NoError(t, doc.Load([]byte(text)), "%q", text)
@@ -51,7 +51,7 @@ func TestLoadAcceptsExactlyTheGrammar(t *testing.T) {
 	}
 }
 
-func TestLoadSaysWhereAndWhatWasExpected(t *testing.T) {
+func TestDocument_Load_namesThePlaceAndWhatWasExpected(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	for text, want := range map[string]input.SyntaxError{
 		"": {Line: 1, Column: 1, Reason: "unexpected end of input, expected a value"},
@@ -108,7 +108,7 @@ func TestLoadSaysWhereAndWhatWasExpected(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesNestingBeyondTheLimit(t *testing.T) {
+func TestDocument_Load_refusesNestingBeyondTheLimit(t *testing.T) {
 	nested := func(depth int) []byte {
 		return []byte(strings.Repeat(`[{"a":`, depth/2) + "1" + strings.Repeat("}]", depth/2))
 	}
@@ -122,7 +122,7 @@ func TestLoadRefusesNestingBeyondTheLimit(t *testing.T) {
 	require.Equal(t, "/0/a/0", doc.Place(3))
 }
 
-func TestLoadRefusesMoreNodesThanTheLimit(t *testing.T) {
+func TestDocument_Load_refusesMoreNodesThanTheLimit(t *testing.T) {
 	c, doc := newDocument(input.Limits{MaxNodes: 100})
 	path := compileAll(t, c, []string{"[98]"})[0]
 	fits := []byte("[" + strings.Repeat("1,", 98) + "7]")
@@ -136,7 +136,7 @@ func TestLoadRefusesMoreNodesThanTheLimit(t *testing.T) {
 	require.NoError(t, doc.Load(fits))
 }
 
-func TestLoadOfALargeTextUsesMemoryInProportion(t *testing.T) {
+func TestDocument_Load_takesMemoryInProportionToTheText(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteByte('[')
 	for i := 0; text.Len() < 20<<20; i++ {
@@ -166,7 +166,7 @@ func TestLoadOfALargeTextUsesMemoryInProportion(t *testing.T) {
 	}
 }
 
-func TestLoadGivesBackBuffersThatHaveBecomeTooLarge(t *testing.T) {
+func TestDocument_Load_freesLargeBuffers(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	require.NoError(t, doc.Load([]byte("["+strings.Repeat("1,", 1<<20)+"1]")))
 	heap := func() uint64 {

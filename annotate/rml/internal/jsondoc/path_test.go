@@ -22,7 +22,7 @@ const catalogue = `{
 	"code": {"rgba": [255, 0, 1]}, "Temp (°C)": 8, "[x]": 9, "it's": 10, "$": 11
 }`
 
-func TestReferencesOfMappingsSelectWhatTheyName(t *testing.T) {
+func TestParseReference_readsReferencesOfMappings(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	require.NoError(t, doc.Load([]byte(catalogue)))
 	for expr, want := range map[string][]string{
@@ -84,7 +84,7 @@ func compact(t *testing.T, text string) string {
 	return b.String()
 }
 
-func TestRecordsAndReferencesAreRelativeToTheirRecord(t *testing.T) {
+func TestDocument_Values_startsAtTheRecord(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	iterator, err := c.CompileIterator("$.rooms[*]")
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestRecordsAndReferencesAreRelativeToTheirRecord(t *testing.T) {
 	}
 }
 
-func TestInvalidPathsAreRefusedWithThePlaceAndTheReason(t *testing.T) {
+func TestParse_namesThePlaceAndTheReason(t *testing.T) {
 	c, _ := newDocument(input.Limits{})
 	for expr, want := range map[string]jsondoc.PathError{
 		"":               {Offset: 0, Reason: "unexpected end, expected a path"},
@@ -171,7 +171,7 @@ var (
 	braces      = regexp.MustCompile(`\{([^{}\\]+)\}`)
 )
 
-func TestExpressionsOfTheConformanceMappingsCompile(t *testing.T) {
+func TestParseReference_compilesTheConformanceMappings(t *testing.T) {
 	root := conformance.Dir(t, "")
 	c, _ := newDocument(input.Limits{})
 	seen := map[string]bool{}
@@ -206,7 +206,7 @@ func TestExpressionsOfTheConformanceMappingsCompile(t *testing.T) {
 	}
 }
 
-func TestNumbersCompareByTheirExactValue(t *testing.T) {
+func TestCompareNumbers_comparesExactValues(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	ascending := []string{
 		"-1e400", "-9007199254740993", "-9007199254740992.5", "-9007199254740992", "-10", "-9.99", "-1e-400", "0", "1e-401", "1e-400",
@@ -239,7 +239,7 @@ func TestNumbersCompareByTheirExactValue(t *testing.T) {
 	}
 }
 
-func TestContainersCompareByTheirContent(t *testing.T) {
+func TestDocument_Select_comparesContainersByContent(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	p, err := jsondoc.Parse("$[?@[0]==@[1]]")
 	require.NoError(t, err)
@@ -265,7 +265,7 @@ func TestContainersCompareByTheirContent(t *testing.T) {
 	}
 }
 
-func TestPathsThatMultiplyAreGivenUp(t *testing.T) {
+func TestDocument_Select_stopsPathsThatMultiply(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	many := "[" + strings.Repeat(`{"a":[1,2,3]},`, 5000) + `{"a":[]}]`
 	require.NoError(t, doc.Load([]byte(strings.Repeat("[", 300)+"1"+strings.Repeat("]", 300))))
@@ -328,7 +328,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-func TestPatternsAreIRegexps(t *testing.T) {
+func TestPattern_acceptsIRegexps(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	for _, c := range []struct {
 		pattern, text string
@@ -365,7 +365,7 @@ func TestPatternsAreIRegexps(t *testing.T) {
 	}
 }
 
-func TestPatternsOfAMessageCannotTakeForEver(t *testing.T) {
+func TestPattern_boundsTheCostOfPatternsInMessages(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	p, err := jsondoc.Parse("$[?search(@.s,@.p)]")
 	require.NoError(t, err)

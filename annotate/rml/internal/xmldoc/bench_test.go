@@ -74,7 +74,7 @@ func (r *reader) read(t testing.TB, data []byte) int {
 	return len(r.values)
 }
 
-func TestReadingAMessageAllocatesNothingAfterTheFirst(t *testing.T) {
+func TestDocument_Load_allocatesNothing(t *testing.T) {
 	data := []byte(message)
 	r := newReader(t, "/observation", references...)
 	require.Equal(t, len(references), r.read(t, data))
@@ -87,7 +87,7 @@ func TestReadingAMessageAllocatesNothingAfterTheFirst(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { r.read(t, spaced) }))
 }
 
-func TestHugeInputLoadsAndItsBuffersAreGivenBack(t *testing.T) {
+func TestDocument_Load_freesTheBuffersOfAHugeInput(t *testing.T) {
 	huge := []byte("<a>" + strings.Repeat("<b c='d'>e&amp;f</b>\n", 1_000_000) + "</a>")
 	r := newReader(t, "/a", "b[1000000]/@c")
 	require.Equal(t, 1, r.read(t, huge))

@@ -39,7 +39,7 @@ func read(t testing.TB, text, iterator, reference string) []string {
 	return texts
 }
 
-func TestLoadReadsTextAsXMLDefinesIt(t *testing.T) {
+func TestDocument_Load_readsTextAsXMLDefines(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"plain":                   {"<a>x y</a>", "x y"},
 		"white space is kept":     {"<a> \n x\t</a>", " \n x\t"},
@@ -72,7 +72,7 @@ func TestLoadReadsTextAsXMLDefinesIt(t *testing.T) {
 	}
 }
 
-func TestLoadNormalisesAttributeValues(t *testing.T) {
+func TestDocument_Load_normalizesAttributeValues(t *testing.T) {
 	for value, want := range map[string]string{
 		`"x y"`:                    "x y",
 		`''`:                       "",
@@ -87,7 +87,7 @@ func TestLoadNormalisesAttributeValues(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesWhatIsNotWellFormed(t *testing.T) {
+func TestDocument_Load_refusesDocumentsThatAreNotWellFormed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":          "line 1 column 1: the input ended before its element",
 		" \n":       "line 2 column 1: the input ended before its element",
@@ -201,7 +201,7 @@ func TestLoadRefusesWhatIsNotWellFormed(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesInputsBeyondTheLimits(t *testing.T) {
+func TestDocument_Load_refusesInputBeyondTheLimits(t *testing.T) {
 	doc := xmldoc.New(nil, input.Limits{MaxDepth: 3, MaxNodes: 6}).NewDocument()
 	require.NoError(t, doc.Load([]byte("<a><b><c/><c d='1'/></b>x</a>")))
 	require.ErrorContains(t, doc.Load([]byte("<a><b><c><d/></c></b></a>")),
@@ -224,7 +224,7 @@ func TestLoadRefusesInputsBeyondTheLimits(t *testing.T) {
 		"more than 256 namespace declarations in scope")
 }
 
-func TestManyAttributesAreComparedByExpandedName(t *testing.T) {
+func TestDocument_Load_comparesAttributesByExpandedName(t *testing.T) {
 	attrs := ""
 	for i := range 5000 {
 		attrs += fmt.Sprintf(" a%d='1'", i*7919%5000)
@@ -234,7 +234,7 @@ func TestManyAttributesAreComparedByExpandedName(t *testing.T) {
 	require.ErrorContains(t, doc.Load([]byte("<e"+attrs+" p='' p=''/>")), `the attribute "p" already`)
 }
 
-func TestDocumentIsEmptyAfterAnErrorAndUsableAfterThat(t *testing.T) {
+func TestDocument_Load_emptiesTheDocumentOnAnError(t *testing.T) {
 	c := xmldoc.New(nil, input.Limits{})
 	it, err := c.CompileIterator("/a")
 	require.NoError(t, err)
@@ -252,7 +252,7 @@ func TestDocumentIsEmptyAfterAnErrorAndUsableAfterThat(t *testing.T) {
 	}
 }
 
-func TestPlaceIsAnXPath(t *testing.T) {
+func TestDocument_Place_isAnXPath(t *testing.T) {
 	c := xmldoc.New(spaces, input.Limits{})
 	paths := []string{"/", "/r", "/r/s[2]", "/r/s[2]/@id", "/r/s[2]/text()[2]", "//p:x", "//comment()"}
 	want := []string{

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
 )
 
-func TestInputBeyond32BitOffsetsIsRefusedUnread(t *testing.T) {
+func TestDocument_Load_refusesInputBeyond32BitOffsets(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("needs 64-bit addresses")
 	}

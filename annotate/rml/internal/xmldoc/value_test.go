@@ -130,13 +130,13 @@ var groupValues = map[string]string{
 	"g[a/@t='y']/a[@t='y']":                "2 4",
 }
 
-func TestOperatorsPredicatesAndFunctionsFollowXPath(t *testing.T) {
+func TestExpression_evaluatesAsXPathDefines(t *testing.T) {
 	for expr, want := range groupValues {
 		require.Equal(t, want, strings.Join(read(t, groups, "/r", expr), " "), expr)
 	}
 }
 
-func TestFunctionsOfXPath2AreThoseOfTheLibrary(t *testing.T) {
+func TestCompiler_evaluatesXPath2FunctionsWithTheLibrary(t *testing.T) {
 	for expr, want := range map[string]string{
 		"matches(n/g/a, '^[0-9]$')":                      "true",
 		"replace(n/g/a/@t, 'x', 'y')":                    "y",

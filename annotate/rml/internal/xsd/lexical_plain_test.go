@@ -7,7 +7,7 @@ import (
 )
 
 // The fast path accepts only text that the full check accepts.
-func TestIsPlainInstant_agreesWithTheWholeCheck(t *testing.T) {
+func TestIsPlainInstant_agreesWithTheFullCheck(t *testing.T) {
 	whole := matches(year, '-', month, '-', day, 'T', clock, zone)
 	taken := 0
 	const instant = "2013-01-01T06:00:00Z"
