@@ -84,7 +84,7 @@ func TestAppendTerm_hasOneForm(t *testing.T) {
 	}
 }
 
-func TestAppendTerm_neverEndsAnInvalidIRIEarly(t *testing.T) {
+func TestEncoder_Append_escapesAnInvalidIRI(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.NTriples, nil)
 	require.NoError(t, err)
 	out := e.Append(nil, rdf.Quad{

@@ -36,7 +36,7 @@ func callOf(function string, arguments ...string) string {
 
 // A result has the natural datatype of its function where the mapping names
 // none (RML-FNML).
-func TestFunction_result_hasItsNaturalDatatype(t *testing.T) {
+func TestFunction_givesItsResultANaturalDatatype(t *testing.T) {
 	typed := func(text, datatype string) string {
 		return fmt.Sprintf(`%q^^<http://www.w3.org/2001/XMLSchema#%s>`, text, datatype)
 	}
@@ -76,7 +76,7 @@ func fromInput(parameter string) string {
 }
 
 // What the mapping or the program says goes before the natural datatype.
-func TestFunction_result_yieldsToWhatTheMappingSays(t *testing.T) {
+func TestFunction_prefersTheDatatypeOfTheMapping(t *testing.T) {
 	length := callOf("grel:string_length", "grel:valueParameter", "s")
 	for more, want := range map[string]string{
 		"; rml:datatype xsd:string":                       `"5"`,
@@ -117,7 +117,7 @@ func TestFunction_Datatypes_areThoseOfAProgramsOwnFunctions(t *testing.T) {
 }
 
 // CARML knows no natural datatypes, and so neither does the legacy form.
-func TestFunction_result_isPlainInLegacyMappings(t *testing.T) {
+func TestFunction_givesAPlainResultInLegacyMappings(t *testing.T) {
 	m := newMapper(t, prefixes+`@prefix fnml: <http://semweb.mmlab.be/ns/fnml#> .
 @prefix grel: <http://users.ugent.be/~bjdmeest/function/grel.ttl#> .
 map:M a rr:TriplesMap ; `+jsonStream+

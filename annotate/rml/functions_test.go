@@ -140,7 +140,7 @@ idlab:normalizeDateTimeWithLang idlab:toUpperCaseURL idlab:concat idlab:concatSe
 	`idlab:crossConcatSequence idlab:alwaysReturnsABC idlab:IF`
 
 // Every function of the list stands in one of the tables of this package.
-func TestFunctionTables_coverEveryBuiltInFunction(t *testing.T) {
+func TestFunction_tablesCoverEveryBuiltInFunction(t *testing.T) {
 	// TestFunction_returnsRandomAndCurrentValues
 	tested := map[string]bool{"grel:date_now": true, "grel:math_randomNumber": true, "idlab:random": true}
 	for _, table := range [][]functionCase{

@@ -29,7 +29,7 @@ func legacyMap(iterator, object string) string {
 
 // Strict or not, the legacy vocabulary gives a literal out as it is, as CARML
 // does, and counts it.
-func TestMapper_illTypedLiteral_isGivenOutAndCountedInLegacyMappings(t *testing.T) {
+func TestMapper_writesAndCountsIllTypedLiteralsInLegacyMappings(t *testing.T) {
 	const message = `{"id":1,"v":"2022-05-01","t":"http://www.w3.org/2001/XMLSchema#dateTime"}`
 	const want = `<http://a/1> <http://example.com/ns#p> ` +
 		`"2022-05-01"^^<http://www.w3.org/2001/XMLSchema#dateTime> .` + "\n"
@@ -56,13 +56,13 @@ func TestMapper_illTypedLiteral_isGivenOutAndCountedInLegacyMappings(t *testing.
 	}
 }
 
-func TestMapper_illTypedLiteral_isAnErrorInNewMappings(t *testing.T) {
+func TestMapper_refusesIllTypedLiteralsInNewMappings(t *testing.T) {
 	m := newMapper(t, modernMap("$", `new:reference "$.v" ; new:datatype xsd:dateTime`), nil)
 	_, err := m.Append(nil, []byte(`{"id":1,"v":"2022-05-01"}`))
 	require.ErrorContains(t, err, `"2022-05-01" is not in the lexical space of its datatype`)
 }
 
-func TestMapper_arrayIterator_mapsTheElementsInLegacyMappings(t *testing.T) {
+func TestMapper_mapsTheElementsOfAnArrayIteratorInLegacyMappings(t *testing.T) {
 	const one, two = `<http://a/1> <http://example.com/ns#p> "x" .` +
 		"\n", `<http://a/2> <http://example.com/ns#p> "y" .` + "\n"
 	const elements = `[{"id":1,"v":"x"},null,{"id":2,"v":"y"}]`
@@ -91,7 +91,7 @@ func TestMapper_arrayIterator_mapsTheElementsInLegacyMappings(t *testing.T) {
 
 // Two triples maps with one iterator, each in its own vocabulary, do not share
 // records.
-func TestMapper_arrayIterator_followsTheVocabularyOfItsSource(t *testing.T) {
+func TestMapper_readsAnArrayIteratorByTheVocabularyOfItsSource(t *testing.T) {
 	modern := strings.Replace(modernMap("$.list", `new:reference "$[0].v"`), `"http://a/{$.id}"`,
 		`"http://a/{$[0].id}"`, 1)
 	m := newMapper(t, strings.Replace(legacyMap("$.list", `rml:reference "v"`), "map:M a", "map:L a", 1)+
@@ -102,7 +102,7 @@ func TestMapper_arrayIterator_followsTheVocabularyOfItsSource(t *testing.T) {
 	require.Equal(t, 2, strings.Count(string(out), "\n"))
 }
 
-func TestMapper_arrayIterator_selectsOneRecordInNewMappings(t *testing.T) {
+func TestMapper_takesAnArrayAsOneRecordInNewMappings(t *testing.T) {
 	m := newMapper(t, modernMap("$.list", `new:reference "$.v"`), nil)
 	out, err := m.Append(nil, []byte(`{"list":[{"id":1,"v":"x"}]}`))
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestMapper_arrayIterator_selectsOneRecordInNewMappings(t *testing.T) {
 	require.Equal(t, rml.Tally{Records: 1}, m.Tally())
 }
 
-func TestMapper_arrayIterator_keepsTheLimitOnRecords(t *testing.T) {
+func TestMapper_boundsTheRecordsOfAnArrayIterator(t *testing.T) {
 	m := newMapper(t, legacyMap("$", `rml:reference "v"`), &rml.Options{Limits: rml.Limits{MaxRecords: 2}})
 	_, err := m.Append(nil, []byte(`[{"id":1},{"id":2},{"id":3}]`))
 	require.ErrorIs(t, err, rml.ErrLimit)

@@ -200,7 +200,7 @@ func TestParseContext_namesTheFault(t *testing.T) {
 	}
 }
 
-func TestParseContext_boundsItsWork(t *testing.T) {
+func TestAggregation_Add_endsWithItsContext(t *testing.T) {
 	a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
 	update := strategy.Update{Client: "c", Examples: 1, Model: sent(read(t, "tenseal", "vector-first"))}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -75,7 +75,7 @@ func TestNewStrategy_namesBadOptions(t *testing.T) {
 	require.ErrorContains(t, err, "parameters")
 }
 
-func TestParseContext_namesModuliOfAnotherKey(t *testing.T) {
+func TestAggregation_Add_namesModuliOfAnotherKey(t *testing.T) {
 	m := defaults(1)
 	m.moduli = []uint64{1152921504606748673, 1099511480321} // SEAL's of [60 40 60]
 	a := begin(t, ckks.Settings{}, nil, strategy.Round{})

@@ -98,7 +98,7 @@ func TestPolicy_countsFailures(t *testing.T) {
 	require.ErrorIs(t, p.Accept(strategy.Fit, 0, 0), strategy.ErrTooFew)
 }
 
-func TestFedProx_sendsTheProximalTermToFitOnly(t *testing.T) {
+func TestNew_fedProxSendsTheProximalTermToFitOnly(t *testing.T) {
 	made, err := strategy.New("FedProx", strategy.Conf{"proximal_mu": "0.25"})
 	require.NoError(t, err)
 	fit, evaluate := map[string]any{}, map[string]any{}
@@ -108,7 +108,7 @@ func TestFedProx_sendsTheProximalTermToFitOnly(t *testing.T) {
 	require.Empty(t, evaluate)
 }
 
-func TestBulyan_requiresEnoughClients(t *testing.T) {
+func TestNew_bulyanRequiresEnoughClients(t *testing.T) {
 	made, err := strategy.New("Bulyan", strategy.Conf{"num_malicious_clients": 1})
 	require.NoError(t, err)
 	round, err := made.Begin(strategy.Round{Model: model(0), Dir: t.TempDir()})
@@ -122,7 +122,7 @@ func TestBulyan_requiresEnoughClients(t *testing.T) {
 	require.ErrorContains(t, err, "6, the rule needs 7")
 }
 
-func TestQFedAvg_requiresALoss(t *testing.T) {
+func TestNew_qFedAvgRequiresALoss(t *testing.T) {
 	made, err := strategy.New("QFedAvg", nil)
 	require.NoError(t, err)
 	round, err := made.Begin(strategy.Round{Model: model(0)})

@@ -46,7 +46,7 @@ func (n npys) model(t *testing.T) strategy.Model {
 	return model
 }
 
-func TestStrategies_agreeWithFlower(t *testing.T) {
+func TestNew_strategiesAgreeWithFlower(t *testing.T) {
 	for _, version := range []string{"1.3.0", "1.11.1"} {
 		file, err := os.ReadFile("testdata/flower-" + version + ".json")
 		require.NoError(t, err)

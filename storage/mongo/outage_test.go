@@ -30,7 +30,7 @@ func openLosing(t *testing.T) (*losing, storage.Documents, storage.Documents) {
 	return proxy, store.Documents(), openDatabase(t, server, database).Documents()
 }
 
-func TestDocuments_Put_recognisesAWriteWhoseAnswerWasLost(t *testing.T) {
+func TestDocuments_recognisesAWriteWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	proxy, docs, direct := openLosing(t)
 	ctx := t.Context()
@@ -70,7 +70,7 @@ func TestDocuments_Put_recognisesAWriteWhoseAnswerWasLost(t *testing.T) {
 	require.ErrorIs(t, err, storage.ErrConflict)
 }
 
-func TestDocuments_Put_reportsNoConflictForAnUnknownOutcome(t *testing.T) {
+func TestDocuments_reportsNoConflictForAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	proxy, docs, direct := openLosing(t)
 	ctx := t.Context()
@@ -161,7 +161,7 @@ func TestStore_worksAgainAfterAnOutage(t *testing.T) {
 	require.Equal(t, []byte("kept"), get(t, blobs, "blob"))
 }
 
-func TestDocuments_Put_neverGivesARevisionTwice(t *testing.T) {
+func TestDocuments_neverReusesARevision(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Start(t)
 	database := server.Database(t)

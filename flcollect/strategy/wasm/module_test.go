@@ -180,7 +180,7 @@ func TestStrategy_sendsTheModulesConfigurationToClients(t *testing.T) {
 	require.Empty(t, config)
 }
 
-func TestModule_New_refusesUnknownParameters(t *testing.T) {
+func TestModule_refusesUnknownParameters(t *testing.T) {
 	module := stored(t, "momentum", nil)
 	for field, value := range map[string]any{"momentun": 0.5, "momentum": "much", "fraction_fit": 2} {
 		_, err := module.Strategy(t.Context(), "mine", strategy.Conf{field: value})
