@@ -284,7 +284,7 @@ func TestAggregation_Add_refusesASumThatWrapsAround(t *testing.T) {
 	}
 }
 
-func TestAggregation_endsWithItsContext(t *testing.T) {
+func TestAggregation_Finish_requiresAnUpdateAndClosesIt(t *testing.T) {
 	m := small(11)
 	a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{Number: 3})
 	_, err := a.Finish(t.Context())

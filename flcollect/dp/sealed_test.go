@@ -197,7 +197,7 @@ func TestSealed_withholdsASumThatCannotBeBlurred(t *testing.T) {
 	require.True(t, inner.rounds[0].closed)
 }
 
-func TestSealed_endsWithItsContext(t *testing.T) {
+func TestSealed_Finish_requiresAnUpdateAndClosesIt(t *testing.T) {
 	private := around(t, newVault(t), strategy.Conf{"num_sampled_clients": 100})
 	aggregation := begin(t, private, 1, nil)
 	_, err := aggregation.Finish(t.Context())

@@ -44,19 +44,23 @@ type refusal struct {
 	Extra  string `json:"extra,omitempty"`
 }
 
-// RefuseSuperNodes returns a handler for the paths below /v1/fleet/ of a port
-// that is not the one for Flower clients. A SuperNode that calls it prints why it
-// cannot take part and ends. The handler logs one line for each host. A nil
-// logger is silent.
-func RefuseSuperNodes(log *slog.Logger) http.Handler {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+// SuperNodeHandler is a handler for the paths below /v1/fleet/ of a port that is
+// not the one for Flower clients. A SuperNode that calls it prints why it cannot
+// take part and ends. The handler logs one line for each host. The zero value is
+// ready for use; a handler must not be copied.
+type SuperNodeHandler struct {
+	// Logger gets one record for each host. Nil is silent.
+	Logger *slog.Logger
+
+	warnings hostWarnings
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *SuperNodeHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.Logger != nil {
+		h.warnings.warnSuperNode(h.Logger, r)
 	}
-	var warnings hostWarnings
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		warnings.warnSuperNode(log, r)
-		refuseSuperNode(w, r)
-	})
+	refuseSuperNode(w, r)
 }
 
 // refuseSuperNode answers a request of a SuperNode over HTTP.

@@ -22,7 +22,7 @@ func damage(store *Store, bucket, key string) error {
 
 func openStore(t *testing.T) *Store {
 	t.Helper()
-	store, err := Open(t.TempDir(), nil)
+	store, err := Open(t.Context(), t.TempDir(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store

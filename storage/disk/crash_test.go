@@ -70,7 +70,7 @@ func (a attempt) content() []byte {
 // writeUntilKilled runs in the child. Every line goes out in one write to the
 // pipe: "try" before, "ack" after.
 func writeUntilKilled(dir string) error {
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(context.Background(), dir, nil)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func TestOpen_refusesAFolderOfAnotherProcess(t *testing.T) {
 	line, err := bufio.NewReader(output).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "open\n", line)
-	_, err = disk.Open(dir, &disk.Options{LockTimeout: -1})
+	_, err = disk.Open(context.Background(), dir, &disk.Options{LockTimeout: -1})
 	require.ErrorIs(t, err, disk.ErrLocked)
 
 	require.NoError(t, other.Process.Kill())
@@ -248,7 +248,7 @@ func crash(t *testing.T, dir string, fate death, histories map[string]history) i
 // to what was found.
 func verify(t *testing.T, dir string, round int, histories map[string]history) {
 	t.Helper()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(context.Background(), dir, nil)
 	require.NoError(t, err, "round %d", round)
 	defer func() { require.NoError(t, store.Close()) }()
 

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +24,7 @@ const remedy = "restore " + databaseName + " and " + blobsName +
 // openDatabase opens the database of the folder, and makes one if there is none.
 // bbolt maps the file into memory, and a page that the file does not have then
 // ends the process with SIGBUS; so the file is examined before, under the lock.
-func openDatabase(dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error) {
+func openDatabase(ctx context.Context, dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error) {
 	name := filepath.Join(dir, databaseName)
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		if err := createDatabase(dir); err != nil {
@@ -42,7 +43,7 @@ func openDatabase(dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error
 		Timeout:      lockTimeout,
 		FreelistType: bbolt.FreelistMapType,
 		OpenFile: func(string, int, os.FileMode) (_ *os.File, err error) {
-			file, err = openExamined(dir, deadline)
+			file, err = openExamined(ctx, dir, deadline)
 			return file, err
 		},
 	})
@@ -128,14 +129,14 @@ func removeUnfinished(dir string) error {
 }
 
 // openExamined opens the file of the database, locks it and examines it.
-func openExamined(dir string, deadline time.Time) (*os.File, error) {
+func openExamined(ctx context.Context, dir string, deadline time.Time) (*os.File, error) {
 	name := filepath.Join(dir, databaseName)
 	for {
 		file, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
 			return nil, err
 		}
-		again, err := examineLocked(dir, file, deadline)
+		again, err := examineLocked(ctx, dir, file, deadline)
 		if err == nil && !again {
 			return file, nil
 		}
@@ -147,8 +148,8 @@ func openExamined(dir string, deadline time.Time) (*os.File, error) {
 
 // examineLocked locks the file and examines it. again says that the name has
 // another file by now.
-func examineLocked(dir string, file *os.File, deadline time.Time) (again bool, err error) {
-	if err := lockFile(file, deadline); err != nil {
+func examineLocked(ctx context.Context, dir string, file *os.File, deadline time.Time) (again bool, err error) {
+	if err := lockFile(ctx, file, deadline); err != nil {
 		return false, err
 	}
 	name := filepath.Join(dir, databaseName)

@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"context"
 	"errors"
 	"os"
 	"syscall"
@@ -14,7 +15,7 @@ const locksFiles = true
 
 // lockFile locks the file as bbolt does a moment later: the lock belongs to the
 // open file, so that bbolt has it then already.
-func lockFile(file *os.File, deadline time.Time) error {
+func lockFile(ctx context.Context, file *os.File, deadline time.Time) error {
 	const pause = 50 * time.Millisecond
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -28,7 +29,11 @@ func lockFile(file *os.File, deadline time.Time) error {
 		case time.Until(deadline) <= pause:
 			return ErrLocked
 		}
-		time.Sleep(pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

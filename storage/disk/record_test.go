@@ -25,7 +25,7 @@ func TestRecord_reportsAWrongShapeAsDamage(t *testing.T) {
 
 func TestStore_reportsDamagedRecordsAndKeepsTheirFiles(t *testing.T) {
 	dir := t.TempDir()
-	store, err := Open(dir, nil)
+	store, err := Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	writer, err := store.Blobs().Create(t.Context(), "blob")
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestStore_reportsDamagedRecordsAndKeepsTheirFiles(t *testing.T) {
 	require.NoError(t, damage(store, blobsBucket, "blob"))
 	require.NoError(t, store.Close())
 
-	store, err = Open(dir, nil)
+	store, err = Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	defer store.Close()
 	_, err = store.Documents().Get(t.Context(), "document")

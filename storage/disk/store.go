@@ -55,21 +55,25 @@ type Store struct {
 	closed   atomic.Bool
 }
 
-// Open opens the folder, and creates it and its parents if they are missing.
-// It locks the folder, or returns [ErrLocked], and removes what a crash has
-// left behind. A nil options is the zero one. The caller closes the store.
-func Open(dir string, options *Options) (*Store, error) {
+// Open opens the folder, and creates it and its parents if they are missing. It
+// locks the folder, or returns [ErrLocked], and removes files that a crash left
+// behind. Nil options are the zero value. The context bounds Open only: its end
+// stops the wait for the lock. The caller closes the store.
+func Open(ctx context.Context, dir string, options *Options) (*Store, error) {
 	if options == nil {
 		options = new(Options)
 	}
-	store, err := open(dir, options)
+	store, err := open(ctx, dir, options)
 	if err != nil {
 		return nil, fmt.Errorf("open disk store %q: %w", dir, err)
 	}
 	return store, nil
 }
 
-func open(dir string, options *Options) (*Store, error) {
+func open(ctx context.Context, dir string, options *Options) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -83,7 +87,7 @@ func open(dir string, options *Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	database, err := openDatabase(dir, cmp.Or(options.LockTimeout, time.Second))
+	database, err := openDatabase(ctx, dir, cmp.Or(options.LockTimeout, time.Second))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package disk_test
 
 import (
+	"context"
 	"io"
 	"io/fs"
 	"os"
@@ -56,7 +57,7 @@ func contentFiles(t testing.TB, dir string) []string {
 
 func TestStore_keepsItsContentsAfterReopening(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "several", "new", "levels")
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	revision, err := store.Documents().Create(t.Context(), "document", []byte(`{"a": 1}`))
 	require.NoError(t, err)
@@ -77,7 +78,7 @@ func TestStore_neverReusesARevisionAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	seen := make(map[storage.Revision]bool)
 	for range 3 {
-		store, err := disk.Open(dir, nil)
+		store, err := disk.Open(t.Context(), dir, nil)
 		require.NoError(t, err)
 		revision, err := store.Documents().Create(t.Context(), "document", []byte(`1`))
 		require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestStore_neverReusesARevisionAfterReopening(t *testing.T) {
 }
 
 func TestStore_Close_refusesLaterCalls(t *testing.T) {
-	store, err := disk.Open(t.TempDir(), nil)
+	store, err := disk.Open(t.Context(), t.TempDir(), nil)
 	require.NoError(t, err)
 	put(t, store, "blob", "content")
 	reader, err := store.Blobs().Open(t.Context(), "blob")
@@ -119,12 +120,12 @@ func TestStore_Close_refusesLaterCalls(t *testing.T) {
 
 func TestOpen_refusesASecondStoreQuickly(t *testing.T) {
 	dir := t.TempDir()
-	first, err := disk.Open(dir, nil)
+	first, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
-	_, err = disk.Open(dir, &disk.Options{LockTimeout: -1})
+	_, err = disk.Open(t.Context(), dir, &disk.Options{LockTimeout: -1})
 	require.ErrorIs(t, err, disk.ErrLocked)
 	require.ErrorContains(t, err, dir)
-	_, err = disk.Open(dir, &disk.Options{LockTimeout: 60 * time.Millisecond})
+	_, err = disk.Open(t.Context(), dir, &disk.Options{LockTimeout: 60 * time.Millisecond})
 	require.ErrorIs(t, err, disk.ErrLocked)
 	require.NoError(t, first.Close())
 	open(t, dir)
@@ -163,7 +164,7 @@ func TestBlobs_takesNoPathFromAKey(t *testing.T) {
 
 func TestOpen_removesFilesWithoutARecord(t *testing.T) {
 	dir := t.TempDir()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	put(t, store, "kept", "content")
 	require.NoError(t, store.Close())
@@ -183,14 +184,14 @@ func TestOpen_removesFilesWithoutARecord(t *testing.T) {
 
 func TestOpen_keepsBlobsWithoutADatabase(t *testing.T) {
 	dir := t.TempDir()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	put(t, store, "precious", "content")
 	require.NoError(t, store.Close())
 	require.NoError(t, os.Rename(filepath.Join(dir, "store.db"), filepath.Join(dir, "moved")))
 
 	for range 2 {
-		_, err = disk.Open(dir, nil)
+		_, err = disk.Open(t.Context(), dir, nil)
 		require.ErrorContains(t, err, "store.db had to be created")
 		require.Len(t, contentFiles(t, dir), 1)
 	}
@@ -222,12 +223,12 @@ func TestOpen_refusesAFolderThatCannotBeAStore(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, []byte("text"), 0o600))
-	_, err := disk.Open(file, nil)
+	_, err := disk.Open(t.Context(), file, nil)
 	require.ErrorContains(t, err, file)
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "store.db"), []byte(strings.Repeat("not a database ", 1000)),
 		0o600))
-	_, err = disk.Open(dir, nil)
+	_, err = disk.Open(t.Context(), dir, nil)
 	require.ErrorContains(t, err, "store.db")
 }
 
@@ -276,4 +277,15 @@ func TestOpen_letsOnlyTheOwnerReadFiles(t *testing.T) {
 		require.Zero(t, info.Mode().Perm()&0o077, "%s has the mode %v", path, info.Mode())
 		return nil
 	}))
+}
+
+func TestOpen_endsItsWaitForTheLockWithTheContext(t *testing.T) {
+	dir := t.TempDir()
+	store, err := disk.Open(t.Context(), dir, nil)
+	require.NoError(t, err)
+	defer store.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = disk.Open(ctx, dir, &disk.Options{LockTimeout: time.Hour})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }

@@ -13,7 +13,7 @@ import (
 // open opens a store for the length of a test.
 func open(t testing.TB, dir string) *disk.Store {
 	t.Helper()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store

@@ -51,7 +51,7 @@ func TestWriteBack_isAcceptedByTheSystem(t *testing.T) {
 }
 
 func TestBlobs_keepsABlobWholeDuringWriteBack(t *testing.T) {
-	store, err := Open(t.TempDir(), nil)
+	store, err := Open(t.Context(), t.TempDir(), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	data := make([]byte, 3*writeBackStep+12345)
