@@ -162,4 +162,4 @@ func TestFunction_arrays(t *testing.T)   { runFunctions(t, arrayFunctions()) }
 func TestFunction_numbers(t *testing.T)  { runFunctions(t, numberFunctions()) }
 func TestFunction_controls(t *testing.T) { runFunctions(t, controlFunctions()) }
 func TestFunction_dates(t *testing.T)    { runFunctions(t, dateFunctions()) }
-func TestFunction_idlab(t *testing.T)   { runFunctions(t, idlabFunctions()) }
+func TestFunction_idlab(t *testing.T)    { runFunctions(t, idlabFunctions()) }

@@ -94,7 +94,7 @@ func (m *Mapper) gather(g *generator, at place) error {
 	sets := m.ranges[ranges:]
 	m.ranges = m.ranges[:ranges]
 	m.terms = m.terms[:bottom]
-	m.agreed.reset() // the names among the heads
+	m.agreed.Reset() // the names among the heads
 	switch {
 	case g.kind != noExpression && len(names) == 0:
 		return nil
@@ -153,7 +153,7 @@ func (m *Mapper) collect1(g *generator, at place, names, members, heads [][]byte
 		})
 	}
 	for _, name := range names {
-		if m.agreed.add(name) {
+		if m.agreed.Add(name) {
 			heads = append(heads, name)
 		}
 		if g.mention {

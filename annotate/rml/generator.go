@@ -3,6 +3,7 @@ package rml
 import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/document"
+	"github.com/iotenablers/enablers/annotate/rml/internal/escape"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
@@ -251,7 +252,7 @@ func (c generatorCompiler) template(g *generator, tm *termMap) error {
 			}
 			compiled.text = []byte(s.Text)
 		case g.form == blankForm:
-			compiled.text = appendLabel(nil, []byte(s.Text))
+			compiled.text = escape.AppendLabel(nil, []byte(s.Text))
 		case g.form == literalForm:
 			quoted := rdf.AppendLiteral(nil, []byte(s.Text))
 			compiled.text = quoted[1 : len(quoted)-1]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/iotenablers/enablers/annotate/rml/internal/dedup"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -44,7 +45,7 @@ func (j *joinState) add(key, subject []byte) {
 // reset empties the index. It frees a large one, because clearing takes time in
 // proportion to the size.
 func (j *joinState) reset() {
-	if len(j.entries) > keptStatements {
+	if len(j.entries) > dedup.KeptStatements {
 		*j = joinState{}
 		return
 	}
@@ -68,7 +69,7 @@ func (m *Mapper) join(j *joinPlan, at place) error {
 	}
 	single := len(m.values)-values == len(m.ranges)-ranges
 	if !single {
-		m.agreed.reset()
+		m.agreed.Reset()
 	}
 	for more := len(m.ranges) > ranges; more; more = advance(m.ranges[ranges:]) {
 		if err := errors.Join(m.tick(), m.room()); err != nil {
@@ -76,7 +77,7 @@ func (m *Mapper) join(j *joinPlan, at place) error {
 		}
 		for e := state.chains[string(m.joinKey(ranges))].first; e != 0; e = state.entries[e].next {
 			subject := state.arena[state.entries[e].start:state.entries[e].end]
-			if single || m.agreed.add(subject) {
+			if single || m.agreed.Add(subject) {
 				m.terms = append(m.terms, subject)
 			}
 		}

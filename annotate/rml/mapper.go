@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/dedup"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -21,10 +22,10 @@ type Mapper struct {
 	out     []byte     // where statements go
 	quads   []rdf.Quad // or here, when collect is set
 	collect bool
-	lines   bool         // whether the output has a statement a line
-	once    bool         // whether a statement may be a duplicate
-	made    statementSet // those that were made while once was set
-	agreed  statementSet // subjects that a record was joined with, without duplicates
+	lines   bool      // whether the output has a statement a line
+	once    bool      // whether a statement may be a duplicate
+	made    dedup.Set // those that were made while once was set
+	agreed  dedup.Set // subjects that a record was joined with, without duplicates
 	budget
 
 	// Stacks, used from the level at which a function finds them.
@@ -65,7 +66,7 @@ type inputState struct {
 func (p *Plan) NewMapper() *Mapper {
 	encoder, _ := p.newEncoder(p.format) // Compile has made one
 	m := &Mapper{
-		made: newStatementSet(), agreed: newStatementSet(),
+		made: dedup.NewSet(), agreed: dedup.NewSet(),
 		plan: p, encoder: encoder, budget: budget{limit: p.limits.MaxStatements},
 		inputs: make([]inputState, len(p.inputs)), joins: make([]joinState, len(p.joins)), found: make([]int, len(p.steps)),
 	}
@@ -178,7 +179,7 @@ func (m *Mapper) begin() {
 	m.budget = budget{limit: m.limit}
 	m.fresh, m.once = 0, false
 	m.digest = m.digest[:0]
-	m.made.reset()
+	m.made.Reset()
 	m.collections, m.collected = nil, nil
 	m.values, m.ranges = emptied(m.values), emptied(m.ranges)
 	m.terms, m.text = emptied(m.terms), emptied(m.text)

@@ -159,7 +159,7 @@ func (m *Mapper) add(s, p, o, g []byte) error {
 	if err := m.spend(len(s) + len(p) + len(o) + len(g)); err != nil {
 		return err
 	}
-	if m.once && !m.made.add(s, p, o, g) {
+	if m.once && !m.made.Add(s, p, o, g) {
 		return nil
 	}
 	if err := m.countStatement(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/escape"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -175,7 +176,7 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 		return m.iri(g, v, at)
 	case blankForm:
 		m.text = m.appendBlank(m.text)
-		m.text = appendLabel(m.text, v.Text)
+		m.text = escape.AppendLabel(m.text, v.Text)
 	case textForm:
 		m.text = append(m.text, v.Text...)
 	default:
@@ -315,9 +316,9 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 		case iriForm:
 			m.text = g.appendPart(m.text, v.Text)
 		case blankForm:
-			m.text = appendLabel(m.text, v.Text)
+			m.text = escape.AppendLabel(m.text, v.Text)
 		case literalForm:
-			m.text = appendEscaped(m.text, v.Text)
+			m.text = escape.AppendLiteral(m.text, v.Text)
 		default:
 			m.text = append(m.text, v.Text...)
 		}
@@ -353,4 +354,25 @@ func (m *Mapper) prependBase(g *generator, start int) {
 	m.text = append(m.text, g.base...)
 	copy(m.text[start+1+len(g.base):], m.text[start+1:n])
 	copy(m.text[start+1:], g.base)
+}
+
+// appendPart appends a value to an IRI as the term type of the generator wants
+// it: percent-encoded for an IRI or for a URI, or unchanged.
+func (g *generator) appendPart(dst, value []byte) []byte {
+	if !g.ascii {
+		if g.unsafe {
+			return append(dst, value...)
+		}
+		return escape.AppendIRI(dst, value)
+	}
+	return escape.AppendURI(dst, value, g.unsafe)
+}
+
+// appendBlank appends the beginning of a blank node that is made from a value:
+// the digest of the message, and a letter that distinguishes it from blank
+// nodes without a value.
+func (m *Mapper) appendBlank(dst []byte) []byte {
+	dst = append(dst, '_', ':')
+	dst = append(dst, m.digest...)
+	return append(dst, 'v')
 }

@@ -1,29 +1,30 @@
-package rml
+package dedup
 
 import (
 	"bytes"
 	"hash/maphash"
 )
 
-// statementSet is the set of the statements of one message. It keeps its
+// Set is the set of the statements of one message. It keeps its
 // memory from message to message.
-type statementSet struct {
+type Set struct {
 	seed  maphash.Seed
 	text  []byte  // the statements, concatenated
 	ends  []int   // where each ends in text
 	table []int32 // open addressing: number of a statement plus one, or 0
 }
 
-func newStatementSet() statementSet { return statementSet{seed: maphash.MakeSeed()} }
+// NewSet returns an empty set.
+func NewSet() Set { return Set{seed: maphash.MakeSeed()} }
 
-// keptStatements is the size up to which the table is kept, however few of its
+// KeptStatements is the size up to which the table is kept, however few of its
 // places are used.
-const keptStatements = 1 << 12
+const KeptStatements = 1 << 12
 
-// reset empties the set. It frees a table that is much larger than the last
+// Reset empties the set. It frees a table that is much larger than the last
 // message needed, because clearing takes time in proportion to the size.
-func (s *statementSet) reset() {
-	if len(s.table) > keptStatements && 16*len(s.ends) < len(s.table) {
+func (s *Set) Reset() {
+	if len(s.table) > KeptStatements && 16*len(s.ends) < len(s.table) {
 		s.table, s.text, s.ends = nil, nil, nil
 		return
 	}
@@ -33,9 +34,9 @@ func (s *statementSet) reset() {
 	}
 }
 
-// add reports whether a statement is new to the set. Rendered terms contain no
+// Add reports whether a statement is new to the set. Rendered terms contain no
 // line ends, so a line end separates them.
-func (s *statementSet) add(terms ...[]byte) bool {
+func (s *Set) Add(terms ...[]byte) bool {
 	if 2*len(s.ends) >= len(s.table) {
 		s.grow()
 	}
@@ -59,7 +60,7 @@ func (s *statementSet) add(terms ...[]byte) bool {
 	}
 }
 
-func (s *statementSet) statement(i int) []byte {
+func (s *Set) statement(i int) []byte {
 	start := 0
 	if i > 0 {
 		start = s.ends[i-1]
@@ -67,7 +68,7 @@ func (s *statementSet) statement(i int) []byte {
 	return s.text[start:s.ends[i]]
 }
 
-func (s *statementSet) grow() {
+func (s *Set) grow() {
 	s.table = make([]int32, max(64, 2*len(s.table)))
 	mask := uint64(len(s.table) - 1)
 	for n := range s.ends {

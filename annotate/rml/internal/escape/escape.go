@@ -1,4 +1,4 @@
-package rml
+package escape
 
 import (
 	"unicode/utf8"
@@ -18,9 +18,9 @@ var unreserved = func() (table [256]bool) {
 	return table
 }()
 
-// appendPercentEncoded appends a value to an IRI, percent-encoding everything
+// AppendIRI appends a value to an IRI, percent-encoding everything
 // that is not in iunreserved of RFC 3987 (R2RML section 7.3, "IRI-safe").
-func appendPercentEncoded(dst, value []byte) []byte {
+func AppendIRI(dst, value []byte) []byte {
 	i := 0
 	for i < len(value) && unreserved[value[i]] {
 		i++
@@ -47,17 +47,11 @@ func appendPercentEncoded(dst, value []byte) []byte {
 	return dst
 }
 
-// appendPart appends a value to an IRI as the term type of the generator wants
-// it: percent-encoded for an IRI or for a URI, or unchanged.
-func (g *generator) appendPart(dst, value []byte) []byte {
-	if !g.ascii {
-		if g.unsafe {
-			return append(dst, value...)
-		}
-		return appendPercentEncoded(dst, value)
-	}
+// AppendURI appends a value to a URI, percent-encoding everything that is not
+// unreserved, or only bytes beyond ASCII when unsafe is set.
+func AppendURI(dst, value []byte, unsafe bool) []byte {
 	for _, c := range value {
-		if unreserved[c] || g.unsafe && c < utf8.RuneSelf {
+		if unreserved[c] || unsafe && c < utf8.RuneSelf {
 			dst = append(dst, c)
 		} else {
 			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
@@ -83,10 +77,10 @@ func isUCSChar(r rune) bool {
 	return r&0xFFFF <= 0xFFFD
 }
 
-// appendLabel appends a value to the label of a blank node. Different values
+// AppendLabel appends a value to the label of a blank node. Different values
 // give different labels: letters and digits stay, every other byte becomes an
 // underscore and two hexadecimal digits.
-func appendLabel(dst, value []byte) []byte {
+func AppendLabel(dst, value []byte) []byte {
 	for _, c := range value {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
 			dst = append(dst, c)
@@ -97,17 +91,8 @@ func appendLabel(dst, value []byte) []byte {
 	return dst
 }
 
-// appendBlank appends the beginning of a blank node that is made from a value:
-// the digest of the message, and a letter that distinguishes it from blank
-// nodes without a value.
-func (m *Mapper) appendBlank(dst []byte) []byte {
-	dst = append(dst, '_', ':')
-	dst = append(dst, m.digest...)
-	return append(dst, 'v')
-}
-
-// appendEscaped appends a value inside a quoted literal.
-func appendEscaped(dst, value []byte) []byte {
+// AppendLiteral appends a value inside a quoted literal.
+func AppendLiteral(dst, value []byte) []byte {
 	start := len(dst)
 	dst = rdf.AppendLiteral(dst, value)
 	copy(dst[start:], dst[start+1:len(dst)-1])
