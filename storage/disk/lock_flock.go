@@ -13,8 +13,8 @@ import (
 // locksFiles says that lockFile locks.
 const locksFiles = true
 
-// lockFile locks the file as bbolt does a moment later: the lock belongs to the
-// open file, so that bbolt has it then already.
+// lockFile locks the file as bbolt does: the lock belongs to the open file, so
+// bbolt gets it at once afterwards. The wait ends with the context.
 func lockFile(ctx context.Context, file *os.File, deadline time.Time) error {
 	const pause = 50 * time.Millisecond
 	for {
@@ -37,7 +37,7 @@ func lockFile(ctx context.Context, file *os.File, deadline time.Time) error {
 	}
 }
 
-// unlockFile gives the lock back before the file is closed.
+// unlockFile releases the lock before the file is closed.
 func unlockFile(file *os.File) {
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN) // closing it comes next
 }

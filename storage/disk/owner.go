@@ -24,9 +24,9 @@ type ownerRecord struct {
 	Format int    `json:"format"`
 }
 
-// MarkOwner marks a folder as that of an owner, for a program that keeps something in
-// it without a [Store]. It creates the folder and its parents if they are missing,
-// and returns [ErrOwner] when the folder is marked as that of another owner.
+// MarkOwner marks a folder as that of an owner, for a program that keeps files in it
+// without a [Store]. It creates the folder and its parents if they are missing, and
+// returns [ErrOwner] when the folder is marked as that of another owner.
 func MarkOwner(dir, owner string) error {
 	err := makeFolder(dir)
 	if err == nil {
@@ -41,8 +41,8 @@ func MarkOwner(dir, owner string) error {
 	return nil
 }
 
-// checkOwner reports whether the folder is marked, and refuses one that is
-// marked as that of another owner.
+// checkOwner reports whether the folder is marked. It returns an error for a
+// folder of another owner.
 func checkOwner(dir, owner string) (marked bool, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, ownerName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -34,7 +34,7 @@ func parseURL(text string) (Config, error) {
 	parsed, err := url.Parse(text)
 	switch {
 	case err != nil || parsed.Opaque != "":
-		return Config{}, errors.New("it is no URL; a secret with other characters than letters and digits must be " +
+		return Config{}, errors.New("it is not a URL; a secret with other characters than letters and digits must be " +
 			"percent-encoded")
 	case parsed.Scheme != "s3":
 		return Config{}, errors.New("it must begin with s3://")
