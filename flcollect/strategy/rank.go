@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// lanes is how many elements are sorted side by side: with a hundred updates
-// they fill the second cache.
+// lanes is how many elements are sorted in parallel: with a hundred updates
+// they fill the second-level cache.
 const lanes = 256
 
 // median is FedMedian: the median of each element, the mean of the two middle

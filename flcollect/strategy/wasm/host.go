@@ -16,7 +16,7 @@ import (
 // hostModule is the module that guests import, with the version of the interface.
 const hostModule = "flcollect1"
 
-// Bounds of what a module says.
+// Bounds of the texts and settings of a module.
 const (
 	maxName   = 1000 // bytes
 	maxText   = 1 << 20
@@ -25,7 +25,7 @@ const (
 )
 
 // hostFunction is a function that guests import. Its run takes the arguments from
-// the stack and leaves the result there; what makes no sense is a fault.
+// the stack and leaves the result there; invalid arguments are a fault.
 type hostFunction struct {
 	name    string
 	when    moment
@@ -34,7 +34,7 @@ type hostFunction struct {
 	run     func(g *guest, stack []uint64)
 }
 
-// provide makes the host module.
+// provide instantiates the host module.
 func provide(ctx context.Context, runtime wazero.Runtime) error {
 	builder := runtime.NewHostModuleBuilder(hostModule)
 	for _, f := range hostFunctions() {
@@ -173,7 +173,7 @@ func (g *guest) paramNumber(s []uint64) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		name := g.text(s[0], s[1], maxName)
-		g.fault = &strategy.FieldError{Strategy: g.strategy.name, Field: name, Reason: fmt.Sprintf("%q is no number", text)}
+		g.fault = &strategy.FieldError{Strategy: g.strategy.name, Field: name, Reason: fmt.Sprintf("%q is not a number", text)}
 		panic(g.fault)
 	}
 	s[0] = math.Float64bits(v)
@@ -192,7 +192,7 @@ func (g *guest) paramText(s []uint64) {
 func (g *guest) param(s []uint64) (string, bool) {
 	name := g.text(s[0], s[1], maxName)
 	text, given := g.strategy.conf[name]
-	if given && g.asked != nil { // of those that are not given there is no end
+	if given && g.asked != nil { // names without a value are not recorded, because their number is unbounded
 		g.asked[name] = true
 	}
 	return text, given
@@ -209,7 +209,7 @@ func (g *guest) setDefault(s []uint64) {
 	g.trap("set_default: %q is no parameter of sampling and failures", name)
 }
 
-// set keeps a setting of clients.
+// set stores a setting of clients.
 func (g *guest) set(s []uint64, value any) {
 	if len(g.config) >= maxConfig {
 		g.trap("more than %d settings for clients", maxConfig)
@@ -301,13 +301,13 @@ func (g *guest) text(at, n uint64, most int) string {
 	}
 	text := string(g.bytes(at, uint64(uint32(n))))
 	if !utf8.ValidString(text) {
-		g.trap("a text that is no UTF-8")
+		g.trap("a text that is not UTF-8")
 	}
 	return text
 }
 
-// give puts a text into the guest's memory, as far as there is room, and returns
-// its length.
+// give copies a text to the guest's memory, up to the capacity, and returns the
+// length of the text.
 func (g *guest) give(text string, at, room uint64) uint64 {
 	copy(g.bytes(at, min(uint64(uint32(room)), uint64(len(text)))), text)
 	return uint64(len(text))
