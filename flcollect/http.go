@@ -127,7 +127,7 @@ func (r *rest) routes() []httpapi.Route {
 		{Pattern: "GET /page/{name}", Func: r.pages.asset, Undocumented: true},
 		{Pattern: "GET /favicon.ico", Func: r.pages.icon, Undocumented: true},
 
-		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(flower.RefuseSuperNodes(r.options.Logger)), Undocumented: true},
+		{Pattern: "POST /v1/fleet/{call}", Func: httpapi.Handler(&flower.SuperNodeHandler{Logger: r.options.Logger}), Undocumented: true},
 
 		{Pattern: "GET /version", Func: r.version},
 		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},

@@ -22,7 +22,7 @@ func openBench(b *testing.B, kind string) (storage.Documents, storage.Blobs) {
 	if kind == "memory" {
 		return storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	}
-	store, err := disk.Open(b.TempDir(), nil)
+	store, err := disk.Open(b.Context(), b.TempDir(), nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, store.Close()) })
 	return store.Documents(), store.Blobs()

@@ -238,7 +238,7 @@ func TestAnUploadSurvivesBrokenConnectionsAndRestarts(t *testing.T) {
 	folder, data := t.TempDir(), noise(300_000)
 	source := rand.New(rand.NewPCG(7, 7))
 	open := func() (*disk.Store, *modelrepo.Store) {
-		d, err := disk.Open(folder, nil)
+		d, err := disk.Open(t.Context(), folder, nil)
 		require.NoError(t, err)
 		s, err := modelrepo.New(modelrepo.Config{Documents: d.Documents(), Blobs: d.Blobs()})
 		require.NoError(t, err)

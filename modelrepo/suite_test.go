@@ -15,7 +15,7 @@ func openMemory(*testing.T) (storage.Documents, storage.Blobs) {
 }
 
 func openDisk(t *testing.T) (storage.Documents, storage.Blobs) {
-	store, err := disk.Open(t.TempDir(), nil)
+	store, err := disk.Open(t.Context(), t.TempDir(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store.Documents(), store.Blobs()

@@ -3,25 +3,25 @@
 //
 // [Documents] keeps small JSON documents, each with a revision. [Blobs] keeps
 // byte streams of any size, each with its digests. [NewMemoryDocuments] and
-// [NewMemoryBlobs] need no set-up and forget everything at exit; package
-// storage/disk keeps both in one folder. [Prefixed] and [PrefixedBlobs] let
-// several users share one store. Package storage/storagetest is the suite that
-// every driver and every wrapper passes.
+// [NewMemoryBlobs] need no set-up and keep everything until the process exits;
+// package storage/disk keeps both in one folder. [Prefixed] and [PrefixedBlobs]
+// let several components share one store. Package storage/storagetest is the
+// suite that every driver and every wrapper passes.
 //
 // # Keys
 //
 // A key is a non-empty UTF-8 string without control characters, at most
 // [MaxKeyLength] bytes long; [ValidKey] decides. Keys are ordered by their
 // bytes. The slash has no meaning to a driver: "a", "a/" and "a/b" are three
-// unrelated keys that may all exist. By convention it ends the prefix under
-// which one user keeps his keys, so that List can find them.
+// unrelated keys that may all exist. By convention it ends the prefix of the
+// keys of one component, so that List can find them.
 //
 // # Revisions
 //
 // Every state of a document has a [Revision]. Update and Delete name the
 // revision that they replace and fail with [ErrConflict] when the document has
-// moved on: read, decide, write, and on a conflict begin again. A revision is
-// only ever compared for equality. It is never given twice for one key, so an
+// another one: read, decide, write, and start again on a conflict. A revision
+// is only ever compared for equality. It is never used twice for one key, so an
 // update prepared before a delete cannot hit the document that was created
 // afterwards.
 //
@@ -29,11 +29,11 @@
 //
 // A write that returned nil survives the death of the process, and in drivers
 // that keep data on stable storage also the loss of power. A write that
-// returned an error which is none of this package's happened wholly or not at
-// all; after a lost connection nobody can say which.
+// returned another error than those of this package happened completely or not
+// at all; after a lost connection the outcome can be unknown.
 //
-// There are no transactions over several keys, and a blob and a document are
-// not written together. Who needs both writes the blob first, under a key that
+// There are no transactions over several keys, and none over a blob and a
+// document. A program that needs both writes the blob first, under a key that
 // nothing else uses, and then the document that names it.
 //
 // # Concurrency
@@ -51,8 +51,8 @@
 //
 // # Writing a driver
 //
-// Every promise can be kept by an engine that knows only atomic writes of one
-// record.
+// An engine that has only atomic writes of one record can meet every
+// requirement.
 //
 // Revisions: take them from a counter that the engine increments atomically in
 // one record (MongoDB: $inc with findOneAndUpdate), and never delete that

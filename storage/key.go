@@ -9,20 +9,20 @@ import (
 
 // Bounds that every driver can keep.
 const (
-	// MaxKeyLength is the greatest length of a key in bytes. It is half of what
-	// S3 takes as an object name, so that a driver may encode keys and put a
-	// prefix of its own before them.
+	// MaxKeyLength is the greatest length of a key in bytes. It is half of the
+	// limit of S3 for object names, so that a driver can encode keys and add a
+	// prefix of its own.
 	MaxKeyLength = 512
 	// MaxDataSize is the greatest length of a document in bytes, 8 MiB: half of
-	// what MongoDB takes as a document. What is larger is a blob.
+	// the limit of MongoDB. Larger data is stored as a blob.
 	MaxDataSize = 8 << 20
 )
 
-// ValidKey returns nil if every driver accepts the key, and an error that
-// matches [ErrInvalidKey] and says why if none does. A key is valid UTF-8 of 1
-// to [MaxKeyLength] bytes without control characters (Unicode category Cc,
-// which holds NUL, line breaks and DEL). Everything else is allowed, the slash
-// and the dot at any place included: keys are never paths.
+// ValidKey returns nil if every driver accepts the key, and otherwise an error
+// that matches [ErrInvalidKey] and has the reason. A key is valid UTF-8 of 1 to
+// [MaxKeyLength] bytes without control characters (Unicode category Cc, which
+// holds NUL, line breaks and DEL). Everything else is allowed, the slash and
+// the dot at any place included: keys are never paths.
 func ValidKey(key string) error {
 	switch {
 	case key == "":
@@ -44,9 +44,9 @@ func ValidKey(key string) error {
 }
 
 // ValidData returns nil if every driver accepts the bytes as a document, and
-// an error that matches [ErrInvalidData] and says why if none does. Data is
+// otherwise an error that matches [ErrInvalidData] and has the reason. Data is
 // one JSON value (RFC 8259) in UTF-8 of at most [MaxDataSize] bytes; "null" is
-// a document, nothing is not.
+// a document, empty data is not.
 func ValidData(data []byte) error {
 	switch {
 	case len(data) == 0:
@@ -76,7 +76,7 @@ func checkListing(texts ...string) error {
 }
 
 // failed puts the verb and the key before the cause. The precision keeps every
-// valid key whole and bounds what a hostile one adds to a log.
+// valid key whole and bounds the length of an invalid one in logs.
 func failed(verb, key string, cause error) error {
 	return fmt.Errorf("%s %.*q: %w", verb, MaxKeyLength, key, cause)
 }

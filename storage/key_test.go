@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestValidKeyAcceptsAnyText(t *testing.T) {
+func TestValidKey_acceptsAnyText(t *testing.T) {
 	for _, key := range []string{
 		"a", " ", "/", "..", "a/../b", "%2F", "\u00e9", "e\u0301", "\ufffd", "\U0010ffff", "\u2028", "\\",
 		strings.Repeat("k", storage.MaxKeyLength), strings.Repeat("\u20ac", storage.MaxKeyLength/3),
@@ -20,7 +20,7 @@ func TestValidKeyAcceptsAnyText(t *testing.T) {
 	}
 }
 
-func TestValidKeySaysWhatIsWrong(t *testing.T) {
+func TestValidKey_namesTheFault(t *testing.T) {
 	for key, complaint := range map[string]string{
 		"":               "it is empty",
 		"a\x00":          "byte 1 begins the control character U+0000",
@@ -38,7 +38,7 @@ func TestValidKeySaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestValidDataSaysWhatIsWrong(t *testing.T) {
+func TestValidData_namesTheFault(t *testing.T) {
 	for data, complaint := range map[string]string{
 		"":         "it is empty",
 		"{":        "it is not one JSON value",
@@ -53,7 +53,7 @@ func TestValidDataSaysWhatIsWrong(t *testing.T) {
 	require.NoError(t, storage.ValidData([]byte(" null ")))
 }
 
-func TestLongestKeyIsTakenInMemory(t *testing.T) {
+func TestMemoryDocuments_acceptsTheLongestKey(t *testing.T) {
 	key := strings.Repeat("k", storage.MaxKeyLength)
 	_, err := storage.NewMemoryDocuments().Create(t.Context(), key, []byte(`1`))
 	require.NoError(t, err)
@@ -63,19 +63,19 @@ func TestLongestKeyIsTakenInMemory(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestHugeInvalidKeyDoesNotFloodTheError(t *testing.T) {
+func TestValidKey_shortensAHugeKeyInTheError(t *testing.T) {
 	_, err := storage.NewMemoryDocuments().Get(t.Context(), strings.Repeat("k", 1<<20))
 	require.ErrorIs(t, err, storage.ErrInvalidKey)
 	require.Less(t, len(err.Error()), 2*storage.MaxKeyLength)
 }
 
-func TestEmptyPrefixIsTheStoreItself(t *testing.T) {
+func TestPrefixed_returnsTheStoreForAnEmptyPrefix(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	require.Same(t, docs, storage.Prefixed(docs, ""))
 	require.Same(t, blobs, storage.PrefixedBlobs(blobs, ""))
 }
 
-func TestInvalidPrefixRefusesEveryMethod(t *testing.T) {
+func TestPrefixed_refusesEveryCallWithAnInvalidPrefix(t *testing.T) {
 	docs := storage.Prefixed(storage.NewMemoryDocuments(), "two\nlines/")
 	_, err := docs.Create(t.Context(), "key", []byte(`1`))
 	require.ErrorIs(t, err, storage.ErrInvalidKey)
@@ -89,7 +89,7 @@ func TestInvalidPrefixRefusesEveryMethod(t *testing.T) {
 	}
 }
 
-func TestPrefixedErrorNamesTheWholeKey(t *testing.T) {
+func TestPrefixed_namesTheWholeKeyInErrors(t *testing.T) {
 	docs := storage.Prefixed(storage.NewMemoryDocuments(), "channels/")
 	_, err := docs.Get(t.Context(), "1")
 	require.EqualError(t, err, `get document "channels/1": storage: not found`)
@@ -102,7 +102,8 @@ func FuzzValidKey(f *testing.F) {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
-		want := key != "" && len(key) <= storage.MaxKeyLength && utf8.ValidString(key) && strings.IndexFunc(key, unicode.IsControl) < 0
+		want := key != "" && len(key) <= storage.MaxKeyLength && utf8.ValidString(key) &&
+			strings.IndexFunc(key, unicode.IsControl) < 0
 		err := storage.ValidKey(key)
 		require.Equal(t, want, err == nil, "%q: %v", key, err)
 		if err != nil {

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// memoryPage is how many blobs a listing looks at under one lock.
+// memoryPage is how many blobs a listing reads under one lock.
 const memoryPage = 256
 
-// MemoryBlobs is a [Blobs] that keeps everything in memory and forgets it with
-// the process. It is made with [NewMemoryBlobs] and is safe for concurrent use.
-// A blob that was replaced or deleted is freed when its last reader is.
+// MemoryBlobs is a [Blobs] in memory. It is made with [NewMemoryBlobs] and is
+// safe for concurrent use. A replaced or deleted blob is freed with its last
+// reader.
 type MemoryBlobs struct {
 	mu     sync.RWMutex
 	sorted keyList
@@ -131,7 +131,7 @@ func (m *MemoryBlobs) find(ctx context.Context, key string) (*memoryBlob, error)
 // memoryBlobWriter collects the bytes of one blob.
 type memoryBlobWriter struct {
 	store    *MemoryBlobs
-	ctx      context.Context // of Create: it holds for the writer's life
+	ctx      context.Context // of Create: it is valid as long as the writer
 	key      string
 	data     []byte
 	finished bool
@@ -188,7 +188,7 @@ func (w *memoryBlobWriter) Abort() error {
 
 // memoryBlobReader reads one blob.
 type memoryBlobReader struct {
-	ctx    context.Context // of Open: it holds for the reader's life
+	ctx    context.Context // of Open: it is valid as long as the reader
 	blob   *memoryBlob
 	bytes  *bytes.Reader
 	closed bool

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// MemoryDocuments is a [Documents] that keeps everything in memory and forgets
-// it with the process. It is made with [NewMemoryDocuments] and is safe for
-// concurrent use. Creating and deleting take time linear in the number of keys
-// (a copy of 16 bytes a key), all else is logarithmic or better.
+// MemoryDocuments is a [Documents] in memory. It is made with
+// [NewMemoryDocuments] and is safe for concurrent use. Creating and deleting
+// take time linear in the number of keys (a copy of 16 bytes a key), all else
+// is logarithmic or better.
 type MemoryDocuments struct {
 	mu     sync.RWMutex
 	last   Revision
@@ -18,7 +18,7 @@ type MemoryDocuments struct {
 	states map[string]documentState
 }
 
-// documentState is a stored document. The bytes are never written to again.
+// documentState is a stored document. Its bytes never change.
 type documentState struct {
 	revision Revision
 	data     []byte
@@ -112,7 +112,7 @@ func (m *MemoryDocuments) List(ctx context.Context, prefix, after string, limit 
 	return page, nil
 }
 
-// at reports why the document is not at the revision, or nil.
+// at returns an error if the document is not at the revision.
 func (m *MemoryDocuments) at(key string, revision Revision) error {
 	switch state, found := m.states[key]; {
 	case !found:
@@ -123,7 +123,7 @@ func (m *MemoryDocuments) at(key string, revision Revision) error {
 	return nil
 }
 
-// put stores data, which it keeps, as the next revision of the whole store.
+// put stores data, which it keeps, with the next revision of the store.
 func (m *MemoryDocuments) put(key string, data []byte) Revision {
 	m.last++
 	m.states[key] = documentState{revision: m.last, data: data}
@@ -134,7 +134,8 @@ func (s documentState) document(key string) Document {
 	return Document{Key: key, Revision: s.revision, Data: bytes.Clone(s.data)}
 }
 
-// admit returns why a call may not begin: an ended context or a bad key.
+// admit returns an error if a call must not begin: an ended context or an
+// invalid key.
 func admit(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err

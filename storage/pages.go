@@ -7,8 +7,8 @@ import (
 
 // All yields every document whose key starts with prefix, in ascending byte
 // order of the keys, one page of [Documents].List after the other. The first
-// error ends it. The promises about documents written meanwhile are those of
-// List, and the loop's body may call any method of the store.
+// error ends it. For documents that are written meanwhile, the rules of List
+// hold, and the loop's body may call any method of the store.
 func All(ctx context.Context, docs Documents, prefix string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		after := ""

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Prefixed returns the part of a store whose keys start with prefix, as a
-// store of its own: the prefix is put before every key that goes in and taken
-// off every key that comes out. Errors name the whole key. Give each user a
-// prefix that is not the beginning of another's, best one that ends in "/".
+// Prefixed returns the part of a store whose keys start with prefix, as a store
+// of its own: the prefix is added to every key that is passed in and removed
+// from every key that is returned. Errors name the whole key. Give each
+// component a prefix that is not the beginning of another one, preferably one
+// that ends in "/".
 //
 // The prefix counts towards [MaxKeyLength], so keys are shorter by its length.
 // An empty prefix returns the store itself; with one that [ValidKey] refuses
@@ -176,8 +177,8 @@ func (r *prefixedBlobReader) Info() BlobInfo {
 	return info
 }
 
-// under returns the whole key. A key that is invalid by itself is refused here,
-// because the whole could be valid: that of the empty key is.
+// under returns the whole key. An invalid key is refused here, because the
+// whole key could be valid: that of the empty key is.
 func under(prefix, key string) (string, error) {
 	return prefix + key, ValidKey(key)
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/iotenablers/enablers/storage/storagetest"
 )
 
-func TestMemoryDocumentsConform(t *testing.T) {
+func TestMemoryDocuments_conforms(t *testing.T) {
 	storagetest.Documents(t, func(*testing.T) storage.Documents { return storage.NewMemoryDocuments() })
 }
 
-func TestMemoryBlobsConform(t *testing.T) {
+func TestMemoryBlobs_conforms(t *testing.T) {
 	storagetest.Blobs(t, func(*testing.T) storage.Blobs { return storage.NewMemoryBlobs() })
 }
 
@@ -19,9 +19,12 @@ func TestMemoryBlobsConform(t *testing.T) {
 // its fence fails.
 const prefix = "shared/\U0010ffff/"
 
-var neighbours = []string{"shared/\U0010ffff", "shared/\U0010ffff.", "shared/\U0010ffff0", "shared", "a", "\U0010ffff", "shared/\U0010ffff\U0010ffff"}
+var neighbours = []string{
+	"shared/\U0010ffff", "shared/\U0010ffff.", "shared/\U0010ffff0", "shared", "a", "\U0010ffff",
+	"shared/\U0010ffff\U0010ffff",
+}
 
-func TestPrefixedDocumentsConform(t *testing.T) {
+func TestPrefixed_conforms(t *testing.T) {
 	storagetest.Documents(t, func(t *testing.T) storage.Documents {
 		shared := storage.NewMemoryDocuments()
 		for _, key := range neighbours {
@@ -33,7 +36,7 @@ func TestPrefixedDocumentsConform(t *testing.T) {
 	})
 }
 
-func TestPrefixedBlobsConform(t *testing.T) {
+func TestPrefixedBlobs_conforms(t *testing.T) {
 	storagetest.Blobs(t, func(t *testing.T) storage.Blobs {
 		shared := storage.NewMemoryBlobs()
 		for _, key := range neighbours {

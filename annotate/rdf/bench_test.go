@@ -24,7 +24,10 @@ func newObservation() *observation {
 		prefixes: []rdf.Prefix{
 			{Name: "sosa", IRI: "http://www.w3.org/ns/sosa/"}, {Name: "xsd", IRI: "http://www.w3.org/2001/XMLSchema#"},
 			{Name: "ex", IRI: "http://example.com/"}, {Name: "qudt", IRI: "http://qudt.org/1.1/schema/qudt#"},
-			{Name: "rdfs", IRI: "http://www.w3.org/2000/01/rdf-schema#"}, {Name: "geo", IRI: "http://www.w3.org/2003/01/geo/wgs84_pos#"},
+			{Name: "rdfs", IRI: "http://www.w3.org/2000/01/rdf-schema#"}, {
+				Name: "geo",
+				IRI:  "http://www.w3.org/2003/01/geo/wgs84_pos#",
+			},
 		},
 		subject: []byte("<http://example.com/obs/dev-1/17>"),
 	}
@@ -43,7 +46,7 @@ func (o *observation) append(dst []byte, e *rdf.Encoder) []byte {
 	return e.AppendEnd(dst)
 }
 
-func TestWritingAllocatesNothing(t *testing.T) {
+func TestEncoder_allocatesNothing(t *testing.T) {
 	o := newObservation()
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, &rdf.EncoderOptions{Prefixes: o.prefixes})
@@ -53,7 +56,7 @@ func TestWritingAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestCodingTermsAllocatesNothing(t *testing.T) {
+func TestAppendTerm_allocatesNothing(t *testing.T) {
 	dst := make([]byte, 0, 256)
 	plain, other := []byte("2024-05-01T12:00:00Z"), []byte("Grenzübergang\n")
 	term := rdf.NewTyped("a\tb", rdf.XSDInteger)
@@ -88,7 +91,8 @@ func BenchmarkEncoder(b *testing.B) {
 
 func BenchmarkAppendLiteral(b *testing.B) {
 	for name, lexical := range map[string]string{
-		"number": "21.5", "time": "2024-05-01T12:00:00Z", "german": "Grenzübergang 12 °C", "quotes": "say \"hello\" to everybody",
+		"number": "21.5", "time": "2024-05-01T12:00:00Z", "german": "Grenzübergang 12 °C", "quotes": "say \"hello\" " +
+			"to everybody",
 	} {
 		b.Run(name, func(b *testing.B) {
 			in, dst := []byte(lexical), make([]byte, 0, 128)

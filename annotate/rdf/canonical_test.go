@@ -28,7 +28,7 @@ func ExampleParseTerm() {
 	// Output: 1 http://www.w3.org/2001/XMLSchema#integer <nil>
 }
 
-func TestLiteralsAreEscapedAsTheCanonicalFormAsks(t *testing.T) {
+func TestAppendLiteral_escapesAsTheCanonicalForm(t *testing.T) {
 	for lexical, want := range map[string]string{
 		"":                 `""`,
 		"plain":            `"plain"`,
@@ -46,7 +46,7 @@ func TestLiteralsAreEscapedAsTheCanonicalFormAsks(t *testing.T) {
 	}
 }
 
-func TestEveryByteIsFoundAtEveryPlace(t *testing.T) {
+func TestAppendLiteral_findsEveryByteAtEveryPlace(t *testing.T) {
 	for size := range 20 {
 		for at := range size {
 			for c := range 0x80 {
@@ -66,7 +66,7 @@ func TestEveryByteIsFoundAtEveryPlace(t *testing.T) {
 	}
 }
 
-func TestTermsHaveOneForm(t *testing.T) {
+func TestAppendTerm_hasOneForm(t *testing.T) {
 	for want, term := range map[string]rdf.Term{
 		"":                      {},
 		"<http://example.org/>": rdf.NewIRI("http://example.org/"),
@@ -84,20 +84,22 @@ func TestTermsHaveOneForm(t *testing.T) {
 	}
 }
 
-func TestAWrongIRINeverBecomesAStatement(t *testing.T) {
+func TestEncoder_Append_escapesAnInvalidIRI(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.NTriples, nil)
 	require.NoError(t, err)
 	out := e.Append(nil, rdf.Quad{
 		Subject: rdf.NewIRI("x:> <y:y> <z:z> .\n<x:x"), Predicate: rdf.NewIRI(ex), Object: rdf.NewIRI(ex),
 	})
-	require.Equal(t, `<x:\u003E\u0020\u003Cy:y\u003E\u0020\u003Cz:z\u003E\u0020.\u000A\u003Cx:x> <http://example.org/> <http://example.org/> .`+"\n", string(out))
+	require.Equal(t, `<x:\u003E\u0020\u003Cy:y\u003E\u0020\u003Cz:z\u003E\u0020.\u000A\u003Cx:x> `+
+		`<http://example.org/> <http://example.org/> .`+"\n", string(out))
 	_, err = read(out, rdf.NTriples, "")
 	require.Error(t, err)
 }
 
-func TestParseTermRefusesWhatIsNotOneTerm(t *testing.T) {
+func TestParseTerm_refusesAnythingButOneTerm(t *testing.T) {
 	for _, text := range []string{
-		"", " <s:a>", "<s:a> ", "<s:a><s:b>", "<a>", "<s:a", "_:", "_:a.", "x", `"x`, `"x"@`, `"x"^<s:d>`, `"x"^^`, `"x"^^<d>`, `'x'`, `"x"@en^^<s:d>`, "1", "a",
+		"", " <s:a>", "<s:a> ", "<s:a><s:b>", "<a>", "<s:a", "_:", "_:a.", "x", `"x`, `"x"@`, `"x"^<s:d>`, `"x"^^`,
+		`"x"^^<d>`, `'x'`, `"x"@en^^<s:d>`, "1", "a",
 	} {
 		_, err := rdf.ParseTerm([]byte(text))
 		require.ErrorContains(t, err, "parse term", text)

@@ -173,7 +173,8 @@ func (e *Encoder) AppendEncoded(dst, s, p, o, g []byte) []byte {
 	case RDFJSON:
 		e.begin()
 		if e.tree.size()+len(s)+len(p)+len(o)+3*entrySize > e.most {
-			e.refuse(fmt.Errorf("write statement about %s in rdfjson: the document takes more than %d bytes: %w", shorten(s), e.most, ErrLimit))
+			e.refuse(fmt.Errorf("write statement about %s in rdfjson: the document takes more than %d bytes: %w",
+				shorten(s), e.most, ErrLimit))
 			break
 		}
 		e.tree.add(s, p, o, nil)

@@ -24,8 +24,16 @@ func ExampleNewEncoder() {
 	}
 	obs := rdf.NewIRI("http://example.org/obs/1")
 	var out []byte
-	out = e.Append(out, rdf.Quad{Subject: obs, Predicate: rdf.NewIRI(rdf.Type), Object: rdf.NewIRI("http://www.w3.org/ns/sosa/Observation")})
-	out = e.Append(out, rdf.Quad{Subject: obs, Predicate: rdf.NewIRI("http://www.w3.org/ns/sosa/hasSimpleResult"), Object: rdf.NewTyped("21.5", rdf.XSDDecimal)})
+	out = e.Append(out, rdf.Quad{
+		Subject:   obs,
+		Predicate: rdf.NewIRI(rdf.Type),
+		Object:    rdf.NewIRI("http://www.w3.org/ns/sosa/Observation"),
+	})
+	out = e.Append(out, rdf.Quad{
+		Subject:   obs,
+		Predicate: rdf.NewIRI("http://www.w3.org/ns/sosa/hasSimpleResult"),
+		Object:    rdf.NewTyped("21.5", rdf.XSDDecimal),
+	})
 	out = e.AppendEnd(out)
 	fmt.Print(string(out))
 	// Output:
@@ -59,12 +67,12 @@ _:b <http://example.org/q> "x\"\\\n" <http://example.org/g> .
 <http://example.org/s> <http://example.org/p> "c" .
 `
 
-func TestLineFormatsConcatenate(t *testing.T) {
+func TestEncoder_concatenatesLineFormats(t *testing.T) {
 	require.Equal(t, mixed, encode(t, rdf.NQuads, nil, mixed))
 	require.Equal(t, strings.ReplaceAll(mixed, " <http://example.org/g> .", " ."), encode(t, rdf.NTriples, nil, mixed))
 }
 
-func TestTurtleGroupsStatements(t *testing.T) {
+func TestEncoder_Turtle_groupsStatements(t *testing.T) {
 	want := `@prefix ex: <http://example.org/> .
 
 ex:s a ex:T ;
@@ -78,7 +86,7 @@ ex:s ex:p "c" .
 	require.Equal(t, want, encode(t, rdf.Turtle, opts, mixed))
 }
 
-func TestTriGWritesGraphBlocks(t *testing.T) {
+func TestEncoder_TriG_writesGraphBlocks(t *testing.T) {
 	want := `@base <http://example.org/x> .
 
 <s> a <T> ;
@@ -94,7 +102,7 @@ _:b <p> <s> ;
 	require.Equal(t, want, encode(t, rdf.TriG, &rdf.EncoderOptions{Base: ex + "x"}, mixed))
 }
 
-func TestJSONLDGroupsBySubjectAndGraph(t *testing.T) {
+func TestEncoder_JSONLD_groupsBySubjectAndGraph(t *testing.T) {
 	want := `[{"@id":"http://example.org/s","@type":["http://example.org/T"],` +
 		`"http://example.org/p":[{"@value":"a"},{"@value":"b","@language":"en"},{"@value":"c"}],` +
 		`"http://example.org/q":[{"@value":"1","@type":"http://www.w3.org/2001/XMLSchema#integer"}]},
@@ -105,7 +113,7 @@ func TestJSONLDGroupsBySubjectAndGraph(t *testing.T) {
 	require.Equal(t, want, encode(t, rdf.JSONLD, nil, mixed+mixed))
 }
 
-func TestJSONLDKeepsTypesThatAreNoNodes(t *testing.T) {
+func TestEncoder_JSONLD_keepsLiteralTypes(t *testing.T) {
 	const s = `<http://e/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "literal" .
 <http://e/s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> _:t .
 `
@@ -113,7 +121,7 @@ func TestJSONLDKeepsTypesThatAreNoNodes(t *testing.T) {
 `, encode(t, rdf.JSONLD, nil, s))
 }
 
-func TestJSONLDMemoryIsBounded(t *testing.T) {
+func TestEncoder_JSONLD_boundsItsMemory(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
 	require.NoError(t, err)
 	var out, want []byte
@@ -122,7 +130,11 @@ func TestJSONLDMemoryIsBounded(t *testing.T) {
 	value := strings.Repeat("v", 10_000)
 	early := 0
 	for i := range 1000 {
-		q := rdf.Quad{Subject: rdf.NewIRI(ex + "s"), Predicate: rdf.NewIRI(ex + "p"), Object: rdf.NewLiteral(value + strconv.Itoa(i))}
+		q := rdf.Quad{
+			Subject:   rdf.NewIRI(ex + "s"),
+			Predicate: rdf.NewIRI(ex + "p"),
+			Object:    rdf.NewLiteral(value + strconv.Itoa(i)),
+		}
 		out = e.Append(out, q)
 		want = lines.Append(want, q)
 		if i == 500 {
@@ -135,7 +147,7 @@ func TestJSONLDMemoryIsBounded(t *testing.T) {
 	require.Empty(t, rdftest.Diff(readExpanded(t, e.AppendEnd(out)), quads))
 }
 
-func TestEmptyDocuments(t *testing.T) {
+func TestEncoder_AppendEnd_completesAnEmptyDocument(t *testing.T) {
 	opts := &rdf.EncoderOptions{Base: ex, Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
 	for f := rdf.NTriples; f <= rdf.TriG; f++ {
 		require.Empty(t, encode(t, f, opts, ""), f)
@@ -148,7 +160,7 @@ func TestEmptyDocuments(t *testing.T) {
 `, encode(t, rdf.RDFXML, opts, ""))
 }
 
-func TestEveryDocumentStandsAlone(t *testing.T) {
+func TestEncoder_AppendEnd_startsANewDocument(t *testing.T) {
 	opts := &rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "ex", IRI: ex}}}
 	quads, err := read([]byte(mixed), rdf.NQuads, "")
 	require.NoError(t, err)
@@ -177,7 +189,7 @@ func TestEveryDocumentStandsAlone(t *testing.T) {
 	}
 }
 
-func TestNamesAreShortenedOnlyWhereThatIsSafe(t *testing.T) {
+func TestEncoder_shortensNamesOnlyWhereThatIsSafe(t *testing.T) {
 	opts := &rdf.EncoderOptions{Base: "http://b/d/x?q#f", Prefixes: []rdf.Prefix{
 		{Name: "", IRI: "http://e/"}, {Name: "n", IRI: "http://e/n-"}, {Name: "x.y", IRI: "http://u/"},
 	}}
@@ -218,7 +230,7 @@ func TestNamesAreShortenedOnlyWhereThatIsSafe(t *testing.T) {
 	}
 }
 
-func TestEncoderRefusesWrongOptions(t *testing.T) {
+func TestNewEncoder_refusesWrongOptions(t *testing.T) {
 	for _, c := range []struct {
 		format rdf.Format
 		opts   rdf.EncoderOptions
@@ -228,8 +240,16 @@ func TestEncoderRefusesWrongOptions(t *testing.T) {
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "1", IRI: ex}}}, `use prefix "1": not a prefix name`},
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "_", IRI: ex}}}, `use prefix "_": not a prefix name`},
 		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a.", IRI: ex}}}, `use prefix "a.": not a prefix name`},
-		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: "b c:"}}}, `"b c:" is not an absolute IRI (byte 1)`},
-		{rdf.Turtle, rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: ex}, {Name: "a", IRI: ex}}}, `use prefix "a": declared twice`},
+		{
+			rdf.Turtle,
+			rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: "b c:"}}},
+			`"b c:" is not an absolute IRI (byte 1)`,
+		},
+		{
+			rdf.Turtle,
+			rdf.EncoderOptions{Prefixes: []rdf.Prefix{{Name: "a", IRI: ex}, {Name: "a", IRI: ex}}},
+			`use prefix "a": declared twice`,
+		},
 		{rdf.RDFJSON + 1, rdf.EncoderOptions{}, "format(7)"},
 		{rdf.RDFJSON, rdf.EncoderOptions{MaxBytes: -1}, "use MaxBytes -1"},
 	} {
@@ -238,7 +258,7 @@ func TestEncoderRefusesWrongOptions(t *testing.T) {
 	}
 }
 
-func TestTermsMayComeInTheSameBufferEachTime(t *testing.T) {
+func TestEncoder_AppendEncoded_acceptsAReusedBuffer(t *testing.T) {
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, nil)
 		require.NoError(t, err)
@@ -264,7 +284,7 @@ func TestTermsMayComeInTheSameBufferEachTime(t *testing.T) {
 	}
 }
 
-func TestTermsThatDifferInOneByteAreToldApart(t *testing.T) {
+func TestEncoder_distinguishesTermsThatDifferInOneByte(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.TriG, nil)
 	require.NoError(t, err)
 	for size := 3; size < 90; size++ {
@@ -294,7 +314,7 @@ func TestTermsThatDifferInOneByteAreToldApart(t *testing.T) {
 	}
 }
 
-func TestMissingTermsDoNotPanic(t *testing.T) {
+func TestEncoder_acceptsMissingTerms(t *testing.T) {
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		e, err := rdf.NewEncoder(f, nil)
 		require.NoError(t, err)
@@ -305,7 +325,7 @@ func TestMissingTermsDoNotPanic(t *testing.T) {
 	}
 }
 
-func TestFormatsHaveNames(t *testing.T) {
+func TestFormat_String_namesEveryFormat(t *testing.T) {
 	for f := rdf.NTriples; f <= rdf.RDFJSON; f++ {
 		got, err := rdf.ParseFormat(strings.ToUpper(f.String()))
 		require.NoError(t, err)

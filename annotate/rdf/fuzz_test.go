@@ -61,7 +61,9 @@ func FuzzNTriples(f *testing.F) { fuzzReader(f, rdf.NTriples) }
 func FuzzNQuads(f *testing.F)   { fuzzReader(f, rdf.NQuads) }
 
 func FuzzParseTerm(f *testing.F) {
-	for _, s := range []string{"<s:a>", "_:a.b", `"x\"\t\u00e9"@en`, `"1"^^<s:d>`, `"`, `"\`, "<", "_", `""^`, `""@`, "\"\xff\""} {
+	for _, s := range []string{
+		"<s:a>", "_:a.b", `"x\"\t\u00e9"@en`, `"1"^^<s:d>`, `"`, `"\`, "<", "_", `""^`, `""@`, "\"\xff\"",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -78,7 +80,9 @@ func FuzzParseTerm(f *testing.F) {
 }
 
 func FuzzAppendLiteral(f *testing.F) {
-	for _, s := range []string{"", "plain", "quote\"", "back\\slash", "\x00\x7f", "\xff\xc3", "Grenzübergang", "\uFFFE\uFFFF\uFFFD"} {
+	for _, s := range []string{
+		"", "plain", "quote\"", "back\\slash", "\x00\x7f", "\xff\xc3", "Grenzübergang", "\uFFFE\uFFFF\uFFFD",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -14,7 +14,7 @@ func ExampleValidIRI() {
 	// Output: 20 false
 }
 
-func TestValidIRIPointsAtTheFirstBadByte(t *testing.T) {
+func TestValidIRI_returnsTheFirstBadByte(t *testing.T) {
 	for _, c := range []struct {
 		iri string
 		at  int
@@ -50,7 +50,7 @@ func TestValidIRIPointsAtTheFirstBadByte(t *testing.T) {
 	}
 }
 
-func TestValidReferenceTakesRelativeOnes(t *testing.T) {
+func TestValidReference_acceptsRelativeIRIs(t *testing.T) {
 	for _, ref := range []string{"", "a/b", "//h/p", "#f", "?q", "http://x/"} {
 		_, ok := rdf.ValidReference([]byte(ref))
 		require.True(t, ok, ref)
@@ -60,7 +60,7 @@ func TestValidReferenceTakesRelativeOnes(t *testing.T) {
 	require.Equal(t, 3, at)
 }
 
-func TestValidLabelFollowsTheGrammar(t *testing.T) {
+func TestValidLabel_followsTheGrammar(t *testing.T) {
 	for _, label := range []string{"a", "1", "_", "a.b", "a-b", "ü", "a·", "x9_"} {
 		require.True(t, rdf.ValidLabel([]byte(label)), label)
 	}
@@ -75,7 +75,7 @@ func ExampleResolve() {
 }
 
 // The references of RFC 3986 sections 5.4.1 and 5.4.2, with their results.
-func TestResolveAgreesWithRFC3986(t *testing.T) {
+func TestResolve_agreesWithRFC3986(t *testing.T) {
 	const base = "http://a/b/c/d;p?q"
 	for ref, want := range map[string]string{
 		"g:h": "g:h", "g": "http://a/b/c/g", "./g": "http://a/b/c/g", "g/": "http://a/b/c/g/", "/g": "http://a/g",
@@ -95,7 +95,8 @@ func TestResolveAgreesWithRFC3986(t *testing.T) {
 	require.Equal(t, "http://a/g", rdf.Resolve("http://a", "g"))
 	require.Equal(t, "http://a?x", rdf.Resolve("http://a#f", "?x"))
 	require.Equal(t, "file:///x/y", rdf.Resolve("file:///x/z", "y"))
-	require.Equal(t, "http://x/a/../b", rdf.Resolve("http://h/", "http://x/a/../b"), "absolute references stay as they are")
+	require.Equal(t, "http://x/a/../b", rdf.Resolve("http://h/", "http://x/a/../b"),
+		"absolute references stay as they are")
 }
 
 func ExampleValidLangTag() {
@@ -103,7 +104,7 @@ func ExampleValidLangTag() {
 	// Output: true false
 }
 
-func TestValidLangTagFollowsBCP47(t *testing.T) {
+func TestValidLangTag_followsBCP47(t *testing.T) {
 	for _, tag := range []string{
 		"de", "fr", "gsw", "i-enochian", "zh-Hant", "sr-Latn-RS", "zh-cmn-Hans-CN", "cmn-Hans-CN", "zh-yue-HK", "sl-rozaj",
 		"sl-rozaj-biske-1994", "de-CH-1901", "hy-Latn-IT-arevela", "es-419", "de-CH-x-phonebk", "az-Arab-x-AZE-derbend",

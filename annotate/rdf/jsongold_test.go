@@ -59,7 +59,7 @@ func goldNode(id string) rdf.Term {
 	return rdf.NewIRI(id)
 }
 
-func TestJSONLDProcessorReadsEveryW3CGraph(t *testing.T) {
+func TestEncoder_JSONLD_isReadByAProcessor(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
 	require.NoError(t, err)
 	graphs, statements, inNamed := 0, 0, 0
@@ -88,7 +88,7 @@ func TestJSONLDProcessorReadsEveryW3CGraph(t *testing.T) {
 	t.Logf("%d graphs, %d statements, %d of them in named graphs", graphs, statements, inNamed)
 }
 
-func TestJSONLDProcessorJoinsSubjectsThatComeAgain(t *testing.T) {
+func TestEncoder_JSONLD_repeatsSubjectsAsProcessorsExpect(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)
 	require.NoError(t, err)
 	var out []byte
@@ -96,7 +96,11 @@ func TestJSONLDProcessorJoinsSubjectsThatComeAgain(t *testing.T) {
 	const subjects = 50
 	value := strings.Repeat("v", 2000)
 	for i := range 2600 { // every subject comes back in both graphs, after each flush
-		q := rdf.Quad{Subject: rdf.NewBlank("s" + strconv.Itoa(i%subjects)), Predicate: rdf.NewIRI(ex + "p"), Object: rdf.NewLiteral(value + strconv.Itoa(i))}
+		q := rdf.Quad{
+			Subject:   rdf.NewBlank("s" + strconv.Itoa(i%subjects)),
+			Predicate: rdf.NewIRI(ex + "p"),
+			Object:    rdf.NewLiteral(value + strconv.Itoa(i)),
+		}
 		if i%2 == 0 {
 			q.Graph = rdf.NewBlank("g")
 		}
@@ -114,18 +118,21 @@ func TestJSONLDProcessorJoinsSubjectsThatComeAgain(t *testing.T) {
 	require.Empty(t, rdftest.Diff(readJSONLD(t, out), want))
 }
 
-func TestJSONLDProcessorReadsUncommonTerms(t *testing.T) {
+func TestEncoder_JSONLD_writesUncommonTerms(t *testing.T) {
 
 	s, p, g := rdf.NewIRI("urn:a:b"), rdf.NewIRI("tag:p@x"), rdf.NewBlank("9.g")
 	var want []rdf.Quad
 	for _, o := range []rdf.Term{
 		rdf.NewTyped(`{"a":1}`, rdfNS+"JSON"), rdf.NewTyped("<b>x</b>", rdfNS+"XMLLiteral"),
-		rdf.NewTyped("true", rdf.XSDBoolean), rdf.NewTyped("007", rdf.XSDInteger), rdf.NewTyped("1.0", rdf.XSDDouble), rdf.NewTyped("1E400", rdf.XSDDouble),
+		rdf.NewTyped("true",
+			rdf.XSDBoolean), rdf.NewTyped("007", rdf.XSDInteger), rdf.NewTyped("1.0", rdf.XSDDouble), rdf.NewTyped("1E400",
+			rdf.XSDDouble),
 		rdf.NewLang("x", "de-Latn-AT-1996-x-a"), rdf.NewLiteral(""), rdf.NewLiteral("@id"), rdf.NewLiteral("\x00\b\f\u2028\uFFFE\U0010FFFF"),
 		rdf.NewIRI(rdf.Nil), rdf.NewIRI("mailto:a@b"), rdf.NewBlank("9.g"), rdf.NewBlank("_"), rdf.NewIRI("http://e.org/ü?a=%20#@type"),
 	} {
 		for _, predicate := range []rdf.Term{p, rdf.NewIRI(rdf.Type), rdf.NewIRI(rdf.First)} {
-			want = append(want, rdf.Quad{Subject: s, Predicate: predicate, Object: o}, rdf.Quad{Subject: g, Predicate: predicate, Object: o, Graph: g})
+			want = append(want, rdf.Quad{Subject: s, Predicate: predicate, Object: o},
+				rdf.Quad{Subject: g, Predicate: predicate, Object: o, Graph: g})
 		}
 	}
 	e, err := rdf.NewEncoder(rdf.JSONLD, nil)

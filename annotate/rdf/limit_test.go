@@ -40,7 +40,7 @@ func drain(t *testing.T, in io.Reader, f rdf.Format, opts *rdf.ReaderOptions) (i
 	}
 }
 
-func TestNestingHasALimit(t *testing.T) {
+func TestReader_boundsNesting(t *testing.T) {
 	for _, open := range []string{"[ <s:p> ", "( ", "( [ <s:p> "} {
 		_, err := drain(t, strings.NewReader("<s:a> <s:b> "+strings.Repeat(open, 10_000)), rdf.Turtle, nil)
 		require.ErrorIs(t, err, rdf.ErrLimit)
@@ -57,7 +57,7 @@ func TestNestingHasALimit(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 }
 
-func TestTokensHaveALimit(t *testing.T) {
+func TestReader_boundsTokens(t *testing.T) {
 	for _, head := range []string{
 		"<", "<s:", "_:", "@", "<s:a> <s:b> \"", "<s:a> <s:b> '''", "<s:a> <s:b> \"\"@", "<s:a> <s:b> 1", "<s:a> <s:b> 1.",
 		"@prefix ", "@prefix : <s:> . :", "prefix",
@@ -76,7 +76,7 @@ func TestTokensHaveALimit(t *testing.T) {
 	}
 }
 
-func TestDocumentsHaveALimit(t *testing.T) {
+func TestReader_boundsDocuments(t *testing.T) {
 	const line = "<s:a> <s:b> <s:c> .\n"
 	for f := rdf.NTriples; f <= rdf.TriG; f++ {
 		n, err := drain(t, &endless{text: line}, f, &rdf.ReaderOptions{MaxBytes: 1000})
@@ -93,7 +93,7 @@ func TestDocumentsHaveALimit(t *testing.T) {
 	}
 }
 
-func TestNamesThatStandForVeryLongIRIsHaveALimit(t *testing.T) {
+func TestReader_boundsExpandedNames(t *testing.T) {
 	long := "http://example.org/" + strings.Repeat("x", 500_000) + "/"
 	for _, head := range []string{"@prefix p: <" + long + "> . p:a p:b p:c", "@base <" + long + "> . <a> <b> <c>"} {
 		repeated := ", p:c"
@@ -106,11 +106,12 @@ func TestNamesThatStandForVeryLongIRIsHaveALimit(t *testing.T) {
 		require.ErrorContains(t, err, "128 times")
 		require.Less(t, n, 1000)
 	}
-	_, err := drain(t, strings.NewReader("@prefix p: <http://example.org/"+strings.Repeat("x", 400)+"> . p:a p:b p:c"+strings.Repeat(", p:c", 5000)+"."), rdf.Turtle, nil)
+	_, err := drain(t, strings.NewReader("@prefix p: <http://example.org/"+strings.Repeat("x", 400)+"> . p:a p:b p:c"+
+		strings.Repeat(", p:c", 5000)+"."), rdf.Turtle, nil)
 	require.Equal(t, io.EOF, err)
 }
 
-func TestMemoryDoesNotGrowWithTheDocument(t *testing.T) {
+func TestReader_takesMemoryIndependentOfTheDocument(t *testing.T) {
 	for _, doc := range []*endless{
 		{text: "<s:a> <s:b> <s:c> .\n"},
 		{head: "<s:a> <s:b> 0", text: ", 1"},

@@ -26,7 +26,7 @@ func ExampleEncoder_Err() {
 	// Output: true write predicate <http://example.org/1> in rdfxml: it does not end in a name of XML
 }
 
-func TestRDFXMLGroupsStatements(t *testing.T) {
+func TestEncoder_RDFXML_groupsStatements(t *testing.T) {
 	want := `<?xml version="1.0" encoding="UTF-8"?>
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 	xmlns:ex="http://example.org/">
@@ -50,7 +50,7 @@ func TestRDFXMLGroupsStatements(t *testing.T) {
 	require.Equal(t, want, encode(t, rdf.RDFXML, opts, mixed))
 }
 
-func TestRDFXMLDeclaresNamespacesWhereTheyAreUsed(t *testing.T) {
+func TestEncoder_RDFXML_declaresNamespacesWhereTheyAreUsed(t *testing.T) {
 	const statements = `<s:s> <http://example.org/?a&b#p> "v" .
 <s:s> <http://example.org/q> <s:o> .
 `
@@ -64,7 +64,7 @@ func TestRDFXMLDeclaresNamespacesWhereTheyAreUsed(t *testing.T) {
 	require.Equal(t, want, out[strings.Index(out, "<rdf:Desc"):])
 }
 
-func TestRDFXMLSplitsPredicates(t *testing.T) {
+func TestEncoder_RDFXML_splitsPredicates(t *testing.T) {
 	for iri, want := range map[string]string{
 		"http://e/p":                           "http://e/ p",
 		"http://e/a.b-c_1":                     "http://e/ a.b-c_1",
@@ -115,20 +115,41 @@ func TestRDFXMLSplitsPredicates(t *testing.T) {
 	}
 }
 
-func TestRDFXMLLeavesOutWhatItCannotExpress(t *testing.T) {
+func TestEncoder_RDFXML_dropsStatementsThatItCannotExpress(t *testing.T) {
 	s, p, o := rdf.NewIRI("s:s"), rdf.NewIRI("p:p"), rdf.NewIRI("o:o")
 	good := rdf.Quad{Subject: s, Predicate: p, Object: o}
 	for _, c := range []struct {
 		quad rdf.Quad
 		want string
 	}{
-		{rdf.Quad{Subject: s, Predicate: rdf.NewIRI("p:1"), Object: o}, `write predicate <p:1> in rdfxml: it does not end in a name of XML`},
-		{rdf.Quad{Subject: s, Predicate: rdf.NewIRI(rdfNS + "li"), Object: o}, `write predicate <` + rdfNS + `li> in rdfxml: the name is part of the syntax`},
-		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLiteral("a\x00")}, `write object "a\u0000" in rdfxml: XML excludes a character of it`},
-		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLang("\uFFFE", "en")}, `write object "\uFFFE"@en in rdfxml: XML excludes a character of it`},
-		{rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewTyped("", "d:\uFFFF")}, "write object \"\"^^<d:\uFFFF> in rdfxml: XML excludes a character of it"},
-		{rdf.Quad{Subject: rdf.NewIRI("s:\uFFFF"), Predicate: p, Object: o}, "write subject <s:\uFFFF> in rdfxml: XML excludes a character of it"},
-		{rdf.Quad{Subject: rdf.NewBlank("a b"), Predicate: p, Object: o}, `write subject _:a b in rdfxml: XML excludes a character of it`},
+		{
+			rdf.Quad{Subject: s, Predicate: rdf.NewIRI("p:1"), Object: o},
+			`write predicate <p:1> in rdfxml: it does not end in a name of XML`,
+		},
+		{
+			rdf.Quad{Subject: s, Predicate: rdf.NewIRI(rdfNS + "li"), Object: o},
+			`write predicate <` + rdfNS + `li> in rdfxml: the name is part of the syntax`,
+		},
+		{
+			rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLiteral("a\x00")},
+			`write object "a\u0000" in rdfxml: XML excludes a character of it`,
+		},
+		{
+			rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewLang("\uFFFE", "en")},
+			`write object "\uFFFE"@en in rdfxml: XML excludes a character of it`,
+		},
+		{
+			rdf.Quad{Subject: s, Predicate: p, Object: rdf.NewTyped("", "d:\uFFFF")},
+			"write object \"\"^^<d:\uFFFF> in rdfxml: XML excludes a character of it",
+		},
+		{
+			rdf.Quad{Subject: rdf.NewIRI("s:\uFFFF"), Predicate: p, Object: o},
+			"write subject <s:\uFFFF> in rdfxml: XML excludes a character of it",
+		},
+		{
+			rdf.Quad{Subject: rdf.NewBlank("a b"), Predicate: p, Object: o},
+			`write subject _:a b in rdfxml: XML excludes a character of it`,
+		},
 		{rdf.Quad{Predicate: p, Object: o}, `write subject  in rdfxml: no such term`},
 		{rdf.Quad{Subject: s, Object: o}, `write predicate  in rdfxml: no such term`},
 		{rdf.Quad{Subject: s, Predicate: p}, `write object  in rdfxml: no such term`},
@@ -153,14 +174,24 @@ func TestRDFXMLLeavesOutWhatItCannotExpress(t *testing.T) {
 	}
 }
 
-func TestRDFXMLKeepsEveryCharacter(t *testing.T) {
+func TestEncoder_RDFXML_keepsEveryCharacter(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
 	require.NoError(t, err)
 	var out []byte
 	var want []rdf.Quad
-	for _, span := range [][2]rune{{0, 0x3000}, {0xD7F0, 0xD800}, {0xE000, 0xE010}, {0xFFF0, 0x10010}, {0x10FFF0, 0x110000}} {
+	for _, span := range [][2]rune{
+		{0, 0x3000},
+		{0xD7F0, 0xD800},
+		{0xE000, 0xE010},
+		{0xFFF0, 0x10010},
+		{0x10FFF0, 0x110000},
+	} {
 		for c := span[0]; c < span[1]; c++ {
-			q := rdf.Quad{Subject: rdf.NewIRI("s:&'"), Predicate: rdf.NewIRI("p:p"), Object: rdf.NewLiteral(" a" + string(c) + "]]>\r\n\t")}
+			q := rdf.Quad{
+				Subject:   rdf.NewIRI("s:&'"),
+				Predicate: rdf.NewIRI("p:p"),
+				Object:    rdf.NewLiteral(" a" + string(c) + "]]>\r\n\t"),
+			}
 			before := len(out)
 			out = e.Append(out, q)
 			excluded := c < ' ' && !strings.ContainsRune("\t\n\r", c) || c == 0xFFFE || c == 0xFFFF
@@ -181,10 +212,13 @@ func TestRDFXMLKeepsEveryCharacter(t *testing.T) {
 	}
 }
 
-func TestRDFXMLRelabelsBlankNodesOneToOne(t *testing.T) {
+func TestEncoder_RDFXML_relabelsBlankNodesOneToOne(t *testing.T) {
 	e, err := rdf.NewEncoder(rdf.RDFXML, nil)
 	require.NoError(t, err)
-	want := map[string]string{"b": "b", "_": "_", "1": "_.1", "_1": "_1", "_.1": "_._.1", "_._.1": "_._._.1", "9.a": "_.9.a", "größe": "größe"}
+	want := map[string]string{
+		"b": "b", "_": "_", "1": "_.1", "_1": "_1", "_.1": "_._.1", "_._.1": "_._._.1", "9.a": "_.9.a",
+		"größe": "größe",
+	}
 	for label, want := range want {
 		q := rdf.Quad{Subject: rdf.NewBlank(label), Predicate: rdf.NewIRI("p:p"), Object: rdf.NewBlank(label)}
 		q.Subject.Value, q.Object.Value = label, label
@@ -206,7 +240,8 @@ func hasXMLForm(q rdf.Quad) bool {
 		return false
 	}
 	parts := splittable.FindStringSubmatch(q.Predicate.Value)
-	return parts != nil && (parts[1] != "http://www.w3.org/2000/xmlns/" || len([]rune(parts[2])) > 1 && ncName.MatchString(parts[2][1:]))
+	return parts != nil &&
+		(parts[1] != "http://www.w3.org/2000/xmlns/" || len([]rune(parts[2])) > 1 && ncName.MatchString(parts[2][1:]))
 }
 
 var (

@@ -96,7 +96,8 @@ func NewReader(r io.Reader, f Format, opts *ReaderOptions) (*Reader, error) {
 	}
 	rd := &Reader{
 		scanner: scanner{
-			in: r, line: 1, maxBytes: opts.MaxBytes, maxToken: opts.MaxToken, interned: make([]string, internSlots), seed: maphash.MakeSeed(),
+			in: r, line: 1, maxBytes: opts.MaxBytes, maxToken: opts.MaxToken, interned: make([]string,
+				internSlots), seed: maphash.MakeSeed(),
 			generates: f == Turtle || f == TriG,
 		},
 		format:   f,

@@ -38,7 +38,7 @@ ex:thermometer ex:reads 21.5 ;
 	// line 2: _:anon1
 }
 
-func TestReaderSaysWhereTheMistakeIs(t *testing.T) {
+func TestReader_namesThePlaceOfAMistake(t *testing.T) {
 	for _, c := range []struct {
 		format       rdf.Format
 		text         string
@@ -76,7 +76,7 @@ func TestReaderSaysWhereTheMistakeIs(t *testing.T) {
 	}
 }
 
-func TestReaderReportsTheLineOfTheSubject(t *testing.T) {
+func TestReader_Line_isThatOfTheSubject(t *testing.T) {
 	const doc = "# head\n<s:a>\n <s:b> 1 ,\n 2 ; <s:c> [\n <s:d> 3 ] .\n<s:e> <s:f> '''\n\n''' .\n<s:g> <s:h> 4 ."
 	r, err := rdf.NewReader(strings.NewReader(doc), rdf.Turtle, nil)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestReaderReportsTheLineOfTheSubject(t *testing.T) {
 	require.Equal(t, []int{2, 2, 4, 2, 6, 9}, lines)
 }
 
-func TestReaderKeepsDeclarations(t *testing.T) {
+func TestReader_keepsDeclarations(t *testing.T) {
 	const doc = "@prefix b: <s:1> . PREFIX a: <s:2> @prefix b: <s:3> . @base <http://h/x/> . BASE <y> <> a: b: ."
 	r, err := rdf.NewReader(strings.NewReader(doc), rdf.Turtle, &rdf.ReaderOptions{Base: ex})
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestReaderKeepsDeclarations(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 }
 
-func TestGeneratedLabelsNeverClashWithThoseOfTheDocument(t *testing.T) {
+func TestReader_generatesLabelsThatTheDocumentDoesNotUse(t *testing.T) {
 	const doc = "_:anon1 <s:p> [] . _:anon_1 <s:p> [] . _:anon_anon1 <s:p> () . _:b <s:p> (1) ."
 	quads, err := read([]byte(doc), rdf.Turtle, "")
 	require.NoError(t, err)
@@ -122,19 +122,19 @@ func TestGeneratedLabelsNeverClashWithThoseOfTheDocument(t *testing.T) {
 	require.Equal(t, quads, again, "the same labels every time")
 }
 
-func TestReaderKeepsLabelsOfLines(t *testing.T) {
+func TestReader_keepsTheLabelsOfLineFormats(t *testing.T) {
 	quads, err := read([]byte("_:anon1 <s:p> _:b .\n"), rdf.NQuads, "")
 	require.NoError(t, err)
 	require.Equal(t, "anon1", quads[0].Subject.Value)
 }
 
-func TestReaderTakesAByteOrderMark(t *testing.T) {
+func TestReader_skipsAByteOrderMark(t *testing.T) {
 	quads, err := read([]byte("\uFEFF<s:a> <s:b> <s:c> ."), rdf.Turtle, "")
 	require.NoError(t, err)
 	require.Len(t, quads, 1)
 }
 
-func TestReaderReturnsWhatStandsBeforeAMistake(t *testing.T) {
+func TestReader_returnsTheStatementsBeforeAMistake(t *testing.T) {
 	r, err := rdf.NewReader(strings.NewReader("<s:a> <s:b> 1, 2, oops"), rdf.Turtle, nil)
 	require.NoError(t, err)
 	for range 2 {
@@ -147,31 +147,36 @@ func TestReaderReturnsWhatStandsBeforeAMistake(t *testing.T) {
 	require.Equal(t, first, second, "the error stays")
 }
 
-func TestReaderPassesOnTheErrorOfTheSource(t *testing.T) {
+func TestReader_returnsTheErrorOfTheSource(t *testing.T) {
 	broken := errors.New("cable cut")
 	for f := rdf.NTriples; f <= rdf.TriG; f++ {
-		for _, text := range []string{"", "<s:a> ", "<s:a> <s:", "<s:a> <s:b> \"x", "<s:a> <s:b> <s:c> ", "<s:a> <s:b> <s:c> .", "# comment"} {
+		for _, text := range []string{
+			"", "<s:a> ", "<s:a> <s:", "<s:a> <s:b> \"x", "<s:a> <s:b> <s:c> ", "<s:a> <s:b> <s:c> .", "# comment",
+		} {
 			_, err := readFrom(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), f, "")
 			require.ErrorIs(t, err, broken, "%s %q", f, text)
 		}
 	}
 }
 
-func TestNoStatementEndsInHalfAToken(t *testing.T) {
+func TestReader_refusesATruncatedToken(t *testing.T) {
 	broken := errors.New("cable cut")
 	for f := rdf.NTriples; f <= rdf.TriG; f++ {
-		for _, text := range []string{"12", "12.5", "12e1", "\"x\"", "\"x\"@en", "\"x\"^^", "_:b", "p:name", "p:", "tru", "true"} {
+		for _, text := range []string{
+			"12", "12.5", "12e1", "\"x\"", "\"x\"@en", "\"x\"^^", "_:b", "p:name", "p:", "tru", "true",
+		} {
 			quads, err := readFrom(io.MultiReader(strings.NewReader("<s:a> <s:b> "+text), iotest.ErrReader(broken)), f, "")
 			require.Error(t, err, "%s %q", f, text)
 			require.Empty(t, quads, "%s %q", f, text)
-			quads, err = readFrom(io.MultiReader(strings.NewReader("@prefix p: <s:> . <s:a> <s:b> "+text), iotest.ErrReader(broken)), f, "")
+			quads, err = readFrom(io.MultiReader(strings.NewReader("@prefix p: <s:> . <s:a> <s:b> "+text),
+				iotest.ErrReader(broken)), f, "")
 			require.Error(t, err, "%s %q", f, text)
 			require.Empty(t, quads, "%s %q", f, text)
 		}
 	}
 }
 
-func TestReaderGivesUpOnASourceThatYieldsNothing(t *testing.T) {
+func TestReader_stopsAtASourceWithoutProgress(t *testing.T) {
 	_, err := readFrom(silent{}, rdf.Turtle, "")
 	require.ErrorIs(t, err, io.ErrNoProgress)
 }
@@ -180,7 +185,7 @@ type silent struct{}
 
 func (silent) Read([]byte) (int, error) { return 0, nil }
 
-func TestReaderRefusesWrongOptions(t *testing.T) {
+func TestNewReader_refusesWrongOptions(t *testing.T) {
 	for _, c := range []struct {
 		format rdf.Format
 		opts   rdf.ReaderOptions
@@ -195,12 +200,13 @@ func TestReaderRefusesWrongOptions(t *testing.T) {
 	}
 }
 
-func TestTokensThatTouchAreToldApart(t *testing.T) {
+func TestReader_separatesAdjacentTokens(t *testing.T) {
 	_, err := read([]byte("@prefix:<s:>. :a:b:c ."), rdf.Turtle, "")
 	require.ErrorContains(t, err, "a predicate", ":a:b:c is one name")
 	_, err = read([]byte("@prefix:<s:>. :a :b 1.,2 ."), rdf.Turtle, "")
 	require.ErrorContains(t, err, "a subject", "the point behind 1 ends the statement")
-	const doc = "@prefix:<s:>.@prefix a.b:<s:>. :a :b :c,2.5.:d a :e;:f .5e1,1 . a.b:x a.b:y a.b:z .:a :b'x'@en,\"y\"^^:t,1.:q :r -.5 ."
+	const doc = "@prefix:<s:>.@prefix a.b:<s:>. :a :b :c,2.5.:d a :e;:f .5e1,1 . a.b:x a.b:y a.b:z .:a " +
+		":b'x'@en,\"y\"^^:t,1.:q :r -.5 ."
 	quads, err := read([]byte(doc), rdf.Turtle, "")
 	require.NoError(t, err)
 	const want = `<s:a> <s:b> <s:c> .

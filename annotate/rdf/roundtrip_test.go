@@ -26,14 +26,29 @@ var writers = map[string]struct {
 	"rdfxml":   {rdf.RDFXML, nil},
 	"rdfjson":  {rdf.RDFJSON, nil},
 	"rdfxml with prefixes": {rdf.RDFXML, &rdf.EncoderOptions{Prefixes: []rdf.Prefix{
-		{Name: "", IRI: "http://a.example/"}, {Name: "rdf", IRI: "http://example.org/"}, {Name: "e2", IRI: "http://example.org/ns#"},
-		{Name: "xmlfoo", IRI: "http://www.w3.org/2001/XMLSchema#"}, {Name: "r", IRI: "http://www.w3.org/1999/02/22-rdf-syntax-ns#"},
+		{Name: "", IRI: "http://a.example/"}, {Name: "rdf", IRI: "http://example.org/"}, {
+			Name: "e2",
+			IRI:  "http://example.org/ns#",
+		},
+		{Name: "xmlfoo", IRI: "http://www.w3.org/2001/XMLSchema#"}, {
+			Name: "r",
+			IRI:  "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+		},
 		{Name: "x", IRI: "http://www.w3.org/XML/1998/namespace"}, {Name: "a.b-c", IRI: "http://a.example/?a&b'"},
 	}}},
 	"turtle with prefixes": {rdf.Turtle, &rdf.EncoderOptions{Prefixes: []rdf.Prefix{
-		{Name: "", IRI: "http://a.example/"}, {Name: "ex", IRI: "http://example.org/"}, {Name: "e2", IRI: "http://example.org/ns#"},
-		{Name: "xsd", IRI: "http://www.w3.org/2001/XMLSchema#"}, {Name: "rdf", IRI: "http://www.w3.org/1999/02/22-rdf-syntax-ns#"},
-		{Name: "long", IRI: "http://example.org/very/long/namespace/"}, {Name: "t", IRI: "http://www.w3.org/2013/TurtleTests/"},
+		{Name: "", IRI: "http://a.example/"}, {Name: "ex", IRI: "http://example.org/"}, {
+			Name: "e2",
+			IRI:  "http://example.org/ns#",
+		},
+		{Name: "xsd", IRI: "http://www.w3.org/2001/XMLSchema#"}, {
+			Name: "rdf",
+			IRI:  "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+		},
+		{
+			Name: "long",
+			IRI:  "http://example.org/very/long/namespace/",
+		}, {Name: "t", IRI: "http://www.w3.org/2013/TurtleTests/"},
 	}}},
 	"trig with a base": {rdf.TriG, &rdf.EncoderOptions{
 		Base:     "http://www.w3.org/2013/TurtleTests/x",
@@ -42,7 +57,7 @@ var writers = map[string]struct {
 	"turtle with a base": {rdf.Turtle, &rdf.EncoderOptions{Base: "http://a.example/"}},
 }
 
-func TestWritersKeepEveryW3CGraph(t *testing.T) {
+func TestEncoder_keepsEveryW3CGraph(t *testing.T) {
 	const wantGraphs = 145 + 143
 	encoders := map[string]*rdf.Encoder{}
 	for name, w := range writers {
@@ -145,7 +160,8 @@ func readNode(t testing.TB, node map[string]json.RawMessage, graph rdf.Term) []r
 			var types []json.RawMessage
 			require.NoError(t, json.Unmarshal(raw, &types))
 			for _, id := range types {
-				quads = append(quads, rdf.Quad{Subject: subject, Predicate: rdf.NewIRI(rdf.Type), Object: readID(t, id), Graph: graph})
+				quads = append(quads,
+					rdf.Quad{Subject: subject, Predicate: rdf.NewIRI(rdf.Type), Object: readID(t, id), Graph: graph})
 			}
 		default:
 			require.NotEqual(t, byte('@'), key[0])
@@ -192,7 +208,7 @@ func text(t testing.TB, raw json.RawMessage) string {
 	return s
 }
 
-func TestCanonicalFormIsReadBackUnchanged(t *testing.T) {
+func TestParseTerm_readsTheCanonicalFormBack(t *testing.T) {
 	dir := conformance.Dir(t, "w3c/turtle")
 	for _, test := range manifest(t, dir) {
 		if test.result == "" {

@@ -180,7 +180,8 @@ func (s *shortener) appendShort(dst, bracketed []byte) []byte {
 		}
 	}
 	if s.base != "" {
-		if fragment, ok := after(iri, s.base); ok && len(fragment) > 0 && fragment[0] == '#' && !strings.Contains(s.base, "#") {
+		if fragment, ok := after(iri, s.base); ok && len(fragment) > 0 && fragment[0] == '#' &&
+			!strings.Contains(s.base, "#") {
 			dst = append(dst, '<')
 			dst = append(dst, fragment...)
 			return append(dst, '>')

@@ -42,13 +42,13 @@ func ExampleParseFormat() {
 	// Output: turtle text/turtle <nil>
 }
 
-func TestEqualTermsAreTheSameTerm(t *testing.T) {
+func TestTerm_isComparable(t *testing.T) {
 	require.Equal(t, rdf.NewLiteral("x"), rdf.NewTyped("x", rdf.XSDString))
 	require.NotEqual(t, rdf.NewLiteral("x"), rdf.NewLang("x", "en"))
 	require.NotEqual(t, rdf.NewLiteral("x"), rdf.NewIRI("x"))
 }
 
-func TestEveryLiteralHasADatatype(t *testing.T) {
+func TestTerm_everyLiteralHasADatatype(t *testing.T) {
 	require.Equal(t, rdf.XSDString, rdf.NewLiteral("x").DatatypeIRI())
 	require.Equal(t, rdf.LangString, rdf.NewLang("x", "en").DatatypeIRI())
 	require.Equal(t, rdf.XSDInteger, rdf.NewTyped("1", rdf.XSDInteger).DatatypeIRI())

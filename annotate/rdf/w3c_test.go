@@ -89,7 +89,7 @@ func readFrom(in io.Reader, f rdf.Format, base string) ([]rdf.Quad, error) {
 	return quads, nil
 }
 
-func TestReaderPassesEveryW3CTest(t *testing.T) {
+func TestReader_passesTheW3CTests(t *testing.T) {
 	for _, s := range suites {
 		t.Run(s.folder, func(t *testing.T) {
 			folder := conformance.Dir(t, "w3c/"+s.folder)

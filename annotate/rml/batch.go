@@ -14,15 +14,15 @@ import (
 // flushAt is how many bytes of output a batch gathers before it writes them.
 const flushAt = 64 << 10
 
-// Run maps everything that the sources of the mapping hold and writes one
-// document to w. It is one message as far as blank nodes go. On an error,
-// which is a [*MessageError] where an input is to blame, the document is
-// incomplete: write to a buffer or a temporary file where that matters.
+// Run maps all records of the mapping's sources and writes one document to w.
+// For blank nodes, a run counts as one message. After an error the document is
+// incomplete: write to a buffer or a temporary file where that matters. An
+// error about an input is a [*MessageError].
 //
 // CSV is read piece by piece, and files of JSON lines (.ndjson, .jsonl) line by
 // line; other sources are read whole into memory. Statements with a logical
-// target go there and not to w; a target appears when the whole run has
-// succeeded.
+// target are written there and not to w; a target appears when the whole run
+// has succeeded.
 func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	m.out, m.collect, m.lines, m.limit = m.out[:0], false, m.plan.format <= rdf.NQuads, 0
 	defer func() {
@@ -38,7 +38,13 @@ func (m *Mapper) Run(ctx context.Context, w io.Writer, files Files) error {
 	for i := range m.inputs {
 		m.inputs[i].built = false
 	}
-	b := &batch{Mapper: m, files: files, loaded: make([]bool, len(m.inputs)), passes: m.plan.passes(), streams: make(map[Source][]byte)}
+	b := &batch{
+		Mapper:  m,
+		files:   files,
+		loaded:  make([]bool, len(m.inputs)),
+		passes:  m.plan.passes(),
+		streams: make(map[Source][]byte),
+	}
 	for _, j := range m.plan.joins {
 		if err := b.feed(ctx, j.input, func() error { return m.index(j) }); err != nil {
 			return err
@@ -72,7 +78,7 @@ type batch struct {
 	loaded []bool // inputs whose document holds the whole source
 	passes []int  // how often each input is gone through
 
-	streams map[Source][]byte // those that several inputs read
+	streams map[Source][]byte // streams that several inputs read
 }
 
 // hasSteps reports whether a triples map reads an input.
@@ -149,8 +155,8 @@ func (b *batch) flush(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// feed loads an input, part by part where it has parts, and calls use for
-// each.
+// feed loads an input, in parts if its format has parts, and calls use for each
+// part.
 func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	if b.loaded[in] {
 		return use()
@@ -185,11 +191,11 @@ func (b *batch) feed(ctx context.Context, in int, use func() error) error {
 	return use()
 }
 
-// open opens a source. A stream that several inputs read is there only once, and
-// kept for the next of them.
+// open opens a source. A stream that several inputs read can be read only once,
+// so its bytes are kept for the next input.
 func (b *batch) open(source Source) (io.ReadCloser, error) {
 	if b.files.Open == nil {
-		return nil, errors.New("there is nothing to open it with: Files.Open is nil")
+		return nil, errors.New("Files.Open is nil")
 	}
 	readers := 0
 	for _, in := range b.plan.sources {
@@ -215,7 +221,7 @@ func (b *batch) open(source Source) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// view makes the rows of a view out of every part of the input below it, once.
+// view builds the rows of a view from every part of the input below it, once.
 func (b *batch) view(ctx context.Context, in int, use func() error) error {
 	if !b.inputs[in].built {
 		builder := b.newViewBuilder(in)

@@ -13,7 +13,8 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-const rowMapping = prefixes + `map:M a rr:TriplesMap ; rml:logicalSource [ rml:source "%s" ; rml:referenceFormulation ql:%s ] ;
+const rowMapping = prefixes +
+	`map:M a rr:TriplesMap ; rml:logicalSource [ rml:source "%s" ; rml:referenceFormulation ql:%s ] ;
   rr:subjectMap [ rr:template "http://a/{id}" ] ;
   rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .
 `
@@ -66,7 +67,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestRunReadsCSVPieceByPiece(t *testing.T) {
+func TestMapper_Run_readsCSVInPieces(t *testing.T) {
 	const rows = 200_000
 	file := &generated{head: "id,v\n", rows: rows, row: func(i int) string {
 		return fmt.Sprintf("%d,\"a quoted, and\nbroken cell %d\"\n", i, i)
@@ -77,11 +78,12 @@ func TestRunReadsCSVPieceByPiece(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	require.Len(t, lines, rows)
 	for _, i := range []int{0, 1, rows / 2, rows - 1} {
-		require.Equal(t, fmt.Sprintf(`<http://a/%d> <http://example.com/ns#p> "a quoted, and\nbroken cell %d" .`, i, i), lines[i])
+		require.Equal(t, fmt.Sprintf(`<http://a/%d> <http://example.com/ns#p> "a quoted, and\nbroken cell %d" .`, i, i),
+			lines[i])
 	}
 }
 
-func TestAnErrorInALatePieceNamesItsPlace(t *testing.T) {
+func TestMapper_Run_namesThePlaceOfAnErrorInALaterPiece(t *testing.T) {
 	file := &generated{head: "id,v\n", rows: 100_000, row: func(i int) string {
 		if i == 99_998 {
 			return "1,2,3\n"
@@ -93,7 +95,7 @@ func TestAnErrorInALatePieceNamesItsPlace(t *testing.T) {
 }
 
 // Memory depends on the length of a row or line, not on their number.
-func TestMemoryOfABatchDoesNotGrowWithItsRows(t *testing.T) {
+func TestMapper_Run_takesMemoryIndependentOfTheRows(t *testing.T) {
 	for name, file := range map[string]*generated{
 		"d.csv":    {head: "id,v\n", row: func(i int) string { return fmt.Sprintf("%d,%s\n", i, strings.Repeat("x", 100)) }},
 		"d.ndjson": {row: func(i int) string { return fmt.Sprintf("{\"id\":%d,\"v\":%q}\n", i, strings.Repeat("x", 100)) }},
@@ -119,11 +121,12 @@ func TestMemoryOfABatchDoesNotGrowWithItsRows(t *testing.T) {
 	}
 }
 
-func TestRunJoinsAcrossFiles(t *testing.T) {
+func TestMapper_Run_joinsAcrossFiles(t *testing.T) {
 	const mapping = prefixes + `
 map:Child a rr:TriplesMap ; rml:logicalSource [ rml:source "child.csv" ; rml:referenceFormulation ql:CSV ] ;
   rr:subjectMap [ rr:template "http://a/{id}" ] ;
-  rr:predicateObjectMap [ rr:predicate ex:does ; rr:objectMap [ rr:parentTriplesMap map:Parent ; rr:joinCondition [ rr:child "sport" ; rr:parent "id" ] ] ] .
+  rr:predicateObjectMap [ rr:predicate ex:does ; rr:objectMap [ rr:parentTriplesMap map:Parent ;
+  rr:joinCondition [ rr:child "sport" ; rr:parent "id" ] ] ] .
 map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source "parent.jsonl" ; rml:referenceFormulation ql:JSONPath ] ;
   rr:subjectMap [ rr:template "http://b/{name}" ] .
 `
@@ -138,11 +141,12 @@ map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source "parent.jsonl" ; rml
 	for range 2 {
 		var out strings.Builder
 		require.NoError(t, m.Run(context.Background(), &out, files))
-		require.Equal(t, "<http://a/1> <http://example.com/ns#does> <http://b/x> .\n<http://a/2> <http://example.com/ns#does> <http://b/y> .\n", out.String())
+		require.Equal(t, "<http://a/1> <http://example.com/ns#does> <http://b/x> .\n<http://a/2> "+
+			"<http://example.com/ns#does> <http://b/y> .\n", out.String())
 	}
 }
 
-func TestRunStopsWithItsContext(t *testing.T) {
+func TestMapper_Run_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	file := &generated{head: "id,v\n", rows: 100_000, row: func(i int) string { return "1,2\n" }}

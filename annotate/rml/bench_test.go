@@ -26,15 +26,19 @@ var fields = []struct{ name, datatype string }{
 
 var samples = map[string]sample{
 	"JSON": {
-		message: `{"device":"sensor-0042","seq":183624,"ts":"2026-03-14T09:26:53Z","temp":21.375,"hum":48.2,"press":1013.25,"lat":52.22977,"lon":21.0117,"batt":87,"status":"ok","note":"north corridor 2"}`,
+		message: `{"device":"sensor-0042","seq":183624,"ts":"2026-03-14T09:26:53Z","temp":21.375,"hum":48.2,` +
+			`"press":1013.25,"lat":52.22977,"lon":21.0117,"batt":87,"status":"ok","note":"north corridor 2"}`,
 		mapping: observationMapping("JSONPath", `rml:iterator "$"`),
 	},
 	"CSV": {
-		message: "device,seq,ts,temp,hum,press,lat,lon,batt,status,note\nsensor-0042,183624,2026-03-14T09:26:53Z,21.375,48.2,1013.25,52.22977,21.0117,87,ok,north corridor 2\n",
+		message: "device,seq,ts,temp,hum,press,lat,lon,batt,status,note\nsensor-0042,183624,2026-03-14T09:26:53Z," +
+			"21.375,48.2,1013.25,52.22977,21.0117,87,ok,north corridor 2\n",
 		mapping: observationMapping("CSV", ""),
 	},
 	"XML": {
-		message: `<o><device>sensor-0042</device><seq>183624</seq><ts>2026-03-14T09:26:53Z</ts><temp>21.375</temp><hum>48.2</hum><press>1013.25</press><lat>52.22977</lat><lon>21.0117</lon><batt>87</batt><status>ok</status><note>north corridor 2</note></o>`,
+		message: `<o><device>sensor-0042</device><seq>183624</seq><ts>2026-03-14T09:26:53Z</ts><temp>21.375</temp>` +
+			`<hum>48.2</hum><press>1013.25</press><lat>52.22977</lat><lon>21.0117</lon><batt>87</batt><status>` +
+			`ok</status><note>north corridor 2</note></o>`,
 		mapping: observationMapping("XPath", `rml:iterator "/o"`),
 	},
 }
@@ -58,7 +62,8 @@ map:Observation a rr:TriplesMap ;
 		if f.datatype != "" {
 			datatype = "; rr:datatype xsd:" + f.datatype
 		}
-		fmt.Fprintf(&b, "  rr:predicateObjectMap [ rr:predicate ex:%s ; rr:objectMap [ rml:reference %q %s ] ] ;\n", f.name, f.name, datatype)
+		fmt.Fprintf(&b, "  rr:predicateObjectMap [ rr:predicate ex:%s ; rr:objectMap [ rml:reference %q %s ] ] ;\n",
+			f.name, f.name, datatype)
 	}
 	b.WriteString("  .\n")
 	return b.String()
@@ -73,7 +78,7 @@ func newMapper(tb testing.TB, mapping string, opts *rml.Options) *rml.Mapper {
 	return plan.NewMapper()
 }
 
-func TestSampleMessageIsWhatTheBenchmarkClaims(t *testing.T) {
+func TestMapper_Append_mapsTheBenchmarkSample(t *testing.T) {
 	require.Len(t, samples["JSON"].message, 185)
 	var want []byte
 	for name, s := range samples {
@@ -87,7 +92,7 @@ func TestSampleMessageIsWhatTheBenchmarkClaims(t *testing.T) {
 	}
 }
 
-func TestMappingTheSampleAllocatesNothing(t *testing.T) {
+func TestMapper_Append_allocatesNothing(t *testing.T) {
 	for name, s := range samples {
 		for _, format := range []rdf.Format{rdf.NTriples, rdf.NQuads, rdf.Turtle} {
 			m := newMapper(t, s.mapping, &rml.Options{Format: format})

@@ -12,21 +12,21 @@ import (
 type budget struct {
 	limit      int // of statements; 0 in a batch, which has none
 	statements int
-	spent      int       // bytes of statements, those made twice too
+	spent      int       // bytes of statements, duplicates included
 	ticks      int       // expressions evaluated
-	deadline   time.Time // zero until the first look at the clock
+	deadline   time.Time // zero until the clock is read for the first time
 }
 
-// maxGathered is the most text that a batch keeps to make the statements of
-// one record, where the output has no limit.
+// maxGathered is the most text that a batch keeps for the statements of one
+// record. The output of a batch has no limit.
 const maxGathered = 1 << 30
 
-// clockEvery is how many expressions are evaluated between two looks at the
-// clock: most messages have fewer and never need one.
+// clockEvery is how many expressions are evaluated between two readings of the
+// clock. Most messages have fewer.
 const clockEvery = 32
 
-// tick counts the evaluation of an expression, and reports a message that has
-// taken too long.
+// tick counts the evaluation of an expression. It returns an error when the
+// message has taken too long.
 func (m *Mapper) tick() error {
 	m.ticks++
 	if m.ticks%clockEvery != 0 || m.limit == 0 {
@@ -42,7 +42,7 @@ func (m *Mapper) tick() error {
 	return nil
 }
 
-// countStatement counts a statement that is given out.
+// countStatement counts a statement of the output.
 func (m *Mapper) countStatement() error {
 	if m.statements++; m.limit > 0 && m.statements > m.limit {
 		return &MessageError{Err: fmt.Errorf("it gives more than %d statements: %w", m.limit, ErrLimit)}
@@ -50,8 +50,7 @@ func (m *Mapper) countStatement() error {
 	return nil
 }
 
-// spend counts the bytes of a statement, whether it is given out or was made
-// before.
+// spend counts the bytes of a statement, including duplicates that are dropped.
 func (m *Mapper) spend(size int) error {
 	if m.spent += size; m.limit > 0 && m.spent > m.plan.limits.MaxOutput {
 		return m.tooMuchText()
@@ -59,8 +58,8 @@ func (m *Mapper) spend(size int) error {
 	return nil
 }
 
-// room reports that the terms of a record take too much memory. It is looked
-// at where values multiply.
+// room returns an error when the terms of a record take too much memory. It is
+// called where values multiply.
 func (m *Mapper) room() error {
 	switch {
 	case m.limit == 0 && len(m.text) > maxGathered:
@@ -79,7 +78,7 @@ func (m *Mapper) tooMuchText() error {
 	return &MessageError{Err: fmt.Errorf("it gives more than %d bytes: %w", m.plan.limits.MaxOutput, ErrLimit)}
 }
 
-// during names the triples map and the record where an error does not say more.
+// during adds the triples map and the record to an error that names no node.
 func (m *Mapper) during(s *step, record input.Node, err error) error {
 	var e *MessageError
 	if errors.As(err, &e) && e.Node == "" {

@@ -1,30 +1,28 @@
 // Package rml is an RML and CARML mapping engine for messages: it turns JSON,
-// CSV and XML into RDF. Bytes go in, bytes come out; it knows no brokers and
-// no HTTP.
+// CSV and XML into RDF. It reads and writes bytes and links neither brokers nor
+// HTTP.
 //
 // # Three steps
 //
-// [Load] reads a mapping in Turtle and checks it; what is wrong with it is a
-// [*MappingError] that names the mapping node. [Compile] turns the mapping
-// into a [Plan]: expressions are parsed, constants are rendered, and every
-// logical source is resolved to an input. A plan is immutable and safe for
-// concurrent use. A [Mapper] runs a plan: [Mapper.Append] maps one message,
-// [Mapper.Run] maps whole files. A mapper keeps its buffers from message to
-// message, so one goroutine at a time uses it, and what constants, references
-// and templates give allocates nothing once the buffers have grown to the size
-// of the messages.
+// [Load] reads a mapping in Turtle and checks it. Its errors are a
+// [*MappingError] that names the mapping node. [Compile] turns the mapping into
+// a [Plan]: expressions are parsed, constants are rendered, and every logical
+// source is resolved to an input. A plan is immutable and safe for concurrent
+// use. A [Mapper] runs a plan: [Mapper.Append] maps one message, [Mapper.Run]
+// maps whole files. A mapper keeps its buffers from message to message, so only
+// one goroutine at a time may use it. Once the buffers have grown to the size
+// of the messages, constants, references and templates allocate nothing.
 //
 // # Vocabularies
 //
-// The legacy vocabulary (rr, the rml of semweb.mmlab.be, ql, fnml and carml)
-// and that of http://w3id.org/rml/ with its modules Core, IO, FNML, CC and LV
-// may be mixed in one mapping. Where the two
-// differ, each node follows the vocabulary it is written in: natural datatypes
-// belong to the new one, a text that its datatype does not have is an error
-// under the new one only, an iterator such as "$.list" or "$" that selects an
-// array maps the elements of the array under the legacy one only, and a term that cannot be made (an IRI with a space,
-// say) drops its statements under the legacy one and is an error under the new
-// one. [Options].Strict makes it an error under both.
+// The legacy vocabulary (rr, the rml of semweb.mmlab.be, ql, fnml and carml) and that of
+// http://w3id.org/rml/ with its modules Core, IO, FNML, CC and LV may be mixed in one mapping.
+// Where the two differ, each node follows the vocabulary it is written in: natural datatypes belong
+// to the new one, text outside the lexical space of its datatype is an error under the new one
+// only, an iterator such as "$.list" or "$" that selects an array maps the elements of the array
+// under the legacy one only, and a term that cannot be made (an IRI with a space, say) drops its
+// statements under the legacy one and is an error under the new one. [Options].Strict makes it an
+// error under both.
 //
 // # Errors
 //
@@ -34,16 +32,17 @@
 //
 // # Blank nodes
 //
-// Within one message equal expressions give equal blank nodes. Labels carry a
-// digest of the message, so blank nodes of different messages never meet and
-// the same message always gives the same labels. A batch run is one message.
+// Within one message equal expressions give equal blank nodes. Labels contain a
+// digest of the message, so blank nodes of different messages never share a
+// label, and the same message always has the same labels. A batch run is one
+// message.
 //
 // # Functions
 //
 // Mappings call functions in the form of RML-FNML (rml:functionExecution,
 // rml:condition) and in the older one (fnml:functionValue). A [Function] of the
-// program, given in [Options].Functions, stands beside the built-in ones and
-// takes the place of one with the same IRI. Built in are, of GREL:
+// program, given in [Options].Functions, is available beside the built-in ones
+// and replaces one with the same IRI. The built-in functions of GREL are:
 //
 //   - strings: toLowerCase toUpperCase string_chomp string_contains string_diff
 //     string_endsWith string_get string_indexOf string_lastIndexOf string_length
@@ -63,20 +62,21 @@
 //   - choices: boolean_and boolean_not boolean_or boolean_xor controls_if
 //     other_coalesce other_hasField other_type
 //
-// and of IDLab: alwaysReturnsABC concat concatSequence crossConcatSequence
-// decide equal getMIMEType inRange isNull listContainsElement normalizeDate
-// normalizeDateTime normalizeDateTimeWithLang normalizeDateWithLang notEqual
-// random slugify stringContainsOtherString toUpperCaseURL trueCondition. What
-// conditions need (isNull, isNotNull, equal or equals, notEqual or notEquals,
-// IF) goes by the names of either namespace.
+// and those of IDLab: alwaysReturnsABC concat concatSequence
+// crossConcatSequence decide equal getMIMEType inRange isNull
+// listContainsElement normalizeDate normalizeDateTime normalizeDateTimeWithLang
+// normalizeDateWithLang notEqual random slugify stringContainsOtherString
+// toUpperCaseURL trueCondition. The functions for conditions (isNull,
+// isNotNull, equal or equals, notEqual or notEquals, IF) exist in both
+// namespaces.
 //
-// Values reach a function as text. A parameter that is no list is taken value
-// by value, and a call without the value of a parameter that it needs gives
-// nothing. Positions count characters. Where GREL takes a string or a pattern,
-// text between two slashes is a pattern in the syntax of package regexp. Dates
-// are those of XML Schema, in UTC when they say nothing else; date patterns are
-// those of Java. One call gives at most 16 MiB, and factorials have at most
-// 1000 factors.
+// Values are passed to a function as text. If a parameter that is not a list
+// has several values, the function is called for each. A call without the value
+// of a required parameter has no result. Positions count characters. Where GREL
+// takes a string or a pattern, text between two slashes is a pattern in the
+// syntax of package regexp. Dates are those of XML Schema, in UTC unless they
+// have an offset; date patterns are those of Java. The result of one call has
+// at most 16 MiB, and factorials have at most 1000 factors.
 //
 // In the new vocabulary a result has the natural datatype of its function where
 // the mapping names neither datatype nor language: lengths and positions are
@@ -86,6 +86,6 @@
 // The same message gives the same output, unless its mapping calls date_now,
 // math_randomNumber or random. The functions of IDLab that read files, call
 // services or keep a state (readFile, lookup, dbpediaSpotlight,
-// generateUniqueIRI, implicitCreate and their kin) are left out: a mapping is
-// data, and must not reach outside of its message.
+// generateUniqueIRI, implicitCreate and similar ones) are left out: a mapping
+// is data, and must not access anything but its message.
 package rml

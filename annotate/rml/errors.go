@@ -6,15 +6,13 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
-
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// ErrLimit is matched by errors about an input that is beyond one of the
-// [Limits].
+// ErrLimit matches errors about an input that exceeds one of the [Limits].
 var ErrLimit = errors.New("rml: limit exceeded")
 
-// MappingError says what is wrong with a mapping, and where.
+// MappingError is an error in a mapping, with its place.
 type MappingError struct {
 	// Node names the mapping node as the mapping writes it: a prefixed name,
 	// an IRI in angle brackets, or the kind of an unnamed node.
@@ -22,7 +20,7 @@ type MappingError struct {
 	// Line is the line of the mapping on which the statement about the node
 	// begins, or 0 when it is not known.
 	Line int
-	// Reason says what is wrong and what was expected.
+	// Reason is what is wrong and what was expected.
 	Reason string
 }
 
@@ -39,15 +37,16 @@ func (e *MappingError) Error() string {
 	return b.String() + ": " + e.Reason
 }
 
-// MessageError says why a message, or a file in a batch, could not be mapped.
+// MessageError is the error of a message, or a file in a batch, that could not
+// be mapped.
 type MessageError struct {
 	// Node names the mapping node that could not be evaluated. It is empty
 	// when the input could not be read at all.
 	Node string
 	// Source names the file, or is empty for a message of a stream.
 	Source string
-	// Place says where in the input: a JSON pointer, an XPath, a row, or a
-	// line and column. It is empty when the whole input is meant.
+	// Place is the place in the input: a JSON pointer, an XPath, a row, or a line
+	// and column. It is empty for the whole input.
 	Place string
 	// Err is the cause.
 	Err error
@@ -60,7 +59,7 @@ func (e *MessageError) Error() string {
 		parts = append(parts, e.Node)
 	}
 	where := e.Source
-	if e.Place != "" && e.Place != syntaxPlace(e.Err) { // the cause has that in its text
+	if e.Place != "" && e.Place != syntaxPlace(e.Err) { // the text of the cause contains it
 		if where != "" {
 			where += " "
 		}
@@ -75,7 +74,8 @@ func (e *MessageError) Error() string {
 	return strings.Join(parts, ", ") + ": " + e.Err.Error()
 }
 
-// syntaxPlace is where an input is malformed, and empty for another error.
+// syntaxPlace returns where an input is malformed, or an empty string for
+// another error.
 func syntaxPlace(err error) string {
 	var syntax *input.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -91,7 +91,7 @@ func (e *MessageError) Unwrap() error { return e.Err }
 type node struct {
 	term rdf.Term
 	line int
-	// name is what a person calls it: `triples map map:Obs`.
+	// name is the kind with the name in the mapping: `triples map map:Obs`.
 	name string
 }
 

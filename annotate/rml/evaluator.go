@@ -22,30 +22,28 @@ const (
 	CompositeValue           // an object or an array; it makes no term by itself
 )
 
-// Evaluator evaluates the iterators and references of one formulation in the
-// place of the built-in engine, see [Options]. It is for programs that must
-// have the results of another library. The built-in engines are faster,
-// allocate nothing and follow their standards: change them with a reason.
+// Evaluator evaluates the iterators and references of one formulation in place
+// of the built-in engine, see [Options]. It is for programs that need the
+// results of another library. The built-in engines are faster, allocate nothing
+// and follow their standards.
 //
-// All functions but Elements are required; [Compile] refuses an Evaluator
-// without. An Evaluator is used by every mapper of a plan at the same time, so
-// its functions must be safe for concurrent use, except that the function
-// which Compile returns is called by one goroutine at a time: each mapper
-// compiles its own. A panic in any of them becomes an error about the message
-// or the mapping.
+// All functions but Elements are required; otherwise [Compile] returns an
+// error. All mappers of a plan use the Evaluator at the same time, so its
+// functions must be safe for concurrent use. Only the function that Compile
+// returns is called by one goroutine at a time: each mapper compiles its own. A
+// panic in any of them becomes an error about the message or the mapping.
 //
-// A document has been read by the built-in reader before Parse sees it. It is
+// The built-in reader checks a document before Parse gets it. The document is
 // thus UTF-8, a JSON text (RFC 8259) or a well-formed XML document without a
 // document type declaration, and within [Limits].MaxBytes, MaxDepth and
-// MaxNodes. MaxNodes also bounds the records and composite values that are
-// kept of one document. MaxTime is looked at between two evaluations: nothing
-// can stop one that never returns.
+// MaxNodes. MaxNodes also bounds the records and composite values that are kept
+// of one document. MaxTime is checked between two evaluations; an evaluation
+// that never returns cannot be stopped.
 type Evaluator struct {
-	// Parse reads one whole document and returns its root, the node that
-	// iterators are evaluated against. What a node is, is the evaluator's
-	// business; the engine only hands it back. Nodes are dropped when the next
-	// document is read. Parse must not change data, nor refer to it
-	// afterwards.
+	// Parse reads one whole document and returns its root, the node that iterators
+	// are evaluated against. The evaluator chooses the type of its nodes; the
+	// engine only passes them back. Nodes are dropped when the next document is
+	// read. Parse must not change data, nor refer to it afterwards.
 	Parse func(data []byte) (root any, err error)
 	// Compile compiles an iterator or a reference. The expression is as the
 	// mapping writes it, and never empty: an iterator that is not given is "$"
@@ -55,23 +53,21 @@ type Evaluator struct {
 	// the caller names.
 	//
 	// The function that it returns selects nodes from a node: the root for an
-	// iterator, a record for a reference. They come in the order in which
-	// records are mapped, the same on each call. What is not there, such as an
-	// absent key or element, is no result and not an error. It does not keep
-	// the slice that it returns.
+	// iterator, a record for a reference. They come in the order in which records
+	// are mapped, the same on each call. An absent key or element is no result,
+	// not an error. It does not keep the slice that it returns.
 	Compile func(expr string, namespaces map[string]string) (func(node any) ([]any, error), error)
 	// Value returns a node that a reference selected as text, with its natural
-	// kind. The text of a composite value is one that Parse could read again.
-	// ok is false when the node is no value after all; it is passed over.
+	// kind. The text of a composite value is one that Parse could read again. ok
+	// is false when the node is not a value; it is skipped.
 	Value func(node any) (text string, kind ValueKind, ok bool)
-	// Elements returns the elements of an array; ok is false when the
-	// composite value is another one. The legacy vocabulary takes an array for
-	// as many values as it has elements. It is optional: nil means that there
-	// are no arrays.
+	// Elements returns the elements of an array; ok is false when the composite
+	// value is not an array. Under the legacy vocabulary each element of an array
+	// is a value. Elements is optional: nil means that there are no arrays.
 	Elements func(node any) (elements []any, ok bool)
 }
 
-// checkEvaluators reports an evaluator that cannot be used.
+// checkEvaluators returns an error for an incomplete evaluator.
 func (o Options) checkEvaluators() error {
 	for formulation, e := range o.Evaluators {
 		switch {

@@ -25,7 +25,7 @@ func evaluators() map[rml.Formulation]rml.Evaluator {
 }
 
 // No case fails because of a library: the suite uses names, [*] and child steps.
-func TestEvaluatorsPassTheLegacySuite(t *testing.T) {
+func TestEvaluator_passesTheLegacySuite(t *testing.T) {
 	dir := conformance.Dir(t, "rml-test-cases")
 	rejected := make(map[string]bool)
 	for _, row := range table(t, filepath.Join(dir, "metadata.csv")) {
@@ -87,7 +87,7 @@ func requireSameGraph(t *testing.T, want, got string) {
 
 // The suites of the new vocabulary have views, natural datatypes, collections
 // and functions over the same references.
-func TestEvaluatorsGiveWhatTheBuiltInEnginesGiveOnTheOtherSuites(t *testing.T) {
+func TestEvaluator_agreesWithTheBuiltInEnginesOnTheOtherSuites(t *testing.T) {
 	compared := 0
 	for _, suite := range []string{"rml-core", "rml-lv", "rml-cc", "rml-fnml"} {
 		folders, err := filepath.Glob(filepath.Join(conformance.Dir(t, suite), "*"))
@@ -112,7 +112,7 @@ func TestEvaluatorsGiveWhatTheBuiltInEnginesGiveOnTheOtherSuites(t *testing.T) {
 	require.Greater(t, compared, 50)
 }
 
-func TestEvaluatorsGiveTheStatementsOfTheSample(t *testing.T) {
+func TestEvaluator_mapsTheSample(t *testing.T) {
 	for _, name := range []string{"JSON", "XML"} {
 		s := samples[name]
 		want, err := newMapper(t, s.mapping, nil).Append(nil, []byte(s.message))
@@ -126,7 +126,7 @@ func TestEvaluatorsGiveTheStatementsOfTheSample(t *testing.T) {
 	}
 }
 
-func TestMappersOfOnePlanMayUseAnEvaluatorAtTheSameTime(t *testing.T) {
+func TestEvaluator_servesConcurrentMappers(t *testing.T) {
 	for _, name := range []string{"JSON", "XML"} {
 		s := samples[name]
 		mapping, err := rml.Load([]byte(s.mapping), nil)
@@ -203,7 +203,7 @@ func keys() rml.Evaluator {
 	}
 }
 
-func TestAnEvaluatorThatFailsIsAnErrorThatSaysWhere(t *testing.T) {
+func TestEvaluator_namesThePlaceOfAFailure(t *testing.T) {
 	for reference, want := range map[string]string{
 		"bad":        `compile reference "bad": it is bad`,
 		"panic":      `compile reference "panic": the evaluator panicked: what is this`,
@@ -228,7 +228,7 @@ func TestAnEvaluatorThatFailsIsAnErrorThatSaysWhere(t *testing.T) {
 	}
 }
 
-func TestValuesThatAreNotThereMakeNoStatement(t *testing.T) {
+func TestEvaluator_makesNoStatementOfAMissingValue(t *testing.T) {
 	for reference, lines := range map[string]int{"text": 1, "none": 0, "absent": 0, "null": 0} {
 		out, err := mapWithKeys(t, reference, `{}`)
 		require.NoError(t, err)
@@ -238,7 +238,8 @@ func TestValuesThatAreNotThereMakeNoStatement(t *testing.T) {
 
 func mapWithKeys(t *testing.T, reference, message string) ([]byte, error) {
 	t.Helper()
-	mapping, err := rml.Load([]byte(strings.NewReplacer("{device}/{seq}", "{id}", "; rr:class sosa:Observation", "", `"value"`, `"`+reference+`"`).Replace(exampleMapping)), nil)
+	mapping, err := rml.Load([]byte(strings.NewReplacer("{device}/{seq}", "{id}", "; rr:class sosa:Observation", "",
+		`"value"`, `"`+reference+`"`).Replace(exampleMapping)), nil)
 	require.NoError(t, err)
 	plan, err := rml.Compile(mapping, &rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.JSONPath: keys()}})
 	if err != nil {
@@ -247,7 +248,7 @@ func mapWithKeys(t *testing.T, reference, message string) ([]byte, error) {
 	return plan.NewMapper().Append(nil, []byte(message))
 }
 
-func TestEvaluatorsThatCannotBeUsedAreRefused(t *testing.T) {
+func TestCompile_refusesIncompleteEvaluators(t *testing.T) {
 	mapping, err := rml.Load([]byte(exampleMapping), nil)
 	require.NoError(t, err)
 	for want, chosen := range map[string]map[rml.Formulation]rml.Evaluator{

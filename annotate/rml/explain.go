@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Explain describes the plan for a person: what is read, how records are
-// found, and what each triples map makes of a record in which way.
+// Explain describes the plan in plain text: the inputs, how records are found,
+// and how each triples map makes statements of a record.
 func (p *Plan) Explain() string {
 	e := &explanation{plan: p}
 	e.line(0, "output: %s", p.format)
@@ -93,13 +93,14 @@ func (e *explanation) step(s *step) {
 				e.line(2, "object %s", o.gen.describe())
 				continue
 			}
-			e.line(2, "object %s of input %d where %s, by a hash index", o.join.subject.describe(), o.join.input, e.conditions(o.join.child, o.join.parent))
+			e.line(2, "object %s of input %d where %s, by a hash index", o.join.subject.describe(), o.join.input,
+				e.conditions(o.join.child, o.join.parent))
 		}
 	}
 }
 
-// cost says what a record takes: how many references are looked up, and what
-// has to be there before the first one.
+// cost adds how many references are evaluated for a record, and which indexes
+// are built before.
 func (e *explanation) cost(s *step) {
 	references, joins := 0, 0
 	s.walk(func(g *generator) { references += len(g.paths()) })
@@ -117,7 +118,7 @@ func (e *explanation) cost(s *step) {
 	e.line(1, "%s", line)
 }
 
-// way says how the statements of a predicate-object map are written.
+// way describes how the statements of a predicate-object map are written.
 func way(s *step, f *flatPom) string {
 	switch {
 	case f == nil || len(s.graphs) > 0:
@@ -128,7 +129,7 @@ func way(s *step, f *flatPom) string {
 	return ""
 }
 
-// describe says what a generator makes, and of what.
+// describe describes the terms of a generator and their expression.
 func (g *generator) describe() string {
 	var b strings.Builder
 	if g.when != nil {
@@ -142,7 +143,12 @@ func (g *generator) describe() string {
 		fmt.Fprintf(&b, "%s of %d term maps, headed by ", kind, len(g.gather.members))
 	}
 	if g.kind != constantExpression {
-		b.WriteString([...]string{iriForm: "IRI ", blankForm: "blank node ", literalForm: "literal ", textForm: "text "}[g.form])
+		b.WriteString([...]string{
+			iriForm:     "IRI ",
+			blankForm:   "blank node ",
+			literalForm: "literal ",
+			textForm:    "text ",
+		}[g.form])
 	}
 	b.WriteString(g.expression())
 	b.Write(g.suffix)

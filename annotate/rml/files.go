@@ -17,10 +17,10 @@ type Files struct {
 	Create func(Target) (TargetWriter, error)
 }
 
-// LocalFiles are the files of a mapping that lies in dir. Sources and targets
-// relative to the working directory, and absolute paths, are as they are.
-// Streams read from stdin, or are an error when it is nil. The file of a
-// target appears whole or not at all.
+// LocalFiles returns the files of a mapping in the folder dir. Paths relative
+// to the working directory and absolute paths are used unchanged. Streams are
+// read from stdin, which is an error when it is nil. The file of a target
+// appears complete or not at all.
 func LocalFiles(dir string, stdin io.Reader) Files {
 	resolve := func(name string, workingDirectory bool) string {
 		if workingDirectory || filepath.IsAbs(name) {
@@ -44,7 +44,7 @@ func LocalFiles(dir string, stdin io.Reader) Files {
 	}
 }
 
-// targetFile writes beside the file that it becomes.
+// targetFile is a temporary file in the folder of the target.
 type targetFile struct {
 	*os.File
 	name string
@@ -59,7 +59,7 @@ func newTargetFile(name string) (*targetFile, error) {
 	return &targetFile{File: f, name: name}, nil
 }
 
-// Commit puts the file in its place.
+// Commit renames the file to the name of the target.
 func (f *targetFile) Commit() error {
 	f.done = true
 	err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close())

@@ -7,16 +7,15 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// flatPom is a predicate-object map of the commonest kind, for which the
-// stacks of the general way are not needed: one constant predicate, one object
-// map, no graph of its own, no join.
+// flatPom is a predicate-object map of the most common kind, which needs no
+// stacks: one constant predicate, one object map, no graph of its own, no join.
 type flatPom struct {
 	predicate []byte
 	object    *generator
 
-	// A plain object is a reference that becomes a literal of a fixed datatype
-	// or language. It is written straight behind the subject where a statement
-	// is a line: between the two lies middle, behind it end.
+	// A plain object is a reference that becomes a literal of a fixed datatype or
+	// language. Where a statement is a line, it is written directly behind the
+	// subject: middle stands between the two and end behind the object.
 	plain       bool
 	middle, end []byte
 	open, close []byte // the same, with the quotes of the literal
@@ -25,11 +24,11 @@ type flatPom struct {
 	whole []byte
 }
 
-// singler is what documents offer that have a short way to a reference with
+// singler is implemented by documents that have a fast path for references with
 // one value.
 type singler interface {
-	// Single returns the value of a reference, or false if it does not have
-	// exactly one that is a scalar, or none that is quickly had.
+	// Single returns the value of a reference. It reports false if there is not
+	// exactly one scalar value, or if the fast path does not apply.
 	Single(record input.Node, reference input.Path) (input.Value, bool)
 }
 
@@ -61,7 +60,7 @@ func flatten(pom *pomStep) *flatPom {
 // have one.
 func (p *Plan) flatten() {
 	if len(p.targets) > 0 {
-		return // the general way knows where statements go
+		return // only the general path supports targets
 	}
 	for _, s := range p.steps {
 		for i := range s.poms {
@@ -108,7 +107,7 @@ func (m *Mapper) flat(f *flatPom, subject []byte, at place) error {
 	}
 	m.out = append(m.out, subject...)
 	if v.Kind != input.String && !f.object.natural && !f.object.double {
-		// Numbers and truth values hold nothing that would be escaped.
+		// Numbers and booleans need no escapes.
 		m.out = append(append(append(m.out, f.open...), v.Text...), f.close...)
 		return nil
 	}
@@ -126,8 +125,7 @@ func (m *Mapper) countLine(size int) error {
 }
 
 // flatValue returns the value of a plain object if there is just one and it is
-// a scalar. A reference without a value is for flatTerms too, which makes
-// nothing of it.
+// a scalar. A reference without a value is left to flatTerms, too.
 func (m *Mapper) flatValue(f *flatPom, at place) (v input.Value, ok bool, err error) {
 	in := &m.inputs[at.input]
 	if in.single != nil && m.uses == nil {

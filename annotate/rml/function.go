@@ -1,8 +1,14 @@
 package rml
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/function"
+	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // Function is a function that mappings may call (FNML, in its new form and in
@@ -11,22 +17,23 @@ import (
 type Function struct {
 	// IRI names the function in mappings.
 	IRI string
-	// Parameters are what the function takes.
+	// Parameters are the parameters of the function, in the order of
+	// [Call].Arguments.
 	Parameters []Parameter
-	// Outputs are the IRIs of what it returns. The first is meant where a
-	// mapping names none; with no outputs any name is taken.
+	// Outputs are the IRIs of the outputs. A mapping that names none gets the
+	// first. Without outputs any name is accepted.
 	Outputs []string
-	// Datatypes are the natural datatypes of what the function returns, as IRIs
-	// of XML Schema, such as those of an integer and of a decimal number. Where
-	// the mapping names neither datatype nor language, a result gets the first
-	// of them that has its text, and is a plain literal when none has. None
-	// mean text. Like all natural datatypes they are a matter of the new
-	// vocabulary, see [Options].Natural.
+	// Datatypes are the natural datatypes of the result, as IRIs of XML Schema,
+	// such as xsd:integer and xsd:decimal. Where the mapping names neither
+	// datatype nor language, a result gets the first of them whose lexical space
+	// contains it, and is a plain literal if there is none. No datatypes mean
+	// text. By default natural datatypes apply under the new vocabulary only, see
+	// [Options].Natural.
 	Datatypes []string
-	// Apply computes the output that a mapping asks for. No values mean that
-	// there is no term, several that there are several. An error fails the
-	// message. It is called from several goroutines at once, must not keep the
-	// arguments and must not block.
+	// Apply computes the output that the mapping names. Each value becomes a term;
+	// no values mean no term. An error fails the message. Apply is called from
+	// several goroutines at once. It must not keep the arguments and must not
+	// block.
 	Apply func(Call) ([]string, error)
 }
 
@@ -45,7 +52,7 @@ type Parameter struct {
 
 // Call is one application of a [Function].
 type Call struct {
-	// Output is the IRI of the output that is asked for.
+	// Output is the IRI of the output that the mapping names.
 	Output string
 	// Arguments are the values, one slice for each parameter: a single value,
 	// all of them for a List, none for an Optional that has no value.
@@ -86,28 +93,66 @@ type callPlan struct {
 	arguments [][]*generator // by parameter; a list may be bound several times
 }
 
+// functionsByIRI returns the functions of the library and those of the embedding
+// program. A function of the program replaces one of the library with the same IRI.
+func functionsByIRI(own []Function) map[string]*Function {
+	functions := make(map[string]*Function)
+	for iri, f := range function.ByIRI() {
+		functions[iri] = fromLibrary(f)
+	}
+	for i := range own {
+		functions[own[i].IRI] = &own[i]
+	}
+	return functions
+}
+
+// fromLibrary returns a function of the library as mappings call it. A function
+// of the library has one output.
+func fromLibrary(f function.Function) *Function {
+	made := &Function{
+		IRI: f.IRI, Outputs: f.Outputs, Datatypes: f.Datatypes,
+		Apply: func(c Call) ([]string, error) {
+			values, err := f.Apply(function.Call{Arguments: c.Arguments})
+			return values, markLimit(err)
+		},
+	}
+	for _, p := range f.Parameters {
+		made.Parameters = append(made.Parameters, Parameter(p))
+	}
+	return made
+}
+
+// markLimit makes an error about a limit of the library match [ErrLimit].
+func markLimit(err error) error {
+	if errors.As(err, new(function.LimitError)) {
+		return fmt.Errorf("%w: %w", err, ErrLimit)
+	}
+	return err
+}
+
 // call compiles a function call.
 func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
-	function := c.functions[f.function]
-	if function == nil {
-		return nil, f.node.errorf("%s", unknownFunction(f.function))
+	called := c.functions[f.function]
+	if called == nil {
+		return nil, f.node.errorf("%s", function.Unknown(f.function))
 	}
 	plan := &callPlan{
-		function: function, output: f.output, natural: naturalDatatypes(function.Datatypes),
-		arguments: make([][]*generator, len(function.Parameters)),
+		function: called, output: f.output, natural: naturalDatatypes(called.Datatypes),
+		arguments: make([][]*generator, len(called.Parameters)),
 	}
 	switch {
-	case f.output == "" && len(function.Outputs) > 0:
-		plan.output = function.Outputs[0]
-	case f.output != "" && len(function.Outputs) > 0 && !slices.Contains(function.Outputs, f.output):
-		return nil, f.node.errorf("the function <%s> does not return <%s>: expected one of %v", f.function, f.output, function.Outputs)
+	case f.output == "" && len(called.Outputs) > 0:
+		plan.output = called.Outputs[0]
+	case f.output != "" && len(called.Outputs) > 0 && !slices.Contains(called.Outputs, f.output):
+		return nil, f.node.errorf("the function <%s> does not return <%s>: expected one of %v", f.function, f.output,
+			called.Outputs)
 	}
 	for _, in := range f.inputs {
-		i := slices.IndexFunc(function.Parameters, func(p Parameter) bool { return slices.Contains(p.IRIs, in.parameter) })
+		i := slices.IndexFunc(called.Parameters, func(p Parameter) bool { return slices.Contains(p.IRIs, in.parameter) })
 		switch {
 		case i < 0:
 			return nil, in.node.errorf("the function <%s> has no parameter <%s>", f.function, in.parameter)
-		case len(plan.arguments[i]) > 0 && !function.Parameters[i].List:
+		case len(plan.arguments[i]) > 0 && !called.Parameters[i].List:
 			return nil, in.node.errorf("the parameter <%s> is bound more than once", in.parameter)
 		}
 		g, err := c.compileText(in.value)
@@ -116,7 +161,7 @@ func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 		}
 		plan.arguments[i] = append(plan.arguments[i], g)
 	}
-	for i, p := range function.Parameters {
+	for i, p := range called.Parameters {
 		if len(plan.arguments[i]) == 0 && !p.Optional {
 			return nil, f.node.errorf("the function <%s> needs the parameter <%s>", f.function, p.IRIs[0])
 		}
@@ -128,7 +173,7 @@ func (c generatorCompiler) call(f *functionCall) (*callPlan, error) {
 func (m *Mapper) apply(g *generator, at place) ([]string, error) {
 	plan := g.call
 	arguments := make([][]string, len(plan.arguments))
-	single := make([]int, 0, len(plan.arguments)) // parameters with several values to go through
+	single := make([]int, 0, len(plan.arguments)) // parameters that are not lists and have several values
 	for i, generators := range plan.arguments {
 		values, err := m.texts(generators, at)
 		if err != nil {
@@ -159,14 +204,15 @@ func (m *Mapper) apply(g *generator, at place) ([]string, error) {
 			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, err))
 		}
 		for _, value := range values {
-			size += len(value) + valueOverhead
+			size += len(value) + function.ValueOverhead
 		}
-		if size > maxFunctionText {
-			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, tooLong()))
+		if size > function.MaxText {
+			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: %w", plan.function.IRI, markLimit(function.TooLong())))
 		}
 		results = append(results, values...)
 		if m.limit > 0 && len(results) > m.limit {
-			return nil, m.fail(g, at, at.record, fmt.Errorf("apply <%s>: it gives more than %d values: %w", plan.function.IRI, m.limit, ErrLimit))
+			return nil, m.fail(g, at, at.record,
+				fmt.Errorf("apply <%s>: it gives more than %d values: %w", plan.function.IRI, m.limit, ErrLimit))
 		}
 		k := len(single) - 1
 		for ; k >= 0; k-- {
@@ -200,4 +246,35 @@ func (m *Mapper) texts(generators []*generator, at place) ([]string, error) {
 func (m *Mapper) holds(condition *generator, at place) (bool, error) {
 	values, err := m.texts([]*generator{condition}, at)
 	return slices.Contains(values, "true"), err
+}
+
+// naturalDatatype is a natural datatype of a function, compiled.
+type naturalDatatype struct {
+	lexical xsd.LexicalSpace // nil: any text is valid
+	suffix  []byte           // ^^<datatype>
+}
+
+func naturalDatatypes(iris []string) []naturalDatatype {
+	var natural []naturalDatatype
+	for _, iri := range iris {
+		natural = append(natural,
+			naturalDatatype{xsd.LexicalSpaceOf(iri), rdf.AppendTerm(nil, rdf.NewTyped("", iri))[len(`""`):]})
+	}
+	return natural
+}
+
+// generateResult pushes the term that one result of a function becomes.
+func (m *Mapper) generateResult(g *generator, result string, at place) error {
+	value := []byte(result)
+	if g.form == literalForm && g.natural {
+		for _, datatype := range g.call.natural {
+			if datatype.lexical == nil || datatype.lexical(value) {
+				start := len(m.text)
+				m.text = append(rdf.AppendLiteral(m.text, value), datatype.suffix...)
+				m.push(start)
+				return nil
+			}
+		}
+	}
+	return m.generateValue(g, input.Value{Text: value, Node: at.record}, at)
 }

@@ -15,8 +15,10 @@ func functionResult(t *testing.T, call, more string, opts *rml.Options) string {
 	t.Helper()
 	m := newMapper(t, functionPrefixes+`@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 ex:M a rml:TriplesMap ; `+functionSource+` rml:subject ex:s ;
-  rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [ rml:functionExecution [ `+call+` ] `+more+` ] ] .`, opts)
-	out, err := m.Append(nil, []byte(`{"s":"Venus","n":"2.50","i":"-3","d":"2026-01-31","t":"2026-01-31T12:00:00Z","list":["a","b"]}`))
+  rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [ rml:functionExecution [ `+call+` ] `+more+` ] ] .`,
+		opts)
+	out, err := m.Append(nil,
+		[]byte(`{"s":"Venus","n":"2.50","i":"-3","d":"2026-01-31","t":"2026-01-31T12:00:00Z","list":["a","b"]}`))
 	require.NoError(t, err)
 	const before, after = "<http://example.com/ns#s> <http://example.com/ns#p> ", " .\n"
 	require.Contains(t, string(out), before)
@@ -26,32 +28,38 @@ ex:M a rml:TriplesMap ; `+functionSource+` rml:subject ex:s ;
 func callOf(function string, arguments ...string) string {
 	call := "rml:function " + function
 	for i := 0; i < len(arguments); i += 2 {
-		call += fmt.Sprintf(` ; rml:input [ rml:parameter %s ; rml:inputValueMap [ rml:reference "$.%s" ] ]`, arguments[i], arguments[i+1])
+		call += fmt.Sprintf(` ; rml:input [ rml:parameter %s ; rml:inputValueMap [ rml:reference "$.%s" ] ]`,
+			arguments[i], arguments[i+1])
 	}
 	return call
 }
 
 // A result has the natural datatype of its function where the mapping names
 // none (RML-FNML).
-func TestFunction_result_hasItsNaturalDatatype(t *testing.T) {
+func TestFunction_givesItsResultANaturalDatatype(t *testing.T) {
 	typed := func(text, datatype string) string {
 		return fmt.Sprintf(`%q^^<http://www.w3.org/2001/XMLSchema#%s>`, text, datatype)
 	}
 	for call, want := range map[string]string{
-		callOf("grel:string_length", "grel:valueParameter", "s"):                                     typed("5", "integer"),
-		callOf("grel:array_length", "grel:p_array_a", "list[*]"):                                     typed("2", "integer"),
-		callOf("grel:math_abs", "grel:p_dec_n", "n"):                                                 typed("2.5", "decimal"),
-		callOf("grel:math_abs", "grel:p_dec_n", "i"):                                                 typed("3", "integer"),
-		callOf("grel:string_toNumber", "grel:valueParameter", "n"):                                   typed("2.5", "decimal"),
-		callOf("grel:boolean_not", "grel:bool_b", "s"):                                               typed("true", "boolean"),
-		callOf("idlab:isNull", "grel:valueParameter", "s"):                                           typed("false", "boolean"),
-		callOf("grel:date_toDate", "grel:valueParameter", "d"):                                       typed("2026-01-31", "date"),
-		callOf("grel:date_toDate", "grel:valueParameter", "t"):                                       typed("2026-01-31T12:00:00Z", "dateTime"),
-		callOf("grel:toUpperCase", "grel:valueParameter", "s"):                                       `"VENUS"`,
-		callOf("grel:toUpperCase", "grel:valueParameter", "n"):                                       `"2.50"`,
-		callOf("grel:date_datePart", "grel:p_date_d", "d") + datePartInput("month"):                  typed("1", "integer"),
-		callOf("grel:date_datePart", "grel:p_date_d", "d") + datePartInput("weekday"):                `"Saturday"`,
-		callOf("grel:string_contains", "grel:valueParameter", "s", "grel:string_sub", "s"):           typed("true", "boolean"),
+		callOf("grel:string_length", "grel:valueParameter", "s"):   typed("5", "integer"),
+		callOf("grel:array_length", "grel:p_array_a", "list[*]"):   typed("2", "integer"),
+		callOf("grel:math_abs", "grel:p_dec_n", "n"):               typed("2.5", "decimal"),
+		callOf("grel:math_abs", "grel:p_dec_n", "i"):               typed("3", "integer"),
+		callOf("grel:string_toNumber", "grel:valueParameter", "n"): typed("2.5", "decimal"),
+		callOf("grel:boolean_not", "grel:bool_b",
+			"s"): typed("true", "boolean"),
+		callOf("idlab:isNull", "grel:valueParameter",
+			"s"): typed("false", "boolean"),
+		callOf("grel:date_toDate", "grel:valueParameter",
+			"d"): typed("2026-01-31", "date"),
+		callOf("grel:date_toDate", "grel:valueParameter",
+			"t"): typed("2026-01-31T12:00:00Z", "dateTime"),
+		callOf("grel:toUpperCase", "grel:valueParameter", "s"):                        `"VENUS"`,
+		callOf("grel:toUpperCase", "grel:valueParameter", "n"):                        `"2.50"`,
+		callOf("grel:date_datePart", "grel:p_date_d", "d") + datePartInput("month"):   typed("1", "integer"),
+		callOf("grel:date_datePart", "grel:p_date_d", "d") + datePartInput("weekday"): `"Saturday"`,
+		callOf("grel:string_contains", "grel:valueParameter", "s", "grel:string_sub",
+			"s"): typed("true", "boolean"),
 		callOf("grel:string_indexOf", "grel:valueParameter", "s", "grel:string_sub", "n"):            typed("-1", "integer"),
 		callOf("grel:string_substring", "grel:valueParameter", "d") + fromInput("grel:p_int_i_from"): `"26-01-31"`,
 	} {
@@ -68,7 +76,7 @@ func fromInput(parameter string) string {
 }
 
 // What the mapping or the program says goes before the natural datatype.
-func TestFunction_result_yieldsToWhatTheMappingSays(t *testing.T) {
+func TestFunction_prefersTheDatatypeOfTheMapping(t *testing.T) {
 	length := callOf("grel:string_length", "grel:valueParameter", "s")
 	for more, want := range map[string]string{
 		"; rml:datatype xsd:string":                       `"5"`,
@@ -109,10 +117,11 @@ func TestFunction_Datatypes_areThoseOfAProgramsOwnFunctions(t *testing.T) {
 }
 
 // CARML knows no natural datatypes, and so neither does the legacy form.
-func TestFunction_result_isPlainInLegacyMappings(t *testing.T) {
+func TestFunction_givesAPlainResultInLegacyMappings(t *testing.T) {
 	m := newMapper(t, prefixes+`@prefix fnml: <http://semweb.mmlab.be/ns/fnml#> .
 @prefix grel: <http://users.ugent.be/~bjdmeest/function/grel.ttl#> .
-map:M a rr:TriplesMap ; `+jsonStream+` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ fnml:functionValue [
+map:M a rr:TriplesMap ; `+jsonStream+
+		` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ fnml:functionValue [
   rr:predicateObjectMap [ rr:predicate <https://w3id.org/function/ontology#executes> ; rr:objectMap [ rr:constant grel:string_length ] ] ;
   rr:predicateObjectMap [ rr:predicate grel:valueParameter ; rr:objectMap [ rml:reference "s" ] ] ] ] ] .`, nil)
 	out, err := m.Append(nil, []byte(`{"s":"Venus"}`))

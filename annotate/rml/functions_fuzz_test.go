@@ -26,7 +26,8 @@ func FuzzFunctions(f *testing.F) {
 	mappers := make(map[string]*rml.Mapper)
 	var names []string
 	for _, table := range [][]functionCase{
-		stringFunctions(), partFunctions(), codeFunctions(), arrayFunctions(), numberFunctions(), controlFunctions(), dateFunctions(), idlabFunctions(),
+		stringFunctions(), partFunctions(), codeFunctions(), arrayFunctions(), numberFunctions(), controlFunctions(),
+		dateFunctions(), idlabFunctions(),
 	} {
 		for _, c := range table {
 			if name := c.function + fmt.Sprint(len(c.args)); mappers[name] == nil && !strings.HasPrefix(c.want, "!") {
@@ -66,7 +67,8 @@ func anyArguments(f *testing.F, c functionCase) *rml.Mapper {
 		}
 		fmt.Fprintf(&inputs, `rml:input [ rml:parameter %s ; rml:inputValueMap [ rml:reference "$.a%d" ] ] ; `, name, i/2%3)
 	}
-	m, err := rml.Load([]byte(functionPrefixes+object(`rml:functionExecution [ `+inputs.String()+` rml:function `+c.function+` ]`)), nil)
+	m, err := rml.Load([]byte(functionPrefixes+
+		object(`rml:functionExecution [ `+inputs.String()+` rml:function `+c.function+` ]`)), nil)
 	require.NoError(f, err)
 	plan, err := rml.Compile(m, &rml.Options{Format: rdf.NQuads})
 	require.NoError(f, err)

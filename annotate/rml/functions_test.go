@@ -22,7 +22,8 @@ const functionPrefixes = `@prefix rml: <http://w3id.org/rml/> .
 `
 
 // functionSource reads one JSON message of the default stream.
-const functionSource = `rml:logicalSource [ rml:source [ a <http://carml.taxonic.com/carml/Stream> ] ; rml:referenceFormulation rml:JSONPath ; rml:iterator "$" ] ;`
+const functionSource = `rml:logicalSource [ rml:source [ a <http://carml.taxonic.com/carml/Stream> ] ; ` +
+	`rml:referenceFormulation rml:JSONPath ; rml:iterator "$" ] ;`
 
 // none is what a function gives that gives no value.
 const none = "(none)"
@@ -61,7 +62,8 @@ func evaluate(t *testing.T, c functionCase) (string, error) {
 		}
 		fmt.Fprintf(&inputs, `rml:input [ rml:parameter %s ; rml:inputValueMap [ rml:reference "%s" ] ] ; `, name, reference)
 	}
-	mapping := functionPrefixes + `ex:M ` + functionSource + ` rml:subject ex:s ; rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [
+	mapping := functionPrefixes + `ex:M ` + functionSource +
+		` rml:subject ex:s ; rml:predicateObjectMap [ rml:predicate ex:p ; rml:objectMap [
   rml:functionExecution [ rml:function grel:array_join ;
     rml:input [ rml:parameter grel:p_string_sep ; rml:inputValue "|" ], [ rml:parameter grel:p_array_a ; rml:inputValueMap [
       rml:functionExecution [ ` + inputs.String() + ` rml:function ` + c.function + ` ] ] ] ] ] ] .`
@@ -115,24 +117,35 @@ const builtInFunctions = `
 grel:array_get grel:array_join grel:array_length grel:array_reverse grel:array_slice grel:array_sort grel:array_sum grel:array_uniques
 grel:boolean_and grel:boolean_not grel:boolean_or grel:boolean_xor grel:controls_if
 grel:date_datePart grel:date_diff grel:date_inc grel:date_now grel:date_toDate grel:escape
-grel:math_abs grel:math_acos grel:math_asin grel:math_atan grel:math_atan2 grel:math_ceil grel:math_combin grel:math_cos grel:math_cosh grel:math_degrees
-grel:math_even grel:math_exp grel:math_fact grel:math_factn grel:math_floor grel:math_gcd grel:math_lcm grel:math_ln grel:math_log grel:math_max grel:math_min
-grel:math_mod grel:math_multinomial grel:math_odd grel:math_pow grel:math_quotient grel:math_radians grel:math_randomNumber grel:math_round grel:math_sin
+grel:math_abs grel:math_acos grel:math_asin grel:math_atan grel:math_atan2 grel:math_ceil grel:math_combin ` +
+	`grel:math_cos grel:math_cosh grel:math_degrees
+grel:math_even grel:math_exp grel:math_fact grel:math_factn grel:math_floor grel:math_gcd grel:math_lcm ` +
+	`grel:math_ln grel:math_log grel:math_max grel:math_min
+grel:math_mod grel:math_multinomial grel:math_odd grel:math_pow grel:math_quotient grel:math_radians ` +
+	`grel:math_randomNumber grel:math_round grel:math_sin
 grel:math_sinh grel:math_tan grel:math_tanh grel:other_coalesce grel:other_hasField grel:other_type
-grel:string_chomp grel:string_contains grel:string_diff grel:string_endsWith grel:string_indexOf grel:string_lastIndexOf grel:string_length grel:string_match
-grel:string_md5 grel:string_partition grel:string_phonetic grel:string_reinterpret grel:string_replace grel:string_replaceChars grel:string_rpartition
-grel:string_sha1 grel:string_smartSplit grel:string_split grel:string_splitByCharType grel:string_splitByLengths grel:string_startsWith grel:string_substring
-grel:string_toNumber grel:string_toString grel:string_toTitlecase grel:string_trim grel:string_unescape grel:string_unicode grel:toLowerCase grel:toUpperCase
+grel:string_chomp grel:string_contains grel:string_diff grel:string_endsWith grel:string_indexOf ` +
+	`grel:string_lastIndexOf grel:string_length grel:string_match
+grel:string_md5 grel:string_partition grel:string_phonetic grel:string_reinterpret grel:string_replace ` +
+	`grel:string_replaceChars grel:string_rpartition
+grel:string_sha1 grel:string_smartSplit grel:string_split grel:string_splitByCharType ` +
+	`grel:string_splitByLengths grel:string_startsWith grel:string_substring
+grel:string_toNumber grel:string_toString grel:string_toTitlecase grel:string_trim grel:string_unescape ` +
+	`grel:string_unicode grel:toLowerCase grel:toUpperCase
 grel:isNull grel:isNotNull grel:equal grel:notEqual grel:IF
-idlab:equal idlab:notEqual idlab:stringContainsOtherString idlab:listContainsElement idlab:getMIMEType idlab:decide idlab:isNull idlab:isNotNull
+idlab:equal idlab:notEqual idlab:stringContainsOtherString idlab:listContainsElement idlab:getMIMEType ` +
+	`idlab:decide idlab:isNull idlab:isNotNull
 idlab:trueCondition idlab:random idlab:inRange idlab:slugify idlab:normalizeDate idlab:normalizeDateWithLang idlab:normalizeDateTime
-idlab:normalizeDateTimeWithLang idlab:toUpperCaseURL idlab:concat idlab:concatSequence idlab:crossConcatSequence idlab:alwaysReturnsABC idlab:IF`
+idlab:normalizeDateTimeWithLang idlab:toUpperCaseURL idlab:concat idlab:concatSequence ` +
+	`idlab:crossConcatSequence idlab:alwaysReturnsABC idlab:IF`
 
 // Every function of the list stands in one of the tables of this package.
-func TestTablesCoverEveryBuiltInFunction(t *testing.T) {
-	tested := map[string]bool{"grel:date_now": true, "grel:math_randomNumber": true, "idlab:random": true} // TestFunctionsThatChange
+func TestFunction_tablesCoverEveryBuiltInFunction(t *testing.T) {
+	// TestFunction_returnsRandomAndCurrentValues
+	tested := map[string]bool{"grel:date_now": true, "grel:math_randomNumber": true, "idlab:random": true}
 	for _, table := range [][]functionCase{
-		stringFunctions(), partFunctions(), codeFunctions(), arrayFunctions(), numberFunctions(), controlFunctions(), dateFunctions(), idlabFunctions(),
+		stringFunctions(), partFunctions(), codeFunctions(), arrayFunctions(), numberFunctions(), controlFunctions(),
+		dateFunctions(), idlabFunctions(),
 	} {
 		for _, c := range table {
 			tested[c.function] = true
@@ -142,11 +155,11 @@ func TestTablesCoverEveryBuiltInFunction(t *testing.T) {
 	require.Subset(t, slices.Collect(maps.Keys(tested)), listed)
 }
 
-func TestStringFunctions(t *testing.T)  { runFunctions(t, stringFunctions()) }
-func TestPartFunctions(t *testing.T)    { runFunctions(t, partFunctions()) }
-func TestCodeFunctions(t *testing.T)    { runFunctions(t, codeFunctions()) }
-func TestArrayFunctions(t *testing.T)   { runFunctions(t, arrayFunctions()) }
-func TestNumberFunctions(t *testing.T)  { runFunctions(t, numberFunctions()) }
-func TestControlFunctions(t *testing.T) { runFunctions(t, controlFunctions()) }
-func TestDateFunctions(t *testing.T)    { runFunctions(t, dateFunctions()) }
-func TestIDLabFunctions(t *testing.T)   { runFunctions(t, idlabFunctions()) }
+func TestFunction_strings(t *testing.T)  { runFunctions(t, stringFunctions()) }
+func TestFunction_parts(t *testing.T)    { runFunctions(t, partFunctions()) }
+func TestFunction_codes(t *testing.T)    { runFunctions(t, codeFunctions()) }
+func TestFunction_arrays(t *testing.T)   { runFunctions(t, arrayFunctions()) }
+func TestFunction_numbers(t *testing.T)  { runFunctions(t, numberFunctions()) }
+func TestFunction_controls(t *testing.T) { runFunctions(t, controlFunctions()) }
+func TestFunction_dates(t *testing.T)    { runFunctions(t, dateFunctions()) }
+func TestFunction_idlab(t *testing.T)    { runFunctions(t, idlabFunctions()) }

@@ -58,8 +58,9 @@ func (c generatorCompiler) gather(tm *gatherMap) (*gatherPlan, error) {
 	return plan, nil
 }
 
-// collection is a named collection or container, which grows until the message
-// or the batch is done: equal heads in the same graphs are one.
+// collection is a named collection or container. It grows until the end of the
+// message or the batch: heads that are equal and in the same graphs name one
+// collection.
 type collection struct {
 	plan    *gatherPlan
 	head    []byte
@@ -93,7 +94,7 @@ func (m *Mapper) gather(g *generator, at place) error {
 	sets := m.ranges[ranges:]
 	m.ranges = m.ranges[:ranges]
 	m.terms = m.terms[:bottom]
-	m.agreed.reset() // the names among the heads
+	m.agreed.Reset() // the names among the heads
 	switch {
 	case g.kind != noExpression && len(names) == 0:
 		return nil
@@ -122,8 +123,9 @@ func (m *Mapper) pushHeads(heads [][]byte, err error) error {
 	return err
 }
 
-// emptyCollection pushes what stands for a collection without members: nothing
-// unless the mapping allows it, rdf:nil, or a container that has only a type.
+// emptyCollection pushes the term of a collection without members: rdf:nil or a
+// container that has only a type. It pushes nothing unless the mapping allows
+// empty collections.
 func (m *Mapper) emptyCollection(g *generator, at place, names [][]byte) error {
 	switch {
 	case !g.gather.allowEmpty:
@@ -142,10 +144,16 @@ func (m *Mapper) collect1(g *generator, at place, names, members, heads [][]byte
 		if heads = append(heads, head); g.mention {
 			return heads, nil
 		}
-		return heads, m.emitCollection(&collection{plan: g.gather, head: head, targets: g.targets, graphs: m.graphs, members: members})
+		return heads, m.emitCollection(&collection{
+			plan:    g.gather,
+			head:    head,
+			targets: g.targets,
+			graphs:  m.graphs,
+			members: members,
+		})
 	}
 	for _, name := range names {
-		if m.agreed.add(name) {
+		if m.agreed.Add(name) {
 			heads = append(heads, name)
 		}
 		if g.mention {
@@ -183,7 +191,7 @@ func (m *Mapper) named(g *generator, head []byte) *collection {
 	return c
 }
 
-// finishCollections emits the named collections, now that they are complete.
+// finishCollections emits the named collections after all members are known.
 func (m *Mapper) finishCollections() error {
 	for _, c := range m.collections {
 		m.text = m.text[:0]
@@ -227,8 +235,8 @@ func (m *Mapper) emitCollection(c *collection) error {
 	return nil
 }
 
-// emitMember is emit for a statement of a collection, which goes where the
-// statements with its head go.
+// emitMember is emit for a statement of a collection. It goes to the targets
+// and graphs of the statements with its head.
 func (m *Mapper) emitMember(c *collection, s, p, o []byte) error {
 	if c.targets == 0 {
 		return m.emit(s, p, o, c.graphs)

@@ -2,12 +2,15 @@ package rml
 
 import (
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
+	"github.com/iotenablers/enablers/annotate/rml/internal/escape"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
 // generator is a term map, compiled: everything that does not depend on the
-// record is settled and rendered. Terms are rendered in canonical N-Triples
-// form, which every encoder takes.
+// record is resolved and rendered. Terms are rendered in canonical N-Triples
+// form, which every encoder accepts.
 type generator struct {
 	node     node
 	kind     expressionKind
@@ -18,7 +21,7 @@ type generator struct {
 	call     *callPlan
 	when     *generator // its condition
 	gather   *gatherPlan
-	subject  int        // tells apart the subject maps whose blank nodes have no name; 0 for other term maps
+	subject  int        // number of a subject map whose blank nodes have no name; 0 for other term maps
 	mention  bool       // whether collections are only named, not made
 	targets  targetSet  // where statements with its terms go
 	suffix   []byte     // datatype or language of a literal, rendered
@@ -28,12 +31,12 @@ type generator struct {
 	absolute bool       // whether a template begins with the scheme of an IRI
 	ascii    bool       // whether an IRI must be a URI
 	unsafe   bool       // whether an IRI is made of its parts as they are
-	natural  bool       // whether the natural datatype of the value counts
+	natural  bool       // whether the value gets its natural datatype
 	double   bool       // whether numbers are written as xsd:double wants them
-	lexical  lexicalSpace
-	checked  bool // whether a text that its datatype does not have is an error
+	lexical  xsd.LexicalSpace
+	checked  bool // whether text outside the lexical space is an error
 	strict   bool // whether a term that cannot be made is an error
-	expand   bool // whether an array counts as the values in it
+	expand   bool // whether each element of an array is a value
 }
 
 // form says what a generator renders.
@@ -111,7 +114,7 @@ func (c generatorCompiler) term(tm *termMap) (*generator, error) {
 				return nil, err
 			}
 		}
-		if name, _, ok := localName(tm.constant.Value); tm.role == graphRole && ok && name == "defaultGraph" {
+		if name, _, ok := document.LocalName(tm.constant.Value); tm.role == graphRole && ok && name == "defaultGraph" {
 			g.constant = nil
 		}
 		return g, nil
@@ -139,8 +142,9 @@ func (c generatorCompiler) term(tm *termMap) (*generator, error) {
 	return g, err
 }
 
-// unnamedSubject numbers a subject map. Its own triples map and those that refer
-// to it have a generator each; they make the same blank nodes.
+// unnamedSubject returns the number of a subject map. Its own triples map and
+// each triples map that refers to it have a generator of their own; by the
+// number they make the same blank nodes.
 func (c *compiler) unnamedSubject(tm *termMap) int {
 	if c.unnamed == nil {
 		c.unnamed = make(map[*termMap]int)
@@ -184,8 +188,8 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 		datatype := tm.datatype.constant.Value
 		c.usedIRIs[datatype] = struct{}{}
 		g.suffix = rdf.AppendTerm(nil, rdf.NewTyped("", datatype))[len(`""`):]
-		g.lexical = lexicalSpaceOf(datatype)
-		g.double = datatype == rdf.XSDDouble && tm.vocab == modern && tm.kind == referenceExpression
+		g.lexical = xsd.LexicalSpaceOf(datatype)
+		g.double = datatype == rdf.XSDDouble && tm.vocab == document.Modern && tm.kind == referenceExpression
 	case tm.datatype != nil:
 		g.datatype, err = c.compile(tm.datatype)
 	case tm.language != nil && tm.language.kind == constantExpression && tm.language.condition == nil:
@@ -202,7 +206,8 @@ func (c generatorCompiler) literal(g *generator, tm *termMap) error {
 func (c generatorCompiler) expression(tm *termMap, f form) (*generator, error) {
 	g := &generator{
 		node: tm.node, kind: tm.kind, form: f, base: []byte(c.base),
-		strict: c.opts.Strict || tm.vocab == modern, checked: tm.vocab == modern, expand: tm.vocab == legacy,
+		strict: c.opts.Strict ||
+			tm.vocab == document.Modern, checked: tm.vocab == document.Modern, expand: tm.vocab == document.Legacy,
 	}
 	var err error
 	switch tm.kind {
@@ -235,24 +240,24 @@ func (c generatorCompiler) template(g *generator, tm *termMap) error {
 		var compiled templateStep
 		var err error
 		switch {
-		case s.ref != "":
-			compiled.path, err = c.reference(tm, s.ref)
+		case s.Ref != "":
+			compiled.path, err = c.reference(tm, s.Ref)
 		case g.form == iriForm:
-			if at, ok := rdf.ValidReference([]byte(s.text)); !ok {
-				return tm.node.errorf("its template %q is not part of an IRI: %q may not stand in one", s.text, s.text[at:at+1])
+			if at, ok := rdf.ValidReference([]byte(s.Text)); !ok {
+				return tm.node.errorf("its template %q is not part of an IRI: %q may not stand in one", s.Text, s.Text[at:at+1])
 			}
 			if i == 0 {
-				_, g.absolute = rdf.ValidIRI([]byte(s.text))
-				c.usedIRIs[s.text] = struct{}{}
+				_, g.absolute = rdf.ValidIRI([]byte(s.Text))
+				c.usedIRIs[s.Text] = struct{}{}
 			}
-			compiled.text = []byte(s.text)
+			compiled.text = []byte(s.Text)
 		case g.form == blankForm:
-			compiled.text = appendLabel(nil, []byte(s.text))
+			compiled.text = escape.AppendLabel(nil, []byte(s.Text))
 		case g.form == literalForm:
-			quoted := rdf.AppendLiteral(nil, []byte(s.text))
+			quoted := rdf.AppendLiteral(nil, []byte(s.Text))
 			compiled.text = quoted[1 : len(quoted)-1]
 		default:
-			compiled.text = []byte(s.text)
+			compiled.text = []byte(s.Text)
 		}
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/iotenablers/enablers/annotate/rml/internal/dedup"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -41,10 +42,10 @@ func (j *joinState) add(key, subject []byte) {
 	j.chains[string(key)] = chain
 }
 
-// reset empties the index. One that was large gives its memory back: emptying
-// it takes time in proportion.
+// reset empties the index. It frees a large one, because clearing takes time in
+// proportion to the size.
 func (j *joinState) reset() {
-	if len(j.entries) > keptStatements {
+	if len(j.entries) > dedup.KeptStatements {
 		*j = joinState{}
 		return
 	}
@@ -53,7 +54,7 @@ func (j *joinState) reset() {
 	j.entries, j.arena = j.entries[:0], j.arena[:0]
 }
 
-// join pushes the subjects of the parent records that agree with a record.
+// join pushes the subjects of the parent records that match a record.
 func (m *Mapper) join(j *joinPlan, at place) error {
 	state := &m.joins[j.index]
 	if !state.built {
@@ -68,7 +69,7 @@ func (m *Mapper) join(j *joinPlan, at place) error {
 	}
 	single := len(m.values)-values == len(m.ranges)-ranges
 	if !single {
-		m.agreed.reset()
+		m.agreed.Reset()
 	}
 	for more := len(m.ranges) > ranges; more; more = advance(m.ranges[ranges:]) {
 		if err := errors.Join(m.tick(), m.room()); err != nil {
@@ -76,7 +77,7 @@ func (m *Mapper) join(j *joinPlan, at place) error {
 		}
 		for e := state.chains[string(m.joinKey(ranges))].first; e != 0; e = state.entries[e].next {
 			subject := state.arena[state.entries[e].start:state.entries[e].end]
-			if single || m.agreed.add(subject) {
+			if single || m.agreed.Add(subject) {
 				m.terms = append(m.terms, subject)
 			}
 		}
@@ -114,7 +115,11 @@ func (m *Mapper) index(j *joinPlan) error {
 				state.add(key, subject)
 			}
 			if m.limit > 0 && (len(state.entries) > m.limit || len(state.arena) > m.plan.limits.MaxOutput) {
-				return &MessageError{Node: j.node.String(), Err: fmt.Errorf("the index of the join has more than %d entries or %d bytes: %w", m.limit, m.plan.limits.MaxOutput, ErrLimit)}
+				return &MessageError{
+					Node: j.node.String(),
+					Err: fmt.Errorf("the index of the join has more than %d entries or %d bytes: %w", m.limit,
+						m.plan.limits.MaxOutput, ErrLimit),
+				}
 			}
 		}
 		m.values, m.ranges = m.values[:values], m.ranges[:ranges]
@@ -124,8 +129,8 @@ func (m *Mapper) index(j *joinPlan) error {
 }
 
 // keys pushes the values of each side of the join conditions, one range a
-// condition. It pushes no range when one has no value, for then nothing can
-// agree. It returns the levels of the stacks before.
+// condition. It pushes no range when one side has no value, because then no
+// record matches. It returns the previous heights of the stacks.
 func (m *Mapper) keys(generators []*generator, at place) (values, ranges int, err error) {
 	values, ranges = len(m.values), len(m.ranges)
 	for _, g := range generators {
@@ -146,8 +151,8 @@ func (m *Mapper) keys(generators []*generator, at place) (values, ranges int, er
 	return values, ranges, nil
 }
 
-// joinKey renders the current combination of values; each is preceded by its
-// length, so that different combinations never look alike.
+// joinKey renders the current combination of values. Each is preceded by its
+// length, so that different combinations have different keys.
 func (m *Mapper) joinKey(ranges int) []byte {
 	key := m.key[:0]
 	for _, r := range m.ranges[ranges:] {

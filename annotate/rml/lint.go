@@ -1,23 +1,26 @@
 package rml
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
-// Finding is something about a mapping that is allowed and probably not meant,
-// or that costs more than it seems to.
+// Finding is a part of a mapping that is valid but probably a mistake, or that
+// is more expensive than it seems.
 type Finding struct {
-	// Node names the mapping node, and Line is where the mapping says it; 0
-	// when it is about the whole mapping.
+	// Node names the mapping node, and Line is its line in the mapping. Line is 0
+	// when the finding is about the whole mapping.
 	Node string
 	Line int
-	// Message says what was found and what may be done about it.
+	// Message describes the finding and a remedy.
 	Message string
 }
 
@@ -28,10 +31,10 @@ func (f Finding) String() string {
 	return e.Error()
 }
 
-// Lint looks for what is allowed in a mapping and probably not meant: statements
-// that a graph has anyway, terms that no query will find, joins that grow with
-// the product of their inputs. Mistakes are not its business: [Load] and
-// [Compile] refuse those.
+// Lint reports parts of a mapping that are valid but probably mistakes:
+// duplicate statements, terms that do not exist in their vocabulary, joins that
+// grow with the product of their inputs. Errors in a mapping are reported by
+// [Load] and [Compile] instead.
 func (p *Plan) Lint() []Finding {
 	l := &linter{plan: p}
 	for _, s := range p.steps {
@@ -41,9 +44,9 @@ func (p *Plan) Lint() []Finding {
 	return l.findings
 }
 
-// LintSample adds to [Plan.Lint] what a sample of the input shows: iterators
-// that select nothing and references that never have a value. files opens the
-// sample as [Mapper.Run] would open the input.
+// LintSample adds to the findings of [Plan.Lint] those of a sample of the
+// input: iterators that select nothing and references that never have a value.
+// files opens the sample as [Mapper.Run] opens the input.
 func (p *Plan) LintSample(ctx context.Context, files Files) ([]Finding, error) {
 	m := p.NewMapper()
 	m.uses = make(map[input.Path]*pathUse)
@@ -77,14 +80,14 @@ func (m *Mapper) use(path input.Path, values int) {
 	u.values += values
 }
 
-// discardTarget is where the targets of a mapping go that is only tried.
+// discardTarget discards the targets of a mapping that runs over a sample.
 type discardTarget struct{}
 
 func (discardTarget) Write(p []byte) (int, error) { return len(p), nil }
 func (discardTarget) Commit() error               { return nil }
 func (discardTarget) Abort() error                { return nil }
 
-// linter gathers findings.
+// linter collects findings.
 type linter struct {
 	plan     *Plan
 	findings []Finding
@@ -101,7 +104,8 @@ func (l *linter) step(s *step) {
 	if len(s.poms) == 0 && s.subject.gather == nil {
 		l.add(s.node, "it makes no statement: it has neither a class nor a predicate-object map")
 	}
-	if s.subject.kind == constantExpression && !slices.ContainsFunc(s.poms, func(pom pomStep) bool { return pom.depends() }) {
+	if s.subject.kind == constantExpression &&
+		!slices.ContainsFunc(s.poms, func(pom pomStep) bool { return pom.depends() }) {
 		l.add(s.node, "every record makes the same statements: nothing in it refers to the record")
 	}
 	seen := make(map[string]bool)
@@ -112,7 +116,8 @@ func (l *linter) step(s *step) {
 				l.object(s, o)
 				key := predicate.expression() + " " + o.describe() + graphsOf(pom)
 				if seen[key] {
-					l.add(s.node, "it makes the same statement twice, with the predicate %s and the object %s", predicate.expression(), o.describe())
+					l.add(s.node, "it makes the same statement twice, with the predicate %s and the object %s",
+						predicate.expression(), o.describe())
 				}
 				seen[key] = true
 			}
@@ -150,10 +155,12 @@ func (l *linter) object(s *step, o objectStep) {
 	}
 	constant := func(g *generator) bool { return g.kind == constantExpression }
 	if slices.ContainsFunc(j.child, constant) && slices.ContainsFunc(j.parent, constant) {
-		l.add(j.node, "a join condition compares constants: the index does not narrow the join, which grows with the product of the records")
+		l.add(j.node, "a join condition compares constants: the index does not narrow the join, which grows with the "+
+			"product of the records")
 	}
 	if j.input == s.input && j.iterator == s.iterator && sameExpressions(j.child, j.parent) {
-		l.add(j.node, "it joins the records with themselves by the same reference: without a joinCondition the subject of the same record is meant, at no cost")
+		l.add(j.node, "it joins the records with themselves by the same reference: without a joinCondition the "+
+			"subject of the same record is meant, at no cost")
 	}
 }
 
@@ -163,11 +170,16 @@ func sameExpressions(a, b []*generator) bool {
 
 func (l *linter) generator(g *generator) {
 	l.unknownTerms(g)
-	if g.kind == templateExpression && !slices.ContainsFunc(g.segments, func(s templateStep) bool { return s.path != nil }) {
+	if g.kind == templateExpression &&
+		!slices.ContainsFunc(g.segments, func(s templateStep) bool { return s.path != nil }) {
 		l.add(g.node, "its template has no reference: a constant says so")
 	}
 	if g.kind == referenceExpression && g.form == iriForm && !g.unsafe {
-		l.add(g.node, "it takes the IRI from the input as it is: a value that is not a valid IRI %s; a template would encode it", map[bool]string{true: "fails the message", false: "drops its statements"}[g.strict])
+		l.add(g.node, "it takes the IRI from the input as it is: a value that is not a valid IRI %s; a template would "+
+			"encode it", map[bool]string{
+			true:  "fails the message",
+			false: "drops its statements",
+		}[g.strict])
 	}
 	for _, s := range g.segments {
 		if s.path == nil && g.form == iriForm && strings.Contains(string(s.text), " ") {
@@ -176,12 +188,12 @@ func (l *linter) generator(g *generator) {
 	}
 }
 
-// prefixes reports prefixes that differ from what everybody means by them.
+// prefixes reports well-known prefixes that are declared for another namespace.
 func (l *linter) prefixes() {
 	known := map[string]string{
-		"rdf": nsRDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": "http://www.w3.org/2001/XMLSchema#",
+		"rdf": nsRDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": xsd.Namespace,
 		"owl": "http://www.w3.org/2002/07/owl#", "foaf": "http://xmlns.com/foaf/0.1/", "sosa": "http://www.w3.org/ns/sosa/",
-		"ssn": "http://www.w3.org/ns/ssn/", "rr": nsR2RML, "ql": nsQL, "carml": nsCARML,
+		"ssn": "http://www.w3.org/ns/ssn/", "rr": document.NamespaceR2RML, "ql": document.NamespaceQL, "carml": document.NamespaceCARML,
 	}
 	for _, p := range l.plan.mapping.prefixes {
 		if usual := known[p.Name]; usual != "" && usual != p.IRI {
@@ -196,8 +208,32 @@ func (l *linter) deadReferences(s *step, uses map[input.Path]*pathUse) {
 	s.walk(func(g *generator) {
 		for _, path := range g.paths() {
 			if use := uses[path]; use != nil && use.evaluations > 0 && use.values == 0 {
-				l.add(g.node, "its reference %q has no value in any of the %d records of the sample where it was looked up", path, use.evaluations)
+				l.add(g.node, "its reference %q has no value in any of the %d records of the sample where it was looked up",
+					path, use.evaluations)
 			}
 		}
 	})
+}
+
+// rdfNames are the terms of the RDF vocabulary, container members aside.
+func rdfNames() []string {
+	return strings.Fields(`type subject predicate object value first rest nil language direction reifies
+		Property Statement Bag Seq Alt List langString dirLangString HTML XMLLiteral JSON PlainLiteral CompoundLiteral`)
+}
+
+// unknownTerms reports terms that do not exist in the closed vocabularies, XML
+// Schema and RDF.
+func (l *linter) unknownTerms(g *generator) {
+	for _, vocabulary := range []struct {
+		namespace, name string
+		terms           []string
+	}{{xsd.Namespace, "XML Schema", xsd.Names()}, {nsRDF, "RDF", rdfNames()}} {
+		for _, term := range [][]byte{g.constant, bytes.TrimPrefix(g.suffix, []byte("^^"))} {
+			name, ok := strings.CutPrefix(string(bytes.Trim(term, "<>")), vocabulary.namespace)
+			if !ok || slices.Contains(vocabulary.terms, name) || strings.HasPrefix(name, "_") {
+				continue
+			}
+			l.add(g.node, "%s has no term %q: is it a misspelling?", vocabulary.name, name)
+		}
+	}
 }

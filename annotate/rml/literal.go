@@ -6,20 +6,21 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
+	"github.com/iotenablers/enablers/annotate/rml/internal/xsd"
 )
 
-// errLangString is the error for a datatype that only literals with a language
-// have.
+// errLangString is the error for the datatype rdf:langString, which needs a
+// language.
 var errLangString = errors.New("its datatype is rdf:langString: expected a language in its place")
 
-// appendLiteral appends the quoted form of a value. A natural datatype comes
-// with it; a fixed one does not.
+// appendLiteral appends the quoted form of a value. It includes a natural
+// datatype, but not a fixed one.
 func (m *Mapper) appendLiteral(dst []byte, g *generator, v input.Value) []byte {
 	switch {
 	case g.natural:
 		return appendNatural(dst, v)
 	case g.double && (v.Kind == input.Integer || v.Kind == input.Double):
-		return append(appendDouble(append(dst, '"'), v.Text), '"')
+		return append(xsd.AppendDouble(append(dst, '"'), v.Text), '"')
 	}
 	return rdf.AppendLiteral(dst, v.Text)
 }
@@ -42,7 +43,7 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 	if err := m.generate(part, at); err != nil {
 		return err
 	}
-	// The literals take the places of the datatypes or languages.
+	// The literals replace the datatypes or languages on the stack.
 	made := terms
 	for i := terms; i < len(m.terms); i++ {
 		suffix := m.terms[i]
@@ -77,7 +78,7 @@ func (m *Mapper) finishLiteral(g *generator, start int, at place) error {
 }
 
 // datatypeFits reports whether text may have a datatype that the record names.
-// What the lexical spaces hold needs no escapes, so the text may be escaped.
+// Texts in the lexical spaces need no escapes, so the text may be escaped.
 func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bool, error) {
 	iri := string(datatype[1 : len(datatype)-1])
 	if iri == rdf.LangString {
@@ -86,7 +87,7 @@ func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bo
 		}
 		return false, nil
 	}
-	if lexical := lexicalSpaceOf(iri); lexical != nil && !lexical(text) {
+	if lexical := xsd.LexicalSpaceOf(iri); lexical != nil && !lexical(text) {
 		if err := m.notLexical(g, text, datatype, at.record, at); err != nil {
 			return false, err
 		}
@@ -94,8 +95,9 @@ func (m *Mapper) datatypeFits(g *generator, text, datatype []byte, at place) (bo
 	return true, nil
 }
 
-// notLexical reports text that its datatype does not have. In the legacy
-// vocabulary it is counted: the literal is given out as it is.
+// notLexical returns an error for text outside the lexical space of its
+// datatype. Under the legacy vocabulary the literal is written unchanged and
+// counted.
 func (m *Mapper) notLexical(g *generator, text, datatype []byte, n input.Node, at place) error {
 	if !g.checked {
 		m.tally.IllTyped++
@@ -111,7 +113,7 @@ func appendNatural(dst []byte, v input.Value) []byte {
 	case input.Integer:
 		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDInteger+`>`...)
 	case input.Double:
-		return append(appendDouble(append(dst, '"'), v.Text), `"^^<`+rdf.XSDDouble+`>`...)
+		return append(xsd.AppendDouble(append(dst, '"'), v.Text), `"^^<`+rdf.XSDDouble+`>`...)
 	case input.Boolean:
 		return append(append(append(dst, '"'), v.Text...), `"^^<`+rdf.XSDBoolean+`>`...)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // LoadOptions tunes [Load].
@@ -30,12 +31,12 @@ func Load(src []byte, opts *LoadOptions) (*Mapping, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMappingBytes
 	}
-	g, err := readGraph(src, rdf.ReaderOptions{Base: o.Base, MaxBytes: o.MaxBytes})
+	g, err := document.Read(src, rdf.ReaderOptions{Base: o.Base, MaxBytes: o.MaxBytes})
 	if err != nil {
-		return nil, err
+		return nil, &MappingError{Reason: err.Error()}
 	}
 	l := &loader{
-		graph: g, maps: make(map[rdf.Term]*triplesMap),
+		Graph: g, maps: make(map[rdf.Term]*triplesMap),
 		views: make(map[rdf.Term]*logicalView), finished: make(map[*logicalView]bool),
 	}
 	return l.load()
@@ -43,9 +44,9 @@ func Load(src []byte, opts *LoadOptions) (*Mapping, error) {
 
 // loader turns the graph of a mapping document into the model.
 type loader struct {
-	*graph
+	*document.Graph
 	maps map[rdf.Term]*triplesMap
-	todo []*triplesMap // made, in document order, and still to be filled
+	todo []*triplesMap // created, in document order, and not filled yet
 
 	depth   int // of nodes that may contain each other
 	entered int // how many such nodes were loaded, each as often as it is used
@@ -56,18 +57,18 @@ type loader struct {
 
 func (l *loader) load() (*Mapping, error) {
 	executions := l.functionValues()
-	for _, subject := range l.subjects {
+	for _, subject := range l.Subjects {
 		if executions[subject] {
 			continue
 		}
-		if r := l.index[subject]; r.isA("TriplesMap") || r.has("logicalSource") || r.has("subjectMap") || r.has("subject") {
+		if r := l.Index[subject]; r.IsA("TriplesMap") || r.Has("logicalSource") || r.Has("subjectMap") || r.Has("subject") {
 			l.triplesMap(subject)
 		}
 	}
 	if len(l.todo) == 0 {
 		return nil, &MappingError{Reason: "it holds no triples map: expected a node of type rr:TriplesMap or rml:TriplesMap"}
 	}
-	m := &Mapping{prefixes: l.prefixes}
+	m := &Mapping{prefixes: l.Prefixes}
 	for len(l.todo) > 0 {
 		tm := l.todo[0]
 		l.todo = l.todo[1:]
@@ -90,32 +91,32 @@ func (l *loader) triplesMap(t rdf.Term) *triplesMap {
 	if tm := l.maps[t]; tm != nil {
 		return tm
 	}
-	r := l.about(t)
-	tm := &triplesMap{node: l.node(r, "triples map"), vocab: r.generation()}
+	r := l.About(t)
+	tm := &triplesMap{node: l.node(r, "triples map"), vocab: r.Generation()}
 	l.maps[t] = tm
 	l.todo = append(l.todo, tm)
 	return tm
 }
 
 // node names a resource for error messages. Unnamed nodes are named by their
-// kind alone; the line says which one is meant.
-func (l *loader) node(r *resource, kind string) node {
-	n := node{term: r.term, line: r.line, name: kind}
-	if r.term.Kind == rdf.IRI {
-		n.name += " " + l.write(r.term)
+// kind alone; the line identifies them.
+func (l *loader) node(r *document.Resource, kind string) node {
+	n := node{term: r.Term, line: r.Line, name: kind}
+	if r.Term.Kind == rdf.IRI {
+		n.name += " " + l.Write(r.Term)
 	}
 	return n
 }
 
 func (l *loader) fill(tm *triplesMap) error {
-	r := l.about(tm.node.term)
+	r := l.About(tm.node.term)
 	if err := l.known(r, tm.node, "triples map"); err != nil {
 		return err
 	}
 	if err := l.base(r, tm); err != nil {
 		return err
 	}
-	sources := r.all("logicalSource")
+	sources := r.All("logicalSource")
 	if len(sources) != 1 {
 		return tm.node.errorf("it has %s: expected exactly one logicalSource", count(len(sources), "logical source"))
 	}
@@ -126,7 +127,7 @@ func (l *loader) fill(tm *triplesMap) error {
 	if err := l.subject(r, tm); err != nil {
 		return err
 	}
-	for _, object := range r.all("predicateObjectMap") {
+	for _, object := range r.All("predicateObjectMap") {
 		pom, err := l.predicateObjectMap(object, tm)
 		if err != nil {
 			return err
@@ -136,20 +137,20 @@ func (l *loader) fill(tm *triplesMap) error {
 	return nil
 }
 
-func (l *loader) base(r *resource, tm *triplesMap) error {
-	switch bases := r.all("baseIRI"); {
+func (l *loader) base(r *document.Resource, tm *triplesMap) error {
+	switch bases := r.All("baseIRI"); {
 	case len(bases) > 1:
 		return tm.node.errorf("it has %d base IRIs: expected at most one", len(bases))
 	case len(bases) == 1 && bases[0].Kind != rdf.IRI:
-		return tm.node.errorf("its baseIRI is %s: expected an IRI", l.write(bases[0]))
+		return tm.node.errorf("its baseIRI is %s: expected an IRI", l.Write(bases[0]))
 	case len(bases) == 1:
 		tm.base = bases[0].Value
 	}
 	return nil
 }
 
-func (l *loader) subject(r *resource, tm *triplesMap) error {
-	shortcuts, subjects := r.all("subject"), r.all("subjectMap")
+func (l *loader) subject(r *document.Resource, tm *triplesMap) error {
+	shortcuts, subjects := r.All("subject"), r.All("subjectMap")
 	if n := len(shortcuts) + len(subjects); n != 1 {
 		return tm.node.errorf("it has %s: expected exactly one subjectMap or subject", count(n, "subject map"))
 	}
@@ -158,14 +159,14 @@ func (l *loader) subject(r *resource, tm *triplesMap) error {
 		tm.subject, err = l.constantMap(shortcuts[0], tm.node, subjectRole)
 		return err
 	}
-	sr := l.about(subjects[0])
+	sr := l.About(subjects[0])
 	var err error
 	if tm.subject, err = l.termMap(sr, tm.node, subjectRole, "subject map"); err != nil {
 		return err
 	}
-	for _, class := range sr.all("class") {
+	for _, class := range sr.All("class") {
 		if class.Kind != rdf.IRI {
-			return tm.subject.node.errorf("its class is %s: expected an IRI", l.write(class))
+			return tm.subject.node.errorf("its class is %s: expected an IRI", l.Write(class))
 		}
 		c, err := l.constantMap(class, tm.subject.node, objectRole)
 		if err != nil {
@@ -178,7 +179,7 @@ func (l *loader) subject(r *resource, tm *triplesMap) error {
 }
 
 func (l *loader) predicateObjectMap(t rdf.Term, tm *triplesMap) (*predicateObjectMap, error) {
-	r := l.about(t)
+	r := l.About(t)
 	pom := &predicateObjectMap{node: l.node(r, "predicate-object map of "+tm.node.name)}
 	if pom.node.line == 0 {
 		pom.node.line = tm.node.line
@@ -196,14 +197,14 @@ func (l *loader) predicateObjectMap(t rdf.Term, tm *triplesMap) (*predicateObjec
 	if pom.graphs, err = l.termMaps(r, pom.node, "graph", graphRole); err != nil {
 		return nil, err
 	}
-	for _, s := range r.statements {
+	for _, s := range r.Statements {
 		var om *objectMap
-		switch s.name {
+		switch s.Name {
 		case "object":
 			om = &objectMap{}
-			om.term, err = l.constantMap(s.object, pom.node, objectRole)
+			om.term, err = l.constantMap(s.Object, pom.node, objectRole)
 		case "objectMap":
-			om, err = l.objectMap(s.object, pom.node)
+			om, err = l.objectMap(s.Object, pom.node)
 		default:
 			continue
 		}
@@ -219,26 +220,26 @@ func (l *loader) predicateObjectMap(t rdf.Term, tm *triplesMap) (*predicateObjec
 }
 
 func (l *loader) objectMap(t rdf.Term, parent node) (*objectMap, error) {
-	r := l.about(t)
-	if !r.has("parentTriplesMap") {
+	r := l.About(t)
+	if !r.Has("parentTriplesMap") {
 		tm, err := l.termMap(r, parent, objectRole, "object map")
 		return &objectMap{term: tm}, err
 	}
 	om := &objectMap{node: l.node(r, "referencing object map of "+parent.name)}
-	parents := r.all("parentTriplesMap")
+	parents := r.All("parentTriplesMap")
 	if len(parents) != 1 {
 		return nil, om.node.errorf("it has %d parent triples maps: expected one", len(parents))
 	}
-	for _, property := range expressionProperties {
-		if r.has(property) {
+	for _, property := range document.ExpressionProperties() {
+		if r.Has(property) {
 			return nil, om.node.errorf("it has both a parentTriplesMap and a %s: expected one of them", property)
 		}
 	}
-	if _, said := l.index[parents[0]]; !said {
-		return nil, om.node.errorf("its parentTriplesMap %s is not in the mapping", l.write(parents[0]))
+	if _, said := l.Index[parents[0]]; !said {
+		return nil, om.node.errorf("its parentTriplesMap %s is not in the mapping", l.Write(parents[0]))
 	}
 	om.parent = l.triplesMap(parents[0])
-	for _, c := range r.all("joinCondition") {
+	for _, c := range r.All("joinCondition") {
 		join, err := l.joinCondition(c, om.node)
 		if err != nil {
 			return nil, err
@@ -249,7 +250,7 @@ func (l *loader) objectMap(t rdf.Term, parent node) (*objectMap, error) {
 }
 
 func (l *loader) joinCondition(t rdf.Term, parent node) (joinCondition, error) {
-	r := l.about(t)
+	r := l.About(t)
 	n := l.node(r, "join condition of "+parent.name)
 	if err := l.known(r, n, "join condition"); err != nil {
 		return joinCondition{}, err
@@ -259,17 +260,25 @@ func (l *loader) joinCondition(t rdf.Term, parent node) (joinCondition, error) {
 		name string
 		to   **termMap
 	}{{"child", &join.child}, {"parent", &join.parent}} {
-		shortcuts, maps := r.all(side.name), r.all(side.name+"Map")
+		shortcuts, maps := r.All(side.name), r.All(side.name+"Map")
 		switch {
 		case len(shortcuts)+len(maps) != 1:
-			return join, n.errorf("it has %s: expected exactly one %s or %[2]sMap", count(len(shortcuts)+len(maps), side.name), side.name)
+			return join, n.errorf("it has %s: expected exactly one %s or %[2]sMap",
+				count(len(shortcuts)+len(maps), side.name), side.name)
 		case len(shortcuts) == 1 && shortcuts[0].Kind != rdf.Literal:
-			return join, n.errorf("its %s is %s: expected a reference in quotes", side.name, l.write(shortcuts[0]))
+			return join, n.errorf("its %s is %s: expected a reference in quotes", side.name, l.Write(shortcuts[0]))
 		case len(shortcuts) == 1:
-			*side.to = &termMap{node: n, role: side.name, kind: referenceExpression, ref: shortcuts[0].Value, termType: literalTerm, vocab: r.generation()}
+			*side.to = &termMap{
+				node:     n,
+				role:     side.name,
+				kind:     referenceExpression,
+				ref:      shortcuts[0].Value,
+				termType: literalTerm,
+				vocab:    r.Generation(),
+			}
 		default:
 			var err error
-			if *side.to, err = l.termMap(l.about(maps[0]), n, expressionRole, side.name+" map"); err != nil {
+			if *side.to, err = l.termMap(l.About(maps[0]), n, expressionRole, side.name+" map"); err != nil {
 				return join, err
 			}
 		}
@@ -297,13 +306,15 @@ func checkParent(tm *triplesMap, om *objectMap) error {
 	if om.parent == nil {
 		return checkMembers(tm, om.term)
 	}
-	if len(om.joins) == 0 && (om.parent.source.Source != tm.source.Source || om.parent.source.iterator != tm.source.iterator) {
-		return om.node.errorf("it has no joinCondition, yet %s reads other records: expected a joinCondition or the same logical source", om.parent.node.name)
+	if len(om.joins) == 0 &&
+		(om.parent.source.Source != tm.source.Source || om.parent.source.iterator != tm.source.iterator) {
+		return om.node.errorf("it has no joinCondition, yet %s reads other records: expected a joinCondition or the "+
+			"same logical source", om.parent.node.name)
 	}
 	return nil
 }
 
-// checkMembers checks those that a term map gathers.
+// checkMembers checks the members of the collection that a term map makes.
 func checkMembers(tm *triplesMap, gathers *termMap) error {
 	if gathers.gather == nil {
 		return nil
@@ -316,25 +327,27 @@ func checkMembers(tm *triplesMap, gathers *termMap) error {
 	return nil
 }
 
-// known reports a property of the language that does not belong on a node.
-func (l *loader) known(r *resource, n node, kinds ...string) error {
-	for _, s := range r.statements {
-		if s.name == "" || s.predicate == rdf.Type {
+// known returns an error for a property of the language that does not belong on
+// a node.
+func (l *loader) known(r *document.Resource, n node, kinds ...string) error {
+	for _, s := range r.Statements {
+		if s.Name == "" || s.Predicate == rdf.Type {
 			continue
 		}
-		if slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(properties[kind], s.name) }) {
+		if slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(document.Properties(kind), s.Name) }) {
 			continue
 		}
-		if kinds[0] != "triples map" && slices.Contains(expressionProperties, s.name) && slices.Contains(termMapKinds, kinds[0]) {
+		if kinds[0] != "triples map" && slices.Contains(document.ExpressionProperties(), s.Name) &&
+			slices.Contains(termMapKinds, kinds[0]) {
 			continue
 		}
-		written := l.shorten(s.predicate)
-		if module := laterProperties[s.name]; module != "" {
+		written := l.Shorten(s.Predicate)
+		if module := document.UnsupportedModule(s.Name); module != "" {
 			return n.errorf("%s belongs to the %s module of RML, which is not supported", written, module)
 		}
 		var allowed []string
 		for _, kind := range kinds {
-			allowed = append(allowed, properties[kind]...)
+			allowed = append(allowed, document.Properties(kind)...)
 		}
 		return n.errorf("%s does not belong here: expected one of %s", written, strings.Join(allowed, ", "))
 	}

@@ -2,6 +2,7 @@ package rml
 
 import (
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // The properties of the Function Ontology that the older form of FNML uses.
@@ -10,29 +11,30 @@ const (
 	fnoExecutesOld = "http://semweb.datasciencelab.be/ns/function#executes"
 )
 
-// maxNesting bounds how deep calls, lists and fields may stand in each other,
-// and maxNested how many there may be: one that is used twice counts twice, and
-// so do those in it.
+// maxNesting bounds how deep calls, lists and fields may be nested, and
+// maxNested how many there may be. One that is used twice counts twice, with
+// everything in it.
 const (
 	maxNesting = 64
 	maxNested  = 10_000
 )
 
-// enter guards against mappings whose nodes contain themselves.
+// enter returns an error for mappings whose nodes contain themselves.
 func (l *loader) enter(n node) (leave func(), err error) {
 	if l.depth++; l.depth > maxNesting {
 		return nil, n.errorf("it contains itself, or is nested more than %d deep", maxNesting)
 	}
 	if l.entered++; l.entered > maxNested {
-		return nil, n.errorf("with it, the mapping has more than %d calls, lists and fields, as often as they are used", maxNested)
+		return nil, n.errorf("with it, the mapping has more than %d calls, lists and fields, as often as they are used",
+			maxNested)
 	}
 	return func() { l.depth-- }, nil
 }
 
 // functionCall loads the function of an expression map in its new form: a
 // functionExecution and a return.
-func (l *loader) functionCall(execution rdf.Term, r *resource, parent node) (*functionCall, error) {
-	er := l.about(execution)
+func (l *loader) functionCall(execution rdf.Term, r *document.Resource, parent node) (*functionCall, error) {
+	er := l.About(execution)
 	call := &functionCall{node: l.node(er, "function execution of "+parent.name)}
 	leave, err := l.enter(call.node)
 	if err != nil {
@@ -48,8 +50,8 @@ func (l *loader) functionCall(execution rdf.Term, r *resource, parent node) (*fu
 	if call.output, err = l.iri(r, parent, "return", false); err != nil {
 		return nil, err
 	}
-	for _, t := range er.all("input") {
-		ir := l.about(t)
+	for _, t := range er.All("input") {
+		ir := l.About(t)
 		in := functionInput{node: l.node(ir, "input of "+call.node.name)}
 		if err := l.known(ir, in.node, "input"); err != nil {
 			return nil, err
@@ -67,10 +69,10 @@ func (l *loader) functionCall(execution rdf.Term, r *resource, parent node) (*fu
 
 // iri returns the constant IRI of a property such as function, or of its long
 // form functionMap.
-func (l *loader) iri(r *resource, n node, property string, required bool) (string, error) {
-	found := r.all(property)
-	for _, t := range r.all(property + "Map") {
-		if constants := l.about(t).all("constant"); len(constants) == 1 {
+func (l *loader) iri(r *document.Resource, n node, property string, required bool) (string, error) {
+	found := r.All(property)
+	for _, t := range r.All(property + "Map") {
+		if constants := l.About(t).All("constant"); len(constants) == 1 {
 			found = append(found, constants[0])
 		} else {
 			return "", n.errorf("its %sMap is not constant: expected a constant", property)
@@ -82,30 +84,31 @@ func (l *loader) iri(r *resource, n node, property string, required bool) (strin
 	case len(found) != 1:
 		return "", n.errorf("it has %s: expected exactly one %s", count(len(found), property), property)
 	case found[0].Kind != rdf.IRI:
-		return "", n.errorf("its %s is %s: expected an IRI", property, l.write(found[0]))
+		return "", n.errorf("its %s is %s: expected an IRI", property, l.Write(found[0]))
 	}
 	return found[0].Value, nil
 }
 
 // expressionMap loads the one value of a property such as inputValue, or of
 // its long form inputValueMap.
-func (l *loader) expressionMap(r *resource, n node, property string) (*termMap, error) {
-	constants, maps := r.all(property), r.all(property+"Map")
+func (l *loader) expressionMap(r *document.Resource, n node, property string) (*termMap, error) {
+	constants, maps := r.All(property), r.All(property+"Map")
 	switch {
 	case len(constants)+len(maps) != 1:
-		return nil, n.errorf("it has %s: expected exactly one %s or %[2]sMap", count(len(constants)+len(maps), property), property)
+		return nil, n.errorf("it has %s: expected exactly one %s or %[2]sMap", count(len(constants)+len(maps), property),
+			property)
 	case len(constants) == 1:
 		return l.constantMap(constants[0], n, expressionRole)
 	}
-	return l.termMap(l.about(maps[0]), n, expressionRole, "expression map")
+	return l.termMap(l.About(maps[0]), n, expressionRole, "expression map")
 }
 
 // functionValues returns the nodes that describe executions in the older form.
 // They look like triples maps, but make no statements.
 func (l *loader) functionValues() map[rdf.Term]bool {
 	executions := make(map[rdf.Term]bool)
-	for _, r := range l.index {
-		for _, t := range r.all("functionValue") {
+	for _, r := range l.Index {
+		for _, t := range r.All("functionValue") {
 			executions[t] = true
 		}
 	}
@@ -115,15 +118,15 @@ func (l *loader) functionValues() map[rdf.Term]bool {
 // functionValue loads the function of a term map in its older form: a triples
 // map that would describe an fno:Execution.
 func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
-	r := l.about(t)
+	r := l.About(t)
 	call := &functionCall{node: l.node(r, "function value of "+parent.name)}
 	leave, err := l.enter(call.node)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	for _, t := range r.all("predicateObjectMap") {
-		pr := l.about(t)
+	for _, t := range r.All("predicateObjectMap") {
+		pr := l.About(t)
 		in := functionInput{node: l.node(pr, "predicate-object map of "+call.node.name)}
 		if in.parameter, err = l.iri(pr, in.node, "predicate", true); err != nil {
 			return nil, err
@@ -153,19 +156,19 @@ func (l *loader) functionValue(t rdf.Term, parent node) (*functionCall, error) {
 	return call, nil
 }
 
-// condition loads the condition of an expression map: a function that says
-// whether there is a term at all.
-func (l *loader) condition(r *resource, tm *termMap) error {
-	conditions := r.all("condition")
+// condition loads the condition of an expression map: a function that decides
+// whether there is a term.
+func (l *loader) condition(r *document.Resource, tm *termMap) error {
+	conditions := r.All("condition")
 	if len(conditions) == 0 {
 		return nil
 	}
 	if len(conditions) > 1 {
 		return tm.node.errorf("it has %d conditions: expected at most one", len(conditions))
 	}
-	cr := l.about(conditions[0])
+	cr := l.About(conditions[0])
 	n := l.node(cr, "condition of "+tm.node.name)
-	executions := cr.all("functionExecution")
+	executions := cr.All("functionExecution")
 	if len(executions) != 1 {
 		return n.errorf("it has %s: expected exactly one", count(len(executions), "functionExecution"))
 	}
@@ -173,6 +176,13 @@ func (l *loader) condition(r *resource, tm *termMap) error {
 	if err != nil {
 		return err
 	}
-	tm.condition = &termMap{node: n, role: expressionRole, vocab: tm.vocab, kind: functionExpression, call: call, termType: literalTerm}
+	tm.condition = &termMap{
+		node:     n,
+		role:     expressionRole,
+		vocab:    tm.vocab,
+		kind:     functionExpression,
+		call:     call,
+		termType: literalTerm,
+	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 const (
@@ -12,8 +13,8 @@ const (
 )
 
 // gather loads the collection that a term map makes, if it makes one.
-func (l *loader) gather(r *resource, tm *termMap) error {
-	lists := r.all("gather")
+func (l *loader) gather(r *document.Resource, tm *termMap) error {
+	lists := r.All("gather")
 	if len(lists) == 0 {
 		return nil
 	}
@@ -22,26 +23,27 @@ func (l *loader) gather(r *resource, tm *termMap) error {
 		return err
 	}
 	defer leave()
-	kinds := r.all("gatherAs")
+	kinds := r.All("gatherAs")
 	if len(lists) != 1 || len(kinds) != 1 {
-		return tm.node.errorf("it has %s and %s: expected exactly one of each", count(len(lists), "gather"), count(len(kinds), "gatherAs"))
+		return tm.node.errorf("it has %s and %s: expected exactly one of each", count(len(lists), "gather"),
+			count(len(kinds), "gatherAs"))
 	}
 	g := &gatherMap{node: tm.node, as: kinds[0].Value}
 	switch strings.TrimPrefix(g.as, nsRDF) {
 	case "List", "Bag", "Seq", "Alt":
 	default:
-		return tm.node.errorf("its gatherAs is %s: expected rdf:List, rdf:Bag, rdf:Seq or rdf:Alt", l.write(kinds[0]))
+		return tm.node.errorf("its gatherAs is %s: expected rdf:List, rdf:Bag, rdf:Seq or rdf:Alt", l.Write(kinds[0]))
 	}
-	for _, strategy := range r.all("strategy") {
-		switch name, _, _ := localName(strategy.Value); name {
+	for _, strategy := range r.All("strategy") {
+		switch name, _, _ := document.LocalName(strategy.Value); name {
 		case "append":
 		case "cartesianProduct":
 			g.cartesian = true
 		default:
-			return tm.node.errorf("its strategy is %s: expected rml:append or rml:cartesianProduct", l.write(strategy))
+			return tm.node.errorf("its strategy is %s: expected rml:append or rml:cartesianProduct", l.Write(strategy))
 		}
 	}
-	for _, allow := range r.all("allowEmptyListAndContainer") {
+	for _, allow := range r.All("allowEmptyListAndContainer") {
 		g.allowEmpty = allow.Value == "true" || allow.Value == "1"
 	}
 	members, err := l.members(lists[0], tm.node)
@@ -64,9 +66,9 @@ func (l *loader) members(list rdf.Term, n node) ([]rdf.Term, error) {
 	var members []rdf.Term
 	seen := make(map[rdf.Term]bool)
 	for list.Value != rdf.Nil {
-		cell := l.about(list)
-		first, ok := cell.value(rdf.First)
-		rest, more := cell.value(rdf.Rest)
+		cell := l.About(list)
+		first, ok := cell.Value(rdf.First)
+		rest, more := cell.Value(rdf.Rest)
 		if !ok || !more || seen[list] {
 			return nil, n.errorf("its gather is not a well-formed list: expected term maps in parentheses")
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // formulations maps the terms for reference formulations, by local name.
@@ -13,16 +14,20 @@ var formulations = map[string]Formulation{
 }
 
 func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
-	r := l.about(t)
-	if r.isA("LogicalView") || r.has("viewOn") {
+	r := l.About(t)
+	if r.IsA("LogicalView") || r.Has("viewOn") {
 		return l.view(r, parent)
 	}
-	source := logicalSource{node: l.node(r, "logical source of "+parent.name), vocab: r.generation(), details: &sourceDetails{}}
+	source := logicalSource{
+		node:    l.node(r, "logical source of "+parent.name),
+		vocab:   r.Generation(),
+		details: &sourceDetails{},
+	}
 	if source.node.line == 0 {
 		source.node.line = parent.line
 	}
 	n := source.node
-	if len(r.statements) == 0 {
+	if len(r.Statements) == 0 {
 		return source, n.errorf("the mapping says nothing about it")
 	}
 	if err := l.known(r, n, "logical source"); err != nil {
@@ -31,15 +36,15 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 	if err := l.formulation(r, &source); err != nil {
 		return source, err
 	}
-	switch iterators := r.all("iterator"); {
+	switch iterators := r.All("iterator"); {
 	case len(iterators) > 1:
 		return source, n.errorf("it has %d iterators: expected at most one", len(iterators))
 	case len(iterators) == 1 && iterators[0].Kind != rdf.Literal:
-		return source, n.errorf("its iterator is %s: expected an expression in quotes", l.write(iterators[0]))
+		return source, n.errorf("its iterator is %s: expected an expression in quotes", l.Write(iterators[0]))
 	case len(iterators) == 1:
 		source.iterator = iterators[0].Value
 	}
-	sources := r.all("source")
+	sources := r.All("source")
 	if len(sources) != 1 {
 		return source, n.errorf("it has %s: expected exactly one", count(len(sources), "source"))
 	}
@@ -47,30 +52,32 @@ func (l *loader) logicalSource(t rdf.Term, parent node) (logicalSource, error) {
 		source.Kind, source.Name = SourceFile, sources[0].Value
 		return source, nil
 	}
-	return source, l.source(l.about(sources[0]), &source)
+	return source, l.source(l.About(sources[0]), &source)
 }
 
-func (l *loader) formulation(r *resource, source *logicalSource) error {
+func (l *loader) formulation(r *document.Resource, source *logicalSource) error {
 	n := source.node
-	found := r.all("referenceFormulation")
+	found := r.All("referenceFormulation")
 	if len(found) != 1 {
-		return n.errorf("it has %s: expected exactly one of ql:JSONPath, ql:XPath and ql:CSV", count(len(found), "referenceFormulation"))
+		return n.errorf("it has %s: expected exactly one of ql:JSONPath, ql:XPath and ql:CSV",
+			count(len(found), "referenceFormulation"))
 	}
-	if name, _, ok := localName(found[0].Value); ok && formulations[name] != "" {
+	if name, _, ok := document.LocalName(found[0].Value); ok && formulations[name] != "" {
 		source.Formulation = formulations[name]
 		return nil
 	}
-	described := l.about(found[0])
-	if described.isA("XPathReferenceFormulation") {
+	described := l.About(found[0])
+	if described.IsA("XPathReferenceFormulation") {
 		source.Formulation = XPath
 		return l.namespaces(described, "namespace", source)
 	}
-	return n.errorf("its referenceFormulation is %s: expected ql:JSONPath, ql:XPath or ql:CSV, or their rml terms", l.write(found[0]))
+	return n.errorf("its referenceFormulation is %s: expected ql:JSONPath, ql:XPath or ql:CSV, or their rml terms",
+		l.Write(found[0]))
 }
 
 // source loads a described source: a CARML stream or file, an RML-IO path or
 // a CSVW table.
-func (l *loader) source(r *resource, source *logicalSource) error {
+func (l *loader) source(r *document.Resource, source *logicalSource) error {
 	n := l.node(r, "source of "+source.node.name)
 	if n.line == 0 {
 		n.line = source.node.line
@@ -82,18 +89,18 @@ func (l *loader) source(r *resource, source *logicalSource) error {
 		return err
 	}
 	text := func(name string) string {
-		for _, t := range r.all(name) {
+		for _, t := range r.All(name) {
 			return t.Value
 		}
 		return ""
 	}
 	switch {
-	case r.isA("Stream"):
+	case r.IsA("Stream"):
 		source.Kind, source.Name = SourceStream, text("streamName")
 		return nil
-	case r.has("url") || r.isA("FileSource"):
+	case r.Has("url") || r.IsA("FileSource"):
 		source.Name = text("url")
-	case r.has("path"):
+	case r.Has("path"):
 		source.Name = text("path")
 		return l.path(r, n, source)
 	default:
@@ -110,9 +117,9 @@ func (l *loader) source(r *resource, source *logicalSource) error {
 
 // describedFile loads a file in the terms of another vocabulary: CSVW, VoID or
 // DCAT.
-func (l *loader) describedFile(r *resource, n node, source *logicalSource) error {
-	for _, property := range []string{nsCSVW + "url", nsVoID + "dataDump", nsDCAT + "downloadURL"} {
-		t, ok := r.value(property)
+func (l *loader) describedFile(r *document.Resource, n node, source *logicalSource) error {
+	for _, property := range []string{document.NamespaceCSVW + "url", nsVoID + "dataDump", nsDCAT + "downloadURL"} {
+		t, ok := r.Value(property)
 		if !ok {
 			continue
 		}
@@ -120,17 +127,18 @@ func (l *loader) describedFile(r *resource, n node, source *logicalSource) error
 		if t.Kind == rdf.IRI {
 			var err error
 			if source.Name, err = fileOf(t); err != nil {
-				return n.errorf("its %s: %v", l.shorten(property), err)
+				return n.errorf("its %s: %v", l.Shorten(property), err)
 			}
 		}
 		l.dialect(r, source)
 		return nil
 	}
-	return n.errorf("its kind is not known: expected a carml:Stream, a carml:FileSource with a url, a path, a csvw:Table with a url, a void:dataDump, a dcat:downloadURL, or a file name in quotes")
+	return n.errorf("its kind is not known: expected a carml:Stream, a carml:FileSource with a url, a path, a " +
+		"csvw:Table with a url, a void:dataDump, a dcat:downloadURL, or a file name in quotes")
 }
 
 // path loads a path of RML-IO and how the file is to be read.
-func (l *loader) path(r *resource, n node, source *logicalSource) error {
+func (l *loader) path(r *document.Resource, n node, source *logicalSource) error {
 	source.Kind = SourceFile
 	if source.Name == "" {
 		return n.errorf("its path is empty")
@@ -138,7 +146,7 @@ func (l *loader) path(r *resource, n node, source *logicalSource) error {
 	if err := l.rootOf(r, n, source); err != nil {
 		return err
 	}
-	for _, null := range r.all("null") {
+	for _, null := range r.All("null") {
 		source.details.dialect.nulls = append(source.details.dialect.nulls, null.Value)
 	}
 	if d := &source.details.dialect; d.nulls == nil {
@@ -152,10 +160,10 @@ func (l *loader) path(r *resource, n node, source *logicalSource) error {
 	return err
 }
 
-// rootOf settles where a path starts.
-func (l *loader) rootOf(r *resource, n node, source *logicalSource) error {
-	for _, root := range r.all("root") {
-		name, _, ok := localName(root.Value)
+// rootOf resolves the folder that a path starts at.
+func (l *loader) rootOf(r *document.Resource, n node, source *logicalSource) error {
+	for _, root := range r.All("root") {
+		name, _, ok := document.LocalName(root.Value)
 		switch {
 		case ok && name == "MappingDirectory":
 		case ok && name == "CurrentWorkingDirectory":
@@ -174,20 +182,20 @@ func (l *loader) rootOf(r *resource, n node, source *logicalSource) error {
 }
 
 // namespaces loads the prefixes that XPath expressions may use.
-func (l *loader) namespaces(r *resource, property string, source *logicalSource) error {
-	for _, t := range r.all(property) {
-		nr := l.about(t)
+func (l *loader) namespaces(r *document.Resource, property string, source *logicalSource) error {
+	for _, t := range r.All(property) {
+		nr := l.About(t)
 		n := l.node(nr, "namespace of "+source.node.name)
 		if err := l.known(nr, n, "namespace"); err != nil {
 			return err
 		}
 		var ns namespace
-		for _, s := range nr.statements {
-			switch s.name {
+		for _, s := range nr.Statements {
+			switch s.Name {
 			case "namespacePrefix":
-				ns.prefix = s.object.Value
+				ns.prefix = s.Object.Value
 			case "namespaceName", "namespaceURL":
-				ns.iri = s.object.Value
+				ns.iri = s.Object.Value
 			}
 		}
 		if ns.prefix == "" || ns.iri == "" {
@@ -199,31 +207,31 @@ func (l *loader) namespaces(r *resource, property string, source *logicalSource)
 }
 
 // dialect loads what a csvw:Table says about the format of a CSV file.
-func (l *loader) dialect(r *resource, source *logicalSource) {
+func (l *loader) dialect(r *document.Resource, source *logicalSource) {
 	d := &source.details.dialect
-	if null, ok := r.value(nsCSVW + "null"); ok {
+	if null, ok := r.Value(document.NamespaceCSVW + "null"); ok {
 		d.nulls = append(d.nulls, null.Value)
 	}
-	described, ok := r.value(nsCSVW + "dialect")
+	described, ok := r.Value(document.NamespaceCSVW + "dialect")
 	if !ok {
 		return
 	}
-	for _, s := range l.about(described).statements {
-		name, ok := strings.CutPrefix(s.predicate, nsCSVW)
+	for _, s := range l.About(described).Statements {
+		name, ok := strings.CutPrefix(s.Predicate, document.NamespaceCSVW)
 		if !ok {
 			continue
 		}
 		switch name {
 		case "delimiter":
-			d.delimiter = s.object.Value
+			d.delimiter = s.Object.Value
 		case "quoteChar":
-			d.quote = s.object.Value
+			d.quote = s.Object.Value
 		case "commentPrefix":
-			d.comment = s.object.Value
+			d.comment = s.Object.Value
 		case "header":
-			d.noHeader = s.object.Value == "false" || s.object.Value == "0"
+			d.noHeader = s.Object.Value == "false" || s.Object.Value == "0"
 		case "trim":
-			d.trim = s.object.Value == "true" || s.object.Value == "1"
+			d.trim = s.Object.Value == "true" || s.Object.Value == "1"
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 const (
@@ -29,31 +30,32 @@ var compressions = map[string]Compression{
 var encodings = map[string]Encoding{"UTF-8": UTF8, "UTF-16": UTF16}
 
 // targets loads the logical targets of a term map.
-func (l *loader) targets(r *resource, tm *termMap) error {
-	for _, t := range r.all("logicalTarget") {
-		tr := l.about(t)
+func (l *loader) targets(r *document.Resource, tm *termMap) error {
+	for _, t := range r.All("logicalTarget") {
+		tr := l.About(t)
 		n := l.node(tr, "logical target of "+tm.node.name)
 		if err := l.known(tr, n, "logical target"); err != nil {
 			return err
 		}
-		places := tr.all("target")
+		places := tr.All("target")
 		if len(places) != 1 {
 			return n.errorf("it has %s: expected exactly one", count(len(places), "target"))
 		}
-		place := l.about(places[0])
+		place := l.About(places[0])
 		target := Target{Format: rdf.NQuads}
 		var err error
 		if target.Name, target.WorkingDirectory, err = l.targetFile(place, n); err != nil {
 			return err
 		}
-		for _, s := range tr.all("serialization") {
+		for _, s := range tr.All("serialization") {
 			format, ok := serializations[strings.TrimPrefix(s.Value, nsFormats)]
 			if !ok {
-				return n.errorf("its serialization is %s: expected N-Triples, N-Quads, Turtle, TriG, JSON-LD, RDF_XML, RDF_JSON or N3 of %s", l.write(s), nsFormats)
+				return n.errorf("its serialization is %s: expected N-Triples, N-Quads, Turtle, TriG, JSON-LD, RDF_XML, "+
+					"RDF_JSON or N3 of %s", l.Write(s), nsFormats)
 			}
 			target.Format = format
 		}
-		for _, described := range []*resource{tr, place} {
+		for _, described := range []*document.Resource{tr, place} {
 			if target.Encoding, err = l.encoding(described, n, target.Encoding); err != nil {
 				return err
 			}
@@ -67,24 +69,24 @@ func (l *loader) targets(r *resource, tm *termMap) error {
 }
 
 // targetFile returns the file that a target describes.
-func (l *loader) targetFile(r *resource, n node) (name string, workingDirectory bool, err error) {
-	for _, property := range []string{nsVoID + "dataDump", nsDCAT + "downloadURL", nsCSVW + "url"} {
-		if t, ok := r.value(property); ok {
+func (l *loader) targetFile(r *document.Resource, n node) (name string, workingDirectory bool, err error) {
+	for _, property := range []string{nsVoID + "dataDump", nsDCAT + "downloadURL", document.NamespaceCSVW + "url"} {
+		if t, ok := r.Value(property); ok {
 			name, err := fileOf(t)
 			if err != nil {
-				return "", false, n.errorf("its %s: %v", l.shorten(property), err)
+				return "", false, n.errorf("its %s: %v", l.Shorten(property), err)
 			}
 			return name, true, nil
 		}
 	}
 	source := logicalSource{node: n, details: &sourceDetails{}}
-	for _, path := range r.all("path") {
+	for _, path := range r.All("path") {
 		source.Name = path.Value
 	}
 	if source.Name == "" {
 		return "", false, n.errorf("its kind is not known: expected a path, a void:dataDump or a dcat:downloadURL")
 	}
-	source.WorkingDirectory = !r.has("root")
+	source.WorkingDirectory = !r.Has("root")
 	if err := l.rootOf(r, n, &source); err != nil {
 		return "", false, err
 	}
@@ -104,24 +106,25 @@ func fileOf(t rdf.Term) (string, error) {
 	return filepath.FromSlash(u.Host + u.Path), nil
 }
 
-func (l *loader) encoding(r *resource, n node, current Encoding) (Encoding, error) {
-	for _, t := range r.all("encoding") {
-		name, _, _ := localName(t.Value)
+func (l *loader) encoding(r *document.Resource, n node, current Encoding) (Encoding, error) {
+	for _, t := range r.All("encoding") {
+		name, _, _ := document.LocalName(t.Value)
 		encoding, ok := encodings[name]
 		if !ok {
-			return current, n.errorf("its encoding is %s: expected rml:UTF-8 or rml:UTF-16", l.write(t))
+			return current, n.errorf("its encoding is %s: expected rml:UTF-8 or rml:UTF-16", l.Write(t))
 		}
 		current = encoding
 	}
 	return current, nil
 }
 
-func (l *loader) compression(r *resource, n node, current Compression) (Compression, error) {
-	for _, t := range r.all("compression") {
-		name, _, _ := localName(t.Value)
+func (l *loader) compression(r *document.Resource, n node, current Compression) (Compression, error) {
+	for _, t := range r.All("compression") {
+		name, _, _ := document.LocalName(t.Value)
 		compression, ok := compressions[name]
 		if !ok {
-			return current, n.errorf("its compression is %s: expected rml:none, rml:gzip, rml:zip, rml:targz or rml:tarxz", l.write(t))
+			return current, n.errorf("its compression is %s: expected rml:none, rml:gzip, rml:zip, rml:targz or rml:tarxz",
+				l.Write(t))
 		}
 		current = compression
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // The positions a term map can stand in.
@@ -61,21 +62,21 @@ func (t termType) String() string {
 	return "none"
 }
 
-// isIRI reports whether the term is an IRI, of whatever make.
+// isIRI reports whether the term is an IRI or a URI, safe or not.
 func (t termType) isIRI() bool { return t >= iriTerm && t <= unsafeURITerm }
 
 // termMaps loads the values of a property and of its long form, such as
 // predicate and predicateMap.
-func (l *loader) termMaps(r *resource, parent node, property, role string) ([]*termMap, error) {
+func (l *loader) termMaps(r *document.Resource, parent node, property, role string) ([]*termMap, error) {
 	var maps []*termMap
-	for _, s := range r.statements {
+	for _, s := range r.Statements {
 		var tm *termMap
 		var err error
-		switch s.name {
+		switch s.Name {
 		case property:
-			tm, err = l.constantMap(s.object, parent, role)
+			tm, err = l.constantMap(s.Object, parent, role)
 		case property + "Map":
-			tm, err = l.termMap(l.about(s.object), parent, role, property+" map")
+			tm, err = l.termMap(l.About(s.Object), parent, role, property+" map")
 		default:
 			continue
 		}
@@ -94,8 +95,8 @@ func (l *loader) constantMap(t rdf.Term, parent node, role string) (*termMap, er
 }
 
 // termMap loads a node that makes terms.
-func (l *loader) termMap(r *resource, parent node, role, kind string) (*termMap, error) {
-	tm := &termMap{node: l.node(r, kind+" of "+parent.name), role: role, vocab: r.generation()}
+func (l *loader) termMap(r *document.Resource, parent node, role, kind string) (*termMap, error) {
+	tm := &termMap{node: l.node(r, kind+" of "+parent.name), role: role, vocab: r.Generation()}
 	if tm.node.line == 0 {
 		tm.node.line = parent.line
 	}
@@ -121,14 +122,14 @@ func (l *loader) termMap(r *resource, parent node, role, kind string) (*termMap,
 }
 
 // expression loads the one constant, reference or template of a term map.
-func (l *loader) expression(r *resource, tm *termMap) error {
+func (l *loader) expression(r *document.Resource, tm *termMap) error {
 	var found []string
-	for _, s := range r.statements {
-		switch s.name {
+	for _, s := range r.Statements {
+		switch s.Name {
 		case "constant":
-			tm.kind, tm.constant = constantExpression, s.object
+			tm.kind, tm.constant = constantExpression, s.Object
 		case "reference":
-			tm.kind, tm.ref = referenceExpression, s.object.Value
+			tm.kind, tm.ref = referenceExpression, s.Object.Value
 		case "template":
 			tm.kind = templateExpression
 		case "functionExecution", "functionValue":
@@ -136,37 +137,38 @@ func (l *loader) expression(r *resource, tm *termMap) error {
 		default:
 			continue
 		}
-		found = append(found, s.name)
-		if s.name == "constant" {
+		found = append(found, s.Name)
+		if s.Name == "constant" {
 			continue
 		}
 		if tm.kind == functionExpression {
 			var err error
-			if s.name == "functionValue" {
-				tm.call, err = l.functionValue(s.object, tm.node)
+			if s.Name == "functionValue" {
+				tm.call, err = l.functionValue(s.Object, tm.node)
 			} else {
-				tm.call, err = l.functionCall(s.object, r, tm.node)
+				tm.call, err = l.functionCall(s.Object, r, tm.node)
 			}
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		if s.object.Kind != rdf.Literal {
-			return tm.node.errorf("its %s is %s: expected text in quotes", s.name, l.write(s.object))
+		if s.Object.Kind != rdf.Literal {
+			return tm.node.errorf("its %s is %s: expected text in quotes", s.Name, l.Write(s.Object))
 		}
-		if s.name == "template" {
+		if s.Name == "template" {
 			var err error
-			if tm.template, err = parseTemplate(s.object.Value); err != nil {
-				return tm.node.errorf("its template %q is not valid: %v", s.object.Value, err)
+			if tm.template, err = document.ParseTemplate(s.Object.Value); err != nil {
+				return tm.node.errorf("its template %q is not valid: %v", s.Object.Value, err)
 			}
-		} else if s.object.Value == "" {
+		} else if s.Object.Value == "" {
 			return tm.node.errorf("its reference is empty: expected a reference into the source")
 		}
 	}
 	switch {
 	case len(found) > 1:
-		return tm.node.errorf("it has %s: expected exactly one constant, reference, template or function", strings.Join(found, " and "))
+		return tm.node.errorf("it has %s: expected exactly one constant, reference, template or function",
+			strings.Join(found, " and "))
 	case len(found) == 0 && !l.isFreshBlank(r, tm):
 		return tm.node.errorf("it has no expression: expected a constant, a reference, a template or a function")
 	}
@@ -175,15 +177,15 @@ func (l *loader) expression(r *resource, tm *termMap) error {
 
 // isFreshBlank reports whether a term map without an expression is one that
 // makes a new blank node for each record (RML-Core, section on term maps).
-func (l *loader) isFreshBlank(r *resource, tm *termMap) bool {
+func (l *loader) isFreshBlank(r *document.Resource, tm *termMap) bool {
 	if tm.role != subjectRole && tm.role != objectRole && tm.role != graphRole {
 		return false
 	}
-	if r.has("gather") {
+	if r.Has("gather") {
 		return true
 	}
-	for _, t := range r.all("termType") {
-		if name, _, ok := localName(t.Value); ok && termTypes[name] == blankTerm {
+	for _, t := range r.All("termType") {
+		if name, _, ok := document.LocalName(t.Value); ok && termTypes[name] == blankTerm {
 			return true
 		}
 	}
@@ -191,7 +193,7 @@ func (l *loader) isFreshBlank(r *resource, tm *termMap) bool {
 }
 
 // literalParts loads the datatype and the language of an object map.
-func (l *loader) literalParts(r *resource, tm *termMap) error {
+func (l *loader) literalParts(r *document.Resource, tm *termMap) error {
 	for _, part := range []struct {
 		role string
 		to   **termMap
@@ -212,18 +214,18 @@ func (l *loader) literalParts(r *resource, tm *termMap) error {
 	return nil
 }
 
-// typeOf settles the term type (R2RML section 7.4) and checks that it may
+// typeOf determines the term type (R2RML section 7.4) and checks that it may
 // stand in the position of the term map.
-func (l *loader) typeOf(r *resource, tm *termMap) error {
+func (l *loader) typeOf(r *document.Resource, tm *termMap) error {
 	var declared termType
-	types := r.all("termType")
+	types := r.All("termType")
 	if len(types) > 1 {
 		return tm.node.errorf("it has %d term types: expected at most one", len(types))
 	}
 	if len(types) == 1 {
-		name, _, ok := localName(types[0].Value)
+		name, _, ok := document.LocalName(types[0].Value)
 		if declared = termTypes[name]; !ok || declared == 0 {
-			return tm.node.errorf("its termType is %s: expected IRI, BlankNode or Literal", l.write(types[0]))
+			return tm.node.errorf("its termType is %s: expected IRI, BlankNode or Literal", l.Write(types[0]))
 		}
 	}
 	if tm.kind == constantExpression {
@@ -237,7 +239,8 @@ func (l *loader) typeOf(r *resource, tm *termMap) error {
 	case tm.gather != nil:
 		tm.termType = iriTerm
 	case tm.role == languageRole, tm.role == expressionRole,
-		tm.role == objectRole && (tm.kind == referenceExpression || tm.kind == functionExpression || tm.datatype != nil || tm.language != nil):
+		tm.role == objectRole &&
+			(tm.kind == referenceExpression || tm.kind == functionExpression || tm.datatype != nil || tm.language != nil):
 		tm.termType = literalTerm
 	default:
 		tm.termType = iriTerm
@@ -261,12 +264,13 @@ func (tm *termMap) checkRole() error {
 		for i, t := range allowed {
 			names[i] = t.String()
 		}
-		return tm.node.errorf("it makes a %s as the %s of a statement: expected %s", tm.termType, tm.role, strings.Join(names, " or "))
+		return tm.node.errorf("it makes a %s as the %s of a statement: expected %s", tm.termType, tm.role,
+			strings.Join(names, " or "))
 	}
 	return nil
 }
 
-// checkConstant settles the type of a constant and checks that it is a valid
+// checkConstant determines the type of a constant and checks that it is a valid
 // term in its position. A declared term type has no effect on it.
 func (l *loader) checkConstant(tm *termMap) error {
 	c := tm.constant
@@ -274,7 +278,7 @@ func (l *loader) checkConstant(tm *termMap) error {
 	case rdf.IRI:
 		tm.termType = iriTerm
 		if _, ok := rdf.ValidIRI([]byte(c.Value)); !ok {
-			return tm.node.errorf("its %s %s is not a valid absolute IRI", tm.role, l.write(c))
+			return tm.node.errorf("its %s %s is not a valid absolute IRI", tm.role, l.Write(c))
 		}
 	case rdf.Literal:
 		tm.termType = literalTerm
@@ -307,7 +311,8 @@ func (l *loader) typedConstant(tm *termMap) error {
 	return tm.checkRole()
 }
 
-// count says how many there are of something, in words that read well.
+// count renders a number with its noun, as in "no subject map" and "2 subject
+// maps".
 func count(n int, what string) string {
 	switch n {
 	case 0:

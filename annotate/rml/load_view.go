@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // logicalView is a table that is made out of a logical source or of another
@@ -15,7 +16,7 @@ type logicalView struct {
 	joins  []*viewJoin
 }
 
-// viewField is a column of a view, or a sequence of records inside one.
+// viewField is a column of a view, or a sequence of records inside a column.
 type viewField struct {
 	node        node
 	name        string // absolute: those of its ancestors and its own, with dots
@@ -37,11 +38,11 @@ type viewJoin struct {
 }
 
 // view loads a logical view in the place of a logical source.
-func (l *loader) view(r *resource, parent node) (logicalSource, error) {
+func (l *loader) view(r *document.Resource, parent node) (logicalSource, error) {
 	v := &logicalView{node: l.node(r, "logical view")}
 	source := logicalSource{node: v.node, view: v, details: &sourceDetails{}}
-	source.Kind, source.Name = sourceView, l.write(r.term)
-	if have := l.views[r.term]; have != nil {
+	source.Kind, source.Name = sourceView, l.Write(r.Term)
+	if have := l.views[r.Term]; have != nil {
 		source.view = have
 		if !l.finished[have] {
 			return source, v.node.errorf("it is made out of itself")
@@ -53,11 +54,11 @@ func (l *loader) view(r *resource, parent node) (logicalSource, error) {
 		return source, err
 	}
 	defer leave()
-	l.views[r.term] = v
+	l.views[r.Term] = v
 	if err := l.known(r, v.node, "logical view"); err != nil {
 		return source, err
 	}
-	bases := r.all("viewOn")
+	bases := r.All("viewOn")
 	if len(bases) != 1 {
 		return source, v.node.errorf("it has %s: expected exactly one viewOn", count(len(bases), "viewOn"))
 	}
@@ -70,11 +71,11 @@ func (l *loader) view(r *resource, parent node) (logicalSource, error) {
 	if len(v.fields) == 0 {
 		return source, v.node.errorf("it has no field: expected at least one")
 	}
-	for _, s := range r.statements {
-		if s.name != "leftJoin" && s.name != "innerJoin" {
+	for _, s := range r.Statements {
+		if s.Name != "leftJoin" && s.Name != "innerJoin" {
 			continue
 		}
-		join, err := l.viewJoin(l.about(s.object), v.node, s.name == "innerJoin")
+		join, err := l.viewJoin(l.About(s.Object), v.node, s.Name == "innerJoin")
 		if err != nil {
 			return source, err
 		}
@@ -89,10 +90,10 @@ const maxFieldName = 4096
 
 // fields loads the fields of a view, a join or another field. A field that
 // stands inside itself is a cycle.
-func (l *loader) fields(r *resource, parent node, prefix string, ancestors []rdf.Term) ([]*viewField, error) {
+func (l *loader) fields(r *document.Resource, parent node, prefix string, ancestors []rdf.Term) ([]*viewField, error) {
 	var fields []*viewField
-	for _, t := range r.all("field") {
-		fr := l.about(t)
+	for _, t := range r.All("field") {
+		fr := l.About(t)
 		f := &viewField{node: l.node(fr, "field of "+parent.name)}
 		if slices.Contains(ancestors, t) {
 			return nil, f.node.errorf("it stands inside itself")
@@ -101,13 +102,14 @@ func (l *loader) fields(r *resource, parent node, prefix string, ancestors []rdf
 		if err != nil {
 			return nil, err
 		}
-		names := fr.all("fieldName")
+		names := fr.All("fieldName")
 		if len(names) != 1 || names[0].Value == "" {
 			return nil, f.node.errorf("it has %s: expected exactly one fieldName", count(len(names), "fieldName"))
 		}
 		f.name = prefix + names[0].Value
 		if len(f.name) > maxFieldName {
-			return nil, f.node.errorf("with those of its ancestors, its fieldName has %d bytes: expected at most %d", len(f.name), maxFieldName)
+			return nil, f.node.errorf("with those of its ancestors, its fieldName has %d bytes: expected at most %d",
+				len(f.name), maxFieldName)
 		}
 		f.node.name = "field " + f.name + " of " + parent.name
 		if err := l.field(fr, f); err != nil {
@@ -125,23 +127,23 @@ func (l *loader) fields(r *resource, parent node, prefix string, ancestors []rdf
 }
 
 // field loads what a single field holds.
-func (l *loader) field(r *resource, f *viewField) error {
+func (l *loader) field(r *document.Resource, f *viewField) error {
 	if err := l.known(r, f.node, "field"); err != nil {
 		return err
 	}
-	f.iterable = r.isA("IterableField") || r.has("iterator") || r.has("referenceFormulation")
+	f.iterable = r.IsA("IterableField") || r.Has("iterator") || r.Has("referenceFormulation")
 	if !f.iterable {
-		tm := &termMap{node: f.node, role: expressionRole, vocab: modern, termType: literalTerm}
+		tm := &termMap{node: f.node, role: expressionRole, vocab: document.Modern, termType: literalTerm}
 		if err := l.expression(r, tm); err != nil {
 			return err
 		}
 		f.value = tm
 		return l.condition(r, tm)
 	}
-	if iterators := r.all("iterator"); len(iterators) > 0 {
+	if iterators := r.All("iterator"); len(iterators) > 0 {
 		f.iterator = iterators[0].Value
 	}
-	if !r.has("referenceFormulation") {
+	if !r.Has("referenceFormulation") {
 		return nil
 	}
 	source := logicalSource{node: f.node, details: &sourceDetails{}}
@@ -150,20 +152,21 @@ func (l *loader) field(r *resource, f *viewField) error {
 	return err
 }
 
-func (l *loader) viewJoin(r *resource, parent node, inner bool) (*viewJoin, error) {
+func (l *loader) viewJoin(r *document.Resource, parent node, inner bool) (*viewJoin, error) {
 	j := &viewJoin{node: l.node(r, "join of "+parent.name), inner: inner}
 	if err := l.known(r, j.node, "view join"); err != nil {
 		return nil, err
 	}
-	parents := r.all("parentLogicalView")
+	parents := r.All("parentLogicalView")
 	if len(parents) != 1 {
-		return nil, j.node.errorf("it has %s: expected exactly one parentLogicalView", count(len(parents), "parentLogicalView"))
+		return nil, j.node.errorf("it has %s: expected exactly one parentLogicalView",
+			count(len(parents), "parentLogicalView"))
 	}
 	var err error
-	if j.parent, err = l.view(l.about(parents[0]), j.node); err != nil {
+	if j.parent, err = l.view(l.About(parents[0]), j.node); err != nil {
 		return nil, err
 	}
-	for _, c := range r.all("joinCondition") {
+	for _, c := range r.All("joinCondition") {
 		condition, err := l.joinCondition(c, j.node)
 		if err != nil {
 			return nil, err
@@ -181,13 +184,14 @@ func (l *loader) viewJoin(r *resource, parent node, inner bool) (*viewJoin, erro
 	}
 	for _, f := range j.fields {
 		if f.iterable || len(f.fields) > 0 {
-			return nil, f.node.errorf("a field of a join is not a simple expression: expected a reference, a template or a constant, and no fields of its own")
+			return nil, f.node.errorf("a field of a join is not a simple expression: expected a reference, a template or " +
+				"a constant, and no fields of its own")
 		}
 	}
 	return j, nil
 }
 
-// checkNames reports two fields of one name.
+// checkNames returns an error for two fields of one name.
 func (v *logicalView) checkNames() error {
 	seen := make(map[string]bool)
 	var check func(fields []*viewField) error

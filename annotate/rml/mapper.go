@@ -7,11 +7,12 @@ import (
 	"fmt"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/dedup"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// Mapper runs a plan. It keeps its buffers between messages, so it is used by
-// one goroutine at a time; a plan has as many mappers as one likes.
+// Mapper runs a plan. It keeps its buffers between messages, so only one
+// goroutine at a time may use it. A plan can have any number of mappers.
 type Mapper struct {
 	plan    *Plan
 	encoder *rdf.Encoder
@@ -21,10 +22,10 @@ type Mapper struct {
 	out     []byte     // where statements go
 	quads   []rdf.Quad // or here, when collect is set
 	collect bool
-	lines   bool         // whether the output has a statement a line
-	once    bool         // whether a statement may have been made before
-	made    statementSet // those that were made while once was set
-	agreed  statementSet // what a record was joined with, or named: each counts once
+	lines   bool      // whether the output has a statement a line
+	once    bool      // whether a statement may be a duplicate
+	made    dedup.Set // those that were made while once was set
+	agreed  dedup.Set // subjects that a record was joined with, without duplicates
 	budget
 
 	// Stacks, used from the level at which a function finds them.
@@ -34,7 +35,7 @@ type Mapper struct {
 	terms  [][]byte
 	text   []byte    // what the terms are rendered into
 	digest []byte    // distinguishes the blank nodes of this message
-	fresh  int       // blank nodes made without an expression
+	fresh  int       // number of blank nodes without an expression
 	graphs [][]byte  // of the statements that are being made
 	union  [][]byte  // scratch for graphs
 	labels [2][]byte // scratch for blank nodes in named graphs
@@ -65,7 +66,7 @@ type inputState struct {
 func (p *Plan) NewMapper() *Mapper {
 	encoder, _ := p.newEncoder(p.format) // Compile has made one
 	m := &Mapper{
-		made: newStatementSet(), agreed: newStatementSet(),
+		made: dedup.NewSet(), agreed: dedup.NewSet(),
 		plan: p, encoder: encoder, budget: budget{limit: p.limits.MaxStatements},
 		inputs: make([]inputState, len(p.inputs)), joins: make([]joinState, len(p.joins)), found: make([]int, len(p.steps)),
 	}
@@ -82,9 +83,9 @@ func (p *Plan) NewMapper() *Mapper {
 	return m
 }
 
-// newEncoder returns an encoder with the prefixes of the plan. One of the
-// mapping that the syntax cannot declare is not worth an error: the output is
-// the same without prefixes.
+// newEncoder returns an encoder with the prefixes of the plan. A prefix of the
+// mapping that the syntax cannot declare is not an error: the output is then
+// written without prefixes.
 func (p *Plan) newEncoder(format rdf.Format) (*rdf.Encoder, error) {
 	encoder, err := rdf.NewEncoder(format, &rdf.EncoderOptions{Prefixes: p.prefixes})
 	if err != nil {
@@ -93,11 +94,11 @@ func (p *Plan) newEncoder(format rdf.Format) (*rdf.Encoder, error) {
 	return encoder, nil
 }
 
-// Append maps one message and appends the statements to dst, as one document
-// in the format of the plan. The mapping must read one source, which is taken
-// to be the message. On an error, which is a [*MessageError], dst is returned
-// as it was. The message must not change meanwhile; nothing refers to it
-// afterwards.
+// Append maps one message and appends the statements to dst, as one document in
+// the format of the plan. The mapping must read one source, which is the
+// message. On an error, which is a [*MessageError], Append returns dst
+// unchanged. The message must not change during the call; the mapper does not
+// keep it.
 func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 	m.out, m.collect, m.lines = dst, false, m.plan.format <= rdf.NQuads
 	m.beginTally()
@@ -116,8 +117,8 @@ func (m *Mapper) Append(dst, message []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Quads maps one message and returns its statements. It is [Mapper.Append]
-// for programs that go on with the statements; it allocates them.
+// Quads maps one message and returns its statements. It is [Mapper.Append] for
+// programs that process the statements; it allocates them.
 func (m *Mapper) Quads(message []byte) ([]rdf.Quad, error) {
 	m.quads, m.collect, m.lines = nil, true, false
 	m.beginTally()
@@ -160,8 +161,8 @@ func (m *Mapper) message(message []byte) error {
 	return m.finishCollections()
 }
 
-// distinctSources counts what is read from outside. A source that is parsed in
-// several ways, with other namespaces for each, is one.
+// distinctSources counts the sources that are read from outside. A source that
+// is parsed several times with different namespaces counts once.
 func (p *Plan) distinctSources() int {
 	n := min(len(p.sources), 1)
 	for i := 1; i < len(p.sources); i++ {
@@ -172,13 +173,13 @@ func (p *Plan) distinctSources() int {
 	return n
 }
 
-// begin forgets everything about the last message.
+// begin clears the state of the last message.
 func (m *Mapper) begin() {
 	m.tally.Statements += m.statements
 	m.budget = budget{limit: m.limit}
 	m.fresh, m.once = 0, false
 	m.digest = m.digest[:0]
-	m.made.reset()
+	m.made.Reset()
 	m.collections, m.collected = nil, nil
 	m.values, m.ranges = emptied(m.values), emptied(m.ranges)
 	m.terms, m.text = emptied(m.terms), emptied(m.text)
@@ -190,8 +191,7 @@ func (m *Mapper) begin() {
 // keptEntries is how large a stack may be that is kept for the next message.
 const keptEntries = 1 << 17
 
-// emptied returns a stack without its entries. One that a message made very
-// large gives its memory back.
+// emptied returns a stack without its entries. It frees a very large one.
 func emptied[T any](stack []T) []T {
 	if cap(stack) > keptEntries {
 		return nil
@@ -220,7 +220,7 @@ func (m *Mapper) load(in int, data []byte) error {
 	return nil
 }
 
-// inputError wraps an error about a whole input.
+// inputError returns an error about a whole input.
 func (m *Mapper) inputError(in int, err error) *MessageError {
 	e := &MessageError{Place: syntaxPlace(err), Err: err}
 	if source := m.plan.inputs[in].source; source.Kind == SourceFile {
@@ -249,7 +249,8 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 			}
 		}
 		if limit := m.plan.limits.MaxRecords; m.limit > 0 && len(nodes) > limit {
-			return nil, m.inputError(in, fmt.Errorf("the iterator selects %d records, the limit is %d: %w", len(nodes), limit, ErrLimit))
+			return nil, m.inputError(in,
+				fmt.Errorf("the iterator selects %d records, the limit is %d: %w", len(nodes), limit, ErrLimit))
 		}
 		state.records[iterator], state.selected[iterator] = nodes, true
 		if m.uses != nil {
@@ -259,14 +260,14 @@ func (m *Mapper) records(in, iterator int) ([]input.Node, error) {
 	return state.records[iterator], nil
 }
 
-// arrays is what documents of formats with arrays offer.
+// arrays is implemented by documents of formats with arrays.
 type arrays interface {
 	// Items appends the elements of an array. It reports false for a node that
 	// is none.
 	Items(dst []input.Node, array input.Node) ([]input.Node, bool, error)
 }
 
-// spread puts the elements of an array that is the only record in its place.
+// spread replaces an array that is the only record by its elements.
 func spread(document input.Document, records []input.Node) ([]input.Node, error) {
 	source, ok := document.(arrays)
 	if !ok || len(records) != 1 {

@@ -21,35 +21,119 @@ func mapOne(t *testing.T, body, message string, opts *rml.Options) (string, erro
 	return strings.TrimPrefix(string(out), "kept\n"), err
 }
 
-func TestAppendMapsOneMessage(t *testing.T) {
+func TestMapper_Append_mapsOneMessage(t *testing.T) {
 	const s = `rr:subjectMap [ rr:template "http://a/{id}" ] ; `
 	const object = jsonStream + s + `rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ %s ] ] .`
 	const line = "<http://a/1> <http://example.com/ns#p> %s .\n"
 	cases := map[string]struct{ body, message, want string }{
-		"a literal":                      {fmt.Sprintf(object, `rml:reference "v"`), `{"id":1,"v":"x"}`, fmt.Sprintf(line, `"x"`)},
-		"numbers as text":                {fmt.Sprintf(object, `rml:reference "v"`), `{"id":1,"v":1.50}`, fmt.Sprintf(line, `"1.50"`)},
-		"escapes":                        {fmt.Sprintf(object, `rml:reference "v"`), `{"id":1,"v":"a\"\\\n\u00e9\ud83d\ude00"}`, fmt.Sprintf(line, `"a\"\\\né😀"`)},
-		"nothing for null":               {fmt.Sprintf(object, `rml:reference "v"`), `{"id":1,"v":null}`, ""},
-		"nothing for what is absent":     {fmt.Sprintf(object, `rml:reference "v"`), `{"id":1}`, ""},
-		"nothing without a subject":      {fmt.Sprintf(object, `rml:reference "v"`), `{"v":"x"}`, ""},
-		"each value of an array":         {fmt.Sprintf(object, `rml:reference "v"`), `{"id":1,"v":["x",null,"y"]}`, fmt.Sprintf(line+line, `"x"`, `"y"`)},
-		"each value of a wildcard":       {fmt.Sprintf(object, `rml:reference "v[*]"`), `{"id":1,"v":["x","y"]}`, fmt.Sprintf(line+line, `"x"`, `"y"`)},
-		"nested keys":                    {fmt.Sprintf(object, `rml:reference "v.w"`), `{"id":1,"v":{"w":true}}`, fmt.Sprintf(line, `"true"`)},
-		"a datatype":                     {fmt.Sprintf(object, `rml:reference "v" ; rr:datatype xsd:int`), `{"id":1,"v":7}`, fmt.Sprintf(line, `"7"^^<http://www.w3.org/2001/XMLSchema#int>`)},
-		"a language":                     {fmt.Sprintf(object, `rml:reference "v" ; rr:language "pl"`), `{"id":1,"v":"x"}`, fmt.Sprintf(line, `"x"@pl`)},
-		"a language map":                 {fmt.Sprintf(object, `rml:reference "v" ; rml:languageMap [ rml:reference "l" ]`), `{"id":1,"v":"x","l":"pl"}`, fmt.Sprintf(line, `"x"@pl`)},
-		"an IRI as it is":                {fmt.Sprintf(object, `rml:reference "v" ; rr:termType rr:IRI`), `{"id":1,"v":"http://b/c"}`, fmt.Sprintf(line, `<http://b/c>`)},
-		"an IRI behind the base":         {fmt.Sprintf(object, `rml:reference "v" ; rr:termType rr:IRI`), `{"id":1,"v":"c/d"}`, fmt.Sprintf(line, `<http://example.com/base/c/d>`)},
-		"no IRI with a space":            {fmt.Sprintf(object, `rml:reference "v" ; rr:termType rr:IRI`), `{"id":1,"v":"c d"}`, ""},
-		"a template, encoded":            {fmt.Sprintf(object, `rr:template "http://b/{v}"`), `{"id":1,"v":"a b/c%é~"}`, fmt.Sprintf(line, `<http://b/a%20b%2Fc%25é~>`)},
-		"a template, escaped":            {fmt.Sprintf(object, `rr:template "\\{{v}\\}\"" ; rr:termType rr:Literal`), `{"id":1,"v":"\""}`, fmt.Sprintf(line, `"{\"}\""`)},
-		"every combination":              {fmt.Sprintf(object, `rr:template "{v}-{w}" ; rr:termType rr:Literal`), `{"id":1,"v":["a","b"],"w":["c","d"]}`, fmt.Sprintf(line+line+line+line, `"a-c"`, `"a-d"`, `"b-c"`, `"b-d"`)},
-		"a relative template":            {fmt.Sprintf(object, `rr:template "{v}"`), `{"id":1,"v":"x"}`, fmt.Sprintf(line, `<http://example.com/base/x>`)},
-		"a constant":                     {fmt.Sprintf(object, `rr:constant "c"`), `{"id":1}`, fmt.Sprintf(line, `"c"`)},
-		"deprecated CARML names":         {fmt.Sprintf(object, `a carml:MultiObjectMap ; carml:multiReference "v"`), `{"id":1,"v":["x","y"]}`, fmt.Sprintf(line+line, `"x"`, `"y"`)},
-		"a class and a constant object":  {jsonStream + `rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:object ex:o ] .`, `{"id":1}`, "<http://a/1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.com/ns#C> .\n<http://a/1> <http://example.com/ns#p> <http://example.com/ns#o> .\n"},
-		"the subject of the same record": {jsonStream + s + `rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rr:parentTriplesMap map:P ] ] . map:P a rr:TriplesMap ; ` + jsonStream + `rr:subjectMap [ rr:template "http://b/{v}" ] .`, `{"id":1,"v":"x"}`, fmt.Sprintf(line, `<http://b/x>`)},
-		"records of an iterator":         {strings.Replace(jsonStream, `"$"`, `"$.r[*]"`, 1) + s + `rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`, `{"r":[{"id":1,"v":"x"},{"id":1,"v":"y"}]}`, fmt.Sprintf(line+line, `"x"`, `"y"`)},
+		"a literal": {
+			fmt.Sprintf(object, `rml:reference "v"`),
+			`{"id":1,"v":"x"}`,
+			fmt.Sprintf(line, `"x"`),
+		},
+		"numbers as text": {
+			fmt.Sprintf(object, `rml:reference "v"`),
+			`{"id":1,"v":1.50}`,
+			fmt.Sprintf(line, `"1.50"`),
+		},
+		"escapes": {
+			fmt.Sprintf(object, `rml:reference "v"`),
+			`{"id":1,"v":"a\"\\\n\u00e9\ud83d\ude00"}`,
+			fmt.Sprintf(line, `"a\"\\\né😀"`),
+		},
+		"nothing for null":           {fmt.Sprintf(object, `rml:reference "v"`), `{"id":1,"v":null}`, ""},
+		"nothing for what is absent": {fmt.Sprintf(object, `rml:reference "v"`), `{"id":1}`, ""},
+		"nothing without a subject":  {fmt.Sprintf(object, `rml:reference "v"`), `{"v":"x"}`, ""},
+		"each value of an array": {
+			fmt.Sprintf(object, `rml:reference "v"`),
+			`{"id":1,"v":["x",null,"y"]}`,
+			fmt.Sprintf(line+line, `"x"`, `"y"`),
+		},
+		"each value of a wildcard": {
+			fmt.Sprintf(object, `rml:reference "v[*]"`),
+			`{"id":1,"v":["x","y"]}`,
+			fmt.Sprintf(line+line, `"x"`, `"y"`),
+		},
+		"nested keys": {
+			fmt.Sprintf(object, `rml:reference "v.w"`),
+			`{"id":1,"v":{"w":true}}`,
+			fmt.Sprintf(line, `"true"`),
+		},
+		"a datatype": {
+			fmt.Sprintf(object, `rml:reference "v" ; rr:datatype xsd:int`),
+			`{"id":1,"v":7}`,
+			fmt.Sprintf(line, `"7"^^<http://www.w3.org/2001/XMLSchema#int>`),
+		},
+		"a language": {
+			fmt.Sprintf(object, `rml:reference "v" ; rr:language "pl"`),
+			`{"id":1,"v":"x"}`,
+			fmt.Sprintf(line, `"x"@pl`),
+		},
+		"a language map": {
+			fmt.Sprintf(object, `rml:reference "v" ; rml:languageMap [ rml:reference "l" ]`),
+			`{"id":1,"v":"x","l":"pl"}`,
+			fmt.Sprintf(line, `"x"@pl`),
+		},
+		"an IRI as it is": {
+			fmt.Sprintf(object, `rml:reference "v" ; rr:termType rr:IRI`),
+			`{"id":1,"v":"http://b/c"}`,
+			fmt.Sprintf(line, `<http://b/c>`),
+		},
+		"an IRI behind the base": {
+			fmt.Sprintf(object, `rml:reference "v" ; rr:termType rr:IRI`),
+			`{"id":1,"v":"c/d"}`,
+			fmt.Sprintf(line, `<http://example.com/base/c/d>`),
+		},
+		"no IRI with a space": {
+			fmt.Sprintf(object, `rml:reference "v" ; rr:termType rr:IRI`),
+			`{"id":1,"v":"c d"}`,
+			"",
+		},
+		"a template, encoded": {
+			fmt.Sprintf(object, `rr:template "http://b/{v}"`),
+			`{"id":1,"v":"a b/c%é~"}`,
+			fmt.Sprintf(line, `<http://b/a%20b%2Fc%25é~>`),
+		},
+		"a template, escaped": {
+			fmt.Sprintf(object, `rr:template "\\{{v}\\}\"" ; rr:termType rr:Literal`),
+			`{"id":1,"v":"\""}`,
+			fmt.Sprintf(line, `"{\"}\""`),
+		},
+		"every combination": {
+			fmt.Sprintf(object, `rr:template "{v}-{w}" ; rr:termType rr:Literal`),
+			`{"id":1,"v":["a","b"],"w":["c","d"]}`,
+			fmt.Sprintf(line+line+line+line, `"a-c"`, `"a-d"`, `"b-c"`, `"b-d"`),
+		},
+		"a relative template": {
+			fmt.Sprintf(object, `rr:template "{v}"`),
+			`{"id":1,"v":"x"}`,
+			fmt.Sprintf(line, `<http://example.com/base/x>`),
+		},
+		"a constant": {fmt.Sprintf(object, `rr:constant "c"`), `{"id":1}`, fmt.Sprintf(line, `"c"`)},
+		"deprecated CARML names": {
+			fmt.Sprintf(object, `a carml:MultiObjectMap ; carml:multiReference "v"`),
+			`{"id":1,"v":["x","y"]}`,
+			fmt.Sprintf(line+line, `"x"`, `"y"`),
+		},
+		"a class and a constant object": {
+			jsonStream + `rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] ; rr:predicateObjectMap [ ` +
+				`rr:predicate ex:p ; rr:object ex:o ] .`,
+			`{"id":1}`,
+			"<http://a/1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.com/ns#C> .\n<http://a/1> " +
+				"<http://example.com/ns#p> <http://example.com/ns#o> .\n",
+		},
+		"the subject of the same record": {
+			jsonStream + s + `rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rr:parentTriplesMap map:P ] ] . ` +
+				`map:P a rr:TriplesMap ; ` + jsonStream + `rr:subjectMap [ rr:template "http://b/{v}" ] .`,
+			`{"id":1,"v":"x"}`,
+			fmt.Sprintf(line, `<http://b/x>`),
+		},
+		"records of an iterator": {
+			strings.Replace(jsonStream, `"$"`, `"$.r[*]"`, 1) + s +
+				`rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`,
+			`{"r":[{"id":1,"v":"x"},{"id":1,"v":"y"}]}`,
+			fmt.Sprintf(line+line, `"x"`, `"y"`),
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -60,16 +144,21 @@ func TestAppendMapsOneMessage(t *testing.T) {
 	}
 }
 
-func TestAppendJoinsWithinTheMessage(t *testing.T) {
+func TestMapper_Append_joinsWithinTheMessage(t *testing.T) {
 	m := newMapper(t, prefixes+`
-map:Child a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$.students[*]" ] ;
+map:Child a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ;
+  rml:referenceFormulation ql:JSONPath ; rml:iterator "$.students[*]" ] ;
   rr:subjectMap [ rr:template "http://a/{id}" ] ;
-  rr:predicateObjectMap [ rr:predicate ex:does ; rr:objectMap [ rr:parentTriplesMap map:Parent ; rr:joinCondition [ rr:child "sport" ; rr:parent "id" ] ] ] .
-map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$.sports[*]" ] ;
+  rr:predicateObjectMap [ rr:predicate ex:does ; rr:objectMap [ rr:parentTriplesMap map:Parent ;
+  rr:joinCondition [ rr:child "sport" ; rr:parent "id" ] ] ] .
+map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ;
+  rml:referenceFormulation ql:JSONPath ; rml:iterator "$.sports[*]" ] ;
   rr:subjectMap [ rr:template "http://b/{name}" ] .
 `, nil)
 	for range 2 { // the index of one message is not that of the next
-		out, err := m.Append(nil, []byte(`{"students":[{"id":1,"sport":[10,30]},{"id":2,"sport":20},{"id":3}],"sports":[{"id":10,"name":"x"},{"id":20,"name":"y"},{"id":20,"name":"z"},{"id":30,"name":"x"}]}`))
+		out, err := m.Append(nil,
+			[]byte(`{"students":[{"id":1,"sport":[10,30]},{"id":2,"sport":20},{"id":3}],"sports":[{"id":10,`+
+				`"name":"x"},{"id":20,"name":"y"},{"id":20,"name":"z"},{"id":30,"name":"x"}]}`))
 		require.NoError(t, err)
 		require.Equal(t, `<http://a/1> <http://example.com/ns#does> <http://b/x> .
 <http://a/2> <http://example.com/ns#does> <http://b/y> .
@@ -82,15 +171,21 @@ map:Parent a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ;
 }
 
 // A message that cannot be mapped adds nothing, and the error says where.
-func TestAppendRefusesBadMessages(t *testing.T) {
-	const body = jsonStream + `rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rr:termType rr:IRI ] ] ; rr:predicateObjectMap [ rr:predicate ex:q ; rr:objectMap [ rml:reference "n" ; rr:datatype xsd:integer ] ] .`
+func TestMapper_Append_refusesBadMessages(t *testing.T) {
+	const body = jsonStream +
+		`rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] ; rr:predicateObjectMap [ rr:predicate ex:p ; ` +
+		`rr:objectMap [ rml:reference "v" ; rr:termType rr:IRI ] ] ; rr:predicateObjectMap [ rr:predicate ex:q ; ` +
+		`rr:objectMap [ rml:reference "n" ; rr:datatype xsd:integer ] ] .`
 	strict := &rml.Options{Strict: true}
 	for name, c := range map[string]struct{ message, want string }{
-		"not JSON":          {"hello", "JSON line 1 column 1"},
-		"cut short":         {"{\"id\":1,\n\"v\":", "JSON line 2 column 5"},
-		"empty":             {"", "JSON line 1 column 1"},
-		"an object":         {`{"id":1,"v":{"x":1}}`, "at /v: the reference selects an object"},
-		"an invalid IRI":    {`{"id":1,"v":"http://a b"}`, `at /v: it gives <http://a b>, which is not a valid IRI: ' ' may not stand at byte 8`},
+		"not JSON":  {"hello", "JSON line 1 column 1"},
+		"cut short": {"{\"id\":1,\n\"v\":", "JSON line 2 column 5"},
+		"empty":     {"", "JSON line 1 column 1"},
+		"an object": {`{"id":1,"v":{"x":1}}`, "at /v: the reference selects an object"},
+		"an invalid IRI": {
+			`{"id":1,"v":"http://a b"}`,
+			`at /v: it gives <http://a b>, which is not a valid IRI: ' ' may not stand at byte 8`,
+		},
 		"deep nesting":      {strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), "JSON line 1"},
 		"more than 16 MiB":  {`{"id":"` + strings.Repeat("x", 20<<20) + `"}`, "the limit is 16777216"},
 		"invalid UTF-8":     {"{\"id\":\"\xff\"}", "JSON line 1 column 8"},
@@ -107,16 +202,19 @@ func TestAppendRefusesBadMessages(t *testing.T) {
 	}
 }
 
-func TestErrorNamesTheMappingNode(t *testing.T) {
-	_, err := mapOne(t, jsonStream+`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`, `{"v":[[1]]}`, nil)
+func TestMessageError_namesTheMappingNode(t *testing.T) {
+	_, err := mapOne(t, jsonStream+
+		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`,
+		`{"v":[[1]]}`, nil)
 	var failure *rml.MessageError
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, "object map of predicate-object map of triples map map:M (mapping line 8)", failure.Node)
 	require.Equal(t, "/v/0", failure.Place)
 }
 
-func TestLimitOnStatements(t *testing.T) {
-	const body = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
+func TestLimits_boundStatements(t *testing.T) {
+	const body = jsonStream +
+		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
 	opts := &rml.Options{Limits: rml.Limits{MaxStatements: 2}}
 	_, err := mapOne(t, body, `{"v":[1,2]}`, opts)
 	require.NoError(t, err)
@@ -124,8 +222,9 @@ func TestLimitOnStatements(t *testing.T) {
 	require.ErrorIs(t, err, rml.ErrLimit)
 }
 
-func TestLimitOnRecords(t *testing.T) {
-	const body = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$[*]" ] ; rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] .`
+func TestLimits_boundRecords(t *testing.T) {
+	const body = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; ` +
+		`rml:iterator "$[*]" ] ; rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] .`
 	opts := &rml.Options{Limits: rml.Limits{MaxRecords: 2}}
 	_, err := mapOne(t, body, `[1,2]`, opts)
 	require.NoError(t, err)
@@ -134,8 +233,9 @@ func TestLimitOnRecords(t *testing.T) {
 	require.ErrorContains(t, err, "selects 3 records, the limit is 2")
 }
 
-func TestLimitOnTime(t *testing.T) {
-	const body = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$[*]" ] ; rr:subjectMap [ rr:template "http://a/{$.id}" ; rr:class ex:C ] .`
+func TestLimits_boundTime(t *testing.T) {
+	const body = `rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; ` +
+		`rml:iterator "$[*]" ] ; rr:subjectMap [ rr:template "http://a/{$.id}" ; rr:class ex:C ] .`
 	message := "[" + strings.Repeat(`{"id":1},`, 100_000) + `{"id":1}]`
 	_, err := mapOne(t, body, message, &rml.Options{Limits: rml.Limits{MaxTime: time.Nanosecond}})
 	require.ErrorIs(t, err, rml.ErrLimit)
@@ -144,16 +244,20 @@ func TestLimitOnTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestMessageNeedsTheOnlySource(t *testing.T) {
-	m := newMapper(t, prefixes+`map:M a rr:TriplesMap ; `+jsonStream+` rr:subject ex:s . map:N a rr:TriplesMap ; rml:logicalSource [ rml:source "x.csv" ; rml:referenceFormulation ql:CSV ] ; rr:subject ex:s .`, nil)
+func TestMapper_Append_requiresASingleSource(t *testing.T) {
+	m := newMapper(t, prefixes+`map:M a rr:TriplesMap ; `+jsonStream+
+		` rr:subject ex:s . map:N a rr:TriplesMap ; rml:logicalSource [ rml:source "x.csv" ; rml:referenceFormulation `+
+		`ql:CSV ] ; rr:subject ex:s .`, nil)
 	_, err := m.Append(nil, []byte(`{}`))
 	require.ErrorContains(t, err, "the mapping reads 2 sources")
 }
 
 // Blank nodes of one message are the same for the same value, those of
 // different messages differ, and the same message gives the same labels.
-func TestBlankNodesBelongToTheirMessage(t *testing.T) {
-	const body = jsonStream + `rr:subjectMap [ rml:reference "id" ; rr:termType rr:BlankNode ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rr:termType rr:BlankNode ] ] .`
+func TestMapper_Append_labelsBlankNodesByMessage(t *testing.T) {
+	const body = jsonStream +
+		`rr:subjectMap [ rml:reference "id" ; rr:termType rr:BlankNode ] ; rr:predicateObjectMap [ rr:predicate ex:p ` +
+		`; rr:objectMap [ rml:reference "v" ; rr:termType rr:BlankNode ] ] .`
 	m := newMapper(t, prefixes+"map:M a rr:TriplesMap ; "+body, nil)
 	quads := func(message string) rdf.Quad {
 		q, err := m.Quads([]byte(message))
@@ -168,10 +272,13 @@ func TestBlankNodesBelongToTheirMessage(t *testing.T) {
 	require.True(t, rdf.ValidLabel([]byte(same.Subject.Value)))
 }
 
-func TestNaturalDatatypesFollowTheVocabularyUnlessToldOtherwise(t *testing.T) {
+func TestOptions_Natural_followsTheVocabularyByDefault(t *testing.T) {
 	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
-	const before = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
-	const since = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ <http://w3id.org/rml/reference> "v" ] ] .`
+	const before = jsonStream +
+		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
+	const since = jsonStream +
+		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ <http://w3id.org/rml/reference> ` +
+		`"v" ] ] .`
 	typed := fmt.Sprintf(line, `"30"^^<http://www.w3.org/2001/XMLSchema#integer>`)
 	plain := fmt.Sprintf(line, `"30"`)
 	for _, c := range []struct {
@@ -189,9 +296,10 @@ func TestNaturalDatatypesFollowTheVocabularyUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-func TestBlankNodesBelongToTheirGraph(t *testing.T) {
+func TestMapper_Append_labelsBlankNodesByGraph(t *testing.T) {
 	const body = jsonStream + `rr:subjectMap [ rml:reference "id" ; rr:termType rr:BlankNode ] ;
-  rr:predicateObjectMap [ rr:predicate ex:p ; rr:object ex:o ; rr:graph ex:g, ex:h ] ; rr:predicateObjectMap [ rr:predicate ex:q ; rr:object ex:o ; rr:graph ex:g ] .`
+  rr:predicateObjectMap [ rr:predicate ex:p ; rr:object ex:o ; rr:graph ex:g, ex:h ] ; rr:predicateObjectMap [
+  rr:predicate ex:q ; rr:object ex:o ; rr:graph ex:g ] .`
 	quads, err := newMapper(t, prefixes+"map:M a rr:TriplesMap ; "+body, nil).Quads([]byte(`{"id":1}`))
 	require.NoError(t, err)
 	require.Len(t, quads, 3)
@@ -199,8 +307,10 @@ func TestBlankNodesBelongToTheirGraph(t *testing.T) {
 	require.Equal(t, quads[0].Subject, quads[2].Subject, "one graph has one")
 }
 
-func TestALiteralHasEveryLanguageOfItsMap(t *testing.T) {
-	got, err := mapOne(t, jsonStream+`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; rml:languageMap [ rml:reference "l" ] ] ] .`, `{"v":["x","y"],"l":["en","no language","de"]}`, nil)
+func TestMapper_Append_makesALiteralForEachLanguage(t *testing.T) {
+	got, err := mapOne(t,
+		jsonStream+`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ; `+
+			`rml:languageMap [ rml:reference "l" ] ] ] .`, `{"v":["x","y"],"l":["en","no language","de"]}`, nil)
 	require.NoError(t, err)
 	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
 	require.Equal(t, fmt.Sprintf(line+line+line+line, `"x"@en`, `"x"@de`, `"y"@en`, `"y"@de`), got)
@@ -208,8 +318,9 @@ func TestALiteralHasEveryLanguageOfItsMap(t *testing.T) {
 
 // RDF/XML cannot say everything; what it cannot say is an error, not a
 // statement less.
-func TestAMessageThatTheFormatCannotHoldIsRefused(t *testing.T) {
-	const body = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
+func TestMapper_Append_refusesStatementsThatTheFormatCannotExpress(t *testing.T) {
+	const body = jsonStream +
+		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] .`
 	opts := &rml.Options{Format: rdf.RDFXML}
 	got, err := mapOne(t, body, `{"v":"x"}`, opts)
 	require.NoError(t, err)
@@ -220,8 +331,10 @@ func TestAMessageThatTheFormatCannotHoldIsRefused(t *testing.T) {
 	require.Empty(t, got)
 }
 
-func TestAnErrorLeavesNoTraceInTheNextTurtleDocument(t *testing.T) {
-	const body = jsonStream + `rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] ; rr:predicateObjectMap [ rr:predicate ex:q ; rr:objectMap [ rml:reference "w" ] ] .`
+func TestMapper_Append_startsACleanDocumentAfterAnError(t *testing.T) {
+	const body = jsonStream +
+		`rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ] ; ` +
+		`rr:predicateObjectMap [ rr:predicate ex:q ; rr:objectMap [ rml:reference "w" ] ] .`
 	m := newMapper(t, prefixes+"map:M a rr:TriplesMap ; "+body, &rml.Options{Format: rdf.Turtle})
 	want, err := m.Append(nil, []byte(`{"v":1,"w":2}`))
 	require.NoError(t, err)
@@ -256,15 +369,38 @@ func FuzzAppend(f *testing.F) {
 }
 
 // A graph is a set: a message that says something twice gives it once.
-func TestStatementsOfAMessageAreMadeOnce(t *testing.T) {
+func TestMapper_Append_dropsDuplicateStatements(t *testing.T) {
 	const line = "<http://example.com/ns#s> <http://example.com/ns#p> %s .\n"
 	const object = `rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "v" ] ]`
 	for name, c := range map[string]struct{ body, message, want string }{
-		"values of one reference": {jsonStream + `rr:subject ex:s ; ` + object + ` .`, `{"v":["x","y","x"]}`, fmt.Sprintf(line+line, `"x"`, `"y"`)},
-		"records of one map":      {strings.Replace(jsonStream, `"$"`, `"$[*]"`, 1) + `rr:subject ex:s ; ` + object + ` .`, `[{"v":"x"},{"v":"y"},{"v":"x"}]`, fmt.Sprintf(line+line, `"x"`, `"y"`)},
-		"two object maps":         {jsonStream + `rr:subject ex:s ; ` + object + ` ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "w" ] ] .`, `{"v":"x","w":"x"}`, fmt.Sprintf(line, `"x"`)},
-		"two triples maps":        {jsonStream + `rr:subject ex:s ; ` + object + ` . map:N a rr:TriplesMap ; ` + jsonStream + ` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:object "x" ] .`, `{"v":"x"}`, fmt.Sprintf(line, `"x"`)},
-		"one constant twice":      {jsonStream + `rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] . map:N a rr:TriplesMap ; ` + jsonStream + ` rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] .`, `{}`, "<http://example.com/ns#s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.com/ns#C> .\n"},
+		"values of one reference": {
+			jsonStream + `rr:subject ex:s ; ` + object + ` .`,
+			`{"v":["x","y","x"]}`,
+			fmt.Sprintf(line+line, `"x"`, `"y"`),
+		},
+		"records of one map": {
+			strings.Replace(jsonStream, `"$"`, `"$[*]"`, 1) + `rr:subject ex:s ; ` + object + ` .`,
+			`[{"v":"x"},{"v":"y"},{"v":"x"}]`,
+			fmt.Sprintf(line+line, `"x"`, `"y"`),
+		},
+		"two object maps": {
+			jsonStream + `rr:subject ex:s ; ` + object +
+				` ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ rml:reference "w" ] ] .`,
+			`{"v":"x","w":"x"}`,
+			fmt.Sprintf(line, `"x"`),
+		},
+		"two triples maps": {
+			jsonStream + `rr:subject ex:s ; ` + object + ` . map:N a rr:TriplesMap ; ` + jsonStream +
+				` rr:subject ex:s ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:object "x" ] .`,
+			`{"v":"x"}`,
+			fmt.Sprintf(line, `"x"`),
+		},
+		"one constant twice": {
+			jsonStream + `rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] . map:N a rr:TriplesMap ; ` + jsonStream +
+				` rr:subjectMap [ rr:constant ex:s ; rr:class ex:C ] .`,
+			`{}`,
+			"<http://example.com/ns#s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.com/ns#C> .\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMapper(t, prefixes+"map:M a rr:TriplesMap ; "+c.body, nil)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // Mapping is a mapping that was loaded and checked. It is immutable and safe
@@ -15,7 +16,7 @@ type Mapping struct {
 	prefixes []rdf.Prefix
 }
 
-// SourceKind says where the data of a logical source comes from.
+// SourceKind is the kind of place that a logical source is read from.
 type SourceKind uint8
 
 // The kinds of source.
@@ -40,19 +41,19 @@ const (
 
 // Source is the input side of a logical source. Sources are comparable.
 type Source struct {
-	// Kind says whether it is a file or a stream.
+	// Kind is [SourceFile] or [SourceStream].
 	Kind SourceKind
 	// Name is the path of a file as the mapping gives it, or the name of a
 	// stream, which is empty for the unnamed one.
 	Name string
-	// WorkingDirectory says that a relative path starts at the current
-	// folder; otherwise it starts at the mapping's.
+	// WorkingDirectory resolves a relative path against the current folder instead
+	// of the mapping's folder.
 	WorkingDirectory bool
 	// Formulation is the format that the references expect.
 	Formulation Formulation
 	// Encoding is the character encoding of a file.
 	Encoding Encoding
-	// Compression is how a file is packed.
+	// Compression is the compression of a file.
 	Compression Compression
 }
 
@@ -112,7 +113,7 @@ func (m *Mapping) TriplesMaps() []string {
 // predicates and objects.
 type triplesMap struct {
 	node    node
-	vocab   vocabulary
+	vocab   document.Vocabulary
 	base    string // of rml:baseIRI; empty for the default
 	source  logicalSource
 	subject *termMap
@@ -125,13 +126,13 @@ type triplesMap struct {
 type logicalSource struct {
 	Source
 	node     node
-	vocab    vocabulary
+	vocab    document.Vocabulary
 	iterator string
 	details  *sourceDetails
 	view     *logicalView // when it is one
 }
 
-// sourceDetails is what only some formats of a source have.
+// sourceDetails are the settings that only some formats have.
 type sourceDetails struct {
 	namespaces []namespace
 	dialect    dialect
@@ -182,7 +183,7 @@ type objectMap struct {
 	node   node
 }
 
-// joinCondition holds when a value of the child equals a value of the parent.
+// joinCondition is true when a value of the child equals a value of the parent.
 type joinCondition struct {
 	child, parent *termMap // expression maps; only their expression counts
 }
@@ -203,11 +204,11 @@ const (
 type termMap struct {
 	node     node
 	role     string
-	vocab    vocabulary
+	vocab    document.Vocabulary
 	kind     expressionKind
 	constant rdf.Term
 	ref      string
-	template []segment
+	template []document.Segment
 	termType termType
 	datatype *termMap
 	language *termMap

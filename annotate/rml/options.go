@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 )
 
 // Options tunes [Compile].
@@ -15,25 +16,24 @@ type Options struct {
 	// with an rml:baseIRI of its own uses that. Empty means
 	// http://example.com/base/.
 	Base string
-	// Strict makes a term that cannot be made an error under the legacy
-	// vocabulary too, where otherwise the statements with it are left out and
-	// counted, see [Tally]. A text that a datatype of XML Schema does not have
-	// is another matter: under the new vocabulary it is always an error, under
-	// the legacy one never. There the literal is given out as it is, as CARML
-	// does, and counted.
+	// Strict makes an invalid term an error under the legacy vocabulary too.
+	// Otherwise its statements are left out and counted there, see [Tally]. Strict
+	// does not affect text outside the lexical space of its datatype: under the
+	// new vocabulary it is always an error; under the legacy one the literal is
+	// written unchanged, as CARML does, and counted.
 	Strict bool
 	// Natural decides whether a value without a datatype or language gets the
-	// natural datatype of its format: "30" or "30"^^xsd:integer for the number
-	// 30 in JSON. The zero value leaves it to the vocabulary of the mapping.
+	// natural datatype of its format: "30" or "30"^^xsd:integer for the number 30
+	// in JSON. The zero value is [NaturalByVocabulary].
 	Natural Natural
 	// Prefixes shorten the IRIs in Turtle output. Nil means those that the
 	// mapping declares and its constants use.
 	Prefixes []rdf.Prefix
-	// Functions are what mappings may call besides the built-in functions. One
-	// with the IRI of a built-in function takes its place.
+	// Functions are added to the built-in functions. One with the IRI of a
+	// built-in function replaces it.
 	Functions []Function
-	// Evaluators take the place of the built-in engines for JSONPath and
-	// XPath, by formulation. Nil means the built-in ones.
+	// Evaluators replace the built-in engines for JSONPath and XPath, by
+	// formulation. Nil means the built-in ones.
 	Evaluators map[Formulation]Evaluator
 	// Limits bounds one message.
 	Limits Limits
@@ -54,8 +54,8 @@ const (
 )
 
 // in reports whether a node of a vocabulary has natural datatypes.
-func (n Natural) in(v vocabulary) bool {
-	return n == NaturalAlways || n == NaturalByVocabulary && v == modern
+func (n Natural) in(v document.Vocabulary) bool {
+	return n == NaturalAlways || n == NaturalByVocabulary && v == document.Modern
 }
 
 // Limits bounds what mapping one message may take. A zero field means the
@@ -80,10 +80,9 @@ type Limits struct {
 	// MaxStatements is the largest number of statements that one message may
 	// give; 1,000,000 by default. It does not apply to a batch.
 	MaxStatements int
-	// MaxOutput is the most text that one message may give, in bytes as
-	// N-Quads, statements that it makes twice counted twice; 256 MiB by
-	// default. It also bounds what is gathered to make a statement. It does
-	// not apply to the output of a batch.
+	// MaxOutput is the most text that one message may give, in bytes as N-Quads,
+	// duplicates included; 256 MiB by default. It also bounds the memory for the
+	// terms of one record. It does not apply to the output of a batch.
 	MaxOutput int
 }
 
@@ -105,7 +104,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// defaultBase is put before relative IRIs when nothing else is said.
+// defaultBase is the base of relative IRIs unless the options or the mapping
+// have another.
 const defaultBase = "http://example.com/base/"
 
 func (o Options) baseOf(tm *triplesMap) string { return cmp.Or(tm.base, o.Base, defaultBase) }

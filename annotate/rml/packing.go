@@ -25,7 +25,7 @@ const (
 	UTF16
 )
 
-// Compression is a way to pack a file.
+// Compression is a compression of a file.
 type Compression uint8
 
 // The compressions of RML-IO. Archives hold one file.
@@ -113,13 +113,13 @@ func untar(r io.Reader) (io.Reader, error) {
 	}
 }
 
-// packer writes the text of a target, packed as the target wants it.
+// packer compresses and encodes the text of a target.
 type packer struct {
 	io.Writer
 	close []func() error // innermost first
 }
 
-// Close completes the packed file. It does not close what lies below.
+// Close completes the compressed file. It does not close the writer below.
 func (p *packer) Close() error {
 	for _, f := range p.close {
 		if err := f(); err != nil {
@@ -161,8 +161,8 @@ func pack(w io.Writer, t Target) (*packer, error) {
 	return p, nil
 }
 
-// tar writes one file into an archive. Its header says how long it is, so the
-// text is kept until the end.
+// tar writes one file into an archive. The header contains the size of the
+// file, so the text is kept in memory until Close.
 func (p *packer) tar(w io.Writer, name string, closeBelow func() error) {
 	var text bytes.Buffer
 	p.Writer = &text

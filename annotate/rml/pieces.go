@@ -16,8 +16,8 @@ const pieceSize = 1 << 20
 // maxRowSize is the longest row that is kept in memory to find its end.
 const maxRowSize = 1 << 30
 
-// rowReader is what the CSV format offers beside the contract: a way to cut an
-// input into pieces that end with a row.
+// rowReader is implemented by the CSV format in addition to the contract: it
+// splits an input into pieces that end with a row.
 type rowReader interface {
 	Split(data []byte) int
 }
@@ -111,7 +111,7 @@ func (b *batch) lines(ctx context.Context, in int, r io.Reader, use func() error
 	return nil
 }
 
-// lineError says which limit a line is beyond.
+// lineError adds the limit to the error of a line that is too long.
 func lineError(err error, maxBytes int) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		return fmt.Errorf("it has more than %d bytes: %w", maxBytes, ErrLimit)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rml/internal/csvdoc"
+	"github.com/iotenablers/enablers/annotate/rml/internal/document"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 	"github.com/iotenablers/enablers/annotate/rml/internal/jsondoc"
 	"github.com/iotenablers/enablers/annotate/rml/internal/xmldoc"
@@ -65,8 +66,8 @@ type objectStep struct {
 	join *joinPlan
 }
 
-// joinPlan finds the subjects of another triples map whose records agree with
-// a record of this one.
+// joinPlan is a join, compiled: it finds the subjects of the records of another
+// triples map that match a record of this one.
 type joinPlan struct {
 	index    int // in Plan.joins
 	node     node
@@ -77,8 +78,8 @@ type joinPlan struct {
 	subject  *generator
 }
 
-// Compile turns a mapping into a plan. What cannot be compiled, such as a
-// reference that is not valid JSONPath, is a [*MappingError].
+// Compile turns a mapping into a plan. An expression that is not valid, such as
+// a reference that is not JSONPath, is a [*MappingError].
 func Compile(m *Mapping, opts *Options) (*Plan, error) {
 	c := &compiler{mapping: m, inputs: make(map[string]int), usedIRIs: make(map[string]struct{})}
 	if opts != nil {
@@ -116,7 +117,7 @@ type compiler struct {
 	opts     Options
 	mapping  *Mapping
 	plan     *Plan
-	inputs   map[string]int // inputs by what tells them apart
+	inputs   map[string]int // inputs by logicalSource.key
 	usedIRIs map[string]struct{}
 
 	unnamed   map[*termMap]int // subject maps whose blank nodes have no name
@@ -255,20 +256,21 @@ func (c *compiler) records(source logicalSource) (in, iterator int, err error) {
 	return in, len(plan.iterators) - 1, nil
 }
 
-// spreads reports whether an array that the iterator selects stands for its
-// elements. In the legacy vocabulary it does, as in CARML, where the iterator
-// names one place of the document: "$" or "$.list". What "$.list[*]" selects
-// are records, arrays too. RML-Core takes an array for one record.
+// spreads reports whether each element of an array that the iterator selects is
+// a record. Under the legacy vocabulary it is, as in CARML, if the iterator
+// names one place of the document: "$" or "$.list". Each value that "$.list[*]"
+// selects is a record, even if it is an array. In RML-Core an array is one
+// record.
 func (s logicalSource) spreads() bool {
-	if s.vocab != legacy || s.view != nil || s.Formulation != JSONPath {
+	if s.vocab != document.Legacy || s.view != nil || s.Formulation != JSONPath {
 		return false
 	}
 	path, err := jsondoc.ParseReference(cmp.Or(s.iterator, "$"))
 	return err == nil && path.Singular()
 }
 
-// key tells apart the inputs of a plan: two logical sources share one when
-// their source and everything that decides how it is parsed agree.
+// key identifies the input of a logical source. Two logical sources share an
+// input when their source and all settings of its parser are equal.
 func (s logicalSource) key() string {
 	var b strings.Builder
 	write := func(parts ...string) {

@@ -86,7 +86,7 @@ func (m *Mapper) predicateObjects(s *step, pom *pomStep, at place, graphs int) e
 		m.graphMarks = append(append(m.graphMarks[:0], m.marks[:graphs]...), m.marks[start:len(m.terms)]...)
 	}
 	if len(m.graphs) == 0 && len(s.graphs)+len(pom.graphs) > 0 {
-		return nil // it is said to be in a graph, and there is none
+		return nil // its graph maps have no graph for this record
 	}
 	start = len(m.terms)
 	if err := m.generateAll(pom.predicates, at); err != nil {
@@ -159,7 +159,7 @@ func (m *Mapper) add(s, p, o, g []byte) error {
 	if err := m.spend(len(s) + len(p) + len(o) + len(g)); err != nil {
 		return err
 	}
-	if m.once && !m.made.add(s, p, o, g) {
+	if m.once && !m.made.Add(s, p, o, g) {
 		return nil
 	}
 	if err := m.countStatement(); err != nil {
@@ -186,14 +186,14 @@ func (m *Mapper) add(s, p, o, g []byte) error {
 	return nil
 }
 
-// scoped returns a term as it is in a named graph: a blank node is another one
-// in each graph (RML-Core, scope of blank nodes).
+// scoped returns a term for a named graph: each graph has its own blank nodes
+// (RML-Core, scope of blank nodes).
 func (m *Mapper) scoped(term, graph []byte, slot int) []byte {
 	if term[0] != '_' {
 		return term
 	}
 	label := append(m.labels[slot][:0], term...)
-	label = appendDigest(append(label, "_g"...), graph) // which no value gives
+	label = appendDigest(append(label, "_g"...), graph) // "_g" occurs in no encoded value
 	m.labels[slot] = label
 	return label
 }

@@ -1,8 +1,9 @@
 package rml
 
-// repeats reports whether two places of a plan could make the same statement
-// of one record each: they agree in their predicate and could in their object.
-// Where none could, only places that make several statements need a look.
+// repeats reports whether two predicate-object maps of a plan could make the
+// same statement: their predicates are equal and their objects may be. If it is
+// false, only maps that make several statements of a record can make
+// duplicates.
 func (p *Plan) repeats() bool {
 	seen := make(map[string]bool) // a predicate, or a predicate and its object
 	for _, s := range p.steps {

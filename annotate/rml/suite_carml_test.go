@@ -29,8 +29,8 @@ var carmlMust = []string{
 // gave one.
 const carmlLeast = 64
 
-// TestLegacySuite_carml maps the message of each case as a channel does.
-func TestLegacySuite_carml(t *testing.T) {
+// TestMapper_agreesWithCARMLOnTheLegacySuite maps the message of each case as a channel does.
+func TestMapper_agreesWithCARMLOnTheLegacySuite(t *testing.T) {
 	dir := conformance.Dir(t, "carml-0.3.2")
 	files, err := filepath.Glob(filepath.Join(dir, "*.in"))
 	require.NoError(t, err)

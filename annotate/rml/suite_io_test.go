@@ -30,10 +30,13 @@ var untyped = map[string]bool{
 }
 
 var ioFaults = map[string]outcome{
-	"RMLSTC0009a": {reason: "the table says that an error is expected, but the header is quoted as RFC 4180 allows and the case has an output"},
+	"RMLSTC0009a": {
+		reason: "the table says that an error is expected, but the header is quoted as RFC 4180 allows and the case " +
+			"has an output",
+	},
 }
 
-func TestInputOutputSuite(t *testing.T) {
+func TestMapper_passesTheInputOutputSuite(t *testing.T) {
 	dir := conformance.Dir(t, "rml-io")
 	cases := folders(t, dir, 58)
 	rejected := make(map[string]bool)

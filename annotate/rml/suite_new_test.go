@@ -11,13 +11,16 @@ import (
 
 // coreFaults are the cases whose files cannot be compared as the others are.
 var coreFaults = map[string]outcome{
-	"RMLTC0027b-JSON": {byLine: true, reason: "an rml:UnsafeIRI with a space is expected as it is, which no reader of N-Quads takes"},
+	"RMLTC0027b-JSON": {
+		byLine: true,
+		reason: "an rml:UnsafeIRI with a space is expected as it is, which no reader of N-Quads takes",
+	},
 }
 
-func TestCoreSuite(t *testing.T)       { runSuite(t, "rml-core", 61, coreFaults) }
-func TestFunctionSuite(t *testing.T)   { runSuite(t, "rml-fnml", 14, nil) }
-func TestViewSuite(t *testing.T)       { runSuite(t, "rml-lv", 34, nil) }
-func TestCollectionSuite(t *testing.T) { runSuite(t, "rml-cc", 27, nil) }
+func TestMapper_passesTheCoreSuite(t *testing.T)       { runSuite(t, "rml-core", 61, coreFaults) }
+func TestMapper_passesTheFunctionSuite(t *testing.T)   { runSuite(t, "rml-fnml", 14, nil) }
+func TestMapper_passesTheViewSuite(t *testing.T)       { runSuite(t, "rml-lv", 34, nil) }
+func TestMapper_passesTheCollectionSuite(t *testing.T) { runSuite(t, "rml-cc", 27, nil) }
 
 // runSuite runs every case of a suite that is here. What a case expects stands
 // in the table of the suite, unless its files are known to be at fault.

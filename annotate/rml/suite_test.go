@@ -28,15 +28,26 @@ type outcome struct {
 // legacyFaults are the cases of the legacy suite whose files contradict each
 // other, with what is right and why.
 var legacyFaults = map[string]outcome{
-	"RMLTC0002c-JSON": {reason: "the table says that an error is expected, the output file that the output is empty: a key that a JSON object lacks is no value, not an error"},
-	"RMLTC0002c-XML":  {reason: "as RMLTC0002c-JSON: an element that is not there is no value"},
-	"RMLTC0002g-JSON": {rejected: true, reason: "the table says that no error is expected, but the iterator is not valid JSONPath and the source file does not exist"},
-	"RMLTC0007h-CSV":  {rejected: true, reason: "the table says that no error is expected, but the graph of the subject map is a literal; RML-Core expects an error for the same case"},
+	"RMLTC0002c-JSON": {
+		reason: "the table says that an error is expected, the output file that the output is empty: a key that a " +
+			"JSON object lacks is no value, not an error",
+	},
+	"RMLTC0002c-XML": {reason: "as RMLTC0002c-JSON: an element that is not there is no value"},
+	"RMLTC0002g-JSON": {
+		rejected: true,
+		reason: "the table says that no error is expected, but the iterator is not valid JSONPath and the source " +
+			"file does not exist",
+	},
+	"RMLTC0007h-CSV": {
+		rejected: true,
+		reason: "the table says that no error is expected, but the graph of the subject map is a literal; RML-Core " +
+			"expects an error for the same case",
+	},
 	"RMLTC0007h-JSON": {rejected: true, reason: "as RMLTC0007h-CSV"},
 	"RMLTC0007h-XML":  {rejected: true, reason: "as RMLTC0007h-CSV"},
 }
 
-func TestLegacySuite(t *testing.T) {
+func TestMapper_passesTheLegacySuite(t *testing.T) {
 	dir := conformance.Dir(t, "rml-test-cases")
 	rejected := make(map[string]bool)
 	for _, row := range table(t, filepath.Join(dir, "metadata.csv")) {
@@ -93,7 +104,8 @@ func requireRejection(t *testing.T, err error) {
 	t.Helper()
 	var mistake *rml.MappingError
 	var failure *rml.MessageError
-	require.True(t, errors.As(err, &mistake) || errors.As(err, &failure), "expected the mapping or the input to be refused, got %v", err)
+	require.True(t, errors.As(err, &mistake) || errors.As(err, &failure),
+		"expected the mapping or the input to be refused, got %v", err)
 	t.Log(err)
 }
 

@@ -2,20 +2,20 @@ package rml
 
 import "fmt"
 
-// Tally counts what the newest [Mapper.Append], [Mapper.Quads], [Mapper.Run] or
-// [Mapper.RunLines] came to.
+// Tally has the counts of the last [Mapper.Append], [Mapper.Quads],
+// [Mapper.Run] or [Mapper.RunLines].
 type Tally struct {
 	// Records is the number of records that the iterators selected. A record
 	// that two triples maps read counts twice.
 	Records int
-	// Statements is the number of statements that were given out.
+	// Statements is the number of statements of the output.
 	Statements int
-	// IllTyped is the number of literals whose text their datatype of XML
-	// Schema does not have. They are given out as they are: only the legacy
-	// vocabulary has them, the new one makes an error of such a text.
+	// IllTyped is the number of literals whose text is outside the lexical space
+	// of their datatype of XML Schema. They are written unchanged. Only the legacy
+	// vocabulary has them; under the new one such text is an error.
 	IllTyped int
-	// LeftOut is the number of terms that could not be made, and whose
-	// statements were left out. There are none with [Options].Strict.
+	// LeftOut is the number of invalid terms whose statements were left out. It is
+	// zero with [Options].Strict.
 	LeftOut int
 }
 
@@ -29,8 +29,8 @@ func (m *Mapper) Tally() Tally {
 	return t
 }
 
-// Unmatched describes each triples map whose logical source gave no record in
-// what [Mapper.Tally] counts, in the order of the mapping.
+// Unmatched describes each triples map whose logical source had no record in
+// the run that [Mapper.Tally] counts, in the order of the mapping.
 func (m *Mapper) Unmatched() []string {
 	var unmatched []string
 	for i, s := range m.plan.steps {

@@ -17,19 +17,22 @@ import (
 func modernMap(iterator, object string) string {
 	return prefixes + fmt.Sprintf(`@prefix new: <http://w3id.org/rml/> .
 map:M a new:TriplesMap ; new:logicalSource [ new:source [ a carml:Stream ] ; new:referenceFormulation new:JSONPath ; new:iterator %q ] ;
-  new:subjectMap [ new:template "http://a/{$.id}" ] ; new:predicateObjectMap [ new:predicate ex:p ; new:objectMap [ %s ] ] .`, iterator, object)
+  new:subjectMap [ new:template "http://a/{$.id}" ] ; new:predicateObjectMap [ new:predicate ex:p ;
+  new:objectMap [ %s ] ] .`, iterator, object)
 }
 
 func legacyMap(iterator, object string) string {
 	return prefixes + "map:M a rr:TriplesMap ; " + strings.Replace(jsonStream, `"$"`, `"`+iterator+`"`, 1) +
-		fmt.Sprintf(` rr:subjectMap [ rr:template "http://a/{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; rr:objectMap [ %s ] ] .`, object)
+		fmt.Sprintf(` rr:subjectMap [ rr:template "http://a/{id}" ] ; rr:predicateObjectMap [ rr:predicate ex:p ; `+
+			`rr:objectMap [ %s ] ] .`, object)
 }
 
 // Strict or not, the legacy vocabulary gives a literal out as it is, as CARML
 // does, and counts it.
-func TestMapper_illTypedLiteral_isGivenOutAndCountedInLegacyMappings(t *testing.T) {
+func TestMapper_writesAndCountsIllTypedLiteralsInLegacyMappings(t *testing.T) {
 	const message = `{"id":1,"v":"2022-05-01","t":"http://www.w3.org/2001/XMLSchema#dateTime"}`
-	const want = `<http://a/1> <http://example.com/ns#p> "2022-05-01"^^<http://www.w3.org/2001/XMLSchema#dateTime> .` + "\n"
+	const want = `<http://a/1> <http://example.com/ns#p> ` +
+		`"2022-05-01"^^<http://www.w3.org/2001/XMLSchema#dateTime> .` + "\n"
 	for name, object := range map[string]string{
 		"a reference":    `rml:reference "v" ; rr:datatype xsd:dateTime`,
 		"a template":     `rr:template "{v}" ; rr:termType rr:Literal ; rr:datatype xsd:dateTime`,
@@ -53,14 +56,15 @@ func TestMapper_illTypedLiteral_isGivenOutAndCountedInLegacyMappings(t *testing.
 	}
 }
 
-func TestMapper_illTypedLiteral_isAnErrorInNewMappings(t *testing.T) {
+func TestMapper_refusesIllTypedLiteralsInNewMappings(t *testing.T) {
 	m := newMapper(t, modernMap("$", `new:reference "$.v" ; new:datatype xsd:dateTime`), nil)
 	_, err := m.Append(nil, []byte(`{"id":1,"v":"2022-05-01"}`))
 	require.ErrorContains(t, err, `"2022-05-01" is not in the lexical space of its datatype`)
 }
 
-func TestMapper_arrayIterator_mapsTheElementsInLegacyMappings(t *testing.T) {
-	const one, two = `<http://a/1> <http://example.com/ns#p> "x" .` + "\n", `<http://a/2> <http://example.com/ns#p> "y" .` + "\n"
+func TestMapper_mapsTheElementsOfAnArrayIteratorInLegacyMappings(t *testing.T) {
+	const one, two = `<http://a/1> <http://example.com/ns#p> "x" .` +
+		"\n", `<http://a/2> <http://example.com/ns#p> "y" .` + "\n"
 	const elements = `[{"id":1,"v":"x"},null,{"id":2,"v":"y"}]`
 	for name, c := range map[string]struct{ iterator, message, want string }{
 		"the document":            {"$", elements, one + two},
@@ -87,16 +91,18 @@ func TestMapper_arrayIterator_mapsTheElementsInLegacyMappings(t *testing.T) {
 
 // Two triples maps with one iterator, each in its own vocabulary, do not share
 // records.
-func TestMapper_arrayIterator_followsTheVocabularyOfItsSource(t *testing.T) {
-	modern := strings.Replace(modernMap("$.list", `new:reference "$[0].v"`), `"http://a/{$.id}"`, `"http://a/{$[0].id}"`, 1)
-	m := newMapper(t, strings.Replace(legacyMap("$.list", `rml:reference "v"`), "map:M a", "map:L a", 1)+modern[len(prefixes):], nil)
+func TestMapper_readsAnArrayIteratorByTheVocabularyOfItsSource(t *testing.T) {
+	modern := strings.Replace(modernMap("$.list", `new:reference "$[0].v"`), `"http://a/{$.id}"`,
+		`"http://a/{$[0].id}"`, 1)
+	m := newMapper(t, strings.Replace(legacyMap("$.list", `rml:reference "v"`), "map:M a", "map:L a", 1)+
+		modern[len(prefixes):], nil)
 	out, err := m.Append(nil, []byte(`{"list":[{"id":1,"v":"x"},{"id":2,"v":"y"}]}`))
 	require.NoError(t, err)
 	require.Equal(t, rml.Tally{Records: 3, Statements: 2}, m.Tally()) // what both make counts once
 	require.Equal(t, 2, strings.Count(string(out), "\n"))
 }
 
-func TestMapper_arrayIterator_selectsOneRecordInNewMappings(t *testing.T) {
+func TestMapper_takesAnArrayAsOneRecordInNewMappings(t *testing.T) {
 	m := newMapper(t, modernMap("$.list", `new:reference "$.v"`), nil)
 	out, err := m.Append(nil, []byte(`{"list":[{"id":1,"v":"x"}]}`))
 	require.NoError(t, err)
@@ -104,7 +110,7 @@ func TestMapper_arrayIterator_selectsOneRecordInNewMappings(t *testing.T) {
 	require.Equal(t, rml.Tally{Records: 1}, m.Tally())
 }
 
-func TestMapper_arrayIterator_keepsTheLimitOnRecords(t *testing.T) {
+func TestMapper_boundsTheRecordsOfAnArrayIterator(t *testing.T) {
 	m := newMapper(t, legacyMap("$", `rml:reference "v"`), &rml.Options{Limits: rml.Limits{MaxRecords: 2}})
 	_, err := m.Append(nil, []byte(`[{"id":1},{"id":2},{"id":3}]`))
 	require.ErrorIs(t, err, rml.ErrLimit)
@@ -116,10 +122,12 @@ func TestMapper_Unmatched_namesWhatSelectedNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, out)
 	require.Equal(t, rml.Tally{}, m.Tally())
-	require.Equal(t, []string{`triples map map:M (mapping line 8): its iterator "$.list[*]" selects no record`}, m.Unmatched())
+	require.Equal(t, []string{`triples map map:M (mapping line 8): its iterator "$.list[*]" selects no record`},
+		m.Unmatched())
 
 	require.NoError(t, m.RunLines(context.Background(), &bytes.Buffer{}, strings.NewReader(
-		`{"list":[{"id":1,"v":"http://b/c"}]}`+"\n"+`{"list":[{"id":2,"v":"http://b c"},{"id":3,"v":"http://b/d"}]}`+"\n{}\n")))
+		`{"list":[{"id":1,"v":"http://b/c"}]}`+"\n"+`{"list":[{"id":2,"v":"http://b c"},{"id":3,"v":"http://b/d"}]}`+
+			"\n{}\n")))
 	require.Equal(t, rml.Tally{Records: 3, Statements: 2, LeftOut: 1}, m.Tally())
 	require.Empty(t, m.Unmatched())
 }
@@ -130,7 +138,8 @@ func TestMapper_Unmatched_isTheSameForEveryFormat(t *testing.T) {
 		"XML": {"XPath", `; rml:iterator "/list/i"`, "<list/>", `its iterator "/list/i" selects no record`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMapper(t, prefixes+`map:M a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:`+
+			m := newMapper(t, prefixes+
+				`map:M a rr:TriplesMap ; rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:`+
 				c.formulation+c.iterator+` ] ; rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] .`, nil)
 			out, err := m.Append(nil, []byte(c.message))
 			require.NoError(t, err)

@@ -7,24 +7,23 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-// Target is where a mapping sends statements instead of to the default output
-// (RML-IO). Targets are comparable.
+// Target is a place that a mapping writes statements to instead of the default
+// output (RML-IO). Targets are comparable.
 type Target struct {
 	// Name is the path of a file as the mapping gives it.
 	Name string
-	// WorkingDirectory says that a relative path starts at the current
-	// folder; otherwise it starts at the mapping's.
+	// WorkingDirectory resolves a relative path against the current folder instead
+	// of the mapping's folder.
 	WorkingDirectory bool
 	// Format is the serialization.
 	Format rdf.Format
 	// Encoding is the character encoding, UTF8 or UTF16.
 	Encoding Encoding
-	// Compression is how the file is packed.
+	// Compression is the compression of the file.
 	Compression Compression
 }
 
-// TargetWriter takes what is written to one target. Nothing is there before
-// Commit.
+// TargetWriter writes one target. The target does not exist before Commit.
 type TargetWriter interface {
 	io.Writer
 	// Commit makes the output complete.
@@ -57,7 +56,7 @@ func (c *compiler) targets(tm *termMap) (targetSet, error) {
 	return set, nil
 }
 
-// sink gathers the statements of one target.
+// sink buffers the statements of one target.
 type sink struct {
 	encoder *rdf.Encoder
 	out     []byte
@@ -65,7 +64,7 @@ type sink struct {
 	packer  *packer
 }
 
-// mark notes the targets of the terms from start on, when the mapping has any.
+// mark sets the targets of the terms from start on, if the mapping has any.
 func (m *Mapper) mark(start int, targets targetSet) {
 	if len(m.plan.targets) == 0 {
 		return
@@ -136,8 +135,8 @@ func (m *Mapper) openSinks() error {
 	return nil
 }
 
-// flushSinks writes what the targets hold. At the end of the run it completes
-// their documents.
+// flushSinks writes the buffers of the targets. At the end of the run it
+// completes their documents.
 func (m *Mapper) flushSinks(create func(Target) (TargetWriter, error), end bool) error {
 	for i := range m.sinks {
 		s := &m.sinks[i]

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iotenablers/enablers/annotate/rdf"
+	"github.com/iotenablers/enablers/annotate/rml/internal/escape"
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
@@ -81,7 +82,7 @@ func (m *Mapper) unnamed(g *generator, at place, nth int) []byte {
 	return m.text[start:len(m.text):len(m.text)]
 }
 
-// freshBlank renders a blank node that no value stands behind.
+// freshBlank renders a new blank node that depends on no value.
 func (m *Mapper) freshBlank() []byte {
 	m.fresh++
 	start := len(m.text)
@@ -95,14 +96,14 @@ func (m *Mapper) push(start int) {
 	m.terms = append(m.terms, m.text[start:len(m.text):len(m.text)])
 }
 
-// elements is what formats with arrays offer.
+// elements is implemented by documents of formats with arrays.
 type elements interface {
 	Elements(dst []input.Value, array input.Node) []input.Value
 }
 
-// evaluate pushes the values of a reference that can become terms. An array is
-// as many values as it has elements under the legacy vocabulary and an error
-// under the new one.
+// evaluate pushes the values of a reference that can become terms. Under the
+// legacy vocabulary each element of an array is a value; under the new one an
+// array is an error.
 func (m *Mapper) evaluate(g *generator, path input.Path, at place) error {
 	if err := m.tick(); err != nil {
 		return err
@@ -175,7 +176,7 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 		return m.iri(g, v, at)
 	case blankForm:
 		m.text = m.appendBlank(m.text)
-		m.text = appendLabel(m.text, v.Text)
+		m.text = escape.AppendLabel(m.text, v.Text)
 	case textForm:
 		m.text = append(m.text, v.Text...)
 	default:
@@ -191,8 +192,8 @@ func (m *Mapper) generateValue(g *generator, v input.Value, at place) error {
 	return nil
 }
 
-// iri pushes a value as an IRI: as it is when absolute, with the base in
-// front of it otherwise. Nothing is encoded (R2RML section 11.2).
+// iri pushes a value as an IRI: unchanged when it is absolute, after the base
+// otherwise. Nothing is encoded (R2RML section 11.2).
 func (m *Mapper) iri(g *generator, v input.Value, at place) error {
 	start := len(m.text)
 	m.text = append(m.text, '<')
@@ -220,7 +221,8 @@ func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) erro
 		}
 		if bad < len(iri) {
 			r, _ := utf8.DecodeRune(iri[bad:])
-			return m.fail(g, at, n, fmt.Errorf("it gives <%s>, which is not a valid IRI: %q may not stand at byte %d", iri, r, bad))
+			return m.fail(g, at, n,
+				fmt.Errorf("it gives <%s>, which is not a valid IRI: %q may not stand at byte %d", iri, r, bad))
 		}
 		return m.fail(g, at, n, fmt.Errorf("it gives <%s>, which is not an absolute IRI", iri))
 	}
@@ -229,9 +231,9 @@ func (m *Mapper) finishIRI(g *generator, start int, at place, n input.Node) erro
 	return nil
 }
 
-// valid reports whether an IRI may be given out, and the first byte that may
-// not stand in it. An unsafe one is what the mapping makes of it, as long as
-// no syntax of RDF would read it as something else.
+// valid reports whether an IRI may be written, and otherwise its first invalid
+// byte. An unsafe IRI may contain every character that does not end an IRI in a
+// syntax of RDF.
 func (g *generator) valid(iri []byte) (int, bool) {
 	if g.unsafe {
 		bad := bytes.IndexFunc(iri, func(r rune) bool { return r < ' ' || r == '<' || r == '>' || r == '"' || r == '\\' })
@@ -314,9 +316,9 @@ func (m *Mapper) renderTemplate(g *generator, ranges []valueRange, at place) err
 		case iriForm:
 			m.text = g.appendPart(m.text, v.Text)
 		case blankForm:
-			m.text = appendLabel(m.text, v.Text)
+			m.text = escape.AppendLabel(m.text, v.Text)
 		case literalForm:
-			m.text = appendEscaped(m.text, v.Text)
+			m.text = escape.AppendLiteral(m.text, v.Text)
 		default:
 			m.text = append(m.text, v.Text...)
 		}
@@ -352,4 +354,25 @@ func (m *Mapper) prependBase(g *generator, start int) {
 	m.text = append(m.text, g.base...)
 	copy(m.text[start+1+len(g.base):], m.text[start+1:n])
 	copy(m.text[start+1:], g.base)
+}
+
+// appendPart appends a value to an IRI as the term type of the generator wants
+// it: percent-encoded for an IRI or for a URI, or unchanged.
+func (g *generator) appendPart(dst, value []byte) []byte {
+	if !g.ascii {
+		if g.unsafe {
+			return append(dst, value...)
+		}
+		return escape.AppendIRI(dst, value)
+	}
+	return escape.AppendURI(dst, value, g.unsafe)
+}
+
+// appendBlank appends the beginning of a blank node that is made from a value:
+// the digest of the message, and a letter that distinguishes it from blank
+// nodes without a value.
+func (m *Mapper) appendBlank(dst []byte) []byte {
+	dst = append(dst, '_', ':')
+	dst = append(dst, m.digest...)
+	return append(dst, 'v')
 }

@@ -13,24 +13,29 @@ import (
 
 // The short ways of a plan give what the long ways do: the same statements in
 // the same order, each once, or the same error.
-func TestShortWaysGiveWhatTheLongOnesDo(t *testing.T) {
+func TestPlan_fastPathsAgreeWithTheGeneralPath(t *testing.T) {
 	objects := map[string][]string{
 		"rml": {
 			`rml:reference "v"`, `rml:reference "v" ; rr:datatype xsd:integer`, `rml:reference "v" ; rr:datatype xsd:double`,
-			`rml:reference "v" ; rr:language "en"`, `rml:reference "v" ; rr:termType rr:IRI`, `rml:reference "v" ; rr:termType rr:BlankNode`,
-			`rr:template "http://o/{v}"`, `rr:template "{v}{w}" ; rr:termType rr:Literal`, `rr:template "{v}" ; rr:termType rr:Literal ; rr:datatype xsd:integer`,
+			`rml:reference "v" ; rr:language "en"`, `rml:reference "v" ; rr:termType rr:IRI`, `rml:reference "v" ; ` +
+				`rr:termType rr:BlankNode`,
+			`rr:template "http://o/{v}"`, `rr:template "{v}{w}" ; rr:termType rr:Literal`, `rr:template "{v}" ; ` +
+				`rr:termType rr:Literal ; rr:datatype xsd:integer`,
 			`rr:constant "x"`, `rr:constant ex:o`, `rml:reference "v" ; rml:languageMap [ rml:reference "w" ]`, `rr:termType rr:BlankNode`,
 			`rr:parentTriplesMap map:M`, `rr:parentTriplesMap map:M ; rr:joinCondition [ rr:child "v" ; rr:parent "w" ]`,
 		},
 		"new": {
-			`new:reference "$.v"`, `new:reference "$.v" ; new:datatype xsd:double`, `new:reference "$.v[*]" ; new:datatype xsd:boolean`,
+			`new:reference "$.v"`, `new:reference "$.v" ; new:datatype xsd:double`, `new:reference "$.v[*]" ; ` +
+				`new:datatype xsd:boolean`,
 			`new:reference "$.v" ; new:termType new:URI`, `new:template "{$.v}" ; new:termType new:UnsafeIRI`, `new:template "{$.v[*]}-{$.w}"`,
 			`new:reference "$.v" ; new:datatypeMap [ new:template "http://d/{$.w}" ]`,
 		},
 	}
 	messages := []string{
-		`{}`, `{"id":1}`, `{"id":1,"v":"a\"\n b","w":"en"}`, `{"id":1,"v":5,"w":5}`, `{"id":1,"v":1.50,"w":"x y"}`, `{"id":1,"v":true}`, `{"id":1,"v":null,"w":1}`,
-		`{"id":[1,2],"v":"x","w":"x"}`, `{"id":1,"v":["x","x",7,null],"w":["en","de"]}`, `{"id":1,"v":{"a":1}}`, `{"id":1,"v":[["x"]]}`, `{"id":1,"v":"http://z/é","w":"a"}`, `{"id":1,"v":""}`, `{"id":1,"v":"x"`,
+		`{}`, `{"id":1}`, `{"id":1,"v":"a\"\n b","w":"en"}`, `{"id":1,"v":5,"w":5}`, `{"id":1,"v":1.50,"w":"x y"}`,
+		`{"id":1,"v":true}`, `{"id":1,"v":null,"w":1}`,
+		`{"id":[1,2],"v":"x","w":"x"}`, `{"id":1,"v":["x","x",7,null],"w":["en","de"]}`, `{"id":1,"v":{"a":1}}`,
+		`{"id":1,"v":[["x"]]}`, `{"id":1,"v":"http://z/é","w":"a"}`, `{"id":1,"v":""}`, `{"id":1,"v":"x"`,
 		`[{"id":1,"v":1,"w":2},{"id":1,"v":1,"w":1},{"id":2,"v":2,"w":1}]`,
 	}
 	const extra = "@prefix new: <http://w3id.org/rml/> .\n"
@@ -46,8 +51,10 @@ func TestShortWaysGiveWhatTheLongOnesDo(t *testing.T) {
 					{"$[*]", "ex:p ex:p", rml.Options{Format: rdf.NQuads}}, {"$", "ex:p ex:p", rml.Options{Format: rdf.Turtle}},
 				} {
 					predicates := strings.Fields(form.predicates)
-					text := prefixes + extra + "map:M a rr:TriplesMap ; " + strings.Replace(jsonStream, `"$"`, `"`+form.source+`"`, 1) +
-						fmt.Sprintf(` rr:subjectMap [ rr:template "http://s/{id}" ] ; rr:predicateObjectMap [ rr:predicate %s ; rr:objectMap [ %s ] ], [ rr:predicate %s ; rr:objectMap [ %s ] ] .`, predicates[0], a, predicates[1], b)
+					text := prefixes + extra + "map:M a rr:TriplesMap ; " +
+						strings.Replace(jsonStream, `"$"`, `"`+form.source+`"`, 1) +
+						fmt.Sprintf(` rr:subjectMap [ rr:template "http://s/{id}" ] ; rr:predicateObjectMap [ rr:predicate %s ; `+
+							`rr:objectMap [ %s ] ], [ rr:predicate %s ; rr:objectMap [ %s ] ] .`, predicates[0], a, predicates[1], b)
 					mapping, err := rml.Load([]byte(text), nil)
 					require.NoError(t, err, text)
 					plan, err := rml.Compile(mapping, &form.opts)

@@ -83,7 +83,7 @@ type viewRows struct {
 	cells []viewCell
 }
 
-// viewCell is a value; one that is not there is null.
+// viewCell is a value, or null if it is not valid.
 type viewCell struct {
 	value input.Value
 	valid bool
@@ -197,7 +197,8 @@ func (c *compiler) iterable(fp *fieldPlan, f *viewField, inner *generatorCompile
 		return nil
 	}
 	if have := c.plan.inputs[inner.in].source.Formulation; f.formulation != "" && f.formulation != have {
-		return f.node.errorf("its referenceFormulation is %s inside of %s: expected an expression field between them", f.formulation, have)
+		return f.node.errorf("its referenceFormulation is %s inside of %s: expected an expression field between them",
+			f.formulation, have)
 	}
 	path, err := c.plan.inputs[inner.in].compiler.CompileReference(f.iterator)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// viewBuilder makes the rows of a view out of the input below it.
+// viewBuilder builds the rows of a view from the input below it.
 type viewBuilder struct {
 	*Mapper
 	plan  *viewPlan
@@ -20,7 +20,7 @@ type viewBuilder struct {
 	source int // records of the input below that were added
 }
 
-// buildView makes the rows of a view, out of what is loaded of its sources.
+// buildView builds the rows of a view from the loaded sources.
 func (m *Mapper) buildView(in int) error {
 	b := m.newViewBuilder(in)
 	records, err := m.records(b.plan.input, b.plan.iterator)
@@ -39,7 +39,7 @@ func (m *Mapper) newViewBuilder(in int) *viewBuilder {
 	return &viewBuilder{Mapper: m, plan: m.plan.inputs[in].view, rows: rows, row: make([]viewCell, rows.width)}
 }
 
-// add makes rows of the records of the input below.
+// add appends the rows of the records of the input below.
 func (b *viewBuilder) add(records []input.Node) error {
 	for _, record := range records {
 		at := place{input: b.plan.input, record: record}
@@ -66,16 +66,23 @@ func (b *viewBuilder) finish(in int) error {
 
 func (b *viewBuilder) emitRow() error {
 	if b.limit > 0 && b.rows.len() >= b.limit {
-		return &MessageError{Node: b.plan.node.String(), Err: fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit)}
+		return &MessageError{
+			Node: b.plan.node.String(),
+			Err:  fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit),
+		}
 	}
 	b.rows.cells = append(b.rows.cells, b.row...)
 	return b.room(b.rows.cells)
 }
 
-// room reports that the rows of the view take too much memory.
+// room returns an error when the rows of the view take too much memory.
 func (b *viewBuilder) room(rows []viewCell) error {
-	if most := b.Mapper.plan.limits.MaxOutput; b.limit > 0 && len(b.arena)+len(rows)*int(unsafe.Sizeof(viewCell{})) > most {
-		return &MessageError{Node: b.plan.node.String(), Err: fmt.Errorf("the rows of the view take more than %d bytes: %w", most, ErrLimit)}
+	if most := b.Mapper.plan.limits.MaxOutput; b.limit > 0 &&
+		len(b.arena)+len(rows)*int(unsafe.Sizeof(viewCell{})) > most {
+		return &MessageError{
+			Node: b.plan.node.String(),
+			Err:  fmt.Errorf("the rows of the view take more than %d bytes: %w", most, ErrLimit),
+		}
 	}
 	return nil
 }
@@ -168,9 +175,9 @@ func (b *viewBuilder) clear(f *fieldPlan) {
 	}
 }
 
-// fieldValues evaluates an expression field. A reference keeps the natural
-// kind of its values; one that selects an object or an array is for fields
-// that look inside.
+// fieldValues evaluates an expression field. A reference keeps the natural kind
+// of its values; a reference that selects an object or an array is only for
+// fields with nested fields.
 func (b *viewBuilder) fieldValues(f *fieldPlan, at place) ([]input.Value, error) {
 	if f.value.kind != referenceExpression || f.value.when != nil {
 		values, err := b.texts([]*generator{f.value}, at)
@@ -193,7 +200,7 @@ func (b *viewBuilder) fieldValues(f *fieldPlan, at place) ([]input.Value, error)
 	return values, nil
 }
 
-// keep copies text that the input below may not keep.
+// keep copies text that the input below may overwrite.
 func (b *viewBuilder) keep(text []byte) []byte {
 	start := len(b.arena)
 	b.arena = append(b.arena, text...)
@@ -207,9 +214,8 @@ func (b *viewBuilder) position(i int) viewCell {
 	return viewCell{value: input.Value{Text: b.arena[start:len(b.arena):len(b.arena)], Kind: input.Integer}, valid: true}
 }
 
-// join replaces each row by one for each row of the parent view that agrees
-// with it. A row that nothing agrees with stays, unless the join is an inner
-// one.
+// join replaces each row by one row for each matching row of the parent view. A
+// left join keeps a row without a match.
 func (b *viewBuilder) join(in int, j *viewJoinPlan) error {
 	parents, err := b.records(j.view, 0)
 	if err != nil {
@@ -262,7 +268,10 @@ func (b *viewBuilder) join(in int, j *viewJoinPlan) error {
 				return err
 			}
 			if b.limit > 0 && len(joined)/b.rows.width > b.limit {
-				return &MessageError{Node: j.node.String(), Err: fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit)}
+				return &MessageError{
+					Node: j.node.String(),
+					Err:  fmt.Errorf("the view has more than %d rows: %w", b.limit, ErrLimit),
+				}
 			}
 		}
 	}
@@ -270,7 +279,7 @@ func (b *viewBuilder) join(in int, j *viewJoinPlan) error {
 	return nil
 }
 
-// distinct returns the rows without those that were named before.
+// distinct returns the rows without duplicates.
 func distinct(rows []input.Node) []input.Node {
 	seen := make(map[input.Node]struct{}, len(rows))
 	return slices.DeleteFunc(rows, func(n input.Node) bool {

@@ -15,12 +15,12 @@ func TestEveryFolderHasTheOwnerOfItsBlock(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, start(t, "-data", dir).stop())
 	for _, block := range []string{datafolder.Annotator, datafolder.ModelRepo, datafolder.FLCollector, datafolder.APIManager} {
-		store, err := datafolder.Open(filepath.Join(dir, block), block)
+		store, err := datafolder.Open(t.Context(), filepath.Join(dir, block), block)
 		require.NoError(t, err, "as cmd/%s does", block)
 		require.NoError(t, store.Close())
-		_, err = datafolder.Open(filepath.Join(dir, block), "other")
+		_, err = datafolder.Open(t.Context(), filepath.Join(dir, block), "other")
 		require.ErrorIs(t, err, disk.ErrOwner)
-		_, err = datafolder.Open(dir, block)
+		_, err = datafolder.Open(t.Context(), dir, block)
 		require.ErrorContains(t, err, "it is the folder of enablers")
 	}
 	require.ErrorIs(t, datafolder.Claim(filepath.Join(dir, "annotator"), datafolder.Enablers), disk.ErrOwner)

@@ -22,7 +22,7 @@ type models struct {
 
 // openModels opens the repository. The caller closes it.
 func openModels(ctx context.Context, dir string, at net.Listener, log *slog.Logger) (*models, error) {
-	store, err := datafolder.Open(dir, datafolder.ModelRepo)
+	store, err := datafolder.Open(ctx, dir, datafolder.ModelRepo)
 	if err != nil {
 		return nil, err
 	}

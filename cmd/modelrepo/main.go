@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already unless an error came first
-	stores, err := openStores(s, log)
+	stores, err := openStores(ctx, s, log)
 	if err != nil {
 		return err
 	}

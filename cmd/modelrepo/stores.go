@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,13 +43,13 @@ func (s *stores) Close() error {
 }
 
 // openStores opens what -store and -blobs name. It does not wait for servers.
-func openStores(s settings, log *slog.Logger) (*stores, error) {
+func openStores(ctx context.Context, s settings, log *slog.Logger) (*stores, error) {
 	all := &stores{patience: s.patience, log: log}
 	where, name := cmp.Or(s.store, "disk:"+s.data), "store"
 	if s.store == "" {
 		name = "data"
 	}
-	documents, blobs, err := all.open(where)
+	documents, blobs, err := all.open(ctx, where)
 	if err == nil && documents == nil {
 		err = errors.Join(errors.New("s3: keeps content alone: it is for -blobs, beside a -store for the rest"), all.Close())
 	}
@@ -57,7 +58,7 @@ func openStores(s settings, log *slog.Logger) (*stores, error) {
 	}
 	all.documents, all.blobs = documents, blobs
 	if s.blobs != "" && s.blobs != where {
-		_, all.blobs, err = all.open(s.blobs)
+		_, all.blobs, err = all.open(ctx, s.blobs)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("-blobs: %w", err), all.Close())
 		}
@@ -67,7 +68,7 @@ func openStores(s settings, log *slog.Logger) (*stores, error) {
 
 // open opens one store by its scheme. Its documents are nil if it keeps blobs
 // alone. No error shows a URL, for it may hold credentials.
-func (s *stores) open(where string) (storage.Documents, storage.Blobs, error) {
+func (s *stores) open(ctx context.Context, where string) (storage.Documents, storage.Blobs, error) {
 	scheme, rest, found := strings.Cut(where, ":")
 	if !found {
 		return nil, nil, fmt.Errorf("%q has no scheme; expected %s", where, blobForms)
@@ -82,7 +83,7 @@ func (s *stores) open(where string) (storage.Documents, storage.Blobs, error) {
 		if rest == "" {
 			return nil, nil, errors.New("disk: needs a folder, as in disk:./data")
 		}
-		store, err := datafolder.Open(rest, datafolder.ModelRepo)
+		store, err := datafolder.Open(ctx, rest, datafolder.ModelRepo)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 // serve opens the folder and the machine, and runs the instance until ctx ends.
 func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.Logger, announce func(fresh string)) (err error) {
-	store, err := datafolder.Open(s.data, datafolder.MultiLink)
+	store, err := datafolder.Open(ctx, s.data, datafolder.MultiLink)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}

@@ -39,7 +39,7 @@ func main() {
 }
 
 func run(ctx context.Context, data string, out io.Writer) (err error) {
-	store, err := disk.Open(data, nil)
+	store, err := disk.Open(ctx, data, nil)
 	if err != nil {
 		return err
 	}

@@ -40,10 +40,13 @@ type Aggregation struct {
 // [strategy.ErrClosed] leave the sums as they were, too.
 func (a *Aggregation) Add(ctx context.Context, update strategy.Update) error {
 	if update.Examples < 1 || update.Examples > strategy.MaxExamples {
-		return refuse(update.Client, fmt.Errorf("%d examples are not from 1 to %d", update.Examples, int64(strategy.MaxExamples)))
+		return refuse(update.Client,
+			fmt.Errorf("%d examples are not from 1 to %d", update.Examples, int64(strategy.MaxExamples)))
 	}
 	if update.Examples > a.strategy.room {
-		return refuse(update.Client, fmt.Errorf("%d examples are more than the %d that %s has room for", update.Examples, a.strategy.room, a.strategy.parameters))
+		return refuse(update.Client,
+			fmt.Errorf("%d examples are more than the %d that %s has room for", update.Examples, a.strategy.room,
+				a.strategy.parameters))
 	}
 	form, ciphertexts, err := a.strategy.parameters.read(update.Model)
 	if err != nil {
@@ -63,7 +66,8 @@ func (a *Aggregation) Add(ctx context.Context, update strategy.Update) error {
 		return refuse(update.Client, err)
 	}
 	if update.Examples > a.strategy.room-a.examples {
-		return fmt.Errorf("add update of %q: %w: %d examples beside %d are more than the %d with which numbers up to %g stay below half the moduli (%s)",
+		return fmt.Errorf("add update of %q: %w: %d examples beside %d are more than the %d with which numbers up to "+
+			"%g stay below half the moduli (%s)",
 			update.Client, ErrNoRoom, update.Examples, a.examples, a.strategy.room, a.strategy.maxAbs, a.strategy.parameters)
 	}
 	return a.accept(ctx, update, form, ciphertexts)
@@ -136,7 +140,8 @@ func (a *Aggregation) Blur(ctx context.Context, deviation float64, gaussian func
 	case !(deviation > 0):
 		return fmt.Errorf("blur round %d: a standard deviation of %v is not positive", a.round, deviation)
 	case !(deviation*(tail+1) <= room):
-		return fmt.Errorf("blur round %d: %w: noise of deviation %g beside %d examples of numbers up to %g might reach half the moduli (%s)",
+		return fmt.Errorf("blur round %d: %w: noise of deviation %g beside %d examples of numbers up to %g might "+
+			"reach half the moduli (%s)",
 			a.round, ErrNoRoom, deviation, a.examples, s.maxAbs, s.parameters)
 	}
 	if err := a.blur(ctx, deviation*s.parameters.scale, gaussian); err != nil {

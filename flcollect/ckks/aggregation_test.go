@@ -40,7 +40,7 @@ func zeros(m *maker, count int) [][]uint64 {
 	return sums
 }
 
-func TestTheMeanIsTheSumOfResiduesWithAGreaterScale(t *testing.T) {
+func TestAggregation_sumsResiduesAndScales(t *testing.T) {
 	m, sums := defaults(1), zeros(defaults(1), 3)
 	a := begin(t, ckks.Settings{}, nil, strategy.Round{})
 	total := int64(0)
@@ -62,7 +62,7 @@ func TestTheMeanIsTheSumOfResiduesWithAGreaterScale(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfUpdatesDoesNotShow(t *testing.T) {
+func TestAggregation_isIndependentOfTheOrder(t *testing.T) {
 	m := small(2)
 	var updates []strategy.Update
 	for k := range 6 {
@@ -72,7 +72,8 @@ func TestTheOrderOfUpdatesDoesNotShow(t *testing.T) {
 	var first [][]byte
 	for run := range 4 {
 		a := begin(t, node, &ckks.Options{MaxAbs: 1, Workers: 1 + run}, strategy.Round{})
-		rand.New(rand.NewPCG(3, uint64(run))).Shuffle(len(updates), func(i, j int) { updates[i], updates[j] = updates[j], updates[i] })
+		rand.New(rand.NewPCG(3, uint64(run))).Shuffle(len(updates),
+			func(i, j int) { updates[i], updates[j] = updates[j], updates[i] })
 		var group sync.WaitGroup
 		for _, update := range updates {
 			group.Go(func() {
@@ -93,7 +94,7 @@ func TestTheOrderOfUpdatesDoesNotShow(t *testing.T) {
 	require.Equal(t, []byte{3, 6}, ciphertext[3:5], "SEAL 4.1 and 4.3 both read 3.6")
 }
 
-func TestClientsAreAnsweredInAVersionThatTheyRead(t *testing.T) {
+func TestAggregation_answersInTheVersionOfTheClients(t *testing.T) {
 	for name, test := range map[string]struct{ sent, want [][2]byte }{
 		"4.0 alone":   {[][2]byte{{4, 0}, {4, 0}}, [][2]byte{{4, 0}}},
 		"3.7 alone":   {[][2]byte{{3, 7}}, [][2]byte{{3, 7}}},
@@ -116,7 +117,7 @@ func TestClientsAreAnsweredInAVersionThatTheyRead(t *testing.T) {
 	}
 }
 
-func TestABadUpdateIsRefusedAndLeavesNoTrace(t *testing.T) {
+func TestAggregation_Add_keepsTheSumOnABadUpdate(t *testing.T) {
 	put := func(at int, value uint64) func([]byte) {
 		return func(content []byte) { binary.LittleEndian.PutUint64(content[at:], value) }
 	}
@@ -138,9 +139,12 @@ func TestABadUpdateIsRefusedAndLeavesNoTrace(t *testing.T) {
 		"form":             {spoil(func(content []byte) { content[32] = 0 }), "it is not in NTT form"},
 		"count":            {spoil(put(73+16, 5)), "it says that it has 5 coefficients, it has 2048"},
 		"nested size":      {spoil(put(73+8, 1<<40)), "a part of it has 1099511627776 bytes"},
-		"nested version":   {spoil(func(content []byte) { content[76] = 3; content[77] = 6 }), "a part of it is of version 3.6"},
-		"version":          {func(m *maker) { m.major, m.minor = 5, 0 }, "it was written by SEAL 5.0"},
-		"mode":             {func(m *maker) { m.mode = 3 }, "compression 3 is not known"},
+		"nested version": {
+			spoil(func(content []byte) { content[76] = 3; content[77] = 6 }),
+			"a part of it is of version 3.6",
+		},
+		"version": {func(m *maker) { m.major, m.minor = 5, 0 }, "it was written by SEAL 5.0"},
+		"mode":    {func(m *maker) { m.mode = 3 }, "compression 3 is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, sums := small(6), zeros(small(6), 4)
@@ -176,7 +180,7 @@ func TestABadUpdateIsRefusedAndLeavesNoTrace(t *testing.T) {
 	}
 }
 
-func TestABadMessageIsRefused(t *testing.T) {
+func TestAggregation_Add_refusesABadMessage(t *testing.T) {
 	m := small(7)
 	ciphertext, _ := m.ciphertext(t)
 	fill := func(change func(*message)) []byte {
@@ -193,14 +197,20 @@ func TestABadMessageIsRefused(t *testing.T) {
 		"cut":           {whole[:len(whole)-3], "ends in the middle"},
 		"unknown field": {append(bytes.Clone(whole), 0x48, 1), "no field 9 of wire type 0"},
 		"endless":       {append(bytes.Clone(whole), bytes.Repeat([]byte{0xff}, 11)...), "more than 64 bits"},
-		"scale":         {fill(func(m *message) { m.scale = 1 << 30 }), "the scale of the message is 1.073741824e+09 (2^30), the job's is 2^16"},
-		"none":          {fill(func(m *message) { m.ciphertexts = nil }), "no ciphertexts"},
-		"small":         {fill(func(m *message) { m.ciphertexts[0] = ciphertext[:40] }), "ciphertext 0 has 40 bytes, an encryption cannot have fewer than 3456"},
-		"shape":         {fill(func(m *message) { m.shape = []uint32{2, 3} }), "neither a tensor nor a vector"},
-		"zero":          {fill(func(m *message) { m.shape = []uint32{0} }), "neither a tensor nor a vector"},
-		"overflow":      {fill(func(m *message) { m.shape = []uint32{1 << 31, 1 << 31, 4} }), "neither a tensor nor a vector"},
-		"batch":         {fill(func(m *message) { m.batch = 513 }), "the batch size is 513, a ciphertext has 512 slots"},
-		"dimensions":    {fill(func(m *message) { m.shape = make([]uint32, 100) }), "more numbers than there can be"},
+		"scale": {
+			fill(func(m *message) { m.scale = 1 << 30 }),
+			"the scale of the message is 1.073741824e+09 (2^30), the job's is 2^16",
+		},
+		"none": {fill(func(m *message) { m.ciphertexts = nil }), "no ciphertexts"},
+		"small": {
+			fill(func(m *message) { m.ciphertexts[0] = ciphertext[:40] }),
+			"ciphertext 0 has 40 bytes, an encryption cannot have fewer than 3456",
+		},
+		"shape":      {fill(func(m *message) { m.shape = []uint32{2, 3} }), "neither a tensor nor a vector"},
+		"zero":       {fill(func(m *message) { m.shape = []uint32{0} }), "neither a tensor nor a vector"},
+		"overflow":   {fill(func(m *message) { m.shape = []uint32{1 << 31, 1 << 31, 4} }), "neither a tensor nor a vector"},
+		"batch":      {fill(func(m *message) { m.batch = 513 }), "the batch size is 513, a ciphertext has 512 slots"},
+		"dimensions": {fill(func(m *message) { m.shape = make([]uint32, 100) }), "more numbers than there can be"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{})
@@ -213,7 +223,7 @@ func TestABadMessageIsRefused(t *testing.T) {
 	}
 }
 
-func TestASmallMessageDoesNotBecomeLarge(t *testing.T) {
+func TestAggregation_Add_boundsDecompression(t *testing.T) {
 	m := defaults(8)
 	m.spoiled = func(content []byte) { clear(content[97:]) }
 	ciphertext, _ := m.ciphertext(t)
@@ -233,19 +243,21 @@ func TestASmallMessageDoesNotBecomeLarge(t *testing.T) {
 	}
 }
 
-func TestUpdatesMustHaveTheShapesOfTheModel(t *testing.T) {
+func TestAggregation_Add_checksTheShapes(t *testing.T) {
 	m := small(9)
 	model := client(t, m, "", 1, 2, nil).Model
 	a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{Model: model})
 	other := client(t, m, "other", 1, 3, nil)
-	require.ErrorContains(t, a.Add(t.Context(), other), "layer 0: shape [3], batch size 0 and 3 ciphertexts, that of the model has shape [2]")
+	require.ErrorContains(t, a.Add(t.Context(), other),
+		"layer 0: shape [3], batch size 0 and 3 ciphertexts, that of the model has shape [2]")
 	more := client(t, m, "more", 1, 2, nil)
 	more.Model = append(more.Model, more.Model[0])
 	require.ErrorContains(t, a.Add(t.Context(), more), "2 layers, the model has 1")
 	none := strategy.Update{Client: "none", Examples: 1}
 	require.ErrorContains(t, a.Add(t.Context(), none), "it has no layers")
 	require.NoError(t, a.Add(t.Context(), client(t, m, "same", 1, 2, nil)))
-	require.ErrorContains(t, a.Add(t.Context(), client(t, m, "same", 1, 2, nil)), "the client has sent an update in this round")
+	require.ErrorContains(t, a.Add(t.Context(), client(t, m, "same", 1, 2, nil)),
+		"the client has sent an update in this round")
 
 	mean, err := ckks.NewStrategy(parameters(t, node), strategy.Policy{}, &ckks.Options{MaxAbs: 1})
 	require.NoError(t, err)
@@ -253,7 +265,7 @@ func TestUpdatesMustHaveTheShapesOfTheModel(t *testing.T) {
 	require.ErrorContains(t, err, "begin round 4: model: layer 0: ")
 }
 
-func TestTheSumNeverWrapsAround(t *testing.T) {
+func TestAggregation_Add_refusesASumThatWrapsAround(t *testing.T) {
 	m := small(10)
 	p := parameters(t, node)
 	require.Equal(t, int64(1023), p.Room(1)) // 134215681 / 2^17, rounded down
@@ -272,7 +284,7 @@ func TestTheSumNeverWrapsAround(t *testing.T) {
 	}
 }
 
-func TestAnAggregationEnds(t *testing.T) {
+func TestAggregation_Finish_requiresAnUpdateAndClosesIt(t *testing.T) {
 	m := small(11)
 	a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{Number: 3})
 	_, err := a.Finish(t.Context())

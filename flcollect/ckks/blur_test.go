@@ -38,7 +38,8 @@ func blurred(t *testing.T, form string, deviation float64, d *drawn) (with, with
 	for k := range means {
 		a := begin(t, captured, &ckks.Options{MaxAbs: 4, Workers: 3}, strategy.Round{})
 		for _, name := range []string{"first", "second"} {
-			require.NoError(t, a.Add(t.Context(), strategy.Update{Client: name, Examples: 1, Model: sent(read(t, "tenseal", form+"-"+name))}))
+			require.NoError(t, a.Add(t.Context(),
+				strategy.Update{Client: name, Examples: 1, Model: sent(read(t, "tenseal", form+"-"+name))}))
 		}
 		if k == 0 {
 			require.NoError(t, a.(*ckks.Aggregation).Blur(t.Context(), deviation, d.normal))
@@ -52,7 +53,7 @@ func blurred(t *testing.T, form string, deviation float64, d *drawn) (with, with
 	return means[0], means[1]
 }
 
-func TestTheSlotsAreThoseOfTenSEAL(t *testing.T) {
+func TestRing_hasTheSlotsOfTenSEAL(t *testing.T) {
 	r, key := newRing(2048, capturedPrime), secretKey(t, 2048)
 	m := &maker{degree: 2048, moduli: []uint64{capturedPrime}}
 	ciphertext := m.residues(t, parse(t, read(t, "tenseal", "vector-first")).ciphertexts[0])
@@ -62,7 +63,7 @@ func TestTheSlotsAreThoseOfTenSEAL(t *testing.T) {
 	}
 }
 
-func TestNoiseIsInTheSlotsAndTheSameInThoseOfTheSameNumber(t *testing.T) {
+func TestNoise_isEqualInTheSlotsOfOneNumber(t *testing.T) {
 	const deviation, scale = 3., 1 << 16
 	r := newRing(2048, capturedPrime)
 	for form, period := range map[string]int{"tensor": 1, "packed": 1024, "vector": 3} {
@@ -95,7 +96,7 @@ func TestNoiseIsInTheSlotsAndTheSameInThoseOfTheSameNumber(t *testing.T) {
 	}
 }
 
-func TestNoiseHasAllItsBits(t *testing.T) {
+func TestNoise_usesAllBits(t *testing.T) {
 	m, sums := defaults(21), zeros(defaults(21), 1)
 	a := begin(t, ckks.Settings{}, nil, strategy.Round{})
 	require.NoError(t, a.Add(t.Context(), client(t, m, "a", 1, 1, sums)))
@@ -124,7 +125,7 @@ func TestNoiseHasAllItsBits(t *testing.T) {
 	require.Equal(t, sums[0][2*m.degree:], got[2*m.degree:])
 }
 
-func TestNoiseDependsOnTheGeneratorAlone(t *testing.T) {
+func TestNoise_dependsOnTheGeneratorOnly(t *testing.T) {
 	m := small(22)
 	message := message{shape: []uint32{5}, scale: m.scale, batch: 7}
 	for range 5 {
@@ -145,7 +146,7 @@ func TestNoiseDependsOnTheGeneratorAlone(t *testing.T) {
 	}
 }
 
-func TestNoiseThatCannotBeAddedIsAnError(t *testing.T) {
+func TestAggregation_Blur_refusesNoiseThatDoesNotFit(t *testing.T) {
 	m := small(23)
 	fresh := func() *ckks.Aggregation {
 		return begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{Number: 7}).(*ckks.Aggregation)

@@ -57,14 +57,16 @@ func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
 		return nil, fmt.Errorf("its degree is %d, the job's is %d", degree, want)
 	}
 	if want := uint64(len(p.data)); count != want {
-		return nil, fmt.Errorf("it has %d moduli, a fresh ciphertext of the job's %v bits has %d", count, p.settings.CoeffModBitSizes, want)
+		return nil, fmt.Errorf("it has %d moduli, a fresh ciphertext of the job's %v bits has %d", count,
+			p.settings.CoeffModBitSizes, want)
 	}
 	if id := parmsID(content[:32]); id != p.id {
 		theirs := ""
 		if sizes, ok := (Keys{degree: int(degree), count: int(count), id: id}).sizes(); ok {
 			theirs = fmt.Sprintf(", which are those of %v bits,", sizes)
 		}
-		return nil, fmt.Errorf("its moduli%s are not the job's, which are those of %v bits: its parms_id is %x, the job's is %x",
+		return nil, fmt.Errorf("its moduli%s are not the job's, which are those of %v bits: its parms_id is %x, the "+
+			"job's is %x",
 			theirs, p.settings.CoeffModBitSizes, id[:4], p.id[:4])
 	}
 	if content[nttAt] != 1 {
@@ -84,7 +86,8 @@ func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
 		return nil, err
 	}
 	want := p.bodySize()
-	if len(coefficients) >= 8 && binary.LittleEndian.Uint64(coefficients) == uint64(want)/16 && len(coefficients) < 8+want {
+	if len(coefficients) >= 8 && binary.LittleEndian.Uint64(coefficients) == uint64(want)/16 &&
+		len(coefficients) < 8+want {
 		return nil, fmt.Errorf("half of it is the seed of a random generator; only expanded ciphertexts are read")
 	}
 	switch {
@@ -93,7 +96,8 @@ func (p *Parameters) fresh(v version, content []byte) ([]byte, error) {
 	case len(coefficients) != 8+want:
 		return nil, fmt.Errorf("its coefficients have %d bytes, %d are expected", len(coefficients), 8+want)
 	case binary.LittleEndian.Uint64(coefficients) != uint64(want)/8:
-		return nil, fmt.Errorf("it says that it has %d coefficients, it has %d", binary.LittleEndian.Uint64(coefficients), want/8)
+		return nil, fmt.Errorf("it says that it has %d coefficients, it has %d",
+			binary.LittleEndian.Uint64(coefficients), want/8)
 	}
 	return coefficients[8:], nil
 }

@@ -155,7 +155,8 @@ func readParameters(object []byte) (*Context, error) {
 		context.Moduli = append(context.Moduli, binary.LittleEndian.Uint64(number))
 	}
 	if len(content) > 0 || context.Moduli[count] != 0 {
-		return nil, fmt.Errorf("a plain modulus of %d and %d bytes after it, 0 and none are expected", context.Moduli[count], len(content))
+		return nil, fmt.Errorf("a plain modulus of %d and %d bytes after it, 0 and none are expected",
+			context.Moduli[count], len(content))
 	}
 	context.Moduli = context.Moduli[:count]
 	return context, nil
@@ -224,7 +225,8 @@ func (c *Context) Check(p *Parameters) error {
 	case c.Degree != p.settings.PolyModulusDegree:
 		return fmt.Errorf("check context: its degree is %d, the job's is %d", c.Degree, p.settings.PolyModulusDegree)
 	case !slices.Equal(c.Moduli, p.moduli):
-		return fmt.Errorf("check context: its moduli are %d, the job's of %v bits are %d", c.Moduli, p.settings.CoeffModBitSizes, p.moduli)
+		return fmt.Errorf("check context: its moduli are %d, the job's of %v bits are %d", c.Moduli,
+			p.settings.CoeffModBitSizes, p.moduli)
 	case c.Scale != p.scale:
 		return fmt.Errorf("check context: its scale is %g, the job's is 2^%d", c.Scale, p.settings.ScaleBits)
 	}

@@ -76,7 +76,7 @@ func join(model strategy.Model) [][]byte {
 	return joined
 }
 
-func TestTheSumIsThatOfSEALToTheLastBit(t *testing.T) {
+func TestAggregation_agreesWithSEALToTheLastBit(t *testing.T) {
 	for _, form := range []string{"tensor", "packed", "vector"} {
 		t.Run(form, func(t *testing.T) {
 			a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
@@ -98,13 +98,14 @@ func TestTheSumIsThatOfSEALToTheLastBit(t *testing.T) {
 	}
 }
 
-func TestEveryCompressionOfSEALIsReadAndEchoed(t *testing.T) {
+func TestAggregation_readsAndEchoesEveryCompression(t *testing.T) {
 	for _, name := range []string{"none", "zlib", "zstd"} {
 		t.Run(name, func(t *testing.T) {
 			a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{})
 			for part, examples := range map[string]int64{"first": 5, "second": 7} {
 				message := message{shape: []uint32{2}, scale: 1 << 16, ciphertexts: [][]byte{read(t, "seal", name+"-"+part)}}
-				require.NoError(t, a.Add(t.Context(), strategy.Update{Client: part, Examples: examples, Model: sent(message.bytes())}))
+				require.NoError(t, a.Add(t.Context(),
+					strategy.Update{Client: part, Examples: examples, Model: sent(message.bytes())}))
 			}
 			mean, err := a.Finish(t.Context())
 			require.NoError(t, err)
@@ -115,7 +116,7 @@ func TestEveryCompressionOfSEALIsReadAndEchoed(t *testing.T) {
 	}
 }
 
-func TestASeededCiphertextIsRefused(t *testing.T) {
+func TestAggregation_Add_refusesASeededCiphertext(t *testing.T) {
 	a := begin(t, node, &ckks.Options{MaxAbs: 1}, strategy.Round{})
 	message := message{shape: []uint32{1}, scale: 1 << 16, ciphertexts: [][]byte{read(t, "seal", "seeded")}}
 	err := a.Add(t.Context(), strategy.Update{Client: "c", Examples: 1, Model: sent(message.bytes())})
@@ -124,7 +125,7 @@ func TestASeededCiphertextIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "layer 0: ciphertext 0: half of it is the seed")
 }
 
-func TestAMessageMayLieInChunksOfAnySize(t *testing.T) {
+func TestAggregation_Add_readsChunksOfAnySize(t *testing.T) {
 	whole := read(t, "tenseal", "tensor-first")
 	for _, size := range []int{1, 7, 4096, len(whole) - 1} {
 		var chunks [][]byte
@@ -135,7 +136,8 @@ func TestAMessageMayLieInChunksOfAnySize(t *testing.T) {
 		var got [2][][]byte
 		for k, layer := range [][][]byte{{whole}, chunks} {
 			a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
-			require.NoError(t, a.Add(t.Context(), strategy.Update{Client: "c", Examples: 2, Model: strategy.Model{pieces(layer...)}}))
+			require.NoError(t, a.Add(t.Context(),
+				strategy.Update{Client: "c", Examples: 2, Model: strategy.Model{pieces(layer...)}}))
 			mean, err := a.Finish(t.Context())
 			require.NoError(t, err)
 			got[k] = join(mean)
@@ -144,7 +146,7 @@ func TestAMessageMayLieInChunksOfAnySize(t *testing.T) {
 	}
 }
 
-func TestAPublicContextIsRead(t *testing.T) {
+func TestParseContext_readsAPublicContext(t *testing.T) {
 	raw := read(t, "tenseal", "public")
 	text := []byte(base64.StdEncoding.EncodeToString(raw) + "\n")
 	for _, data := range [][]byte{raw, text} {
@@ -155,7 +157,8 @@ func TestAPublicContextIsRead(t *testing.T) {
 	}
 	c, err := ckks.ParseContext(raw)
 	require.NoError(t, err)
-	require.ErrorContains(t, c.Check(parameters(t, ckks.Settings{})), "check context: its degree is 2048, the job's is 8192")
+	require.ErrorContains(t, c.Check(parameters(t, ckks.Settings{})),
+		"check context: its degree is 2048, the job's is 8192")
 	other := captured
 	other.CoeffModBitSizes = []int{28, 26}
 	require.ErrorContains(t, c.Check(parameters(t, other)), "its moduli are [")
@@ -164,7 +167,7 @@ func TestAPublicContextIsRead(t *testing.T) {
 	require.ErrorContains(t, c.Check(parameters(t, other)), "its scale is 65536, the job's is 2^15")
 }
 
-func TestAContextWithASecretKeyIsRefused(t *testing.T) {
+func TestParseContext_refusesASecretKey(t *testing.T) {
 	raw := read(t, "tenseal", "secret")
 	for _, data := range [][]byte{raw, []byte(base64.StdEncoding.EncodeToString(raw))} {
 		_, err := ckks.ParseContext(data)
@@ -172,7 +175,7 @@ func TestAContextWithASecretKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestABadContextSaysWhatIsWrong(t *testing.T) {
+func TestParseContext_namesTheFault(t *testing.T) {
 	raw := read(t, "tenseal", "public")
 	change := func(at int, b byte) []byte {
 		data := bytes.Clone(raw)
@@ -197,7 +200,7 @@ func TestABadContextSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAContextEndsTheRoundOfNobody(t *testing.T) {
+func TestAggregation_Add_endsWithItsContext(t *testing.T) {
 	a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
 	update := strategy.Update{Client: "c", Examples: 1, Model: sent(read(t, "tenseal", "vector-first"))}
 	ctx, cancel := context.WithCancel(t.Context())

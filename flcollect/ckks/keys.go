@@ -156,7 +156,8 @@ func (c *Context) Settings() (Settings, error) {
 	}
 	made, err := moduli(c.Degree, sizes)
 	if err != nil || !slices.Equal(made, c.Moduli) {
-		return Settings{}, fmt.Errorf("moduli %d are not those that SEAL makes of %v bits for degree %d", c.Moduli, sizes, c.Degree)
+		return Settings{}, fmt.Errorf("moduli %d are not those that SEAL makes of %v bits for degree %d", c.Moduli,
+			sizes, c.Degree)
 	}
 	scale, err := scaleBits(c.Scale)
 	if err != nil && c.Scale != 0 {

@@ -31,7 +31,9 @@ func TestObserve_namesTheKeysOfEveryClient(t *testing.T) {
 
 func TestKeys_Settings_makesTheSameKeys(t *testing.T) {
 	for _, settings := range []ckks.Settings{
-		{CoeffModBitSizes: []int{60, 40, 40}}, {CoeffModBitSizes: []int{60, 40, 60}}, {CoeffModBitSizes: []int{50, 30, 30, 50}},
+		{CoeffModBitSizes: []int{60, 40, 40}}, {CoeffModBitSizes: []int{60, 40, 60}}, {
+			CoeffModBitSizes: []int{50, 30, 30, 50},
+		},
 		{PolyModulusDegree: 4096, CoeffModBitSizes: []int{40, 20, 40}, ScaleBits: 20}, {CoeffModBitSizes: []int{60, 40, 50}},
 		{PolyModulusDegree: 16384, CoeffModBitSizes: []int{60, 50, 50, 50, 50, 60}, ScaleBits: 50},
 		{PolyModulusDegree: 32768, CoeffModBitSizes: []int{54, 54}},
@@ -48,7 +50,12 @@ func TestKeys_Settings_makesTheSameKeys(t *testing.T) {
 }
 
 func TestObserve_saysWhatIsNotEncrypted(t *testing.T) {
-	for name, data := range map[string][]byte{"empty": {}, "text": []byte("text"), "no ciphertext": {1<<3 | 2, 1, 1}, "short": {2<<3 | 2, 1, 1}} {
+	for name, data := range map[string][]byte{
+		"empty":         {},
+		"text":          []byte("text"),
+		"no ciphertext": {1<<3 | 2, 1, 1},
+		"short":         {2<<3 | 2, 1, 1},
+	} {
 		_, err := ckks.Observe(sent(data))
 		require.ErrorContains(t, err, "read the parameters of a ciphertext: ", name)
 	}

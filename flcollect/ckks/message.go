@@ -24,7 +24,8 @@ func (l layer) equal(other layer) bool {
 // String describes the layer; of the sizes of a long vector it has the first.
 func (l layer) String() string {
 	if len(l.shape) > 8 {
-		return fmt.Sprintf("%d sizes from %d on, batch size %d and %d ciphertexts", len(l.shape), l.shape[:8], l.batch, l.count)
+		return fmt.Sprintf("%d sizes from %d on, batch size %d and %d ciphertexts", len(l.shape), l.shape[:8], l.batch,
+			l.count)
 	}
 	return fmt.Sprintf("shape %v, batch size %d and %d ciphertexts", l.shape, l.batch, l.count)
 }
@@ -86,7 +87,8 @@ func (p *Parameters) readMessage(message blob) (layer, []blob, error) {
 			var size int
 			ciphertext, size, err = w.bytes()
 			if err == nil && size < p.leastSize() {
-				err = fmt.Errorf("ciphertext %d has %d bytes, an encryption cannot have fewer than %d", len(ciphertexts), size, p.leastSize())
+				err = fmt.Errorf("ciphertext %d has %d bytes, an encryption cannot have fewer than %d", len(ciphertexts), size,
+					p.leastSize())
 			}
 			ciphertexts = append(ciphertexts, ciphertext)
 		case field == scaleField && kind == fixed64Type:
@@ -104,7 +106,8 @@ func (p *Parameters) readMessage(message blob) (layer, []blob, error) {
 	}
 	l.count = len(ciphertexts)
 	if scale != p.scale {
-		return layer{}, nil, fmt.Errorf("the scale of the message is %g (2^%.4g), the job's is 2^%d", scale, math.Log2(scale), p.settings.ScaleBits)
+		return layer{}, nil, fmt.Errorf("the scale of the message is %g (2^%.4g), the job's is 2^%d", scale,
+			math.Log2(scale), p.settings.ScaleBits)
 	}
 	return l, ciphertexts, p.checkLayer(l)
 }
@@ -119,7 +122,8 @@ func (p *Parameters) checkLayer(l layer) error {
 	if l.batch > slots {
 		return fmt.Errorf("the batch size is %d, a ciphertext has %d slots", l.batch, slots)
 	}
-	vector := l.batch == 0 && len(l.shape) == l.count && !slices.ContainsFunc(l.shape, func(size uint32) bool { return size < 1 || size > slots })
+	vector := l.batch == 0 && len(l.shape) == l.count &&
+		!slices.ContainsFunc(l.shape, func(size uint32) bool { return size < 1 || size > slots })
 	if !l.tensor() && !vector {
 		return fmt.Errorf("%s are neither a tensor nor a vector", l)
 	}

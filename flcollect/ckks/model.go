@@ -40,7 +40,8 @@ func (p *Parameters) read(model strategy.Model) (form []layer, ciphertexts []blo
 	}
 	for k, t := range model {
 		if shape := t.Shape(); t.DType() != tensor.Uint8 || len(shape) != 1 {
-			return nil, nil, fmt.Errorf("layer %d: type %v and shape %v are not the bytes of a message: it is not encrypted", k, t.DType(), shape)
+			return nil, nil, fmt.Errorf("layer %d: type %v and shape %v are not the bytes of a message: it is not "+
+				"encrypted", k, t.DType(), shape)
 		}
 		l, parts, err := p.readMessage(t.Chunks())
 		if err != nil {

@@ -12,9 +12,10 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func TestAModelOfAClientIsChecked(t *testing.T) {
+func TestObserve_checksTheModelOfAClient(t *testing.T) {
 	p := parameters(t, captured)
-	tensors, packed, vector := read(t, "tenseal", "tensor-first"), read(t, "tenseal", "packed-first"), read(t, "tenseal", "vector-first")
+	tensors, packed, vector := read(t, "tenseal",
+		"tensor-first"), read(t, "tenseal", "packed-first"), read(t, "tenseal", "vector-first")
 	require.NoError(t, p.CheckModel(sent(tensors, packed, vector)))
 	half := len(vector) / 2
 	require.NoError(t, p.CheckModel(strategy.Model{pieces(vector[:half], vector[half:])}))
@@ -32,9 +33,15 @@ func TestAModelOfAClientIsChecked(t *testing.T) {
 		"check model: layer 1: the scale of the message is ": {captured, sent(vector, nil)},
 		"check model: layer 1: type float32 and shape [2] are not the bytes of a message": {
 			captured, append(sent(vector), tensor.FromFloat32s([]float32{1, 2}))},
-		"check model: layer 0: the message ends in the middle":                                  {captured, sent(bytes.Clone(vector)[:half])},
-		"check model: layer 0: ciphertext 1: a coefficient is not below its modulus":            {node, sent(spoilt.bytes())},
-		"check model: layer 0: ciphertext 0 has 17347 bytes, an encryption cannot have fewer t": {ckks.Settings{ScaleBits: 16}, sent(vector)},
+		"check model: layer 0: the message ends in the middle": {
+			captured,
+			sent(bytes.Clone(vector)[:half]),
+		},
+		"check model: layer 0: ciphertext 1: a coefficient is not below its modulus": {node, sent(spoilt.bytes())},
+		"check model: layer 0: ciphertext 0 has 17347 bytes, an encryption cannot have fewer t": {
+			ckks.Settings{ScaleBits: 16},
+			sent(vector),
+		},
 		"check model: layer 0: ciphertext 0: its degree is 2048, the job's is 4096": {
 			ckks.Settings{PolyModulusDegree: 4096, CoeffModBitSizes: []int{27, 26}, ScaleBits: 16}, sent(vector)},
 	} {
@@ -42,7 +49,7 @@ func TestAModelOfAClientIsChecked(t *testing.T) {
 	}
 }
 
-func TestTheMeanIsAModelOfTheNextRound(t *testing.T) {
+func TestAggregation_returnsAModelForTheNextRound(t *testing.T) {
 	first := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{Model: sent(read(t, "tenseal", "vector-first"))})
 	update := strategy.Update{Client: "a", Examples: 7, Model: sent(read(t, "tenseal", "vector-second"))}
 	require.NoError(t, first.Add(t.Context(), update))
@@ -52,12 +59,13 @@ func TestTheMeanIsAModelOfTheNextRound(t *testing.T) {
 	require.Equal(t, []int{mean[0].Len()}, mean[0].Shape())
 
 	second := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{Model: mean})
-	require.ErrorIs(t, second.Add(t.Context(), strategy.Update{Client: "a", Examples: 7, Model: mean}), strategy.ErrQuarantined,
+	require.ErrorIs(t, second.Add(t.Context(), strategy.Update{Client: "a", Examples: 7, Model: mean}),
+		strategy.ErrQuarantined,
 		"a client that sends back what it got has trained nothing")
 	require.NoError(t, second.Add(t.Context(), update))
 }
 
-func TestUpdatesThatAreNotEncryptedAreRefused(t *testing.T) {
+func TestAggregation_Add_refusesPlainUpdates(t *testing.T) {
 	a := begin(t, captured, &ckks.Options{MaxAbs: 4}, strategy.Round{})
 	message := read(t, "tenseal", "vector-first")
 	square, err := tensor.New(tensor.Uint8, []int{1, len(message)}, message)
@@ -71,7 +79,7 @@ func TestUpdatesThatAreNotEncryptedAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheStrategyKeepsItsPolicyAndNoState(t *testing.T) {
+func TestStrategy_hasAPolicyAndNoState(t *testing.T) {
 	policy := strategy.Policy{MinAvailable: 3, Fit: strategy.Rule{Fraction: 0.5}}
 	s, err := ckks.NewStrategy(parameters(t, captured), policy, &ckks.Options{MaxAbs: 4})
 	require.NoError(t, err)

@@ -49,7 +49,8 @@ func NewParameters(settings Settings) (*Parameters, error) {
 			return nil, fail("coeff_mod_bit_sizes", "%d is not from 2 to 60", size)
 		}
 		if sum += size; sum > bound {
-			return nil, fail("coeff_mod_bit_sizes", "%v is more than the %d bits with which degree %d gives 128 bits of security",
+			return nil, fail("coeff_mod_bit_sizes",
+				"%v is more than the %d bits with which degree %d gives 128 bits of security",
 				s.CoeffModBitSizes, bound, s.PolyModulusDegree)
 		}
 	}
@@ -65,7 +66,8 @@ func NewParameters(settings Settings) (*Parameters, error) {
 	// SEAL wants the scale below the product of the moduli; a mean of even one
 	// client needs a bit for the sign and one for the number.
 	if s.ScaleBits < 1 || s.ScaleBits > p.product.BitLen()-2 {
-		return nil, fail("scale_bits", "%d is not from 1 to %d, which the moduli of fresh ciphertexts leave", s.ScaleBits, p.product.BitLen()-2)
+		return nil, fail("scale_bits", "%d is not from 1 to %d, which the moduli of fresh ciphertexts leave",
+			s.ScaleBits, p.product.BitLen()-2)
 	}
 	p.scale = math.Ldexp(1, s.ScaleBits)
 	p.ring = sync.OnceValue(func() *ring { return newRing(s.PolyModulusDegree, p.data) })

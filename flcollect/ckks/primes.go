@@ -21,7 +21,8 @@ func moduli(degree int, bitSizes []int) ([]uint64, error) {
 	}
 	for _, bits := range bitSizes {
 		if len(found[bits]) < wanted[bits] {
-			return nil, fmt.Errorf("there are %d primes of %d bits for degree %d, %d are asked for", len(found[bits]), bits, degree, wanted[bits])
+			return nil, fmt.Errorf("there are %d primes of %d bits for degree %d, %d are asked for", len(found[bits]), bits,
+				degree, wanted[bits])
 		}
 	}
 	result, _ := handOut(found, bitSizes)

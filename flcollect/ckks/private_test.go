@@ -25,10 +25,11 @@ func (k key) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAnEncryptedMeanIsDifferentiallyPrivate(t *testing.T) {
+func TestStrategy_isDifferentiallyPrivateWithNoise(t *testing.T) {
 	mean, err := ckks.NewStrategy(parameters(t, captured), strategy.Policy{}, &ckks.Options{MaxAbs: 4})
 	require.NoError(t, err)
-	private, err := dp.New(mean, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 1.5}, &dp.Options{Random: key(3)})
+	private, err := dp.New(mean,
+		strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 1.5}, &dp.Options{Random: key(3)})
 	require.NoError(t, err)
 	model := sent(read(t, "tenseal", "packed-first"))
 	round, err := private.Begin(strategy.Round{Number: 1, Model: model})

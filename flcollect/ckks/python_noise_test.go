@@ -17,7 +17,7 @@ import (
 
 // The key of the noise is fixed, so the bounds hold in every run if they hold in
 // one; they are four standard deviations of what they bound.
-func TestTenSEALDecryptsTheNoiseOfEveryNumber(t *testing.T) {
+func TestAggregation_Blur_addsNoiseThatTenSEALDecrypts(t *testing.T) {
 	program := peertest.Python(t, newest, numpy)
 	for deviation, set := range map[float64]population{
 		0.25: {Degree: 8192, Sizes: []int{60, 40, 40}, Scale: 40, Weights: []int64{1, 1, 1}},
@@ -25,7 +25,12 @@ func TestTenSEALDecryptsTheNoiseOfEveryNumber(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(set.Sizes), func(t *testing.T) {
 			t.Parallel()
-			set.Layers = []layer{{"unbatched", []int{4, 8}}, {"packed", []int{2500, 2}}, {"vector", []int{9000}}, {"vector", []int{100}}}
+			set.Layers = []layer{
+				{"unbatched", []int{4, 8}},
+				{"packed", []int{2500, 2}},
+				{"vector", []int{9000}},
+				{"vector", []int{100}},
+			}
 			if raced {
 				set.Layers = []layer{{"unbatched", []int{2, 2}}, {"packed", []int{2500}}, {"vector", []int{100}}}
 			}

@@ -125,7 +125,7 @@ func everybody(p population) population {
 
 // Every number of clients, each with weights of its own, with every set of parameters
 // and in every form.
-func TestTenSEALDecryptsTheMeanOfWhatItEncrypted(t *testing.T) {
+func TestAggregation_returnsAMeanThatTenSEALDecrypts(t *testing.T) {
 	program := peertest.Python(t, newest, numpy)
 	layers := []layer{
 		{"unbatched", []int{2, 2}}, {"unbatched", []int{1}}, {"packed", []int{2500, 2}}, {"packed", []int{4}},
@@ -156,7 +156,7 @@ func TestTenSEALDecryptsTheMeanOfWhatItEncrypted(t *testing.T) {
 	}
 }
 
-func TestEveryNumberOfClientsAndCompressionIsDecrypted(t *testing.T) {
+func TestAggregation_isDecryptedForEveryNumberOfClients(t *testing.T) {
 	program := peertest.Python(t, newest, numpy)
 	all := everybody(population{
 		Degree: 8192, Sizes: []int{60, 40, 40}, Scale: 40, Galois: true, Layers: []layer{{"packed", []int{1000}}},
@@ -180,7 +180,7 @@ func TestEveryNumberOfClientsAndCompressionIsDecrypted(t *testing.T) {
 	}
 }
 
-func TestClientsOfSeveralVersionsDecryptTheSameMean(t *testing.T) {
+func TestAggregation_isDecryptedBySeveralVersions(t *testing.T) {
 	programs := []string{peertest.Python(t, newest, numpy), peertest.Python(t, older, numpy)}
 	all := population{
 		Degree: 8192, Sizes: []int{60, 40, 40}, Scale: 40, Layers: []layer{{"vector", []int{100}}}, Weights: []int64{3, 5},

@@ -100,7 +100,8 @@ func nested(data []byte, outer version) (content, rest []byte, err error) {
 		return nil, nil, err
 	}
 	if h.mode != plainMode || h.version != outer {
-		return nil, nil, fmt.Errorf("a part of it is of version %s with compression %s; %s and none are expected", h.version, h.mode, outer)
+		return nil, nil, fmt.Errorf("a part of it is of version %s with compression %s; %s and none are expected",
+			h.version, h.mode, outer)
 	}
 	if h.size > uint64(len(data)) {
 		return nil, nil, fmt.Errorf("a part of it has %d bytes, %d are left", h.size, len(data))

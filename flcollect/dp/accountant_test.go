@@ -24,7 +24,7 @@ func spent(t *testing.T, rate, multiplier float64, times int, delta float64) (fl
 }
 
 // The values come from a program of another hand.
-func TestEpsilonIsThatOfIndependentAccounts(t *testing.T) {
+func TestAccountant_agreesWithIndependentAccounts(t *testing.T) {
 	for _, c := range []struct {
 		rate, multiplier float64
 		times            int
@@ -41,7 +41,7 @@ func TestEpsilonIsThatOfIndependentAccounts(t *testing.T) {
 	}
 }
 
-func TestEpsilonIsThatOfDPAccounting(t *testing.T) {
+func TestAccountant_agreesWithDPAccounting(t *testing.T) {
 	program := peertest.Python(t, "dp-accounting==0.6.0")
 	type account struct {
 		rate, multiplier float64
@@ -78,7 +78,7 @@ func TestEpsilonIsThatOfDPAccounting(t *testing.T) {
 	}
 }
 
-func TestRoundsAddUpOneByOne(t *testing.T) {
+func TestAccountant_addsRoundsOneByOne(t *testing.T) {
 	whole, _ := spent(t, 0.02, 0.9, 500, 1e-6)
 	accountant, err := dp.NewAccountant(1e-6)
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestRoundsAddUpOneByOne(t *testing.T) {
 	require.InDelta(t, whole, before, 1e-9)
 }
 
-func TestAccountsOfACloneAreItsOwn(t *testing.T) {
+func TestAccountant_Clone_isIndependent(t *testing.T) {
 	accountant, err := dp.NewAccountant(0)
 	require.NoError(t, err)
 	require.Equal(t, 1e-5, accountant.Delta())
@@ -106,7 +106,7 @@ func TestAccountsOfACloneAreItsOwn(t *testing.T) {
 	require.Greater(t, more, before)
 }
 
-func TestEpsilonAtTheEdges(t *testing.T) {
+func TestAccountant_Epsilon_atTheEdges(t *testing.T) {
 	for _, c := range []struct {
 		rate, multiplier float64
 		times            int
@@ -127,7 +127,7 @@ func TestEpsilonAtTheEdges(t *testing.T) {
 	}
 }
 
-func TestImpossibleMechanismsAreRefused(t *testing.T) {
+func TestAccountant_refusesInvalidMechanisms(t *testing.T) {
 	for _, delta := range []float64{-1e-5, 1, 2, math.NaN(), math.Inf(1)} {
 		_, err := dp.NewAccountant(delta)
 		require.ErrorContains(t, err, "delta")

@@ -173,7 +173,8 @@ func (a *Adaptive) Restore(state []tensor.Tensor) error {
 	var inner []tensor.Tensor
 	if len(state) > 0 {
 		if state[0].DType() != tensor.Float64 || state[0].Len() != len(own) {
-			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not clip norm, rounds, fraction and charged releases",
+			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not clip norm, rounds, fraction and "+
+				"charged releases",
 				Mechanism, state[0].Len(), state[0].DType())
 		}
 		state[0].ReadFloat64s(own, 0)

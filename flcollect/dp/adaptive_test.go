@@ -64,7 +64,7 @@ func (w withBits) Add(ctx context.Context, update strategy.Update) error {
 	return w.Aggregation.Add(ctx, update)
 }
 
-func TestAdaptiveClippingKeepsTheContractOfStrategies(t *testing.T) {
+func TestAdaptive_conforms(t *testing.T) {
 	for _, inner := range []string{"FedAvg", "FedAvgM", "FedAdam", "FedProx", "FaultTolerantFedAvg"} {
 		confs := map[string]strategy.Conf{"FedProx": {"proximal_mu": 0.5}, "FedAvgM": {"server_momentum": 0.9}}
 		t.Run(inner, func(t *testing.T) {
@@ -101,7 +101,7 @@ func finish(t *testing.T, aggregation strategy.Aggregation) strategy.Model {
 	return made
 }
 
-func TestClientsAreToldWhatFlowersClientsRead(t *testing.T) {
+func TestAdaptive_sendsTheConfigurationOfFlower(t *testing.T) {
 	settings := strategy.Conf{"num_sampled_clients": "4", "noise_multiplier": 0.3, "init_clip_norm": 0.5}
 	server := wrap(t, "FedProx", strategy.Conf{"proximal_mu": 0.5}, settings)
 	fit, evaluate := map[string]any{"epochs": int64(2)}, map[string]any{}
@@ -128,7 +128,7 @@ func TestClientsAreToldWhatFlowersClientsRead(t *testing.T) {
 	require.Equal(t, map[string]any{"dpfedavg_clip_norm": 0.5, "dpfedavg_adaptive_clip_enabled": true}, fit)
 }
 
-func TestEveryClientCountsTheSame(t *testing.T) {
+func TestAdaptive_weighsClientsEqually(t *testing.T) {
 	aggregation := begin(t, wrap(t, "FedAvg", nil, quiet(strategy.Conf{"init_clip_norm": 100})), 1, model(0, 0))
 	heavy := answer("a", true, 4, 8)
 	heavy.Examples = 1_000_000
@@ -137,25 +137,28 @@ func TestEveryClientCountsTheSame(t *testing.T) {
 	require.InDeltaSlice(t, []float64{2, 4}, finish(t, aggregation)[0].Float64s(), 1e-6)
 }
 
-func TestAnUpdateBeyondTheClipNormIsCutByTheServer(t *testing.T) {
+func TestAdaptive_clipsALargeUpdate(t *testing.T) {
 	private := wrap(t, "FedAvg", nil, quiet(strategy.Conf{"init_clip_norm": 5, "clip_norm_lr": 1}))
 	aggregation := begin(t, private, 1, model(1, 1))
 	require.NoError(t, aggregation.Add(t.Context(), answer("liar", true, 3001, 4001)))
 	require.NoError(t, aggregation.Add(t.Context(), answer("honest", true, 1, 3)))
-	require.InDeltaSlice(t, []float64{1 + 3./2, 1 + (4.+2)/2}, finish(t, aggregation)[0].Float64s(), 5e-3, "5 away, in its own direction")
+	require.InDeltaSlice(t, []float64{1 + 3./2, 1 + (4.+2)/2}, finish(t, aggregation)[0].Float64s(), 5e-3,
+		"5 away, in its own direction")
 	p := private.Privacy()
 	require.InDelta(t, 0.5, p.Fraction, 1e-6, "the liar was beyond")
 	require.Equal(t, 1, p.Rounds)
 
 	verdicts := private.Verdicts()
 	require.Len(t, verdicts, 2)
-	require.Equal(t, strategy.Verdict{Client: "honest", Outcome: strategy.Kept, Norm: 2, Bound: 5 * (1 + 0x1p-10)}, verdicts[0])
+	require.Equal(t, strategy.Verdict{Client: "honest", Outcome: strategy.Kept, Norm: 2, Bound: 5 * (1 + 0x1p-10)},
+		verdicts[0])
 	require.Equal(t, strategy.Clipped, verdicts[1].Outcome)
 	require.Contains(t, verdicts[1].Reason, "its norm is 5000, the bound 5.005")
 }
 
-func TestTheClientsNoiseIsAllThereIs(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false, "init_clip_norm": 1})
+func TestAdaptive_addsNoServerNoiseToClientNoise(t *testing.T) {
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false, "init_clip_norm": 1})
 	aggregation := begin(t, private, 1, model(0, 0))
 	wide := answer("a", true)
 	wide.Model = strategy.Model{tensor.FromFloat64s([]float64{0.25, 0.5})} // noise makes wide numbers of narrow ones
@@ -164,8 +167,9 @@ func TestTheClientsNoiseIsAllThereIs(t *testing.T) {
 	require.Equal(t, []float64{0.5, 0.25}, finish(t, aggregation)[0].Float64s())
 }
 
-func TestWithTheClientsNoiseOnlyMoreThanNoiseIsCut(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 4, "noise_multiplier": 0.3, "server_side_noising": false, "init_clip_norm": 1})
+func TestAdaptive_clipsNoisyUpdatesBeyondTheNoise(t *testing.T) {
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": 4, "noise_multiplier": 0.3, "server_side_noising": false, "init_clip_norm": 1})
 	deviation := private.Privacy().Multiplier / 2
 	bound := 1 + 0x1p-10 + deviation*(math.Sqrt(2)+7)
 	aggregation := begin(t, private, 1, model(0, 0))
@@ -176,8 +180,9 @@ func TestWithTheClientsNoiseOnlyMoreThanNoiseIsCut(t *testing.T) {
 	require.Equal(t, strategy.Clipped, private.Verdicts()[3].Outcome)
 }
 
-func TestTooFewNoisyClientsAreNotAggregated(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 20, "noise_multiplier": 0.5, "server_side_noising": false})
+func TestAdaptive_refusesTooFewNoisyClients(t *testing.T) {
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": 20, "noise_multiplier": 0.5, "server_side_noising": false})
 	aggregation := begin(t, private, 1, model(0, 0))
 	require.NoError(t, aggregation.Add(t.Context(), answer("a", true, 0, 0)))
 	_, err := aggregation.Finish(t.Context())
@@ -187,7 +192,7 @@ func TestTooFewNoisyClientsAreNotAggregated(t *testing.T) {
 	require.Zero(t, private.Privacy().Epsilon)
 }
 
-func TestAnUpdateWithoutANormBitIsQuarantined(t *testing.T) {
+func TestAdaptive_quarantinesAnUpdateWithoutANormBit(t *testing.T) {
 	private := wrap(t, "FedAvg", nil, quiet(nil))
 	aggregation := begin(t, private, 1, model(0, 0))
 	for reason, metrics := range map[string]map[string]any{
@@ -209,7 +214,7 @@ func TestAnUpdateWithoutANormBitIsQuarantined(t *testing.T) {
 	require.Equal(t, strategy.Refused, private.Verdicts()[4].Outcome)
 }
 
-func TestAFailureHasTheRoundNotCount(t *testing.T) {
+func TestAdaptive_doesNotCountAFailedRound(t *testing.T) {
 	p := wrap(t, "FaultTolerantFedAvg", nil, quiet(nil)).Policy()
 	require.ErrorIs(t, p.Accept(strategy.Fit, 10, 1), strategy.ErrTooFew)
 	require.NoError(t, p.Accept(strategy.Fit, 10, 0))
@@ -219,7 +224,8 @@ func TestAFailureHasTheRoundNotCount(t *testing.T) {
 // noised returns the mean of two clients that have learnt nothing.
 func noised(t *testing.T, elements int, conf strategy.Conf) []float64 {
 	t.Helper()
-	aggregation := begin(t, wrap(t, "FedAvg", nil, conf), 1, strategy.Model{tensor.FromFloat64s(make([]float64, elements))})
+	aggregation := begin(t, wrap(t, "FedAvg", nil, conf), 1,
+		strategy.Model{tensor.FromFloat64s(make([]float64, elements))})
 	for _, client := range []string{"a", "b"} {
 		update := answer(client, true)
 		update.Model = strategy.Model{tensor.FromFloat64s(make([]float64, elements))}
@@ -228,7 +234,7 @@ func noised(t *testing.T, elements int, conf strategy.Conf) []float64 {
 	return finish(t, aggregation)[0].Float64s()
 }
 
-func TestTheServersNoiseIsGaussianAndAddedOnce(t *testing.T) {
+func TestAdaptive_addsGaussianNoiseOnce(t *testing.T) {
 	const elements = 200_000
 	values := noised(t, elements, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 3})
 	effective := 2 / math.Sqrt(1-math.Pow(2/(2*5.), 2))
@@ -250,7 +256,7 @@ func TestTheServersNoiseIsGaussianAndAddedOnce(t *testing.T) {
 	require.Greater(t, values[elements-1]/deviation, 4., "there are tails")
 }
 
-func TestNoisedNumbersLieOnAGridOfTheNoise(t *testing.T) {
+func TestAdaptive_roundsToTheGridOfTheNoise(t *testing.T) {
 	values := noised(t, 5000, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 3})
 	const grid = 0x1p-19 // the deviation is a little above 3
 	for _, v := range values {
@@ -258,7 +264,7 @@ func TestNoisedNumbersLieOnAGridOfTheNoise(t *testing.T) {
 	}
 }
 
-func TestEveryKeyGivesOtherNoise(t *testing.T) {
+func TestAdaptive_drawsOtherNoiseForEveryKey(t *testing.T) {
 	first := noised(t, 100, strategy.Conf{"num_sampled_clients": 100})
 	require.Equal(t, first, noised(t, 100, strategy.Conf{"num_sampled_clients": 100}))
 	fedAvg, err := strategy.New("FedAvg", nil)
@@ -285,7 +291,7 @@ type noKey struct{}
 
 func (noKey) Read([]byte) (int, error) { return 0, fmt.Errorf("no entropy") }
 
-func TestThereIsNoModelWithoutNoise(t *testing.T) {
+func TestAdaptive_withholdsAModelWithoutNoise(t *testing.T) {
 	fedAvg, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	private, err := dp.New(fedAvg, strategy.Conf{"num_sampled_clients": 100}, &dp.Options{Random: noKey{}})
@@ -317,7 +323,7 @@ func population(t *testing.T, conf strategy.Conf, rounds int) float64 {
 	return private.Privacy().ClipNorm
 }
 
-func TestTheClipNormComesToTheQuantileOfTheClients(t *testing.T) {
+func TestAdaptive_movesTheClipNormToTheQuantile(t *testing.T) {
 	for _, c := range []struct{ quantile, begin, norm float64 }{
 		{0.5, 0.01, 1}, {0.5, 50, 1}, {0.9, 0.1, math.Exp(1.2816)}, {0.2, 1, math.Exp(-0.8416)},
 	} {
@@ -328,7 +334,7 @@ func TestTheClipNormComesToTheQuantileOfTheClients(t *testing.T) {
 	}
 }
 
-func TestTheClipNormStaysInBounds(t *testing.T) {
+func TestAdaptive_boundsTheClipNorm(t *testing.T) {
 	private := wrap(t, "FedAvg", nil, quiet(strategy.Conf{"clip_norm_lr": 1000, "clip_norm_target_quantile": 1}))
 	aggregation := begin(t, private, 1, model(0))
 	require.NoError(t, aggregation.Add(t.Context(), answer("a", false, 0)))
@@ -336,7 +342,7 @@ func TestTheClipNormStaysInBounds(t *testing.T) {
 	require.Equal(t, 0x1p100, private.Privacy().ClipNorm)
 }
 
-func TestABudgetStopsBeforeItIsExceeded(t *testing.T) {
+func TestAdaptive_stopsBeforeTheBudgetIsExceeded(t *testing.T) {
 	private := wrap(t, "FedAvg", nil, strategy.Conf{
 		"num_sampled_clients": 100, "noise_multiplier": 2, "epsilon_budget": 8, "delta": 1e-6})
 	rounds := 0
@@ -359,7 +365,7 @@ func TestABudgetStopsBeforeItIsExceeded(t *testing.T) {
 	require.ErrorIs(t, err, dp.ErrBudget)
 }
 
-func TestARestartGoesOnWithTheAccount(t *testing.T) {
+func TestAdaptive_keepsTheAccountAfterARestart(t *testing.T) {
 	conf := strategy.Conf{"num_sampled_clients": 100, "epsilon_budget": 20}
 	one := wrap(t, "FedAvgM", strategy.Conf{"server_momentum": 0.5}, conf)
 	for number := 1; number <= 3; number++ {
@@ -380,7 +386,7 @@ func TestARestartGoesOnWithTheAccount(t *testing.T) {
 	require.Equal(t, 0.1, two.Privacy().ClipNorm)
 }
 
-func TestAStateThatDoesNotFitChangesNothing(t *testing.T) {
+func TestAdaptive_Restore_refusesAStateThatDoesNotFit(t *testing.T) {
 	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 100})
 	before := fmt.Sprint(private.Privacy())
 	own := func(values ...float64) []tensor.Tensor { return []tensor.Tensor{tensor.FromFloat64s(values)} }
@@ -415,7 +421,8 @@ func FuzzRestore(f *testing.F) {
 		require.Equal(t, rounds, float64(p.Rounds))
 		require.Equal(t, charged, float64(p.Charged))
 		require.False(t, math.IsNaN(p.Epsilon) || p.Epsilon < 0)
-		require.Equal(t, private.State()[0].Chunks(), tensor.FromFloat64s([]float64{clip, rounds, fraction, charged}).Chunks())
+		require.Equal(t, private.State()[0].Chunks(),
+			tensor.FromFloat64s([]float64{clip, rounds, fraction, charged}).Chunks())
 	})
 }
 
@@ -430,21 +437,25 @@ func (b blind) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	return b.Strategy.Begin(round)
 }
 
-func TestTheStrategyInsideSeesNoLossThatIsNotPrivate(t *testing.T) {
+func TestAdaptive_hidesTheLossFromTheInnerStrategy(t *testing.T) {
 	mean, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	var told strategy.Round
 	private, err := dp.New(blind{mean, &told}, quiet(nil), nil)
 	require.NoError(t, err)
 	loss := 0.25
-	round, err := private.Begin(strategy.Round{Number: 3, Model: strategy.Model{tensor.FromFloat64s([]float64{1})}, Loss: &loss})
+	round, err := private.Begin(strategy.Round{
+		Number: 3,
+		Model:  strategy.Model{tensor.FromFloat64s([]float64{1})},
+		Loss:   &loss,
+	})
 	require.NoError(t, err)
 	require.NoError(t, round.Close())
 	require.Equal(t, 3, told.Number)
 	require.Nil(t, told.Loss)
 }
 
-func TestAStrategyThatComparesClientsIsRefusedUnderWhateverName(t *testing.T) {
+func TestNew_refusesStrategiesThatCompareClients(t *testing.T) {
 	for _, name := range []string{"FedMedian", "FedTrimmedAvg", "Krum", "MultiKrum", "Bulyan", "QFedAvg"} {
 		made, err := strategy.New(name, nil)
 		require.NoError(t, err)

@@ -99,15 +99,17 @@ func (s settings) check() error {
 	}
 	switch {
 	case s.multiplier < leastNoise:
-		return refuse("noise_multiplier", "%v makes the effective multiplier zero, which gives no privacy: leave out %s instead",
+		return refuse("noise_multiplier",
+			"%v makes the effective multiplier zero, which gives no privacy: leave out %s instead",
 			s.multiplier, Mechanism)
 	case s.multiplier >= 2*s.countNoise:
 		kind := "complex"
 		if s.multiplier == 2*s.countNoise {
 			kind = "infinite"
 		}
-		return refuse("noise_multiplier", "%v makes the effective multiplier %s: it has to be below twice clip_count_stddev, which is %v"+
-			" (num_sampled_clients/20 where it is not given)", s.multiplier, kind, s.countNoise)
+		return refuse("noise_multiplier",
+			"%v makes the effective multiplier %s: it has to be below twice clip_count_stddev, which is %v"+
+				" (num_sampled_clients/20 where it is not given)", s.multiplier, kind, s.countNoise)
 	}
 	account, err := NewAccountant(s.delta)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-func TestSettingsThatGiveNoPrivacyAreNamed(t *testing.T) {
+func TestCheck_namesSettingsWithoutPrivacy(t *testing.T) {
 	for _, c := range []struct {
 		conf   strategy.Conf
 		field  string
@@ -54,7 +54,7 @@ func TestSettingsThatGiveNoPrivacyAreNamed(t *testing.T) {
 	}
 }
 
-func TestRulesThatCompareClientsAreRefused(t *testing.T) {
+func TestCheck_refusesRulesThatCompareClients(t *testing.T) {
 	for _, name := range strategy.Names() {
 		err := dp.Check(name, strategy.Conf{"num_sampled_clients": 100})
 		switch name {
@@ -68,8 +68,9 @@ func TestRulesThatCompareClientsAreRefused(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreThoseOfTheOriginal(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": json.Number("40"), "clip_count_stddev": nil, "delta": "1e-5"})
+func TestNew_hasTheDefaultsOfTheOriginal(t *testing.T) {
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": json.Number("40"), "clip_count_stddev": nil, "delta": "1e-5"})
 	p := private.Privacy()
 	require.True(t, math.IsNaN(p.Fraction))
 	p.Fraction = 0
@@ -82,9 +83,11 @@ func TestDefaultsAreThoseOfTheOriginal(t *testing.T) {
 
 func FuzzCheck(f *testing.F) {
 	f.Add(`{"num_sampled_clients": 100}`)
-	f.Add(`{"num_sampled_clients": "20", "noise_multiplier": 0.5, "server_side_noising": "off", "clip_count_stddev": null}`)
+	f.Add(`{"num_sampled_clients": "20", "noise_multiplier": 0.5, "server_side_noising": "off", ` +
+		`"clip_count_stddev": null}`)
 	f.Add(`{"num_sampled_clients": 1, "noise_multiplier": 1e-320, "clip_count_stddev": 1e300}`)
-	f.Add(`{"num_sampled_clients": 9, "delta": 1e-300, "epsilon_budget": 1e9, "sampling_rate": 0.001, "noise_multiplier": 1e-6}`)
+	f.Add(`{"num_sampled_clients": 9, "delta": 1e-300, "epsilon_budget": 1e9, "sampling_rate": 0.001, ` +
+		`"noise_multiplier": 1e-6}`)
 	f.Add(`{"num_sampled_clients": 1e9, "init_clip_norm": [], "clip_norm_lr": {}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var conf strategy.Conf

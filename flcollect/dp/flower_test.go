@@ -47,7 +47,7 @@ func (n npys) model(t *testing.T) strategy.Model {
 	return model
 }
 
-func TestClipNormsAreThoseOfFlower(t *testing.T) {
+func TestAdaptive_hasTheClipNormsOfFlower(t *testing.T) {
 	file, err := os.ReadFile("testdata/flower-1.3.0.json")
 	require.NoError(t, err)
 	var known flower

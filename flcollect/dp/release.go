@@ -66,7 +66,8 @@ func (a *Adaptive) Charge(releases int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if releases < 0 || releases > maxReleases-a.charged {
-		return fmt.Errorf("charge %s: %d releases beside %d are not from 0 to %d", Mechanism, releases, a.charged, maxReleases)
+		return fmt.Errorf("charge %s: %d releases beside %d are not from 0 to %d", Mechanism, releases, a.charged,
+			maxReleases)
 	}
 	if err := a.account.Spend(a.sampling, a.multiplier, releases); err != nil {
 		return err
@@ -93,7 +94,8 @@ func (a *Adaptive) measure(round strategy.Round, count, within int) (*noise, flo
 }
 
 // conclude has the strategy inside make its model, and accounts for it.
-func (a *Adaptive) conclude(ctx context.Context, round strategy.Round, inner strategy.Aggregation, fraction float64) (strategy.Model, error) {
+func (a *Adaptive) conclude(ctx context.Context, round strategy.Round, inner strategy.Aggregation,
+	fraction float64) (strategy.Model, error) {
 	model, err := inner.Finish(ctx)
 	if err != nil {
 		return nil, err

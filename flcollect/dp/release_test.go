@@ -18,7 +18,7 @@ func train(t *testing.T, private *dp.Adaptive, number int) {
 	finish(t, aggregation)
 }
 
-func TestAReleaseThatTheStateDoesNotKnowIsChargedAfterARestart(t *testing.T) {
+func TestAdaptive_chargesAReleaseThatTheStateLacksAfterARestart(t *testing.T) {
 	conf := strategy.Conf{"num_sampled_clients": 100}
 	before := wrap(t, "FedAvg", nil, conf)
 	train(t, before, 1)
@@ -48,8 +48,9 @@ func TestAReleaseThatTheStateDoesNotKnowIsChargedAfterARestart(t *testing.T) {
 	require.Equal(t, after.State(), again.State())
 }
 
-func TestChargesMayExceedTheBudgetWhichEndsTheTraining(t *testing.T) {
-	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "epsilon_budget": 3})
+func TestAdaptive_stopsAfterChargesBeyondTheBudget(t *testing.T) {
+	private := wrap(t, "FedAvg", nil,
+		strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "epsilon_budget": 3})
 	require.True(t, private.Affords(1))
 	require.NoError(t, private.Charge(0))
 	require.True(t, private.Affords(1))
@@ -60,7 +61,7 @@ func TestChargesMayExceedTheBudgetWhichEndsTheTraining(t *testing.T) {
 	require.ErrorIs(t, err, dp.ErrBudget)
 }
 
-func TestImpossibleChargesChangeNothing(t *testing.T) {
+func TestAdaptive_refusesInvalidCharges(t *testing.T) {
 	private := wrap(t, "FedAvg", nil, strategy.Conf{"num_sampled_clients": 100})
 	require.NoError(t, private.Charge(7))
 	epsilon := private.Privacy().Epsilon

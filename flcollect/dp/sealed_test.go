@@ -104,9 +104,10 @@ func around(t *testing.T, inner strategy.Strategy, conf strategy.Conf) *dp.Adapt
 	return private
 }
 
-func TestASumThatCannotBeReadIsBlurredOnce(t *testing.T) {
+func TestSealed_blursASealedSumOnce(t *testing.T) {
 	inner := newVault(t)
-	private := around(t, inner, strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 3, "clip_norm_lr": 1})
+	private := around(t, inner,
+		strategy.Conf{"num_sampled_clients": 100, "noise_multiplier": 2, "init_clip_norm": 3, "clip_norm_lr": 1})
 	aggregation := begin(t, private, 1, strategy.Model{sealedLayer("model")})
 	for client, within := range map[string]any{"a": true, "b": int64(1), "c": false} {
 		require.NoError(t, aggregation.Add(t.Context(), sealedAnswer(client, within)))
@@ -133,9 +134,10 @@ func TestASumThatCannotBeReadIsBlurredOnce(t *testing.T) {
 	require.InDelta(t, 3*math.Exp(-(p.Fraction-0.5)), p.ClipNorm, 1e-9)
 }
 
-func TestTheClientsNoiseIsAllThereIsInASumThatCannotBeRead(t *testing.T) {
+func TestSealed_addsNoServerNoiseToClientNoise(t *testing.T) {
 	inner := newVault(t)
-	private := around(t, inner, strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false})
+	private := around(t, inner,
+		strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": 0.1, "server_side_noising": false})
 	aggregation := begin(t, private, 1, nil)
 	require.NoError(t, aggregation.Add(t.Context(), sealedAnswer("a", true)))
 	require.NoError(t, aggregation.Add(t.Context(), sealedAnswer("b", true)))
@@ -151,7 +153,7 @@ func TestTheClientsNoiseIsAllThereIsInASumThatCannotBeRead(t *testing.T) {
 	require.Equal(t, 1, private.Privacy().Rounds)
 }
 
-func TestWhatTheServerCannotSeeIsNoPartOfTheVerdict(t *testing.T) {
+func TestSealed_omitsNormsThatTheServerCannotSee(t *testing.T) {
 	private := around(t, newVault(t), quiet(nil))
 	aggregation := begin(t, private, 1, nil)
 	silent := sealedAnswer("silent", true)
@@ -181,7 +183,7 @@ func TestWhatTheServerCannotSeeIsNoPartOfTheVerdict(t *testing.T) {
 	}
 }
 
-func TestASumThatCouldNotBeBlurredIsNotReleased(t *testing.T) {
+func TestSealed_withholdsASumThatCannotBeBlurred(t *testing.T) {
 	inner := newVault(t)
 	inner.fault = errors.New("no room for noise")
 	private := around(t, inner, strategy.Conf{"num_sampled_clients": 100})
@@ -195,7 +197,7 @@ func TestASumThatCouldNotBeBlurredIsNotReleased(t *testing.T) {
 	require.True(t, inner.rounds[0].closed)
 }
 
-func TestARoundOfUpdatesThatCannotBeReadEnds(t *testing.T) {
+func TestSealed_Finish_requiresAnUpdateAndClosesIt(t *testing.T) {
 	private := around(t, newVault(t), strategy.Conf{"num_sampled_clients": 100})
 	aggregation := begin(t, private, 1, nil)
 	_, err := aggregation.Finish(t.Context())

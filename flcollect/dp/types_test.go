@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func TestAdaptive_Takes_64BitsWhereRoundingWouldShow(t *testing.T) {
+func TestAdaptive_takes64BitsWhereRoundingWouldShow(t *testing.T) {
 	fedAvg, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	for _, serverSide := range []bool{true, false} {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// budget admits messages up to a number of bytes, in the order of their
-// arrival; one that is larger than all of it is admitted alone.
+// budget admits messages up to a total number of bytes, in the order of their
+// arrival. A message that is larger than the total is admitted alone.
 type budget struct {
 	size int64
 
@@ -21,13 +21,14 @@ type ticket struct {
 	ready chan struct{} // closed once admitted
 }
 
-// acquire waits until the bytes are free and returns what frees them.
+// acquire waits until the bytes are free. The function that it returns frees
+// them.
 func (b *budget) acquire(ctx context.Context, size int64) (func(), error) {
 	size = min(size, b.size)
 	t := &ticket{size, make(chan struct{})}
 	b.mu.Lock()
 	place := b.waiting.PushBack(t)
-	b.advance()
+	b.admitLocked()
 	b.mu.Unlock()
 	select {
 	case <-t.ready:
@@ -42,7 +43,7 @@ func (b *budget) acquire(ctx context.Context, size int64) (func(), error) {
 	default:
 		b.waiting.Remove(place)
 	}
-	b.advance() // who waited behind may be smaller
+	b.admitLocked() // the next in the queue may be smaller
 	return nil, context.Cause(ctx)
 }
 
@@ -50,11 +51,11 @@ func (b *budget) free(size int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= size
-	b.advance()
+	b.admitLocked()
 }
 
-// advance admits from the front what fits. The caller holds the lock.
-func (b *budget) advance() {
+// admitLocked admits messages from the front of the queue as long as they fit.
+func (b *budget) admitLocked() {
 	for e := b.waiting.Front(); e != nil; e = b.waiting.Front() {
 		t := e.Value.(*ticket)
 		if b.used+t.size > b.size {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBytesAreAdmittedInOrderOfArrival(t *testing.T) {
+func TestBudget_admitsInOrderOfArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &budget{size: 100}
 		order := make(chan int, 3)

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 )
 
-func TestBytesOfAnyTypeAreNotCopied(t *testing.T) {
+func TestFromBytes_doesNotCopy(t *testing.T) {
 	large := make([]byte, 8<<20)
 	sent := flower.Parameters{Type: "homomorphic", Tensors: []flower.Blob{{large, large[:1]}, {}}}
 	var before, after runtime.MemStats

@@ -16,15 +16,16 @@ import (
 )
 
 // ErrNotImplemented is returned by a [Trainer] for an instruction that it does
-// not know; the server is told so, and the session goes on.
+// not implement. The client sends that to the server, and the session
+// continues.
 var ErrNotImplemented = errors.New("flower: instruction unknown to this client")
 
-// Trainer is what a client does with instructions. The methods are called one at
-// a time. What an instruction holds is valid until the method returns, so
-// parameters that are kept are copied. Any error but [ErrNotImplemented] ends the
+// Trainer carries out the instructions of the server. Its methods are called one
+// at a time. The contents of an instruction are valid until the method returns;
+// copy parameters that are kept. Any error but [ErrNotImplemented] ends the
 // client.
 type Trainer interface {
-	// Properties says what the client is.
+	// Properties returns the client's properties.
 	Properties(ctx context.Context, ins GetPropertiesIns) (Config, error)
 	// Parameters returns the client's model.
 	Parameters(ctx context.Context, ins GetParametersIns) (Parameters, error)
@@ -38,24 +39,23 @@ type Trainer interface {
 type ClientConfig struct {
 	// Target is the server, host and port. Required.
 	Target string
-	// Trainer carries out the instructions. Required.
+	// Trainer carries out instructions. Required.
 	Trainer Trainer
-	// TLS makes the client use TLS, and a certificate of its own where it has
-	// one. Nil means a connection in the clear.
+	// TLS makes the client use TLS, with a client certificate if it has one. Nil
+	// means an unencrypted connection.
 	TLS *tls.Config
-	// MaxMessage is the limit of a message in bytes, both ways, at most
+	// MaxMessage is the largest message in bytes, in both directions, at most
 	// [MaxMessage]. Zero means [DefaultMaxMessage].
 	MaxMessage int64
 	// Dial replaces the way to connect, for tests without a network.
 	Dial func(ctx context.Context, target string) (net.Conn, error)
 }
 
-// Client is a Flower client. It is safe for concurrent use; every Run is a
-// client of its own. Make one with [NewClient].
+// Client is a Flower client. It is safe for concurrent use; every call of Run
+// joins as a client of its own. Make one with [NewClient].
 type Client struct{ config ClientConfig }
 
-// NewClient returns a client, or what is wrong with the configuration. It
-// connects to nothing.
+// NewClient checks the configuration and returns a client. It does not connect.
 func NewClient(config ClientConfig) (*Client, error) {
 	if config.MaxMessage == 0 {
 		config.MaxMessage = DefaultMaxMessage
@@ -71,9 +71,9 @@ func NewClient(config ClientConfig) (*Client, error) {
 	return &Client{config}, nil
 }
 
-// Run joins and carries out instructions until the server sends the client away,
-// which is no error, or something fails. A server that says when to come back is
-// joined again then.
+// Run joins the server and carries out instructions until the server ends the
+// session, which is not an error, or until something fails. If the server says
+// when to reconnect, Run joins it again then.
 func (c *Client) Run(ctx context.Context) error {
 	for {
 		seconds, err := c.session(ctx)
@@ -91,10 +91,11 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-// maxPause bounds how long a server can have a client wait.
+// maxPause bounds the time that a server can make a client wait before it
+// reconnects.
 const maxPause = 30 * 24 * time.Hour
 
-// session serves one stream and returns after how many seconds to come back.
+// session serves one stream and returns the seconds after which to reconnect.
 func (c *Client) session(ctx context.Context) (int64, error) {
 	safe := insecure.NewCredentials()
 	if c.config.TLS != nil {
@@ -132,7 +133,7 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 	defer reader.Wait()
 	defer cancel(nil)
 	for {
-		reconnect, err := c.turn(ctx, stream, arrivals)
+		reconnect, err := c.serveInstruction(ctx, stream, arrivals)
 		if err != nil {
 			return 0, err
 		}
@@ -142,14 +143,14 @@ func (c *Client) session(ctx context.Context) (int64, error) {
 	}
 }
 
-// receive hands over what arrives. It ends the context with the stream, so that
-// training for a server that is gone ends too.
+// receive passes on messages as they arrive. It ends the context with the
+// stream, so that training ends when the server is gone.
 func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- received, cancel context.CancelCauseFunc) {
 	for {
 		in := &inbound{}
 		err := stream.RecvMsg(in)
 		if errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%w, without a word", ErrGone)
+			err = fmt.Errorf("%w without a reconnect instruction", ErrGone)
 		}
 		if err != nil {
 			cancel(err)
@@ -164,8 +165,8 @@ func receive(ctx context.Context, stream grpc.ClientStream, arrivals chan<- rece
 	}
 }
 
-// turn takes one instruction and answers it.
-func (c *Client) turn(ctx context.Context, stream grpc.ClientStream, arrivals <-chan received) (*ReconnectIns, error) {
+// serveInstruction waits for one instruction and answers it.
+func (c *Client) serveInstruction(ctx context.Context, stream grpc.ClientStream, arrivals <-chan received) (*ReconnectIns, error) {
 	var in *inbound
 	select {
 	case got := <-arrivals:
@@ -191,24 +192,23 @@ func (c *Client) turn(ctx context.Context, stream grpc.ClientStream, arrivals <-
 	}
 	if err := stream.SendMsg(&w); err != nil {
 		if reconnect != nil {
-			return reconnect, nil // the server has not waited for the answer
+			return reconnect, nil // the server did not wait for the answer
 		}
 		if errors.Is(err, io.EOF) {
-			await(ctx, arrivals) // the receiving side knows why
+			drain(ctx, arrivals) // receive knows the cause
 			err = context.Cause(ctx)
 		}
 		return nil, err
 	}
 	if reconnect != nil {
-		_ = stream.CloseSend() // the server has said all
-		await(ctx, arrivals)   // the server ends the stream, having read the answer
+		_ = stream.CloseSend() // there is nothing more to send
+		drain(ctx, arrivals)   // the server ends the stream, having read the answer
 	}
 	return reconnect, nil
 }
 
-// await waits for the end of a stream whose instructions nobody carries out any
-// more.
-func await(ctx context.Context, arrivals <-chan received) {
+// drain frees what arrives until the stream ends.
+func drain(ctx context.Context, arrivals <-chan received) {
 	for {
 		select {
 		case got := <-arrivals:
@@ -226,33 +226,33 @@ func (c *Client) carryOut(ctx context.Context, ins instruction) (answer, *Reconn
 		return &DisconnectRes{ReasonReconnect}, &ins, nil
 	case GetPropertiesIns:
 		properties, err := c.config.Trainer.Properties(ctx, ins)
-		status, err := verdict(err, GetPropertiesNotImplemented)
+		status, err := statusFor(err, GetPropertiesNotImplemented)
 		return &PropertiesRes{status, properties}, nil, err
 	case GetParametersIns:
 		parameters, err := c.config.Trainer.Parameters(ctx, ins)
-		status, err := verdict(err, GetParametersNotImplemented)
+		status, err := statusFor(err, GetParametersNotImplemented)
 		return &ParametersRes{Status: status, Parameters: parameters}, nil, err
 	case FitIns:
 		res, err := c.config.Trainer.Fit(ctx, ins)
 		if res == nil {
 			res = &FitRes{}
 		}
-		res.Status, err = verdict(err, FitNotImplemented)
+		res.Status, err = statusFor(err, FitNotImplemented)
 		return res, nil, err
 	case EvaluateIns:
 		res, err := c.config.Trainer.Evaluate(ctx, ins)
 		if res == nil {
 			res = &EvaluateRes{}
 		}
-		res.Status, err = verdict(err, EvaluateNotImplemented)
+		res.Status, err = statusFor(err, EvaluateNotImplemented)
 		return res, nil, err
 	}
 	return nil, nil, fmt.Errorf("%w: an instruction of type %T", ErrProtocol, ins)
 }
 
-// verdict returns the status that an error of the trainer stands for, or the
-// error if it ends the client.
-func verdict(err error, code Code) (Status, error) {
+// statusFor returns the status for an error of the trainer, or the error if it
+// ends the client.
+func statusFor(err error, code Code) (Status, error) {
 	if errors.Is(err, ErrNotImplemented) {
 		return Status{code, err.Error()}, nil
 	}

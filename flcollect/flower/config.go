@@ -26,22 +26,22 @@ const (
 	defaultClients   = 20_000
 )
 
-// Peer is the other end of a client's connection.
+// Peer describes the client end of a connection.
 type Peer struct {
 	// Addr is its network address, host and port.
 	Addr string
-	// Certificates is the verified chain of mutual TLS, the client's first; nil
-	// without.
+	// Certificates is the verified chain of mutual TLS, the client's certificate
+	// first. It is nil without mutual TLS.
 	Certificates []*x509.Certificate
-	// Header returns a header of the client's call, such as one a proxy
-	// sets; empty where there is none. That of ":authority" is the host that the
-	// client called, with the port.
+	// Header returns a header of the client's call, such as one that a proxy sets,
+	// or an empty string. The header ":authority" is the host and port that the
+	// client called.
 	Header func(key string) string
 }
 
-// Identify names a client by its certificate: the first DNS name, or else
-// the common name. Without a certificate, it is the address with the scheme of
-// grpc, as in "ipv4:192.0.2.1:5678", which changes whenever the client
+// Identify names a client by its certificate: by the first DNS name, or else by
+// the common name. Without a certificate, the name is the address with the
+// scheme of gRPC, as in "ipv4:192.0.2.1:5678". It changes whenever the client
 // reconnects.
 func Identify(peer Peer) (string, error) {
 	if len(peer.Certificates) > 0 {
@@ -63,45 +63,46 @@ func Identify(peer Peer) (string, error) {
 
 // ServerConfig configures a [Server].
 type ServerConfig struct {
-	// Handle is called for every client that joins, each in a goroutine of its
-	// own. The session ends when it returns, or before: then its context ends
-	// and the cause says why. An error it returns is told to the client.
-	// Required.
+	// Handle is called for every client that joins, in a goroutine of its own. The
+	// session ends when Handle returns. If the session ends before, the context
+	// ends and its cause says why. An error that Handle returns is sent to the
+	// client. Required.
 	Handle func(ctx context.Context, session *Session) error
-	// Identify names a client; an error refuses it. Nil means [Identify]. A
-	// client that joins under the name of another takes its place: the session
-	// of the other ends with [ErrReplaced].
+	// Identify names a client; an error refuses the client. Nil means [Identify].
+	// A client that joins with the name of a joined client replaces it: the
+	// session of the latter ends with [ErrReplaced].
 	Identify func(peer Peer) (string, error)
-	// MaxMessage is the limit of a message in bytes, both ways, at most
+	// MaxMessage is the largest message in bytes, in both directions, at most
 	// [MaxMessage]. Zero means [DefaultMaxMessage].
 	MaxMessage int64
-	// Uploads bounds the bytes of all answers that are read or not yet
-	// released. A larger one is admitted alone. Zero means 1 GiB.
+	// Uploads bounds the bytes of all answers that are being read or are not yet
+	// released. An answer that is larger is admitted alone. Zero means 1 GiB.
 	Uploads int64
-	// Admit replaces Uploads: it is called before the body of an answer is
-	// read, waits as long as it likes, until its context ends, and returns what is
-	// called once the answer was released.
+	// Admit replaces Uploads. It is called before the body of an answer is read
+	// and may block until its context ends. The server calls release when the
+	// answer is released.
 	Admit func(ctx context.Context, client string, size int64) (release func(), err error)
 	// Window is how many bytes a client may send ahead of admission, at least
 	// 64 KiB. Zero means 256 KiB.
 	Window int
-	// MaxClients bounds the streams of a connection, and all of them. Zero means
-	// 20,000.
+	// MaxClients bounds the streams of one connection, and the streams of all
+	// connections. Zero means 20,000.
 	MaxClients int
-	// TLS makes Serve use TLS, with mutual TLS where its ClientAuth says so. It
-	// needs a certificate. Nil means connections in the clear.
+	// TLS makes Serve use TLS, and mutual TLS if its ClientAuth says so. It needs
+	// a certificate. Nil means unencrypted connections.
 	TLS *tls.Config
-	// KeepAlive is after how long without a sign of life a connection is asked
-	// for one. Zero means 210 s, as with Flower.
+	// KeepAlive is the time without traffic after which the server sends a ping on
+	// a connection. Zero means 210 s, as in Flower.
 	KeepAlive time.Duration
 	// Stall is how long a client may pause in the middle of an answer. Zero means
 	// one minute.
 	Stall time.Duration
-	// Logger is told about clients that come and go. Nil is silent.
+	// Logger gets a record for every client that joins or leaves. Nil is silent.
 	Logger *slog.Logger
 }
 
-// withDefaults returns the configuration without zeros, or what is wrong with it.
+// withDefaults returns the configuration with defaults in place of zeros, and
+// checks it.
 func (c ServerConfig) withDefaults() (ServerConfig, error) {
 	fill := func(v *int64, name string, otherwise, least, most int64) error {
 		if *v == 0 {

@@ -11,7 +11,7 @@ import (
 // cursor reads the wire form of a protobuf message that lies in several chunks,
 // without joining them.
 type cursor struct {
-	chunks [][]byte // none is empty
+	chunks [][]byte // no chunk is empty
 	left   int
 }
 
@@ -47,7 +47,7 @@ func (c *cursor) advance(n int) {
 	}
 }
 
-// take returns n bytes as they lie.
+// take returns the next n bytes, without copying them.
 func (c *cursor) take(n uint64) (Blob, error) {
 	if n > uint64(c.left) {
 		return nil, errCut
@@ -80,7 +80,7 @@ func (c *cursor) varint() (uint64, error) {
 	return 0, errors.New("a whole number has more than 64 bits")
 }
 
-// fixed returns a number of n bytes, the low one first.
+// fixed returns a little-endian number of n bytes.
 func (c *cursor) fixed(n int) (uint64, error) {
 	var v uint64
 	for k := range n {
@@ -100,8 +100,8 @@ type value struct {
 	blob   Blob
 }
 
-// fields calls use for every field. Fields that use does not know are to be
-// passed over, as protobuf demands.
+// fields calls use for every field. As protobuf demands, use skips fields with
+// unknown numbers.
 func (c *cursor) fields(use func(field protowire.Number, v value) error) error {
 	for c.left > 0 {
 		tag, err := c.varint()
@@ -147,7 +147,7 @@ func (v value) message(use func(field protowire.Number, v value) error) error {
 
 var errKind = errors.New("a value of another wire type")
 
-// bytes returns the value as bytes of their own.
+// bytes returns a copy of the value as bytes.
 func (v value) bytes() ([]byte, error) {
 	if v.kind != protowire.BytesType {
 		return nil, errKind
@@ -168,7 +168,7 @@ func (v value) text() (string, error) {
 	return string(text), err
 }
 
-// whole returns the value as a whole number.
+// whole returns the value as an integer.
 func (v value) whole() (uint64, error) {
 	if v.kind != protowire.VarintType {
 		return 0, errKind

@@ -8,11 +8,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// mostEntries bounds how many tensors, and how many entries of a configuration, a
-// message may have: each takes a few bytes to send and much more to hold.
+// mostEntries bounds the tensors of a message and the entries of its
+// configuration. Each takes a few bytes on the wire and many more in memory.
 const mostEntries = 1 << 16
 
-// decodeAnswer reads a message of a client. It refers to the bytes.
+// decodeAnswer decodes a message of a client. The answer refers to data.
 func decodeAnswer(blob Blob) (answer, error) {
 	var made answer
 	err := newCursor(blob).fields(func(field protowire.Number, v value) error {
@@ -41,7 +41,8 @@ func decodeAnswer(blob Blob) (answer, error) {
 	return made, nil
 }
 
-// reading returns what reads the fields of an answer.
+// reading returns the answer for a field number and the function that reads its
+// fields.
 func reading(into answer) func(protowire.Number, value) error {
 	switch r := into.(type) {
 	case *DisconnectRes:
@@ -110,7 +111,8 @@ func (r *EvaluateRes) field(field protowire.Number, v value) error {
 	return nil
 }
 
-// decodeInstruction reads a message of a server. It refers to the bytes.
+// decodeInstruction decodes a message of a server. The instruction refers to
+// data.
 func decodeInstruction(blob Blob) (instruction, error) {
 	var made instruction
 	err := newCursor(blob).fields(func(field protowire.Number, v value) error {
@@ -220,13 +222,13 @@ func entry(v value, into *Config) error {
 	if len(*into) == mostEntries {
 		return fmt.Errorf("more than %d entries", mostEntries)
 	}
-	if scalar != nil { // a type that is not known yet, or none
+	if scalar != nil { // an unknown type, or no value
 		(*into)[key] = scalar
 	}
 	return nil
 }
 
-// readScalar returns nil for a field that is not known.
+// readScalar returns nil for an unknown field.
 func readScalar(field protowire.Number, v value) (any, error) {
 	switch field {
 	case 1:

@@ -1,30 +1,31 @@
-// Package flower speaks the protocol of Flower clients: the bidirectional
-// stream /flwr.proto.FlowerService/Join, which every Flower release from 1.0 on
-// has (start_client, start_numpy_client over grpc-bidi), the scalar type that
-// came with 1.12 included.
+// Package flower implements the protocol of Flower clients: the bidirectional
+// stream /flwr.proto.FlowerService/Join of every Flower release from 1.0 on
+// (start_client, start_numpy_client over grpc-bidi), including the scalar type
+// of 1.12.
 //
 // # Server
 //
-// A Server accepts clients and hands each to Config.Handle as a Session. The
-// server speaks first: Session.Fit and its sisters send one instruction and wait
-// for its one answer; Session.Reconnect ends the session, or parks the client
-// for some seconds. An instruction whose context ends takes the session with it,
-// and the client sees DEADLINE_EXCEEDED, as with Flower's own server.
+// A Server accepts clients and passes each to ServerConfig.Handle as a Session.
+// The server sends first: Session.Fit, Session.Evaluate, Session.Parameters and
+// Session.Properties send one instruction and wait for its answer.
+// Session.Reconnect ends the session; the client may reconnect after some
+// seconds. When the context of an instruction ends, the session ends too, and
+// the client sees DEADLINE_EXCEEDED, as with Flower's own server.
 //
 // The server is an http.Handler on which grpc-go serves HTTP/2, so it can share
 // a port with other handlers; Serve runs it on a listener of its own, with TLS,
-// mutual TLS, or in the clear.
+// with mutual TLS, or unencrypted.
 //
 // # Memory
 //
-// The body of an answer is read only once its size was admitted, so that
-// HTTP/2 flow control holds back the clients that are too many: beside what was
-// admitted, a stream holds at most Config.Window bytes. Tensors are not copied:
-// those of an answer refer to the buffers that were received, until the answer
-// is released; those of an instruction are sent from where they lie, to however
-// many clients.
+// The body of an answer is read only after its size was admitted. Until then
+// HTTP/2 flow control stops the client, and a stream takes at most
+// ServerConfig.Window bytes of memory. Tensors are not copied. Those of an
+// answer refer to the received buffers until the answer is released. Those of
+// an instruction are sent from the caller's memory, to any number of clients.
 //
 // # Client
 //
-// A Client is the other side, for tests, load, and programs in Go that train.
+// A Client is a Flower client in Go, for tests, for load, and for programs that
+// train in Go.
 package flower

@@ -10,15 +10,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// writer collects the wire form of a protobuf message in pieces, so that what is
-// large is referred to and not copied. The zero value is an empty message.
+// writer collects the wire form of a protobuf message in pieces. It refers to
+// large parts instead of copying them. The zero value is an empty message.
 type writer struct {
 	pieces [][]byte
 	size   int
-	open   bool // the last piece is ours and may grow
+	open   bool // the last piece belongs to the writer and may grow
 }
 
-// smallPiece is what is copied rather than referred to.
+// smallPiece is the largest part that is copied, in bytes.
 const smallPiece = 512
 
 func (w *writer) grow(with func([]byte) []byte) {
@@ -31,7 +31,7 @@ func (w *writer) grow(with func([]byte) []byte) {
 	w.size += len(*last) - before
 }
 
-// refer adds bytes that are not changed any more.
+// refer adds bytes that must not be changed afterwards.
 func (w *writer) refer(data []byte) {
 	if len(data) <= smallPiece {
 		w.grow(func(b []byte) []byte { return append(b, data...) })
@@ -53,28 +53,28 @@ func (w *writer) message(field protowire.Number, fill func(*writer) error) error
 	return nil
 }
 
-// header adds tag and length of a field of so many bytes.
+// header adds the tag and the length of a field of size bytes.
 func (w *writer) header(field protowire.Number, size int) {
 	w.grow(func(b []byte) []byte {
 		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(size))
 	})
 }
 
-// varint adds a whole number. It adds nothing for 0, the default of proto3.
+// varint adds an integer. It adds nothing for 0, the default of proto3.
 func (w *writer) varint(field protowire.Number, v uint64) {
 	if v != 0 {
 		w.always(field, v)
 	}
 }
 
-// always adds a whole number, 0 too.
+// always adds an integer, even if it is 0.
 func (w *writer) always(field protowire.Number, v uint64) {
 	w.grow(func(b []byte) []byte {
 		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
 	})
 }
 
-// text adds text, and nothing for none.
+// text adds text. It adds nothing for an empty string.
 func (w *writer) text(field protowire.Number, v string) error {
 	if !utf8.ValidString(v) {
 		return fmt.Errorf("%q is not UTF-8", v)
@@ -102,7 +102,7 @@ func (w *writer) scalars(field protowire.Number, config Config) error {
 	return nil
 }
 
-// scalar adds the one field of a scalar. It is there for a default value too.
+// scalar adds the one field of a scalar, even if it has the default value.
 func (w *writer) scalar(value any) error {
 	switch v := value.(type) {
 	case float64:

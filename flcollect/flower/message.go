@@ -9,14 +9,14 @@ import (
 
 // Errors of the protocol.
 var (
-	// ErrProtocol is returned where the other side breaks the protocol. The
-	// message says how.
+	// ErrProtocol is returned when the peer violates the protocol. The message
+	// says how.
 	ErrProtocol = errors.New("flower: protocol violated")
 	// ErrTooLarge is returned for a message beyond the limit.
 	ErrTooLarge = errors.New("flower: message too large")
-	// ErrGone is returned where the other side left before it answered.
+	// ErrGone is returned when the peer left before it answered.
 	ErrGone = errors.New("flower: the other side has left")
-	// ErrTimeout is returned where an answer did not come in time.
+	// ErrTimeout is returned when an answer did not arrive in time.
 	ErrTimeout = errors.New("flower: no answer in time")
 )
 
@@ -43,7 +43,7 @@ func (b Blob) Len() int {
 // Parameters are the parameters of a model as they are sent. The zero value is
 // an empty model without a type.
 type Parameters struct {
-	// Type says how the tensors are encoded, such as [NumPy].
+	// Type is the encoding of the tensors, such as [NumPy].
 	Type string
 	// Tensors are the encoded tensors. They must not be changed.
 	Tensors []Blob
@@ -58,8 +58,8 @@ func FromTensors(model ...tensor.Tensor) Parameters {
 	return p
 }
 
-// Decode decodes a model of type [NumPy]. Elements are views where they can be.
-// The error names the tensor.
+// Decode returns a model of type [NumPy]. Elements are views of the bytes where
+// possible. The error names the tensor.
 func (p Parameters) Decode() ([]tensor.Tensor, error) {
 	if p.Type != NumPy {
 		return nil, fmt.Errorf("decode parameters: type %q, expected %q", p.Type, NumPy)
@@ -75,8 +75,8 @@ func (p Parameters) Decode() ([]tensor.Tensor, error) {
 	return model, nil
 }
 
-// FromBytes returns parameters of a type of its own, whose tensors are bytes as they
-// are. The elements are not copied.
+// FromBytes returns parameters of the given type, whose tensors are plain bytes. The
+// elements are not copied.
 func FromBytes(kind string, model ...tensor.Tensor) Parameters {
 	p := Parameters{Type: kind, Tensors: make([]Blob, len(model))}
 	for i, t := range model {
@@ -99,7 +99,7 @@ func (p Parameters) Bytes() ([]tensor.Tensor, error) {
 	return model, nil
 }
 
-// Code is a client's verdict on an instruction.
+// Code is the result code of an instruction.
 type Code int32
 
 // The codes.
@@ -111,9 +111,9 @@ const (
 	EvaluateNotImplemented      Code = 4
 )
 
-// Status is a client's verdict and its reason. The zero value is success.
+// Status is the result of an instruction. The zero value is success.
 type Status struct {
-	// Code is OK or why not.
+	// Code is OK or the kind of failure.
 	Code Code
 	// Message is free text.
 	Message string
@@ -146,16 +146,16 @@ type instruction interface{ instruct(*writer) error }
 type answer interface{ reply(*writer) error }
 
 // ReconnectIns ends the session. Seconds is how long the client waits before it
-// joins again; 0 has it leave for good.
+// joins again; 0 means never.
 type ReconnectIns struct{ Seconds int64 }
 
-// GetPropertiesIns asks for the client's properties.
+// GetPropertiesIns requests the client's properties.
 type GetPropertiesIns struct{ Config Config }
 
-// GetParametersIns asks for the client's model.
+// GetParametersIns requests the client's model.
 type GetParametersIns struct{ Config Config }
 
-// FitIns asks the client to train the model.
+// FitIns instructs the client to train the model.
 type FitIns struct {
 	// Parameters is the model.
 	Parameters Parameters
@@ -163,7 +163,7 @@ type FitIns struct {
 	Config Config
 }
 
-// EvaluateIns asks the client to measure the model.
+// EvaluateIns instructs the client to evaluate the model.
 type EvaluateIns struct {
 	// Parameters is the model.
 	Parameters Parameters
@@ -171,23 +171,23 @@ type EvaluateIns struct {
 	Config Config
 }
 
-// DisconnectRes is the answer to [ReconnectIns], as far as clients send one.
+// DisconnectRes is the answer to [ReconnectIns]. Most clients do not send it.
 type DisconnectRes struct{ Reason Reason }
 
 // PropertiesRes is the answer to [GetPropertiesIns].
 type PropertiesRes struct {
-	// Status is the client's verdict.
+	// Status is the client's result.
 	Status Status
-	// Properties are what the client says of itself.
+	// Properties are the client's properties.
 	Properties Config
 }
 
 // held is memory that an answer refers to.
 type held struct{ release func() }
 
-// Release gives the memory of the answer back. What refers to its tensors must
-// not be used any more. Every answer that was received must be released, or
-// others are not admitted; a second call does nothing.
+// Release frees the memory of the answer. Its tensors must not be used
+// afterwards. Every received answer must be released, or others are not
+// admitted. A second call does nothing.
 func (h *held) Release() {
 	if h.release != nil {
 		h.release()
@@ -198,7 +198,7 @@ func (h *held) Release() {
 // ParametersRes is the answer to [GetParametersIns].
 type ParametersRes struct {
 	held
-	// Status is the client's verdict.
+	// Status is the client's result.
 	Status Status
 	// Parameters is the client's model.
 	Parameters Parameters
@@ -207,12 +207,12 @@ type ParametersRes struct {
 // FitRes is the answer to [FitIns].
 type FitRes struct {
 	held
-	// Status is the client's verdict.
+	// Status is the client's result.
 	Status Status
 	// Parameters is the trained model.
 	Parameters Parameters
-	// NumExamples is how many examples the client says it trained with. It is
-	// not checked here.
+	// NumExamples is the number of examples that the client reports for training.
+	// It is not checked here.
 	NumExamples int64
 	// Metrics are the client's metrics.
 	Metrics Config
@@ -220,12 +220,12 @@ type FitRes struct {
 
 // EvaluateRes is the answer to [EvaluateIns].
 type EvaluateRes struct {
-	// Status is the client's verdict.
+	// Status is the client's result.
 	Status Status
 	// Loss is the model's loss on the client's data.
 	Loss float32
-	// NumExamples is how many examples the client says it measured with. It is
-	// not checked here.
+	// NumExamples is the number of examples that the client reports for
+	// evaluation. It is not checked here.
 	NumExamples int64
 	// Metrics are the client's metrics.
 	Metrics Config

@@ -35,7 +35,8 @@ func dialRaw(t *testing.T, address string) rawClient {
 	transport := &http.Transport{Protocols: protocols, TLSClientConfig: &tls.Config{}}
 	body, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/flwr.proto.FlowerService/Join", body)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		"http://"+address+"/flwr.proto.FlowerService/Join", body)
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/grpc")
 	request.Header.Set("Te", "trailers")
@@ -72,15 +73,18 @@ func wire(t *testing.T, name string) []byte {
 	return messages[name]
 }
 
-func TestMisbehavingClientsLoseTheirSession(t *testing.T) {
+func TestServer_endsTheSessionOfAMisbehavingClient(t *testing.T) {
 	fit := wire(t, "FitRes")
 	for name, c := range map[string]struct {
 		send func(rawClient)
 		want error
 	}{
-		"another answer": {func(c rawClient) { e := wire(t, "EvaluateRes"); c.message(uint32(len(e)), e) }, flower.ErrProtocol},
-		"rubbish":        {func(c rawClient) { c.message(3, []byte{0xff, 0xff, 0xff}) }, flower.ErrProtocol},
-		"an empty one":   {func(c rawClient) { c.message(0, nil) }, flower.ErrProtocol},
+		"another answer": {
+			func(c rawClient) { e := wire(t, "EvaluateRes"); c.message(uint32(len(e)), e) },
+			flower.ErrProtocol,
+		},
+		"rubbish":      {func(c rawClient) { c.message(3, []byte{0xff, 0xff, 0xff}) }, flower.ErrProtocol},
+		"an empty one": {func(c rawClient) { c.message(0, nil) }, flower.ErrProtocol},
 		"a compressed one": {func(c rawClient) {
 			c.Write([]byte{1, 0, 0, 0, 1, 0})
 		}, flower.ErrProtocol},
@@ -92,16 +96,18 @@ func TestMisbehavingClientsLoseTheirSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sessions := make(chan *flower.Session)
-			address := serve(t, flower.ServerConfig{Stall: 500 * time.Millisecond, MaxMessage: flower.MaxMessage, Handle: func(ctx context.Context, s *flower.Session) error {
-				sessions <- s
-				<-ctx.Done()
-				return nil
-			}})
+			address := serve(t, flower.ServerConfig{Stall: 500 * time.Millisecond, MaxMessage: flower.MaxMessage,
+				Handle: func(ctx context.Context, s *flower.Session) error {
+					sessions <- s
+					<-ctx.Done()
+					return nil
+				}})
 			client := dialRaw(t, address)
 			s := <-sessions
 			asked := make(chan error)
 			go func() {
-				_, err := s.Fit(context.Background(), flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s([]float32{1}))})
+				_, err := s.Fit(context.Background(),
+					flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s([]float32{1}))})
 				asked <- err
 			}()
 			select { // an instruction is under way as soon as a second one has to wait
@@ -132,7 +138,7 @@ func waiting(s *flower.Session) <-chan struct{} {
 	return under
 }
 
-func TestASecondAnswerEndsTheSession(t *testing.T) {
+func TestServer_endsTheSessionOnASecondAnswer(t *testing.T) {
 	sessions := make(chan *flower.Session)
 	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		sessions <- s
@@ -155,7 +161,7 @@ func TestASecondAnswerEndsTheSession(t *testing.T) {
 }
 
 // The instruction is larger than what flow control lets through unread.
-func TestAClientThatDoesNotReadHoldsNobodyUp(t *testing.T) {
+func TestServer_isNotBlockedByAClientThatDoesNotRead(t *testing.T) {
 	sessions := make(chan *flower.Session)
 	address := serve(t, flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		sessions <- s
@@ -166,7 +172,8 @@ func TestAClientThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
 	body, out := io.Pipe()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/flwr.proto.FlowerService/Join", body)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		"http://"+address+"/flwr.proto.FlowerService/Join", body)
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/grpc")
 	responded := make(chan struct{})
@@ -187,7 +194,7 @@ func TestAClientThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 	require.ErrorIs(t, s.Err(), flower.ErrTimeout)
 } // the server stops although its message is not taken
 
-func TestHTTP1IsRefused(t *testing.T) {
+func TestServer_refusesHTTP1(t *testing.T) {
 	address := serve(t, flower.ServerConfig{Handle: func(context.Context, *flower.Session) error { return nil }})
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 	require.NoError(t, err)
@@ -199,11 +206,12 @@ func TestHTTP1IsRefused(t *testing.T) {
 }
 
 // Twenty clients answer at once with 4 MB each; two answers fit the budget.
-func TestUploadsWaitForTheirTurn(t *testing.T) {
+func TestServer_admitsUploadsWithinTheBudget(t *testing.T) {
 	const clients, size = 20, 1 << 20
 	var inside, most atomic.Int64
 	results := make(chan error, clients)
-	address := serve(t, flower.ServerConfig{Uploads: 10 << 20, Window: 64 << 10, Handle: func(ctx context.Context, s *flower.Session) error {
+	address := serve(t, flower.ServerConfig{Uploads: 10 << 20, Window: 64 << 10, Handle: func(ctx context.Context,
+		s *flower.Session) error {
 		results <- func() error {
 			res, err := s.Parameters(ctx, flower.GetParametersIns{})
 			if err != nil {
@@ -247,7 +255,7 @@ func (f fixed) Parameters(context.Context, flower.GetParametersIns) (flower.Para
 	return f.model, nil
 }
 
-func TestBadTensorsAreNamed(t *testing.T) {
+func TestParameters_Decode_namesABadTensor(t *testing.T) {
 	good := bytes.Join(tensor.Encode(tensor.FromFloat32s([]float32{1})), nil)
 	p := flower.Parameters{Type: flower.NumPy, Tensors: []flower.Blob{{good}, {good[:len(good)-1]}}}
 	_, err := p.Decode()

@@ -42,7 +42,7 @@ func runPython(t *testing.T, program string, arguments ...string) <-chan error {
 	return ended
 }
 
-func TestARoundWithRealFlowerClients(t *testing.T) {
+func TestServer_runsARoundWithFlowerClients(t *testing.T) {
 	for _, version := range []string{"1.3.0", "1.41.0"} {
 		t.Run(version, func(t *testing.T) {
 			program := peertest.Python(t, "flwr=="+version)
@@ -84,7 +84,14 @@ func round(ctx context.Context, t *testing.T, s *flower.Session) float64 {
 	require.NoError(t, err)
 	number, ok := properties.Properties["number"].(int64)
 	require.True(t, ok)
-	require.Equal(t, flower.Config{"number": number, "python": true, "name": "python", "half": 0.5, "raw": []byte{0, 255}, "extra": int64(-5)}, properties.Properties)
+	require.Equal(t, flower.Config{
+		"number": number,
+		"python": true,
+		"name":   "python",
+		"half":   0.5,
+		"raw":    []byte{0, 255},
+		"extra":  int64(-5),
+	}, properties.Properties)
 
 	first, err := s.Parameters(ctx, flower.GetParametersIns{})
 	require.NoError(t, err)
@@ -119,7 +126,8 @@ func round(ctx context.Context, t *testing.T, s *flower.Session) float64 {
 	}
 	fit.Release()
 
-	evaluated, err := s.Evaluate(ctx, flower.EvaluateIns{Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{-1, 2}))})
+	evaluated, err := s.Evaluate(ctx,
+		flower.EvaluateIns{Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{-1, 2}))})
 	require.NoError(t, err)
 	require.Equal(t, float32(3), evaluated.Loss)
 	require.Equal(t, int64(5), evaluated.NumExamples)
@@ -128,7 +136,7 @@ func round(ctx context.Context, t *testing.T, s *flower.Session) float64 {
 	return float64(number)
 }
 
-func TestARealFlowerClientUsesTLS(t *testing.T) {
+func TestServer_acceptsAFlowerClientOverTLS(t *testing.T) {
 	program := peertest.Python(t, "flwr==1.3.0")
 	authority := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")

@@ -89,7 +89,8 @@ func start(t *testing.T, config flower.ClientConfig) <-chan error {
 
 // handled calls handle in the test's goroutine with the session of one client,
 // and returns how both ended.
-func handled(t *testing.T, config flower.ServerConfig, client trainer, handle func(ctx context.Context, s *flower.Session) error) (server, ended error) {
+func handled(t *testing.T, config flower.ServerConfig, client trainer,
+	handle func(ctx context.Context, s *flower.Session) error) (server, ended error) {
 	t.Helper()
 	joined := make(chan func(), 1)
 	config.Handle = func(ctx context.Context, s *flower.Session) (err error) {
@@ -112,54 +113,59 @@ func handled(t *testing.T, config flower.ServerConfig, client trainer, handle fu
 	return server, <-ends
 }
 
-func TestARoundWithEveryInstruction(t *testing.T) {
-	config := flower.Config{"f": 0.5, "i": int64(-3), "b": true, "s": "text", "raw": []byte{0, 1}, "u": uint64(1 << 63), "off": false, "none": ""}
-	server, client := handled(t, flower.ServerConfig{}, trainer{examples: 12}, func(ctx context.Context, s *flower.Session) error {
-		require.Contains(t, s.ID(), "ipv4:127.0.0.1:")
-		properties, err := s.Properties(ctx, flower.GetPropertiesIns{Config: config})
-		require.NoError(t, err)
-		require.Equal(t, config, properties.Properties)
+func TestServer_runsARoundWithEveryInstruction(t *testing.T) {
+	config := flower.Config{
+		"f": 0.5, "i": int64(-3), "b": true, "s": "text", "raw": []byte{0, 1}, "u": uint64(1 << 63), "off": false,
+		"none": "",
+	}
+	server, client := handled(t, flower.ServerConfig{}, trainer{examples: 12},
+		func(ctx context.Context, s *flower.Session) error {
+			require.Contains(t, s.ID(), "ipv4:127.0.0.1:")
+			properties, err := s.Properties(ctx, flower.GetPropertiesIns{Config: config})
+			require.NoError(t, err)
+			require.Equal(t, config, properties.Properties)
 
-		first, err := s.Parameters(ctx, flower.GetParametersIns{})
-		require.NoError(t, err)
-		model, err := first.Parameters.Decode()
-		require.NoError(t, err)
-		require.Equal(t, []float64{1, 2, 3}, model[0].Float64s())
-		first.Release()
+			first, err := s.Parameters(ctx, flower.GetParametersIns{})
+			require.NoError(t, err)
+			model, err := first.Parameters.Decode()
+			require.NoError(t, err)
+			require.Equal(t, []float64{1, 2, 3}, model[0].Float64s())
+			first.Release()
 
-		large := tensor.FromFloat32s(make([]float32, 1_000_000), 1000, 1000)
-		fit, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(large, tensor.FromInt64s([]int64{4})), Config: config})
-		require.NoError(t, err)
-		require.Equal(t, int64(12), fit.NumExamples)
-		require.Equal(t, config, fit.Metrics)
-		model, err = fit.Parameters.Decode()
-		require.NoError(t, err)
-		require.Equal(t, []int{1000, 1000}, model[0].Shape())
-		for _, v := range model[0].Float64s() {
-			require.Equal(t, 1.0, v)
-		}
-		require.Equal(t, []float64{5}, model[1].Float64s())
-		fit.Release()
-		fit.Release()
+			large := tensor.FromFloat32s(make([]float32, 1_000_000), 1000, 1000)
+			fit, err := s.Fit(ctx,
+				flower.FitIns{Parameters: flower.FromTensors(large, tensor.FromInt64s([]int64{4})), Config: config})
+			require.NoError(t, err)
+			require.Equal(t, int64(12), fit.NumExamples)
+			require.Equal(t, config, fit.Metrics)
+			model, err = fit.Parameters.Decode()
+			require.NoError(t, err)
+			require.Equal(t, []int{1000, 1000}, model[0].Shape())
+			for _, v := range model[0].Float64s() {
+				require.Equal(t, 1.0, v)
+			}
+			require.Equal(t, []float64{5}, model[1].Float64s())
+			fit.Release()
+			fit.Release()
 
-		evaluated, err := s.Evaluate(ctx, flower.EvaluateIns{Parameters: flower.FromTensors(large)})
-		require.NoError(t, err)
-		require.Equal(t, float32(0.25), evaluated.Loss)
-		require.Equal(t, int64(7), evaluated.NumExamples)
-		require.Equal(t, flower.Config{"accuracy": 0.75}, evaluated.Metrics)
-		require.NoError(t, s.Err())
-		require.NoError(t, s.Reconnect(ctx, 0))
-		require.NoError(t, s.Err())
-		<-s.Done()
-		_, err = s.Fit(ctx, flower.FitIns{})
-		require.ErrorIs(t, err, flower.ErrGone)
-		return nil
-	})
+			evaluated, err := s.Evaluate(ctx, flower.EvaluateIns{Parameters: flower.FromTensors(large)})
+			require.NoError(t, err)
+			require.Equal(t, float32(0.25), evaluated.Loss)
+			require.Equal(t, int64(7), evaluated.NumExamples)
+			require.Equal(t, flower.Config{"accuracy": 0.75}, evaluated.Metrics)
+			require.NoError(t, s.Err())
+			require.NoError(t, s.Reconnect(ctx, 0))
+			require.NoError(t, s.Err())
+			<-s.Done()
+			_, err = s.Fit(ctx, flower.FitIns{})
+			require.ErrorIs(t, err, flower.ErrGone)
+			return nil
+		})
 	require.NoError(t, server)
 	require.NoError(t, client)
 }
 
-func TestAParkedClientComesBack(t *testing.T) {
+func TestSession_Reconnect_bringsTheClientBack(t *testing.T) {
 	joined := make(chan struct{}, 2)
 	seconds := make(chan int64, 2)
 	seconds <- 1
@@ -172,23 +178,25 @@ func TestAParkedClientComesBack(t *testing.T) {
 	require.Len(t, joined, 2)
 }
 
-func TestAClientThatAnswersTooLateIsSentAway(t *testing.T) {
+func TestSession_Fit_endsTheSessionOnALateAnswer(t *testing.T) {
 	hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	server, client := handled(t, flower.ServerConfig{}, trainer{fit: hang}, func(ctx context.Context, s *flower.Session) error {
-		limited, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
-		defer cancel()
-		_, err := s.Fit(limited, flower.FitIns{Parameters: flower.FromTensors()})
-		require.ErrorIs(t, err, flower.ErrTimeout)
-		require.ErrorIs(t, s.Err(), flower.ErrTimeout)
-		<-ctx.Done()
-		return ctx.Err()
-	})
+	server, client := handled(t, flower.ServerConfig{}, trainer{fit: hang},
+		func(ctx context.Context, s *flower.Session) error {
+			limited, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+			defer cancel()
+			_, err := s.Fit(limited, flower.FitIns{Parameters: flower.FromTensors()})
+			require.ErrorIs(t, err, flower.ErrTimeout)
+			require.ErrorIs(t, s.Err(), flower.ErrTimeout)
+			<-ctx.Done()
+			return ctx.Err()
+		})
 	require.Error(t, server)
 	require.ErrorContains(t, client, "DeadlineExceeded")
 }
 
-func TestAClientThatLeavesEndsTheInstruction(t *testing.T) {
-	server, client := handled(t, flower.ServerConfig{}, trainer{fit: func(context.Context) error { return errors.New("out of memory") }},
+func TestSession_Fit_failsWhenTheClientLeaves(t *testing.T) {
+	server, client := handled(t, flower.ServerConfig{},
+		trainer{fit: func(context.Context) error { return errors.New("out of memory") }},
 		func(ctx context.Context, s *flower.Session) error {
 			_, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors()})
 			<-s.Done()
@@ -199,8 +207,9 @@ func TestAClientThatLeavesEndsTheInstruction(t *testing.T) {
 	require.ErrorContains(t, client, "out of memory")
 }
 
-func TestAnAnswerThatIsNotImplementedLeavesTheSession(t *testing.T) {
-	server, client := handled(t, flower.ServerConfig{}, trainer{fit: func(context.Context) error { return flower.ErrNotImplemented }},
+func TestSession_keepsTheSessionAfterAnUnimplementedInstruction(t *testing.T) {
+	server, client := handled(t, flower.ServerConfig{},
+		trainer{fit: func(context.Context) error { return flower.ErrNotImplemented }},
 		func(ctx context.Context, s *flower.Session) error {
 			_, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors()})
 			var status *flower.StatusError
@@ -214,26 +223,27 @@ func TestAnAnswerThatIsNotImplementedLeavesTheSession(t *testing.T) {
 	require.NoError(t, client)
 }
 
-func TestMessagesBeyondTheLimitAreRefusedUnread(t *testing.T) {
-	server, client := handled(t, flower.ServerConfig{MaxMessage: 100_000}, trainer{}, func(ctx context.Context, s *flower.Session) error {
-		_, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s(make([]float32, 30_000)))})
-		require.ErrorIs(t, err, flower.ErrTooLarge)
-		require.NoError(t, s.Err(), "what was not sent leaves the session")
-		_, err = s.Fit(ctx, flower.FitIns{
-			Parameters: flower.FromTensors(tensor.FromFloat32s(make([]float32, 24_000))),
-			Config:     flower.Config{"padding": make([]byte, 3900)},
+func TestServer_refusesMessagesBeyondTheLimitUnread(t *testing.T) {
+	server, client := handled(t, flower.ServerConfig{MaxMessage: 100_000}, trainer{},
+		func(ctx context.Context, s *flower.Session) error {
+			_, err := s.Fit(ctx, flower.FitIns{Parameters: flower.FromTensors(tensor.FromFloat32s(make([]float32, 30_000)))})
+			require.ErrorIs(t, err, flower.ErrTooLarge)
+			require.NoError(t, s.Err(), "what was not sent leaves the session")
+			_, err = s.Fit(ctx, flower.FitIns{
+				Parameters: flower.FromTensors(tensor.FromFloat32s(make([]float32, 24_000))),
+				Config:     flower.Config{"padding": make([]byte, 3900)},
+			})
+			if err == nil {
+				return errors.New("should not fit")
+			}
+			return err
 		})
-		if err == nil {
-			return errors.New("should not fit")
-		}
-		return err
-	})
 	// The answer is a little larger than the instruction.
 	require.ErrorIs(t, server, flower.ErrTooLarge)
 	require.ErrorContains(t, client, "ResourceExhausted")
 }
 
-func TestStoppingEndsSessionsAndTellsClients(t *testing.T) {
+func TestServer_Stop_endsSessions(t *testing.T) {
 	joined := make(chan struct{})
 	server, err := flower.NewServer(flower.ServerConfig{Handle: func(ctx context.Context, s *flower.Session) error {
 		close(joined)
@@ -246,9 +256,10 @@ func TestStoppingEndsSessionsAndTellsClients(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- server.Serve(ctx, listener) }()
-	client := start(t, flower.ClientConfig{Target: listener.Addr().String(), Trainer: trainer{}, Dial: func(ctx context.Context, target string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", target)
-	}})
+	client := start(t, flower.ClientConfig{Target: listener.Addr().String(), Trainer: trainer{},
+		Dial: func(ctx context.Context, target string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", target)
+		}})
 	<-joined
 	cancel()
 	require.NoError(t, <-done)
@@ -256,7 +267,7 @@ func TestStoppingEndsSessionsAndTellsClients(t *testing.T) {
 	server.Stop()
 }
 
-func TestConfigurationsAreChecked(t *testing.T) {
+func TestNewServer_checksItsConfiguration(t *testing.T) {
 	handle := func(context.Context, *flower.Session) error { return nil }
 	for word, config := range map[string]flower.ServerConfig{
 		"Handle":     {},

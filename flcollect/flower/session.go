@@ -11,22 +11,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// errDone ends a session whose client was told to leave.
+// errDone ends a session after a reconnect instruction.
 var errDone = errors.New("flower: session is over")
 
-// Session is a client that has joined. Its methods may be called by several
-// goroutines at once; instructions are sent one at a time, each after the answer
-// to the one before.
+// Session is the stream of one Flower client, from its Join to its end. It is
+// safe for concurrent use. Instructions are sent one at a time, each after the
+// answer to the one before.
 //
-// The context of a method bounds the wait for the answer. Since an answer that
-// comes late cannot be told from the next, an instruction that was given up takes
-// the session with it.
+// The context of a method bounds the wait for the answer. A late answer cannot be
+// distinguished from the next one, so the session ends when the context of an
+// instruction ends before its answer.
 type Session struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	id      string
 	peer    Peer
-	refused error // where the client could not be named
+	refused error // from ServerConfig.Identify
 	stream  grpc.ServerStream
 	gate    *gate
 	turn    chan struct{} // holds a token while an instruction is under way
@@ -35,15 +35,15 @@ type Session struct {
 // ID returns the client's name, as ServerConfig.Identify gave it.
 func (s *Session) ID() string { return s.id }
 
-// Peer returns the other end of the connection.
+// Peer describes the client end of the connection.
 func (s *Session) Peer() Peer { return s.peer }
 
-// Done is closed when the session has ended: the client left, broke the
-// protocol, or was told to leave.
+// Done is closed when the session has ended: the client left, it violated the
+// protocol, or the server ended the session.
 func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Err returns why the session has ended, and nil before. A client that was told
-// to leave ended it without an error.
+// Err returns why the session has ended. It returns nil before, and after a
+// [Session.Reconnect].
 func (s *Session) Err() error {
 	cause := context.Cause(s.ctx)
 	switch {
@@ -55,10 +55,10 @@ func (s *Session) Err() error {
 	return cause
 }
 
-// Fit has the client train. The answer must be released. An answer whose status
-// is not OK is a *[StatusError].
+// Fit sends a fit instruction and returns the answer, which must be released.
+// An answer whose status is not OK is a *[StatusError].
 func (s *Session) Fit(ctx context.Context, ins FitIns) (*FitRes, error) {
-	res, release, err := ask[*FitRes](ctx, s, "fit", ins)
+	res, release, err := call[*FitRes](ctx, s, "fit", ins)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +70,10 @@ func (s *Session) Fit(ctx context.Context, ins FitIns) (*FitRes, error) {
 	return res, nil
 }
 
-// Evaluate has the client measure. An answer whose status is not OK is a
-// *[StatusError].
+// Evaluate sends an evaluate instruction and returns the answer. An answer
+// whose status is not OK is a *[StatusError].
 func (s *Session) Evaluate(ctx context.Context, ins EvaluateIns) (*EvaluateRes, error) {
-	res, release, err := ask[*EvaluateRes](ctx, s, "evaluate", ins)
+	res, release, err := call[*EvaluateRes](ctx, s, "evaluate", ins)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +84,10 @@ func (s *Session) Evaluate(ctx context.Context, ins EvaluateIns) (*EvaluateRes, 
 	return res, nil
 }
 
-// Parameters asks for the client's model. The answer must be released. An answer
+// Parameters requests the client's model. The answer must be released. An answer
 // whose status is not OK is a *[StatusError].
 func (s *Session) Parameters(ctx context.Context, ins GetParametersIns) (*ParametersRes, error) {
-	res, release, err := ask[*ParametersRes](ctx, s, "get parameters", ins)
+	res, release, err := call[*ParametersRes](ctx, s, "get parameters", ins)
 	if err != nil {
 		return nil, err
 	}
@@ -99,10 +99,10 @@ func (s *Session) Parameters(ctx context.Context, ins GetParametersIns) (*Parame
 	return res, nil
 }
 
-// Properties asks for the client's properties. An answer whose status is not OK
+// Properties requests the client's properties. An answer whose status is not OK
 // is a *[StatusError].
 func (s *Session) Properties(ctx context.Context, ins GetPropertiesIns) (*PropertiesRes, error) {
-	res, release, err := ask[*PropertiesRes](ctx, s, "get properties", ins)
+	res, release, err := call[*PropertiesRes](ctx, s, "get properties", ins)
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +113,11 @@ func (s *Session) Properties(ctx context.Context, ins GetPropertiesIns) (*Proper
 	return res, nil
 }
 
-// Reconnect ends the session: the client leaves for good, or comes back after so
-// many seconds. It waits until the client has left; most clients leave without
-// an answer, which is no error.
+// Reconnect ends the session. The client reconnects after the given number of
+// seconds, or not at all if it is zero. Reconnect waits until the client has
+// left. Most clients leave without an answer, which is not an error.
 func (s *Session) Reconnect(ctx context.Context, seconds int64) error {
-	_, release, err := ask[*DisconnectRes](ctx, s, "reconnect", ReconnectIns{seconds})
+	_, release, err := call[*DisconnectRes](ctx, s, "reconnect", ReconnectIns{seconds})
 	if err == nil {
 		release()
 	}
@@ -132,28 +132,29 @@ func (s *Session) failed(verb string, err error) error {
 	return fmt.Errorf("%s at %q: %w", verb, s.id, err)
 }
 
-// received is what an exchange gave.
+// received is the result of an exchange.
 type received struct {
 	in  *inbound
 	err error
 }
 
-// ask sends an instruction and waits for its answer, and returns what releases it.
-func ask[A answer](ctx context.Context, s *Session, verb string, ins instruction) (A, func(), error) {
+// call sends an instruction and waits for its answer. The function that it returns
+// releases the answer.
+func call[A answer](ctx context.Context, s *Session, verb string, ins instruction) (A, func(), error) {
 	var none A
 	select {
 	case s.turn <- struct{}{}:
 	case <-s.ctx.Done():
-		return none, nil, s.failed(verb, s.over())
+		return none, nil, s.failed(verb, s.endError())
 	case <-ctx.Done():
 		if s.ctx.Err() != nil { // the context may be that of the session
-			return none, nil, s.failed(verb, s.over())
+			return none, nil, s.failed(verb, s.endError())
 		}
 		return none, nil, s.failed(verb, context.Cause(ctx))
 	}
 	if s.ctx.Err() != nil { // both were ready
 		<-s.turn
-		return none, nil, s.failed(verb, s.over())
+		return none, nil, s.failed(verb, s.endError())
 	}
 	var w writer
 	if err := ins.instruct(&w); err != nil {
@@ -170,7 +171,7 @@ func ask[A answer](ctx context.Context, s *Session, verb string, ins instruction
 	}
 	release := func() {
 		in.free()
-		s.gate.claim()()
+		s.gate.takeRelease()()
 	}
 	got, err := decodeAnswer(in.blob())
 	if err == nil {
@@ -184,15 +185,15 @@ func ask[A answer](ctx context.Context, s *Session, verb string, ins instruction
 		s.end(err)
 		return none, nil, s.failed(verb, err)
 	}
-	claimed := s.gate.claim()
+	released := s.gate.takeRelease()
 	<-s.turn
-	return none, func() { in.free(); claimed() }, nil
+	return none, func() { in.free(); released() }, nil
 }
 
-// exchange sends a message and waits for the next. The turn stays taken if it
-// fails, since then the session is over.
+// exchange sends a message and waits for the next one. If it fails, the session
+// has ended and the turn is not released.
 func (s *Session) exchange(ctx context.Context, w *writer) (*inbound, error) {
-	s.gate.expect()
+	s.gate.expectAnswer()
 	result := make(chan received, 1)
 	go func() { // ends with the stream at the latest
 		in := &inbound{}
@@ -208,7 +209,7 @@ func (s *Session) exchange(ctx context.Context, w *writer) (*inbound, error) {
 	case <-ctx.Done():
 		if s.ctx.Err() != nil { // the context may be that of the session
 			go discard(result)
-			return nil, s.over()
+			return nil, s.endError()
 		}
 		cause := context.Cause(ctx)
 		if errors.Is(cause, context.DeadlineExceeded) {
@@ -219,40 +220,40 @@ func (s *Session) exchange(ctx context.Context, w *writer) (*inbound, error) {
 		return nil, cause
 	case <-s.ctx.Done():
 		go discard(result)
-		return nil, s.over()
+		return nil, s.endError()
 	}
 	if got.err == nil {
 		return got.in, nil
 	}
 	if s.ctx.Err() != nil {
-		return nil, s.over() // the gate may have ended it, which knows more
+		return nil, s.endError() // the gate may have ended it with a better error
 	}
-	err := gone(got.err)
+	err := asGone(got.err)
 	s.end(err)
 	return nil, err
 }
 
-// discard frees an answer that nobody waits for any more.
+// discard frees an answer that arrives after its instruction was abandoned.
 func discard(result <-chan received) {
 	if got := <-result; got.err == nil {
 		got.in.free()
 	}
 }
 
-// over returns why the session has ended, for who wants to use it.
-func (s *Session) over() error {
+// endError returns the error of a call on a session that has ended.
+func (s *Session) endError() error {
 	if err := s.Err(); err != nil {
 		return err
 	}
 	return ErrGone
 }
 
-// gone tells a client that left from other errors of the stream.
-func gone(err error) error {
+// asGone adds ErrGone to errors of the stream that mean that the client left.
+func asGone(err error) error {
 	switch code := status.Code(err); {
 	case errors.Is(err, io.EOF), code == codes.Canceled, code == codes.Unavailable, errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: %w", ErrGone, err)
-	case code == codes.Internal, code == codes.Unknown: // a body that broke off
+	case code == codes.Internal, code == codes.Unknown: // a body that ended early
 		return fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	return err

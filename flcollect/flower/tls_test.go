@@ -37,7 +37,11 @@ func newAuthority(t *testing.T) *authority {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
 	require.NoError(t, err)
-	a := &authority{key: key, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pool: x509.NewCertPool()}
+	a := &authority{
+		key:  key,
+		pem:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pool: x509.NewCertPool(),
+	}
 	a.cert, err = x509.ParseCertificate(der)
 	require.NoError(t, err)
 	a.pool.AddCert(a.cert)
@@ -50,7 +54,8 @@ func (a *authority) issue(t *testing.T, name string) tls.Certificate {
 	require.NoError(t, err)
 	form := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0,
+			1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, form, a.cert, &key.PublicKey, a.key)
@@ -58,7 +63,7 @@ func (a *authority) issue(t *testing.T, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func TestClientsAreNamedByTheirCertificates(t *testing.T) {
+func TestIdentify_namesClientsByTheirCertificates(t *testing.T) {
 	authority := newAuthority(t)
 	ids := make(chan string, 2)
 	address := serve(t, flower.ServerConfig{
@@ -81,7 +86,7 @@ func TestClientsAreNamedByTheirCertificates(t *testing.T) {
 	require.Empty(t, ids)
 }
 
-func TestAClientThatJoinsAgainTakesItsOwnPlace(t *testing.T) {
+func TestServer_replacesTheSessionOfAClientThatJoinsAgain(t *testing.T) {
 	joined := make(chan *flower.Session, 2)
 	address := serve(t, flower.ServerConfig{
 		Identify: func(flower.Peer) (string, error) { return "the one", nil },

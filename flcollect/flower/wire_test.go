@@ -33,7 +33,9 @@ func shredded(data []byte) Blob {
 }
 
 func config() Config {
-	return Config{"d": 0.5, "i": int64(-3), "t": true, "f": false, "s": "Grüße", "e": "", "r": []byte{0, 255}, "z": int64(0)}
+	return Config{
+		"d": 0.5, "i": int64(-3), "t": true, "f": false, "s": "Grüße", "e": "", "r": []byte{0, 255}, "z": int64(0),
+	}
 }
 
 // plain returns the parameters with each tensor in one chunk.
@@ -70,7 +72,7 @@ func answers() map[string]answer {
 	}
 }
 
-func TestInstructionsAreThoseOfFlower(t *testing.T) {
+func TestInstruction_hasTheWireFormOfFlower(t *testing.T) {
 	for name, want := range instructions() {
 		file := golden(t)[name]
 		got, err := decodeInstruction(shredded(file))
@@ -96,7 +98,7 @@ func TestInstructionsAreThoseOfFlower(t *testing.T) {
 	}
 }
 
-func TestAnswersAreThoseOfFlower(t *testing.T) {
+func TestAnswer_hasTheWireFormOfFlower(t *testing.T) {
 	for name, want := range answers() {
 		file := golden(t)[name]
 		got, err := decodeAnswer(shredded(file))
@@ -122,17 +124,18 @@ func sorted(data []byte) []byte {
 	return data
 }
 
-func TestLargeTensorsAreReferredTo(t *testing.T) {
+func TestWriter_refersToLargeTensors(t *testing.T) {
 	large := make([]byte, 1<<20)
 	var w writer
 	require.NoError(t, FitIns{Parameters: Parameters{Tensors: []Blob{{large}}}}.instruct(&w))
-	require.True(t, slices.ContainsFunc(w.pieces, func(piece []byte) bool { return len(piece) == len(large) && &piece[0] == &large[0] }))
+	require.True(t, slices.ContainsFunc(w.pieces,
+		func(piece []byte) bool { return len(piece) == len(large) && &piece[0] == &large[0] }))
 	got, err := decodeInstruction(w.pieces)
 	require.NoError(t, err)
 	require.Same(t, &large[0], &got.(FitIns).Parameters.Tensors[0][0][0])
 }
 
-func TestCutMessagesAreRefused(t *testing.T) {
+func TestDecode_refusesTruncatedMessages(t *testing.T) {
 	file := golden(t)["FitRes"]
 	for n := range file {
 		_, err := decodeAnswer(shredded(file[:n]))
@@ -140,7 +143,7 @@ func TestCutMessagesAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSentIsNamed(t *testing.T) {
+func TestWriter_namesValuesThatCannotBeSent(t *testing.T) {
 	for _, value := range []any{nil, int8(1), "\xff", struct{}{}, []int{1}} {
 		var w writer
 		require.ErrorContains(t, FitIns{Config: Config{"odd": value}}.instruct(&w), `"odd"`)
@@ -149,7 +152,7 @@ func TestWhatCannotBeSentIsNamed(t *testing.T) {
 	require.Error(t, FitIns{Config: Config{"\xff": 1.0}}.instruct(&w))
 }
 
-func TestMessagesWithTooManyPartsAreRefused(t *testing.T) {
+func TestDecode_boundsTheNumberOfParts(t *testing.T) {
 	p := Parameters{Tensors: make([]Blob, mostEntries+1)}
 	var w writer
 	require.NoError(t, FitIns{Parameters: p}.instruct(&w))

@@ -50,7 +50,7 @@ func TestAStoreIsARepository(t *testing.T) {
 
 func TestAStoreOnDiskIsARepository(t *testing.T) {
 	repositorytest.Run(t, func(t *testing.T) (flcollect.Repository, http.Handler) {
-		folder, err := disk.Open(t.TempDir(), nil)
+		folder, err := disk.Open(t.Context(), t.TempDir(), nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, folder.Close()) })
 		store := newStore(t, storage.Prefixed(folder.Documents(), "flrepository/"), storage.PrefixedBlobs(folder.Blobs(), "flrepository/"))

@@ -7,7 +7,7 @@ import (
 )
 
 // adaptive is the FedOpt family (Reddi and others 2020, arXiv 2003.00295) as in
-// Flower 1.3.0: both moments begin at zero and are not corrected for it.
+// Flower 1.3.0: both moments begin at zero without a bias correction.
 type adaptive struct {
 	policy                 Policy
 	eta, tau, beta1, beta2 float64

@@ -11,31 +11,31 @@ import (
 // NormBounding is the Strategy of a *[FieldError] of [NewBounded].
 const NormBounding = "norm-bounding"
 
-// counterFactor is the bound of counters in medians, and what it is at least: a
-// counter grows with the data of its client, of which one may have very much more
-// than another.
+// counterFactor is the bound of counters in medians, and the least bound: a
+// counter grows with the data of its client, and clients may have very different
+// amounts of data.
 const counterFactor = 1000
 
-// Bounded is a strategy around another one that bounds how far from the model an
-// update may lie, so that no client moves the result at will (Sun and others
-// 2019, arXiv 1911.07963), and that reports what became of every update. Its
-// methods for a round are called as [Strategy] says; [Bounded.Verdicts] may be
+// Bounded is a strategy around another one. It bounds the distance of an update
+// from the model, so that no single client determines the result (Sun and others
+// 2019, arXiv 1911.07963), and reports a [Verdict] on every update. Its methods
+// for a round are called as those of a [Strategy]; [Bounded.Verdicts] may be
 // called at any time. Make one with [NewBounded].
 type Bounded struct {
 	inner          Strategy
-	clip           bool    // whether updates are shortened
+	clip           bool    // whether updates are clipped
 	limit          float64 // infinite if there is none
-	factor, refuse float64 // refuse is infinite if no update is
-	least          int     // updates that a median has to be of
+	factor, refuse float64 // refuse is infinite if no update is refused
+	least          int     // least number of updates for a median
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	median   lengths    // of the last round with enough, zero if there is none
 	verdicts *Verdicts  // of the round that was begun last
 }
 
-// NewBounded returns norm bounding around a strategy. The norm of an update is
-// its Euclidean distance from the model, over all layers together that hold no whole
-// numbers. The fields of conf are:
+// NewBounded returns norm bounding around a strategy. The norm of an update is its
+// Euclidean distance from the model, over all layers that are not integers. The
+// fields of conf are:
 //
 //	norm_bound          the greatest norm: none
 //	norm_factor         the greatest norm in medians: 3
@@ -45,26 +45,26 @@ type Bounded struct {
 //
 // The bound is the smaller of norm_bound and norm_factor medians. The median is that
 // of the norms of the round, or of the last round that had one, whichever is greater,
-// so that clients whose updates grow together, as with a new learning rate, are not
-// far. Of an even number of norms it is the lower of the two in the middle. It holds
-// while more than half of the clients are honest.
+// so that clients whose updates grow together, as with a new learning rate, stay
+// within the bound. Of an even number of norms it is the lower of the two in the
+// middle. It holds while more than half of the clients are honest.
 //
-// An update beyond the bound is shortened to it, and goes on in its own direction.
-// Since the median is known at the end of a round, updates that may turn out to be
-// far wait in a file in [Round].Dir: all until a round has had a median, later few.
-// Their metrics wait in memory; an update with more than 64 KiB of text there is refused.
-// Refusing costs what the job's policy makes of failures where norm_bound is exceeded;
-// an update that only the median refuses is left out at the end of the round.
+// An update beyond the bound is clipped to it and keeps its direction. Since the median
+// is known at the end of a round, updates that may be beyond it are deferred: they are
+// kept in a file in [Round].Dir. Before the first median all updates are deferred, later
+// few. Their metrics stay in memory; a deferred update with more than 64 KiB of text in
+// them is refused. An update that exceeds norm_bound counts as a failure in the job's
+// policy; one that only the median refuses is left out at the end of the round.
 //
 // Without norm_clip an update beyond the bound is only reported: it is part of the
-// result as it was sent, and its [Verdict] is Far.
+// result unchanged, and its [Verdict] is Far.
 //
-// Layers of whole numbers, such as the counters of batch normalisation, would decide
-// the norm alone: a client with more data counts further. They have a distance of
-// their own in the verdict, Counters, and a bound of their own, 1000 medians and at
-// least 1000, beyond which they are reported, and shortened, in the same way but
-// apart from the other layers. In a model that has no other layers, whole numbers are
-// what is trained, and the norm is theirs.
+// Integer layers, such as the counters of batch normalization, would dominate the
+// norm: a client with more data counts further. They have a distance of their own in
+// the verdict, Counters, and a bound of their own, 1000 medians and at least 1000,
+// beyond which they are reported and clipped separately from the other layers. In a
+// model that has only integer layers, these are the trained parameters, and the norm
+// is theirs.
 //
 // Errors are *[FieldError].
 func NewBounded(inner Strategy, conf Conf) (*Bounded, error) {
@@ -105,15 +105,22 @@ func (b *Bounded) Begin(round Round) (Aggregation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.verdicts = &Verdicts{}
-	a := &bounding{Aggregation: inner, rules: b, round: round, counters: countersOf(round.Model), last: b.median, verdicts: b.verdicts}
+	a := &bounding{
+		Aggregation: inner,
+		rules:       b,
+		round:       round,
+		counters:    countersOf(round.Model),
+		last:        b.median,
+		verdicts:    b.verdicts,
+	}
 	if !b.clip {
 		return a, nil
 	}
 	return &clipping{bounding: a}, nil
 }
 
-// Verdicts returns what became of the updates of the round that was begun last,
-// in the order of their clients' names.
+// Verdicts returns the verdicts on the updates of the round that was begun
+// last, in the order of their clients' names.
 func (b *Bounded) Verdicts() []Verdict {
 	b.mu.Lock()
 	verdicts := b.verdicts
@@ -121,7 +128,7 @@ func (b *Bounded) Verdicts() []Verdict {
 	return verdicts.All()
 }
 
-// bounds returns how far updates may lie where the median is the given one.
+// bounds returns the bounds for the given medians.
 func (b *Bounded) bounds(median lengths) lengths {
 	bound := lengths{norm: b.limit, counters: math.Inf(1)}
 	if median.norm > 0 {
@@ -134,7 +141,7 @@ func (b *Bounded) bounds(median lengths) lengths {
 }
 
 // State implements [Strategy]: the medians of the last round, followed by the state
-// of the strategy inside. That of the counters is there if they moved.
+// of the inner strategy. The median of the counters is included if it is not zero.
 func (b *Bounded) State() []tensor.Tensor {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,7 +159,8 @@ func (b *Bounded) Restore(state []tensor.Tensor) error {
 	if len(state) > 0 {
 		n := state[0].Len()
 		if state[0].DType() != tensor.Float64 || n < 1 || n > len(own) {
-			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not a median", NormBounding, n, state[0].DType())
+			return fmt.Errorf("restore %s: tensor 0 holds %d numbers of type %v, not a median", NormBounding, n,
+				state[0].DType())
 		}
 		state[0].ReadFloat64s(own[:n], 0)
 		inner = state[1:]

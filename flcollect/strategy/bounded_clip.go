@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// maxWaitingText bounds the text in the metrics of an update that waits. Metrics stay
-// in memory, which nothing else bounds once the message of the update is gone.
+// maxWaitingText bounds the text in the metrics of a deferred update. Metrics stay in
+// memory, and no other limit applies once the message of the update is freed.
 const maxWaitingText = 64 << 10
 
-// clipping is the aggregation of a round that shortens updates beyond the bound.
-// Those whose bound is known are added at once; the others wait for the median of
-// their own round, in a file.
+// clipping is the aggregation of a round that clips updates beyond the bound.
+// Updates whose bound is known are added at once; the others are deferred in a
+// file until the median of their round is known.
 type clipping struct {
 	*bounding
 	roster roster
 
-	mu      sync.Mutex // guards what follows
-	spill   *Spill     // nil until an update waits
+	mu      sync.Mutex // guards the fields below
+	spill   *Spill     // nil until an update is deferred
 	metrics map[string]map[string]any
 	closed  bool
 }
@@ -39,19 +39,21 @@ func (c *clipping) Add(ctx context.Context, update Update) error {
 	})
 }
 
-// place adds an update whose bound is known, and has others wait.
+// place adds an update whose bound is known, and defers others.
 func (c *clipping) place(ctx context.Context, update Update, verdict *Verdict) error {
 	rules, bound := c.rules, c.rules.bounds(c.last)
 	far := verdict.lengths()
 	switch {
-	case far.norm > rules.limit*rules.refuse: // no median makes the bound greater
-		return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", far.norm, rules.refuse, rules.limit)
+	case far.norm > rules.limit*rules.refuse: // a median never makes the bound greater
+		return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", far.norm, rules.refuse,
+			rules.limit)
 	case c.last.norm == 0: // there is no bound yet
 	case bound.exceeded(far) == "", bound.norm == rules.limit && far.counters <= bound.counters:
 		return c.admit(ctx, update, verdict, bound)
 	}
 	if n := textOf(update.Metrics); n > maxWaitingText {
-		return refuse(update.Client, "its metrics hold %d bytes of text, and an update that waits for the median of its round may have %d",
+		return refuse(update.Client,
+			"its metrics hold %d bytes of text, and an update that waits for the median of its round may have %d",
 			n, maxWaitingText)
 	}
 	spill, err := c.file()
@@ -64,7 +66,7 @@ func (c *clipping) place(ctx context.Context, update Update, verdict *Verdict) e
 	return spill.Add(ctx, update)
 }
 
-// file returns the file of the updates that wait.
+// file returns the file of the deferred updates.
 func (c *clipping) file() (*Spill, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +83,7 @@ func (c *clipping) file() (*Spill, error) {
 	return c.spill, nil
 }
 
-// textOf is how many bytes the texts among metrics have.
+// textOf returns the number of bytes of text in metrics.
 func textOf(metrics map[string]any) int {
 	size := 0
 	for _, v := range metrics {
@@ -95,7 +97,8 @@ func textOf(metrics map[string]any) int {
 	return size
 }
 
-// owned returns a copy of metrics, whose bytes may be those of a message.
+// owned returns a deep copy of metrics, which may refer to the bytes of a
+// message.
 func owned(metrics map[string]any) map[string]any {
 	metrics = maps.Clone(metrics)
 	for name, v := range metrics {
@@ -116,7 +119,7 @@ func (c *clipping) Finish(ctx context.Context) (Model, error) {
 	decided, err := c.settle(ctx, bound)
 	c.verdicts.revise(func(v *Verdict) {
 		switch late, waited := decided[v.Client]; {
-		case v.Outcome != Kept: // a second answer of the client, for one
+		case v.Outcome != Kept: // such as a second answer of the client
 		case waited:
 			*v = late
 		default:
@@ -133,8 +136,7 @@ func (c *clipping) Finish(ctx context.Context) (Model, error) {
 	return model, err
 }
 
-// settle adds the updates that wait, one after the other, and returns what became of
-// them, by their clients.
+// settle adds the deferred updates one by one, and returns their verdicts by client.
 func (c *clipping) settle(ctx context.Context, bound lengths) (map[string]Verdict, error) {
 	c.mu.Lock()
 	spill := c.spill
@@ -169,12 +171,13 @@ func (c *clipping) settle(ctx context.Context, bound lengths) (map[string]Verdic
 	return decided, nil
 }
 
-// admit adds an update, shortened where it has to be.
+// admit adds an update, clipped where necessary.
 func (c *clipping) admit(ctx context.Context, update Update, verdict *Verdict, bound lengths) error {
 	far := verdict.lengths()
 	if why := bound.exceeded(far); why != "" {
 		if bound.norm/far.norm*c.rules.refuse < 1 {
-			return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", far.norm, c.rules.refuse, bound.norm)
+			return refuse(update.Client, "its norm is %.4g, more than %v times the bound %.4g", far.norm, c.rules.refuse,
+				bound.norm)
 		}
 		verdict.Outcome, verdict.Reason = Clipped, why
 		share := lengths{norm: bound.norm / far.norm, counters: bound.counters / far.counters}

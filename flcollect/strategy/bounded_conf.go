@@ -5,8 +5,8 @@ import "slices"
 // boundFields are the fields of [NewBounded].
 var boundFields = [...]string{"norm_bound", "norm_factor", "norm_min_updates", "norm_refuse_factor", "norm_clip"}
 
-// TakeBounds divides a conf into the fields of [NewBounded] and the others, for
-// who has both in one. It changes nothing in it, and what is empty is nil.
+// TakeBounds splits a conf into the fields of [NewBounded] and the others. It
+// does not change conf. An empty result is nil.
 func TakeBounds(conf Conf) (bounds, rest Conf) {
 	for field, given := range conf {
 		into := &rest

@@ -36,7 +36,12 @@ func around(t *testing.T, s strategy.Strategy, base strategy.Model, sent map[str
 	require.NoError(t, err)
 	defer func() { require.NoError(t, round.Close()) }()
 	for client, model := range sent {
-		update := strategy.Update{Client: client, Examples: max(1, examples[client]), Model: model, Metrics: map[string]any{"loss": 0.5}}
+		update := strategy.Update{
+			Client:   client,
+			Examples: max(1, examples[client]),
+			Model:    model,
+			Metrics:  map[string]any{"loss": 0.5},
+		}
 		require.NoError(t, round.Add(t.Context(), update))
 	}
 	made, err := round.Finish(t.Context())
@@ -65,7 +70,7 @@ func TestBounded_counters_doNotEnterTheNorm(t *testing.T) {
 	}
 }
 
-func TestBounded_counter_hasABoundOfItsOwn(t *testing.T) {
+func TestBounded_hasASeparateBoundForCounters(t *testing.T) {
 	const huge = 1 << 50
 	sent := map[string]strategy.Model{
 		"a": counted(10, 1, 0), "b": counted(20, 0, 1), "c": counted(30, 1, 0), "poison": counted(huge, 0, 1),
@@ -75,7 +80,8 @@ func TestBounded_counter_hasABoundOfItsOwn(t *testing.T) {
 	require.Equal(t, float64((huge+60)/4), made[1].Float64s()[0])
 	v := verdictOf(t, reporting, "poison")
 	require.True(t, v.Far)
-	require.Equal(t, "its layers of whole numbers moved by 1.126e+15, the bound is 2e+04; it was kept as it was sent", v.Reason)
+	require.Equal(t, "its layers of whole numbers moved by 1.126e+15, the bound is 2e+04; it was kept as it was sent",
+		v.Reason)
 	require.False(t, verdictOf(t, reporting, "c").Far)
 
 	clipping := bounded(t, "FedAvg", nil)
@@ -86,18 +92,19 @@ func TestBounded_counter_hasABoundOfItsOwn(t *testing.T) {
 
 	after := bounded(t, "FedAvg", nil) // a restart
 	require.NoError(t, after.Restore(clipping.State()))
-	made = around(t, after, counted(0, 0, 0), map[string]strategy.Model{"a": counted(0, 1, 0), "poison": counted(huge, 0, 1)}, nil)
+	made = around(t, after, counted(0, 0, 0),
+		map[string]strategy.Model{"a": counted(0, 1, 0), "poison": counted(huge, 0, 1)}, nil)
 	require.Equal(t, 10_000., made[1].Float64s()[0], "the median of the round before is 20")
 }
 
-func TestBounded_modelOfWholeNumbersAlone_isMeasured(t *testing.T) {
+func TestBounded_measuresAModelOfIntegers(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_bound": 5})
 	zero := strategy.Model{tensor.FromInt64s([]int64{0, 0})}
 	made := around(t, b, zero, map[string]strategy.Model{"a": {tensor.FromInt64s([]int64{300, 400})}}, nil)
 	require.Equal(t, []float64{3, 4}, made[0].Float64s())
 }
 
-func TestBounded_cohortThatGrowsTogether_isNotFar(t *testing.T) {
+func TestBounded_acceptsACohortThatGrowsTogether(t *testing.T) {
 	for _, clip := range []bool{true, false} {
 		b := bounded(t, "FedAvg", strategy.Conf{"norm_clip": clip, "norm_factor": 10})
 		conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 1}, "c": {1, 0}, "d": {0, 1}})
@@ -125,7 +132,7 @@ func TestBounded_cohortThatGrowsTogether_isNotFar(t *testing.T) {
 	}
 }
 
-func TestBounded_withoutClipping_isTheStrategyInside(t *testing.T) {
+func TestBounded_isTheInnerStrategyWithoutClipping(t *testing.T) {
 	plain, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_clip": false, "norm_bound": 1e-3, "norm_factor": 1})
@@ -139,7 +146,7 @@ func TestBounded_withoutClipping_isTheStrategyInside(t *testing.T) {
 	require.True(t, verdictOf(t, b, "6").Far)
 }
 
-func TestBounded_updateThatWaits_isRefusedByTheMedianOfItsRound(t *testing.T) {
+func TestBounded_quarantinesADeferredUpdateByTheMedianOfItsRound(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2, "norm_refuse_factor": 10})
 	mean := conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 1}, "c": {1, 0}, "mad": {1e6, 0}})
 	require.InDeltaSlice(t, []float64{2. / 3, 1. / 3}, mean, 1e-6)
@@ -149,14 +156,14 @@ func TestBounded_updateThatWaits_isRefusedByTheMedianOfItsRound(t *testing.T) {
 	require.Equal(t, []float64{1}, b.State()[0].Float64s()[:1])
 }
 
-func TestBounded_updateThatWaits_keepsItsMetrics(t *testing.T) {
+func TestBounded_keepsTheMetricsOfADeferredUpdate(t *testing.T) {
 	b := bounded(t, "QFedAvg", nil)
 	made := around(t, b, counted(0, 0, 0), map[string]strategy.Model{"a": counted(0, 1, 0), "b": counted(0, 1, 0)}, nil)
 	require.False(t, math.IsNaN(made[0].Float64s()[0]), "the loss of the clients is known")
 	require.Equal(t, strategy.Kept, verdictOf(t, b, "a").Outcome)
 }
 
-func TestBounded_updateThatWaits_keepsLittleTextInMemory(t *testing.T) {
+func TestBounded_keepsLittleTextOfDeferredUpdates(t *testing.T) {
 	b := bounded(t, "FedAvg", nil)
 	base := counted(0, 0, 0)
 	round, err := b.Begin(strategy.Round{Number: 1, Model: base, Dir: t.TempDir()})
@@ -169,13 +176,14 @@ func TestBounded_updateThatWaits_keepsLittleTextInMemory(t *testing.T) {
 		require.ErrorContains(t, err, "its metrics hold 1048576 bytes of text, and an update that waits for the median")
 	}
 	metrics := map[string]any{"loss": 0.5, "site": "north"}
-	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "text", Examples: 1, Model: counted(1, 1, 0), Metrics: metrics}))
+	require.NoError(t, round.Add(t.Context(),
+		strategy.Update{Client: "text", Examples: 1, Model: counted(1, 1, 0), Metrics: metrics}))
 	made, err := round.Finish(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []float64{1, 0}, made[0].Float64s())
 }
 
-func TestBounded_refusalWithoutClipping_isAFault(t *testing.T) {
+func TestBounded_reportsARefusalOfTheInnerStrategyWithoutClipping(t *testing.T) {
 	_, err := strategy.NewBounded(nil, strategy.Conf{"norm_clip": false, "norm_refuse_factor": 2})
 	require.ErrorContains(t, err, "norm_refuse_factor: has no meaning where norm_clip is false")
 }

@@ -8,22 +8,23 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// certainly is a distance from a model that only finite elements can have.
+// certainly is a distance below which all elements are certainly finite.
 const certainly = 0x1p120
 
-// lengths are how far a model lies from another: the norm, and apart from it the
+// lengths are the distances between two models: the norm, and separately the
 // Euclidean distance of the layers that are counters.
 type lengths struct{ norm, counters float64 }
 
-// lengths returns what was measured of an update.
+// lengths returns the distances of a verdict.
 func (v Verdict) lengths() lengths { return lengths{v.Norm, v.Counters} }
 
-// atLeast returns the greater of both.
+// atLeast returns the greater of both distances.
 func (l lengths) atLeast(other lengths) lengths {
 	return lengths{max(l.norm, other.norm), max(l.counters, other.counters)}
 }
 
-// exceeded says in what an update lies beyond the bound, empty if in nothing.
+// exceeded describes which bounds an update exceeds; it is empty if there is
+// none.
 func (l lengths) exceeded(far lengths) string {
 	switch {
 	case far.norm > l.norm:
@@ -34,7 +35,7 @@ func (l lengths) exceeded(far lengths) string {
 	return ""
 }
 
-// countersOf says which layers of a model are counters: those of whole numbers,
+// countersOf reports which layers of a model are counters: the integer layers,
 // unless there are no others.
 func countersOf(model Model) []bool {
 	counters := make([]bool, len(model))
@@ -66,15 +67,15 @@ func distance(a, b Model, counters []bool) lengths {
 	return lengths{math.Sqrt(norm), math.Sqrt(counted)}
 }
 
-// lowerMedian returns the median of numbers, of which there is one at least; the
-// lower of two in the middle, so that half of them decide nothing. It sorts them.
+// lowerMedian returns the median of at least one number, the lower of two in the
+// middle, so that half of the numbers cannot raise it. It sorts the numbers.
 func lowerMedian(values []float64) float64 {
 	slices.Sort(values)
 	return values[(len(values)-1)/2]
 }
 
-// shorten returns the model that lies at shares of the way from base to model;
-// layers whose share is 1 or more are as they were.
+// shorten returns the model at the given shares of the way from base to model,
+// one share a layer. Layers with a share of 1 or more stay unchanged.
 func shorten(base, model Model, counters []bool, share lengths) Model {
 	made := slices.Clone(model)
 	var before [4096]float64
@@ -98,8 +99,8 @@ func shorten(base, model Model, counters []bool, share lengths) Model {
 	return made
 }
 
-// squares32 is the squared distance of two tensors of 32-bit numbers. The four
-// sums do not wait for each other.
+// squares32 is the squared distance of two tensors of 32-bit numbers. Four
+// independent sums let the processor work in parallel.
 func squares32(a, b tensor.Tensor) float64 {
 	var left, right [4096]float32
 	var sums [4]float64

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// bounding is the aggregation of a round that reports which updates lie beyond the
-// bound, and takes all of them as they are.
+// bounding is the aggregation of a round that reports updates beyond the bound and
+// adds all updates unchanged.
 type bounding struct {
 	Aggregation
 	rules    *Bounded
@@ -23,7 +23,7 @@ func (b *bounding) Add(ctx context.Context, update Update) error {
 	return b.decide(update, func(*Verdict) error { return b.Aggregation.Add(ctx, update) })
 }
 
-// decide measures an update, has it added, and notes what became of it.
+// decide measures an update, adds it, and records its verdict.
 func (b *bounding) decide(update Update, add func(verdict *Verdict) error) error {
 	verdict := Verdict{Client: update.Client, Norm: math.NaN(), Bound: b.rules.bounds(b.last).norm}
 	err := b.measure(update, &verdict)
@@ -41,7 +41,7 @@ func (b *bounding) decide(update Update, add func(verdict *Verdict) error) error
 	return err
 }
 
-// measure checks an update, and notes how far it lies from the model.
+// measure checks an update and computes its distance from the model.
 func (b *bounding) measure(update Update, verdict *Verdict) error {
 	if err := Check(update, b.round.Model); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (b *bounding) Finish(ctx context.Context) (Model, error) {
 }
 
 // median returns the medians of the updates that were not refused, and whether there
-// are enough of them.
+// are enough updates.
 func (b *bounding) median() (lengths, bool) {
 	var norms, counters []float64
 	for _, v := range b.verdicts.All() {
@@ -94,7 +94,7 @@ func (b *bounding) median() (lengths, bool) {
 	return lengths{norm: lowerMedian(norms), counters: lowerMedian(counters)}, true
 }
 
-// remember keeps the medians for the next round.
+// remember stores the medians for the next round.
 func (b *Bounded) remember(median lengths) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,7 +21,7 @@ func bounded(t *testing.T, inner string, conf strategy.Conf) *strategy.Bounded {
 	return b
 }
 
-func TestNormBoundingKeepsTheContract(t *testing.T) {
+func TestBounded_conforms(t *testing.T) {
 	for _, inner := range []string{"FedAvg", "FedAdam", "FedMedian"} {
 		for name, conf := range map[string]strategy.Conf{
 			"by medians": nil, "by a bound": {"norm_bound": 100, "norm_factor": 1}, "reporting": {"norm_clip": false},
@@ -48,10 +48,11 @@ func conduct(t *testing.T, s strategy.Strategy, sent map[string][]float32) []flo
 	return made[0].Float64s()
 }
 
-func TestAGreatUpdateIsShortenedAndReported(t *testing.T) {
+func TestBounded_scalesALargeUpdateAndReportsIt(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_bound": 5, "norm_refuse_factor": 100})
 	nan := float32(math.NaN())
-	mean := conduct(t, b, map[string][]float32{"honest": {1, -2}, "boosted": {30, 40}, "!mad": {3e5, 4e5}, "!nan": {nan, 0}})
+	mean := conduct(t, b,
+		map[string][]float32{"honest": {1, -2}, "boosted": {30, 40}, "!mad": {3e5, 4e5}, "!nan": {nan, 0}})
 	require.InDeltaSlice(t, []float64{(1. + 3) / 2, (-2. + 4) / 2}, mean, 1e-6)
 
 	var text []string
@@ -59,14 +60,15 @@ func TestAGreatUpdateIsShortenedAndReported(t *testing.T) {
 		text = append(text, fmt.Sprintf("%s %v %.3g of %v: %s", v.Client, v.Outcome, v.Norm, v.Bound, v.Reason))
 	}
 	require.Equal(t, []string{
-		`!mad refused 5e+05 of 5: add update of "!mad": strategy: update quarantined: its norm is 5e+05, more than 100 times the bound 5`,
+		`!mad refused 5e+05 of 5: add update of "!mad": strategy: update quarantined: its norm is 5e+05, more than ` +
+			`100 times the bound 5`,
 		`!nan refused NaN of 5: add update of "!nan": strategy: update quarantined: tensor 0: element 0 is NaN`,
 		`boosted clipped 50 of 5: its norm is 50, the bound 5`,
 		`honest kept 2.24 of 5: `,
 	}, text)
 }
 
-func TestTheMedianOfARoundBoundsTheNext(t *testing.T) {
+func TestBounded_boundsByTheMedianOfTheRoundBefore(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2})
 	conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 2}, "c": {3, 0}, "d": {0, 4}, "attacker": {1e6, 0}})
 	require.Equal(t, strategy.Clipped, b.Verdicts()[1].Outcome, "the first round has a median, too")
@@ -78,20 +80,20 @@ func TestTheMedianOfARoundBoundsTheNext(t *testing.T) {
 	require.InDeltaSlice(t, []float64{6. / 2, 0}, mean, 1e-5, "twice the median, 3")
 }
 
-func TestRefusedUpdatesDoNotMoveTheMedian(t *testing.T) {
+func TestBounded_ignoresQuarantinedUpdatesInTheMedian(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_bound": 5, "norm_refuse_factor": 2})
 	nan := float32(math.NaN())
 	conduct(t, b, map[string][]float32{"a": {1, 0}, "!x": {100, 0}, "!y": {0, 100}, "!z": {nan, 0}})
 	require.Equal(t, []float64{1}, b.State()[0].Float64s())
 }
 
-func TestAMedianOfNothingIsNoBound(t *testing.T) {
+func TestBounded_hasNoBoundWithoutAMedian(t *testing.T) {
 	b := bounded(t, "FedAvg", nil)
 	conduct(t, b, map[string][]float32{"a": {0, 0}, "b": {0, 0}})
 	require.Equal(t, []float64{8, 0}, conduct(t, b, map[string][]float32{"a": {8, 0}, "b": {8, 0}}))
 }
 
-func TestBoundsOutOfRangeAreNamed(t *testing.T) {
+func TestNewBounded_namesBoundsOutOfRange(t *testing.T) {
 	fedAvg, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
 	for field, value := range map[string]any{"norm_bound": 0, "norm_factor": 0.5, "norm_refuse_factor": "x", "beta": 1} {
@@ -102,18 +104,19 @@ func TestBoundsOutOfRangeAreNamed(t *testing.T) {
 	}
 }
 
-func TestAMedianThatDoesNotFitIsRefused(t *testing.T) {
+func TestBounded_Restore_refusesAMedianOfAnotherModel(t *testing.T) {
 	b := bounded(t, "FedAvg", nil)
 	for _, state := range []tensor.Tensor{
 		tensor.FromFloat64s([]float64{math.NaN()}), tensor.FromFloat64s([]float64{-1}),
-		tensor.FromFloat64s([]float64{math.Inf(1)}), tensor.FromFloat64s([]float64{1, 2, 3}), tensor.FromFloat64s([]float64{1, -1}), tensor.FromFloat32s([]float32{1}),
+		tensor.FromFloat64s([]float64{math.Inf(1)}), tensor.FromFloat64s([]float64{1, 2, 3}),
+		tensor.FromFloat64s([]float64{1, -1}), tensor.FromFloat32s([]float32{1}),
 	} {
 		require.ErrorContains(t, b.Restore([]tensor.Tensor{state}), "restore norm-bounding")
 	}
 	require.NoError(t, b.Restore(nil))
 }
 
-func TestARoundOfFewUpdatesLeavesTheMedianAsItWas(t *testing.T) {
+func TestBounded_keepsTheMedianAfterARoundOfFewUpdates(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2, "norm_min_updates": 3})
 	conduct(t, b, map[string][]float32{"a": {9, 0}, "b": {0, 9}})
 	require.Equal(t, []float64{0}, b.State()[0].Float64s())
@@ -122,7 +125,7 @@ func TestARoundOfFewUpdatesLeavesTheMedianAsItWas(t *testing.T) {
 	require.Equal(t, []float64{2}, b.State()[0].Float64s())
 }
 
-func TestTheNormIsTheSameForEveryTypeAndLength(t *testing.T) {
+func TestNorm_isEqualForEveryTypeAndLength(t *testing.T) {
 	for _, length := range []int{1, 3, 4, 4095, 4096, 4097, 10_001} {
 		values, wide := make([]float32, length), make([]float64, length)
 		want := 0.0
@@ -144,8 +147,15 @@ func TestTheNormIsTheSameForEveryTypeAndLength(t *testing.T) {
 	}
 }
 
-func TestBoundsAreTakenOutOfAConf(t *testing.T) {
-	conf := strategy.Conf{"eta": 1, "norm_bound": 2, "norm_factor": 3, "norm_min_updates": 4, "norm_refuse_factor": 5, "norm_clip": true}
+func TestTakeBounds_splitsAConf(t *testing.T) {
+	conf := strategy.Conf{
+		"eta":                1,
+		"norm_bound":         2,
+		"norm_factor":        3,
+		"norm_min_updates":   4,
+		"norm_refuse_factor": 5,
+		"norm_clip":          true,
+	}
 	bounds, rest := strategy.TakeBounds(conf)
 	require.Equal(t, strategy.Conf{"eta": 1}, rest)
 	require.Len(t, bounds, 5)

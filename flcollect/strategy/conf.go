@@ -13,11 +13,11 @@ type Conf map[string]any
 
 // FieldError is the error of one parameter.
 type FieldError struct {
-	// Strategy is the name that was asked for.
+	// Strategy is the name of the strategy.
 	Strategy string
 	// Field is the name of the parameter; "strategy" for an unknown strategy.
 	Field string
-	// Reason says what is wrong.
+	// Reason is what is wrong with it.
 	Reason string
 }
 
@@ -26,10 +26,11 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("configure strategy %q: %s: %s", e.Strategy, e.Field, e.Reason)
 }
 
-// anything is the greatest bound of a number.
+// anything is the bound of a number without a bound.
 const anything = conf.Anything
 
-// reader takes the parameters of a strategy out of a Conf. The first error stays.
+// reader reads the parameters of a strategy from a Conf. It keeps the first
+// error.
 type reader struct {
 	*conf.Reader
 	strategy string
@@ -37,7 +38,7 @@ type reader struct {
 
 func newReader(strategy string, given Conf) *reader { return &reader{conf.NewReader(given), strategy} }
 
-// end reports the first error, or a field that nobody asked for.
+// end returns the first error, or an error for a field that no call has read.
 func (r *reader) end() error {
 	if fault := r.End(); fault != nil {
 		return &FieldError{r.strategy, fault.Field, fault.Reason}
@@ -49,8 +50,11 @@ func (r *reader) end() error {
 // of the three least numbers of clients.
 func (r *reader) policy(minimum int) Policy {
 	p := Policy{
-		Fit:      Rule{Fraction: r.Number("fraction_fit", 1, 0, 1), MinClients: r.Count("min_fit_clients", minimum, 1)},
-		Evaluate: Rule{Fraction: r.Number("fraction_evaluate", 1, 0, 1), MinClients: r.Count("min_evaluate_clients", minimum, 1)},
+		Fit: Rule{Fraction: r.Number("fraction_fit", 1, 0, 1), MinClients: r.Count("min_fit_clients", minimum, 1)},
+		Evaluate: Rule{
+			Fraction:   r.Number("fraction_evaluate", 1, 0, 1),
+			MinClients: r.Count("min_evaluate_clients", minimum, 1),
+		},
 	}
 	p.MinAvailable = r.Count("min_available_clients", minimum, 1)
 	return p

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-func TestParametersOutOfRangeAreNamed(t *testing.T) {
+func TestNew_namesParametersOutOfRange(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		conf  strategy.Conf
@@ -47,7 +47,7 @@ func TestParametersOutOfRangeAreNamed(t *testing.T) {
 	}
 }
 
-func TestNumbersMayBeText(t *testing.T) {
+func TestNew_acceptsNumbersAsText(t *testing.T) {
 	made, err := strategy.New("FaultTolerantFedAvg", strategy.Conf{
 		"fraction_fit": " 0.5 ", "min_fit_clients": json.Number("3"), "min_completion_rate_fit": float32(0.75), "fraction_evaluate": nil,
 	})
@@ -59,7 +59,7 @@ func TestNumbersMayBeText(t *testing.T) {
 	}, made.Policy())
 }
 
-func TestDefaultsAreThoseOfFlower(t *testing.T) {
+func TestNew_hasTheDefaultsOfFlower(t *testing.T) {
 	for _, name := range strategy.Names() {
 		conf := strategy.Conf{}
 		if name == "FedProx" {
@@ -81,7 +81,7 @@ func TestDefaultsAreThoseOfFlower(t *testing.T) {
 	require.False(t, strategy.Known("fedavg"))
 }
 
-func TestSamplesAreAFractionAtLeastTheMinimum(t *testing.T) {
+func TestPolicy_samplesAFractionButAtLeastTheMinimum(t *testing.T) {
 	p := strategy.Policy{Fit: strategy.Rule{Fraction: 0.3, MinClients: 2}, Evaluate: strategy.Rule{MinClients: 2}}
 	for available, want := range map[int]int{0: 2, 6: 2, 9: 2, 10: 3, 19: 5} {
 		require.Equal(t, want, p.Sample(strategy.Fit, available))
@@ -89,7 +89,7 @@ func TestSamplesAreAFractionAtLeastTheMinimum(t *testing.T) {
 	}
 }
 
-func TestFailuresAreWeighed(t *testing.T) {
+func TestPolicy_countsFailures(t *testing.T) {
 	p := strategy.Policy{Fit: strategy.Rule{MinCompletion: 0.5}, Evaluate: strategy.Rule{RefuseFailures: true}}
 	require.NoError(t, p.Accept(strategy.Fit, 2, 2))
 	require.ErrorContains(t, p.Accept(strategy.Fit, 2, 3), "fit has 2 results of 5, min_completion_rate_fit is 0.5")
@@ -98,7 +98,7 @@ func TestFailuresAreWeighed(t *testing.T) {
 	require.ErrorIs(t, p.Accept(strategy.Fit, 0, 0), strategy.ErrTooFew)
 }
 
-func TestProximalTermReachesFitOnly(t *testing.T) {
+func TestNew_fedProxSendsTheProximalTermToFitOnly(t *testing.T) {
 	made, err := strategy.New("FedProx", strategy.Conf{"proximal_mu": "0.25"})
 	require.NoError(t, err)
 	fit, evaluate := map[string]any{}, map[string]any{}
@@ -108,7 +108,7 @@ func TestProximalTermReachesFitOnly(t *testing.T) {
 	require.Empty(t, evaluate)
 }
 
-func TestBulyanNeedsEnoughClients(t *testing.T) {
+func TestNew_bulyanRequiresEnoughClients(t *testing.T) {
 	made, err := strategy.New("Bulyan", strategy.Conf{"num_malicious_clients": 1})
 	require.NoError(t, err)
 	round, err := made.Begin(strategy.Round{Model: model(0), Dir: t.TempDir()})
@@ -122,7 +122,7 @@ func TestBulyanNeedsEnoughClients(t *testing.T) {
 	require.ErrorContains(t, err, "6, the rule needs 7")
 }
 
-func TestQFedAvgNeedsALoss(t *testing.T) {
+func TestNew_qFedAvgRequiresALoss(t *testing.T) {
 	made, err := strategy.New("QFedAvg", nil)
 	require.NoError(t, err)
 	round, err := made.Begin(strategy.Round{Model: model(0)})
@@ -136,7 +136,7 @@ func TestQFedAvgNeedsALoss(t *testing.T) {
 	require.NoError(t, round.Add(t.Context(), update))
 }
 
-func TestMetricsAreAveragedOverWhoSentThem(t *testing.T) {
+func TestMeanMetrics_averagesOverTheReportsThatHaveAMetric(t *testing.T) {
 	reports := []strategy.Report{
 		{Client: "b", Examples: 30, Metrics: map[string]any{"accuracy": 0.5, "name": "x", "loss": math.NaN(), "ok": true}},
 		{Client: "a", Examples: 10, Metrics: map[string]any{"accuracy": int64(1), "loss": 2.0, "ok": false}},
@@ -155,7 +155,7 @@ func TestMetricsAreAveragedOverWhoSentThem(t *testing.T) {
 	require.Equal(t, means, again)
 }
 
-func TestNotesOfMetricsStayShortHoweverManyLackThem(t *testing.T) {
+func TestMeanMetrics_keepsNotesShort(t *testing.T) {
 	var reports []strategy.Report
 	for client := range 2000 {
 		metrics := map[string]any{"first": 1.0}

@@ -11,8 +11,8 @@ import (
 )
 
 // fair is QFedAvg (Li and others 2019, arXiv 1905.10497): clients with a greater
-// loss count more. Flower takes one loss for all; here the loss is the
-// client's own, its metric "loss", and that of the round where it sends none.
+// loss count more. Flower uses one loss for all clients; here it is the client's
+// own metric "loss", or the loss of the round if the client sends none.
 type fair struct {
 	policy  Policy
 	q, rate float64
@@ -47,7 +47,7 @@ type fairMean struct {
 	terms []fairTerm
 }
 
-// fairTerm is what an update adds: its factor, and its h of the paper.
+// fairTerm is the contribution of an update: its factor, and h of the paper.
 type fairTerm struct{ factor, h float64 }
 
 // Add implements [Aggregation].
@@ -85,7 +85,7 @@ func (f *fairMean) Add(_ context.Context, update Update) error {
 	return nil
 }
 
-// loss returns the loss that an update is weighted by.
+// loss returns the loss for the weight of an update.
 func (f *fairMean) loss(update Update) (float64, error) {
 	loss, ok := Number(update.Metrics["loss"])
 	switch {

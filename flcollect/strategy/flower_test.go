@@ -46,7 +46,7 @@ func (n npys) model(t *testing.T) strategy.Model {
 	return model
 }
 
-func TestAnswersAreThoseOfFlower(t *testing.T) {
+func TestNew_strategiesAgreeWithFlower(t *testing.T) {
 	for _, version := range []string{"1.3.0", "1.11.1"} {
 		file, err := os.ReadFile("testdata/flower-" + version + ".json")
 		require.NoError(t, err)
@@ -65,7 +65,8 @@ func TestAnswersAreThoseOfFlower(t *testing.T) {
 					aggregation, err := made.Begin(strategy.Round{Number: i + 1, Model: model, Loss: &round.Loss, Dir: t.TempDir()})
 					require.NoError(t, err)
 					for _, u := range round.Updates {
-						require.NoError(t, aggregation.Add(t.Context(), strategy.Update{Client: u.Client, Examples: u.Examples, Model: u.Model.model(t)}))
+						require.NoError(t, aggregation.Add(t.Context(),
+							strategy.Update{Client: u.Client, Examples: u.Examples, Model: u.Model.model(t)}))
 					}
 					got, err := aggregation.Finish(t.Context())
 					require.NoError(t, err)
@@ -87,7 +88,8 @@ func near(t *testing.T, expected, got strategy.Model) {
 		require.NoError(t, got[layer].SameForm(expected[layer]))
 		want := expected[layer].Float64s()
 		for i, v := range got[layer].Float64s() {
-			require.LessOrEqual(t, math.Abs(v-want[i]), 2e-5*math.Abs(want[i])+2e-6, "layer %d, element %d: %v, expected %v", layer, i, v, want[i])
+			require.LessOrEqual(t, math.Abs(v-want[i]), 2e-5*math.Abs(want[i])+2e-6,
+				"layer %d, element %d: %v, expected %v", layer, i, v, want[i])
 		}
 	}
 }

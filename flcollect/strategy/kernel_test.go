@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEveryKernelComputesTheSame(t *testing.T) {
+func TestKernels_agree(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 7))
 	for range 2000 {
 		x := make([]float32, 1+random.IntN(70))
@@ -37,7 +37,7 @@ func TestEveryKernelComputesTheSame(t *testing.T) {
 	}
 }
 
-func TestKernelsKeepSpikes(t *testing.T) {
+func TestKernels_keepExtremeValues(t *testing.T) {
 	for _, spike := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for at := range 67 {
 			x := make([]float32, 67)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// krum takes the update that is nearest to its neighbours, or the weighted mean
-// of the keep nearest ones, where keep is not 0 (Blanchard and others 2017,
-// arXiv 1703.02757).
+// krum selects the update that is nearest to its neighbours, or the weighted
+// mean of the keep nearest ones, where keep is not 0 (Blanchard and others
+// 2017, arXiv 1703.02757).
 type krum struct{ malicious, keep int }
 
 func (krum) least() int { return 1 }

@@ -35,8 +35,9 @@ func noState(state []tensor.Tensor) error {
 	return nil
 }
 
-// prox is FedProx: FedAvg whose clients are told how strongly to hold on to the
-// model that they were sent (Li and others 2018, arXiv 1812.06127).
+// prox is FedProx: FedAvg with a proximal term in the configuration of clients,
+// which keeps them near the model of the round (Li and others 2018, arXiv
+// 1812.06127).
 type prox struct {
 	mean
 	mu float64
@@ -49,8 +50,8 @@ func (p prox) Configure(phase Phase, _ int, config map[string]any) {
 	}
 }
 
-// meanOf aggregates the weighted mean. Its step, where there is one, changes
-// values of the mean into those of the new model.
+// meanOf aggregates the weighted mean. Its step, if any, turns values of the
+// mean into those of the new model.
 type meanOf struct {
 	roster roster
 	round  Round

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Report is what a client reports of a phase.
+// Report is the metrics of a client in a phase.
 type Report struct {
 	// Client names the client.
 	Client string
 	// Examples is the client's weight, 1 to [MaxExamples].
 	Examples int64
-	// Metrics are as those of an [Update]. An evaluation's loss is best put
-	// among them.
+	// Metrics are like those of an [Update]. Add the loss of an evaluation to
+	// them.
 	Metrics map[string]any
 }
 
@@ -25,13 +25,14 @@ const (
 	mostNamed = 10  // clients of a metric
 )
 
-// MeanMetrics returns the mean of every metric, weighted by examples. It is
-// taken over the clients that sent a number under the name; truth values count
-// as 0 and 1. The notes, in order of the names, say which metric lacks which
-// clients and why, for up to 100 metrics and 10 clients of each; a metric without
-// any number has no mean. The order of the reports does not matter.
+// MeanMetrics returns the mean of every metric, weighted by examples. It is the
+// mean over the clients that sent a number for the metric; booleans count as 0
+// and 1. The notes, in order of the names, list the clients without a metric
+// and the reasons, for up to 100 metrics and 10 clients of each; a metric
+// without any number has no mean. The order of the reports does not matter.
 func MeanMetrics(reports []Report) (means map[string]float64, notes []string) {
-	reports = slices.SortedFunc(slices.Values(reports), func(a, b Report) int { return strings.Compare(a.Client, b.Client) })
+	reports = slices.SortedFunc(slices.Values(reports),
+		func(a, b Report) int { return strings.Compare(a.Client, b.Client) })
 	sums := map[string]*metricSum{}
 	for _, r := range reports {
 		for name := range r.Metrics {
@@ -54,7 +55,7 @@ func MeanMetrics(reports []Report) (means map[string]float64, notes []string) {
 	return means, notes
 }
 
-// metricSum is the weighted sum of a metric over those that have it.
+// metricSum is the weighted sum of a metric over the reports that have it.
 type metricSum struct {
 	sum, weight float64
 	count       int
@@ -72,7 +73,7 @@ func counted(r Report, name string) (float64, bool) {
 	return v, ok && !math.IsNaN(v) && !math.IsInf(v, 0) && r.Examples >= 1 && r.Examples <= MaxExamples
 }
 
-// without lists the clients that a metric lacks, so many in all.
+// without describes the clients without a metric, n in all.
 func without(reports []Report, name string, count int) string {
 	var named []string
 	for _, r := range reports {
@@ -90,7 +91,7 @@ func without(reports []Report, name string, count int) string {
 	return list
 }
 
-// lacking says why a report does not count for a metric.
+// lacking returns why a report does not count for a metric.
 func lacking(r Report, name string) string {
 	v, sent := r.Metrics[name]
 	if _, ok := Number(v); sent && ok && r.Examples >= 1 && r.Examples <= MaxExamples {
@@ -104,8 +105,8 @@ func lacking(r Report, name string) string {
 	return fmt.Sprintf("(of type %T)", v)
 }
 
-// Number returns the value of a metric as a number; a truth value is 0 or 1.
-// It returns false for text, bytes and nil.
+// Number returns the value of a metric as a number; a boolean is 0 or 1. It
+// returns false for text, bytes and nil.
 func Number(metric any) (float64, bool) {
 	switch v := metric.(type) {
 	case float64:

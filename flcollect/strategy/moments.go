@@ -10,8 +10,8 @@ import (
 // carries from round to round. Nil before the first round.
 type moments [][]float64
 
-// of returns the moments for a model, zero where there are none yet. Those of a
-// model of another form are an error.
+// of returns the moments for a model, which are zero at first. It returns an
+// error if the model has another form.
 func (m moments) of(model Model) (moments, error) {
 	if m == nil {
 		made := make(moments, len(model))
@@ -25,7 +25,8 @@ func (m moments) of(model Model) (moments, error) {
 	}
 	for i, t := range model {
 		if len(m[i]) != t.Len() {
-			return nil, fmt.Errorf("begin round: layer %d of the strategy's state has %d elements, that of the model %d", i, len(m[i]), t.Len())
+			return nil, fmt.Errorf("begin round: layer %d of the strategy's state has %d elements, that of the model %d", i,
+				len(m[i]), t.Len())
 		}
 	}
 	return m, nil
@@ -40,7 +41,7 @@ func (m moments) state() []tensor.Tensor {
 	return state
 }
 
-// restoreMoments reads what state returned, divided into so many moments.
+// restoreMoments splits the tensors of a state into n moments.
 func restoreMoments(state []tensor.Tensor, kinds int) ([]moments, error) {
 	restored := make([]moments, kinds)
 	if len(state) == 0 {

@@ -54,7 +54,7 @@ func (m *momentum) Begin(round Round) (Aggregation, error) {
 	return stepping{newMeanOf(round, step), func() { m.velocity = velocity }}, nil
 }
 
-// stepping is a mean whose step leaves something for the next round.
+// stepping is a mean whose step changes the state for the next round.
 type stepping struct {
 	*meanOf
 	keep func()

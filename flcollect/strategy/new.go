@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Names returns the names that [New] knows, sorted. "avg" is another name of
-// FedAvg.
+// Names returns the names of the built-in strategies, sorted. "avg" is another
+// name of FedAvg.
 func Names() []string {
 	return []string{"Bulyan", "FaultTolerantFedAvg", "FedAdagrad", "FedAdam", "FedAvg", "FedAvgM", "FedMedian",
 		"FedProx", "FedTrimmedAvg", "FedYogi", "Krum", "MultiKrum", "QFedAvg", "avg"}
 }
 
-// Known reports whether [New] knows a strategy of the name.
+// Known reports whether there is a built-in strategy of the name.
 func Known(name string) bool { return slices.Contains(Names(), name) }
 
 // New returns the built-in strategy of the name with its parameters; those that
 // are not given have the defaults of Flower 1.3.0, or of 1.11 for the rules that
-// came later. The error is a *[FieldError]: for a name that is not known, a
-// parameter that the strategy does not have, or a value out of its range.
+// came later. The error is a *[FieldError]: for an unknown name, an unknown
+// parameter, or a value out of range.
 func New(name string, conf Conf) (Strategy, error) {
 	r := newReader(name, conf)
 	made := build(name, r)
@@ -74,7 +74,7 @@ func buildAdaptive(name string, r *reader) Strategy {
 		a.second = adagrad
 	}
 	a.eta = r.Number("eta", eta, 0, anything)
-	r.Number("eta_l", etaL, 0, anything) // known to Flower, and used nowhere
+	r.Number("eta_l", etaL, 0, anything) // a parameter of Flower that has no effect
 	a.tau = r.Number("tau", tau, 0, anything)
 	if name != "FedAdagrad" {
 		a.beta1 = r.Number("beta_1", 0.9, 0, 1)
@@ -83,7 +83,7 @@ func buildAdaptive(name string, r *reader) Strategy {
 	return a
 }
 
-// buildRobust returns a strategy that looks at all updates at once.
+// buildRobust returns a strategy that uses all updates at once.
 func buildRobust(name string, r *reader) Strategy {
 	var rule rule
 	p := r.failures(r.policy(2))

@@ -19,20 +19,20 @@ func (p Phase) String() string {
 	return "fit"
 }
 
-// Rule says how many clients take part in a phase and what failures mean.
+// Rule is the rule of a phase for sampling and failures.
 type Rule struct {
 	// Fraction of the connected clients that is sampled, 0 to 1.
 	Fraction float64
 	// MinClients is the least number that is sampled.
 	MinClients int
-	// MinCompletion is the least share of results among results and failures
-	// with which the phase counts, 0 to 1.
+	// MinCompletion is the least share of results among results and failures for
+	// the phase to count, 0 to 1.
 	MinCompletion float64
-	// RefuseFailures has a phase with any failure not count.
+	// RefuseFailures makes a phase with any failure not count.
 	RefuseFailures bool
 }
 
-// Policy is how a job samples clients and treats failures.
+// Policy is the rules of a job for sampling clients and for failures.
 type Policy struct {
 	// MinAvailable is how many clients must be connected before any sample.
 	MinAvailable int
@@ -50,9 +50,9 @@ func (p Policy) rule(phase Phase) Rule {
 
 // Sample returns how many of the connected clients take part in a phase: the
 // fraction rounded down, at least the minimum. The clients are drawn uniformly,
-// without repetition, once Policy.MinAvailable are connected; where fewer are
-// connected than Sample asks for, more have to be waited for. It is 0 for an
-// evaluation with the fraction 0, which does not take place.
+// without repetition, once Policy.MinAvailable are connected; if fewer are
+// connected than Sample returns, the job has to wait. It is 0 for an evaluation
+// with the fraction 0, which does not take place.
 func (p Policy) Sample(phase Phase, available int) int {
 	r := p.rule(phase)
 	if phase == Evaluate && r.Fraction == 0 {
@@ -61,9 +61,9 @@ func (p Policy) Sample(phase Phase, available int) int {
 	return max(int(float64(available)*r.Fraction), r.MinClients)
 }
 
-// Accept returns nil if a phase with so many results and failures counts, and
-// otherwise an error that matches [ErrTooFew] and says why. Quarantined updates
-// are failures.
+// Accept returns nil if a phase with these numbers of results and failures
+// counts, and otherwise an error that matches [ErrTooFew] and has the reason.
+// Quarantined updates are failures.
 func (p Policy) Accept(phase Phase, results, failures int) error {
 	r := p.rule(phase)
 	switch {

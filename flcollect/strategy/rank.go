@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// lanes is how many elements are sorted side by side: with a hundred updates
-// they fill the second cache.
+// lanes is how many elements are sorted in parallel: with a hundred updates
+// they fill the second-level cache.
 const lanes = 256
 
 // median is FedMedian: the median of each element, the mean of the two middle
@@ -60,7 +60,8 @@ func meanOfRows(rows [][]float64, out []float64) {
 
 // ranked sorts each element of the given updates, so that row 0 has the least
 // value, and has combine make the new value of the columns.
-func ranked(ctx context.Context, s *Spill, updates []int, set func([]float64, int, int), combine func(rows [][]float64, out []float64)) error {
+func ranked(ctx context.Context, s *Spill, updates []int, set func([]float64, int, int),
+	combine func(rows [][]float64, out []float64)) error {
 	network := sortingNetwork(len(updates))
 	return s.Tiles(ctx, updates, func(rows [][]float64, layer, from int) error {
 		out := make([]float64, len(rows[0]))

@@ -7,7 +7,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// robust is a strategy whose rule looks at all updates of a round at once.
+// robust is a strategy whose rule uses all updates of a round at once.
 type robust struct {
 	policy Policy
 	rule   rule
@@ -42,7 +42,7 @@ func (r robust) Begin(round Round) (Aggregation, error) {
 	return robustly{rule: r.rule, round: round, Spill: spill}, nil
 }
 
-// robustly is the aggregation of a round by a rule.
+// robustly is the aggregation of a round with such a rule.
 type robustly struct {
 	*Spill
 	rule  rule
@@ -82,10 +82,10 @@ func numbers(n int) []int {
 	return all
 }
 
-// Compares reports whether a strategy weighs the updates of a round against each
-// other, or by what their clients say besides, so that their mean alone is of no use to
-// it. It knows the built-in strategies; of others, and of those around another one, it
-// is false.
+// Compares reports whether a strategy compares the updates of a round with each other
+// or weighs them by metrics, so that the mean of the updates is not enough for it. It
+// is correct for the built-in strategies; for others, and for those around another one,
+// it is false.
 func Compares(s Strategy) bool {
 	switch s.(type) {
 	case robust, fair:

@@ -2,8 +2,8 @@ package strategy
 
 import "sync"
 
-// roster knows whose updates an aggregation has, and whether it still takes
-// any. The zero value is open and empty.
+// roster holds the clients whose updates an aggregation has, and whether it is
+// open for more. The zero value is open and empty.
 type roster struct {
 	mu      sync.Mutex
 	clients map[string]bool
@@ -27,15 +27,15 @@ func (r *roster) enter(client string) error {
 	return nil
 }
 
-// leave takes a client back whose update was refused.
+// leave removes a client whose update was refused.
 func (r *roster) leave(client string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.clients, client)
 }
 
-// close ends the taking and returns how many updates there are; false if it had
-// ended before.
+// close closes the roster and returns the number of updates; false if it was
+// closed before.
 func (r *roster) close() (int, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

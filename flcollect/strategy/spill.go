@@ -14,21 +14,22 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// defaultMemory is what is read at a time where Round.Memory is zero: 64 MiB.
+// defaultMemory is how many bytes are read at a time if Round.Memory is zero:
+// 64 MiB.
 const defaultMemory = 64 << 20
 
-// Spill keeps whole updates in a file, for rules that look at all of them at
-// once. Add may be called by several goroutines at once, and concurrently with
-// Close. Make one with [NewSpill].
+// Spill keeps whole updates in a file, for rules that need all of them at once.
+// Add may be called by several goroutines at once, and concurrently with Close.
+// Make one with [NewSpill].
 type Spill struct {
 	round  Round
 	starts []int64 // of each tensor within an update
 	size   int64   // of an update
 
 	roster roster
-	mu     sync.RWMutex // held to read while the file is in use, so that Close waits
+	mu     sync.RWMutex // read-locked while the file is in use, so that Close waits
 	file   *os.File     // nil once closed
-	slots  int64        // places that were given out
+	slots  int64        // places that are assigned
 	kept   []kept
 }
 
@@ -40,14 +41,14 @@ type kept struct {
 }
 
 // NewSpill returns an empty spill for the updates of a round. Its file is in
-// Round.Dir; where the operating system allows it the file has no name, so that
-// not even a crash leaves it behind.
+// Round.Dir; where the operating system allows it, the file has no name, so
+// that it disappears even after a crash.
 func NewSpill(round Round) (*Spill, error) {
 	file, err := os.CreateTemp(round.Dir, "updates-*.spill")
 	if err != nil {
 		return nil, fmt.Errorf("spill updates of round %d: %w", round.Number, err)
 	}
-	os.Remove(file.Name()) // works at once except on Windows; Close tries again
+	os.Remove(file.Name()) // fails on Windows; Close tries again
 	s := &Spill{round: round, file: file}
 	for _, t := range round.Model {
 		s.starts = append(s.starts, s.size)
@@ -75,7 +76,7 @@ func (s *Spill) Add(ctx context.Context, update Update) error {
 	return nil
 }
 
-// write puts the update into a place of its own.
+// write writes the update to a place of its own.
 func (s *Spill) write(ctx context.Context, update Update) error {
 	at, err := s.reserve()
 	if err != nil {
@@ -118,8 +119,8 @@ func (s *Spill) register(k kept) {
 	s.kept = append(s.kept, k)
 }
 
-// Seal ends the taking and returns the number of updates. From then on they
-// have numbers from 0, in the order of their clients' names.
+// Seal ends the adding and returns the number of updates. From then on they are
+// numbered from 0 in the order of their clients' names.
 func (s *Spill) Seal() (int, error) {
 	count, first := s.roster.close()
 	if !first {

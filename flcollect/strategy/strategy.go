@@ -10,23 +10,23 @@ import (
 
 // Errors of aggregations.
 var (
-	// ErrQuarantined is matched by the error of an update that was refused for
-	// what it holds. The others are not affected.
+	// ErrQuarantined matches the error of an update that was refused because of
+	// its contents. Other updates are not affected.
 	ErrQuarantined = errors.New("strategy: update quarantined")
-	// ErrTooFew is returned where a rule needs more updates than there are.
+	// ErrTooFew is returned when a rule needs more updates than there are.
 	ErrTooFew = errors.New("strategy: too few updates")
 	// ErrClosed is returned by an aggregation after Close or Finish.
 	ErrClosed = errors.New("strategy: aggregation is closed")
 )
 
-// MaxExamples is the greatest number of examples that an update may claim,
-// 2^40. A client that claims more would decide the mean alone.
+// MaxExamples is the largest number of examples that an update may report,
+// 2^40. A client with more would determine the mean alone.
 const MaxExamples = 1 << 40
 
 // Model is the parameters of a model, a tensor a layer.
 type Model []tensor.Tensor
 
-// Update is what a client answers to a fit instruction.
+// Update is the answer of a client to a fit instruction.
 type Update struct {
 	// Client names the client. It is unique in a round.
 	Client string
@@ -38,7 +38,7 @@ type Update struct {
 	Model Model
 }
 
-// Round is what the aggregation of a round starts from.
+// Round is the input of the aggregation of a round.
 type Round struct {
 	// Number counts the rounds of a job from 1.
 	Number int
@@ -47,17 +47,17 @@ type Round struct {
 	// Loss is the loss of that model as clients evaluated it; nil where
 	// it was not evaluated yet.
 	Loss *float64
-	// Dir is the folder for files that the aggregation needs. Empty means that
-	// of the operating system. They are gone after Close.
+	// Dir is the folder for temporary files of the aggregation. Empty means that
+	// of the operating system. Close removes the files.
 	Dir string
-	// Memory bounds what rules that look at all updates at once read at a time,
-	// in bytes. Zero means 64 MiB.
+	// Memory bounds how many bytes rules that need all updates read at a time.
+	// Zero means 64 MiB.
 	Memory int64
 }
 
-// Strategy decides how a job samples clients and aggregates what they send.
-// One value serves one job; its methods are not called concurrently. What Begin
-// returns is, as described there.
+// Strategy decides how a job samples clients and aggregates what they send. One
+// value serves one job; its methods are not called concurrently. The methods of
+// an [Aggregation] are.
 type Strategy interface {
 	// Policy returns the rules of sampling and failures. It is the same at
 	// every call.
@@ -68,28 +68,29 @@ type Strategy interface {
 	Configure(phase Phase, round int, config map[string]any)
 	// Begin starts the aggregation of a round. The caller closes it.
 	Begin(round Round) (Aggregation, error)
-	// State returns what the strategy carries from round to round, nil if
-	// nothing, as after the last Aggregation.Finish. It is stored with the
-	// model, so that a job goes on after a restart.
+	// State returns the state that the strategy carries from round to round, as of
+	// the last Aggregation.Finish, or nil. It is stored with the model, so that a
+	// job continues after a restart.
 	State() []tensor.Tensor
-	// Restore sets what State returned. The error says what does not fit.
+	// Restore sets a state that State returned. It returns an error if the state
+	// does not fit.
 	Restore(state []tensor.Tensor) error
 }
 
 // Aggregation is the aggregation of one round. Add and Close may be called
 // concurrently with every method; Finish is called once, after the last Add.
 type Aggregation interface {
-	// Add takes in an update. When it returns it does not refer to the update
-	// any more, and has changed nothing in it. The error of a bad update
-	// matches [ErrQuarantined] and names client, layer and reason; such an
-	// update is no part of the result. Any other error ends the round.
+	// Add adds an update. It does not change the update and does not refer to it
+	// after it returns. The error of a bad update matches [ErrQuarantined] and
+	// names client, layer and reason; such an update is no part of the result. Any
+	// other error ends the round.
 	Add(ctx context.Context, update Update) error
 	// Finish returns the new model. It has the form of Round.Model and shares
 	// no memory with updates. Without updates, or with too few for the rule, the
 	// error matches [ErrTooFew]; then the model stays as it was.
 	Finish(ctx context.Context) (Model, error)
-	// Close releases memory and files. It may be called several times and makes
-	// an Add or Finish that runs return with [ErrClosed] or its result.
+	// Close releases memory and files. It may be called several times. A running
+	// Add or Finish returns [ErrClosed] or its result.
 	Close() error
 }
 
@@ -98,9 +99,9 @@ func refuse(client string, format string, args ...any) error {
 	return fmt.Errorf("add update of %q: %w: %w", client, ErrQuarantined, fmt.Errorf(format, args...))
 }
 
-// Check returns nil if the update has the form of the model and claims a
-// possible number of examples, and otherwise an error that matches
-// [ErrQuarantined]. Whether the numbers are finite is not looked at.
+// Check returns nil if the update has the form of the model and a valid number
+// of examples, and otherwise an error that matches [ErrQuarantined]. It does
+// not check whether the numbers are finite.
 func Check(update Update, model Model) error {
 	switch {
 	case update.Examples < 1:

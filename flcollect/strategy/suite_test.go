@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy/strategytest"
 )
 
-func TestEveryBuiltInStrategyKeepsTheContract(t *testing.T) {
+func TestNew_strategiesConform(t *testing.T) {
 	confs := map[string]strategy.Conf{
 		"FedProx": {"proximal_mu": 0.5}, "FedAvgM": {"server_momentum": 0.9},
 		"MultiKrum": {"num_clients_to_keep": 4, "num_malicious_clients": 1}, "Bulyan": {"num_malicious_clients": 2},

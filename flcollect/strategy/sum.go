@@ -76,7 +76,7 @@ func (s *Sum) Add(model Model, factor float64) error {
 	return failed
 }
 
-// check reports what is wrong with the arguments of Add.
+// check checks the arguments of Add.
 func (s *Sum) check(model Model, factor float64) error {
 	if !(factor >= -1<<62 && factor <= 1<<62) {
 		return fmt.Errorf("factor %v is out of range", factor)
@@ -92,8 +92,8 @@ func (s *Sum) check(model Model, factor float64) error {
 	return nil
 }
 
-// each calls do for the index of every strip and returns the error of the
-// first strip that has one.
+// each calls do for the index of every strip and returns the first error in the
+// order of the strips.
 func (s *Sum) each(do func(k int) error) error {
 	errs := make([]error, len(s.strips))
 	parallel(len(s.strips), func(k int) { errs[k] = do(k) })
@@ -145,7 +145,7 @@ func (s *Sum) Read(dst []float64, tensor, from int) {
 	}
 }
 
-// ErrNoWeight is returned for a mean over nothing.
+// ErrNoWeight is returned for a mean with a total weight of zero.
 var ErrNoWeight = errors.New("strategy: the weights add up to zero")
 
 // Mean returns the sum divided by weight, in the form of the sum.

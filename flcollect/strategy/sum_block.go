@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// The sum of one element is a whole number of 2^grid in 64 bits, which is
-// exact. Bits that do not fit, below the grid or above 64 bits, go to layers
-// that only the blocks that need them have. Since nothing is ever lost, the
-// sum cannot depend on the order of its terms, and a term can be taken back.
+// The sum of one element is a multiple of 2^grid in 64 bits, which is exact.
+// Bits that do not fit, below the grid or above 64 bits, go to layers, which
+// only blocks that need them have. Since no bit is lost, the sum does not
+// depend on the order of its terms, and a term can be subtracted again.
 
 const (
 	blockLen = 512 // elements that share a grid
@@ -16,11 +16,11 @@ const (
 	// free: 2^12 terms like it fit before higher layers are needed.
 	headroom  = 12
 	fullLoad  = 1 << 62
-	carryBits = 32 // what stays in the block when it overflows into layers
+	carryBits = 32 // bits that stay in the block when it overflows into layers
 	// leastTerm is 2^-147. A term below it counts as zero, so that the lowest bit of
 	// every other is at least 2^lowestGrid.
 	leastTerm  = 0x1p-147
-	lowestUnit = -146 // of a block: what counts as zero rounds to zero there
+	lowestUnit = -146 // of a block: terms that count as zero round to zero there
 	// endOfTerms is 2^128, where 32-bit numbers end.
 	endOfTerms = 0x1p128
 )
@@ -32,7 +32,7 @@ type block struct {
 	grid   int32   // exponent of the unit
 }
 
-// spike is a number that cannot be summed.
+// spike is the error of a number that cannot be summed.
 type spike struct {
 	at    int
 	value float64
@@ -96,7 +96,7 @@ func (b *block) add64(sums []int64, x []float64, factor float64) *spike {
 	return nil
 }
 
-// leave adds to the layers what a term of so many units has beyond whole ones.
+// leave adds the fractional part of a term to the layers.
 func (b *block) leave(i int, units float64) {
 	rest := units - math.RoundToEven(units)
 	if unit := power(b.grid); rest != 0 && math.Abs(units*unit) >= leastTerm {
@@ -111,8 +111,8 @@ func (b *block) spill(i int, term float64) {
 	}
 }
 
-// admit makes room for terms of at most bound and returns false where they are
-// too large for the grid of the block.
+// admit makes room for terms of at most bound. It returns false if they are too
+// large for the grid of the block.
 func (b *block) admit(sums []int64, bound float64) bool {
 	if b.load == 0 && b.layers == nil {
 		_, exponent := math.Frexp(bound)
@@ -158,7 +158,7 @@ func (b *block) read(dst []float64, sums []int64, from int) {
 	}
 }
 
-// power returns 2 to the power of a whole number between -1022 and 1023.
+// power returns 2 to the power of an integer between -1022 and 1023.
 func power(exponent int32) float64 {
 	return math.Float64frombits(uint64(exponent+1023) << 52)
 }

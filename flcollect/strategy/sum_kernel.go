@@ -4,12 +4,11 @@ import "math"
 
 // kernel is the inner loop of a sum.
 type kernel struct {
-	// greatest returns the bits of the greatest absolute value. Those of
-	// infinities and of what is not a number are greater than those of numbers.
+	// greatest returns the bits of the largest absolute value. The bits of
+	// infinities and NaNs are larger than those of finite numbers.
 	greatest func(x []float32) uint32
-	// deposit adds scale times each number, rounded to a whole number, to its
-	// sum, and reports whether anything but whole numbers was rounded. The
-	// products are below 2^61.
+	// deposit adds scale times each number, rounded to an integer, to its sum, and
+	// reports whether any product was not an integer. The products are below 2^61.
 	deposit func(sums []int64, x []float32, scale float64) bool
 }
 

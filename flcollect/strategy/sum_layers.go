@@ -16,12 +16,12 @@ const (
 	layerTerms = 1 << (63 - layerBits - 2)
 )
 
-// layers hold what does not fit a block: layer k counts units of
-// 2^(lowestGrid+44k). A layer exists once something was added to it. The zero
+// layers hold the bits that do not fit a block: layer k counts units of
+// 2^(lowestGrid+44k). A layer exists from the first addition to it. The zero
 // value is zero.
 type layers struct {
 	sums  [layerCount]*[blockLen]int64
-	terms int // added since the carries were last moved on
+	terms int // additions since the last carry
 }
 
 // add adds a number whose lowest bit is at least 2^lowestGrid.
@@ -74,7 +74,7 @@ func spread(magnitude uint64, exponent int32) (first int, parts [3]int64) {
 	}
 }
 
-// carry moves what exceeds a layer to the next.
+// carry moves the excess of each layer to the next.
 func (l *layers) carry() {
 	for k := range layerCount - 1 {
 		if l.sums[k] == nil {
@@ -124,7 +124,8 @@ func (l *layers) total(i int, v int64, grid int32) float64 {
 	return sign * rounded(&digits)
 }
 
-// normalise makes every digit but the last at least 0 and below 2^layerBits.
+// normalise brings every digit but the last into the range from 0 to below
+// 2^layerBits.
 func normalise(digits *[layerCount + 2]int64) {
 	for k := range len(digits) - 1 {
 		digits[k+1] += digits[k] >> layerBits

@@ -39,7 +39,7 @@ func add(t testing.TB, sum *strategy.Sum, terms []term) {
 	}
 }
 
-func TestSumsAreExactWhateverTheMagnitudes(t *testing.T) {
+func TestSum_isExactForAllMagnitudes(t *testing.T) {
 	const n = 1300
 	for _, spread := range []float64{0, 1, 5, 20} { // of the natural logarithm
 		t.Run(fmt.Sprint(spread), func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestSumsAreExactWhateverTheMagnitudes(t *testing.T) {
 	}
 }
 
-func TestManyTermsOverflowIntoHigherLayers(t *testing.T) {
+func TestSum_carriesIntoHigherLayers(t *testing.T) {
 	values := []float32{1, -0.75, 3e-5, 0}
 	sum := strategy.NewSum(strategy.Model{tensor.FromFloat32s(values)})
 	const times = 20000
@@ -83,7 +83,7 @@ func TestManyTermsOverflowIntoHigherLayers(t *testing.T) {
 	}
 }
 
-func TestARefusedModelLeavesTheSumAsItWas(t *testing.T) {
+func TestSum_Add_keepsTheSumOnAnError(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
 	good, bad := make([]float32, 100_000), make([]float32, 100_000)
 	for i := range good {
@@ -94,7 +94,8 @@ func TestARefusedModelLeavesTheSumAsItWas(t *testing.T) {
 	for _, at := range []int{0, 511, 512, 40_000, 99_999} {
 		spoilt := append([]float32(nil), bad...)
 		spoilt[at] = float32(math.NaN())
-		require.ErrorContains(t, sum.Add(strategy.Model{tensor.FromFloat32s(spoilt)}, 1e6), fmt.Sprintf("tensor 0: element %d is NaN", at))
+		require.ErrorContains(t, sum.Add(strategy.Model{tensor.FromFloat32s(spoilt)}, 1e6),
+			fmt.Sprintf("tensor 0: element %d is NaN", at))
 	}
 	got := make([]float64, len(good))
 	sum.Read(got, 0, 0)
@@ -103,7 +104,7 @@ func TestARefusedModelLeavesTheSumAsItWas(t *testing.T) {
 	}
 }
 
-func TestWholeNumbersKeepTheirType(t *testing.T) {
+func TestSum_keepsIntegerTypes(t *testing.T) {
 	layer := func(v int64) strategy.Model { return strategy.Model{tensor.FromInt64s([]int64{v})} }
 	sum := strategy.NewSum(layer(0))
 	require.NoError(t, sum.Add(layer(10), 1))
@@ -114,7 +115,7 @@ func TestWholeNumbersKeepTheirType(t *testing.T) {
 	require.Equal(t, []float64{11}, mean[0].Float64s())
 }
 
-func TestAMeanOverNothingIsAnError(t *testing.T) {
+func TestSum_Mean_refusesAnEmptySum(t *testing.T) {
 	_, err := strategy.NewSum(nil).Mean(0)
 	require.ErrorIs(t, err, strategy.ErrNoWeight)
 }
@@ -168,7 +169,7 @@ func BenchmarkSum(b *testing.B) {
 	}
 }
 
-func TestLittleIsAllocatedPerUpdate(t *testing.T) {
+func TestSum_Add_allocatesLittle(t *testing.T) {
 	model := strategy.Model{tensor.FromFloat32s(make([]float32, 1<<20))}
 	sum := strategy.NewSum(model)
 	allocated := testing.AllocsPerRun(10, func() { require.NoError(t, sum.Add(model, 1)) })

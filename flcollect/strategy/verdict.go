@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Outcome is what became of an update.
+// Outcome is the result of the checks of an update.
 type Outcome int
 
 // The outcomes of updates.
 const (
-	Kept    Outcome = iota + 1 // it is part of the result as it was sent
-	Clipped                    // it is part of the result in a shortened form
-	Refused                    // it is no part of the result
+	Kept    Outcome = iota + 1 // it is part of the result unchanged
+	Clipped                    // it is part of the result, clipped to the bound
+	Refused                    // it is not part of the result
 )
 
 // String returns "kept", "clipped" or "refused".
@@ -29,43 +29,42 @@ func (o Outcome) String() string {
 	return "undecided"
 }
 
-// Verdict is what became of the update of a client, and why.
+// Verdict is the outcome of the update of a client, with the reason.
 type Verdict struct {
 	// Client names the client.
 	Client string
-	// Outcome is what became of its update.
+	// Outcome is the outcome of its update.
 	Outcome Outcome
-	// Norm is how far the update lay from the model, not a number where it could
-	// not be told.
+	// Norm is the distance of the update from the model, or NaN if it is not
+	// known.
 	Norm float64
-	// Bound is how far it might lie, infinite where there was no bound.
+	// Bound is the largest allowed norm, infinite if there was no bound.
 	Bound float64
-	// Counters is how far layers of whole numbers lay from those of the model, where
-	// Norm leaves them out.
+	// Counters is the distance of the integer layers from those of the model, if
+	// Norm does not include them.
 	Counters float64
-	// Far is whether the update was kept as it was sent although it lay beyond a
-	// bound.
+	// Far is whether the update was kept unchanged although it exceeded a bound.
 	Far bool
-	// Reason says why the update was not kept, or in what it was far; empty if there
-	// is nothing to say.
+	// Reason is why the update was not kept, or which bound it exceeded. It is empty
+	// for an update within its bounds.
 	Reason string
 }
 
-// Verdicts are what became of the updates of a round, for strategies that report
-// it. They may be used by several goroutines at once. The zero value is empty.
+// Verdicts are the verdicts on the updates of a round. They are safe for
+// concurrent use. The zero value is empty.
 type Verdicts struct {
 	mu   sync.Mutex
 	list []Verdict
 }
 
-// Note adds a verdict.
+// Note records a verdict.
 func (v *Verdicts) Note(one Verdict) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.list = append(v.list, one)
 }
 
-// revise changes the verdicts that there are.
+// revise changes the recorded verdicts.
 func (v *Verdicts) revise(change func(*Verdict)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -74,8 +73,7 @@ func (v *Verdicts) revise(change func(*Verdict)) {
 	}
 }
 
-// All returns the verdicts in the order of the clients' names, whatever the order
-// they came in.
+// All returns the verdicts in the order of the clients' names.
 func (v *Verdicts) All() []Verdict {
 	v.mu.Lock()
 	defer v.mu.Unlock()

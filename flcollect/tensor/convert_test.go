@@ -12,7 +12,11 @@ import (
 func TestTensor_As_roundsAndRefusesWhatTheTypeCannotHold(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for dtype, c := range map[tensor.DType]struct{ from, want, refused []float64 }{
-		tensor.Float32:  {[]float64{0.1, -2, 1e-50}, []float64{float64(float32(0.1)), -2, 0}, []float64{1e39, -1e300, nan, inf}},
+		tensor.Float32: {
+			[]float64{0.1, -2, 1e-50},
+			[]float64{float64(float32(0.1)), -2, 0},
+			[]float64{1e39, -1e300, nan, inf},
+		},
 		tensor.Float64:  {[]float64{0.1}, []float64{0.1}, []float64{nan, -inf}},
 		tensor.Float16:  {[]float64{65519, 1. / 3}, []float64{65504, 0.333251953125}, []float64{65520, nan}},
 		tensor.BFloat16: {[]float64{1, 0x1p127}, []float64{1, 0x1p127}, []float64{3.4e38, inf}},
@@ -50,7 +54,14 @@ func TestTensor_As_roundsAndRefusesWhatTheTypeCannotHold(t *testing.T) {
 }
 
 func TestDecode_numbersOfATypeThatIsNotReadMatchErrType(t *testing.T) {
-	for descr, numeric := range map[string]bool{"<c8": true, "<f16": true, "<i16": true, "|O": false, "<U5": false, "|V8": false} {
+	for descr, numeric := range map[string]bool{
+		"<c8":  true,
+		"<f16": true,
+		"<i16": true,
+		"|O":   false,
+		"<U5":  false,
+		"|V8":  false,
+	} {
 		header := "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (0,), }\n"
 		_, err := tensor.Decode(append([]byte("\x93NUMPY\x01\x00"+string(rune(len(header)))+"\x00"), header...))
 		require.ErrorIs(t, err, tensor.ErrFormat)

@@ -55,7 +55,8 @@ func ExampleWriteNPZ() {
 
 func ExampleReadNPZ() {
 	var file bytes.Buffer
-	if err := tensor.WriteNPZ(&file, tensor.Named{Name: "weights", Tensor: tensor.FromFloat32s(make([]float32, 1000))}); err != nil {
+	if err := tensor.WriteNPZ(&file,
+		tensor.Named{Name: "weights", Tensor: tensor.FromFloat32s(make([]float32, 1000))}); err != nil {
 		panic(err)
 	}
 	_, err := tensor.ReadNPZ(bytes.NewReader(file.Bytes()), int64(file.Len()), 1000)
@@ -77,6 +78,7 @@ func ExampleWriteParametersPickle() {
 	}
 	var file bytes.Buffer
 	err = tensor.WriteParametersPickle(&file, "homomorphic", ciphertext)
-	fmt.Println(bytes.Contains(file.Bytes(), []byte("flwr.common.typing")), bytes.Contains(file.Bytes(), []byte{'C', 3, 1, 2, 3}), err)
+	fmt.Println(bytes.Contains(file.Bytes(), []byte("flwr.common.typing")),
+		bytes.Contains(file.Bytes(), []byte{'C', 3, 1, 2, 3}), err)
 	// Output: true true <nil>
 }

@@ -38,7 +38,8 @@ func (h header) bytes() []byte {
 	if len(h.shape) == 1 {
 		axes.WriteByte(',')
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }%s", h.dtype.descr(), axes.String(), strings.Repeat(" ", room))
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }%s", h.dtype.descr(), axes.String(),
+		strings.Repeat(" ", room))
 	before := len(magic) + 2 + 2
 	text += strings.Repeat(" ", 63-(before+len(text))%64) + "\n"
 	out := append(make([]byte, 0, before+len(text)), magic+"\x01\x00"...)

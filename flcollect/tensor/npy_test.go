@@ -51,7 +51,7 @@ func shredded(file []byte) [][]byte {
 	return chunks
 }
 
-func TestFilesOfNumPyAreRead(t *testing.T) {
+func TestDecode_readsFilesOfNumPy(t *testing.T) {
 	for _, c := range readGolden(t).Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			for _, chunks := range [][][]byte{{c.File}, shredded(c.File)} {
@@ -71,7 +71,7 @@ func TestFilesOfNumPyAreRead(t *testing.T) {
 	}
 }
 
-func TestFilesAreWrittenAsNumPyWritesThem(t *testing.T) {
+func TestEncode_writesTheFilesOfNumPy(t *testing.T) {
 	written := 0
 	for _, c := range readGolden(t).Cases {
 		if !c.Canonical {
@@ -85,7 +85,7 @@ func TestFilesAreWrittenAsNumPyWritesThem(t *testing.T) {
 	require.Greater(t, written, 20)
 }
 
-func TestElementsAreViewedNotCopied(t *testing.T) {
+func TestDecode_doesNotCopy(t *testing.T) {
 	file := bytes.Join(tensor.Encode(tensor.FromFloat32s(make([]float32, 1<<20))), nil)
 	decoded, err := tensor.Decode(file)
 	require.NoError(t, err)
@@ -102,8 +102,14 @@ func TestElementsAreViewedNotCopied(t *testing.T) {
 	require.Equal(t, []float32{7}, decoded.Float32s(1<<20-1, 1, make([]float32, 1)))
 }
 
-func TestOtherArraysAreRefusedWithTheReason(t *testing.T) {
-	reasons := map[string]string{"object": "Python objects", "text": "text", "bytes": "text", "complex": "complex", "record": "fields"}
+func TestDecode_namesTheFaultOfAnArray(t *testing.T) {
+	reasons := map[string]string{
+		"object":  "Python objects",
+		"text":    "text",
+		"bytes":   "text",
+		"complex": "complex",
+		"record":  "fields",
+	}
 	for _, c := range readGolden(t).Refused {
 		_, err := tensor.Decode(c.File)
 		require.ErrorIs(t, err, tensor.ErrFormat, c.Name)
@@ -111,7 +117,7 @@ func TestOtherArraysAreRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestBFloat16ComesAsTwoBytesOfNoType(t *testing.T) {
+func TestDecode_readsBFloat16AsTwoBytes(t *testing.T) {
 	file := bytes.Join(tensor.Encode(tensor.FromFloat32s([]float32{1})), nil)
 	for _, descr := range []string{"|V2", "<V2"} {
 		brain := append(bytes.Replace(file, []byte("<f4"), []byte(descr), 1)[:len(file)-4], 0x80, 0x3f)
@@ -122,7 +128,7 @@ func TestBFloat16ComesAsTwoBytesOfNoType(t *testing.T) {
 	}
 }
 
-func TestDamagedFilesAreRefused(t *testing.T) {
+func TestDecode_refusesDamagedFiles(t *testing.T) {
 	whole := bytes.Join(tensor.Encode(tensor.FromFloat32s([]float32{1, 2, 3})), nil)
 	for n := range whole {
 		_, err := tensor.Decode(whole[:n])

@@ -124,7 +124,8 @@ func ReadNPZ(r io.ReaderAt, size, limit int64) ([]Named, error) {
 		return nil, fmt.Errorf("read the directory of the archive: %w", file.blame(err))
 	}
 	if n := len(archive.File); n > mostEntries {
-		return nil, fmt.Errorf("read the directory of the archive: %w: %d arrays, at most %d are read", ErrLimit, n, mostEntries)
+		return nil, fmt.Errorf("read the directory of the archive: %w: %d arrays, at most %d are read", ErrLimit, n,
+			mostEntries)
 	}
 	file.left = math.MaxInt64
 	arrays := make([]Named, 0, len(archive.File))

@@ -54,7 +54,7 @@ func requireSame(t testing.TB, want, got []tensor.Named) {
 	}
 }
 
-func TestArchivesComeBackAsTheyWere(t *testing.T) {
+func TestReadNPZ_roundTrips(t *testing.T) {
 	for _, arrays := range [][]tensor.Named{zoo(t), nil} {
 		file := writeNPZ(t, arrays...)
 		require.Equal(t, file, writeNPZ(t, arrays...), "the same arrays make the same bytes")
@@ -65,7 +65,7 @@ func TestArchivesComeBackAsTheyWere(t *testing.T) {
 }
 
 // Some readers of .npz files never look at the directory.
-func TestArchivesCanBeReadFromTheFront(t *testing.T) {
+func TestWriteNPZ_writesSizesBeforeTheData(t *testing.T) {
 	arrays := zoo(t)
 	rest := writeNPZ(t, arrays...)
 	for _, array := range arrays {
@@ -96,14 +96,14 @@ func deflated(t testing.TB, arrays ...tensor.Named) []byte {
 	return file.Bytes()
 }
 
-func TestCompressedArchivesAreRead(t *testing.T) {
+func TestReadNPZ_readsCompressedArchives(t *testing.T) {
 	arrays := zoo(t)
 	got, err := readNPZ(deflated(t, arrays...), 1<<20)
 	require.NoError(t, err)
 	requireSame(t, arrays, got)
 }
 
-func TestArchivesBeyondTheLimitAreRefused(t *testing.T) {
+func TestReadNPZ_refusesArchivesBeyondTheLimit(t *testing.T) {
 	one := tensor.Named{Name: "one", Tensor: tensor.FromFloat32s(make([]float32, 32))}
 	two := tensor.Named{Name: "two", Tensor: one.Tensor}
 	for _, file := range [][]byte{writeNPZ(t, one, two), deflated(t, one, two)} {
@@ -128,7 +128,7 @@ func allocated(call func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func TestBombsTakeNoMemory(t *testing.T) {
+func TestReadNPZ_boundsTheMemoryOfBombs(t *testing.T) {
 	bomb := deflated(t, tensor.Named{Name: "bomb", Tensor: tensor.FromFloat32s(make([]float32, 16<<20))})
 	require.Less(t, len(bomb), 1<<17)
 	for name, damage := range map[string]struct {
@@ -170,7 +170,7 @@ func sized(t testing.TB, file []byte, size uint64) []byte {
 	return out.Bytes()
 }
 
-func TestEntriesThatLieAboutTheirSizeAreRefused(t *testing.T) {
+func TestReadNPZ_refusesWrongSizes(t *testing.T) {
 	array := tensor.Named{Name: "a", Tensor: tensor.FromInt64s([]int64{1, 2, 3})}
 	for _, file := range [][]byte{writeNPZ(t, array), deflated(t, array)} {
 		for _, size := range []uint64{0, 1, 151, 153, 1 << 20, math.MaxUint32, math.MaxUint64} {
@@ -180,7 +180,7 @@ func TestEntriesThatLieAboutTheirSizeAreRefused(t *testing.T) {
 	}
 }
 
-func TestArraysNeedNamesThatAreRelativePaths(t *testing.T) {
+func TestWriteNPZ_requiresRelativeNames(t *testing.T) {
 	one := tensor.FromFloat32s([]float32{1})
 	for _, name := range []string{"", "/a", "../a", "a/../b", "a//b", `a\b`, "a\x00b", "a\xff"} {
 		array := tensor.Named{Name: name, Tensor: one}
@@ -193,17 +193,23 @@ func TestArraysNeedNamesThatAreRelativePaths(t *testing.T) {
 	_, err := readNPZ(deflated(t, twice...), 1<<20)
 	require.ErrorContains(t, err, `read entry "a": tensor: bad .npz file: the name comes twice`)
 	require.ErrorIs(t, tensor.WriteNPZ(io.Discard, tensor.Named{Name: "none"}), tensor.ErrShape)
-	require.ErrorContains(t, tensor.WriteNPZ(io.Discard, tensor.Named{Name: strings.Repeat("n", 1<<16), Tensor: one}), "too long")
+	require.ErrorContains(t, tensor.WriteNPZ(io.Discard, tensor.Named{Name: strings.Repeat("n", 1<<16), Tensor: one}),
+		"too long")
 }
 
-func TestOtherEntriesAreRefusedWithTheReason(t *testing.T) {
+func TestReadNPZ_namesTheFaultOfAnEntry(t *testing.T) {
 	for name, change := range map[string]func(*zip.FileHeader){
 		"it is encrypted":             func(h *zip.FileHeader) { h.Flags |= 1 },
 		"unsupported compression":     func(h *zip.FileHeader) { h.Method = 12 },
 		"checksum error":              func(h *zip.FileHeader) { h.CRC32++ },
 		"does not begin with the mag": func(h *zip.FileHeader) {},
 	} {
-		entry := zip.FileHeader{Name: "notes.txt", CompressedSize64: 5, UncompressedSize64: 5, CRC32: crc32.ChecksumIEEE([]byte("hello"))}
+		entry := zip.FileHeader{
+			Name:               "notes.txt",
+			CompressedSize64:   5,
+			UncompressedSize64: 5,
+			CRC32:              crc32.ChecksumIEEE([]byte("hello")),
+		}
 		change(&entry)
 		var file bytes.Buffer
 		archive := zip.NewWriter(&file)
@@ -219,8 +225,11 @@ func TestOtherEntriesAreRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestDamagedArchivesAreRefused(t *testing.T) {
-	arrays := []tensor.Named{{Name: "a", Tensor: tensor.FromFloat32s([]float32{1, 2})}, {Name: "b", Tensor: tensor.FromInt64s([]int64{3})}}
+func TestReadNPZ_refusesDamagedArchives(t *testing.T) {
+	arrays := []tensor.Named{
+		{Name: "a", Tensor: tensor.FromFloat32s([]float32{1, 2})},
+		{Name: "b", Tensor: tensor.FromInt64s([]int64{3})},
+	}
 	file := writeNPZ(t, arrays...)
 	for n := range file {
 		_, err := readNPZ(file[:n], 1<<20)
@@ -258,7 +267,7 @@ func (b broken) ReadAt(p []byte, at int64) (int, error) {
 	return b.ReaderAt.ReadAt(p, at)
 }
 
-func TestFailuresOfTheFileAreNotTheArchives(t *testing.T) {
+func TestReadNPZ_returnsTheErrorOfTheFile(t *testing.T) {
 	file := writeNPZ(t, zoo(t)...)
 	for _, from := range []int64{0, 100, int64(len(file)) - 1} {
 		_, err := tensor.ReadNPZ(broken{bytes.NewReader(file), from}, int64(len(file)), 1<<20)
@@ -267,7 +276,7 @@ func TestFailuresOfTheFileAreNotTheArchives(t *testing.T) {
 	}
 }
 
-func TestArchivesOfTooManyEntriesAreRefused(t *testing.T) {
+func TestReadNPZ_boundsTheNumberOfEntries(t *testing.T) {
 	for _, c := range []struct{ entries, name int }{{1<<16 + 1, 0}, {300, 1<<16 - 30}} {
 		var file bytes.Buffer
 		archive := zip.NewWriter(&file)

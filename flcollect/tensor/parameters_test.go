@@ -33,7 +33,11 @@ print(loaded.tensor_type, *(len(t) for t in loaded.tensors), zlib.crc32(b"".join
 // ciphertexts are tensors of bytes, short and long, in chunks.
 func ciphertexts(t *testing.T) (all []tensor.Tensor) {
 	t.Helper()
-	for _, chunks := range [][][]byte{{}, {[]byte("short")}, {bytes.Repeat([]byte{7}, 300), bytes.Repeat([]byte{8}, 70000)}} {
+	for _, chunks := range [][][]byte{
+		{},
+		{[]byte("short")},
+		{bytes.Repeat([]byte{7}, 300), bytes.Repeat([]byte{8}, 70000)},
+	} {
 		size := 0
 		for _, chunk := range chunks {
 			size += len(chunk)
@@ -45,7 +49,7 @@ func ciphertexts(t *testing.T) (all []tensor.Tensor) {
 	return all
 }
 
-func TestFlowerLoadsEncryptedParameters(t *testing.T) {
+func TestWriteParametersPickle_isLoadedByFlower(t *testing.T) {
 	for _, version := range []string{"flwr==1.3.0", "flwr==1.11.1"} {
 		t.Run(version, func(t *testing.T) {
 			program, path := peertest.Python(t, version), filepath.Join(t.TempDir(), "weights.pkl")
@@ -56,7 +60,8 @@ func TestFlowerLoadsEncryptedParameters(t *testing.T) {
 			for _, one := range ciphertexts(t) {
 				whole = append(whole, bytes.Join(one.Chunks(), nil)...)
 			}
-			output, err := exec.CommandContext(t.Context(), program, "-c", loadParameters, path, fmt.Sprint(crc32.ChecksumIEEE(whole))).CombinedOutput()
+			output, err := exec.CommandContext(t.Context(), program, "-c", loadParameters, path,
+				fmt.Sprint(crc32.ChecksumIEEE(whole))).CombinedOutput()
 			require.NoError(t, err, string(output))
 			lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 			require.Equal(t, "homomorphic 0 5 70300 True", lines[len(lines)-1])
@@ -64,14 +69,15 @@ func TestFlowerLoadsEncryptedParameters(t *testing.T) {
 	}
 }
 
-func TestParametersAreWrittenWhereTheyLie(t *testing.T) {
+func TestWriteParametersPickle_doesNotCopy(t *testing.T) {
 	large, err := tensor.New(tensor.Uint8, []int{12 << 20}, make([]byte, 8<<20), make([]byte, 4<<20))
 	require.NoError(t, err)
-	require.Less(t, allocated(func() { err = tensor.WriteParametersPickle(io.Discard, "homomorphic", large, large) }), uint64(1<<16))
+	require.Less(t, allocated(func() { err = tensor.WriteParametersPickle(io.Discard, "homomorphic", large, large) }),
+		uint64(1<<16))
 	require.NoError(t, err)
 }
 
-func TestParametersThatCannotBeWrittenSayWhere(t *testing.T) {
+func TestWriteParametersPickle_namesTheFault(t *testing.T) {
 	var whole bytes.Buffer
 	require.NoError(t, tensor.WriteParametersPickle(&whole, "t", ciphertexts(t)...))
 	for left := 0; left < whole.Len(); left += 97 {

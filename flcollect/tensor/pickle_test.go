@@ -60,7 +60,7 @@ func (r *record) ReadAt(p []byte, from int64) (n int, err error) {
 	return n, err
 }
 
-func TestElementsAreWrittenWhereTheyLie(t *testing.T) {
+func TestWritePickle_doesNotCopy(t *testing.T) {
 	chunks := [][]byte{make([]byte, 8<<20), make([]byte, 4<<20), make([]byte, 1<<20)}
 	large, err := tensor.New(tensor.Float32, []int{13 << 18}, chunks...)
 	require.NoError(t, err)
@@ -91,8 +91,11 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestFailuresToWriteAreReturned(t *testing.T) {
-	arrays := []tensor.Tensor{tensor.FromFloat32s(make([]float32, 2000)), tensor.FromFloat32s(make([]float32, 2000), 0+2000)}
+func TestWritePickle_returnsTheErrorOfTheWriter(t *testing.T) {
+	arrays := []tensor.Tensor{
+		tensor.FromFloat32s(make([]float32, 2000)),
+		tensor.FromFloat32s(make([]float32, 2000), 0+2000),
+	}
 	for name, write := range writers() {
 		var whole bytes.Buffer
 		require.NoError(t, write(&whole, arrays...))
@@ -124,10 +127,11 @@ func vast(t *testing.T) tensor.Tensor {
 	return array
 }
 
-func TestArchivesMayBeBeyond4GiB(t *testing.T) {
+func TestWriteNPZ_writesBeyond4GiB(t *testing.T) {
 	small := tensor.FromFloat32s([]float32{1, 2, 3})
 	var file record
-	require.NoError(t, tensor.WriteNPZ(&file, tensor.Named{Name: "vast", Tensor: vast(t)}, tensor.Named{Name: "small", Tensor: small}))
+	require.NoError(t, tensor.WriteNPZ(&file, tensor.Named{Name: "vast", Tensor: vast(t)},
+		tensor.Named{Name: "small", Tensor: small}))
 
 	_, err := tensor.ReadNPZ(&file, file.size, 4<<30)
 	require.ErrorIs(t, err, tensor.ErrLimit)
@@ -153,7 +157,7 @@ func TestArchivesMayBeBeyond4GiB(t *testing.T) {
 	require.Equal(t, string(bytes.Join(tensor.Encode(small), nil)), string(read))
 }
 
-func TestPicklesMayBeBeyond4GiB(t *testing.T) {
+func TestWritePickle_writesBeyond4GiB(t *testing.T) {
 	var file record
 	require.NoError(t, tensor.WritePickle(&file, vast(t)))
 	head := file.pieces[0]
@@ -182,7 +186,7 @@ func describe(arrays []tensor.Named) (all []python) {
 	return all
 }
 
-func TestPythonReadsWhatIsWrittenAndIsRead(t *testing.T) {
+func TestWriteNPZ_exchangesFilesWithPython(t *testing.T) {
 	for _, numpy := range []string{"numpy==1.26.4", "numpy==2.2.6"} {
 		t.Run(numpy, func(t *testing.T) {
 			program := peertest.Python(t, numpy)
@@ -226,7 +230,7 @@ func TestPythonReadsWhatIsWrittenAndIsRead(t *testing.T) {
 	}
 }
 
-func TestEmptyListIsPickled(t *testing.T) {
+func TestWritePickle_writesAnEmptyList(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, tensor.WritePickle(&file))
 	require.Equal(t, "\x80\x04](e.", file.String())

@@ -43,7 +43,8 @@ func New(dtype DType, shape []int, data ...[]byte) (Tensor, error) {
 		t.chunks, t.ends = append(t.chunks, chunk), append(t.ends, t.size)
 	}
 	if count > math.MaxInt/width || t.size != count*width {
-		return Tensor{}, fmt.Errorf("%w: shape %v of %v needs %d elements, there are %d bytes", ErrShape, shape, dtype, count, t.size)
+		return Tensor{}, fmt.Errorf("%w: shape %v of %v needs %d elements, there are %d bytes", ErrShape, shape, dtype,
+			count, t.size)
 	}
 	return t, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func TestReadsMayCrossChunksAnywhere(t *testing.T) {
+func TestTensor_readsAcrossChunks(t *testing.T) {
 	values := make([]float32, 2000)
 	for i := range values {
 		values[i] = float32(i) / 7
@@ -30,7 +30,7 @@ func TestReadsMayCrossChunksAnywhere(t *testing.T) {
 	require.Panics(t, func() { whole.ReadFloat64s(make([]float64, 1), -1) })
 }
 
-func TestNumbersAreRoundedToTheirType(t *testing.T) {
+func TestBuilder_roundsToTheType(t *testing.T) {
 	huge := []float64{math.Inf(1), math.Inf(-1), math.NaN(), 0.5, 1.5, -2.5}
 	for dtype, want := range map[tensor.DType][]float64{
 		tensor.Bool:    {1, 0, 0, 1, 1, 0},
@@ -51,7 +51,7 @@ func TestNumbersAreRoundedToTheirType(t *testing.T) {
 
 // Every number of 16 bits comes back, and what lies between two goes to the
 // nearer one, or to the even one in the middle.
-func TestShortFloatsAreRoundedToTheNearest(t *testing.T) {
+func TestBuilder_roundsHalfPrecisionToTheNearest(t *testing.T) {
 	for _, dtype := range []tensor.DType{tensor.Float16, tensor.BFloat16} {
 		value := func(bits uint16) float64 {
 			v, err := tensor.New(dtype, nil, []byte{byte(bits), byte(bits >> 8)})
@@ -86,7 +86,7 @@ func TestShortFloatsAreRoundedToTheNearest(t *testing.T) {
 	}
 }
 
-func TestFormsAreCompared(t *testing.T) {
+func TestTensor_SameForm_comparesTypeAndShape(t *testing.T) {
 	a := tensor.FromFloat32s([]float32{1, 2}, 2, 1)
 	require.NoError(t, a.SameForm(tensor.FromFloat32s([]float32{3, 4}, 2, 1)))
 	require.ErrorContains(t, a.SameForm(tensor.FromFloat64s([]float64{3, 4}, 2, 1)), "type float32, expected float64")

@@ -40,7 +40,7 @@ func onS3(server *s3test.MinIO) modelrepotest.Open {
 		})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, bucket.Close()) })
-		folder, err := disk.Open(t.TempDir(), nil)
+		folder, err := disk.Open(t.Context(), t.TempDir(), nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, folder.Close()) })
 		return folder.Documents(), bucket.Blobs()

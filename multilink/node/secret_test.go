@@ -74,7 +74,7 @@ func TestAServerForgetsThePrivateKeysOfItsClients(t *testing.T) {
 
 func TestNoFileIsReadableByOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	i := start(t, configOf(node.Server, newPlane("wlan0"), store.Documents()))
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
@@ -87,7 +87,7 @@ func TestNoFileIsReadableByOthers(t *testing.T) {
 		require.Zero(t, info.Mode().Perm()&0o077, "%s has mode %v", path, info.Mode())
 		return nil
 	}))
-	store, err = disk.Open(dir, nil)
+	store, err = disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	require.Equal(t, state, comesUp(t, store.Documents()))

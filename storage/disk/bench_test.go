@@ -19,7 +19,8 @@ func stores[S any](b *testing.B, memory S, onDisk func(*disk.Store) S, run func(
 }
 
 func documentStores(b *testing.B, run func(b *testing.B, docs storage.Documents)) {
-	stores(b, storage.Documents(storage.NewMemoryDocuments()), func(s *disk.Store) storage.Documents { return s.Documents() }, run)
+	stores(b, storage.Documents(storage.NewMemoryDocuments()),
+		func(s *disk.Store) storage.Documents { return s.Documents() }, run)
 }
 
 func blobStores(b *testing.B, run func(b *testing.B, blobs storage.Blobs)) {

@@ -12,7 +12,7 @@ import (
 // blobReader reads the file of one blob. The open file keeps the bytes when
 // its name is removed.
 type blobReader struct {
-	ctx  context.Context // of Open: it holds for the reader's life
+	ctx  context.Context // of Open: it is valid as long as the reader
 	file *os.File
 	info storage.BlobInfo
 }
@@ -50,12 +50,12 @@ func (r *blobReader) Close() error {
 // Info implements [storage.BlobReader].
 func (r *blobReader) Info() storage.BlobInfo { return r.info }
 
-// File returns the open file, so that the kernel can send it by itself. It is
-// positioned where Read would go on, ends with Close, and does not know the
-// context.
+// File returns the open file, so that the kernel can send it directly. Its
+// position is that of the next Read. Close closes it; the context does not
+// affect it.
 func (r *blobReader) File() *os.File { return r.file }
 
-// closedFile gives the error of a closed file the name that it has here.
+// closedFile translates the error of a closed file.
 func closedFile(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return storage.ErrClosed

@@ -18,18 +18,18 @@ import (
 const (
 	// writeBuffer is how many bytes of small writes a writer collects.
 	writeBuffer = 64 << 10
-	// ioChunk is how many bytes are read or written between two looks at the
+	// ioChunk is how many bytes are read or written between two checks of the
 	// context.
 	ioChunk = 1 << 20
-	// hashApart is from how many bytes on the two digests of a chunk are
-	// computed apart.
+	// hashApart is the size of a chunk from which on its two digests are computed
+	// in parallel.
 	hashApart = 64 << 10
 )
 
-// blobWriter writes the bytes of one blob to its file and hashes them on the
-// way. The file is invisible until Commit has stored the record.
+// blobWriter writes the bytes of one blob to its file and hashes them. The file
+// is invisible until Commit has stored the record.
 type blobWriter struct {
-	ctx    context.Context // of Create: it holds for the writer's life
+	ctx    context.Context // of Create: it is valid as long as the writer
 	store  *Store
 	key    string
 	id     contentID
@@ -86,9 +86,9 @@ func (w *blobWriter) writeChunk(p []byte) (int, error) {
 	return n, err
 }
 
-// hash adds the bytes to both digests and returns what waits for that. A large
-// chunk's digests are computed at one time, by another processor if there is
-// one. When the bytes cannot be written there will be no digest to tell.
+// hash adds the bytes to both digests. The function that it returns waits for
+// the digests, which are computed in parallel for a large chunk. When the bytes
+// cannot be written, the digests are not used.
 func (w *blobWriter) hash(p []byte) (wait func()) {
 	if len(p) < hashApart {
 		w.md5.Write(p) // hashes never fail
@@ -106,7 +106,7 @@ func (w *blobWriter) hash(p []byte) (wait func()) {
 	}
 }
 
-// usable returns why nothing more may be done under the context.
+// usable returns an error if the context has ended or the writer has failed.
 func (w *blobWriter) usable(ctx context.Context) error {
 	if w.store.closed.Load() {
 		return storage.ErrClosed
@@ -131,7 +131,8 @@ func (w *blobWriter) Commit(ctx context.Context) (storage.BlobInfo, error) {
 	return record.info(w.key), nil
 }
 
-// finish makes the file and its name durable and closes it, whatever happens.
+// finish makes the file and its name durable and closes the file, even after an
+// error.
 func (w *blobWriter) finish(ctx context.Context) (err error) {
 	file := w.file
 	w.file = nil
@@ -153,8 +154,8 @@ func (w *blobWriter) finish(ctx context.Context) (err error) {
 	return w.store.contents.sync(w.id)
 }
 
-// publish stores the record under the key and removes the file of the blob
-// that had been there.
+// publish stores the record under the key and removes the file of the blob that
+// it replaces.
 func (w *blobWriter) publish(ctx context.Context, record blobRecord) error {
 	var old contentID
 	begun := false
@@ -162,7 +163,7 @@ func (w *blobWriter) publish(ctx context.Context, record blobRecord) error {
 		begun = true
 		bucket := tx.Bucket([]byte(blobsBucket))
 		if stored := bucket.Get([]byte(w.key)); stored != nil {
-			// A damaged record names no file, and is replaced all the same.
+			// A damaged record names no file; it is replaced, too.
 			replaced, _ := decodeBlobRecord(stored)
 			old = replaced.content
 		}
@@ -174,8 +175,8 @@ func (w *blobWriter) publish(ctx context.Context, record blobRecord) error {
 	case err != nil && !begun:
 		w.store.contents.remove(w.id)
 	}
-	// When the transaction failed the record may be on the disk or not, so
-	// neither file is removed: the next Open knows.
+	// When the transaction failed the record may be on the disk or not, so neither
+	// file is removed: the next Open finds out.
 	return err
 }
 

@@ -12,23 +12,23 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// errBrokenOff is the outcome of a change whose transaction panicked.
+// errBrokenOff is the error of a change whose transaction panicked.
 var errBrokenOff = errors.New("storage/disk: the transaction broke off")
 
 // commitQueue lets changes that arrive while a transaction is being synced
-// share the next one. A lone writer never waits for company.
+// share the next one. A single writer never waits for others.
 type commitQueue struct {
 	database *bbolt.DB
-	turn     chan struct{} // holds one token: whoever has it commits for all
+	turn     chan struct{} // holds one token: the caller that has it commits for all
 
 	mu      sync.Mutex
 	waiting []*change
 }
 
-// change is one caller's part of a transaction.
+// change is the part of one caller in a transaction.
 type change struct {
-	// apply checks and then writes. When it returns a refusal it has written
-	// nothing.
+	// apply checks and then writes. When it returns a refusal (see isRefusal), it
+	// has written nothing.
 	apply func(tx *bbolt.Tx) error
 	done  chan error // receives the outcome once, without blocking the sender
 }
@@ -39,9 +39,9 @@ func newCommitQueue(database *bbolt.DB) *commitQueue {
 	return queue
 }
 
-// do applies a change and returns when it is durable, or has not happened and
-// never will. Both also hold when the context ends meanwhile; only an error of
-// the disk leaves the outcome open.
+// do applies a change and returns when it is durable, or when it is certain
+// that it will never be applied, even if the context ends meanwhile. Only an
+// error of the disk leaves the outcome open.
 func (q *commitQueue) do(ctx context.Context, apply func(tx *bbolt.Tx) error) error {
 	mine := &change{apply: apply, done: make(chan error, 1)}
 	q.mu.Lock()
@@ -65,7 +65,8 @@ func (q *commitQueue) do(ctx context.Context, apply func(tx *bbolt.Tx) error) er
 	return <-mine.done
 }
 
-// withdraw takes a change back and reports whether it was still waiting.
+// withdraw removes a change from the queue and reports whether it was still
+// waiting.
 func (q *commitQueue) withdraw(mine *change) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -86,7 +87,7 @@ func (q *commitQueue) take() []*change {
 	return batch
 }
 
-// commit applies the changes in one transaction and tells each its outcome.
+// commit applies the changes in one transaction and sends each its outcome.
 func (q *commitQueue) commit(batch []*change) {
 	outcomes := make([]error, len(batch))
 	all := func(err error) {
@@ -108,7 +109,7 @@ func (q *commitQueue) commit(batch []*change) {
 	}
 	defer tx.Rollback() // does nothing after Commit
 
-	// Nobody is told of a success before the whole is durable.
+	// No success is reported before the transaction is durable.
 	results := make([]error, len(batch))
 	written := false
 	for i, c := range batch {
@@ -117,15 +118,15 @@ func (q *commitQueue) commit(batch []*change) {
 		case results[i] == nil:
 			written = true
 		case !isRefusal(results[i]):
-			// It may have written a part, so nobody's change may stay.
+			// It may have written a part, so no change of the transaction may stay.
 			all(results[i])
 			return
 		}
 	}
 	if written {
 		if err := tx.Commit(); err != nil {
-			// Also for the refused: they were refused because of what others
-			// in this transaction had written.
+			// Refused changes fail too: they were refused because of what others in this
+			// transaction wrote.
 			all(fmt.Errorf("commit: %w", err))
 			return
 		}
@@ -133,7 +134,7 @@ func (q *commitQueue) commit(batch []*change) {
 	copy(outcomes, results)
 }
 
-// isRefusal reports whether a change was turned down before it wrote.
+// isRefusal reports whether an error means that the change wrote nothing.
 func isRefusal(err error) bool {
 	return errors.Is(err, storage.ErrNotFound) ||
 		errors.Is(err, storage.ErrExists) ||

@@ -22,7 +22,7 @@ func damage(store *Store, bucket, key string) error {
 
 func openStore(t *testing.T) *Store {
 	t.Helper()
-	store, err := Open(t.TempDir(), nil)
+	store, err := Open(t.Context(), t.TempDir(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store
@@ -45,7 +45,7 @@ func isNoted(t *testing.T, store *Store, key string) bool {
 	return noted
 }
 
-func TestWaitingChangesShareOneTransaction(t *testing.T) {
+func TestCommitQueue_commitsWaitingChangesInOneTransaction(t *testing.T) {
 	store := openStore(t)
 	<-store.commits.turn // as if a transaction were running
 	var ids sync.Map
@@ -68,7 +68,7 @@ func TestWaitingChangesShareOneTransaction(t *testing.T) {
 	require.True(t, isNoted(t, store, "a") && isNoted(t, store, "b") && isNoted(t, store, "c"))
 }
 
-func TestCancelledChangeNeverHappens(t *testing.T) {
+func TestCommitQueue_dropsACancelledChange(t *testing.T) {
 	store := openStore(t)
 	<-store.commits.turn
 	ctx, cancel := context.WithCancel(t.Context())
@@ -82,7 +82,7 @@ func TestCancelledChangeNeverHappens(t *testing.T) {
 	require.False(t, isNoted(t, store, "late"))
 }
 
-func TestRefusedChangeLeavesItsCompanyAlone(t *testing.T) {
+func TestCommitQueue_commitsTheOthersOfARefusedChange(t *testing.T) {
 	store := openStore(t)
 	batch := []*change{
 		{apply: note("before"), done: make(chan error, 1)},
@@ -96,7 +96,7 @@ func TestRefusedChangeLeavesItsCompanyAlone(t *testing.T) {
 	require.True(t, isNoted(t, store, "before") && isNoted(t, store, "after"))
 }
 
-func TestBrokenChangeUndoesTheWholeTransaction(t *testing.T) {
+func TestCommitQueue_rollsBackTheTransactionOfABrokenChange(t *testing.T) {
 	store := openStore(t)
 	broken := errors.New("broken")
 	batch := []*change{
@@ -109,7 +109,7 @@ func TestBrokenChangeUndoesTheWholeTransaction(t *testing.T) {
 	require.False(t, isNoted(t, store, "before"))
 }
 
-func TestPanicInAChangeLeavesNobodyWaiting(t *testing.T) {
+func TestCommitQueue_answersAllWaitersAfterAPanic(t *testing.T) {
 	store := openStore(t)
 	company := &change{apply: note("company"), done: make(chan error, 1)}
 	store.commits.waiting = append(store.commits.waiting, company)

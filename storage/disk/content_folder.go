@@ -43,8 +43,8 @@ func (c *contentFolder) sync(id contentID) error {
 	return syncFolder(filepath.Dir(c.file(id)))
 }
 
-// remove removes a file that no record points to any more. A failure is not
-// reported: the blob is gone all the same, and the next Open sweeps.
+// remove removes a file that no record points to. A failure is not reported:
+// the blob is deleted anyway, and the next Open removes the file.
 func (c *contentFolder) remove(id contentID) {
 	_ = os.Remove(c.file(id))
 }
@@ -65,7 +65,7 @@ func (c *contentFolder) makeSubfolder(id contentID) error {
 	if err := makeFolder(filepath.Dir(c.file(id))); err != nil {
 		return err
 	}
-	// Also when it was there: nobody knows whether its maker synced it.
+	// Also if it exists: the process that created it may not have synced it.
 	if err := syncFolder(c.path); err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (c *contentFolder) isEmpty() (bool, error) {
 	return len(entries) == 0, err
 }
 
-// sweep removes the content files that are not referenced. Everything that
-// create could not have named is left alone.
+// sweep removes the content files that are not referenced. Files with other
+// names than those of create are kept.
 func (c *contentFolder) sweep(referenced map[contentID]struct{}) error {
 	subfolders, err := os.ReadDir(c.path)
 	if err != nil {
@@ -113,8 +113,8 @@ func (c *contentFolder) sweep(referenced map[contentID]struct{}) error {
 	return nil
 }
 
-// makeFolder creates a folder and its missing parents, each made durable in
-// the folder that holds it. One that is there is left as it is.
+// makeFolder creates a folder and its missing parents, each made durable in its
+// parent. An existing folder is kept unchanged.
 func makeFolder(path string) error {
 	err := os.Mkdir(path, 0o700)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -70,7 +70,7 @@ func (a attempt) content() []byte {
 // writeUntilKilled runs in the child. Every line goes out in one write to the
 // pipe: "try" before, "ack" after.
 func writeUntilKilled(dir string) error {
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(context.Background(), dir, nil)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ type history struct {
 
 // A killed process does not lose what the kernel has taken, so this test is
 // about the order of the steps and not about syncing.
-func TestAcknowledgedWritesSurviveKill(t *testing.T) {
+func TestStore_keepsAcknowledgedWritesAfterAKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -166,13 +166,13 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	t.Logf("%d acknowledged writes in %d rounds", acknowledged, crashRounds)
 }
 
-func TestFolderOfAnotherProcessIsRefused(t *testing.T) {
+func TestOpen_refusesAFolderOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	other, output := startVictim(t, dir, io.Discard)
 	line, err := bufio.NewReader(output).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "open\n", line)
-	_, err = disk.Open(dir, &disk.Options{LockTimeout: -1})
+	_, err = disk.Open(context.Background(), dir, &disk.Options{LockTimeout: -1})
 	require.ErrorIs(t, err, disk.ErrLocked)
 
 	require.NoError(t, other.Process.Kill())
@@ -239,7 +239,8 @@ func crash(t *testing.T, dir string, fate death, histories map[string]history) i
 	}
 	_ = victim.Wait()
 	status := victim.ProcessState.Sys().(syscall.WaitStatus)
-	require.True(t, status.Signaled() && status.Signal() == syscall.SIGKILL, "the victim ended by itself: %s", complaints.String())
+	require.True(t, status.Signaled() && status.Signal() == syscall.SIGKILL, "the victim ended by itself: %s",
+		complaints.String())
 	return acknowledged
 }
 
@@ -247,7 +248,7 @@ func crash(t *testing.T, dir string, fate death, histories map[string]history) i
 // to what was found.
 func verify(t *testing.T, dir string, round int, histories map[string]history) {
 	t.Helper()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(context.Background(), dir, nil)
 	require.NoError(t, err, "round %d", round)
 	defer func() { require.NoError(t, store.Close()) }()
 
@@ -256,7 +257,8 @@ func verify(t *testing.T, dir string, round int, histories map[string]history) {
 		found := h.acknowledged
 		if !found.isStored(t, store) {
 			found = h.announced
-			require.True(t, found.isStored(t, store), "round %d: %q holds neither the acknowledged %+v nor the announced %+v", round, key, h.acknowledged, h.announced)
+			require.True(t, found.isStored(t, store),
+				"round %d: %q holds neither the acknowledged %+v nor the announced %+v", round, key, h.acknowledged, h.announced)
 		}
 		histories[key] = history{acknowledged: found, announced: found}
 		if found.kind == "blob" && found.number != 0 {

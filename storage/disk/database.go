@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,14 +17,14 @@ import (
 // unfinishedPrefix begins the names under which databases are made.
 const unfinishedPrefix = databaseName + ".new-"
 
-// remedy is what an operator can do about a database that cannot be used.
+// remedy is the advice to an operator whose database cannot be used.
 const remedy = "restore " + databaseName + " and " + blobsName +
 	" from a backup, or move both away if nothing was ever stored there"
 
-// openDatabase opens the database of the folder, and makes one if there is none.
-// bbolt maps the file into memory, and a page that the file does not have then
-// ends the process with SIGBUS; so the file is examined before, under the lock.
-func openDatabase(dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error) {
+// openDatabase opens the database of the folder, and creates it if it is
+// missing. bbolt maps the file into memory, and a missing page ends the process
+// with SIGBUS; so the file is examined before, under the lock.
+func openDatabase(ctx context.Context, dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error) {
 	name := filepath.Join(dir, databaseName)
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		if err := createDatabase(dir); err != nil {
@@ -33,7 +34,7 @@ func openDatabase(dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error
 	deadline := time.Now().Add(lockTimeout)
 	var file *os.File
 	defer func() {
-		if cause := recover(); cause != nil { // bbolt's answer to a page that is not what it should be
+		if cause := recover(); cause != nil { // bbolt panics on a damaged page
 			unlockFile(file) // the mapping, which stays, would keep the lock
 			err = errors.Join(fmt.Errorf("%s is damaged: %v: %s", databaseName, cause, remedy), file.Close())
 		}
@@ -42,7 +43,7 @@ func openDatabase(dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error
 		Timeout:      lockTimeout,
 		FreelistType: bbolt.FreelistMapType,
 		OpenFile: func(string, int, os.FileMode) (_ *os.File, err error) {
-			file, err = openExamined(dir, deadline)
+			file, err = openExamined(ctx, dir, deadline)
 			return file, err
 		},
 	})
@@ -55,9 +56,10 @@ func openDatabase(dir string, lockTimeout time.Duration) (_ *bbolt.DB, err error
 	return database, nil
 }
 
-// createDatabase makes a database under another name and gives it its own when
-// it is whole and synced. So whatever interrupts it, store.db is whole or not
-// there. When two processes do this at a time, one of the databases stays.
+// createDatabase creates a database under another name and renames it when it
+// is complete and synced. So after an interruption store.db is complete or
+// missing. When two processes do this at the same time, one of the databases
+// stays.
 func createDatabase(dir string) error {
 	// The records are gone and the sweep would remove every blob.
 	name := filepath.Join(dir, databaseName)
@@ -66,7 +68,7 @@ func createDatabase(dir string) error {
 		return err
 	} else if !empty {
 		if _, there := os.Lstat(name); there == nil {
-			return nil // another process was faster, and has stored something already
+			return nil // another process was faster and has stored data
 		}
 		return errNoRecords
 	}
@@ -74,7 +76,7 @@ func createDatabase(dir string) error {
 	if err != nil {
 		return fmt.Errorf("create %s: %w", databaseName, err)
 	}
-	defer func() { _ = os.Remove(made) }() // a second name by now, or of no use
+	defer func() { _ = os.Remove(made) }() // a second name of the database, or not needed
 	err = os.Link(made, name)              // unlike Rename it replaces nothing
 	if err == nil {
 		return syncFolder(dir)
@@ -82,8 +84,8 @@ func createDatabase(dir string) error {
 	if _, there := os.Lstat(name); there == nil {
 		return nil // another process was faster
 	}
-	// A file system without hard links, such as FAT. Two first starts at one
-	// time are not told apart here.
+	// A file system without hard links, such as FAT. Two simultaneous first starts
+	// cannot be distinguished here.
 	if err := os.Rename(made, name); err != nil {
 		return fmt.Errorf("create %s: %w", databaseName, err)
 	}
@@ -91,9 +93,10 @@ func createDatabase(dir string) error {
 }
 
 // errNoRecords is for blobs whose keys are lost.
-var errNoRecords = errors.New(blobsName + " holds files, but " + databaseName + " had to be created: restore it or remove both")
+var errNoRecords = errors.New(blobsName + " holds files, but " + databaseName +
+	" had to be created: restore it or remove both")
 
-// makeDatabase makes a database without records and returns its name.
+// makeDatabase creates a database without records and returns its name.
 func makeDatabase(dir string) (name string, err error) {
 	file, err := os.CreateTemp(dir, unfinishedPrefix+"*") // of mode 0600
 	if err != nil {
@@ -114,8 +117,8 @@ func makeDatabase(dir string) (name string, err error) {
 	return file.Name(), errors.Join(createBuckets(database), database.Close()) // each commit is synced
 }
 
-// removeUnfinished removes the databases that interrupted first starts have
-// left. A process that is making one finds it gone, and this one in its place.
+// removeUnfinished removes the databases of interrupted first starts. A process
+// that is creating one then finds this database in its place.
 func removeUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -127,14 +130,14 @@ func removeUnfinished(dir string) error {
 }
 
 // openExamined opens the file of the database, locks it and examines it.
-func openExamined(dir string, deadline time.Time) (*os.File, error) {
+func openExamined(ctx context.Context, dir string, deadline time.Time) (*os.File, error) {
 	name := filepath.Join(dir, databaseName)
 	for {
 		file, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
 			return nil, err
 		}
-		again, err := examineLocked(dir, file, deadline)
+		again, err := examineLocked(ctx, dir, file, deadline)
 		if err == nil && !again {
 			return file, nil
 		}
@@ -144,10 +147,10 @@ func openExamined(dir string, deadline time.Time) (*os.File, error) {
 	}
 }
 
-// examineLocked locks the file and examines it. again says that the name has
-// another file by now.
-func examineLocked(dir string, file *os.File, deadline time.Time) (again bool, err error) {
-	if err := lockFile(file, deadline); err != nil {
+// examineLocked locks the file and examines it. It returns again if the name
+// refers to another file by then.
+func examineLocked(ctx context.Context, dir string, file *os.File, deadline time.Time) (again bool, err error) {
+	if err := lockFile(ctx, file, deadline); err != nil {
 		return false, err
 	}
 	name := filepath.Join(dir, databaseName)
@@ -164,8 +167,8 @@ func examineLocked(dir string, file *os.File, deadline time.Time) (again bool, e
 		return false, err
 	}
 	if state == emptyFile {
-		// Open has made the folder of blobs before it returned for the first
-		// time. Where that folder is, the file has lost its content.
+		// The first Open creates the folder of blobs before it returns. If that
+		// folder exists, the file has lost its content.
 		if _, err := os.Lstat(filepath.Join(dir, blobsName)); !errors.Is(err, fs.ErrNotExist) {
 			return false, fmt.Errorf("is empty, but a store was here: %s", remedy)
 		}
@@ -176,8 +179,9 @@ func examineLocked(dir string, file *os.File, deadline time.Time) (again bool, e
 	return true, replaceDatabase(dir)
 }
 
-// replaceDatabase replaces a file in which nothing was ever stored. It is locked,
-// so a process that waits for it finds that the name has another file.
+// replaceDatabase replaces a file in which nothing was ever stored. The file is
+// locked, so a process that waits for the lock finds that the name refers to
+// another file.
 func replaceDatabase(dir string) error {
 	contents := contentFolder{path: filepath.Join(dir, blobsName)}
 	if empty, err := contents.isEmpty(); err != nil {

@@ -12,7 +12,7 @@ import (
 // database, and found one with blobs beside it when it came to make its own.
 func TestCreateDatabase_leavesTheStoreOfAFasterProcess(t *testing.T) {
 	dir := t.TempDir()
-	store, err := Open(dir, nil)
+	store, err := Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	before, err := os.Stat(filepath.Join(dir, databaseName))

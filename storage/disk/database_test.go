@@ -20,7 +20,7 @@ func database(dir string) string { return filepath.Join(dir, "store.db") }
 func newFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	_, err = store.Documents().Create(t.Context(), "document", []byte(`1`))
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func leaveUnfinished(t *testing.T, dir string, size int64) {
 	require.NoError(t, os.WriteFile(database(dir), empty[:size], 0o600))
 }
 
-func TestOpen_truncatedDatabaseIsRefused(t *testing.T) {
+func TestOpen_refusesATruncatedDatabase(t *testing.T) {
 	dir := newFolder(t)
 	whole, err := os.ReadFile(database(dir))
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestOpen_truncatedDatabaseIsRefused(t *testing.T) {
 	refused := 0
 	for _, size := range sizes {
 		require.NoError(t, os.WriteFile(database(dir), whole[:size], 0o600))
-		store, err := disk.Open(dir, nil)
+		store, err := disk.Open(t.Context(), dir, nil)
 		if err == nil { // only free pages are gone
 			_, err := store.Documents().Get(t.Context(), "document")
 			require.NoError(t, err, "%d bytes", size)
@@ -70,7 +70,7 @@ func TestOpen_truncatedDatabaseIsRefused(t *testing.T) {
 	require.NoError(t, err, "the backup")
 }
 
-func TestOpen_databaseWithOneTornMetaPageIsOpened(t *testing.T) {
+func TestOpen_opensADatabaseWithOneTornMetaPage(t *testing.T) {
 	for i := range 2 {
 		dir := newFolder(t)
 		file, err := os.OpenFile(database(dir), os.O_RDWR, 0)
@@ -82,23 +82,23 @@ func TestOpen_databaseWithOneTornMetaPageIsOpened(t *testing.T) {
 	}
 }
 
-func TestOpen_databaseWithoutMetaPagesIsRefused(t *testing.T) {
+func TestOpen_refusesADatabaseWithoutMetaPages(t *testing.T) {
 	dir := newFolder(t)
 	require.NoError(t, os.WriteFile(database(dir), make([]byte, 64<<10), 0o600))
-	_, err := disk.Open(dir, nil)
+	_, err := disk.Open(t.Context(), dir, nil)
 	require.ErrorContains(t, err, "is no database, or both its meta pages are damaged")
 	require.ErrorContains(t, err, "from a backup")
 }
 
-func TestOpen_databaseWithZeroPagesIsRefused(t *testing.T) {
+func TestOpen_refusesADatabaseWithZeroPages(t *testing.T) {
 	dir := newFolder(t)
 	info, err := os.Stat(database(dir))
 	require.NoError(t, err)
 	require.NoError(t, os.Truncate(database(dir), int64(2*os.Getpagesize())))
 	require.NoError(t, os.Truncate(database(dir), info.Size()))
-	_, err = disk.Open(dir, nil)
+	_, err = disk.Open(t.Context(), dir, nil)
 	require.ErrorContains(t, err, "store.db is damaged")
-	_, err = disk.Open(dir, &disk.Options{LockTimeout: -1})
+	_, err = disk.Open(t.Context(), dir, &disk.Options{LockTimeout: -1})
 	require.NotErrorIs(t, err, disk.ErrLocked, "the refused file is not kept open")
 }
 
@@ -117,21 +117,21 @@ func TestOpen_replacesWhatAnInterruptedFirstStartLeft(t *testing.T) {
 func TestOpen_keepsAnUnfinishedDatabaseBesideBlobs(t *testing.T) {
 	for _, size := range []int64{0, 8192, 16384} {
 		dir := t.TempDir()
-		store, err := disk.Open(dir, nil)
+		store, err := disk.Open(t.Context(), dir, nil)
 		require.NoError(t, err)
 		put(t, store, "precious", "content")
 		require.NoError(t, store.Close())
 		leaveUnfinished(t, dir, size)
-		_, err = disk.Open(dir, nil)
+		_, err = disk.Open(t.Context(), dir, nil)
 		require.ErrorContains(t, err, "store.db", "%d bytes", size)
 		require.Len(t, contentFiles(t, dir), 1)
 	}
 }
 
-func TestOpen_emptyDatabaseOfAFolderThatWasUsedIsRefused(t *testing.T) {
+func TestOpen_refusesAnEmptyDatabaseInAUsedFolder(t *testing.T) {
 	dir := newFolder(t)
 	require.NoError(t, os.Truncate(database(dir), 0))
-	_, err := disk.Open(dir, nil)
+	_, err := disk.Open(t.Context(), dir, nil)
 	require.ErrorContains(t, err, "store.db: is empty, but a store was here")
 }
 
@@ -149,7 +149,9 @@ func TestOpen_leavesOneStoreWhenManyStartAtOnce(t *testing.T) {
 			errs := make([]error, len(stores))
 			var all sync.WaitGroup
 			for i := range stores {
-				all.Go(func() { stores[i], errs[i] = disk.Open(dir, &disk.Options{LockTimeout: 60 * time.Millisecond}) })
+				all.Go(func() {
+					stores[i], errs[i] = disk.Open(t.Context(), dir, &disk.Options{LockTimeout: 60 * time.Millisecond})
+				})
 			}
 			all.Wait()
 			var winner *disk.Store
@@ -165,7 +167,7 @@ func TestOpen_leavesOneStoreWhenManyStartAtOnce(t *testing.T) {
 			_, err := winner.Documents().Create(t.Context(), "document", []byte(`1`))
 			require.NoError(t, err)
 			require.NoError(t, winner.Close())
-			again, err := disk.Open(dir, nil)
+			again, err := disk.Open(t.Context(), dir, nil)
 			require.NoError(t, err)
 			_, err = again.Documents().Get(t.Context(), "document")
 			require.NoError(t, err)

@@ -5,7 +5,7 @@
 //
 //	DIR/store.db          documents, and one record a blob (a bbolt database)
 //	DIR/blobs/7f/7f03…    the bytes of one blob, under a random identifier
-//	DIR/format.json       whose folder it is, with [Options].Owner
+//	DIR/format.json       the owner of the folder, with [Options].Owner
 //
 // Nothing in the folder is named after a key. Back the folder up while no
 // store has it open; store.db and blobs belong together.
@@ -16,22 +16,22 @@
 // come at one time share one sync.
 //
 // A blob becomes visible in one step: its bytes go to a new file, the file is
-// synced, then the folder that names it, and only then does one transaction
-// put the record that points to the file under the key. Whenever the process
-// or the machine stops, the record points to the whole old content, to the
-// whole new one, or to none. The file of a replaced or deleted blob is removed
-// after that transaction; readers that have it open go on. What a crash left
-// without a record is removed by the next [Open].
+// synced, then the folder that names it, and only then does one transaction put
+// the record that points to the file under the key. After a crash of the
+// process or the machine, the record points to the complete old content, to the
+// complete new one, or to none. The file of a replaced or deleted blob is
+// removed after that transaction; readers that have it open continue. The next
+// [Open] removes files without a record.
 //
-// store.db is made under another name and renamed when it is whole, so that a
-// first start on a full disk, or one that is killed, leaves nothing that the next
-// one trips over. An Open that finds a store.db with fewer pages than its meta
-// pages say refuses it and leaves it as it is.
+// store.db is created under another name and renamed when it is complete, so that
+// a first start that fails on a full disk or is killed does not affect the next
+// one. Open returns an error for a store.db with fewer pages than its meta pages
+// say, and keeps the file unchanged.
 //
-// This needs a file system that keeps what it synced, supports flock and
-// memory mapping, and lets an open file be removed. Network file systems
-// often fail at one of these. On Windows folders are not synced, and a file
-// that is being read is removed by the next Open.
+// The file system must keep synced data, support flock and memory mapping, and
+// allow open files to be removed. Network file systems often do not. On Windows
+// folders are not synced, and a file that is being read is removed by the next
+// Open.
 //
 // # One process
 //
@@ -44,7 +44,7 @@
 // goroutine. store.db never shrinks; its free pages are used again. An open
 // [storage.BlobWriter] has one file descriptor and a buffer of 64 KiB, an open
 // [storage.BlobReader] one file descriptor; how many there are is up to the
-// caller. On Linux a large blob is on its way to the disk while it is written,
-// so that Commit waits little. Open reads every blob's record and the names of
-// all blob files, and for that moment needs about 64 bytes of memory a blob.
+// caller. On Linux a large blob is written to the disk in the background, so
+// that Commit is fast. Open reads every blob's record and the names of all blob
+// files, and for that moment needs about 64 bytes of memory a blob.
 package disk

@@ -44,7 +44,8 @@ func (d *Documents) Create(ctx context.Context, key string, data []byte) (storag
 }
 
 // Update implements [storage.Documents].
-func (d *Documents) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+func (d *Documents) Update(ctx context.Context, key string, prev storage.Revision,
+	data []byte) (storage.Revision, error) {
 	return d.write(ctx, "update document", key, data, func(tx *bbolt.Tx) error {
 		return checkRevision(tx, key, prev)
 	})
@@ -101,7 +102,8 @@ func (d *Documents) List(ctx context.Context, prefix, after string, limit int) (
 }
 
 // write stores data under the key at a new revision, if the check allows it.
-func (d *Documents) write(ctx context.Context, verb, key string, data []byte, check func(tx *bbolt.Tx) error) (storage.Revision, error) {
+func (d *Documents) write(ctx context.Context, verb, key string, data []byte,
+	check func(tx *bbolt.Tx) error) (storage.Revision, error) {
 	if err := admit(ctx, key); err != nil {
 		return 0, failed(verb, key, err)
 	}

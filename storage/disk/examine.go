@@ -9,13 +9,13 @@ import (
 	"os"
 )
 
-// fileState is what a file with the name of the database is.
+// fileState is the state of a file with the name of the database.
 type fileState int
 
 const (
-	wholeFile      fileState = iota // has every page that its meta pages speak of
+	wholeFile      fileState = iota // has all pages that its meta pages name
 	emptyFile                       // has no byte
-	unfinishedFile                  // was begun, and nothing was ever stored in it
+	unfinishedFile                  // is incomplete, and nothing was ever stored in it
 )
 
 // A file of bbolt begins with two meta pages, which transactions write in turn.
@@ -30,7 +30,7 @@ const (
 	maxPageSize = 1 << 24
 )
 
-// metaPage is what is read of a meta page.
+// metaPage is the part of a meta page that is read.
 type metaPage struct {
 	pageSize, pages, transaction uint64
 }
@@ -38,7 +38,7 @@ type metaPage struct {
 // extent is how many bytes a file with this meta page has at least.
 func (m metaPage) extent() int64 { return int64(m.pages * m.pageSize) }
 
-// examine says what the file is, or why it cannot be used.
+// examine returns the state of the file, or an error if it cannot be used.
 func examine(file *os.File) (fileState, error) {
 	first, hasFirst, err := readMeta(file, 0)
 	if err != nil {
@@ -48,8 +48,8 @@ func examine(file *os.File) (fileState, error) {
 	if err != nil {
 		return 0, err
 	}
-	// After the pages: a file that is in use, where no lock keeps this one out,
-	// grows before a meta page says so.
+	// The size is read after the pages: without a lock, a file that is in use
+	// grows before its meta page says so.
 	info, err := file.Stat()
 	if err != nil {
 		return 0, err
@@ -68,7 +68,8 @@ func examine(file *os.File) (fileState, error) {
 	if hasFirst && first.transaction == 0 && (!hasSecond || second.transaction == 1) {
 		return unfinishedFile, nil
 	}
-	return 0, fmt.Errorf("has %d bytes, but its meta pages say that it has at least %d; it was truncated: %s", size, extent, remedy)
+	return 0, fmt.Errorf("has %d bytes, but its meta pages say that it has at least %d; it was truncated: %s", size,
+		extent, remedy)
 }
 
 // readSecondMeta reads the second meta page, which is behind the first page,
@@ -101,7 +102,8 @@ func readMeta(file *os.File, at int64) (m metaPage, ok bool, err error) {
 		pages:       order.Uint64(content[40:]),
 		transaction: order.Uint64(content[48:]),
 	}
-	ok = order.Uint32(content) == metaMagic && order.Uint32(content[4:]) == metaVersion && order.Uint64(content[56:]) == sum.Sum64() &&
+	ok = order.Uint32(content) == metaMagic && order.Uint32(content[4:]) == metaVersion &&
+		order.Uint64(content[56:]) == sum.Sum64() &&
 		m.pageSize >= minPageSize && m.pageSize <= maxPageSize && m.pages < 1<<38
 	if !ok {
 		m = metaPage{}

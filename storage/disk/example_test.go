@@ -18,7 +18,7 @@ func ExampleOpen() {
 	}
 	defer os.RemoveAll(dir)
 
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(ctx, dir, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +30,7 @@ func ExampleOpen() {
 	_, _ = writer.Commit(ctx)
 	_ = store.Close()
 
-	store, err = disk.Open(dir, nil)
+	store, err = disk.Open(ctx, dir, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,6 +3,7 @@
 package disk_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ func openOnFullDisk(dir string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		return err
 	}
-	store, err := disk.Open(dir, &disk.Options{Owner: "test"})
+	store, err := disk.Open(context.Background(), dir, &disk.Options{Owner: "test"})
 	if err != nil {
 		return err
 	}

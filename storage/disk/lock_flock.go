@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"context"
 	"errors"
 	"os"
 	"syscall"
@@ -12,9 +13,9 @@ import (
 // locksFiles says that lockFile locks.
 const locksFiles = true
 
-// lockFile locks the file as bbolt does a moment later: the lock belongs to the
-// open file, so that bbolt has it then already.
-func lockFile(file *os.File, deadline time.Time) error {
+// lockFile locks the file as bbolt does: the lock belongs to the open file, so
+// bbolt gets it at once afterwards. The wait ends with the context.
+func lockFile(ctx context.Context, file *os.File, deadline time.Time) error {
 	const pause = 50 * time.Millisecond
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -28,11 +29,15 @@ func lockFile(file *os.File, deadline time.Time) error {
 		case time.Until(deadline) <= pause:
 			return ErrLocked
 		}
-		time.Sleep(pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
-// unlockFile gives the lock back before the file is closed.
+// unlockFile releases the lock before the file is closed.
 func unlockFile(file *os.File) {
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN) // closing it comes next
 }

@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"context"
 	"os"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 const locksFiles = false
 
 // lockFile leaves locking to bbolt, whose lock comes after the file is examined.
-func lockFile(*os.File, time.Time) error { return nil }
+func lockFile(context.Context, *os.File, time.Time) error { return nil }
 
 // unlockFile does nothing: the lock ends with the process.
 func unlockFile(*os.File) {}

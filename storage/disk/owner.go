@@ -14,7 +14,7 @@ const (
 	ownerFormat = 1
 )
 
-// ErrOwner is returned by [Open] and [Claim] when the folder belongs to another
+// ErrOwner is returned by [Open] and [MarkOwner] when the folder belongs to another
 // owner, or to a newer version of this one.
 var ErrOwner = errors.New("storage/disk: the folder belongs to another program")
 
@@ -24,10 +24,10 @@ type ownerRecord struct {
 	Format int    `json:"format"`
 }
 
-// Claim marks a folder as that of an owner, for a program that keeps something in
-// it without a [Store]. It creates the folder and its parents if they are missing,
-// and returns [ErrOwner] when the folder is marked as that of another owner.
-func Claim(dir, owner string) error {
+// MarkOwner marks a folder as that of an owner, for a program that keeps files in it
+// without a [Store]. It creates the folder and its parents if they are missing, and
+// returns [ErrOwner] when the folder is marked as that of another owner.
+func MarkOwner(dir, owner string) error {
 	err := makeFolder(dir)
 	if err == nil {
 		var marked bool
@@ -36,13 +36,13 @@ func Claim(dir, owner string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("claim folder %q: %w", dir, err)
+		return fmt.Errorf("mark folder %q: %w", dir, err)
 	}
 	return nil
 }
 
-// checkOwner reports whether the folder is marked, and refuses one that is
-// marked as that of another owner.
+// checkOwner reports whether the folder is marked. It returns an error for a
+// folder of another owner.
 func checkOwner(dir, owner string) (marked bool, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, ownerName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,35 +13,35 @@ import (
 
 func mark(dir string) string { return filepath.Join(dir, "format.json") }
 
-func TestOpen_withoutAnOwnerMarksAndChecksNothing(t *testing.T) {
+func TestOpen_checksNothingWithoutAnOwner(t *testing.T) {
 	dir := newFolder(t)
 	require.NoFileExists(t, mark(dir))
 	require.NoError(t, os.WriteFile(mark(dir), []byte(`{"owner": "other", "format": 9}`), 0o600))
 	open(t, dir)
 }
 
-func TestOpen_folderOfAnotherOwnerIsNotTouched(t *testing.T) {
+func TestOpen_leavesAFolderOfAnotherOwner(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(mark(dir), []byte(`{"owner": "other", "format": 1}`), 0o600))
-	_, err := disk.Open(dir, &disk.Options{Owner: "this"})
+	_, err := disk.Open(t.Context(), dir, &disk.Options{Owner: "this"})
 	require.ErrorIs(t, err, disk.ErrOwner)
 	require.ErrorContains(t, err, "it is the folder of other, and this is this")
 	require.NoFileExists(t, database(dir))
 }
 
-func TestOpen_newerFormatIsRefused(t *testing.T) {
+func TestOpen_refusesANewerFormat(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(mark(dir), []byte(`{"owner": "this", "format": 2, "new": true}`), 0o600))
-	_, err := disk.Open(dir, &disk.Options{Owner: "this"})
+	_, err := disk.Open(t.Context(), dir, &disk.Options{Owner: "this"})
 	require.ErrorIs(t, err, disk.ErrOwner)
 	require.ErrorContains(t, err, "a newer version of this wrote format 2, and this one reads up to 1")
 }
 
-func TestOpen_damagedMarkIsRefused(t *testing.T) {
+func TestOpen_refusesADamagedMark(t *testing.T) {
 	for _, text := range []string{"", "{", `{"owner": ""}`, `{"owner": "this"}`, `[]`} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(mark(dir), []byte(text), 0o600))
-		_, err := disk.Open(dir, &disk.Options{Owner: "this"})
+		_, err := disk.Open(t.Context(), dir, &disk.Options{Owner: "this"})
 		require.ErrorContains(t, err, "format.json does not say whose folder this is", "%q", text)
 	}
 }
@@ -58,11 +58,11 @@ func TestOpen_adoptDecidesOnAFolderWithoutAnOwner(t *testing.T) {
 			return err
 		}}
 	}
-	_, err := disk.Open(dir, adopt(foreign))
+	_, err := disk.Open(t.Context(), dir, adopt(foreign))
 	require.ErrorIs(t, err, foreign)
 	require.NoFileExists(t, mark(dir))
 	for range 2 {
-		store, err := disk.Open(dir, adopt(nil))
+		store, err := disk.Open(t.Context(), dir, adopt(nil))
 		require.NoError(t, err)
 		require.NoError(t, store.Close())
 	}
@@ -72,10 +72,10 @@ func TestOpen_adoptDecidesOnAFolderWithoutAnOwner(t *testing.T) {
 	require.JSONEq(t, `{"owner": "this", "format": 1}`, string(text))
 }
 
-func TestClaim_marksAFolderWithoutAStore(t *testing.T) {
+func TestMarkOwner_marksAFolderWithoutAStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	require.NoError(t, disk.Claim(dir, "this"))
-	require.NoError(t, disk.Claim(dir, "this"))
-	require.ErrorIs(t, disk.Claim(dir, "other"), disk.ErrOwner)
+	require.NoError(t, disk.MarkOwner(dir, "this"))
+	require.NoError(t, disk.MarkOwner(dir, "this"))
+	require.ErrorIs(t, disk.MarkOwner(dir, "other"), disk.ErrOwner)
 	require.NoFileExists(t, database(dir))
 }

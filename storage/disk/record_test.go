@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRecordsOfWrongShapeAreDamaged(t *testing.T) {
+func TestRecord_reportsAWrongShapeAsDamage(t *testing.T) {
 	for _, record := range [][]byte{nil, make([]byte, 8), make([]byte, 9), []byte("short")} {
 		_, _, err := decodeDocument(record)
 		require.ErrorIs(t, err, errDamaged)
@@ -23,9 +23,9 @@ func TestRecordsOfWrongShapeAreDamaged(t *testing.T) {
 	}
 }
 
-func TestDamagedRecordsAreReportedAndKeepTheirFiles(t *testing.T) {
+func TestStore_reportsDamagedRecordsAndKeepsTheirFiles(t *testing.T) {
 	dir := t.TempDir()
-	store, err := Open(dir, nil)
+	store, err := Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	writer, err := store.Blobs().Create(t.Context(), "blob")
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestDamagedRecordsAreReportedAndKeepTheirFiles(t *testing.T) {
 	require.NoError(t, damage(store, blobsBucket, "blob"))
 	require.NoError(t, store.Close())
 
-	store, err = Open(dir, nil)
+	store, err = Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	defer store.Close()
 	_, err = store.Documents().Get(t.Context(), "document")

@@ -37,9 +37,10 @@ type Options struct {
 	// LockTimeout is how long Open waits for another store to close. Zero
 	// means one second; a negative value does not wait.
 	LockTimeout time.Duration
-	// Owner is the name of the program whose folder this is, such as "annotator".
-	// Open writes it into the folder, and from then on returns [ErrOwner] under
-	// another name, before it opens anything. Empty marks and checks nothing.
+	// Owner is the name of the program that the folder belongs to, such as
+	// "annotator". Open writes it into the folder. From then on Open with another
+	// owner returns [ErrOwner] before it opens anything. With an empty owner
+	// nothing is written or checked.
 	Owner string
 	// Adopt is called, with Owner, for a store without an owner: a new one, or one of a
 	// version that marked none. Its error is that of Open. Nil adopts any store.
@@ -55,21 +56,25 @@ type Store struct {
 	closed   atomic.Bool
 }
 
-// Open opens the folder, and creates it and its parents if they are missing.
-// It locks the folder, or returns [ErrLocked], and removes what a crash has
-// left behind. A nil options is the zero one. The caller closes the store.
-func Open(dir string, options *Options) (*Store, error) {
+// Open opens the folder, and creates it and its parents if they are missing. It
+// locks the folder, or returns [ErrLocked], and removes files that a crash left
+// behind. Nil options are the zero value. The context bounds Open only: its end
+// stops the wait for the lock. The caller closes the store.
+func Open(ctx context.Context, dir string, options *Options) (*Store, error) {
 	if options == nil {
 		options = new(Options)
 	}
-	store, err := open(dir, options)
+	store, err := open(ctx, dir, options)
 	if err != nil {
 		return nil, fmt.Errorf("open disk store %q: %w", dir, err)
 	}
 	return store, nil
 }
 
-func open(dir string, options *Options) (*Store, error) {
+func open(ctx context.Context, dir string, options *Options) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -83,7 +88,7 @@ func open(dir string, options *Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	database, err := openDatabase(dir, cmp.Or(options.LockTimeout, time.Second))
+	database, err := openDatabase(ctx, dir, cmp.Or(options.LockTimeout, time.Second))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,8 @@ func open(dir string, options *Options) (*Store, error) {
 	return store, nil
 }
 
-// prepare brings a locked folder, new or left by a crash, into order.
+// prepare creates missing parts of a locked folder and removes leftovers of a
+// crash.
 func (s *Store) prepare(dir string) error {
 	isNew, err := s.format()
 	if err != nil {
@@ -129,7 +135,7 @@ func (s *Store) prepare(dir string) error {
 			return err
 		}
 	}
-	// The parent may be somebody else's, and not readable.
+	// The parent may belong to another user and not be readable.
 	_ = syncFolder(filepath.Dir(dir))
 	if err := removeUnfinished(dir); err != nil {
 		return err
@@ -137,7 +143,7 @@ func (s *Store) prepare(dir string) error {
 	return s.sweep()
 }
 
-// mark marks a locked folder that had no owner a moment ago.
+// mark marks a locked folder that has no owner.
 func (s *Store) mark(dir string, options *Options) error {
 	if marked, err := checkOwner(dir, options.Owner); marked || err != nil {
 		return err
@@ -150,8 +156,8 @@ func (s *Store) mark(dir string, options *Options) error {
 	return writeOwner(dir, options.Owner)
 }
 
-// format reports whether the database is a new one, and refuses one of a
-// format that is not known here.
+// format reports whether the database is new. It returns an error for an
+// unknown format.
 func (s *Store) format() (isNew bool, err error) {
 	err = s.database.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket([]byte(metaBucket))
@@ -195,22 +201,22 @@ func (s *Store) sweep() error {
 		return fmt.Errorf("%s: %w", databaseName, err)
 	}
 	if damaged {
-		// Which file the damaged record meant is unknown, so all stay. Whoever
-		// opens that blob is told.
+		// The file of the damaged record is unknown, so all files are kept. Opening
+		// that blob returns the error.
 		return nil
 	}
 	return s.contents.sweep(referenced)
 }
 
-// Documents returns the documents of the store. They end with it.
+// Documents returns the documents of the store. They are closed with it.
 func (s *Store) Documents() *Documents { return &Documents{store: s} }
 
-// Blobs returns the blobs of the store. They end with it.
+// Blobs returns the blobs of the store. They are closed with it.
 func (s *Store) Blobs() *Blobs { return &Blobs{store: s} }
 
 // Close waits for the calls that are running and unlocks the folder. Later
 // calls return [storage.ErrClosed], also those of open blob writers; open blob
-// readers go on. A second Close returns nil.
+// readers continue. A second Close returns nil.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	if err := s.database.Close(); err != nil {
@@ -219,12 +225,12 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// view runs a read transaction. What the function keeps it has to copy.
+// view runs a read transaction. The function must copy the data that it keeps.
 func (s *Store) view(read func(tx *bbolt.Tx) error) error {
 	return translate(s.database.View(read))
 }
 
-// translate gives an error of the database the name that it has here.
+// translate translates an error of the database to one of package storage.
 func translate(err error) error {
 	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
 		return storage.ErrClosed
@@ -232,7 +238,8 @@ func translate(err error) error {
 	return err
 }
 
-// admit returns why a call may not begin: an ended context or a bad key.
+// admit returns an error if a call must not begin: an ended context or an
+// invalid key.
 func admit(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -240,7 +247,7 @@ func admit(ctx context.Context, key string) error {
 	return storage.ValidKey(key)
 }
 
-// admitListing is admit for listings, whose texts may be empty.
+// admitListing is admit for listings, whose prefix and start may be empty.
 func admitListing(ctx context.Context, texts ...string) error {
 	for _, text := range texts {
 		if text != "" {
@@ -253,7 +260,7 @@ func admitListing(ctx context.Context, texts ...string) error {
 }
 
 // failed puts the verb and the key before the cause. The precision keeps every
-// valid key whole and bounds what a hostile one adds to a log.
+// valid key whole and bounds the length of an invalid one in logs.
 func failed(verb, key string, cause error) error {
 	return fmt.Errorf("%s %.*q: %w", verb, storage.MaxKeyLength, key, cause)
 }

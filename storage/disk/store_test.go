@@ -1,6 +1,7 @@
 package disk_test
 
 import (
+	"context"
 	"io"
 	"io/fs"
 	"os"
@@ -54,9 +55,9 @@ func contentFiles(t testing.TB, dir string) []string {
 	return files
 }
 
-func TestStoreIsThereAfterReopening(t *testing.T) {
+func TestStore_keepsItsContentsAfterReopening(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "several", "new", "levels")
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	revision, err := store.Documents().Create(t.Context(), "document", []byte(`{"a": 1}`))
 	require.NoError(t, err)
@@ -73,11 +74,11 @@ func TestStoreIsThereAfterReopening(t *testing.T) {
 	require.Equal(t, info, again)
 }
 
-func TestRevisionsAreNotUsedAgainAfterReopening(t *testing.T) {
+func TestStore_neverReusesARevisionAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	seen := make(map[storage.Revision]bool)
 	for range 3 {
-		store, err := disk.Open(dir, nil)
+		store, err := disk.Open(t.Context(), dir, nil)
 		require.NoError(t, err)
 		revision, err := store.Documents().Create(t.Context(), "document", []byte(`1`))
 		require.NoError(t, err)
@@ -88,8 +89,8 @@ func TestRevisionsAreNotUsedAgainAfterReopening(t *testing.T) {
 	}
 }
 
-func TestClosedStoreRefusesEverything(t *testing.T) {
-	store, err := disk.Open(t.TempDir(), nil)
+func TestStore_Close_refusesLaterCalls(t *testing.T) {
+	store, err := disk.Open(t.Context(), t.TempDir(), nil)
 	require.NoError(t, err)
 	put(t, store, "blob", "content")
 	reader, err := store.Blobs().Open(t.Context(), "blob")
@@ -117,20 +118,20 @@ func TestClosedStoreRefusesEverything(t *testing.T) {
 	require.NoError(t, reader.Close())
 }
 
-func TestSecondStoreIsRefusedQuickly(t *testing.T) {
+func TestOpen_refusesASecondStoreQuickly(t *testing.T) {
 	dir := t.TempDir()
-	first, err := disk.Open(dir, nil)
+	first, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
-	_, err = disk.Open(dir, &disk.Options{LockTimeout: -1})
+	_, err = disk.Open(t.Context(), dir, &disk.Options{LockTimeout: -1})
 	require.ErrorIs(t, err, disk.ErrLocked)
 	require.ErrorContains(t, err, dir)
-	_, err = disk.Open(dir, &disk.Options{LockTimeout: 60 * time.Millisecond})
+	_, err = disk.Open(t.Context(), dir, &disk.Options{LockTimeout: 60 * time.Millisecond})
 	require.ErrorIs(t, err, disk.ErrLocked)
 	require.NoError(t, first.Close())
 	open(t, dir)
 }
 
-func TestBlobFilesGoWithTheirBlobs(t *testing.T) {
+func TestBlobs_Delete_removesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir)
 	put(t, store, "kept", "1")
@@ -145,7 +146,7 @@ func TestBlobFilesGoWithTheirBlobs(t *testing.T) {
 	require.Len(t, contentFiles(t, dir), 2)
 }
 
-func TestNoPathComesFromAKey(t *testing.T) {
+func TestBlobs_takesNoPathFromAKey(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "store")
 	store := open(t, dir)
@@ -161,9 +162,9 @@ func TestNoPathComesFromAKey(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-func TestOpenRemovesWhatNoRecordPointsTo(t *testing.T) {
+func TestOpen_removesFilesWithoutARecord(t *testing.T) {
 	dir := t.TempDir()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	put(t, store, "kept", "content")
 	require.NoError(t, store.Close())
@@ -181,16 +182,16 @@ func TestOpenRemovesWhatNoRecordPointsTo(t *testing.T) {
 	require.Equal(t, "content", read(t, store, "kept"))
 }
 
-func TestBlobsWithoutTheirDatabaseAreNotSwept(t *testing.T) {
+func TestOpen_keepsBlobsWithoutADatabase(t *testing.T) {
 	dir := t.TempDir()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	put(t, store, "precious", "content")
 	require.NoError(t, store.Close())
 	require.NoError(t, os.Rename(filepath.Join(dir, "store.db"), filepath.Join(dir, "moved")))
 
 	for range 2 {
-		_, err = disk.Open(dir, nil)
+		_, err = disk.Open(t.Context(), dir, nil)
 		require.ErrorContains(t, err, "store.db had to be created")
 		require.Len(t, contentFiles(t, dir), 1)
 	}
@@ -198,7 +199,7 @@ func TestBlobsWithoutTheirDatabaseAreNotSwept(t *testing.T) {
 	require.Equal(t, "content", read(t, open(t, dir), "precious"))
 }
 
-func TestDamagedBlobFileIsReported(t *testing.T) {
+func TestBlobs_Open_reportsADamagedFile(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir)
 	put(t, store, "blob", "content")
@@ -218,19 +219,20 @@ func TestDamagedBlobFileIsReported(t *testing.T) {
 	require.Equal(t, "mended", read(t, store, "blob"))
 }
 
-func TestFolderThatCannotBeAStoreIsRefused(t *testing.T) {
+func TestOpen_refusesAFolderThatCannotBeAStore(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, []byte("text"), 0o600))
-	_, err := disk.Open(file, nil)
+	_, err := disk.Open(t.Context(), file, nil)
 	require.ErrorContains(t, err, file)
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "store.db"), []byte(strings.Repeat("not a database ", 1000)), 0o600))
-	_, err = disk.Open(dir, nil)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "store.db"), []byte(strings.Repeat("not a database ", 1000)),
+		0o600))
+	_, err = disk.Open(t.Context(), dir, nil)
 	require.ErrorContains(t, err, "store.db")
 }
 
-func TestBigBlobIsNotHeldInMemory(t *testing.T) {
+func TestBlobs_keepsALargeBlobOutOfMemory(t *testing.T) {
 	store := open(t, t.TempDir())
 	chunk := make([]byte, 256<<10)
 	var before, after runtime.MemStats
@@ -253,7 +255,7 @@ func TestBigBlobIsNotHeldInMemory(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), "bytes allocated for a blob of 32 MiB")
 }
 
-func TestLongestKeyIsTaken(t *testing.T) {
+func TestStore_acceptsTheLongestKey(t *testing.T) {
 	store := open(t, t.TempDir())
 	key := strings.Repeat("k", storage.MaxKeyLength)
 	_, err := store.Documents().Create(t.Context(), key, []byte(`1`))
@@ -262,7 +264,7 @@ func TestLongestKeyIsTaken(t *testing.T) {
 	require.Equal(t, "content", read(t, store, key))
 }
 
-func TestOnlyTheOwnerMayRead(t *testing.T) {
+func TestOpen_letsOnlyTheOwnerReadFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no permission bits")
 	}
@@ -275,4 +277,15 @@ func TestOnlyTheOwnerMayRead(t *testing.T) {
 		require.Zero(t, info.Mode().Perm()&0o077, "%s has the mode %v", path, info.Mode())
 		return nil
 	}))
+}
+
+func TestOpen_endsItsWaitForTheLockWithTheContext(t *testing.T) {
+	dir := t.TempDir()
+	store, err := disk.Open(t.Context(), dir, nil)
+	require.NoError(t, err)
+	defer store.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = disk.Open(ctx, dir, &disk.Options{LockTimeout: time.Hour})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }

@@ -13,16 +13,16 @@ import (
 // open opens a store for the length of a test.
 func open(t testing.TB, dir string) *disk.Store {
 	t.Helper()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store
 }
 
-func TestDocumentsConform(t *testing.T) {
+func TestDocuments_conforms(t *testing.T) {
 	storagetest.Documents(t, func(t *testing.T) storage.Documents { return open(t, t.TempDir()).Documents() })
 }
 
-func TestBlobsConform(t *testing.T) {
+func TestBlobs_conforms(t *testing.T) {
 	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, t.TempDir()).Blobs() })
 }

@@ -2,22 +2,21 @@ package disk
 
 import "os"
 
-// writeBackStep is how many bytes are written to a file between two calls to
-// begin their way to the disk. A file that is smaller is written by its sync
-// alone.
+// writeBackStep is how many bytes are written to a file between two calls of
+// the system. A smaller file is written by its sync alone.
 const writeBackStep = 8 << 20
 
-// writeBack has the system write the bytes of a growing file to the disk while
-// more of them come, so that the sync at the end finds little left to do and
-// memory does not fill with what is not on the disk yet. A disk that cannot
-// keep up holds the writer up.
+// writeBack makes the system write the bytes of a growing file to the disk
+// while more bytes arrive, so that the sync at the end is short and memory does
+// not fill with unwritten data. The writer waits for a disk that cannot keep
+// up.
 //
-// It promises nothing: only the sync makes the file durable, and tells of all
-// that went wrong before it.
+// It guarantees nothing: only the sync makes the file durable, and the sync
+// returns earlier errors, too.
 type writeBack struct {
 	file  *os.File
 	begin func(file *os.File, offset, length int64) error
-	begun int64 // how many bytes are on their way
+	begun int64 // bytes whose writing has begun
 }
 
 // grown is called with the size of the file.
@@ -25,6 +24,6 @@ func (w *writeBack) grown(size int64) {
 	if size-w.begun < writeBackStep {
 		return
 	}
-	_ = w.begin(w.file, w.begun, size-w.begun) // the sync says it again, or does it all
+	_ = w.begin(w.file, w.begun, size-w.begun) // the sync returns the error again, or writes everything
 	w.begun = size
 }

@@ -12,9 +12,8 @@ import (
 const syncFileRangeWrite = 2
 
 // beginWriteBack begins to write a part of a file to the disk
-// (sync_file_range(2)). An error of the disk stays with the file for fsync to
-// report, whatever is said here, and a file system without the call does
-// everything in fsync.
+// (sync_file_range(2)). fsync reports an error of the disk in any case, and a
+// file system without the call writes everything in fsync.
 func beginWriteBack(file *os.File, offset, length int64) error {
 	conn, err := file.SyscallConn()
 	if err != nil {

@@ -4,6 +4,6 @@ package disk
 
 import "os"
 
-// beginWriteBack does nothing: elsewhere than on Linux there is no call for it,
-// and on 32-bit ARM none in package syscall.
+// beginWriteBack does nothing: other systems have no such call, and package
+// syscall does not have it for 32-bit ARM.
 func beginWriteBack(*os.File, int64, int64) error { return nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWriteBackCoversAGrowingFileWithoutGapsOrRepetition(t *testing.T) {
+func TestWriteBack_coversAGrowingFileOnce(t *testing.T) {
 	var end int64
 	calls := 0
 	w := writeBack{begin: func(_ *os.File, offset, length int64) error {
@@ -32,7 +32,7 @@ func TestWriteBackCoversAGrowingFileWithoutGapsOrRepetition(t *testing.T) {
 	require.Greater(t, calls, 8)
 }
 
-func TestSmallFileIsLeftToItsSync(t *testing.T) {
+func TestWriteBack_leavesASmallFileToItsSync(t *testing.T) {
 	w := writeBack{begin: func(*os.File, int64, int64) error {
 		t.Error("write-back has begun")
 		return nil
@@ -41,7 +41,7 @@ func TestSmallFileIsLeftToItsSync(t *testing.T) {
 	w.grown(writeBackStep - 1)
 }
 
-func TestSystemTakesTheCallForWriteBack(t *testing.T) {
+func TestWriteBack_isAcceptedByTheSystem(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	require.NoError(t, err)
 	_, err = file.Write(make([]byte, 1<<20))
@@ -50,8 +50,8 @@ func TestSystemTakesTheCallForWriteBack(t *testing.T) {
 	require.NoError(t, file.Close())
 }
 
-func TestBlobThatIsWrittenBackMeanwhileIsWhole(t *testing.T) {
-	store, err := Open(t.TempDir(), nil)
+func TestBlobs_keepsABlobWholeDuringWriteBack(t *testing.T) {
+	store, err := Open(t.Context(), t.TempDir(), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	data := make([]byte, 3*writeBackStep+12345)

@@ -11,12 +11,12 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// blobReader reads the file of one blob, some chunks at a time: one where it
-// begins, and twice as many each time that reading goes on, so that a short
-// range costs little and a long one few calls. Between two calls the server
-// keeps nothing for it.
+// blobReader reads the file of one blob in calls of several chunks: one chunk
+// at first, and twice as many with each further call, so that a short range is
+// cheap and a long one takes few calls. The server keeps no state between two
+// calls.
 type blobReader struct {
-	ctx    context.Context // of Open: it holds for the reader's life
+	ctx    context.Context // of Open: it is valid as long as the reader
 	store  *Store
 	file   bson.ObjectID
 	info   storage.BlobInfo

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// uploadTime is how long an upload may take before it counts as given up.
+	// uploadTime is how long an upload may take before it is abandoned.
 	uploadTime = 24 * time.Hour
-	// grace is how long the bytes of a replaced, deleted or given-up blob
-	// stay. It is far longer than any call, and than clocks are apart.
+	// grace is how long the bytes of a replaced, deleted or abandoned blob stay.
+	// It is far longer than any call, and than clocks differ.
 	grace = time.Hour
 )
 
-// blobBody is all that is known about a key: the blob that it names, and every
-// other file that was begun under it and is not removed yet. A file is entered
-// here before its first byte is written, and leaves after its last byte was
-// removed, so that no file is ever unknown.
+// blobBody is the record of a key: the blob that it names, and every other file
+// that was begun under it and is not removed yet. A file is added before its
+// first byte is written, and removed after its last byte is deleted, so that
+// every file has an entry.
 type blobBody struct {
 	File     bson.ObjectID `bson:"file,omitempty"` // zero when the key names no blob
 	Size     int64         `bson:"size"`
@@ -34,8 +34,8 @@ type blobBody struct {
 	Due    *time.Time  `bson:"due,omitempty"` // the earliest Until of Others
 }
 
-// otherFile is a file that the key does not name: an upload that is under way,
-// or one that is to be removed.
+// otherFile is a file that the key does not name: a running upload, or a file
+// to be removed.
 type otherFile struct {
 	ID     bson.ObjectID `bson:"id"`
 	Upload bool          `bson:"upload"`
@@ -47,13 +47,13 @@ func (b *blobBody) info(key string) storage.BlobInfo {
 	return storage.BlobInfo{Key: key, Size: b.Size, MD5: b.MD5, SHA256: b.SHA256, Modified: b.Modified.UTC()}
 }
 
-// begin enters an upload.
+// begin adds an upload.
 func (b *blobBody) begin(id bson.ObjectID, until time.Time) {
 	b.Others = append(b.Others, otherFile{ID: id, Upload: true, Until: until})
 }
 
 // publish makes the key name an upload, whose description is in the blob. It
-// reports whether the upload was still entered.
+// reports whether the upload still had an entry.
 func (b *blobBody) publish(blob blobBody, until time.Time) bool {
 	at := slices.IndexFunc(b.Others, func(o otherFile) bool { return o.ID == blob.File && o.Upload })
 	if at < 0 {
@@ -73,8 +73,8 @@ func (b *blobBody) release(until time.Time) {
 	*b = blobBody{Others: append(b.Others, otherFile{ID: b.File, Until: until})}
 }
 
-// giveUp ends an upload. Its file stays a while, for a write of it may still be
-// on its way.
+// giveUp ends an upload. Its file stays for a while, because a write to it may
+// still be in progress.
 func (b *blobBody) giveUp(id bson.ObjectID, until time.Time) {
 	for i := range b.Others {
 		if b.Others[i].ID == id && b.Others[i].Upload {
@@ -83,14 +83,14 @@ func (b *blobBody) giveUp(id bson.ObjectID, until time.Time) {
 	}
 }
 
-// drop takes files off the record.
+// drop removes files from the record.
 func (b *blobBody) drop(ids ...bson.ObjectID) {
 	b.Others = slices.DeleteFunc(b.Others, func(o otherFile) bool { return slices.Contains(ids, o.ID) })
 }
 
 // changeBlob reads the record of a key, which may be missing, changes it, and
-// stores it if nobody else has changed it meanwhile; else it begins anew. A
-// record that holds nothing any more is removed.
+// stores it if it has not changed meanwhile; otherwise it starts again. An
+// empty record is removed.
 func (s *Store) changeBlob(ctx context.Context, key string, change func(*blobBody) error) error {
 	for {
 		found, err := s.blobs.get(ctx, key)
@@ -122,7 +122,7 @@ func (s *Store) changeBlob(ctx context.Context, key string, change func(*blobBod
 		}
 		switch {
 		case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
-			continue // somebody else was first, and so the work goes on
+			continue // another process was faster; start again
 		}
 		return err
 	}

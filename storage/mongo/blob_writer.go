@@ -15,20 +15,20 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// errGivenUp is returned by a writer that took longer than uploadTime.
+// errGivenUp is the error of a writer that took longer than uploadTime.
 var errGivenUp = fmt.Errorf("the upload was given up after %v", uploadTime)
 
 // mostChunks is how many chunks a file can have: GridFS counts in 32 bits.
 const mostChunks = 1<<31 - 1
 
-// blobWriter writes the bytes of one blob to a file of GridFS and hashes them
-// on the way. The file is invisible until Commit has changed the record.
+// blobWriter writes the bytes of one blob to a file of GridFS and hashes them.
+// The file is invisible until Commit has changed the record.
 type blobWriter struct {
-	ctx      context.Context // of Create: it holds for the writer's life
+	ctx      context.Context // of Create: it is valid as long as the writer
 	store    *Store
 	key      string
 	file     bson.ObjectID
-	until    time.Time // when the upload counts as given up
+	until    time.Time // when the upload is abandoned
 	entered  bool      // in the record; true also when that is not known
 	finished bool
 	buffer   []byte
@@ -79,7 +79,7 @@ func (w *blobWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// usable returns why nothing more may be done under the context.
+// usable returns an error if the context has ended or the writer has failed.
 func (w *blobWriter) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -196,9 +196,9 @@ func (w *blobWriter) Abort() error {
 	return nil
 }
 
-// giveUp leaves the file to the clean-up, which would find it later all the
-// same. It is not removed here, because a write of it may still be on its way.
-// After a Commit whose answer was lost the key may name it, and then it stays.
+// giveUp leaves the file to the clean-up. It does not remove the file, because
+// a write to it may still be in progress. After a Commit whose answer was lost
+// the key may name the file, and then it stays.
 func (w *blobWriter) giveUp() {
 	if !w.entered || w.store.closed.Load() {
 		return

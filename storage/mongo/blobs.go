@@ -17,8 +17,8 @@ type Blobs struct {
 	store *Store
 }
 
-// Create implements [storage.Blobs]. It does not ask the server; the first
-// Write of much, or the Commit, does.
+// Create implements [storage.Blobs]. It does not contact the server; the first
+// large Write, or Commit, does.
 func (b *Blobs) Create(ctx context.Context, key string) (storage.BlobWriter, error) {
 	if err := b.store.admit(ctx, key); err != nil {
 		return nil, failed("create blob", key, err)
@@ -44,7 +44,7 @@ func (b *Blobs) Stat(ctx context.Context, key string) (storage.BlobInfo, error) 
 	return body.info(key), nil
 }
 
-// find returns what is known about a key that names a blob.
+// find returns the record of a key that names a blob.
 func (b *Blobs) find(ctx context.Context, key string) (blobBody, error) {
 	if err := b.store.admit(ctx, key); err != nil {
 		return blobBody{}, err

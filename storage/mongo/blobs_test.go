@@ -83,7 +83,7 @@ func (s *sweeping) after(t *testing.T, pause time.Duration) (files, chunks, reco
 	return counts["fs.files"], counts["fs.chunks"], counts["blobs"]
 }
 
-func TestReplacedAndDeletedBlobsAreRemovedAfterAWhile(t *testing.T) {
+func TestBlobs_removesReplacedAndDeletedContents(t *testing.T) {
 	t.Parallel()
 	s := openSweeping(t)
 	old := bytes.Repeat([]byte("old"), 200_000) // three chunks
@@ -114,7 +114,7 @@ func TestReplacedAndDeletedBlobsAreRemovedAfterAWhile(t *testing.T) {
 	require.Equal(t, [3]int64{}, [3]int64{files, chunks, records})
 }
 
-func TestAnUploadThatIsNeverCommittedIsRemoved(t *testing.T) {
+func TestBlobs_removesAnUploadThatIsNeverCommitted(t *testing.T) {
 	t.Parallel()
 	s := openSweeping(t)
 	large := make([]byte, 5<<20) // more than a writer holds back
@@ -142,7 +142,7 @@ func TestAnUploadThatIsNeverCommittedIsRemoved(t *testing.T) {
 	require.Zero(t, records)
 }
 
-func TestASweepDoesNotTakeAnUploadFromItsCommit(t *testing.T) {
+func TestBlobs_keepsAnUploadThatIsBeingCommitted(t *testing.T) {
 	t.Parallel()
 	s := openSweeping(t)
 	writer, err := s.Blobs().Create(t.Context(), "key")
@@ -158,7 +158,7 @@ func TestASweepDoesNotTakeAnUploadFromItsCommit(t *testing.T) {
 	require.Len(t, get(t, s.Blobs(), "key"), 5<<20)
 }
 
-func TestOtherReadersOfGridFSReadABlob(t *testing.T) {
+func TestBlobs_areReadableAsGridFS(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Start(t)
 	name := server.Database(t)
@@ -171,7 +171,7 @@ func TestOtherReadersOfGridFSReadABlob(t *testing.T) {
 	require.True(t, bytes.Equal(content, got.Bytes()))
 }
 
-func TestALargeBlobIsNeverInMemoryAsAWhole(t *testing.T) {
+func TestBlobs_keepsALargeBlobOutOfMemory(t *testing.T) {
 	// Not parallel: it looks at the heap.
 	demanded(t)
 	blobs := open(t, mongotest.Start(t)).Blobs()

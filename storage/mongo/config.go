@@ -14,36 +14,35 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// Config says where the database is and how it is used. URI and Database are
-// required; the zero value of every other field is its default.
+// Config configures a [Store]. URI and Database are required; the zero value of
+// every other field is its default.
 type Config struct {
 	// URI is a connection string as MongoDB documents it, with mongodb:// or
-	// mongodb+srv://. It may name several hosts, TLS options and credentials.
-	// Its write concern, read concern and read preference do not count: the
-	// contracts of package storage fix them.
+	// mongodb+srv://. It may name several hosts, TLS options and credentials. Its
+	// write concern, read concern and read preference are ignored: the contracts
+	// of package storage fix them.
 	URI string
 	// Database is the name of the database. It is created by the first write.
 	Database string
 	// User and Password are the credentials, in place of those of the URI. An
 	// empty User leaves the URI's.
 	User, Password string
-	// AuthSource is the database that knows the user. Empty means "admin". It
-	// counts only with User.
+	// AuthSource is the database of the user. Empty means "admin". It is used only
+	// with User.
 	AuthSource string
 	// SelectTimeout is how long a call waits for a server that can answer it,
 	// after which it fails with [storage.ErrUnavailable]. Zero means 5 seconds.
 	SelectTimeout time.Duration
 	// Timeout is how long one call may take as a whole, if its context does not
-	// end earlier. Calls of a blob writer or reader count one by one. Zero
-	// means 30 seconds.
+	// end earlier. For a blob writer or reader it applies to each call. Zero means
+	// 30 seconds.
 	Timeout time.Duration
-	// Logger is told when the clean-up of blobs fails, at level warning. Nil is
-	// silent.
+	// Logger gets a warning when the clean-up of blobs fails. Nil is silent.
 	Logger *slog.Logger
 }
 
 // clientOptions checks the configuration and returns it in the driver's form.
-// No error shows the URI, for it may hold a password.
+// No error shows the URI, because it may contain a password.
 func (c *Config) clientOptions() (*options.ClientOptions, error) {
 	switch {
 	case !strings.HasPrefix(c.URI, "mongodb://") && !strings.HasPrefix(c.URI, "mongodb+srv://"):
@@ -62,8 +61,9 @@ func (c *Config) clientOptions() (*options.ClientOptions, error) {
 	}
 	opts := options.Client().ApplyURI(c.URI)
 	if opts.Validate() != nil {
-		// What the driver says about it may quote any part of it.
-		return nil, errors.New("mongo: Config.URI: it is not a valid connection string, or its host is not known to DNS (not shown, for it may hold credentials)")
+		// The error of the driver may quote any part of it.
+		return nil, errors.New("mongo: Config.URI: it is not a valid connection string, or its host is not known to " +
+			"DNS (not shown, for it may hold credentials)")
 	}
 	journaled := true
 	opts.SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.Majority().W, Journal: &journaled}).
@@ -79,7 +79,8 @@ func (c *Config) clientOptions() (*options.ClientOptions, error) {
 		})
 	}
 	if err := opts.Validate(); err != nil {
-		return nil, errors.New("mongo: Config.URI, User and Password do not go together (not shown, for they are credentials)")
+		return nil, errors.New("mongo: Config.URI, User and Password do not go together (not shown, for they are " +
+			"credentials)")
 	}
 	return opts, nil
 }

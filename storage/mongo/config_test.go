@@ -14,19 +14,28 @@ import (
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 )
 
-func TestWrongConfigurationIsRefusedByField(t *testing.T) {
+func TestNew_namesTheFieldOfAWrongConfiguration(t *testing.T) {
 	const uri = "mongodb://127.0.0.1"
 	for name, c := range map[string]struct {
 		config mongo.Config
 		want   string
 	}{
-		"no URI":              {mongo.Config{Database: "d"}, "Config.URI: it must begin with mongodb://"},
-		"another scheme":      {mongo.Config{URI: "http://127.0.0.1", Database: "d"}, "Config.URI: it must begin with mongodb://"},
-		"no database":         {mongo.Config{URI: uri}, "Config.Database: must be set"},
-		"a wrong database":    {mongo.Config{URI: uri, Database: "a.b"}, `Config.Database: "a.b" is no name`},
-		"a password alone":    {mongo.Config{URI: uri, Database: "d", Password: "hidden"}, "Config.Password: it is set, but User is not"},
-		"a negative timeout":  {mongo.Config{URI: uri, Database: "d", Timeout: -1}, "Config.Timeout: must not be negative"},
-		"a negative patience": {mongo.Config{URI: uri, Database: "d", SelectTimeout: -1}, "Config.SelectTimeout: must not be negative"},
+		"no URI": {mongo.Config{Database: "d"}, "Config.URI: it must begin with mongodb://"},
+		"another scheme": {
+			mongo.Config{URI: "http://127.0.0.1", Database: "d"},
+			"Config.URI: it must begin with mongodb://",
+		},
+		"no database":      {mongo.Config{URI: uri}, "Config.Database: must be set"},
+		"a wrong database": {mongo.Config{URI: uri, Database: "a.b"}, `Config.Database: "a.b" is no name`},
+		"a password alone": {
+			mongo.Config{URI: uri, Database: "d", Password: "hidden"},
+			"Config.Password: it is set, but User is not",
+		},
+		"a negative timeout": {mongo.Config{URI: uri, Database: "d", Timeout: -1}, "Config.Timeout: must not be negative"},
+		"a negative patience": {
+			mongo.Config{URI: uri, Database: "d", SelectTimeout: -1},
+			"Config.SelectTimeout: must not be negative",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := mongo.New(c.config)
@@ -36,7 +45,7 @@ func TestWrongConfigurationIsRefusedByField(t *testing.T) {
 	}
 }
 
-func TestNoErrorShowsCredentials(t *testing.T) {
+func TestOpen_hidesCredentialsInErrors(t *testing.T) {
 	at := mongotest.UnusedAddress(t)
 	for _, uri := range []string{
 		"mongodb://somebody:hidden@" + at,
@@ -62,7 +71,7 @@ func TestNoErrorShowsCredentials(t *testing.T) {
 	}
 }
 
-func TestARefusedLoginIsNotAnOutage(t *testing.T) {
+func TestOpen_distinguishesARefusedLoginFromAnOutage(t *testing.T) {
 	server := mongotest.StartProcess(t) // which has no users
 	_, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "d", User: "somebody", Password: "hidden"})
 	require.ErrorContains(t, err, "open mongo store at "+server.Address())
@@ -70,7 +79,7 @@ func TestARefusedLoginIsNotAnOutage(t *testing.T) {
 	require.NotContains(t, err.Error(), "hidden")
 }
 
-func TestAServerThatIsAwayIsNamed(t *testing.T) {
+func TestOpen_namesAServerThatIsAway(t *testing.T) {
 	at := mongotest.UnusedAddress(t)
 	config := mongo.Config{URI: "mongodb://" + at, Database: "d", SelectTimeout: time.Second}
 	_, err := mongo.Open(t.Context(), config)
@@ -87,7 +96,7 @@ func TestAServerThatIsAwayIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, `get document "some/key": `)
 }
 
-func TestAServerThatDoesNotAnswerEndsTheCall(t *testing.T) {
+func TestOpen_endsWhenTheServerDoesNotAnswer(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = silent.Close() }() // its backlog takes the connections

@@ -16,9 +16,9 @@ import (
 const (
 	// chunkSize is GridFS's own default, 255 KiB.
 	chunkSize = 255 << 10
-	// chunksAtOnce is how many chunks go into one command, about 4 MiB. A reply
-	// of that size fits into one batch, so no cursor stays open on the server,
-	// and into what FerretDB can answer at once.
+	// chunksAtOnce is how many chunks one command has, about 4 MiB. A reply of
+	// that size fits into one batch, so no cursor stays open on the server, and
+	// into the limit of FerretDB.
 	chunksAtOnce = 16
 )
 
@@ -45,8 +45,8 @@ type fileMetadata struct {
 	SHA256 string `bson:"sha256"`
 }
 
-// contents keeps the bytes of blobs in the collections of GridFS. It knows
-// files by their identifiers only: which are in use, the records know.
+// contents keeps the bytes of blobs in the collections of GridFS, by the
+// identifiers of the files. The records have which files are in use.
 type contents struct {
 	files, chunks, records *driver.Collection
 	prepared               chan bool // holds one token: whether the indexes are there
@@ -63,7 +63,7 @@ func newContents(database *driver.Database) *contents {
 	return c
 }
 
-// prepare makes the indexes, the first time that a file is written.
+// prepare creates the indexes when the first file is written.
 func (c *contents) prepare(ctx context.Context) (err error) {
 	var done bool
 	select {
@@ -145,8 +145,8 @@ func (c *contents) read(ctx context.Context, id bson.ObjectID, n int32, count in
 	return data, nil
 }
 
-// remove deletes what there is of a file: the description first, so that no
-// reader of GridFS finds a file without its chunks.
+// remove deletes all parts of a file: the description first, so that no reader
+// of GridFS finds a file without its chunks.
 func (c *contents) remove(ctx context.Context, id bson.ObjectID) error {
 	_, filesErr := c.files.DeleteOne(ctx, bson.D{{Key: "_id", Value: id}})
 	_, chunksErr := c.chunks.DeleteMany(ctx, bson.D{{Key: "files_id", Value: id}})

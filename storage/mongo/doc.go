@@ -21,21 +21,21 @@
 // before a call returns nil. Reads are of the primary and see what a majority
 // has, so what was read is never rolled back. Every operation changes one
 // document of the database; transactions are not used, and a single server
-// without a replica set will do.
+// without a replica set is sufficient.
 //
 // Revisions are taken from one counter, in blocks of 1000 a store, and no two
-// writes of the database have the same one. So a writer who lost the answer
-// recognises his write: it is reported as done if the document is at his
-// revision or the next one, and otherwise fails with
-// [storage.ErrUnavailable], never with ErrExists or ErrConflict, when it cannot
-// be known. A replica set also repeats lost writes by itself.
+// writes of the database have the same one. So a writer whose answer was lost
+// can recognise its write: the write succeeds if the document is at its
+// revision or the next one. If the outcome cannot be known, it fails with
+// [storage.ErrUnavailable], never with ErrExists or ErrConflict. A replica set
+// also repeats lost writes by itself.
 //
 // # Outages
 //
 // A call waits [Config].SelectTimeout for a server, and [Config].Timeout or its
 // context for the answer, and then fails with [storage.ErrUnavailable]. The
-// next call tries anew: a store needs no reopening. [Open] asks the server
-// before it returns, [New] does not. No error shows credentials.
+// next call tries again: a store need not be reopened. [Open] contacts the
+// server before it returns, [New] does not. No error shows credentials.
 //
 // # Blobs
 //
@@ -47,19 +47,19 @@
 //
 // What was replaced, deleted or aborted is removed after an hour, so an open
 // [storage.BlobReader] goes on for at least that long; it then fails with
-// [storage.ErrNotFound]. An upload that takes more than 24 hours is given up:
-// its list entry loses the right to be committed, which the same write
-// decides as a Commit, and it is removed an hour later. Every open store looks
-// for what is due each ten minutes. Clocks of the processes may differ by
-// minutes, not by an hour.
+// [storage.ErrNotFound]. An upload that takes more than 24 hours is abandoned:
+// a compare-and-set of the record, as in Commit, removes its permission to be
+// committed, and its file is removed an hour later. Every open store removes
+// due files every ten minutes. Clocks of the processes may differ by minutes,
+// not by an hour.
 //
 // # Cost
 //
 // A store has the client's connections, at most 100, and one goroutine beside
-// the client's. A BlobWriter holds back up to 4 MiB and sends them at once; a
-// BlobReader holds 255 KiB at first and up to 4 MiB while reading goes on. A
-// page of documents is held as a whole.
+// the client's. A BlobWriter buffers up to 4 MiB; a BlobReader buffers 255 KiB
+// at first and up to 4 MiB later. A page of documents is kept in memory as a
+// whole.
 //
 // The tests run against FerretDB, which speaks MongoDB's protocol, and against
-// any server that is named to them.
+// any server that the environment names.
 package mongo

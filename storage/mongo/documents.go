@@ -41,14 +41,16 @@ func (d *Documents) Create(ctx context.Context, key string, data []byte) (storag
 }
 
 // Update implements [storage.Documents].
-func (d *Documents) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+func (d *Documents) Update(ctx context.Context, key string, prev storage.Revision,
+	data []byte) (storage.Revision, error) {
 	return d.write(ctx, "update document", key, data, func(ctx context.Context, body documentBody) (int64, error) {
 		return d.store.documents.replace(ctx, key, int64(prev), body)
 	})
 }
 
 // write checks what is to be written and calls store with it.
-func (d *Documents) write(ctx context.Context, verb, key string, data []byte, store func(context.Context, documentBody) (int64, error)) (storage.Revision, error) {
+func (d *Documents) write(ctx context.Context, verb, key string, data []byte,
+	store func(context.Context, documentBody) (int64, error)) (storage.Revision, error) {
 	if err := d.store.admit(ctx, key); err != nil {
 		return 0, failed(verb, key, err)
 	}

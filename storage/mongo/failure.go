@@ -12,8 +12,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// explain gives an error of the driver the name that it has in package
-// storage. The context is the caller's, without the limit of the call.
+// explain translates an error of the driver to one of package storage. The
+// context is the caller's, without the limit of the call.
 func (s *Store) explain(ctx context.Context, err error) error {
 	switch {
 	case known(err):
@@ -28,7 +28,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// known reports whether the error already has a name of package storage.
+// known reports whether the error is already one of package storage.
 func known(err error) bool {
 	for _, name := range []error{storage.ErrNotFound, storage.ErrExists, storage.ErrConflict, storage.ErrClosed} {
 		if errors.Is(err, name) {
@@ -39,14 +39,15 @@ func known(err error) bool {
 }
 
 // unreachable reports whether no server was found to send the command to, or no
-// connection to it, so that nothing can have happened. While a server is lost
-// the first call sees its connection break, and others that there is none left.
+// connection to it, so that the command was not executed. When a server is
+// lost, the connection of the first call breaks, and the other calls find no
+// connection.
 func unreachable(err error) bool {
 	return errors.As(err, new(topology.ServerSelectionError)) || errors.As(err, new(wire.RetryablePoolError))
 }
 
 // failed puts the verb and the key before the cause. The precision keeps every
-// valid key whole and bounds what a hostile one adds to a log.
+// valid key whole and bounds the length of an invalid one in logs.
 func failed(verb, key string, cause error) error {
 	return fmt.Errorf("%s %.*q: %w", verb, storage.MaxKeyLength, key, cause)
 }

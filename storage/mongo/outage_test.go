@@ -30,7 +30,7 @@ func openLosing(t *testing.T) (*losing, storage.Documents, storage.Documents) {
 	return proxy, store.Documents(), openDatabase(t, server, database).Documents()
 }
 
-func TestAWriteWhoseAnswerIsLostIsNotDenied(t *testing.T) {
+func TestDocuments_recognisesAWriteWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	proxy, docs, direct := openLosing(t)
 	ctx := t.Context()
@@ -70,7 +70,7 @@ func TestAWriteWhoseAnswerIsLostIsNotDenied(t *testing.T) {
 	require.ErrorIs(t, err, storage.ErrConflict)
 }
 
-func TestAWriteWhoseFateIsUnknownIsNotAConflict(t *testing.T) {
+func TestDocuments_reportsNoConflictForAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	proxy, docs, direct := openLosing(t)
 	ctx := t.Context()
@@ -111,10 +111,11 @@ func TestAWriteWhoseFateIsUnknownIsNotAConflict(t *testing.T) {
 	isUnknown(docs.Delete(ctx, "key", doc.Revision))
 }
 
-func TestAStoreWorksAgainWhenTheServerIsBack(t *testing.T) {
+func TestStore_worksAgainAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	server := mongotest.StartProcess(t)
-	store, err := mongo.Open(t.Context(), mongo.Config{URI: server.URI, Database: "outage", SelectTimeout: 2 * time.Second})
+	store, err := mongo.Open(t.Context(),
+		mongo.Config{URI: server.URI, Database: "outage", SelectTimeout: 2 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	docs, blobs := store.Documents(), store.Blobs()
@@ -160,7 +161,7 @@ func TestAStoreWorksAgainWhenTheServerIsBack(t *testing.T) {
 	require.Equal(t, []byte("kept"), get(t, blobs, "blob"))
 }
 
-func TestTwoStoresNeverGiveTheSameRevision(t *testing.T) {
+func TestDocuments_neverReusesARevision(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Start(t)
 	database := server.Database(t)
@@ -179,7 +180,7 @@ func TestTwoStoresNeverGiveTheSameRevision(t *testing.T) {
 	}
 }
 
-func TestACallEndsWithItsContext(t *testing.T) {
+func TestDocuments_endsACallWithItsContext(t *testing.T) {
 	t.Parallel()
 	_, docs, _ := openLosing(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)

@@ -57,7 +57,8 @@ func (p *losing) loses(message []byte, request bool) (bool, func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	const nameAt = 26 // in an OP_MSG: header, flags, kind, length, type
-	if p.command == "" || p.request != request || len(message) < nameAt || !bytes.HasPrefix(message[nameAt:], append([]byte(p.command), 0)) {
+	if p.command == "" || p.request != request || len(message) < nameAt ||
+		!bytes.HasPrefix(message[nameAt:], append([]byte(p.command), 0)) {
 		return false, nil
 	}
 	p.command = ""

@@ -13,9 +13,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// record is one document of a collection: a body at a revision. The revision
-// is of the write that stored it and no other, so a writer who lost the answer
-// knows his write by it, and by Previous also when it was replaced since.
+// record is one document of a collection: a body at a revision. The revision is
+// unique to the write that stored it, so a writer whose answer was lost
+// recognises its write by it, and by Previous also after the next write.
 type record[B any] struct {
 	Key      string `bson:"_id"`
 	Revision int64  `bson:"rev"`
@@ -92,7 +92,8 @@ func (r *records[B]) replace(ctx context.Context, key string, prev int64, body B
 		case lookErr == nil && found.holds(revision):
 			return revision, nil
 		case err == nil && lost != nil:
-			// It may have happened the first time and be replaced or deleted.
+			// The first attempt may have succeeded, and its record may be replaced or
+			// deleted since.
 			return 0, fmt.Errorf("whether it happened is not known: %w", lost)
 		case err == nil && lookErr == nil:
 			return 0, storage.ErrConflict
@@ -123,7 +124,8 @@ func (r *records[B]) remove(ctx context.Context, key string, prev int64) error {
 
 // page returns up to limit records, by key, whose keys start with prefix and
 // are greater than after, and that match the further conditions.
-func (r *records[B]) page(ctx context.Context, prefix, after string, limit int, further ...bson.E) ([]record[B], error) {
+func (r *records[B]) page(ctx context.Context, prefix, after string, limit int,
+	further ...bson.E) ([]record[B], error) {
 	opts := options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(limit))
 	cursor, err := r.collection.Find(ctx, append(keys(prefix, after), further...), opts)
 	if err != nil {
@@ -134,7 +136,7 @@ func (r *records[B]) page(ctx context.Context, prefix, after string, limit int, 
 	return page, err
 }
 
-// at is the filter of a record at a revision.
+// at returns the filter of a record at a revision.
 func at(key string, revision int64) bson.D {
 	return bson.D{{Key: "_id", Value: key}, {Key: "rev", Value: revision}}
 }

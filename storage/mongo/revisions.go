@@ -18,13 +18,13 @@ const (
 	upsertAttempts = 5
 )
 
-// revisions gives numbers that no store of the database gives a second time:
-// each store reserves a block of them in one counter that only grows, and uses
-// them up by itself. What is left of a block at the end is never used.
+// revisions returns numbers that are unique in the database: each store
+// reserves a block of numbers in one counter that only grows. The rest of a
+// block is never used.
 type revisions struct {
 	counters  *driver.Collection
-	turn      chan struct{} // holds one token; who has it may use the fields below
-	next, end int64         // the block that is left, end not included
+	turn      chan struct{} // holds one token; its holder may use the fields below
+	next, end int64         // the rest of the block, without end
 }
 
 func newRevisions(counters *driver.Collection) *revisions {
@@ -53,8 +53,8 @@ func (r *revisions) take(ctx context.Context) (int64, error) {
 	return taken, nil
 }
 
-// reserve moves the counter and returns where it then is. A command whose
-// answer is lost costs a block that nobody uses.
+// reserve advances the counter and returns its new value. After a command whose
+// answer is lost, a block stays unused.
 func (r *revisions) reserve(ctx context.Context) (int64, error) {
 	filter := bson.D{{Key: "_id", Value: revisionCounter}}
 	change := bson.D{{Key: "$inc", Value: bson.D{{Key: "last", Value: int64(revisionBlock)}}}}

@@ -42,9 +42,8 @@ type Store struct {
 	now       func() time.Time
 }
 
-// New checks the configuration and returns a store that connects when it is
-// needed: it makes no difference whether the server is there already. The
-// caller closes the store.
+// New checks the configuration and returns a store that connects on demand: the
+// server need not run yet. The caller closes the store.
 func New(config Config) (*Store, error) {
 	opts, err := config.clientOptions()
 	if err != nil {
@@ -76,8 +75,8 @@ func New(config Config) (*Store, error) {
 	return s, nil
 }
 
-// Open is [New] for who wants to know at once: it returns an error that names
-// the hosts unless the server answers and takes the credentials.
+// Open is [New] with a check of the server: it returns an error that names the
+// hosts unless the server answers and accepts the credentials.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	store, err := New(config)
 	if err != nil {
@@ -89,7 +88,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	return store, nil
 }
 
-// Ping returns nil if the server answers and takes the credentials.
+// Ping returns nil if the server answers and accepts the credentials.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("open mongo store at %s: %w", s.hosts, err)
@@ -106,16 +105,15 @@ func (s *Store) Ping(ctx context.Context) error {
 // commas and without credentials.
 func (s *Store) Hosts() string { return s.hosts }
 
-// Documents returns the documents of the store. They end with it.
+// Documents returns the documents of the store. They are closed with it.
 func (s *Store) Documents() *Documents { return &Documents{store: s} }
 
-// Blobs returns the blobs of the store. They end with it.
+// Blobs returns the blobs of the store. They are closed with it.
 func (s *Store) Blobs() *Blobs { return &Blobs{store: s} }
 
-// Close waits for the calls that are running, for as long as one call may
-// take, and ends the connections. Later calls return [storage.ErrClosed], also
-// those of open blob writers and readers. A second Close returns what the first
-// did.
+// Close waits for the calls that are running, for as long as one call may take,
+// and ends the connections. Later calls return [storage.ErrClosed], also those
+// of open blob writers and readers. A second Close returns the same error.
 func (s *Store) Close() error { return s.close() }
 
 func (s *Store) disconnect() error {
@@ -135,8 +133,8 @@ func (s *Store) limit(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(ctx, s.timeout)
 }
 
-// admit returns why a call may not begin: an ended context, a bad key, a
-// closed store.
+// admit returns an error if a call must not begin: an ended context, an invalid
+// key, a closed store.
 func (s *Store) admit(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err

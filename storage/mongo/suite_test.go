@@ -37,13 +37,13 @@ func demanded(t *testing.T) {
 	}
 }
 
-func TestDocumentsConform(t *testing.T) {
+func TestDocuments_conforms(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Start(t)
 	storagetest.Documents(t, func(t *testing.T) storage.Documents { return open(t, server).Documents() })
 }
 
-func TestBlobsConform(t *testing.T) {
+func TestBlobs_conforms(t *testing.T) {
 	t.Parallel()
 	demanded(t)
 	server := mongotest.Start(t)
@@ -52,7 +52,7 @@ func TestBlobsConform(t *testing.T) {
 
 const prefix = "shared/\U0010ffff/"
 
-func TestPrefixedDocumentsConform(t *testing.T) {
+func TestDocuments_conformsWithAPrefix(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Start(t)
 	storagetest.Documents(t, func(t *testing.T) storage.Documents {
@@ -60,7 +60,7 @@ func TestPrefixedDocumentsConform(t *testing.T) {
 	})
 }
 
-func TestAClosedStoreRefusesEveryCall(t *testing.T) {
+func TestStore_Close_refusesLaterCalls(t *testing.T) {
 	store := open(t, mongotest.Start(t))
 	require.NoError(t, store.Close())
 	require.NoError(t, store.Close())

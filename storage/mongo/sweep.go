@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// sweepPause is how often a store looks for files to remove.
+// sweepPause is the time between two sweeps.
 const sweepPause = 10 * time.Minute
 
 // sweepForever removes what is due until the context ends.
@@ -29,8 +29,8 @@ func (s *Store) sweepForever(ctx context.Context) {
 	}
 }
 
-// sweep removes the files whose time is up, and gives up the uploads whose time
-// is. Several stores may sweep at one time: each step may happen twice.
+// sweep removes files that are due and abandons uploads that took too long.
+// Several stores may sweep at the same time: each step may happen twice.
 func (s *Store) sweep(ctx context.Context) error {
 	due := bson.E{Key: "due", Value: bson.D{{Key: "$lte", Value: s.now()}}}
 	after := ""
@@ -58,8 +58,8 @@ func (s *Store) duePage(ctx context.Context, after string, due bson.E) ([]record
 	return page, s.explain(ctx, err)
 }
 
-// sweepKey removes the files of one key that were released long enough ago,
-// and only then takes them off the record. Uploads that took too long are
+// sweepKey removes the files of one key that were released long enough ago, and
+// only then removes them from the record. Uploads that took too long are
 // released: from then on they cannot be committed.
 func (s *Store) sweepKey(ctx context.Context, found record[blobBody]) error {
 	limited, cancel := s.limit(ctx)

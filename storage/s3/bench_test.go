@@ -76,7 +76,8 @@ func BenchmarkTransfer(b *testing.B) {
 	store, err := s3.Open(b.Context(), config)
 	require.NoError(b, err)
 	defer store.Close()
-	client, err := minio.New(server.Address(), &minio.Options{Creds: credentials.NewStaticV4(s3test.AccessKey, s3test.SecretKey, "")})
+	client, err := minio.New(server.Address(),
+		&minio.Options{Creds: credentials.NewStaticV4(s3test.AccessKey, s3test.SecretKey, "")})
 	require.NoError(b, err)
 	size, chunk := benchSize(b), contentOf("bench", 1<<20)
 	each := func(name string, move func(b *testing.B)) {

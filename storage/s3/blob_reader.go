@@ -10,11 +10,10 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// blobReader reads the object with the bytes of one blob. It asks for them
-// when they are wanted, from the position on, and again when the connection
-// is lost.
+// blobReader reads the object with the bytes of one blob. It requests them at
+// the first Read, from the position on, and again when the connection is lost.
 type blobReader struct {
-	ctx      context.Context // of Open: it holds for the reader's life
+	ctx      context.Context // of Open: it is valid as long as the reader
 	store    *Store
 	name     string
 	info     storage.BlobInfo
@@ -47,7 +46,7 @@ func (r *blobReader) Read(p []byte) (int, error) {
 	}
 }
 
-// usable returns why nothing more may be read.
+// usable returns an error if nothing more can be read.
 func (r *blobReader) usable() error {
 	if r.closed || r.store.closed.Load() {
 		r.drop()
@@ -83,7 +82,7 @@ func (r *blobReader) read(p []byte) (int, error) {
 	return n, err
 }
 
-// again returns nil, after a pause, when it makes sense to ask another time.
+// again returns nil, after a pause, if the request may be repeated.
 func (r *blobReader) again(err error) error {
 	r.failures++
 	explained := r.store.explain(err, r.ctx)

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// ioChunk is how many bytes are hashed between two looks at the context.
+	// ioChunk is how many bytes are hashed between two checks of the context.
 	ioChunk = 1 << 20
-	// firstBuffer is what a writer takes for its first bytes. It grows up to
-	// the size of a part.
+	// firstBuffer is the first size of a writer's buffer. It grows up to the size
+	// of a part.
 	firstBuffer = 4 << 10
 )
 
-// blobWriter hashes the bytes of one blob and collects them in parts. A blob of
-// one part is stored by Commit in one request; the parts of a greater one are
-// uploaded meanwhile, to an object whose name nothing else uses. It is
+// blobWriter hashes the bytes of one blob and collects them in parts. Commit
+// stores a blob of one part in one request. The parts of a larger blob are
+// uploaded while it is written, to an object with a unique name. It is
 // invisible until Commit has stored the record.
 type blobWriter struct {
-	ctx      context.Context // of Create: it holds for the writer's life
+	ctx      context.Context // of Create: it is valid as long as the writer
 	store    *Store
 	key      string
 	id       string // of the object with the bytes
@@ -60,8 +60,8 @@ func (w *blobWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// writeChunk takes as much as there is room for in the part, which is uploaded
-// only when more comes: what fits into one part needs no upload.
+// writeChunk fills the part, which is uploaded only when more bytes arrive: a
+// blob that fits into one part needs no multipart upload.
 func (w *blobWriter) writeChunk(p []byte) (int, error) {
 	if err := w.usable(w.ctx); err != nil {
 		return 0, err
@@ -80,7 +80,7 @@ func (w *blobWriter) writeChunk(p []byte) (int, error) {
 	return n, nil
 }
 
-// grow makes room for some of n more bytes. The part is not full.
+// grow makes room for some of n more bytes in a part that is not full.
 func (w *blobWriter) grow(n int) {
 	if cap(w.part)-len(w.part) >= n || cap(w.part) == w.store.config.PartSize {
 		return
@@ -89,10 +89,11 @@ func (w *blobWriter) grow(n int) {
 	w.part = append(make([]byte, 0, room), w.part...)
 }
 
-// uploadPart gives the full part away and gets an empty one.
+// uploadPart passes the full part to an upload and takes an empty one.
 func (w *blobWriter) uploadPart() error {
 	if w.size >= maxParts*int64(w.store.config.PartSize) {
-		return fmt.Errorf("it has more than %d parts of %d bytes: set a greater Config.PartSize", maxParts, w.store.config.PartSize)
+		return fmt.Errorf("it has more than %d parts of %d bytes: set a greater Config.PartSize", maxParts,
+			w.store.config.PartSize)
 	}
 	if w.upload == nil {
 		upload, err := beginUpload(w.ctx, w.store, w.key, w.id)
@@ -110,7 +111,7 @@ func (w *blobWriter) uploadPart() error {
 	return err
 }
 
-// usable returns why nothing more may be done under the context.
+// usable returns an error if the context has ended or the writer has failed.
 func (w *blobWriter) usable(ctx context.Context) error {
 	if err := w.store.open(); err != nil {
 		return err
@@ -157,8 +158,8 @@ func (w *blobWriter) commit(ctx context.Context) (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	// When this fails the record may be there or not. The note of the change
-	// has the sweep look.
+	// When this fails the record may exist or not. The sweep finds out by the note
+	// of the change.
 	if err := w.store.bucket.putSmall(limited, recordName(w.key), data); err != nil {
 		return record{}, err
 	}
@@ -189,7 +190,8 @@ func (w *blobWriter) uploadRest(ctx context.Context) error {
 	return w.upload.wait(ctx)
 }
 
-// storeBytes announces the change and makes the object with the bytes.
+// storeBytes writes the note of the change and creates the object with the
+// bytes.
 func (w *blobWriter) storeBytes(ctx context.Context) error {
 	n := note{Key: w.key, Bytes: []string{w.id}}
 	old, err := w.store.find(ctx, w.key)
@@ -197,7 +199,7 @@ func (w *blobWriter) storeBytes(ctx context.Context) error {
 	case err == nil:
 		n.Bytes = append(n.Bytes, old.Bytes)
 	case errors.Is(err, storage.ErrNotFound):
-	case errors.Is(err, errDamaged): // nobody knows its bytes
+	case errors.Is(err, errDamaged): // its identifier is unknown
 	default:
 		return err
 	}
@@ -210,8 +212,8 @@ func (w *blobWriter) storeBytes(ctx context.Context) error {
 	return w.store.bucket.put(ctx, bytesPart+w.id, w.part, w.sha256.Sum(nil), "application/octet-stream")
 }
 
-// discard ends the upload of a commit that failed before the record was tried.
-// What else it wrote is announced, and swept.
+// discard ends the upload of a commit that failed before it wrote the record.
+// The sweep removes the rest by its note.
 func (w *blobWriter) discard(ctx context.Context) {
 	if w.upload != nil {
 		_ = w.upload.discard(ctx)

@@ -60,7 +60,7 @@ func (b *Blobs) delete(ctx context.Context, key string) error {
 	defer cancel()
 	found, err := b.store.find(limited, key)
 	switch {
-	case errors.Is(err, errDamaged): // nobody knows its bytes
+	case errors.Is(err, errDamaged): // its identifier is unknown
 	case err != nil:
 		return err
 	default:
@@ -136,8 +136,8 @@ func (b *Blobs) keys(ctx context.Context, prefix string) iter.Seq2[string, error
 	}
 }
 
-// fetch returns what the records of the keys say, in their order, without the
-// blobs that were deleted meanwhile.
+// fetch returns the infos of the keys in their order, without blobs that were
+// deleted meanwhile.
 func (b *Blobs) fetch(ctx context.Context, keys []string) ([]storage.BlobInfo, error) {
 	found, errs := make([]record, len(keys)), make([]error, len(keys))
 	var all sync.WaitGroup

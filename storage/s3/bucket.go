@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// bucket is the part of a bucket that a store has. Names are without the
+// bucket is the part of a bucket that belongs to a store. Names are without the
 // store's prefix.
 type bucket struct {
 	core   *minio.Core
@@ -32,7 +32,7 @@ func (b *bucket) small(ctx context.Context, name string) ([]byte, error) {
 			return nil, err
 		}
 		data, err := io.ReadAll(io.LimitReader(body, maxSmall+1))
-		_ = body.Close() // all that is wanted was read
+		_ = body.Close() // everything was read
 		switch {
 		case err == nil && len(data) > maxSmall:
 			return nil, fmt.Errorf("%w: it has more than %d bytes", errDamaged, maxSmall)
@@ -58,8 +58,8 @@ func (b *bucket) open(ctx context.Context, name string, offset int64) (io.ReadCl
 	return body, info.Size, err
 }
 
-// put stores an object whole or not at all. The server checks the digest, which
-// takes the place of those that the library would compute for each chunk.
+// put stores an object completely or not at all. The server checks the digest,
+// which replaces the digests that the library would compute for each chunk.
 func (b *bucket) put(ctx context.Context, name string, data []byte, digest []byte, contentType string) error {
 	_, err := b.core.PutObject(ctx, b.name, b.prefix+name, bytes.NewReader(data), int64(len(data)), "",
 		hex.EncodeToString(digest), minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true})
@@ -96,7 +96,7 @@ func (b *bucket) list(ctx context.Context, common, after string) iter.Seq2[minio
 				return
 			}
 		}
-		if err := ctx.Err(); err != nil { // the library ends without a word
+		if err := ctx.Err(); err != nil { // the library ends without an error
 			yield(minio.ObjectInfo{}, err)
 		}
 	}
@@ -104,13 +104,15 @@ func (b *bucket) list(ctx context.Context, common, after string) iter.Seq2[minio
 
 // begin begins a multipart upload.
 func (b *bucket) begin(ctx context.Context, name string) (uploadID string, err error) {
-	return b.core.NewMultipartUpload(ctx, b.name, b.prefix+name, minio.PutObjectOptions{ContentType: "application/octet-stream"})
+	return b.core.NewMultipartUpload(ctx, b.name, b.prefix+name,
+		minio.PutObjectOptions{ContentType: "application/octet-stream"})
 }
 
 // part uploads a part. The server checks its digest.
 func (b *bucket) part(ctx context.Context, name, uploadID string, number int, data []byte) (minio.CompletePart, error) {
 	digest := sha256.Sum256(data)
-	part, err := b.core.PutObjectPart(ctx, b.name, b.prefix+name, uploadID, number, bytes.NewReader(data), int64(len(data)),
+	part, err := b.core.PutObjectPart(ctx, b.name, b.prefix+name, uploadID, number, bytes.NewReader(data),
+		int64(len(data)),
 		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(digest[:]), DisableContentSha256: true})
 	return minio.CompletePart{PartNumber: part.PartNumber, ETag: part.ETag}, err
 }
@@ -138,7 +140,7 @@ func (b *bucket) abort(ctx context.Context, name, uploadID string) error {
 	return err
 }
 
-// ping asks for something that takes the credentials and the bucket.
+// ping sends a request that needs the credentials and the bucket.
 func (b *bucket) ping(ctx context.Context) error {
 	for _, err := range b.list(ctx, recordsPart, "") {
 		return err
@@ -146,7 +148,7 @@ func (b *bucket) ping(ctx context.Context) error {
 	return nil
 }
 
-// code returns the error code of an answer of the server, or nothing.
+// code returns the error code of an answer of the server, or an empty string.
 func code(err error) string {
 	var response minio.ErrorResponse
 	if errors.As(err, &response) {

@@ -13,16 +13,16 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// The times that make sure that nothing is removed that is, or may still be,
-// wanted. A change lies wholly between the note that announces it and
-// changeLimit after that, so a record names what it replaced at most two limits
-// after the note of that. Readers of what was replaced have an hour from then.
+// The times that protect objects that are, or may still be, in use. A change
+// takes place between its note and changeLimit after it, so a record names what
+// it replaced at most two limits after the note of that. Readers of what was
+// replaced have an hour from then.
 const (
 	changeLimit = 20 * time.Minute
 	grace       = 2 * time.Hour
 )
 
-// sweeps is how many notes are looked at together.
+// sweeps is how many notes are processed in parallel.
 const sweeps = 8
 
 // Swept counts what a sweep removed.
@@ -34,7 +34,7 @@ type Swept struct {
 	Uploads int
 }
 
-// announce writes the note of a change that is about to begin.
+// announce writes the note of a change before it begins.
 func (s *Store) announce(ctx context.Context, id string, n note) error {
 	data, err := n.encode()
 	if err != nil {
@@ -43,14 +43,14 @@ func (s *Store) announce(ctx context.Context, id string, n note) error {
 	return s.bucket.putSmall(ctx, changesPart+id, data)
 }
 
-// Sweep removes what is not needed any more: the bytes of blobs that were
-// replaced or deleted two hours ago, and what was written for blobs that were
-// not committed, after two hours or, for a multipart upload, at the age of
+// Sweep removes objects that are not needed any more: the bytes of blobs that
+// were replaced or deleted two hours ago, and what was written for blobs that
+// were not committed, after two hours or, for a multipart upload, at the age of
 // [Config].UploadAge. Several processes may sweep at one time. A store sweeps
 // by itself; see [Config].SweepInterval.
 //
-// It looks only at what was noted since the last sweep, not at every blob. An
-// error does not end it; all of them are returned, joined.
+// It reads only the notes since the last sweep, not every blob. It continues
+// after an error and returns all errors, joined.
 func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
 	err := errors.Join(
@@ -63,7 +63,7 @@ func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 	return swept, nil
 }
 
-// sweepPart lets sweep look at every note of a part that is older than age, and
+// sweepPart calls sweep for every note of a part that is older than age, and
 // then removes the note.
 func (s *Store) sweepPart(ctx context.Context, part string, age time.Duration, total *Swept,
 	sweep func(ctx context.Context, n note) (Swept, error),
@@ -71,7 +71,7 @@ func (s *Store) sweepPart(ctx context.Context, part string, age time.Duration, t
 	if err := errors.Join(ctx.Err(), s.open()); err != nil {
 		return err
 	}
-	if s.connections.seen.Load() == nil { // so that now is the server's
+	if s.connections.seen.Load() == nil { // so that the time is that of the server
 		if err := s.bucket.ping(ctx); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Store) sweepNote(ctx context.Context, object minio.ObjectInfo,
 }
 
 // sweepChange removes the bytes that the key's record does not name. While the
-// record is damaged nothing is: its bytes may be wanted to restore it.
+// record is damaged it removes nothing: the bytes may be needed to restore it.
 func (s *Store) sweepChange(ctx context.Context, n note) (Swept, error) {
 	var swept Swept
 	found, err := s.find(ctx, n.Key)
@@ -153,8 +153,7 @@ func (s *Store) sweepChange(ctx context.Context, n note) (Swept, error) {
 	return swept, nil
 }
 
-// sweepUpload ends an upload that has not been completed. One that has been
-// stays what it is.
+// sweepUpload aborts an upload that is not complete.
 func (s *Store) sweepUpload(ctx context.Context, n note) (Swept, error) {
 	if err := s.bucket.abort(ctx, bytesPart+n.Bytes[0], n.Upload); err != nil {
 		return Swept{}, err

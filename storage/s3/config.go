@@ -25,18 +25,18 @@ const (
 	maxPrefix = 180
 )
 
-// Config says where the bucket is and how it is used. Endpoint and Bucket are
-// required; the zero value of every other field is its default.
+// Config configures a [Store]. Endpoint and Bucket are required; the zero value
+// of every other field is its default.
 type Config struct {
 	// Endpoint is HOST or HOST:PORT of the server, as in
 	// "s3.eu-central-1.amazonaws.com" or "127.0.0.1:9000".
 	Endpoint string
 	// Bucket is the bucket's name.
 	Bucket string
-	// Prefix is put before the name of every object, so that several stores
-	// share a bucket. None may be the beginning of another's. It is at most 180
-	// bytes and ends in a slash, which is added if it is missing. Empty means
-	// that the bucket belongs to this store.
+	// Prefix is put before the name of every object, so that several stores share
+	// a bucket. No prefix may be the beginning of another. It is at most 180 bytes
+	// and ends in a slash, which is added if it is missing. Empty means that the
+	// bucket belongs to this store.
 	Prefix string
 	// AccessKey and SecretKey are the credentials. Both empty means those of
 	// the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
@@ -44,21 +44,21 @@ type Config struct {
 	AccessKey, SecretKey string
 	// SessionToken goes with temporary credentials. Empty means none.
 	SessionToken string
-	// InstanceRole takes the credentials from the role of the machine or
-	// container instead, and renews them: web identity files, ECS, EC2.
+	// InstanceRole uses the credentials of the role of the machine or container
+	// instead, and renews them: web identity files, ECS, EC2.
 	InstanceRole bool
-	// Region is the region of the bucket. Empty means that the server is asked.
+	// Region is the region of the bucket. Empty means that of the server.
 	Region string
-	// Insecure speaks HTTP without TLS.
+	// Insecure uses HTTP without TLS.
 	Insecure bool
 	// TLS is the configuration of TLS. Nil means the system's certificates and
 	// TLS 1.2 or newer.
 	TLS *tls.Config
 	// PathStyle puts the bucket into the path of every URL. False does so too,
-	// except for the endpoints of Amazon, Google and Alibaba, which want it in
-	// the name of the host.
+	// except for the endpoints of Amazon, Google and Alibaba, which require it in
+	// the host name.
 	PathStyle bool
-	// CreateBucket has Open create a bucket that is missing.
+	// CreateBucket makes Open create a missing bucket.
 	CreateBucket bool
 	// PartSize is how many bytes are uploaded in one request, 5 MiB to 1 GiB. A
 	// blob has at most 10,000 parts. Zero means 16 MiB, for blobs of up to 156
@@ -67,22 +67,19 @@ type Config struct {
 	// Uploads is how many parts of one blob are uploaded at one time, at most
 	// 64. A writer holds one part more than that in memory. Zero means 2.
 	Uploads int
-	// Attempts is how often a request is tried in all that failed in the
-	// network or with 429 or 5xx, with growing pauses of up to a second. Zero
-	// means 10.
+	// Attempts is how often a request that fails in the network or with 429 or 5xx
+	// is tried in all, with growing pauses of up to a second. Zero means 10.
 	Attempts int
-	// Timeout is how long the server may let a connection stand still, and
-	// answer nothing to a request, before that request fails. Zero means one
-	// minute.
+	// Timeout is how long a connection may be idle during a request before the
+	// request fails. Zero means one minute.
 	Timeout time.Duration
-	// UploadAge is the age at which an upload without Commit is taken for
-	// abandoned and removed, at least two hours. Zero means 24 hours.
+	// UploadAge is the age at which an upload without Commit is abandoned and
+	// removed, at least two hours. Zero means 24 hours.
 	UploadAge time.Duration
 	// SweepInterval is how often [Store.Sweep] runs by itself. Zero means every
 	// hour, a negative value never.
 	SweepInterval time.Duration
-	// Logger is told when a sweep by itself fails, at level warning. Nil is
-	// silent.
+	// Logger gets a warning when an automatic sweep fails. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -98,7 +95,7 @@ func (c Config) GoString() string { return c.String() }
 // LogValue implements [slog.LogValuer] with String.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// complete checks the configuration and puts in the defaults.
+// complete checks the configuration and sets the defaults.
 func (c *Config) complete() error {
 	if c.Prefix != "" && !strings.HasSuffix(c.Prefix, "/") {
 		c.Prefix += "/"
@@ -155,12 +152,13 @@ func checkEndpoint(endpoint string) error {
 	return nil
 }
 
-// checkPrefix returns why no object name may begin with the prefix.
+// checkPrefix returns an error if no object name may begin with the prefix.
 func checkPrefix(prefix string) error {
 	if len(prefix) > maxPrefix {
 		return fmt.Errorf("has %d bytes, the most is %d", len(prefix), maxPrefix)
 	}
-	if !utf8.ValidString(prefix) || strings.ContainsFunc(prefix, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+	if !utf8.ValidString(prefix) ||
+		strings.ContainsFunc(prefix, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
 		return errors.New("must be UTF-8 without control characters and backslashes")
 	}
 	for part := range strings.SplitSeq(strings.TrimSuffix(prefix, "/"), "/") {
@@ -205,7 +203,8 @@ func (c *Config) credentials() (*credentials.Credentials, error) {
 	}
 	access, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
 	if access == "" || secret == "" {
-		return nil, errors.New("no credentials: set Config.AccessKey and SecretKey, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment")
+		return nil, errors.New("no credentials: set Config.AccessKey and SecretKey, or AWS_ACCESS_KEY_ID and " +
+			"AWS_SECRET_ACCESS_KEY in the environment")
 	}
 	return credentials.NewStaticV4(access, secret, os.Getenv("AWS_SESSION_TOKEN")), nil
 }

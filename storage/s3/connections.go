@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// maxWrite is how much is written to a connection before the server must
-	// have taken it within the timeout.
+	// maxWrite is how many bytes the server must accept within the timeout.
 	maxWrite = 256 << 10
 	// idleConnections is how many unused connections are kept open.
 	idleConnections = 64
@@ -21,15 +20,15 @@ const (
 	idleTimeout     = 30 * time.Second
 )
 
-// connections carries the requests. A connection that stands still is given up
-// after the timeout, however long a transfer may take as a whole. It also
-// follows the clock of the server.
+// connections is the HTTP transport. It closes a connection that is idle for
+// the timeout; a whole transfer may take longer. It also tracks the clock of
+// the server.
 type connections struct {
 	transport *http.Transport
 	seen      atomic.Pointer[serverTime]
 }
 
-// serverTime is what the server's clock showed, and when.
+// serverTime is a reading of the server's clock.
 type serverTime struct {
 	date time.Time
 	at   time.Time // with the monotonic clock of this process
@@ -94,8 +93,8 @@ func (c *connections) now() time.Time {
 
 func (c *connections) closeIdle() { c.transport.CloseIdleConnections() }
 
-// movingConn fails when nothing moves for the length of the timeout. What is
-// written holds off the deadline of a read that waits for the answer.
+// movingConn fails when no bytes are transferred for the timeout. A write
+// extends the deadline of the read that waits for the answer.
 type movingConn struct {
 	net.Conn
 	timeout time.Duration

@@ -1,6 +1,6 @@
-// Package s3 keeps blobs in a bucket of Amazon S3 or of a server that speaks
-// its protocol, such as MinIO. It is a [storage.Blobs] that several processes
-// may share.
+// Package s3 keeps blobs in a bucket of Amazon S3 or of a server with the same
+// protocol, such as MinIO. It is a [storage.Blobs] that several processes may
+// share.
 //
 // # Layout
 //
@@ -14,13 +14,13 @@
 // with a slash after every 200 characters and "!" at the end. That keeps the
 // order of keys, fits the longest key into the 1,024 bytes of a name, and lets
 // "a" stand beside "a/b", and "A" beside "a", where a server keeps objects in
-// files. Objects with other names are left alone.
+// files. Objects with other names are ignored.
 //
 // # Durability
 //
 // Digests are known only at the end, and S3 cannot rename, so a blob becomes
 // visible in one step like this: its bytes go to an object whose name nothing
-// else uses, and only then is the record put in place, which S3 does wholly or
+// else uses, and only then is the record written, which S3 does completely or
 // not at all. Each request carries the SHA-256 digest of its body, and the
 // server refuses other bytes. The bucket must be strongly consistent, as those
 // of Amazon and MinIO are, and not be versioned, or old versions stay.

@@ -49,17 +49,20 @@ func (s *Store) explainAnswer(response minio.ErrorResponse) error {
 	said := fmt.Sprintf("%.60s: %.300s", response.Code, response.Message)
 	switch response.Code {
 	case minio.NoSuchBucket:
-		return fmt.Errorf("the bucket %q does not exist at %s: create it, or set Config.CreateBucket", s.config.Bucket, s.config.Endpoint)
+		return fmt.Errorf("the bucket %q does not exist at %s: create it, or set Config.CreateBucket", s.config.Bucket,
+			s.config.Endpoint)
 	case "InvalidAccessKeyId", minio.SignatureDoesNotMatch, "InvalidToken", "ExpiredToken", "TokenRefreshRequired":
 		return fmt.Errorf("S3 at %s refuses the credentials: %s", s.config.Endpoint, said)
 	case minio.AccessDenied:
 		return fmt.Errorf("S3 at %s does not allow this for the bucket %q: %s", s.config.Endpoint, s.config.Bucket, said)
 	case "RequestTimeTooSkewed":
-		return fmt.Errorf("S3 at %s refuses the request because its clock and that of this machine are too far apart, set the clock: %s", s.config.Endpoint, said)
+		return fmt.Errorf("S3 at %s refuses the request because its clock and that of this machine are too far apart, "+
+			"set the clock: %s", s.config.Endpoint, said)
 	case minio.NoSuchUpload:
 		return fmt.Errorf("the upload was removed, as happens at the age of Config.UploadAge: %s", said)
 	}
-	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError || response.Code == "SlowDown" {
+	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError ||
+		response.Code == "SlowDown" {
 		return fmt.Errorf("%w: S3 at %s: %s", storage.ErrUnavailable, s.config.Endpoint, said)
 	}
 	return fmt.Errorf("S3 at %s: %s", s.config.Endpoint, said)

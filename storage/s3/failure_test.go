@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/storage/s3/s3test"
 )
 
-func TestFailuresOfTheNetwork(t *testing.T) {
+func TestStore_reportsFailuresOfTheNetwork(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	t.Run("an upload goes on after cuts and refusals", func(t *testing.T) {
 		gate := newGate(t, server)
@@ -121,7 +121,7 @@ func TestFailuresOfTheNetwork(t *testing.T) {
 	})
 }
 
-func TestAServerThatDiedIsUsedAgain(t *testing.T) {
+func TestStore_reconnectsToARestartedServer(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	config := configOf(server, "died")
 	config.Attempts = 2
@@ -145,12 +145,14 @@ func TestAServerThatDiedIsUsedAgain(t *testing.T) {
 	require.Equal(t, []string{"blob"}, keys(t, store, ""))
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpen_namesTheFault(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	for want, change := range map[string]func(c *s3.Config){
-		"refuses the credentials: SignatureDoesNotMatch":             func(c *s3.Config) { c.SecretKey = "wrong-and-hidden" },
-		"refuses the credentials: InvalidAccessKeyId":                func(c *s3.Config) { c.AccessKey = "nobody" },
-		`the bucket "missing" does not exist at ` + server.Address(): func(c *s3.Config) { c.Bucket, c.CreateBucket = "missing", false },
+		"refuses the credentials: SignatureDoesNotMatch": func(c *s3.Config) { c.SecretKey = "wrong-and-hidden" },
+		"refuses the credentials: InvalidAccessKeyId":    func(c *s3.Config) { c.AccessKey = "nobody" },
+		`the bucket "missing" does not exist at ` + server.Address(): func(c *s3.Config) {
+			c.Bucket, c.CreateBucket = "missing", false
+		},
 		"connection refused":                func(c *s3.Config) { c.Endpoint, c.Attempts = s3test.UnusedAddress(t), 1 },
 		"(set Config.Insecure for a server": func(c *s3.Config) { c.Insecure, c.Attempts = false, 1 },
 	} {
@@ -165,7 +167,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestBucketThatGoesIsNotABlobThatGoes(t *testing.T) {
+func TestBlobs_distinguishesAMissingBucketFromAMissingBlob(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	config := configOf(server, "")
 	config.Bucket, config.CreateBucket = "never-made", false
@@ -177,7 +179,7 @@ func TestBucketThatGoesIsNotABlobThatGoes(t *testing.T) {
 	require.NotErrorIs(t, err, storage.ErrNotFound)
 }
 
-func TestCredentialsOfTheEnvironment(t *testing.T) {
+func TestOpen_readsCredentialsFromTheEnvironment(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
@@ -189,7 +191,7 @@ func TestCredentialsOfTheEnvironment(t *testing.T) {
 	require.Equal(t, "content", string(get(t, store, "blob")))
 }
 
-func TestServerWithTLS(t *testing.T) {
+func TestOpen_verifiesTLS(t *testing.T) {
 	folder, roots := s3test.Certificate(t)
 	server := s3test.StartMinIOWithTLS(t, folder)
 	config := configOf(server, "tls")

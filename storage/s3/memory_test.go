@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/storage/s3/s3test"
 )
 
-func TestMemoryOfAWriterIsBounded(t *testing.T) {
+func TestBlobWriter_boundsItsMemory(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	store := open(t, configOf(server, "memory"))
 	const size = 96 << 20

@@ -10,8 +10,11 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestNamesKeepTheOrderOfKeys(t *testing.T) {
-	keys := []string{"a", "a/", "a/b", "a//b", "/", "//", ".", "..", "../a", "A", "Ab", "ab", " ", "%2F", "\u00e9", "\U0010ffff", "\ufffd", "!"}
+func TestNames_keepTheOrderOfKeys(t *testing.T) {
+	keys := []string{
+		"a", "a/", "a/b", "a//b", "/", "//", ".", "..", "../a", "A", "Ab", "ab", " ", "%2F", "\u00e9", "\U0010ffff",
+		"\ufffd", "!",
+	}
 	for length := 118; length < 132; length++ { // around the end of a segment
 		keys = append(keys, strings.Repeat("k", length), strings.Repeat("k", length)+"/", strings.Repeat("\u20ac", length/3))
 	}
@@ -30,7 +33,7 @@ func TestNamesKeepTheOrderOfKeys(t *testing.T) {
 	}
 }
 
-func TestTheLongestNameFits(t *testing.T) {
+func TestNames_fitTheLongestKey(t *testing.T) {
 	name := recordName(strings.Repeat("\U0010ffff", storage.MaxKeyLength/4))
 	require.LessOrEqual(t, maxPrefix+len(name), 1024)
 	for part := range strings.SplitSeq(name, "/") {
@@ -38,9 +41,12 @@ func TestTheLongestNameFits(t *testing.T) {
 	}
 }
 
-func TestNamesOfOthersAreNoRecords(t *testing.T) {
+func TestNames_ignoreForeignObjects(t *testing.T) {
 	good := recordName("a/b")
-	for _, name := range []string{"", "blobs/", "blobs/!", good[:len(good)-1], good + "!", strings.ToUpper(good), "x" + good, "blobs//" + good[6:], "blobs/00!"} {
+	for _, name := range []string{
+		"", "blobs/", "blobs/!", good[:len(good)-1], good + "!", strings.ToUpper(good), "x" + good,
+		"blobs//" + good[6:], "blobs/00!",
+	} {
 		_, ok := recordKey(name)
 		require.False(t, ok, name)
 	}

@@ -17,17 +17,18 @@ func sample() record {
 	}
 }
 
-func TestRecordReadsBack(t *testing.T) {
+func TestRecord_readsBackUnchanged(t *testing.T) {
 	want := sample()
 	data, err := want.encode()
 	require.NoError(t, err)
 	got, err := decodeRecord("a", data)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Equal(t, storage.BlobInfo{Key: "a", Size: 1, MD5: want.MD5, SHA256: want.SHA256, Modified: want.Modified}, got.info())
+	require.Equal(t, storage.BlobInfo{Key: "a", Size: 1, MD5: want.MD5, SHA256: want.SHA256, Modified: want.Modified},
+		got.info())
 }
 
-func TestDamagedRecordIsRefused(t *testing.T) {
+func TestRecord_refusesDamage(t *testing.T) {
 	for name, damage := range map[string]func(r *record){
 		"bytes":    func(r *record) { r.Bytes = "../x" },
 		"size":     func(r *record) { r.Size = -1 },
@@ -51,7 +52,7 @@ func TestDamagedRecordIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "format 2, this version reads 1")
 }
 
-func TestTheLongestRecordIsSmall(t *testing.T) {
+func TestRecord_staysSmall(t *testing.T) {
 	r := sample()
 	r.Key = strings.Repeat("\u2028", storage.MaxKeyLength/3)
 	data, err := r.encode()

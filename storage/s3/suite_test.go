@@ -32,7 +32,7 @@ func open(t testing.TB, config s3.Config) *s3.Store {
 }
 
 // The prefixes are such that none is the beginning of another's.
-func TestBlobsConform(t *testing.T) {
+func TestBlobs_conforms(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	var stores atomic.Int64
 	fresh := func(t *testing.T) storage.Blobs {
@@ -42,7 +42,14 @@ func TestBlobsConform(t *testing.T) {
 	t.Run("wrapped", func(t *testing.T) {
 		storagetest.Blobs(t, func(t *testing.T) storage.Blobs {
 			shared := fresh(t)
-			for _, key := range []string{"shared/\U0010ffff", "shared/\U0010ffff.", "shared/\U0010ffff0", "shared", "a", "\U0010ffff"} {
+			for _, key := range []string{
+				"shared/\U0010ffff",
+				"shared/\U0010ffff.",
+				"shared/\U0010ffff0",
+				"shared",
+				"a",
+				"\U0010ffff",
+			} {
 				writer, err := shared.Create(t.Context(), key)
 				require.NoError(t, err)
 				_, err = writer.Commit(t.Context())
@@ -66,7 +73,7 @@ func TestBlobsConform(t *testing.T) {
 	})
 }
 
-func TestClosedStoreRefuses(t *testing.T) {
+func TestStore_Close_refusesLaterCalls(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	store := open(t, configOf(server, "closed"))
 	put(t, store, "blob", []byte("content"))

@@ -24,10 +24,12 @@ const (
 // objects counts the objects of a store by the part of its layout.
 func objects(t *testing.T, server *s3test.MinIO, prefix string) map[string]int {
 	t.Helper()
-	client, err := minio.New(server.Address(), &minio.Options{Creds: credentials.NewStaticV4(s3test.AccessKey, s3test.SecretKey, "")})
+	client, err := minio.New(server.Address(),
+		&minio.Options{Creds: credentials.NewStaticV4(s3test.AccessKey, s3test.SecretKey, "")})
 	require.NoError(t, err)
 	count := map[string]int{}
-	for object := range client.ListObjectsIter(t.Context(), "enablers", minio.ListObjectsOptions{Prefix: prefix + "/", Recursive: true}) {
+	for object := range client.ListObjectsIter(t.Context(), "enablers",
+		minio.ListObjectsOptions{Prefix: prefix + "/", Recursive: true}) {
 		require.NoError(t, object.Err)
 		count[strings.Split(object.Key, "/")[1]]++
 	}
@@ -41,7 +43,7 @@ func sweep(t *testing.T, store *s3.Store) s3.Swept {
 	return swept
 }
 
-func TestSweep(t *testing.T) {
+func TestStore_Sweep_removesUnreferencedContents(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	t.Run("replaced bytes go after two hours", func(t *testing.T) {
 		store := open(t, configOf(server, "replaced"))
@@ -117,7 +119,8 @@ func TestSweep(t *testing.T) {
 		store := open(t, gate.through(configOf(server, "failed")))
 		put(t, store, "blob", []byte("old"))
 		gate.set(func(w http.ResponseWriter, r *http.Request) bool {
-			return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/") && refuse(w, http.StatusForbidden, "AccessDenied")
+			return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/") &&
+				refuse(w, http.StatusForbidden, "AccessDenied")
 		})
 		for _, size := range []int{10, 11 << 20} {
 			writer, err := store.Blobs().Create(t.Context(), "blob")

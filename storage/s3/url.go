@@ -10,7 +10,8 @@ import (
 )
 
 // URLForm is the form that [ParseURL] reads, for the help text of commands.
-const URLForm = "s3://[KEY:SECRET@]HOST[:PORT]/BUCKET[/PREFIX][?region=…&insecure=true&path-style=true&create-bucket=true&instance-role=true]"
+const URLForm = "s3://[KEY:SECRET@]HOST[:PORT]/BUCKET[/PREFIX][?region=…&insecure=true&path-style=true" +
+	"&create-bucket=true&instance-role=true]"
 
 // ParseURL reads a configuration from a text of the form [URLForm]. The key,
 // the secret and the prefix are percent-encoded where RFC 3986 wants it.
@@ -33,7 +34,8 @@ func parseURL(text string) (Config, error) {
 	parsed, err := url.Parse(text)
 	switch {
 	case err != nil || parsed.Opaque != "":
-		return Config{}, errors.New("it is no URL; a secret with other characters than letters and digits must be percent-encoded")
+		return Config{}, errors.New("it is not a URL; a secret with other characters than letters and digits must be " +
+			"percent-encoded")
 	case parsed.Scheme != "s3":
 		return Config{}, errors.New("it must begin with s3://")
 	case parsed.Fragment != "" || strings.HasSuffix(text, "#"):

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/storage/s3"
 )
 
-func TestURLSetsTheConfiguration(t *testing.T) {
+func TestParseURL_setsTheConfiguration(t *testing.T) {
 	for text, want := range map[string]s3.Config{
 		"s3://s3.amazonaws.com/models": {Endpoint: "s3.amazonaws.com", Bucket: "models"},
 		"s3://k:s%2F%40@[::1]:9000/models/a/b%20c/?region=eu-central-1&insecure=true&path-style=1&create-bucket=true": {
@@ -29,7 +29,7 @@ func TestURLSetsTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestBadURLIsRefusedWithoutItsSecret(t *testing.T) {
+func TestParseURL_hidesTheSecretOfABadURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "must begin with s3://",
 		"http://k:hidden@h/b":               "must begin with s3://",
@@ -53,21 +53,23 @@ func TestBadURLIsRefusedWithoutItsSecret(t *testing.T) {
 	}
 }
 
-func TestBadConfigurationIsRefused(t *testing.T) {
+func TestNew_refusesABadConfiguration(t *testing.T) {
 	for want, change := range map[string]func(c *s3.Config){
-		"Config.Endpoint: must be set":                       func(c *s3.Config) { c.Endpoint = "" },
-		"Config.Endpoint: must be HOST or HOST:PORT":         func(c *s3.Config) { c.Endpoint = "http://hidden@h" },
-		"Config.Bucket":                                      func(c *s3.Config) { c.Bucket = "A" },
-		"Config.Prefix: has 181 bytes":                       func(c *s3.Config) { c.Prefix = strings.Repeat("p", 180) },
-		"Config.Prefix: must be UTF-8":                       func(c *s3.Config) { c.Prefix = "a\nb" },
-		`Config.Prefix: "a//b/" has`:                         func(c *s3.Config) { c.Prefix = "a//b" },
-		`Config.Prefix: "../" has`:                           func(c *s3.Config) { c.Prefix = ".." },
-		`Config.Prefix: "/" has`:                             func(c *s3.Config) { c.Prefix = "/" },
-		"Config.AccessKey and SecretKey":                     func(c *s3.Config) { c.AccessKey = "" },
-		"Config.InstanceRole":                                func(c *s3.Config) { c.InstanceRole = true },
-		"Config.SessionToken":                                func(c *s3.Config) { c.AccessKey, c.SecretKey, c.SessionToken = "", "", "hidden" },
-		"Config.TLS":                                         func(c *s3.Config) { c.TLS = new(tls.Config) },
-		"Config.PartSize":                                    func(c *s3.Config) { c.PartSize = 1 },
+		"Config.Endpoint: must be set":               func(c *s3.Config) { c.Endpoint = "" },
+		"Config.Endpoint: must be HOST or HOST:PORT": func(c *s3.Config) { c.Endpoint = "http://hidden@h" },
+		"Config.Bucket":                              func(c *s3.Config) { c.Bucket = "A" },
+		"Config.Prefix: has 181 bytes":               func(c *s3.Config) { c.Prefix = strings.Repeat("p", 180) },
+		"Config.Prefix: must be UTF-8":               func(c *s3.Config) { c.Prefix = "a\nb" },
+		`Config.Prefix: "a//b/" has`:                 func(c *s3.Config) { c.Prefix = "a//b" },
+		`Config.Prefix: "../" has`:                   func(c *s3.Config) { c.Prefix = ".." },
+		`Config.Prefix: "/" has`:                     func(c *s3.Config) { c.Prefix = "/" },
+		"Config.AccessKey and SecretKey":             func(c *s3.Config) { c.AccessKey = "" },
+		"Config.InstanceRole":                        func(c *s3.Config) { c.InstanceRole = true },
+		"Config.SessionToken": func(c *s3.Config) {
+			c.AccessKey, c.SecretKey, c.SessionToken = "", "", "hidden"
+		},
+		"Config.TLS":      func(c *s3.Config) { c.TLS = new(tls.Config) },
+		"Config.PartSize": func(c *s3.Config) { c.PartSize = 1 },
 		"Config.Uploads: must be 1 to 64, got -1":            func(c *s3.Config) { c.Uploads = -1 },
 		"Config.Attempts":                                    func(c *s3.Config) { c.Attempts = -1 },
 		"Config.Timeout":                                     func(c *s3.Config) { c.Timeout = -1 },
@@ -83,8 +85,15 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 	}
 }
 
-func TestConfigurationShowsNoSecret(t *testing.T) {
-	config := s3.Config{Endpoint: "h:1", Bucket: "b", Prefix: "p/", AccessKey: "key", SecretKey: "hidden", SessionToken: "hidden"}
+func TestConfig_hidesTheSecretWhenPrinted(t *testing.T) {
+	config := s3.Config{
+		Endpoint:     "h:1",
+		Bucket:       "b",
+		Prefix:       "p/",
+		AccessKey:    "key",
+		SecretKey:    "hidden",
+		SessionToken: "hidden",
+	}
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("open", "store", config)
 	shown := fmt.Sprintf("%v %+v %#v %s ", config, config, config, &config) + log.String()

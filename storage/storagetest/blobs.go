@@ -19,19 +19,56 @@ func blobChecks() []check[storage.Blobs] {
 
 func blobStateChecks() []check[storage.Blobs] {
 	return []check[storage.Blobs]{
-		{"a missing blob is not found", "Open, Stat and Delete return ErrNotFound, with the key in the text, when there is no such blob", missingBlob},
-		{"a committed blob reads back", "Open gives the bytes that were written, and Commit, Stat, List and Info give their size and digests, for every size", blobReadsBack},
-		{"small writes add up", "a blob is the bytes of all Writes in order, empty ones included, however small they are", smallWrites},
+		{
+			"a missing blob is not found",
+			"Open, Stat and Delete return ErrNotFound, with the key in the text, when there is no such blob",
+			missingBlob,
+		},
+		{
+			"a committed blob reads back",
+			"Open gives the bytes that were written, and Commit, Stat, List and Info give their size and digests, for " +
+				"every size",
+			blobReadsBack,
+		},
+		{
+			"small writes add up",
+			"a blob is the bytes of all Writes in order, empty ones included, however small they are",
+			smallWrites,
+		},
 		{"written bytes are copied", "the caller may change his slice after Write", writtenBytesAreCopied},
-		{"a blob is invisible before its commit", "until Commit returns nil, the key shows what it showed before", invisibleBeforeCommit},
+		{
+			"a blob is invisible before its commit",
+			"until Commit returns nil, the key shows what it showed before",
+			invisibleBeforeCommit,
+		},
 		{"an abort leaves nothing", "after Abort the key shows what it showed before", abortLeavesNothing},
-		{"an abort after the commit does nothing", "Abort after Commit and a second Abort return nil and change nothing", abortAfterCommit},
+		{
+			"an abort after the commit does nothing",
+			"Abort after Commit and a second Abort return nil and change nothing",
+			abortAfterCommit,
+		},
 		{"a finished writer is closed", "Write and Commit return ErrClosed after Commit and after Abort", finishedWriter},
 		{"the last commit stays", "of two writers on one key the one that commits last stays", lastCommitStays},
-		{"a deleted blob is gone", "after Delete the blob is not found and not listed, and can be created again", deletedBlob},
-		{"an ended context stops every blob method", "a method called with an ended context returns its error and does nothing", blobsEndedContext},
-		{"the context of Create holds for the writer", "once the context of Create has ended, Write and Commit return its error, and nothing becomes visible", writerContext},
-		{"the context of Commit holds for the commit", "Commit with an ended context returns its error, and nothing becomes visible", commitContext},
+		{
+			"a deleted blob is gone",
+			"after Delete the blob is not found and not listed, and can be created again",
+			deletedBlob,
+		},
+		{
+			"an ended context stops every blob method",
+			"a method called with an ended context returns its error and does nothing",
+			blobsEndedContext,
+		},
+		{
+			"the context of Create holds for the writer",
+			"once the context of Create has ended, Write and Commit return its error, and nothing becomes visible",
+			writerContext,
+		},
+		{
+			"the context of Commit holds for the commit",
+			"Commit with an ended context returns its error, and nothing becomes visible",
+			commitContext,
+		},
 	}
 }
 

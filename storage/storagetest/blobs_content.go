@@ -29,7 +29,8 @@ func written(ctx context.Context, blobs storage.Blobs, key string, content []byt
 		return nil, noError(fmt.Sprintf("Create of %.40q", key), err)
 	}
 	if n, err := writer.Write(content); n != len(content) || err != nil {
-		return nil, fmt.Errorf("the call Write of %d bytes returned %d, %w", len(content), n, errors.Join(err, writer.Abort()))
+		return nil, fmt.Errorf("the call Write of %d bytes returned %d, %w", len(content), n,
+			errors.Join(err, writer.Abort()))
 	}
 	return writer, nil
 }
@@ -79,7 +80,8 @@ func holds(ctx context.Context, blobs storage.Blobs, key string, content []byte)
 		return err
 	}
 	if !infos[0].Modified.Equal(info.Modified) || !reader.Info().Modified.Equal(info.Modified) {
-		return fmt.Errorf("the time Modified is %v in List, %v in Info and %v in Stat", infos[0].Modified, reader.Info().Modified, info.Modified)
+		return fmt.Errorf("the time Modified is %v in List, %v in Info and %v in Stat", infos[0].Modified,
+			reader.Info().Modified, info.Modified)
 	}
 	return nil
 }

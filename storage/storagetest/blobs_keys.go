@@ -14,13 +14,37 @@ const manyBlobs = 555
 
 func blobKeyChecks() []check[storage.Blobs] {
 	return []check[storage.Blobs]{
-		{"invalid blob keys are refused", "every method returns ErrInvalidKey for a key or prefix that ValidKey refuses", blobsInvalidKeys},
-		{"blob keys are opaque", "every valid key is a key of its own, whatever its characters mean elsewhere", blobsOpaqueKeys},
-		{"long blob keys are kept", "keys of up to MaxKeyLength bytes are taken, and two that differ in the last byte are two", blobsLongKeys},
-		{"a listing of blobs is in byte order", "List yields blobs in ascending byte order of their keys, whatever the order of commits", blobsInOrder},
-		{"a listing of blobs keeps to its prefix", "List yields exactly the blobs whose keys start with the prefix, the one that equals it included", blobsByPrefix},
+		{
+			"invalid blob keys are refused",
+			"every method returns ErrInvalidKey for a key or prefix that ValidKey refuses",
+			blobsInvalidKeys,
+		},
+		{
+			"blob keys are opaque",
+			"every valid key is a key of its own, whatever its characters mean elsewhere",
+			blobsOpaqueKeys,
+		},
+		{
+			"long blob keys are kept",
+			"keys of up to MaxKeyLength bytes are taken, and two that differ in the last byte are two",
+			blobsLongKeys,
+		},
+		{
+			"a listing of blobs is in byte order",
+			"List yields blobs in ascending byte order of their keys, whatever the order of commits",
+			blobsInOrder,
+		},
+		{
+			"a listing of blobs keeps to its prefix",
+			"List yields exactly the blobs whose keys start with the prefix, the one that equals it included",
+			blobsByPrefix,
+		},
 		{"a long listing is complete", "List yields every blob once and in order, however many there are", manyBlobsInOrder},
-		{"the body of a listing may use the store", "the loop over List may delete, create and list, and may end early", listingBodyUsesStore},
+		{
+			"the body of a listing may use the store",
+			"the loop over List may delete, create and list, and may end early",
+			listingBodyUsesStore,
+		},
 	}
 }
 

@@ -13,9 +13,22 @@ import (
 
 func blobRaceChecks() []check[storage.Blobs] {
 	return []check[storage.Blobs]{
-		{"concurrent writers leave one whole blob", "of concurrent writers on one key one stays whole, and every reader meanwhile gets a whole blob whose bytes match its digests", concurrentWriters},
-		{"a reader beside deletes sees all or nothing", "while a key is deleted and committed again, Open gives a whole blob or ErrNotFound", readersBesideDeletes},
-		{"a listing of blobs during writes shows what stays", "a blob that is there throughout is seen exactly once, in order, while others come and go", listBlobsDuringWrites},
+		{
+			"concurrent writers leave one whole blob",
+			"of concurrent writers on one key one stays whole, and every reader meanwhile gets a whole blob whose bytes " +
+				"match its digests",
+			concurrentWriters,
+		},
+		{
+			"a reader beside deletes sees all or nothing",
+			"while a key is deleted and committed again, Open gives a whole blob or ErrNotFound",
+			readersBesideDeletes,
+		},
+		{
+			"a listing of blobs during writes shows what stays",
+			"a blob that is there throughout is seen exactly once, in order, while others come and go",
+			listBlobsDuringWrites,
+		},
 	}
 }
 
@@ -91,7 +104,8 @@ func readWhole(ctx context.Context, blobs storage.Blobs, key string) error {
 		return noError("Read", err)
 	}
 	if info, got := reader.Info(), hex.EncodeToString(digest.Sum(nil)); info.SHA256 != got || info.Size != size {
-		return fmt.Errorf("a reader gave %d bytes with the digest %s, its Info says %d and %s", size, got, info.Size, info.SHA256)
+		return fmt.Errorf("a reader gave %d bytes with the digest %s, its Info says %d and %s", size, got, info.Size,
+			info.SHA256)
 	}
 	return nil
 }

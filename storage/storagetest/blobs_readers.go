@@ -13,12 +13,36 @@ import (
 
 func blobReaderChecks() []check[storage.Blobs] {
 	return []check[storage.Blobs]{
-		{"a reader seeks", "Seek works from the start, the position and the end, reports the position, and refuses one before the start", readerSeeks},
-		{"a reader conforms to io.Reader", "a reader passes testing/iotest: short reads, io.EOF at the end, seeking", readerConforms},
-		{"a reader outlives a replacement", "a reader goes on with the blob it was opened on when the key is replaced, backwards too", readerOutlivesReplace},
-		{"a reader outlives a delete", "a reader goes on with the blob it was opened on when the key is deleted, backwards too", readerOutlivesDelete},
-		{"a closed reader is closed", "after Close, Read and Seek return ErrClosed, Info still answers, and a second Close returns nil", closedReader},
-		{"the context of Open holds for the reader", "once the context of Open has ended, Read returns its error", readerContext},
+		{
+			"a reader seeks",
+			"Seek works from the start, the position and the end, reports the position, and refuses one before the start",
+			readerSeeks,
+		},
+		{
+			"a reader conforms to io.Reader",
+			"a reader passes testing/iotest: short reads, io.EOF at the end, seeking",
+			readerConforms,
+		},
+		{
+			"a reader outlives a replacement",
+			"a reader goes on with the blob it was opened on when the key is replaced, backwards too",
+			readerOutlivesReplace,
+		},
+		{
+			"a reader outlives a delete",
+			"a reader goes on with the blob it was opened on when the key is deleted, backwards too",
+			readerOutlivesDelete,
+		},
+		{
+			"a closed reader is closed",
+			"after Close, Read and Seek return ErrClosed, Info still answers, and a second Close returns nil",
+			closedReader,
+		},
+		{
+			"the context of Open holds for the reader",
+			"once the context of Open has ended, Read returns its error",
+			readerContext,
+		},
 	}
 }
 
@@ -52,7 +76,8 @@ func readerSeeks(ctx context.Context, blobs storage.Blobs) error {
 			return noError(fmt.Sprintf("Seek(%d, %d)", move.offset, move.whence), err)
 		}
 		if got != move.want {
-			return fmt.Errorf("the call Seek(%d, %d) from %d returned %d, want %d", move.offset, move.whence, position, got, move.want)
+			return fmt.Errorf("the call Seek(%d, %d) from %d returned %d, want %d", move.offset, move.whence, position, got,
+				move.want)
 		}
 		part := make([]byte, 50)
 		if _, err := io.ReadFull(reader, part); err != nil {

@@ -17,7 +17,8 @@ import (
 // documentFaults are stores that are each wrong in one way, by what is wrong,
 // with the checks that have to notice.
 func documentFaults() []fault[storage.Documents] {
-	broken := func(what string, noticed []string, breakIt func(good storage.Documents, f *faultyDocuments)) fault[storage.Documents] {
+	broken := func(what string, noticed []string,
+		breakIt func(good storage.Documents, f *faultyDocuments)) fault[storage.Documents] {
 		return fault[storage.Documents]{what: what, noticed: noticed, open: func() storage.Documents {
 			good := storage.NewMemoryDocuments()
 			f := &faultyDocuments{Documents: good}
@@ -26,7 +27,8 @@ func documentFaults() []fault[storage.Documents] {
 		}}
 	}
 	return []fault[storage.Documents]{
-		broken("an absent document is an empty one", []string{"a missing key is not found", "a delete needs the current revision"},
+		broken("an absent document is an empty one",
+			[]string{"a missing key is not found", "a delete needs the current revision"},
 			func(good storage.Documents, f *faultyDocuments) {
 				f.get = func(ctx context.Context, key string) (storage.Document, error) {
 					doc, err := good.Get(ctx, key)
@@ -71,7 +73,12 @@ func documentFaults() []fault[storage.Documents] {
 					}
 				}
 			}),
-		broken("update does not compare", []string{"an update needs the current revision", "revisions are not used again", "concurrent updates have one winner"},
+		broken("update does not compare",
+			[]string{
+				"an update needs the current revision",
+				"revisions are not used again",
+				"concurrent updates have one winner",
+			},
 			func(good storage.Documents, f *faultyDocuments) {
 				f.update = func(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
 					for {
@@ -210,16 +217,18 @@ func documentFaults() []fault[storage.Documents] {
 					return good.Create(ctx, key, data)
 				}
 			}),
-		broken("a page is not in order", []string{"a listing is in byte order"}, changePage(func(page []storage.Document) []storage.Document {
-			slices.Reverse(page)
-			return page
-		})),
-		broken("keys are ordered as UTF-16", []string{"a listing is in byte order"}, changePage(func(page []storage.Document) []storage.Document {
-			slices.SortStableFunc(page, func(a, b storage.Document) int {
-				return slices.Compare(utf16.Encode([]rune(a.Key)), utf16.Encode([]rune(b.Key)))
-			})
-			return page
-		})),
+		broken("a page is not in order", []string{"a listing is in byte order"},
+			changePage(func(page []storage.Document) []storage.Document {
+				slices.Reverse(page)
+				return page
+			})),
+		broken("keys are ordered as UTF-16", []string{"a listing is in byte order"},
+			changePage(func(page []storage.Document) []storage.Document {
+				slices.SortStableFunc(page, func(a, b storage.Document) int {
+					return slices.Compare(utf16.Encode([]rune(a.Key)), utf16.Encode([]rune(b.Key)))
+				})
+				return page
+			})),
 		broken("the prefix is a folder", []string{"a listing keeps to its prefix"},
 			func(good storage.Documents, f *faultyDocuments) {
 				f.list = func(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
@@ -286,7 +295,8 @@ func documentFaults() []fault[storage.Documents] {
 					}
 				}
 			}),
-		broken("a write between two pages shifts them", []string{"a listing during writes shows what stays"}, skipAfterWrites),
+		broken("a write between two pages shifts them", []string{"a listing during writes shows what stays"},
+			skipAfterWrites),
 	}
 }
 
@@ -303,7 +313,8 @@ func foldKeys(fold func(string) string) func(good storage.Documents, f *faultyDo
 }
 
 // changePage makes a store that changes every page.
-func changePage(change func(page []storage.Document) []storage.Document) func(good storage.Documents, f *faultyDocuments) {
+func changePage(change func(page []storage.Document) []storage.Document) func(good storage.Documents,
+	f *faultyDocuments) {
 	return func(good storage.Documents, f *faultyDocuments) {
 		f.list = func(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
 			page, err := good.List(ctx, prefix, after, limit)

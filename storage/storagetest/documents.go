@@ -17,18 +17,54 @@ func documentChecks() []check[storage.Documents] {
 
 func documentStateChecks() []check[storage.Documents] {
 	return []check[storage.Documents]{
-		{"a missing key is not found", "Get, Update and Delete return ErrNotFound, with the key in the text, when there is no such document", missingDocument},
-		{"a created document reads back", "Get and List return the bytes as they were given, and the revision that the write returned", documentReadsBack},
+		{
+			"a missing key is not found",
+			"Get, Update and Delete return ErrNotFound, with the key in the text, when there is no such document",
+			missingDocument,
+		},
+		{
+			"a created document reads back",
+			"Get and List return the bytes as they were given, and the revision that the write returned",
+			documentReadsBack,
+		},
 		{"a taken key is refused", "Create returns ErrExists when the key is taken, and leaves the document alone", takenKey},
-		{"an update needs the current revision", "Update returns ErrConflict unless prev is the document's revision, and changes nothing then", updateComparesRevision},
-		{"a delete needs the current revision", "Delete returns ErrConflict unless prev is the document's revision, and changes nothing then", deleteComparesRevision},
-		{"revisions are not used again", "two states of one key never have the same revision, also across a delete and another create", revisionsAreUnique},
+		{
+			"an update needs the current revision",
+			"Update returns ErrConflict unless prev is the document's revision, and changes nothing then",
+			updateComparesRevision,
+		},
+		{
+			"a delete needs the current revision",
+			"Delete returns ErrConflict unless prev is the document's revision, and changes nothing then",
+			deleteComparesRevision,
+		},
+		{
+			"revisions are not used again",
+			"two states of one key never have the same revision, also across a delete and another create",
+			revisionsAreUnique,
+		},
 		{"given bytes are copied", "the caller may change his slice after Create and Update", givenBytesAreCopied},
 		{"returned bytes are copied", "the caller may change the slices that Get and List return", returnedBytesAreCopied},
-		{"the smallest documents are kept", "every JSON value is a document, and none of them is the same as no document", smallestDocuments},
-		{"the largest document is kept", "a document of MaxDataSize bytes is taken, and one of a byte more is ErrInvalidData", largestDocument},
-		{"data that is not JSON is refused", "Create and Update return ErrInvalidData for what ValidData refuses, and write nothing", invalidData},
-		{"an ended context stops every method", "a method called with an ended context returns its error and does nothing", documentsEndedContext},
+		{
+			"the smallest documents are kept",
+			"every JSON value is a document, and none of them is the same as no document",
+			smallestDocuments,
+		},
+		{
+			"the largest document is kept",
+			"a document of MaxDataSize bytes is taken, and one of a byte more is ErrInvalidData",
+			largestDocument,
+		},
+		{
+			"data that is not JSON is refused",
+			"Create and Update return ErrInvalidData for what ValidData refuses, and write nothing",
+			invalidData,
+		},
+		{
+			"an ended context stops every method",
+			"a method called with an ended context returns its error and does nothing",
+			documentsEndedContext,
+		},
 	}
 }
 
@@ -98,7 +134,8 @@ func updateComparesRevision(ctx context.Context, docs storage.Documents) error {
 			continue
 		}
 		_, err := docs.Update(ctx, "document", wrong, []byte(`2`))
-		if err := wantError(fmt.Sprintf("Update at %d of a document at %d", wrong, first), err, storage.ErrConflict); err != nil {
+		if err := wantError(fmt.Sprintf("Update at %d of a document at %d", wrong, first), err,
+			storage.ErrConflict); err != nil {
 			return err
 		}
 	}
@@ -130,7 +167,8 @@ func deleteComparesRevision(ctx context.Context, docs storage.Documents) error {
 	}
 	for _, wrong := range []storage.Revision{0, first, second + 1000} {
 		err := docs.Delete(ctx, "document", wrong)
-		if err := wantError(fmt.Sprintf("Delete at %d of a document at %d", wrong, second), err, storage.ErrConflict); err != nil {
+		if err := wantError(fmt.Sprintf("Delete at %d of a document at %d", wrong, second), err,
+			storage.ErrConflict); err != nil {
 			return err
 		}
 	}
@@ -304,7 +342,8 @@ func documentsEndedContext(ctx context.Context, docs storage.Documents) error {
 
 // documentCalls calls every method, the writing ones with valid data, and
 // returns what each said.
-func documentCalls(ctx context.Context, docs storage.Documents, key, free string, revision storage.Revision) map[string]error {
+func documentCalls(ctx context.Context, docs storage.Documents, key, free string,
+	revision storage.Revision) map[string]error {
 	errs := make(map[string]error)
 	_, errs["Get"] = docs.Get(ctx, key)
 	_, errs["Create"] = docs.Create(ctx, free, []byte(`2`))

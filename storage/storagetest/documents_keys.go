@@ -15,14 +15,46 @@ const manyDocuments = 2*storage.DefaultPage + 345
 
 func documentKeyChecks() []check[storage.Documents] {
 	return []check[storage.Documents]{
-		{"invalid keys are refused", "every method returns ErrInvalidKey for a key, prefix or after that ValidKey refuses", documentsInvalidKeys},
-		{"keys are opaque", "every valid key is a key of its own, whatever its characters mean elsewhere", documentsOpaqueKeys},
-		{"long keys are kept", "keys of up to MaxKeyLength bytes are taken, and two that differ in the last byte are two", documentsLongKeys},
-		{"a listing is in byte order", "List returns documents in ascending byte order of their keys, whatever the order of creation", documentsInOrder},
-		{"a listing keeps to its prefix", "List returns exactly the documents whose keys start with the prefix, the one that equals it included", documentsByPrefix},
-		{"a listing starts behind after", "List returns keys greater than after only, whether or not after is a key or has the prefix", documentsBehindAfter},
-		{"pages follow each other", "a page has as many documents as the limit unless it is the last, and pages join without gap or overlap", documentPages},
-		{"a limit of zero is the default page", "a limit of 0 or less means DefaultPage, and the pages of a large store join without gap or overlap", documentsDefaultPage},
+		{
+			"invalid keys are refused",
+			"every method returns ErrInvalidKey for a key, prefix or after that ValidKey refuses",
+			documentsInvalidKeys,
+		},
+		{
+			"keys are opaque",
+			"every valid key is a key of its own, whatever its characters mean elsewhere",
+			documentsOpaqueKeys,
+		},
+		{
+			"long keys are kept",
+			"keys of up to MaxKeyLength bytes are taken, and two that differ in the last byte are two",
+			documentsLongKeys,
+		},
+		{
+			"a listing is in byte order",
+			"List returns documents in ascending byte order of their keys, whatever the order of creation",
+			documentsInOrder,
+		},
+		{
+			"a listing keeps to its prefix",
+			"List returns exactly the documents whose keys start with the prefix, the one that equals it included",
+			documentsByPrefix,
+		},
+		{
+			"a listing starts behind after",
+			"List returns keys greater than after only, whether or not after is a key or has the prefix",
+			documentsBehindAfter,
+		},
+		{
+			"pages follow each other",
+			"a page has as many documents as the limit unless it is the last, and pages join without gap or overlap",
+			documentPages,
+		},
+		{
+			"a limit of zero is the default page",
+			"a limit of 0 or less means DefaultPage, and the pages of a large store join without gap or overlap",
+			documentsDefaultPage,
+		},
 	}
 }
 
@@ -120,7 +152,8 @@ func documentsByPrefix(ctx context.Context, docs storage.Documents) error {
 		if err != nil {
 			return noError("List", err)
 		}
-		if err := sameKeys(fmt.Sprintf("List of the prefix %q", prefix), keysOf(page), startingWith(unlikelyKeys(), prefix, "")); err != nil {
+		if err := sameKeys(fmt.Sprintf("List of the prefix %q", prefix), keysOf(page),
+			startingWith(unlikelyKeys(), prefix, "")); err != nil {
 			return err
 		}
 	}
@@ -160,7 +193,8 @@ func documentPages(ctx context.Context, docs storage.Documents) error {
 				return noError("List", err)
 			}
 			if want := min(limit, len(keys)-len(all)); len(page) != want {
-				return fmt.Errorf("the call List with the limit %d after %q gave %d documents, want %d", limit, after, len(page), want)
+				return fmt.Errorf("the call List with the limit %d after %q gave %d documents, want %d", limit, after,
+					len(page), want)
 			}
 			all = append(all, keysOf(page)...)
 			if len(page) < limit {
@@ -195,7 +229,8 @@ func documentsDefaultPage(ctx context.Context, docs storage.Documents) error {
 		if err != nil {
 			return noError("List", err)
 		}
-		if err := sameKeys(fmt.Sprintf("List with the limit %d", limit), keysOf(page), keys[:storage.DefaultPage]); err != nil {
+		if err := sameKeys(fmt.Sprintf("List with the limit %d", limit), keysOf(page),
+			keys[:storage.DefaultPage]); err != nil {
 			return err
 		}
 	}
@@ -211,7 +246,8 @@ func documentsDefaultPage(ctx context.Context, docs storage.Documents) error {
 		if err != nil {
 			return noError("All", err)
 		}
-		if err := sameDocument("All", doc, storage.Document{Key: doc.Key, Revision: doc.Revision, Data: dataOf(doc.Key)}); err != nil {
+		if err := sameDocument("All", doc,
+			storage.Document{Key: doc.Key, Revision: doc.Revision, Data: dataOf(doc.Key)}); err != nil {
 			return err
 		}
 		all = append(all, doc.Key)

@@ -16,11 +16,31 @@ const racers = 8
 
 func documentRaceChecks() []check[storage.Documents] {
 	return []check[storage.Documents]{
-		{"no increment is lost", "a counter that many keep by compare-and-set counts every acknowledged increment", concurrentCounter},
-		{"concurrent updates have one winner", "of concurrent Updates at one revision exactly one succeeds, the others get ErrConflict, and its data stays", concurrentUpdates},
-		{"concurrent creates have one winner", "of concurrent Creates of one key exactly one succeeds, and its data stays", concurrentCreates},
-		{"concurrent deletes have one winner", "of concurrent Deletes at one revision exactly one succeeds", concurrentDeletes},
-		{"a listing during writes shows what stays", "a document that is there throughout is seen exactly once over all pages, in order, while others come and go", listDuringWrites},
+		{
+			"no increment is lost",
+			"a counter that many keep by compare-and-set counts every acknowledged increment",
+			concurrentCounter,
+		},
+		{
+			"concurrent updates have one winner",
+			"of concurrent Updates at one revision exactly one succeeds, the others get ErrConflict, and its data stays",
+			concurrentUpdates,
+		},
+		{
+			"concurrent creates have one winner",
+			"of concurrent Creates of one key exactly one succeeds, and its data stays",
+			concurrentCreates,
+		},
+		{
+			"concurrent deletes have one winner",
+			"of concurrent Deletes at one revision exactly one succeeds",
+			concurrentDeletes,
+		},
+		{
+			"a listing during writes shows what stays",
+			"a document that is there throughout is seen exactly once over all pages, in order, while others come and go",
+			listDuringWrites,
+		},
 	}
 }
 
@@ -174,7 +194,8 @@ func listDuringWrites(ctx context.Context, docs storage.Documents) error {
 // whileOthersComeAndGo calls list again and again while keys between the
 // stable ones are written and deleted by another goroutine, and by list itself
 // each time it calls disturb.
-func whileOthersComeAndGo(stable []string, comeAndGo func(key string) error, list func(disturb func() error) error) error {
+func whileOthersComeAndGo(stable []string, comeAndGo func(key string) error,
+	list func(disturb func() error) error) error {
 	passed := make(chan error, 1)
 	go func() {
 		for i := range passes {

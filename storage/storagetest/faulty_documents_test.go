@@ -31,7 +31,8 @@ func (f *faultyDocuments) Create(ctx context.Context, key string, data []byte) (
 	return f.Documents.Create(ctx, key, data)
 }
 
-func (f *faultyDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+func (f *faultyDocuments) Update(ctx context.Context, key string, prev storage.Revision,
+	data []byte) (storage.Revision, error) {
 	if f.update != nil {
 		return f.update(ctx, key, prev, data)
 	}
@@ -89,7 +90,8 @@ func (r *restartingDocuments) Create(ctx context.Context, key string, data []byt
 	return 1, nil
 }
 
-func (r *restartingDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+func (r *restartingDocuments) Update(ctx context.Context, key string, prev storage.Revision,
+	data []byte) (storage.Revision, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	revision, err := r.good.Update(ctx, key, r.actual(key, prev), data)

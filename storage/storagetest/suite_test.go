@@ -16,11 +16,11 @@ type fault[S any] struct {
 	open    func() S
 }
 
-func TestFaultyDocumentsAreNoticed(t *testing.T) { testFaults(t, documentChecks(), documentFaults()) }
+func TestDocuments_detectsFaults(t *testing.T) { testFaults(t, documentChecks(), documentFaults()) }
 
-func TestFaultyBlobsAreNoticed(t *testing.T) { testFaults(t, blobChecks(), blobFaults()) }
+func TestBlobs_detectsFaults(t *testing.T) { testFaults(t, blobChecks(), blobFaults()) }
 
-func TestOpenStoreIsNoticedWhereAClosedOneIsExpected(t *testing.T) {
+func TestClosedDocuments_detectsAnOpenStore(t *testing.T) {
 	require.Error(t, closedDocuments().try(t.Context(), storage.NewMemoryDocuments()))
 	require.Error(t, closedBlobs().try(t.Context(), storage.NewMemoryBlobs()))
 }

@@ -183,7 +183,7 @@ func blobsCollected(t *testing.T, log string) int {
 // with the contents that are referred to.
 func nothingStrays(t *testing.T, dir string, keepers []*keeper, all *contents) {
 	t.Helper()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	repository, err := modelrepo.New(modelrepo.Config{Documents: store.Documents(), Blobs: store.Blobs(), Grace: 1, Settle: 1})
 	require.NoError(t, err)

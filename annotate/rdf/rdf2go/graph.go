@@ -106,7 +106,8 @@ func ToGraph(quads []rdf.Quad) (*rdf2go.Graph, error) {
 	seen := make(map[rdf.Quad]bool, len(quads))
 	for i, q := range quads {
 		if !q.Graph.IsZero() {
-			return nil, fmt.Errorf("convert statement %d: it is in the graph %s, and rdf2go has no named graphs", i, rdf.AppendTerm(nil, q.Graph))
+			return nil, fmt.Errorf("convert statement %d: it is in the graph %s, and rdf2go has no named graphs", i,
+				rdf.AppendTerm(nil, q.Graph))
 		}
 		if q.Subject.IsZero() || q.Predicate.IsZero() || q.Object.IsZero() {
 			return nil, fmt.Errorf("convert statement %d: a term is missing", i)

@@ -73,7 +73,7 @@ func ExampleToGraph() {
 	// Output: <http://example.org/s> <http://example.org/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .
 }
 
-func TestStatementsSurviveTheWayThereAndBack(t *testing.T) {
+func TestToGraph_roundTrips(t *testing.T) {
 	want := parse(t, doc, rdf.Turtle)
 	g, err := rdf2go.ToGraph(append(want, want...))
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestStatementsSurviveTheWayThereAndBack(t *testing.T) {
 	require.Equal(t, got, again, "the order is always the same")
 }
 
-func TestStatementsThatRdf2goCannotHoldAreRefused(t *testing.T) {
+func TestToGraph_refusesStatementsThatRdf2goCannotHold(t *testing.T) {
 	q := rdf.Quad{Subject: rdf.NewIRI(ex), Predicate: rdf.NewIRI(ex), Object: rdf.NewIRI(ex), Graph: rdf.NewIRI(ex + "g")}
 	_, err := rdf2go.ToGraph([]rdf.Quad{q})
 	require.ErrorContains(t, err, "statement 0")
@@ -96,7 +96,7 @@ func TestStatementsThatRdf2goCannotHoldAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "missing")
 }
 
-func TestGraphsThatAreNotRDFAreRefused(t *testing.T) {
+func TestFromGraph_refusesGraphsThatAreNotRDF(t *testing.T) {
 	iri, literal := lib.NewResource(ex), lib.NewLiteral("x")
 	for name, triple := range map[string]*lib.Triple{
 		"subject":   lib.NewTriple(literal, iri, iri),
@@ -115,9 +115,9 @@ func TestGraphsThatAreNotRDFAreRefused(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// TestReaderAgreesWithRdf2go reads well-formed Turtle with both. What rdf2go is
+// TestFromGraph_agreesWithTheReader reads well-formed Turtle with both. What rdf2go is
 // known to read wrongly (empty collections, escapes in names) is left out.
-func TestReaderAgreesWithRdf2go(t *testing.T) {
+func TestFromGraph_agreesWithTheReader(t *testing.T) {
 	for _, text := range []string{
 		doc,
 		"<http://example.org/s> <http://example.org/p> \"\"\"long \"text\" \"\"\" , 'single' .\n",
@@ -157,10 +157,10 @@ func parseWithLibrary(t *testing.T, text string) []rdf.Quad {
 	return quads
 }
 
-// TestLibraryReadsWhatTheEncoderWrites writes the graphs of the W3C suite as
+// TestToGraph_agreesWithTheEncoder writes the graphs of the W3C suite as
 // Turtle and N-Triples and lets rdf2go read them: it is only given text that our
 // own reader has accepted.
-func TestLibraryReadsWhatTheEncoderWrites(t *testing.T) {
+func TestToGraph_agreesWithTheEncoder(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(conformance.Dir(t, "w3c/turtle"), "*.nt"))
 	require.NoError(t, err)
 	graphs := 0

@@ -189,7 +189,12 @@ func equal(left, right *dataset, ours, theirs map[uint64][]string) bool {
 		have[q] = true
 	}
 	for _, q := range left.quads {
-		if !have[rdf.Quad{Subject: rename(q.Subject), Predicate: rename(q.Predicate), Object: rename(q.Object), Graph: rename(q.Graph)}] {
+		if !have[rdf.Quad{
+			Subject:   rename(q.Subject),
+			Predicate: rename(q.Predicate),
+			Object:    rename(q.Object),
+			Graph:     rename(q.Graph),
+		}] {
 			return false
 		}
 	}

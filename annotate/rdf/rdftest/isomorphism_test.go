@@ -16,7 +16,8 @@ const p = "http://example.org/p"
 func edges(pairs ...string) []rdf.Quad {
 	var quads []rdf.Quad
 	for i := 0; i < len(pairs); i += 2 {
-		quads = append(quads, rdf.Quad{Subject: rdf.NewBlank(pairs[i]), Predicate: rdf.NewIRI(p), Object: rdf.NewBlank(pairs[i+1])})
+		quads = append(quads,
+			rdf.Quad{Subject: rdf.NewBlank(pairs[i]), Predicate: rdf.NewIRI(p), Object: rdf.NewBlank(pairs[i+1])})
 	}
 	return quads
 }
@@ -36,33 +37,39 @@ func ExampleIsomorphic() {
 	// Output: true
 }
 
-func TestLabelsAndOrderDoNotMatter(t *testing.T) {
+func TestIsomorphic_ignoresLabelsAndOrder(t *testing.T) {
 	require.True(t, rdftest.Isomorphic(edges("a", "b", "b", "c"), edges("y", "x", "z", "y")))
 	require.True(t, rdftest.Isomorphic(edges("a", "b", "a", "b"), edges("u", "v")), "duplicates count once")
 	require.True(t, rdftest.Isomorphic(nil, nil))
 }
 
-func TestDifferentShapesAreToldApart(t *testing.T) {
+func TestIsomorphic_distinguishesShapes(t *testing.T) {
 	require.False(t, rdftest.Isomorphic(edges("a", "a"), edges("a", "b")))
 	require.False(t, rdftest.Isomorphic(edges("a", "b", "b", "c"), edges("a", "b", "a", "c")))
 	require.False(t, rdftest.Isomorphic(edges("a", "b"), edges("a", "b", "b", "a")))
 	one := []rdf.Quad{{Subject: rdf.NewIRI(p), Predicate: rdf.NewIRI(p), Object: rdf.NewLiteral("1")}}
-	for _, other := range []rdf.Term{rdf.NewLiteral("2"), rdf.NewTyped("1", rdf.XSDInteger), rdf.NewLang("1", "en"), rdf.NewIRI("1")} {
-		require.False(t, rdftest.Isomorphic(one, []rdf.Quad{{Subject: one[0].Subject, Predicate: one[0].Predicate, Object: other}}))
+	for _, other := range []rdf.Term{
+		rdf.NewLiteral("2"),
+		rdf.NewTyped("1", rdf.XSDInteger),
+		rdf.NewLang("1", "en"),
+		rdf.NewIRI("1"),
+	} {
+		require.False(t, rdftest.Isomorphic(one,
+			[]rdf.Quad{{Subject: one[0].Subject, Predicate: one[0].Predicate, Object: other}}))
 	}
 	named := []rdf.Quad{one[0]}
 	named[0].Graph = rdf.NewIRI(p)
 	require.False(t, rdftest.Isomorphic(one, named))
 }
 
-func TestSymmetricGraphsNeedGuessesAndGetThem(t *testing.T) {
+func TestIsomorphic_comparesSymmetricGraphs(t *testing.T) {
 	require.True(t, rdftest.Isomorphic(ring("a", 0, 6), ring("b", 3, 6)))
 	two := append(ring("a", 0, 3), ring("a", 10, 3)...)
 	require.False(t, rdftest.Isomorphic(ring("a", 0, 6), two), "refinement alone cannot see this")
 	require.True(t, rdftest.Isomorphic(two, append(ring("b", 7, 3), ring("b", 1, 3)...)))
 }
 
-func TestLargeGraphsAreCompared(t *testing.T) {
+func TestIsomorphic_comparesLargeGraphs(t *testing.T) {
 	var a, b []rdf.Quad
 	for i := range 2000 {
 		value := rdf.NewLiteral(fmt.Sprint(i))
@@ -74,7 +81,7 @@ func TestLargeGraphsAreCompared(t *testing.T) {
 	require.False(t, rdftest.Isomorphic(a, b))
 }
 
-func TestDiffShowsWhatIsMissingAndWhatIsNotWanted(t *testing.T) {
+func TestDiff_showsMissingAndUnexpectedStatements(t *testing.T) {
 	s := rdf.NewIRI("http://example.org/s")
 	common := edges("a", "b")
 	got := append(edges("u", "v"), rdf.Quad{Subject: s, Predicate: rdf.NewIRI(p), Object: rdf.NewLiteral("1")})

@@ -22,12 +22,14 @@ ex:Book a rr:TriplesMap ;
 	if err != nil {
 		panic(err)
 	}
-	plan, err := rml.Compile(mapping, &rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.XPath: antchfx.XPath()}})
+	plan, err := rml.Compile(mapping,
+		&rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.XPath: antchfx.XPath()}})
 	if err != nil {
 		panic(err)
 	}
 	// The books are in a namespace, which XPath would not select them from.
-	out, err := plan.NewMapper().Append(nil, []byte(`<shelf xmlns="http://example.com/ns"><book id="1"><title>ONE</title></book></shelf>`))
+	out, err := plan.NewMapper().Append(nil,
+		[]byte(`<shelf xmlns="http://example.com/ns"><book id="1"><title>ONE</title></book></shelf>`))
 	if err != nil {
 		panic(err)
 	}

@@ -12,11 +12,11 @@ const (
 	stepsPerByte = 64      // of the document, if those are more
 )
 
-// errTooLong ends an evaluation from within.
+// errTooLong is the panic that ends an evaluation.
 var errTooLong = errors.New("the evaluation takes too many steps")
 
-// navigator is how the library walks over a document: as that of xmlquery does,
-// and counting, since some expressions take for ever. A node is a navigator
+// navigator lets the library visit a document. It is the one of xmlquery with a
+// step counter, because some expressions take forever. A node is a navigator
 // that is never moved.
 type navigator struct {
 	*xmlquery.NodeNavigator

@@ -1,13 +1,13 @@
 // Package antchfx evaluates the XPath expressions of mappings with
 // github.com/antchfx/xmlquery and github.com/antchfx/xpath, for programs that
-// must have what those libraries select:
+// need the results of those libraries:
 //
 //	rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.XPath: antchfx.XPath()}}
 //
-// The libraries understand a good part of XPath 1.0 and some functions of
-// XPath 2.0. What they select is passed on as it is, in their order, and differs
-// from the recommendation in more than details; the table in the tests of this
-// package has the expressions that are known to. Above all:
+// The libraries implement a large part of XPath 1.0 and some functions of XPath
+// 2.0. Their results are returned unchanged, in their order. They differ from
+// the recommendation; the tests of this package have a table of the known
+// differences. The main ones are:
 //
 //   - A name without a prefix also selects elements in a default namespace
 //     (xmlns="…"), where XPath selects only those in no namespace. Mappings that
@@ -23,7 +23,7 @@
 //   - Nodes may come out of document order, or twice.
 //   - lang() and id() are refused.
 //
-// The built-in engine has none of this and is the default.
+// The built-in engine has none of these differences and is the default.
 package antchfx
 
 import (
@@ -56,8 +56,7 @@ const (
 	maxExpression = 16 << 10
 )
 
-// parse returns a navigator at the root: every navigator knows the root of its
-// document.
+// parse returns a navigator at the root.
 func parse(data []byte) (any, error) {
 	root, err := xmlquery.Parse(bytes.NewReader(bytes.TrimPrefix(data, []byte("\uFEFF"))))
 	if err != nil {
@@ -115,7 +114,7 @@ func value(node any) (text string, kind rml.ValueKind, ok bool) {
 	switch v := node.(type) {
 	case *navigator:
 		switch v.Current().Type {
-		case xmlquery.CharDataNode: // for which the library returns nothing
+		case xmlquery.CharDataNode: // the library returns nothing for it
 			return v.Current().Data, rml.StringValue, true
 		case xmlquery.DocumentNode:
 			return v.Current().InnerText(), rml.StringValue, true
@@ -144,8 +143,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// recovered makes a panic an error: errTooLong, and those of the library, in
-// which some expressions and some types of operands end.
+// recovered turns a panic into an error: errTooLong, and those of the library,
+// which panics for some expressions and some types of operands.
 func recovered(err *error) {
 	switch r := recover(); r {
 	case nil:

@@ -13,10 +13,13 @@ import (
 )
 
 // groups is a document whose nodes repeat across parents.
-const groups = `<r><g i="1"><a t="x">1</a><a t="y">2</a><a t="x">3</a></g><g i="2"><a t="y">4</a><a t="x">5</a><b>2</b></g><n><g i="3"><a t="x">6</a></g></n></r>`
+const groups = `<r><g i="1"><a t="x">1</a><a t="y">2</a><a t="x">3</a></g><g i="2"><a t="y">4</a><a ` +
+	`t="x">5</a><b>2</b></g><n><g i="3"><a t="x">6</a></g></n></r>`
 
 // shelves is a document with namespaces.
-const shelves = `<r xmlns:x="http://p/" id="L"><b id="1" x:id="p1" xml:lang="en"><t>One</t><x:n>11</x:n></b><s><b id="2"><t>Two</t><b id="3"><t>Three</t></b></b></s><b xmlns="http://d/" id="4"><t>Four</t></b></r>`
+const shelves = `<r xmlns:x="http://p/" id="L"><b id="1" x:id="p1" ` +
+	`xml:lang="en"><t>One</t><x:n>11</x:n></b><s><b id="2"><t>Two</t><b id="3"><t>Three</t></b></b></s><b ` +
+	`xmlns="http://d/" id="4"><t>Four</t></b></r>`
 
 // namespaces are those of the expressions.
 var namespaces = map[string]string{"p": "http://p/", "d": "http://d/"}
@@ -104,7 +107,7 @@ var agreed = []struct{ document, expr, right string }{
 	{"<r><a>x</a></r>", "..", "x"},
 }
 
-func TestExpressionsThatTheLibrariesMisreadAreThoseOfTheTable(t *testing.T) {
+func TestXPath_differsFromTheBuiltInEngineAsListed(t *testing.T) {
 	for _, c := range misread {
 		require.NotEqual(t, c.right, c.library, c.expr)
 		require.Equal(t, c.right, byBuiltIn(t, c.document, c.expr), "built in: %s", c.expr)
@@ -112,7 +115,7 @@ func TestExpressionsThatTheLibrariesMisreadAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-func TestOtherExpressionsGiveWhatTheBuiltInEngineGives(t *testing.T) {
+func TestXPath_agreesWithTheBuiltInEngineOtherwise(t *testing.T) {
 	for _, c := range agreed {
 		require.Equal(t, c.right, byLibrary(t, c.document, c.expr), "library: %s", c.expr)
 		if !strings.Contains(c.expr, "lower-case") {
@@ -173,15 +176,17 @@ func byBuiltIn(t *testing.T, document, expr string) string {
 	return strings.Join(texts, " ")
 }
 
-func TestExpressionsThatTheLibraryCannotCompileAreErrors(t *testing.T) {
+func TestXPath_reportsExpressionsThatTheLibraryCannotCompile(t *testing.T) {
 	e := antchfx.XPath()
-	for _, expr := range []string{"", "a[", "q:a", "lang('fr')", "id('1')", "$v", "nothing()", "count()", strings.Repeat("(", 20_000)} {
+	for _, expr := range []string{
+		"", "a[", "q:a", "lang('fr')", "id('1')", "$v", "nothing()", "count()", strings.Repeat("(", 20_000),
+	} {
 		_, err := e.Compile(expr, nil)
 		require.Error(t, err, expr)
 	}
 }
 
-func TestWhatIsNoNodeIsAnErrorOrNoValue(t *testing.T) {
+func TestXPath_refusesIteratorsThatSelectNoNodes(t *testing.T) {
 	e := antchfx.XPath()
 	evaluate, err := e.Compile("a", nil)
 	require.NoError(t, err)
@@ -193,7 +198,7 @@ func TestWhatIsNoNodeIsAnErrorOrNoValue(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestEvaluationsThatTakeTooLongAreStopped(t *testing.T) {
+func TestXPath_stopsLongEvaluations(t *testing.T) {
 	e := antchfx.XPath()
 	root, err := e.Parse([]byte("<a>" + strings.Repeat("<b><c/></b>", 3000) + "</a>"))
 	require.NoError(t, err)

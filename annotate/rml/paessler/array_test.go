@@ -11,16 +11,18 @@ import (
 
 // An iterator that selects an array maps its elements, as with the built-in
 // engine.
-func TestJSONPath_arrayIterator_mapsTheElementsInLegacyMappings(t *testing.T) {
+func TestJSONPath_mapsTheElementsOfAnArrayIteratorInLegacyMappings(t *testing.T) {
 	mapping, err := rml.Load([]byte(`@prefix rr: <http://www.w3.org/ns/r2rml#> .
 @prefix rml: <http://semweb.mmlab.be/ns/rml#> .
 @prefix ql: <http://semweb.mmlab.be/ns/ql#> .
 @prefix ex: <http://example.com/ns#> .
 ex:M a rr:TriplesMap ;
-  rml:logicalSource [ rml:source [ a <http://carml.taxonic.com/carml/Stream> ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$.list" ] ;
+  rml:logicalSource [ rml:source [ a <http://carml.taxonic.com/carml/Stream> ] ;
+  rml:referenceFormulation ql:JSONPath ; rml:iterator "$.list" ] ;
   rr:subjectMap [ rr:template "http://a/{id}" ; rr:class ex:C ] .`), nil)
 	require.NoError(t, err)
-	plan, err := rml.Compile(mapping, &rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.JSONPath: paessler.JSONPath()}})
+	plan, err := rml.Compile(mapping,
+		&rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.JSONPath: paessler.JSONPath()}})
 	require.NoError(t, err)
 	m := plan.NewMapper()
 	quads, err := m.Quads([]byte(`{"list":[{"id":1},null,{"id":2}]}`))

@@ -15,23 +15,24 @@ import (
 	"github.com/PaesslerAG/jsonpath"
 )
 
-// errTooMany ends an evaluation from within: the library goes on after an
-// error.
+// errTooMany is the panic that ends an evaluation: the library continues after
+// an error.
 var errTooMany = errors.New("more than 1048576 nodes are selected")
 
 const (
 	// maxNodes is how many nodes one evaluation may select.
 	maxNodes = 1 << 20
-	// maxCost is how many values an evaluation with ".." may look at.
+	// maxCost is how many values an evaluation with ".." may visit.
 	maxCost = 1 << 28
 )
 
-// query is a compiled path: one if it has one node at most, or else several.
+// query is a compiled path. It uses one if the path has at most one node, and
+// several otherwise.
 type query struct {
 	one     gval.Evaluable
 	several gval.Evaluable // an object with a member for each node
-	sorted  bool           // whether it may go through the members of an object
-	descent int            // how often it has ".."
+	sorted  bool           // whether it may select several members of an object
+	descent int            // number of ".."
 }
 
 // compile compiles a path.
@@ -56,10 +57,11 @@ func compile(expr string, _ map[string]string) (selected func(node any) ([]any, 
 }
 
 // compileSeveral compiles a path for all of its nodes. The library returns them
-// in a list that does not say where they stand. Its placeholders do: {#0 : $.*}
-// is an object with a member for each node, named by what the first wildcard
-// stands for. With a mark before the placeholders the name of the member is the
-// number of the node, and what the wildcards stand for is noted with it.
+// in a list without their places. Its placeholders have the places: {#0 : $.*}
+// is an object with a member for each node, whose name is the match of the
+// first wildcard. With a mark before the placeholders the name of the member is
+// the number of the node, and the matches of the wildcards are recorded with
+// it.
 func compileSeveral(path string) (gval.Evaluable, error) {
 	wildcards := strings.Count(path, "[") + strings.Count(path, "*") + descents(path) // at most
 	object := utf8.AppendRune([]byte{'{'}, mark)
@@ -67,7 +69,8 @@ func compileSeveral(path string) (gval.Evaluable, error) {
 		object = strconv.AppendInt(append(object, '#'), int64(i), 10)
 	}
 	object = append(append(append(object, "#:"...), path...), '}')
-	language := gval.NewLanguage(gval.Full(), jsonpath.PlaceholderExtension(), gval.PrefixExtension(mark, markParser(wildcards)))
+	language := gval.NewLanguage(gval.Full(), jsonpath.PlaceholderExtension(),
+		gval.PrefixExtension(mark, markParser(wildcards)))
 	return language.NewEvaluable(string(object))
 }
 
@@ -76,7 +79,7 @@ func compileSeveral(path string) (gval.Evaluable, error) {
 func descents(path string) int {
 	var tokens scanner.Scanner
 	tokens.Init(strings.NewReader(path))
-	tokens.Error = func(*scanner.Scanner, string) {} // the library's to report
+	tokens.Error = func(*scanner.Scanner, string) {} // the library reports it
 	count, before := 0, rune(0)
 	for token := tokens.Scan(); token != scanner.EOF; token = tokens.Scan() {
 		if token == '.' && before == '.' {
@@ -105,7 +108,8 @@ func (q *query) evaluate(at any) (nodes []any, err error) {
 	cost := from.in.values
 	for range q.descent {
 		if cost *= from.in.depth; cost > maxCost {
-			return nil, fmt.Errorf("the expression would take too long on %d values that are nested %d deep", from.in.values, from.in.depth)
+			return nil, fmt.Errorf("the expression would take too long on %d values that are nested %d deep",
+				from.in.values, from.in.depth)
 		}
 	}
 	found := &matches{}
@@ -119,9 +123,8 @@ func (q *query) evaluate(at any) (nodes []any, err error) {
 // mark is the prefix operator that counts nodes.
 const mark = '§'
 
-// markParser parses what follows the mark: a placeholder for each wildcard, and
-// the one that stands for all, without which the library would want at least
-// one wildcard.
+// markParser parses the placeholders after the mark: one for each wildcard, and
+// the one for all, without which the library requires at least one wildcard.
 func markParser(wildcards int) func(context.Context, *gval.Parser) (gval.Evaluable, error) {
 	return func(c context.Context, p *gval.Parser) (gval.Evaluable, error) {
 		placeholders := make([]gval.Evaluable, wildcards+1)
@@ -156,10 +159,10 @@ type matches struct {
 	list []match
 }
 
-// match is how one node was found.
+// match is one node with its place.
 type match struct {
 	name string // of its member
-	at   []any  // what the wildcards stand for: names and indexes, lists of them for ".."
+	at   []any  // the matches of the wildcards: names and indexes, lists of them for ".."
 }
 
 // add counts a node and returns the name of its member.
@@ -210,7 +213,7 @@ func compareSteps(a, b any) int {
 	return cmp.Compare(x, y)
 }
 
-// recovered makes a panic an error: those of the library, and errTooMany.
+// recovered turns a panic into an error: those of the library, and errTooMany.
 func recovered(err *error) {
 	switch r := recover(); r {
 	case nil:

@@ -32,7 +32,7 @@ type complianceCase struct {
 type engine func(t *testing.T, expr string, document []byte) (values []any, invalid bool)
 
 // The figures stand in ARCHITECTURE.md as the reason for the default.
-func TestComplianceCasesThatEachEnginePasses(t *testing.T) {
+func TestJSONPath_passesTheListedComplianceCases(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(conformance.Dir(t, "jsonpath"), "cts.json"))
 	require.NoError(t, err)
 	var suite struct{ Tests []complianceCase }

@@ -23,11 +23,13 @@ ex:Alarm a rr:TriplesMap ;
 	if err != nil {
 		panic(err)
 	}
-	plan, err := rml.Compile(mapping, &rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.JSONPath: paessler.JSONPath()}})
+	plan, err := rml.Compile(mapping,
+		&rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.JSONPath: paessler.JSONPath()}})
 	if err != nil {
 		panic(err)
 	}
-	out, err := plan.NewMapper().Append(nil, []byte(`{"sensors":[{"name":"T1","value":31.50},{"name":"H1","value":80},{"name":"T2","value":19}]}`))
+	out, err := plan.NewMapper().Append(nil,
+		[]byte(`{"sensors":[{"name":"T1","value":31.50},{"name":"H1","value":80},{"name":"T2","value":19}]}`))
 	if err != nil {
 		panic(err)
 	}

@@ -1,18 +1,19 @@
 // Package paessler evaluates the JSONPath expressions of mappings with
-// github.com/PaesslerAG/jsonpath, for programs that must have what that
-// library selects:
+// github.com/PaesslerAG/jsonpath, for programs that need the results of that
+// library:
 //
 //	rml.Options{Evaluators: map[rml.Formulation]rml.Evaluator{rml.JSONPath: paessler.JSONPath()}}
 //
-// The library follows the article that JSONPath comes from rather than
-// RFC 9535, and its filters are expressions of gval.Full: ==, =~, &&, in and so
-// on, with conversions between text, numbers and booleans. Among what differs
-// from the RFC: an index from the end ($[-1]) selects nothing, a slice cannot
-// follow "..", the test for existence [?@.a] reads the value as a boolean, null
-// cannot be compared with, and a filter that calls a function such as length()
-// selects nothing. The built-in engine has none of this and is the default.
+// The library follows the article that JSONPath comes from rather than RFC
+// 9535, and its filters are expressions of gval.Full: ==, =~, &&, in and so on,
+// with conversions between text, numbers and booleans. Among what differs from
+// the RFC: an index from the end ($[-1]) selects nothing, a slice cannot follow
+// "..", the test for existence [?@.a] reads the value as a boolean, null cannot
+// be compared with, and a filter that calls a function such as length() selects
+// nothing. The built-in engine has none of these differences and is the
+// default.
 //
-// The package adds what mappings need and the library lacks:
+// The package adds features that mappings need and the library does not have:
 //
 //   - Bare paths: a.b, Country Code, a[*].b are $.a.b, $["Country Code"] and
 //     $.a[*].b, and a path may begin with @ instead of $.
@@ -40,14 +41,13 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// JSONPath returns the evaluator, for [rml.JSONPath]. It is safe for
-// concurrent use. The library cannot be interrupted, and takes a time that
-// grows with the depth of the text for each ".." in the expression: where the
-// number of values times the depth to that power is more than 268,435,456, the
-// evaluation is refused. More than 1,048,576 nodes selected by one evaluation
-// are an error. That does not bound filters that go through the whole text for
-// each value, such as [?($..a)]: compile the mappings of strangers with the
-// built-in engine.
+// JSONPath returns the evaluator, for [rml.JSONPath]. It is safe for concurrent
+// use. The library cannot be interrupted, and its time grows with the depth of
+// the text for each ".." in the expression. An evaluation is an error if the
+// number of values times the depth to that power is more than 268,435,456. More
+// than 1,048,576 nodes selected by one evaluation are an error. These limits do
+// not bound filters that visit the whole text for each value, such as
+// [?($..a)]: compile untrusted mappings with the built-in engine.
 func JSONPath() rml.Evaluator {
 	return rml.Evaluator{Parse: parse, Compile: compile, Value: value, Elements: elements}
 }
@@ -66,11 +66,11 @@ type node struct {
 	value any
 }
 
-// number is a JSON number in a form that gval can calculate with: it looks
-// through pointers. The pointer tells which number of the document it is.
+// number is a JSON number in a form that gval can calculate with: gval
+// dereferences pointers. The pointer identifies the number of the document.
 type number float64
 
-// String writes the number where gval wants text.
+// String returns the number where gval needs text.
 func (n *number) String() string { return strconv.FormatFloat(float64(*n), 'g', -1, 64) }
 
 func parse(data []byte) (any, error) {
@@ -92,7 +92,7 @@ func (d *document) adopt(value any, depth int) any {
 	d.values, d.depth = d.values+1, max(d.depth, depth)
 	switch v := value.(type) {
 	case json.Number:
-		f, _ := v.Float64() // out of range is ±Inf, which compares rightly
+		f, _ := v.Float64() // a number out of range is ±Inf, which compares correctly
 		n := new(number(f))
 		d.numbers[n] = string(v)
 		return n

@@ -82,7 +82,7 @@ var differing = []struct{ expr, right, library string }{
 	{"$.rows[-1].k", `"z"`, ``},
 }
 
-func TestValuesAreThoseOfTheBuiltInEngine(t *testing.T) {
+func TestJSONPath_agreesWithTheBuiltInEngine(t *testing.T) {
 	for expr, want := range agreed {
 		got := byLibrary(t, expr)
 		require.Equal(t, want, strings.Join(got, " "), "library: %s", expr)
@@ -90,7 +90,7 @@ func TestValuesAreThoseOfTheBuiltInEngine(t *testing.T) {
 	}
 }
 
-func TestExpressionsThatTheLibraryReadsOtherwiseAreThoseOfTheTable(t *testing.T) {
+func TestJSONPath_differsFromTheBuiltInEngineAsListed(t *testing.T) {
 	for _, c := range differing {
 		require.Equal(t, c.right, strings.Join(byBuiltIn(t, c.expr), " "), "built in: %s", c.expr)
 		require.Equal(t, c.library, strings.Join(byLibrary(t, c.expr), " "), "library: %s", c.expr)
@@ -98,7 +98,7 @@ func TestExpressionsThatTheLibraryReadsOtherwiseAreThoseOfTheTable(t *testing.T)
 	}
 }
 
-func TestTheOrderIsTheSameEachTime(t *testing.T) {
+func TestJSONPath_selectsInTheSameOrderEachTime(t *testing.T) {
 	members := make([]string, 0, 40)
 	for i := range 40 {
 		members = append(members, `"`+string(rune('a'+i*7%26))+strings.Repeat("x", i)+`":{"v":[{"a":1,"b":2,"c":3}]}`)
@@ -113,27 +113,30 @@ func TestTheOrderIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-func TestMembersComeByNameAndIndexesByNumber(t *testing.T) {
+func TestJSONPath_sortsMembersByNameAndIndexesByNumber(t *testing.T) {
 	require.Equal(t, []string{"1", "2", "4", "3"}, selectTexts(t, "$.*", `{"b":3,"10":2,"9":1,"a":4}`))
 	require.Equal(t, []string{"3", "2"}, selectTexts(t, "$[1,0]", `[2,3]`), "a union keeps its order")
 }
 
-func TestExpressionsThatAreNoPathsAreRefused(t *testing.T) {
+func TestJSONPath_refusesExpressionsThatAreNotPaths(t *testing.T) {
 	e := paessler.JSONPath()
-	for _, expr := range []string{"", "$.", "$[", "$.a]", "a[", "$.a b", "$.a b:c", "$.*,x:$.b", "$.a + 1", "$.a == $.b", "$.a}", "$['a", strings.Repeat("a.", 20_000)} {
+	for _, expr := range []string{
+		"", "$.", "$[", "$.a]", "a[", "$.a b", "$.a b:c", "$.*,x:$.b", "$.a + 1", "$.a == $.b", "$.a}", "$['a",
+		strings.Repeat("a.", 20_000),
+	} {
 		_, err := e.Compile(expr, nil)
 		require.Error(t, err, expr)
 	}
 }
 
-func TestATextThatIsNoJSONIsAnError(t *testing.T) {
+func TestJSONPath_refusesTextThatIsNotJSON(t *testing.T) {
 	for _, text := range []string{"", "{", "{} {}", "{'a':1}"} {
 		_, err := paessler.JSONPath().Parse([]byte(text))
 		require.Error(t, err, text)
 	}
 }
 
-func TestAnEvaluationThatSelectsTooMuchIsAnError(t *testing.T) {
+func TestJSONPath_boundsTheNumberOfNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: it selects a million nodes")
 	}
@@ -146,11 +149,16 @@ func TestAnEvaluationThatSelectsTooMuchIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "more than 1048576 nodes")
 }
 
-func TestAnEvaluationThatWouldTakeTooLongIsRefused(t *testing.T) {
+func TestJSONPath_refusesLongEvaluations(t *testing.T) {
 	e := paessler.JSONPath()
 	root, err := e.Parse([]byte(strings.Repeat(`{"a":1,"b":`, 200) + "1" + strings.Repeat("}", 200)))
 	require.NoError(t, err)
-	for expr, refused := range map[string]bool{"$..a": false, "$..b..b..b..a": true, "$. .b.\t.b. .b./**/.a": true, "$" + strings.Repeat("..a", 200): true} {
+	for expr, refused := range map[string]bool{
+		"$..a":                           false,
+		"$..b..b..b..a":                  true,
+		"$. .b.\t.b. .b./**/.a":          true,
+		"$" + strings.Repeat("..a", 200): true,
+	} {
 		evaluate, err := e.Compile(expr, nil)
 		require.NoError(t, err)
 		found, err := evaluate(root)
@@ -163,7 +171,7 @@ func TestAnEvaluationThatWouldTakeTooLongIsRefused(t *testing.T) {
 	}
 }
 
-func TestElementsAreThoseOfArrays(t *testing.T) {
+func TestJSONPath_returnsTheElementsOfArrays(t *testing.T) {
 	e := paessler.JSONPath()
 	root, err := e.Parse([]byte(`[1,"x"]`))
 	require.NoError(t, err)
@@ -227,7 +235,7 @@ func byBuiltIn(t *testing.T, expr string) []string {
 }
 
 // The library reads over white space and comments between two dots.
-func TestADescentWithAGapIsOrderedAsOneWithout(t *testing.T) {
+func TestJSONPath_sortsADescentWithWhiteSpace(t *testing.T) {
 	for _, expr := range []string{"$.sensors. .v", "$.sensors.\n.v", "$.sensors./* */.v"} {
 		for range 20 {
 			require.Equal(t, []string{"2", "4", "3", "1"}, byLibrary(t, expr), expr)
@@ -243,7 +251,10 @@ func FuzzJSONPathDoesNotPanic(f *testing.F) {
 	for _, c := range differing {
 		f.Add(c.expr, station)
 	}
-	for _, expr := range []string{"$..*[?(@.a=~'(')]", "$[?(@.date('x'))]", "$.x{", "$(1)", "$['§#']", "$[#0]", "§#", "$.a[?(1/0 > @.b)]", "$[$.a]"} {
+	for _, expr := range []string{
+		"$..*[?(@.a=~'(')]", "$[?(@.date('x'))]", "$.x{", "$(1)", "$['§#']", "$[#0]", "§#", "$.a[?(1/0 > @.b)]",
+		"$[$.a]",
+	} {
 		f.Add(expr, `{"a":[1,{"b":null}],"":{}}`)
 	}
 	f.Fuzz(func(t *testing.T, expr, document string) {

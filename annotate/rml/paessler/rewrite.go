@@ -27,8 +27,8 @@ func rewrite(expr string) (string, error) {
 	return "$" + bare(expr), nil
 }
 
-// bare writes a bare path as the library reads it after "$": names that are no
-// identifiers go into brackets.
+// bare writes a bare path as the library reads it after "$": names that are not
+// identifiers are put into brackets.
 func bare(expr string) string {
 	var b strings.Builder
 	for dotted := true; expr != ""; {
@@ -108,9 +108,9 @@ func quoted(expr string) int {
 	return len(expr)
 }
 
-// requote writes the string literals of JSONPath as those of Go, which the
-// library takes them for: Go has no strings in single quotes, and other
-// escapes. What is no string of JSONPath stays, for the library to refuse.
+// requote writes the string literals of JSONPath as those of Go, as the library
+// parses them: Go has no strings in single quotes, and its escapes differ.
+// Other text stays unchanged; the library reports it.
 func requote(expr string) string {
 	if !strings.ContainsAny(expr, `'"`) {
 		return expr

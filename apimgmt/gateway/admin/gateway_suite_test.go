@@ -20,7 +20,7 @@ func TestTheStoreIsAGatewayOfPublishers(t *testing.T) {
 	})
 	t.Run("on disk", func(t *testing.T) {
 		gatewaytest.Run(t, func(t *testing.T) apimgmt.Gateway {
-			d, err := disk.Open(t.TempDir(), nil)
+			d, err := disk.Open(t.Context(), t.TempDir(), nil)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, d.Close()) })
 			s, _ := openStore(t, storage.Prefixed(d.Documents(), "gateway/"))

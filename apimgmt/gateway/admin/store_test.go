@@ -110,7 +110,7 @@ func thing(name string) entity.Config {
 func TestWhatWasAcknowledgedIsServedAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	open := func() (*disk.Store, *admin.Store, *gateway.Gateway) {
-		d, err := disk.Open(dir, nil)
+		d, err := disk.Open(t.Context(), dir, nil)
 		require.NoError(t, err)
 		s, g := openStore(t, storage.Prefixed(d.Documents(), "gateway/"))
 		return d, s, g

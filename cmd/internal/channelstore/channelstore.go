@@ -54,7 +54,7 @@ type Folder struct {
 // stored credentials the error says which file is missing. The caller closes the
 // folder.
 func Open(ctx context.Context, config Config) (*Folder, error) {
-	store, err := datafolder.Open(config.Dir, datafolder.Annotator)
+	store, err := datafolder.Open(ctx, config.Dir, datafolder.Annotator)
 	if err != nil {
 		return nil, err
 	}

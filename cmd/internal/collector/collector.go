@@ -64,7 +64,7 @@ type Collector struct {
 func Open(config Config) (_ *Collector, err error) {
 	c := &Collector{hosts: config.Hosts, log: config.Logger}
 	c.over, c.end = context.WithCancel(context.Background())
-	if c.store, err = datafolder.Open(config.Dir, datafolder.FLCollector); err != nil {
+	if c.store, err = datafolder.Open(c.over, config.Dir, datafolder.FLCollector); err != nil {
 		return nil, err
 	}
 	defer func() {

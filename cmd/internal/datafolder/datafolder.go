@@ -30,8 +30,8 @@ const (
 // Open opens the folder of a block, and creates it if it is missing. A folder of
 // an earlier version names no owner; it gets one unless what lies in it is that
 // of another block and nothing in it is that of this one.
-func Open(dir, block string) (*disk.Store, error) {
-	return disk.Open(dir, &disk.Options{Owner: block, Adopt: func(store *disk.Store) error { return adopt(store, block) }})
+func Open(ctx context.Context, dir, block string) (*disk.Store, error) {
+	return disk.Open(ctx, dir, &disk.Options{Owner: block, Adopt: func(store *disk.Store) error { return adopt(store, block) }})
 }
 
 // Claim marks the folder above those of the blocks, or one in which a block keeps
@@ -44,7 +44,7 @@ func Claim(dir, owner string) error {
 				dir, disk.ErrOwner, owner, owner)
 		}
 	}
-	return disk.Claim(dir, owner)
+	return disk.MarkOwner(dir, owner)
 }
 
 // isAboveBlocks reports whether a block has a store in a folder below.

@@ -29,7 +29,7 @@ func TestOpen_folderOfAnotherBlockIsRefused(t *testing.T) {
 	for _, owner := range blocks() {
 		dir := filepath.Join(t.TempDir(), "new", owner)
 		for range 2 {
-			store, err := datafolder.Open(dir, owner)
+			store, err := datafolder.Open(t.Context(), dir, owner)
 			require.NoError(t, err)
 			require.NoError(t, store.Close())
 		}
@@ -37,7 +37,7 @@ func TestOpen_folderOfAnotherBlockIsRefused(t *testing.T) {
 			if other == owner {
 				continue
 			}
-			_, err := datafolder.Open(dir, other)
+			_, err := datafolder.Open(t.Context(), dir, other)
 			require.ErrorIs(t, err, disk.ErrOwner)
 			require.ErrorContains(t, err, "it is the folder of "+owner+", and this is "+other+"; give "+other+" a folder of its own")
 			require.ErrorIs(t, datafolder.Claim(dir, datafolder.Enablers), disk.ErrOwner)
@@ -47,7 +47,7 @@ func TestOpen_folderOfAnotherBlockIsRefused(t *testing.T) {
 
 func TestOpen_oldFolderGetsItsOwner(t *testing.T) {
 	dir := oldFolder(t)
-	store, err := datafolder.Open(dir, datafolder.Annotator)
+	store, err := datafolder.Open(t.Context(), dir, datafolder.Annotator)
 	require.NoError(t, err)
 	channels, err := store.Documents().List(t.Context(), "channels/", "", 0)
 	require.NoError(t, err)
@@ -61,20 +61,20 @@ func TestOpen_oldFolderGetsItsOwner(t *testing.T) {
 func TestOpen_oldFolderOfAnotherBlockIsRefused(t *testing.T) {
 	dir := oldFolder(t)
 	for _, other := range blocks()[1:] {
-		_, err := datafolder.Open(dir, other)
+		_, err := datafolder.Open(t.Context(), dir, other)
 		require.ErrorIs(t, err, disk.ErrOwner)
 		require.ErrorContains(t, err, `it holds "channels/weather", as the folder of annotator does, and this is `+other)
 		require.NoFileExists(t, filepath.Join(dir, "format.json"))
 	}
 	require.ErrorIs(t, datafolder.Claim(dir, datafolder.Enablers), disk.ErrOwner)
-	store, err := datafolder.Open(dir, datafolder.Annotator)
+	store, err := datafolder.Open(t.Context(), dir, datafolder.Annotator)
 	require.NoError(t, err, "it stays usable")
 	require.NoError(t, store.Close())
 }
 
 func TestOpen_oldFolderIsRecognisedByItsBlobs(t *testing.T) {
 	dir := t.TempDir()
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	writer, err := store.Blobs().Create(t.Context(), "blob/1")
 	require.NoError(t, err)
@@ -83,21 +83,21 @@ func TestOpen_oldFolderIsRecognisedByItsBlobs(t *testing.T) {
 	_, err = writer.Commit(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
-	_, err = datafolder.Open(dir, datafolder.FLCollector)
+	_, err = datafolder.Open(t.Context(), dir, datafolder.FLCollector)
 	require.ErrorContains(t, err, "as the folder of modelrepo does")
 }
 
 func TestOpen_oldFolderThatTwoBlocksUsedGoesToEither(t *testing.T) {
 	dir := oldFolder(t)
-	store, err := disk.Open(dir, nil)
+	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
 	_, err = store.Documents().Create(t.Context(), "node", []byte(`{}`))
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
-	store, err = datafolder.Open(dir, datafolder.MultiLink)
+	store, err = datafolder.Open(t.Context(), dir, datafolder.MultiLink)
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
-	_, err = datafolder.Open(dir, datafolder.Annotator)
+	_, err = datafolder.Open(t.Context(), dir, datafolder.Annotator)
 	require.ErrorIs(t, err, disk.ErrOwner)
 }
 
@@ -105,20 +105,20 @@ func TestClaim_folderAboveBlocks(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		require.NoError(t, datafolder.Claim(dir, datafolder.Enablers))
-		store, err := datafolder.Open(filepath.Join(dir, "annotator"), datafolder.Annotator)
+		store, err := datafolder.Open(t.Context(), filepath.Join(dir, "annotator"), datafolder.Annotator)
 		require.NoError(t, err)
 		require.NoError(t, store.Close())
 	}
-	_, err := datafolder.Open(dir, datafolder.Annotator)
+	_, err := datafolder.Open(t.Context(), dir, datafolder.Annotator)
 	require.ErrorContains(t, err, "it is the folder of enablers, and this is annotator")
 }
 
 func TestClaim_oldFolderThatABlockSharedStaysUsable(t *testing.T) {
 	dir := oldFolder(t)
-	store, err := disk.Open(filepath.Join(dir, "annotator"), nil)
+	store, err := disk.Open(t.Context(), filepath.Join(dir, "annotator"), nil)
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	require.NoError(t, datafolder.Claim(dir, datafolder.Enablers))
-	_, err = datafolder.Open(dir, datafolder.Annotator)
+	_, err = datafolder.Open(t.Context(), dir, datafolder.Annotator)
 	require.ErrorContains(t, err, "it is the folder of enablers, and this is annotator")
 }

@@ -100,7 +100,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 		config.Clients = []string{"private-backend", "public-frontend", "public-backend-access"}
 	}
 	m := &Management{config: config}
-	if m.store, err = datafolder.Open(config.Dir, datafolder.APIManager); err != nil {
+	if m.store, err = datafolder.Open(ctx, config.Dir, datafolder.APIManager); err != nil {
 		return nil, err
 	}
 	defer func() {

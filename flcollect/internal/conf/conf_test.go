@@ -10,8 +10,11 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/conf"
 )
 
-func TestNumbersComeInManyForms(t *testing.T) {
-	for _, given := range []any{7.0, float32(7), 7, int8(7), int32(7), int64(7), uint(7), uint64(7), json.Number("7"), "7", " 7.0 ", "+0.7e1"} {
+func TestReader_readsNumbersInManyForms(t *testing.T) {
+	for _, given := range []any{
+		7.0, float32(7), 7, int8(7), int32(7), int64(7), uint(7), uint64(7), json.Number("7"), "7", " 7.0 ",
+		"+0.7e1",
+	} {
 		r := conf.NewReader(map[string]any{"x": given})
 		require.Equal(t, 7., r.Number("x", 0, 0, 10), "%T", given)
 		require.Nil(t, r.End())
@@ -23,7 +26,7 @@ func TestNumbersComeInManyForms(t *testing.T) {
 	require.Equal(t, 0.1, r.Number("x", 0, 0, 1), "as it was written")
 }
 
-func TestTruthValuesComeInManyForms(t *testing.T) {
+func TestReader_readsBooleansInManyForms(t *testing.T) {
 	for given, want := range map[any]bool{true: true, "TRUE": true, "on": true, 1: true, "yes": true, json.Number("1"): true,
 		false: false, "False": false, "off": false, 0.0: false, "no": false} {
 		r := conf.NewReader(map[string]any{"x": given})
@@ -32,7 +35,7 @@ func TestTruthValuesComeInManyForms(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotGivenHasItsDefault(t *testing.T) {
+func TestReader_returnsDefaults(t *testing.T) {
 	for _, values := range []map[string]any{nil, {"n": nil, "c": nil, "t": nil}} {
 		r := conf.NewReader(values)
 		require.True(t, math.IsInf(r.Number("n", math.Inf(1), 0, 1), 1))
@@ -42,7 +45,7 @@ func TestWhatIsNotGivenHasItsDefault(t *testing.T) {
 	}
 }
 
-func TestTheFirstFaultIsNamed(t *testing.T) {
+func TestReader_namesTheFirstFault(t *testing.T) {
 	const least, most = 1, 1e21
 	for want, given := range map[string]any{
 		"0 is not between 1 and 1000000000000000000000": 0,

@@ -81,7 +81,8 @@ func (m *machine) fill(a *array, shape any, kind *dtype, fortran bool, elements 
 	if fortran {
 		order = "True"
 	}
-	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': %s, 'shape': (%s), }\n", kind.order, kind.letters, order, text.String())
+	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': %s, 'shape': (%s), }\n", kind.order, kind.letters,
+		order, text.String())
 	if !m.spend(len(data)) {
 		return false
 	}

@@ -47,7 +47,8 @@ func Read(data []byte) (Stored, error) {
 	}
 	made, ok := value.(*object)
 	if !ok || familyOf(made.class) == nil {
-		return Stored{}, fmt.Errorf("%w: it is %s, and no strategy of Flower that is built in here", ErrRefused, describe(value))
+		return Stored{}, fmt.Errorf("%w: it is %s, and no strategy of Flower that is built in here", ErrRefused,
+			describe(value))
 	}
 	stored, err := convert(&m, made)
 	if err != nil {

@@ -51,7 +51,10 @@ func read(tb testing.TB, name string) captured {
 func fixture(version string) string { return filepath.Join("testdata", "flower-"+version+".json") }
 
 func initial() strategy.Model {
-	return strategy.Model{tensor.FromFloat32s([]float32{0, 1, 2, 3, 4, 5}, 2, 3), tensor.FromFloat64s([]float64{0.5, -1.5})}
+	return strategy.Model{
+		tensor.FromFloat32s([]float32{0, 1, 2, 3, 4, 5}, 2, 3),
+		tensor.FromFloat64s([]float64{0.5, -1.5}),
+	}
 }
 
 // ours are the names of parameters that Flower's serverapp has others for.
@@ -106,7 +109,11 @@ func check(t *testing.T, all captured) {
 			require.NoError(t, err)
 			require.Equal(t, 7, made.Policy().Evaluate.MinClients, "the job's setting is above that of the pickle")
 			if c.Conf["fraction_fit"] != nil || c.Conf["fraction_train"] != nil {
-				require.Equal(t, strategy.Rule{Fraction: 0.5, MinClients: 3, RefuseFailures: c.Conf["accept_failures"] == false}, made.Policy().Fit)
+				require.Equal(t, strategy.Rule{
+					Fraction:       0.5,
+					MinClients:     3,
+					RefuseFailures: c.Conf["accept_failures"] == false,
+				}, made.Policy().Fit)
 				require.Equal(t, 4, made.Policy().MinAvailable)
 			}
 		})
@@ -136,7 +143,8 @@ func check(t *testing.T, all captured) {
 			require.ErrorIs(t, err, pickle.ErrRefused)
 			require.ErrorContains(t, err, map[string]string{
 				"exploit":        "it is what posix.system makes, and no strategy",
-				"exploit inside": `attribute "on_fit_config_fn" is what posix.system makes`, "no strategy": "it is a dict, and no strategy",
+				"exploit inside": `attribute "on_fit_config_fn" is what posix.system makes`, "no strategy": "it is a dict, " +
+					"and no strategy",
 				"a class":              "it is the name flwr.server.strategy.fedavg.FedAvg, and no strategy",
 				"a strategy in itself": `attribute "initial_parameters" is an object of flwr.server.strategy.fedavg.FedAvg`,
 			}[c.Name])
@@ -144,13 +152,13 @@ func check(t *testing.T, all captured) {
 	}
 }
 
-func TestStrategiesThatFlowerPickledAreRead(t *testing.T) {
+func TestRead_readsStrategiesOfOlderFlower(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) { check(t, read(t, fixture(version))) })
 	}
 }
 
-func TestStrategiesThatFlowerPicklesNowAreRead(t *testing.T) {
+func TestRead_readsStrategiesOfCurrentFlower(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {
 			program := peertest.Python(t, "flwr=="+version)
@@ -166,7 +174,7 @@ func TestStrategiesThatFlowerPicklesNowAreRead(t *testing.T) {
 	}
 }
 
-func TestWhatTensorWritesIsRead(t *testing.T) {
+func TestArrays_readsThePicklesOfTensor(t *testing.T) {
 	var file strings.Builder
 	require.NoError(t, tensor.WritePickle(&file, initial()...))
 	got, err := pickle.Arrays([]byte(file.String()))
@@ -177,43 +185,55 @@ func TestWhatTensorWritesIsRead(t *testing.T) {
 	}
 }
 
-func TestPicklesThatMakeNoSenseAreRefused(t *testing.T) {
+func TestRead_refusesInvalidPickles(t *testing.T) {
 	object := "\x80\x02cflwr.server.strategy.fedavg\nFedAvg\n)\x81"
 	build := func(attributes string) string { return object + "}(" + attributes + "ub." }
 	for name, c := range map[string]struct{ pickle, says string }{
-		"nothing":                  {"", "byte 0: the pickle is cut off"},
-		"no end":                   {"N", "byte 1: the pickle is cut off"},
-		"no value":                 {".", "byte 0: no value is there"},
-		"more after the end":       {"N.N", "byte 1: 1 bytes follow the end"},
-		"a later protocol":         {"\x80\x06N.", "byte 0: protocol 6 is not known"},
-		"an unknown instruction":   {"N\xff", "byte 1: instruction 0xff is not known"},
-		"an object by reference":   {"Pid\n.", "instruction 0x50 is not known"},
-		"an extension":             {"\x82\x01.", "instruction 0x82 is not known"},
-		"eval":                     {"c__builtin__\neval\n(V1+1\ntR.", "it is what __builtin__.eval makes, and no strategy"},
-		"eval on the stack":        {"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.", "it is the unknown name builtins.eval, and no strategy"},
-		"an attribute of a module": {"cflwr.server.strategy.fedavg\nos.system\n.", "the unknown name flwr.server.strategy.fedavg.os.system"},
-		"a class of our name":      {"c__main__\nFedAvg\n.", "it is the unknown name __main__.FedAvg"},
-		"a class that is called":   {"cflwr.server.strategy.fedavg\nFedAvg\n)R.", "is called, which is not done here"},
-		"a function made new":      {"c_codecs\nencode\n)\x81.", "is called, which is not done here"},
-		"a number that is called":  {"I1\n)R.", "1 is called"},
-		"an endless length":        {"\x8e\xff\xff\xff\xff\xff\xff\xff\xff.", "byte 0: the pickle is cut off"},
-		"an endless text":          {"X\xff\xff\xff\x7fabc.", "the pickle is cut off"},
-		"nothing remembered":       {"g7\n.", "nothing is remembered as 7"},
-		"no mark":                  {"Nt.", "byte 1: no mark is there"},
-		"no line":                  {"I" + strings.Repeat("1", 2000), "no end within"},
-		"a great number":           {"\x8a\x09123456789.", "it is a whole number of more than 64 bits, and no strategy"},
-		"no number":                {"Ix\n.", "a whole number is not read"},
-		"no float":                 {"Fx\n.", "a number is not read"},
-		"a bad escape":             {`V\u12` + "\n.", "the escape at 0 is cut off"},
-		"a key that is no text":    {"}I1\nI2\ns.", "a key is 1, and no text"},
-		"a key without a value":    {"}(V1\nu.", "a key has no value"},
-		"items of a number":        {"I1\nI2\na.", "items are added to 1"},
-		"attributes of a list":     {"]}b.", "a list does not become a dict"},
-		"attributes twice":         {object + "}b}b.", "does not become a dict"},
-		"an unknown attribute":     {build("X\x03\x00\x00\x00fooI1\n"), `flwr.server.strategy.fedavg.FedAvg: attribute "foo" is not known`},
-		"an attribute of text":     {build("X\x0c\x00\x00\x00fraction_fitX\x01\x00\x00\x000"), `attribute "fraction_fit" is a text, and no number`},
-		"many values":              {strings.Repeat("N", 70000) + ".", "more than 65536 values wait"},
-		"many instructions":        {strings.Repeat("N0", 140000) + ".", "more than 262144 instructions"},
+		"nothing":                {"", "byte 0: the pickle is cut off"},
+		"no end":                 {"N", "byte 1: the pickle is cut off"},
+		"no value":               {".", "byte 0: no value is there"},
+		"more after the end":     {"N.N", "byte 1: 1 bytes follow the end"},
+		"a later protocol":       {"\x80\x06N.", "byte 0: protocol 6 is not known"},
+		"an unknown instruction": {"N\xff", "byte 1: instruction 0xff is not known"},
+		"an object by reference": {"Pid\n.", "instruction 0x50 is not known"},
+		"an extension":           {"\x82\x01.", "instruction 0x82 is not known"},
+		"eval":                   {"c__builtin__\neval\n(V1+1\ntR.", "it is what __builtin__.eval makes, and no strategy"},
+		"eval on the stack": {
+			"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.",
+			"it is the unknown name builtins.eval, and no strategy",
+		},
+		"an attribute of a module": {
+			"cflwr.server.strategy.fedavg\nos.system\n.",
+			"the unknown name flwr.server.strategy.fedavg.os.system",
+		},
+		"a class of our name":     {"c__main__\nFedAvg\n.", "it is the unknown name __main__.FedAvg"},
+		"a class that is called":  {"cflwr.server.strategy.fedavg\nFedAvg\n)R.", "is called, which is not done here"},
+		"a function made new":     {"c_codecs\nencode\n)\x81.", "is called, which is not done here"},
+		"a number that is called": {"I1\n)R.", "1 is called"},
+		"an endless length":       {"\x8e\xff\xff\xff\xff\xff\xff\xff\xff.", "byte 0: the pickle is cut off"},
+		"an endless text":         {"X\xff\xff\xff\x7fabc.", "the pickle is cut off"},
+		"nothing remembered":      {"g7\n.", "nothing is remembered as 7"},
+		"no mark":                 {"Nt.", "byte 1: no mark is there"},
+		"no line":                 {"I" + strings.Repeat("1", 2000), "no end within"},
+		"a great number":          {"\x8a\x09123456789.", "it is a whole number of more than 64 bits, and no strategy"},
+		"no number":               {"Ix\n.", "a whole number is not read"},
+		"no float":                {"Fx\n.", "a number is not read"},
+		"a bad escape":            {`V\u12` + "\n.", "the escape at 0 is cut off"},
+		"a key that is no text":   {"}I1\nI2\ns.", "a key is 1, and no text"},
+		"a key without a value":   {"}(V1\nu.", "a key has no value"},
+		"items of a number":       {"I1\nI2\na.", "items are added to 1"},
+		"attributes of a list":    {"]}b.", "a list does not become a dict"},
+		"attributes twice":        {object + "}b}b.", "does not become a dict"},
+		"an unknown attribute": {
+			build("X\x03\x00\x00\x00fooI1\n"),
+			`flwr.server.strategy.fedavg.FedAvg: attribute "foo" is not known`,
+		},
+		"an attribute of text": {
+			build("X\x0c\x00\x00\x00fraction_fitX\x01\x00\x00\x000"),
+			`attribute "fraction_fit" is a text, and no number`,
+		},
+		"many values":       {strings.Repeat("N", 70000) + ".", "more than 65536 values wait"},
+		"many instructions": {strings.Repeat("N0", 140000) + ".", "more than 262144 instructions"},
 		"growth": {"V" + strings.Repeat("a", 10000) + "\nq\x010" +
 			strings.Repeat("c_codecs\nencode\n(h\x01Vlatin1\ntR0", 100) + "N.", "more than 8 times as large"},
 		"a list": {"].", "it is a list, and no strategy"},
@@ -226,7 +246,7 @@ func TestPicklesThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestListsThatAreNotOfArraysAreRefused(t *testing.T) {
+func TestArrays_refusesListsOfOtherValues(t *testing.T) {
 	for file, says := range map[string]string{
 		"]I1\na.": "item 0 is 1, and no array", "}.": "it is a dict, and no list of arrays",
 		"]q\x00h\x00a.": "item 0 is a list, and no array",
@@ -237,7 +257,7 @@ func TestListsThatAreNotOfArraysAreRefused(t *testing.T) {
 	}
 }
 
-func TestParametersOutOfRangeAreThoseOfTheStrategy(t *testing.T) {
+func TestRead_leavesTheRangeOfParametersToTheStrategy(t *testing.T) {
 	stored := pickle.Stored{Name: "FedAvg", Conf: strategy.Conf{"fraction_fit": 2.0}}
 	_, err := stored.Strategy(nil)
 	var wrong *strategy.FieldError

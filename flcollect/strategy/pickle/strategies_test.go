@@ -20,7 +20,7 @@ func named(t testing.TB, name string) []byte {
 	return data
 }
 
-func TestPickledStrategiesOfFlowerAreReadWithTheirParameters(t *testing.T) {
+func TestRead_readsTheParametersOfFlowerStrategies(t *testing.T) {
 	for name, own := range map[string]strategy.Conf{
 		"FedAvg-2": {}, "FedAvg-3": {}, "FedAvg-4": {}, "FedAvg-5": {}, "FedMedian": {},
 		"FaultTolerantFedAvg": {"min_completion_rate_fit": 0.7, "min_completion_rate_evaluate": 0.8},
@@ -38,7 +38,8 @@ func TestPickledStrategiesOfFlowerAreReadWithTheirParameters(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, strings.TrimRight(name, "-2345"), got.Name)
 		for field, v := range map[string]any{
-			"fraction_fit": 0.5, "fraction_evaluate": 1.0, "min_fit_clients": int64(3), "min_evaluate_clients": int64(300), "min_available_clients": int64(70_000),
+			"fraction_fit": 0.5, "fraction_evaluate": 1.0, "min_fit_clients": int64(3), "min_evaluate_clients": int64(300),
+			"min_available_clients": int64(70_000),
 		} {
 			own[field] = v
 		}
@@ -51,14 +52,15 @@ func TestPickledStrategiesOfFlowerAreReadWithTheirParameters(t *testing.T) {
 	}
 }
 
-func TestPicklesThatBreakOffOrNeverEndAreRefused(t *testing.T) {
+func TestRead_refusesTruncatedAndEndlessPickles(t *testing.T) {
 	whole := named(t, "FedAdam")
 	for n := range whole {
 		_, err := pickle.Read(whole[:n])
 		require.ErrorIs(t, err, pickle.ErrRefused, "cut at %d", n)
 	}
 	for _, text := range []string{
-		"", ".", "hello", "\x80\x04N.", strings.Repeat("N", 200_000), "\x8e\xff\xff\xff\xff\xff\xff\xff\xff", "b", "Nb", "\x93", "h\x00", "u", "(u", "\x94", "s", "a", "\x85", "t",
+		"", ".", "hello", "\x80\x04N.", strings.Repeat("N",
+			200_000), "\x8e\xff\xff\xff\xff\xff\xff\xff\xff", "b", "Nb", "\x93", "h\x00", "u", "(u", "\x94", "s", "a", "\x85", "t",
 		"c" + strings.Repeat("x", 100_000), "cos\nsystem\n(X\x01\x00\x00\x00xtR.", "\x8d\x00\x00\x00\x00\x00\x00\x00\x80",
 	} {
 		_, err := pickle.Read([]byte(text))

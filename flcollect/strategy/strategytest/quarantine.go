@@ -86,7 +86,13 @@ func (s suite) memory(t *testing.T) {
 	model := strategy.Model{tensor.FromFloat32s(make([]float32, layer))}
 	values := make([]float32, layer)
 	loss := 1.0
-	aggregation, err := s.fresh().Begin(strategy.Round{Number: 1, Model: model, Loss: &loss, Dir: t.TempDir(), Memory: 1 << 20})
+	aggregation, err := s.fresh().Begin(strategy.Round{
+		Number: 1,
+		Model:  model,
+		Loss:   &loss,
+		Dir:    t.TempDir(),
+		Memory: 1 << 20,
+	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, aggregation.Close()) }()
 	held := make([]uint64, 0, 32)

@@ -93,14 +93,21 @@ func updates(round int) []strategy.Update {
 func begin(t *testing.T, s strategy.Strategy, number int, model strategy.Model) strategy.Aggregation {
 	t.Helper()
 	loss := 0.5
-	aggregation, err := s.Begin(strategy.Round{Number: number, Model: model, Loss: &loss, Dir: t.TempDir(), Memory: 1 << 16})
+	aggregation, err := s.Begin(strategy.Round{
+		Number: number,
+		Model:  model,
+		Loss:   &loss,
+		Dir:    t.TempDir(),
+		Memory: 1 << 16,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, aggregation.Close()) })
 	return aggregation
 }
 
 // aggregate runs a round and returns the bits of the new model.
-func aggregate(t *testing.T, s strategy.Strategy, number int, model strategy.Model, from []strategy.Update) strategy.Model {
+func aggregate(t *testing.T, s strategy.Strategy, number int, model strategy.Model,
+	from []strategy.Update) strategy.Model {
 	t.Helper()
 	aggregation := begin(t, s, number, model)
 	for _, u := range from {
@@ -187,7 +194,8 @@ func (s suite) state(t *testing.T) {
 	two := s.fresh()
 	require.NoError(t, two.Restore(one.State()))
 	want := bits(aggregate(t, one, 4, model, updates(4)))
-	require.True(t, equal(want, bits(aggregate(t, two, 4, model, updates(4)))), "the round after a restart gave another model")
+	require.True(t, equal(want, bits(aggregate(t, two, 4, model, updates(4)))),
+		"the round after a restart gave another model")
 	require.Error(t, s.fresh().Restore([]tensor.Tensor{tensor.FromInt64s([]int64{1, 2, 3})}), "a state that does not fit")
 }
 

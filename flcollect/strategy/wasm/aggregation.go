@@ -20,8 +20,8 @@ type aggregation struct {
 	end      context.CancelCauseFunc
 	busy     chan struct{} // holds a token while the guest is used
 
-	// What follows belongs to who holds the token.
-	spill  *strategy.Spill // nil if the module folds
+	// The holder of the token may use the fields below.
+	spill  *strategy.Spill // nil if the module takes each update as it arrives
 	taken  []arrival       // of the updates
 	names  map[string]bool // of the clients
 	broken error           // ends the round
@@ -31,7 +31,7 @@ type aggregation struct {
 	gone error // of the first Close
 }
 
-// arrival is what is kept of an update besides its model.
+// arrival is an update without its model.
 type arrival struct {
 	client   string
 	examples int64
@@ -63,7 +63,7 @@ func (s *Strategy) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	return a, nil
 }
 
-// enter takes the token, and returns the context for a call of the guest.
+// enter acquires the token and returns the context for a call of the guest.
 func (a *aggregation) enter(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case a.busy <- struct{}{}:
@@ -109,7 +109,7 @@ func (a *aggregation) Add(ctx context.Context, update strategy.Update) error {
 	return nil
 }
 
-// fold has the module take an update.
+// fold passes an update to the module.
 func (a *aggregation) fold(ctx context.Context, update strategy.Update) error {
 	if err := finite(update); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *Strategy) keep(state []byte) {
 func (a *aggregation) Close() error {
 	a.once.Do(func() {
 		a.end(strategy.ErrClosed)
-		a.busy <- struct{}{} // what runs has been told to end
+		a.busy <- struct{}{} // the running call has been cancelled
 		defer func() { <-a.busy }()
 		a.closed = true
 		a.guest.close()

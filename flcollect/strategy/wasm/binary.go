@@ -39,7 +39,7 @@ var errCut = errors.New("a number or a section is cut off")
 // sectionBytes are the sections of a module by their numbers.
 type sectionBytes [sectionDataCount + 1][]byte
 
-// join makes a module of its sections.
+// join returns a module with the given sections.
 func join(sections *sectionBytes) []byte {
 	out := []byte(magic)
 	for _, id := range order() {
@@ -50,8 +50,8 @@ func join(sections *sectionBytes) []byte {
 	return out
 }
 
-// split returns the sections of a module; those that are missing
-// are nil. Custom sections are left out: they mean nothing to who runs it.
+// split returns the sections of a module; those that are missing are nil.
+// Custom sections are left out: they do not affect the execution.
 func split(module []byte) (*sectionBytes, error) {
 	if !Is(module) {
 		return nil, errors.New("it does not begin as a module of version 1")
@@ -77,8 +77,8 @@ func split(module []byte) (*sectionBytes, error) {
 	return sections, r.err
 }
 
-// reader reads a part of a module. The first error stays, and nothing is left to be
-// read then.
+// reader reads a part of a module. It keeps the first error; after an error it is
+// at the end.
 type reader struct {
 	data []byte
 	err  error

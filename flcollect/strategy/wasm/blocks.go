@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// body meters the body of a function. Instructions that are run one after the other
-// without a branch between them are a segment, and what it costs is taken
-// where it begins: at the start of the function and of a loop, of either arm of
-// an if, after a branch that may not be taken, and where branches lead.
+// body meters the body of a function. A segment is a sequence of instructions
+// without a branch between them. Its cost is charged where it begins: at the start
+// of the function and of a loop, of either arm of an if, after a branch that may
+// not be taken, and where branches lead.
 type body struct {
 	meter    *meter
 	out      []byte
@@ -46,7 +46,8 @@ func (m *meter) meterBody(code []byte, params int) ([]byte, error) {
 		case b.segments > maxSegments:
 			r.fail(fmt.Errorf("it has more than %d branches and places where they lead", maxSegments))
 		case b.breadth > maxBreadth:
-			r.fail(fmt.Errorf("it has too many branches for so many variables and values: the sum of these over those is more than %d", maxBreadth))
+			r.fail(fmt.Errorf("it has too many branches for so many variables and values: the sum of these over those is "+
+				"more than %d", maxBreadth))
 		}
 	}
 	if r.err == nil && len(r.data) > 0 {
@@ -136,7 +137,7 @@ func (b *body) flush(dead bool) {
 	b.segment, b.cost, b.dead = b.segment[:0], 0, dead
 }
 
-// charge takes fuel, and has the host give more if there is not enough.
+// charge takes fuel, and calls the host for more if there is not enough.
 func (m *meter) charge(to []byte, cost uint32) []byte {
 	to = appendU32(append(to, opGlobalGet), m.globals)
 	to = appendSigned(append(to, opI64Const), int64(cost))
@@ -144,8 +145,8 @@ func (m *meter) charge(to []byte, cost uint32) []byte {
 	return m.settle(to)
 }
 
-// settle puts what is on the stack into the fuel, and has the host give more if it
-// is negative.
+// settle stores the top of the stack as the fuel, and calls the host for more if
+// it is negative.
 func (m *meter) settle(to []byte) []byte {
 	to = appendU32(append(to, opGlobalSet), m.globals)
 	to = appendU32(append(to, opGlobalGet), m.globals)
@@ -154,7 +155,7 @@ func (m *meter) settle(to []byte) []byte {
 	return append(to, opEnd)
 }
 
-// refuel is the number of the host's function that gives fuel: the last import.
+// refuel is the index of the host function that provides fuel: the last import.
 func (m *meter) refuel() uint32 { return uint32(len(m.imports)) }
 
 // The functions that charge by size come after the module's own. Each takes a
@@ -200,8 +201,8 @@ func (m *meter) helperBody(kind int) []byte {
 	return append(to, opLocalGet, 0, opEnd)
 }
 
-// wrapperBody returns the function that stands for a foreign import: it has the host
-// look at the time, for what is called does not.
+// wrapperBody returns the function that stands for a foreign import: it makes the
+// host check the time, because the imported function does not.
 func (m *meter) wrapperBody(f uint32) []byte {
 	to := m.charge([]byte{0}, foreignCost)
 	to = appendU32(append(to, opCall), m.refuel())

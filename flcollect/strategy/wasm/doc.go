@@ -1,39 +1,39 @@
 // Package wasm runs aggregation strategies that are WebAssembly modules, written
 // in any language, in a sandbox.
 //
-// [Compile] checks and compiles a module; [Module.Strategy] makes a
-// strategy.Strategy of it. A module sees what is described here and nothing else:
-// no files, no network, no real clock and no randomness, so that the same round
-// has the same result everywhere. Every call has limits of fuel and of time, and the
-// memory of a module is bounded, see [Options]. A module that breaks a rule fails its
-// round with an error that matches [ErrFailed] and says which rule, and each round
-// begins with the module as it was loaded, so no round can spoil the next.
+// [Compile] checks and compiles a module; [Module.Strategy] makes a strategy.Strategy
+// of it. A module has access only to what is described here: no files, no network, no
+// real clock and no randomness, so that the same round has the same result
+// everywhere. Every call has limits of fuel and of time, and the memory of a module
+// is bounded, see [Options]. A module that violates a rule fails its round with an
+// error that matches [ErrFailed] and names the rule. Each round begins with the
+// module as it was loaded, so that no round affects the next.
 //
 // # Fuel
 //
-// Fuel is what a call may do, counted the same everywhere: a call that runs out of
-// fuel does so at the same instruction on any machine, however busy it is. For that,
-// modules are rewritten before they are compiled. An instruction takes a unit,
-// else and end take none. What moves or fills memory takes another unit for 16 bytes,
-// and what makes memory grow likewise; what moves or fills elements of tables, one for
-// each. A function of the host takes 100 units, one for each element of a
-// tensor that it moves, and one for 16 bytes of the memory that it reads or
-// writes. A segment of code without a branch is paid for as a whole where it begins.
+// Fuel bounds the instructions of a call, counted the same everywhere: a call runs out
+// of fuel at the same instruction on any machine, however busy it is. For that,
+// modules are rewritten before they are compiled. An instruction takes a unit, else
+// and end take none. Instructions that move or fill memory, or make it grow, take
+// another unit for 16 bytes; instructions that move or fill elements of tables, one
+// for each element. A function of the host takes 100 units, one for each element of a
+// tensor that it moves, and one for 16 bytes of the memory that it reads or writes. A
+// segment of code without a branch is charged as a whole where it begins.
 //
-// What is not run costs as well, for it has to be compiled: sections have at most 100,000
-// items, and a function at most 4096 variables and 512 KiB, and where it has many
-// branches it may have few variables and values on its stack. What compilers make of
-// programs is far below.
+// Code that is not run is bounded as well, because it has to be compiled: sections have
+// at most 100,000 items, and a function at most 4096 variables and 512 KiB, and where it
+// has many branches it may have few variables and values on its stack. The output of
+// compilers is far below these limits.
 //
-// The default is far above what rules that look at each number some times
-// need: of a model of 100 million parameters an update may take 201,000 million
-// instructions, which is more than the time allows. Time is the limit of large models,
-// and fuel that of small ones.
+// The default is far above the need of rules that read each number several times: for
+// a model of 100 million parameters an update may take 201,000 million instructions,
+// which is more than the time allows. In practice time limits large models, and fuel
+// limits small ones.
 //
 // # What a module exports
 //
-// All functions take and return 32-bit integers. They return 0 if all went well,
-// 1 if the round is to fail, and where it says so 2; a reason is given with "fail"
+// All functions take and return 32-bit integers. They return 0 if all went well, 1
+// if the round is to fail, and where it says so 2; the reason is passed to "fail"
 // before. Only memory and fl_finish are required.
 //
 //	memory                   the linear memory
@@ -52,9 +52,9 @@
 // # What a module imports
 //
 // From the module "flcollect1", whose name has the version of this interface. Pointers
-// point into the memory of the module, and texts are UTF-8 with a length, without
-// a zero at the end. A function that is called with what makes no sense, or at
-// another time than is said, does not return: the round fails.
+// point into the memory of the module, and texts are UTF-8 with a length, without a
+// zero at the end. A function that is called with invalid arguments, or at another
+// time than described, does not return: the round fails.
 //
 // At any time:
 //
@@ -62,17 +62,16 @@
 //	param_text(name i32, len i32, dst i32, cap i32) i32 its text, cut to cap; returns the whole length, -1 if it is not given
 //	fail(text i32, len i32)                             the reason for a return value that is not 0
 //
-// A parameter that fl_setup does not ask for is an error of the job, except for
-// those of sampling and failures, which every strategy has (fraction_fit,
-// min_fit_clients, accept_failures, min_completion_rate_fit and so on) and which are
-// not the module's affair.
+// A parameter that fl_setup does not read is an error of the job, except for those
+// of sampling and failures, which every strategy has (fraction_fit, min_fit_clients,
+// accept_failures, min_completion_rate_fit and so on). The host handles these.
 //
 // In fl_setup:
 //
 //	set_default(name i32, len i32, value f64)  another default for a parameter of sampling and failures
 //	gather()                                   chooses to have all updates at the end, see below
 //
-// In fl_configure, for what clients are told:
+// In fl_configure, for the configuration of clients:
 //
 //	set_number(name i32, len i32, value f64)
 //	set_integer(name i32, len i32, value i64)
@@ -111,24 +110,23 @@
 //	state_write(src i32, n i32)                       the next bytes of the state for the round after
 //
 // Each tensor of the result is written from its first element to its last, in pieces
-// of any size; where a piece begins is given to be checked. All elements have to be
-// finite. A module that writes no state keeps the one it had.
+// of any size; the position of a piece is checked. All elements have to be finite. A
+// module that writes no state keeps its previous state.
 //
 // # Two ways to take updates
 //
-// By itself, a module folds: fl_add is called for each update as it arrives, and what
-// it keeps of it is its own affair; memory need not grow with the number of clients. It
-// should make the result independent of the order of arrival; sums of floating-point
-// numbers are not.
+// By default, fl_add is called for each update as it arrives, and the module keeps what
+// it needs of it; memory need not grow with the number of clients. The result should be
+// independent of the order of arrival; sums of floating-point numbers are not.
 //
-// A module that calls gather in fl_setup has fl_add never called. Updates go to
-// a file, and in fl_finish all can be read in any order and in pieces of any size,
+// If a module calls gather in fl_setup, fl_add is never called. Updates go to a
+// file, and in fl_finish all can be read in any order and in pieces of any size,
 // numbered in the order of their clients' names, whatever the order of arrival. So
 // both sums that have to be the same in every run, and rules such as the median
-// that look at all updates at once, need little memory.
+// that need all updates at once, take little memory.
 //
 // Counting takes a few instructions of the machine for each segment of code. An inner
-// loop over elements is faster if it takes several of them at a turn.
+// loop over elements is faster if each iteration processes several of them.
 //
 // In both ways updates of another form, with numbers that are not finite, or of a
 // client that sent one already, never reach the module.

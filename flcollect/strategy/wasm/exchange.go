@@ -8,18 +8,18 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// piece is how many elements are moved at a time between host and module.
+// piece is how many elements are copied at a time between host and module.
 const piece = 8192
 
-// updates are those that a module may read: one that has just come, or all in
-// a file.
+// updates are the updates that a module may read: the one that has just
+// arrived, or all in a file.
 type updates struct {
 	arrivals []arrival
 	current  strategy.Model
 	spill    *strategy.Spill
 }
 
-// read puts elements of an update into dst.
+// read copies elements of an update to dst.
 func (u updates) read(dst []float64, update, layer, from int) error {
 	if u.spill != nil {
 		return u.spill.Read(dst, update, layer, from)
@@ -75,7 +75,8 @@ func (r *result) model() (strategy.Model, error) {
 	made := make(strategy.Model, len(r.form))
 	for i, t := range r.form {
 		if r.written[i] != t.Len() {
-			return nil, fmt.Errorf("%w: fl_finish: %d of the %d elements of tensor %d of the result were written", ErrFailed, r.written[i], t.Len(), i)
+			return nil, fmt.Errorf("%w: fl_finish: %d of the %d elements of tensor %d of the result were written",
+				ErrFailed, r.written[i], t.Len(), i)
 		}
 		if r.builders[i] == nil {
 			r.builders[i] = tensor.NewBuilder(t.DType(), t.Shape())

@@ -14,20 +14,20 @@ const (
 	defaultFuel     = 1_000_000_000
 	fuelPerElement  = 1000
 	unlimitedFuel   = math.MaxInt64
-	maxElementsFuel = unlimitedFuel / 4 // what elements add, whatever their number
+	maxElementsFuel = unlimitedFuel / 4 // bounds the fuel for elements
 )
 
-// sip is how much fuel a module is given at a time. Whether a call has to end is looked
-// at in between, so it is to be used up within a few milliseconds.
+// sip is how much fuel a module gets at a time. The host checks in between whether the
+// call has to end, so a sip must be used up within a few milliseconds.
 const sip = 1 << 20
 
-// What the host's functions cost: each call, and what they move.
+// The cost of host functions: of each call, and of the data that they copy.
 const (
 	callFuel     = 100
 	bytesPerFuel = 16
 )
 
-// provideFuel makes the module that metered modules import.
+// provideFuel instantiates the module that metered modules import.
 func provideFuel(ctx context.Context, runtime wazero.Runtime) error {
 	refuel := api.GoModuleFunc(func(ctx context.Context, instance api.Module, _ []uint64) {
 		g := ctx.Value(guestKey{}).(*guest)
@@ -43,7 +43,7 @@ func provideFuel(ctx context.Context, runtime wazero.Runtime) error {
 	return err
 }
 
-// fuelUp gives the guest the fuel for one call.
+// fuelUp sets the fuel of the guest for one call.
 func (g *guest) fuelUp() {
 	g.tank = g.module.options.Fuel
 	switch {
@@ -54,12 +54,12 @@ func (g *guest) fuelUp() {
 	}
 	g.full = g.tank
 	if g.instance != nil {
-		g.gauge().Set(0) // the first instruction asks for some
+		g.gauge().Set(0) // the first instruction requests a sip
 	}
 }
 
-// elementFuel is what a call may use besides for the model and for the updates that
-// it can read.
+// elementFuel is the additional fuel of a call for the elements of the model and of
+// the updates that it can read.
 func (g *guest) elementFuel() int64 {
 	elements := int64(0)
 	for _, t := range g.round.Model {
@@ -72,12 +72,12 @@ func (g *guest) elementFuel() int64 {
 	return elements * models * fuelPerElement
 }
 
-// gauge is the variable with the fuel that the guest has been given.
+// gauge is the variable with the remaining fuel of the guest's sip.
 func (g *guest) gauge() api.MutableGlobal {
 	return g.instance.ExportedGlobal(fuelVariable).(api.MutableGlobal)
 }
 
-// refuel gives the guest more fuel if what it has is negative.
+// refuel gives the guest another sip if its fuel is negative.
 func (g *guest) refuel() {
 	gauge := g.gauge()
 	lacks := -int64(gauge.Get())
@@ -92,12 +92,12 @@ func (g *guest) refuel() {
 	gauge.Set(uint64(given - lacks))
 }
 
-// burn takes fuel for what the host does.
+// burn takes fuel for the work of the host.
 func (g *guest) burn(units uint64) {
 	if g.tank -= int64(units); g.tank >= 0 {
 		return
 	}
-	gauge := g.gauge() // it may have enough
+	gauge := g.gauge() // the rest of the sip may be enough
 	g.tank += int64(gauge.Get())
 	gauge.Set(0)
 	if g.tank < 0 {
@@ -109,7 +109,8 @@ func (g *guest) exhausted() {
 	g.trap("it used up its fuel of %d instructions", g.full)
 }
 
-// inTime ends the call if its time is over, or if its caller gave up.
+// inTime ends the call if its time is over, or if the context of its caller has
+// ended.
 func (g *guest) inTime(ctx context.Context) {
 	if ctx.Err() != nil {
 		panic(fmt.Errorf("ended: %w", context.Cause(ctx)))

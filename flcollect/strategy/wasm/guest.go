@@ -14,14 +14,15 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// What an exported function answers.
+// The results of exported functions.
 const (
 	answerFine   = 0
 	answerFail   = 1
 	answerRefuse = 2 // of fl_add and fl_finish
 )
 
-// moment is what a guest does; host functions belong to some of them.
+// moment is the kind of call that a guest runs; each host function is allowed
+// in some of them.
 type moment uint8
 
 const (
@@ -35,7 +36,7 @@ const (
 	anywhere = 0xff
 )
 
-// guest is one instance of a module, with what its host functions work on. It
+// guest is one instance of a module, with the data of its host functions. It
 // serves one call at a time.
 type guest struct {
 	module   *Module
@@ -45,8 +46,8 @@ type guest struct {
 	now      moment
 	fault    error  // of a host function that does not return
 	reason   string // given with fail
-	tank     int64  // fuel that the guest has not been given yet
-	full     int64  // what it was in the beginning of the call
+	tank     int64  // fuel that the guest has not received yet
+	full     int64  // the fuel at the beginning of the call
 
 	// Of setup.
 	asked    map[string]bool
@@ -64,7 +65,7 @@ type guest struct {
 	wrote   bool   // whether there is any
 }
 
-// guestKey is where the context of a call has the guest.
+// guestKey is the key of the guest in the context of a call.
 type guestKey struct{}
 
 // start instantiates the module.
@@ -78,7 +79,7 @@ func (m *Module) start(ctx context.Context, g *guest) error {
 	if err != nil {
 		return g.explain(ctx, "start", err)
 	}
-	if instance.IsClosed() { // it said that this is no error
+	if instance.IsClosed() { // exit status 0 is not an error
 		return g.explain(ctx, "start", sys.NewExitError(0))
 	}
 	g.instance = instance
@@ -94,8 +95,8 @@ func (m *Module) limit(ctx context.Context, g *guest) (context.Context, context.
 // has reports whether the module exports a function.
 func (g *guest) has(name string) bool { return g.module.exports[name] }
 
-// call calls an exported function, which must be there, and returns what it answered:
-// fine or refuse, with the reason. Everything else is an error.
+// call calls an exported function, which must exist, and returns its result: fine or
+// refuse, with the reason. Every other result is an error.
 func (g *guest) call(ctx context.Context, during moment, name string, arguments ...uint64) (uint32, string, error) {
 	g.now, g.fault, g.reason = during, nil, ""
 	g.fuelUp()
@@ -139,7 +140,7 @@ func (g *guest) explain(ctx context.Context, name string, err error) error {
 	case g.fault != nil:
 		why = g.fault.Error()
 	case ctx.Err() != nil && context.Cause(ctx) != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return context.Cause(ctx) // the caller gave up
+		return context.Cause(ctx) // the context of the caller has ended
 	case ctx.Err() != nil:
 		why = context.Cause(ctx).Error()
 	case errors.As(err, &exit):
@@ -154,12 +155,12 @@ func (g *guest) explain(ctx context.Context, name string, err error) error {
 // close removes the instance. It may be called several times.
 func (g *guest) close() {
 	if g.instance != nil {
-		_ = g.instance.Close(context.Background()) // there is nothing that could fail
+		_ = g.instance.Close(context.Background()) // closing an instance cannot fail
 		g.instance = nil
 	}
 }
 
-// said keeps the beginning of what is written, for errors.
+// said keeps the beginning of the module's standard error, for error messages.
 type said struct{ text []byte }
 
 const maxSaid = 1000 // bytes

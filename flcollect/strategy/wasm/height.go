@@ -1,11 +1,11 @@
 package wasm
 
-// height follows how many values are on the stack of a function. Where an
-// instruction is not known exactly it counts too many, until its block ends: an
-// estimate from above is enough to bound what compiling takes.
+// height tracks how many values are on the stack of a function. For some
+// instructions it counts too many until their block ends: an upper bound is
+// enough to bound the cost of compiling.
 type height int
 
-// arity is how many values a type of functions takes and leaves.
+// arity is the number of parameters and results of a function type.
 func (t functionType) arity() (params, results int) { return len(t.params), len(t.results) }
 
 // move returns the height after an instruction that is no block, and not below
@@ -31,7 +31,8 @@ func (m *meter) effect(i instruction) (takes, leaves int) {
 	return effectOf(i.op)
 }
 
-// functionArity is the arity of a function by its number in the module as it came.
+// functionArity returns the arity of a function by its index in the original
+// module.
 func (m *meter) functionArity(f uint32) (params, results int) {
 	if imported := uint32(len(m.imports)); f >= imported {
 		return m.types[m.kinds[f-imported]].arity()
@@ -42,7 +43,8 @@ func (m *meter) functionArity(f uint32) (params, results int) {
 // effectOf is the effect of an instruction without prefix.
 func effectOf(op byte) (takes, leaves int) {
 	switch {
-	case op == opLocalGet, op == opGlobalGet, op == 0x3f, op >= opI32Const && op <= opF64Const, op == opRefNull, op == opRefFunc:
+	case op == opLocalGet, op == opGlobalGet, op == 0x3f, op >= opI32Const &&
+		op <= opF64Const, op == opRefNull, op == opRefFunc:
 		return 0, 1
 	case op == 0x1a, op == 0x21, op == opGlobalSet, op == opBrIf, op == opBrTable, op == opIf:
 		return 1, 0
@@ -54,10 +56,11 @@ func effectOf(op byte) (takes, leaves int) {
 		return 1, 1
 	case op >= 0x46 && op <= 0x66: // comparisons
 		return 2, 1
-	case op >= 0x6a && op <= 0x78, op >= 0x7c && op <= 0x8a, op >= 0x92 && op <= 0x98, op >= 0xa0 && op <= 0xa6: // of two numbers
+		// of two numbers
+	case op >= 0x6a && op <= 0x78, op >= 0x7c && op <= 0x8a, op >= 0x92 && op <= 0x98, op >= 0xa0 && op <= 0xa6:
 		return 2, 1
 	}
-	return 0, 0 // and what takes one value and leaves one
+	return 0, 0 // and instructions that take one value and leave one
 }
 
 // effectOfBulk is that of an instruction with the prefix of bulk operations.
@@ -73,8 +76,8 @@ func effectOfBulk(op uint32) (takes, leaves int) {
 	return 0, 0
 }
 
-// effectOfVector is that of an instruction with the prefix of vectors. Of those that
-// compute, none leaves more than it takes.
+// effectOfVector is that of an instruction with the prefix of vectors. No arithmetic
+// instruction leaves more values than it takes.
 func effectOfVector(op uint32) (takes, leaves int) {
 	switch {
 	case op == vectorConst:

@@ -16,7 +16,7 @@ import (
 // hostModule is the module that guests import, with the version of the interface.
 const hostModule = "flcollect1"
 
-// Bounds of what a module says.
+// Bounds of the texts and settings of a module.
 const (
 	maxName   = 1000 // bytes
 	maxText   = 1 << 20
@@ -25,7 +25,7 @@ const (
 )
 
 // hostFunction is a function that guests import. Its run takes the arguments from
-// the stack and leaves the result there; what makes no sense is a fault.
+// the stack and leaves the result there; invalid arguments are a fault.
 type hostFunction struct {
 	name    string
 	when    moment
@@ -34,7 +34,7 @@ type hostFunction struct {
 	run     func(g *guest, stack []uint64)
 }
 
-// provide makes the host module.
+// provide instantiates the host module.
 func provide(ctx context.Context, runtime wazero.Runtime) error {
 	builder := runtime.NewHostModuleBuilder(hostModule)
 	for _, f := range hostFunctions() {
@@ -74,29 +74,89 @@ func hostFunctions() []hostFunction {
 		{"set_default", duringSetup, types(i32, i32, f64), nil, (*guest).setDefault},
 		{"gather", duringSetup, nil, nil, func(g *guest, _ []uint64) { g.gather = true }},
 
-		{"set_number", duringConfigure, types(i32, i32, f64), nil, func(g *guest, s []uint64) { g.set(s, math.Float64frombits(s[2])) }},
+		{
+			"set_number",
+			duringConfigure,
+			types(i32, i32, f64),
+			nil,
+			func(g *guest, s []uint64) { g.set(s, math.Float64frombits(s[2])) },
+		},
 		{"set_integer", duringConfigure, types(i32, i32, i64), nil, func(g *guest, s []uint64) { g.set(s, int64(s[2])) }},
 		{"set_truth", duringConfigure, types(i32, i32, i32), nil, func(g *guest, s []uint64) { g.set(s, uint32(s[2]) != 0) }},
-		{"set_text", duringConfigure, types(i32, i32, i32, i32), nil, func(g *guest, s []uint64) { g.set(s, g.text(s[2], s[3], maxText)) }},
+		{
+			"set_text",
+			duringConfigure,
+			types(i32, i32, i32, i32),
+			nil,
+			func(g *guest, s []uint64) { g.set(s, g.text(s[2], s[3], maxText)) },
+		},
 
 		{"round", inRound, nil, types(i32), func(g *guest, s []uint64) { s[0] = uint64(uint32(g.round.Number)) }},
 		{"loss", inRound, nil, types(f64), (*guest).loss},
 		{"tensors", inRound, nil, types(i32), func(g *guest, s []uint64) { s[0] = uint64(len(g.round.Model)) }},
-		{"tensor_len", inRound, types(i32), types(i64), func(g *guest, s []uint64) { s[0] = uint64(g.round.Model[g.layer(s[0])].Len()) }},
-		{"tensor_rank", inRound, types(i32), types(i32), func(g *guest, s []uint64) { s[0] = uint64(len(g.round.Model[g.layer(s[0])].Shape())) }},
+		{
+			"tensor_len",
+			inRound,
+			types(i32),
+			types(i64),
+			func(g *guest, s []uint64) { s[0] = uint64(g.round.Model[g.layer(s[0])].Len()) },
+		},
+		{
+			"tensor_rank",
+			inRound,
+			types(i32),
+			types(i32),
+			func(g *guest, s []uint64) { s[0] = uint64(len(g.round.Model[g.layer(s[0])].Shape())) },
+		},
 		{"tensor_axis", inRound, types(i32, i32), types(i64), (*guest).tensorAxis},
-		{"tensor_type", inRound, types(i32), types(i32), func(g *guest, s []uint64) { s[0] = uint64(g.round.Model[g.layer(s[0])].DType()) }},
+		{
+			"tensor_type",
+			inRound,
+			types(i32),
+			types(i32),
+			func(g *guest, s []uint64) { s[0] = uint64(g.round.Model[g.layer(s[0])].DType()) },
+		},
 		{"model_f64", inRound, types(i32, i64, i32, i32), nil, func(g *guest, s []uint64) { g.readModel(s, 8) }},
 		{"model_f32", inRound, types(i32, i64, i32, i32), nil, func(g *guest, s []uint64) { g.readModel(s, 4) }},
 		{"state_len", inRound, nil, types(i64), func(g *guest, s []uint64) { s[0] = uint64(len(g.state)) }},
 		{"state_read", inRound, types(i64, i32, i32), nil, (*guest).stateRead},
 
-		{"updates", duringAdd | duringFinish, nil, types(i32), func(g *guest, s []uint64) { s[0] = uint64(len(g.updates.arrivals)) }},
-		{"update_examples", duringAdd | duringFinish, types(i32), types(i64), func(g *guest, s []uint64) { s[0] = uint64(g.arrival(s[0]).examples) }},
-		{"update_client", duringAdd | duringFinish, types(i32, i32, i32), types(i32), func(g *guest, s []uint64) { s[0] = g.give(g.arrival(s[0]).client, s[1], s[2]) }},
+		{
+			"updates",
+			duringAdd | duringFinish,
+			nil,
+			types(i32),
+			func(g *guest, s []uint64) { s[0] = uint64(len(g.updates.arrivals)) },
+		},
+		{
+			"update_examples",
+			duringAdd | duringFinish,
+			types(i32),
+			types(i64),
+			func(g *guest, s []uint64) { s[0] = uint64(g.arrival(s[0]).examples) },
+		},
+		{
+			"update_client",
+			duringAdd | duringFinish,
+			types(i32, i32, i32),
+			types(i32),
+			func(g *guest, s []uint64) { s[0] = g.give(g.arrival(s[0]).client, s[1], s[2]) },
+		},
 		{"update_metric", duringAdd | duringFinish, types(i32, i32, i32), types(f64), (*guest).updateMetric},
-		{"update_f64", duringAdd | duringFinish, types(i32, i32, i64, i32, i32), nil, func(g *guest, s []uint64) { g.readUpdate(s, 8) }},
-		{"update_f32", duringAdd | duringFinish, types(i32, i32, i64, i32, i32), nil, func(g *guest, s []uint64) { g.readUpdate(s, 4) }},
+		{
+			"update_f64",
+			duringAdd | duringFinish,
+			types(i32, i32, i64, i32, i32),
+			nil,
+			func(g *guest, s []uint64) { g.readUpdate(s, 8) },
+		},
+		{
+			"update_f32",
+			duringAdd | duringFinish,
+			types(i32, i32, i64, i32, i32),
+			nil,
+			func(g *guest, s []uint64) { g.readUpdate(s, 4) },
+		},
 
 		{"result_f64", duringFinish, types(i32, i64, i32, i32), nil, func(g *guest, s []uint64) { g.writeResult(s, 8) }},
 		{"result_f32", duringFinish, types(i32, i64, i32, i32), nil, func(g *guest, s []uint64) { g.writeResult(s, 4) }},
@@ -113,7 +173,7 @@ func (g *guest) paramNumber(s []uint64) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		name := g.text(s[0], s[1], maxName)
-		g.fault = &strategy.FieldError{Strategy: g.strategy.name, Field: name, Reason: fmt.Sprintf("%q is no number", text)}
+		g.fault = &strategy.FieldError{Strategy: g.strategy.name, Field: name, Reason: fmt.Sprintf("%q is not a number", text)}
 		panic(g.fault)
 	}
 	s[0] = math.Float64bits(v)
@@ -132,7 +192,7 @@ func (g *guest) paramText(s []uint64) {
 func (g *guest) param(s []uint64) (string, bool) {
 	name := g.text(s[0], s[1], maxName)
 	text, given := g.strategy.conf[name]
-	if given && g.asked != nil { // of those that are not given there is no end
+	if given && g.asked != nil { // names without a value are not recorded, because their number is unbounded
 		g.asked[name] = true
 	}
 	return text, given
@@ -149,7 +209,7 @@ func (g *guest) setDefault(s []uint64) {
 	g.trap("set_default: %q is no parameter of sampling and failures", name)
 }
 
-// set keeps a setting of clients.
+// set stores a setting of clients.
 func (g *guest) set(s []uint64, value any) {
 	if len(g.config) >= maxConfig {
 		g.trap("more than %d settings for clients", maxConfig)
@@ -241,13 +301,13 @@ func (g *guest) text(at, n uint64, most int) string {
 	}
 	text := string(g.bytes(at, uint64(uint32(n))))
 	if !utf8.ValidString(text) {
-		g.trap("a text that is no UTF-8")
+		g.trap("a text that is not UTF-8")
 	}
 	return text
 }
 
-// give puts a text into the guest's memory, as far as there is room, and returns
-// its length.
+// give copies a text to the guest's memory, up to the capacity, and returns the
+// length of the text.
 func (g *guest) give(text string, at, room uint64) uint64 {
 	copy(g.bytes(at, min(uint64(uint32(room)), uint64(len(text)))), text)
 	return uint64(len(text))

@@ -24,7 +24,7 @@ func (g *guest) span(s []uint64, width int) span {
 	return span{layer, int(from), int(n), g.bytes(s[2], n*uint64(width)), width}
 }
 
-// fill puts the elements of a span into the guest's memory, piece by piece.
+// fill copies the elements of a span to the guest's memory, piece by piece.
 func (g *guest) fill(p span, read func(dst []float64, from int) error) {
 	var values [piece]float64
 	for done := 0; done < p.n; done += piece {
@@ -57,11 +57,12 @@ func (g *guest) readUpdate(s []uint64, width int) {
 	g.fill(p, func(dst []float64, from int) error { return g.updates.read(dst, update, p.layer, from) })
 }
 
-// writeResult takes a part of the new model out of the guest's memory.
+// writeResult reads a part of the new model from the guest's memory.
 func (g *guest) writeResult(s []uint64, width int) {
 	p := g.span(s, width)
 	if p.from != g.result.written[p.layer] {
-		g.trap("element %d of tensor %d of the result comes after %d were written", p.from, p.layer, g.result.written[p.layer])
+		g.trap("element %d of tensor %d of the result comes after %d were written", p.from, p.layer,
+			g.result.written[p.layer])
 	}
 	var values [piece]float64
 	for done := 0; done < p.n; done += piece {

@@ -51,7 +51,8 @@ func forged(functions int, body []byte) []byte {
 		section(2, 1, []byte("\x0aflcollect1\x08set_text\x00\x02")),
 		section(3, functions, kinds),
 		section(5, 1, []byte{0, 32}),
-		section(7, 4, export("memory", 2, 0), export("fl_configure", 0, 1), export("fl_add", 0, functions-1), export("fl_finish", 0, functions)),
+		section(7, 4, export("memory", 2, 0), export("fl_configure", 0, 1), export("fl_add", 0, functions-1),
+			export("fl_finish", 0, functions)),
 		section(10, functions, configure, many(functions-1, 4, 0, 0x41, 0, 0x0b)),
 	} {
 		module = append(module, s...)
@@ -68,7 +69,7 @@ func locals(n int, code ...[]byte) []byte {
 	return body
 }
 
-func TestModulesWhoseCompilationHasNoEndAreRefused(t *testing.T) {
+func TestCompile_refusesModulesThatTakeTooLong(t *testing.T) {
 	read := func(n int) (code []byte) {
 		for k := range n {
 			code = append(append(append(code, 0x20), vector(k)...), 0x1a)
@@ -76,20 +77,33 @@ func TestModulesWhoseCompilationHasNoEndAreRefused(t *testing.T) {
 		return code
 	}
 	var (
-		nested = append(append(many(1000, 0x03, 0x40), read(4000)...), append([]byte{0x41, 0, 0x0d, 0}, many(1000, 0x0b)...)...)
+		nested = append(append(many(1000, 0x03, 0x40), read(4000)...),
+			append([]byte{0x41, 0, 0x0d, 0}, many(1000, 0x0b)...)...)
 		joins  = append(many(2000, 0x02, 0x40, 0x41, 0, 0x0d, 0, 0x0b), read(1000)...)
-		values = append(append(many(2000, 0x20, 0, 0x41, 1, 0x6a), many(2000, 0x03, 0x40, 0x41, 0, 0x0d, 0, 0x0b)...), many(2000, 0x1a)...)
+		values = append(append(many(2000, 0x20, 0, 0x41, 1, 0x6a), many(2000, 0x03, 0x40, 0x41, 0, 0x0d, 0, 0x0b)...),
+			many(2000, 0x1a)...)
 	)
 	for name, c := range map[string]struct {
 		module []byte
 		reason string
 	}{
-		"loops in loops, of many variables": {forged(3, locals(4000, nested)), "too many branches for so many variables and values"},
-		"blocks in a row":                   {forged(3, locals(1000, joins)), "too many branches for so many variables and values"},
-		"loops above a high stack":          {forged(3, locals(1, values)), "too many branches for so many variables and values"},
-		"variables":                         {forged(3, locals(4097)), "function 0: it has more than 4096 variables"},
-		"variables beyond all numbers":      {forged(3, append(vector(3, vector(uint32(1<<32-1)), []byte{0x7f}, vector(uint32(1<<32-1)), []byte{0x7f}, vector(uint32(1<<32-1))), 0x7f, 0x0b)), "function 0: it has more than 4096 variables"},
-		"parameters": {append([]byte("\x00asm\x01\x00\x00\x00"), section(1, 1, []byte{0x60}, vector(1001, many(1001, 0x7f)), []byte{0})...),
+		"loops in loops, of many variables": {
+			forged(3, locals(4000, nested)),
+			"too many branches for so many variables and values",
+		},
+		"blocks in a row": {
+			forged(3, locals(1000, joins)),
+			"too many branches for so many variables and values",
+		},
+		"loops above a high stack": {forged(3, locals(1, values)), "too many branches for so many variables and values"},
+		"variables":                {forged(3, locals(4097)), "function 0: it has more than 4096 variables"},
+		"variables beyond all numbers": {
+			forged(3, append(vector(3, vector(uint32(1<<32-1)), []byte{0x7f}, vector(uint32(1<<32-1)), []byte{0x7f},
+				vector(uint32(1<<32-1))), 0x7f, 0x0b)),
+			"function 0: it has more than 4096 variables",
+		},
+		"parameters": {append([]byte("\x00asm\x01\x00\x00\x00"),
+			section(1, 1, []byte{0x60}, vector(1001, many(1001, 0x7f)), []byte{0})...),
 			"section 1: a type has 1001 parameters or results, more than 1000"},
 		"functions": {forged(100_001, locals(1)), "section 3: it has 100001 items, more than 100000"},
 	} {
@@ -101,13 +115,14 @@ func TestModulesWhoseCompilationHasNoEndAreRefused(t *testing.T) {
 	}
 }
 
-func TestHighStacksAndManyVariablesOfOrdinarySizeAreNoFault(t *testing.T) {
-	values := append(append(many(500, 0x20, 0, 0x41, 1, 0x6a), many(100, 0x03, 0x40, 0x41, 0, 0x0d, 0, 0x0b)...), many(500, 0x1a)...)
+func TestCompile_acceptsOrdinaryStacksAndVariables(t *testing.T) {
+	values := append(append(many(500, 0x20, 0, 0x41, 1, 0x6a), many(100, 0x03, 0x40, 0x41, 0, 0x0d, 0, 0x0b)...),
+		many(500, 0x1a)...)
 	compile(t, forged(3, locals(500, values)), nil)
 }
 
 // The body tells clients 900 texts of 1 MiB, under names of different lengths.
-func TestWhatAModuleTellsClientsIsBounded(t *testing.T) {
+func TestStrategy_boundsTheConfigurationOfClients(t *testing.T) {
 	module := compile(t, forged(3, locals(1, []byte{
 		0x03, 0x40, // loop
 		0x41, 0, 0x20, 2, 0x41, 0, 0x41, 0x80, 0x80, 0xc0, 0, 0x10, 0, // set_text(0, n, 0, 1<<20)
@@ -122,14 +137,15 @@ func TestWhatAModuleTellsClientsIsBounded(t *testing.T) {
 }
 
 // The module calls proc_exit(0) in _initialize.
-func TestAModuleThatEndsItselfAtTheStartIsNoStrategy(t *testing.T) {
+func TestCompile_refusesAModuleThatExitsAtTheStart(t *testing.T) {
 	module := []byte("\x00asm\x01\x00\x00\x00")
 	for _, s := range [][]byte{
 		section(1, 3, []byte{0x60, 1, 0x7f, 0}, []byte{0x60, 0, 0}, []byte{0x60, 0, 1, 0x7f}),
 		section(2, 1, []byte("\x16wasi_snapshot_preview1\x09proc_exit\x00\x00")),
 		section(3, 2, []byte{1, 2}),
 		section(5, 1, []byte{0, 1}),
-		section(7, 4, []byte("\x06memory\x02\x00"), []byte("\x0b_initialize\x00\x01"), []byte("\x06fl_add\x00\x02"), []byte("\x09fl_finish\x00\x02")),
+		section(7, 4, []byte("\x06memory\x02\x00"), []byte("\x0b_initialize\x00\x01"), []byte("\x06fl_add\x00\x02"),
+			[]byte("\x09fl_finish\x00\x02")),
 		section(10, 2, vector(6, []byte{0, 0x41, 0, 0x10, 0, 0x0b}), vector(4, []byte{0, 0x41, 0, 0x0b})),
 	} {
 		module = append(module, s...)

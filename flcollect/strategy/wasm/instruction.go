@@ -15,9 +15,8 @@ type instruction struct {
 	bytes         []byte
 }
 
-// instruction reads an instruction and writes its numbers anew, each in its shortest
-// form: whoever reads them again sees the same instruction. The bytes are
-// appended to what is given.
+// instruction reads an instruction and appends it to dst with its numbers in their
+// shortest form. The instruction stays the same.
 func (m *meter) instruction(r *reader, to []byte) instruction {
 	i := instruction{op: r.byte()}
 	kind := immediateOf(i.op)
@@ -132,8 +131,8 @@ func (m *meter) typeIndex(r *reader) uint32 {
 	return t
 }
 
-// global reads the number of a global variable. What metering adds comes after
-// those that there are, and nobody else can name it.
+// global reads the number of a global variable. The variable of the meter comes
+// after those of the module, which therefore cannot name it.
 func (m *meter) global(r *reader) uint32 {
 	g := r.u32()
 	if g >= m.globals {
@@ -166,8 +165,8 @@ func (m *meter) renamed(r *reader) uint32 {
 	return f
 }
 
-// constant reads an expression of a global, an element or a segment of data. Whether
-// it is constant is for the compiler to say.
+// constant reads an expression of a global, an element or a segment of data. The
+// compiler checks that it is constant.
 func (m *meter) constant(r *reader, to []byte) []byte {
 	for r.err == nil {
 		i := m.instruction(r, to)

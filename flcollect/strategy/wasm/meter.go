@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Bounds of what a module declares and the runtime would take at its word.
+// Bounds of the declarations of a module, which the runtime would trust.
 const (
 	maxTable    = 1 << 20   // elements of tables
 	maxFunction = 512 << 10 // bytes of one function
@@ -17,17 +17,18 @@ const (
 	maxTables   = 1
 )
 
-// What metering adds to a module, under names that a module may not use.
+// The names that metering adds to a module. The module must not use them.
 const (
 	fuelModule   = "flcollect-fuel" // has the function refuelName
 	refuelName   = "refuel"
 	fuelVariable = "flcollect-fuel" // the exported fuel
 )
 
-// foreignCost is what a call of a function that is not the host's costs besides.
+// foreignCost is the additional cost of a call of an import that is not a
+// function of the host.
 const foreignCost = 100
 
-// meter rewrites a module so that it counts what it does, see [metered].
+// meter rewrites a module so that it counts its instructions, see [metered].
 type meter struct {
 	types   []functionType
 	imports []importedFunction
@@ -46,15 +47,15 @@ type importedFunction struct {
 }
 
 // metered returns the module with instructions that count its instructions. They
-// take what each segment of code costs from a global variable, and call an
-// imported function of the host when that gets negative, which gives more fuel or
+// subtract the cost of each segment from a global variable, and call an imported
+// function of the host when it is negative. That function provides more fuel or
 // ends the call. Instructions that move or make any number of bytes or elements
 // are charged by that number. The variable comes after those of the module and the
 // new functions after its own, save for the import, which has the functions of the
 // module one number higher. The same module becomes the same bytes.
 //
-// A module that breaks the format, or a bound, is refused. Whether the rest is valid
-// is for the compiler to say: metering makes no valid module of an invalid one.
+// It returns an error for a module that violates the format or a bound. The compiler
+// checks the rest: metering does not turn an invalid module into a valid one.
 func metered(module []byte) ([]byte, error) {
 	sections, err := split(module)
 	if err != nil {
@@ -109,7 +110,7 @@ func (m *meter) typeSection(r *reader) []byte {
 		m.types = append(m.types, t)
 		body = appendType(body, t)
 	}
-	// Those of refuel, and of what charges by size.
+	// The types of refuel, and of the functions that charge by size.
 	body = appendType(body, functionType{})
 	body = appendType(body, functionType{params: []byte{typeI32}, results: []byte{typeI32}})
 	return appendVector(nil, len(m.types)+2, body)
@@ -282,7 +283,7 @@ func (m *meter) codeSection(r *reader) []byte {
 			r.fail(fmt.Errorf("function %d has %d bytes, more than %d", k, size, maxFunction))
 		}
 		if k >= m.defined {
-			break // which is said below
+			break // reported below
 		}
 		params, _ := m.types[m.kinds[k]].arity()
 		code, err := m.meterBody(r.take(uint64(size)), params)

@@ -23,7 +23,8 @@ func gauged(module []byte) ([]byte, error) {
 	}
 	globals := &reader{data: sections[sectionGlobal]}
 	number := count(globals)
-	sections[sectionGlobal] = appendVector(nil, int(number)+1, append(append([]byte{}, globals.data...), typeI64, 1, opI64Const, 0, opEnd))
+	sections[sectionGlobal] = appendVector(nil, int(number)+1,
+		append(append([]byte{}, globals.data...), typeI64, 1, opI64Const, 0, opEnd))
 	exports := &reader{data: sections[sectionExport]}
 	all := count(exports)
 	name := appendVector(append([]byte{}, exports.data...), len(fuelVariable), []byte(fuelVariable))

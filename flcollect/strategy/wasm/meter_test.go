@@ -29,7 +29,11 @@ type lab struct {
 
 func newLab(t testing.TB, config wazero.RuntimeConfig, fuel int64) *lab {
 	t.Helper()
-	l := &lab{Runtime: wazero.NewRuntimeWithConfig(t.Context(), config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(256)), fuel: fuel}
+	l := &lab{
+		Runtime: wazero.NewRuntimeWithConfig(t.Context(),
+			config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(256)),
+		fuel: fuel,
+	}
 	t.Cleanup(func() { require.NoError(t, l.Close(context.Background())) })
 	const i32, i64, f32, f64 = api.ValueTypeI32, api.ValueTypeI64, api.ValueTypeF32, api.ValueTypeF64
 	host := l.NewHostModuleBuilder("spectest")
@@ -54,7 +58,8 @@ func newLab(t testing.TB, config wazero.RuntimeConfig, fuel int64) *lab {
 		}
 		gauge.Set(0)
 	})
-	_, err = l.NewHostModuleBuilder(fuelModule).NewFunctionBuilder().WithGoModuleFunction(refuel, nil, nil).Export(refuelName).Instantiate(t.Context())
+	_, err = l.NewHostModuleBuilder(fuelModule).NewFunctionBuilder().WithGoModuleFunction(refuel, nil,
+		nil).Export(refuelName).Instantiate(t.Context())
 	require.NoError(t, err)
 	return l
 }
@@ -144,7 +149,7 @@ func bounded(err error) bool {
 	return false
 }
 
-func TestMeteredModulesOfTheSpecificationDoTheSame(t *testing.T) {
+func TestMeter_keepsTheResultsOfTheSpecificationTests(t *testing.T) {
 	dir := suite(t)
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	require.NoError(t, err)
@@ -155,7 +160,8 @@ func TestMeteredModulesOfTheSpecificationDoTheSame(t *testing.T) {
 		text, err := os.ReadFile(script)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(text, &content))
-		plain, counted := newLab(t, wazero.NewRuntimeConfigInterpreter(), 0), newLab(t, wazero.NewRuntimeConfigInterpreter(), 1e12)
+		plain, counted := newLab(t, wazero.NewRuntimeConfigInterpreter(), 0), newLab(t,
+			wazero.NewRuntimeConfigInterpreter(), 1e12)
 		var one, two api.Module
 		for _, c := range content.Commands {
 			where := filepath.Base(script) + ":" + strconv.Itoa(c.Line)
@@ -207,7 +213,7 @@ const turns = magic +
 	"\x0d\x00\x41\x00\x41\x07\x20\x00\xfc\x0b\x00\x20\x00\x0b" +
 	"\x19\x00\x02\x40\x20\x00\x45\x0d\x00\x41\x05\x0f\x01\x01\x01\x01\x0b\x20\x00\x04\x40\x01\x0b\x41\x06\x0b"
 
-func TestWhatIsRunIsCountedAndNothingElse(t *testing.T) {
+func TestMeter_countsExactlyTheExecutedInstructions(t *testing.T) {
 	rewritten, err := metered([]byte(turns))
 	require.NoError(t, err)
 	again, err := metered([]byte(turns))

@@ -18,7 +18,7 @@ import (
 // a busy machine.
 const short = 300 * time.Millisecond
 
-func TestWithoutFuelTimeIsWhatEndsALoop(t *testing.T) {
+func TestAggregation_endsALoopByTimeWithoutFuel(t *testing.T) {
 	module := stored(t, "bad", &wasm.Options{Fuel: -1, Time: short})
 	for _, where := range []string{"setup", "finish"} {
 		err := run(t, module, strategy.Conf{"where": where, "what": "loop"})
@@ -28,13 +28,14 @@ func TestWithoutFuelTimeIsWhatEndsALoop(t *testing.T) {
 	}
 }
 
-func TestFuelIsWhatEndsALoopByDefault(t *testing.T) {
+func TestAggregation_endsALoopByFuel(t *testing.T) {
 	err := run(t, stored(t, "bad", &wasm.Options{Time: time.Hour}), strategy.Conf{"where": "add", "what": "loop"})
 	require.ErrorIs(t, err, wasm.ErrFailed)
-	require.ErrorContains(t, err, "fl_add: it used up its fuel of 1000008000 instructions", "for a model and an update of four elements")
+	require.ErrorContains(t, err, "fl_add: it used up its fuel of 1000008000 instructions",
+		"for a model and an update of four elements")
 }
 
-func TestWhatTheHostDoesForAModuleTakesFuelToo(t *testing.T) {
+func TestAggregation_chargesFuelForHostCalls(t *testing.T) {
 	module := stored(t, "bad", &wasm.Options{Fuel: 1e6, MaxState: 1 << 40})
 	require.ErrorContains(t, run(t, module, strategy.Conf{"where": "finish", "what": "much state"}), "it used up its fuel")
 	require.NoError(t, run(t, module, nil), "the next round")
@@ -106,7 +107,8 @@ func run(t *testing.T, module *wasm.Module, conf strategy.Conf) error {
 	}
 	defer func() { require.NoError(t, round.Close()) }()
 	for k := range 2 {
-		if err := round.Add(t.Context(), strategy.Update{Client: fmt.Sprint(k), Examples: 1, Model: model32(1, 2, 3, 4)}); err != nil {
+		if err := round.Add(t.Context(),
+			strategy.Update{Client: fmt.Sprint(k), Examples: 1, Model: model32(1, 2, 3, 4)}); err != nil {
 			again := round.Add(t.Context(), strategy.Update{Client: "other", Examples: 1, Model: model32(1, 2, 3, 4)})
 			require.Equal(t, err, again, "the round is over for the others too")
 			_, finish := round.Finish(t.Context())
@@ -118,7 +120,7 @@ func run(t *testing.T, module *wasm.Module, conf strategy.Conf) error {
 	return err
 }
 
-func TestAModuleThatMisbehavesFailsItsRoundAndNothingElse(t *testing.T) {
+func TestAggregation_failsOnlyTheRoundOfAFaultyModule(t *testing.T) {
 	patient := stored(t, "bad", &wasm.Options{Memory: 16 << 20, MaxState: 1e6})
 	thrifty := stored(t, "bad", &wasm.Options{Fuel: 1e6, Time: time.Hour})
 	for name, says := range mischief() {
@@ -139,7 +141,7 @@ func TestAModuleThatMisbehavesFailsItsRoundAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAModuleSeesNothingOfTheMachine(t *testing.T) {
+func TestModule_hasNoAccessToTheMachine(t *testing.T) {
 	t.Setenv("SECRET", "1")
 	module := inGo(t, spyModule)
 	var said [2]string
@@ -147,20 +149,21 @@ func TestAModuleSeesNothingOfTheMachine(t *testing.T) {
 		err := run(t, module, nil)
 		require.ErrorIs(t, err, wasm.ErrFailed)
 		said[k] = err.Error()
-		require.Regexp(t, `fl_finish: read false list false write false environment 0 arguments 0 year 2022 random [0-9a-f]+$`, said[k])
+		require.Regexp(t, `fl_finish: read false list false write false environment 0 arguments 0 year 2022 random `+
+			`[0-9a-f]+$`, said[k])
 	}
 	require.Equal(t, said[0], said[1], "the clock and the randomness are the same each time")
 	require.NoFileExists(t, "spy.txt")
 }
 
-func TestWhatAModuleWritesBeforeItDiesIsPartOfTheError(t *testing.T) {
+func TestAggregation_includesTheModulesOutputInTheError(t *testing.T) {
 	err := run(t, inGo(t, spyModule), strategy.Conf{"panic": 1})
 	require.ErrorIs(t, err, wasm.ErrFailed)
 	require.ErrorContains(t, err, "it said: panic: as it was told")
 	require.NotContains(t, err.Error(), "\n")
 }
 
-func TestAModuleSaysThatUpdatesAreTooFew(t *testing.T) {
+func TestAggregation_reportsTooFewUpdates(t *testing.T) {
 	err := run(t, stored(t, "bad", nil), strategy.Conf{"where": "finish", "what": "too few"})
 	require.ErrorIs(t, err, strategy.ErrTooFew)
 	require.ErrorContains(t, err, "it wants more")
@@ -174,7 +177,8 @@ func model32(values ...float32) strategy.Model {
 // ends.
 func inLoop(ctx context.Context, t *testing.T) (strategy.Aggregation, <-chan error) {
 	t.Helper()
-	s := newStrategy(t, stored(t, "bad", &wasm.Options{Time: time.Hour, Fuel: -1}), strategy.Conf{"where": "finish", "what": "loop"})
+	s := newStrategy(t, stored(t, "bad", &wasm.Options{Time: time.Hour, Fuel: -1}),
+		strategy.Conf{"where": "finish", "what": "loop"})
 	round, err := s.Begin(strategy.Round{Number: 1, Model: model32(1), Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "a", Examples: 1, Model: model32(1)}))
@@ -186,14 +190,14 @@ func inLoop(ctx context.Context, t *testing.T) (strategy.Aggregation, <-chan err
 	return round, ended
 }
 
-func TestCloseEndsACallThatRuns(t *testing.T) {
+func TestModule_Close_endsARunningCall(t *testing.T) {
 	round, ended := inLoop(t.Context(), t)
 	require.NoError(t, round.Close())
 	require.ErrorIs(t, <-ended, strategy.ErrClosed)
 	require.NoError(t, round.Close())
 }
 
-func TestACallEndsWithItsContext(t *testing.T) {
+func TestAggregation_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	round, ended := inLoop(ctx, t)
 	cancel()

@@ -17,13 +17,14 @@ import (
 
 // Errors of this package.
 var (
-	// ErrModule is matched by the error of a module that cannot be used.
+	// ErrModule matches the error of a module that cannot be used.
 	ErrModule = errors.New("wasm: module refused")
-	// ErrFailed is matched by the error of a call that a module failed.
+	// ErrFailed matches the error of a failed call of a module.
 	ErrFailed = errors.New("wasm: strategy failed")
 )
 
-// Options bounds what modules may use. The zero value, and nil, has the defaults.
+// Options bounds the resources of modules. The zero value and nil mean the
+// defaults.
 type Options struct {
 	// MaxModule is the greatest size of a module in bytes. Zero means 16 MiB.
 	MaxModule int64
@@ -31,23 +32,23 @@ type Options struct {
 	// whole pages of 64 KiB. Zero means 256 MiB, and 4 GiB is the most. Its stack of
 	// calls takes up to 150 MB besides, while it grows, and compiling it up to 500 MB.
 	Memory int64
-	// Time is how long one call of a module may take, and its compilation, which ends
-	// with the function that it is at, some seconds later. Zero means 30 seconds.
+	// Time is how long one call of a module may take, and its compilation, which may
+	// end some seconds later, after the current function. Zero means 30 seconds.
 	Time time.Duration
 	// Fuel is how many instructions one call of a module may run, as the package
 	// documentation counts them. Zero means 1,000,000,000, and in rounds 1000 more
 	// for each element of the model, and of each update that the call can read. Negative
 	// means that only time is limited.
 	Fuel int64
-	// MaxState is the greatest size of what a module carries from round to round,
-	// in bytes. Zero means 64 MiB.
+	// MaxState is the largest state that a module carries from round to round, in
+	// bytes. Zero means 64 MiB.
 	MaxState int64
 }
 
 const page = 64 << 10
 
 // compilers is how many functions are compiled at a time. With more than one, wazero
-// looks at the time in between.
+// checks the time in between.
 const compilers = 2
 
 func (o *Options) withDefaults() (Options, error) {
@@ -72,8 +73,8 @@ func (o *Options) withDefaults() (Options, error) {
 	return full, nil
 }
 
-// Module is a compiled module, of which strategies are made. It is safe for
-// concurrent use. Make one with [Compile].
+// Module is a compiled module. [Module.Strategy] makes a strategy of it. It is
+// safe for concurrent use. Make one with [Compile].
 type Module struct {
 	options  Options
 	runtime  wazero.Runtime
@@ -84,9 +85,9 @@ type Module struct {
 // Is reports whether data begins as a WebAssembly module of version 1 does.
 func Is(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
-// Compile checks and compiles a module. Nothing of it is run. The error of a module
-// that cannot be used matches [ErrModule]. The memory is given back when
-// the module and its strategies are not used any more, or by Close.
+// Compile checks and compiles a module. It does not run the module. The error of a
+// module that cannot be used matches [ErrModule]. The memory is freed when the
+// module and its strategies are not used any more, or by Close.
 func Compile(ctx context.Context, binary []byte, options *Options) (*Module, error) {
 	m := &Module{}
 	var err error
@@ -106,8 +107,8 @@ func Compile(ctx context.Context, binary []byte, options *Options) (*Module, err
 	return m, nil
 }
 
-// config is how modules are run. A call ends by the fuel that it asks for, so there is
-// no need for wazero to look at the context on every turn of a loop, which takes
+// config is the configuration of the runtime. The host ends a call when it requests
+// fuel, so wazero need not check the context in every iteration of a loop, which takes
 // twice as long.
 func (m *Module) config() wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfig().
@@ -143,20 +144,27 @@ func (m *Module) compile(ctx context.Context, binary []byte, config wazero.Runti
 	return m.check()
 }
 
-// features are those that compilers use. Without references there is one table,
-// and it does not grow.
+// features are the WebAssembly features that compilers use. Without reference
+// types there is one table, and it does not grow.
 func features() api.CoreFeatures {
 	return api.CoreFeaturesV2.SetEnabled(api.CoreFeatureReferenceTypes, false)
 }
 
-// check looks whether the module has what is described in the package documentation.
+// check checks the exports and imports of the module against the package
+// documentation.
 func (m *Module) check() error {
 	if _, ok := m.compiled.ExportedMemories()["memory"]; !ok {
 		return fmt.Errorf("%w: it exports no memory", ErrModule)
 	}
 	m.exports = map[string]bool{}
 	functions := m.compiled.ExportedFunctions()
-	for name, parameters := range map[string]int{"fl_setup": 0, "fl_configure": 2, "fl_begin": 0, "fl_add": 0, "fl_finish": 0} {
+	for name, parameters := range map[string]int{
+		"fl_setup":     0,
+		"fl_configure": 2,
+		"fl_begin":     0,
+		"fl_add":       0,
+		"fl_finish":    0,
+	} {
 		f, ok := functions[name]
 		if !ok {
 			continue
@@ -182,7 +190,7 @@ func (m *Module) check() error {
 	return nil
 }
 
-// provided reports whether an import may be there. That of WASI is looked at when
+// provided reports whether an import is allowed. Imports of WASI are checked when
 // the module is instantiated.
 func provided(from, name string) bool {
 	if from == hostModule {
@@ -195,8 +203,8 @@ func provided(from, name string) bool {
 	return from == wasi_snapshot_preview1.ModuleName || from == fuelModule // which only metering imports
 }
 
-// Close gives the memory of the module back. Strategies made of it fail from then
-// on. It may be called several times.
+// Close frees the memory of the module. Its strategies fail from then on. It may
+// be called several times.
 func (m *Module) Close() error {
 	if err := m.runtime.Close(context.Background()); err != nil {
 		return fmt.Errorf("wasm: close module: %w", err)

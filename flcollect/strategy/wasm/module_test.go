@@ -77,7 +77,7 @@ func inGo(t *testing.T, module func() (*wasm.Module, error)) *wasm.Module {
 	return built
 }
 
-func TestAMeanInGoConforms(t *testing.T) {
+func TestStrategy_conformsForAMeanInGo(t *testing.T) {
 	module := inGo(t, fedavgModule)
 	strategytest.Run(t, func() strategy.Strategy { return newStrategy(t, module, nil) })
 }
@@ -85,7 +85,8 @@ func TestAMeanInGoConforms(t *testing.T) {
 func model(values ...float64) strategy.Model { return strategy.Model{tensor.FromFloat64s(values)} }
 
 // aggregate runs a round and returns the first tensor of the new model.
-func aggregate(t *testing.T, s strategy.Strategy, number int, before strategy.Model, updates ...strategy.Update) []float64 {
+func aggregate(t *testing.T, s strategy.Strategy, number int, before strategy.Model,
+	updates ...strategy.Update) []float64 {
 	t.Helper()
 	round, err := s.Begin(strategy.Round{Number: number, Model: before, Dir: t.TempDir()})
 	require.NoError(t, err)
@@ -98,7 +99,7 @@ func aggregate(t *testing.T, s strategy.Strategy, number int, before strategy.Mo
 	return after[0].Float64s()
 }
 
-func TestAMeanInGoIsThatOfTheBuiltInOne(t *testing.T) {
+func TestStrategy_agreesWithTheBuiltInMean(t *testing.T) {
 	s := newStrategy(t, inGo(t, fedavgModule), nil)
 	native, err := strategy.New("FedAvg", nil)
 	require.NoError(t, err)
@@ -106,11 +107,12 @@ func TestAMeanInGoIsThatOfTheBuiltInOne(t *testing.T) {
 		{Client: "b", Examples: 300, Model: model(1, 2, 3)},
 		{Client: "a", Examples: 100, Model: model(5, 6, -7)},
 	}
-	require.InDeltaSlice(t, aggregate(t, native, 1, model(0, 0, 0), updates...), aggregate(t, s, 1, model(0, 0, 0), updates...), 1e-12)
+	require.InDeltaSlice(t, aggregate(t, native, 1, model(0, 0, 0), updates...),
+		aggregate(t, s, 1, model(0, 0, 0), updates...), 1e-12)
 	require.Equal(t, native.Policy(), s.Policy())
 }
 
-func TestMomentumInCCarriesItsState(t *testing.T) {
+func TestStrategy_carriesTheStateOfMomentumInC(t *testing.T) {
 	module := stored(t, "momentum", nil)
 	one := newStrategy(t, module, strategy.Conf{"momentum": "0.5", "fraction_fit": 0.25})
 	require.Equal(t, 3, one.Policy().Fit.MinClients, "the module's default")
@@ -129,9 +131,10 @@ func TestMomentumInCCarriesItsState(t *testing.T) {
 	require.Equal(t, []float64{17}, aggregate(t, two, 3, model(10), update(14)))
 }
 
-func TestTheStateOfAFailedRoundIsThatBefore(t *testing.T) {
+func TestStrategy_keepsItsStateAfterAFailedRound(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", nil), nil)
-	require.Equal(t, []float64{4}, aggregate(t, s, 1, model(0), strategy.Update{Client: "a", Examples: 1, Model: model(4)}))
+	require.Equal(t, []float64{4},
+		aggregate(t, s, 1, model(0), strategy.Update{Client: "a", Examples: 1, Model: model(4)}))
 	before := s.State()
 	round, err := s.Begin(strategy.Round{Number: 2, Model: model(4, 4), Dir: t.TempDir()}) // the state does not fit
 	require.NoError(t, err)
@@ -144,7 +147,7 @@ func TestTheStateOfAFailedRoundIsThatBefore(t *testing.T) {
 	require.Equal(t, before, s.State())
 }
 
-func TestAModuleRefusesUpdatesWithItsReason(t *testing.T) {
+func TestAggregation_Add_returnsTheReasonOfTheModule(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", nil), strategy.Conf{"max_loss": 2})
 	round, err := s.Begin(strategy.Round{Number: 1, Model: model(0), Dir: t.TempDir()})
 	require.NoError(t, err)
@@ -154,23 +157,30 @@ func TestAModuleRefusesUpdatesWithItsReason(t *testing.T) {
 	require.ErrorIs(t, err, strategy.ErrQuarantined)
 	require.ErrorContains(t, err, `"mallory"`)
 	require.ErrorContains(t, err, "its loss is too high")
-	require.NoError(t, round.Add(t.Context(), strategy.Update{Client: "alice", Examples: 1, Model: model(3), Metrics: map[string]any{"loss": int64(1)}}))
+	require.NoError(t, round.Add(t.Context(),
+		strategy.Update{Client: "alice", Examples: 1, Model: model(3), Metrics: map[string]any{"loss": int64(1)}}))
 	after, err := round.Finish(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []float64{3}, after[0].Float64s())
 }
 
-func TestAModuleTellsClients(t *testing.T) {
+func TestStrategy_sendsTheModulesConfigurationToClients(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", nil), nil)
 	config := map[string]any{"epochs": int64(5)}
 	s.Configure(strategy.Fit, 4, config)
-	require.Equal(t, map[string]any{"epochs": int64(5), "round": int64(4), "rate": 0.25, "first": false, "by": "momentum.c"}, config)
+	require.Equal(t, map[string]any{
+		"epochs": int64(5),
+		"round":  int64(4),
+		"rate":   0.25,
+		"first":  false,
+		"by":     "momentum.c",
+	}, config)
 	config = map[string]any{}
 	s.Configure(strategy.Evaluate, 4, config)
 	require.Empty(t, config)
 }
 
-func TestParametersThatAModuleDoesNotKnowAreRefused(t *testing.T) {
+func TestModule_refusesUnknownParameters(t *testing.T) {
 	module := stored(t, "momentum", nil)
 	for field, value := range map[string]any{"momentun": 0.5, "momentum": "much", "fraction_fit": 2} {
 		_, err := module.Strategy(t.Context(), "mine", strategy.Conf{field: value})
@@ -179,14 +189,15 @@ func TestParametersThatAModuleDoesNotKnowAreRefused(t *testing.T) {
 		require.Equal(t, field, wrong.Field)
 		require.Equal(t, "mine", wrong.Strategy)
 	}
-	s, err := module.Strategy(t.Context(), "mine", strategy.Conf{"min_completion_rate_fit": 0.75, "accept_failures": "false", "momentum": nil})
+	s, err := module.Strategy(t.Context(), "mine",
+		strategy.Conf{"min_completion_rate_fit": 0.75, "accept_failures": "false", "momentum": nil})
 	require.NoError(t, err)
 	require.Equal(t, 0.75, s.Policy().Fit.MinCompletion)
 	require.Zero(t, s.Policy().Evaluate.MinCompletion)
 	require.True(t, s.Policy().Fit.RefuseFailures)
 }
 
-func TestBytesThatAreNoModuleAreRefused(t *testing.T) {
+func TestCompile_refusesBytesThatAreNotAModule(t *testing.T) {
 	binary, err := os.ReadFile("testdata/c/momentum.wasm")
 	require.NoError(t, err)
 	magic := "\x00asm\x01\x00\x00\x00"
@@ -196,25 +207,45 @@ func TestBytesThatAreNoModuleAreRefused(t *testing.T) {
 		binary, says string
 		options      *wasm.Options
 	}{
-		"nothing":                   {"", "does not begin", nil},
-		"text":                      {"(module)", "does not begin", nil},
-		"a component":               {"\x00asm\x0d\x00\x01\x00", "does not begin", nil},
-		"no section":                {magic, "exports no memory", nil},
-		"cut off":                   {string(binary[:len(binary)/2]), "cut off", nil},
-		"an endless section":        {magic + "\x01\xff\xff\xff\xff\x0f", "cut off", nil},
-		"a great table":             {magic + "\x04\x07\x01\x70\x00\x81\x80\x80\x40", "more than 1048576", nil},
-		"many tables":               {magic + "\x04\x07\x02\x70\x00\x01\x70\x00\x01", "2 tables", nil},
-		"an imported memory":        {magic + "\x02\x07\x01\x01a\x01b\x02\x00", "no function", nil},
-		"a great function":          {magic + "\x0a\x05\x01\x80\x80\x80\x01", "more than 524288", nil},
-		"a tangled function":        {tangle, "more than 16384 branches", nil},
-		"an unknown instruction":    {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x06\x0b", "instruction 0x6 0 is unknown", nil},
-		"fuel of its own":           {magic + "\x06\x06\x01\x7e\x01\x42\x00\x0b\x07\x12\x01\x0eflcollect-fuel\x03\x00", "exports \"flcollect-fuel\"", nil},
-		"the fuel as a global":      {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x08\x01\x06\x00\x42\x00\x24\x00\x0b", "global 0 of 0", nil},
-		"what gives fuel":           {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x06\x01\x04\x00\x10\x01\x0b", "function 1 of 1", nil},
-		"what gives fuel, imported": {magic + "\x01\x04\x01\x60\x00\x00\x02\x19\x01\x0eflcollect-fuel\x06refuel\x00\x00", "imports \"flcollect-fuel\"", nil},
-		"too large":                 {string(binary), "more than 100", &wasm.Options{MaxModule: 100}},
-		"too much memory":           {string(binary), "memory", &wasm.Options{Memory: 1 << 20}},
-		"invalid code":              {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x6a\x0b", "function", nil},
+		"nothing":            {"", "does not begin", nil},
+		"text":               {"(module)", "does not begin", nil},
+		"a component":        {"\x00asm\x0d\x00\x01\x00", "does not begin", nil},
+		"no section":         {magic, "exports no memory", nil},
+		"cut off":            {string(binary[:len(binary)/2]), "cut off", nil},
+		"an endless section": {magic + "\x01\xff\xff\xff\xff\x0f", "cut off", nil},
+		"a great table":      {magic + "\x04\x07\x01\x70\x00\x81\x80\x80\x40", "more than 1048576", nil},
+		"many tables":        {magic + "\x04\x07\x02\x70\x00\x01\x70\x00\x01", "2 tables", nil},
+		"an imported memory": {magic + "\x02\x07\x01\x01a\x01b\x02\x00", "no function", nil},
+		"a great function":   {magic + "\x0a\x05\x01\x80\x80\x80\x01", "more than 524288", nil},
+		"a tangled function": {tangle, "more than 16384 branches", nil},
+		"an unknown instruction": {
+			magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x06\x0b",
+			"instruction 0x6 0 is unknown",
+			nil,
+		},
+		"fuel of its own": {
+			magic + "\x06\x06\x01\x7e\x01\x42\x00\x0b\x07\x12\x01\x0eflcollect-fuel\x03\x00",
+			"exports \"flcollect-fuel\"",
+			nil,
+		},
+		"the fuel as a global": {
+			magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x08\x01\x06\x00\x42\x00\x24\x00\x0b",
+			"global 0 of 0",
+			nil,
+		},
+		"what gives fuel": {
+			magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x06\x01\x04\x00\x10\x01\x0b",
+			"function 1 of 1",
+			nil,
+		},
+		"what gives fuel, imported": {
+			magic + "\x01\x04\x01\x60\x00\x00\x02\x19\x01\x0eflcollect-fuel\x06refuel\x00\x00",
+			"imports \"flcollect-fuel\"",
+			nil,
+		},
+		"too large":       {string(binary), "more than 100", &wasm.Options{MaxModule: 100}},
+		"too much memory": {string(binary), "memory", &wasm.Options{Memory: 1 << 20}},
+		"invalid code":    {magic + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x6a\x0b", "function", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := wasm.Compile(t.Context(), []byte(c.binary), c.options)
@@ -224,7 +255,7 @@ func TestBytesThatAreNoModuleAreRefused(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestCompile_refusesInvalidOptions(t *testing.T) {
 	for field, options := range map[string]wasm.Options{
 		"MaxModule": {MaxModule: -1}, "Memory": {Memory: 5 << 30}, "Time": {Time: -time.Second}, "MaxState": {MaxState: -1},
 	} {
@@ -233,7 +264,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestStatesThatAreNoneAreRefused(t *testing.T) {
+func TestStrategy_Restore_refusesInvalidStates(t *testing.T) {
 	s := newStrategy(t, stored(t, "momentum", &wasm.Options{MaxState: 4}), nil)
 	bytes, err := tensor.New(tensor.Uint8, []int{5}, make([]byte, 5))
 	require.NoError(t, err)
@@ -243,7 +274,7 @@ func TestStatesThatAreNoneAreRefused(t *testing.T) {
 	require.NoError(t, s.Restore(nil))
 }
 
-func TestStrategiesOfAClosedModuleFail(t *testing.T) {
+func TestModule_Close_failsItsStrategies(t *testing.T) {
 	module := stored(t, "momentum", nil)
 	s := newStrategy(t, module, nil)
 	require.NoError(t, module.Close())

@@ -1,6 +1,6 @@
 package wasm
 
-// The instructions that metering looks at (WebAssembly 2.0, section 5.4).
+// The instructions that metering handles (WebAssembly 2.0, section 5.4).
 const (
 	opUnreachable  = 0x00
 	opBlock        = 0x02

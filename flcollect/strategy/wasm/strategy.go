@@ -30,8 +30,8 @@ type Strategy struct {
 	trouble error // of Configure, which cannot return it
 }
 
-// Strategy makes a strategy with the parameters of a job. The name is for errors;
-// those of parameters are *strategy.FieldError.
+// Strategy returns a strategy with the parameters of a job. The name is used in
+// errors; those of parameters are *strategy.FieldError.
 func (m *Module) Strategy(ctx context.Context, name string, conf strategy.Conf) (*Strategy, error) {
 	s := &Strategy{module: m, name: name, conf: map[string]string{}}
 	for field, value := range conf {
@@ -66,7 +66,7 @@ func (s *Strategy) failed(verb string, err error) error {
 	return fmt.Errorf("%s strategy %q: %w", verb, s.name, err)
 }
 
-// asText returns a parameter as a module sees it.
+// asText returns a parameter in the form that modules read.
 func asText(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -155,8 +155,8 @@ func (s *Strategy) Configure(phase strategy.Phase, round int, config map[string]
 	maps.Copy(config, g.config)
 }
 
-// State implements strategy.Strategy: one tensor with the bytes of the module, if it
-// has any.
+// State implements strategy.Strategy. The state is one tensor with the bytes of the
+// module, if it has any.
 func (s *Strategy) State() []tensor.Tensor {
 	s.mu.Lock()
 	defer s.mu.Unlock()

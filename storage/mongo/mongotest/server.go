@@ -41,7 +41,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	process *exec.Cmd
-	output  *bytes.Buffer // of the process's standard error
+	output  *bytes.Buffer // tail of the process's standard error
 }
 
 // Start returns the server of [URIVariable], or starts one that ends with the
@@ -97,7 +97,7 @@ func (s *Server) Kill() {
 		return
 	}
 	_ = s.process.Process.Kill()
-	_ = s.process.Wait() // says that it was killed
+	_ = s.process.Wait() // the error says that it was killed
 	s.process = nil
 }
 
@@ -123,7 +123,7 @@ func (s *Server) start(address string) error {
 		return nil
 	}
 	_ = s.process.Process.Kill()
-	_ = s.process.Wait() // says that it was killed
+	_ = s.process.Wait() // the error says that it was killed
 	s.process = nil
 	return fmt.Errorf("it said %q: %w: %s", line, err, s.output)
 }

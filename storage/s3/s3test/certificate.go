@@ -41,7 +41,8 @@ func Certificate(tb testing.TB) (folder string, roots *x509.CertPool) {
 	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
 	roots.AppendCertsFromPEM(public)
 	must(tb, os.WriteFile(filepath.Join(folder, "public.crt"), public, 0o600))
-	must(tb, os.WriteFile(filepath.Join(folder, "private.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+	must(tb, os.WriteFile(filepath.Join(folder, "private.key"),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
 	return folder, roots
 }
 

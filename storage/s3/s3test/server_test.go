@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/storage/s3/s3test"
 )
 
-func TestServerAnswersAgainAfterItWasKilled(t *testing.T) {
+func TestStart_answersAgainAfterAKill(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	ready := func() error {
 		answer, err := http.Get("http://" + server.Address() + "/")

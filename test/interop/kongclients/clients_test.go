@@ -30,7 +30,7 @@ func program(t *testing.T) string {
 // disk, and demands that it is content and leaves nothing.
 func try(t *testing.T, what, token string) {
 	clients := program(t)
-	store, err := disk.Open(t.TempDir(), nil)
+	store, err := disk.Open(t.Context(), t.TempDir(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds()})

@@ -1,15 +1,15 @@
-// Package anydoc makes an input format of an expression engine that it knows
-// nothing about: nodes are whatever the engine says, and are kept in a table
-// so that the mapping engine sees indexes.
+// Package anydoc makes an input format of any expression engine. The nodes of
+// the engine can have any type; they are kept in a table, and the mapping
+// engine uses their indexes.
 //
-// A document is read twice: by the format that the engine takes the place of,
-// which refuses what is malformed or beyond a limit and says where, and by the
-// engine. Nothing that the engine does gets past this package: panics become
-// errors, and its results are counted.
+// A document is read twice: by the built-in format, which returns an error with
+// the place when the document is malformed or exceeds a limit, and by the
+// engine. Panics of the engine become errors, and its results are counted
+// against the limits.
 //
-// The table holds the root, the records, and those values that are composite
-// and may be looked into. A value that is a scalar stands where its record
-// does, so that the table does not grow with the number of references.
+// The table holds the root, the records, and composite values, whose elements
+// may be selected. A scalar value has the place of its record, so that the
+// table does not grow with the number of references.
 package anydoc
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// Engine is what evaluates expressions. Elements may be nil; the other
-// functions may not. They are called by several goroutines at a time.
+// Engine evaluates expressions. Elements may be nil; the other functions must
+// be set. They are called by several goroutines at a time.
 type Engine struct {
 	// Parse reads a document and returns its root.
 	Parse func(data []byte) (any, error)
@@ -35,7 +35,7 @@ type Engine struct {
 
 	// Whole is the iterator that stands for the empty one.
 	Whole string
-	// Namespaces are handed to Compile.
+	// Namespaces are passed to Compile.
 	Namespaces map[string]string
 }
 
@@ -49,15 +49,13 @@ type Compiler struct {
 
 var _ input.Compiler = (*Compiler)(nil)
 
-// New returns a compiler for an engine whose documents the other format
-// accepts too. That format is to keep the limits itself; here MaxNodes bounds
-// the table.
+// New returns a compiler for an engine. Documents must be valid for the other
+// format, too, which enforces the limits. Here MaxNodes bounds the table.
 func New(engine Engine, check input.Compiler, limits input.Limits) *Compiler {
 	return &Compiler{engine: engine, check: check, limits: limits}
 }
 
-// path is an expression that the engine understands. Each document compiles
-// it for itself.
+// path is an expression of the engine. Each document compiles it for itself.
 type path struct {
 	owner *Compiler
 	expr  string // as written
@@ -90,7 +88,7 @@ func (c *Compiler) path(expr, what string) (input.Path, error) {
 // selection is a compiled expression.
 type selection func(node any) ([]any, error)
 
-// compile has the engine compile an expression.
+// compile compiles an expression with the engine.
 func (c *Compiler) compile(p *path) (selected selection, err error) {
 	defer recovered(&err)
 	expr := p.expr
@@ -109,7 +107,7 @@ func (c *Compiler) NewDocument() input.Document {
 	return &Document{owner: c, check: c.check.NewDocument(), compiled: make(map[*path]selection)}
 }
 
-// recovered makes a panic of the engine an error.
+// recovered turns a panic of the engine into an error.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the evaluator panicked: %v", r)

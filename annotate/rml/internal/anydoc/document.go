@@ -21,9 +21,9 @@ type Document struct {
 // node is an entry of the table.
 type node struct {
 	value any
-	from  input.Node // what it was selected from; noNode for the root
-	by    *path      // by which expression; nil for an element of an array
-	nth   int        // and as which of its results, from 0
+	from  input.Node // the node that it was selected from; noNode for the root
+	by    *path      // the expression that selected it; nil for an element of an array
+	nth   int        // its index among the results, from 0
 }
 
 const noNode input.Node = -1
@@ -35,7 +35,7 @@ var (
 	errNoNode      = errors.New("anydoc: no such node in the loaded document")
 )
 
-// Load checks the document and has the engine parse it. After an error the
+// Load checks the document and parses it with the engine. After an error the
 // document is empty.
 func (d *Document) Load(data []byte) error {
 	clear(d.nodes)
@@ -173,7 +173,7 @@ func (d *Document) append(dst []input.Value, n node) ([]input.Value, error) {
 	return append(dst, v), nil
 }
 
-// value has the engine describe a node.
+// value returns the value of a node.
 func (d *Document) value(n any) (text string, kind input.Kind, ok bool, err error) {
 	defer recovered(&err)
 	text, kind, ok = d.owner.engine.Value(n)
@@ -210,8 +210,8 @@ func (d *Document) keep(n node) (input.Node, error) {
 // has reports whether n is a node of the loaded document.
 func (d *Document) has(n input.Node) bool { return uint(n) < uint(len(d.nodes)) }
 
-// Place says by which expressions a node was found: an engine need not know
-// where its nodes stand.
+// Place returns the expressions that selected a node: an engine need not know
+// the places of its nodes.
 func (d *Document) Place(n input.Node) string {
 	switch {
 	case !d.has(n):
@@ -229,7 +229,7 @@ func (d *Document) Place(n input.Node) string {
 	return fmt.Sprintf("value %d of %q in %s", at.nth+1, at.by.expr, d.Place(at.from))
 }
 
-// written is an iterator as a person would write it.
+// written returns an iterator as a mapping writes it.
 func (p *path) written() string {
 	if p.expr == "" {
 		return p.owner.engine.Whole

@@ -66,7 +66,7 @@ func compile(t *testing.T, c *anydoc.Compiler, expr string) input.Path {
 	return p
 }
 
-func TestRecordsAndValuesAreThoseOfTheEngine(t *testing.T) {
+func TestDocument_returnsTheRecordsAndValuesOfTheEngine(t *testing.T) {
 	c, doc := load(t, input.Limits{}, "[ ]") // three bytes
 	all, err := c.CompileIterator("")
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestRecordsAndValuesAreThoseOfTheEngine(t *testing.T) {
 	require.Equal(t, "http://p/", string(values[0].Text))
 }
 
-func TestArraysCanBeLookedInto(t *testing.T) {
+func TestDocument_Items_returnsTheElementsOfArrays(t *testing.T) {
 	c, doc := load(t, input.Limits{}, "[ ]")
 	all, err := c.CompileIterator("")
 	require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestArraysCanBeLookedInto(t *testing.T) {
 	require.Equal(t, "", doc.Place(99))
 }
 
-func TestScalarsDoNotMakeTheTableGrow(t *testing.T) {
+func TestDocument_Values_keepsScalarsOutOfTheTable(t *testing.T) {
 	c, doc := load(t, input.Limits{MaxNodes: 8}, "[     ]")
 	all, err := c.CompileIterator("")
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestScalarsDoNotMakeTheTableGrow(t *testing.T) {
 	require.ErrorContains(t, err, "more than 8 records")
 }
 
-func TestErrorsAndPanicsAreReportedWithTheExpression(t *testing.T) {
+func TestDocument_namesTheExpressionOfErrorsAndPanics(t *testing.T) {
 	c, doc := load(t, input.Limits{}, "[]")
 	_, err := c.CompileReference("other")
 	require.EqualError(t, err, `compile reference "other": unknown`)
@@ -137,7 +137,7 @@ func TestErrorsAndPanicsAreReportedWithTheExpression(t *testing.T) {
 	require.ErrorContains(t, err, "another source")
 }
 
-func TestWhatTheCheckingFormatRefusesNeverReachesTheEngine(t *testing.T) {
+func TestDocument_Load_checksBeforeTheEngineParses(t *testing.T) {
 	c, doc := load(t, input.Limits{MaxDepth: 5}, "[]")
 	var syntax *input.SyntaxError
 	require.ErrorAs(t, doc.Load([]byte("[1,]")), &syntax)

@@ -30,7 +30,10 @@ func newReader(t testing.TB) *reader {
 	var err error
 	r.iterator, err = c.CompileIterator("")
 	require.NoError(t, err)
-	for _, name := range []string{"device", "seq", "ts", "temperature", "humidity", "pressure", "wind", "direction", "latitude", "longitude", "site"} {
+	for _, name := range []string{
+		"device", "seq", "ts", "temperature", "humidity", "pressure", "wind", "direction", "latitude", "longitude",
+		"site",
+	} {
 		ref, err := c.CompileReference(name)
 		require.NoError(t, err)
 		r.references = append(r.references, ref)
@@ -57,7 +60,7 @@ func (r *reader) read(t testing.TB, data []byte) int {
 	return len(r.values)
 }
 
-func TestReadingAMessageAllocatesNothingAfterTheFirst(t *testing.T) {
+func TestDocument_Load_allocatesNothing(t *testing.T) {
 	r := newReader(t)
 	data := []byte(message)
 	require.Equal(t, 11, r.read(t, data))

@@ -17,7 +17,7 @@ import (
 // faulty are the files whose rows the suites themselves declare ragged.
 var faulty = map[string]bool{"RMLSTC0010a": true, "RMLSTC0010b": true}
 
-func TestEveryFileOfTheSuitesReadsAsItShould(t *testing.T) {
+func TestDocument_readsEveryFileOfTheSuites(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(conformance.Dir(t, ""), "rml-*", "*", "*.csv"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-func TestDialectNamesTheFieldThatIsWrong(t *testing.T) {
+func TestDialect_Validate_namesTheWrongField(t *testing.T) {
 	for want, d := range map[string]csvdoc.Dialect{
 		`dialect delimiter '\n': must be an ASCII character`:         {Delimiter: '\n'},
 		`dialect quote 'é': must be an ASCII character`:              {Quote: 0xE9},
@@ -32,7 +32,12 @@ func TestDialectNamesTheFieldThatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, c.NewDocument().Load([]byte("a\n1")), want)
 	}
-	for _, d := range []csvdoc.Dialect{{}, {Delimiter: '\t'}, {Quote: '\'', Escape: '\\', Comment: '#'}, {NoQuotes: true, Delimiter: '"'}} {
+	for _, d := range []csvdoc.Dialect{
+		{},
+		{Delimiter: '\t'},
+		{Quote: '\'', Escape: '\\', Comment: '#'},
+		{NoQuotes: true, Delimiter: '"'},
+	} {
 		require.NoError(t, d.Validate())
 	}
 }

@@ -174,7 +174,12 @@ func (d *Document) begin(data []byte) error {
 		return d.compiler.invalid
 	}
 	if uint64(len(data)) > maxInput {
-		return &input.SyntaxError{Format: "CSV", Line: 1, Column: 1, Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput))}
+		return &input.SyntaxError{
+			Format: "CSV",
+			Line:   1,
+			Column: 1,
+			Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput)),
+		}
 	}
 	d.data = data
 	return d.checkText()
@@ -229,7 +234,8 @@ func (d *Document) readHeader() (int, error) {
 	for n := range dialect.HeaderRows {
 		i = d.skipComments(i, true)
 		if i == len(d.data) {
-			return 0, d.fail(i, "the input ended before its header, expected %d rows of column names and read %d", dialect.HeaderRows, n)
+			return 0, d.fail(i, "the input ended before its header, expected %d rows of column names and read %d",
+				dialect.HeaderRows, n)
 		}
 		start := i
 		next, err := d.readRow(i)

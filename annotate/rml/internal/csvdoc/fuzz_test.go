@@ -17,7 +17,10 @@ import (
 // error has a place within the text, pieces read as the whole, and in the
 // plain dialect the cells are those of encoding/csv.
 func FuzzLoad(f *testing.F) {
-	for _, s := range []string{"a,b\n1,2\n", "a,b\r\n\"x\r\n\"\"\",2", "\xEF\xBB\xBFa\n\n1", "a,b\n1\n", "a\n\"", "a\n#\"\n'\\''", "a,a\n , \n"} {
+	for _, s := range []string{
+		"a,b\n1,2\n", "a,b\r\n\"x\r\n\"\"\",2", "\xEF\xBB\xBFa\n\n1", "a,b\n1\n", "a\n\"", "a\n#\"\n'\\''",
+		"a,a\n , \n",
+	} {
 		f.Add([]byte(s), uint32(0))
 		f.Add([]byte(s), uint32(0x5FF))
 	}

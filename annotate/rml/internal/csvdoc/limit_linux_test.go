@@ -14,11 +14,12 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-func TestInputBeyond32BitOffsetsIsRefusedUnread(t *testing.T) {
+func TestDocument_Load_refusesInputBeyond32BitOffsets(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("needs 64-bit addresses")
 	}
-	unreadable, err := syscall.Mmap(-1, 0, math.MaxUint32+1, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	unreadable, err := syscall.Mmap(-1, 0, math.MaxUint32+1, syscall.PROT_NONE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, syscall.Munmap(unreadable)) }()
 	err = csvdoc.New(csvdoc.Dialect{}, input.Limits{}).NewDocument().Load(unreadable)

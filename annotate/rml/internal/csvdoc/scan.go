@@ -182,7 +182,8 @@ func (d *Document) readRow(i int) (int, error) {
 			}
 			return 0, d.fail(i, "a carriage return must be followed by a line feed, or stand inside quotes")
 		default:
-			return 0, d.fail(i, "a quote in a cell that does not begin with one; such a cell must be quoted, and the quotes in it %s", d.escaped())
+			return 0, d.fail(i, "a quote in a cell that does not begin with one; such a cell must be quoted, and the "+
+				"quotes in it %s", d.escaped())
 		}
 	}
 }
@@ -241,7 +242,8 @@ func (d *Document) readQuoted(i int) (int, error) {
 		i = d.skipSpaces(i)
 	}
 	if i < len(data) && data[i] != d.compiler.dialect.Delimiter && data[i] != '\n' && data[i] != '\r' {
-		return 0, d.fail(i, "text after a closing quote, expected %q or the end of the line; quotes inside quotes %s", d.compiler.dialect.Delimiter, d.escaped())
+		return 0, d.fail(i, "text after a closing quote, expected %q or the end of the line; quotes inside quotes %s",
+			d.compiler.dialect.Delimiter, d.escaped())
 	}
 	return i, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-func TestSplitEndsAfterTheLastCompleteRow(t *testing.T) {
+func TestCompiler_Split_endsAfterTheLastCompleteRow(t *testing.T) {
 	for _, c := range []struct {
 		dialect csvdoc.Dialect
 		text    string
@@ -33,7 +33,7 @@ func TestSplitEndsAfterTheLastCompleteRow(t *testing.T) {
 	}
 }
 
-func TestPiecesReadAsTheWholeWhereverTheyAreCut(t *testing.T) {
+func TestDocument_LoadRows_agreesWithLoad(t *testing.T) {
 	const text = "\xEF\xBB\xBFa,b\r\n1,\"x\r\n\"\"y\"\r\n\r\n2,z\n3,\"\n\"\n"
 	c := csvdoc.New(everyCell, input.Limits{})
 	whole := c.NewDocument()
@@ -76,7 +76,7 @@ func TestPiecesReadAsTheWholeWhereverTheyAreCut(t *testing.T) {
 	}
 }
 
-func TestErrorsInLaterPiecesCountFromTheBeginning(t *testing.T) {
+func TestDocument_LoadRows_countsPlacesFromTheBeginning(t *testing.T) {
 	doc := csvdoc.New(csvdoc.Dialect{}, input.Limits{}).NewDocument().(*csvdoc.Document)
 	require.ErrorContains(t, doc.LoadRows([]byte("1,2\n")), "no header")
 	require.NoError(t, doc.Load([]byte("a,b\n1,2\n")))
@@ -112,7 +112,7 @@ func ExampleCompiler_Split() {
 	// Output: "a,b\n1,2\n"
 }
 
-func TestHugeInputLoadsAndItsBuffersAreGivenBack(t *testing.T) {
+func TestDocument_Load_freesTheBuffersOfAHugeInput(t *testing.T) {
 	c := csvdoc.New(csvdoc.Dialect{}, input.Limits{})
 	doc := c.NewDocument()
 	huge := []byte("a,b\n" + strings.Repeat("\"1\"\"\",2\n", 20<<20/8))

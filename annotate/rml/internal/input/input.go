@@ -1,14 +1,14 @@
 // Package input is the contract between the mapping engine and the input
 // formats. A format parses one whole input into nodes that are plain indexes,
-// and evaluates compiled paths against them without allocating once its
-// buffers have grown to the size of the inputs it sees.
+// and evaluates compiled paths against them without allocations once its
+// buffers have grown to the size of the inputs.
 package input
 
 import "fmt"
 
 // Node is one place in a loaded document: a JSON value, an XML element or
-// attribute, a CSV row. It means something only to the [Document] that gave
-// it, until the next Load.
+// attribute, a CSV row. It is valid only for the [Document] that returned it,
+// until the next Load.
 type Node int32
 
 // Kind is the natural kind of a value.
@@ -29,8 +29,8 @@ const (
 // Value is one value that a reference selected.
 type Value struct {
 	// Text is the value as text, escapes and entities resolved: "30", "true",
-	// "a\nb". It is nil for Null. For Object and Array it is the source text.
-	// It is borrowed: valid until the next Load, never to be written to.
+	// "a\nb". It is nil for Null. For Object and Array it is the source text. It
+	// is borrowed: it is valid until the next Load and must not be changed.
 	Text []byte
 	// Kind is the natural kind of the value.
 	Kind Kind
@@ -68,9 +68,9 @@ type Document interface {
 	Load(data []byte) error
 	// Records appends the nodes that the iterator selects, in document order.
 	Records(dst []Node, iterator Path) ([]Node, error)
-	// Values appends the values that the reference selects from the record,
-	// in document order; none when nothing is there. An absent key is not an
-	// error; a column that the header lacks is.
+	// Values appends the values that the reference selects from the record, in
+	// document order; or none. An absent key is not an error; a column that the
+	// header does not have is an error.
 	Values(dst []Value, record Node, reference Path) ([]Value, error)
 	// Place describes where a node stands, for error messages: a JSON
 	// pointer, an XPath, a row number. It may allocate.
@@ -86,7 +86,8 @@ type Limits struct {
 	MaxNodes int
 }
 
-// SyntaxError says why an input could not be loaded, and where.
+// SyntaxError is the error of an input that could not be loaded, with its
+// place.
 type SyntaxError struct {
 	// Format is "JSON", "CSV" or "XML".
 	Format string
@@ -94,7 +95,7 @@ type SyntaxError struct {
 	Line, Column int
 	// Offset is the 0-based byte offset.
 	Offset int
-	// Reason says what was wrong and what was expected.
+	// Reason is what was wrong and what was expected.
 	Reason string
 }
 

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// DefaultMaxDepth is the nesting that is read when the limits name none.
+	// DefaultMaxDepth is the largest nesting if the limits have none.
 	DefaultMaxDepth = 512
-	// DefaultMaxNodes is the number of values that are read when the limits
-	// name none. A value takes 24 bytes of memory.
+	// DefaultMaxNodes is the largest number of values if the limits have none. A
+	// value takes 24 bytes of memory.
 	DefaultMaxNodes = 1 << 24
 )
 
 // Compiler compiles the JSONPath expressions of one logical source and makes
-// documents for them. Its methods must not be called concurrently. What it
-// made is independent of it: documents may be used by one goroutine each, and
-// share paths.
+// documents for them. Its methods must not be called concurrently. Its
+// documents and paths are independent of it: each document may be used by one
+// goroutine, and documents share paths.
 type Compiler struct {
 	maxDepth, maxNodes int
 	slots              map[string]int // numbers of the member names in the paths

@@ -31,7 +31,7 @@ type complianceCase struct {
 	InvalidSelector bool       `json:"invalid_selector"`
 }
 
-func TestParseAndSelectPassTheJSONPathComplianceSuite(t *testing.T) {
+func TestDocument_Select_passesTheComplianceSuite(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(conformance.Dir(t, "jsonpath"), "cts.json"))
 	require.NoError(t, err)
 	var suite struct{ Tests []complianceCase }

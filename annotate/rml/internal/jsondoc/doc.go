@@ -9,11 +9,10 @@
 // document order, so that a subtree is a range of it. Nothing is copied and
 // nothing is allocated once the tape has grown to the size of the messages.
 //
-// The reader accepts what RFC 8259 accepts, and a leading UTF-8 byte order
-// mark. It refuses more than the grammar alone does in four points: text that
-// is not UTF-8, \u escapes of surrogates that do not form a pair (no RDF
-// literal could hold them), nesting and node counts beyond the limits, and
-// texts of 4 GiB or more.
+// The reader accepts the texts of RFC 8259, and a leading UTF-8 byte order
+// mark. Beyond the grammar, it does not accept text that is not UTF-8, \u
+// escapes of surrogates that do not form a pair (an RDF literal cannot contain
+// them), nesting and node counts beyond the limits, and texts of 4 GiB or more.
 //
 // Where an object repeats a member name, a name selector finds the last one,
 // as most readers do; wildcards, descendants and filters visit every member
@@ -26,6 +25,6 @@
 // iterator "$" is the root of the document; in a reference "$" and "@" are
 // both the record that the reference is evaluated against.
 //
-// No array is ever expanded silently: a reference that selects an array gives
-// one value of kind Array, and the caller decides.
+// Arrays are never expanded implicitly: a reference that selects an array
+// returns one value of kind Array, and the caller decides.
 package jsondoc

@@ -19,8 +19,8 @@ type Document struct {
 	escaped []decoded
 	scratch []byte
 	list    []input.Node // node lists under evaluation, used as a stack
-	steps   int          // what is left of the step limit of an evaluation
-	dynamic pattern      // the last regular expression that came out of the text
+	steps   int          // remaining steps of an evaluation
+	dynamic pattern      // the last regular expression taken from the text
 	shapes  shapes
 	slots   int // slots that the path under evaluation may use
 
@@ -30,7 +30,7 @@ type Document struct {
 
 var _ input.Document = (*Document)(nil)
 
-// Errors of a document that is asked for something that is not there.
+// Errors of calls with a node or a path that does not belong to the document.
 var (
 	errForeignPath = errors.New("jsondoc: path of another input format")
 	errNoNode      = errors.New("jsondoc: no such node in the loaded document")
@@ -45,9 +45,8 @@ func missing(p *Path, n input.Node) error {
 // what it accepts. The error is a *[input.SyntaxError]; after one the document
 // is empty.
 //
-// Buffers are kept from load to load. One that has outgrown 32,768 nodes or
-// 256 KiB is given back after 64 loads in a row that used less than a quarter
-// of it.
+// Buffers are kept from load to load. A buffer of more than 32,768 nodes or 256
+// KiB is freed after 64 loads in a row that used less than a quarter of it.
 func (d *Document) Load(data []byte) error {
 	d.reset()
 	d.data = data
@@ -62,7 +61,7 @@ func (d *Document) Load(data []byte) error {
 	return nil
 }
 
-// reset forgets the loaded text and gives back buffers that are too large.
+// reset drops the loaded text and frees buffers that are too large.
 func (d *Document) reset() {
 	d.shapes.renew()
 	if d.idleTape.release(cap(d.tape), len(d.tape), keptNodes) {
@@ -77,7 +76,7 @@ func (d *Document) reset() {
 	d.tape, d.escaped, d.scratch, d.list, d.listPeak = d.tape[:0], d.escaped[:0], d.scratch[:0], d.list[:0], 0
 }
 
-// refuse empties the document and describes the fault.
+// refuse empties the document and returns the error for a fault.
 func (d *Document) refuse(bad *fault) error {
 	line, column := input.Locate(d.data, bad.offset)
 	d.data, d.tape, d.escaped = nil, d.tape[:0], d.escaped[:0]
@@ -148,9 +147,9 @@ func (d *Document) Values(dst []input.Value, record input.Node, reference input.
 	return dst, err
 }
 
-// Single returns the value of a reference that selects a scalar which is not
-// null and has no escapes, the commonest case. It reports false for every
-// other, for which Values has the answer.
+// Single returns the value of a reference that selects one scalar that is not
+// null and has no escapes, the most common case. It reports false in every
+// other case; Values handles them all.
 func (d *Document) Single(record input.Node, reference input.Path) (input.Value, bool) {
 	p, ok := reference.(*Path)
 	if !ok || !p.query.singular || len(p.query.steps) != 1 || p.query.steps[0].kind != selectName || !d.has(record) {

@@ -15,9 +15,10 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/jsondoc"
 )
 
-func TestValuesReadsTheKindsAndTheTextOfAFlatMessage(t *testing.T) {
+func TestDocument_Values_readsKindsAndText(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
-	require.NoError(t, doc.Load([]byte(` {"s":"a\nb\u00e9\ud83d\ude00","i":-30,"d":3.50e1,"b":true,"z":null,"o":{"x":[1]},"a":[1,"2"],"e":""} `)))
+	require.NoError(t, doc.Load([]byte(` {"s":"a\nb\u00e9\ud83d\ude00","i":-30,"d":3.50e1,"b":true,"z":null,`+
+		`"o":{"x":[1]},"a":[1,"2"],"e":""} `)))
 	for expr, want := range map[string]input.Value{
 		"s":      {Kind: input.String, Text: []byte("a\nbé😀")},
 		"$.i":    {Kind: input.Integer, Text: []byte("-30")},
@@ -87,9 +88,15 @@ func nameSelector(t *testing.T, name string) *jsondoc.Path {
 	return p
 }
 
-func TestValuesDoNotDependOnTheMessagesBefore(t *testing.T) {
-	names := []string{"a", "b", "longer-name", "eightcha", "sevench", "nested", "\\u0061", "", "é", "a name that is longer than what is ever learned by the document of it all"}
-	exprs := []string{"a", "b", "longer-name", "eightcha", "sevench", "nested", "nested.a", "nested.nested.b", "['']", "é", "$['a name that is longer than what is ever learned by the document of it all']", "$[?@.a=='1'].b", "$..a"}
+func TestDocument_Values_isIndependentOfEarlierMessages(t *testing.T) {
+	names := []string{
+		"a", "b", "longer-name", "eightcha", "sevench", "nested", "\\u0061", "", "é",
+		"a name that is longer than what is ever learned by the document of it all",
+	}
+	exprs := []string{
+		"a", "b", "longer-name", "eightcha", "sevench", "nested", "nested.a", "nested.nested.b", "['']", "é",
+		"$['a name that is longer than what is ever learned by the document of it all']", "$[?@.a=='1'].b", "$..a",
+	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var object func(depth int) string
 	object = func(depth int) string {
@@ -135,7 +142,7 @@ func TestValuesDoNotDependOnTheMessagesBefore(t *testing.T) {
 	}
 }
 
-func TestValuesTakesTheLastOfRepeatedNames(t *testing.T) {
+func TestDocument_Values_returnsTheLastOfRepeatedNames(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	path := compileAll(t, c, []string{"a"})[0]
 	for range 3 {
@@ -154,7 +161,7 @@ func TestValuesTakesTheLastOfRepeatedNames(t *testing.T) {
 	}
 }
 
-func TestLearningSurvivesNamesThatNeverRepeat(t *testing.T) {
+func TestShapes_acceptNamesThatNeverRepeat(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	path := compileAll(t, c, []string{"rows.k.v"})[0]
 	for i := range 20_000 {
@@ -168,9 +175,11 @@ func TestLearningSurvivesNamesThatNeverRepeat(t *testing.T) {
 	}
 }
 
-func TestLoadAndValuesDoNotAllocate(t *testing.T) {
+func TestDocument_Load_allocatesNothing(t *testing.T) {
 	c, _ := newDocument(input.Limits{})
-	paths := compileAll(t, c, append([]string{"escaped", "nested.list[1]", "missing", "nested.list[*]", "$..id", "$.rows[?@.id > 1].name"}, observationNames...))
+	paths := compileAll(t, c,
+		append([]string{"escaped", "nested.list[1]", "missing", "nested.list[*]", "$..id", "$.rows[?@.id > 1].name"},
+			observationNames...))
 	doc := c.NewDocument()
 	messages := [][]byte{
 		[]byte(observation),
@@ -193,7 +202,7 @@ func TestLoadAndValuesDoNotAllocate(t *testing.T) {
 	require.Len(t, values, 8)
 }
 
-func TestPlaceAndNormalizedPathLocateEveryNode(t *testing.T) {
+func TestDocument_Place_locatesEveryNode(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	require.NoError(t, doc.Load([]byte(`{"rows":[{"a/b~c":1},[2,{"it's\\\u0001":3}]],"":null}`)))
 	for n, want := range [][2]string{
@@ -212,7 +221,7 @@ func TestPlaceAndNormalizedPathLocateEveryNode(t *testing.T) {
 	}
 }
 
-func TestRawReturnsTheSourceOfANode(t *testing.T) {
+func TestDocument_Raw_returnsTheSourceOfANode(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	require.NoError(t, doc.Load([]byte(`{"s": "a\n", "o": { "x" : [ 1 ] }, "n": -1.0}`)))
 	for expr, want := range map[string]string{"s": `"a\n"`, "o": `{ "x" : [ 1 ] }`, "n": "-1.0", "o.x": "[ 1 ]"} {
@@ -223,7 +232,7 @@ func TestRawReturnsTheSourceOfANode(t *testing.T) {
 	require.Nil(t, doc.Raw(99))
 }
 
-func TestValuesRefusesForeignPathsAndNodes(t *testing.T) {
+func TestDocument_Values_refusesForeignPathsAndNodes(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	p := compileAll(t, c, []string{"a"})[0]
 	_, err := doc.Values(nil, 0, p)
@@ -241,7 +250,7 @@ type foreignPath string
 
 func (p foreignPath) String() string { return string(p) }
 
-func TestPathsAreSharedByDocumentsOfManyGoroutines(t *testing.T) {
+func TestPath_isSafeForConcurrentUse(t *testing.T) {
 	c, _ := newDocument(input.Limits{})
 	paths := compileAll(t, c, []string{"a", "rows[?match(@.id, '[a-z]+') && @.n < 10].n", "rows[0].id"})
 	var wait sync.WaitGroup
@@ -266,7 +275,7 @@ func TestPathsAreSharedByDocumentsOfManyGoroutines(t *testing.T) {
 	wait.Wait()
 }
 
-func TestPathsCompiledAfterTheDocumentStillWork(t *testing.T) {
+func TestCompiler_NewDocument_acceptsPathsCompiledLater(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	late := compileAll(t, c, []string{"b", "a"})
 	for range 3 {

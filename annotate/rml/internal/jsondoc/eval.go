@@ -13,13 +13,13 @@ import (
 const (
 	stepLimit    = 1 << 24
 	stepsPerNode = 16
-	// bytesPerStep is how much text is compared or matched for one step.
+	// bytesPerStep is the number of bytes that are compared or matched for one
+	// step.
 	bytesPerStep = 16
 )
 
-// ErrTooCostly says that an evaluation was given up because it looked at far
-// more nodes than the document has: more than 16,777,216 plus 16 for every
-// node of the document.
+// ErrTooCostly is the error of an evaluation that visited too many nodes: more
+// than 16,777,216 plus 16 for every node of the document.
 var ErrTooCostly = errors.New("jsondoc: path looks at too many nodes")
 
 // Select appends the nodes that the path selects when "$" is the given node,
@@ -62,8 +62,8 @@ func (d *Document) spend(steps int) bool {
 	return d.steps >= 0
 }
 
-// use makes ready for a path. The slots of its names mean something only to
-// documents of the compiler that gave them out.
+// use prepares for a path. The slots of its names are valid only for documents
+// of the compiler that assigned them.
 func (d *Document) use(p *Path) {
 	d.slots = 0
 	if p.owner == d.owner {
@@ -188,7 +188,7 @@ func (d *Document) each(n input.Node, s *selector, root input.Node) {
 	}
 }
 
-// slice selects elements as RFC 9535 section 2.3.4.2 lays down.
+// slice selects elements as RFC 9535 section 2.3.4.2 defines.
 func (d *Document) slice(n input.Node, s *selector) {
 	if d.tape[n].kind != input.Array || s.step == 0 {
 		return
@@ -224,7 +224,7 @@ func (d *Document) slice(n input.Node, s *selector) {
 	if upper <= lower {
 		return
 	}
-	// Backwards: the same elements forward, then turned round.
+	// Backwards: the same elements forward, then reversed.
 	step := -max(s.step, -size-1)
 	base := len(d.list)
 	d.forward(n, upper-(upper-lower-1)/step*step, upper+1, step)

@@ -113,7 +113,7 @@ func (p *parser) test(start int, o operand) *logical {
 	return nil
 }
 
-// comparable checks that an operand gives a single value.
+// comparable checks that an operand has a single value.
 func (p *parser) comparable(start int, o operand) {
 	switch {
 	case o.kind == operandQuery && !o.query.singular:

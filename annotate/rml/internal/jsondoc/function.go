@@ -49,9 +49,20 @@ func lookupFunction(name string) *function {
 	case "value":
 		return &function{name: name, parameters: []exprType{nodesType}, value: (*Document).callValue}
 	case "match":
-		return &function{name: name, parameters: []exprType{valueType, valueType}, result: logicalType, anchored: true, value: (*Document).callRegexp}
+		return &function{
+			name:       name,
+			parameters: []exprType{valueType, valueType},
+			result:     logicalType,
+			anchored:   true,
+			value:      (*Document).callRegexp,
+		}
 	case "search":
-		return &function{name: name, parameters: []exprType{valueType, valueType}, result: logicalType, value: (*Document).callRegexp}
+		return &function{
+			name:       name,
+			parameters: []exprType{valueType, valueType},
+			result:     logicalType,
+			value:      (*Document).callRegexp,
+		}
 	}
 	return nil
 }
@@ -65,7 +76,7 @@ type call struct {
 	pattern   pattern // of match and search when it is a literal
 }
 
-// prepare compiles a literal pattern. A pattern that is no I-Regexp matches
+// prepare compiles a literal pattern. A pattern that is not an I-Regexp matches
 // nothing (RFC 9535 section 2.4.6).
 func (c *call) prepare() {
 	if c.function.result != logicalType || c.arguments[1].kind != operandLiteral {

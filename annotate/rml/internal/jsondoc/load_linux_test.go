@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-func TestLoadRefusesTextsOfFourGibibytes(t *testing.T) {
+func TestDocument_Load_refusesTextsOf4GiB(t *testing.T) {
 	text, err := syscall.Mmap(-1, 0, 1<<32, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, syscall.Munmap(text)) }()

@@ -18,20 +18,26 @@ import (
 var accepted = []string{
 	`null`, ` true `, "\t\r\n false\n", `0`, `-0`, `-0.0e-0`, `1E+2`, `123456789012345678901234567890.5e999999`,
 	`""`, `"a"`, `"\"\\\/\b\f\n\r\t\u0000\uFFFF\uabCD"`, `"\ud83d\uDE00"`, "\"\u007f\u0080\u2028\U0010FFFF\"",
-	`[]`, `[ ]`, `{}`, "{\n}", `[[],{},[{}]]`, `{"":0}`, `{"a":1,"a":2}`, `{"\u0061":1}`, `[1 , 2]`, `{ "a" : 1 , "b" : 2 }`,
+	`[]`, `[ ]`, `{}`, "{\n}", `[[],{},[{}]]`, `{"":0}`, `{"a":1,"a":2}`, `{"\u0061":1}`, `[1 , 2]`, `{ "a" : 1 , ` +
+		`"b" : 2 }`,
 	"\xef\xbb\xbf{}", `"1234567"`, `"12345678"`, `"1234567890123456"`, `"1234567\n"`, `[1.5,true,null,"x"]`,
 }
 
 // rejected are texts just beyond it.
 var rejected = []string{
-	``, ` `, "\xef\xbb\xbf", "\xef\xbb", `nul`, `nulll`, `True`, `tru`, `fals `, `01`, `-01`, `+1`, `-`, `1.`, `.5`, `1e`, `1e+`, `1.e1`, `0x1`, `1_0`,
-	`NaN`, `Infinity`, `-Infinity`, `"`, `"a`, `"\`, `"\"`, `"\x"`, `"\u12"`, `"\u12G4"`, `"\U0041"`, `'a'`, "\"a\nb\"", "\"\x00\"", "\"\x1f\"",
-	"\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"1234567\xe2\x82\"", `"\ud800"`, `"\udc00"`, `"\ud800\ud800"`, `"\ud800x"`, `"\ud83d\n"`,
-	`[`, `]`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `[1}`, `{`, `}`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{a:1}`, `{1:1}`, `{"a" 1}`,
-	`{"a"::1}`, `{"a":1 "b":2}`, `{"a":1]`, `{null:1}`, `1 2`, `{} {}`, `[]]`, `{}}`, `"a" x`, "1\x00", "\v1", "\u00a01", `//c`, `1//c`, `/*c*/1`, `[1,/**/2]`,
+	``, ` `, "\xef\xbb\xbf", "\xef\xbb", `nul`, `nulll`, `True`, `tru`, `fals `, `01`, `-01`, `+1`, `-`, `1.`, `.5`,
+	`1e`, `1e+`, `1.e1`, `0x1`, `1_0`,
+	`NaN`, `Infinity`, `-Infinity`, `"`, `"a`, `"\`, `"\"`, `"\x"`, `"\u12"`, `"\u12G4"`, `"\U0041"`, `'a'`,
+	"\"a\nb\"", "\"\x00\"", "\"\x1f\"",
+	"\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"1234567\xe2\x82\"", `"\ud800"`,
+	`"\udc00"`, `"\ud800\ud800"`, `"\ud800x"`, `"\ud83d\n"`,
+	`[`, `]`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `[1}`, `{`, `}`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`,
+	`{,}`, `{a:1}`, `{1:1}`, `{"a" 1}`,
+	`{"a"::1}`, `{"a":1 "b":2}`, `{"a":1]`, `{null:1}`, `1 2`, `{} {}`, `[]]`, `{}}`, `"a" x`, "1\x00", "\v1",
+	"\u00a01", `//c`, `1//c`, `/*c*/1`, `[1,/**/2]`,
 }
 
-func TestLoadAcceptsExactlyTheGrammar(t *testing.T) {
+func TestDocument_Load_acceptsExactlyTheGrammar(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	for _, text := range accepted {
 		require.NoError(t, doc.Load([]byte(text)), "%q", text)
@@ -45,21 +51,56 @@ func TestLoadAcceptsExactlyTheGrammar(t *testing.T) {
 	}
 }
 
-func TestLoadSaysWhereAndWhatWasExpected(t *testing.T) {
+func TestDocument_Load_namesThePlaceAndWhatWasExpected(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	for text, want := range map[string]input.SyntaxError{
-		"":                              {Line: 1, Column: 1, Reason: "unexpected end of input, expected a value"},
-		"{\n  \"a\": 1\n  \"b\": 2\n}":  {Line: 3, Column: 3, Offset: 13, Reason: `unexpected '"', expected ',' or '}' after an object member`},
-		"[1,\n 2":                       {Line: 2, Column: 3, Offset: 6, Reason: "unexpected end of input, expected ',' or ']' after an array element"},
-		`{"a":1,}`:                      {Line: 1, Column: 8, Offset: 7, Reason: "unexpected '}', expected a member name in quotes after ','"},
-		`{a:1}`:                         {Line: 1, Column: 2, Offset: 1, Reason: "unexpected 'a', expected a member name in quotes or '}'"},
-		`{"a"=1}`:                       {Line: 1, Column: 5, Offset: 4, Reason: "unexpected '=', expected ':' after the member name"},
-		`{"a":01}`:                      {Line: 1, Column: 7, Offset: 6, Reason: "a number must not begin with 0 and another digit"},
-		`{"a":tru}`:                     {Line: 1, Column: 6, Offset: 5, Reason: "invalid literal, expected true"},
-		`{} x`:                          {Line: 1, Column: 4, Offset: 3, Reason: "unexpected 'x' after the value"},
-		"[\"ok\",\"a\xffb\"]":           {Line: 1, Column: 9, Offset: 8, Reason: "invalid UTF-8 in a string"},
-		`["\ud800"]`:                    {Line: 1, Column: 3, Offset: 2, Reason: "surrogate escape without its other half"},
-		"\"tab\there\"":                 {Line: 1, Column: 5, Offset: 4, Reason: `control character '\t' in a string must be escaped`},
+		"": {Line: 1, Column: 1, Reason: "unexpected end of input, expected a value"},
+		"{\n  \"a\": 1\n  \"b\": 2\n}": {
+			Line:   3,
+			Column: 3,
+			Offset: 13,
+			Reason: `unexpected '"', expected ',' or '}' after an object member`,
+		},
+		"[1,\n 2": {
+			Line:   2,
+			Column: 3,
+			Offset: 6,
+			Reason: "unexpected end of input, expected ',' or ']' after an array element",
+		},
+		`{"a":1,}`: {
+			Line:   1,
+			Column: 8,
+			Offset: 7,
+			Reason: "unexpected '}', expected a member name in quotes after ','",
+		},
+		`{a:1}`: {
+			Line:   1,
+			Column: 2,
+			Offset: 1,
+			Reason: "unexpected 'a', expected a member name in quotes or '}'",
+		},
+		`{"a"=1}`: {
+			Line:   1,
+			Column: 5,
+			Offset: 4,
+			Reason: "unexpected '=', expected ':' after the member name",
+		},
+		`{"a":01}`: {
+			Line:   1,
+			Column: 7,
+			Offset: 6,
+			Reason: "a number must not begin with 0 and another digit",
+		},
+		`{"a":tru}`:           {Line: 1, Column: 6, Offset: 5, Reason: "invalid literal, expected true"},
+		`{} x`:                {Line: 1, Column: 4, Offset: 3, Reason: "unexpected 'x' after the value"},
+		"[\"ok\",\"a\xffb\"]": {Line: 1, Column: 9, Offset: 8, Reason: "invalid UTF-8 in a string"},
+		`["\ud800"]`:          {Line: 1, Column: 3, Offset: 2, Reason: "surrogate escape without its other half"},
+		"\"tab\there\"": {
+			Line:   1,
+			Column: 5,
+			Offset: 4,
+			Reason: `control character '\t' in a string must be escaped`,
+		},
 		`<observation>21</observation>`: {Line: 1, Column: 1, Reason: "unexpected '<', expected a value"},
 	} {
 		want.Format = "JSON"
@@ -67,7 +108,7 @@ func TestLoadSaysWhereAndWhatWasExpected(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesNestingBeyondTheLimit(t *testing.T) {
+func TestDocument_Load_refusesNestingBeyondTheLimit(t *testing.T) {
 	nested := func(depth int) []byte {
 		return []byte(strings.Repeat(`[{"a":`, depth/2) + "1" + strings.Repeat("}]", depth/2))
 	}
@@ -81,7 +122,7 @@ func TestLoadRefusesNestingBeyondTheLimit(t *testing.T) {
 	require.Equal(t, "/0/a/0", doc.Place(3))
 }
 
-func TestLoadRefusesMoreNodesThanTheLimit(t *testing.T) {
+func TestDocument_Load_refusesMoreNodesThanTheLimit(t *testing.T) {
 	c, doc := newDocument(input.Limits{MaxNodes: 100})
 	path := compileAll(t, c, []string{"[98]"})[0]
 	fits := []byte("[" + strings.Repeat("1,", 98) + "7]")
@@ -95,7 +136,7 @@ func TestLoadRefusesMoreNodesThanTheLimit(t *testing.T) {
 	require.NoError(t, doc.Load(fits))
 }
 
-func TestLoadOfALargeTextUsesMemoryInProportion(t *testing.T) {
+func TestDocument_Load_takesMemoryInProportionToTheText(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteByte('[')
 	for i := 0; text.Len() < 20<<20; i++ {
@@ -125,7 +166,7 @@ func TestLoadOfALargeTextUsesMemoryInProportion(t *testing.T) {
 	}
 }
 
-func TestLoadGivesBackBuffersThatHaveBecomeTooLarge(t *testing.T) {
+func TestDocument_Load_freesLargeBuffers(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	require.NoError(t, doc.Load([]byte("["+strings.Repeat("1,", 1<<20)+"1]")))
 	heap := func() uint64 {

@@ -2,9 +2,9 @@ package jsondoc
 
 import "math"
 
-// decimal is a JSON number taken apart: the digits without leading and
-// trailing zeros, which may still hold a decimal point, and the power of ten
-// of the first digit. Zero has no digits.
+// decimal is a JSON number in parts: the digits without leading and trailing
+// zeros, which may still hold a decimal point, and the power of ten of the
+// first digit. Zero has no digits.
 type decimal struct {
 	negative  bool
 	digits    []byte
@@ -76,7 +76,7 @@ func compareMagnitudes(x, y decimal) int {
 	return 0
 }
 
-// takeApart reads a valid JSON number.
+// takeApart splits a valid JSON number.
 func takeApart(text []byte) decimal {
 	var n decimal
 	if text[0] == '-' {

@@ -39,8 +39,8 @@ func parsed(expr string, grammar func(*parser) query) (p *Path, err error) {
 	return &Path{expr: expr, query: grammar(&ps)}, nil
 }
 
-// parser is a recursive descent parser over one expression. A violation is
-// thrown as a *PathError by fail and caught by parsed.
+// parser is a recursive descent parser over one expression. fail panics with a
+// *PathError, which parsed recovers.
 type parser struct {
 	expr    string
 	at      int
@@ -51,7 +51,7 @@ func (p *parser) fail(reason string) {
 	panic(&PathError{Expr: p.expr, Offset: p.at, Reason: reason})
 }
 
-// expected fails, saying what stands here instead.
+// expected fails with a message that names what stands here instead.
 func (p *parser) expected(what string) {
 	if p.at >= len(p.expr) {
 		p.fail("unexpected end, expected " + what)

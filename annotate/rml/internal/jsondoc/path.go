@@ -23,13 +23,13 @@ func (p *Path) String() string { return p.expr }
 // every step is one member name or one index.
 func (p *Path) Singular() bool { return p.query.singular }
 
-// PathError says what is wrong with an expression.
+// PathError is the error of an expression that is not valid.
 type PathError struct {
 	// Expr is the whole expression.
 	Expr string
 	// Offset is the 0-based byte offset at which it stops being valid.
 	Offset int
-	// Reason says what is there and what was expected.
+	// Reason is what was found and what was expected.
 	Reason string
 }
 

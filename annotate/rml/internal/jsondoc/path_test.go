@@ -22,7 +22,7 @@ const catalogue = `{
 	"code": {"rgba": [255, 0, 1]}, "Temp (°C)": 8, "[x]": 9, "it's": 10, "$": 11
 }`
 
-func TestReferencesOfMappingsSelectWhatTheyName(t *testing.T) {
+func TestParseReference_readsReferencesOfMappings(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	require.NoError(t, doc.Load([]byte(catalogue)))
 	for expr, want := range map[string][]string{
@@ -84,7 +84,7 @@ func compact(t *testing.T, text string) string {
 	return b.String()
 }
 
-func TestRecordsAndReferencesAreRelativeToTheirRecord(t *testing.T) {
+func TestDocument_Values_startsAtTheRecord(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	iterator, err := c.CompileIterator("$.rooms[*]")
 	require.NoError(t, err)
@@ -114,13 +114,16 @@ func TestRecordsAndReferencesAreRelativeToTheirRecord(t *testing.T) {
 	}
 }
 
-func TestInvalidPathsAreRefusedWithThePlaceAndTheReason(t *testing.T) {
+func TestParse_namesThePlaceAndTheReason(t *testing.T) {
 	c, _ := newDocument(input.Limits{})
 	for expr, want := range map[string]jsondoc.PathError{
-		"":                    {Offset: 0, Reason: "unexpected end, expected a path"},
-		"$.students[*]]":      {Offset: 13, Reason: "unexpected ']', expected '.', '[' or the end of the path"},
-		"$.Country Code":      {Offset: 9, Reason: "unexpected ' ', expected '.', '[' or the end of the path"},
-		"$.":                  {Offset: 2, Reason: "unexpected end, expected a member name or '*' after '.'; a name with other characters is written ['name']"},
+		"":               {Offset: 0, Reason: "unexpected end, expected a path"},
+		"$.students[*]]": {Offset: 13, Reason: "unexpected ']', expected '.', '[' or the end of the path"},
+		"$.Country Code": {Offset: 9, Reason: "unexpected ' ', expected '.', '[' or the end of the path"},
+		"$.": {
+			Offset: 2,
+			Reason: "unexpected end, expected a member name or '*' after '.'; a name with other characters is written ['name']",
+		},
 		"$x":                  {Offset: 1, Reason: "unexpected 'x', expected '.', '[' or the end of the path"},
 		"@name":               {Offset: 1, Reason: "unexpected 'n', expected '.', '[' or the end of the path"},
 		"$['a":                {Offset: 4, Reason: "unexpected end, expected the closing '"},
@@ -130,25 +133,30 @@ func TestInvalidPathsAreRefusedWithThePlaceAndTheReason(t *testing.T) {
 		"$[9007199254740992]": {Offset: 2, Reason: "number beyond the range of exact integers, ±(2^53-1)"},
 		"$[?@.a==$.b[*]]":     {Offset: 8, Reason: "a query that may select several nodes must not be compared"},
 		"$[?length(@)]":       {Offset: 3, Reason: "the result of length() must be compared"},
-		"$[?size(@)>1]":       {Offset: 3, Reason: "unknown function size, expected one of count, length, match, search, value"},
-		"$[?count(1)>1]":      {Offset: 9, Reason: "argument of the wrong type, expected a query"},
-		"$[?match(@.a)]":      {Offset: 12, Reason: "match() takes a single value and a single value"},
-		"$['\\x']":            {Offset: 3, Reason: "invalid escape sequence \\'x'"},
-		"$['\\ud800']":        {Offset: 3, Reason: "surrogate escape without its other half"},
-		"a.b]":                {Offset: 3, Reason: "unexpected ']' in a member name; a name with brackets is written ['name']"},
-		"a..":                 {Offset: 3, Reason: "unexpected end, expected a member name"},
-		".a":                  {Offset: 0, Reason: "unexpected '.', expected a member name"},
-		"a[0]b":               {Offset: 4, Reason: "unexpected 'b', expected '.' or '['"},
-		"a\xff":               {Offset: 1, Reason: "invalid UTF-8"},
+		"$[?size(@)>1]": {
+			Offset: 3,
+			Reason: "unknown function size, expected one of count, length, match, search, value",
+		},
+		"$[?count(1)>1]": {Offset: 9, Reason: "argument of the wrong type, expected a query"},
+		"$[?match(@.a)]": {Offset: 12, Reason: "match() takes a single value and a single value"},
+		"$['\\x']":       {Offset: 3, Reason: "invalid escape sequence \\'x'"},
+		"$['\\ud800']":   {Offset: 3, Reason: "surrogate escape without its other half"},
+		"a.b]":           {Offset: 3, Reason: "unexpected ']' in a member name; a name with brackets is written ['name']"},
+		"a..":            {Offset: 3, Reason: "unexpected end, expected a member name"},
+		".a":             {Offset: 0, Reason: "unexpected '.', expected a member name"},
+		"a[0]b":          {Offset: 4, Reason: "unexpected 'b', expected '.' or '['"},
+		"a\xff":          {Offset: 1, Reason: "invalid UTF-8"},
 	} {
 		want.Expr = expr
 		_, err := c.CompileReference(expr)
 		require.Equal(t, &want, err, expr)
 	}
 	_, err := c.CompileIterator("$.students[*]]")
-	require.EqualError(t, err, `JSONPath "$.students[*]]" at byte 13: unexpected ']', expected '.', '[' or the end of the path`)
+	require.EqualError(t, err,
+		`JSONPath "$.students[*]]" at byte 13: unexpected ']', expected '.', '[' or the end of the path`)
 	for _, deep := range []string{
-		"$[?" + strings.Repeat("(", 100_000), "$" + strings.Repeat("[?@", 100_000), "$[?" + strings.Repeat("length(", 100_000), "$[?" + strings.Repeat("!(", 100_000),
+		"$[?" + strings.Repeat("(", 100_000), "$" + strings.Repeat("[?@", 100_000), "$[?" +
+			strings.Repeat("length(", 100_000), "$[?" + strings.Repeat("!(", 100_000),
 	} {
 		_, err := jsondoc.Parse(deep)
 		require.ErrorContains(t, err, "nest deeper than 100")
@@ -163,7 +171,7 @@ var (
 	braces      = regexp.MustCompile(`\{([^{}\\]+)\}`)
 )
 
-func TestExpressionsOfTheConformanceMappingsCompile(t *testing.T) {
+func TestParseReference_compilesTheConformanceMappings(t *testing.T) {
 	root := conformance.Dir(t, "")
 	c, _ := newDocument(input.Limits{})
 	seen := map[string]bool{}
@@ -198,14 +206,18 @@ func TestExpressionsOfTheConformanceMappingsCompile(t *testing.T) {
 	}
 }
 
-func TestNumbersCompareByTheirExactValue(t *testing.T) {
+func TestCompareNumbers_comparesExactValues(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	ascending := []string{
 		"-1e400", "-9007199254740993", "-9007199254740992.5", "-9007199254740992", "-10", "-9.99", "-1e-400", "0", "1e-401", "1e-400",
 		"0.1", "0.10000000000000000000001", "1", "1.5", "9", "99e-1", "10", "123456789012345678901234567890",
 		"123456789012345678901234567891", "1e99999999999999999999",
 	}
-	twins := map[string][]string{"0": {"-0", "0.0", "0e5", "-0.00E-3"}, "10": {"10.0", "1e1", "100e-1", "0.1e2", "1.0E+1"}, "0.1": {"1e-1", "0.10", "10E-2"}}
+	twins := map[string][]string{
+		"0":   {"-0", "0.0", "0e5", "-0.00E-3"},
+		"10":  {"10.0", "1e1", "100e-1", "0.1e2", "1.0E+1"},
+		"0.1": {"1e-1", "0.10", "10E-2"},
+	}
 	holds := func(a, op, b string) bool {
 		p, err := jsondoc.Parse("$[?@.a" + op + "@.b]")
 		require.NoError(t, err)
@@ -227,7 +239,7 @@ func TestNumbersCompareByTheirExactValue(t *testing.T) {
 	}
 }
 
-func TestContainersCompareByTheirContent(t *testing.T) {
+func TestDocument_Select_comparesContainersByContent(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	p, err := jsondoc.Parse("$[?@[0]==@[1]]")
 	require.NoError(t, err)
@@ -253,7 +265,7 @@ func TestContainersCompareByTheirContent(t *testing.T) {
 	}
 }
 
-func TestPathsThatMultiplyAreGivenUp(t *testing.T) {
+func TestDocument_Select_stopsPathsThatMultiply(t *testing.T) {
 	c, doc := newDocument(input.Limits{})
 	many := "[" + strings.Repeat(`{"a":[1,2,3]},`, 5000) + `{"a":[]}]`
 	require.NoError(t, doc.Load([]byte(strings.Repeat("[", 300)+"1"+strings.Repeat("]", 300))))
@@ -283,7 +295,8 @@ func TestPathsThatMultiplyAreGivenUp(t *testing.T) {
 // not of the document.
 func FuzzPath(f *testing.F) {
 	for _, expr := range []string{
-		"$", "@.x", "a.b[0]", "Country Code", "$..*..*", "$[?@.a == 'x' && !(@.b < 1.5e3)]", "$[::-2]", "$[1:3,'a',*]", `$[?match(@.a, "[a-c]+|\\p{Lu}{2,3}")]`,
+		"$", "@.x", "a.b[0]", "Country Code", "$..*..*", "$[?@.a == 'x' && !(@.b < 1.5e3)]", "$[::-2]", "$[1:3,'a',*]",
+		`$[?match(@.a, "[a-c]+|\\p{Lu}{2,3}")]`,
 		"$[?search(@, $.a)]", "$[?count(@..*) > length(value($.a))]", "$.a[?@[0] != @[-1]]", "$.students[*]]",
 	} {
 		f.Add(expr, catalogue)
@@ -315,18 +328,27 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-func TestPatternsAreIRegexps(t *testing.T) {
+func TestPattern_acceptsIRegexps(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	for _, c := range []struct {
 		pattern, text string
 		want          bool
 	}{
-		{"a.c", "abc", true}, {"a.c", "a\nc", false}, {"a.c", "a\rc", false}, {"b", "abc", false}, {"a|bc", "bc", true}, {"(a|b)*c?", "abab", true},
-		{"[a-c]+", "abcabc", true}, {"[^a-c]+", "abc", false}, {"[^a-c]+", "xyz", true}, {"[-a]+", "a-", true}, {"[a-]+", "a-", true}, {`[\]\^]`, "^", true},
-		{"[&&~~]+", "&~", true}, {"[a:]+", ":a", true}, {`\p{Lu}\p{Ll}+`, "Ab", true}, {`[\p{Nd}x]+`, "1x2", true}, {`\P{L}`, "a", false}, {"a{2,3}", "aa", true},
-		{"a{2}", "aaa", false}, {"a{2,}", "aaaa", true}, {`\.\*\\`, `.*\`, true}, {`\d`, "1", false}, {`\w`, "w", false}, {"(?i)a", "A", false}, {"(?:a)", "a", false},
-		{"a**", "a", false}, {"a*?", "a", false}, {"[]", "a", false}, {"[[:alpha:]]", "a", false}, {"a{,2}", "a", false}, {"a{", "a{", false}, {`\p{Greek}`, "α", false},
-		{"(a", "a", false}, {"a)", "a", false}, {"[c-a]", "b", false}, {"", "", true}, {"é+", "éé", true}, {"a{1001}", strings.Repeat("a", 1001), false},
+		{"a.c", "abc", true}, {"a.c", "a\nc", false}, {"a.c", "a\rc", false}, {"b", "abc", false}, {"a|bc", "bc", true},
+		{"(a|b)*c?", "abab", true},
+		{"[a-c]+", "abcabc", true}, {"[^a-c]+", "abc", false}, {"[^a-c]+", "xyz", true}, {"[-a]+", "a-", true},
+		{"[a-]+", "a-", true}, {`[\]\^]`, "^", true},
+		{"[&&~~]+", "&~", true}, {"[a:]+", ":a", true}, {`\p{Lu}\p{Ll}+`, "Ab", true}, {`[\p{Nd}x]+`, "1x2", true},
+		{`\P{L}`, "a", false}, {"a{2,3}", "aa", true},
+		{"a{2}", "aaa", false}, {"a{2,}", "aaaa", true}, {`\.\*\\`, `.*\`, true}, {`\d`, "1", false}, {`\w`, "w", false},
+		{"(?i)a", "A", false}, {"(?:a)", "a", false},
+		{"a**", "a", false}, {"a*?", "a", false}, {"[]", "a", false}, {"[[:alpha:]]", "a", false}, {"a{,2}", "a", false},
+		{"a{", "a{", false}, {`\p{Greek}`, "α", false},
+		{"(a", "a", false}, {"a)", "a", false}, {"[c-a]", "b", false}, {"", "", true}, {"é+", "éé", true}, {
+			"a{1001}",
+			strings.Repeat("a", 1001),
+			false,
+		},
 	} {
 		row, err := json.Marshal([]map[string]string{{"p": c.pattern, "s": c.text}})
 		require.NoError(t, err)
@@ -343,11 +365,14 @@ func TestPatternsAreIRegexps(t *testing.T) {
 	}
 }
 
-func TestPatternsOfAMessageCannotTakeForEver(t *testing.T) {
+func TestPattern_boundsTheCostOfPatternsInMessages(t *testing.T) {
 	_, doc := newDocument(input.Limits{})
 	p, err := jsondoc.Parse("$[?search(@.s,@.p)]")
 	require.NoError(t, err)
-	for _, pattern := range []string{"(" + strings.Repeat("[ab]*", 100) + "){1000}", strings.Repeat("(", 90) + "a" + strings.Repeat("){9}", 90)} {
+	for _, pattern := range []string{
+		"(" + strings.Repeat("[ab]*", 100) + "){1000}",
+		strings.Repeat("(", 90) + "a" + strings.Repeat("){9}", 90),
+	} {
 		var b strings.Builder
 		for i := range 1000 {
 			b.WriteString(`,{"s":"` + strings.Repeat("a", 1000) + `","p":"` + pattern + strings.Repeat("x", i%2) + `"}`)

@@ -19,11 +19,11 @@ type pattern struct {
 	anchored bool
 	// weight is its length with every repetition written out, roughly.
 	weight int
-	regexp *regexp.Regexp // nil when the source is no I-Regexp
+	regexp *regexp.Regexp // nil when the source is not an I-Regexp
 }
 
-// pattern compiles an I-Regexp of the text. The last one is remembered,
-// because it mostly stays the same from node to node.
+// pattern compiles an I-Regexp of the text. The last pattern is cached, because
+// it is usually the same from node to node.
 func (d *Document) pattern(source []byte, anchored bool) *pattern {
 	last := &d.dynamic
 	if last.weight != 0 && last.anchored == anchored && last.source == string(source) {
@@ -42,9 +42,9 @@ func (d *Document) pattern(source []byte, anchored bool) *pattern {
 // compileCost is the number of steps that compiling a pattern counts for.
 func compileCost(weight int) int { return 1000 + 50*weight }
 
-// compilePattern compiles an I-Regexp. It matches the whole text when
-// anchored, else any part of it. A pattern that repeats something more than
-// 1,000 times is taken for none.
+// compilePattern compiles an I-Regexp. It matches the whole text when anchored,
+// else any part of it. A pattern with more than 1,000 repetitions of one part
+// is not accepted.
 func compilePattern(source string, anchored bool) pattern {
 	t := translator{source: source}
 	p := pattern{source: source, anchored: anchored}

@@ -7,22 +7,22 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// Messages of one source mostly repeat the same member names in the same
-// order. The sequences of names that were seen are kept as a tree: an object
-// that is being read stands at the place of the names read so far, and the
-// names that followed there before are compared with the text first, which is
-// cheaper than to scan it. An object that ends at a known place has a class.
-// All objects of a class have the same names at the same positions, so that a
-// name has to be looked for only once a class.
+// Messages of one source mostly repeat the same member names in the same order.
+// The sequences of names that were seen are kept as a tree: an object that is
+// being read stands at the place of the names read so far, and the names that
+// followed there before are compared with the text first, which is cheaper than
+// scanning it. An object that ends at a known place has a class. All objects of
+// a class have the same names at the same positions, so that a name is searched
+// only once for each class.
 //
-// Nothing that is selected depends on what was learned, only the time it takes.
+// The shapes affect only the time of a selection, never its result.
 const (
 	maxShapes     = 1024    // places in the tree
 	maxClasses    = 128     // classes, each with a row of positions
 	maxFollowers  = 8       // names that are learned at one place
 	maxShapeName  = 64      // bytes of a name that is learned
 	maxShapeNames = 128     // names of an object that is learned
-	maxStrangers  = 1 << 16 // objects without a class after which learning starts anew
+	maxStrangers  = 1 << 16 // objects without a class after which learning starts again
 
 	unlearned = math.MaxUint16 // the place of an object that left the tree
 
@@ -42,7 +42,7 @@ type shape struct {
 	flags      uint8
 }
 
-// shapes is what was learned about the objects of one source.
+// shapes holds the sequences of member names of the objects of one source.
 type shapes struct {
 	places    []shape
 	classes   int
@@ -57,8 +57,8 @@ func newShapes(slots int) shapes {
 	return shapes{places: make([]shape, 1, 32), stride: slots, positions: make([]uint16, slots)}
 }
 
-// renew forgets everything when too many objects were strange. Classes on the
-// tape are void then, so it is called only between two texts.
+// renew clears everything when too many objects had no class. The classes on
+// the tape are then invalid, so it is called only between two texts.
 func (s *shapes) renew() {
 	if s.strangers >= maxStrangers {
 		*s = newShapes(s.stride)

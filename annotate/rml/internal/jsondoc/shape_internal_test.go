@@ -9,9 +9,10 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-func TestObjectsOfOneShapeShareAClass(t *testing.T) {
+func TestShapes_shareAClassBetweenEqualObjects(t *testing.T) {
 	d := New(input.Limits{}).NewDocument().(*Document)
-	require.NoError(t, d.Load([]byte(`[{"a":1,"long enough":2},{"a":[0],"long enough":3},{"long enough":1,"a":2},{"a":"x","long enough":"y"},{}, {"\u0061":1}]`)))
+	require.NoError(t, d.Load([]byte(`[{"a":1,"long enough":2},{"a":[0],"long enough":3},{"long `+
+		`enough":1,"a":2},{"a":"x","long enough":"y"},{}, {"\u0061":1}]`)))
 	var classes []uint16
 	for _, e := range d.Elements(nil, 0) {
 		classes = append(classes, d.tape[e.Node].class)
@@ -25,7 +26,7 @@ func TestObjectsOfOneShapeShareAClass(t *testing.T) {
 	require.Zero(t, d.tape[4].flags&flatObject, "this one holds an object")
 }
 
-func TestLearningStartsAnewAfterManyStrangeObjects(t *testing.T) {
+func TestShapes_renewAfterManyUnknownObjects(t *testing.T) {
 	d := New(input.Limits{}).NewDocument().(*Document)
 	for i := range maxFollowers {
 		require.NoError(t, d.Load([]byte(`{"`+strconv.Itoa(i)+`":1}`)))
@@ -41,7 +42,7 @@ func TestLearningStartsAnewAfterManyStrangeObjects(t *testing.T) {
 	require.LessOrEqual(t, len(d.shapes.places), maxShapes)
 }
 
-func TestLearningIsBounded(t *testing.T) {
+func TestShapes_areBounded(t *testing.T) {
 	d := New(input.Limits{}).NewDocument().(*Document)
 	var wide []byte
 	for i := range 10_000 {

@@ -35,17 +35,17 @@ const (
 	noNode = input.Node(-1)
 	noOpen = math.MaxUint32
 
-	// keptNodes and keptBytes are the buffer sizes that are always kept from
-	// load to load; larger ones are given back after idleLoads loads that
-	// used less than a quarter of them.
+	// keptNodes and keptBytes are the buffer sizes that are always kept from load
+	// to load; larger ones are freed after idleLoads loads that used less than a
+	// quarter of them.
 	keptNodes = 1 << 15
 	keptBytes = 1 << 18
 	idleLoads = 64
 )
 
 // grow returns a larger copy of a full tape, or nil when the limit is reached.
-// Having read a good part of the text it foretells the final size, so that a
-// large text does not cost a tape of twice its need.
+// After a good part of the text it estimates the final size, so that a large
+// text does not need a tape of twice its size.
 func grow(tape []node, read, size, limit int) []node {
 	if len(tape) >= limit {
 		return nil
@@ -60,7 +60,7 @@ func grow(tape []node, read, size, limit int) []node {
 	return larger
 }
 
-// idle decides when a buffer that has become too large is given back.
+// idle decides when a buffer that has become too large is freed.
 type idle struct{ loads int }
 
 // release reports whether a buffer of the given capacity, of which used was

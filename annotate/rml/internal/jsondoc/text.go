@@ -10,7 +10,7 @@ import (
 )
 
 // decoded is where the text of a string with escapes was put in the scratch
-// buffer. Strings are decoded when they are first asked for, once a load.
+// buffer. Strings are decoded on first use, once for each load.
 type decoded struct {
 	node       input.Node
 	ready      bool

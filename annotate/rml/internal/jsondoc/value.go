@@ -17,7 +17,7 @@ const (
 	nodeValue // an object or array of the document
 )
 
-// value is what filters compare.
+// value is an operand of a comparison in a filter.
 type value struct {
 	kind  valueKind
 	truth bool
@@ -43,8 +43,8 @@ func (d *Document) valueOf(n input.Node) value {
 	return value{kind: nodeValue, node: n}
 }
 
-// holds compares two values as RFC 9535 section 2.3.5.2.2 lays down: values
-// of different types are neither equal nor ordered.
+// holds compares two values as RFC 9535 section 2.3.5.2.2 defines: values of
+// different types are neither equal nor ordered.
 func (d *Document) holds(op comparison, a, b value) bool {
 	if !d.spend((len(a.text) + len(b.text)) / bytesPerStep) {
 		return false

@@ -47,7 +47,7 @@ type location struct {
 
 func (*location) kind() kind { return nodeSet }
 
-// evaluate goes along the steps, keeping the set in document order.
+// evaluate applies the steps and keeps the set in document order.
 func (l *location) evaluate(d *Document, f focus) value {
 	set := []int32{f.at}
 	if l.absolute {
@@ -90,7 +90,7 @@ func keep(d *Document, nodes []int32, predicate expression) []int32 {
 	return kept
 }
 
-// walk appends the nodes on the axis that pass the test.
+// walk appends the nodes of the axis that pass the test.
 func (s *fullStep) walk(d *Document, dst []int32, at int32) []int32 {
 	n := &d.nodes[at]
 	visit := func(i int32) {

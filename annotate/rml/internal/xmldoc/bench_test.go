@@ -18,10 +18,17 @@ import (
 
 // message is an observation of 393 bytes with 11 elements to read.
 const message = `<?xml version="1.0"?>
-<observation station="S-17" seq="4211"><ts>2024-03-07T12:30:00Z</ts><temperature>21.5</temperature><humidity>48.2</humidity><pressure>1013.25</pressure><wind>3.4</wind><direction>270</direction><latitude>52.2297</latitude><longitude>21.0122</longitude><site>Warsaw &amp; roof</site><quality code="A">good</quality><battery>3.71</battery></observation>
+<observation station="S-17" ` +
+	`seq="4211"><ts>2024-03-07T12:30:00Z</ts><temperature>21.5</temperature><humidity>48.2</humidity><pressure>` +
+	`1013.25</pressure><wind>3.4</wind><direction>270</direction><latitude>52.2297</latitude><longitude>` +
+	`21.0122</longitude><site>Warsaw &amp; roof</site><quality code="A">good</quality><battery>3.71</battery>` +
+	`</observation>
 `
 
-var references = []string{"@station", "@seq", "ts", "temperature", "humidity", "pressure", "wind", "direction", "latitude", "longitude", "site", "quality", "quality/@code", "battery"}
+var references = []string{
+	"@station", "@seq", "ts", "temperature", "humidity", "pressure", "wind", "direction", "latitude", "longitude",
+	"site", "quality", "quality/@code", "battery",
+}
 
 // reader reads references from one message after another.
 type reader struct {
@@ -67,19 +74,20 @@ func (r *reader) read(t testing.TB, data []byte) int {
 	return len(r.values)
 }
 
-func TestReadingAMessageAllocatesNothingAfterTheFirst(t *testing.T) {
+func TestDocument_Load_allocatesNothing(t *testing.T) {
 	data := []byte(message)
 	r := newReader(t, "/observation", references...)
 	require.Equal(t, len(references), r.read(t, data))
 	require.Zero(t, testing.AllocsPerRun(100, func() { r.read(t, data) }))
 
-	spaced := []byte(strings.Replace(strings.Replace(message, "<observation", `<p:observation xmlns:p="http://p/" xmlns="http://other/"`, 1), "</observation", "</p:observation", 1))
+	spaced := []byte(strings.Replace(strings.Replace(message, "<observation",
+		`<p:observation xmlns:p="http://p/" xmlns="http://other/"`, 1), "</observation", "</p:observation", 1))
 	r = newReader(t, "//p:observation", ".", "..//@code", "text()", "*[2]", "../*/@*")
 	require.Equal(t, 1+1+0+1+2, r.read(t, spaced))
 	require.Zero(t, testing.AllocsPerRun(100, func() { r.read(t, spaced) }))
 }
 
-func TestHugeInputLoadsAndItsBuffersAreGivenBack(t *testing.T) {
+func TestDocument_Load_freesTheBuffersOfAHugeInput(t *testing.T) {
 	huge := []byte("<a>" + strings.Repeat("<b c='d'>e&amp;f</b>\n", 1_000_000) + "</a>")
 	r := newReader(t, "/a", "b[1000000]/@c")
 	require.Equal(t, 1, r.read(t, huge))
@@ -146,7 +154,8 @@ func ExampleNew() {
 	name, _ := c.CompileReference("s:name")
 	initial, _ := c.CompileReference("substring(s:name, 1, 1)")
 	doc := c.NewDocument()
-	err := doc.Load([]byte(`<students xmlns="http://example.com/school#"><student><name>Venus</name></student><student><name>Serena</name></student></students>`))
+	err := doc.Load([]byte(`<students xmlns="http://example.com/school#"><student><name>Venus</name></student>` +
+		`<student><name>Serena</name></student></students>`))
 	if err != nil {
 		fmt.Println(err)
 	}

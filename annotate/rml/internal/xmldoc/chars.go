@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// The classes of bytes that the scanner stops at or goes by.
+// The classes of bytes that the scanner stops at or skips.
 const (
 	inName    = 1 << iota // continues a name
 	plainName             // the same, but for colons and bytes beyond ASCII
@@ -16,8 +16,8 @@ const (
 	stopApos              // ends a run of plain text between single quotes
 )
 
-// class is the classes of each byte. Bytes beyond ASCII are taken for parts of
-// names here; names that have any are checked again, by character.
+// class has the classes of each byte. Bytes beyond ASCII count as parts of
+// names here; names with such bytes are checked again by character.
 var class = func() (t [256]uint8) {
 	for b := range t {
 		switch c := byte(b); {
@@ -85,8 +85,8 @@ func isName(text []byte) bool {
 	return len(text) > 0
 }
 
-// illegal returns the offset of the first byte at which no character stands
-// that XML allows, or -1. Plain ASCII goes by eight bytes at a time.
+// illegal returns the offset of the first character that XML does not allow, or
+// -1. Plain ASCII is checked eight bytes at a time.
 func illegal(data []byte) int {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	for i := 0; i < len(data); {

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml/internal/input"
 )
 
-// The namespaces that every document and every compiler knows, by index.
+// The predefined namespaces of every document and every compiler, by index.
 const (
 	noSpace int32 = iota
 	xmlSpace
@@ -78,7 +78,8 @@ func (c *Compiler) declare(n Namespace) error {
 	case n.Prefix == "xmlns":
 		return fmt.Errorf("declare namespace prefix %q: it is reserved", n.Prefix)
 	case twice && c.spaces[known] != n.IRI:
-		return fmt.Errorf("declare namespace prefix %q: it stands for <%s> already, not for <%s>", n.Prefix, c.spaces[known], n.IRI)
+		return fmt.Errorf("declare namespace prefix %q: it stands for <%s> already, not for <%s>", n.Prefix,
+			c.spaces[known], n.IRI)
 	}
 	c.prefixes[n.Prefix] = c.space(n.IRI)
 	return nil
@@ -132,7 +133,7 @@ func (c *Compiler) CompileReference(expr string) (input.Path, error) {
 	return p, nil
 }
 
-// compile compiles an expression, for the own evaluator if it can.
+// compile compiles an expression, for the built-in evaluator if possible.
 func (c *Compiler) compile(expr string) (*path, error) {
 	if c.invalid != nil {
 		return nil, c.invalid
@@ -157,13 +158,14 @@ func (c *Compiler) compile(expr string) (*path, error) {
 	return p, nil
 }
 
-// checkTokens refuses names and functions that cannot be had.
+// checkTokens returns an error for names and functions that are not supported.
 func (c *Compiler) checkTokens(tokens []token) error {
 	for _, t := range tokens {
 		_, known := c.prefixes[t.prefix]
 		switch {
 		case t.kind == nameToken && t.prefix != "" && !known:
-			return fmt.Errorf("the prefix %q is not declared, only %s are", t.prefix, strings.Join(slices.Sorted(maps.Keys(c.prefixes)), ", "))
+			return fmt.Errorf("the prefix %q is not declared, only %s are", t.prefix,
+				strings.Join(slices.Sorted(maps.Keys(c.prefixes)), ", "))
 		case t.kind == functionToken && t.prefix != "":
 			return fmt.Errorf("there is no function %s()", t.text)
 		case t.is("$"):
@@ -194,7 +196,7 @@ func (c *Compiler) NewDocument() input.Document {
 	return c.newDocument()
 }
 
-// newDocument returns a document that knows the names compiled so far.
+// newDocument returns a document with the names that are compiled so far.
 func (c *Compiler) newDocument() *Document {
 	d := &Document{compiler: c, maxNodes: limit(c.limits.MaxNodes), maxDepth: limit(c.limits.MaxDepth)}
 	d.spaces, d.ownSpaces = slices.Clone(c.spaces), len(c.spaces)

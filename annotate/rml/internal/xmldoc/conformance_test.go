@@ -23,7 +23,7 @@ var (
 	templateName  = regexp.MustCompile(`\{([^{}\\]+)\}`)
 )
 
-func TestEveryFileAndExpressionOfTheSuitesIsUnderstood(t *testing.T) {
+func TestDocument_readsEveryFileOfTheSuites(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(conformance.Dir(t, ""), "rml-*", "*", "*.xml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

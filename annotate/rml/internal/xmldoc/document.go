@@ -25,12 +25,12 @@ type Document struct {
 	joined   map[int32][]byte // where those are
 
 	lexicon     lexicon
-	spaces      []string         // namespaces by index: the compiler's, then others met
-	ownSpaces   int              // how many are the compiler's
+	spaces      []string         // namespaces by index: the compiler's, then those of the document
+	ownSpaces   int              // number of namespaces of the compiler
 	otherSpaces map[string]int32 // the others
 	bindings    []binding        // the declarations in scope
 
-	work     [2][]int32          // node sets under way
+	work     [2][]int32          // node sets under evaluation
 	full     map[int]*xpath.Expr // the expressions that are not plain, by path
 	previous []int32             // the sibling before each node, for navigators; empty if not made
 	left     int                 // the steps that the running expression may still take
@@ -40,7 +40,12 @@ type Document struct {
 func (d *Document) Load(data []byte) error {
 	d.reset(len(data))
 	if uint64(len(data)) > maxInput {
-		return &input.SyntaxError{Format: "XML", Line: 1, Column: 1, Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput))}
+		return &input.SyntaxError{
+			Format: "XML",
+			Line:   1,
+			Column: 1,
+			Reason: fmt.Sprintf("the input of %d bytes is larger than the largest possible, %d", len(data), uint64(maxInput)),
+		}
 	}
 	d.data = data
 	err := d.checkChars()
@@ -53,8 +58,8 @@ func (d *Document) Load(data []byte) error {
 	return err
 }
 
-// reset empties the document, and gives back buffers that are far too large
-// for an input of a size.
+// reset empties the document, and frees buffers that are far too large for an
+// input of a size.
 func (d *Document) reset(size int) {
 	d.data, d.top = nil, 0
 	d.nodes, d.scratch, d.joins = d.nodes[:0], d.scratch[:0], d.joins[:0]
@@ -64,7 +69,8 @@ func (d *Document) reset(size int) {
 	}
 	d.forgetSpaces()
 	room := max(keptNodes, 8*size)
-	if cap(d.nodes) > room || cap(d.scratch) > room || cap(d.joins) > room || cap(d.previous) > room || cap(d.work[0]) > room || cap(d.work[1]) > room {
+	if cap(d.nodes) > room || cap(d.scratch) > room || cap(d.joins) > room || cap(d.previous) > room ||
+		cap(d.work[0]) > room || cap(d.work[1]) > room {
 		d.nodes, d.scratch, d.joins, d.joined, d.previous, d.work = nil, nil, nil, nil, nil, [2][]int32{}
 	}
 }
@@ -136,7 +142,7 @@ func (d *Document) named(dst []input.Value, at int32, s *step) []input.Value {
 	return dst
 }
 
-// own returns a path that this document can evaluate.
+// own returns a copy of a path that this document can evaluate.
 func (d *Document) own(p input.Path) (*path, error) {
 	own, ok := p.(*path)
 	switch {
@@ -195,8 +201,8 @@ func (d *Document) placeStep(at int32) string {
 	return step + "[" + strconv.Itoa(position) + "]"
 }
 
-// checkChars refuses data that is not UTF-8 or holds characters that XML does
-// not allow.
+// checkChars returns an error for data that is not UTF-8 or has characters that
+// XML does not allow.
 func (d *Document) checkChars() error {
 	if hasAt(d.data, 0, "\xFE\xFF") || hasAt(d.data, 0, "\xFF\xFE") {
 		return d.fail(0, "the encoding is UTF-16, but only UTF-8 is read")
@@ -220,7 +226,13 @@ func (d *Document) line(offset int) int {
 // fail returns the error for an offset of the data.
 func (d *Document) fail(offset int, format string, args ...any) error {
 	line, column := input.Locate(d.data, offset)
-	return &input.SyntaxError{Format: "XML", Line: line, Column: column, Offset: offset, Reason: fmt.Sprintf(format, args...)}
+	return &input.SyntaxError{
+		Format: "XML",
+		Line:   line,
+		Column: column,
+		Offset: offset,
+		Reason: fmt.Sprintf(format, args...),
+	}
 }
 
 // limit turns a limit, 0 for none, into one to check against.

@@ -39,7 +39,7 @@ func read(t testing.TB, text, iterator, reference string) []string {
 	return texts
 }
 
-func TestLoadReadsTextAsXMLDefinesIt(t *testing.T) {
+func TestDocument_Load_readsTextAsXMLDefines(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"plain":                   {"<a>x y</a>", "x y"},
 		"white space is kept":     {"<a> \n x\t</a>", " \n x\t"},
@@ -72,7 +72,7 @@ func TestLoadReadsTextAsXMLDefinesIt(t *testing.T) {
 	}
 }
 
-func TestLoadNormalisesAttributeValues(t *testing.T) {
+func TestDocument_Load_normalizesAttributeValues(t *testing.T) {
 	for value, want := range map[string]string{
 		`"x y"`:                    "x y",
 		`''`:                       "",
@@ -87,15 +87,16 @@ func TestLoadNormalisesAttributeValues(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesWhatIsNotWellFormed(t *testing.T) {
+func TestDocument_Load_refusesDocumentsThatAreNotWellFormed(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                  "line 1 column 1: the input ended before its element",
-		" \n":                               "line 2 column 1: the input ended before its element",
-		"<!-- -->":                          "ended before its element",
-		"x":                                 "line 1 column 1: text before the element",
-		"<a/>x":                             "line 1 column 5: text after the element",
-		"<a/>&amp;":                         "text after the element",
-		"<a/><b/>":                          `line 1 column 5: only one element may stand at the top, and "a" was there already`,
+		"":          "line 1 column 1: the input ended before its element",
+		" \n":       "line 2 column 1: the input ended before its element",
+		"<!-- -->":  "ended before its element",
+		"x":         "line 1 column 1: text before the element",
+		"<a/>x":     "line 1 column 5: text after the element",
+		"<a/>&amp;": "text after the element",
+		"<a/><b/>": `line 1 column 5: only one element may stand at the top, and "a" was ` +
+			`there already`,
 		"<a>":                               `line 1 column 4: the input ended within the element "a" that began on line 1`,
 		"<a>\n<b>\n</a>":                    `line 3 column 1: expected the end tag of "b", which began on line 2`,
 		"<a></ab>":                          `expected the end tag of "a"`,
@@ -184,7 +185,8 @@ func TestLoadRefusesWhatIsNotWellFormed(t *testing.T) {
 		"<a xmlns='http://www.w3.org/2000/xmlns/'/>":          "cannot stand for the namespace of xmlns",
 		"<a xmlns='x' xmlns='y'/>":                            "stands here twice",
 		"<a xmlns:p='x' xmlns:p='x'/>":                        "stands here twice",
-		"<a xmlns:p='x' xmlns:q='x' p:b='' q:b=''/>":          `line 1 column 35: the element has the attribute "q:b" already`,
+		"<a xmlns:p='x' xmlns:q='x' p:b='' q:b=''/>": `line 1 column 35: the element has the attribute ` +
+			`"q:b" already`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			doc := xmldoc.New(nil, input.Limits{}).NewDocument()
@@ -199,15 +201,18 @@ func TestLoadRefusesWhatIsNotWellFormed(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesInputsBeyondTheLimits(t *testing.T) {
+func TestDocument_Load_refusesInputBeyondTheLimits(t *testing.T) {
 	doc := xmldoc.New(nil, input.Limits{MaxDepth: 3, MaxNodes: 6}).NewDocument()
 	require.NoError(t, doc.Load([]byte("<a><b><c/><c d='1'/></b>x</a>")))
-	require.ErrorContains(t, doc.Load([]byte("<a><b><c><d/></c></b></a>")), "line 1 column 10: the elements are nested deeper than 3")
-	require.ErrorContains(t, doc.Load([]byte("<a><b/><b/><b/><b/><b/><b/></a>")), "line 1 column 24: the input has more than 6 nodes")
+	require.ErrorContains(t, doc.Load([]byte("<a><b><c><d/></c></b></a>")),
+		"line 1 column 10: the elements are nested deeper than 3")
+	require.ErrorContains(t, doc.Load([]byte("<a><b/><b/><b/><b/><b/><b/></a>")),
+		"line 1 column 24: the input has more than 6 nodes")
 	require.ErrorContains(t, doc.Load([]byte("<a b='' c='' d='' e='' f='' g=''/>")), "more than 6 nodes")
 
 	deep := strings.Repeat("<a>", 10_000)
-	require.ErrorContains(t, xmldoc.New(nil, input.Limits{MaxDepth: 256}).NewDocument().Load([]byte(deep)), "nested deeper than 256")
+	require.ErrorContains(t, xmldoc.New(nil, input.Limits{MaxDepth: 256}).NewDocument().Load([]byte(deep)),
+		"nested deeper than 256")
 	require.NoError(t, xmldoc.New(nil, input.Limits{}).NewDocument().Load([]byte(deep+strings.Repeat("</a>", 10_000))))
 
 	many := "<a" + strings.Repeat(" xmlns:q='x'", 1) + ">"
@@ -215,10 +220,11 @@ func TestLoadRefusesInputsBeyondTheLimits(t *testing.T) {
 		many += "<b xmlns:q" + strings.Repeat("z", i+1) + "='x'>"
 	}
 	require.ErrorContains(t, doc.Load([]byte(strings.Repeat("<", 1)+"a>")), "ended within")
-	require.ErrorContains(t, xmldoc.New(nil, input.Limits{}).NewDocument().Load([]byte(many)), "more than 256 namespace declarations in scope")
+	require.ErrorContains(t, xmldoc.New(nil, input.Limits{}).NewDocument().Load([]byte(many)),
+		"more than 256 namespace declarations in scope")
 }
 
-func TestManyAttributesAreComparedByExpandedName(t *testing.T) {
+func TestDocument_Load_comparesAttributesByExpandedName(t *testing.T) {
 	attrs := ""
 	for i := range 5000 {
 		attrs += fmt.Sprintf(" a%d='1'", i*7919%5000)
@@ -228,7 +234,7 @@ func TestManyAttributesAreComparedByExpandedName(t *testing.T) {
 	require.ErrorContains(t, doc.Load([]byte("<e"+attrs+" p='' p=''/>")), `the attribute "p" already`)
 }
 
-func TestDocumentIsEmptyAfterAnErrorAndUsableAfterThat(t *testing.T) {
+func TestDocument_Load_emptiesTheDocumentOnAnError(t *testing.T) {
 	c := xmldoc.New(nil, input.Limits{})
 	it, err := c.CompileIterator("/a")
 	require.NoError(t, err)
@@ -246,10 +252,13 @@ func TestDocumentIsEmptyAfterAnErrorAndUsableAfterThat(t *testing.T) {
 	}
 }
 
-func TestPlaceIsAnXPath(t *testing.T) {
+func TestDocument_Place_isAnXPath(t *testing.T) {
 	c := xmldoc.New(spaces, input.Limits{})
 	paths := []string{"/", "/r", "/r/s[2]", "/r/s[2]/@id", "/r/s[2]/text()[2]", "//p:x", "//comment()"}
-	want := []string{"/", "/r[1]", "/r[1]/s[2]", "/r[1]/s[2]/@id", "/r[1]/s[2]/text()[2]", "/r[1]/q:x[1]", "/r[1]/s[2]/comment()[1]"}
+	want := []string{
+		"/", "/r[1]", "/r[1]/s[2]", "/r[1]/s[2]/@id", "/r[1]/s[2]/text()[2]", "/r[1]/q:x[1]",
+		"/r[1]/s[2]/comment()[1]",
+	}
 	var iterators []input.Path
 	for _, p := range paths {
 		it, err := c.CompileIterator(p)

@@ -15,7 +15,7 @@ type function struct {
 	call        func(d *Document, f focus, args []expression) value
 }
 
-// arity says how many arguments the function takes.
+// arity is the number of arguments of the function.
 func (f function) arity() string {
 	switch f.most {
 	case f.least:
@@ -45,8 +45,20 @@ const many = math.MaxInt
 
 // functions are the functions by name.
 var functions = map[string]function{
-	"last":     {0, 0, number, false, func(_ *Document, f focus, _ []expression) value { return numeric(float64(f.size)) }},
-	"position": {0, 0, number, false, func(_ *Document, f focus, _ []expression) value { return numeric(float64(f.position)) }},
+	"last": {
+		0,
+		0,
+		number,
+		false,
+		func(_ *Document, f focus, _ []expression) value { return numeric(float64(f.size)) },
+	},
+	"position": {
+		0,
+		0,
+		number,
+		false,
+		func(_ *Document, f focus, _ []expression) value { return numeric(float64(f.position)) },
+	},
 	"count": {1, 1, number, true, func(d *Document, f focus, args []expression) value {
 		return numeric(float64(len(args[0].evaluate(d, f).nodes)))
 	}},
@@ -86,8 +98,14 @@ var functions = map[string]function{
 		_, after, _ := strings.Cut(s, t)
 		return textual(after)
 	})},
-	"substring":       {2, 3, text, false, substring},
-	"string-length":   {0, 1, number, false, ofText(func(s string) value { return numeric(float64(utf8.RuneCountInString(s))) })},
+	"substring": {2, 3, text, false, substring},
+	"string-length": {
+		0,
+		1,
+		number,
+		false,
+		ofText(func(s string) value { return numeric(float64(utf8.RuneCountInString(s))) }),
+	},
 	"normalize-space": {0, 1, text, false, ofText(normalizeSpace)},
 	"translate":       {3, 3, text, false, translate},
 

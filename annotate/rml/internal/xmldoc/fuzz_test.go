@@ -14,7 +14,8 @@ import (
 // seeds are documents to begin from.
 var seeds = []string{
 	"<a/>", library, groups, message,
-	"\xEF\xBB\xBF<?xml version='1.0' encoding='UTF-8' standalone='no'?>\r\n<a b='\t&#9;&lt;'>x\r\ny<![CDATA[<]]>&#x41;]]&gt;</a><!-- - -->",
+	"\xEF\xBB\xBF<?xml version='1.0' encoding='UTF-8' standalone='no'?>\r\n<a " +
+		"b='\t&#9;&lt;'>x\r\ny<![CDATA[<]]>&#x41;]]&gt;</a><!-- - -->",
 	"<p:a xmlns:p='u' xmlns='v' p:b='' b=''><c xmlns=''/></p:a>",
 	"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
 	"<a><b></a></b>", "<ä ö='ü'>żółw</ä>", "<a xmlns:p='x' xmlns:q='x' p:b='' q:b=''/>",
@@ -80,7 +81,9 @@ func FuzzPath(f *testing.F) {
 	for expr := range groupValues {
 		f.Add(expr, uint8(1))
 	}
-	for _, expr := range []string{"lower-case(a)", "string-join(//a, ',')", "matches(a,'(')", "a[", "$x", "q:a", "replace(.,'a*','$1')"} {
+	for _, expr := range []string{
+		"lower-case(a)", "string-join(//a, ',')", "matches(a,'(')", "a[", "$x", "q:a", "replace(.,'a*','$1')",
+	} {
 		f.Add(expr, uint8(2))
 	}
 	documents := []string{library, groups, message}

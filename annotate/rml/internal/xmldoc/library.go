@@ -9,18 +9,18 @@ import (
 	"github.com/antchfx/xpath"
 )
 
-// misread are the tokens of expressions that the library is known to evaluate
-// otherwise than XPath says: after a predicate it goes on from the wrong node
-// and counts positions across parents, the nodes of unions and of some axes
-// come out of order, and comparisons may look at the first node only.
+// misread are the tokens of expressions that the library evaluates differently
+// from XPath: after a predicate it goes on from the wrong node and counts
+// positions across parents, the nodes of unions and of some axes come out of
+// order, and comparisons may look at the first node only.
 var misread = []string{
 	"[", "|", "=", "!=", "<", "<=", ">", ">=",
 	"ancestor", "ancestor-or-self", "following", "following-sibling", "preceding", "preceding-sibling",
 }
 
-// compileBeyond compiles an expression that calls a function XPath 1.0 does
-// not have, for the XPath library, which has some of those of XPath 2.0. What
-// the library is known to evaluate wrongly is refused.
+// compileBeyond compiles an expression that calls a function XPath 1.0 does not
+// have, for the XPath library, which has some of those of XPath 2.0. It returns
+// an error for expressions that the library is known to evaluate wrongly.
 func (c *Compiler) compileBeyond(p *path, tokens []token, function string) error {
 	for _, t := range tokens {
 		if (t.kind <= operatorToken || t.kind == axisToken) && slices.Contains(misread, t.text) {
@@ -35,8 +35,8 @@ func (c *Compiler) compileBeyond(p *path, tokens []token, function string) error
 	if err != nil {
 		return err
 	}
-	// The kind of value that an expression has does not depend on the
-	// document, so a trial shows it, and some errors that compiling does not.
+	// The kind of value that an expression has does not depend on the document, so
+	// a trial evaluation shows it, and some errors that compiling does not show.
 	trial := c.newDocument()
 	if err := trial.Load([]byte("<trial/>")); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (c *Compiler) translate(tokens []token) (string, error) {
 }
 
 // expression returns the document's own copy of an expression of the library,
-// whose state makes it unfit to be shared.
+// whose state cannot be shared.
 func (d *Document) expression(p *path) (*xpath.Expr, error) {
 	if e := d.full[p.id]; e != nil {
 		return e, nil
@@ -117,7 +117,7 @@ func (d *Document) expression(p *path) (*xpath.Expr, error) {
 	return e, nil
 }
 
-// askNodes asks the library for the nodes that an expression selects.
+// askNodes evaluates an expression with the library and returns its nodes.
 func (d *Document) askNodes(p *path, at int32, dst []int32) (_ []int32, err error) {
 	value, err := d.askValue(p, at)
 	if err != nil {
@@ -136,7 +136,8 @@ func (d *Document) askNodes(p *path, at int32, dst []int32) (_ []int32, err erro
 	return slices.Compact(dst), nil
 }
 
-// askString asks the library for a value that is not a node set, as a string.
+// askString evaluates an expression with the library and returns its value,
+// which is not a node set, as a string.
 func (d *Document) askString(p *path, at int32) (string, error) {
 	value, err := d.askValue(p, at)
 	if err != nil {
@@ -153,7 +154,7 @@ func (d *Document) askString(p *path, at int32) (string, error) {
 	return "", fmt.Errorf("the value is of type %T, expected a string, a number or a boolean", value)
 }
 
-// askValue asks the library for the value of a path's expression.
+// askValue evaluates a path's expression with the library.
 func (d *Document) askValue(p *path, at int32) (any, error) {
 	e, err := d.expression(p)
 	if err != nil {
@@ -162,8 +163,7 @@ func (d *Document) askValue(p *path, at int32) (any, error) {
 	return d.ask(e, at)
 }
 
-// ask asks the library for the value of an expression, within the limit of
-// steps.
+// ask evaluates an expression with the library, within the limit of steps.
 func (d *Document) ask(e *xpath.Expr, at int32) (value any, err error) {
 	d.allow()
 	if len(d.previous) == 0 {

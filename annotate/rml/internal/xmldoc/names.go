@@ -9,8 +9,7 @@ import (
 const (
 	// maxBindings is the largest number of namespace declarations in scope.
 	maxBindings = 256
-	// keptSpaces is the number of namespaces that are remembered from input
-	// to input.
+	// keptSpaces is the number of namespaces that are kept from input to input.
 	keptSpaces = 1024
 	// fewAttributes is the number of attributes up to which comparing each
 	// with each is faster than sorting.
@@ -29,7 +28,7 @@ type entry struct {
 	next int32
 }
 
-// fill takes up the names of a compiler.
+// fill adds the names of a compiler.
 func (l *lexicon) fill(names []name) {
 	for i, n := range names {
 		e := entry{name: n}
@@ -68,8 +67,8 @@ type binding struct {
 	element int32 // where it was declared
 }
 
-// bind takes up a declaration on an element, whose prefix is at an offset of
-// the data and may be empty, with the value of its attribute.
+// bind adds a declaration on an element, whose prefix is at an offset of the
+// data and may be empty, with the value of its attribute.
 func (d *Document) bind(element int32, prefix, size int, value []byte) error {
 	text := d.data[prefix : prefix+size]
 	for i := len(d.bindings) - 1; i >= 0 && d.bindings[i].element == element; i-- {
@@ -112,8 +111,8 @@ func (d *Document) space(iri []byte) int32 {
 	return at
 }
 
-// forgetSpaces drops the namespaces that no expression uses when there are
-// too many.
+// forgetSpaces drops the namespaces that no expression uses if there are too
+// many.
 func (d *Document) forgetSpaces() {
 	if len(d.otherSpaces) > keptSpaces {
 		clear(d.spaces[d.ownSpaces:])

@@ -2,7 +2,7 @@ package xmldoc
 
 import "github.com/antchfx/xpath"
 
-// navigator is how the XPath library walks over the nodes of a document.
+// navigator lets the XPath library visit the nodes of a document.
 type navigator struct {
 	d  *Document
 	at int32
@@ -10,7 +10,7 @@ type navigator struct {
 
 var _ xpath.NodeNavigator = (*navigator)(nil)
 
-// linkPrevious notes the sibling before each node, 0 for none.
+// linkPrevious stores the previous sibling of each node, 0 for none.
 func (d *Document) linkPrevious() {
 	d.previous = append(d.previous[:0], make([]int32, len(d.nodes))...)
 	for i := range d.nodes {

@@ -19,9 +19,9 @@ const (
 	// maxName is the longest name in bytes, and the largest number of
 	// attributes of an element.
 	maxName = math.MaxUint16
-	// keptNodes is the number of nodes, and the bytes of scratch, that a
-	// document keeps room for whatever it loads. Buffers beyond it are given
-	// back on the first input that could not fill an eighth of them.
+	// keptNodes is the number of nodes, and the bytes of scratch, that a document
+	// keeps room for whatever it loads. Larger buffers are freed on the first
+	// input that could not fill an eighth of them.
 	keptNodes = 1 << 14
 )
 

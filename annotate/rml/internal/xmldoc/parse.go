@@ -37,7 +37,14 @@ type expression interface {
 }
 
 // binaryOperators are the operators by precedence, loosest first.
-var binaryOperators = [...][]string{{"or"}, {"and"}, {"=", "!="}, {"<", "<=", ">", ">="}, {"+", "-"}, {"*", "div", "mod"}}
+var binaryOperators = [...][]string{
+	{"or"},
+	{"and"},
+	{"=", "!="},
+	{"<", "<=", ">", ">="},
+	{"+", "-"},
+	{"*", "div", "mod"},
+}
 
 // parser turns tokens into a syntax tree.
 type parser struct {
@@ -62,7 +69,7 @@ func (c *Compiler) parse(tokens []token) (tree expression, beyond string, err er
 // is reports whether the next token is a certain symbol or operator.
 func (p *parser) is(text string) bool { return len(p.tokens) > 0 && p.tokens[0].is(text) }
 
-// take goes by the next token if it is a certain symbol or operator.
+// take skips the next token if it is a certain symbol or operator.
 func (p *parser) take(text string) bool {
 	if !p.is(text) {
 		return false
@@ -71,7 +78,7 @@ func (p *parser) take(text string) bool {
 	return true
 }
 
-// next returns the next token and goes by it.
+// next returns the next token and skips it.
 func (p *parser) next() token {
 	t := p.tokens[0]
 	p.tokens = p.tokens[1:]
@@ -101,7 +108,8 @@ func (p *parser) binary(level int) (expression, error) {
 		return p.unary()
 	}
 	left, err := p.binary(level + 1)
-	for err == nil && len(p.tokens) > 0 && p.tokens[0].kind == operatorToken && slices.Contains(binaryOperators[level], p.tokens[0].text) {
+	for err == nil && len(p.tokens) > 0 && p.tokens[0].kind == operatorToken &&
+		slices.Contains(binaryOperators[level], p.tokens[0].text) {
 		operator := p.next().text
 		var right expression
 		if right, err = p.binary(level + 1); err == nil {
@@ -348,7 +356,8 @@ func (p *parser) call(t token) (expression, error) {
 		return nil, fmt.Errorf("%s() at offset %d has %d arguments, expected %s", t.text, t.start, n, fn.arity())
 	}
 	if fn.nodes && len(e.args) > 0 && e.args[0].kind() != nodeSet {
-		return nil, fmt.Errorf("the argument of %s() at offset %d is %s, expected a node set", t.text, t.start, e.args[0].kind())
+		return nil, fmt.Errorf("the argument of %s() at offset %d is %s, expected a node set", t.text, t.start,
+			e.args[0].kind())
 	}
 	return e, nil
 }

@@ -118,7 +118,7 @@ var expressions = map[string][]string{
 	"sum(//price)":                         {"5.5"},
 }
 
-func TestExpressionsSelectAsXPathDefines(t *testing.T) {
+func TestDocument_Values_selectsAsXPathDefines(t *testing.T) {
 	for expr, want := range expressions {
 		t.Run(expr, func(t *testing.T) {
 			require.Equal(t, want, read(t, library, "/lib", expr))
@@ -126,7 +126,7 @@ func TestExpressionsSelectAsXPathDefines(t *testing.T) {
 	}
 }
 
-func TestExpressionsThatAreNoneAreRefusedWithTheReason(t *testing.T) {
+func TestCompiler_namesTheFaultOfAnInvalidExpression(t *testing.T) {
 	c := xmldoc.New(spaces, input.Limits{})
 	for expr, want := range map[string]string{
 		"":                            "the expression is empty",
@@ -179,7 +179,7 @@ func TestExpressionsThatAreNoneAreRefusedWithTheReason(t *testing.T) {
 	require.ErrorContains(t, err, `compile iterator "/a["`)
 }
 
-func TestExpressionsMayNotNestTooDeep(t *testing.T) {
+func TestCompiler_boundsTheNesting(t *testing.T) {
 	c := xmldoc.New(nil, input.Limits{})
 	for _, expr := range []string{
 		strings.Repeat("(", 5000) + "a" + strings.Repeat(")", 5000),
@@ -195,9 +195,14 @@ func TestExpressionsMayNotNestTooDeep(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestExpressionsThatTakeTooLongAreStopped(t *testing.T) {
+func TestDocument_Values_stopsLongEvaluations(t *testing.T) {
 	text := "<a>" + strings.Repeat("<b><c/></b>", 3000) + "</a>"
-	for _, expr := range []string{"//*[//*[//*]]", "count(//*[preceding::*/following::*])", "//b[. != //c]", "string-join(//node()//node()/..//node(), '')"} {
+	for _, expr := range []string{
+		"//*[//*[//*]]",
+		"count(//*[preceding::*/following::*])",
+		"//b[. != //c]",
+		"string-join(//node()//node()/..//node(), '')",
+	} {
 		c := xmldoc.New(nil, input.Limits{})
 		ref, err := c.CompileReference(expr)
 		require.NoError(t, err)
@@ -209,22 +214,29 @@ func TestExpressionsThatTakeTooLongAreStopped(t *testing.T) {
 	}
 }
 
-func TestNamespacesThatCannotBeDeclaredAreReported(t *testing.T) {
+func TestNew_reportsInvalidNamespaces(t *testing.T) {
 	for want, n := range map[string][]xmldoc.Namespace{
-		`declare namespace prefix "a:b": not a name without a colon`:           {{Prefix: "a:b", IRI: "x"}},
-		`declare namespace prefix "": not a name without a colon`:              {{IRI: "x"}},
-		`declare namespace prefix "a": the namespace is empty`:                 {{Prefix: "a"}},
-		`declare namespace prefix "xmlns": it is reserved`:                     {{Prefix: "xmlns", IRI: "x"}},
-		`declare namespace prefix "a": it stands for <x> already, not for <y>`: {{Prefix: "a", IRI: "x"}, {Prefix: "a", IRI: "y"}},
+		`declare namespace prefix "a:b": not a name without a colon`: {{Prefix: "a:b", IRI: "x"}},
+		`declare namespace prefix "": not a name without a colon`:    {{IRI: "x"}},
+		`declare namespace prefix "a": the namespace is empty`:       {{Prefix: "a"}},
+		`declare namespace prefix "xmlns": it is reserved`:           {{Prefix: "xmlns", IRI: "x"}},
+		`declare namespace prefix "a": it stands for <x> already, not for <y>`: {
+			{Prefix: "a", IRI: "x"},
+			{Prefix: "a", IRI: "y"},
+		},
 	} {
 		_, err := xmldoc.New(n, input.Limits{}).CompileReference("a")
 		require.ErrorContains(t, err, want)
 	}
-	_, err := xmldoc.New([]xmldoc.Namespace{{Prefix: "a", IRI: "x"}, {Prefix: "a", IRI: "x"}, {Prefix: "b", IRI: "x"}}, input.Limits{}).CompileReference("a:c/b:d")
+	_, err := xmldoc.New([]xmldoc.Namespace{
+		{Prefix: "a", IRI: "x"},
+		{Prefix: "a", IRI: "x"},
+		{Prefix: "b", IRI: "x"},
+	}, input.Limits{}).CompileReference("a:c/b:d")
 	require.NoError(t, err)
 }
 
-func TestPathsOfAnotherSourceOrTooLateAreErrors(t *testing.T) {
+func TestDocument_refusesForeignAndLatePaths(t *testing.T) {
 	c, other := xmldoc.New(nil, input.Limits{}), xmldoc.New(nil, input.Limits{})
 	doc := c.NewDocument()
 	foreign, err := other.CompileReference("a")

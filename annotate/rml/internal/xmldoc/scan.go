@@ -60,7 +60,8 @@ func (d *Document) parse() error {
 	}
 	if open != 0 {
 		n := &d.nodes[open]
-		return d.fail(len(d.data), "the input ended within the element %q that began on line %d", d.qname(n), d.line(int(n.name)))
+		return d.fail(len(d.data), "the input ended within the element %q that began on line %d", d.qname(n),
+			d.line(int(n.name)))
 	}
 	if d.top == 0 {
 		return d.fail(len(d.data), "the input ended before its element")
@@ -110,7 +111,7 @@ func (d *Document) skipSpace(i int) int {
 	return i
 }
 
-// readBlank goes by the white space outside of the document element.
+// readBlank skips the white space outside of the document element.
 func (d *Document) readBlank(i int) (int, error) {
 	if i = d.skipSpace(i); i < len(d.data) && d.data[i] != '<' {
 		where := "before the element, expected <"
@@ -237,7 +238,7 @@ func (d *Document) readComment(i int, parent int32) (int, error) {
 	return end + 3, err
 }
 
-// readInstruction goes by the processing instruction at i.
+// readInstruction skips the processing instruction at i.
 func (d *Document) readInstruction(i int) (int, error) {
 	end, colon, err := d.readName(i + 2)
 	if err != nil {

@@ -49,7 +49,7 @@ func (d *Document) apply(s *step, dst, context []int32) []int32 {
 		}
 		return dst
 	}
-	done := int32(0) // the end of the subtrees gone through
+	done := int32(0) // the end of the subtrees that were visited
 	for _, at := range context {
 		end := d.nodes[at].end
 		if end <= done {

@@ -24,8 +24,8 @@ func (d *Document) readText(i int, parent int32) (int, error) {
 	return j, err
 }
 
-// skipPlain returns the offset of the first byte from i on that is more than
-// itself: the beginning of markup or a reference, or a carriage return.
+// skipPlain returns the offset of the first byte from i on that is not plain
+// text: the beginning of markup or a reference, or a carriage return.
 func (d *Document) skipPlain(i int) (int, error) {
 	data := d.data
 	for ; i < len(data); i++ {
@@ -42,7 +42,8 @@ func (d *Document) skipPlain(i int) (int, error) {
 	return i, nil
 }
 
-// readMixed is readText for data that is not simply itself.
+// readMixed is readText for data with references, CDATA sections or carriage
+// returns.
 func (d *Document) readMixed(i int, parent int32) (int, error) {
 	begin, from := i, len(d.scratch)
 	for i < len(d.data) {
@@ -175,8 +176,8 @@ func (d *Document) attributeText(i int) (start, length uint32, next int, err err
 	return start, length, i + 1, err
 }
 
-// readReference appends what the reference at i stands for to the scratch
-// buffer and returns the offset after it.
+// readReference appends the text of the reference at i to the scratch buffer
+// and returns the offset after it.
 func (d *Document) readReference(i int) (int, error) {
 	if hasAt(d.data, i, "&#") {
 		return d.readCharReference(i)

@@ -10,7 +10,7 @@ import (
 // maxExpr is the longest expression in bytes.
 const maxExpr = 1 << 16
 
-// The kinds of token of XPath 1.0, told apart as section 3.7 says.
+// The kinds of token of XPath 1.0 (section 3.7).
 const (
 	symbolToken   uint8 = iota // a punctuation mark
 	operatorToken              // an operator, by sign or by name
@@ -139,7 +139,8 @@ func nextName(expr string, i int, before []token) (token, error) {
 	switch {
 	case strings.HasPrefix(next, "::"):
 		t.kind = axisToken
-	case strings.HasPrefix(next, "(") && slices.Contains([]string{"comment", "text", "node", "processing-instruction"}, t.text):
+	case strings.HasPrefix(next, "(") &&
+		slices.Contains([]string{"comment", "text", "node", "processing-instruction"}, t.text):
 		t.kind = typeToken
 	case strings.HasPrefix(next, "("):
 		t.kind = functionToken

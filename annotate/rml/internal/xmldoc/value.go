@@ -18,14 +18,15 @@ const (
 )
 
 // errTooManySteps ends an evaluation that would take too long.
-var errTooManySteps = fmt.Errorf("the expression takes too many steps on this document, more than %d and than %d for each node", maxSteps, maxStepsPerNode)
+var errTooManySteps = fmt.Errorf("the expression takes too many steps on this document, more than %d and than "+
+	"%d for each node", maxSteps, maxStepsPerNode)
 
 // allow sets the steps that the next evaluation may take.
 func (d *Document) allow() {
 	d.left = max(maxSteps, maxStepsPerNode*len(d.nodes))
 }
 
-// spend takes steps off those left.
+// spend subtracts from the remaining steps.
 func (d *Document) spend(steps int) {
 	if d.left -= steps; d.left < 0 {
 		panic(errTooManySteps)
@@ -207,7 +208,7 @@ func (u *union) evaluate(d *Document, f focus) value {
 	return value{kind: nodeSet, nodes: both}
 }
 
-// filter is the nodes of another expression that pass predicates.
+// filter selects the nodes of another expression that pass predicates.
 type filter struct {
 	from       expression
 	predicates []expression
@@ -316,7 +317,7 @@ func compareSets(d *Document, operator string, left, right []int32) bool {
 	return false
 }
 
-// compareAtoms compares two values that are no node sets.
+// compareAtoms compares two values that are not node sets.
 func compareAtoms(d *Document, operator string, left, right value) bool {
 	if operator == "=" || operator == "!=" {
 		equal := false

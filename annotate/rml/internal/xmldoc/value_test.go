@@ -8,7 +8,8 @@ import (
 )
 
 // groups is a document whose nodes repeat across parents.
-const groups = `<r><g i="1"><a t="x">1</a><a t="y">2</a><a t="x">3</a></g><g i="2"><a t="y">4</a><a t="x">5</a><b>2</b></g><n><g i="3"><a t="x">6</a></g></n></r>`
+const groups = `<r><g i="1"><a t="x">1</a><a t="y">2</a><a t="x">3</a></g><g i="2"><a t="y">4</a><a ` +
+	`t="x">5</a><b>2</b></g><n><g i="3"><a t="x">6</a></g></n></r>`
 
 // groupValues are expressions on the document, from its element, and their
 // values with spaces between. Where it matters XPath 1.0 has it otherwise than
@@ -129,13 +130,13 @@ var groupValues = map[string]string{
 	"g[a/@t='y']/a[@t='y']":                "2 4",
 }
 
-func TestOperatorsPredicatesAndFunctionsFollowXPath(t *testing.T) {
+func TestExpression_evaluatesAsXPathDefines(t *testing.T) {
 	for expr, want := range groupValues {
 		require.Equal(t, want, strings.Join(read(t, groups, "/r", expr), " "), expr)
 	}
 }
 
-func TestFunctionsOfXPath2AreThoseOfTheLibrary(t *testing.T) {
+func TestCompiler_evaluatesXPath2FunctionsWithTheLibrary(t *testing.T) {
 	for expr, want := range map[string]string{
 		"matches(n/g/a, '^[0-9]$')":                      "true",
 		"replace(n/g/a/@t, 'x', 'y')":                    "y",

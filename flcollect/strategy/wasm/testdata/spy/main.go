@@ -50,7 +50,8 @@ func finish() int32 {
 	randomGet(unsafe.Pointer(&random), int32(unsafe.Sizeof(random)))
 	text := []byte("read " + strconv.FormatBool(read == nil) + " list " + strconv.FormatBool(list == nil) +
 		" write " + strconv.FormatBool(write == nil) + " environment " + strconv.Itoa(len(os.Environ())) +
-		" arguments " + strconv.Itoa(len(os.Args)) + " year " + strconv.Itoa(time.Now().Year()) + " random " + strconv.FormatUint(random, 16))
+		" arguments " + strconv.Itoa(len(os.Args)) + " year " + strconv.Itoa(time.Now().Year()) + " random " +
+		strconv.FormatUint(random, 16))
 	fail(unsafe.Pointer(&text[0]), int32(len(text)))
 	return 1
 }

@@ -1,0 +1,3 @@
+// Package escape writes values into terms: into IRIs and URIs of templates, into
+// the labels of blank nodes, and into quoted literals.
+package escape

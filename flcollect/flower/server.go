@@ -1,0 +1,275 @@
+package flower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// ErrReplaced ends the session of a client when another joins under its name.
+var ErrReplaced = errors.New("flower: replaced by a newer session of the same client")
+
+// ErrStopped ends the sessions when the server stops.
+var ErrStopped = errors.New("flower: server is stopping")
+
+const (
+	service  = "flwr.proto.FlowerService"
+	joinPath = "/" + service + "/Join"
+)
+
+// prefaceTimeout is how long a client may take to begin TLS and HTTP/2, as in
+// gRPC. When thousands of clients join at once, each waits for the others.
+const prefaceTimeout = 2 * time.Minute
+
+// closeTimeout is how long a client may take to read the end of its session.
+const closeTimeout = 5 * time.Second
+
+// Server accepts Flower clients. It is safe for concurrent use. Make one with
+// [NewServer].
+type Server struct {
+	config ServerConfig
+	grpc   *grpc.Server
+	admit  func(ctx context.Context, client string, size int64) (func(), error)
+
+	warnings hostWarnings
+
+	mu       sync.Mutex
+	sessions map[string]*Session
+	joined   int // sessions, including replaced ones that have not ended yet
+	stopped  bool
+	idle     *sync.Cond
+}
+
+// NewServer checks the configuration and returns a server. It starts nothing.
+func NewServer(config ServerConfig) (*Server, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: config, admit: config.Admit, sessions: map[string]*Session{}}
+	s.idle = sync.NewCond(&s.mu)
+	if s.admit == nil {
+		uploads := &budget{size: config.Uploads}
+		s.admit = func(ctx context.Context, _ string, size int64) (func(), error) { return uploads.acquire(ctx, size) }
+	}
+	s.grpc = grpc.NewServer(
+		grpc.ForceServerCodecV2(codec{}),
+		grpc.MaxRecvMsgSize(int(config.MaxMessage)),
+		grpc.MaxSendMsgSize(int(config.MaxMessage)),
+		grpc.UnknownServiceHandler(unknownMethod),
+	)
+	s.grpc.RegisterService(&grpc.ServiceDesc{
+		ServiceName: service,
+		HandlerType: (*any)(nil),
+		Streams:     []grpc.StreamDesc{{StreamName: "Join", Handler: s.join, ServerStreams: true, ClientStreams: true}},
+	}, s)
+	return s, nil
+}
+
+// Serve accepts connections of a listener until the context ends. Then it ends
+// all sessions, waits for them and closes the listener. The error is nil if the
+// end of the context is the cause.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // to answer programs that are not Flower clients
+	protocols.SetUnencryptedHTTP2(s.config.TLS == nil)
+	protocols.SetHTTP2(s.config.TLS != nil)
+	server := &http.Server{
+		Handler:           s,
+		Protocols:         protocols,
+		ReadHeaderTimeout: prefaceTimeout,
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:      s.config.MaxClients,
+			MaxReceiveBufferPerStream: s.config.Window,
+			// Streams that wait for admission must not block the others of their
+			// connection, so the window has room for all of them, up to 1 GiB. The
+			// maximum of HTTP/2 is larger, but package http returns the unread bytes of
+			// a reset stream twice and panics when the window exceeds the maximum.
+			MaxReceiveBufferPerConnection: min(s.config.MaxClients*s.config.Window, 1<<30),
+			SendPingTimeout:               s.config.KeepAlive,
+			PingTimeout:                   s.config.KeepAlive,
+		},
+	}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		s.shutdown(server)
+	})
+	var err error
+	if s.config.TLS == nil {
+		err = server.Serve(newPrefaceListener(listener))
+	} else {
+		server.TLSConfig = s.config.TLS.Clone()
+		err = server.ServeTLS(listener, "", "")
+	}
+	if !stop() {
+		<-stopped
+		return nil
+	}
+	s.shutdown(server)
+	return fmt.Errorf("serve flower clients on %s: %w", listener.Addr(), err)
+}
+
+// shutdown ends the sessions and gives the connections one second to send the
+// end of their streams.
+func (s *Server) shutdown(server *http.Server) {
+	s.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		server.Close()
+	}
+}
+
+// Stop ends all sessions with [ErrStopped], waits until they have ended, and
+// refuses new ones from then on. Handle sees the end of its context. Programs
+// that mount the server as a handler call it; Serve calls it itself. A second
+// call returns at once.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	for _, session := range s.sessions {
+		session.end(ErrStopped)
+	}
+	for s.joined > 0 {
+		s.idle.Wait()
+	}
+}
+
+// ServeHTTP implements [http.Handler]. The connection of a client must be HTTP/2.
+// SuperNodes and other programs that are not Flower clients get an error that
+// says so, which is logged once for each host.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !isGRPC(r) || r.URL.Path != joinPath {
+		s.serveOther(w, r)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	session := &Session{ctx: ctx, end: cancel, peer: peerOf(r), turn: make(chan struct{}, 1)}
+	var err error
+	if session.id, err = s.config.Identify(session.peer); err != nil {
+		session.refused = status.Error(codes.Unauthenticated, err.Error())
+	}
+	session.gate = &gate{
+		ctx: ctx, body: r.Body, control: http.NewResponseController(w), limit: s.config.MaxMessage, stall: s.config.Stall, fail: cancel,
+		admit: func(size int64) (func(), error) { return s.admit(ctx, session.id, size) },
+	}
+	defer session.gate.finish()
+	// Not the session's context: grpc can send the end of the session to the
+	// client only while the context of the request lasts.
+	r = r.WithContext(context.WithValue(r.Context(), sessionKey{}, session))
+	r.Body = session.gate
+	s.grpc.ServeHTTP(w, r)
+}
+
+// sessionKey is the key of the session in the context of its stream.
+type sessionKey struct{}
+
+func peerOf(r *http.Request) Peer {
+	host := r.Host
+	peer := Peer{Addr: r.RemoteAddr, Header: func(key string) string {
+		if key == ":authority" { // net/http does not list it among the headers
+			return host
+		}
+		return r.Header.Get(key)
+	}}
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		peer.Certificates = r.TLS.VerifiedChains[0]
+	}
+	return peer
+}
+
+// join serves a stream.
+func (s *Server) join(_ any, stream grpc.ServerStream) error {
+	session := stream.Context().Value(sessionKey{}).(*Session)
+	if session.refused != nil {
+		return session.refused
+	}
+	session.stream = stream
+	if err := s.enter(session); err != nil {
+		return err
+	}
+	defer s.leave(session)
+	log := s.config.Logger.With("client", session.id)
+	log.Debug("client joined", "address", session.peer.Addr)
+	err := s.config.Handle(session.ctx, session)
+	cause := context.Cause(session.ctx)
+	session.end(ErrGone) // for an instruction that is still under way
+	// A client that does not read must not block the end of the stream.
+	session.gate.limitWrites(closeTimeout)
+	log.Debug("client left", "error", err, "cause", cause)
+	if errors.Is(cause, errDone) {
+		return nil
+	}
+	if cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	return statusOf(err)
+}
+
+// enter registers a session. It ends another session of the same client.
+func (s *Server) enter(session *Session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return statusOf(ErrStopped)
+	}
+	if s.joined >= s.config.MaxClients {
+		return status.Errorf(codes.ResourceExhausted, "flower: %d clients, no more are accepted", s.joined)
+	}
+	if other := s.sessions[session.id]; other != nil {
+		other.end(ErrReplaced)
+	}
+	s.sessions[session.id] = session
+	s.joined++
+	return nil
+}
+
+func (s *Server) leave(session *Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[session.id] == session {
+		delete(s.sessions, session.id)
+	}
+	if s.joined--; s.joined == 0 {
+		s.idle.Broadcast()
+	}
+}
+
+// statusOf returns the gRPC status that ends a client's stream.
+func statusOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	code := codes.Internal
+	switch {
+	case errors.Is(err, ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		code = codes.DeadlineExceeded
+	case errors.Is(err, ErrTooLarge):
+		code = codes.ResourceExhausted
+	case errors.Is(err, ErrProtocol):
+		code = codes.InvalidArgument
+	case errors.Is(err, ErrReplaced):
+		code = codes.AlreadyExists
+	case errors.Is(err, ErrStopped), errors.Is(err, context.Canceled):
+		code = codes.Unavailable
+	default:
+		if known, ok := status.FromError(err); ok {
+			return known.Err()
+		}
+	}
+	return status.Error(code, err.Error())
+}
