@@ -26,8 +26,8 @@ func (x *Exchange) forward() {
 	}
 	s := x.route.service
 	x.setForwarded()
-	if x.request.ContentLength != 0 && x.request.ProtoMajor == 1 {
-		fullDuplex(x.writer)
+	if x.clientBody != nil {
+		x.duplex = fullDuplex(x.writer)
 	}
 	var body *requestBody
 	if x.upstream.Body != nil && x.upstream.Body != http.NoBody && x.upstream.Length != 0 {
@@ -207,13 +207,13 @@ func (x *Exchange) failed(err error, body *requestBody) {
 // statusClientClosed is what is counted when the client has gone (as of nginx).
 const statusClientClosed = 499
 
-// fullDuplex lets a response begin before the request was read.
-func fullDuplex(w http.ResponseWriter) {
+// fullDuplex lets a response begin before the request was read. It returns false where
+// that is not supported, and not needed.
+func fullDuplex(w http.ResponseWriter) bool {
 	if f, ok := w.(interface{ EnableFullDuplex() error }); ok {
-		_ = f.EnableFullDuplex() // where it is not supported it is not needed
-		return
+		return f.EnableFullDuplex() == nil
 	}
-	_ = http.NewResponseController(w).EnableFullDuplex()
+	return http.NewResponseController(w).EnableFullDuplex() == nil
 }
 
 // reportHealth tells the upstream how a target has done. What the client has done to

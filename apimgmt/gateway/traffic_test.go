@@ -19,19 +19,19 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 )
 
-// log is a place for log lines of several goroutines.
-type log struct {
+// logBuffer keeps the log lines of several goroutines.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *log) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *log) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
@@ -114,7 +114,7 @@ func TestTheNumberOfSeriesIsBounded(t *testing.T) {
 
 func TestTheAccessLogHasNoSecrets(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Set-Cookie", "sid=secret-cookie") })
-	var lines log
+	var lines logBuffer
 	logger := slog.New(slog.NewJSONHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, server := newGateway(t, gateway.Options{AccessLog: logger, Logger: logger})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))
