@@ -234,6 +234,7 @@ func TestLiveTrafficIsStreamedToWhoHasSignedIn(t *testing.T) {
 	line := make([]byte, 4096)
 	n, err := io.ReadAtLeast(response.Body, line, 100)
 	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(line[:n]), "retry: 2000\n\nevent: message\ndata: {"), "%s", line[:n])
 	require.Contains(t, string(line[:n]), `"statuses":[0,0,0,0,1,0]`)
 	require.Contains(t, string(line[:n]), `"pool":{"targets":{"10.0.0.1:80":"HEALTHCHECKS_OFF"}}`)
 	require.NoError(t, response.Body.Close())
