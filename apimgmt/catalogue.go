@@ -8,174 +8,240 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/iotenablers/enablers/storage"
 )
 
 const (
-	catalogueKey = "catalogue"
+	headKey      = "catalogue"
 	recordPrefix = "enabler/"
 
-	catalogueFormat = 1
-	// maxRecord is how long a record may be; it has to fit into the catalogue.
+	headFormat = 1
+	// maxRecord is how long a record may be; it has to fit into the head.
 	maxRecord = 4 << 20
 )
 
-// catalogue is the document that every change begins and ends with.
-type catalogue struct {
+// head is the document "catalogue", which every change begins and ends with. Its fields
+// are a stored format.
+type head struct {
 	Format int `json:"format"`
 	// Serial counts the changes.
 	Serial uint64 `json:"serial"`
-	// Intent is the change that is under way.
-	Intent *intent `json:"intent,omitempty"`
-	// Doubtful are the keys of enablers of which the gateway may not serve what
-	// their records say.
-	Doubtful []string `json:"doubtful,omitempty"`
+	// Pending is the change that is under way.
+	Pending *pendingChange `json:"intent,omitempty"`
+	// Unconfirmed are the keys of enablers of which the gateway may serve something else
+	// than their records say.
+	Unconfirmed []string `json:"doubtful,omitempty"`
 
 	revision storage.Revision
 }
 
-// intent is a change that is decided and not yet finished.
-type intent struct {
+// pendingChange is a change that is prepared and not yet committed or rolled back.
+type pendingChange struct {
 	ID     string    `json:"id"`
 	Op     string    `json:"op"`
 	Holder string    `json:"holder"`
 	At     time.Time `json:"at"`
 	Key    string    `json:"key"`
-	After  record    `json:"after"`
-	// Routing is whether the gateway has to be told.
+	// Desired is the record that the change writes.
+	Desired record `json:"after"`
+	// Routing is whether the change is applied to the gateway.
 	Routing bool `json:"routing"`
 }
 
-// doubt returns the catalogue with a key among the doubtful ones, or not.
-func (c catalogue) doubt(key string, doubtful bool) catalogue {
-	c.Doubtful = slices.DeleteFunc(slices.Clone(c.Doubtful), func(k string) bool { return k == key })
-	if doubtful {
-		c.Doubtful = append(c.Doubtful, key)
+// unconfirmed returns the head with a key among the unconfirmed ones, or without it.
+func (h head) unconfirmed(key string, unconfirmed bool) head {
+	h.Unconfirmed = slices.DeleteFunc(slices.Clone(h.Unconfirmed), func(k string) bool { return k == key })
+	if unconfirmed {
+		h.Unconfirmed = append(h.Unconfirmed, key)
 	}
-	return c
+	return h
 }
 
-// load reads the catalogue, and creates it at first.
-func (p *Publisher) load(ctx context.Context) (catalogue, error) {
+// catalogue reads and writes the head and the records. It is safe for concurrent use.
+type catalogue struct {
+	docs  storage.Documents
+	files *files
+
+	mu     sync.Mutex
+	cached *snapshot
+}
+
+// loadHead reads the head. The first call creates it.
+func (c *catalogue) loadHead(ctx context.Context) (head, error) {
 	for {
-		doc, err := p.docs.Get(ctx, catalogueKey)
+		doc, err := c.docs.Get(ctx, headKey)
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
-			data, err := json.Marshal(catalogue{Format: catalogueFormat})
+			data, err := json.Marshal(head{Format: headFormat})
 			if err != nil {
-				return catalogue{}, err
+				return head{}, err
 			}
-			if _, err := p.docs.Create(ctx, catalogueKey, data); err != nil && !errors.Is(err, storage.ErrExists) {
-				return catalogue{}, fmt.Errorf("create the catalogue: %w", err)
+			if _, err := c.docs.Create(ctx, headKey, data); err != nil && !errors.Is(err, storage.ErrExists) {
+				return head{}, fmt.Errorf("create the catalogue: %w", err)
 			}
 			continue
 		case err != nil:
-			return catalogue{}, fmt.Errorf("read the catalogue: %w", err)
+			return head{}, fmt.Errorf("read the catalogue: %w", err)
 		}
-		var made catalogue
-		if err := json.Unmarshal(doc.Data, &made); err != nil {
-			return catalogue{}, fmt.Errorf("read the catalogue: %w", err)
+		var h head
+		if err := json.Unmarshal(doc.Data, &h); err != nil {
+			return head{}, fmt.Errorf("read the catalogue: %w", err)
 		}
-		if made.Format != catalogueFormat {
-			return catalogue{}, fmt.Errorf("read the catalogue: its format is %d, not %d", made.Format, catalogueFormat)
+		if h.Format != headFormat {
+			return head{}, fmt.Errorf("read the catalogue: its format is %d, not %d", h.Format, headFormat)
 		}
-		made.revision = doc.Revision
-		return made, nil
+		h.revision = doc.Revision
+		return h, nil
 	}
 }
 
-// save replaces the catalogue if it is still the one that was loaded.
-func (p *Publisher) save(ctx context.Context, c catalogue) (catalogue, error) {
-	data, err := json.Marshal(c)
+// saveHead replaces the head if it is still the one that was loaded.
+func (c *catalogue) saveHead(ctx context.Context, h head) (head, error) {
+	data, err := json.Marshal(h)
 	if err != nil {
-		return c, err
+		return h, err
 	}
-	revision, err := p.docs.Update(ctx, catalogueKey, c.revision, data)
+	revision, err := c.docs.Update(ctx, headKey, h.revision, data)
 	if err != nil {
-		return c, fmt.Errorf("write the catalogue: %w", err)
+		return h, fmt.Errorf("write the catalogue: %w", err)
 	}
-	c.revision = revision
-	return c, nil
+	h.revision = revision
+	return h, nil
 }
 
-// snapshot is every record at one revision of the catalogue. It does not change.
+// readStale reports whether an error may come from a blob that was there when the head
+// was read, and that another change has deleted since.
+func (c *catalogue) readStale(ctx context.Context, h head, err error) bool {
+	if !errors.Is(err, storage.ErrNotFound) {
+		return false
+	}
+	now, loadErr := c.loadHead(ctx)
+	return loadErr == nil && now.revision != h.revision
+}
+
+// record reads the record of a key. Without one it is the zero record.
+func (c *catalogue) record(ctx context.Context, key string) (record, error) {
+	doc, err := c.docs.Get(ctx, recordPrefix+key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return record{}, nil
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("read record %q: %w", key, err)
+	}
+	return decodeRecord(doc)
+}
+
+func decodeRecord(doc storage.Document) (record, error) {
+	var r record
+	if err := json.Unmarshal(doc.Data, &r); err != nil {
+		return record{}, fmt.Errorf("read record %q: %w", doc.Key, err)
+	}
+	return r, nil
+}
+
+// writeRecord writes a record, unless a later change has written it.
+func (c *catalogue) writeRecord(ctx context.Context, key string, desired record) error {
+	key = recordPrefix + key
+	data, err := json.Marshal(desired)
+	if err != nil {
+		return err
+	}
+	for {
+		doc, err := c.docs.Get(ctx, key)
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			_, err = c.docs.Create(ctx, key, data)
+		case err == nil:
+			var current record
+			if current, err = decodeRecord(doc); err != nil || current.Serial >= desired.Serial {
+				return err
+			}
+			_, err = c.docs.Update(ctx, key, doc.Revision, data)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
+			// Another process has written or deleted it since: once more.
+		default:
+			return fmt.Errorf("write record %q: %w", key, err)
+		}
+	}
+}
+
+// snapshot is every record at one revision of the head. It does not change.
 type snapshot struct {
-	catalogue catalogue
-	records   map[string]record
-	keys      []string // in order
+	head    head
+	records map[string]record
+	keys    []string // in order
 }
 
-// snapshot reads all records. They are consistent if no change is under way, and
-// are kept for the next one who asks. Of several who read at a time only the one
-// with the turn has to be exact: it decides at the revision that it has read.
-func (p *Publisher) snapshot(ctx context.Context) (*snapshot, error) {
-	at, err := p.load(ctx)
+// snapshot reads all records. They are consistent if no change is pending, and are
+// cached for the next call. A change is committed at the revision of the snapshot that it
+// was prepared on, so that of several at a time only one succeeds.
+func (c *catalogue) snapshot(ctx context.Context) (*snapshot, error) {
+	h, err := c.loadHead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	kept := p.kept
-	p.mu.Unlock()
-	if kept != nil && kept.catalogue.revision == at.revision {
-		return kept, nil
+	c.mu.Lock()
+	cached := c.cached
+	c.mu.Unlock()
+	if cached != nil && cached.head.revision == h.revision {
+		return cached, nil
 	}
-	made := &snapshot{catalogue: at, records: map[string]record{}}
-	for doc, err := range storage.All(ctx, p.docs, recordPrefix) {
+	s := &snapshot{head: h, records: map[string]record{}}
+	for doc, err := range storage.All(ctx, c.docs, recordPrefix) {
 		if err != nil {
 			return nil, fmt.Errorf("read the records: %w", err)
 		}
-		var r record
-		if err := json.Unmarshal(doc.Data, &r); err != nil {
-			return nil, fmt.Errorf("read record %q: %w", doc.Key, err)
+		r, err := decodeRecord(doc)
+		if err != nil {
+			return nil, err
 		}
 		if r.Removed == nil {
-			made.records[strings.TrimPrefix(doc.Key, recordPrefix)] = r
+			s.records[strings.TrimPrefix(doc.Key, recordPrefix)] = r
 		}
 	}
-	made.keys = slices.Sorted(maps.Keys(made.records))
-	again, err := p.load(ctx)
+	s.keys = slices.Sorted(maps.Keys(s.records))
+	again, err := c.loadHead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if at.Intent == nil && again.revision == at.revision {
-		p.keep(made)
+	if h.Pending == nil && again.revision == h.revision {
+		c.cache(s)
 	}
-	return made, nil
+	return s, nil
 }
 
-// after is the snapshot with the record of a change that was made on it.
-func (s *snapshot) after(c catalogue, key string, r record) *snapshot {
-	made := &snapshot{catalogue: c, records: maps.Clone(s.records), keys: s.keys}
+// cache keeps a snapshot, and the contents of the versions that are routed in it.
+func (c *catalogue) cache(s *snapshot) {
+	c.mu.Lock()
+	c.cached = s
+	c.mu.Unlock()
+	c.files.keepRouted(s)
+}
+
+// with is the snapshot with the record of a change that was prepared on it.
+func (s *snapshot) with(h head, key string, r record) *snapshot {
+	next := &snapshot{head: h, records: maps.Clone(s.records), keys: s.keys}
 	i, found := slices.BinarySearch(s.keys, key)
 	switch {
 	case r.Removed != nil:
-		delete(made.records, key)
+		delete(next.records, key)
 		if found {
-			made.keys = slices.Concat(s.keys[:i], s.keys[i+1:])
+			next.keys = slices.Concat(s.keys[:i], s.keys[i+1:])
 		}
 	default:
-		made.records[key] = r
+		next.records[key] = r
 		if !found {
-			made.keys = slices.Concat(s.keys[:i], []string{key}, s.keys[i:])
+			next.keys = slices.Concat(s.keys[:i], []string{key}, s.keys[i:])
 		}
 	}
-	return made
-}
-
-// keep remembers a snapshot, and forgets the contents that are not routed in it.
-func (p *Publisher) keep(s *snapshot) {
-	routed := map[string]bool{}
-	for _, r := range s.records {
-		for _, e := range r.routed() {
-			routed[e.Upload] = true
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.kept = s
-	maps.DeleteFunc(p.contents, func(upload string, _ *content) bool { return !routed[upload] })
+	return next
 }
 
 // get finds a record by the name of its enabler.
@@ -186,4 +252,25 @@ func (s *snapshot) get(op, enabler string) (string, record, error) {
 		return key, record{}, notFound(op, clip(enabler), "there is no enabler of that name")
 	}
 	return key, r, nil
+}
+
+// version finds a version of an enabler.
+func (s *snapshot) version(op, enabler, version string) (string, record, edition, error) {
+	key, r, err := s.get(op, enabler)
+	if err != nil {
+		return key, r, edition{}, err
+	}
+	e := r.find(version)
+	if e == nil {
+		return key, r, edition{}, notFound(op, r.Enabler, fmt.Sprintf("there is no version %q", clip(version)))
+	}
+	return key, r, *e, nil
+}
+
+// name is the name of an enabler, or its key if there is no record.
+func (s *snapshot) name(key string) string {
+	if r, ok := s.records[key]; ok {
+		return r.Enabler
+	}
+	return key
 }

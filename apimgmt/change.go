@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,218 +15,188 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// decision is what a change comes to.
-type decision struct {
-	key     string
-	after   record
-	routing bool          // the gateway has to be told
-	config  entity.Config // what it then serves
-	stale   []string      // uploads that nothing refers to afterwards
-	fresh   []string      // uploads that nothing refers to if the change fails
+// change is a change of one enabler that is prepared on a snapshot: the desired state of
+// its record and of the gateway.
+type change struct {
+	key        string
+	desired    record
+	routing    bool          // the gateway serves something else afterwards
+	config     entity.Config // what the gateway is to serve of the enabler
+	conflicts  []Conflict    // with routes of others; such a change is refused
+	superseded []string      // versions that become sunset
+	stale      []string      // uploads that no record refers to after the change
+	fresh      []string      // uploads that no record refers to if the change fails
 }
 
-// change makes a change in the order that the package documentation tells.
-// decide is called with what there is, and again if somebody else was quicker.
-func (p *Publisher) change(ctx context.Context, op, key string, decide func(context.Context, *snapshot) (*decision, error)) error {
-	err := p.changed(ctx, op, key, decide)
-	var refusal *Error
-	switch {
-	case err == nil:
-		p.totals.changes.Add(1)
-	case errors.As(err, &refusal) && refusal.Kind != ErrGateway && refusal.Kind != ErrUnknown:
-		p.totals.refused.Add(1)
-	default:
-		p.totals.failed.Add(1)
-	}
-	return err
+// prepareFunc prepares a change on a snapshot.
+type prepareFunc func(ctx context.Context, current *snapshot) (*change, error)
+
+// changes makes the changes of a catalogue, one after the other, in the order that the
+// package documentation describes.
+type changes struct {
+	catalogue *catalogue
+	files     *files
+	routing   *routing
+	gateway   Gateway
+	log       *slog.Logger
+
+	id             string        // of this publisher among those over the storage
+	turn           chan struct{} // is full while this publisher makes a change
+	patience       time.Duration // see Config
+	gatewayTimeout time.Duration
 }
 
-func (p *Publisher) changed(ctx context.Context, op, key string, decide func(context.Context, *snapshot) (*decision, error)) error {
-	release, err := take(ctx, p.turn)
+// apply prepares a change and makes it. prepare is called again if another process has
+// changed the catalogue meanwhile.
+func (c *changes) apply(ctx context.Context, op, key string, prepare prepareFunc) error {
+	release, err := acquire(ctx, c.turn)
 	if err != nil {
 		return fmt.Errorf("%s %q: wait for other changes: %w", op, key, err)
 	}
 	defer release()
 	for {
-		if err := p.settle(ctx, p.config.Patience); err != nil {
+		if err := c.resolvePending(ctx, c.patience); err != nil {
 			return fmt.Errorf("%s %q: %w", op, key, err)
 		}
-		at, err := p.snapshot(ctx)
+		current, err := c.catalogue.snapshot(ctx)
 		if err != nil {
 			return fmt.Errorf("%s %q: %w", op, key, err)
 		}
-		if at.catalogue.Intent != nil {
+		if current.head.Pending != nil {
 			continue
 		}
-		made, err := decide(ctx, at)
-		if p.outdated(ctx, at.catalogue, err) {
+		prepared, err := prepare(ctx, current)
+		if c.catalogue.readStale(ctx, current.head, err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		// What is begun is ended, whether the client waits or not.
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.config.GatewayTimeout+time.Minute)
-		next, err := p.make(late, op, at.catalogue, made)
+		// A change that has begun is brought to its end even if the client has gone.
+		whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.gatewayTimeout+time.Minute)
+		next, err := c.execute(whole, op, current.head, prepared)
 		cancel()
 		switch {
 		case errors.Is(err, errOvertaken):
-			p.discard(context.WithoutCancel(ctx), made.fresh)
+			c.files.discard(context.WithoutCancel(ctx), prepared.fresh)
 			continue
 		case errors.Is(err, ErrUnknown):
 			return err
 		case err != nil:
-			p.discard(context.WithoutCancel(ctx), made.fresh)
+			c.files.discard(context.WithoutCancel(ctx), prepared.fresh)
 			return err
 		}
-		if next.revision != 0 { // nothing else has changed since the snapshot
-			p.keep(at.after(next, made.key, made.after))
+		if next.revision != 0 { // no other change since the snapshot
+			c.catalogue.cache(current.with(next, prepared.key, prepared.desired))
 		}
-		p.discard(context.WithoutCancel(ctx), made.stale)
+		c.files.discard(context.WithoutCancel(ctx), prepared.stale)
 		return nil
 	}
 }
 
-// outdated reports whether an error may come from a blob that was there when the
-// catalogue was read, and that somebody has replaced since.
-func (p *Publisher) outdated(ctx context.Context, c catalogue, err error) bool {
-	if !errors.Is(err, storage.ErrNotFound) {
-		return false
-	}
-	again, fault := p.load(ctx)
-	return fault == nil && again.revision != c.revision
-}
+// errOvertaken says that another process has changed the catalogue since it was read.
+var errOvertaken = errors.New("another change was committed first")
 
-// errOvertaken says that somebody else has changed the catalogue since it was read.
-var errOvertaken = errors.New("somebody else was quicker")
-
-// make makes a change that is decided on a state of the catalogue, and returns the
-// next one; its revision is zero if others have changed it meanwhile.
-func (p *Publisher) make(ctx context.Context, op string, c catalogue, d *decision) (catalogue, error) {
-	c.Serial++
-	d.after.Serial = c.Serial
-	data, err := json.Marshal(d.after)
+// execute writes a prepared change down as pending, applies it to the gateway, and commits
+// it or rolls it back. It returns the next head; its revision is zero if another process
+// has changed the catalogue meanwhile.
+func (c *changes) execute(ctx context.Context, op string, h head, prepared *change) (head, error) {
+	h.Serial++
+	prepared.desired.Serial = h.Serial
+	data, err := json.Marshal(prepared.desired)
 	if err != nil {
-		return catalogue{}, err
+		return head{}, err
 	}
 	if len(data) > maxRecord {
-		return catalogue{}, &Error{Op: op, Key: d.key, Kind: ErrTooLarge,
+		return head{}, &Error{Op: op, Key: prepared.key, Kind: ErrTooLarge,
 			Text: fmt.Sprintf("its record has more than %d bytes; delete versions that nobody needs", maxRecord)}
 	}
-	c.Intent = &intent{ID: uuid.NewString(), Op: op, Holder: p.id, At: time.Now().UTC(), Key: d.key, After: d.after, Routing: d.routing}
-	begun, err := p.save(ctx, c)
+	h.Pending = &pendingChange{
+		ID: uuid.NewString(), Op: op, Holder: c.id, At: time.Now().UTC(),
+		Key: prepared.key, Desired: prepared.desired, Routing: prepared.routing,
+	}
+	begun, err := c.catalogue.saveHead(ctx, h)
 	switch {
 	case errors.Is(err, storage.ErrConflict):
-		return catalogue{}, errOvertaken
+		return head{}, errOvertaken
 	case err != nil:
-		return catalogue{}, unknown(op, d.key, err) // it may have been written
+		return head{}, unknown(op, prepared.key, err) // it may have been written
 	}
-	if d.routing {
-		if err := p.tell(ctx, d.key, d.config); err != nil {
-			if undone := p.undo(ctx, begun); undone != nil {
-				return catalogue{}, unknown(op, d.key, errors.Join(err, undone))
+	if prepared.routing {
+		if err := c.applyToGateway(ctx, prepared.key, prepared.config); err != nil {
+			if rollBackErr := c.rollBack(ctx, begun); rollBackErr != nil {
+				return head{}, unknown(op, prepared.key, errors.Join(err, rollBackErr))
 			}
-			return catalogue{}, refused(op, d.key, err)
+			return head{}, refused(op, prepared.key, err)
 		}
 	}
-	next, err := p.complete(ctx, begun)
+	next, err := c.commit(ctx, begun)
 	if err != nil {
-		return catalogue{}, unknown(op, d.key, err)
+		return head{}, unknown(op, prepared.key, err)
 	}
 	return next, nil
 }
 
-// tell has the gateway serve what an enabler has published.
-func (p *Publisher) tell(ctx context.Context, key string, config entity.Config) error {
-	ctx, cancel := context.WithTimeout(ctx, p.config.GatewayTimeout)
+// applyToGateway has the gateway serve the desired configuration of an enabler.
+func (c *changes) applyToGateway(ctx context.Context, key string, desired entity.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, c.gatewayTimeout)
 	defer cancel()
-	return p.gateway.Publish(ctx, ownerOf(key), config)
+	return c.gateway.Publish(ctx, ownerOf(key), desired)
 }
 
-// complete writes the record of the change under way, ends it, and returns the
-// catalogue. Somebody else may have done that already, because it took so long; the
-// catalogue is empty then.
-func (p *Publisher) complete(ctx context.Context, c catalogue) (catalogue, error) {
-	change := c.Intent
-	if err := p.write(ctx, change); err != nil {
-		return catalogue{}, err
+// commit writes the record of the pending change, takes the change out of the head and
+// returns the head. If another process has done that already, because it took too long
+// here, the head is empty.
+func (c *changes) commit(ctx context.Context, h head) (head, error) {
+	pending := h.Pending
+	if err := c.catalogue.writeRecord(ctx, pending.Key, pending.Desired); err != nil {
+		return head{}, err
 	}
-	c.Intent = nil
-	if change.Routing {
-		c = c.doubt(change.Key, false)
+	h.Pending = nil
+	if pending.Routing {
+		h = h.unconfirmed(pending.Key, false)
 	}
-	next, err := p.save(ctx, c)
+	next, err := c.catalogue.saveHead(ctx, h)
 	if errors.Is(err, storage.ErrConflict) {
-		// Since then others may have told the gateway something newer than we did.
-		return catalogue{}, p.heal(ctx, change.Key)
+		// Other processes may since have applied something newer to the gateway.
+		return head{}, c.repair(ctx, pending.Key)
 	}
 	return next, err
 }
 
-// write writes the record of a change, unless a later one has been written.
-func (p *Publisher) write(ctx context.Context, change *intent) error {
-	key := recordPrefix + change.Key
-	data, err := json.Marshal(change.After)
-	if err != nil {
-		return err
-	}
-	for {
-		doc, err := p.docs.Get(ctx, key)
-		if errors.Is(err, storage.ErrNotFound) {
-			if _, err = p.docs.Create(ctx, key, data); errors.Is(err, storage.ErrExists) {
-				continue
-			}
-		} else if err == nil {
-			var there record
-			if err := json.Unmarshal(doc.Data, &there); err != nil {
-				return fmt.Errorf("read record %q: %w", key, err)
-			}
-			if there.Serial >= change.After.Serial {
-				return nil
-			}
-			if _, err = p.docs.Update(ctx, key, doc.Revision, data); errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
-				continue
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("write record %q: %w", key, err)
-		}
-		return nil
-	}
-}
-
-// undo takes the change under way back after the gateway has failed or refused. The
-// gateway is told what it had; if that fails as well, Run sees to it later.
-func (p *Publisher) undo(ctx context.Context, c catalogue) error {
-	key := c.Intent.Key
-	c.Intent = nil
-	_, err := p.save(ctx, c.doubt(key, true))
+// rollBack takes the pending change out of the head after the gateway has failed or
+// refused it, and applies the committed state to the gateway again. If that fails, the
+// enabler stays unconfirmed and Run repairs it later.
+func (c *changes) rollBack(ctx context.Context, h head) error {
+	key := h.Pending.Key
+	h.Pending = nil
+	_, err := c.catalogue.saveHead(ctx, h.unconfirmed(key, true))
 	if err != nil && !errors.Is(err, storage.ErrConflict) {
 		return err
 	}
-	if err := p.heal(ctx, key); err != nil {
-		p.log.Warn("the gateway could not be told what it served before", "enabler", key, "error", err)
+	if err := c.repair(ctx, key); err != nil {
+		c.log.Warn("roll back the gateway", "enabler", key, "error", err)
 	}
-	return err // somebody else may have finished the change meanwhile
+	return err // a conflict: another process may have committed the change
 }
 
-// settle waits for the change of another process that is under way, and finishes
-// it if it takes longer than patience. A change of our own that is under way is
-// one that failed. The caller has the turn.
-func (p *Publisher) settle(ctx context.Context, patience time.Duration) error {
+// resolvePending waits for the pending change of another process, and resumes it after
+// patience. A pending change of this publisher is one that failed. The caller has the
+// turn.
+func (c *changes) resolvePending(ctx context.Context, patience time.Duration) error {
 	waiting, since := "", time.Time{}
 	for {
-		c, err := p.load(ctx)
-		if err != nil || c.Intent == nil {
+		h, err := c.catalogue.loadHead(ctx)
+		if err != nil || h.Pending == nil {
 			return err
 		}
-		if c.Intent.ID != waiting {
-			waiting, since = c.Intent.ID, time.Now()
+		if h.Pending.ID != waiting {
+			waiting, since = h.Pending.ID, time.Now()
 		}
-		if c.Intent.Holder == p.id || time.Since(since) >= patience {
-			err := p.finish(ctx, c)
-			if err != nil && !p.outdated(ctx, c, err) {
-				return fmt.Errorf("finish %s %q: %w", c.Intent.Op, c.Intent.Key, err)
+		if h.Pending.Holder == c.id || time.Since(since) >= patience {
+			err := c.resume(ctx, h)
+			if err != nil && !c.catalogue.readStale(ctx, h, err) {
+				return fmt.Errorf("finish %s %q: %w", h.Pending.Op, h.Pending.Key, err)
 			}
 			continue
 		}
@@ -236,44 +208,80 @@ func (p *Publisher) settle(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// finish brings a change to its end that somebody has begun.
-func (p *Publisher) finish(ctx context.Context, c catalogue) error {
-	change := c.Intent
-	written, err := p.isWritten(ctx, change)
+// resume commits the pending change, or rolls it back if the gateway refuses it.
+func (c *changes) resume(ctx context.Context, h head) error {
+	pending := h.Pending
+	current, err := c.catalogue.record(ctx, pending.Key)
 	if err != nil {
 		return err
 	}
-	if change.Routing && !written {
-		config, err := p.serve(ctx, change.After)
+	if pending.Routing && current.Serial < pending.Desired.Serial {
+		desired, err := c.routing.desired(ctx, pending.Desired)
 		if err != nil {
 			return err
 		}
-		if err := p.tell(ctx, change.Key, config); err != nil {
-			if err := p.undo(ctx, c); err != nil && !errors.Is(err, storage.ErrConflict) {
+		if err := c.applyToGateway(ctx, pending.Key, desired); err != nil {
+			if err := c.rollBack(ctx, h); err != nil && !errors.Is(err, storage.ErrConflict) {
 				return err
 			}
-			p.log.Warn("a change was taken back", "op", change.Op, "enabler", change.Key, "error", err)
+			c.log.Warn("pending change rolled back", "op", pending.Op, "enabler", pending.Key, "error", err)
 			return nil
 		}
 	}
-	if _, err := p.complete(ctx, c); err != nil {
+	if _, err := c.commit(ctx, h); err != nil {
 		return err
 	}
-	p.log.Info("a change was finished", "op", change.Op, "enabler", change.Key, "begun", change.At)
+	c.log.Info("pending change committed", "op", pending.Op, "enabler", pending.Key, "begun", pending.At)
 	return nil
 }
 
-func (p *Publisher) isWritten(ctx context.Context, change *intent) (bool, error) {
-	doc, err := p.docs.Get(ctx, recordPrefix+change.Key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
+// repair applies the desired state of an enabler to the gateway, until the catalogue is
+// the same before and after.
+func (c *changes) repair(ctx context.Context, key string) error {
+	for {
+		h, err := c.catalogue.loadHead(ctx)
+		if err != nil {
+			return err
+		}
+		current, err := c.catalogue.record(ctx, key)
+		if err != nil {
+			return err
+		}
+		desired, err := c.routing.desired(ctx, current)
+		if c.catalogue.readStale(ctx, h, err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.applyToGateway(ctx, key, desired); err != nil {
+			return fmt.Errorf("apply to the gateway: %w", err)
+		}
+		if slices.Contains(h.Unconfirmed, key) {
+			_, err = c.catalogue.saveHead(ctx, h.unconfirmed(key, false))
+		} else {
+			var again head
+			if again, err = c.catalogue.loadHead(ctx); err == nil && again.revision != h.revision {
+				err = storage.ErrConflict
+			}
+		}
+		if !errors.Is(err, storage.ErrConflict) {
+			return err
+		}
 	}
-	if err != nil {
-		return false, err
+}
+
+// acquire waits for a place in a channel that bounds something.
+func acquire(ctx context.Context, places chan struct{}) (release func(), err error) {
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	default:
 	}
-	var there record
-	if err := json.Unmarshal(doc.Data, &there); err != nil {
-		return false, fmt.Errorf("read record %q: %w", doc.Key, err)
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	return there.Serial >= change.After.Serial, nil
 }

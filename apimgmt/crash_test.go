@@ -133,7 +133,7 @@ func prepared(t *testing.T) stage {
 // Each step of each change breaks once: before it was done, after it was done, and
 // with everything after it broken, too. Afterwards the catalogue is as before or as
 // it was to be, and as the answer said if it said it, and the gateway serves it.
-func TestCatalogueAndGatewayAgreeWhicheverStepFails(t *testing.T) {
+func TestPublisher_Recover_syncsAfterAFailureAtAnyStep(t *testing.T) {
 	for name, operation := range operations() {
 		t.Run(name, func(t *testing.T) {
 			calm := prepared(t)
@@ -171,7 +171,7 @@ func TestCatalogueAndGatewayAgreeWhicheverStepFails(t *testing.T) {
 	}
 }
 
-func TestAGatewayThatLostItsStateIsToldAnew(t *testing.T) {
+func TestPublisher_Reconcile_repairsAGatewayThatLostItsState(t *testing.T) {
 	s := prepared(t)
 	before := s.state(t, s.open(t, nil))
 	s.gateway = apimgmt.NewMemoryGateway([]string{"oidc", "deprecation"})

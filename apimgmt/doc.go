@@ -7,8 +7,8 @@
 //
 //   - draft: in the library, not routed
 //   - published: routed
-//   - deprecated: routed, and every answer says so with the header fields
-//     Deprecation (RFC 9745) and, where the end is known, Sunset (RFC 8594)
+//   - deprecated: routed, and every answer has the header fields Deprecation (RFC 9745)
+//     and, where the end is known, Sunset (RFC 8594)
 //   - sunset: in the library, not routed any more
 //
 // A draft can only be published. Published, deprecated and sunset lead to each
@@ -18,43 +18,42 @@
 //
 // When a version begins to be routed, those versions of the same enabler that
 // have a route in common with it become sunset in the same step; others stay
-// beside it. A file of a version that is there already takes its place. A route in
-// common with another enabler, or with what somebody has put into the gateway by
-// hand, is refused with [ErrConflict].
+// beside it. A file of an existing version replaces it. A route in common with another
+// enabler, or with what was put into the gateway by hand, is refused with [ErrConflict].
 //
-// # What is kept, and how a change is made
+// # Desired state and the life of a change
 //
-// The catalogue is three sorts of things in storage. The document "catalogue" has
-// a serial number, the one change that is under way, and the enablers whose state in
-// the gateway is in doubt. The document "enabler/<key>" is the record of an
-// enabler. The blobs "file/<id>", "shown/<id>" and "entities/<id>" are an uploaded
-// file, the same without secrets, and what the gateway serves of it; they never
-// change.
+// The catalogue is the desired state; the gateway serves the current one. The catalogue
+// is in storage. The document "catalogue", its head, has a serial number, the one pending
+// change, and the enablers whose state in the gateway is unconfirmed. The document
+// "enabler/<key>" is the record of an enabler. The blobs "file/<id>", "shown/<id>" and
+// "entities/<id>" are an uploaded file, the same without secrets, and what the gateway
+// serves of it; they never change.
 //
-// A change is made in this order:
+// A change goes through these steps:
 //
-//  1. the blobs are written
-//  2. the change is written into "catalogue", at the revision that it was decided
-//     on: from here on nobody else changes anything
-//  3. the gateway is told, which it takes as a whole or not at all
-//  4. the record is written
-//  5. the change is taken out of "catalogue"
+//  1. prepare: on a snapshot of the catalogue, the desired record and the desired
+//     configuration of the gateway are computed, and the blobs are written
+//  2. begin: the change is written into the head as pending, at the revision of the
+//     snapshot; from here on no other process changes anything
+//  3. apply: the gateway serves the desired configuration as a whole, or refuses it
+//  4. commit: the record is written, and the pending change taken out of the head
 //
-// If the gateway refuses, the change is taken out and nothing has changed. If the
-// process dies between 2 and 5, the next one that comes, at its start or because
-// the change does not go on, finishes it, or takes it back if the gateway
-// refuses. [Publisher.Run] also compares what the gateway serves with the
-// catalogue, and makes them agree: after a gateway has lost its state, and when
-// another process has changed the catalogue.
+// If the gateway refuses, the change is rolled back: it is taken out of the head, and the
+// gateway gets the committed state again. If the process ends between 2 and 4, the next
+// process resumes the change, at its start or when the change makes no progress: it
+// commits it, or rolls it back if the gateway refuses. [Publisher.Run] also reconciles: it
+// compares the gateway with the catalogue and repairs what differs, after a gateway has
+// lost its state and after another process has changed the catalogue.
 //
 // Several processes may share one storage; their changes come one after the
 // other. Each has a gateway of its own, or all have the same.
 //
 // # Secrets
 //
-// A definition may hold secrets for the gateway's plugins. They are stored as they
-// were uploaded, in the clear, and told to the gateway and nobody else. A file that is shown
-// has [entity.Redaction] in their place, and may be uploaded again as it was
-// shown: the secrets are kept. Whoever may publish may therefore have a kept
-// secret sent to another place; all developers are trusted alike.
+// A definition may hold secrets for the gateway's plugins. They are stored as they were
+// uploaded, in the clear, and only the gateway gets them. A file that is shown has
+// [entity.Redaction] in their place, and may be uploaded again as it was shown: the
+// secrets are kept. A user that may publish may therefore have a kept secret sent to
+// another place; all developers are trusted alike.
 package apimgmt

@@ -15,7 +15,8 @@ var (
 	ErrInvalid = errors.New("apimgmt: invalid")
 	// ErrTooLarge says that something is larger than a limit.
 	ErrTooLarge = errors.New("apimgmt: too large")
-	// ErrConflict says that somebody else has a route, or a name, that is wanted.
+	// ErrConflict says that another enabler, or an entity that is in the gateway by hand,
+	// has the route or the name.
 	ErrConflict = errors.New("apimgmt: conflict")
 	// ErrState says that a version cannot go from its state to the one wanted.
 	ErrState = errors.New("apimgmt: wrong state")
@@ -24,22 +25,25 @@ var (
 	// ErrGateway says that the gateway failed, and that the catalogue has not
 	// changed.
 	ErrGateway = errors.New("apimgmt: gateway failed")
-	// ErrUnknown says that something failed half-way: the change is going to be
-	// finished or taken back, and a later look tells which.
+	// ErrUnknown says that the storage failed during a change: the change is going to be
+	// committed or rolled back, and a later read shows which.
 	ErrUnknown = errors.New("apimgmt: outcome unknown")
 )
 
 // Error is a refusal. Its text has no secrets.
 type Error struct {
-	// Op is what was to be done, and Key to what.
+	// Op is the operation, and Key its subject.
 	Op, Key string
 	// Kind is one of the sentinels.
 	Kind error
-	// Text is the reason, for whoever asked.
+	// Text is the reason, for the caller.
 	Text string
-	// Conflicts are the routes in the way, if the kind is ErrConflict.
+	// Field is the argument at fault, if the kind is ErrInvalid and it is known which:
+	// "enabler", "description", "state", "server", "path", or "definition" for the file.
+	Field string
+	// Conflicts are the routes in common with others, if the kind is ErrConflict.
 	Conflicts []Conflict
-	// Cause is what lies behind it, for the log. It may be nil.
+	// Cause is the error below it, for the log. It may be nil.
 	Cause error
 }
 
@@ -54,18 +58,18 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Cause}
 }
 
-// Conflict is a route that somebody else serves already.
+// Conflict is a route in common with another enabler or with the gateway's own.
 type Conflict struct {
 	// Route is the new route, Path its path that Other has too.
 	Route string `json:"route"`
 	Path  string `json:"path"`
-	// Other is the route that is there, and Enabler whose it is; empty means
-	// that somebody has put it into the gateway without a definition.
+	// Other is the existing route, and Enabler the enabler that it belongs to; empty
+	// means that it was put into the gateway without a definition.
 	Other   string `json:"other"`
 	Enabler string `json:"enabler,omitempty"`
 }
 
-// String tells the conflict in a sentence.
+// String describes the conflict in a sentence.
 func (c Conflict) String() string {
 	whose := "of the gateway"
 	if c.Enabler != "" {
@@ -78,11 +82,12 @@ func notFound(op, key, text string) error {
 	return &Error{Op: op, Key: key, Kind: ErrNotFound, Text: text}
 }
 
-func invalid(op, key string, err error) error {
-	return &Error{Op: op, Key: key, Kind: ErrInvalid, Text: err.Error(), Cause: err}
+// invalid refuses an argument. field may be empty; see [Error.Field].
+func invalid(op, key, field string, err error) error {
+	return &Error{Op: op, Key: key, Kind: ErrInvalid, Text: err.Error(), Field: field, Cause: err}
 }
 
-// refused is what the gateway's error means to whoever asked.
+// refused is the error of a change that the gateway refuses, or fails to make.
 func refused(op, key string, err error) error {
 	switch {
 	case errors.Is(err, entity.ErrConflict):

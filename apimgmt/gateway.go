@@ -9,11 +9,10 @@ import (
 // Gateway is what a [Publisher] needs of an API gateway. The package gatewaytest
 // is its suite. All methods are safe for concurrent use.
 //
-// An error that wraps [entity.ErrInvalid] says that the entities are at fault: a
-// rule of the gateway or of one of its plugins is broken. One that wraps
-// [entity.ErrConflict] says that somebody else has an entity of the same name.
-// Nothing has changed then. After any other error, which is the gateway's own, it
-// may not be known what is served; the call can be made again. The texts of
+// An error that wraps [entity.ErrInvalid] means that the entities break a rule of the
+// gateway or of one of its plugins. One that wraps [entity.ErrConflict] means that another
+// owner has an entity of the same name. Nothing has changed then. Any other error is the
+// gateway's own: what is served is unknown, and the call can be made again. The texts of
 // errors have no secrets in them.
 type Gateway interface {
 	// Publish serves the entities in place of those that owner had, all of
@@ -21,8 +20,8 @@ type Gateway interface {
 	// such as "enabler:weather", which every one of the entities gets. Entities
 	// of others stay as they are.
 	Publish(ctx context.Context, owner string, config entity.Config) error
-	// Config returns everything that is served, others' entities included. The
-	// caller may change what it gets.
+	// Config returns everything that is served, entities of all owners included. The
+	// caller may change the result.
 	Config(ctx context.Context) (entity.Config, error)
 	// Kinds names the plugins that may be used; nil means any.
 	Kinds(ctx context.Context) ([]string, error)

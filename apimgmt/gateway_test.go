@@ -11,14 +11,14 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gatewaytest"
 )
 
-func TestTheGatewayInMemoryKeepsTheContract(t *testing.T) {
+func TestMemoryGateway_passesTheSuite(t *testing.T) {
 	gatewaytest.Run(t, func(*testing.T) apimgmt.Gateway { return apimgmt.NewMemoryGateway([]string{"cors"}) })
 	t.Run("any plugin", func(t *testing.T) {
 		gatewaytest.Run(t, func(*testing.T) apimgmt.Gateway { return apimgmt.NewMemoryGateway(nil) })
 	})
 }
 
-func TestTheEmbeddedGatewayKeepsTheContract(t *testing.T) {
+func TestEmbeddedGateway_passesTheSuite(t *testing.T) {
 	gatewaytest.Run(t, func(t *testing.T) apimgmt.Gateway {
 		g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds()})
 		require.NoError(t, err)

@@ -25,16 +25,14 @@ type Verifier interface {
 
 // HandlerOptions changes [Publisher.Handler]. A Verifier is required.
 type HandlerOptions struct {
-	// Verifier checks the tokens of callers. Nil refuses everybody.
+	// Verifier checks the tokens of callers. Nil refuses every caller.
 	Verifier Verifier
-	// Developer is the realm role of those who may publish. Empty means
-	// "Developer".
+	// Developer is the realm role of users that may publish. Empty means "Developer".
 	Developer string
-	// OpenCaller is the realm role of those who may read. Empty means
-	// "Open-Caller".
+	// OpenCaller is the realm role of users that may read. Empty means "Open-Caller".
 	OpenCaller string
-	// Realm is what callers without a token are told (RFC 6750 section 3). Empty
-	// means "OpenAPI".
+	// Realm is the realm in the answer to a caller without a token (RFC 6750 section 3).
+	// Empty means "OpenAPI".
 	Realm string
 	// Hosts are further names of the server, besides IP addresses, localhost and all
 	// below .localhost: over a loopback connection, requests for other hosts get a
@@ -51,7 +49,7 @@ type HandlerOptions struct {
 // section 4): the library below /OpenAPIDocumentation/, which wants a bearer token
 // with one of the roles, its own OpenAPI document at /openapi.json, an interactive
 // page at /docs/, and /healthz, /readyz and /metrics. opts may be nil, which refuses
-// everybody. Pages of other origins cannot have a browser change anything; see also
+// every caller. Pages of other origins cannot have a browser change anything; see also
 // [HandlerOptions.Hosts].
 func (p *Publisher) Handler(opts *HandlerOptions) http.Handler {
 	r := newREST(p, opts)
@@ -64,7 +62,7 @@ func (p *Publisher) Handler(opts *HandlerOptions) http.Handler {
 type rest struct {
 	publisher *Publisher
 	options   HandlerOptions
-	uploads   chan struct{} // as many as are on their way
+	uploads   chan struct{} // an element for each upload that is received
 }
 
 func newREST(p *Publisher, opts *HandlerOptions) *rest {

@@ -10,32 +10,32 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// memberFunc answers somebody who has shown who he is.
-type memberFunc func(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error
+// memberFunc answers an authenticated caller.
+type memberFunc func(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error
 
-// developer lets those pass who may publish.
+// developer admits callers that may publish.
 func (r *rest) developer(next memberFunc) httpapi.HandlerFunc {
 	return r.with([]string{r.options.Developer}, next)
 }
 
-// reader lets those pass who may read.
+// reader admits callers that may read.
 func (r *rest) reader(next memberFunc) httpapi.HandlerFunc {
 	return r.with([]string{r.options.Developer, r.options.OpenCaller}, next)
 }
 
-// with lets those pass whose token has one of the roles (RFC 6750 section 3). The
-// body of a request is not read before.
+// with admits callers whose token has one of the roles (RFC 6750 section 3). The body of
+// a request is not read before.
 func (r *rest) with(roles []string, next memberFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) error {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Add("Vary", "Authorization")
-		who, err := r.authenticate(w, req)
+		caller, err := r.authenticate(w, req)
 		if err != nil {
 			return err
 		}
 		for _, role := range roles {
-			if who.HasRole(role) {
-				return next(w, req, who)
+			if caller.HasRole(role) {
+				return next(w, req, caller)
 			}
 		}
 		r.challenge(w, "insufficient_scope", "the role "+strings.Join(roles, " or ")+" is needed")
@@ -54,24 +54,27 @@ func (r *rest) authenticate(w http.ResponseWriter, req *http.Request) (*oidc.Cla
 		r.challenge(w, "invalid_request", "more than one Authorization")
 		return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request has more than one Authorization field."}
 	}
-	who, err := r.options.Verifier.Verify(req.Context(), strings.TrimSpace(token))
+	caller, err := r.options.Verifier.Verify(req.Context(), strings.TrimSpace(token))
 	var refusal *oidc.Refusal
 	switch {
-	case err == nil && who != nil:
-		return who, nil
+	case err == nil && caller != nil:
+		return caller, nil
 	case errors.Is(err, oidc.ErrUnreachable), errors.As(err, &refusal), req.Context().Err() != nil:
 		w.Header().Set("Retry-After", "5")
-		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The identity manager cannot be reached. Please try again.", Err: err}
+		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable,
+			Detail: "The identity manager cannot be reached. Please try again.", Err: err}
 	}
 	r.challenge(w, "invalid_token", reasonOf(err))
 	return nil, &httpapi.Error{Status: http.StatusUnauthorized, Detail: "The token is not accepted: " + reasonOf(err) + ".", Err: err}
 }
 
-// reasonOf says why a token is refused, in the words of the sentinel alone: the
-// rest may hold what a stranger has sent.
+// reasonOf is why a token is refused: the text of the sentinel alone, for the rest of the
+// error may have parts of the token.
 func reasonOf(err error) string {
-	for _, known := range []error{oidc.ErrMissing, oidc.ErrMalformed, oidc.ErrAlgorithm, oidc.ErrType, oidc.ErrExpired, oidc.ErrNotYetValid,
-		oidc.ErrIssuer, oidc.ErrAudience, oidc.ErrSignature, oidc.ErrUnknownKey, oidc.ErrInactive} {
+	for _, known := range []error{
+		oidc.ErrMissing, oidc.ErrMalformed, oidc.ErrAlgorithm, oidc.ErrType, oidc.ErrExpired, oidc.ErrNotYetValid,
+		oidc.ErrIssuer, oidc.ErrAudience, oidc.ErrSignature, oidc.ErrUnknownKey, oidc.ErrInactive,
+	} {
 		if errors.Is(err, known) {
 			return strings.TrimPrefix(known.Error(), "oidc: ")
 		}
@@ -79,8 +82,8 @@ func reasonOf(err error) string {
 	return "it cannot be verified"
 }
 
-// challenge adds the WWW-Authenticate field. Without a code nothing was shown, and
-// no reason is told (RFC 6750 section 3.1).
+// challenge adds the WWW-Authenticate field. Without a code the request had no token, and
+// the field has no reason (RFC 6750 section 3.1).
 func (r *rest) challenge(w http.ResponseWriter, code, description string) {
 	value := fmt.Sprintf("Bearer realm=%s", quoted(r.options.Realm))
 	if code != "" {
@@ -94,13 +97,13 @@ func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", " ", "\n", " ").Replace(text) + `"`
 }
 
-// nameOf is who somebody is, for the record and the log.
-func nameOf(who *oidc.Claims) string {
+// nameOf is the name of a caller, for the record and the log.
+func nameOf(caller *oidc.Claims) string {
 	switch {
-	case who.Username != "":
-		return who.Username
-	case who.Subject != "":
-		return who.Subject
+	case caller.Username != "":
+		return caller.Username
+	case caller.Subject != "":
+		return caller.Subject
 	}
-	return who.AuthorizedParty
+	return caller.AuthorizedParty
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
+func TestRoutes_matchTheOpenAPIDocument(t *testing.T) {
 	routes, document := apimgmt.RoutesAndDocument(newWorld(t).publisher)
 	require.NoError(t, httpapi.CheckRoutes(routes, document))
 	parsed, err := openapi3.NewLoader().LoadFromData(document)
@@ -21,7 +21,7 @@ func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
 }
 
 // Specification, part B, section 4: publisher, register an API definition.
-func TestADefinitionIsStoredAndRouted(t *testing.T) {
+func TestHandler_publish_storesAndRoutes(t *testing.T) {
 	w := newWorld(t)
 	a := w.post("Weather station", file("1.0", "/stations/{id}", "/stations"), "", "Accept", "application/json")
 	require.Equal(t, http.StatusOK, a.status, a.body)
@@ -47,7 +47,7 @@ func TestADefinitionIsStoredAndRouted(t *testing.T) {
 }
 
 // Specification, part B, section 5.
-func TestEveryEndpointOfTheLibraryWantsAnAccount(t *testing.T) {
+func TestHandler_requiresAToken(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("a", file("1", "/a"), "").status)
 	routes, _ := apimgmt.RoutesAndDocument(w.publisher)
@@ -88,7 +88,7 @@ func TestEveryEndpointOfTheLibraryWantsAnAccount(t *testing.T) {
 	}
 }
 
-func TestParametersThatAreMissingAreListed(t *testing.T) {
+func TestHandler_publish_listsMissingParameters(t *testing.T) {
 	w := newWorld(t)
 	a := w.do(http.MethodPost, "/OpenAPIDocumentation/", "dev", "", nil)
 	require.Equal(t, http.StatusUnprocessableEntity, a.status)
@@ -103,7 +103,7 @@ func TestParametersThatAreMissingAreListed(t *testing.T) {
 	require.Empty(t, served(t, w.gateway, "a"))
 }
 
-func TestADefinitionWithAFaultIsRefusedWithThePlace(t *testing.T) {
+func TestHandler_publish_namesThePlaceOfAnError(t *testing.T) {
 	w := newWorld(t, func(c *apimgmt.Config) { c.Definition.Bytes = 4000 })
 	for content, place := range map[string]string{
 		`swagger: "2.0"`: "swagger",
@@ -127,7 +127,7 @@ func TestADefinitionWithAFaultIsRefusedWithThePlace(t *testing.T) {
 	require.Empty(t, served(t, w.gateway, "a"))
 }
 
-func TestARouteOfAnotherEnablerIsAConflict(t *testing.T) {
+func TestHandler_publish_refusesARouteOfAnotherEnabler(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("first", file("1", "/things/{id}", "/other"), "").status)
 	a := w.post("second", file("1", "/own", "/things/{key}"), "")
@@ -148,7 +148,7 @@ func TestARouteOfAnotherEnablerIsAConflict(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, w.get("/OpenAPIDocumentation/second").status)
 }
 
-func TestTheLibraryIsListedInPages(t *testing.T) {
+func TestHandler_list_pages(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"c", "a", "B"} {
 		require.Equal(t, http.StatusOK, w.post(name, file("1", "/"+name+"/rain"), "").status)
@@ -182,7 +182,7 @@ func TestTheLibraryIsListedInPages(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.get("/OpenAPIDocumentation/?state=gone").status)
 }
 
-func TestChangesHeedTheRevision(t *testing.T) {
+func TestHandler_checksTheRevision(t *testing.T) {
 	w := newWorld(t)
 	contentType, body := form(t, file("1", "/a"))
 	require.Equal(t, http.StatusNotFound, w.do(http.MethodPut, "/OpenAPIDocumentation/a", "dev", contentType, body).status)

@@ -65,7 +65,7 @@ func writeRecord(w http.ResponseWriter, record Record) error {
 	return httpapi.WriteJSON(w, record)
 }
 
-func (r *rest) describe(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+func (r *rest) describe(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
 	condition, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -82,19 +82,19 @@ func (r *rest) describe(w http.ResponseWriter, req *http.Request, who *oidc.Clai
 	if err := checkDescription(*body.Description); err != nil {
 		return faults{wrong("body", "description", err)}
 	}
-	record, err := r.publisher.Describe(req.Context(), req.PathValue("enabler"), *body.Description, nameOf(who), condition)
+	record, err := r.publisher.Describe(req.Context(), req.PathValue("enabler"), *body.Description, nameOf(caller), condition)
 	if err != nil {
 		return err
 	}
 	return writeRecord(w, record)
 }
 
-func (r *rest) remove(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+func (r *rest) remove(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
 	condition, err := conditionOf(req)
 	if err != nil {
 		return err
 	}
-	if err := r.publisher.Delete(req.Context(), req.PathValue("enabler"), nameOf(who), condition); err != nil {
+	if err := r.publisher.Delete(req.Context(), req.PathValue("enabler"), nameOf(caller), condition); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -137,7 +137,7 @@ func (r *rest) version(w http.ResponseWriter, req *http.Request, _ *oidc.Claims)
 	return httpapi.WriteJSON(w, version)
 }
 
-func (r *rest) setState(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+func (r *rest) setState(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
 	condition, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r *rest) setState(w http.ResponseWriter, req *http.Request, who *oidc.Clai
 	if body.State == nil {
 		return faults{missing("body", "state")}
 	}
-	t := Transition{Link: body.Link, By: nameOf(who), Condition: condition}
+	t := Transition{Link: body.Link, By: nameOf(caller), Condition: condition}
 	if t.State, err = ParseState(*body.State); err != nil {
 		return faults{wrong("body", "state", err)}
 	}
@@ -167,12 +167,12 @@ func (r *rest) setState(w http.ResponseWriter, req *http.Request, who *oidc.Clai
 	return writeRecord(w, record)
 }
 
-func (r *rest) removeVersion(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+func (r *rest) removeVersion(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
 	condition, err := conditionOf(req)
 	if err != nil {
 		return err
 	}
-	if err := r.publisher.DeleteVersion(req.Context(), req.PathValue("enabler"), req.PathValue("version"), nameOf(who), condition); err != nil {
+	if err := r.publisher.DeleteVersion(req.Context(), req.PathValue("enabler"), req.PathValue("version"), nameOf(caller), condition); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// metrics serves what the publisher counts, and the process, in the text format of
+// metrics serves the metrics of the publisher and of the process, in the text format of
 // Prometheus, from a registry of its own.
 func metrics(p *Publisher) httpapi.HandlerFunc {
 	registry := prometheus.NewRegistry()
@@ -19,7 +19,7 @@ func metrics(p *Publisher) httpapi.HandlerFunc {
 		"changes_total":         {"Changes of the catalogue that were made.", func(t Totals) uint64 { return t.Changes }},
 		"refused_changes_total": {"Changes that were refused.", func(t Totals) uint64 { return t.Refused }},
 		"failed_changes_total":  {"Changes that failed because of the storage or the gateway.", func(t Totals) uint64 { return t.Failed }},
-		"healed_total":          {"Times the gateway served something else than the catalogue says and was told anew.", func(t Totals) uint64 { return t.Healed }},
+		"healed_total":          {"Repairs of a gateway that served something else than the catalogue.", func(t Totals) uint64 { return t.Healed }},
 	} {
 		registry.MustRegister(prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Name: "publisher_" + name, Help: count.help},

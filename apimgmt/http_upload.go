@@ -24,64 +24,50 @@ const pathField = "path"
 // formSlack is how much of a form may be something else than the definition.
 const formSlack = 64 << 10
 
-// maxUploads is how many definitions may be on their way at once, and uploadTime how
-// long one may take.
+// maxUploads is how many definitions may be received at once, and uploadTime how long
+// one may take.
 const (
 	maxUploads = 32
 	uploadTime = 2 * time.Minute
 )
 
 // publish answers POST: the definition of an enabler, new or not.
-func (r *rest) publish(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+func (r *rest) publish(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
 	query, found := req.URL.Query(), faults{}
 	for _, name := range []string{"enabler", "description"} {
 		if !query.Has(name) {
 			found = append(found, missing("query", name))
 		}
 	}
-	return r.upload(w, req, Upload{Enabler: query.Get("enabler"), Description: query.Get("description"), By: nameOf(who)}, found)
+	u := Upload{Enabler: query.Get("enabler"), Description: query.Get("description"), By: nameOf(caller)}
+	return r.upload(w, req, u, found)
 }
 
 // replace answers PUT: a definition for an enabler that is there.
-func (r *rest) replace(w http.ResponseWriter, req *http.Request, who *oidc.Claims) error {
+func (r *rest) replace(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
 	query := req.URL.Query()
-	return r.upload(w, req, Upload{Enabler: req.PathValue("enabler"), Description: query.Get("description"), KeepDescription: !query.Has("description"),
-		By: nameOf(who), Condition: Condition{Exists: true}}, faults{})
+	return r.upload(w, req, Upload{
+		Enabler: req.PathValue("enabler"), Description: query.Get("description"), KeepDescription: !query.Has("description"),
+		By: nameOf(caller), Condition: Condition{Exists: true},
+	}, faults{})
 }
 
 // upload reads the rest of the request and publishes.
 func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found faults) error {
 	query := req.URL.Query()
-	if query.Has("enabler") || u.Enabler != "" {
-		if err := checkName(u.Enabler); err != nil {
-			found = append(found, wrong("query", "enabler", err))
+	u.State, u.Server, u.Path = State(query.Get("state")), query.Get("server"), query.Get(pathField)
+	for _, fault := range u.check() {
+		if fault.field == "enabler" && !query.Has("enabler") && u.Enabler == "" {
+			continue // that it is missing is among the faults already
 		}
-	}
-	if err := checkDescription(u.Description); err != nil {
-		found = append(found, wrong("query", "description", err))
-	}
-	if text := query.Get("state"); text != "" {
-		var err error
-		if u.State, err = ParseState(text); err == nil && u.State != Published && u.State != Draft {
-			err = errors.New("a definition is published, or stored as a draft")
-		}
-		if err != nil {
-			found = append(found, wrong("query", "state", err))
-		}
-	}
-	u.Server = query.Get("server")
-	if u.Server != "" && !validLink(u.Server) {
-		found = append(found, wrong("query", "server", errors.New("expected http://HOST or https://HOST")))
-	}
-	u.Path = query.Get(pathField)
-	if err := checkPath(u.Path); err != nil {
-		found = append(found, wrong("query", pathField, err))
+		found = append(found, wrong("query", fault.field, fault.err))
 	}
 	dry := false
 	if text := query.Get("dry_run"); text != "" {
 		var err error
 		if dry, err = strconv.ParseBool(text); err != nil {
-			found = append(found, Fault{Loc: []string{"query", "dry_run"}, Msg: "value could not be parsed to a boolean", Type: "type_error.bool"})
+			found = append(found, Fault{
+				Loc: []string{"query", "dry_run"}, Msg: "value could not be parsed to a boolean", Type: "type_error.bool"})
 		}
 	}
 	condition, err := conditionOf(req)
@@ -134,23 +120,24 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u Upload, found 
 	return writeRecord(w, record)
 }
 
-// uploadForm is what the form of an upload says.
+// uploadForm has the fields of the form of an upload.
 type uploadForm struct {
 	file []byte
 	path string
 }
 
-// form reads the definition out of the form, as it comes and up to the limit, and the
-// form to its end. Nothing is stored on the way.
-func (r *rest) form(w http.ResponseWriter, req *http.Request) (made uploadForm, err error) {
+// form reads the form to its end, and the definition in it up to the limit. Nothing is
+// stored on the way.
+func (r *rest) form(w http.ResponseWriter, req *http.Request) (form uploadForm, err error) {
 	mediaType, parameters, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
-		return made, faults{missing("body", fileField)}
+		return form, faults{missing("body", fileField)}
 	}
 	limit := int64(r.publisher.config.Definition.Bytes)
-	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", limit)}
+	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
+		Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", limit)}
 	if req.ContentLength > 2*(limit+formSlack) {
-		return made, tooLarge
+		return form, tooLarge
 	}
 	parts := multipart.NewReader(http.MaxBytesReader(w, req.Body, 2*(limit+formSlack)), parameters["boundary"])
 	// A writer without deadlines is one that has no slow clients.
@@ -174,24 +161,25 @@ func (r *rest) form(w http.ResponseWriter, req *http.Request) (made uploadForm, 
 		var body *http.MaxBytesError
 		switch {
 		case errors.As(err, &body):
-			return made, tooLarge
+			return form, tooLarge
 		case err != nil:
-			return made, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form in the body of the request is malformed or incomplete.", Err: err}
+			return form, &httpapi.Error{Status: http.StatusBadRequest,
+				Detail: "The form in the body of the request is malformed or incomplete.", Err: err}
 		case part.FormName() == pathField:
-			made.path = string(data)
+			form.path = string(data)
 			continue
 		case part.FormName() != fileField:
 			continue
 		case int64(len(data)) > limit:
 			_, _ = io.Copy(io.Discard, part) // many clients look at an answer only when they have sent everything
-			return made, tooLarge
+			return form, tooLarge
 		case there:
-			return made, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form has more than one " + fileField + "."}
+			return form, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form has more than one " + fileField + "."}
 		}
-		made.file, there = data, true
+		form.file, there = data, true
 	}
 	if !there {
-		return made, faults{missing("body", fileField)}
+		return form, faults{missing("body", fileField)}
 	}
-	return made, nil
+	return form, nil
 }

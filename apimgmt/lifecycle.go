@@ -7,36 +7,32 @@ import (
 	"time"
 )
 
-// Transition is what becomes of a version.
+// Transition brings a version into another state.
 type Transition struct {
-	// State is the new state. The package documentation says what leads where.
+	// State is the new state; [State.Next] lists those that are allowed.
 	State State
-	// Sunset is when a deprecated version is going to end, and Link where more is
-	// told; both are for the header fields of answers, and may be zero. They are
-	// forgotten when the version is not deprecated any more, except that a sunset
-	// version keeps them.
+	// Sunset is when a deprecated version is going to end, and Link the address of a page
+	// about that. Both are for the header fields of answers, and may be zero. A version
+	// that becomes published again loses them; a sunset version keeps them.
 	Sunset time.Time
 	Link   string
-	// By is who decides it, for the log.
+	// By is the user that makes the change, for the log.
 	By string
-	// Condition is what has to hold of the record.
+	// Condition is a condition on the stored record.
 	Condition Condition
 }
 
 // SetState brings a version into another state, or leaves it in its own. If it
 // begins to be routed, other versions of the enabler that have a route in common
-// with it end; the error wraps ErrConflict if another enabler has one.
+// with it become sunset; the error wraps ErrConflict if another enabler has one.
 func (p *Publisher) SetState(ctx context.Context, enabler, version string, t Transition) (Record, error) {
 	const op = "set the state of"
-	if t.Link != "" && !validLink(t.Link) {
-		return Record{}, invalid(op, clip(enabler), fmt.Errorf("link: expected http://… or https://…"))
-	}
-	if t.State != Deprecated && (t.Link != "" || !t.Sunset.IsZero()) {
-		return Record{}, invalid(op, clip(enabler), fmt.Errorf("sunset and link are for the state %s", Deprecated))
+	if err := t.check(); err != nil {
+		return Record{}, invalid(op, clip(enabler), "", err)
 	}
 	var superseded []string
-	err := p.change(ctx, op, clip(enabler), func(ctx context.Context, at *snapshot) (*decision, error) {
-		key, before, e, err := at.version(op, enabler, version)
+	err := p.apply(ctx, op, clip(enabler), func(ctx context.Context, current *snapshot) (*change, error) {
+		key, before, e, err := current.version(op, enabler, version)
 		if err != nil {
 			return nil, err
 		}
@@ -44,27 +40,26 @@ func (p *Publisher) SetState(ctx context.Context, enabler, version string, t Tra
 			return nil, err
 		}
 		if !e.State.allows(t.State) {
-			return nil, &Error{Op: op, Key: before.Enabler, Kind: ErrState, Text: fmt.Sprintf("version %q is %s and cannot become %s", e.Version, e.State, t.State)}
+			return nil, &Error{Op: op, Key: before.Enabler, Kind: ErrState,
+				Text: fmt.Sprintf("version %q is %s and cannot become %s", e.Version, e.State, t.State)}
 		}
-		made := &plan{}
-		made.key, made.after = key, before.clone()
+		c := &change{key: key, desired: before.clone(), routing: e.State.Routed() || t.State.Routed()}
 		now := time.Now().UTC().Truncate(time.Millisecond)
-		made.after.Updated = now
-		next := made.after.find(version)
+		c.desired.Updated = now
+		next := c.desired.find(version)
 		next.enter(t, now)
-		next.Serial = at.catalogue.Serial + 1
-		if next.Sunset != nil && next.Deprecated != nil && next.Sunset.Before(*next.Deprecated) {
-			return nil, invalid(op, before.Enabler, fmt.Errorf("sunset: %s is before the deprecation, %s", next.Sunset.Format(time.RFC3339), next.Deprecated.Format(time.RFC3339)))
+		next.Serial = current.head.Serial + 1
+		if err := next.checkSunset(); err != nil {
+			return nil, invalid(op, before.Enabler, "sunset", err)
 		}
-		if err := p.arrange(ctx, at, made, version, nil); err != nil {
+		if err := p.routing.prepare(ctx, current, c, version, nil); err != nil {
 			return nil, err
 		}
-		if len(made.conflicts) > 0 {
-			return nil, inTheWay(op, before.Enabler, next.ListenPath, made.conflicts)
+		if len(c.conflicts) > 0 {
+			return nil, conflicting(op, before.Enabler, next.ListenPath, c.conflicts)
 		}
-		made.routing = e.State.Routed() || t.State.Routed()
-		superseded = made.superseded
-		return &made.decision, nil
+		superseded = c.superseded
+		return c, nil
 	})
 	if err != nil {
 		return Record{}, err
@@ -92,36 +87,23 @@ func (e *edition) enter(t Transition, now time.Time) {
 	e.State, e.Updated = t.State, now
 }
 
-// version finds a version of an enabler.
-func (s *snapshot) version(op, enabler, version string) (string, record, edition, error) {
-	key, r, err := s.get(op, enabler)
-	if err != nil {
-		return key, r, edition{}, err
-	}
-	e := r.find(version)
-	if e == nil {
-		return key, r, edition{}, notFound(op, r.Enabler, fmt.Sprintf("there is no version %q", clip(version)))
-	}
-	return key, r, *e, nil
-}
-
 // Describe changes the description of an enabler.
 func (p *Publisher) Describe(ctx context.Context, enabler, description, by string, condition Condition) (Record, error) {
 	const op = "describe"
 	if err := checkDescription(description); err != nil {
-		return Record{}, invalid(op, clip(enabler), err)
+		return Record{}, invalid(op, clip(enabler), "description", err)
 	}
-	err := p.change(ctx, op, clip(enabler), func(_ context.Context, at *snapshot) (*decision, error) {
-		key, before, err := at.get(op, enabler)
+	err := p.apply(ctx, op, clip(enabler), func(_ context.Context, current *snapshot) (*change, error) {
+		key, before, err := current.get(op, enabler)
 		if err != nil {
 			return nil, err
 		}
 		if err := condition.check(op, before.Enabler, before, true); err != nil {
 			return nil, err
 		}
-		after := before.clone()
-		after.Description, after.Updated = description, time.Now().UTC().Truncate(time.Millisecond)
-		return &decision{key: key, after: after}, nil
+		desired := before.clone()
+		desired.Description, desired.Updated = description, time.Now().UTC().Truncate(time.Millisecond)
+		return &change{key: key, desired: desired}, nil
 	})
 	if err != nil {
 		return Record{}, err
@@ -133,8 +115,8 @@ func (p *Publisher) Describe(ctx context.Context, enabler, description, by strin
 // Delete withdraws an enabler and deletes all its versions.
 func (p *Publisher) Delete(ctx context.Context, enabler, by string, condition Condition) error {
 	const op = "delete"
-	err := p.change(ctx, op, clip(enabler), func(_ context.Context, at *snapshot) (*decision, error) {
-		key, before, err := at.get(op, enabler)
+	err := p.apply(ctx, op, clip(enabler), func(_ context.Context, current *snapshot) (*change, error) {
+		key, before, err := current.get(op, enabler)
 		if err != nil {
 			return nil, err
 		}
@@ -149,22 +131,22 @@ func (p *Publisher) Delete(ctx context.Context, enabler, by string, condition Co
 	return err
 }
 
-// removal ends an enabler.
-func removal(key string, before record) *decision {
+// removal prepares the deletion of an enabler.
+func removal(key string, before record) *change {
 	now := time.Now().UTC()
-	made := &decision{key: key, after: record{Enabler: before.Enabler, Removed: &now}, routing: len(before.routed()) > 0}
+	c := &change{key: key, desired: record{Enabler: before.Enabler, Removed: &now}, routing: len(before.routed()) > 0}
 	for _, e := range before.Versions {
-		made.stale = append(made.stale, e.Upload)
+		c.stale = append(c.stale, e.Upload)
 	}
-	return made
+	return c
 }
 
-// DeleteVersion withdraws and deletes one version; with the last one the enabler
-// goes.
+// DeleteVersion withdraws and deletes one version. An enabler is deleted with its last
+// version.
 func (p *Publisher) DeleteVersion(ctx context.Context, enabler, version, by string, condition Condition) error {
 	const op = "delete a version of"
-	err := p.change(ctx, op, clip(enabler), func(ctx context.Context, at *snapshot) (*decision, error) {
-		key, before, e, err := at.version(op, enabler, version)
+	err := p.apply(ctx, op, clip(enabler), func(ctx context.Context, current *snapshot) (*change, error) {
+		key, before, e, err := current.version(op, enabler, version)
 		if err != nil {
 			return nil, err
 		}
@@ -174,14 +156,14 @@ func (p *Publisher) DeleteVersion(ctx context.Context, enabler, version, by stri
 		if len(before.Versions) == 1 {
 			return removal(key, before), nil
 		}
-		after := before.clone()
-		after.Updated = time.Now().UTC().Truncate(time.Millisecond)
-		after.Versions = slices.DeleteFunc(after.Versions, func(other edition) bool { return other.Version == version })
-		config, err := p.serve(ctx, after)
+		desired := before.clone()
+		desired.Updated = time.Now().UTC().Truncate(time.Millisecond)
+		desired.Versions = slices.DeleteFunc(desired.Versions, func(other edition) bool { return other.Version == version })
+		config, err := p.routing.desired(ctx, desired)
 		if err != nil {
 			return nil, err
 		}
-		return &decision{key: key, after: after, routing: e.State.Routed(), config: config, stale: []string{e.Upload}}, nil
+		return &change{key: key, desired: desired, routing: e.State.Routed(), config: config, stale: []string{e.Upload}}, nil
 	})
 	if err == nil {
 		p.log.Info("version deleted", "enabler", enabler, "version", version, "by", by)

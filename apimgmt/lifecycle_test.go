@@ -17,7 +17,7 @@ func (w *world) set(version, body string, fields ...string) answer {
 	return w.do(http.MethodPatch, "/OpenAPIDocumentation/a/versions/"+version, "dev", "application/json", strings.NewReader(body), fields...)
 }
 
-func TestVersionsStandBesideEachOtherUnlessTheirRoutesMeet(t *testing.T) {
+func TestPublisher_Publish_supersedesVersionsWithCommonRoutes(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("a", file("1", "/v1/x", "/health"), "").status)
 	a := w.post("a", file("2", "/v2/x"), "")
@@ -60,7 +60,7 @@ func TestVersionsStandBesideEachOtherUnlessTheirRoutesMeet(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, w.get("/OpenAPIDocumentation/a").status)
 }
 
-func TestStatesFollowEachOtherAsDocumented(t *testing.T) {
+func TestPublisher_SetState_allowsDocumentedTransitions(t *testing.T) {
 	allowed := map[string]string{"draft": "draft published", "published": "published deprecated sunset", "deprecated": "published deprecated sunset", "sunset": "published deprecated sunset"}
 	for from, next := range allowed {
 		for _, to := range []string{"draft", "published", "deprecated", "sunset"} {
@@ -90,7 +90,7 @@ func TestStatesFollowEachOtherAsDocumented(t *testing.T) {
 	}
 }
 
-func TestADraftIsStoredAndNotRouted(t *testing.T) {
+func TestPublisher_Publish_doesNotRouteADraft(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("a", file("1", "/x"), "").status)
 	a := w.post("a", file("1", "/y"), "&state=draft")
@@ -108,7 +108,7 @@ func TestADraftIsStoredAndNotRouted(t *testing.T) {
 	require.Equal(t, http.StatusConflict, w.set("1", `{"state":"deprecated"}`).status)
 }
 
-func TestDeprecationIsAnnounced(t *testing.T) {
+func TestPublisher_SetState_announcesDeprecation(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("a", file("1", "/x"), "").status)
 	a := w.set("1", `{"state":"deprecated","sunset":"2199-12-31T00:00:00Z","link":"https://docs.example/end"}`)
@@ -138,7 +138,7 @@ func TestDeprecationIsAnnounced(t *testing.T) {
 	require.Empty(t, config.Plugins)
 }
 
-func TestDeprecationIsAnnouncedWithWhatTheGatewayHas(t *testing.T) {
+func TestPublisher_SetState_announcesWithAvailablePlugins(t *testing.T) {
 	for kinds, config := range map[string]string{
 		"oidc response-transformer": `{"add":{"headers":["Deprecation:@[0-9]+","Sunset:Tue, 31 Dec 2199 00:00:00 GMT"]}}`,
 		"oidc":                      "",
@@ -158,7 +158,7 @@ func TestDeprecationIsAnnouncedWithWhatTheGatewayHas(t *testing.T) {
 	}
 }
 
-func TestRequestValidatorsAreFilledForTheProjectsOwnGatewayOnly(t *testing.T) {
+func TestPublisher_Publish_fillsValidatorsForTheEmbeddedGateway(t *testing.T) {
 	content := strings.Replace(file("1", "/x"), "{", `{"x-kong-plugin-request-validator":{"config":{"max_body":7}},`, 1)
 	for kinds, filled := range map[string]bool{"request-validator deprecation": true, "request-validator response-transformer": false, "": false} {
 		w := newWorld(t, func(c *apimgmt.Config) {
@@ -181,7 +181,7 @@ func TestRequestValidatorsAreFilledForTheProjectsOwnGatewayOnly(t *testing.T) {
 	}
 }
 
-func TestTheDefinitionComesAsItWasUploaded(t *testing.T) {
+func TestPublisher_Definition_returnsTheUploadedFile(t *testing.T) {
 	w := newWorld(t)
 	yaml := "openapi: 3.0.3\ninfo: {title: Sky, version: \"1\"}\nservers: [{url: https://weather.example}]\npaths:\n  /x:\n    get: {responses: {\"200\": {description: fine}}}\n"
 	require.Equal(t, http.StatusOK, w.post("a", yaml, "").status)
@@ -197,7 +197,7 @@ func TestTheDefinitionComesAsItWasUploaded(t *testing.T) {
 	require.Equal(t, "application/json", w.get("/OpenAPIDocumentation/b/definition").header.Get("Content-Type"))
 }
 
-func TestRoutesThatSomebodyMadeByHandAreInTheWay(t *testing.T) {
+func TestPublisher_Publish_refusesRoutesMadeByHand(t *testing.T) {
 	hand := apimgmt.NewMemoryGateway([]string{"oidc"})
 	require.NoError(t, hand.Publish(t.Context(), "by-hand", handmade("taken", "~/x$")))
 	w := newWorld(t, func(c *apimgmt.Config) { c.Gateway = hand })
@@ -214,7 +214,7 @@ func TestRoutesThatSomebodyMadeByHandAreInTheWay(t *testing.T) {
 	require.Len(t, config.Routes, 2)
 }
 
-func TestNamesThatDifferInCaseOrHyphensAreOneEnabler(t *testing.T) {
+func TestPublisher_Publish_treatsSimilarNamesAsOneEnabler(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("Weather Station", file("1", "/x"), "").status)
 	a := w.post("weather-station", file("2", "/x"), "")
@@ -223,7 +223,7 @@ func TestNamesThatDifferInCaseOrHyphensAreOneEnabler(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.get("/OpenAPIDocumentation/WEATHER%20STATION").status)
 }
 
-func TestRelativeServersNeedTheirBase(t *testing.T) {
+func TestPublisher_Publish_requiresABaseForRelativeServers(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusBadRequest, w.post("a", fileAt("/", "1", "/x"), "").status)
 	a := w.post("a", fileAt("/v2", "1", "/x"), "&server=https%3A%2F%2Fthings.example%3A8443")
@@ -236,7 +236,7 @@ func TestRelativeServersNeedTheirBase(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, w.post("b", fileAt("/", "1", "/y"), "&server=http%3A%2F%2F10.0.0.1").status)
 }
 
-func TestHandlersWithoutAVerifierRefuseEverybody(t *testing.T) {
+func TestPublisher_Handler_withoutAVerifierRefusesEveryCaller(t *testing.T) {
 	w := httptest.NewRecorder()
 	newWorld(t).publisher.Handler(nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/OpenAPIDocumentation/", nil))
 	require.Equal(t, http.StatusUnauthorized, w.Code)

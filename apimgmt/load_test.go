@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestNoRequestFailsWhileOthersArePublished(t *testing.T) {
+func TestPublisher_Publish_failsNoRequestInFlight(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) }))
 	defer service.Close()
 	g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: loopback()})

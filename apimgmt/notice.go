@@ -9,8 +9,8 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-// The plugins that can announce the end of an API: the one that is made for it, which
-// Kong does not have, and Kong's that sets any header field.
+// The plugins that can announce the end of an API: that of the embedded gateway, and
+// Kong's plugin for any header field.
 const (
 	deprecationKind = "deprecation"
 	transformerKind = "response-transformer"
@@ -37,35 +37,35 @@ func (e *edition) notice(c entity.Config, kinds []string) ([]entity.Plugin, erro
 	if err != nil {
 		return nil, err
 	}
-	var made []entity.Plugin
+	var plugins []entity.Plugin
 	for _, service := range c.Services {
-		made = append(made, entity.Plugin{Name: kind, Config: config, Service: &entity.Ref{ID: service.ID}})
+		plugins = append(plugins, entity.Plugin{Name: kind, Config: config, Service: &entity.Ref{ID: service.ID}})
 	}
-	return made, nil
+	return plugins, nil
 }
 
-// deprecation is the configuration of the plugin that is made for it.
+// deprecation is the configuration of the embedded gateway's plugin.
 func (e *edition) deprecation() map[string]string {
-	made := map[string]string{"at": e.since().Format(time.RFC3339)}
+	config := map[string]string{"at": e.since().Format(time.RFC3339)}
 	if e.Sunset != nil {
-		made["sunset"] = e.Sunset.UTC().Format(time.RFC3339)
+		config["sunset"] = e.Sunset.UTC().Format(time.RFC3339)
 	}
 	if e.Link != "" {
-		made["link"] = e.Link
+		config["link"] = e.Link
 	}
-	return made
+	return config
 }
 
 // fields are the header fields of RFC 9745 and RFC 8594 as Kong's plugin has them.
 func (e *edition) fields() []string {
-	made := []string{fmt.Sprintf("Deprecation:@%d", e.since().Unix())}
+	fields := []string{fmt.Sprintf("Deprecation:@%d", e.since().Unix())}
 	if e.Sunset != nil {
-		made = append(made, "Sunset:"+e.Sunset.UTC().Format(httpDate))
+		fields = append(fields, "Sunset:"+e.Sunset.UTC().Format(httpDate))
 	}
 	if e.Link != "" {
-		made = append(made, "Link:<"+e.Link+`>; rel="deprecation"`)
+		fields = append(fields, "Link:<"+e.Link+`>; rel="deprecation"`)
 	}
-	return made
+	return fields
 }
 
 func (e *edition) since() time.Time {

@@ -67,7 +67,7 @@ func (g *watchedGateway) Kinds(ctx context.Context) ([]string, error) {
 	return g.Gateway.Kinds(ctx)
 }
 
-func TestWhoReadsTheLibraryDoesNotDisturbAPublication(t *testing.T) {
+func TestPublisher_readersDoNotDisturbAPublish(t *testing.T) {
 	s := newStage()
 	writer := s.open(t, nil)
 	_, err := writer.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file("1", "/one"))})
@@ -110,7 +110,7 @@ func (b *slowBlobs) Open(ctx context.Context, key string) (storage.BlobReader, e
 	return b.Blobs.Open(ctx, key)
 }
 
-func TestAChangeThatSomebodyElseHasFinishedAndReplacedIsNoError(t *testing.T) {
+func TestPublisher_acceptsAChangeCommittedByAnotherProcess(t *testing.T) {
 	s := newStage()
 	slow := &slowGateway{Gateway: s.gateway, reached: make(chan struct{}), release: make(chan struct{})}
 	first, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: slow, GatewayURL: "http://gateway.example"})
@@ -134,7 +134,7 @@ func TestAChangeThatSomebodyElseHasFinishedAndReplacedIsNoError(t *testing.T) {
 	require.Equal(t, "b 1 published: /new ()\n", s.state(t, second))
 }
 
-func TestWritersAndReadersOfManyEnablersDoNotDisturbEachOther(t *testing.T) {
+func TestPublisher_isSafeForConcurrentUse(t *testing.T) {
 	s := newStage()
 	ctx, stop := context.WithCancel(t.Context())
 	var beside, writing sync.WaitGroup

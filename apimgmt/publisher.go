@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Config is what a [Publisher] is made of.
+// Config configures a [Publisher].
 type Config struct {
 	// Documents keeps the catalogue. Required. Give it a store of its own or a part
 	// of one, see [storage.Prefixed].
@@ -27,17 +26,16 @@ type Config struct {
 	Blobs storage.Blobs
 	// Gateway routes to what is published. Required.
 	Gateway Gateway
-	// GatewayURL is the address of the gateway that people are told, http or https.
-	// Required.
+	// GatewayURL is the public address of the gateway, http or https. Required.
 	GatewayURL string
-	// Upstreams says where definitions may have requests sent to. The zero value
-	// allows every public host.
+	// Upstreams bounds the hosts that definitions may name as their servers. The zero
+	// value allows every public host.
 	Upstreams Upstreams
 	// Definition bounds the files.
 	Definition definition.Limits
 	// SecurityPlugin is the plugin that security requirements of definitions become,
-	// [definition.OIDCPlugin] or [definition.OpenIDConnectPlugin]. Empty means that they
-	// are the services' own business; [definition.Options] says why.
+	// [definition.OIDCPlugin] or [definition.OpenIDConnectPlugin]. Empty means that the
+	// services enforce them; see [definition.Options].
 	SecurityPlugin string
 	// Versions is how many versions an enabler may have. Zero means 50.
 	Versions int
@@ -47,17 +45,18 @@ type Config struct {
 	// Patience is how long a change by another process may take before this one
 	// finishes it. It is longer than GatewayTimeout. Zero means 15 seconds.
 	Patience time.Duration
-	// GatewayTimeout bounds telling the gateway of a change. Zero means 10 seconds.
+	// GatewayTimeout bounds the time of one change of the gateway. Zero means 10 seconds.
 	GatewayTimeout time.Duration
-	// Interval is how often Run looks for changes by others. Zero means 2 seconds.
+	// Interval is how often Run looks for changes by other processes. Zero means 2
+	// seconds.
 	Interval time.Duration
 	// Reconcile is how often Run compares all that the gateway serves with the
 	// catalogue. Zero means 30 seconds.
 	Reconcile time.Duration
-	// Grace is how long blobs that nothing refers to, and traces of enablers that
-	// were deleted, are kept. Zero means an hour.
+	// Grace is how long blobs that no record refers to, and the records of deleted
+	// enablers, are kept. Zero means an hour.
 	Grace time.Duration
-	// Logger is told who changed what, and of failures. Nil is silent.
+	// Logger receives changes, with the user that made them, and failures. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -70,7 +69,8 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Gateway == nil:
 		return c, errors.New("apimgmt: Config.Gateway is required")
 	}
-	if base, err := url.Parse(c.GatewayURL); err != nil || base.Host == "" || base.User != nil || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
+	if base, err := url.Parse(c.GatewayURL); err != nil || base.Host == "" || base.User != nil ||
+		base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
 		return c, errors.New("apimgmt: Config.GatewayURL: expected http://HOST or https://HOST, with a path or not")
 	}
 	c.GatewayURL = strings.TrimRight(c.GatewayURL, "/")
@@ -78,10 +78,12 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	if p := c.SecurityPlugin; p != "" && p != definition.OIDCPlugin && p != definition.OpenIDConnectPlugin {
-		return c, fmt.Errorf("apimgmt: Config.SecurityPlugin: expected %q, %q or nothing, not %q", definition.OIDCPlugin, definition.OpenIDConnectPlugin, p)
+		return c, fmt.Errorf("apimgmt: Config.SecurityPlugin: expected %q, %q or nothing, not %q",
+			definition.OIDCPlugin, definition.OpenIDConnectPlugin, p)
 	}
 	for name, value := range map[string]int64{
-		"Versions": int64(c.Versions), "Uploads": int64(c.Uploads), "Patience": int64(c.Patience), "GatewayTimeout": int64(c.GatewayTimeout),
+		"Versions": int64(c.Versions), "Uploads": int64(c.Uploads),
+		"Patience": int64(c.Patience), "GatewayTimeout": int64(c.GatewayTimeout),
 		"Interval": int64(c.Interval), "Reconcile": int64(c.Reconcile), "Grace": int64(c.Grace),
 	} {
 		if value < 0 {
@@ -106,33 +108,40 @@ func (c Config) withDefaults() (Config, error) {
 // with [NewPublisher] and is safe for concurrent use, also by several processes over
 // one storage.
 type Publisher struct {
-	config  Config
-	docs    storage.Documents
-	blobs   storage.Blobs
-	gateway Gateway
-	log     *slog.Logger
-	id      string        // of this publisher among those over the storage
-	turn    chan struct{} // is full while something is changed
-	checks  chan struct{} // as many as are checked
-
-	mu       sync.Mutex
-	kept     *snapshot
-	contents map[string]*content // by upload; those that are routed
-
-	totals totals
+	config    Config
+	catalogue *catalogue
+	files     *files
+	routing   *routing
+	changes   *changes
+	log       *slog.Logger
+	checks    chan struct{} // an element for each upload that is checked
+	totals    totals
 }
 
 // Totals count what a [Publisher] has done since it was made.
 type Totals struct {
-	// Changes were made, Refused were refused, and Failed failed because of the
-	// storage or the gateway.
+	// Changes is how many changes were committed, Refused how many were refused, and
+	// Failed how many failed because of the storage or the gateway.
 	Changes, Refused, Failed uint64
 	// Healed is how often the gateway served something else than the catalogue says
-	// and was told anew.
+	// and was repaired.
 	Healed uint64
 }
 
 type totals struct{ changes, refused, failed, healed atomic.Uint64 }
+
+// count counts the outcome of a change.
+func (t *totals) count(err error) {
+	var refusal *Error
+	switch {
+	case err == nil:
+		t.changes.Add(1)
+	case errors.As(err, &refusal) && refusal.Kind != ErrGateway && refusal.Kind != ErrUnknown:
+		t.refused.Add(1)
+	default:
+		t.failed.Add(1)
+	}
+}
 
 // NewPublisher returns a Publisher. It reads and writes nothing; errors name the
 // field of the configuration.
@@ -141,43 +150,45 @@ func NewPublisher(config Config) (*Publisher, error) {
 	if err != nil {
 		return nil, err
 	}
+	f := &files{blobs: config.Blobs, log: config.Logger, cached: map[string]*content{}}
+	c := &catalogue{docs: config.Documents, files: f}
+	g := &routing{files: f, gateway: config.Gateway}
 	return &Publisher{
-		config: config, docs: config.Documents, blobs: config.Blobs, gateway: config.Gateway, log: config.Logger,
-		id: uuid.NewString(), turn: make(chan struct{}, 1), checks: make(chan struct{}, config.Uploads),
-		contents: map[string]*content{},
+		config: config, catalogue: c, files: f, routing: g, log: config.Logger,
+		changes: &changes{
+			catalogue: c, files: f, routing: g, gateway: config.Gateway, log: config.Logger,
+			id: uuid.NewString(), turn: make(chan struct{}, 1),
+			patience: config.Patience, gatewayTimeout: config.GatewayTimeout,
+		},
+		checks: make(chan struct{}, config.Uploads),
 	}, nil
+}
+
+// apply makes a change and counts it.
+func (p *Publisher) apply(ctx context.Context, op, key string, prepare prepareFunc) error {
+	err := p.changes.apply(ctx, op, key, prepare)
+	p.totals.count(err)
+	return err
 }
 
 // Totals returns the counts.
 func (p *Publisher) Totals() Totals {
-	return Totals{Changes: p.totals.changes.Load(), Refused: p.totals.refused.Load(), Failed: p.totals.failed.Load(), Healed: p.totals.healed.Load()}
+	return Totals{
+		Changes: p.totals.changes.Load(), Refused: p.totals.refused.Load(),
+		Failed: p.totals.failed.Load(), Healed: p.totals.healed.Load(),
+	}
 }
 
 // Ready returns nil if storage and gateway answer.
 func (p *Publisher) Ready(ctx context.Context) error {
-	if _, err := p.docs.Get(ctx, catalogueKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if _, err := p.config.Documents.Get(ctx, headKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("apimgmt: documents: %w", err)
 	}
-	if _, err := p.blobs.Stat(ctx, filePrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if _, err := p.config.Blobs.Stat(ctx, filePrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("apimgmt: blobs: %w", err)
 	}
-	if _, err := p.gateway.Kinds(ctx); err != nil {
+	if _, err := p.config.Gateway.Kinds(ctx); err != nil {
 		return fmt.Errorf("apimgmt: gateway: %w", err)
 	}
 	return nil
-}
-
-// take waits for a place in a channel that bounds something.
-func take(ctx context.Context, places chan struct{}) (release func(), err error) {
-	select {
-	case places <- struct{}{}:
-		return func() { <-places }, nil
-	default:
-	}
-	select {
-	case places <- struct{}{}:
-		return func() { <-places }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-func TestOfConflictingEnablersExactlyOneIsPublished(t *testing.T) {
+func TestPublisher_Publish_admitsOneOfConflictingEnablers(t *testing.T) {
 	for _, processes := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d processes", processes), func(t *testing.T) {
 			s := newStage()
@@ -54,7 +54,7 @@ func TestOfConflictingEnablersExactlyOneIsPublished(t *testing.T) {
 	}
 }
 
-func TestChangesOfOneEnablerComeOneAfterTheOther(t *testing.T) {
+func TestPublisher_serialisesChangesOfOneEnabler(t *testing.T) {
 	s := newStage()
 	publishers := []*apimgmt.Publisher{s.open(t, nil), s.open(t, nil), s.open(t, nil)}
 	var group sync.WaitGroup
@@ -106,7 +106,7 @@ func (g *slowGateway) Publish(ctx context.Context, owner string, config entity.C
 	return g.Gateway.Publish(ctx, owner, config)
 }
 
-func TestAProcessThatIsOvertakenDoesNotUndoWhatCameAfterIt(t *testing.T) {
+func TestPublisher_overtakenProcessKeepsLaterChanges(t *testing.T) {
 	s := newStage()
 	slow := &slowGateway{Gateway: s.gateway, reached: make(chan struct{}), release: make(chan struct{})}
 	late, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: slow, GatewayURL: "http://gateway.example"})
@@ -129,7 +129,7 @@ func TestAProcessThatIsOvertakenDoesNotUndoWhatCameAfterIt(t *testing.T) {
 	s.state(t, quick)
 }
 
-func TestEachProcessBringsItsOwnGatewayUpToDate(t *testing.T) {
+func TestPublisher_Run_updatesTheGatewayOfEachProcess(t *testing.T) {
 	s := newStage()
 	one, two := s, s
 	two.gateway = apimgmt.NewMemoryGateway(nil)
@@ -149,7 +149,7 @@ func TestEachProcessBringsItsOwnGatewayUpToDate(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestADeadGatewayStopsNothingButPublishing(t *testing.T) {
+func TestPublisher_servesReadsWithADeadGateway(t *testing.T) {
 	s := prepared(t)
 	dead := &faultPlan{at: 1, dead: true}
 	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: faultyGateway{s.gateway, dead}, GatewayURL: "http://gateway.example"})

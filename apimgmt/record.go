@@ -6,16 +6,15 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
-	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
 // record is an enabler as it is stored, under the key "enabler/<key>". Its fields
 // are a stored format.
 type record struct {
-	// Serial is that of the change that wrote it; see catalogue.
+	// Serial is that of the change that wrote it; see head.
 	Serial uint64 `json:"serial"`
-	// Removed is when the enabler was deleted. The record stays for a while, so that
-	// a process which is late does not bring it back.
+	// Removed is when the enabler was deleted. The record stays for the grace period, so
+	// that a slow process does not write an older state after it.
 	Removed     *time.Time `json:"removed,omitempty"`
 	Enabler     string     `json:"enabler"`
 	Description string     `json:"description"`
@@ -39,7 +38,7 @@ type edition struct {
 	By      string    `json:"by"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// Serial is that of the change that made it what it is: the order of updates.
+	// Serial is that of the change that wrote it last: the order of updates.
 	Serial     uint64   `json:"serial"`
 	Operations int      `json:"operations"`
 	Tags       []string `json:"tags,omitempty"`
@@ -47,27 +46,11 @@ type edition struct {
 	Paths []string `json:"paths,omitempty"`
 	// ListenPath is the prefix below which the gateway serves it, empty if there is none.
 	ListenPath string `json:"listen_path,omitempty"`
-	// Deprecated is since when, Sunset until when, and Link where more is told.
+	// Deprecated is when the version became deprecated, Sunset when it ends, and Link the
+	// address of a page about that.
 	Deprecated *time.Time `json:"deprecated,omitempty"`
 	Sunset     *time.Time `json:"sunset,omitempty"`
 	Link       string     `json:"link,omitempty"`
-}
-
-// content is what the gateway serves of a version, secrets included: the blob
-// "entities/<id>".
-type content struct {
-	Config     entity.Config          `json:"config"`
-	Operations []definition.Operation `json:"operations"`
-
-	normal entity.Normal      // of Config
-	index  *entity.RouteIndex // of Config
-}
-
-// prepare fills in what is not stored.
-func (c *content) prepare() (err error) {
-	c.index = entity.NewRouteIndex(c.Config)
-	c.normal, err = entity.NewNormal(c.Config)
-	return err
 }
 
 // clone returns a copy whose versions can be changed.
@@ -87,8 +70,8 @@ func (r *record) find(version string) *edition {
 }
 
 // current is the version that stands for the enabler: the one uploaded or changed
-// last among the published ones, or else the deprecated ones, the drafts, those of
-// the past.
+// last among the published ones, or else the deprecated ones, the drafts, the sunset
+// ones.
 func (r *record) current() *edition {
 	for _, state := range states() {
 		var found *edition
@@ -114,11 +97,12 @@ func (r *record) routed() []edition {
 func (r *record) matches(text string) bool {
 	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
 	return has(r.Enabler) || has(r.Description) || slices.ContainsFunc(r.Versions, func(e edition) bool {
-		return has(e.Title) || has(e.About) || slices.ContainsFunc(e.Tags, has) || slices.ContainsFunc(e.Paths, has) || has(e.ListenPath)
+		return has(e.Title) || has(e.About) || has(e.ListenPath) ||
+			slices.ContainsFunc(e.Tags, has) || slices.ContainsFunc(e.Paths, has)
 	})
 }
 
-// describe takes from a definition what lists and searches show.
+// describe copies from a definition what lists and searches show.
 func (e *edition) describe(d *definition.Definition) {
 	e.Title, e.OpenAPI, e.Version = d.Title(), d.OpenAPI(), d.Version()
 	e.About = d.Description()

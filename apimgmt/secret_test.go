@@ -31,7 +31,7 @@ func secrets(t *testing.T, g apimgmt.Gateway) string {
 	return text
 }
 
-func TestSecretsReachTheGatewayAndNobodyElse(t *testing.T) {
+func TestPublisher_sendsSecretsToTheGatewayOnly(t *testing.T) {
 	w := newWorld(t)
 	const forAll, forOne = "squirrel", "hedgehog"
 	var shown []string
@@ -65,7 +65,7 @@ func TestSecretsReachTheGatewayAndNobodyElse(t *testing.T) {
 	require.NotContains(t, w.log.String(), forOne)
 }
 
-func TestAFileThatWasShownCanBeUploadedAgain(t *testing.T) {
+func TestPublisher_Publish_keepsSecretsOfARedactedFile(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("a", secured("1", "squirrel", "hedgehog"), "").status)
 	before := secrets(t, w.gateway)
@@ -89,7 +89,7 @@ func TestAFileThatWasShownCanBeUploadedAgain(t *testing.T) {
 	require.Contains(t, a.body, "x-kong-plugin-oidc")
 }
 
-func TestReferencesToAVaultStay(t *testing.T) {
+func TestPublisher_Publish_keepsReferencesToAVault(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, http.StatusOK, w.post("a", secured("1", "{vault://env/secret}", "x"), "").status)
 	require.Contains(t, w.get("/OpenAPIDocumentation/a/definition").body, "{vault://env/secret}")

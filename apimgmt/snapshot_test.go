@@ -24,7 +24,7 @@ func (d *countedDocuments) List(ctx context.Context, prefix, after string, limit
 	return d.Documents.List(ctx, prefix, after, limit)
 }
 
-func TestChangesAreKnownWithoutReadingTheCatalogueAgain(t *testing.T) {
+func TestPublisher_cachesTheSnapshotAfterAChange(t *testing.T) {
 	s := newStage()
 	docs := &countedDocuments{Documents: s.docs}
 	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: docs, Blobs: s.blobs, Gateway: s.gateway, GatewayURL: "http://gateway.example"})

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// State is where a version of an API is in its life. The package documentation
-// says what each means.
+// State is the state of a version of an API. The package documentation describes each.
 type State string
 
 // The states.
@@ -19,33 +18,34 @@ const (
 
 // ParseState reads the name of a state.
 func ParseState(text string) (State, error) {
-	if s := State(text); slices.Contains(states(), s) {
-		return s, nil
+	s := State(text)
+	if err := s.check(); err != nil {
+		return "", err
 	}
-	return "", fmt.Errorf("state %q is none of draft, published, deprecated and sunset", clip(text))
+	return s, nil
 }
 
+// check returns what is wrong with a state that a caller has given.
+func (s State) check() error {
+	if slices.Contains(states(), s) {
+		return nil
+	}
+	return fmt.Errorf("state %q is none of draft, published, deprecated and sunset", clip(string(s)))
+}
+
+// states are all states, in the order in which their versions stand for an enabler.
 func states() []State { return []State{Published, Deprecated, Draft, Sunset} }
 
 // Routed reports whether requests to such a version are served.
 func (s State) Routed() bool { return s == Published || s == Deprecated }
 
-// allows reports whether a version may go to another state, or stay.
-func (s State) allows(next State) bool {
-	switch {
-	case s == next:
-		return true
-	case s == Draft:
-		return next == Published
+// Next returns the states that a version can be brought into from this one.
+func (s State) Next() []State {
+	if s == Draft {
+		return []State{Published}
 	}
-	return next != Draft
+	return slices.DeleteFunc([]State{Published, Deprecated, Sunset}, func(next State) bool { return next == s })
 }
 
-// clip shortens what a stranger has sent, for a message.
-func clip(text string) string {
-	const most = 80
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
-}
+// allows reports whether a version may go to another state, or stay.
+func (s State) allows(next State) bool { return s == next || slices.Contains(s.Next(), next) }

@@ -10,16 +10,16 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway/guard"
 )
 
-// Upstreams says where definitions may have requests sent to, so that nobody
-// publishes a way into the inside of the network. A name may resolve to any
-// address, also later on, so the gateway has to look at the addresses that it
-// connects to as well; the embedded one does.
+// Upstreams bounds the hosts that definitions may name as their servers, so that no
+// definition leads into a private network. A name may resolve to any address, also later,
+// so the gateway has to check the addresses that it connects to as well; the embedded one
+// does.
 type Upstreams struct {
-	// Hosts are the hosts that may be named: "weather.example", or "*.example" for
+	// Hosts are the allowed hosts: "weather.example", or "*.example" for
 	// all below. Empty means any.
 	Hosts []string
-	// Private are addresses that may be named although they are not public. One
-	// that has 127.0.0.1 or ::1 allows the name localhost.
+	// Private are allowed addresses that are not public. A range with 127.0.0.1 or ::1
+	// allows the name localhost.
 	Private []netip.Prefix
 }
 

@@ -2,10 +2,8 @@ package apimgmt
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/definition"
@@ -14,7 +12,7 @@ import (
 
 // Record is an enabler in the library: its name, and the version that stands for
 // it, which is the one changed last among the published ones, or else among the
-// deprecated ones, the drafts, those of the past.
+// deprecated ones, the drafts, the sunset ones.
 type Record struct {
 	Enabler     string `json:"enabler"`
 	Description string `json:"description"`
@@ -32,11 +30,11 @@ type Record struct {
 	Versions []Version `json:"versions"`
 	// Routes are the operations of the version above. Lists have none.
 	Routes []Route `json:"routes,omitempty"`
-	// Superseded are the versions that the change has ended. It is there only in
+	// Superseded are the versions that became sunset by the change. It is there only in
 	// the answer to that change.
 	Superseded []string `json:"superseded,omitempty"`
-	// Warnings are what the author of the definition should know of. They are there only
-	// in the answer to the upload; see [definition.Definition.Warnings].
+	// Warnings are hints for the author of the definition. They are there only in the
+	// answer to the upload; see [definition.Definition.Warnings].
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -63,8 +61,8 @@ type Version struct {
 	// Operations is how many there are, Tags are theirs.
 	Operations int      `json:"operations"`
 	Tags       []string `json:"tags,omitempty"`
-	// DeprecatedAt is since when the version is deprecated, SunsetAt when it is
-	// going to end, Link where more is told.
+	// DeprecatedAt is when the version became deprecated, SunsetAt when it is going to
+	// end, Link the address of a page about that.
 	DeprecatedAt *time.Time `json:"deprecated_at,omitempty"`
 	SunsetAt     *time.Time `json:"sunset_at,omitempty"`
 	Link         string     `json:"link,omitempty"`
@@ -88,14 +86,13 @@ type Preview struct {
 	Path string `json:"path,omitempty"`
 	// Changes are those of the gateway.
 	Changes []entity.Change `json:"changes"`
-	// Conflicts are the routes of others that are in the way; publishing would be
-	// refused.
+	// Conflicts are the routes in common with others; publishing would be refused.
 	Conflicts []Conflict `json:"conflicts"`
-	// Superseded are the versions that would end.
+	// Superseded are the versions that would become sunset.
 	Superseded []string `json:"superseded"`
 	// Routes are the operations of the definition.
 	Routes []Route `json:"routes"`
-	// Warnings are what the author of the definition should know of.
+	// Warnings are hints for the author of the definition.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -103,24 +100,27 @@ const maxAbout = 2000
 
 func (e *edition) view() Version {
 	return Version{
-		Version: e.Version, State: e.State, Path: e.ListenPath, Title: e.Title, About: e.About, OpenAPI: e.OpenAPI, Format: e.Format, Size: e.Size, SHA256: e.SHA256,
-		UploadedBy: e.By, Created: e.Created, Updated: e.Updated, Operations: e.Operations, Tags: slices.Clone(e.Tags),
+		Version: e.Version, State: e.State, Path: e.ListenPath, Title: e.Title, About: e.About, OpenAPI: e.OpenAPI,
+		Format: e.Format, Size: e.Size, SHA256: e.SHA256, UploadedBy: e.By, Created: e.Created, Updated: e.Updated,
+		Operations: e.Operations, Tags: slices.Clone(e.Tags),
 		DeprecatedAt: e.Deprecated, SunsetAt: e.Sunset, Link: e.Link,
 	}
 }
 
 // view is a record without its routes.
 func (p *Publisher) view(r record) Record {
-	made := Record{Enabler: r.Enabler, Description: r.Description, Created: r.Created, Updated: r.Updated,
-		GatewayURL: p.config.GatewayURL, Revision: r.revision(), Versions: []Version{}}
+	v := Record{
+		Enabler: r.Enabler, Description: r.Description, Created: r.Created, Updated: r.Updated,
+		GatewayURL: p.config.GatewayURL, Revision: r.revision(), Versions: []Version{},
+	}
 	for i := range r.Versions {
-		made.Versions = append(made.Versions, r.Versions[i].view())
+		v.Versions = append(v.Versions, r.Versions[i].view())
 	}
 	if e := r.current(); e != nil {
-		made.Version = e.view()
-		made.GatewayURL += e.ListenPath
+		v.Version = e.view()
+		v.GatewayURL += e.ListenPath
 	}
-	return made
+	return v
 }
 
 // revision names the state of a record: no change writes two of one enabler.
@@ -128,7 +128,7 @@ func (r *record) revision() string { return strconv.FormatUint(r.Serial, 10) }
 
 // routes are the operations of a version, with their addresses.
 func (p *Publisher) routes(ctx context.Context, e edition) ([]Route, error) {
-	c, err := p.content(ctx, e)
+	c, err := p.files.content(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -136,32 +136,25 @@ func (p *Publisher) routes(ctx context.Context, e edition) ([]Route, error) {
 }
 
 func (p *Publisher) routesOf(operations []definition.Operation, state State, listenPath string) []Route {
-	made := []Route{}
+	v := []Route{}
 	for _, operation := range operations {
 		route := Route{Operation: operation}
 		if state.Routed() {
 			route.URL = p.config.GatewayURL + listenPath + operation.Path
 		}
-		made = append(made, route)
+		v = append(v, route)
 	}
-	return made
+	return v
 }
 
 // full is a record with its routes.
 func (p *Publisher) full(ctx context.Context, r record) (Record, error) {
-	made := p.view(r)
+	v := p.view(r)
 	e := r.current()
 	if e == nil {
-		return made, nil
+		return v, nil
 	}
 	var err error
-	made.Routes, err = p.routes(ctx, *e)
-	return made, err
-}
-
-// validLink checks an address that people are told.
-func validLink(link string) bool {
-	u, err := url.Parse(link)
-	odd := strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>"\`, r) })
-	return err == nil && !odd && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && len(link) <= 2000
+	v.Routes, err = p.routes(ctx, *e)
+	return v, err
 }

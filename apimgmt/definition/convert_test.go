@@ -87,7 +87,7 @@ func serviceOf(t testing.TB, c entity.Config, r entity.Route) entity.Service {
 	return c.Services[i]
 }
 
-func TestConvertMakesAServiceAndARouteForEachOperation(t *testing.T) {
+func TestConvert_makesAServiceAndARouteForEachOperation(t *testing.T) {
 	c := convert(t, things, definition.Options{Plugins: []string{"oidc", "cors"}, Tags: []string{"owner:x"}})
 	require.Len(t, c.Services, 1)
 	s := c.Services[0]
@@ -112,7 +112,7 @@ func TestConvertMakesAServiceAndARouteForEachOperation(t *testing.T) {
 	require.Equal(t, secured, effective(c, routeNamed(t, c, "resource-provisioning_things_post")))
 }
 
-func TestConvertOfEveryLevel(t *testing.T) {
+func TestConvert_readsExtensionsOfEveryLevel(t *testing.T) {
 	c := convert(t, layered, definition.Options{Plugins: []string{"oidc", "cors"}})
 	plain := routeNamed(t, c, "käse-more_plain_get")
 	require.Equal(t, 7, plain.RegexPriority)
@@ -149,7 +149,7 @@ func TestConvertOfEveryLevel(t *testing.T) {
 	}
 }
 
-func TestConvertOfSecurityRequirements(t *testing.T) {
+func TestConvert_makesPluginsOfSecurityRequirements(t *testing.T) {
 	const text = `
 openapi: 3.0.0
 info: {title: a, version: '1'}
@@ -205,7 +205,7 @@ components:
 	require.ErrorContains(t, err, `"/components/securitySchemes/idm": security schemes of the type "http" cannot be converted`)
 }
 
-func TestConvertNamesThePlaceOfWhatIsWrong(t *testing.T) {
+func TestConvert_namesThePlaceOfAnError(t *testing.T) {
 	file := func(top, operation string) string {
 		return "openapi: 3.0.0\ninfo: {title: a, version: '1'}\n" + top + "\npaths:\n  /a:\n    get:\n      responses: {'200': {description: x}}\n" + operation
 	}
@@ -238,7 +238,7 @@ func TestConvertNamesThePlaceOfWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestConvertAsksAboutEveryAddress(t *testing.T) {
+func TestConvert_checksEveryServerAddress(t *testing.T) {
 	refused := errors.New("not there")
 	asked := []string{}
 	_, err := definition.Convert(load(t, layered), definition.Options{Plugins: []string{"oidc", "cors"}, Allow: func(host string, _ int) error {
@@ -254,7 +254,7 @@ func TestConvertAsksAboutEveryAddress(t *testing.T) {
 	require.Contains(t, asked, "op.example")
 }
 
-func TestConvertTwiceIsTheSame(t *testing.T) {
+func TestConvert_isDeterministic(t *testing.T) {
 	options := definition.Options{Plugins: []string{"oidc", "cors"}}
 	a := convert(t, layered, options)
 	require.Equal(t, a, convert(t, layered, options))
@@ -263,7 +263,7 @@ func TestConvertTwiceIsTheSame(t *testing.T) {
 	require.Empty(t, changes)
 }
 
-func TestConvertGivesEveryPathItsOwnNames(t *testing.T) {
+func TestConvert_namesEveryPathDifferently(t *testing.T) {
 	const text = `
 openapi: 3.0.0
 info: {title: a, version: '1'}

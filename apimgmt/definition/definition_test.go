@@ -64,7 +64,7 @@ func load(t testing.TB, text string) *definition.Definition {
 	return d
 }
 
-func TestLoadTellsWhatTheFileIs(t *testing.T) {
+func TestLoad_describesTheFile(t *testing.T) {
 	d := load(t, things)
 	require.Equal(t, "Resource provisioning", d.Title())
 	require.Equal(t, "1.0", d.Version())
@@ -80,7 +80,7 @@ func TestLoadTellsWhatTheFileIs(t *testing.T) {
 	}, d.Operations())
 }
 
-func TestRedactedIsValidAndHasNoSecret(t *testing.T) {
+func TestDefinition_Redacted_isValidAndHasNoSecret(t *testing.T) {
 	yaml := load(t, things)
 	for _, d := range []*definition.Definition{yaml, load(t, string(yaml.JSON()))} {
 		shown, err := d.Redacted()
@@ -95,7 +95,7 @@ func TestRedactedIsValidAndHasNoSecret(t *testing.T) {
 	}
 }
 
-func TestLoadNamesThePlaceOfWhatIsWrong(t *testing.T) {
+func TestLoad_namesThePlaceOfAnError(t *testing.T) {
 	file := func(rest string) string {
 		return "openapi: 3.1.0\ninfo: {title: a, version: '1'}\n" + rest
 	}
@@ -151,7 +151,7 @@ func TestLoadNamesThePlaceOfWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestLoadIsBounded(t *testing.T) {
+func TestLoad_isBounded(t *testing.T) {
 	const start = "openapi: 3.1.0\ninfo: {title: a, version: '1'}\npaths: {}\n"
 	var laughs strings.Builder
 	laughs.WriteString(start + "x-a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
@@ -195,7 +195,7 @@ func TestLoadIsBounded(t *testing.T) {
 	}
 }
 
-func TestLoadOfSchemasThatUseEachOtherTakesNoLongerThanTheirNumber(t *testing.T) {
+func TestLoad_takesLinearTimeForSchemasThatReferToEachOther(t *testing.T) {
 	for _, version := range []string{"3.0.3", "3.1.0"} {
 		var b strings.Builder
 		fmt.Fprintf(&b, "openapi: %s\ninfo: {title: a, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n", version)
@@ -207,16 +207,16 @@ func TestLoadOfSchemasThatUseEachOtherTakesNoLongerThanTheirNumber(t *testing.T)
 	}
 }
 
-func TestLoadEndsWithItsContext(t *testing.T) {
+func TestLoad_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := definition.Load(ctx, []byte(things), definition.Limits{})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestTheValidatorBlocksReferencesThatLeadOut holds what Load relies on beside
+// TestLoad_refusesReferencesToOtherFiles holds what Load relies on beside
 // its own check: a new release of the validator must not change it.
-func TestTheValidatorBlocksReferencesThatLeadOut(t *testing.T) {
+func TestLoad_refusesReferencesToOtherFiles(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.json")
 	require.NoError(t, os.WriteFile(secret, []byte(`{"type":"string"}`), 0o600))
 	file := `{"openapi":"3.0.3","info":{"title":"a","version":"1"},"paths":{},"components":{"schemas":{"A":{"$ref":"` + filepath.ToSlash(secret) + `"}}}}`
@@ -224,7 +224,7 @@ func TestTheValidatorBlocksReferencesThatLeadOut(t *testing.T) {
 	require.ErrorContains(t, err, "disallowed external reference")
 }
 
-func TestTheProjectsOwnDefinitionsAreConverted(t *testing.T) {
+func TestConvert_acceptsTheDefinitionsOfTheProject(t *testing.T) {
 	for _, file := range ownDefinitions(t) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)

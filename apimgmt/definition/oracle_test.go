@@ -174,7 +174,7 @@ func compare(t *testing.T, text []byte, ours, theirs entity.Config, sample []cal
 	return routed
 }
 
-func TestKongsConverterRoutesTheSameRequestsToTheSameOperations(t *testing.T) {
+func TestConvert_routesLikeTheConverterOfKong(t *testing.T) {
 	const files = 200
 	options := definition.Options{Server: "https://localhost", Plugins: []string{"oidc", "cors", "rate-limiting", "key-auth"}}
 	var questions []question

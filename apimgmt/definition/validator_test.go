@@ -56,7 +56,7 @@ components:
     Part: {type: object, properties: {order: {$ref: '#/components/schemas/Order/properties/parts'}}}
 `
 
-func TestConvertFillsRequestValidators(t *testing.T) {
+func TestConvert_fillsRequestValidators(t *testing.T) {
 	options := definition.Options{Plugins: []string{"request-validator", "cors"}, RequestValidator: true}
 	c := convert(t, validated, options)
 	const shop = "shop_shops-shop-id-shop_id_"
@@ -88,7 +88,7 @@ func TestConvertFillsRequestValidators(t *testing.T) {
 	require.JSONEq(t, `{"max_body":1000}`, at("put"), "a Kong does not know the form")
 }
 
-func TestConvertBoundsRequestValidators(t *testing.T) {
+func TestConvert_boundsRequestValidators(t *testing.T) {
 	file := func(operations, properties int, more string) string {
 		var b strings.Builder
 		b.WriteString("openapi: 3.1.0\ninfo: {title: a, version: '1'}\nservers: [{url: 'http://a.example'}]\nx-kong-plugin-request-validator: {}\npaths:\n")

@@ -48,7 +48,7 @@ func whole() entity.Config {
 	}
 }
 
-func TestWhatIsMadeOfANormalConfigurationIsWhatNormalisingItMakes(t *testing.T) {
+func TestNormal_Replace_equalsNormalisingTheResult(t *testing.T) {
 	first, err := entity.NewNormal(whole())
 	require.NoError(t, err)
 	for name, edit := range map[string]func(*entity.Config){
@@ -118,7 +118,7 @@ func TestWhatIsMadeOfANormalConfigurationIsWhatNormalisingItMakes(t *testing.T) 
 	require.Equal(t, again, first.Config(), "nothing of it has changed")
 }
 
-func TestANormalConfigurationIsSharedByManyAtATime(t *testing.T) {
+func TestNormal_isSafeForConcurrentUse(t *testing.T) {
 	first, err := entity.NewNormal(whole())
 	require.NoError(t, err)
 	var group sync.WaitGroup
@@ -150,7 +150,7 @@ func TestANormalConfigurationIsSharedByManyAtATime(t *testing.T) {
 	require.Equal(t, again, first.Config())
 }
 
-func TestTimesAreThoseOfTheChange(t *testing.T) {
+func TestNormal_Replace_setsTheTimesOfTheChange(t *testing.T) {
 	empty := entity.Normal{}
 	stamped := func(before, next entity.Normal, at int64) entity.Normal {
 		changes, err := before.Diff(next)

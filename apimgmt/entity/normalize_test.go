@@ -30,7 +30,7 @@ func things() entity.Config {
 	}
 }
 
-func TestNormalizeFillsEveryDefault(t *testing.T) {
+func TestConfig_Normalize_fillsEveryDefault(t *testing.T) {
 	c, err := things().Normalize()
 	require.NoError(t, err)
 
@@ -63,7 +63,7 @@ func TestNormalizeFillsEveryDefault(t *testing.T) {
 	require.Equal(t, []int{429, 500, 503}, c.Upstreams[0].Healthchecks.Passive.Unhealthy.HTTPStatuses)
 }
 
-func TestNormalizeOfNormalizedChangesNothing(t *testing.T) {
+func TestConfig_Normalize_isIdempotent(t *testing.T) {
 	once, err := things().Normalize()
 	require.NoError(t, err)
 	twice, err := once.Normalize()
@@ -71,7 +71,7 @@ func TestNormalizeOfNormalizedChangesNothing(t *testing.T) {
 	require.Equal(t, once, twice)
 }
 
-func TestNormalizeGivesTheSameIDsInAnyOrder(t *testing.T) {
+func TestConfig_Normalize_givesTheSameIDsInAnyOrder(t *testing.T) {
 	a, err := things().Normalize()
 	require.NoError(t, err)
 	reversed := things()
@@ -82,7 +82,7 @@ func TestNormalizeGivesTheSameIDsInAnyOrder(t *testing.T) {
 	require.Equal(t, a, b)
 }
 
-func TestNormalizeLeavesItsReceiverAlone(t *testing.T) {
+func TestConfig_Normalize_keepsItsReceiver(t *testing.T) {
 	c := things()
 	before, err := json.Marshal(c)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestNormalizeLeavesItsReceiverAlone(t *testing.T) {
 	require.Equal(t, string(before), string(after))
 }
 
-func TestNormalizeNamesWhatIsWrong(t *testing.T) {
+func TestConfig_Normalize_namesTheFieldOfAnError(t *testing.T) {
 	on := func(change func(*entity.Config)) entity.Config {
 		c := things()
 		change(&c)
@@ -155,7 +155,7 @@ func TestNormalizeNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestNormalizeTellsABoundedNumberOfErrors(t *testing.T) {
+func TestConfig_Normalize_boundsTheNumberOfErrors(t *testing.T) {
 	c := entity.Config{}
 	for range 1000 {
 		c.Services = append(c.Services, entity.Service{Protocol: "gopher"})
@@ -166,13 +166,13 @@ func TestNormalizeTellsABoundedNumberOfErrors(t *testing.T) {
 	require.ErrorContains(t, err, "more")
 }
 
-func TestRoutesOfEveryKindOfHostAreValid(t *testing.T) {
+func TestConfig_Normalize_acceptsEveryKindOfHost(t *testing.T) {
 	c := entity.Config{Routes: []entity.Route{{Name: "r", Hosts: []string{"a.example", "*.a.example", "a.*", "a.example:8000", "[::1]:80", "127.0.0.1"}}}}
 	_, err := c.Normalize()
 	require.NoError(t, err)
 }
 
-func TestSetURLTakesTheAddressApart(t *testing.T) {
+func TestService_SetURL_splitsTheAddress(t *testing.T) {
 	var s entity.Service
 	require.NoError(t, s.SetURL("https://things.example:8443/base/"))
 	require.Equal(t, entity.Service{Protocol: "https", Host: "things.example", Port: 8443, Path: "/base/"}, s)

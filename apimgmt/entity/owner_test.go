@@ -19,7 +19,7 @@ func api(name string, paths ...string) entity.Config {
 	return c
 }
 
-func TestReplaceLeavesOthersAndWhatIsAttachedByHand(t *testing.T) {
+func TestConfig_Replace_keepsOtherEntities(t *testing.T) {
 	base, err := entity.Config{}.Replace(entity.OwnerTag("a"), api("a", "/a/x", "/a/y"))
 	require.NoError(t, err)
 	base, err = base.Replace(entity.OwnerTag("b"), api("b", "/b/x"))
@@ -47,14 +47,14 @@ func TestReplaceLeavesOthersAndWhatIsAttachedByHand(t *testing.T) {
 	require.Len(t, without.Plugins, 1)
 }
 
-func TestReplaceRefusesTheNameOfSomebodyElse(t *testing.T) {
+func TestConfig_Replace_refusesTheNameOfAnotherOwner(t *testing.T) {
 	base, err := entity.Config{}.Replace(entity.OwnerTag("a"), api("a", "/a/x"))
 	require.NoError(t, err)
 	_, err = base.Replace(entity.OwnerTag("b"), api("a", "/b"))
 	require.ErrorIs(t, err, entity.ErrConflict)
 }
 
-func TestReplaceAddsAKeyBesideThoseOfOthers(t *testing.T) {
+func TestConfig_Replace_addsAKeyBesideThoseOfOthers(t *testing.T) {
 	base, err := entity.Config{Consumers: []entity.Consumer{{Username: "ada"}}, Keys: []entity.Key{
 		{Key: "1", Consumer: &entity.Ref{Name: "ada"}, Meta: entity.Meta{Tags: []string{"owner:a"}}},
 		{Key: "2", Consumer: &entity.Ref{Name: "ada"}}}}.Normalize()
@@ -64,7 +64,7 @@ func TestReplaceAddsAKeyBesideThoseOfOthers(t *testing.T) {
 	require.Len(t, next.Keys, 3)
 }
 
-func TestDiffListsWhatToDoInAnOrderThatReferencesAllow(t *testing.T) {
+func TestDiff_ordersChangesByReferences(t *testing.T) {
 	old := api("a", "/a/x", "/a/y")
 	next := api("a", "/a/x", "/a/z")
 	old.Plugins = []entity.Plugin{{Name: "oidc", Service: &entity.Ref{Name: "a"}, Config: json.RawMessage(`{"client_secret":"one","realm":"r"}`)}}
@@ -89,7 +89,7 @@ func TestDiffListsWhatToDoInAnOrderThatReferencesAllow(t *testing.T) {
 	require.Equal(t, entity.KindService, gone[len(gone)-1].Kind)
 }
 
-func TestConflictsFindsRoutesThatMatchTheSameRequests(t *testing.T) {
+func TestRouteIndex_Conflicts_findsRoutesOfTheSameRequests(t *testing.T) {
 	route := func(change func(*entity.Route)) entity.Config {
 		r := entity.Route{Name: "r", Paths: []string{`~/things/(?<id>[^#?/]+)$`}, Methods: []string{"GET", "PUT"}}
 		if change != nil {
@@ -134,7 +134,7 @@ func TestConflictsFindsRoutesThatMatchTheSameRequests(t *testing.T) {
 	}
 }
 
-func TestRedactedHasNoSecretAndKeepsEverythingElse(t *testing.T) {
+func TestConfig_Redacted_removesSecretsOnly(t *testing.T) {
 	c := things()
 	c.Plugins[0].Config = json.RawMessage(`{"client_id":"kong","client_secret":"s3cret","session_secret":"s3cret","redis":{"password":"s3cret","port":6379},
 "keys":["s3cret"],"key_names":["apikey"],"headers":["Authorization: s3cret","X-Colour: red"],"url":"https://ada:s3cret@host/x?y=1",
@@ -159,7 +159,7 @@ func TestRedactedHasNoSecretAndKeepsEverythingElse(t *testing.T) {
 	require.ErrorContains(t, err, "there is no older one to keep")
 }
 
-func TestKeepSecretsTakesNewOnes(t *testing.T) {
+func TestKeepSecrets_prefersNewSecrets(t *testing.T) {
 	made, err := entity.KeepSecrets(json.RawMessage(`{"a_secret":"new","b_secret":"[redacted]"}`), json.RawMessage(`{"a_secret":"old","b_secret":"kept"}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"a_secret":"new","b_secret":"kept"}`, string(made))

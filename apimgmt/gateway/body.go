@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 )
 
 // ErrBodyTooLong is what a reader in the place of a request's body returns if the
@@ -15,6 +16,72 @@ import (
 var ErrBodyTooLong = errors.New("gateway: body of the request is too long")
 
 var errBodyPanic = errors.New("gateway: reading the body of the request panics")
+
+// clientBody is the body of a request as the server reads it from the connection. The
+// connection to the service may read it for a moment longer than the exchange lasts, at
+// the same time as drain does: the server's reader allows that.
+type clientBody struct {
+	reader io.Reader
+	length int64        // -1 if it is unknown
+	count  atomic.Int64 // bytes that were read
+	ended  atomic.Bool  // the server has read the end of the body from the connection
+}
+
+// Read reads on.
+func (b *clientBody) Read(p []byte) (int, error) {
+	n, err := b.reader.Read(p)
+	b.count.Add(int64(n))
+	if err == io.EOF {
+		b.ended.Store(true)
+	}
+	return n, err
+}
+
+// left is how many bytes follow, at least 1 if that is unknown.
+func (b *clientBody) left() int64 {
+	if b.length < 0 {
+		return 1
+	}
+	return b.length - b.count.Load()
+}
+
+// What the gateway reads of a request's body once the response is over, so that a client
+// that is still sending gets the response, and can use the connection again.
+const (
+	drainBytes = 1 << 20
+	drainTime  = time.Second
+	// serverDrain is how much net/http's server reads by itself after a handler; with
+	// more than that left it ends the connection in good order.
+	serverDrain = 256 << 10
+)
+
+// drain reads the rest of the request's body after the response, up to a limit in bytes
+// and time. net/http's server leaves that to handlers that send and receive at once: a
+// connection that is closed with unread data is reset, and a body that ends after the
+// handler has returned disturbs the next request. drain returns false if the connection
+// has to be cut.
+func (x *Exchange) drain() bool {
+	b := x.clientBody
+	if b == nil || !x.duplex || b.ended.Load() || x.response.Status == http.StatusSwitchingProtocols {
+		return true
+	}
+	if b.left() > drainBytes || b.count.Load() == 0 && x.request.Header["Expect"] != nil {
+		return true // the server ends the connection
+	}
+	if err := flushNow(x.writer); err != nil {
+		return false
+	}
+	control := http.NewResponseController(x.writer)
+	if err := control.SetReadDeadline(time.Now().Add(drainTime)); err != nil {
+		return false
+	}
+	_, _ = io.CopyN(io.Discard, b, drainBytes) // whatever fails, the end was not reached
+	if b.ended.Load() || b.left() > serverDrain {
+		return true
+	}
+	_ = control.SetReadDeadline(time.Unix(1, 0)) // nobody reads the rest
+	return x.closing
+}
 
 // requestBody counts what is read of a body, and bounds it. The connection to the
 // service may read it for a moment longer than the exchange lasts.

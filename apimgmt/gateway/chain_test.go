@@ -43,7 +43,7 @@ func login() gateway.Kind {
 
 func text(s string) json.RawMessage { return json.RawMessage(`{"text":"` + s + `"}`) }
 
-func TestTheMostSpecificPluginCounts(t *testing.T) {
+func TestGateway_runsTheMostSpecificPlugin(t *testing.T) {
 	service := newService(t, func(http.ResponseWriter, *http.Request) {})
 	g, server := newGateway(t, gateway.Options{Kinds: []gateway.Kind{login(), marker("m", 5)}})
 	r, s, c := &entity.Ref{Name: "route"}, &entity.Ref{Name: "s"}, &entity.Ref{Name: "ann"}
@@ -78,7 +78,7 @@ func TestTheMostSpecificPluginCounts(t *testing.T) {
 	}
 }
 
-func TestPluginsComeByPriorityAndAnAnswerSkipsAccessOnly(t *testing.T) {
+func TestGateway_runsPluginsByPriority(t *testing.T) {
 	service := newService(t, func(http.ResponseWriter, *http.Request) { t.Error("the service was asked") })
 	g, server := newGateway(t, gateway.Options{Kinds: []gateway.Kind{marker("late", 1), login(), marker("early", 2000), marker("also-late", 1)}})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath(),
@@ -89,7 +89,7 @@ func TestPluginsComeByPriorityAndAnAnswerSkipsAccessOnly(t *testing.T) {
 	require.Equal(t, []string{"early=", "also-late=", "late="}, response.Header["X-Marks"])
 }
 
-func TestGlobalPluginsSeeRequestsWithoutARoute(t *testing.T) {
+func TestGateway_runsGlobalPluginsWithoutARoute(t *testing.T) {
 	g, server := newGateway(t, gateway.Options{Kinds: []gateway.Kind{marker("m", 1)}})
 	require.NoError(t, g.Apply(entity.Config{Plugins: []entity.Plugin{{Name: "m", Config: text("all")}}}))
 	response, _ := do(t, http.MethodGet, server.URL, "")
@@ -97,7 +97,7 @@ func TestGlobalPluginsSeeRequestsWithoutARoute(t *testing.T) {
 	require.Equal(t, "m=all", response.Header.Get("X-Marks"))
 }
 
-func TestDisabledPluginsAndServicesDoNotCount(t *testing.T) {
+func TestGateway_ignoresDisabledPluginsAndServices(t *testing.T) {
 	service := newService(t, func(http.ResponseWriter, *http.Request) {})
 	g, server := newGateway(t, gateway.Options{Kinds: []gateway.Kind{marker("m", 1)}})
 	no := false
@@ -111,7 +111,7 @@ func TestDisabledPluginsAndServicesDoNotCount(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 }
 
-func TestPluginsChangeRequestAndResponse(t *testing.T) {
+func TestGateway_letsPluginsChangeRequestAndResponse(t *testing.T) {
 	var got *http.Request
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
@@ -168,7 +168,7 @@ func TestPluginsChangeRequestAndResponse(t *testing.T) {
 	}, 5e9, 1e6)
 }
 
-func TestKeysFindTheirConsumers(t *testing.T) {
+func TestExchange_Key_findsTheConsumer(t *testing.T) {
 	keys := gateway.Kind{Name: "keys", Compile: func(gateway.Setup) (gateway.Plugin, error) {
 		return gateway.Plugin{Access: func(x *gateway.Exchange) *gateway.Answer {
 			_, consumer, ok := x.Key(x.Request().Header.Get("Apikey"))

@@ -37,7 +37,7 @@ func (g *Gateway) clientOf(t *table, key clientKey) *client {
 	c := g.clients[key]
 	if c == nil {
 		c = &client{key: key, transport: newTransport(key, g), gateway: g}
-		if !key.secure && !key.grpc && h1.Reuses {
+		if !key.secure && !key.grpc && h1.Reuses && !g.options.Transport.NetHTTP {
 			c.plain = newPlain(key, g)
 		}
 		g.clients[key] = c

@@ -42,7 +42,12 @@ type Exchange struct {
 	read     int64 // bytes of request body
 	wrote    bool  // the head of the response is out
 	failure  error
-	peer     string // address of the service that answered or was tried last
+
+	clientBody *clientBody // nil if the request has none, or came over HTTP/2
+	duplex     bool        // the response may begin before the request was read
+	closing    bool        // the connection ends after the response
+
+	peer string // address of the service that answered or was tried last
 
 	fromProxy   bool        // the other end is a trusted proxy
 	lent        bool        // somebody may look at upstream.Header when the exchange is over

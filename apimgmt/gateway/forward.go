@@ -17,6 +17,12 @@ import (
 
 var errTimeout = errors.New("the service does not answer in time")
 
+// forwarding is the part of an exchange between the gateway and the service.
+type forwarding struct {
+	x    *Exchange
+	body *requestBody // nil if the request has none
+}
+
 // forward sends the request to the service, to another target if one cannot be
 // reached, and relays the response.
 func (x *Exchange) forward() {
@@ -26,18 +32,19 @@ func (x *Exchange) forward() {
 	}
 	s := x.route.service
 	x.setForwarded()
-	if x.request.ContentLength != 0 && x.request.ProtoMajor == 1 {
-		fullDuplex(x.writer)
+	if x.clientBody != nil {
+		x.duplex = fullDuplex(x.writer)
 	}
 	var body *requestBody
 	if x.upstream.Body != nil && x.upstream.Body != http.NoBody && x.upstream.Length != 0 {
 		body = &requestBody{reader: x.upstream.Body, limit: x.gateway.options.MaxBody, log: x.gateway.options.Logger}
 	}
+	f := &forwarding{x: x, body: body}
 	var space [4]*balance.Peer
 	tried := space[:0]
 	var hash uint64
 	if s.pool != nil {
-		hash = x.hash(s.pool)
+		hash = f.hash(s.pool)
 	}
 	for attempt := 0; ; attempt++ {
 		peer := s.peer
@@ -52,7 +59,7 @@ func (x *Exchange) forward() {
 			tried = append(tried, peer)
 		}
 		x.peer = peer.Address
-		if x.attemptCounted(peer, body, attempt < s.retries) {
+		if f.attemptCounted(peer, attempt < s.retries) {
 			break
 		}
 	}
@@ -62,15 +69,16 @@ func (x *Exchange) forward() {
 }
 
 // attemptCounted is attempt, counted as a request in flight even if a plugin panics.
-func (x *Exchange) attemptCounted(peer *balance.Peer, body *requestBody, again bool) (done bool) {
+func (f *forwarding) attemptCounted(peer *balance.Peer, again bool) (done bool) {
 	peer.Begin()
 	defer peer.End()
-	return x.attempt(peer, body, again)
+	return f.attempt(peer, again)
 }
 
 // attempt sends the request to a peer. It returns false if another one is to be
 // tried.
-func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (done bool) {
+func (f *forwarding) attempt(peer *balance.Peer, again bool) (done bool) {
+	x, body := f.x, f.body
 	s := x.route.service
 	host := x.upstream.Host
 	if host == "" && s.pool != nil {
@@ -81,7 +89,7 @@ func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (d
 	}
 	header := x.upstream.Header
 	if s.client.plain == nil || header["Upgrade"] != nil || header["Expect"] != nil {
-		return x.attemptOther(peer, host, body, again)
+		return f.attemptOther(peer, host, again)
 	}
 	r := &h1.Request{
 		Address: peer.Address, Method: x.upstream.Method, Target: x.upstream.Path, Host: host,
@@ -97,28 +105,29 @@ func (x *Exchange) attempt(peer *balance.Peer, body *requestBody, again bool) (d
 	response, err := s.client.plain.Do(x.request.Context(), r)
 	x.timing.Upstream = time.Since(started)
 	if err != nil {
-		x.reportHealth(peer, 0, err, body)
-		return x.giveUp(err, body, again)
+		f.reportHealth(peer, 0, err)
+		return f.giveUp(err, again)
 	}
-	x.reportHealth(peer, response.Status, nil, body)
-	x.relayPlain(response)
+	f.reportHealth(peer, response.Status, nil)
+	f.relayPlain(response)
 	response.Close()
 	return true
 }
 
 // giveUp answers that a service has failed, unless another attempt can be made;
 // then it returns false.
-func (x *Exchange) giveUp(err error, body *requestBody, again bool) (done bool) {
-	if again && x.retryable(err) {
+func (f *forwarding) giveUp(err error, again bool) (done bool) {
+	if again && f.retryable(err) {
 		return false
 	}
-	x.failed(err, body)
+	f.failed(err)
 	return true
 }
 
 // attemptOther is attempt over net/http: with TLS, HTTP/2, an upgrade, or a client
 // that waits for "100 Continue".
-func (x *Exchange) attemptOther(peer *balance.Peer, host string, body *requestBody, again bool) (done bool) {
+func (f *forwarding) attemptOther(peer *balance.Peer, host string, again bool) (done bool) {
+	x, body := f.x, f.body
 	s := x.route.service
 	ctx, cancel := context.WithCancelCause(x.request.Context())
 	defer cancel(nil)
@@ -129,7 +138,10 @@ func (x *Exchange) attemptOther(peer *balance.Peer, host string, body *requestBo
 	}
 	request := (&http.Request{
 		Method: x.upstream.Method, Host: host, Header: header,
-		URL:   &url.URL{Scheme: s.scheme, Host: peer.Address, Opaque: x.upstream.Path, RawQuery: x.upstream.Query, ForceQuery: x.request.URL.ForceQuery && x.upstream.Query == ""},
+		URL: &url.URL{
+			Scheme: s.scheme, Host: peer.Address, Opaque: x.upstream.Path,
+			RawQuery: x.upstream.Query, ForceQuery: x.request.URL.ForceQuery && x.upstream.Query == "",
+		},
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	var once *onceBody
@@ -144,17 +156,18 @@ func (x *Exchange) attemptOther(peer *balance.Peer, host string, body *requestBo
 		if once != nil && !once.abandon() {
 			err = fmt.Errorf("%w: %w", h1.ErrBodyUsed, err)
 		}
-		x.reportHealth(peer, 0, err, body)
-		return x.giveUp(err, body, again)
+		f.reportHealth(peer, 0, err)
+		return f.giveUp(err, again)
 	}
-	x.reportHealth(peer, response.StatusCode, nil, body)
-	x.relay(response, cancel)
+	f.reportHealth(peer, response.StatusCode, nil)
+	f.relay(response, cancel)
 	return true
 }
 
 // retryable reports whether a request that has failed may be sent again: nothing
 // of its body is gone, and it has not reached a service, or does no harm twice.
-func (x *Exchange) retryable(err error) bool {
+func (f *forwarding) retryable(err error) bool {
+	x := f.x
 	if x.request.Context().Err() != nil || errors.Is(err, guard.ErrRefused) || errors.Is(err, h1.ErrBodyUsed) {
 		return false
 	}
@@ -175,7 +188,8 @@ func isTimeout(err error) bool {
 }
 
 // failed answers when no service did.
-func (x *Exchange) failed(err error, body *requestBody) {
+func (f *forwarding) failed(err error) {
+	x, body := f.x, f.body
 	if x.request.Context().Err() != nil {
 		x.failure, x.wrote = &clientError{context.Cause(x.request.Context())}, true
 		x.response.Status = statusClientClosed
@@ -207,18 +221,19 @@ func (x *Exchange) failed(err error, body *requestBody) {
 // statusClientClosed is what is counted when the client has gone (as of nginx).
 const statusClientClosed = 499
 
-// fullDuplex lets a response begin before the request was read.
-func fullDuplex(w http.ResponseWriter) {
+// fullDuplex lets a response begin before the request was read. It returns false where
+// that is not supported, and not needed.
+func fullDuplex(w http.ResponseWriter) bool {
 	if f, ok := w.(interface{ EnableFullDuplex() error }); ok {
-		_ = f.EnableFullDuplex() // where it is not supported it is not needed
-		return
+		return f.EnableFullDuplex() == nil
 	}
-	_ = http.NewResponseController(w).EnableFullDuplex()
+	return http.NewResponseController(w).EnableFullDuplex() == nil
 }
 
 // reportHealth tells the upstream how a target has done. What the client has done to
 // its own request is not held against the target.
-func (x *Exchange) reportHealth(peer *balance.Peer, status int, err error, body *requestBody) {
+func (f *forwarding) reportHealth(peer *balance.Peer, status int, err error) {
+	x, body := f.x, f.body
 	pool := x.route.service.pool
 	if pool == nil || x.request.Context().Err() != nil || err != nil && body != nil && body.toBlame(err) {
 		return

@@ -60,7 +60,7 @@ func rawService(t testing.TB, answer func(net.Conn)) string {
 
 func anyPath() entity.Route { return entity.Route{Paths: []string{"/"}} }
 
-func TestFailuresOfServicesHaveKongsAnswers(t *testing.T) {
+func TestGateway_answersFailuresOfServicesAsKong(t *testing.T) {
 	silent := rawService(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	nonsense := rawService(t, func(c net.Conn) {
 		_, _ = bufio.NewReader(c).ReadString('\n')
@@ -96,7 +96,7 @@ func TestFailuresOfServicesHaveKongsAnswers(t *testing.T) {
 	}
 }
 
-func TestSmallPostsToAServiceThatAnswersEarlyAreNotLost(t *testing.T) {
+func TestGateway_relaysEarlyAnswersToSmallPosts(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, _ *http.Request) { // never reads the body
 		w.WriteHeader(http.StatusUnauthorized)
 	})
@@ -124,7 +124,7 @@ func TestSmallPostsToAServiceThatAnswersEarlyAreNotLost(t *testing.T) {
 	require.Zero(t, lost.Load())
 }
 
-func TestBodiesAreStreamedInBothDirectionsAtOnce(t *testing.T) {
+func TestGateway_streamsBodiesInBothDirections(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		lines := bufio.NewReader(r.Body)
@@ -157,7 +157,7 @@ func TestBodiesAreStreamedInBothDirectionsAtOnce(t *testing.T) {
 	require.NoError(t, writer.Close())
 }
 
-func TestServerSentEventsComeAtOnce(t *testing.T) {
+func TestGateway_flushesServerSentEvents(t *testing.T) {
 	next := make(chan string)
 	service := newService(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -186,7 +186,7 @@ func TestServerSentEventsComeAtOnce(t *testing.T) {
 	close(next)
 }
 
-func TestWebSocketsPass(t *testing.T) {
+func TestGateway_relaysWebSockets(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Sec-Websocket-Key") != "k" {
 			w.WriteHeader(http.StatusBadRequest)
@@ -223,7 +223,7 @@ func TestWebSocketsPass(t *testing.T) {
 	require.Equal(t, "you said hi\n", string(rest))
 }
 
-func TestTrailersPass(t *testing.T) {
+func TestGateway_relaysTrailers(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Trailer", "X-Announced")
@@ -239,7 +239,7 @@ func TestTrailersPass(t *testing.T) {
 	require.Equal(t, "2", response.Trailer.Get("X-Surprise"))
 }
 
-func TestGRPCPassesWithItsTrailers(t *testing.T) {
+func TestGateway_relaysGRPCWithTrailers(t *testing.T) {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	protocols.SetHTTP1(true)
@@ -291,7 +291,7 @@ func TestGRPCPassesWithItsTrailers(t *testing.T) {
 	require.NoError(t, g.Close())
 }
 
-func TestAClientThatGoesAwayEndsTheRequestToTheService(t *testing.T) {
+func TestGateway_cancelsTheRequestOfAClientThatDisconnects(t *testing.T) {
 	arrived, ended := make(chan struct{}), make(chan struct{})
 	service := newService(t, func(_ http.ResponseWriter, r *http.Request) {
 		close(arrived)
@@ -312,7 +312,7 @@ func TestAClientThatGoesAwayEndsTheRequestToTheService(t *testing.T) {
 	<-ended
 }
 
-func TestAResponseThatBreaksOffIsNotMadeToLookComplete(t *testing.T) {
+func TestGateway_abortsABrokenResponse(t *testing.T) {
 	broken := rawService(t, func(c net.Conn) {
 		_, _ = bufio.NewReader(c).ReadString('\n')
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
@@ -327,7 +327,7 @@ func TestAResponseThatBreaksOffIsNotMadeToLookComplete(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
-func TestBodiesBeyondTheLimitAreRefused(t *testing.T) {
+func TestGateway_refusesBodiesBeyondTheLimit(t *testing.T) {
 	service := newService(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	g, server := newGateway(t, gateway.Options{MaxBody: 10})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))
@@ -343,7 +343,7 @@ func TestBodiesBeyondTheLimitAreRefused(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 }
 
-func TestAnotherTargetIsTriedWhenOneCannotBeReached(t *testing.T) {
+func TestGateway_retriesOnAnotherTarget(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
 	g, server := newGateway(t, gateway.Options{})
 	config := routed(serviceAt(t, "s", "http://pool"), anyPath())
@@ -369,7 +369,7 @@ func TestAnotherTargetIsTriedWhenOneCannotBeReached(t *testing.T) {
 	require.Equal(t, 4, failed)
 }
 
-func TestRequestsThatMayHaveHadAnEffectAreNotRepeated(t *testing.T) {
+func TestGateway_repeatsNoRequestThatMayHaveHadAnEffect(t *testing.T) {
 	var posts, gets atomic.Int64
 	service := rawService(t, func(c net.Conn) { // takes the request and hangs up
 		request, err := http.ReadRequest(bufio.NewReader(c))
@@ -395,7 +395,7 @@ func TestRequestsThatMayHaveHadAnEffectAreNotRepeated(t *testing.T) {
 	require.EqualValues(t, 3, gets.Load())
 }
 
-func TestSmuggledRequestsDoNotArrive(t *testing.T) {
+func TestGateway_forwardsNoSmuggledRequest(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	service := newService(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -433,7 +433,7 @@ func TestSmuggledRequestsDoNotArrive(t *testing.T) {
 	}
 }
 
-func TestContinueIsLeftToTheService(t *testing.T) {
+func TestGateway_leavesContinueToTheService(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Refuse") != "" {
 			w.WriteHeader(http.StatusForbidden)

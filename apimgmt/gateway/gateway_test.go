@@ -120,7 +120,7 @@ func do(t testing.TB, method, address, body string, header ...string) (*http.Res
 	return response, string(data)
 }
 
-func TestTheServiceSeesTheRequestAsKongWouldSendIt(t *testing.T) {
+func TestGateway_forwardsRequestsAsKong(t *testing.T) {
 	var got *http.Request
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
@@ -156,7 +156,7 @@ func TestTheServiceSeesTheRequestAsKongWouldSendIt(t *testing.T) {
 	}
 }
 
-func TestPathsOfServiceAndRequestAreJoined(t *testing.T) {
+func TestGateway_joinsPathsOfServiceAndRequest(t *testing.T) {
 	var got string
 	service := newService(t, func(_ http.ResponseWriter, r *http.Request) { got = r.URL.Path })
 	g, server := newGateway(t, gateway.Options{})
@@ -181,7 +181,7 @@ func TestPathsOfServiceAndRequestAreJoined(t *testing.T) {
 	}
 }
 
-func TestPreserveHostSendsTheHostOfTheClient(t *testing.T) {
+func TestGateway_preservesTheHostOfTheClient(t *testing.T) {
 	var got string
 	service := newService(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Host })
 	g, server := newGateway(t, gateway.Options{})
@@ -190,7 +190,7 @@ func TestPreserveHostSendsTheHostOfTheClient(t *testing.T) {
 	require.Equal(t, "API.example:99", got)
 }
 
-func TestRoutesOfHTTPSOnlyRedirect(t *testing.T) {
+func TestGateway_redirectsToHTTPS(t *testing.T) {
 	g, server := newGateway(t, gateway.Options{})
 	route := entity.Route{Paths: []string{"/"}, Protocols: []string{"https"}}
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", "http://127.0.0.1:1"), route)))
@@ -205,7 +205,7 @@ func TestRoutesOfHTTPSOnlyRedirect(t *testing.T) {
 	require.Equal(t, "https://api.example/a?b=1", response.Header.Get("Location"))
 }
 
-func TestAnInvalidConfigurationChangesNothing(t *testing.T) {
+func TestGateway_Apply_refusesAnInvalidConfiguration(t *testing.T) {
 	service := newService(t, func(http.ResponseWriter, *http.Request) {})
 	g, server := newGateway(t, gateway.Options{})
 	good := routed(serviceAt(t, "s", service.URL), entity.Route{Paths: []string{"/good"}})
@@ -229,7 +229,7 @@ func TestAnInvalidConfigurationChangesNothing(t *testing.T) {
 	require.EqualValues(t, 1, revision)
 }
 
-func TestReplaceLosesNoUpdate(t *testing.T) {
+func TestGateway_Replace_losesNoUpdate(t *testing.T) {
 	g, _ := newGateway(t, gateway.Options{})
 	_, revision := g.Config()
 	next, err := g.Replace(entity.Config{}, revision)
@@ -244,7 +244,7 @@ func TestReplaceLosesNoUpdate(t *testing.T) {
 	require.Equal(t, next, revision)
 }
 
-func TestConcurrentUpdatesAllCount(t *testing.T) {
+func TestGateway_Update_appliesEveryConcurrentUpdate(t *testing.T) {
 	g, _ := newGateway(t, gateway.Options{})
 	done := make(chan error)
 	for i := range 20 {

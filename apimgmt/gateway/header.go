@@ -15,6 +15,10 @@ func (x *Exchange) prepare() {
 		Method: r.Method, Path: x.servicePath(), Query: r.URL.RawQuery,
 		Header: x.spare(), Body: r.Body, Length: r.ContentLength,
 	}
+	if r.ContentLength != 0 && r.ProtoMajor == 1 && r.Body != nil && r.Body != http.NoBody {
+		x.clientBody = &clientBody{reader: r.Body, length: r.ContentLength}
+		x.upstream.Body = x.clientBody
+	}
 	for name, values := range r.Header {
 		if !hopByHop(name) {
 			x.upstream.Header[name] = values

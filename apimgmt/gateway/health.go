@@ -57,12 +57,13 @@ func (g *Gateway) healthChanged(pool *balance.Pool) func(*balance.Peer) {
 
 // hash is that of what the upstream hashes on, or falls back to. A request that has
 // neither may go to any target.
-func (x *Exchange) hash(pool *balance.Pool) uint64 {
+func (f *forwarding) hash(pool *balance.Pool) uint64 {
+	x := f.x
 	spec := pool.Spec()
 	if spec.Algorithm != "consistent-hashing" {
 		return 0
 	}
-	text := x.hashed(spec.HashOn, spec.HashOnHeader)
+	text := f.hashed(spec.HashOn, spec.HashOnHeader)
 	if spec.HashOn == "cookie" {
 		if cookie, err := x.request.Cookie(spec.HashOnCookie); err == nil && cookie.Value != "" {
 			text = cookie.Value
@@ -73,13 +74,14 @@ func (x *Exchange) hash(pool *balance.Pool) uint64 {
 		}
 	}
 	if text == "" {
-		text = x.hashed(spec.HashFallback, spec.HashFallbackHeader)
+		text = f.hashed(spec.HashFallback, spec.HashFallbackHeader)
 	}
 	return balance.Hash(cmp.Or(text, x.id))
 }
 
 // hashed is the part of the request that a hash_on names, cookies excepted.
-func (x *Exchange) hashed(on, header string) string {
+func (f *forwarding) hashed(on, header string) string {
+	x := f.x
 	switch on {
 	case "consumer":
 		if c := x.identity.Consumer; c != nil {

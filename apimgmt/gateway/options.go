@@ -55,6 +55,10 @@ type TransportOptions struct {
 	// MaxResponseHeader is the greatest header of a response in bytes. Zero means
 	// 256 KiB.
 	MaxResponseHeader int64
+	// NetHTTP has every service spoken to with net/http, also those over HTTP/1.1
+	// without TLS, for which the gateway has a client of its own; see
+	// docs/adr/0001-http1-to-services.md.
+	NetHTTP bool
 }
 
 // withDefaults returns options with every default filled in, or an error that

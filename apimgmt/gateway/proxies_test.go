@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 )
 
-func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
+func TestGateway_readsForwardedFieldsOfTrustedProxiesOnly(t *testing.T) {
 	for _, c := range []struct {
 		trusted                []netip.Prefix
 		client, proto, forHost string
@@ -44,7 +44,7 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 	}
 }
 
-func TestAPluginThatPanicsReleasesItsConfiguration(t *testing.T) {
+func TestGateway_releasesTheConfigurationWhenAPluginPanics(t *testing.T) {
 	closed := make(chan struct{})
 	kind := gateway.Kind{Name: "broken", Compile: func(gateway.Setup) (gateway.Plugin, error) {
 		return gateway.Plugin{
@@ -68,7 +68,7 @@ func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 func (d *discard) Flush()                      {}
 
-func TestARequestCostsFewAllocations(t *testing.T) {
+func TestGateway_ServeHTTP_allocatesLittle(t *testing.T) {
 	service := newService(t, func(http.ResponseWriter, *http.Request) {})
 	g, _ := newGateway(t, gateway.Options{})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))

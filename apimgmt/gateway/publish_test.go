@@ -86,7 +86,7 @@ func without(c entity.Config, n int) entity.Config {
 	return c
 }
 
-func TestAThousandPublicationsUpdatesAndDeletionsUnderLoadFailNoRequestAndKeepNoMemory(t *testing.T) {
+func TestGateway_Replace_underLoadFailsNoRequestAndLeaksNothing(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	target := strings.TrimPrefix(service.URL, "http://")
 	g, server := newGateway(t, gateway.Options{})

@@ -13,9 +13,10 @@ import (
 )
 
 // relay sends the response of a service to the client.
-func (x *Exchange) relay(response *http.Response, cancel context.CancelCauseFunc) {
+func (f *forwarding) relay(response *http.Response, cancel context.CancelCauseFunc) {
+	x := f.x
 	if response.StatusCode == http.StatusSwitchingProtocols {
-		x.upgrade(response)
+		f.upgrade(response)
 		return
 	}
 	defer func() { _ = response.Body.Close() }() // what is wrong with it, reading it has told
@@ -58,7 +59,8 @@ func (x *Exchange) relay(response *http.Response, cancel context.CancelCauseFunc
 }
 
 // relayPlain is relay of a response that h1 has read.
-func (x *Exchange) relayPlain(response *h1.Response) {
+func (f *forwarding) relayPlain(response *h1.Response) {
+	x := f.x
 	header := x.writer.Header()
 	backing := make([]string, 0, response.Count())
 	var connection []string
@@ -137,7 +139,8 @@ func (t *idleTimer) Read(p []byte) (int, error) {
 func (t *idleTimer) stop() { t.timer.Stop() }
 
 // upgrade connects client and service after both have agreed on another protocol.
-func (x *Exchange) upgrade(response *http.Response) {
+func (f *forwarding) upgrade(response *http.Response) {
+	x := f.x
 	asked, agreed := upgradeOf(x.upstream.Header), upgradeOf(response.Header)
 	service, ok := response.Body.(io.ReadWriteCloser)
 	if !ok || asked == "" || !strings.EqualFold(asked, agreed) {
@@ -162,11 +165,12 @@ func (x *Exchange) upgrade(response *http.Response) {
 		return
 	}
 	x.response.Status = http.StatusSwitchingProtocols
-	x.tunnel(client, buffered.Reader, service)
+	f.tunnel(client, buffered.Reader, service)
 }
 
 // tunnel copies in both directions until one end is closed, which closes the other.
-func (x *Exchange) tunnel(client io.WriteCloser, fromClient io.Reader, service io.ReadWriteCloser) {
+func (f *forwarding) tunnel(client io.WriteCloser, fromClient io.Reader, service io.ReadWriteCloser) {
+	x := f.x
 	type end struct {
 		n   int64
 		err error

@@ -157,7 +157,7 @@ func (a *api) send(t testing.TB, text string) string {
 	return string(data)
 }
 
-func TestTheSecretIsForThoseWithAToken(t *testing.T) {
+func TestGateway_requiresATokenOnSecuredRoutes(t *testing.T) {
 	a := newAPI(t)
 	for _, target := range []string{"/api/admin", "/api/admin/users", "/api/things/7/owner"} {
 		response, body := do(t, http.MethodGet, a.URL+target, "")
@@ -177,7 +177,7 @@ func TestTheSecretIsForThoseWithAToken(t *testing.T) {
 	}
 }
 
-func TestNoPathLeadsAroundASecuredRoute(t *testing.T) {
+func TestGateway_securesEverySpellingOfAPath(t *testing.T) {
 	a := newAPI(t)
 	for _, target := range []string{
 		// Dots
@@ -205,7 +205,7 @@ func TestNoPathLeadsAroundASecuredRoute(t *testing.T) {
 	}
 }
 
-func TestNoMethodLeadsAroundASecuredRoute(t *testing.T) {
+func TestGateway_securesEveryMethod(t *testing.T) {
 	a := newAPI(t)
 	for _, request := range []string{
 		"DELETE /api/things/7 HTTP/1.1\r\n", "delete /api/things/7 HTTP/1.1\r\n", "Delete /api/things/7 HTTP/1.1\r\n",
@@ -219,7 +219,7 @@ func TestNoMethodLeadsAroundASecuredRoute(t *testing.T) {
 	require.Contains(t, body, secret)
 }
 
-func TestNoRequestIsSmuggledInAnother(t *testing.T) {
+func TestGateway_forwardsNoRequestInsideAnother(t *testing.T) {
 	const inner = "GET /api/admin HTTP/1.1\r\nHost: a\r\n\r\n"
 	a := newAPI(t)
 	post := "POST /open HTTP/1.1\r\nHost: a\r\n"
@@ -258,7 +258,7 @@ func TestNoRequestIsSmuggledInAnother(t *testing.T) {
 	}
 }
 
-func TestClientsDoNotGetEachOthersAnswers(t *testing.T) {
+func TestGateway_keepsAnswersOfClientsApart(t *testing.T) {
 	// A service that answers badly in every way it can: the next answer on the
 	// connection is never taken for somebody else's.
 	answers := []string{
@@ -319,7 +319,7 @@ func TestClientsDoNotGetEachOthersAnswers(t *testing.T) {
 	}
 }
 
-func TestServersOfADefinitionDoNotLeadInside(t *testing.T) {
+func TestGateway_refusesPrivateServersOfADefinition(t *testing.T) {
 	var reached []string
 	inside := newService(t, func(_ http.ResponseWriter, r *http.Request) { reached = append(reached, r.Host) })
 	_, port, err := net.SplitHostPort(inside.Listener.Addr().String())
@@ -360,7 +360,7 @@ func TestServersOfADefinitionDoNotLeadInside(t *testing.T) {
 	require.Empty(t, reached)
 }
 
-func TestRedirectsAreLeftToTheClient(t *testing.T) {
+func TestGateway_relaysRedirects(t *testing.T) {
 	inside := newService(t, func(http.ResponseWriter, *http.Request) { t.Error("followed") })
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inside.URL, http.StatusFound) })
 	g, server := newGateway(t, gateway.Options{})

@@ -18,6 +18,11 @@ func (x *Exchange) head(status int, proxied bool) {
 			i.plugin.Head(x)
 		}
 	}
+	if x.duplex && !x.clientBody.ended.Load() && header["Content-Length"] == nil && bodyAllowed(x.response.Status) {
+		// The end of such a response is the server's to write, after the rest of the
+		// request's body was read: see drain.
+		header["Connection"], x.closing = []string{"close"}, true
+	}
 	x.wrote = true
 	x.writer.WriteHeader(x.response.Status)
 }

@@ -38,8 +38,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.serve()
 	x.finish()
 	over = true
-	broken := x.failure != nil && x.wrote
 	g.leave(x.table)
+	broken := x.failure != nil && x.wrote || !x.drain()
 	x.recycle()
 	g.exchanges.Put(x)
 	if broken {

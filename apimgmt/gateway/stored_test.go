@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 )
 
-func TestOnlyWhatWasStoredIsServed(t *testing.T) {
+func TestGateway_servesStoredConfigurationsOnly(t *testing.T) {
 	var made, closed int
 	kind := gateway.Kind{Name: "counted", Compile: func(s gateway.Setup) (gateway.Plugin, error) {
 		var config struct {

@@ -26,7 +26,7 @@ func watched(name string) entity.Upstream {
 	}}}
 }
 
-func TestAThousandSwapsUnderLoadFailNoRequestAndLeaveNothing(t *testing.T) {
+func TestGateway_Apply_underLoadFailsNoRequestAndLeaksNothing(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	var open atomic.Int64
 	stateful := gateway.Kind{Name: "stateful", Compile: func(gateway.Setup) (gateway.Plugin, error) {
@@ -104,7 +104,7 @@ func TestAThousandSwapsUnderLoadFailNoRequestAndLeaveNothing(t *testing.T) {
 	require.ErrorIs(t, g.Apply(entity.Config{}), gateway.ErrClosed)
 }
 
-func TestRequestsInFlightFinishWithThePluginsTheyBeganWith(t *testing.T) {
+func TestGateway_Apply_keepsPluginsOfRequestsInFlight(t *testing.T) {
 	arrived, proceed := make(chan struct{}), make(chan struct{})
 	service := newService(t, func(http.ResponseWriter, *http.Request) {
 		close(arrived)

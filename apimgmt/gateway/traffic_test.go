@@ -19,25 +19,25 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 )
 
-// log is a place for log lines of several goroutines.
-type log struct {
+// logBuffer keeps the log lines of several goroutines.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *log) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *log) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-func TestTrafficIsCountedByRoute(t *testing.T) {
+func TestGateway_Traffic_countsByRoute(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if len(body) == 0 {
@@ -90,7 +90,7 @@ func TestTrafficIsCountedByRoute(t *testing.T) {
 	require.Len(t, g.Traffic(), 1, "routes that are gone are forgotten")
 }
 
-func TestTheNumberOfSeriesIsBounded(t *testing.T) {
+func TestGateway_Traffic_boundsTheNumberOfSeries(t *testing.T) {
 	g, server := newGateway(t, gateway.Options{MaxMeasuredRoutes: 2})
 	config := entity.Config{Services: []entity.Service{serviceAt(t, "s", "http://127.0.0.1:1")}}
 	for i := range 10 {
@@ -112,9 +112,9 @@ func TestTheNumberOfSeriesIsBounded(t *testing.T) {
 	}, 5e9, 1e6)
 }
 
-func TestTheAccessLogHasNoSecrets(t *testing.T) {
+func TestGateway_accessLogHasNoSecrets(t *testing.T) {
 	service := newService(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Set-Cookie", "sid=secret-cookie") })
-	var lines log
+	var lines logBuffer
 	logger := slog.New(slog.NewJSONHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, server := newGateway(t, gateway.Options{AccessLog: logger, Logger: logger})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))
@@ -129,7 +129,7 @@ func TestTheAccessLogHasNoSecrets(t *testing.T) {
 	require.Equal(t, "127.0.0.1", line["client"])
 }
 
-func TestHealthOfTargetsCanBeSeenAndSet(t *testing.T) {
+func TestGateway_Health_isShownAndSet(t *testing.T) {
 	var ill sync.Map
 	handler := func(name string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -176,7 +176,7 @@ func TestHealthOfTargetsCanBeSeenAndSet(t *testing.T) {
 	require.ErrorIs(t, err, gateway.ErrNotFound)
 }
 
-func TestActiveChecksAskTheTargets(t *testing.T) {
+func TestGateway_activeChecksProbeTheTargets(t *testing.T) {
 	asked := make(chan string, 10)
 	service := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Method + " " + r.URL.Path + " " + r.Header.Get("X-Probe")

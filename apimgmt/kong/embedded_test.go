@@ -38,14 +38,14 @@ func embedded(t *testing.T) (*gateway.Gateway, *kong.Gateway) {
 
 // The Admin API of the embedded gateway was written by others after the same
 // documentation, so each is a witness for the other.
-func TestItPublishesToTheEmbeddedGatewayAsToAKong(t *testing.T) {
+func TestGateway_Publish_worksWithTheEmbeddedAdminAPI(t *testing.T) {
 	gatewaytest.Run(t, func(t *testing.T) apimgmt.Gateway {
 		_, driver := embedded(t)
 		return driver
 	})
 }
 
-func TestTheEmbeddedGatewayServesWhatItIsToldByTheAdminAPI(t *testing.T) {
+func TestGateway_Publish_isServedByTheEmbeddedGateway(t *testing.T) {
 	g, driver := embedded(t)
 	config := second()
 	config.Plugins[0].Config = []byte(`{"discovery":"https://idm.example/.well-known/openid-configuration","client_id":"kong","client_secret":"wolpertinger"}`)

@@ -22,7 +22,7 @@ import (
 
 func versions() []string { return []string{"2.8.5", "3.4.2", "3.9.0.1-enterprise-edition"} }
 
-func TestItIsAGatewayOfThePublisher(t *testing.T) {
+func TestGateway_passesTheSuite(t *testing.T) {
 	for _, version := range versions() {
 		for _, dbless := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s without a database: %v", version, dbless), func(t *testing.T) {
@@ -96,7 +96,7 @@ func (f *fake) count(table string) int {
 	return len(f.tables[table])
 }
 
-func TestPublishingTheSameAgainWritesNothing(t *testing.T) {
+func TestGateway_Publish_writesNothingWhenUnchanged(t *testing.T) {
 	for _, version := range versions() {
 		f := newFake(version)
 		f.page = 2
@@ -110,7 +110,7 @@ func TestPublishingTheSameAgainWritesNothing(t *testing.T) {
 	}
 }
 
-func TestPathsAreWrittenInTheStyleOfTheVersion(t *testing.T) {
+func TestGateway_Publish_writesPathsForTheVersion(t *testing.T) {
 	paths := []string{"/plain", "~/things/(?<id>[^#?/]+)$", "/a+b", "~/a.b", `~/a\+`, "/a(b)", "~/x/[0-9]+"}
 	for _, version := range versions() {
 		f := newFake(version)
@@ -148,7 +148,7 @@ func anys(list []string) []any {
 
 // Whatever call fails for good, before or after Kong has done it, the routes of
 // before serve, or all of the new ones; and publishing again puts all right.
-func TestAFailureAtAnyCallLeavesTheRoutesOfBeforeOrAllNewOnes(t *testing.T) {
+func TestGateway_Publish_isAtomicWhenAnyCallFails(t *testing.T) {
 	for _, version := range []string{"2.8.5", "3.4.2"} {
 		for _, from := range []entity.Config{{}, first()} {
 			if version == "2.8.5" && len(from.Services) == 0 {
@@ -184,7 +184,7 @@ func TestAFailureAtAnyCallLeavesTheRoutesOfBeforeOrAllNewOnes(t *testing.T) {
 }
 
 // A publisher that dies leaves no route without its plugins, and the next publish puts all right.
-func TestAPublisherThatDiesIsPutRightByTheNext(t *testing.T) {
+func TestGateway_Publish_repairsAnInterruptedPublish(t *testing.T) {
 	for _, from := range []entity.Config{{}, first()} {
 		old, fresh := servedOf(t, "3.4.2", from), servedOf(t, "3.4.2", second())
 		for k := 1; ; k++ {
@@ -241,7 +241,7 @@ func requireGuarded(t *testing.T, f *fake, old, fresh map[string]string) {
 	}
 }
 
-func TestWhatOthersHaveInKongStays(t *testing.T) {
+func TestGateway_Publish_keepsOtherEntities(t *testing.T) {
 	f := newFake("3.4.2")
 	f.tables["services"]["tcp"] = object{"id": "7b1a1a3e-0000-4000-8000-000000000001", "name": "raw", "protocol": "tcp", "host": "h", "port": 9.0, "enabled": true}
 	f.tables["services"]["7b1a1a3e-0000-4000-8000-000000000001"] = f.tables["services"]["tcp"]
@@ -263,7 +263,7 @@ func TestWhatOthersHaveInKongStays(t *testing.T) {
 	require.ErrorIs(t, g.Publish(t.Context(), "o", entity.Config{Services: []entity.Service{{Name: "raw", Host: "h"}}}), entity.ErrConflict, "the name is known to Kong alone")
 }
 
-func TestWithoutADatabaseTheRestOfTheConfigurationStays(t *testing.T) {
+func TestGateway_Publish_keepsTheRestWithoutADatabase(t *testing.T) {
 	f := newFake("3.4.2")
 	f.dbless = true
 	f.extra = object{"certificates": []any{object{"id": "c"}}}
@@ -275,7 +275,7 @@ func TestWithoutADatabaseTheRestOfTheConfigurationStays(t *testing.T) {
 	require.Equal(t, servedOf(t, "3.4.2", second()), f.snapshot())
 }
 
-func TestErrorsNameTheEntityAndShowNoSecret(t *testing.T) {
+func TestGateway_Publish_namesTheEntityWithoutSecrets(t *testing.T) {
 	f := newFake("3.4.2")
 	g := f.open(t)
 	bad := first()
@@ -298,7 +298,7 @@ func TestErrorsNameTheEntityAndShowNoSecret(t *testing.T) {
 	require.NotContains(t, err.Error(), "squirrel")
 }
 
-func TestRefusalsOfTheAdminAPIAreTold(t *testing.T) {
+func TestGateway_Publish_returnsRefusalsOfTheAdminAPI(t *testing.T) {
 	for status, want := range map[int]error{401: kong.ErrForbidden, 403: kong.ErrForbidden, 200: kong.ErrAnswer} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Kong-Admin-Token") != "hidden-token" {
@@ -316,7 +316,7 @@ func TestRefusalsOfTheAdminAPIAreTold(t *testing.T) {
 	}
 }
 
-func TestAPublishOfAnotherProcessIsWaitedFor(t *testing.T) {
+func TestGateway_Publish_waitsForAnotherProcess(t *testing.T) {
 	f := newFake("3.4.2")
 	entered, leave := make(chan struct{}), make(chan struct{})
 	once := false

@@ -14,7 +14,7 @@ func rememberedOf(size int, until time.Time) remembered {
 	return remembered{claims: &Claims{Raw: json.RawMessage(strings.Repeat("x", size))}, until: until}
 }
 
-func TestACacheKeepsItsBounds(t *testing.T) {
+func TestCache_isBounded(t *testing.T) {
 	now := time.Now()
 	for name, bounds := range map[string]struct{ entries, bytes, size int }{
 		"entries": {64, 1 << 30, 10}, "bytes": {1 << 20, 1 << 20, 4000}, "none": {0, 1 << 20, 10}, "too large": {10, 1000, 4000},
@@ -37,7 +37,7 @@ func TestACacheKeepsItsBounds(t *testing.T) {
 	}
 }
 
-func TestACacheForgetsWhatWasNotUsedForLongest(t *testing.T) {
+func TestCache_evictsTheLeastRecentlyUsed(t *testing.T) {
 	now := time.Now()
 	c := newCache(2*shards, 1<<20)
 	var of []digest // of one shard

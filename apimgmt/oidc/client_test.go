@@ -73,7 +73,7 @@ func (l *loginIssuer) tokens(t *testing.T, nonce string, change func(map[string]
 	}
 }
 
-func TestALoginCanComeBackToAnotherAddress(t *testing.T) {
+func TestClient_Begin_usesAnotherRedirectAddress(t *testing.T) {
 	l := &loginIssuer{key: edKey(t, "k")}
 	c := l.client(t, "")
 	const back = "https://second.example/callback"
@@ -92,7 +92,7 @@ func TestALoginCanComeBackToAnotherAddress(t *testing.T) {
 	}
 }
 
-func TestALoginSendsPKCEAndGetsTokens(t *testing.T) {
+func TestClient_sendsPKCEAndGetsTokens(t *testing.T) {
 	for _, secret := range []string{"", "s e"} {
 		l := &loginIssuer{key: edKey(t, "k"), iss: true}
 		c := l.client(t, secret)
@@ -129,7 +129,7 @@ func TestALoginSendsPKCEAndGetsTokens(t *testing.T) {
 	}
 }
 
-func TestAnswersToOtherLoginsAreRefused(t *testing.T) {
+func TestClient_refusesAnswersToOtherLogins(t *testing.T) {
 	l := &loginIssuer{key: edKey(t, "k"), iss: true}
 	c := l.client(t, "")
 	login, err := c.Begin(t.Context())
@@ -156,7 +156,7 @@ func TestAnswersToOtherLoginsAreRefused(t *testing.T) {
 	require.Equal(t, "access_denied", refusal.Code)
 }
 
-func TestIDTokensOfOtherLoginsAndClientsAreRefused(t *testing.T) {
+func TestClient_refusesIDTokensOfOtherLogins(t *testing.T) {
 	l := &loginIssuer{key: edKey(t, "k")}
 	c := l.client(t, "")
 	login, err := c.Begin(t.Context())
@@ -198,14 +198,14 @@ func TestIDTokensOfOtherLoginsAndClientsAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, oidc.ErrMissing)
 }
 
-func TestLoggingOutSaysWhoAndWhereto(t *testing.T) {
+func TestClient_logoutNamesUserAndRedirect(t *testing.T) {
 	c := (&loginIssuer{key: edKey(t, "k")}).client(t, "")
 	out, err := c.EndSessionURL(t.Context(), "the id token", "https://portal.example/bye")
 	require.NoError(t, err)
 	require.Equal(t, insideName+"/logout?client_id=portal&id_token_hint=the+id+token&post_logout_redirect_uri=https%3A%2F%2Fportal.example%2Fbye", out)
 }
 
-func TestClientsWithFaultyConfigurationsAreRefused(t *testing.T) {
+func TestNewClient_refusesFaultyConfigurations(t *testing.T) {
 	good := oidc.Config{Issuer: insideName, ClientID: "portal"}
 	for want, c := range map[string]oidc.ClientConfig{
 		"Config.ClientID": {Config: oidc.Config{Issuer: insideName}, RedirectURL: "https://portal.example/"},

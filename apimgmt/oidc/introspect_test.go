@@ -23,7 +23,7 @@ func asClient(auth string) func(*oidc.Config) {
 	}
 }
 
-func TestIntrospectionProvesWhoAsks(t *testing.T) {
+func TestVerifier_introspect_authenticatesTheClient(t *testing.T) {
 	issuer := newFakeIssuer(t, edKey(t, "k"))
 	for _, auth := range []string{"", oidc.SecretBasic, oidc.SecretPost} {
 		issuer.introspect = func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func TestIntrospectionProvesWhoAsks(t *testing.T) {
 	}
 }
 
-func TestIntrospectionTellsItsAnswersApart(t *testing.T) {
+func TestVerifier_introspect_distinguishesAnswers(t *testing.T) {
 	issuer := newFakeIssuer(t, edKey(t, "k"))
 	v := issuer.verifier(t, func(c *oidc.Config) {
 		asClient("")(c)
@@ -91,7 +91,7 @@ func TestIntrospectionTellsItsAnswersApart(t *testing.T) {
 	require.ErrorContains(t, err, "Config.ClientID")
 }
 
-func TestAnAnswerOfIntrospectionIsUsedAgainForItsTimeOnly(t *testing.T) {
+func TestVerifier_introspect_cachesAnswersForTheirTime(t *testing.T) {
 	var active atomic.Bool
 	var asked atomic.Int32
 	active.Store(true)
@@ -124,7 +124,7 @@ func TestAnAnswerOfIntrospectionIsUsedAgainForItsTimeOnly(t *testing.T) {
 	})
 }
 
-func TestADeadIssuerIsLeftAloneAndTriedAgain(t *testing.T) {
+func TestVerifier_introspect_retriesADeadIssuerAfterAPause(t *testing.T) {
 	var asked atomic.Int32
 	var dead atomic.Bool
 	dead.Store(true)

@@ -92,7 +92,7 @@ func (i *inside) token(t *testing.T, k jose.JSONWebKey, number int) string {
 	return sign(t, k, "EdDSA", map[string]any{"iss": insideName, "exp": time.Now().Add(48 * time.Hour).Unix(), "jti": fmt.Sprint(number)})
 }
 
-func TestARotatedKeyIsFoundAndTheOldOneForgotten(t *testing.T) {
+func TestVerifier_findsARotatedKey(t *testing.T) {
 	first, second := edKey(t, "1"), edKey(t, "2")
 	synctest.Test(t, func(t *testing.T) {
 		i := &inside{keys: []jose.JSONWebKey{first}}
@@ -110,7 +110,7 @@ func TestARotatedKeyIsFoundAndTheOldOneForgotten(t *testing.T) {
 	})
 }
 
-func TestUnknownKeysDoNotHammerTheIssuer(t *testing.T) {
+func TestVerifier_limitsFetchesForUnknownKeys(t *testing.T) {
 	k, strange := edKey(t, "1"), edKey(t, "2")
 	synctest.Test(t, func(t *testing.T) {
 		i := &inside{keys: []jose.JSONWebKey{k}, delay: time.Millisecond}
@@ -133,7 +133,7 @@ func TestUnknownKeysDoNotHammerTheIssuer(t *testing.T) {
 	})
 }
 
-func TestKeysAreUsedForAsLongAsTheIssuerSays(t *testing.T) {
+func TestVerifier_keepsKeysForTheirLifetime(t *testing.T) {
 	k := edKey(t, "1")
 	synctest.Test(t, func(t *testing.T) {
 		for header, want := range map[string]time.Duration{
@@ -156,7 +156,7 @@ func TestKeysAreUsedForAsLongAsTheIssuerSays(t *testing.T) {
 	})
 }
 
-func TestKnownKeysServeForAWhileWhenTheIssuerIsDown(t *testing.T) {
+func TestVerifier_usesKnownKeysWhileTheIssuerIsDown(t *testing.T) {
 	k := edKey(t, "1")
 	synctest.Test(t, func(t *testing.T) {
 		i := &inside{keys: []jose.JSONWebKey{k}, delay: 4 * time.Second}
@@ -184,7 +184,7 @@ func TestKnownKeysServeForAWhileWhenTheIssuerIsDown(t *testing.T) {
 	})
 }
 
-func TestAnIssuerThatWasNeverThereIsAskedAtGrowingIntervals(t *testing.T) {
+func TestVerifier_retriesAnAbsentIssuerAtGrowingIntervals(t *testing.T) {
 	k := edKey(t, "1")
 	synctest.Test(t, func(t *testing.T) {
 		i := &inside{down: true}
@@ -199,7 +199,7 @@ func TestAnIssuerThatWasNeverThereIsAskedAtGrowingIntervals(t *testing.T) {
 	})
 }
 
-func TestCloseEndsAFetchThatNobodyWaitsFor(t *testing.T) {
+func TestVerifier_Close_endsABackgroundFetch(t *testing.T) {
 	k := edKey(t, "1")
 	synctest.Test(t, func(t *testing.T) {
 		i := &inside{keys: []jose.JSONWebKey{k}, delay: time.Second}

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-func TestARememberedTokenEndsWithItsTime(t *testing.T) {
+func TestVerifier_Verify_expiresACachedToken(t *testing.T) {
 	k := edKey(t, "1")
 	synctest.Test(t, func(t *testing.T) {
 		i := &inside{keys: []jose.JSONWebKey{k}}
@@ -36,7 +36,7 @@ func TestARememberedTokenEndsWithItsTime(t *testing.T) {
 	})
 }
 
-func TestARefusedTokenIsNotRemembered(t *testing.T) {
+func TestVerifier_Verify_doesNotCacheARefusal(t *testing.T) {
 	k := edKey(t, "1")
 	i := &inside{keys: []jose.JSONWebKey{k}}
 	v := i.verifier(t, nil)

@@ -22,7 +22,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-func TestTokensOfEveryAlgorithmAreVerified(t *testing.T) {
+func TestVerifier_Verify_acceptsEveryAlgorithm(t *testing.T) {
 	r, e256, e384, e521, ed := rsaKey(t, "r"), ecKey(t, "e256", elliptic.P256()), ecKey(t, "e384", elliptic.P384()), ecKey(t, "e521", elliptic.P521()), edKey(t, "ed")
 	issuer := newFakeIssuer(t, r, e256, e384, e521, ed)
 	v := issuer.verifier(t, nil)
@@ -37,7 +37,7 @@ func TestTokensOfEveryAlgorithmAreVerified(t *testing.T) {
 	require.EqualValues(t, 1, issuer.discoveries.Load(), "the document is fetched once")
 }
 
-func TestClaimsSayWhatTheTokenSays(t *testing.T) {
+func TestVerifier_Verify_returnsTheClaims(t *testing.T) {
 	k := rsaKey(t, "k")
 	issuer := newFakeIssuer(t, k)
 	v := issuer.verifier(t, nil)
@@ -58,7 +58,7 @@ func TestClaimsSayWhatTheTokenSays(t *testing.T) {
 	require.False(t, (*oidc.Claims)(nil).HasRole("Developer"))
 }
 
-func TestEveryReasonToRefuseHasItsSentinel(t *testing.T) {
+func TestVerifier_Verify_hasASentinelForEveryRefusal(t *testing.T) {
 	k, other, ec := rsaKey(t, "k"), rsaKey(t, "k"), ecKey(t, "k", elliptic.P256())
 	issuer := newFakeIssuer(t, k)
 	v := issuer.verifier(t, func(c *oidc.Config) {
@@ -124,7 +124,7 @@ func TestEveryReasonToRefuseHasItsSentinel(t *testing.T) {
 	require.NoError(t, err, "the token that all those were made of is good")
 }
 
-func TestAnAudienceMayBeOneStringOrSeveral(t *testing.T) {
+func TestVerifier_Verify_readsOneAudienceOrSeveral(t *testing.T) {
 	k := edKey(t, "k")
 	issuer := newFakeIssuer(t, k)
 	v := issuer.verifier(t, func(c *oidc.Config) { c.Audience = []string{"us"} })
@@ -134,14 +134,14 @@ func TestAnAudienceMayBeOneStringOrSeveral(t *testing.T) {
 	}
 }
 
-func TestATokenWithoutTheNameOfItsKeyIsVerified(t *testing.T) {
+func TestVerifier_Verify_triesKeysWithoutAKeyID(t *testing.T) {
 	k := edKey(t, "")
 	issuer := newFakeIssuer(t, edKey(t, "a"), rsaKey(t, "b"), k)
 	_, err := issuer.verifier(t, nil).Verify(t.Context(), sign(t, k, "EdDSA", issuer.claims()))
 	require.NoError(t, err)
 }
 
-func TestKeysThatMustNotVerifyAreLeftOut(t *testing.T) {
+func TestVerifier_Verify_ignoresUnsuitableKeys(t *testing.T) {
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
 	require.NoError(t, err)
 	small := jose.JSONWebKey{Key: weak, KeyID: "small"}
@@ -165,7 +165,7 @@ func TestKeysThatMustNotVerifyAreLeftOut(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAlgorithmsCanBeNarrowed(t *testing.T) {
+func TestVerifier_Verify_restrictsAlgorithms(t *testing.T) {
 	r, ed := rsaKey(t, "r"), edKey(t, "ed")
 	issuer := newFakeIssuer(t, r, ed)
 	v := issuer.verifier(t, func(c *oidc.Config) { c.Algorithms = []string{"RS256"} })
@@ -175,7 +175,7 @@ func TestAlgorithmsCanBeNarrowed(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestTokensOfAnIssuerBehindAProxyAreVerified(t *testing.T) {
+func TestVerifier_Verify_acceptsAnIssuerBehindAProxy(t *testing.T) {
 	k := edKey(t, "k")
 	issuer := newFakeIssuer(t, k)
 	back := issuer.URL + "/.well-known/openid-configuration"
@@ -191,7 +191,7 @@ func TestTokensOfAnIssuerBehindAProxyAreVerified(t *testing.T) {
 	}
 }
 
-func TestADocumentOfAnotherIssuerIsNotBelieved(t *testing.T) {
+func TestVerifier_refusesTheDocumentOfAnotherIssuer(t *testing.T) {
 	k := edKey(t, "k")
 	issuer := newFakeIssuer(t, k)
 	v := issuer.verifier(t, nil)
@@ -202,7 +202,7 @@ func TestADocumentOfAnotherIssuerIsNotBelieved(t *testing.T) {
 	require.ErrorIs(t, v.Ready(t.Context()), oidc.ErrUnreachable)
 }
 
-func TestEndpointsMakeTheDocumentUnnecessary(t *testing.T) {
+func TestVerifier_needsNoDocumentWithEndpoints(t *testing.T) {
 	k := edKey(t, "k")
 	issuer := newFakeIssuer(t, k)
 	v := issuer.verifier(t, func(c *oidc.Config) { c.Endpoints.Keys = issuer.URL + "/certs" })
@@ -212,7 +212,7 @@ func TestEndpointsMakeTheDocumentUnnecessary(t *testing.T) {
 	require.Zero(t, issuer.discoveries.Load())
 }
 
-func TestAnIssuerThatIsDownOrTalksNonsenseIsUnreachable(t *testing.T) {
+func TestVerifier_Verify_reportsAnUnreachableIssuer(t *testing.T) {
 	token := sign(t, edKey(t, "k"), "EdDSA", map[string]any{})
 	secret := "the answer is not shown"
 	for name, answer := range map[string]http.HandlerFunc{
@@ -238,7 +238,7 @@ func TestAnIssuerThatIsDownOrTalksNonsenseIsUnreachable(t *testing.T) {
 	}
 }
 
-func TestNoRedirectIsFollowedAndNoLongAnswerRead(t *testing.T) {
+func TestVerifier_refusesRedirectsAndLongAnswers(t *testing.T) {
 	k := edKey(t, "k")
 	for name, padding := range map[string]int{"a good answer": 0, "a long answer": 300 << 10} {
 		for _, redirect := range []bool{false, true} {
@@ -267,7 +267,7 @@ func TestNoRedirectIsFollowedAndNoLongAnswerRead(t *testing.T) {
 	}
 }
 
-func TestACallerThatGivesUpIsNotTheIssuersFault(t *testing.T) {
+func TestVerifier_Verify_distinguishesACancelledCaller(t *testing.T) {
 	asked := make(chan struct{}, 8)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asked <- struct{}{}
@@ -292,7 +292,7 @@ func TestACallerThatGivesUpIsNotTheIssuersFault(t *testing.T) {
 	wait.Wait()
 }
 
-func TestConfigurationsWithFaultsAreRefusedByField(t *testing.T) {
+func TestNewVerifier_namesTheFieldOfAnError(t *testing.T) {
 	for field, c := range map[string]oidc.Config{
 		"Config.Issuer":           {},
 		"Config.Discovery":        {Issuer: "http://idm.example"},

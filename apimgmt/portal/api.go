@@ -38,24 +38,19 @@ func (p *Portal) api(w http.ResponseWriter, r *http.Request, v *visitor) error {
 	}
 	slices.Reverse(record.Versions) // newest first
 	view := apiView{
-		head: head{Title: record.Enabler, Visitor: v}, API: record, Shown: version.Version, Routes: version.Routes, Gateway: p.config.GatewayURL + version.Path, Origin: p.config.GatewayURL,
-		About:    p.texts.render(version.About),
-		Document: (&url.URL{Path: apiPath(record.Enabler) + "/definition", RawQuery: url.Values{"version": {asked}}.Encode()}).String(),
-		Next:     next(version.State),
+		head: head{Title: record.Enabler, Visitor: v}, API: record, Shown: version.Version, Routes: version.Routes,
+		Gateway: p.config.GatewayURL + version.Path, Origin: p.config.GatewayURL,
+		About: p.texts.render(version.About),
+		Document: (&url.URL{
+			Path: apiPath(record.Enabler) + "/definition", RawQuery: url.Values{"version": {asked}}.Encode(),
+		}).String(),
+		Next: version.State.Next(),
 	}
 	return p.show(w, r, http.StatusOK, p.pages.api, view)
 }
 
 // apiPath is the path of an enabler's page, not escaped.
 func apiPath(enabler string) string { return "/apis/" + enabler }
-
-// next are the states that a version may be brought into.
-func next(state apimgmt.State) []apimgmt.State {
-	if state == apimgmt.Draft {
-		return []apimgmt.State{apimgmt.Published}
-	}
-	return slices.DeleteFunc([]apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Sunset}, func(s apimgmt.State) bool { return s == state })
-}
 
 // token answers a script that is about to send a request through the gateway. A
 // page elsewhere cannot ask: the answer has no CORS fields, and the request needs a

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestADeveloperSignsInPublishesAndSignsOut(t *testing.T) {
+func TestPortal_developerSignsInPublishesAndSignsOut(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	landing := p.get("/")
@@ -56,7 +56,7 @@ func TestADeveloperSignsInPublishesAndSignsOut(t *testing.T) {
 	require.Contains(t, p.get("/login").body, "password", "the session of the provider is over too")
 }
 
-func TestAnOpenCallerReadsAndCannotChangeAnything(t *testing.T) {
+func TestPortal_openCallerReadsOnly(t *testing.T) {
 	w := newWorld(t)
 	developer := w.person(t)
 	developer.signIn("demouser", "/login")
@@ -79,7 +79,7 @@ func TestAnOpenCallerReadsAndCannotChangeAnything(t *testing.T) {
 	require.Contains(t, p.get("/").body, `data-enabler="weather"`)
 }
 
-func TestWhoeverHasNoRoleIsToldSo(t *testing.T) {
+func TestPortal_refusesUsersWithoutARole(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	home := p.signIn("nobody", "/login")
@@ -88,7 +88,7 @@ func TestWhoeverHasNoRoleIsToldSo(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, p.part("/token").status)
 }
 
-func TestTheLibraryIsSearchedByTextAndState(t *testing.T) {
+func TestPortal_library_searchesByTextAndState(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	p.signIn("demouser", "/login")
@@ -103,7 +103,7 @@ func TestTheLibraryIsSearchedByTextAndState(t *testing.T) {
 	}
 }
 
-func TestErrorsStandAtTheirPlaceAndWhatWasTypedStays(t *testing.T) {
+func TestPortal_upload_showsErrorsAtTheirFields(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	p.signIn("demouser", "/login")
@@ -131,7 +131,7 @@ func TestErrorsStandAtTheirPlaceAndWhatWasTypedStays(t *testing.T) {
 	require.Contains(t, conflict.body, `<code>/a/{id}</code> is served by <a href="/apis/weather">weather</a>`)
 }
 
-func TestVersionsChangeTheirStateAndAreDeletedAfterAQuestion(t *testing.T) {
+func TestPortal_changesStatesAndConfirmsDeletion(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	p.signIn("demouser", "/login")

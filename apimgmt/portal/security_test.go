@@ -17,7 +17,7 @@ import (
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
 
-func TestALoginLeadsOnlyToPlacesOfThePortal(t *testing.T) {
+func TestPortal_login_redirectsToThePortalOnly(t *testing.T) {
 	w := newWorld(t)
 	for _, back := range []string{
 		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "/\t/evil.example", "https:evil.example", "javascript:alert(1)",
@@ -34,7 +34,7 @@ func TestALoginLeadsOnlyToPlacesOfThePortal(t *testing.T) {
 	require.Equal(t, "/apis/weather%20x?version=1.0", p.signIn("demouser", "/apis/weather%20x?version=1.0").url.RequestURI())
 }
 
-func TestAnAnswerOfAnotherLoginSignsNobodyIn(t *testing.T) {
+func TestPortal_login_refusesAnswersOfAnotherLogin(t *testing.T) {
 	w := newWorld(t)
 	victim := w.person(t)
 	require.Equal(t, http.StatusBadRequest, victim.get("/login/answer?code=x&state=y").status, "no login was begun")
@@ -58,7 +58,7 @@ func TestAnAnswerOfAnotherLoginSignsNobodyIn(t *testing.T) {
 	require.NotContains(t, victim.get("/").body, "Signed in as")
 }
 
-func TestChangesNeedAFormOfThisSessionAndThisOrigin(t *testing.T) {
+func TestPortal_requiresAFormOfTheSessionAndOrigin(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	p.signIn("demouser", "/login")
@@ -78,7 +78,7 @@ func TestChangesNeedAFormOfThisSessionAndThisOrigin(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, p.get("/token").status, "a page elsewhere cannot set the header field")
 }
 
-func TestTheCookieIsForTheBrowserAlone(t *testing.T) {
+func TestPortal_cookie_isHiddenFromScripts(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	p.signIn("demouser", "/login")
@@ -100,7 +100,7 @@ func TestTheCookieIsForTheBrowserAlone(t *testing.T) {
 	require.Regexp(t, `^__Host-enablers-portal-login=.*; Path=/; .*Secure`, response.Header().Get("Set-Cookie"))
 }
 
-func TestWhatPeopleWriteIsNeverMarkup(t *testing.T) {
+func TestPortal_escapesUserText(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	p.signIn("demouser", "/login")
@@ -138,7 +138,7 @@ func TestWhatPeopleWriteIsNeverMarkup(t *testing.T) {
 	require.Contains(t, shown.header.Get("Content-Security-Policy"), "sandbox")
 }
 
-func TestSecretsOfDefinitionsAreNotShown(t *testing.T) {
+func TestPortal_hidesSecretsOfDefinitions(t *testing.T) {
 	w := newWorld(t)
 	p := w.person(t)
 	p.signIn("demouser", "/login")
@@ -159,7 +159,7 @@ func TestSecretsOfDefinitionsAreNotShown(t *testing.T) {
 	}
 }
 
-func TestFilesAreBounded(t *testing.T) {
+func TestPortal_upload_boundsFiles(t *testing.T) {
 	w := newWorld(t, func(c *portal.Config) { c.MaxFile = 1000 })
 	p := w.person(t)
 	p.signIn("demouser", "/login")
@@ -169,7 +169,7 @@ func TestFilesAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusOK, p.upload(form, "publish", "weather", "", weather("1", "/a")).status)
 }
 
-func TestSessionsAreBoundedInNumberAndTime(t *testing.T) {
+func TestPortal_sessionsAreBounded(t *testing.T) {
 	w := newWorld(t, func(c *portal.Config) { c.Sessions = 2 })
 	var people []*person
 	for range 3 {
@@ -182,7 +182,7 @@ func TestSessionsAreBoundedInNumberAndTime(t *testing.T) {
 	require.Contains(t, people[2].get("/").body, "Signed in as")
 }
 
-func TestTokensAreRefreshedAndASessionEndsWithTheProviders(t *testing.T) {
+func TestPortal_refreshesTokensAndEndsWithTheProvider(t *testing.T) {
 	w := newWorldOf(t, 20*time.Second) // so little that each request refreshes them
 	p := w.person(t)
 	p.signIn("demouser", "/login")
@@ -201,7 +201,7 @@ func TestTokensAreRefreshedAndASessionEndsWithTheProviders(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, p.post("/apis/weather/delete", url.Values{}).status)
 }
 
-func TestTheGatewayAnswersPagesOfThePortalAndNoOthers(t *testing.T) {
+func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 	var seen *http.Request
 	gateway := portal.AllowPortal(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = r

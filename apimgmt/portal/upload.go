@@ -105,14 +105,12 @@ func (o *outcome) blame(err error) {
 	switch {
 	case len(o.Conflicts) > 0:
 		o.Fault = "Nothing has changed: others serve the same routes. Give the API a path of its own below which it is served."
-	case errors.Is(err, definition.ErrInvalid), errors.Is(err, definition.ErrVersion), errors.Is(err, definition.ErrLimit):
-		o.FileFault = text
-	case refusal.Kind == apimgmt.ErrInvalid && (strings.HasPrefix(refusal.Text, "the name ") || strings.HasPrefix(refusal.Text, "a name ")):
+	case refusal.Field == "enabler":
 		o.EnablerFault = text
-	case refusal.Kind == apimgmt.ErrInvalid && strings.HasPrefix(refusal.Text, "the path "):
-		o.PathFault = text
-	case refusal.Kind == apimgmt.ErrInvalid && strings.HasPrefix(refusal.Text, "the description "):
+	case refusal.Field == "description":
 		o.DescriptionFault = text
+	case refusal.Field == "path":
+		o.PathFault = text
 	case refusal.Kind == apimgmt.ErrInvalid:
 		o.FileFault = text
 	default:

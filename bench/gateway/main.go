@@ -4,13 +4,15 @@
 //	go run ./bench/gateway                  everything; the record goes to bench/gateway
 //	go run ./bench/gateway -quick           small and once, to see that it works
 //	go run ./bench/gateway report RECORD... writes RESULTS.md again, from records in results
+//	go run ./bench/gateway transports       the gateway's own HTTP/1.1 client beside net/http; the record goes to bench/gateway/transport
 //
 // It needs Linux, whose /proc says what a process takes, nginx and wrk, and the
 // network the first time, to build Caddy and KrakenD's engine.
 //
 // contender.go says what is compared and how each is started, serve.go is our
 // gateway, issuer.go signs tokens; trial.go measures; record.go and report.go
-// write down what came of it.
+// write down what came of it. transport.go compares the clients that the gateway
+// may speak HTTP/1.1 to services with.
 package main
 
 import (
@@ -42,6 +44,8 @@ func run(ctx context.Context, args []string) error {
 		switch args[0] {
 		case "report":
 			return rewrite(args[1:])
+		case "transports":
+			return compareTransports(ctx, args[1:])
 		case "serve":
 			return serve(ctx, args[1:])
 		}

@@ -141,7 +141,7 @@ func definitionOf(upstream, idp string) string {
 			"discovery": "` + idp + `realms/OpenAPI/.well-known/openid-configuration"}}, "responses": {"200": {"description": "ok"}}}}}}`
 }
 
-func TestWhatIsPublishedIsServedAndSecuredAlsoAfterARestart(t *testing.T) {
+func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -191,7 +191,7 @@ func TestWhatIsPublishedIsServedAndSecuredAlsoAfterARestart(t *testing.T) {
 	require.NoError(t, p.stop())
 }
 
-func TestSecretsAreGeneratedOncePrintedOnceAndForTheOwnerAlone(t *testing.T) {
+func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
 	var text strings.Builder
@@ -229,7 +229,7 @@ func TestSecretsAreGeneratedOncePrintedOnceAndForTheOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestAGivenSecretIsNotReplacedByAGeneratedOneInTheFile(t *testing.T) {
+func TestRun_keepsAConfiguredSecret(t *testing.T) {
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
@@ -259,7 +259,7 @@ func TestAGivenSecretIsNotReplacedByAGeneratedOneInTheFile(t *testing.T) {
 	require.NoError(t, p.stop())
 }
 
-func TestAGeneratedSecretLeavesTheFileWhenAnotherIsGiven(t *testing.T) {
+func TestRun_removesAGeneratedSecretWhenOneIsConfigured(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, start(t, "-data", dir).stop())
 	name := filepath.Join(dir, "credentials.json")
@@ -280,7 +280,7 @@ func TestAGeneratedSecretLeavesTheFileWhenAnotherIsGiven(t *testing.T) {
 	require.Equal(t, first, second, "the others stay")
 }
 
-func TestSecretsWithoutAUseAreNeitherGeneratedNorPrinted(t *testing.T) {
+func TestRun_generatesNoUnusedSecrets(t *testing.T) {
 	for _, one := range []struct {
 		args   []string
 		unused []string
@@ -307,7 +307,7 @@ func TestSecretsWithoutAUseAreNeitherGeneratedNorPrinted(t *testing.T) {
 	}
 }
 
-func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *testing.T) {
+func TestRun_beyondLoopbackRequiresATokenAndPublicHosts(t *testing.T) {
 	upstream := httptest.NewServer(http.NotFoundHandler())
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -330,7 +330,7 @@ func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *
 	require.Contains(t, body, "not public")
 }
 
-func TestAnAdminAPIElsewhereIsPublishedTo(t *testing.T) {
+func TestRun_publishesToAKong(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -347,7 +347,7 @@ func TestAnAdminAPIElsewhereIsPublishedTo(t *testing.T) {
 	require.NoError(t, p.stop())
 }
 
-func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
@@ -358,7 +358,7 @@ func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
 	}
 }
 
-func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
+func TestRun_refusesWrongSettingsByName(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -377,7 +377,7 @@ func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
 	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config", "-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
@@ -385,7 +385,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestPagesElsewhereAreRefusedButByTheGateway(t *testing.T) {
+func TestRun_refusesOtherOriginsExceptAtTheGateway(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-hosts", "apis.example.org", "-portal-url", "https://portal.example.org")
 	for _, name := range []string{"apis.example.org", "portal.example.org"} {
 		httpapitest.CheckServer(t, p.portal, "/healthz", name)

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-func TestTheStoreIsAGatewayOfPublishers(t *testing.T) {
+func TestStore_passesTheGatewaySuite(t *testing.T) {
 	t.Run("in memory", func(t *testing.T) {
 		gatewaytest.Run(t, func(t *testing.T) apimgmt.Gateway {
 			s, _ := openStore(t, storage.NewMemoryDocuments())

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestAConfigurationLargerThanADocumentIsKeptInPieces(t *testing.T) {
+func TestStore_keepsALargeConfigurationInPieces(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	r := &record{docs: docs, clock: time.Now, piece: 100}
 	var large entity.Config
@@ -40,7 +40,7 @@ func TestAConfigurationLargerThanADocumentIsKeptInPieces(t *testing.T) {
 	require.Len(t, left, 1+small.Pieces, "the pieces of the text before and of those refused are gone")
 }
 
-func TestAWriterThatWasTooSlowGivesUp(t *testing.T) {
+func TestStore_failsAWriterThatWasTooSlow(t *testing.T) {
 	now := time.Now()
 	r := &record{docs: storage.NewMemoryDocuments(), piece: pieceSize, clock: func() time.Time {
 		now = now.Add(writeTime + time.Second)
@@ -53,6 +53,6 @@ func TestAWriterThatWasTooSlowGivesUp(t *testing.T) {
 	require.Zero(t, revision)
 }
 
-func TestAPieceFitsIntoADocument(t *testing.T) {
+func TestStore_piecesFitIntoADocument(t *testing.T) {
 	require.Less(t, (pieceSize+2)/3*4+2, storage.MaxDataSize)
 }

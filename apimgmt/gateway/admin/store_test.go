@@ -107,7 +107,7 @@ func thing(name string) entity.Config {
 	}
 }
 
-func TestWhatWasAcknowledgedIsServedAfterACrash(t *testing.T) {
+func TestStore_servesAcknowledgedWritesAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	open := func() (*disk.Store, *admin.Store, *gateway.Gateway) {
 		d, err := disk.Open(t.Context(), dir, nil)
@@ -174,7 +174,7 @@ func (u *unreliable) Update(ctx context.Context, key string, prev storage.Revisi
 	return 0, storage.ErrUnavailable
 }
 
-func TestWhatIsNotStoredIsNotServed(t *testing.T) {
+func TestStore_servesNothingThatIsNotStored(t *testing.T) {
 	docs := &unreliable{Documents: storage.NewMemoryDocuments()}
 	s, g := openStore(t, docs)
 	require.NoError(t, s.Publish(t.Context(), "a", thing("lamps")))
@@ -192,7 +192,7 @@ func TestWhatIsNotStoredIsNotServed(t *testing.T) {
 	require.NoError(t, s.Publish(t.Context(), "a", thing("doors")))
 }
 
-func TestAWriteOfUnknownOutcomeIsServedOnceItIsSeen(t *testing.T) {
+func TestStore_servesAWriteOfUnknownOutcomeOnceItIsRead(t *testing.T) {
 	docs := &unreliable{Documents: storage.NewMemoryDocuments()}
 	s, g := openStore(t, docs)
 	require.NoError(t, s.Publish(t.Context(), "a", thing("lamps")))
@@ -206,7 +206,7 @@ func TestAWriteOfUnknownOutcomeIsServedOnceItIsSeen(t *testing.T) {
 	require.Equal(t, config, served)
 }
 
-func TestWhatTheGatewayRefusesIsNotStored(t *testing.T) {
+func TestStore_storesNothingThatTheGatewayRefuses(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	s, _ := openStore(t, docs)
 	bad := thing("lamps")
@@ -225,7 +225,7 @@ func TestWhatTheGatewayRefusesIsNotStored(t *testing.T) {
 	require.Len(t, served.Services, 1)
 }
 
-func TestProcessesOverOneStoreLoseNoChangeAndConverge(t *testing.T) {
+func TestStore_convergesOverSeveralProcesses(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	var stores []*admin.Store
 	var gateways []*gateway.Gateway
@@ -265,7 +265,7 @@ func TestProcessesOverOneStoreLoseNoChangeAndConverge(t *testing.T) {
 	running.Wait()
 }
 
-func TestTimesOfCreationAndChangeAreKept(t *testing.T) {
+func TestStore_keepsTimesOfCreationAndChange(t *testing.T) {
 	s, _ := openStore(t, storage.NewMemoryDocuments())
 	began := time.Now().Unix()
 	require.NoError(t, s.Publish(t.Context(), "a", thing("lamps")))
@@ -285,7 +285,7 @@ func TestTimesOfCreationAndChangeAreKept(t *testing.T) {
 	require.Equal(t, first.Routes[0], second.Routes[0], "what has not changed keeps its times")
 }
 
-func TestPublishingTheSameAgainWritesNothing(t *testing.T) {
+func TestStore_Publish_writesNothingWhenUnchanged(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	s, g := openStore(t, docs)
 	require.NoError(t, s.Publish(t.Context(), "a", thing("lamps")))
@@ -300,7 +300,7 @@ func TestPublishingTheSameAgainWritesNothing(t *testing.T) {
 	require.Equal(t, revision, now)
 }
 
-func TestADamagedConfigurationIsAnErrorAndServedNoFurther(t *testing.T) {
+func TestStore_refusesADamagedConfiguration(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	s, g := openStore(t, docs)
 	require.NoError(t, s.Publish(t.Context(), "a", thing("lamps")))
@@ -322,7 +322,7 @@ func TestADamagedConfigurationIsAnErrorAndServedNoFurther(t *testing.T) {
 	require.Len(t, config.Services, 1)
 }
 
-func TestWhatACrashedWriterLeftIsSweptAndWhatIsBeingWrittenIsNot(t *testing.T) {
+func TestStore_sweepsPiecesOfACrashedWriterOnly(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	s, _ := openStore(t, docs)
 	require.NoError(t, s.Publish(t.Context(), "a", thing("lamps")))
@@ -355,7 +355,7 @@ func TestWhatACrashedWriterLeftIsSweptAndWhatIsBeingWrittenIsNot(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestARouteThatWasPublishedIsServed(t *testing.T) {
+func TestStore_Publish_servesTheRoutes(t *testing.T) {
 	s, g := openStore(t, storage.NewMemoryDocuments())
 	config := thing("lamps")
 	config.Plugins = []entity.Plugin{{Name: "request-termination", Route: &entity.Ref{Name: "lamps"}, Config: json.RawMessage(`{"status_code":418}`)}}

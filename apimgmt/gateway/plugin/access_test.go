@@ -39,7 +39,7 @@ func ExamplePrometheus() {
 	// Output: <nil>
 }
 
-func TestAccessPluginsKeepTheContract(t *testing.T) {
+func TestAccessPlugins_passTheSuite(t *testing.T) {
 	for _, subject := range []plugintest.Subject{
 		{
 			Kind:  plugin.IPRestriction(),
@@ -66,7 +66,7 @@ func TestAccessPluginsKeepTheContract(t *testing.T) {
 	}
 }
 
-func TestAddressesAreAllowedAndDenied(t *testing.T) {
+func TestIPRestriction_allowsAndDenies(t *testing.T) {
 	behind := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(behind.Close)
 	serve := func(config, remote string, forwarded ...string) int {
@@ -107,7 +107,7 @@ func TestAddressesAreAllowedAndDenied(t *testing.T) {
 	require.Equal(t, http.StatusTeapot, serve(`{"deny":["::/0","0.0.0.0/0"],"status":418}`, "192.0.2.1:1"))
 }
 
-func TestGroupsAreRolesAndTags(t *testing.T) {
+func TestACL_groupsAreRolesAndTags(t *testing.T) {
 	idp := newIssuer(t)
 	token := "Authorization: Bearer " + idp.token(t, nil)
 	for config, want := range map[string]int{
@@ -132,7 +132,7 @@ func TestGroupsAreRolesAndTags(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, s.Do(http.MethodGet, "/", "").Status)
 }
 
-func TestNothingThatCallersAreCalledSplitsTheRequest(t *testing.T) {
+func TestIdentity_cannotSplitTheRequest(t *testing.T) {
 	idp := newIssuer(t)
 	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Service: echo(), Plugins: []entity.Plugin{
 		{Name: "oidc", Config: []byte(idp.config(nil))}, {Name: "acl", Config: []byte(`{"deny":["x"]}`)},
@@ -145,7 +145,7 @@ func TestNothingThatCallersAreCalledSplitsTheRequest(t *testing.T) {
 	require.Equal(t, "a  X-Admin: 1    GET / HTTP/1.1", header.Get("X-Consumer-Groups"))
 }
 
-func TestDeprecatedAPIsSaySo(t *testing.T) {
+func TestDeprecation_setsTheHeaderFields(t *testing.T) {
 	s := stage(t, "deprecation", `{"at":"2023-06-30T23:59:59Z","sunset":"2024-06-30","link":"https://api.example/old"}`)
 	a := s.Do(http.MethodGet, "/", "")
 	require.Equal(t, []string{"@1688169599"}, a.Header["Deprecation"])

@@ -23,7 +23,7 @@ func ExampleKinds() {
 	// Output: cors 2000
 }
 
-func TestKindsKeepTheContract(t *testing.T) {
+func TestKinds_passTheSuite(t *testing.T) {
 	for _, subject := range []plugintest.Subject{
 		{
 			Kind:  plugin.CORS(),
@@ -55,7 +55,7 @@ func stage(t *testing.T, name, config string) *plugintest.Stage {
 	})
 }
 
-func TestCORSAnswersPreflights(t *testing.T) {
+func TestCORS_answersPreflights(t *testing.T) {
 	s := stage(t, "cors", `{"origins":["https://app.example","https?://.*[.]dev[.]example(:[0-9]+)?"],"credentials":true,"headers":["X-A"],"max_age":60}`)
 	for from, want := range map[string]string{
 		"https://app.example": "https://app.example", "https://app.example:443": "https://app.example",
@@ -75,14 +75,14 @@ func TestCORSAnswersPreflights(t *testing.T) {
 	}
 }
 
-func TestCORSAlsoCountsForRefusals(t *testing.T) {
+func TestCORS_appliesToRefusals(t *testing.T) {
 	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Plugins: []entity.Plugin{{Name: "cors"}, {Name: "request-termination"}}})
 	a := s.Do(http.MethodGet, "/", "", "Origin: https://app.example")
 	require.Equal(t, http.StatusServiceUnavailable, a.Status)
 	require.Equal(t, "*", a.Header.Get("Access-Control-Allow-Origin"))
 }
 
-func TestRequestsThatAreTooLongAreRefused(t *testing.T) {
+func TestSize_refusesLongRequests(t *testing.T) {
 	s := stage(t, "request-size-limiting", `{"allowed_payload_size":2,"size_unit":"kilobytes"}`)
 	require.Len(t, s.Do(http.MethodPost, "/", strings.Repeat("x", 2048)).Body, 2048)
 	a := s.Do(http.MethodPost, "/", strings.Repeat("x", 2049))
@@ -90,7 +90,7 @@ func TestRequestsThatAreTooLongAreRefused(t *testing.T) {
 	require.JSONEq(t, `{"message":"Request size limit exceeded"}`, a.Body)
 }
 
-func TestBodiesOfUnknownLengthAreCutOff(t *testing.T) {
+func TestSize_cutsBodiesOfUnknownLength(t *testing.T) {
 	s := stage(t, "request-size-limiting", `{"allowed_payload_size":2,"size_unit":"kilobytes"}`)
 	send := func(n int) int {
 		body := io.MultiReader(strings.NewReader(strings.Repeat("x", n))) // whose length nobody knows
@@ -113,7 +113,7 @@ func TestBodiesOfUnknownLengthAreCutOff(t *testing.T) {
 	require.NotEqual(t, http.StatusOK, send(1))
 }
 
-func TestTerminationWaitsForItsTrigger(t *testing.T) {
+func TestTermination_waitsForItsTrigger(t *testing.T) {
 	s := stage(t, "request-termination", `{"status_code":410,"body":"gone","content_type":"text/plain","trigger":"X-Stop"}`)
 	require.Equal(t, http.StatusOK, s.Do(http.MethodGet, "/", "").Status)
 	for _, a := range []plugintest.Answer{s.Do(http.MethodGet, "/", "", "X-Stop: 1"), s.Do(http.MethodGet, "/?X-Stop", "")} {
@@ -123,7 +123,7 @@ func TestTerminationWaitsForItsTrigger(t *testing.T) {
 	}
 }
 
-func TestPrioritiesAreKongs(t *testing.T) {
+func TestKinds_havePrioritiesOfKong(t *testing.T) {
 	for _, kind := range plugin.Kinds() {
 		if want := map[string]int{
 			"cors": 2000, "key-auth": 1250, "oidc": 1000, "request-validator": 999, "ip-restriction": 990, "request-size-limiting": 951, "acl": 950,

@@ -35,7 +35,7 @@ func ExampleKeyAuth() {
 	// Output: config.key_names: at least one is required
 }
 
-func TestKeyAuthKeepsTheContract(t *testing.T) {
+func TestKeyAuth_passesTheSuite(t *testing.T) {
 	plugintest.Run(t, plugintest.Subject{
 		Kind: plugin.KeyAuth(), Config: consumers(),
 		Valid: []string{`{}`, `{"key_names":["X-Key","k"],"hide_credentials":true,"key_in_body":true,"anonymous":"guest","realm":"a \"b\""}`},
@@ -46,7 +46,7 @@ func TestKeyAuthKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestKeysIdentifyConsumers(t *testing.T) {
+func TestKeyAuth_identifiesConsumers(t *testing.T) {
 	s := keyStage(t, `{"key_names":["apikey","X-Key"]}`, echo())
 	for _, a := range []plugintest.Answer{
 		s.Do(http.MethodGet, "/", "", "apikey: key-of-ada"), s.Do(http.MethodGet, "/", "", "X-KEY: second-key-of-ada"),
@@ -60,7 +60,7 @@ func TestKeysIdentifyConsumers(t *testing.T) {
 	}
 }
 
-func TestRequestsWithoutAGoodKeyAreRefused(t *testing.T) {
+func TestKeyAuth_refusesRequestsWithoutAValidKey(t *testing.T) {
 	s := keyStage(t, `{"realm":"shop"}`, nil)
 	for message, a := range map[string]plugintest.Answer{
 		"No API key found in request": s.Do(http.MethodGet, "/", "", "X-Consumer-Username: ada"),
@@ -78,7 +78,7 @@ func TestRequestsWithoutAGoodKeyAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, s.Do(http.MethodGet, "/?apikey=key-of-ada", "").Status)
 }
 
-func TestHiddenKeysStayInTheGateway(t *testing.T) {
+func TestKeyAuth_hidesKeysFromTheService(t *testing.T) {
 	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s|%s|%s|%d", r.Header.Get("apikey"), r.URL.RawQuery, body, r.ContentLength)
@@ -91,7 +91,7 @@ func TestHiddenKeysStayInTheGateway(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, s.Do(http.MethodPost, "/", "apikey=key-of-ada", "Content-Type: text/plain").Status)
 }
 
-func TestAnonymousCallersAreAConsumer(t *testing.T) {
+func TestKeyAuth_identifiesAnonymousCallers(t *testing.T) {
 	s := keyStage(t, `{"anonymous":"guest"}`, echo())
 	for _, line := range []string{"X-Nothing: 1", "apikey: wrong"} {
 		header := seen(t, s.Do(http.MethodGet, "/", "", line))
@@ -104,7 +104,7 @@ func TestAnonymousCallersAreAConsumer(t *testing.T) {
 	require.Equal(t, http.StatusInternalServerError, s.Do(http.MethodGet, "/", "").Status)
 }
 
-func TestAKeyAndATokenAreBothRequiredWhereBothAreSet(t *testing.T) {
+func TestKeyAuth_requiresKeyAndTokenWhereBothAreSet(t *testing.T) {
 	idp := newIssuer(t)
 	s := plugintest.NewStage(t, plugintest.Options{
 		Kinds: plugin.Kinds(), Service: echo(), Config: consumers(),

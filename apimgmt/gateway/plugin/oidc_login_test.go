@@ -144,7 +144,7 @@ func claimsIn(t *testing.T, value string) map[string]any {
 	return claims
 }
 
-func TestPeopleLogInAndComeBackToWhatTheyAskedFor(t *testing.T) {
+func TestOIDC_login_returnsToTheRequestedPage(t *testing.T) {
 	for name, config := range map[string]map[string]any{
 		"to the path itself":   {"roles_required": "Developer"},
 		"to a path of its own": {"redirect_uri_path": "/login/done"},
@@ -166,7 +166,7 @@ func TestPeopleLogInAndComeBackToWhatTheyAskedFor(t *testing.T) {
 	}
 }
 
-func TestSessionCookiesAreKeptFromScripts(t *testing.T) {
+func TestOIDC_login_keepsCookiesFromScripts(t *testing.T) {
 	s := newSite(t, 0, nil)
 	p := s.person()
 	back := p.get(p.logIn("/"))
@@ -180,7 +180,7 @@ func TestSessionCookiesAreKeptFromScripts(t *testing.T) {
 	}
 }
 
-func TestProgramsAreNotSentToLogIn(t *testing.T) {
+func TestOIDC_login_refusesProgramsWithoutRedirect(t *testing.T) {
 	s := newSite(t, 0, nil)
 	p := s.person()
 	for _, r := range []*http.Response{
@@ -193,7 +193,7 @@ func TestProgramsAreNotSentToLogIn(t *testing.T) {
 	require.Equal(t, http.StatusFound, p.get("/", "Authorization: Basic dTpw").StatusCode)
 }
 
-func TestTamperedSessionsCountForNothing(t *testing.T) {
+func TestOIDC_session_refusesTamperedCookies(t *testing.T) {
 	s := newSite(t, 0, nil)
 	p := s.person()
 	p.get(p.logIn("/"))
@@ -229,7 +229,7 @@ func TestTamperedSessionsCountForNothing(t *testing.T) {
 	require.Equal(t, http.StatusFound, ask(line(good), "Host: other.example"), "a session is for one host")
 }
 
-func TestALoginCannotBeForcedOnSomebodyElse(t *testing.T) {
+func TestOIDC_login_refusesForeignAnswers(t *testing.T) {
 	s := newSite(t, 0, nil)
 	attacker, victim := s.person(), s.person()
 	link := attacker.logIn("/") // not opened by the attacker
@@ -250,7 +250,7 @@ func TestALoginCannotBeForcedOnSomebodyElse(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, r.StatusCode, "the code belongs to another verifier")
 }
 
-func TestALoginLeadsNowhereElse(t *testing.T) {
+func TestOIDC_login_redirectsToTheGatewayOnly(t *testing.T) {
 	s := newSite(t, 0, map[string]any{"redirect_uri_path": "/cb"})
 	for _, path := range []string{"//evil.example/a", "/%5cevil.example", "/\\evil.example", "/?next=https://evil.example", "/@evil.example", "/%2f/evil.example"} {
 		p := s.person()
@@ -263,7 +263,7 @@ func TestALoginLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-func TestALoginThatFailsLeadsToTheRecoveryPage(t *testing.T) {
+func TestOIDC_login_redirectsFailuresToTheRecoveryPage(t *testing.T) {
 	s := newSite(t, 0, map[string]any{"recovery_page_path": "/sorry", "redirect_uri_path": "/cb"})
 	p := s.person()
 	r := p.get("/cb?code=x&state=y")
@@ -273,7 +273,7 @@ func TestALoginThatFailsLeadsToTheRecoveryPage(t *testing.T) {
 	require.Equal(t, http.StatusFound, p.get("/sorry/for/that").StatusCode)
 }
 
-func TestSessionsAreRenewedOnceForAllRequests(t *testing.T) {
+func TestOIDC_session_renewsOnceForConcurrentRequests(t *testing.T) {
 	s := newSite(t, 4*time.Second, nil) // less than the time ahead of which they are renewed
 	p := s.person()
 	p.get(p.logIn("/"))
@@ -314,7 +314,7 @@ func TestSessionsAreRenewedOnceForAllRequests(t *testing.T) {
 	require.Equal(t, 8, count)
 }
 
-func TestLoggingOutEndsTheSession(t *testing.T) {
+func TestOIDC_logout_endsTheSession(t *testing.T) {
 	s := newSite(t, 0, map[string]any{"redirect_after_logout_uri": "/bye"})
 	p := s.person()
 	p.get(p.logIn("/"))
@@ -329,7 +329,7 @@ func TestLoggingOutEndsTheSession(t *testing.T) {
 	require.Equal(t, s.URL+"/bye", p.get("/logout").Header.Get("Location"), "without a session there is nothing to end")
 }
 
-func TestSecretsCanBeChanged(t *testing.T) {
+func TestOIDC_session_survivesAChangeOfSecrets(t *testing.T) {
 	s := newSite(t, 0, nil)
 	p := s.person()
 	p.get(p.logIn("/"))
@@ -339,7 +339,7 @@ func TestSecretsCanBeChanged(t *testing.T) {
 	require.Equal(t, http.StatusFound, p.get("/").StatusCode)
 }
 
-func TestOtherSitesCannotUseASession(t *testing.T) {
+func TestOIDC_session_refusesOtherSites(t *testing.T) {
 	s := newSite(t, 0, nil)
 	p := s.person()
 	p.get(p.logIn("/"))
@@ -349,7 +349,7 @@ func TestOtherSitesCannotUseASession(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, p.get("/", "Origin: https://evil.example", "Connection: Upgrade", "Upgrade: websocket").StatusCode)
 }
 
-func TestUnfinishedLoginsDoNotPileUp(t *testing.T) {
+func TestOIDC_login_boundsUnfinishedLogins(t *testing.T) {
 	s := newSite(t, 0, nil)
 	p := s.person()
 	here, err := url.Parse(s.URL)

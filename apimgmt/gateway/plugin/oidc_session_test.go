@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-func TestSessionsEndWithWhatTheyAreMadeOf(t *testing.T) {
+func TestOIDC_session_endsWithItsTokens(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	at := func(d time.Duration) time.Time { return now.Add(d) }
 	for name, c := range map[string]struct {
@@ -36,7 +36,7 @@ func TestSessionsEndWithWhatTheyAreMadeOf(t *testing.T) {
 	}
 }
 
-func TestTheClaimsOfASessionAreThoseOfItsIDToken(t *testing.T) {
+func TestOIDC_session_hasTheClaimsOfItsIDToken(t *testing.T) {
 	s := &session{ID: "h." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"i","sub":"s","preferred_username":"ada"}`)) + ".s"}
 	claims, err := s.claims()
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestTheClaimsOfASessionAreThoseOfItsIDToken(t *testing.T) {
 	}
 }
 
-func TestARenewalIsSharedAndThenForgotten(t *testing.T) {
+func TestRenewals_shareOneRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
 		call := func(_ context.Context, refresh string) (*oidc.Tokens, error) {
@@ -91,7 +91,7 @@ func TestARenewalIsSharedAndThenForgotten(t *testing.T) {
 	})
 }
 
-func TestRenewalsStayBounded(t *testing.T) {
+func TestRenewals_areBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := renewals{known: map[[32]byte]*renewal{}}
 		for i := range mostRenewals {

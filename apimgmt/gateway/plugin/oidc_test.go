@@ -45,7 +45,7 @@ func seen(t *testing.T, a plugintest.Answer) http.Header {
 	return header
 }
 
-func TestOIDCKeepsTheContract(t *testing.T) {
+func TestOIDC_passesTheSuite(t *testing.T) {
 	const dead = `"discovery":"http://127.0.0.1:1/auth/realms/OpenAPI/.well-known/openid-configuration"`
 	plugintest.Run(t, plugintest.Subject{
 		Kind: plugin.OIDC(), Secret: "client-secret-of-the-gateway",
@@ -85,7 +85,7 @@ func TestOIDCKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestBearerTokensOfTheIssuerPass(t *testing.T) {
+func TestOIDC_bearer_admitsTokensOfTheIssuer(t *testing.T) {
 	idp := newIssuer(t)
 	s := oidcStage(t, idp.config(nil))
 	header := seen(t, s.Do(http.MethodGet, "/", "", "Authorization: bearer "+idp.token(t, nil)))
@@ -99,7 +99,7 @@ func TestBearerTokensOfTheIssuerPass(t *testing.T) {
 	require.True(t, strings.HasPrefix(header.Get("Authorization"), "bearer "), "the service gets the token as it came")
 }
 
-func TestRequestsWithoutAGoodTokenAreRefused(t *testing.T) {
+func TestOIDC_bearer_refusesRequestsWithoutAValidToken(t *testing.T) {
 	idp := newIssuer(t)
 	s := oidcStage(t, idp.config(map[string]any{"realm": `Open"API\`}))
 	stranger := newIssuer(t)
@@ -140,7 +140,7 @@ func TestRequestsWithoutAGoodTokenAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, s.Do(http.MethodGet, "/", "", "Authorization: Basic dTpw").Status)
 }
 
-func TestClientsCannotSayWhoTheyAre(t *testing.T) {
+func TestOIDC_removesIdentityFieldsOfClients(t *testing.T) {
 	idp := newIssuer(t)
 	s := oidcStage(t, idp.config(map[string]any{"filters": "/public"}))
 	forged := []string{
@@ -166,14 +166,14 @@ func TestClientsCannotSayWhoTheyAre(t *testing.T) {
 	}
 }
 
-func TestConnectionCannotRemoveTheIdentity(t *testing.T) {
+func TestOIDC_keepsIdentityFieldsNamedByConnection(t *testing.T) {
 	idp := newIssuer(t)
 	s := oidcStage(t, idp.config(nil))
 	header := seen(t, s.Do(http.MethodGet, "/", "", "Authorization: Bearer "+idp.token(t, nil), "Connection: X-Userinfo"))
 	require.NotEmpty(t, header.Get("X-Userinfo"))
 }
 
-func TestRolesScopesAndAudiencesAreRequired(t *testing.T) {
+func TestOIDC_requiresRolesScopesAndAudiences(t *testing.T) {
 	idp := newIssuer(t)
 	for name, c := range map[string]struct {
 		config, claims map[string]any
@@ -200,7 +200,7 @@ func TestRolesScopesAndAudiencesAreRequired(t *testing.T) {
 	}
 }
 
-func TestAnIssuerThatIsDownIsNoFaultOfTheToken(t *testing.T) {
+func TestOIDC_answersUnavailableWhenTheIssuerIsDown(t *testing.T) {
 	idp := newIssuer(t)
 	idp.down.Store(true)
 	s := oidcStage(t, idp.config(nil))
@@ -215,7 +215,7 @@ func TestAnIssuerThatIsDownIsNoFaultOfTheToken(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, s.Do(http.MethodGet, "/", "", "Authorization: Bearer x").Status, "it is the gateway that was refused")
 }
 
-func TestIntrospectionDecidesWhereItIsSet(t *testing.T) {
+func TestOIDC_introspectsTokensWhereSet(t *testing.T) {
 	idp := newIssuer(t)
 	asked := make(chan string, 10)
 	ask := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,7 +245,7 @@ func TestIntrospectionDecidesWhereItIsSet(t *testing.T) {
 	require.Empty(t, asked)
 }
 
-func TestATokenKnownToOnePluginIsNotKnownToAnother(t *testing.T) {
+func TestOIDC_sharesNoTokensBetweenPlugins(t *testing.T) {
 	one, two := newIssuer(t), newIssuer(t)
 	kinds := plugin.Kinds()
 	s := plugintest.NewStage(t, plugintest.Options{Kinds: kinds, Service: echo()})
@@ -263,7 +263,7 @@ func TestATokenKnownToOnePluginIsNotKnownToAnother(t *testing.T) {
 	}
 }
 
-func TestPluginsOfOneIssuerFetchItsKeysOnce(t *testing.T) {
+func TestOIDC_fetchesTheKeysOfAnIssuerOnce(t *testing.T) {
 	idp := newIssuer(t)
 	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Service: echo()})
 	const many = 20
@@ -282,7 +282,7 @@ func TestPluginsOfOneIssuerFetchItsKeysOnce(t *testing.T) {
 	require.EqualValues(t, 1, idp.fetches.Load())
 }
 
-func TestNoSpellingOfAPathLeadsAroundTheFilter(t *testing.T) {
+func TestFilter_coversEverySpellingOfAPath(t *testing.T) {
 	idp := newIssuer(t)
 	s := oidcStage(t, idp.config(map[string]any{"filters": "/public, /img/.*[.]png"}))
 	for _, path := range []string{"/public", "/public/", "/public/a/b", "/img/x.png", "/%70ublic", "/a/../public"} {
@@ -297,7 +297,7 @@ func TestNoSpellingOfAPathLeadsAroundTheFilter(t *testing.T) {
 	}
 }
 
-func TestNoSpellingOfAPathLeadsAroundASecuredRoute(t *testing.T) {
+func TestOIDC_coversEverySpellingOfAPath(t *testing.T) {
 	idp := newIssuer(t)
 	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Service: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.URL.Path)

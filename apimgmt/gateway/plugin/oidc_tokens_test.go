@@ -74,7 +74,7 @@ func loginGateway(t *testing.T, config string) http.Handler {
 	return g
 }
 
-func TestTokensOfAnyKindMakeASession(t *testing.T) {
+func TestOIDC_session_acceptsOpaqueTokens(t *testing.T) {
 	idp := newIssuer(t)
 	g := loginGateway(t, idp.config(map[string]any{"bearer_only": "no", "client_id": "kong", "client_secret": "0123456789abcdef"}))
 	long := func(n int) string { return strings.Repeat("x", n) }
@@ -101,7 +101,7 @@ func TestTokensOfAnyKindMakeASession(t *testing.T) {
 	}
 }
 
-func TestCertificatesOfTheIssuerAreVerifiedUnlessToldOtherwise(t *testing.T) {
+func TestOIDC_verifiesCertificatesOfTheIssuerByDefault(t *testing.T) {
 	idp := newIssuerAt(t, httptest.NewTLSServer)
 	token := "Authorization: Bearer " + idp.token(t, nil)
 	for verify, want := range map[string]int{"yes": http.StatusServiceUnavailable, "no": http.StatusOK} {

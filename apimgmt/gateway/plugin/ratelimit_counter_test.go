@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWindowsAreThoseOfTheCalendar(t *testing.T) {
+func TestCounter_windowsFollowTheCalendar(t *testing.T) {
 	at := time.Date(2028, 2, 29, 23, 59, 30, 5, time.FixedZone("", 3600)) // 22:59:30 UTC
 	for period, want := range [][2]time.Time{
 		{time.Date(2028, 2, 29, 22, 59, 30, 0, time.UTC), time.Date(2028, 2, 29, 22, 59, 31, 0, time.UTC)},
@@ -23,7 +23,7 @@ func TestWindowsAreThoseOfTheCalendar(t *testing.T) {
 	}
 }
 
-func TestANewWindowBeginsAnew(t *testing.T) {
+func TestCounter_startsEachWindowAtZero(t *testing.T) {
 	c := newCounter([]limit{{period: 0, most: 2}, {period: 1, most: 3}}, 100)
 	at := time.Date(2028, 1, 1, 0, 0, 10, 0, time.UTC)
 	take := func(after time.Duration) bool { return !c.take("a", at.Add(after)).refused }
@@ -40,7 +40,7 @@ func TestANewWindowBeginsAnew(t *testing.T) {
 	require.True(t, take(-time.Hour), "a clock that was set back begins anew")
 }
 
-func TestCountersOfManyClientsStayBounded(t *testing.T) {
+func TestCounter_isBounded(t *testing.T) {
 	const most = 3200
 	c := newCounter([]limit{{period: 5, most: 1}}, most)
 	at := time.Date(2028, 1, 1, 0, 0, 10, 0, time.UTC)

@@ -22,7 +22,7 @@ func ExampleRateLimiting() {
 	// Output: config.hour: 60 is less than the 100 for a minute
 }
 
-func TestRateLimitingKeepsTheContract(t *testing.T) {
+func TestRateLimiting_passesTheSuite(t *testing.T) {
 	plugintest.Run(t, plugintest.Subject{
 		Kind: plugin.RateLimiting(), Config: consumers(), Others: []gateway.Kind{plugin.KeyAuth()},
 		Valid: []string{
@@ -38,7 +38,7 @@ func TestRateLimitingKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestLimitsAreExactForRequestsAtOnce(t *testing.T) {
+func TestRateLimiting_isExactForConcurrentRequests(t *testing.T) {
 	s := stage(t, "rate-limiting", `{"year":50,"limit_by":"ip"}`)
 	var all sync.WaitGroup
 	var passed, refused atomic.Int32
@@ -64,7 +64,7 @@ func TestLimitsAreExactForRequestsAtOnce(t *testing.T) {
 	require.EqualValues(t, 110, refused.Load())
 }
 
-func TestClientsLearnWhatIsLeft(t *testing.T) {
+func TestRateLimiting_showsTheRemainder(t *testing.T) {
 	s := stage(t, "rate-limiting", `{"month":2,"year":2}`)
 	a := s.Do(http.MethodGet, "/", "")
 	require.Equal(t, "2", a.Header.Get("X-RateLimit-Limit-Month"))
@@ -92,7 +92,7 @@ func TestClientsLearnWhatIsLeft(t *testing.T) {
 	require.JSONEq(t, `{"message":"slow down"}`, a.Body)
 }
 
-func TestEachCallerHasLimitsOfItsOwn(t *testing.T) {
+func TestRateLimiting_countsEachCaller(t *testing.T) {
 	with := func(limitBy string) func(...string) int {
 		config := `{"year":1,"limit_by":"` + limitBy + `","header_name":"X-Tenant","path":"/one"}`
 		s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Config: consumers(), Plugins: []entity.Plugin{

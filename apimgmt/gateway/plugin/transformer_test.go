@@ -20,7 +20,7 @@ func ExampleRequestTransformer() {
 	// Output: config.add.headers: "Host" is for the gateway to set
 }
 
-func TestRequestTransformerKeepsTheContract(t *testing.T) {
+func TestRequestTransformer_passesTheSuite(t *testing.T) {
 	plugintest.Run(t, plugintest.Subject{
 		Kind: plugin.RequestTransformer(), Secret: "value-that-is-secret",
 		Valid: []string{`{}`, `{"http_method":"POST","remove":{"headers":["X-A"],"querystring":["b"]},"replace":{"uri":"/v2/x","headers":["X-B:value-that-is-secret"]},"add":{"body":[]}}`},
@@ -34,7 +34,7 @@ func TestRequestTransformerKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestRequestsAreTransformed(t *testing.T) {
+func TestRequestTransformer_changesRequests(t *testing.T) {
 	config := `{"http_method":"PUT","replace":{"uri":"/v2/x","headers":["X-Replaced:new","X-Absent:new"],"querystring":["replaced:a b","absent:1"]},
 		"remove":{"headers":["x-removed"],"querystring":["removed"]},"rename":{"headers":["X-Old:x-new"],"querystring":["old:ne&w"]},
 		"add":{"headers":["X-Added:1","X-There:2"],"querystring":["added:1","there:2"]},"append":{"headers":["X-There:3"],"querystring":["there:3"]}}`

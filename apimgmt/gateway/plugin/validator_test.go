@@ -61,7 +61,7 @@ func shop(t *testing.T, more string) *plugintest.Stage {
 	return s
 }
 
-func TestRequestValidatorKeepsTheContract(t *testing.T) {
+func TestRequestValidator_passesTheSuite(t *testing.T) {
 	plugintest.Run(t, plugintest.Subject{
 		Kind: plugin.RequestValidator(),
 		Valid: []string{
@@ -84,7 +84,7 @@ func TestRequestValidatorKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestRequestsAsTheAPISaysPass(t *testing.T) {
+func TestRequestValidator_admitsValidRequests(t *testing.T) {
 	s := shop(t, "")
 	for _, c := range [][3]string{
 		{"/shops/7/orders?limit=5", `{"item":"ab","parts":[{"item":"cd","count":1}]}`, "application/json"},
@@ -98,7 +98,7 @@ func TestRequestsAsTheAPISaysPass(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreNotAsTheAPISaysAreRefused(t *testing.T) {
+func TestRequestValidator_refusesInvalidRequests(t *testing.T) {
 	s := shop(t, `,"max_body":100`)
 	const path, body = "/shops/7/orders?limit=5", `{"item":"ab"}`
 	for _, c := range []struct {
@@ -145,7 +145,7 @@ func TestRequestsThatAreNotAsTheAPISaysAreRefused(t *testing.T) {
 	require.JSONEq(t, `{"message":"the request is not as the API says"}`, a.Body)
 }
 
-func TestOfFormsWithObjectsOnlyTheTypeIsChecked(t *testing.T) {
+func TestRequestValidator_checksTheTypeOfFormsWithObjects(t *testing.T) {
 	for schema, want := range map[string]int{
 		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}}}`: http.StatusBadRequest,
 		`{"type":"object","properties":{"a":{"type":"integer"}}}`:                          http.StatusBadRequest,
@@ -165,7 +165,7 @@ func TestOfFormsWithObjectsOnlyTheTypeIsChecked(t *testing.T) {
 	}
 }
 
-func TestBodiesOfUnknownLengthAreValidated(t *testing.T) {
+func TestRequestValidator_checksBodiesOfUnknownLength(t *testing.T) {
 	for config, want := range map[string]map[string]int{
 		`{"definition":{"requestBody":{"content":{"application/json":{"schema":{"type":"object"}}}}}}`: {
 			"": http.StatusOK, "x": http.StatusBadRequest, "application/json {}": http.StatusOK, "application/json []": http.StatusBadRequest, "application/json ": http.StatusOK,
@@ -193,14 +193,14 @@ func TestBodiesOfUnknownLengthAreValidated(t *testing.T) {
 	}
 }
 
-func TestDeepBodiesAreRefused(t *testing.T) {
+func TestRequestValidator_refusesDeepBodies(t *testing.T) {
 	s := shop(t, "")
 	deep := strings.Repeat(`{"item":"ab","parts":[`, 200) + strings.Repeat("]}", 200)
 	a := s.Do(http.MethodPost, "/shops/7/orders?limit=5", deep, "Content-Type: application/json")
 	require.Equal(t, http.StatusBadRequest, a.Status)
 }
 
-func TestSchemasInTheFormOfKong(t *testing.T) {
+func TestRequestValidator_readsSchemasOfKong(t *testing.T) {
 	s := stage(t, "request-validator", `{"version":"draft4","body_schema":"{\"type\":\"object\",\"required\":[\"a\"]}",
 		"parameter_schema":[{"name":"n","in":"query","required":true,"schema":"{\"type\":\"integer\"}"}]}`)
 	require.Equal(t, http.StatusOK, s.Do(http.MethodPost, "/?n=1", `{"a":1}`, "Content-Type: application/json").Status)

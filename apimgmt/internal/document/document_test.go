@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-func TestYAMLMeansWhatItsJSONSays(t *testing.T) {
+func TestParse_readsYAMLLikeJSON(t *testing.T) {
 	for name, tc := range map[string]struct{ yaml, json string }{
 		"scalars":        {"[a, 1, -2.5, true, null, ~, '1', \"x\\ty\"]", `["a",1,-2.5,true,null,null,"1","x\ty"]`},
 		"yes is text":    {"[yes, no, on, off, y]", `["yes","no","on","off","y"]`},
@@ -38,7 +38,7 @@ func TestYAMLMeansWhatItsJSONSays(t *testing.T) {
 	}
 }
 
-func TestWhatJSONCannotSayIsRefused(t *testing.T) {
+func TestParse_refusesYAMLWithoutJSON(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"infinity":     {"a: .inf", `line 1, "/a": ".inf" is no number that JSON has`},
 		"tag":          {"a: !python/object x", `line 1, "/a": the tag "!python/object" is not allowed`},
@@ -59,7 +59,7 @@ func TestWhatJSONCannotSayIsRefused(t *testing.T) {
 	}
 }
 
-func TestEveryValueKnowsItsPlace(t *testing.T) {
+func TestParse_keepsThePlaceOfValues(t *testing.T) {
 	for _, text := range []string{"a:\n- b\n- \"c/d~\":\n    e: 1\n", "{\"a\":\n[\"b\",\n{\"c/d~\":\n{\"e\": 1}}]}"} {
 		root, _, err := document.Parse([]byte(text), document.Limits{})
 		require.NoError(t, err)

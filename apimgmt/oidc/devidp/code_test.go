@@ -74,7 +74,7 @@ func exchange(p *devidp.Provider, client, code, with, redirect string) *httptest
 	return post(p, "token", "10.0.0.1", fields...)
 }
 
-func TestACodeIsForItsClientAddressAndVerifierAndForOnce(t *testing.T) {
+func TestCodes_areBoundToTheRequestAndUsedOnce(t *testing.T) {
 	p := open(t, nil)
 	browser := &surf{p, map[string]string{}}
 	for want, test := range map[string]struct{ client, verifier, redirect string }{
@@ -97,7 +97,7 @@ func TestACodeIsForItsClientAddressAndVerifierAndForOnce(t *testing.T) {
 	require.Equal(t, false, fieldsOf(t, active)["active"], "what the code gave is not good any more")
 }
 
-func TestPlainPKCEIsRefused(t *testing.T) {
+func TestProvider_authorize_refusesPlainPKCE(t *testing.T) {
 	browser := &surf{open(t, nil), map[string]string{}}
 	for _, client := range []string{"public-frontend", "private-backend"} {
 		back := browser.do(t, http.MethodGet, strings.Replace(authorization(client), "S256", "plain", 1), nil)
@@ -105,7 +105,7 @@ func TestPlainPKCEIsRefused(t *testing.T) {
 	}
 }
 
-func TestCodesAndPagesHaveTheirTime(t *testing.T) {
+func TestProvider_codesAndPagesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, nil)
 		browser := &surf{p, map[string]string{}}
@@ -122,7 +122,7 @@ func TestCodesAndPagesHaveTheirTime(t *testing.T) {
 	})
 }
 
-func TestOnlyAccessTokensInTheirTimeAreActive(t *testing.T) {
+func TestProvider_introspect_admitsUnexpiredAccessTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, nil)
 		tokens := fieldsOf(t, post(p, "token", "10.0.0.1", "grant_type", "password", "client_id", "public-backend-access", "username", "demouser", "password", password, "scope", "openid"))
@@ -139,7 +139,7 @@ func TestOnlyAccessTokensInTheirTimeAreActive(t *testing.T) {
 	})
 }
 
-func TestALogoutEndsTheSessionThatItNamesOnly(t *testing.T) {
+func TestProvider_logout_endsTheNamedSessionOnly(t *testing.T) {
 	p := open(t, nil)
 	browser := &surf{p, map[string]string{}}
 	first := fieldsOf(t, exchange(p, "public-frontend", browser.code(t, "public-frontend", "demouser"), verifier, portal+"/cb"))

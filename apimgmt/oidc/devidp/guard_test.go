@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnAddressThatGuessesForManyUsersHasToWait(t *testing.T) {
+func TestGuard_delaysAnAddressThatGuessesForManyUsers(t *testing.T) {
 	g, now := newGuard(-1), time.Now()
 	for n := range sourceFailures {
 		require.False(t, g.locked("demouser", "10.0.0.3", now), n)
@@ -24,7 +24,7 @@ func TestAnAddressThatGuessesForManyUsersHasToWait(t *testing.T) {
 	require.False(t, g.locked("demouser", "10.0.0.3", now.Add(longestLock)), "nobody waits for longer")
 }
 
-func TestASuccessForgivesTheUserAndNotTheAddress(t *testing.T) {
+func TestGuard_succeed_resetsTheUserOnly(t *testing.T) {
 	g, now := newGuard(-1), time.Now()
 	for range sourceFailures - 1 {
 		g.begin("victim", "10.0.0.3", now)
@@ -35,7 +35,7 @@ func TestASuccessForgivesTheUserAndNotTheAddress(t *testing.T) {
 	require.True(t, g.locked("own", "10.0.0.3", now), "logging in with one's own name is no way to go on guessing")
 }
 
-func TestTheGuardIsBounded(t *testing.T) {
+func TestGuard_isBounded(t *testing.T) {
 	g, now := newGuard(1), time.Now()
 	for n := range 2 * maxWatched {
 		g.admit(fmt.Sprint(n), now)

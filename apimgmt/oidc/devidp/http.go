@@ -23,7 +23,7 @@ const maxForm = 64 << 10
 // address, so leave it out, or set Config.TokensPerSecond to suit.
 func (p *Provider) Handler() http.Handler {
 	base, _ := url.Parse(p.config.BaseURL) // checked when it was opened
-	api := httpapi.NewHandler(p.routes(), &httpapi.Options{
+	api := httpapi.NewHandler((&handler{p}).routes(), &httpapi.Options{
 		WriteError: writeError, Hosts: append([]string{base.Hostname()}, p.config.Hosts...), Logger: p.config.Logger,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,41 +32,44 @@ func (p *Provider) Handler() http.Handler {
 	})
 }
 
-func (p *Provider) routes() []httpapi.Route {
-	base, _ := url.Parse(p.config.BaseURL) // checked when it was opened
+// handler is the HTTP interface of a Provider.
+type handler struct{ *Provider }
+
+func (h *handler) routes() []httpapi.Route {
+	base, _ := url.Parse(h.config.BaseURL) // checked when it was opened
 	realm := base.Path + "/realms/{realm}"
 	protocol := realm + "/protocol/openid-connect"
 	routes := []httpapi.Route{
-		{Pattern: "GET " + realm + "/.well-known/openid-configuration", Func: p.discovery},
-		{Pattern: "GET " + protocol + "/certs", Func: p.certs},
-		{Pattern: "POST " + protocol + "/token", Func: p.token},
-		{Pattern: "POST " + protocol + "/token/introspect", Func: p.introspect},
-		{Pattern: "GET " + protocol + "/userinfo", Func: p.userinfo},
-		{Pattern: "POST " + protocol + "/userinfo", Func: p.userinfo},
-		{Pattern: "GET " + protocol + "/auth", Func: p.authorize},
-		{Pattern: "POST " + realm + "/login-actions/authenticate", Func: p.login},
-		{Pattern: "GET " + protocol + "/logout", Func: p.logout},
-		{Pattern: "POST " + protocol + "/logout", Func: p.logout},
-		{Pattern: "POST " + realm + "/login-actions/logout", Func: p.confirmLogout},
+		{Pattern: "GET " + realm + "/.well-known/openid-configuration", Func: h.discovery},
+		{Pattern: "GET " + protocol + "/certs", Func: h.certs},
+		{Pattern: "POST " + protocol + "/token", Func: h.token},
+		{Pattern: "POST " + protocol + "/token/introspect", Func: h.introspect},
+		{Pattern: "GET " + protocol + "/userinfo", Func: h.userinfo},
+		{Pattern: "POST " + protocol + "/userinfo", Func: h.userinfo},
+		{Pattern: "GET " + protocol + "/auth", Func: h.authorize},
+		{Pattern: "POST " + realm + "/login-actions/authenticate", Func: h.login},
+		{Pattern: "GET " + protocol + "/logout", Func: h.logout},
+		{Pattern: "POST " + protocol + "/logout", Func: h.logout},
+		{Pattern: "POST " + realm + "/login-actions/logout", Func: h.confirmLogout},
 		{Pattern: "GET " + realm + "/login-actions/style.css", Func: style},
 	}
 	for _, path := range []string{"/token", "/userinfo", "/logout", "/certs"} {
-		routes = append(routes, httpapi.Route{Pattern: "OPTIONS " + protocol + path, Func: p.preflight})
+		routes = append(routes, httpapi.Route{Pattern: "OPTIONS " + protocol + path, Func: h.preflight})
 	}
 	for i, route := range routes {
 		routes[i].Undocumented = true
 		// The protocol is for pages and forms of applications at other origins, which
 		// allowOrigin names; the forms of our own pages are checked by sameOrigin.
 		routes[i].Origins = httpapi.AnyPages
-		routes[i].Func = p.inRealm(route.Func)
+		routes[i].Func = h.inRealm(route.Func)
 	}
 	return routes
 }
 
 // inRealm refuses other realms.
-func (p *Provider) inRealm(next httpapi.HandlerFunc) httpapi.HandlerFunc {
+func (h *handler) inRealm(next httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if r.PathValue("realm") != p.config.Realm.Name {
+		if r.PathValue("realm") != h.config.Realm.Name {
 			return &httpapi.Error{Status: http.StatusNotFound, Err: &failure{Code: "Realm does not exist"}}
 		}
 		return next(w, r)
@@ -128,7 +131,7 @@ func form(r *http.Request) (url.Values, error) {
 
 // clientOf finds out which client asks, and has it prove that. Public ones just
 // say so.
-func (p *Provider) clientOf(r *http.Request, fields url.Values) (Client, error) {
+func (h *handler) clientOf(r *http.Request, fields url.Values) (Client, error) {
 	id, secret := fields.Get("client_id"), fields.Get("client_secret")
 	if name, password, ok := r.BasicAuth(); ok {
 		var err error
@@ -139,7 +142,7 @@ func (p *Provider) clientOf(r *http.Request, fields url.Values) (Client, error) 
 			id, secret = name, password // not escaped, as section 2.3.1 wants it
 		}
 	}
-	client, ok := p.clients[id]
+	client, ok := h.clients[id]
 	switch {
 	case !ok:
 		return Client{}, refuse(http.StatusUnauthorized, "invalid_client", "Invalid client or Invalid client credentials")
@@ -159,8 +162,8 @@ func allowOrigin(w http.ResponseWriter, r *http.Request, client Client) {
 }
 
 // preflight answers what a browser asks before a request from another origin.
-func (p *Provider) preflight(w http.ResponseWriter, r *http.Request) error {
-	for _, client := range p.clients {
+func (h *handler) preflight(w http.ResponseWriter, r *http.Request) error {
+	for _, client := range h.clients {
 		if !slices.Contains(client.origins(), r.Header.Get("Origin")) {
 			continue
 		}
@@ -175,8 +178,8 @@ func (p *Provider) preflight(w http.ResponseWriter, r *http.Request) error {
 }
 
 // note logs what somebody may want to know later.
-func (p *Provider) note(ctx context.Context, text string, s *session, client string) {
-	p.config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("user", s.User), slog.String("session", s.ID), slog.String("client", client))
+func (h *handler) note(ctx context.Context, text string, s *session, client string) {
+	h.config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("user", s.User), slog.String("session", s.ID), slog.String("client", client))
 }
 
 // bearer returns the token of an Authorization header.

@@ -62,7 +62,7 @@ func fieldsOf(t *testing.T, r *httptest.ResponseRecorder) map[string]any {
 	return fields
 }
 
-func TestWhatWasGeneratedIsShownOnceAndKept(t *testing.T) {
+func TestProvider_Issued_showsGeneratedSecretsOnce(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	generated := func(c *devidp.Config) { c.Documents, c.Realm = docs, devidp.Demo(portal, portal) }
 	first := open(t, generated)
@@ -100,7 +100,7 @@ func TestWhatWasGeneratedIsShownOnceAndKept(t *testing.T) {
 	require.Equal(t, 200, login(third, "demodeveloper", issued.Passwords["demodeveloper"], "10.0.0.1").Code)
 }
 
-func TestTheLogWarnsAndHoldsNoSecret(t *testing.T) {
+func TestOpen_logsAWarningWithoutSecrets(t *testing.T) {
 	var log bytes.Buffer
 	p := open(t, func(c *devidp.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -116,7 +116,7 @@ func TestTheLogWarnsAndHoldsNoSecret(t *testing.T) {
 	}
 }
 
-func TestGuessingPasswordsHasToWait(t *testing.T) {
+func TestProvider_login_delaysGuessing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, nil)
 		for range 10 {
@@ -131,7 +131,7 @@ func TestGuessingPasswordsHasToWait(t *testing.T) {
 	})
 }
 
-func TestRequestsForTokensAreLimited(t *testing.T) {
+func TestProvider_token_limitsTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, func(c *devidp.Config) { c.TokensPerSecond = 2 })
 		for range 20 {
@@ -146,7 +146,7 @@ func TestRequestsForTokensAreLimited(t *testing.T) {
 	})
 }
 
-func TestSessionsAreBoundedAndEnd(t *testing.T) {
+func TestProvider_sessionsAreBoundedAndExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		docs := storage.NewMemoryDocuments()
 		change := func(c *devidp.Config) { c.Documents, c.Sessions = docs, 3 }
@@ -184,7 +184,7 @@ func TestSessionsAreBoundedAndEnd(t *testing.T) {
 	})
 }
 
-func TestARefreshTokenThatComesTwiceEndsItsSession(t *testing.T) {
+func TestProvider_token_endsTheSessionOfAReusedRefreshToken(t *testing.T) {
 	p := open(t, nil)
 	refresh := func(token any) *httptest.ResponseRecorder {
 		return post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token", token.(string))
@@ -199,7 +199,7 @@ func TestARefreshTokenThatComesTwiceEndsItsSession(t *testing.T) {
 	require.Equal(t, map[string]any{"active": false}, fieldsOf(t, active))
 }
 
-func TestOfManyUsesOfOneRefreshTokenOneSucceedsAtMost(t *testing.T) {
+func TestProvider_token_acceptsARefreshTokenOnce(t *testing.T) {
 	p := open(t, nil)
 	token := fieldsOf(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"].(string)
 	var wait sync.WaitGroup
@@ -215,7 +215,7 @@ func TestOfManyUsesOfOneRefreshTokenOneSucceedsAtMost(t *testing.T) {
 	require.EqualValues(t, 1, succeeded.Load())
 }
 
-func TestKeysRotateWithoutBreakingTokens(t *testing.T) {
+func TestProvider_RotateKeys_keepsTokensValid(t *testing.T) {
 	p, realm := serve(t, nil)
 	v, err := oidc.New(oidc.Config{Issuer: p.Issuer(), KeysRetry: time.Nanosecond})
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestKeysRotateWithoutBreakingTokens(t *testing.T) {
 	}
 }
 
-func TestKeysAreReplacedWhenTheyAreOldAndForgottenAfterTheOverlap(t *testing.T) {
+func TestProvider_replacesOldKeysAfterAnOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		docs := storage.NewMemoryDocuments()
 		p := open(t, func(c *devidp.Config) { c.Documents = docs })
@@ -252,7 +252,7 @@ func TestKeysAreReplacedWhenTheyAreOldAndForgottenAfterTheOverlap(t *testing.T) 
 	})
 }
 
-func TestTheLoginPageIsSafe(t *testing.T) {
+func TestProvider_loginPage_isSafe(t *testing.T) {
 	p, realm := serve(t, nil)
 	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: p.Issuer(), ClientID: "public-frontend"}, RedirectURL: portal + "/cb"})
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ func TestTheLoginPageIsSafe(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, recorder.Code)
 }
 
-func TestLoggingOutWithoutAnIDTokenHasToBeConfirmed(t *testing.T) {
+func TestProvider_logout_asksForConfirmationWithoutAnIDToken(t *testing.T) {
 	p, realm := serve(t, nil)
 	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: p.Issuer(), ClientID: "public-frontend"}, RedirectURL: portal + "/cb"})
 	require.NoError(t, err)
@@ -319,7 +319,7 @@ func TestLoggingOutWithoutAnIDTokenHasToBeConfirmed(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, browser.Open(strings.Replace(out, "client_id", "id_token_hint=x&client_id", 1)).Status)
 }
 
-func TestFaultyConfigurationsAreRefused(t *testing.T) {
+func TestOpen_refusesFaultyConfigurations(t *testing.T) {
 	for want, change := range map[string]func(*devidp.Config){
 		"Config.BaseURL":         func(c *devidp.Config) { c.BaseURL = "idm.example" },
 		"cannot be served":       func(c *devidp.Config) { c.BaseURL = "http://idm.example/{x}" },

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestALoginGoesBackOnlyToTheClientsAddresses(t *testing.T) {
+func TestProvider_authorize_redirectsToRegisteredAddressesOnly(t *testing.T) {
 	c := Client{BaseURL: "https://portal.example/app/", Redirects: []string{"https://portal.example/exact?x=1", "http://127.0.0.1:3000/*"}}
 	for address, want := range map[string]bool{
 		"https://portal.example/app": true, "https://portal.example/app/": true, "https://portal.example/app/a/b?c=d": true,

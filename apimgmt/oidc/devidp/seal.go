@@ -24,7 +24,7 @@ const formTTL = 30 * time.Minute
 
 // sealForm puts what a page must send back into a hidden field. It holds for the
 // browser with that cookie only, so that no other page can make one (login CSRF).
-func (p *Provider) sealForm(purpose, cookie string, value any) (string, error) {
+func (h *handler) sealForm(purpose, cookie string, value any) (string, error) {
 	text, err := json.Marshal(struct {
 		Until time.Time `json:"until"`
 		Value any       `json:"value"`
@@ -32,18 +32,18 @@ func (p *Provider) sealForm(purpose, cookie string, value any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(p.mac(purpose, cookie, text)), nil
+	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(h.mac(purpose, cookie, text)), nil
 }
 
 // openForm reads what sealForm made for the same purpose and browser.
-func (p *Provider) openForm(purpose, cookie, sealed string, into any) bool {
+func (h *handler) openForm(purpose, cookie, sealed string, into any) bool {
 	encoded, sum, _ := strings.Cut(sealed, ".")
 	text, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil {
 		return false
 	}
 	got, err := base64.RawURLEncoding.DecodeString(sum)
-	if err != nil || cookie == "" || !hmac.Equal(got, p.mac(purpose, cookie, text)) {
+	if err != nil || cookie == "" || !hmac.Equal(got, h.mac(purpose, cookie, text)) {
 		return false
 	}
 	content := struct {
@@ -53,8 +53,8 @@ func (p *Provider) openForm(purpose, cookie, sealed string, into any) bool {
 	return json.Unmarshal(text, &content) == nil && time.Now().Before(content.Until)
 }
 
-func (p *Provider) mac(purpose, cookie string, text []byte) []byte {
-	sum := hmac.New(sha256.New, p.sealing)
+func (h *handler) mac(purpose, cookie string, text []byte) []byte {
+	sum := hmac.New(sha256.New, h.sealing)
 	for _, part := range [][]byte{[]byte(purpose), []byte(cookie), text} {
 		digest := sha256.Sum256(part) // so that parts cannot run into each other
 		sum.Write(digest[:])

@@ -48,7 +48,7 @@ func serve(t *testing.T, change func(*devidp.Config)) (*devidp.Provider, oidctes
 	return p, oidctest.Realm{Issuer: p.Issuer(), Secret: "secret of private-backend", GatewaySecret: "secret of kong", Password: password, Portal: portal}
 }
 
-func TestTheProviderPassesTheSuite(t *testing.T) {
+func TestProvider_passesTheSuite(t *testing.T) {
 	_, realm := serve(t, nil)
 	oidctest.Run(t, realm)
 }

@@ -41,7 +41,7 @@ func count(p *balance.Pool, n int, hash func(int) uint64) map[string]int {
 
 func none(int) uint64 { return 0 }
 
-func TestRoundRobinFollowsTheWeights(t *testing.T) {
+func TestPool_Pick_followsTheWeights(t *testing.T) {
 	p := newPool(t, "round-robin", 100, 50, 0, 50)
 	require.Equal(t, map[string]int{"t0:80": 200, "t1:80": 100, "t3:80": 100}, count(p, 400, none))
 	var runs, last = 0, ""
@@ -55,7 +55,7 @@ func TestRoundRobinFollowsTheWeights(t *testing.T) {
 	require.LessOrEqual(t, runs, 2)
 }
 
-func TestUnhealthyAndTriedPeersAreNotPicked(t *testing.T) {
+func TestPool_Pick_skipsUnhealthyAndTriedPeers(t *testing.T) {
 	for _, algorithm := range []string{"round-robin", "least-connections", "consistent-hashing"} {
 		p := newPool(t, algorithm, 100, 100, 100)
 		p.Peer("t1:80").SetHealth(false)
@@ -68,7 +68,7 @@ func TestUnhealthyAndTriedPeersAreNotPicked(t *testing.T) {
 	}
 }
 
-func TestLeastConnectionsPicksWhoHasLeastToDo(t *testing.T) {
+func TestPool_Pick_prefersTheLeastConnections(t *testing.T) {
 	p := newPool(t, "least-connections", 100, 200)
 	for range 30 {
 		p.Pick(0, nil).Begin()
@@ -77,7 +77,7 @@ func TestLeastConnectionsPicksWhoHasLeastToDo(t *testing.T) {
 	require.EqualValues(t, 20, p.Peer("t1:80").Active())
 }
 
-func TestConsistentHashingMovesFewKeys(t *testing.T) {
+func TestPool_Pick_movesFewKeysWithConsistentHashing(t *testing.T) {
 	key := func(i int) uint64 { return balance.Hash(fmt.Sprintf("client-%d", i)) }
 	before, after := newPool(t, "consistent-hashing", 100, 100, 100, 100), newPool(t, "consistent-hashing", 100, 100, 100, 100, 100)
 	moved := 0
@@ -94,7 +94,7 @@ func TestConsistentHashingMovesFewKeys(t *testing.T) {
 	}
 }
 
-func TestTheThresholdClosesAnUpstream(t *testing.T) {
+func TestPool_Pick_failsBelowTheThreshold(t *testing.T) {
 	p, err := balance.New(entity.Upstream{Healthchecks: &entity.Healthchecks{Threshold: 60}}, targets(100, 100), nil)
 	require.NoError(t, err)
 	require.NotNil(t, p.Pick(0, nil))
@@ -102,7 +102,7 @@ func TestTheThresholdClosesAnUpstream(t *testing.T) {
 	require.Nil(t, p.Pick(0, nil))
 }
 
-func TestHealthSurvivesAnotherConfiguration(t *testing.T) {
+func TestPool_keepsHealthAcrossConfigurations(t *testing.T) {
 	p := newPool(t, "round-robin", 100, 100)
 	p.Peer("t1:80").SetHealth(false)
 	same, err := balance.New(p.Spec(), targets(100, 100), p)
@@ -115,7 +115,7 @@ func TestHealthSurvivesAnotherConfiguration(t *testing.T) {
 	require.True(t, more.Peer("t2:80").Healthy())
 }
 
-func TestWhatIsNoTargetIsRefused(t *testing.T) {
+func TestNewPool_refusesInvalidTargets(t *testing.T) {
 	for _, target := range []string{"", ":80", "a:0", "a:65536", "a:x", "http://a", "a b:80", "a/b:80", "u@a:80"} {
 		_, err := balance.New(entity.Upstream{}, []entity.Target{{Target: target}}, nil)
 		require.ErrorContains(t, err, fmt.Sprintf("target %q", target))
@@ -127,7 +127,7 @@ func TestWhatIsNoTargetIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "algorithm")
 }
 
-func TestPassiveChecksCountInARow(t *testing.T) {
+func TestPeer_Report_countsInARow(t *testing.T) {
 	healthy := &entity.Verdict{HTTPStatuses: []int{200}, Successes: 2}
 	unhealthy := &entity.Verdict{HTTPStatuses: []int{500}, HTTPFailures: 2, TCPFailures: 1, Timeouts: 3}
 	peer := balance.NewPeer("a:80", "a")
@@ -150,7 +150,7 @@ func TestPassiveChecksCountInARow(t *testing.T) {
 	require.True(t, report(balance.TimedOut, 0))
 }
 
-func TestActiveChecksFindOutWhoIsIllAndWhoHasRecovered(t *testing.T) {
+func TestPool_activeChecksFindFailureAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := entity.Upstream{Healthchecks: &entity.Healthchecks{Active: entity.ActiveCheck{
 			Timeout:   2,

@@ -115,7 +115,7 @@ func get(t *testing.T, transport *h1.Transport, r *h1.Request) (int, string, err
 	return response.Status, string(data), err
 }
 
-func TestConnectionsAreUsedAgain(t *testing.T) {
+func TestTransport_Do_reusesConnections(t *testing.T) {
 	transport, connections := service(t, answers(
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ncd\r\n0\r\nX-T: 1\r\n\r\n",
 		"HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\ne"),
@@ -128,7 +128,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	require.EqualValues(t, 2, connections.Load())
 }
 
-func TestBodiesAndFieldsArriveAsTheyAre(t *testing.T) {
+func TestTransport_Do_keepsBodiesAndFields(t *testing.T) {
 	var got *http.Request
 	var text string
 	transport, _ := service(t, func(c net.Conn, r *bufio.Reader) {
@@ -156,7 +156,7 @@ func TestBodiesAndFieldsArriveAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestAStaleConnectionIsReplaced(t *testing.T) {
+func TestTransport_Do_replacesAStaleConnection(t *testing.T) {
 	closed := make(chan struct{})
 	transport, connections := service(t, func(c net.Conn, r *bufio.Reader) {
 		answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")(c, r)
@@ -174,7 +174,7 @@ func TestAStaleConnectionIsReplaced(t *testing.T) {
 	require.EqualValues(t, 2, connections.Load())
 }
 
-func TestOnlyIdempotentRequestsAreRepeated(t *testing.T) {
+func TestTransport_Do_repeatsIdempotentRequestsOnly(t *testing.T) {
 	hangUp := func(c net.Conn, r *bufio.Reader) {
 		answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")(c, r)
 		_, _ = http.ReadRequest(r)
@@ -195,7 +195,7 @@ func TestOnlyIdempotentRequestsAreRepeated(t *testing.T) {
 	require.EqualValues(t, 1, connections.Load())
 }
 
-func TestInvalidResponsesAreRefused(t *testing.T) {
+func TestTransport_Do_refusesInvalidResponses(t *testing.T) {
 	for _, text := range []string{
 		"what?\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n", "\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\na",
@@ -209,7 +209,7 @@ func TestInvalidResponsesAreRefused(t *testing.T) {
 	}
 }
 
-func TestResponsesThatBreakOffAreErrors(t *testing.T) {
+func TestResponse_Read_failsWhenTheResponseBreaksOff(t *testing.T) {
 	for _, text := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\n",
 	} {
@@ -219,7 +219,7 @@ func TestResponsesThatBreakOffAreErrors(t *testing.T) {
 	}
 }
 
-func TestInvalidRequestsAreNotSent(t *testing.T) {
+func TestTransport_Do_refusesInvalidRequests(t *testing.T) {
 	transport, connections := service(t, answers())
 	for _, change := range []func(*h1.Request){
 		func(r *h1.Request) { r.Method = "GET /x" }, func(r *h1.Request) { r.Target = "/ HTTP/1.1\r\nX: 1" }, func(r *h1.Request) { r.Target = "" },
@@ -234,7 +234,7 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 	require.Zero(t, connections.Load())
 }
 
-func TestHalfABodyIsNotMadeToLookComplete(t *testing.T) {
+func TestTransport_Do_abortsAPartialBody(t *testing.T) {
 	ended := make(chan error, 1)
 	transport, _ := service(t, func(_ net.Conn, r *bufio.Reader) {
 		request, err := http.ReadRequest(r)
@@ -254,7 +254,7 @@ type failing struct{}
 
 func (*failing) Read([]byte) (int, error) { return 0, errors.New("client is gone") }
 
-func TestSilenceEndsWithTheTimeout(t *testing.T) {
+func TestTransport_Do_endsWithTheReadTimeout(t *testing.T) {
 	transport, _ := service(t, func(_ net.Conn, r *bufio.Reader) { _, _ = io.Copy(io.Discard, r) },
 		func(c net.Conn, r *bufio.Reader) {
 			answers("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na")(c, r)
@@ -267,7 +267,7 @@ func TestSilenceEndsWithTheTimeout(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheContextEndsTheExchange(t *testing.T) {
+func TestTransport_Do_endsWithTheContext(t *testing.T) {
 	arrived := make(chan struct{})
 	transport, _ := service(t, func(_ net.Conn, r *bufio.Reader) {
 		_, _ = http.ReadRequest(r)
@@ -283,7 +283,7 @@ func TestTheEndOfTheContextEndsTheExchange(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestIdleConnectionsAreClosedAfterTheirTime(t *testing.T) {
+func TestTransport_closesIdleConnections(t *testing.T) {
 	ended := make(chan struct{})
 	transport, _ := service(t, func(c net.Conn, r *bufio.Reader) {
 		answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")(c, r)

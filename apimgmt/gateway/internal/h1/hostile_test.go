@@ -139,7 +139,7 @@ func responses() []string {
 	}
 }
 
-func TestWhatIsTakenNetHTTPTakesAndAsTheSame(t *testing.T) {
+func TestTransport_Do_acceptsWhatNetHTTPAccepts(t *testing.T) {
 	for _, text := range responses() {
 		want := askNetHTTP(t, sends(text, len(text)))
 		for _, piece := range []int{1, 2, 3, 7, len(text)} {
@@ -152,7 +152,7 @@ func TestWhatIsTakenNetHTTPTakesAndAsTheSame(t *testing.T) {
 	}
 }
 
-func TestAResponseCutOffAnywhereIsNeverMoreThanNetHTTPMakesOfIt(t *testing.T) {
+func TestTransport_Do_readsCutResponsesLikeNetHTTP(t *testing.T) {
 	for _, text := range responses() {
 		text = text[:min(len(text), 200)]
 		for end := range len(text) {
@@ -165,7 +165,7 @@ func TestAResponseCutOffAnywhereIsNeverMoreThanNetHTTPMakesOfIt(t *testing.T) {
 	}
 }
 
-func TestWhatFollowsAResponseIsNobodysAnswer(t *testing.T) {
+func TestTransport_Do_dropsUnsolicitedResponses(t *testing.T) {
 	const poison = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"
 	for _, text := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
@@ -204,7 +204,7 @@ func TestWhatFollowsAResponseIsNobodysAnswer(t *testing.T) {
 	}
 }
 
-func TestABodyIsNeverSharedByTwoAttempts(t *testing.T) {
+func TestTransport_Do_sharesNoBodyBetweenAttempts(t *testing.T) {
 	const whole = "0123456789"
 	for range 200 {
 		transport, _ := service(t, func(c net.Conn, r *bufio.Reader) {
@@ -238,7 +238,7 @@ func (b *bytewise) Read(p []byte) (int, error) {
 	return b.Reader.Read(p[:1])
 }
 
-func TestIdleConnectionsKeepNothingOfTheLastResponse(t *testing.T) {
+func TestTransport_releasesTheLastResponse(t *testing.T) {
 	const connections = 32
 	big := "HTTP/1.1 200 OK\r\n" + strings.Repeat("A:\r\n", 60_000) + "Content-Length: 0\r\n\r\n"
 	transport, _ := service(t, answers(big))
@@ -268,7 +268,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func TestAServiceThatSendsSlowlyIsNotTakenForSilent(t *testing.T) {
+func TestTransport_Do_waitsForASlowService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := piped(func(c net.Conn, r *bufio.Reader) {
 			_, _ = http.ReadRequest(r)
@@ -285,7 +285,7 @@ func TestAServiceThatSendsSlowlyIsNotTakenForSilent(t *testing.T) {
 	})
 }
 
-func TestAServiceThatDrawsOutItsHeaderIsGivenUp(t *testing.T) {
+func TestTransport_Do_boundsTheTimeOfTheHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
 		transport := piped(func(c net.Conn, r *bufio.Reader) {
@@ -307,7 +307,7 @@ func TestAServiceThatDrawsOutItsHeaderIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestAResponseDoesNotWaitForABodyThatNobodyTakes(t *testing.T) {
+func TestResponse_Close_doesNotWaitForTheUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var over sync.WaitGroup
 		over.Add(1)
@@ -330,7 +330,7 @@ func TestAResponseDoesNotWaitForABodyThatNobodyTakes(t *testing.T) {
 	})
 }
 
-func TestFramingIsLeftOutInAnySpelling(t *testing.T) {
+func TestTransport_Do_dropsFramingFieldsInAnySpelling(t *testing.T) {
 	got := make(chan string, 1)
 	transport := piped(func(c net.Conn, r *bufio.Reader) {
 		var head strings.Builder

@@ -22,7 +22,7 @@ func alike(n int) []entity.Route {
 	return routes
 }
 
-func TestRoutesThatDifferByHeaderAreFoundWithoutTryingThemAll(t *testing.T) {
+func TestRouter_Find_indexesRoutesByHeader(t *testing.T) {
 	routes := alike(500)
 	routes = append(routes,
 		entity.Route{Meta: entity.Meta{ID: "plain"}, Paths: []string{"/api"}},

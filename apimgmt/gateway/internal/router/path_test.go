@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/router"
 )
 
-func TestPathsAreNormalised(t *testing.T) {
+func TestNormalize_resolvesPaths(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "/", "/": "/", "//": "/", "/a": "/a", "/a/": "/a/", "/a//b": "/a/b", "///a": "/a",
 		"/a/./b": "/a/b", "/a/../b": "/b", "/../a": "/a", "/a/..": "/", "/a/b/..": "/a/", "/a/.": "/a/", "/.": "/", "/..": "/",
@@ -22,7 +22,7 @@ func TestPathsAreNormalised(t *testing.T) {
 	}
 }
 
-func TestNormalPathsAreNotCopied(t *testing.T) {
+func TestNormalize_doesNotCopyNormalPaths(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() { router.Escape(router.Normalize("/a/b.c/d-e_f~g")) }))
 }
 

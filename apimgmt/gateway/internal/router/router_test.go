@@ -169,7 +169,7 @@ func agrees(t *testing.T, seed uint64) {
 	}
 }
 
-func TestTheIndexFindsWhatTryingEveryRouteFinds(t *testing.T) {
+func TestRouter_Find_equalsTryingEveryRoute(t *testing.T) {
 	for seed := range uint64(800) {
 		agrees(t, seed)
 	}
@@ -180,7 +180,7 @@ func FuzzTheIndexFindsWhatTryingEveryRouteFinds(f *testing.F) {
 	f.Fuzz(agrees)
 }
 
-func TestRoutesThatCannotBeServedAreRefusedByName(t *testing.T) {
+func TestNew_namesRoutesThatCannotBeServed(t *testing.T) {
 	for want, route := range map[string]entity.Route{
 		`route "r": paths: path "~/a(?=b)":`:                                   {Paths: []string{"~/a(?=b)"}},
 		`route "r": paths: path "~/(a)\\1":`:                                   {Paths: []string{`~/(a)\1`}},
@@ -195,7 +195,7 @@ func TestRoutesThatCannotBeServedAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestCapturesAreNamed(t *testing.T) {
+func TestMatch_Captures_namesTheGroups(t *testing.T) {
 	r, err := router.New([]entity.Route{{Paths: []string{`~/things/(?<id>[^#?/]+)/parts/(?<part>[^#?/]+)$`}}})
 	require.NoError(t, err)
 	match, ok := r.Find(&router.Request{Path: "/things/7/parts/x"})
@@ -223,7 +223,7 @@ func TestMatch_Capture_returnsTheRestAfterAPrefix(t *testing.T) {
 	}
 }
 
-func TestHeadersOfRoutesMayBeExpressions(t *testing.T) {
+func TestRouter_Find_matchesHeaderExpressions(t *testing.T) {
 	r, err := router.New([]entity.Route{{Headers: map[string][]string{"x-v": {"~*^v[12]$", "Beta"}}}})
 	require.NoError(t, err)
 	for value, want := range map[string]bool{"V1": true, "v3": false, "beta": true} {
@@ -250,7 +250,7 @@ func manyRoutes(n int) []entity.Route {
 	return routes
 }
 
-func TestFindingARouteAllocatesNothing(t *testing.T) {
+func TestRouter_Find_doesNotAllocate(t *testing.T) {
 	r, err := router.New(manyRoutes(1000))
 	require.NoError(t, err)
 	request := &router.Request{Method: "GET", Path: "/service42/things/17/part5", Host: "a.example"}

@@ -37,7 +37,7 @@ func ExampleNewClient() {
 	// publish "other": route "other-1_models_get" and route "repository-1_models_get" of enabler "repository" both match "~/models$"; publish with path=/other to serve it below a prefix
 }
 
-func TestTheClientTellsWhatThePublisherSays(t *testing.T) {
+func TestClient_returnsTheErrorsOfThePublisher(t *testing.T) {
 	w := newWorld(t)
 	token := "dev"
 	client, err := apimgmt.NewClient(w.server.URL+"/", &apimgmt.ClientOptions{Token: func(context.Context) (string, error) { return token, nil }})

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -71,8 +70,22 @@ func momentOf(all []gateway.RouteTraffic, now time.Time) moment {
 	return m
 }
 
-// traffic answers with a stream of events (HTML standard, section 9.2): a moment each
-// second, as long as the session lasts.
+// moment is the traffic of all routes now, with the health of all targets.
+func (p *pages) moment() moment {
+	m := momentOf(p.store.gateway.Traffic(), time.Now())
+	now := p.store.state.Load()
+	for i := range now.config.Upstreams {
+		u, pool := &now.config.Upstreams[i], &poolHealth{Targets: map[string]string{}}
+		for _, t := range p.store.healthOf(&now.config, u) {
+			pool.Targets[t.Target] = t.Health
+		}
+		m.Health[u.Name] = pool
+	}
+	return m
+}
+
+// traffic answers with a stream of events: a moment each second, as long as the login
+// session lasts.
 func (p *pages) traffic(w http.ResponseWriter, r *http.Request, _ session) error {
 	select {
 	case p.streams <- struct{}{}:
@@ -80,33 +93,21 @@ func (p *pages) traffic(w http.ResponseWriter, r *http.Request, _ session) error
 	default:
 		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "There are too many streams. Please try again."}
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	out := http.NewResponseController(w)
+	stream := httpapi.NewEventStream(w)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	stream.Begin()
 	tick, end := time.NewTicker(time.Second), time.NewTimer(streamTime)
 	defer tick.Stop()
 	defer end.Stop()
 	for {
-		m := momentOf(p.store.gateway.Traffic(), time.Now())
-		now := p.store.state.Load()
-		for i := range now.config.Upstreams {
-			u, pool := &now.config.Upstreams[i], &poolHealth{Targets: map[string]string{}}
-			for _, t := range p.store.healthOf(&now.config, u) {
-				pool.Targets[t.Target] = t.Health
-			}
-			m.Health[u.Name] = pool
+		if err := stream.Event("message", "", p.moment()); err != nil {
+			return fmt.Errorf("write traffic: %w", err)
 		}
-		data, err := json.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("tell traffic: %w", err)
-		}
-		_ = out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // where the connection has one
-		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil {
-			return nil // the client went away
-		}
-		if err := out.Flush(); err != nil {
-			return nil
+		if err := stream.Flush(); err != nil {
+			return nil // the client has closed the connection
 		}
 		select {
 		case <-r.Context().Done():

@@ -8,11 +8,11 @@ import (
 
 // discovery answers GET …/.well-known/openid-configuration (OpenID Connect
 // Discovery section 4).
-func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) error {
-	protocol := p.issuer + "/protocol/openid-connect"
+func (h *handler) discovery(w http.ResponseWriter, _ *http.Request) error {
+	protocol := h.issuer + "/protocol/openid-connect"
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	writeJSON(w, http.StatusOK, map[string]any{
-		"issuer":                                         p.issuer,
+		"issuer":                                         h.issuer,
 		"authorization_endpoint":                         protocol + "/auth",
 		"token_endpoint":                                 protocol + "/token",
 		"introspection_endpoint":                         protocol + "/token/introspect",
@@ -36,9 +36,9 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // certs answers GET …/certs with the keys (RFC 7517 section 5).
-func (p *Provider) certs(w http.ResponseWriter, _ *http.Request) error {
+func (h *handler) certs(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
-	writeJSON(w, http.StatusOK, p.ring.public(time.Now()))
+	writeJSON(w, http.StatusOK, h.ring.public(time.Now()))
 	return nil
 }
 
@@ -52,12 +52,12 @@ type introspection struct {
 
 // introspect answers POST …/token/introspect (RFC 7662 section 2) to clients
 // that prove who they are.
-func (p *Provider) introspect(w http.ResponseWriter, r *http.Request) error {
+func (h *handler) introspect(w http.ResponseWriter, r *http.Request) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	client, err := p.clientOf(r, fields)
+	client, err := h.clientOf(r, fields)
 	switch {
 	case err != nil:
 		return refuse(http.StatusUnauthorized, "invalid_client", "Client authentication failed.")
@@ -67,7 +67,7 @@ func (p *Provider) introspect(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusBadRequest, "invalid_request", "Token not provided.")
 	}
 	answer := introspection{}
-	c, s, err := p.active(r.Context(), fields.Get("token"))
+	c, s, err := h.active(r.Context(), fields.Get("token"))
 	switch {
 	case err == nil:
 		answer = introspection{Active: true, claims: &c, TokenType: "Bearer", Username: c.profile.Username}
@@ -83,8 +83,8 @@ func (p *Provider) introspect(w http.ResponseWriter, r *http.Request) error {
 }
 
 // userinfo answers GET and POST …/userinfo (OpenID Connect Core section 5.3).
-func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) error {
-	challenge := `Bearer realm="` + p.config.Realm.Name + `"`
+func (h *handler) userinfo(w http.ResponseWriter, r *http.Request) error {
+	challenge := `Bearer realm="` + h.config.Realm.Name + `"`
 	token := bearer(r)
 	if token == "" && r.Method == http.MethodPost {
 		fields, err := form(r)
@@ -97,7 +97,7 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("WWW-Authenticate", challenge)
 		return refuse(http.StatusUnauthorized, "invalid_request", "Token not provided")
 	}
-	c, s, err := p.active(r.Context(), token)
+	c, s, err := h.active(r.Context(), token)
 	if errors.Is(err, errToken) || errors.Is(err, errNoSession) || err == nil && s == nil {
 		w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token", error_description="Token verification failed"`)
 		return refuse(http.StatusUnauthorized, "invalid_token", "Token verification failed")
@@ -105,7 +105,7 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	allowOrigin(w, r, p.clients[c.Party])
+	allowOrigin(w, r, h.clients[c.Party])
 	if !hasScope(c.Scope, "openid") {
 		w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope", error_description="Missing openid scope"`)
 		return refuse(http.StatusForbidden, "insufficient_scope", "Missing openid scope")

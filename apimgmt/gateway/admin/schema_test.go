@@ -43,7 +43,7 @@ func defaults(fields []map[string]fieldOf) map[string]any {
 	return made
 }
 
-func TestSchemasOfPluginsListTheFieldsOfTheirConfigurations(t *testing.T) {
+func TestAPI_schemas_listThePluginFields(t *testing.T) {
 	c := newClient(t)
 	needed := map[string]map[string]any{ // what has no default
 		"acl": {"allow": []string{"a"}}, "ip-restriction": {"allow": []string{"192.0.2.1"}}, "rate-limiting": {"minute": 5},

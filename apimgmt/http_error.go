@@ -15,13 +15,13 @@ import (
 // the status 422.
 type Problem struct {
 	Detail any `json:"detail"`
-	// Conflicts are the routes in the way, with the status 409.
+	// Conflicts are the routes in common with others, with the status 409.
 	Conflicts []Conflict `json:"conflicts,omitempty"`
 }
 
-// Fault is a parameter that is missing or wrong, as FastAPI tells it.
+// Fault is a parameter that is missing or wrong, in the form of FastAPI.
 type Fault struct {
-	// Loc is where: "query" and the name of the parameter, for example.
+	// Loc is the place: "query" and the name of the parameter, for example.
 	Loc  []string `json:"loc"`
 	Msg  string   `json:"msg"`
 	Type string   `json:"type"`

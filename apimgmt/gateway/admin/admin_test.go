@@ -111,7 +111,7 @@ func (c *client) form(method, path, body string, status int) object {
 	return c.send(method, path, "application/x-www-form-urlencoded", body, status)
 }
 
-func TestEveryKindOfEntityLivesItsLife(t *testing.T) {
+func TestAPI_createsReadsUpdatesAndDeletesEveryEntity(t *testing.T) {
 	c := newClient(t)
 	c.do("POST", "/services", object{"name": "s", "host": "s.example"}, 201)
 	c.do("POST", "/services/s/routes", object{"name": "r", "paths": []string{"/r"}}, 201)
@@ -165,7 +165,7 @@ func TestEveryKindOfEntityLivesItsLife(t *testing.T) {
 	require.Len(t, c.do("POST", "/consumers/ann/key-auth", nil, 201)["key"], 26, "a key that is not given is made")
 }
 
-func TestFormsAreReadAsKongReadsThem(t *testing.T) {
+func TestAPI_readsFormsAsKong(t *testing.T) {
 	c := newClient(t)
 	c.form("POST", "/services", "name=s&url=http://s.example/v1&retries=3&tags[]=a&tags[]=b", 201)
 	route := c.form("POST", "/services/s/routes", "name=r&paths[]=/r&paths[]=/q&methods[1]=GET&methods[2]=PUT&strip_path=false&headers.x-kind=a", 201)
@@ -185,7 +185,7 @@ func TestFormsAreReadAsKongReadsThem(t *testing.T) {
 	require.Equal(t, "m.example", c.send("POST", "/services", form.FormDataContentType(), body.String(), 201)["host"])
 }
 
-func TestErrorsAreThoseOfKong(t *testing.T) {
+func TestAPI_answersErrorsAsKong(t *testing.T) {
 	c := newClient(t)
 	c.do("POST", "/services", object{"name": "s", "host": "s.example"}, 201)
 	c.do("POST", "/services/s/routes", object{"name": "r", "paths": []string{"/r"}}, 201)
@@ -234,7 +234,7 @@ func TestErrorsAreThoseOfKong(t *testing.T) {
 	require.Len(t, config.Services, 1, "nothing of it was stored")
 }
 
-func TestDeletingTakesAlongWhatIsNothingWithoutIt(t *testing.T) {
+func TestAPI_deletesDependentEntities(t *testing.T) {
 	c := newClient(t)
 	c.do("POST", "/services", object{"name": "s", "host": "s.example"}, 201)
 	c.do("POST", "/services/s/routes", object{"name": "r", "paths": []string{"/r"}}, 201)
@@ -258,7 +258,7 @@ func TestDeletingTakesAlongWhatIsNothingWithoutIt(t *testing.T) {
 	require.Empty(t, config.Targets)
 }
 
-func TestListsArePagedAndFilteredByTags(t *testing.T) {
+func TestAPI_pagesAndFiltersLists(t *testing.T) {
 	c := newClient(t)
 	for i := range 25 {
 		tags := []string{"all", fmt.Sprint("n", i%5)}
@@ -286,7 +286,7 @@ func TestListsArePagedAndFilteredByTags(t *testing.T) {
 	require.Len(t, c.do("GET", "/tags?size=1000", nil, 200)["data"], 50)
 }
 
-func TestTheWholeConfigurationIsReadAndReplaced(t *testing.T) {
+func TestAPI_config_isReadAndReplaced(t *testing.T) {
 	c := newClient(t)
 	const declared = "_format_version: \"3.0\"\nservices:\n- name: s\n  host: s.example\n  routes:\n  - name: r\n    paths: [/r]\n"
 	answer := c.send("POST", "/config", "text/yaml", declared, 201)
@@ -314,7 +314,7 @@ func TestTheWholeConfigurationIsReadAndReplaced(t *testing.T) {
 	require.Len(t, c.do("GET", "/services", nil, 200)["data"], 1)
 }
 
-func TestWhatAPublisherOwnsMayBeChangedUntilItPublishesAgain(t *testing.T) {
+func TestAPI_changesPublishedEntitiesUntilTheNextPublish(t *testing.T) {
 	c := newClient(t)
 	require.NoError(t, c.store.Publish(t.Context(), "enabler:lamps", thing("lamps")))
 	require.Equal(t, []any{"enabler:lamps"}, c.do("PATCH", "/services/lamps", object{"retries": 1}, 200)["tags"])
@@ -325,7 +325,7 @@ func TestWhatAPublisherOwnsMayBeChangedUntilItPublishesAgain(t *testing.T) {
 	require.Len(t, c.do("GET", "/services/lamps/plugins", nil, 200)["data"], 1, "what others have put on it stays")
 }
 
-func TestSchemasTellTypesAndDefaults(t *testing.T) {
+func TestAPI_schemas_listTypesAndDefaults(t *testing.T) {
 	c := newClient(t)
 	defaults := func(entity string) object {
 		all := object{}
@@ -358,7 +358,7 @@ func TestSchemasTellTypesAndDefaults(t *testing.T) {
 	c.do("POST", "/schemas/targets/validate", object{"target": "10.0.0.1:80"}, 200)
 }
 
-func TestTheNodeTellsWhatClientsAskFor(t *testing.T) {
+func TestAPI_node_describesTheGateway(t *testing.T) {
 	c := newClient(t)
 	root := c.do("GET", "/", nil, 200)
 	require.Regexp(t, `^3\.\d+\.\d+$`, root["version"])
@@ -369,7 +369,7 @@ func TestTheNodeTellsWhatClientsAskFor(t *testing.T) {
 	require.Contains(t, c.do("GET", "/plugins/enabled", nil, 200)["enabled_plugins"], "note")
 }
 
-func TestTargetsTellTheirHealthAndAreSet(t *testing.T) {
+func TestAPI_targets_showAndSetHealth(t *testing.T) {
 	c := newClient(t)
 	c.do("POST", "/upstreams", object{"name": "pool", "healthchecks": object{"passive": object{"unhealthy": object{"http_failures": 2}}}}, 201)
 	c.do("POST", "/upstreams/pool/targets", object{"target": "10.0.0.1:80"}, 201)

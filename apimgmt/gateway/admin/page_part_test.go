@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestThePageGivesAKeyToAConsumerAndShowsItOnce(t *testing.T) {
+func TestPages_showANewKeyOnce(t *testing.T) {
 	c := newClient(t)
 	b := newBrowser(c)
 	b.setup()
@@ -48,7 +48,7 @@ func TestThePageGivesAKeyToAConsumerAndShowsItOnce(t *testing.T) {
 	require.Empty(t, c.do("GET", "/key-auths", nil, 200)["data"])
 }
 
-func TestThePageChangesUpstreamsAndTheirTargets(t *testing.T) {
+func TestPages_changeUpstreamsAndTargets(t *testing.T) {
 	service := httptest.NewServer(http.NotFoundHandler())
 	defer service.Close()
 	c := newClient(t)

@@ -29,36 +29,36 @@ type page struct {
 
 // formToken returns the cookie that ties forms to the browser, and sets it if
 // there is none.
-func (p *Provider) formToken(w http.ResponseWriter, r *http.Request) string {
+func (h *handler) formToken(w http.ResponseWriter, r *http.Request) string {
 	if known := cookieOf(r, formCookie); len(known) >= 26 && len(known) <= 64 {
 		return known
 	}
 	made := rand.Text()
-	p.setCookie(w, formCookie, made)
+	h.setCookie(w, formCookie, made)
 	return made
 }
 
-func (p *Provider) loginPage(w http.ResponseWriter, r *http.Request, status int, asked request, user, fault string) error {
-	sealed, err := p.sealForm("login", p.formToken(w, r), asked)
+func (h *handler) loginPage(w http.ResponseWriter, r *http.Request, status int, asked request, user, fault string) error {
+	sealed, err := h.sealForm("login", h.formToken(w, r), asked)
 	if err != nil {
 		return err
 	}
 	// Browsers hold a form to this also for where its answer redirects to.
 	back, _ := url.Parse(asked.Redirect)
-	return p.show(w, status, back.Scheme+"://"+back.Host, page{
-		Title: "Sign in", Action: p.issuer + "/login-actions/authenticate", Seal: sealed, Login: true,
+	return h.show(w, status, back.Scheme+"://"+back.Host, page{
+		Title: "Sign in", Action: h.issuer + "/login-actions/authenticate", Seal: sealed, Login: true,
 		Client: asked.Client, User: user, Fault: fault, Button: "Sign in",
 	})
 }
 
-func (p *Provider) errorPage(w http.ResponseWriter, status int, text string) error {
-	return p.show(w, status, "", page{Title: "This did not work", Fault: text})
+func (h *handler) errorPage(w http.ResponseWriter, status int, text string) error {
+	return h.show(w, status, "", page{Title: "This did not work", Fault: text})
 }
 
 // show writes a page that may load its style and nothing else, be in no frame,
 // and send its form here and be sent on from there.
-func (p *Provider) show(w http.ResponseWriter, status int, on string, what page) error {
-	what.Realm, what.Style, what.Issuer = p.config.Realm.Name, p.issuer+"/login-actions/style.css", p.issuer
+func (h *handler) show(w http.ResponseWriter, status int, on string, what page) error {
+	what.Realm, what.Style, what.Issuer = h.config.Realm.Name, h.issuer+"/login-actions/style.css", h.issuer
 	parsed, err := template.New("page").Parse(pageText)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (p *Provider) show(w http.ResponseWriter, status int, on string, what page)
 	if err := parsed.Execute(&body, what); err != nil {
 		return err
 	}
-	where, _ := url.Parse(p.issuer)
+	where, _ := url.Parse(h.issuer)
 	self := where.Scheme + "://" + where.Host
 	policy := "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src 'self' " + self + "; form-action 'self' " + self
 	if on != "" {

@@ -18,7 +18,7 @@ type farewell struct {
 // logout answers …/logout. A browser comes with an ID token, or is asked
 // (OpenID Connect RP-Initiated Logout). A client comes with a refresh token, as
 // Keycloak's own adapters do.
-func (p *Provider) logout(w http.ResponseWriter, r *http.Request) error {
+func (h *handler) logout(w http.ResponseWriter, r *http.Request) error {
 	fields := r.URL.Query()
 	if r.Method == http.MethodPost {
 		var err error
@@ -26,7 +26,7 @@ func (p *Provider) logout(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if fields.Get("refresh_token") != "" {
-			return p.clientLogout(w, r, fields)
+			return h.clientLogout(w, r, fields)
 		}
 	}
 	bye := farewell{Client: fields.Get("client_id"), State: fields.Get("state")}
@@ -34,42 +34,42 @@ func (p *Provider) logout(w http.ResponseWriter, r *http.Request) error {
 	if hint := fields.Get("id_token_hint"); hint != "" {
 		var c claims
 		// It may have expired; that it is ours is what counts.
-		if p.ring.open(hint, &c) != nil || c.Kind != "ID" || c.Issuer != p.issuer || bye.Client != "" && bye.Client != c.Party {
-			return p.errorPage(w, http.StatusBadRequest, "The application does not say rightly who is to be signed out.")
+		if h.ring.open(hint, &c) != nil || c.Kind != "ID" || c.Issuer != h.issuer || bye.Client != "" && bye.Client != c.Party {
+			return h.errorPage(w, http.StatusBadRequest, "The application does not say rightly who is to be signed out.")
 		}
 		bye.Client, bye.Session, hinted = c.Party, c.Session, true
 	}
 	if back := fields.Get("post_logout_redirect_uri"); back != "" {
-		client, ok := p.clients[bye.Client]
+		client, ok := h.clients[bye.Client]
 		if !ok || !client.returns(back) {
-			return p.errorPage(w, http.StatusBadRequest, "The address that the application wants you back at is not one of its own.")
+			return h.errorPage(w, http.StatusBadRequest, "The address that the application wants you back at is not one of its own.")
 		}
 		bye.Back = back
 	}
-	s, err := p.browserSession(r)
+	s, err := h.browserSession(r)
 	switch {
 	case err != nil && !errors.Is(err, errNoSession):
 		return err
 	case err == nil && !hinted:
-		return p.logoutPage(w, r, s, bye)
+		return h.logoutPage(w, r, s, bye)
 	case err == nil && s.ID != bye.Session:
-		return p.logoutPage(w, r, s, bye) // somebody else has logged in here meanwhile
+		return h.logoutPage(w, r, s, bye) // somebody else has logged in here meanwhile
 	}
-	return p.leave(w, r, bye)
+	return h.leave(w, r, bye)
 }
 
 // clientLogout ends the session of a refresh token.
-func (p *Provider) clientLogout(w http.ResponseWriter, r *http.Request, fields url.Values) error {
-	client, err := p.clientOf(r, fields)
+func (h *handler) clientLogout(w http.ResponseWriter, r *http.Request, fields url.Values) error {
+	client, err := h.clientOf(r, fields)
 	if err != nil {
 		return err
 	}
 	allowOrigin(w, r, client)
-	old, err := p.refreshToken(client, fields.Get("refresh_token"))
+	old, err := h.refreshToken(client, fields.Get("refresh_token"))
 	if err != nil {
 		return err
 	}
-	if err := p.book.end(r.Context(), old.Session); err != nil {
+	if err := h.book.end(r.Context(), old.Session); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -77,9 +77,9 @@ func (p *Provider) clientLogout(w http.ResponseWriter, r *http.Request, fields u
 }
 
 // logoutPage asks, so that no other page can log people out.
-func (p *Provider) logoutPage(w http.ResponseWriter, r *http.Request, s *session, bye farewell) error {
+func (h *handler) logoutPage(w http.ResponseWriter, r *http.Request, s *session, bye farewell) error {
 	bye.Session = s.ID
-	sealed, err := p.sealForm("logout", p.formToken(w, r), bye)
+	sealed, err := h.sealForm("logout", h.formToken(w, r), bye)
 	if err != nil {
 		return err
 	}
@@ -87,35 +87,35 @@ func (p *Provider) logoutPage(w http.ResponseWriter, r *http.Request, s *session
 	if back, err := url.Parse(bye.Back); err == nil && back.Host != "" {
 		on = back.Scheme + "://" + back.Host
 	}
-	return p.show(w, http.StatusOK, on, page{
-		Title: "Sign out", Action: p.issuer + "/login-actions/logout", Seal: sealed, Client: bye.Client,
+	return h.show(w, http.StatusOK, on, page{
+		Title: "Sign out", Action: h.issuer + "/login-actions/logout", Seal: sealed, Client: bye.Client,
 		Text: "You are signed in as " + s.User + ". Do you want to sign out?", Button: "Sign out",
 	})
 }
 
 // confirmLogout answers the form of the logout page.
-func (p *Provider) confirmLogout(w http.ResponseWriter, r *http.Request) error {
+func (h *handler) confirmLogout(w http.ResponseWriter, r *http.Request) error {
 	fields, err := form(r)
 	if err != nil {
-		return p.errorPage(w, http.StatusBadRequest, "The form cannot be read.")
+		return h.errorPage(w, http.StatusBadRequest, "The form cannot be read.")
 	}
 	var bye farewell
-	if !p.sameOrigin(r) || !p.openForm("logout", cookieOf(r, formCookie), fields.Get("request"), &bye) {
-		return p.errorPage(w, http.StatusBadRequest, "The page is too old, or your browser takes no cookies.")
+	if !h.sameOrigin(r) || !h.openForm("logout", cookieOf(r, formCookie), fields.Get("request"), &bye) {
+		return h.errorPage(w, http.StatusBadRequest, "The page is too old, or your browser takes no cookies.")
 	}
-	return p.leave(w, r, bye)
+	return h.leave(w, r, bye)
 }
 
 // leave ends the session, and its cookie.
-func (p *Provider) leave(w http.ResponseWriter, r *http.Request, bye farewell) error {
+func (h *handler) leave(w http.ResponseWriter, r *http.Request, bye farewell) error {
 	if bye.Session != "" {
-		if err := p.book.end(r.Context(), bye.Session); err != nil {
+		if err := h.book.end(r.Context(), bye.Session); err != nil {
 			return err
 		}
 	}
-	p.setCookie(w, sessionCookie, "")
+	h.setCookie(w, sessionCookie, "")
 	if bye.Back == "" {
-		return p.show(w, http.StatusOK, "", page{Title: "Signed out", Text: "You are signed out, " + time.Now().UTC().Format("15:04 UTC") + "."})
+		return h.show(w, http.StatusOK, "", page{Title: "Signed out", Text: "You are signed out, " + time.Now().UTC().Format("15:04 UTC") + "."})
 	}
 	where, _ := url.Parse(bye.Back)
 	if bye.State != "" {

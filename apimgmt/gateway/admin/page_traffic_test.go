@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestThePageSaysThatTimesAreOfTheLastMinute(t *testing.T) {
+func TestPages_traffic_namesTheLastMinute(t *testing.T) {
 	b := newBrowser(newClient(t))
 	b.setup()
 	page := b.get("/admin/").text

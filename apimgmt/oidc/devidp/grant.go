@@ -14,8 +14,8 @@ import (
 )
 
 // token answers POST …/token (RFC 6749 section 3.2).
-func (p *Provider) token(w http.ResponseWriter, r *http.Request) error {
-	if !p.guard.admit(addressOf(r), time.Now()) {
+func (h *handler) token(w http.ResponseWriter, r *http.Request) error {
+	if !h.guard.admit(addressOf(r), time.Now()) {
 		w.Header().Set("Retry-After", "1")
 		return refuse(http.StatusTooManyRequests, "slow_down", "Too many requests")
 	}
@@ -23,7 +23,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	client, err := p.clientOf(r, fields)
+	client, err := h.clientOf(r, fields)
 	if err != nil {
 		return err
 	}
@@ -33,13 +33,13 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) error {
 	case "":
 		return refuse(http.StatusBadRequest, "invalid_request", "Missing form parameter: grant_type")
 	case "password":
-		answer, err = p.passwordGrant(r.Context(), client, fields, addressOf(r))
+		answer, err = h.passwordGrant(r.Context(), client, fields, addressOf(r))
 	case "refresh_token":
-		answer, err = p.refreshGrant(r.Context(), client, fields)
+		answer, err = h.refreshGrant(r.Context(), client, fields)
 	case "client_credentials":
-		answer, err = p.serviceGrant(r.Context(), client, fields)
+		answer, err = h.serviceGrant(r.Context(), client, fields)
 	case "authorization_code":
-		answer, err = p.codeGrant(r.Context(), client, fields)
+		answer, err = h.codeGrant(r.Context(), client, fields)
 	default:
 		return refuse(http.StatusBadRequest, "unsupported_grant_type", "Unsupported grant_type")
 	}
@@ -50,14 +50,14 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (p *Provider) passwordGrant(ctx context.Context, client Client, fields url.Values, address string) (*tokens, error) {
+func (h *handler) passwordGrant(ctx context.Context, client Client, fields url.Values, address string) (*tokens, error) {
 	if !client.Password {
 		return nil, refuse(http.StatusBadRequest, "unauthorized_client", "Client not allowed for direct access grants")
 	}
 	if fields.Get("username") == "" {
 		return nil, refuse(http.StatusUnauthorized, "invalid_request", "Missing parameter: username")
 	}
-	user, ok, err := p.authenticate(ctx, fields.Get("username"), fields.Get("password"), address)
+	user, ok, err := h.authenticate(ctx, fields.Get("username"), fields.Get("password"), address)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +66,10 @@ func (p *Provider) passwordGrant(ctx context.Context, client Client, fields url.
 	}
 	s := &session{User: user.Name, Created: time.Now()}
 	g := s.newGrant(client.ID, scopes(fields.Get("scope")), "")
-	if err := p.book.create(ctx, s); err != nil {
+	if err := h.book.create(ctx, s); err != nil {
 		return nil, err
 	}
-	return p.issue(ctx, client, user, s, g)
+	return h.issue(ctx, client, user, s, g)
 }
 
 // Errors within a change of a session.
@@ -81,16 +81,16 @@ var (
 // refreshGrant gives new tokens for a refresh token, which is good for once. One
 // that comes a second time was stolen, either before or now, so its session ends
 // (RFC 9700 section 4.14.2).
-func (p *Provider) refreshGrant(ctx context.Context, client Client, fields url.Values) (*tokens, error) {
+func (h *handler) refreshGrant(ctx context.Context, client Client, fields url.Values) (*tokens, error) {
 	if fields.Get("refresh_token") == "" {
 		return nil, refuse(http.StatusBadRequest, "invalid_request", "No refresh token")
 	}
-	old, err := p.refreshToken(client, fields.Get("refresh_token"))
+	old, err := h.refreshToken(client, fields.Get("refresh_token"))
 	if err != nil {
 		return nil, err
 	}
 	var g grant
-	s, err := p.book.change(ctx, old.Session, func(s *session) error {
+	s, err := h.book.change(ctx, old.Session, func(s *session) error {
 		known := s.grant(old.Grant)
 		if known == nil || known.Client != client.ID {
 			return errNoGrant
@@ -104,8 +104,8 @@ func (p *Provider) refreshGrant(ctx context.Context, client Client, fields url.V
 	})
 	switch {
 	case errors.Is(err, errReused):
-		p.note(ctx, "a refresh token came twice, so its session was ended", s, client.ID)
-		if err := p.book.end(ctx, s.ID); err != nil {
+		h.note(ctx, "a refresh token came twice, so its session was ended", s, client.ID)
+		if err := h.book.end(ctx, s.ID); err != nil {
 			return nil, err
 		}
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Maximum allowed refresh token reuse exceeded")
@@ -114,18 +114,18 @@ func (p *Provider) refreshGrant(ctx context.Context, client Client, fields url.V
 	case err != nil:
 		return nil, err
 	}
-	user, ok := p.users[s.User]
+	user, ok := h.users[s.User]
 	if !ok || user.Subject != old.Subject {
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Session not active")
 	}
-	return p.issue(ctx, client, user, s, g)
+	return h.issue(ctx, client, user, s, g)
 }
 
 // refreshToken reads a refresh token that was given to the client.
-func (p *Provider) refreshToken(client Client, token string) (claims, error) {
+func (h *handler) refreshToken(client Client, token string) (claims, error) {
 	var c claims
-	switch err := p.ring.unseal(token, &c); {
-	case err != nil, c.Kind != "Refresh", c.Issuer != p.issuer:
+	switch err := h.ring.unseal(token, &c); {
+	case err != nil, c.Kind != "Refresh", c.Issuer != h.issuer:
 		return claims{}, refuse(http.StatusBadRequest, "invalid_grant", "Invalid refresh token")
 	case c.Party != client.ID:
 		return claims{}, refuse(http.StatusBadRequest, "invalid_grant", "Invalid refresh token. Token client and authorized client don't match")
@@ -135,32 +135,32 @@ func (p *Provider) refreshToken(client Client, token string) (claims, error) {
 	return c, nil
 }
 
-func (p *Provider) serviceGrant(ctx context.Context, client Client, fields url.Values) (*tokens, error) {
+func (h *handler) serviceGrant(ctx context.Context, client Client, fields url.Values) (*tokens, error) {
 	switch {
 	case client.Public:
 		return nil, refuse(http.StatusUnauthorized, "unauthorized_client", "Public client not allowed to retrieve service account")
 	case !client.Service:
 		return nil, refuse(http.StatusUnauthorized, "unauthorized_client", "Client not enabled to retrieve service account")
 	}
-	return p.issueService(ctx, client, scopes(fields.Get("scope")))
+	return h.issueService(ctx, client, scopes(fields.Get("scope")))
 }
 
 // codeGrant gives tokens for the code of a login. A code that comes twice ends
 // what it gave the first time (RFC 6749 section 4.1.2).
-func (p *Provider) codeGrant(ctx context.Context, client Client, fields url.Values) (*tokens, error) {
+func (h *handler) codeGrant(ctx context.Context, client Client, fields url.Values) (*tokens, error) {
 	if fields.Get("code") == "" {
 		return nil, refuse(http.StatusBadRequest, "invalid_request", "Missing parameter: code")
 	}
 	mine := uuid.NewString()
-	found, before, ok := p.codes.take(fields.Get("code"), mine)
+	found, before, ok := h.codes.take(fields.Get("code"), mine)
 	if !ok || found.request.Client != client.ID {
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Code not valid")
 	}
 	if before != "" {
-		if s, err := p.book.get(ctx, found.session); err == nil {
-			p.note(ctx, "a code came twice, so its session was ended", s, client.ID)
+		if s, err := h.book.get(ctx, found.session); err == nil {
+			h.note(ctx, "a code came twice, so its session was ended", s, client.ID)
 		}
-		if err := p.book.end(ctx, found.session); err != nil {
+		if err := h.book.end(ctx, found.session); err != nil {
 			return nil, err
 		}
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Code not valid")
@@ -172,7 +172,7 @@ func (p *Provider) codeGrant(ctx context.Context, client Client, fields url.Valu
 		return nil, err
 	}
 	var g grant
-	s, err := p.book.change(ctx, found.session, func(s *session) error {
+	s, err := h.book.change(ctx, found.session, func(s *session) error {
 		g = s.newGrant(client.ID, scopes(found.request.Scope), found.request.Nonce)
 		return nil
 	})
@@ -182,11 +182,11 @@ func (p *Provider) codeGrant(ctx context.Context, client Client, fields url.Valu
 	if err != nil {
 		return nil, err
 	}
-	user, ok := p.users[s.User]
+	user, ok := h.users[s.User]
 	if !ok {
 		return nil, refuse(http.StatusBadRequest, "invalid_grant", "Session not active")
 	}
-	return p.issue(ctx, client, user, s, g)
+	return h.issue(ctx, client, user, s, g)
 }
 
 // checkVerifier compares a verifier with the challenge of the login (RFC 7636

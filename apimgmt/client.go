@@ -20,7 +20,7 @@ import (
 // its role is not enough.
 var ErrAccess = errors.New("apimgmt: access refused")
 
-// ErrUnavailable says that a publisher could not be asked, or could not answer; the
+// ErrUnavailable says that a publisher could not be reached, or could not answer; the
 // call can be made again.
 var ErrUnavailable = errors.New("apimgmt: publisher cannot be reached")
 
@@ -46,7 +46,7 @@ type Client struct {
 }
 
 // NewClient returns a client of the publisher at an address, http or https. opts may
-// be nil. Nobody is asked before the first call.
+// be nil. It makes no request.
 func NewClient(address string, opts *ClientOptions) (*Client, error) {
 	base, err := httpclient.BaseURL(address)
 	if err != nil {
@@ -58,8 +58,8 @@ func NewClient(address string, opts *ClientOptions) (*Client, error) {
 	return &Client{base: base.JoinPath(library), token: opts.Token, http: httpclient.New(opts.HTTPClient)}, nil
 }
 
-// Publish is [Publisher.Publish]. The publisher knows by the token who it is, so By is
-// not sent; of the condition, Exists and Absent cannot be together.
+// Publish is [Publisher.Publish]. The publisher takes the user from the token, so By is not
+// sent; a condition cannot have both Exists and Absent.
 func (c *Client) Publish(ctx context.Context, u Upload) (Record, error) {
 	query := url.Values{"enabler": {u.Enabler}}
 	if !u.KeepDescription || u.Description != "" {
@@ -93,17 +93,21 @@ func (c *Client) Publish(ctx context.Context, u Upload) (Record, error) {
 		query.Del("enabler")
 	}
 	address.RawQuery = query.Encode()
-	var made Record
-	err = c.do(ctx, call{op: opPublish, key: u.Enabler, method: method, address: address, contentType: form.FormDataContentType(), body: &body,
-		condition: u.Condition, into: &made})
-	return made, err
+	var published Record
+	err = c.do(ctx, call{
+		op: opPublish, key: u.Enabler, method: method, address: address,
+		contentType: form.FormDataContentType(), body: &body, condition: u.Condition, into: &published,
+	})
+	return published, err
 }
 
 // Get is [Publisher.Get].
 func (c *Client) Get(ctx context.Context, enabler string) (Record, error) {
-	var made Record
-	err := c.do(ctx, call{op: "read", key: enabler, method: http.MethodGet, address: c.base.JoinPath(url.PathEscape(enabler)), into: &made})
-	return made, err
+	var record Record
+	err := c.do(ctx, call{
+		op: "read", key: enabler, method: http.MethodGet, address: c.base.JoinPath(url.PathEscape(enabler)), into: &record,
+	})
+	return record, err
 }
 
 // SetState is [Publisher.SetState].
@@ -119,15 +123,20 @@ func (c *Client) SetState(ctx context.Context, enabler, version string, t Transi
 	if err != nil {
 		return Record{}, err
 	}
-	var made Record
-	err = c.do(ctx, call{op: "set the state of", key: enabler, method: http.MethodPatch, contentType: "application/json", body: bytes.NewReader(data),
-		address: c.base.JoinPath(url.PathEscape(enabler), "versions", url.PathEscape(version)), condition: t.Condition, into: &made})
-	return made, err
+	var record Record
+	err = c.do(ctx, call{
+		op: "set the state of", key: enabler, method: http.MethodPatch,
+		address:     c.base.JoinPath(url.PathEscape(enabler), "versions", url.PathEscape(version)),
+		contentType: "application/json", body: bytes.NewReader(data), condition: t.Condition, into: &record,
+	})
+	return record, err
 }
 
 // Delete is [Publisher.Delete].
 func (c *Client) Delete(ctx context.Context, enabler string, condition Condition) error {
-	return c.do(ctx, call{op: "delete", key: enabler, method: http.MethodDelete, address: c.base.JoinPath(url.PathEscape(enabler)), condition: condition})
+	return c.do(ctx, call{
+		op: "delete", key: enabler, method: http.MethodDelete, address: c.base.JoinPath(url.PathEscape(enabler)), condition: condition,
+	})
 }
 
 // call is one request and what its answer is read into.
@@ -196,14 +205,15 @@ func (c Condition) send(req *http.Request) {
 	}
 }
 
-// refusal is the error that an answer tells.
+// refusal is the error that an answer stands for.
 func (a call) refusal(status int, body []byte) error {
-	made := &Error{Op: a.op, Key: a.key, Kind: ErrUnavailable, Text: fmt.Sprintf("the publisher answers with status %d", status)}
+	refusal := &Error{Op: a.op, Key: a.key, Kind: ErrUnavailable, Text: fmt.Sprintf("the publisher answers with status %d", status)}
 	for kind, statuses := range map[error][]int{
-		ErrInvalid: {400, 415, 422}, ErrAccess: {401, 403}, ErrNotFound: {404}, ErrConflict: {409}, ErrPrecondition: {412}, ErrTooLarge: {413}, ErrGateway: {502},
+		ErrInvalid: {400, 415, 422}, ErrAccess: {401, 403}, ErrNotFound: {404}, ErrConflict: {409},
+		ErrPrecondition: {412}, ErrTooLarge: {413}, ErrGateway: {502},
 	} {
 		if slices.Contains(statuses, status) {
-			made.Kind = kind
+			refusal.Kind = kind
 		}
 	}
 	var problem struct {
@@ -211,19 +221,19 @@ func (a call) refusal(status int, body []byte) error {
 		Conflicts []Conflict      `json:"conflicts"`
 	}
 	if json.Unmarshal(body, &problem) != nil {
-		return made
+		return refusal
 	}
-	made.Conflicts = problem.Conflicts
-	if made.Kind == ErrConflict && len(made.Conflicts) == 0 {
-		made.Kind = ErrState
+	refusal.Conflicts = problem.Conflicts
+	if refusal.Kind == ErrConflict && len(refusal.Conflicts) == 0 {
+		refusal.Kind = ErrState
 	}
 	var text string
 	var list faults
 	switch {
 	case json.Unmarshal(problem.Detail, &text) == nil:
-		made.Text = strings.TrimPrefix(text, fmt.Sprintf("%s %q: ", a.op, a.key))
+		refusal.Text = strings.TrimPrefix(text, fmt.Sprintf("%s %q: ", a.op, a.key))
 	case json.Unmarshal(problem.Detail, &list) == nil:
-		made.Text = list.Error()
+		refusal.Text = list.Error()
 	}
-	return made
+	return refusal
 }

@@ -70,7 +70,7 @@ func (b *browser) setup() {
 	require.Equal(b, "/admin/", a.at)
 }
 
-func TestTheFirstVisitCreatesTheAdministratorOnce(t *testing.T) {
+func TestPages_createTheAdministratorOnce(t *testing.T) {
 	c := newClient(t)
 	var visits sync.WaitGroup
 	results := make(chan answer, 4)
@@ -96,7 +96,7 @@ func TestTheFirstVisitCreatesTheAdministratorOnce(t *testing.T) {
 	require.Equal(t, "/admin/sign-in", b.get("/admin/services").at)
 }
 
-func TestWeakOrDifferentPasswordsAreNotTaken(t *testing.T) {
+func TestPages_refuseWeakOrDifferentPasswords(t *testing.T) {
 	b := newBrowser(newClient(t))
 	require.Equal(t, 400, b.submit("/admin/setup", url.Values{"name": {"root"}, "password": {"short"}, "again": {"short"}}).status)
 	require.Equal(t, 400, b.submit("/admin/setup", url.Values{"name": {""}, "password": {password}, "again": {password}}).status)
@@ -104,7 +104,7 @@ func TestWeakOrDifferentPasswordsAreNotTaken(t *testing.T) {
 	b.setup()
 }
 
-func TestSigningInAndOut(t *testing.T) {
+func TestPages_signInAndOut(t *testing.T) {
 	c := newClient(t)
 	b := newBrowser(c)
 	b.setup()
@@ -140,7 +140,7 @@ func mustRequest(t *testing.T, address string, form url.Values) *http.Request {
 	return r
 }
 
-func TestWithATokenTheFirstVisitHasToShowIt(t *testing.T) {
+func TestPages_requireTheTokenForTheFirstVisit(t *testing.T) {
 	handler := guarded(t, token)
 	post := func(form url.Values) int {
 		r := mustRequest(t, "http://gateway.example/admin/setup", form)
@@ -158,7 +158,7 @@ func TestWithATokenTheFirstVisitHasToShowIt(t *testing.T) {
 	require.Equal(t, 403, ask(guarded(t, ""), "GET", "/admin/setup", "192.0.2.1:8101", there, nil).Code, "without a token only this machine has a page")
 }
 
-func TestThePageCreatesChangesAndDeletes(t *testing.T) {
+func TestPages_createChangeAndDeleteEntities(t *testing.T) {
 	b := newBrowser(newClient(t))
 	b.setup()
 	a := b.submit("/admin/services/new", url.Values{"name": {"lamps"}, "protocol": {"http"}, "host": {"lamps.example"}, "retries": {"2"}, "enabled": {"true"}, "tags": {"a\r\nb"}})
@@ -210,7 +210,7 @@ func TestThePageCreatesChangesAndDeletes(t *testing.T) {
 	require.Equal(t, 404, b.get("/admin/assets/layout.html").status)
 }
 
-func TestThePageShowsNoSecretsAndKeepsThem(t *testing.T) {
+func TestPages_hideAndKeepSecrets(t *testing.T) {
 	b := newBrowser(newClient(t))
 	b.setup()
 	id := b.do("POST", "/plugins", object{"name": "secretive", "config": object{"client_secret": "hush", "issuer": "a"}}, 201)["id"].(string)
@@ -222,7 +222,7 @@ func TestThePageShowsNoSecretsAndKeepsThem(t *testing.T) {
 	require.Equal(t, object{"client_secret": "hush", "issuer": "b"}, b.do("GET", "/plugins/"+id, nil, 200)["config"])
 }
 
-func TestLiveTrafficIsStreamedToWhoHasSignedIn(t *testing.T) {
+func TestPages_traffic_isStreamedToALoginSession(t *testing.T) {
 	b := newBrowser(newClient(t))
 	b.setup()
 	b.do("POST", "/upstreams", object{"name": "pool"}, 201)
@@ -234,6 +234,7 @@ func TestLiveTrafficIsStreamedToWhoHasSignedIn(t *testing.T) {
 	line := make([]byte, 4096)
 	n, err := io.ReadAtLeast(response.Body, line, 100)
 	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(line[:n]), "retry: 2000\n\nevent: message\ndata: {"), "%s", line[:n])
 	require.Contains(t, string(line[:n]), `"statuses":[0,0,0,0,1,0]`)
 	require.Contains(t, string(line[:n]), `"pool":{"targets":{"10.0.0.1:80":"HEALTHCHECKS_OFF"}}`)
 	require.NoError(t, response.Body.Close())

@@ -22,35 +22,35 @@ const (
 
 // authorize answers GET …/auth: with the login page, or at once for a browser
 // that is logged in (RFC 6749 section 4.1.1).
-func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) error {
+func (h *handler) authorize(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	client, ok := p.clients[query.Get("client_id")]
+	client, ok := h.clients[query.Get("client_id")]
 	if !ok || !client.Browser {
-		return p.errorPage(w, http.StatusBadRequest, "The application that sent you here is not known.")
+		return h.errorPage(w, http.StatusBadRequest, "The application that sent you here is not known.")
 	}
 	if !client.returns(query.Get("redirect_uri")) {
-		return p.errorPage(w, http.StatusBadRequest, "The address that the application wants you back at is not one of its own.")
+		return h.errorPage(w, http.StatusBadRequest, "The address that the application wants you back at is not one of its own.")
 	}
 	asked := request{
 		Client: client.ID, Redirect: query.Get("redirect_uri"), State: query.Get("state"), Nonce: query.Get("nonce"), Scope: query.Get("scope"), Challenge: query.Get("code_challenge"),
 	}
 	if code, description := faultOf(client, query); code != "" {
-		p.goBack(w, r, asked, url.Values{"error": {code}, "error_description": {description}})
+		h.goBack(w, r, asked, url.Values{"error": {code}, "error_description": {description}})
 		return nil
 	}
 	prompt := strings.Fields(query.Get("prompt"))
-	s, err := p.browserSession(r)
+	s, err := h.browserSession(r)
 	switch {
 	case err != nil && !errors.Is(err, errNoSession):
 		return err
 	case err == nil && !slices.Contains(prompt, "login") && young(s, query.Get("max_age")):
-		p.goBack(w, r, asked, p.codeFor(asked, s))
+		h.goBack(w, r, asked, h.codeFor(asked, s))
 		return nil
 	case slices.Contains(prompt, "none"):
-		p.goBack(w, r, asked, url.Values{"error": {"login_required"}})
+		h.goBack(w, r, asked, url.Values{"error": {"login_required"}})
 		return nil
 	}
-	return p.loginPage(w, r, http.StatusOK, asked, "", "")
+	return h.loginPage(w, r, http.StatusOK, asked, "", "")
 }
 
 // faultOf checks what is told to the client if it is wrong.
@@ -91,12 +91,12 @@ func young(s *session, maxAge string) bool {
 	return err != nil || time.Since(s.Created) <= time.Duration(seconds)*time.Second
 }
 
-func (p *Provider) codeFor(asked request, s *session) url.Values {
-	return url.Values{"code": {p.codes.add(code{request: asked, session: s.ID})}, "session_state": {s.ID}}
+func (h *handler) codeFor(asked request, s *session) url.Values {
+	return url.Values{"code": {h.codes.add(code{request: asked, session: s.ID})}, "session_state": {s.ID}}
 }
 
 // goBack sends the browser back to the client, which is one that was checked.
-func (p *Provider) goBack(w http.ResponseWriter, r *http.Request, asked request, with url.Values) {
+func (h *handler) goBack(w http.ResponseWriter, r *http.Request, asked request, with url.Values) {
 	where, _ := url.Parse(asked.Redirect)
 	query := where.Query()
 	for name, values := range with {
@@ -105,7 +105,7 @@ func (p *Provider) goBack(w http.ResponseWriter, r *http.Request, asked request,
 	if asked.State != "" {
 		query.Set("state", asked.State)
 	}
-	query.Set("iss", p.issuer) // RFC 9207
+	query.Set("iss", h.issuer) // RFC 9207
 	where.RawQuery = query.Encode()
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -113,42 +113,42 @@ func (p *Provider) goBack(w http.ResponseWriter, r *http.Request, asked request,
 }
 
 // login answers the form of the login page.
-func (p *Provider) login(w http.ResponseWriter, r *http.Request) error {
-	if !p.sameOrigin(r) || !p.guard.admit(addressOf(r), time.Now()) {
-		return p.errorPage(w, http.StatusForbidden, "The form did not come from this site, or too often. Go back to the application and begin again.")
+func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
+	if !h.sameOrigin(r) || !h.guard.admit(addressOf(r), time.Now()) {
+		return h.errorPage(w, http.StatusForbidden, "The form did not come from this site, or too often. Go back to the application and begin again.")
 	}
 	fields, err := form(r)
 	if err != nil {
-		return p.errorPage(w, http.StatusBadRequest, "The form cannot be read.")
+		return h.errorPage(w, http.StatusBadRequest, "The form cannot be read.")
 	}
 	var asked request
-	if !p.openForm("login", cookieOf(r, formCookie), fields.Get("request"), &asked) {
-		return p.errorPage(w, http.StatusBadRequest, "The page is too old, or your browser takes no cookies. Go back to the application and begin again.")
+	if !h.openForm("login", cookieOf(r, formCookie), fields.Get("request"), &asked) {
+		return h.errorPage(w, http.StatusBadRequest, "The page is too old, or your browser takes no cookies. Go back to the application and begin again.")
 	}
-	client, ok := p.clients[asked.Client]
+	client, ok := h.clients[asked.Client]
 	if !ok || !client.returns(asked.Redirect) {
-		return p.errorPage(w, http.StatusBadRequest, "The application that sent you here is not known.")
+		return h.errorPage(w, http.StatusBadRequest, "The application that sent you here is not known.")
 	}
-	user, ok, err := p.authenticate(r.Context(), fields.Get("username"), fields.Get("password"), addressOf(r))
+	user, ok, err := h.authenticate(r.Context(), fields.Get("username"), fields.Get("password"), addressOf(r))
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return p.loginPage(w, r, http.StatusUnauthorized, asked, fields.Get("username"), "Invalid username or password. After several attempts you have to wait.")
+		return h.loginPage(w, r, http.StatusUnauthorized, asked, fields.Get("username"), "Invalid username or password. After several attempts you have to wait.")
 	}
-	if old, err := p.browserSession(r); err == nil {
-		if err := p.book.end(r.Context(), old.ID); err != nil {
+	if old, err := h.browserSession(r); err == nil {
+		if err := h.book.end(r.Context(), old.ID); err != nil {
 			return err
 		}
 	}
 	secret := rand.Text()
 	now := time.Now()
 	s := &session{User: user.Name, Created: now, Used: now, Cookie: digestOf(secret), Grants: []grant{}}
-	if err := p.book.create(r.Context(), s); err != nil {
+	if err := h.book.create(r.Context(), s); err != nil {
 		return err
 	}
-	p.setCookie(w, sessionCookie, s.ID+"."+secret)
-	p.goBack(w, r, asked, p.codeFor(asked, s))
+	h.setCookie(w, sessionCookie, s.ID+"."+secret)
+	h.goBack(w, r, asked, h.codeFor(asked, s))
 	return nil
 }
 
@@ -158,13 +158,13 @@ func digestOf(secret string) string {
 }
 
 // browserSession returns the session of a browser, or errNoSession.
-func (p *Provider) browserSession(r *http.Request) (*session, error) {
+func (h *handler) browserSession(r *http.Request) (*session, error) {
 	id, secret, _ := strings.Cut(cookieOf(r, sessionCookie), ".")
-	s, err := p.book.get(r.Context(), id)
+	s, err := h.book.get(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := p.users[s.User]; !ok || s.Cookie == "" || s.Cookie != digestOf(secret) {
+	if _, ok := h.users[s.User]; !ok || s.Cookie == "" || s.Cookie != digestOf(secret) {
 		return nil, errNoSession
 	}
 	return s, nil
@@ -179,8 +179,8 @@ func cookieOf(r *http.Request, name string) string {
 }
 
 // setCookie sets a cookie for this realm, or removes it if the value is empty.
-func (p *Provider) setCookie(w http.ResponseWriter, name, value string) {
-	where, _ := url.Parse(p.issuer)
+func (h *handler) setCookie(w http.ResponseWriter, name, value string) {
+	where, _ := url.Parse(h.issuer)
 	cookie := &http.Cookie{Name: name, Value: value, Path: where.Path + "/", HttpOnly: true, Secure: where.Scheme == "https", SameSite: http.SameSiteLaxMode}
 	if value == "" {
 		cookie.MaxAge = -1
@@ -190,11 +190,11 @@ func (p *Provider) setCookie(w http.ResponseWriter, name, value string) {
 
 // sameOrigin reports whether a form came from one of our pages, as far as the
 // browser says.
-func (p *Provider) sameOrigin(r *http.Request) bool {
+func (h *handler) sameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
 	}
 	origin := r.Header.Get("Origin")
-	where, _ := url.Parse(p.config.BaseURL)
+	where, _ := url.Parse(h.config.BaseURL)
 	return origin == "" || origin == where.Scheme+"://"+where.Host
 }
