@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
@@ -38,20 +39,13 @@ import (
 func main() { server.Main("annotator", run) }
 
 // run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Writer, log *slog.Logger) (err error) {
 	listener, err := server.Listen("listen", s.address())
 	if err != nil {
 		return err
@@ -61,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	kept, err := openKeeping(ctx, &s, flags.Variable("encryption-auth-secret"), log)
+	kept, err := openKeeping(ctx, s, flags.Variable("encryption-auth-secret"), log)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -12,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +19,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/examples/weather"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 // patience ends a test that hangs. It says nothing about how long things take.
@@ -30,34 +28,15 @@ const patience = 2 * time.Minute
 // annotator is a run of the program.
 type annotator struct {
 	url  string
-	log  *syncBuffer
+	log  *servertest.Log
 	stop func() error
 }
 
 // start runs the program with its data in dir and waits for its first line.
 func start(t *testing.T, dir string, args ...string) annotator {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	log := &syncBuffer{}
-	done := make(chan error, 1)
-	go func() {
-		err := run(ctx, append([]string{"-listen", "127.0.0.1:0", "-data", dir}, args...), stdout, log)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		cancel()
-		require.NoError(t, <-done)
-		t.Fatal("the program ended before it listened")
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	url, found := strings.CutPrefix(lines.Text(), "listening on ")
-	require.True(t, found, lines.Text())
-	stop := sync.OnceValue(func() error { cancel(); return <-done })
-	t.Cleanup(func() { _ = stop() })
-	return annotator{url, log, stop}
+	p := servertest.Start(t, run, append([]string{"-listen", "127.0.0.1:0", "-data", dir}, args...)...)
+	return annotator{p.Listening(""), p.Log, p.Stop}
 }
 
 func (a annotator) get(t *testing.T, path string) (int, string) {
@@ -124,7 +103,7 @@ func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
 
 func TestAnOldFolderIsTakenOverWithItsPasswordsEncrypted(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "internal", "datafolder", "testdata", "annotator"))))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "internal", "datafolder", "testdata", "annotator"))))
 	for range 2 {
 		a := start(t, dir)
 		status, body := a.get(t, "/channels/weather")
@@ -193,25 +172,9 @@ func TestTheLogGoesToTheFileToo(t *testing.T) {
 	require.Equal(t, a.log.String(), string(written))
 }
 
-// syncBuffer is a buffer for a writer and a reader at the same time.
-type syncBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *syncBuffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(text)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 func TestPagesElsewhereAreRefused(t *testing.T) {
 	a := start(t, t.TempDir(), "-hosts", "annotator.example.org")
 	httpapitest.CheckServer(t, a.url, "/healthz", "annotator.example.org")
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "annotator", run) }

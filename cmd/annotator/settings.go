@@ -36,7 +36,6 @@ type settings struct {
 	maxShutdown      time.Duration
 	defaults         annotate.Defaults
 	hosts            []string
-	logging          *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -85,7 +84,7 @@ func (s *settings) declare() *server.Flags {
 		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
 	}
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/annotator.log")
+	f.Logging("log/annotator.log")
 	return f
 }
 

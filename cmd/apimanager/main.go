@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"path/filepath"
 
@@ -34,20 +35,13 @@ import (
 func main() { server.Main("apimanager", run) }
 
 // run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	at, err := s.open()
 	if err != nil {
 		return err
@@ -113,7 +107,7 @@ func (s *settings) management(at *listeners) management.Config {
 	}
 	return management.Config{
 		Dir: s.data, Portal: at.portal, Gateway: at.gateway, Admin: at.admin, PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
-		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: list(s.clients), PrivateUpstreams: private, UpstreamHosts: list(s.hosts), SecurityPlugin: s.securityPlugin,
+		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: server.Names(s.clients), PrivateUpstreams: private, UpstreamHosts: server.Names(s.hosts), SecurityPlugin: s.securityPlugin,
 		Hosts: s.names,
 		Given: management.Credentials{DemoPassword: s.demoPassword, ClientSecret: s.clientSecret, AdminToken: s.adminToken},
 	}

@@ -28,7 +28,6 @@ type settings struct {
 	hosts, securityPlugin    string
 	kong, kongToken          string
 	names                    []string // further ones of the portal and the admin API
-	logging                  *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -54,7 +53,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.kong, "kong", "", "`URL` of the Admin API of a Kong that takes the place of the gateway inside; goes with -gateway-url, the address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
 	f.StringVar(&s.kongToken, "kong-token", "", "`token` for that Admin API; better given by the environment")
 	f.Hosts(&s.names)
-	s.logging = f.Logging("log/apimanager.log")
+	f.Logging("log/apimanager.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err
 	}
@@ -93,15 +92,4 @@ func (s *settings) check(f *server.Flags) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// list reads names with commas between.
-func list(text string) []string {
-	var made []string
-	for one := range strings.SplitSeq(text, ",") {
-		if one = strings.TrimSpace(one); one != "" {
-			made = append(made, one)
-		}
-	}
-	return made
 }

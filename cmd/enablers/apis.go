@@ -98,7 +98,7 @@ func (a *apis) put(ctx context.Context, enabler, address string) error {
 }
 
 func (a *apis) service() console.Service {
-	portal, admin := a.PortalURL(), "http://"+reachable(a.at.admin.Addr().String())
+	portal, admin := a.PortalURL(), "http://"+server.Reachable(a.at.admin.Addr().String())
 	s := console.Service{
 		Name:    "API management",
 		Summary: "A library of APIs, and a gateway that serves and secures those that are published.",

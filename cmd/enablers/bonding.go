@@ -93,7 +93,7 @@ func (b *bonding) connect(ctx context.Context) error {
 
 // addresses are where the server and the client are reached on this machine.
 func (b *bonding) addresses() (serverAt, clientAt string) {
-	return "http://" + reachable(b.web[0].Addr().String()), "http://" + reachable(b.web[1].Addr().String())
+	return "http://" + server.Reachable(b.web[0].Addr().String()), "http://" + server.Reachable(b.web[1].Addr().String())
 }
 
 func (b *bonding) service() console.Service {

@@ -13,7 +13,7 @@ import (
 
 func TestEveryFolderHasTheOwnerOfItsBlock(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, start(t, "-data", dir).stop())
+	require.NoError(t, start(t, "-data", dir).Stop())
 	for _, block := range []string{datafolder.Annotator, datafolder.ModelRepo, datafolder.FLCollector, datafolder.APIManager} {
 		store, err := datafolder.Open(filepath.Join(dir, block), block)
 		require.NoError(t, err, "as cmd/%s does", block)
@@ -28,6 +28,6 @@ func TestEveryFolderHasTheOwnerOfItsBlock(t *testing.T) {
 
 func TestBrokerPasswordsAreEncryptedUnasked(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, start(t, "-data", dir).stop())
+	require.NoError(t, start(t, "-data", dir).Stop())
 	require.FileExists(t, filepath.Join(dir, "annotator", channelstore.SecretFile))
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/internal/server"
 )
 
 // announce says where things are and what to do with them.
@@ -40,7 +40,7 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 
 // guide is what a newcomer may try on this machine.
 func guide(address string, at annotate.MQTTSettings) []console.Step {
-	address = reachable(address)
+	address = server.Reachable(address)
 	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
 	return []console.Step{
 		{Text: "Make a channel for weather reports in JSON:",
@@ -52,9 +52,4 @@ func guide(address string, at annotate.MQTTSettings) []console.Step {
 		{Text: "Look at the channel:",
 			Command: "curl '" + address + "/channels/weather?status&settings'"},
 	}
-}
-
-// reachable is an address of a listener under which this machine reaches it.
-func reachable(address string) string {
-	return strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(address)
 }

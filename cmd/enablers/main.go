@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,20 +37,13 @@ import (
 func main() { server.Main("enablers", run) }
 
 // run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Writer, log *slog.Logger) (err error) {
 	at, err := s.open()
 	if err != nil {
 		return err
@@ -127,7 +121,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
 		multilinkAt, _ := bonded.addresses()
 		managed.library(ctx, map[string]string{
-			"annotator": reachable(address), "model repository": models.address, "training collector": trainings.address(),
+			"annotator": server.Reachable(address), "model repository": models.address, "training collector": trainings.address(),
 			"FL repository": trainings.address() + "/repository", "API publisher": managed.PortalURL(), "multi-link": multilinkAt,
 		})
 		<-ctx.Done()

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -12,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,41 +20,28 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
 // process is a run of the program on free ports.
 type process struct {
+	*servertest.Program
 	web, mqtt, models, collector, clients string // addresses with a scheme
 	portal, gateway, admin                string // likewise
 	bonding, attached                     string // likewise
-
-	lines     *bufio.Scanner
-	interrupt func()
-	stop      func() error
 }
 
 func start(t *testing.T, args ...string) process {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	var stderr bytes.Buffer
-	done := make(chan error, 1)
-	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}, args...)
-	go func() {
-		err := run(ctx, args, stdout, &stderr)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	p := process{lines: bufio.NewScanner(out)}
-	p.interrupt = cancel
-	p.stop = sync.OnceValue(func() error {
-		cancel()
-		go func() { _, _ = io.Copy(io.Discard, out) }()
-		return <-done
-	})
-	t.Cleanup(func() { _ = p.stop() })
+	listeners := []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin", "multilink",
+		"multilink-client"}
+	all := []string{"-data", t.TempDir()}
+	for _, name := range listeners {
+		all = append(all, "-"+name, "127.0.0.1:0")
+	}
+	p := process{Program: servertest.Start(t, run, append(all, args...)...)}
 	for _, at := range []struct {
 		of      *string
 		service string
@@ -67,31 +51,9 @@ func start(t *testing.T, args ...string) process {
 		{&p.portal, "API portal"}, {&p.gateway, "API gateway"}, {&p.admin, "gateway admin"},
 		{&p.bonding, "multi-link server, in memory"}, {&p.attached, "multi-link client, in memory"},
 	} {
-		var ok bool
-		*at.of, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " ("+at.service+")")
-		require.True(t, ok, at.service)
+		*at.of = p.Listening(at.service)
 	}
 	return p
-}
-
-// next returns the next line of output.
-func (p process) next(t *testing.T) string {
-	t.Helper()
-	if !p.lines.Scan() {
-		require.NoError(t, p.stop())
-		t.Fatal("the program has ended")
-	}
-	return p.lines.Text()
-}
-
-// await returns the next line of output that contains the text.
-func (p process) await(t *testing.T, text string) string {
-	t.Helper()
-	for {
-		if line := p.next(t); strings.Contains(line, text) {
-			return line
-		}
-	}
 }
 
 func (p process) get(t *testing.T, path string) string {
@@ -120,8 +82,8 @@ func TestConsoleAndAnnotatorShareAnAddress(t *testing.T) {
 	require.JSONEq(t, `{"name": "annotator", "version": "`+version.String()+`"}`, p.get(t, "/version"))
 	require.Contains(t, p.get(t, "/swagger/"), "<html")
 	require.Equal(t, "{}", p.get(t, "/channels"))
-	p.await(t, "curl -H 'Content-Type: application/json' -d @examples/weather/channel.json "+p.web+"/channels")
-	require.NoError(t, p.stop())
+	p.Await("curl -H 'Content-Type: application/json' -d @examples/weather/channel.json " + p.web + "/channels")
+	require.NoError(t, p.Stop())
 }
 
 func TestAReportSentAsTheGuideSaysComesOutAsRDF(t *testing.T) {
@@ -160,14 +122,14 @@ func TestAReportSentAsTheGuideSaysComesOutAsRDF(t *testing.T) {
 
 func TestTheDemoCountsWhatComesOutUntilItIsInterrupted(t *testing.T) {
 	p := start(t, "-demo", "-demo-rate", "100")
-	p.await(t, "a message in JSON:")
-	p.await(t, "a sosa:Observation")
-	require.Regexp(t, `JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.await(t, "XML in"))
+	p.Await("a message in JSON:")
+	p.Await("a sosa:Observation")
+	require.Regexp(t, `JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.Await("XML in"))
 	require.Contains(t, p.get(t, "/"), "Demo: weather in CSV")
 
-	p.interrupt()
-	require.Regexp(t, `^replayed for \d+s: (\d+) in, (\d+) out, 0 failed, none missing$`, p.await(t, "replayed for"))
-	require.NoError(t, p.stop())
+	p.Interrupt()
+	require.Regexp(t, `^replayed for \d+s: (\d+) in, (\d+) out, 0 failed, none missing$`, p.Await("replayed for"))
+	require.NoError(t, p.Stop())
 }
 
 func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
@@ -214,7 +176,7 @@ func TestTheModelRepositoryIsThereToo(t *testing.T) {
 		require.Contains(t, page, `data-fact="`+fact+`"`)
 	}
 	p.awaitFact(t, `{"name":"namespaces","value":1}`)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestTheTrainingCollectorIsThereToo(t *testing.T) {
@@ -240,14 +202,14 @@ func TestTheTrainingCollectorIsThereToo(t *testing.T) {
 	require.NoError(t, client.Run(t.Context()))
 	require.Contains(t, p.get(t, "/console/state"), `{"name":"jobs","value":1}`)
 	p.awaitFact(t, `{"name":"results","value":1}`)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 	p := start(t)
 	require.Contains(t, p.get(t, "/"), `"`+p.portal+`/"`)
-	password := strings.Fields(p.await(t, "It is new"))
-	p.await(t, "Or start with -demo") // what comes last
+	password := strings.Fields(p.Await("It is new"))
+	p.Await("Or start with -demo") // what comes last
 	answer, err := http.PostForm(p.portal+"/auth/realms/OpenAPI/protocol/openid-connect/token", url.Values{
 		"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demoopencaller"}, "password": {password[len(password)-1]},
 	})
@@ -281,19 +243,19 @@ func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 	for _, enabler := range []string{"annotator", "model repository", "training collector", "FL repository", "API publisher", "multi-link"} {
 		require.Contains(t, body, `"`+enabler+`"`)
 	}
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, "-data", data)
-	p.await(t, "Links: sign in at")
-	words := strings.Fields(p.await(t, "It is new"))
+	p.Await("Links: sign in at")
+	words := strings.Fields(p.Await("It is new"))
 	token := words[len(words)-1]
 	kept, err := os.ReadFile(filepath.Join(data, "multilink-demo", "token"))
 	require.NoError(t, err)
 	require.Equal(t, token, strings.TrimSpace(string(kept)))
-	p.await(t, "Or start with -demo") // what comes last
+	p.Await("Or start with -demo") // what comes last
 
 	require.Eventually(t, func() bool {
 		return strings.Contains(p.get(t, "/console/state"), `{"name":"clients","value":1},{"name":"links up","value":3}`)
@@ -317,10 +279,10 @@ func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
 		require.Contains(t, string(body), "wwan0")
 		require.NotContains(t, string(body), token)
 	}
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 
 	again := start(t, "-data", data)
-	for line := again.next(t); !strings.Contains(line, "Or start with -demo"); line = again.next(t) {
+	for line := again.Next(); !strings.Contains(line, "Or start with -demo"); line = again.Next() {
 		require.NotContains(t, line, token)
 	}
 }
@@ -344,3 +306,5 @@ func TestPagesElsewhereAreRefusedByEveryService(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusNotFound, answer.StatusCode)
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "enablers", run) }

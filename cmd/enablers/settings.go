@@ -32,7 +32,6 @@ type settings struct {
 	demo       bool
 	demoRate   int
 	hosts      []string
-	logging    *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -55,7 +54,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/enablers.log")
+	f.Logging("log/enablers.log")
 	err := f.Parse(args)
 	if err == nil {
 		err = s.check()

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -53,20 +54,13 @@ func main() {
 }
 
 // run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	web, err := server.Listen("listen", s.address())
 	if err != nil {
 		return err
@@ -98,9 +92,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	parts := c.Parts(web, clients, func() { s.announce(stdout, web, clients) })
 	if s.demo {
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
-			site := "http://" + reachable(web.Addr())
+			site := "http://" + server.Reachable(web.Addr().String())
 			return training.Run(ctx, training.Config{
-				Jobs: c.Jobs, Target: reachable(clients.Addr()), Site: site, Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
+				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), Site: site, Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
 			})
 		}})
 	}
@@ -128,9 +122,4 @@ func redacted(address string) string {
 		return ""
 	}
 	return strings.TrimSuffix(at.Redacted(), "/")
-}
-
-// reachable is an address of this machine under which a listener answers.
-func reachable(at net.Addr) string {
-	return strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(at.String())
 }

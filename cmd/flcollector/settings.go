@@ -33,7 +33,6 @@ type settings struct {
 	noAudit                  bool
 	demo                     bool
 	hosts                    []string
-	logging                  *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -76,7 +75,7 @@ func (s *settings) declare() *server.Flags {
 	f.BoolVar(&s.noAudit, "no-audit", false, "keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/flcollector.log")
+	f.Logging("log/flcollector.log")
 	for name, variable := range map[string]string{
 		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",
 		"repository-address": "REPOSITORY_ADDRESS", "orchestrator-address": "ORCHESTRATOR_ADDRESS",

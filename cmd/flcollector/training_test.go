@@ -23,6 +23,7 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 const (
@@ -89,7 +90,7 @@ func TestAJobAndItsClientGoOnOverARestart(t *testing.T) {
 	ended := train(t, flower.ClientConfig{Target: p.grpc, Trainer: trainer})
 	<-trainer.reached
 	require.Equal(t, status{"TRAINING", 2}, p.status(t, "7"))
-	p.interrupt()
+	p.Interrupt()
 	require.Eventually(t, func() bool {
 		answer, err := http.Get(p.web + "/readyz")
 		if err != nil {
@@ -99,14 +100,14 @@ func TestAJobAndItsClientGoOnOverARestart(t *testing.T) {
 		return answer.StatusCode != http.StatusOK
 	}, wait, tick)
 	close(trainer.goOn)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 	require.Less(t, trainer.fits.Load(), int32(6), "it would have been finished")
 
 	p = start(t, "-data", dir, "-grpc-listen", p.grpc)
 	require.NoError(t, <-ended, "the client came back and was sent away in the end")
 	require.Eventually(t, func() bool { return p.status(t, "7") == status{"FINISHED", 6} }, wait, tick)
 	require.Contains(t, p.get(t, "/training-results/tumours/1.0"), `"rounds":"6"`)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestJobsBeginWithTheParametersInTheFolder(t *testing.T) {
@@ -130,7 +131,7 @@ func TestJobsBeginWithTheParametersInTheFolder(t *testing.T) {
 	p.configure(t, "2", configuration)
 	require.Eventually(t, func() bool { return p.status(t, "2").Status == "INTERRUPTED" }, wait, tick)
 	require.Contains(t, p.get(t, "/job/status/2"), `read model \"tumours\" of version \"1.0\"`)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 // biased is a trainer that notes the bias of the models that it is sent.
@@ -208,11 +209,11 @@ func TestOnlyClientsWithACertificateTrain(t *testing.T) {
 	own := a.issue(t, "party", filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key"))
 	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{own}}}))
 	require.Eventually(t, func() bool { return p.status(t, "1") == status{"FINISHED", 6} }, wait, tick)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestARenewedCertificateIsUsedWithoutARestart(t *testing.T) {
-	a, dir, log := newAuthority(t), t.TempDir(), &logged{}
+	a, dir, log := newAuthority(t), t.TempDir(), &servertest.Log{}
 	s := &settings{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
 	first := a.issue(t, "one", s.cert, s.key)
 	config, err := s.clientTLS(newLog(log))

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
@@ -30,26 +31,19 @@ import (
 func main() { server.Main("modelrepo", run) }
 
 // run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	listener, err := server.Listen("listen", s.listen)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already unless an error came first
-	stores, err := openStores(s, log)
+	stores, err := openStores(*s, log)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,6 @@ type settings struct {
 	anywhere bool // webhooks may call private addresses
 	patience time.Duration
 	hosts    []string
-	logging  *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -55,7 +54,7 @@ func (s *settings) declare() *server.Flags {
 	f.Int64Var(&l.NamespaceBytes, "max-namespace", 0, "the most content of one namespace in `bytes`; 0 means any")
 	f.BoolVar(&s.anywhere, "webhooks-private", false, "let webhooks call addresses that are not public")
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/modelrepo.log")
+	f.Logging("log/modelrepo.log")
 	return f
 }
 

@@ -35,22 +35,16 @@ import (
 func main() { server.Main("multilink", run) }
 
 // run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.start(ctx, stdout, log) })
+}
+
+// start runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	if s.demo {
 		return bonding.Run(ctx, stdout)
 	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
 	secure, err := s.tls()
 	if err != nil {
 		return err

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -18,67 +16,27 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
-
-// logged is a log that is read while it is being written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // process is a run of the program that may do nothing to the machine.
 type process struct {
+	*servertest.Program
 	address string
-	lines   *bufio.Scanner // that follow
-	log     *logged
-	stop    func() error
 }
 
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	p := &process{lines: bufio.NewScanner(out), log: &logged{}}
-	done := make(chan error, 1)
 	tap := "t" + strings.ToLower(rand.Text()[:10]) // two instances of one name do not live together
 	args = append([]string{"-role", "server", "-listen", "127.0.0.1:0", "-allow", "nothing", "-log-level", "debug", "-tap", tap}, args...)
-	go func() {
-		err := run(ctx, args, stdout, p.log)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	p.stop = sync.OnceValue(func() error {
-		cancel()
-		go func() { _, _ = io.Copy(io.Discard, out) }()
-		return <-done
-	})
-	t.Cleanup(func() { _ = p.stop() })
-	if !p.lines.Scan() {
-		require.NoError(t, p.stop())
-		t.Fatal("the program has ended")
-	}
-	var ok bool
-	p.address, ok = strings.CutPrefix(p.lines.Text(), "listening on ")
-	require.True(t, ok, p.lines.Text())
+	p := &process{Program: servertest.Start(t, run, args...)}
+	p.address = p.Listening("")
 	return p
 }
 
@@ -106,8 +64,8 @@ func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
 	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "a token for tests, long enough", "")
 	require.Equal(t, http.StatusOK, status, body)
 	require.NoFileExists(t, filepath.Join(dir, "token"))
-	require.NoError(t, p.stop())
-	require.NotContains(t, p.log.String(), "a token for tests")
+	require.NoError(t, p.Stop())
+	require.NotContains(t, p.Log.String(), "a token for tests")
 }
 
 func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
@@ -115,17 +73,17 @@ func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
 	p := start(t, "-data", t.TempDir())
 	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "s3cret", "")
 	require.Equal(t, http.StatusOK, status, body)
-	require.NoError(t, p.stop())
-	require.Contains(t, p.log.String(), "THE TOKEN IS TOO SHORT")
-	require.NotContains(t, p.log.String(), "s3cret")
+	require.NoError(t, p.Stop())
+	require.Contains(t, p.Log.String(), "THE TOKEN IS TOO SHORT")
+	require.NotContains(t, p.Log.String(), "s3cret")
 }
 
 func TestListeningToOthersInTheClearIsWarnedOf(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	for address, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		p := start(t, "-data", t.TempDir(), "-listen", address)
-		require.NoError(t, p.stop())
-		require.Equal(t, warns, strings.Contains(p.log.String(), "in the clear"), address)
+		require.NoError(t, p.Stop())
+		require.Equal(t, warns, strings.Contains(p.Log.String(), "in the clear"), address)
 	}
 }
 
@@ -133,16 +91,15 @@ func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, "-data", dir)
-	require.True(t, p.lines.Scan())
 	name := filepath.Join(dir, "token")
-	require.Equal(t, "a new token is in "+name, p.lines.Text())
+	require.Equal(t, "a new token is in "+name, p.Next())
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)
 	token := strings.TrimSpace(string(data))
 	status, _ := ask(t, http.DefaultClient, "GET", p.address+"/status", token, "")
 	require.Equal(t, http.StatusOK, status)
-	require.NoError(t, p.stop())
-	require.NotContains(t, p.log.String(), token)
+	require.NoError(t, p.Stop())
+	require.NotContains(t, p.Log.String(), token)
 	require.NoError(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		require.NoError(t, err)
 		require.Zero(t, info.Mode().Perm()&0o077, "%s has mode %v", path, info.Mode())
@@ -151,7 +108,7 @@ func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
 	p = start(t, "-data", dir)
 	status, _ = ask(t, http.DefaultClient, "GET", p.address+"/status", token, "")
 	require.Equal(t, http.StatusOK, status, "the next start finds it")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestARightThatIsMissingIsNamed(t *testing.T) {
@@ -163,7 +120,7 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 	status, body = ask(t, http.DefaultClient, "GET", p.address+"/readyz", "", "")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, body, "the settings exclude")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 // issue makes a certificate that parent has signed, or that has signed itself.
@@ -225,7 +182,7 @@ func TestAClientCertificateStandsForTheToken(t *testing.T) {
 		_ = answer.Body.Close()
 	}
 	require.Error(t, err, "a certificate of somebody else is no certificate")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
@@ -269,3 +226,5 @@ func TestPagesElsewhereAreRefused(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24", "-hosts", "link.example.org")
 	httpapitest.CheckServer(t, p.address, "/healthz", "link.example.org")
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "multilink", run) }

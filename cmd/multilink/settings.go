@@ -36,7 +36,6 @@ type settings struct {
 	maxClients                int
 	demo                      bool
 	hosts                     []string
-	logging                   *server.Logging
 }
 
 // The planes.
@@ -71,7 +70,7 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.maxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/multilink.log")
+	f.Logging("log/multilink.log")
 	if err := f.Parse(args); err != nil {
 		return s, f, err
 	}
@@ -79,8 +78,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		return s, f, nil // it takes nothing else
 	}
 	s.role = node.Role(*role)
-	s.members, s.interfaces = list(*members), list(*interfaces)
-	for _, one := range list(*allow) {
+	s.members, s.interfaces = server.Names(*members), server.Names(*interfaces)
+	for _, one := range server.Names(*allow) {
 		s.allow = append(s.allow, host.Operation(one))
 	}
 	return s, f, s.check(f, *address, *routes)
@@ -103,7 +102,7 @@ func (s *settings) check(f *server.Flags, addresses, routes string) error {
 	if s.role != node.Server && s.role != node.Client {
 		bad("role", "expected server or client, got %q", s.role)
 	}
-	for _, text := range list(addresses) {
+	for _, text := range server.Names(addresses) {
 		address, err := netip.ParsePrefix(text)
 		if err != nil {
 			bad("address", "expected an address and the length of its network's prefix, such as 10.9.0.1/24, got %q", text)
@@ -113,7 +112,7 @@ func (s *settings) check(f *server.Flags, addresses, routes string) error {
 	if s.role == node.Client && len(s.addresses) > 0 {
 		bad("address", "a client gets its addresses from the server")
 	}
-	for _, text := range list(routes) {
+	for _, text := range server.Names(routes) {
 		route, err := parseRoute(text)
 		if err != nil {
 			bad("routes", "%v", err)
@@ -155,15 +154,4 @@ func parseRoute(text string) (multilink.Route, error) {
 		}
 	}
 	return route, nil
-}
-
-// list reads names with commas between.
-func list(text string) []string {
-	var made []string
-	for one := range strings.SplitSeq(text, ",") {
-		if one = strings.TrimSpace(one); one != "" {
-			made = append(made, one)
-		}
-	}
-	return made
 }

@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 const header = `@prefix rr: <http://www.w3.org/ns/r2rml#> .
@@ -116,4 +119,11 @@ func TestLargeOutputGoesThroughAFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(out), spoolMemory)
 	require.Equal(t, 100_000, strings.Count(out, "\n"))
+}
+
+func TestRun_printsTheVersion(t *testing.T) {
+	command := func(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+		return run(ctx, args, strings.NewReader(""), stdout, stderr)
+	}
+	servertest.CheckVersion(t, "rml", command, "version", "-version", "--version")
 }

@@ -88,6 +88,7 @@ func importTable() []room {
 		{dir: "internal/httpapi/httpapitest", modules: []string{testify}},
 		{dir: "internal/httpclient"},
 		{dir: "internal/server", imports: []string{"internal/httpapi", "internal/version"}, modules: []string{flags}},
+		{dir: "internal/server/servertest", imports: []string{"internal/version"}, modules: []string{testify}},
 		{dir: "cmd/internal/collector", imports: []string{"flcollect/...", "cmd/internal/datafolder", "internal/server", "internal/version", "storage", "storage/disk"}},
 		{dir: "cmd/internal/management", imports: []string{"apimgmt/...", "cmd/internal/datafolder", "internal/secretfile", "internal/server", "storage", "storage/disk"}, modules: []string{prometheus}},
 		{dir: "cmd/internal/channelstore", imports: []string{"annotate", "cmd/internal/datafolder", "internal/secretfile", "storage", "storage/disk"}},

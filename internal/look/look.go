@@ -22,3 +22,23 @@ import "embed"
 //
 //go:embed look.css swagger.css icon.svg
 var Files embed.FS
+
+// Head returns the template "head" that begins every page: what browsers have to know,
+// the title of the view, the icon, and the style sheets look.css and page.css. The assets
+// are at an address with a slash at its end, which may begin with an action of the
+// template, such as {{.Root}}page/. The page goes on with its own links and scripts, or
+// with </head>.
+func Head(assets string) string {
+	return `{{define "head" -}}
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{{.Title}}</title>
+<link rel="icon" href="` + assets + `icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="` + assets + `look.css">
+<link rel="stylesheet" href="` + assets + `page.css">
+{{- end}}`
+}

@@ -2,6 +2,7 @@ package look_test
 
 import (
 	"fmt"
+	"html/template"
 	"io/fs"
 	"math"
 	"os"
@@ -102,4 +103,16 @@ func TestPagesHaveNoColoursOfTheirOwn(t *testing.T) {
 			require.True(t, known[p[1]], "%s uses %s, which the look has not", path, p[1])
 		}
 	}
+}
+
+func TestHead_namesTheAssetsOfThePage(t *testing.T) {
+	page := template.Must(template.New("page").Parse(look.Head("{{.Root}}page/") + `{{template "head" .}}</head>`))
+	var html strings.Builder
+	require.NoError(t, page.Execute(&html, struct{ Title, Root string }{"Jobs & more", "../"}))
+	require.True(t, strings.HasPrefix(html.String(), "<!doctype html>\n<html lang=\"en\">\n"), html.String())
+	require.Contains(t, html.String(), "<title>Jobs &amp; more</title>")
+	for _, name := range []string{"icon.svg", "look.css", "page.css"} {
+		require.Contains(t, html.String(), ` href="../page/`+name+`"`)
+	}
+	require.True(t, strings.HasSuffix(html.String(), "page.css\"></head>"), html.String())
 }

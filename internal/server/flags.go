@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -28,6 +29,7 @@ type Flags struct {
 	about     string
 	variables map[string]string // of the flags whose variables have other names
 	version   bool
+	log       logging
 }
 
 // ErrVersion is returned by [Flags.Parse] when the version is asked for.
@@ -52,18 +54,37 @@ func NewFlags(command, prefix, about string) *Flags {
 // prefix makes.
 func (f *Flags) SetVariable(name, variable string) { f.variables[name] = variable }
 
-// Answer answers what [Flags.Parse] has found to be asked for instead of a run, and
-// reports whether it was anything: help, or the version.
-func (f *Flags) Answer(w io.Writer, err error) bool {
+// Serve is the frame of a command: with the error of [Flags.Parse] it prints the help or
+// the version that was asked for, or returns the error; without one it opens the log,
+// calls serve and closes the log.
+func (f *Flags) Serve(parsed error, stdout, stderr io.Writer, serve func(log *slog.Logger) error) error {
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		f.Help(w)
-	case errors.Is(err, ErrVersion):
-		_, _ = fmt.Fprintf(w, "%s %s\n", f.Name(), version.String()) // as Help
-	default:
-		return false
+	case errors.Is(parsed, flag.ErrHelp):
+		f.Help(stdout)
+		return nil
+	case errors.Is(parsed, ErrVersion):
+		_, _ = fmt.Fprintf(stdout, "%s %s\n", f.Name(), version.String()) // as Help
+		return nil
+	case parsed != nil:
+		return parsed
 	}
-	return true
+	log, file, err := f.log.open(stderr)
+	if err != nil {
+		return err
+	}
+	return errors.Join(serve(log), file.Close())
+}
+
+// Names reads a list of names with commas between, as flags have them. Spaces around a
+// name have no meaning, and neither have empty names.
+func Names(text string) []string {
+	var list []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // Parse reads the settings. The error is [flag.ErrHelp] when help is asked
@@ -149,5 +170,5 @@ func (f *Flags) Help(w io.Writer) {
 		}
 		text.WriteString("\n")
 	})
-	_, _ = io.WriteString(w, text.String()) // nobody to tell if it fails
+	_, _ = io.WriteString(w, text.String()) // there is no place for the error
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 	"syscall"
 )
 
@@ -33,8 +34,14 @@ func IsLoopback(listener net.Listener) bool {
 	return ok && address.IP.IsLoopback()
 }
 
-// WarnIfExposed logs one line when a listener that asks nobody who he is can
-// be reached from other machines.
+// Reachable returns the address of a listener, or a URL with such an address, as this
+// machine reaches it: the loopback replaces what stands for all interfaces.
+func Reachable(address string) string {
+	return strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(address)
+}
+
+// WarnIfExposed logs one line when other machines can reach a listener that requires no
+// authentication.
 func WarnIfExposed(log *slog.Logger, listener net.Listener, service string) {
 	if !IsLoopback(listener) {
 		log.Warn("listening beyond loopback without authentication", "service", service, "address", listener.Addr().String())

@@ -1,9 +1,7 @@
 package console
 
 import (
-	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -100,8 +98,8 @@ func New(config Config, log *slog.Logger) http.Handler {
 	return httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /{$}", Func: p.show, Undocumented: true},
 		{Pattern: "GET /console/state", Func: p.state, Undocumented: true},
-		{Pattern: "GET /console/assets/{name}", Func: serveAsset, Undocumented: true},
-		{Pattern: "GET /favicon.ico", Func: serveIcon, Undocumented: true},
+		{Pattern: "GET /console/assets/{name}", Func: assets().Serve, Undocumented: true},
+		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Undocumented: true},
 	}, &httpapi.Options{Hosts: config.Hosts, Logger: log})
 }
 
@@ -128,22 +126,8 @@ func (p *page) view() view {
 	}
 }
 
-// policy allows the page its own assets and its own origin, and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 func (p *page) show(w http.ResponseWriter, _ *http.Request) error {
-	var html bytes.Buffer
-	if err := p.template.Execute(&html, p.view()); err != nil {
-		return fmt.Errorf("render console: %w", err)
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
-	return nil
+	return httpapi.WritePage(w, http.StatusOK, p.template, "", p.view(), httpapi.ReadOnlyPage())
 }
 
 func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
@@ -151,21 +135,12 @@ func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
 	return httpapi.WriteJSON(w, p.view())
 }
 
-func serveAsset(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Cache-Control", "no-cache")
-	switch name := r.PathValue("name"); name {
-	case "look.css", "icon.svg":
-		http.ServeFileFS(w, r, look.Files, name)
-	default:
-		http.ServeFileFS(w, r, files, "assets/"+name)
+// assets are the files that the page loads.
+func assets() httpapi.Assets {
+	return httpapi.Assets{
+		"look.css": {Files: look.Files}, "icon.svg": {Files: look.Files},
+		"console.css": {Files: files, Path: "assets/console.css"}, "console.js": {Files: files, Path: "assets/console.js"},
 	}
-	return nil
-}
-
-// serveIcon answers what browsers ask for on pages that name no icon.
-func serveIcon(w http.ResponseWriter, r *http.Request) error {
-	http.ServeFileFS(w, r, look.Files, "icon.svg")
-	return nil
 }
 
 // count writes a number with a comma before every three digits.
