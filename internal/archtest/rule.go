@@ -44,15 +44,39 @@ func rules() []rule {
 		},
 		{
 			name:   "links",
-			reason: "a user links only the drivers that he imports himself",
+			reason: "a user links only the drivers that the program imports",
 			remedy: "find the way with `go mod why -m` or `go list -deps` and cut it: the driver belongs into its own subpackage",
 			check:  checkLinks,
 		},
 		{
 			name:   "net-http",
-			reason: "HTTP is one way in; the engine behind it must work without",
-			remedy: "move the handler into an http*.go file of the feature package, or the code into internal/httpapi",
+			reason: "HTTP is one way in; the engine behind it works without it",
+			remedy: "move the handler or client into a package that httpHomes in internal/archtest/table.go lists",
 			check:  checkHTTP,
+		},
+		{
+			name:   "leaves",
+			reason: "what is below internal serves every room and needs none of them",
+			remedy: "move what composes features into cmd/internal, or declare the interface that is needed in the leaf",
+			check:  checkLeaves,
+		},
+		{
+			name:   "constructors",
+			reason: "all constructors have one form: Config by value where something is required, *Options where nothing is; New does no input or output",
+			remedy: "rename what does input or output to Open, with a context first; take *Options, which may be nil; take Config by value",
+			check:  checkConstructors,
+		},
+		{
+			name:   "handlers",
+			reason: "a reader finds every REST interface in the same way",
+			remedy: "write the method Handler() or Handler(*HandlerOptions), or the function NewHandler(x, *HandlerOptions), with the one result http.Handler",
+			check:  checkHandlers,
+		},
+		{
+			name:   "readiness",
+			reason: "a caller waits for readiness together with other things, in a select",
+			remedy: "replace the callback by a method Ready() <-chan struct{} whose channel is closed when work can begin",
+			check:  checkReadiness,
 		},
 		{
 			name:   "package-doc",
@@ -62,7 +86,7 @@ func rules() []rule {
 		},
 		{
 			name:   "symbol-doc",
-			reason: "an exported symbol without a comment is a promise that nobody can read",
+			reason: "an exported symbol without a comment is a promise that no user can read",
 			remedy: "write a full sentence that begins with the symbol's name: what it does, units, zero value, errors, concurrency",
 			check:  checkSymbolDocs,
 		},
@@ -119,6 +143,36 @@ func rules() []rule {
 			reason: "a file has one noun; 150 to 400 lines is the comfortable size, 500 the end",
 			remedy: "find the second noun and give it a file",
 			check:  checkSizes,
+		},
+		{
+			name:   "line-length",
+			reason: "a line of code is read at a glance: 120 columns are the comfortable length, 140 the end",
+			remedy: "break the line where a reader would: one entry of a table a line, one argument or clause a line",
+			check:  checkLines,
+		},
+		{
+			name:   "folder-size",
+			reason: "a folder of more than 35 files mostly has a second noun in it",
+			remedy: "find the package that asks to exist, or give the reason in largeFolders of internal/archtest/table.go",
+			check:  checkFolders,
+		},
+		{
+			name:   "type-size",
+			reason: "a type of more than 35 methods mostly has a second noun in it",
+			remedy: "find the type that asks to exist, or give the reason in largeTypes of internal/archtest/table.go",
+			check:  checkTypes,
+		},
+		{
+			name:   "test-names",
+			reason: "the name of a test says which symbol it holds to which outcome",
+			remedy: "name it Test<Symbol>[_<Method>][_<outcome>] after a symbol of the package, such as TestChannel_Stop_drainsInFlight",
+			check:  checkTestNames,
+		},
+		{
+			name:   "words",
+			reason: "plain technical English is read once; idioms of this house are read twice",
+			remedy: "name the component and what it does, with the words of docs/glossary.md",
+			check:  checkWords,
 		},
 		{
 			name:   "names",

@@ -26,10 +26,10 @@ var (
 // Nothing is stored on the way. It is for one goroutine at a time.
 type Form struct{ parts *multipart.Reader }
 
-// OpenForm returns the form in a request's body. The error is [ErrNoForm] if the header
+// NewForm returns the form in a request's body. The error is [ErrNoForm] if the header
 // fields of the request announce none. The body may be wrapped, for instance by
 // [http.MaxBytesReader] and [PatientBody].
-func OpenForm(header http.Header, body io.Reader) (*Form, error) {
+func NewForm(header http.Header, body io.Reader) (*Form, error) {
 	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
 		return nil, ErrNoForm

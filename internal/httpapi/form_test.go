@@ -37,7 +37,7 @@ func TestForm_Next_returnsTheFieldsOfTheNames(t *testing.T) {
 		{nil, []string{"x", "one", "y", "two"}},
 		{[]string{"none"}, nil},
 	} {
-		form, err := httpapi.OpenForm(header, strings.NewReader(body))
+		form, err := httpapi.NewForm(header, strings.NewReader(body))
 		require.NoError(t, err)
 		var got []string
 		for {
@@ -56,7 +56,7 @@ func TestForm_Next_returnsTheFieldsOfTheNames(t *testing.T) {
 
 func TestForm_Next_skipsWhatIsNotRead(t *testing.T) {
 	header, body := formOf(t, [2]string{"file", strings.Repeat("x", 1<<20)}, [2]string{"file", "two"})
-	form, err := httpapi.OpenForm(header, strings.NewReader(body))
+	form, err := httpapi.NewForm(header, strings.NewReader(body))
 	require.NoError(t, err)
 	_, err = form.Next("file")
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestForm_Next_skipsWhatIsNotRead(t *testing.T) {
 func TestForm_Next_refusesABodyThatBreaksOff(t *testing.T) {
 	header, body := formOf(t, [2]string{"file", "content"})
 	for cut := range len(body) - 3 { // the line feed after the last boundary may be missing
-		form, err := httpapi.OpenForm(header, strings.NewReader(body[:cut]))
+		form, err := httpapi.NewForm(header, strings.NewReader(body[:cut]))
 		require.NoError(t, err)
 		for err == nil {
 			_, err = form.Next("file")
@@ -82,7 +82,7 @@ func TestForm_Next_refusesABodyThatBreaksOff(t *testing.T) {
 func TestForm_Next_passesOnThatABodyIsTooLarge(t *testing.T) {
 	header, body := formOf(t, [2]string{"file", strings.Repeat("x", 1000)})
 	limited := http.MaxBytesReader(httptest.NewRecorder(), io.NopCloser(strings.NewReader(body)), 500)
-	form, err := httpapi.OpenForm(header, limited)
+	form, err := httpapi.NewForm(header, limited)
 	require.NoError(t, err)
 	field, err := form.Next("file")
 	var tooLarge *http.MaxBytesError
@@ -92,11 +92,11 @@ func TestForm_Next_passesOnThatABodyIsTooLarge(t *testing.T) {
 	require.True(t, errors.As(err, &tooLarge), "%v", err)
 }
 
-func TestOpenForm_refusesOtherContentTypes(t *testing.T) {
+func TestNewForm_refusesOtherContentTypes(t *testing.T) {
 	for _, contentType := range []string{
 		"", "text/plain", "multipart/mixed; boundary=x", "multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary",
 	} {
-		_, err := httpapi.OpenForm(http.Header{"Content-Type": {contentType}}, strings.NewReader(""))
+		_, err := httpapi.NewForm(http.Header{"Content-Type": {contentType}}, strings.NewReader(""))
 		require.ErrorIs(t, err, httpapi.ErrNoForm, contentType)
 	}
 }
