@@ -54,7 +54,8 @@ func (a annotator) create(t *testing.T, id string) {
 	topic := func(name string) map[string]any { return map[string]any{"topic": name, "brokerType": "MQTT"} }
 	body, err := json.Marshal(map[string]any{
 		"settings": map[string]any{"channelId": id, "inputTopicSettings": topic("in"), "outputTopicSettings": topic("out")},
-		"metadata": map[string]any{"mapping": annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: weather.JSONMapping()}},
+		"metadata": map[string]any{"mapping": annotate.Mapping{InputFormat: annotate.JSON,
+			OutputFormat: annotate.Turtle, RML: weather.JSONMapping()}},
 	})
 	require.NoError(t, err)
 	answer, err := http.Post(a.url+"/channels", "application/json", bytes.NewReader(body))
@@ -75,7 +76,7 @@ func (a annotator) isRunning(t *testing.T, id string) bool {
 	return !view.Status.IsStopped
 }
 
-func TestAChannelIsBackAfterARestart(t *testing.T) {
+func TestRun_restoresChannels(t *testing.T) {
 	dir := t.TempDir()
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 
@@ -93,7 +94,7 @@ func TestAChannelIsBackAfterARestart(t *testing.T) {
 	require.NoError(t, third.stop())
 }
 
-func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
+func TestRun_refusesAFolderInUse(t *testing.T) {
 	dir := t.TempDir()
 	start(t, dir)
 	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
@@ -101,7 +102,7 @@ func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
 	require.ErrorContains(t, err, "in use by another")
 }
 
-func TestAnOldFolderIsTakenOverWithItsPasswordsEncrypted(t *testing.T) {
+func TestRun_encryptsThePasswordsOfAnOldFolder(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "internal", "datafolder", "testdata", "annotator"))))
 	for range 2 {
@@ -118,7 +119,7 @@ func TestAnOldFolderIsTakenOverWithItsPasswordsEncrypted(t *testing.T) {
 	require.ErrorContains(t, err, "ANNOTATOR_ENCRYPTION_AUTH_SECRET")
 }
 
-func TestTheFolderOfAnotherBlockIsRefused(t *testing.T) {
+func TestRun_refusesTheFolderOfAnotherBlock(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "format.json"), []byte(`{"owner": "modelrepo", "format": 1}`), 0o600))
 	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
@@ -126,7 +127,7 @@ func TestTheFolderOfAnotherBlockIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "it is the folder of modelrepo, and this is annotator")
 }
 
-func TestADatabaseWithoutASecretIsPointedOut(t *testing.T) {
+func TestRun_warnsOfADatabaseWithoutASecret(t *testing.T) {
 	for secret, warned := range map[string]bool{"": true, strings.Repeat("s", annotate.SecretLength): false} {
 		a := start(t, t.TempDir(), "-db-host", "127.0.0.1", "-db-port", "1", "-db-timeout", "50ms", "-encryption-auth-secret", secret)
 		require.NoError(t, a.stop())
@@ -135,7 +136,7 @@ func TestADatabaseWithoutASecretIsPointedOut(t *testing.T) {
 	}
 }
 
-func TestStandaloneKeepsNothing(t *testing.T) {
+func TestRun_storesNothingInStandaloneMode(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	a := start(t, dir, "-standalone-mode")
 	status, _ := a.get(t, "/annotations")
@@ -144,7 +145,7 @@ func TestStandaloneKeepsNothing(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-func TestAPortThatIsTakenIsAnErrorThatNamesTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
@@ -153,7 +154,7 @@ func TestAPortThatIsTakenIsAnErrorThatNamesTheFlag(t *testing.T) {
 	require.ErrorContains(t, err, "-listen")
 }
 
-func TestAListenerBeyondLoopbackIsPointedOut(t *testing.T) {
+func TestRun_warnsOfAListenerBeyondLoopback(t *testing.T) {
 	const warning = "listening beyond loopback without authentication"
 	inside := start(t, t.TempDir())
 	require.NotContains(t, inside.log.String(), warning)
@@ -162,7 +163,7 @@ func TestAListenerBeyondLoopbackIsPointedOut(t *testing.T) {
 	require.Contains(t, outside.url, "http://0.0.0.0:")
 }
 
-func TestTheLogGoesToTheFileToo(t *testing.T) {
+func TestRun_logsToTheFileToo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "annotator.log")
 	a := start(t, t.TempDir(), "-log-to-file", "-log-file", file)
 	require.NoError(t, a.stop())
@@ -172,7 +173,7 @@ func TestTheLogGoesToTheFileToo(t *testing.T) {
 	require.Equal(t, a.log.String(), string(written))
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	a := start(t, t.TempDir(), "-hosts", "annotator.example.org")
 	httpapitest.CheckServer(t, a.url, "/healthz", "annotator.example.org")
 }

@@ -68,7 +68,8 @@ func ask(t *testing.T, method, address, token, contentType string, body io.Reade
 func (p *process) token(t *testing.T, user, password string) string {
 	t.Helper()
 	status, body := ask(t, http.MethodPost, p.idp+"realms/OpenAPI/protocol/openid-connect/token", "", "application/x-www-form-urlencoded",
-		strings.NewReader(url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {user}, "password": {password}}.Encode()))
+		strings.NewReader(url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"},
+			"username": {user}, "password": {password}}.Encode()))
 	require.Equal(t, http.StatusOK, status, body)
 	var tokens struct {
 		Access string `json:"access_token"`
@@ -86,20 +87,25 @@ func (p *process) publish(t *testing.T, token, enabler, file string) (int, strin
 	_, err = part.Write([]byte(file))
 	require.NoError(t, err)
 	require.NoError(t, form.Close())
-	return ask(t, http.MethodPost, p.portal+"/OpenAPIDocumentation/?enabler="+url.QueryEscape(enabler)+"&description=Weather", token, form.FormDataContentType(), &body)
+	return ask(t, http.MethodPost, p.portal+"/OpenAPIDocumentation/?enabler="+url.QueryEscape(enabler)+
+		"&description=Weather", token, form.FormDataContentType(), &body)
 }
 
 // definitionOf secures the operation /secured and not /open.
 func definitionOf(upstream, idp string) string {
 	return `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1.0"}, "servers": [{"url": "` + upstream + `"}], "paths": {
 		"/open": {"get": {"responses": {"200": {"description": "ok"}}}},
-		"/secured": {"get": {"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong", "client_secret": "client secret for tests", "bearer_only": "yes", "realm": "OpenAPI",
+		"/secured": {"get": {"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {
+			"client_id": "kong", "client_secret": "client secret for tests", "bearer_only": "yes", "realm": "OpenAPI",
 			"introspection_endpoint": "` + idp + `realms/OpenAPI/protocol/openid-connect/token/introspect",
 			"discovery": "` + idp + `realms/OpenAPI/.well-known/openid-configuration"}}, "responses": {"200": {"description": "ok"}}}}}}`
 }
 
-func TestWhatIsPublishedIsServedAndSecuredAlsoAfterARestart(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
+func TestRun_servesAndSecuresPublishedAPIsAfterARestartToo(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.WriteString(w, "from "+r.URL.Path)
+	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
@@ -148,7 +154,7 @@ func TestWhatIsPublishedIsServedAndSecuredAlsoAfterARestart(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestSecretsAreGeneratedOncePrintedOnceAndForTheOwnerAlone(t *testing.T) {
+func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
 	text, _ := p.Until("Sign in at http://")
@@ -181,7 +187,7 @@ func TestSecretsAreGeneratedOncePrintedOnceAndForTheOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestAGivenSecretIsNotReplacedByAGeneratedOneInTheFile(t *testing.T) {
+func TestRun_storesNoSecretInPlaceOfAGivenOne(t *testing.T) {
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
@@ -207,7 +213,7 @@ func TestAGivenSecretIsNotReplacedByAGeneratedOneInTheFile(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestAGeneratedSecretLeavesTheFileWhenAnotherIsGiven(t *testing.T) {
+func TestRun_removesAGeneratedSecretWhenAnotherIsGiven(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, start(t, "-data", dir).Stop())
 	name := filepath.Join(dir, "credentials.json")
@@ -228,7 +234,7 @@ func TestAGeneratedSecretLeavesTheFileWhenAnotherIsGiven(t *testing.T) {
 	require.Equal(t, first, second, "the others stay")
 }
 
-func TestSecretsWithoutAUseAreNeitherGeneratedNorPrinted(t *testing.T) {
+func TestRun_generatesNoUnusedSecret(t *testing.T) {
 	for _, one := range []struct {
 		args   []string
 		unused []string
@@ -252,7 +258,7 @@ func TestSecretsWithoutAUseAreNeitherGeneratedNorPrinted(t *testing.T) {
 	}
 }
 
-func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *testing.T) {
+func TestRun_isStricterBeyondLoopback(t *testing.T) {
 	upstream := httptest.NewServer(http.NotFoundHandler())
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -275,8 +281,11 @@ func TestBeyondLoopbackTheAdminAPIWantsATokenAndDefinitionsNameNoPrivateHost(t *
 	require.Contains(t, body, "not public")
 }
 
-func TestAnAdminAPIElsewhereIsPublishedTo(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
+func TestRun_publishesToAKong(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.WriteString(w, "from "+r.URL.Path)
+	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
@@ -292,18 +301,19 @@ func TestAnAdminAPIElsewhereIsPublishedTo(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
 	for _, flag := range []string{"-listen", "-gateway-listen", "-admin-listen"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen",
+			"127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
-func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
+func TestReadSettings_namesAWrongSettingWithoutItsValue(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -322,15 +332,16 @@ func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
-	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config", "-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
+	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config",
+		"-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
 		require.Contains(t, out.String(), name)
 	}
 }
 
-func TestPagesElsewhereAreRefusedButByTheGateway(t *testing.T) {
+func TestRun_refusesPagesOfOtherOriginsExceptAtTheGateway(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-hosts", "apis.example.org", "-portal-url", "https://portal.example.org")
 	for _, name := range []string{"apis.example.org", "portal.example.org"} {
 		httpapitest.CheckServer(t, p.portal, "/healthz", name)

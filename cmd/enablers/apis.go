@@ -38,14 +38,15 @@ func openAPIs(ctx context.Context, dir string, at *listeners, hosts []string, lo
 		return nil, err
 	}
 	m.Warn()
-	return &apis{m, filepath.Join(dir, management.CredentialsFile), at, log, newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
-		n, err := m.Publisher.Inventory(ctx)
-		count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
-		return []console.Fact{
-			{Name: "published APIs", Value: count(apimgmt.Published)}, {Name: "deprecated", Value: count(apimgmt.Deprecated)},
-			{Name: "drafts", Value: count(apimgmt.Draft)},
-		}, err
-	})}, nil
+	return &apis{m, filepath.Join(dir, management.CredentialsFile), at, log,
+		newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
+			n, err := m.Publisher.Inventory(ctx)
+			count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
+			return []console.Fact{
+				{Name: "published APIs", Value: count(apimgmt.Published)}, {Name: "deprecated", Value: count(apimgmt.Deprecated)},
+				{Name: "drafts", Value: count(apimgmt.Draft)},
+			}, err
+		})}, nil
 }
 
 // library puts the definitions of what runs here into the library, as drafts: to be

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-func TestEveryFolderHasTheOwnerOfItsBlock(t *testing.T) {
+func TestRun_writesTheOwnerOfEachFolder(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, start(t, "-data", dir).Stop())
 	for _, block := range []string{datafolder.Annotator, datafolder.ModelRepo, datafolder.FLCollector, datafolder.APIManager} {
@@ -26,7 +26,7 @@ func TestEveryFolderHasTheOwnerOfItsBlock(t *testing.T) {
 	require.ErrorIs(t, datafolder.Claim(filepath.Join(dir, "annotator"), datafolder.Enablers), disk.ErrOwner)
 }
 
-func TestBrokerPasswordsAreEncryptedUnasked(t *testing.T) {
+func TestRun_encryptsBrokerPasswordsByDefault(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, start(t, "-data", dir).Stop())
 	require.FileExists(t, filepath.Join(dir, "annotator", channelstore.SecretFile))

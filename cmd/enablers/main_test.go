@@ -35,7 +35,8 @@ type process struct {
 
 func start(t *testing.T, args ...string) process {
 	t.Helper()
-	listeners := []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway", "gateway-admin", "multilink",
+	listeners := []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway",
+		"gateway-admin", "multilink",
 		"multilink-client"}
 	all := []string{"-data", t.TempDir()}
 	for _, name := range listeners {
@@ -73,7 +74,7 @@ func (p process) awaitFact(t *testing.T, fact string) {
 	require.Eventually(t, func() bool { return strings.Contains(p.get(t, "/console/state"), fact) }, time.Minute, 50*time.Millisecond, fact)
 }
 
-func TestConsoleAndAnnotatorShareAnAddress(t *testing.T) {
+func TestRun_servesConsoleAndAnnotatorAtOneAddress(t *testing.T) {
 	p := start(t)
 	page := p.get(t, "/")
 	for _, text := range []string{p.web, p.mqtt, "Annotator", "MQTT broker", "There is no channel yet", "/swagger/"} {
@@ -86,7 +87,7 @@ func TestConsoleAndAnnotatorShareAnAddress(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestAReportSentAsTheGuideSaysComesOutAsRDF(t *testing.T) {
+func TestRun_convertsAReportSentAsTheGuideSays(t *testing.T) {
 	p := start(t)
 	body, err := os.Open("../../examples/weather/channel.json")
 	require.NoError(t, err)
@@ -120,11 +121,12 @@ func TestAReportSentAsTheGuideSaysComesOutAsRDF(t *testing.T) {
 	require.Contains(t, p.get(t, "/"), "Weather reports")
 }
 
-func TestTheDemoCountsWhatComesOutUntilItIsInterrupted(t *testing.T) {
+func TestRun_countsOutputsOfTheDemonstration(t *testing.T) {
 	p := start(t, "-demo", "-demo-rate", "100")
 	p.Await("a message in JSON:")
 	p.Await("a sosa:Observation")
-	require.Regexp(t, `JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.Await("XML in"))
+	require.Regexp(t,
+		`JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.Await("XML in"))
 	require.Contains(t, p.get(t, "/"), "Demo: weather in CSV")
 
 	p.Interrupt()
@@ -132,19 +134,25 @@ func TestTheDemoCountsWhatComesOutUntilItIsInterrupted(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc", "-apimanager", "-gateway", "-gateway-admin", "-multilink", "-multilink-client"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc",
+		"-apimanager", "-gateway", "-gateway-admin", "-multilink", "-multilink-client"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo",
+			"127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager",
+			"127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0",
+			"-multilink-client", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
-func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
-	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}
+func TestRun_opensTheBrokerToOtherMachinesOnRequestOnly(t *testing.T) {
+	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector",
+		"127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0",
+		"-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}
 	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-mqtt-remote")
 
@@ -155,7 +163,7 @@ func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
 	require.NoError(t, listener.Close())
 }
 
-func TestWrongSettingsAreRefusedByName(t *testing.T) {
+func TestReadSettings_namesAWrongSetting(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
 		{"-demo-rate", "-1", "-demo-rate: expected 0 to 100000, got -1"},
 		{"-encryption-auth-secret", "short", "-encryption-auth-secret: expected 32 bytes, got 5"},
@@ -165,7 +173,7 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestTheModelRepositoryIsThereToo(t *testing.T) {
+func TestRun_servesTheModelRepository(t *testing.T) {
 	p := start(t)
 	client, err := modelrepo.NewClient(p.models, nil)
 	require.NoError(t, err)
@@ -179,7 +187,7 @@ func TestTheModelRepositoryIsThereToo(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestTheTrainingCollectorIsThereToo(t *testing.T) {
+func TestRun_servesTheTrainingCollector(t *testing.T) {
 	p := start(t)
 	page := p.get(t, "/")
 	for _, path := range []string{"/", "/docs/", "/repository/docs/", "/metrics"} {
@@ -190,14 +198,16 @@ func TestTheTrainingCollectorIsThereToo(t *testing.T) {
 		require.Equal(t, http.StatusOK, answer.StatusCode, path)
 	}
 	job := `{"strategy": "avg", "model_name": "tumours", "model_version": "1", "configuration_id": 1, "server_conf": {"num_rounds": 2},
-		"strategy_conf": {"min_fit_clients": 1, "min_evaluate_clients": 1, "min_available_clients": 1}, "client_conf": [], "privacy-mechanisms": {}}`
+		"strategy_conf": {"min_fit_clients": 1, "min_evaluate_clients": 1, "min_available_clients": 1},
+		"client_conf": [], "privacy-mechanisms": {}}`
 	answer, err := http.Post(p.collector+"/job/config/1", "application/json", strings.NewReader(job))
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	parties, err := tumours.Parties()
 	require.NoError(t, err)
-	client, err := flower.NewClient(flower.ClientConfig{Target: strings.TrimPrefix(p.clients, "grpc://"), Trainer: tumours.NewTrainer(parties[0])})
+	client, err := flower.NewClient(flower.ClientConfig{Target: strings.TrimPrefix(p.clients, "grpc://"),
+		Trainer: tumours.NewTrainer(parties[0])})
 	require.NoError(t, err)
 	require.NoError(t, client.Run(t.Context()))
 	require.Contains(t, p.get(t, "/console/state"), `{"name":"jobs","value":1}`)
@@ -205,13 +215,14 @@ func TestTheTrainingCollectorIsThereToo(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
+func TestRun_publishesTheAPIsOfItsServices(t *testing.T) {
 	p := start(t)
 	require.Contains(t, p.get(t, "/"), `"`+p.portal+`/"`)
 	password := strings.Fields(p.Await("It is new"))
 	p.Await("Or start with -demo") // what comes last
 	answer, err := http.PostForm(p.portal+"/auth/realms/OpenAPI/protocol/openid-connect/token", url.Values{
-		"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demoopencaller"}, "password": {password[len(password)-1]},
+		"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demoopencaller"},
+		"password": {password[len(password)-1]},
 	})
 	require.NoError(t, err)
 	var tokens struct {
@@ -246,7 +257,7 @@ func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
+func TestRun_servesMultiLinkInMemory(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, "-data", data)
 	p.Await("Links: sign in at")
@@ -287,7 +298,7 @@ func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
 	}
 }
 
-func TestPagesElsewhereAreRefusedByEveryService(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	p := start(t, "-hosts", "all.example.org")
 	for _, at := range []string{
 		p.web, p.models, p.collector, p.collector + "/repository", p.portal, p.admin, p.bonding, p.attached,

@@ -94,7 +94,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
 			site := "http://" + server.Reachable(web.Addr().String())
 			return training.Run(ctx, training.Config{
-				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), Site: site, Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
+				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), Site: site,
+				Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
 			})
 		}})
 	}

@@ -77,7 +77,7 @@ func (p *process) configure(t *testing.T, job, config string) {
 	require.Equal(t, "200", string(body))
 }
 
-func TestOneAddressIsTheCollectorAndTheRepository(t *testing.T) {
+func TestRun_servesCollectorAndRepositoryAtOneAddress(t *testing.T) {
 	p := start(t)
 	require.Equal(t, "repository listening on "+p.web, p.repository)
 	require.Contains(t, p.get(t, "/docs"), "Training collector")
@@ -96,7 +96,7 @@ func TestOneAddressIsTheCollectorAndTheRepository(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestTheDemoTrainsAndLeavesItsResultInTheRepository(t *testing.T) {
+func TestRun_storesTheResultOfTheDemonstration(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, "-data", dir, "-demo")
 	require.Regexp(t, "at "+p.web+"/live/demo-1$", p.Await("job demo-1: "))
@@ -129,7 +129,7 @@ func TestTheDemoTrainsAndLeavesItsResultInTheRepository(t *testing.T) {
 	require.Contains(t, p.Log.String(), "level=INFO")
 }
 
-func TestAnotherRepositoryAndTheOrchestratorAreTold(t *testing.T) {
+func TestRun_notifiesAnotherRepositoryAndTheOrchestrator(t *testing.T) {
 	other := start(t)
 	var rounds sync.Map
 	orchestrator := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -162,7 +162,7 @@ func TestAnotherRepositoryAndTheOrchestratorAreTold(t *testing.T) {
 	require.NoError(t, other.Stop())
 }
 
-func TestAFolderBelongsToOneServer(t *testing.T) {
+func TestRun_refusesAFolderInUse(t *testing.T) {
 	dir := t.TempDir()
 	start(t, "-data", dir)
 	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
@@ -170,16 +170,17 @@ func TestAFolderBelongsToOneServer(t *testing.T) {
 	require.ErrorContains(t, err, "in use by another store")
 }
 
-func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	p := start(t)
 	for _, flag := range []string{"-listen", "-grpc-listen"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", t.TempDir(), flag, p.grpc}, io.Discard, io.Discard)
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data",
+			t.TempDir(), flag, p.grpc}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
-func TestBothListenersThatOthersReachArePointedOut(t *testing.T) {
+func TestRun_warnsOfListenersBeyondLoopback(t *testing.T) {
 	p := start(t, "-listen", "0.0.0.0:0", "-grpc-listen", "0.0.0.0:0")
 	require.NoError(t, p.Stop())
 	require.Equal(t, 2, strings.Count(p.Log.String(), "listening beyond loopback without authentication"), p.Log.String())
@@ -188,7 +189,7 @@ func TestBothListenersThatOthersReachArePointedOut(t *testing.T) {
 	require.NotContains(t, p.Log.String(), "without authentication")
 }
 
-func TestStreamsOfEventsDoNotHoldUpTheEnd(t *testing.T) {
+func TestRun_stopsDespiteStreamsOfEvents(t *testing.T) {
 	p := start(t)
 	p.configure(t, "1", configuration)
 	answer, err := http.Get(p.web + "/job/events/1")
@@ -200,7 +201,7 @@ func TestStreamsOfEventsDoNotHoldUpTheEnd(t *testing.T) {
 	require.NotContains(t, p.Log.String(), "cut off")
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	p := start(t, "-hosts", "training.example.org")
 	for _, at := range []string{p.web, p.web + "/repository"} {
 		httpapitest.CheckServer(t, at, "/healthz", "training.example.org")

@@ -80,7 +80,7 @@ func (s *slow) Fit(ctx context.Context, ins flower.FitIns) (*flower.FitRes, erro
 	return s.Trainer.Fit(ctx, ins)
 }
 
-func TestAJobAndItsClientGoOnOverARestart(t *testing.T) {
+func TestRun_continuesAJobAfterARestart(t *testing.T) {
 	parties, err := tumours.Parties()
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestAJobAndItsClientGoOnOverARestart(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestJobsBeginWithTheParametersInTheFolder(t *testing.T) {
+func TestRun_beginsJobsWithTheParametersInTheFolder(t *testing.T) {
 	models := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(models, "tumours"), 0o750))
 	file, err := os.Create(filepath.Join(models, "tumours", "1.0.npz"))
@@ -199,7 +199,7 @@ func writePEM(t *testing.T, name, kind string, der []byte) {
 	require.NoError(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }
 
-func TestOnlyClientsWithACertificateTrain(t *testing.T) {
+func TestRun_requiresCertificatesOfClients(t *testing.T) {
 	a, dir := newAuthority(t), t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	a.issue(t, "collector", cert, key)
@@ -207,12 +207,13 @@ func TestOnlyClientsWithACertificateTrain(t *testing.T) {
 	p.configure(t, "1", configuration)
 	require.Error(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool}}))
 	own := a.issue(t, "party", filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key"))
-	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{own}}}))
+	require.NoError(t, <-train(t,
+		flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{own}}}))
 	require.Eventually(t, func() bool { return p.status(t, "1") == status{"FINISHED", 6} }, wait, tick)
 	require.NoError(t, p.Stop())
 }
 
-func TestARenewedCertificateIsUsedWithoutARestart(t *testing.T) {
+func TestSettings_clientTLS_readsARenewedCertificate(t *testing.T) {
 	a, dir, log := newAuthority(t), t.TempDir(), &servertest.Log{}
 	s := &settings{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
 	first := a.issue(t, "one", s.cert, s.key)

@@ -24,7 +24,7 @@ func start(t *testing.T, args ...string) (*modelrepo.Client, string, *servertest
 	return client, url, p
 }
 
-func TestContentIsBackAfterARestart(t *testing.T) {
+func TestRun_restoresContent(t *testing.T) {
 	dir := t.TempDir()
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 	client, _, p := start(t, "-data", dir)
@@ -46,7 +46,7 @@ func TestContentIsBackAfterARestart(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestAMemoryStoreWritesNoFolder(t *testing.T) {
+func TestRun_writesNoFolderForAMemoryStore(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	client, url, p := start(t, "-store", "memory:", "-data", data)
@@ -59,7 +59,7 @@ func TestAMemoryStoreWritesNoFolder(t *testing.T) {
 	require.NoDirExists(t, data)
 }
 
-func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfAWrongStore(t *testing.T) {
 	dir := t.TempDir()
 	_, _, _ = start(t, "-data", dir)
 	for _, c := range []struct {
@@ -73,7 +73,8 @@ func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
 		{[]string{"-store", "memory:", "-blobs", "tape:"}, `-blobs: the scheme "tape" is not known`},
 		{[]string{"-data", dir}, "-data: "},
 		{[]string{"-store", "s3://key:secret@host/bucket"}, "-store: s3: keeps content alone"},
-		{[]string{"-store", "memory:", "-blobs", "s3://key:secret@host/"}, "-blobs: s3 URL (not shown, for it may hold a secret): the bucket is missing"},
+		{[]string{"-store", "memory:", "-blobs", "s3://key:secret@host/"},
+			"-blobs: s3 URL (not shown, for it may hold a secret): the bucket is missing"},
 		{[]string{"-store", "memory:", "-blobs", "s3://key:sec%ret@host/b"}, "-blobs: s3 URL (not shown"},
 		{[]string{"-store", "mongodb:user:secret@host"}, "-store: mongo: Config.URI: it must begin with mongodb://"},
 		{[]string{"-store", "mongodb://user:s/secret@host"}, "-store: mongodb: the name of the database, behind the hosts, is not valid"},
@@ -92,7 +93,7 @@ func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
 	for _, name := range []string{"-listen", "-data", "-store", "-blobs", "-grace", "-config", "-log-level", "MODELREPO_STORE"} {
@@ -100,7 +101,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	_, url, _ := start(t, "-store", "memory:", "-hosts", "models.example.org")
 	httpapitest.CheckServer(t, url, "/healthz", "models.example.org")
 }

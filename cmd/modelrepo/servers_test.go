@@ -61,7 +61,7 @@ func becomes(t *testing.T, url string, status int) {
 	require.Eventually(t, func() bool { got, _ := get(t, url+"/readyz"); return got == status }, patience, 20*time.Millisecond)
 }
 
-func TestADatabaseKeepsEverythingOverARestart(t *testing.T) {
+func TestRun_restoresContentFromADatabase(t *testing.T) {
 	server := mongotest.Start(t)
 	database := server.Database(t)
 	unused := filepath.Join(t.TempDir(), "unused")
@@ -78,7 +78,7 @@ func TestADatabaseKeepsEverythingOverARestart(t *testing.T) {
 	require.NoDirExists(t, unused)
 }
 
-func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
+func TestRun_waitsForADatabaseAndReportsItsLoss(t *testing.T) {
 	server := mongotest.StartProcess(t)
 	server.Kill()
 	where := server.URI + "/late"
@@ -104,11 +104,15 @@ func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
 	require.ErrorContains(t, err, "503")
 	server.Restart()
 	becomes(t, url, http.StatusOK)
-	require.Eventually(t, func() bool { text, err := fetch(t.Context(), client); return err == nil && text == "late" }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		text, err := fetch(t.Context(), client)
+		return err == nil &&
+			text == "late"
+	}, patience, 50*time.Millisecond)
 	require.NoError(t, p.Stop())
 }
 
-func TestWaitingForAServerEndsWithTheProgramAndShowsNoCredentials(t *testing.T) {
+func TestRun_stopsWhileItWaitsAndShowsNoCredentials(t *testing.T) {
 	away := mongotest.UnusedAddress(t)
 	for _, args := range [][]string{
 		{"-store", "mongodb://somebody:hidden@" + away + "/db"},
@@ -128,7 +132,7 @@ func TestWaitingForAServerEndsWithTheProgramAndShowsNoCredentials(t *testing.T) 
 	}
 }
 
-func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
+func TestRun_storesContentInABucket(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	dir := t.TempDir()
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
@@ -139,7 +143,8 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 	publish(t, client, content)
 	require.NoError(t, p.Stop())
 
-	bucket, err := s3.Open(t.Context(), s3.Config{Endpoint: server.Address(), Bucket: "models", Prefix: "one", Insecure: true, SweepInterval: -1})
+	bucket, err := s3.Open(t.Context(), s3.Config{Endpoint: server.Address(), Bucket: "models", Prefix: "one",
+		Insecure: true, SweepInterval: -1})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, bucket.Close()) }()
 	var found []storage.BlobInfo
@@ -169,7 +174,7 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestABucketIsCreatedWhenItsServerComesLate(t *testing.T) {
+func TestRun_createsABucketOnceItsServerIsThere(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	server.Kill()
 	client, url, p := start(t, "-store", "memory:", "-store-timeout", "2s",
@@ -181,7 +186,7 @@ func TestABucketIsCreatedWhenItsServerComesLate(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestTheDatabaseIsThePathOfItsURL(t *testing.T) {
+func TestOpenStores_readsTheDatabaseFromThePath(t *testing.T) {
 	for uri, want := range map[string]string{
 		"mongodb://host": "modelrepo", "mongodb://host/": "modelrepo", "mongodb://a:1,b:2/models?replicaSet=rs0": "models",
 		"mongodb+srv://u:p%2Fq@host/models": "models", "mongodb://host?tls=true": "modelrepo", "mongodb://host/m%C3%A9": "mé",

@@ -55,7 +55,7 @@ func ask(t *testing.T, client *http.Client, method, address, token, body string)
 	return answer.StatusCode, string(text)
 }
 
-func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
+func TestRun_readsTheTokenFromTheEnvironment(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	dir := t.TempDir()
 	p := start(t, "-data", dir, "-address", "10.9.0.1/24")
@@ -68,7 +68,7 @@ func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
 	require.NotContains(t, p.Log.String(), "a token for tests")
 }
 
-func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
+func TestRun_warnsOfAShortToken(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "s3cret")
 	p := start(t, "-data", t.TempDir())
 	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "s3cret", "")
@@ -78,7 +78,7 @@ func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
 	require.NotContains(t, p.Log.String(), "s3cret")
 }
 
-func TestListeningToOthersInTheClearIsWarnedOf(t *testing.T) {
+func TestRun_warnsOfAListenerInTheClear(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	for address, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		p := start(t, "-data", t.TempDir(), "-listen", address)
@@ -87,7 +87,7 @@ func TestListeningToOthersInTheClearIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
+func TestRun_createsATokenWithoutPrintingIt(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, "-data", dir)
@@ -111,7 +111,7 @@ func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestARightThatIsMissingIsNamed(t *testing.T) {
+func TestRun_namesAMissingRight(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24")
 	status, body := ask(t, http.DefaultClient, "POST", p.address+"/tunnel/client/add", "a token for tests, long enough", `{}`)
@@ -128,7 +128,8 @@ func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	if parent == nil {
 		template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
@@ -141,7 +142,7 @@ func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x
 	return certificate, key
 }
 
-func TestAClientCertificateStandsForTheToken(t *testing.T) {
+func TestRun_acceptsAClientCertificateInPlaceOfTheToken(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := t.TempDir()
 	file := func(name, kind string, raw []byte) string {
@@ -156,7 +157,8 @@ func TestAClientCertificateStandsForTheToken(t *testing.T) {
 	raw, err := x509.MarshalPKCS8PrivateKey(ownKey)
 	require.NoError(t, err)
 	authority := file("ca.pem", "CERTIFICATE", ca.Raw)
-	p := start(t, "-data", filepath.Join(dir, "data"), "-tls-cert", file("cert.pem", "CERTIFICATE", own.Raw), "-tls-key", file("key.pem", "PRIVATE KEY", raw), "-client-ca", authority)
+	p := start(t, "-data", filepath.Join(dir, "data"), "-tls-cert", file("cert.pem", "CERTIFICATE", own.Raw),
+		"-tls-key", file("key.pem", "PRIVATE KEY", raw), "-client-ca", authority)
 	require.True(t, strings.HasPrefix(p.address, "https://"), p.address)
 	with := func(certificates ...tls.Certificate) *http.Client {
 		pool := x509.NewCertPool()
@@ -185,7 +187,7 @@ func TestAClientCertificateStandsForTheToken(t *testing.T) {
 	require.NoError(t, p.Stop())
 }
 
-func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
+func TestReadSettings_namesAWrongSettingWithoutItsValue(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -210,19 +212,21 @@ func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	err = run(t.Context(), []string{"-role", "server", "-listen", taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "the port is taken")
-	err = run(t.Context(), []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "x", "-token", "sixteen characters"}, io.Discard, io.Discard)
+	err = run(t.Context(), []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "x",
+		"-token", "sixteen characters"}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, `got "x"`)
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
-	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge", "-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
+	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge",
+		"-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
 		require.Contains(t, out.String(), name)
 	}
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24", "-hosts", "link.example.org")
 	httpapitest.CheckServer(t, p.address, "/healthz", "link.example.org")
 }

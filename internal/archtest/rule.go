@@ -27,8 +27,9 @@ func rules() []rule {
 		{
 			name:   "import-table",
 			reason: "a room knows only the rooms and the libraries that the plan gives it, so that it can be used and changed alone",
-			remedy: "declare a small interface here and plug the two together in cmd, or change the row in internal/archtest/table.go together with ARCHITECTURE.md",
-			check:  checkImports,
+			remedy: "declare a small interface here and plug the two together in cmd, or change the row in " +
+				"internal/archtest/table.go together with ARCHITECTURE.md",
+			check: checkImports,
 		},
 		{
 			name:   "feature-packages",
@@ -61,16 +62,18 @@ func rules() []rule {
 			check:  checkLeaves,
 		},
 		{
-			name:   "constructors",
-			reason: "all constructors have one form: Config by value where something is required, *Options where nothing is; New does no input or output",
+			name: "constructors",
+			reason: "all constructors have one form: Config by value where something is required, *Options where " +
+				"nothing is; New does no input or output",
 			remedy: "rename what does input or output to Open, with a context first; take *Options, which may be nil; take Config by value",
 			check:  checkConstructors,
 		},
 		{
 			name:   "handlers",
 			reason: "a reader finds every REST interface in the same way",
-			remedy: "write the method Handler() or Handler(*HandlerOptions), or the function NewHandler(x, *HandlerOptions), with the one result http.Handler",
-			check:  checkHandlers,
+			remedy: "write the method Handler() or Handler(*HandlerOptions), or the function NewHandler(x, " +
+				"*HandlerOptions), with the one result http.Handler",
+			check: checkHandlers,
 		},
 		{
 			name:   "readiness",
@@ -117,8 +120,9 @@ func rules() []rule {
 		{
 			name:   "no-globals",
 			reason: "two instances in one process do not share state",
-			remedy: "make it a field of the type that uses it, or a constant; only error sentinels, embedded files, interface guards and unexported tables that nothing writes to may be variables",
-			check:  checkGlobals,
+			remedy: "make it a field of the type that uses it, or a constant; only error sentinels, embedded " +
+				"files, interface guards and unexported tables that nothing writes to may be variables",
+			check: checkGlobals,
 		},
 		{
 			name:   "quiet-library",

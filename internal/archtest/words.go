@@ -17,7 +17,8 @@ var idioms = regexp.MustCompile(`(?i)\b(?:he|his|him|himself|somebody|someone|no
 
 // names are words that declared names do without, in any part of a name.
 func idiomaticNames() []string {
-	return []string{"told", "bury", "buried", "hungry", "hungriest", "nobody", "somebody", "wish", "believe", "believed", "stranger", "newcomer"}
+	return []string{"told", "bury", "buried", "hungry", "hungriest", "nobody", "somebody", "wish", "believe",
+		"believed", "stranger", "newcomer"}
 }
 
 func checkWords(t *tree) []finding {

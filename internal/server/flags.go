@@ -156,7 +156,8 @@ func (f *Flags) Variable(name string) string {
 func (f *Flags) Help(w io.Writer) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\nusage: %s [flags]\n\n", strings.TrimSpace(f.about), f.Name())
-	text.WriteString("A flag goes before its environment variable, that before the file of -config,\nand that before the default. A line of the file is a flag's name without the\nhyphen, a space and its value.\n")
+	text.WriteString("A flag goes before its environment variable, that before the file of -config,\nand that " +
+		"before the default. A line of the file is a flag's name without the\nhyphen, a space and its value.\n")
 	f.VisitAll(func(one *flag.Flag) {
 		kind, usage := flag.UnquoteUsage(one)
 		fmt.Fprintf(&text, "\n  -%s %s\n", one.Name, kind)

@@ -21,7 +21,8 @@ func Listen(flagName, address string) (net.Listener, error) {
 	listener, err := net.Listen(network, address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen on %q: the port is taken by another program; choose another one with -%s HOST:PORT (port 0 takes any that is free)", address, flagName)
+		return nil, fmt.Errorf("listen on %q: the port is taken by another program; choose another one with -%s "+
+			"HOST:PORT (port 0 takes any that is free)", address, flagName)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %q (-%s): %w", address, flagName, err)
 	}

@@ -26,7 +26,7 @@ func reach(t *testing.T, address string) (*elsewhere, *bytes.Buffer) {
 	return e, &log
 }
 
-func TestATrainingBeginsWithoutARepositoryThatIsAway(t *testing.T) {
+func TestElsewhere_beginsATrainingWhileTheRepositoryIsAway(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
@@ -38,7 +38,7 @@ func TestATrainingBeginsWithoutARepositoryThatIsAway(t *testing.T) {
 		repository.ErrUnavailable, "a result goes on waiting")
 }
 
-func TestARepositoryThatComesBackInTimeIsAsked(t *testing.T) {
+func TestElsewhere_readsTheModelWhenTheRepositoryIsBackInTime(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if asked.Add(1) < 3 { // the model, and what is known of it
@@ -56,7 +56,7 @@ func TestARepositoryThatComesBackInTimeIsAsked(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
-func TestAModelThatBreaksOffIsNotReplaced(t *testing.T) {
+func TestElsewhere_failsForAModelThatBreaksOff(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = w.Write([]byte("\x93NUMPY"))

@@ -51,7 +51,8 @@ func (g Guarded) Check(t *testing.T) {
 		}
 	})
 	t.Run("names of this machine are answered", func(t *testing.T) {
-		for _, host := range []string{"127.0.0.1" + port, "localhost" + port, "LOCALHOST.", "a.localhost" + port, "[::1]" + port, "::1", "192.0.2.1"} {
+		for _, host := range []string{"127.0.0.1" + port, "localhost" + port, "LOCALHOST.", "a.localhost" + port,
+			"[::1]" + port, "::1", "192.0.2.1"} {
 			status, body := send(t, at, "GET "+g.Read, map[string]string{"Host": host})
 			require.Equal(t, http.StatusOK, status, "%s: %s", host, body)
 		}

@@ -25,7 +25,8 @@ const firstPort = 51820
 // newStage makes the real stage where it may, and one in memory otherwise.
 func newStage(out io.Writer) (*stage, error) {
 	s, err := realStage()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) ||
+		errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
 		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): it is played in memory.\n", err); err != nil {
 			return nil, err
 		}
