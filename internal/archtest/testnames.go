@@ -104,14 +104,15 @@ func (s *symbol) declare(shape ast.Expr) {
 // testNameFault says what is wrong with the name of a test, behind "Test".
 func testNameFault(name string, symbols map[string]*symbol, free bool) string {
 	words := strings.Split(name, "_")
-	if free {
-		words[0] = ""
-	} else if symbols[strings.ToLower(words[0])] == nil {
+	of := symbols[strings.ToLower(words[0])]
+	switch {
+	case of == nil && free:
+		of = &symbol{embedded: true}
+	case of == nil:
 		return fmt.Sprintf("the package declares no %s", words[0])
 	}
-	of := symbols[strings.ToLower(words[0])]
 	for i, word := range words[1:] {
-		if i == 0 && !free && of.members[strings.ToLower(word)] {
+		if i == 0 && of.members[strings.ToLower(word)] {
 			continue // a method or field, exported or not
 		}
 		first, _ := utf8.DecodeRuneInString(word)
@@ -120,7 +121,7 @@ func testNameFault(name string, symbols map[string]*symbol, free bool) string {
 			return "an underscore too many"
 		case unicode.IsUpper(first) && i > 0:
 			return fmt.Sprintf("%s is where the outcome stands, in lower camel case", word)
-		case unicode.IsUpper(first) && !free && !of.embedded:
+		case unicode.IsUpper(first) && !of.embedded:
 			return fmt.Sprintf("%s has no %s", words[0], word)
 		case !unicode.IsUpper(first) && i < len(words)-2:
 			return "nothing follows the outcome"

@@ -108,7 +108,7 @@ func TestRun_printsALineForEachRoundAndTheResult(t *testing.T) {
 }
 
 // A user who looks at the demonstration copies its configuration.
-func TestConfiguration_isAcceptedByTheRESTInterface(t *testing.T) {
+func TestRun_configuresAJobAsTheRESTInterfaceDoes(t *testing.T) {
 	s := begin(t, false)
 	s.await(t, "oncology")
 	status, err := s.jobs.Status(t.Context(), "demo-1")
