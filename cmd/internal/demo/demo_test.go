@@ -189,7 +189,7 @@ func oldMapping() annotate.Mapping {
 			rr:subjectMap [ rr:template "http://example.org/{id}" ; rr:class <http://example.org/Thing> ] .`}
 }
 
-// publish sends one message as somebody else would.
+// publish sends one message as another client does.
 func (s *stage) publish(t *testing.T, topic, message string) {
 	t.Helper()
 	settings := annotate.TopicSettings{Topic: topic, BrokerType: annotate.MQTT, MQTT: &annotate.MQTTSettings{}}

@@ -13,17 +13,17 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// cast is the two instances.
-type cast struct {
+// instances are the server and the client, which run.
+type instances struct {
 	token   string
 	pair    *pair.Pair
-	server  *actor
-	client  *actor
+	server  *served
+	client  *served
 	closers []func() error
 }
 
-func newCast(ctx context.Context, s *stage) (_ *cast, err error) {
-	c := &cast{token: rand.Text()}
+func openInstances(ctx context.Context, s *network) (_ *instances, err error) {
+	c := &instances{token: rand.Text()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -36,18 +36,18 @@ func newCast(ctx context.Context, s *stage) (_ *cast, err error) {
 		return nil, err
 	}
 	c.closers = append(c.closers, c.pair.Close)
-	if c.server, err = newActor(ctx, c.pair.Server.Node); err != nil {
+	if c.server, err = serve(ctx, c.pair.Server.Node); err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}
 	c.closers = append(c.closers, c.server.close)
-	if c.client, err = newActor(ctx, c.pair.Client.Node); err != nil {
+	if c.client, err = serve(ctx, c.pair.Client.Node); err != nil {
 		return nil, fmt.Errorf("start client: %w", err)
 	}
 	c.closers = append(c.closers, c.client.close)
 	return c, nil
 }
 
-func (c *cast) close() error {
+func (c *instances) close() error {
 	var errs []error
 	for i := len(c.closers) - 1; i >= 0; i-- {
 		errs = append(errs, c.closers[i]())
@@ -55,16 +55,16 @@ func (c *cast) close() error {
 	return errors.Join(errs...)
 }
 
-func (c *cast) connect(ctx context.Context) error {
+func (c *instances) connect(ctx context.Context) error {
 	return c.pair.Connect(ctx, c.server.url, c.client.url)
 }
 
-func (c *cast) engines() [2]*multilink.Engine {
+func (c *instances) engines() [2]*multilink.Engine {
 	return [2]*multilink.Engine{netlab.Client: c.pair.Client.Engine, netlab.Server: c.pair.Server.Engine}
 }
 
 // active waits until a link carries the frames of both directions.
-func (c *cast) active(ctx context.Context, link string) error {
+func (c *instances) active(ctx context.Context, link string) error {
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -79,7 +79,7 @@ func (c *cast) active(ctx context.Context, link string) error {
 	return nil
 }
 
-func (c *cast) isActive(link string) bool {
+func (c *instances) isActive(link string) bool {
 	for _, e := range c.engines() {
 		peers := e.Status().Peers
 		if len(peers) != 1 || peers[0].ActiveLink != link {
@@ -89,9 +89,8 @@ func (c *cast) isActive(link string) bool {
 	return true
 }
 
-// follow tells of every failover and return until the function that it gives
-// back is called.
-func (c *cast) follow(ctx context.Context, n *narrator) (stop func()) {
+// follow reports every failover and return until stop is called.
+func (c *instances) follow(ctx context.Context, r *reporter) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var readers sync.WaitGroup
 	for side, e := range c.engines() {
@@ -100,7 +99,7 @@ func (c *cast) follow(ctx context.Context, n *narrator) (stop func()) {
 			// It ends with the context.
 			_ = e.Events(ctx, func(event multilink.Event) {
 				if event.Type == "failover" || event.Type == "return" {
-					n.say("  %s: %s from %s to %s (%s)", who, event.Type, event.From, event.Link, event.Reason)
+					r.report("  %s: %s from %s to %s (%s)", who, event.Type, event.From, event.Link, event.Reason)
 				}
 			})
 		})

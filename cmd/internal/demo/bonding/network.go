@@ -22,21 +22,22 @@ const echoPort = 7
 // firstPort is where the server listens on the first link.
 const firstPort = 51820
 
-// newStage makes the real stage where it may, and one in memory otherwise.
-func newStage(out io.Writer) (*stage, error) {
-	s, err := realStage()
+// openNetwork opens two network namespaces if that is allowed, and a network in memory
+// otherwise.
+func openNetwork(out io.Writer) (*network, error) {
+	s, err := openNamespaces()
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) ||
 		errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
-		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): it is played in memory.\n", err); err != nil {
+		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): the demonstration runs in memory.\n", err); err != nil {
 			return nil, err
 		}
-		return memoryStage()
+		return openMemory()
 	}
 	return s, err
 }
 
-// realStage is two network namespaces.
-func realStage() (_ *stage, err error) {
+// openNamespaces opens two network namespaces.
+func openNamespaces() (_ *network, err error) {
 	links := pair.Links(func(link int) netip.AddrPort {
 		return netip.AddrPortFrom(netlab.Address(netlab.Server, link), uint16(firstPort+link))
 	})
@@ -48,7 +49,7 @@ func realStage() (_ *stage, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{
+	s := &network{
 		kind:    "Both are network namespaces of this machine, with TAP devices and WireGuard.",
 		cut:     lab.Cut,
 		restore: lab.Restore,
@@ -95,14 +96,14 @@ func realStage() (_ *stage, err error) {
 	return s, nil
 }
 
-// memoryStage is a network in memory.
-func memoryStage() (*stage, error) {
+// openMemory opens a network in memory.
+func openMemory() (*network, error) {
 	memory, err := pair.NewMemory()
 	if err != nil {
 		return nil, err
 	}
 	hosts := [2]*multilink.MemoryHost{netlab.Client: memory.Client, netlab.Server: memory.Server}
-	s := &stage{
+	s := &network{
 		kind:    "All of it is in the memory of this process.",
 		hosts:   [2]multilink.Host{hosts[0], hosts[1]},
 		links:   memory.Links,
@@ -125,8 +126,7 @@ func memoryStage() (*stage, error) {
 	return s, nil
 }
 
-// frameConn carries packets in frames, straight to whoever is at the other end
-// of the bonded network.
+// frameConn carries packets in broadcast frames to the other end of the bonded network.
 type frameConn struct {
 	port     *multilink.MemoryPort
 	number   byte        // of the station
@@ -147,7 +147,7 @@ func newFrameConn(port *multilink.MemoryPort, number byte) *frameConn {
 			for _, frame := range batch.Frames() {
 				select {
 				case c.packets <- append([]byte(nil), frame[frameHeader:]...):
-				default: // nobody reads: lost, as at a full socket
+				default: // no reader: the packet is lost, as at a full socket
 				}
 			}
 		}
@@ -157,12 +157,12 @@ func newFrameConn(port *multilink.MemoryPort, number byte) *frameConn {
 
 func (c *frameConn) echo() {
 	for packet := range c.packets {
-		// What cannot be sent the other side misses.
+		// The other side counts a packet that cannot be sent as lost.
 		_, _ = c.Write(packet)
 	}
 }
 
-// Write sends a packet to everybody.
+// Write broadcasts a packet.
 func (c *frameConn) Write(packet []byte) (int, error) {
 	frame := make([]byte, frameHeader, frameHeader+len(packet))
 	copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, c.number, 0x88, 0xb5})
