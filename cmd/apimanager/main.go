@@ -5,12 +5,12 @@
 //	apimanager [-listen HOST:PORT] [-gateway-listen HOST:PORT] [-admin-listen HOST:PORT]
 //	           [-data DIR] [-idp URL] [-kong URL -gateway-url URL] [-config FILE] ...
 //
-// Everything is kept in the folder of -data. The first start generates the password
+// Everything is stored in the folder of -data. The first start generates the password
 // of the demonstration's users, the secret of the confidential clients and the token
 // of the admin API into its file credentials.json, and prints them once;
 // APIMANAGER_DEMO_PASSWORD, APIMANAGER_CLIENT_SECRET and APIMANAGER_ADMIN_TOKEN give
-// others. With -idp people sign in at a Keycloak elsewhere; with -kong definitions are
-// served by a Kong, and gateway and admin are not listened on.
+// other values. With -idp users sign in at another Keycloak. With -kong a Kong serves the
+// definitions, and the program has no listeners for gateway and admin.
 //
 // With -h it lists every flag with its environment variable and default. The first
 // lines on standard output are "listening on http://HOST:PORT (NAME)" for portal,
@@ -34,7 +34,7 @@ import (
 
 func main() { server.Main("apimanager", run) }
 
-// run is the whole program, for main and for tests.
+// run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
 	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
@@ -63,8 +63,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	return server.Run(ctx, m.Parts(func() { s.announce(stdout, at, m) })...)
 }
 
-// listeners are where others find what runs here. With -kong there is the portal's
-// alone.
+// listeners are the open listeners. With -kong there is that of the portal only.
 type listeners struct{ portal, gateway, admin net.Listener }
 
 // open opens all of them, or none.
@@ -89,8 +88,8 @@ func (s *settings) open() (_ *listeners, err error) {
 	return l, nil
 }
 
-// close closes what is open. Who serves a listener has closed it by then, unless an
-// error came first.
+// close closes the listeners. The part that serves a listener has closed it before,
+// unless the program failed first.
 func (l *listeners) close() {
 	for _, one := range []net.Listener{l.portal, l.gateway, l.admin} {
 		if one != nil {
@@ -99,7 +98,7 @@ func (l *listeners) close() {
 	}
 }
 
-// management is what the settings come to.
+// management returns the configuration of the settings.
 func (s *settings) management(at *listeners) management.Config {
 	private := s.private
 	if !s.privateGiven {
@@ -114,7 +113,7 @@ func (s *settings) management(at *listeners) management.Config {
 	}
 }
 
-// announce says where things are, and at the first start what was generated.
+// announce prints the addresses, and at the first start the generated secrets.
 func (s *settings) announce(stdout io.Writer, at *listeners, m *management.Management) {
 	fmt.Fprintf(stdout, "listening on http://%s (portal)\n", at.portal.Addr())
 	if s.kong == "" {

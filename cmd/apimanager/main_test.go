@@ -267,7 +267,7 @@ func TestRun_isStricterBeyondLoopback(t *testing.T) {
 	p := start(t, "-data", dir, "-listen", "0.0.0.0:0", "-gateway-listen", "0.0.0.0:0", "-admin-listen", "0.0.0.0:0")
 	local := strings.NewReplacer("0.0.0.0", "127.0.0.1")
 	p.portal, p.admin, p.idp = local.Replace(p.portal), local.Replace(p.admin), local.Replace(p.idp)
-	require.Contains(t, p.Log.String(), "the identity provider inside is for development")
+	require.Contains(t, p.Log.String(), "the built-in identity provider is for development")
 	status, _ := ask(t, http.MethodGet, p.admin+"/routes", "", "", nil)
 	require.Equal(t, http.StatusUnauthorized, status)
 	data, err := os.ReadFile(filepath.Join(dir, "credentials.json"))

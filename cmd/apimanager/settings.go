@@ -15,7 +15,7 @@ its portal or over its REST interface, and a gateway serves and secures what the
 define. It needs nothing to be set up. Its identity provider is for development;
 -idp names a real one.`
 
-// settings are what the flags, the environment and the file say.
+// settings are the values of flags, environment and file.
 type settings struct {
 	listen, gateway, admin   string
 	portalURL, gatewayURL    string

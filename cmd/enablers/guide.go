@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// announce says where things are and what to do with them.
+// announce prints the addresses and the first steps.
 func announce(stdout io.Writer, address string, m *models, t *training, a *apis, l *bonding, b *broker, guide []console.Step, demo bool) {
 	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\nlistening on %s (model repository)\n",
 		address, b.url(), m.address)
@@ -38,7 +38,7 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", address)
 }
 
-// guide is what a newcomer may try on this machine.
+// guide returns commands to try on this machine.
 func guide(address string, at annotate.MQTTSettings) []console.Step {
 	address = server.Reachable(address)
 	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)

@@ -36,7 +36,7 @@ import (
 
 func main() { server.Main("enablers", run) }
 
-// run is the whole program, for main and for tests.
+// run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
 	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
@@ -138,7 +138,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	return server.Run(ctx, parts...)
 }
 
-// isTerminal reports whether w is a terminal that knows control sequences.
+// isTerminal reports whether w is a terminal that understands control sequences.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {

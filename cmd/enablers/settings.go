@@ -14,7 +14,7 @@ broker, multi-link with links in memory, and a console page that shows them. It
 needs nothing to be set up and no rights over the machine, and is made for trying
 things out; for production run the servers by themselves.`
 
-// settings are what the flags, the environment and the file say.
+// settings are the values of flags, environment and file.
 type settings struct {
 	listen     string
 	models     string
@@ -51,8 +51,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f.StringVar(&s.attached, "multilink-client", "127.0.0.1:3334",
 		"`HOST:PORT` of the client that is attached to it; port 0 takes any that is free")
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
-	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which asks nobody who he is")
-	f.StringVar(&s.data, "data", "./data", "`folder` where everything is kept, but for what is in the MQTT broker and what multi-link is told")
+	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which requires no authentication")
+	f.StringVar(&s.data, "data", "./data", "`folder` where everything is stored, except the messages of the MQTT broker and the configuration of multi-link")
 	f.StringVar(&s.secret, "encryption-auth-secret", "",
 		"a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the "+
 			"file annotator/encryption-secret of -data")
@@ -78,8 +78,8 @@ func (s *settings) check() error {
 	return nil
 }
 
-// listenMQTT opens the broker's listener, which others can reach only if that
-// was asked for.
+// listenMQTT opens the broker's listener. Other machines can reach it only with
+// -mqtt-remote.
 func (s *settings) listenMQTT() (net.Listener, error) {
 	listener, err := server.Listen("mqtt", s.mqtt)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *settings) listenMQTT() (net.Listener, error) {
 	}
 	if !server.IsLoopback(listener) && !s.mqttRemote {
 		_ = listener.Close() // never used
-		return nil, fmt.Errorf("-mqtt %q: the broker asks nobody who he is and so listens on loopback only; "+
+		return nil, fmt.Errorf("-mqtt %q: the broker requires no authentication and therefore listens on loopback only; "+
 			"-mqtt-remote opens it to other machines", s.mqtt)
 	}
 	return listener, nil

@@ -1,26 +1,24 @@
 // Command flcollector is the server of federated learning: it trains models
-// with Flower clients, and keeps the results in an FL repository.
+// with Flower clients, and stores the results in an FL repository.
 //
 //	flcollector [-listen HOST:PORT] [-grpc-listen HOST:PORT] [-data DIR] [-demo] ...
 //
-// Jobs are started over the REST interface on -listen, which has pages for
-// people at / and documentation at /docs. Clients connect to -grpc-listen. Jobs
-// are kept in the folder of -data: one that was being trained when the program
-// ended, in whatever way, goes on from its last finished round. The repository
-// is inside and on the same listener, unless REPOSITORY_ADDRESS says where
-// another one is.
+// Jobs are started over the REST interface on -listen, which has web pages at / and
+// documentation at /docs. Flower clients connect to -grpc-listen. Jobs are stored in the
+// folder of -data. A job whose training the end of the program has interrupted, in
+// whatever way, continues after its last finished round. The FL repository is part of the
+// program and on the same listener, unless REPOSITORY_ADDRESS names another one.
 //
-// With -demo three clients inside the program train a model on real data that
-// come with it. Every round is a line, and in the end there is one that begins
-// with "training finished"; the program then goes on until it is interrupted, so
-// that there is something to look at.
+// With -demo three clients inside the program train a model on real data that come with
+// it. Each round is a line of output, and the last line begins with "training finished".
+// The program then runs until it is interrupted, so that its pages can be visited.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first lines on standard output are "listening on http://HOST:PORT",
 // "listening on grpc://HOST:PORT" (grpcs with TLS) and
 // "repository listening on http://HOST:PORT" or "repository at URL"; the log goes
-// to standard error. On an interrupt or SIGTERM it has the clients
-// come back after -park, and ends with status 0; a second one ends it at once.
+// to standard error. On an interrupt or SIGTERM it asks the clients to reconnect after
+// -park and ends with status 0; a second one ends it at once.
 package main
 
 import (
@@ -41,9 +39,9 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// garbage is how much memory may be taken up by what is not used any more, in
-// percent of what is. Nearly all of it are numbers, which a collection does not
-// have to look at: collecting often costs little.
+// garbage is how much unused memory may remain before a collection, in percent of the
+// memory in use. Nearly all memory holds numbers, which a collection does not scan:
+// collecting often costs little.
 const garbage = 15
 
 func main() {
@@ -53,7 +51,7 @@ func main() {
 	server.Main("flcollector", run)
 }
 
-// run is the whole program, for main and for tests.
+// run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
 	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
@@ -102,7 +100,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 	return server.Run(ctx, parts...)
 }
 
-// announce says where things are.
+// announce prints the addresses.
 func (s *settings) announce(stdout io.Writer, web, clients net.Listener) {
 	scheme := "grpc"
 	if s.cert != "" {
@@ -116,7 +114,7 @@ func (s *settings) announce(stdout io.Writer, web, clients net.Listener) {
 	fmt.Fprintf(stdout, "repository at %s\n", redacted(s.repository))
 }
 
-// redacted is a URL that was checked, without its password.
+// redacted returns a valid URL without its password.
 func redacted(address string) string {
 	at, err := url.Parse(address)
 	if err != nil {

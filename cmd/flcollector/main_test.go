@@ -155,8 +155,8 @@ func TestRun_notifiesAnotherRepositoryAndTheOrchestrator(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusNotFound, answer.StatusCode, "no repository inside")
 	require.Eventually(t, func() bool {
-		_, told := rounds.Load(`POST /FL_traininground {"model_name":"tumours","model_version":"1.0","round":20}`)
-		return told
+		_, notified := rounds.Load(`POST /FL_traininground {"model_name":"tumours","model_version":"1.0","round":20}`)
+		return notified
 	}, wait, tick)
 	require.NoError(t, p.Stop())
 	require.NoError(t, other.Stop())

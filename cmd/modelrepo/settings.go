@@ -12,7 +12,7 @@ import (
 const about = `modelrepo is a repository of models: namespaces, models, versions, and content by
 format. It serves its REST interface, documented at /docs/.`
 
-// settings are what the flags, the environment and the file say.
+// settings are the values of flags, environment and file.
 type settings struct {
 	listen   string
 	data     string

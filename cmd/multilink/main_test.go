@@ -173,13 +173,13 @@ func TestRun_acceptsAClientCertificateInPlaceOfTheToken(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status)
 	status, _ = ask(t, with(), "GET", p.address+"/healthz", "", "")
 	require.Equal(t, http.StatusOK, status)
-	stranger := with()
-	stranger.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	unknown := with()
+	unknown.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		return &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}, nil // whatever is asked for
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", p.address+"/status", nil)
 	require.NoError(t, err)
-	answer, err := stranger.Do(r)
+	answer, err := unknown.Do(r)
 	if err == nil {
 		_ = answer.Body.Close()
 	}

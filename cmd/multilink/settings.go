@@ -14,10 +14,10 @@ import (
 
 const about = `multilink bonds several radio links into one layer-2 network, so that the loss
 of a link passes unnoticed. An instance is a server, which provisions clients,
-or a client, which attaches to a server. Both are told what to do over REST or
+or a client, which attaches to a server. Both are configured over REST or
 on their page.`
 
-// settings are what the flags, the environment and the file say.
+// settings are the values of flags, environment and file.
 type settings struct {
 	role                      node.Role
 	listen, data, tap         string

@@ -108,7 +108,7 @@ type page struct {
 	template *template.Template
 }
 
-// view is what the page is made of and what it polls.
+// view is the data of the page, which it also polls.
 type view struct {
 	Services []Service `json:"services"`
 	Channels []Channel `json:"channels"`

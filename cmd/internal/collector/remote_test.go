@@ -17,28 +17,28 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func reach(t *testing.T, address string) (*elsewhere, *bytes.Buffer) {
+func reach(t *testing.T, address string) (*remote, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	e, err := newElsewhere(address, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := newRemote(address, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
-	e.patience = 10 * time.Millisecond
-	return e, &log
+	r.patience = 10 * time.Millisecond
+	return r, &log
 }
 
-func TestElsewhere_beginsATrainingWhileTheRepositoryIsAway(t *testing.T) {
+func TestRemote_beginsATrainingWhileTheRepositoryIsAway(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	e, log := reach(t, "http://"+listener.Addr().String())
 	_, err = e.Model(t.Context(), "m", "1")
 	require.ErrorIs(t, err, flcollect.ErrNoModel)
-	require.Contains(t, log.String(), "the repository is away")
+	require.Contains(t, log.String(), "the repository does not answer")
 	require.ErrorIs(t, e.Store(t.Context(), flcollect.Result{ModelName: "m", ModelVersion: "1", TrainingID: "t", ConfigurationID: "1"}),
 		repository.ErrUnavailable, "a result goes on waiting")
 }
 
-func TestElsewhere_readsTheModelWhenTheRepositoryIsBackInTime(t *testing.T) {
+func TestRemote_readsTheModelWhenTheRepositoryIsBackInTime(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if asked.Add(1) < 3 { // the model, and what is known of it
@@ -49,14 +49,14 @@ func TestElsewhere_readsTheModelWhenTheRepositoryIsBackInTime(t *testing.T) {
 	}))
 	defer server.Close()
 	e, log := reach(t, server.URL)
-	e.patience = time.Minute
+	r.patience = time.Minute
 	model, err := e.Model(t.Context(), "m", "1")
 	require.NoError(t, err)
 	require.Equal(t, []float64{7}, model[0].Float64s())
 	require.Empty(t, log.String())
 }
 
-func TestElsewhere_failsForAModelThatBreaksOff(t *testing.T) {
+func TestRemote_failsForAModelThatBreaksOff(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = w.Write([]byte("\x93NUMPY"))
