@@ -1,5 +1,5 @@
-// Package archtest holds the house plan as tests: who may import whom, what a
-// library may not do, and what every exported symbol owes its reader.
+// Package archtest checks the plan of the project: which package may import which, what a
+// library may not do, how symbols, tests and lines are written.
 //
 // # The parts
 //
@@ -13,7 +13,6 @@
 //   - rule.go lists the rules. Each has a name, a reason and a remedy, and each
 //     is a function of the tree in the file named after its subject.
 //
-// A rule is added with a fake tree that breaks it:
-// TestRules_failForATreeThatBreaksThem
-// refuses a rule without one.
+// A new rule comes with a fake tree that breaks it. The test
+// TestRules_failForATreeThatBreaksThem fails for a rule without one.
 package archtest

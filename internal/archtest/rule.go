@@ -2,7 +2,7 @@ package archtest
 
 import "fmt"
 
-// rule is one sentence of the house plan.
+// rule is one rule of the plan.
 type rule struct {
 	name   string
 	reason string // why the rule is there
@@ -16,7 +16,7 @@ type finding struct {
 	what string
 }
 
-// explain says everything that the author of the place needs to know.
+// explain returns the finding, the rule and the remedy.
 func (r rule) explain(f finding) string {
 	return fmt.Sprintf("%s: %s\n\trule %s: %s\n\tremedy: %s", f.at, f.what, r.name, r.reason, r.remedy)
 }

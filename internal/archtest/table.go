@@ -8,8 +8,8 @@ type room struct {
 	modules []string // path prefixes of third-party packages its code may import
 }
 
-// importTable says who may import whom. Test files may besides import every
-// package of ours but other features, and what testModules allows.
+// importTable lists what each package may import. Test files may also import all packages
+// of ours except those of other features, and the modules of testModules.
 func importTable() []room {
 	return []room{
 		{dir: "."},

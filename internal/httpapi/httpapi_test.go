@@ -250,5 +250,15 @@ func ExampleNewHandler() {
 	}
 	// Output:
 	// 200 hello ada
-	// 404 there is nobody
+	// 404 without a route
+}
+
+func TestDrain_readsUnlessTheClientWaits(t *testing.T) {
+	for expect, left := range map[string]int{"": 2, "100-continue": 6} {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set("Expect", expect)
+		body := strings.NewReader("123456")
+		httpapi.Drain(r, body, 4)
+		require.Equal(t, left, body.Len(), "Expect: %q", expect)
+	}
 }

@@ -44,7 +44,7 @@ func WritePage(w http.ResponseWriter, status int, page *template.Template, name 
 	h.Set("Referrer-Policy", policy.Referrer)
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
+	_, _ = w.Write(html.Bytes()) // a client that has gone is not an error
 	return nil
 }
 

@@ -1,7 +1,6 @@
-// Package look holds what our pages have in common: the style sheet with colours for
-// light and dark, type, header, tables, forms, states and charts, and the icon. A page
-// serves the files below an address of its own, and has a small sheet for what only it
-// has.
+// Package look holds what all web pages share: the head of a page, the icon, and the style
+// sheet with colours for light and dark, type, header, tables, forms, states and charts. A
+// page serves the files below its own address, with a small sheet of its own.
 //
 // What a page does with the sheet:
 //

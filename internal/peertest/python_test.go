@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
-// cache gives the test a cache folder of its own. Whoever has no python3 with
+// cache gives the test a cache folder of its own. A machine without a python3 with
 // the module venv skips the test, unless peers are required.
 func cache(t *testing.T) string {
 	t.Helper()

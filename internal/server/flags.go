@@ -14,15 +14,14 @@ import (
 	"github.com/iotenablers/enablers/internal/version"
 )
 
-// Flags is the set of flags of a server. Every flag can also be given by an
-// environment variable, its name in upper case behind the prefix with
-// underscores for hyphens unless SetVariable says otherwise, or by a line "name
-// value" of the file that the flag config names. A flag goes before the environment, the environment before
-// the file, the file before the default. An empty environment variable counts
-// as not set.
+// Flags is the set of flags of a server. Each flag can also be set by an environment
+// variable: the name of the flag in upper case after the prefix, with underscores for
+// hyphens, or the name of SetVariable. It can also be set by a line "name value" of the
+// file that the flag config names. A flag takes precedence over the environment, the
+// environment over the file, the file over the default. An empty environment variable
+// counts as not set.
 //
-// The flags config and version are there from the start; the others are the
-// command's to declare.
+// NewFlags declares the flags config and version. The command declares the others.
 type Flags struct {
 	*flag.FlagSet
 	prefix    string
@@ -32,11 +31,11 @@ type Flags struct {
 	log       logging
 }
 
-// ErrVersion is returned by [Flags.Parse] when the version is asked for.
-var ErrVersion = errors.New("the version was asked for")
+// ErrVersion is returned by [Flags.Parse] when the flag version is set.
+var ErrVersion = errors.New("the version is requested")
 
-// versionFlag is the flag that only the command line has: a deployment may well
-// name a variable after it and mean something else.
+// versionFlag is a flag of the command line only: a deployment may use the environment
+// variable of that name for something else.
 const versionFlag = "version"
 
 // NewFlags returns the flags of a command. The prefix of its environment
@@ -87,9 +86,9 @@ func Names(text string) []string {
 	return list
 }
 
-// Parse reads the settings. The error is [flag.ErrHelp] when help is asked
-// for, [ErrVersion] when the version is, and otherwise says which setting of
-// which source is wrong.
+// Parse reads the settings. The error is [flag.ErrHelp] with the flag h or help,
+// [ErrVersion] with the flag version, and otherwise names the wrong setting and its
+// source.
 func (f *Flags) Parse(args []string) error {
 	if err := f.FlagSet.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -106,7 +105,7 @@ func (f *Flags) Parse(args []string) error {
 	if err := f.readEnvironment(); err != nil {
 		return f.wrong(err)
 	}
-	// It leaves alone what is set already.
+	// Parse of ff changes no flag that is set already.
 	if err := ff.Parse(f.FlagSet, nil, ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(ff.PlainParser)); err != nil {
 		return f.wrong(err)
 	}

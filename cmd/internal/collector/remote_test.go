@@ -30,11 +30,11 @@ func TestRemote_beginsATrainingWhileTheRepositoryIsAway(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	e, log := reach(t, "http://"+listener.Addr().String())
-	_, err = e.Model(t.Context(), "m", "1")
+	r, log := reach(t, "http://"+listener.Addr().String())
+	_, err = r.Model(t.Context(), "m", "1")
 	require.ErrorIs(t, err, flcollect.ErrNoModel)
 	require.Contains(t, log.String(), "the repository does not answer")
-	require.ErrorIs(t, e.Store(t.Context(), flcollect.Result{ModelName: "m", ModelVersion: "1", TrainingID: "t", ConfigurationID: "1"}),
+	require.ErrorIs(t, r.Store(t.Context(), flcollect.Result{ModelName: "m", ModelVersion: "1", TrainingID: "t", ConfigurationID: "1"}),
 		repository.ErrUnavailable, "a result goes on waiting")
 }
 
@@ -48,9 +48,9 @@ func TestRemote_readsTheModelWhenTheRepositoryIsBackInTime(t *testing.T) {
 		_, _ = w.Write(bytes.Join(tensor.Encode(tensor.FromFloat64s([]float64{7})), nil))
 	}))
 	defer server.Close()
-	e, log := reach(t, server.URL)
+	r, log := reach(t, server.URL)
 	r.patience = time.Minute
-	model, err := e.Model(t.Context(), "m", "1")
+	model, err := r.Model(t.Context(), "m", "1")
 	require.NoError(t, err)
 	require.Equal(t, []float64{7}, model[0].Float64s())
 	require.Empty(t, log.String())
@@ -62,8 +62,8 @@ func TestRemote_failsForAModelThatBreaksOff(t *testing.T) {
 		_, _ = w.Write([]byte("\x93NUMPY"))
 	}))
 	defer server.Close()
-	e, _ := reach(t, server.URL)
-	_, err := e.Model(t.Context(), "m", "1")
+	r, _ := reach(t, server.URL)
+	_, err := r.Model(t.Context(), "m", "1")
 	require.Error(t, err)
 	require.NotErrorIs(t, err, flcollect.ErrNoModel)
 }

@@ -19,7 +19,7 @@ import (
 type Guarded struct {
 	// New makes the handler, with further names of its server.
 	New func(hosts ...string) http.Handler
-	// Read is the path of something that anybody may read. Empty means /healthz.
+	// Read is a path that every client may read. Empty means /healthz.
 	Read string
 	// Change are requests that change something, as "METHOD PATH", besides all
 	// operations of the handler's /openapi.json whose methods are not safe. They are
@@ -110,7 +110,7 @@ func (g Guarded) CheckName(t *testing.T, name string) {
 }
 
 // CheckServer checks that a server on loopback is guarded, and is answered under a
-// name that its flag -hosts has. Read is the path of something anybody may read.
+// name that its flag -hosts has. Read is a path that every client may read.
 func CheckServer(t *testing.T, at, read, name string) {
 	t.Helper()
 	for host, want := range map[string]int{"": http.StatusOK, name: http.StatusOK, "evil.example": http.StatusMisdirectedRequest} {
