@@ -12,13 +12,13 @@ import (
 )
 
 // handler puts the console beside the routes of the annotator.
-func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) http.Handler {
-	page := console.New(view, log)
+func handler(manager *annotate.Manager, view console.Config, hosts []string, log *slog.Logger) http.Handler {
+	page := console.NewHandler(view, &console.HandlerOptions{Hosts: hosts, Logger: log})
 	mux := http.NewServeMux()
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Version: version.String(), Hosts: view.Hosts, Logger: log}))
+	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Version: version.String(), Hosts: hosts, Logger: log}))
 	return mux
 }
 

@@ -108,8 +108,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 
 	address := "http://" + at.web.Addr().String()
 	view := consoleOf(address, manager, b, models.service, trainings.service, managed.service, bonded.service)
-	view.Hosts = s.hosts
-	web := server.HTTP(at.web, handler(manager, view, log), log)
+	web := server.HTTP(at.web, handler(manager, view, s.hosts, log), log)
 	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},

@@ -52,7 +52,8 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`HOST:PORT` of the client that is attached to it; port 0 takes any that is free")
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
 	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which requires no authentication")
-	f.StringVar(&s.data, "data", "./data", "`folder` where everything is stored, except the messages of the MQTT broker and the configuration of multi-link")
+	f.StringVar(&s.data, "data", "./data",
+		"`folder` where everything is stored, except the messages of the MQTT broker and the configuration of multi-link")
 	f.StringVar(&s.secret, "encryption-auth-secret", "",
 		"a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the "+
 			"file annotator/encryption-secret of -data")

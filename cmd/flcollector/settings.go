@@ -61,7 +61,8 @@ func (s *settings) declare() *server.Flags {
 	f.IntVar(&s.federatedPort, "federated-port", 8088, "`port` for Flower clients")
 	f.StringVar(&s.data, "data", "./data/flcollector", "`folder` where jobs and the repository are kept")
 	f.StringVar(&s.repository, "repository-address", "", "`URL` of the FL repository; empty means the one inside this server")
-	f.StringVar(&s.orchestrator, "orchestrator-address", "", "`URL` of the FL orchestrator that receives the progress of trainings; empty means none")
+	f.StringVar(&s.orchestrator, "orchestrator-address", "",
+		"`URL` of the FL orchestrator that receives the progress of trainings; empty means none")
 	f.StringVar(&s.models, "models", "",
 		"a `folder` with parameters that jobs begin with, those of a model in MODEL/VERSION.npz; what is not there "+
 			"comes from the repository, or else from a client")

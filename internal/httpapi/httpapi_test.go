@@ -236,21 +236,21 @@ func TestReady_answersWithTheReason(t *testing.T) {
 func ExampleNewHandler() {
 	greet := func(w http.ResponseWriter, r *http.Request) error {
 		name := r.PathValue("name")
-		if name == "nobody" {
-			return &httpapi.Error{Status: http.StatusNotFound, Detail: "there is nobody"}
+		if name == "unknown" {
+			return &httpapi.Error{Status: http.StatusNotFound, Detail: "there is no such name"}
 		}
 		httpapi.WriteText(w, http.StatusOK, "hello "+name)
 		return nil
 	}
 	handler := httpapi.NewHandler([]httpapi.Route{{Pattern: "GET /greet/{name}", Func: greet}}, nil)
-	for _, path := range []string{"/greet/ada", "/greet/nobody/"} {
+	for _, path := range []string{"/greet/ada", "/greet/unknown/"} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		fmt.Println(w.Code, w.Body.String())
 	}
 	// Output:
 	// 200 hello ada
-	// 404 without a route
+	// 404 there is no such name
 }
 
 func TestDrain_readsUnlessTheClientWaits(t *testing.T) {

@@ -52,7 +52,8 @@ func (r *remote) Model(ctx context.Context, name, version string) (strategy.Mode
 			return model, err
 		}
 		if time.Since(begin) > r.patience {
-			r.log.Warn("the repository does not answer; the training begins with the parameters of a client", "model", name, "version", version, "error", err)
+			r.log.Warn("the repository does not answer; the training begins with the parameters of a client", "model",
+				name, "version", version, "error", err)
 			return nil, fmt.Errorf("%w: %w", flcollect.ErrNoModel, err)
 		}
 		select {

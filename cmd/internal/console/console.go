@@ -23,17 +23,23 @@ type Config struct {
 	Services func() []Service
 	// Channels returns the channels in the order in which they are shown.
 	Channels func() []Channel
-	// Guide is what a newcomer may try, in order.
+	// Guide has commands to try, in order.
 	Guide []Step
-	// Hosts are further names of the server, as in [httpapi.Options].
-	Hosts []string
 }
 
-// Service is something that the process offers.
+// HandlerOptions tunes [NewHandler]. The zero value is ready for use.
+type HandlerOptions struct {
+	// Hosts are further names of the server, as in [httpapi.Options].
+	Hosts []string
+	// Logger logs requests and errors. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Service is a service of the process.
 type Service struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
-	// Address is where it listens, with a scheme.
+	// Address is the URL at which it listens.
 	Address string `json:"address"`
 	Links   []Link `json:"links"`
 	Facts   []Fact `json:"facts"`
@@ -41,13 +47,13 @@ type Service struct {
 	Fault string `json:"fault"`
 }
 
-// Link leads to a page of a service.
+// Link is a link to a page of a service.
 type Link struct {
 	Text string `json:"text"`
 	Href string `json:"href"`
 }
 
-// Fact is a number that a service shows of itself.
+// Fact is a number about a service.
 type Fact struct {
 	Name  string `json:"name"`
 	Value uint64 `json:"value"`
@@ -88,9 +94,12 @@ const (
 // Step is one thing to try: why, and the command line.
 type Step struct{ Text, Command string }
 
-// New returns the handler of the page at /, of its icon at /favicon.ico, and of
-// its assets and the state that it polls, which are below /console/. A nil logger is silent.
-func New(config Config, log *slog.Logger) http.Handler {
+// NewHandler returns the handler of the page at /, of its icon at /favicon.ico, and of
+// its assets and the state that it polls, which are below /console/. opts may be nil.
+func NewHandler(config Config, opts *HandlerOptions) http.Handler {
+	if opts == nil {
+		opts = &HandlerOptions{}
+	}
 	p := &page{config: config, template: template.Must(template.New("page.html").Funcs(template.FuncMap{
 		"count": count,
 		"blank": func() Channel { return Channel{State: Stopped} },
@@ -100,7 +109,7 @@ func New(config Config, log *slog.Logger) http.Handler {
 		{Pattern: "GET /console/state", Func: p.state, Undocumented: true},
 		{Pattern: "GET /console/assets/{name}", Func: assets().Serve, Undocumented: true},
 		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Undocumented: true},
-	}, &httpapi.Options{Hosts: config.Hosts, Logger: log})
+	}, &httpapi.Options{Hosts: opts.Hosts, Logger: opts.Logger})
 }
 
 type page struct {

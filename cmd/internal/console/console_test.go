@@ -16,7 +16,7 @@ import (
 
 // newConsole returns a page with one service and the channels.
 func newConsole(channels ...console.Channel) http.Handler {
-	return console.New(console.Config{
+	return console.NewHandler(console.Config{
 		Services: func() []console.Service {
 			return []console.Service{{
 				Name: "Annotator", Summary: "Annotates.", Address: "http://127.0.0.1:1",
@@ -43,7 +43,7 @@ func body(t *testing.T, answer *http.Response) string {
 	return string(text)
 }
 
-func TestNew_showsEverythingWithoutJavaScript(t *testing.T) {
+func TestNewHandler_showsEverythingWithoutJavaScript(t *testing.T) {
 	answer := get(t, newConsole(console.Channel{
 		ID: "a/b", Name: "Kitchen", Href: "/channels/a%2Fb?all", From: "JSON", To: "TTL",
 		Input: "kitchen/in", Output: "kitchen/rdf", State: console.Waiting,
@@ -62,11 +62,11 @@ func TestNew_showsEverythingWithoutJavaScript(t *testing.T) {
 	require.Contains(t, page, `<p id="empty" hidden>`)
 }
 
-func TestNew_saysThatThereAreNoChannels(t *testing.T) {
+func TestNewHandler_saysThatThereAreNoChannels(t *testing.T) {
 	require.Contains(t, body(t, get(t, newConsole(), "/")), `<p id="empty">There is no channel yet.`)
 }
 
-func TestNew_loadsNothingFromOtherOrigins(t *testing.T) {
+func TestNewHandler_loadsNothingFromOtherOrigins(t *testing.T) {
 	handler := newConsole()
 	answer := get(t, handler, "/")
 	policy := answer.Header.Get("Content-Security-Policy")
@@ -85,7 +85,7 @@ func TestNew_loadsNothingFromOtherOrigins(t *testing.T) {
 	}
 }
 
-func TestNew_answersWithTheStateThatThePageShows(t *testing.T) {
+func TestNewHandler_answersWithTheStateThatThePageShows(t *testing.T) {
 	answer := get(t, newConsole(console.Channel{ID: "a", State: console.Running, Received: 5}), "/console/state")
 	require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
 	var state struct {
@@ -102,7 +102,7 @@ func TestNew_answersWithTheStateThatThePageShows(t *testing.T) {
 	require.EqualValues(t, 5, state.Channels[0].Received)
 }
 
-func TestNew_writesAnEmptyListAsAList(t *testing.T) {
+func TestNewHandler_writesAnEmptyListAsAList(t *testing.T) {
 	require.Contains(t, body(t, get(t, newConsole(), "/console/state")), `"channels":[]`)
 }
 

@@ -29,7 +29,7 @@ func openInstances(ctx context.Context, s *network) (_ *instances, err error) {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	c.pair, err = pair.Open(pair.Config{
+	c.pair, err = pair.New(pair.Config{
 		Server: s.hosts[netlab.Server], Client: s.hosts[netlab.Client], Links: s.links, Token: c.token,
 	})
 	if err != nil {
