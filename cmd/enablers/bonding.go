@@ -50,7 +50,7 @@ func openBonding(dir string, serverAt, clientAt net.Listener, hosts []string, lo
 	if b.memory, err = pair.NewMemory(); err != nil {
 		return nil, err
 	}
-	b.pair, err = pair.New(pair.Config{
+	b.pair, err = pair.Open(pair.Config{
 		Server: b.memory.Server, Client: b.memory.Client, Links: b.memory.Links, Probe: probing, Token: b.token, Hosts: hosts, Logger: log,
 	})
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"runtime"
 )
 
-// RequirePeers is an environment variable. Set to 1, missing programs are built, and tests
-// fail where they would be skipped.
+// RequirePeers is the environment variable that, set to 1, has a missing
+// program built, and that tests take as the demand not to skip.
 const RequirePeers = "ENABLERS_REQUIRE_PEERS"
 
-// Required reports whether [RequirePeers] is set to 1.
+// Required reports whether [RequirePeers] demands the peers.
 func Required() bool { return os.Getenv(RequirePeers) == "1" }
 
 // Peer is a program and what it is built from.
@@ -71,7 +71,8 @@ func findModule(module string) (string, error) {
 	}
 }
 
-// cacheName returns the name of the program in the cache. It changes with the sources.
+// cacheName returns where the program is kept. The name changes with what it
+// is built from.
 func (p Peer) cacheName(source string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

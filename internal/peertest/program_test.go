@@ -40,7 +40,7 @@ func change(t *testing.T, says string) {
 	}
 }
 
-func TestPeer_Program_isBuiltOnDemandOnly(t *testing.T) {
+func TestProgramIsBuiltOnlyOnDemand(t *testing.T) {
 	peer := hello(t, `"one"`)
 	t.Setenv(peertest.RequirePeers, "")
 	_, err := peer.Program()
@@ -63,7 +63,7 @@ func TestPeer_Program_isBuiltOnDemandOnly(t *testing.T) {
 	require.ErrorContains(t, err, "not built yet", "a changed module is another program")
 }
 
-func TestPeer_Program_saysWhyItCannotBeBuilt(t *testing.T) {
+func TestProgramSaysWhyItCannotBeBuilt(t *testing.T) {
 	peer := hello(t, "unknown")
 	t.Setenv(peertest.RequirePeers, "1")
 	_, err := peer.Program()

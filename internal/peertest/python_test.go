@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
-// cache gives the test a cache folder of its own. A machine without a python3 with
+// cache gives the test a cache folder of its own. Whoever has no python3 with
 // the module venv skips the test, unless peers are required.
 func cache(t *testing.T) string {
 	t.Helper()
@@ -55,7 +55,7 @@ func wheel(t *testing.T, version, text string) {
 	require.NoError(t, archive.Close())
 }
 
-func TestPython_isInstalledOnDemandAndOnce(t *testing.T) {
+func TestPythonIsInstalledOnlyOnDemandAndOnce(t *testing.T) {
 	folder := cache(t)
 	wheel(t, "1.0", "hello")
 	t.Setenv(peertest.RequirePeers, "")
@@ -82,7 +82,7 @@ func TestPython_isInstalledOnDemandAndOnce(t *testing.T) {
 	require.Equal(t, programs[0], peertest.Python(t, "greeting==1.0"))
 }
 
-func TestPython_isInstalledAgainAfterHalfAnInstallation(t *testing.T) {
+func TestPythonIsInstalledAgainAfterHalfAnInstallation(t *testing.T) {
 	cache(t)
 	t.Setenv(peertest.RequirePeers, "1")
 	program, err := peertest.PythonProgram()
@@ -105,7 +105,7 @@ func TestPython_isInstalledAgainAfterHalfAnInstallation(t *testing.T) {
 	require.Equal(t, "42\n", string(output))
 }
 
-func TestPython_saysWhyItCannotBeInstalled(t *testing.T) {
+func TestPythonSaysWhyItCannotBeInstalled(t *testing.T) {
 	cache(t)
 	wheel(t, "1.0", "hello")
 	t.Setenv(peertest.RequirePeers, "1")

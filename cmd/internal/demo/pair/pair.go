@@ -14,10 +14,10 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// PortName is the name of the device for the applications of both hosts.
+// PortName is the device through which the applications of both hosts talk.
 const PortName = "tap0"
 
-// Addresses returns the addresses of the hosts on the bonded network.
+// Addresses returns where the hosts are on the bonded network.
 func Addresses() (server, client netip.Prefix) {
 	return netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("10.9.0.2/24")
 }
@@ -30,7 +30,7 @@ type Link struct {
 	Endpoint string
 }
 
-// Config configures a [Pair]. Server, Client and Token are required.
+// Config says what a [Pair] is made of. Hosts and token are required.
 type Config struct {
 	// Server and Client are the hosts. They are not closed.
 	Server, Client multilink.Host
@@ -38,7 +38,7 @@ type Config struct {
 	Links []Link
 	// Probe is the interval of probes. Zero is multilink's default.
 	Probe time.Duration
-	// Token is the token that both instances require.
+	// Token that both instances ask for.
 	Token string
 	// Hosts are as in node.Config.
 	Hosts []string
@@ -46,20 +46,21 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Instance is the server or the client.
+// Instance is one of the two.
 type Instance struct {
 	Node   *node.Node
 	Engine *multilink.Engine
 }
 
-// Pair is two instances, which store nothing.
+// Pair is two instances. They keep nothing: each pair begins anew.
 type Pair struct {
 	Server, Client Instance
 	config         Config
 }
 
-// New returns a pair and starts nothing. The caller closes it, once both nodes have ended.
-func New(config Config) (_ *Pair, err error) {
+// Open makes the instances. It starts nothing. The caller closes it, once both nodes
+// have ended.
+func Open(config Config) (_ *Pair, err error) {
 	p := &Pair{config: config}
 	defer func() {
 		if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-func TestPair_Connect_connectsOverAllLinks(t *testing.T) {
+func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
 	memory, err := pair.NewMemory()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
-	p, err := pair.New(pair.Config{
+	p, err := pair.Open(pair.Config{
 		Server: memory.Server, Client: memory.Client, Links: memory.Links, Probe: 20 * time.Millisecond, Token: "a token for the trial",
 	})
 	require.NoError(t, err)
@@ -49,11 +49,11 @@ func TestPair_Connect_connectsOverAllLinks(t *testing.T) {
 	require.ErrorContains(t, p.Connect(ctx, urls[0], urls[1]), "409", "both have the links already")
 }
 
-func TestNew_refusesAMissingHost(t *testing.T) {
+func TestAHostThatIsMissingIsAnError(t *testing.T) {
 	memory, err := pair.NewMemory()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
-	_, err = pair.New(pair.Config{Server: memory.Server, Token: "a token for the trial"})
+	_, err = pair.Open(pair.Config{Server: memory.Server, Token: "a token for the trial"})
 	require.ErrorIs(t, err, multilink.ErrInvalid)
 	require.ErrorContains(t, err, "open client")
 }

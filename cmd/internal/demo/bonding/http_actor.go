@@ -10,14 +10,14 @@ import (
 	"github.com/iotenablers/enablers/multilink/node"
 )
 
-// served is an instance that runs, with its REST interface on loopback.
-type served struct {
+// actor is an instance that runs, with its REST interface on loopback.
+type actor struct {
 	url   string
 	close func() error
 }
 
-// serve runs an instance until it is closed.
-func serve(ctx context.Context, n *node.Node) (*served, error) {
+// newActor runs an instance until the actor is closed.
+func newActor(ctx context.Context, n *node.Node) (*actor, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -26,22 +26,22 @@ func serve(ctx context.Context, n *node.Node) (*served, error) {
 	server := &http.Server{Handler: n.Handler(), ReadHeaderTimeout: patience, BaseContext: func(net.Listener) context.Context { return ctx }}
 	var (
 		tasks       sync.WaitGroup
-		ran, failed error
+		ran, served error
 	)
 	tasks.Go(func() { ran = n.Run(ctx) })
-	tasks.Go(func() { failed = server.Serve(listener) })
-	a := &served{url: "http://" + listener.Addr().String()}
+	tasks.Go(func() { served = server.Serve(listener) })
+	a := &actor{url: "http://" + listener.Addr().String()}
 	a.close = func() error {
 		cancel()
 		closed := server.Close()
 		tasks.Wait()
-		if errors.Is(failed, http.ErrServerClosed) {
-			failed = nil
+		if errors.Is(served, http.ErrServerClosed) {
+			served = nil
 		}
 		if errors.Is(ran, context.Canceled) {
 			ran = nil
 		}
-		return errors.Join(ran, failed, closed)
+		return errors.Join(ran, served, closed)
 	}
 	return a, nil
 }

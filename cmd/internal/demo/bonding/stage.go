@@ -22,22 +22,20 @@ const echoPort = 7
 // firstPort is where the server listens on the first link.
 const firstPort = 51820
 
-// openNetwork opens two network namespaces if that is allowed, and a network in memory
-// otherwise.
-func openNetwork(out io.Writer) (*network, error) {
-	s, err := openNamespaces()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) ||
-		errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
-		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): the demonstration runs in memory.\n", err); err != nil {
+// newStage makes the real stage where it may, and one in memory otherwise.
+func newStage(out io.Writer) (*stage, error) {
+	s, err := realStage()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
+		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): it is played in memory.\n", err); err != nil {
 			return nil, err
 		}
-		return openMemory()
+		return memoryStage()
 	}
 	return s, err
 }
 
-// openNamespaces opens two network namespaces.
-func openNamespaces() (_ *network, err error) {
+// realStage is two network namespaces.
+func realStage() (_ *stage, err error) {
 	links := pair.Links(func(link int) netip.AddrPort {
 		return netip.AddrPortFrom(netlab.Address(netlab.Server, link), uint16(firstPort+link))
 	})
@@ -49,7 +47,7 @@ func openNamespaces() (_ *network, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &network{
+	s := &stage{
 		kind:    "Both are network namespaces of this machine, with TAP devices and WireGuard.",
 		cut:     lab.Cut,
 		restore: lab.Restore,
@@ -96,14 +94,14 @@ func openNamespaces() (_ *network, err error) {
 	return s, nil
 }
 
-// openMemory opens a network in memory.
-func openMemory() (*network, error) {
+// memoryStage is a network in memory.
+func memoryStage() (*stage, error) {
 	memory, err := pair.NewMemory()
 	if err != nil {
 		return nil, err
 	}
 	hosts := [2]*multilink.MemoryHost{netlab.Client: memory.Client, netlab.Server: memory.Server}
-	s := &network{
+	s := &stage{
 		kind:    "All of it is in the memory of this process.",
 		hosts:   [2]multilink.Host{hosts[0], hosts[1]},
 		links:   memory.Links,
@@ -126,7 +124,8 @@ func openMemory() (*network, error) {
 	return s, nil
 }
 
-// frameConn carries packets in broadcast frames to the other end of the bonded network.
+// frameConn carries packets in frames, straight to whoever is at the other end
+// of the bonded network.
 type frameConn struct {
 	port     *multilink.MemoryPort
 	number   byte        // of the station
@@ -147,7 +146,7 @@ func newFrameConn(port *multilink.MemoryPort, number byte) *frameConn {
 			for _, frame := range batch.Frames() {
 				select {
 				case c.packets <- append([]byte(nil), frame[frameHeader:]...):
-				default: // no reader: the packet is lost, as at a full socket
+				default: // nobody reads: lost, as at a full socket
 				}
 			}
 		}
@@ -157,12 +156,12 @@ func newFrameConn(port *multilink.MemoryPort, number byte) *frameConn {
 
 func (c *frameConn) echo() {
 	for packet := range c.packets {
-		// The other side counts a packet that cannot be sent as lost.
+		// What cannot be sent the other side misses.
 		_, _ = c.Write(packet)
 	}
 }
 
-// Write broadcasts a packet.
+// Write sends a packet to everybody.
 func (c *frameConn) Write(packet []byte) (int, error) {
 	frame := make([]byte, frameHeader, frameHeader+len(packet))
 	copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, c.number, 0x88, 0xb5})

@@ -13,41 +13,41 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// instances are the server and the client, which run.
-type instances struct {
+// cast is the two instances.
+type cast struct {
 	token   string
 	pair    *pair.Pair
-	server  *served
-	client  *served
+	server  *actor
+	client  *actor
 	closers []func() error
 }
 
-func openInstances(ctx context.Context, s *network) (_ *instances, err error) {
-	c := &instances{token: rand.Text()}
+func newCast(ctx context.Context, s *stage) (_ *cast, err error) {
+	c := &cast{token: rand.Text()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	c.pair, err = pair.New(pair.Config{
+	c.pair, err = pair.Open(pair.Config{
 		Server: s.hosts[netlab.Server], Client: s.hosts[netlab.Client], Links: s.links, Token: c.token,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.closers = append(c.closers, c.pair.Close)
-	if c.server, err = serve(ctx, c.pair.Server.Node); err != nil {
+	if c.server, err = newActor(ctx, c.pair.Server.Node); err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}
 	c.closers = append(c.closers, c.server.close)
-	if c.client, err = serve(ctx, c.pair.Client.Node); err != nil {
+	if c.client, err = newActor(ctx, c.pair.Client.Node); err != nil {
 		return nil, fmt.Errorf("start client: %w", err)
 	}
 	c.closers = append(c.closers, c.client.close)
 	return c, nil
 }
 
-func (c *instances) close() error {
+func (c *cast) close() error {
 	var errs []error
 	for i := len(c.closers) - 1; i >= 0; i-- {
 		errs = append(errs, c.closers[i]())
@@ -55,16 +55,16 @@ func (c *instances) close() error {
 	return errors.Join(errs...)
 }
 
-func (c *instances) connect(ctx context.Context) error {
+func (c *cast) connect(ctx context.Context) error {
 	return c.pair.Connect(ctx, c.server.url, c.client.url)
 }
 
-func (c *instances) engines() [2]*multilink.Engine {
+func (c *cast) engines() [2]*multilink.Engine {
 	return [2]*multilink.Engine{netlab.Client: c.pair.Client.Engine, netlab.Server: c.pair.Server.Engine}
 }
 
 // active waits until a link carries the frames of both directions.
-func (c *instances) active(ctx context.Context, link string) error {
+func (c *cast) active(ctx context.Context, link string) error {
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -79,7 +79,7 @@ func (c *instances) active(ctx context.Context, link string) error {
 	return nil
 }
 
-func (c *instances) isActive(link string) bool {
+func (c *cast) isActive(link string) bool {
 	for _, e := range c.engines() {
 		peers := e.Status().Peers
 		if len(peers) != 1 || peers[0].ActiveLink != link {
@@ -89,8 +89,9 @@ func (c *instances) isActive(link string) bool {
 	return true
 }
 
-// follow reports every failover and return until stop is called.
-func (c *instances) follow(ctx context.Context, r *reporter) (stop func()) {
+// follow tells of every failover and return until the function that it gives
+// back is called.
+func (c *cast) follow(ctx context.Context, n *narrator) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var readers sync.WaitGroup
 	for side, e := range c.engines() {
@@ -99,7 +100,7 @@ func (c *instances) follow(ctx context.Context, r *reporter) (stop func()) {
 			// It ends with the context.
 			_ = e.Events(ctx, func(event multilink.Event) {
 				if event.Type == "failover" || event.Type == "return" {
-					r.report("  %s: %s from %s to %s (%s)", who, event.Type, event.From, event.Link, event.Reason)
+					n.say("  %s: %s from %s to %s (%s)", who, event.Type, event.From, event.Link, event.Reason)
 				}
 			})
 		})

@@ -1,0 +1,155 @@
+// Package bonding shows what a failover is like: two instances of multilink
+// with three links between them, somebody who pings across, and a primary that
+// is cut and restored meanwhile.
+package bonding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
+	"github.com/iotenablers/enablers/internal/netlab"
+	"github.com/iotenablers/enablers/multilink"
+)
+
+const (
+	act      = time.Second // how long each act lasts
+	patience = time.Minute // for what is waited for
+)
+
+// Run plays the demonstration and tells what happens. It takes a few seconds.
+// As root on Linux it uses network namespaces, TAP devices and WireGuard;
+// otherwise a network in memory.
+func Run(ctx context.Context, out io.Writer) error {
+	s, err := newStage(out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(play(ctx, out, s, time.Millisecond), s.close())
+}
+
+// stage is the network that the demonstration is played on.
+type stage struct {
+	kind  string // for people
+	hosts [2]multilink.Host
+	// links between them, the primary first.
+	links   []pair.Link
+	cut     func(link string) error
+	restore func(link string) error
+	// ping opens a way from the client's applications to somebody at the
+	// server's who sends everything back.
+	ping    func() (netlab.Conn, error)
+	closers []func() error // in the order of opening
+}
+
+func (s *stage) close() error {
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// narrator tells what happens, and when.
+type narrator struct {
+	mu    sync.Mutex
+	out   io.Writer
+	start time.Time
+	err   error
+}
+
+func (n *narrator) say(format string, args ...any) {
+	n.write("%6.2f s  %s\n", time.Since(n.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (n *narrator) write(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, err := fmt.Fprintf(n.out, format, args...)
+	n.err = errors.Join(n.err, err)
+}
+
+// failure is what went wrong with telling.
+func (n *narrator) failure() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.err
+}
+
+func play(ctx context.Context, out io.Writer, s *stage, every time.Duration) (err error) {
+	cast, err := newCast(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cast.close()) }()
+	if _, err := fmt.Fprintf(out, "Two hosts and three links between them, the primary first: wifi0, mesh0, wwan0.\n%s\nTheir pages, while this runs: %s (server), %s (client); token %s\n\n",
+		s.kind, cast.server.url, cast.client.url, cast.token); err != nil {
+		return err
+	}
+	n := &narrator{out: out, start: time.Now()}
+	defer cast.follow(ctx, n)()
+	if err := cast.connect(ctx); err != nil {
+		return err
+	}
+	if err := cast.active(ctx, s.links[0].Name); err != nil {
+		return err
+	}
+	n.say("connected; the client sends a packet every %v, the server sends it back", every)
+	pinged, err := drama(ctx, s, cast, n, every)
+	if err != nil {
+		return errors.Join(err, n.failure())
+	}
+	n.write("\nWhat a user noticed of it: %v\n", pinged)
+	return n.failure()
+}
+
+// drama cuts the primary and restores it while somebody pings at that interval.
+func drama(ctx context.Context, s *stage, cast *cast, n *narrator, every time.Duration) (netlab.Pinged, error) {
+	conn, err := s.ping()
+	if err != nil {
+		return netlab.Pinged{}, fmt.Errorf("ping: %w", err)
+	}
+	pinging, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		pinged netlab.Pinged
+		failed error
+		done   = make(chan struct{})
+	)
+	go func() {
+		defer close(done)
+		pinged, failed = netlab.Ping{Interval: every, Size: 100}.Run(pinging, conn)
+	}()
+	err = errors.Join(
+		rest(ctx),
+		tell(n, "the air swallows everything on wifi0; its carrier stays", s.cut(s.links[0].Name)),
+		rest(ctx),
+		tell(n, "wifi0 is restored", s.restore(s.links[0].Name)),
+		cast.active(ctx, s.links[0].Name),
+		rest(ctx),
+	)
+	cancel()
+	<-done
+	return pinged, errors.Join(err, failed)
+}
+
+func tell(n *narrator, what string, err error) error {
+	if err == nil {
+		n.say("%s", what)
+	}
+	return err
+}
+
+// rest lets an act pass.
+func rest(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(act):
+		return nil
+	}
+}
