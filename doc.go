@@ -2,20 +2,27 @@
 // platforms. It holds no code: import the building block you need.
 //
 //   - annotate turns JSON, CSV and XML messages into RDF, broker to broker,
-//     with RML and CARML mappings. Its subpackages annotate/rml (the mapping
-//     engine) and annotate/rdf (readers and writers) stand on their own.
-//   - modelrepo keeps namespaces, models, their versions and their content.
-//   - flcollect is the federated-learning server that Flower clients connect to:
-//     strategies, privacy mechanisms, an FL repository.
-//   - apimgmt publishes OpenAPI files: checked, catalogued, routed through a
-//     gateway (apimgmt/gateway, or a Kong) and secured by OpenID Connect
-//     (apimgmt/oidc), with a portal.
+//     with RML and CARML mappings. Drivers of brokers are annotate/mqtt and
+//     annotate/kafka; annotate/manager runs many channels over storage, with a
+//     REST interface. The mapping engine annotate/rml and the readers and
+//     writers of annotate/rdf can be used without the rest.
+//   - modelrepo stores namespaces, models, their versions and their content.
+//   - flcollect is the federated-learning server that Flower clients connect to
+//     (flcollect/flower), with aggregation strategies (flcollect/strategy),
+//     privacy mechanisms (flcollect/dp, flcollect/ckks) and an FL repository
+//     (flcollect/repository).
+//   - apimgmt publishes OpenAPI files: it checks them, lists them in a catalogue
+//     with a portal (apimgmt/portal), routes them through a gateway
+//     (apimgmt/gateway, or a Kong by apimgmt/kong) and secures them by OpenID
+//     Connect (apimgmt/oidc).
 //   - multilink bonds several radio links into one layer-2 network and fails over
-//     between them.
-//   - storage holds the two storage contracts the building blocks persist
-//     through, an in-memory implementation, and drivers for a local
-//     disk, MongoDB and S3.
+//     between them. multilink/node is an instance with a REST interface,
+//     multilink/host and multilink/wg are the host and the tunnels on Linux.
+//   - storage holds the two storage contracts of the building blocks, documents
+//     and blobs, with an implementation in memory and drivers for a local disk
+//     (storage/disk), MongoDB (storage/mongo) and S3 (storage/s3).
 //
-// Each building block is an ordinary package that starts nothing by itself,
-// keeps no globals and takes no signals; cmd holds a thin server for each.
+// Each building block is an ordinary package. It starts nothing by itself, has no global
+// state and takes no signals. Below cmd there is a thin server for each building block,
+// and enablers, which runs all of them in one process. Runnable programs are in examples.
 package enablers

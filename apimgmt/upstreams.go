@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/iotenablers/enablers/apimgmt/gateway/guard"
+	"github.com/iotenablers/enablers/internal/outbound"
 )
 
 // Upstreams bounds the hosts that definitions may name as their servers, so that no
@@ -48,7 +48,7 @@ func (u Upstreams) allow(host string) error {
 	if len(u.Hosts) > 0 && !slices.ContainsFunc(u.Hosts, func(pattern string) bool { return matchesHost(pattern, host) }) {
 		return errors.New("the host is none of those that definitions may name")
 	}
-	policy := guard.Policy{Allow: u.Private}
+	policy := outbound.Policy{Allow: u.Private}
 	if address, err := netip.ParseAddr(host); err == nil {
 		return policy.Check(address)
 	}
@@ -59,7 +59,7 @@ func (u Upstreams) allow(host string) error {
 		return errors.New("the host is neither a name nor an address")
 	case last == "localhost":
 		if policy.Check(netip.AddrFrom4([4]byte{127, 0, 0, 1})) != nil && policy.Check(netip.IPv6Loopback()) != nil {
-			return fmt.Errorf("%w: %s is not public", guard.ErrRefused, host)
+			return fmt.Errorf("%w: %s is not public", outbound.ErrRefused, host)
 		}
 	}
 	return nil

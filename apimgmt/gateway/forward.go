@@ -10,9 +10,9 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/iotenablers/enablers/apimgmt/gateway/guard"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/h1"
+	"github.com/iotenablers/enablers/internal/outbound"
 )
 
 var errTimeout = errors.New("the service does not answer in time")
@@ -168,7 +168,7 @@ func (f *forwarding) attemptOther(peer *balance.Peer, host string, again bool) (
 // of its body is gone, and it has not reached a service, or does no harm twice.
 func (f *forwarding) retryable(err error) bool {
 	x := f.x
-	if x.request.Context().Err() != nil || errors.Is(err, guard.ErrRefused) || errors.Is(err, h1.ErrBodyUsed) {
+	if x.request.Context().Err() != nil || errors.Is(err, outbound.ErrRefused) || errors.Is(err, h1.ErrBodyUsed) {
 		return false
 	}
 	var operation *net.OpError
@@ -212,7 +212,7 @@ func (f *forwarding) failed(err error) {
 		status, message = http.StatusGatewayTimeout, "The upstream server is timing out"
 	case errors.As(err, &unresolved):
 		status, message = http.StatusServiceUnavailable, "name resolution failed"
-	case errors.As(err, &unverified), errors.Is(err, guard.ErrRefused):
+	case errors.As(err, &unverified), errors.Is(err, outbound.ErrRefused):
 		x.gateway.options.Logger.Warn("connect to service", "service", x.Service().Name, "peer", x.peer, "error", err)
 	}
 	x.refuse(status, message)

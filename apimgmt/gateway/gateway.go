@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/apimgmt/entity"
-	"github.com/iotenablers/enablers/apimgmt/gateway/guard"
 	"github.com/iotenablers/enablers/apimgmt/gateway/internal/balance"
+	"github.com/iotenablers/enablers/internal/outbound"
 )
 
 var (
@@ -28,7 +28,7 @@ var (
 type Gateway struct {
 	options Options
 	kinds   map[string]*Kind
-	policy  guard.Policy
+	policy  outbound.Policy
 	client  *http.Client // for plugins
 	traffic *traffic
 	via11   []string // the Via field of messages of HTTP/1.1; it is never changed
@@ -60,7 +60,7 @@ func New(options *Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		options: o, kinds: map[string]*Kind{}, policy: guard.Policy{Allow: o.AllowUpstreams},
+		options: o, kinds: map[string]*Kind{}, policy: outbound.Policy{Allow: o.AllowUpstreams},
 		traffic: newTraffic(o.MaxMeasuredRoutes), via11: []string{"1.1 " + o.Name}, via2: []string{"2 " + o.Name},
 		clients: map[clientKey]*client{}, watches: map[*balance.Pool]context.CancelFunc{},
 	}

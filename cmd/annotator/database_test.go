@@ -42,7 +42,7 @@ func (a annotator) isReady(t *testing.T) bool {
 	return status == http.StatusOK
 }
 
-func TestADatabaseKeepsChannelsOverARestart(t *testing.T) {
+func TestRun_restoresChannelsFromADatabase(t *testing.T) {
 	database := mongotest.StartProcess(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 	unused := filepath.Join(t.TempDir(), "unused")
@@ -70,7 +70,7 @@ func TestADatabaseKeepsChannelsOverARestart(t *testing.T) {
 	require.NoDirExists(t, unused)
 }
 
-func TestChannelsGoOnWhileTheDatabaseIsAway(t *testing.T) {
+func TestRun_keepsChannelsRunningWithoutTheDatabase(t *testing.T) {
 	database := mongotest.StartProcess(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 	a := start(t, t.TempDir(), "-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "2s")
@@ -96,7 +96,7 @@ func TestChannelsGoOnWhileTheDatabaseIsAway(t *testing.T) {
 	require.True(t, a.isRunning(t, "weather"))
 }
 
-func TestADatabaseThatComesLateIsWaitedFor(t *testing.T) {
+func TestRun_waitsForADatabase(t *testing.T) {
 	database := mongotest.StartProcess(t)
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 	args := []string{"-mqtt-port", port, "-db-uri", database.URI, "-db-timeout", "2s"}
@@ -119,7 +119,7 @@ func TestADatabaseThatComesLateIsWaitedFor(t *testing.T) {
 	require.Eventually(t, func() bool { return a.isRunning(t, "weather") }, patience, 10*time.Millisecond)
 }
 
-func TestWaitingForADatabaseEndsWithTheProgram(t *testing.T) {
+func TestRun_stopsWhileItWaitsForADatabase(t *testing.T) {
 	away := mongotest.UnusedAddress(t)
 	a := start(t, t.TempDir(), "-db-uri", "mongodb://somebody:hidden@"+away, "-db-timeout", "50ms")
 	require.False(t, a.isReady(t))
@@ -131,7 +131,7 @@ func TestWaitingForADatabaseEndsWithTheProgram(t *testing.T) {
 	require.NotContains(t, a.log.String(), "hidden")
 }
 
-func TestStandaloneModeIgnoresADatabase(t *testing.T) {
+func TestRun_ignoresADatabaseInStandaloneMode(t *testing.T) {
 	t.Setenv("DB_HOST", "nowhere.example")
 	a := start(t, t.TempDir(), "-standalone-mode")
 	require.True(t, a.isReady(t))
@@ -140,13 +140,13 @@ func TestStandaloneModeIgnoresADatabase(t *testing.T) {
 	require.NotContains(t, body, "mongoHost")
 }
 
-func TestAWrongConnectionStringIsRefusedWithoutShowingIt(t *testing.T) {
+func TestRun_refusesAWrongConnectionStringWithoutShowingIt(t *testing.T) {
 	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-db-uri", "mongodb://somebody:hid%ZZden@127.0.0.1"}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-db-uri (DB_URI)")
 	require.NotContains(t, err.Error(), "den@")
 }
 
-func TestAuthoritiesOfBrokersAreReadFromAFile(t *testing.T) {
+func TestTrust_readsAuthoritiesFromAFile(t *testing.T) {
 	site := httptest.NewTLSServer(http.NotFoundHandler())
 	defer site.Close()
 	name := filepath.Join(t.TempDir(), "ca.pem")
@@ -172,7 +172,7 @@ func TestAuthoritiesOfBrokersAreReadFromAFile(t *testing.T) {
 	}
 }
 
-func TestAnInstanceIsNamedAfterItsMachineAndPort(t *testing.T) {
+func TestSettings_instanceAt_namesMachineAndPort(t *testing.T) {
 	machine, err := os.Hostname()
 	require.NoError(t, err)
 	a := start(t, t.TempDir(), "-standalone-mode")

@@ -3,18 +3,17 @@
 //
 //	annotator [-listen HOST:PORT] [-data DIR] [-config FILE] [-log-level LEVEL] ...
 //
-// Channels and annotations are kept in the folder of -data, or in MongoDB as
-// soon as any of the DB_ variables or -db flags is given. While the database
-// does not answer at the start, the program says so, keeps trying, and is not
-// ready; when it goes away later, channels go on and changes are refused.
-// Several annotators, each with its own -instance, share the channels of one
-// database: each channel runs on one of them, and on another when that one
-// dies. Beside others, an annotator that misses the database stops its channels
-// in time for them to be taken over.
+// Channels and annotations are stored in the folder of -data, or in MongoDB if any of
+// the DB_ variables or -db flags is given. While the database does not answer at the
+// start, the program logs it, tries again, and is not ready. When the database fails
+// later, channels keep running and the program refuses changes. Several annotators, each
+// with its own -instance, share the channels of one database: each channel runs on one of
+// them, and on another when that one fails. An annotator that loses the database stops
+// its channels in time for the others to start them.
 //
 // User names and passwords of channels are stored encrypted. Unless a secret is given,
-// the first start makes one into the file encryption-secret of the data folder; in
-// MongoDB they are in clear without a secret, which the log points out.
+// the first start generates one into the file encryption-secret of the data folder. In
+// MongoDB they are stored in clear without a secret, and the log warns of it.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
@@ -27,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
@@ -37,21 +37,14 @@ import (
 
 func main() { server.Main("annotator", run) }
 
-// run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+// run is the program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Writer, log *slog.Logger) (err error) {
 	listener, err := server.Listen("listen", s.address())
 	if err != nil {
 		return err
@@ -61,11 +54,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	kept, err := openKeeping(ctx, &s, flags.Variable("encryption-auth-secret"), log)
+	stored, err := openPersistence(ctx, s, flags.Variable("encryption-auth-secret"), log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, kept.close()) }()
+	defer func() { err = errors.Join(err, stored.close()) }()
 	config := annotate.Config{
 		Environment: annotate.Environment{
 			Brokers: map[annotate.BrokerType]annotate.Broker{
@@ -76,9 +69,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			Instance: s.instanceAt(listener.Addr()),
 			Logger:   log,
 		},
-		Documents:      kept.documents,
-		Shared:         kept.store != nil,
-		Secret:         kept.secret,
+		Documents:      stored.documents,
+		Shared:         stored.store != nil,
+		Secret:         stored.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
 	}
@@ -88,10 +81,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	server.WarnIfExposed(log, listener, "annotator")
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
-	host, port := kept.address()
+	host, port := stored.address()
 	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{
 		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.hosts, Logger: log,
 	}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, kept.part(manager, log), rest)
+	return server.Run(ctx, stored.part(manager, log), rest)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -12,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +19,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/examples/weather"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 // patience ends a test that hangs. It says nothing about how long things take.
@@ -30,34 +28,15 @@ const patience = 2 * time.Minute
 // annotator is a run of the program.
 type annotator struct {
 	url  string
-	log  *syncBuffer
+	log  *servertest.Log
 	stop func() error
 }
 
 // start runs the program with its data in dir and waits for its first line.
 func start(t *testing.T, dir string, args ...string) annotator {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	log := &syncBuffer{}
-	done := make(chan error, 1)
-	go func() {
-		err := run(ctx, append([]string{"-listen", "127.0.0.1:0", "-data", dir}, args...), stdout, log)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		cancel()
-		require.NoError(t, <-done)
-		t.Fatal("the program ended before it listened")
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	url, found := strings.CutPrefix(lines.Text(), "listening on ")
-	require.True(t, found, lines.Text())
-	stop := sync.OnceValue(func() error { cancel(); return <-done })
-	t.Cleanup(func() { _ = stop() })
-	return annotator{url, log, stop}
+	p := servertest.Start(t, run, append([]string{"-listen", "127.0.0.1:0", "-data", dir}, args...)...)
+	return annotator{p.Listening(""), p.Log, p.Stop}
 }
 
 func (a annotator) get(t *testing.T, path string) (int, string) {
@@ -75,7 +54,8 @@ func (a annotator) create(t *testing.T, id string) {
 	topic := func(name string) map[string]any { return map[string]any{"topic": name, "brokerType": "MQTT"} }
 	body, err := json.Marshal(map[string]any{
 		"settings": map[string]any{"channelId": id, "inputTopicSettings": topic("in"), "outputTopicSettings": topic("out")},
-		"metadata": map[string]any{"mapping": annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.Turtle, RML: weather.JSONMapping()}},
+		"metadata": map[string]any{"mapping": annotate.Mapping{InputFormat: annotate.JSON,
+			OutputFormat: annotate.Turtle, RML: weather.JSONMapping()}},
 	})
 	require.NoError(t, err)
 	answer, err := http.Post(a.url+"/channels", "application/json", bytes.NewReader(body))
@@ -96,7 +76,7 @@ func (a annotator) isRunning(t *testing.T, id string) bool {
 	return !view.Status.IsStopped
 }
 
-func TestAChannelIsBackAfterARestart(t *testing.T) {
+func TestRun_restoresChannels(t *testing.T) {
 	dir := t.TempDir()
 	port := strconv.Itoa(mqtttest.Embedded(t).Port)
 
@@ -114,7 +94,7 @@ func TestAChannelIsBackAfterARestart(t *testing.T) {
 	require.NoError(t, third.stop())
 }
 
-func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
+func TestRun_refusesAFolderInUse(t *testing.T) {
 	dir := t.TempDir()
 	start(t, dir)
 	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
@@ -122,9 +102,9 @@ func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
 	require.ErrorContains(t, err, "in use by another")
 }
 
-func TestAnOldFolderIsTakenOverWithItsPasswordsEncrypted(t *testing.T) {
+func TestRun_encryptsThePasswordsOfAnOldFolder(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "internal", "datafolder", "testdata", "annotator"))))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "internal", "datafolder", "testdata", "annotator"))))
 	for range 2 {
 		a := start(t, dir)
 		status, body := a.get(t, "/channels/weather")
@@ -139,7 +119,7 @@ func TestAnOldFolderIsTakenOverWithItsPasswordsEncrypted(t *testing.T) {
 	require.ErrorContains(t, err, "ANNOTATOR_ENCRYPTION_AUTH_SECRET")
 }
 
-func TestTheFolderOfAnotherBlockIsRefused(t *testing.T) {
+func TestRun_refusesTheFolderOfAnotherBlock(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "format.json"), []byte(`{"owner": "modelrepo", "format": 1}`), 0o600))
 	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
@@ -147,7 +127,7 @@ func TestTheFolderOfAnotherBlockIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "it is the folder of modelrepo, and this is annotator")
 }
 
-func TestADatabaseWithoutASecretIsPointedOut(t *testing.T) {
+func TestRun_warnsOfADatabaseWithoutASecret(t *testing.T) {
 	for secret, warned := range map[string]bool{"": true, strings.Repeat("s", annotate.SecretLength): false} {
 		a := start(t, t.TempDir(), "-db-host", "127.0.0.1", "-db-port", "1", "-db-timeout", "50ms", "-encryption-auth-secret", secret)
 		require.NoError(t, a.stop())
@@ -156,7 +136,7 @@ func TestADatabaseWithoutASecretIsPointedOut(t *testing.T) {
 	}
 }
 
-func TestStandaloneKeepsNothing(t *testing.T) {
+func TestRun_storesNothingInStandaloneMode(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	a := start(t, dir, "-standalone-mode")
 	status, _ := a.get(t, "/annotations")
@@ -165,7 +145,7 @@ func TestStandaloneKeepsNothing(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-func TestAPortThatIsTakenIsAnErrorThatNamesTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
@@ -174,7 +154,7 @@ func TestAPortThatIsTakenIsAnErrorThatNamesTheFlag(t *testing.T) {
 	require.ErrorContains(t, err, "-listen")
 }
 
-func TestAListenerBeyondLoopbackIsPointedOut(t *testing.T) {
+func TestRun_warnsOfAListenerBeyondLoopback(t *testing.T) {
 	const warning = "listening beyond loopback without authentication"
 	inside := start(t, t.TempDir())
 	require.NotContains(t, inside.log.String(), warning)
@@ -183,7 +163,7 @@ func TestAListenerBeyondLoopbackIsPointedOut(t *testing.T) {
 	require.Contains(t, outside.url, "http://0.0.0.0:")
 }
 
-func TestTheLogGoesToTheFileToo(t *testing.T) {
+func TestRun_logsToTheFileToo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "annotator.log")
 	a := start(t, t.TempDir(), "-log-to-file", "-log-file", file)
 	require.NoError(t, a.stop())
@@ -193,25 +173,9 @@ func TestTheLogGoesToTheFileToo(t *testing.T) {
 	require.Equal(t, a.log.String(), string(written))
 }
 
-// syncBuffer is a buffer for a writer and a reader at the same time.
-type syncBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *syncBuffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(text)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	a := start(t, t.TempDir(), "-hosts", "annotator.example.org")
 	httpapitest.CheckServer(t, a.url, "/healthz", "annotator.example.org")
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "annotator", run) }

@@ -36,7 +36,6 @@ type settings struct {
 	maxShutdown      time.Duration
 	defaults         annotate.Defaults
 	hosts            []string
-	logging          *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -52,15 +51,19 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 
 func (s *settings) declare() *server.Flags {
 	f := server.NewFlags("annotator", "ANNOTATOR", about)
-	f.StringVar(&s.listen, "listen", "", "`HOST:PORT` of the REST interface; goes before -rest-host and -rest-port; port 0 takes any that is free")
+	f.StringVar(&s.listen, "listen", "",
+		"`HOST:PORT` of the REST interface; goes before -rest-host and -rest-port; port 0 takes any that is free")
 	f.StringVar(&s.restHost, "rest-host", "0.0.0.0", "`host` of the REST interface")
 	f.IntVar(&s.restPort, "rest-port", 8080, "`port` of the REST interface")
 	f.StringVar(&s.data, "data", "./data/annotator", "`folder` where channels and annotations are kept, unless MongoDB is used")
 	s.database.declare(f)
 	f.BoolVar(&s.standalone, "standalone-mode", false, "keep nothing: channels end with the process, and there are no annotations")
 	f.BoolVar(&s.restoreStopped, "restore-stopped", false, "bring stored channels back stopped, instead of as they were")
-	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the file encryption-secret of -data, and none with MongoDB; better given by the environment, since others can see flags")
-	f.StringVar(&s.instance, "instance", "", "`name` of this annotator among several on one database; by default the machine's name and the port of the REST interface")
+	f.StringVar(&s.secret, "encryption-auth-secret", "",
+		"a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the "+
+			"file encryption-secret of -data, and none with MongoDB; better given by the environment, since others can see flags")
+	f.StringVar(&s.instance, "instance", "",
+		"`name` of this annotator among several on one database; by default the machine's name and the port of the REST interface")
 	f.DurationVar(&s.maxShutdown, "max-shutdown", 20*time.Second, "how long stopping the channels may take")
 
 	d := &s.defaults
@@ -69,7 +72,8 @@ func (s *settings) declare() *server.Flags {
 	f.StringVar(&d.MQTTProtocol, "mqtt-protocol", "tcp", "`protocol` for topics without mqttSettings: tcp, mqtt, ssl, tls or mqtts")
 	f.StringVar(&d.MQTTHost, "mqtt-host", "127.0.0.1", "`host` for topics without mqttSettings")
 	f.IntVar(&d.MQTTPort, "mqtt-port", 1883, "`port` for topics without mqttSettings")
-	f.StringVar(&s.brokerCA, "broker-ca", "", "a PEM `file` of certificate authorities that brokers over TLS may have besides those of the system")
+	f.StringVar(&s.brokerCA, "broker-ca", "",
+		"a PEM `file` of certificate authorities that brokers over TLS may have besides those of the system")
 	f.StringVar(&d.KafkaHost, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings")
 	f.IntVar(&d.KafkaPort, "kafka-port", 9093, "`port` for topics without kafkaSettings")
 	for _, id := range []struct {
@@ -85,7 +89,7 @@ func (s *settings) declare() *server.Flags {
 		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
 	}
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/annotator.log")
+	f.Logging("log/annotator.log")
 	return f
 }
 

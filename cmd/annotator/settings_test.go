@@ -20,7 +20,7 @@ func writeConfig(t *testing.T, text string) string {
 	return name
 }
 
-func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
+func TestReadSettings_hasTheDefaultsOfTheSpecification(t *testing.T) {
 	s, _, err := readSettings(nil)
 	require.NoError(t, err)
 	require.Equal(t, "0.0.0.0:8080", s.address())
@@ -39,7 +39,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 	}, s.defaults)
 }
 
-func TestEveryVariableOfTheSpecificationIsRead(t *testing.T) {
+func TestReadSettings_readsEveryVariableOfTheSpecification(t *testing.T) {
 	secret := "0123456789abcdef0123456789abcdef"
 	for name, value := range map[string]string{
 		"ANNOTATOR_REST_HOST": "127.0.0.9", "ANNOTATOR_REST_PORT": "9000",
@@ -72,7 +72,7 @@ func TestEveryVariableOfTheSpecificationIsRead(t *testing.T) {
 	}, s.defaults)
 }
 
-func TestListenGoesBeforeRestHostAndPort(t *testing.T) {
+func TestReadSettings_prefersListenToHostAndPort(t *testing.T) {
 	t.Setenv("ANNOTATOR_REST_PORT", "9000")
 	s, _, err := readSettings([]string{"-listen", "127.0.0.1:0"})
 	require.NoError(t, err)
@@ -82,12 +82,13 @@ func TestListenGoesBeforeRestHostAndPort(t *testing.T) {
 	require.Equal(t, "[::1]:9000", s.address())
 }
 
-func TestWrongSettingsAreRefusedByName(t *testing.T) {
+func TestReadSettings_namesAWrongSetting(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"secret too short": {[]string{"-encryption-auth-secret", "short"}, "-encryption-auth-secret (ANNOTATOR_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 5"},
+		"secret too short": {[]string{"-encryption-auth-secret", "short"},
+			"-encryption-auth-secret (ANNOTATOR_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 5"},
 		"secret of 31 bytes": {[]string{"-encryption-auth-secret", "0123456789abcdef0123456789abcde"},
 			"-encryption-auth-secret (ANNOTATOR_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 31"},
 		"port too large":     {[]string{"-rest-port", "65536"}, "-rest-port (ANNOTATOR_REST_PORT): expected 0 to 65535, got 65536"},
@@ -107,7 +108,7 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryVariable(t *testing.T) {
+func TestRun_helpNamesEveryVariable(t *testing.T) {
 	var help bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &help, nil))
 	for _, name := range []string{

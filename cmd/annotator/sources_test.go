@@ -33,9 +33,9 @@ func isSwitch(f *flag.Flag) bool {
 	return ok && b.IsBoolFlag()
 }
 
-// TestEverySettingHasAllSources goes over all flags there are, so that a new
+// TestReadSettings_readsEverySettingFromAllSources goes over all flags there are, so that a new
 // one that lacks a source fails.
-func TestEverySettingHasAllSources(t *testing.T) {
+func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	var all []*flag.Flag
 	new(settings).declare().VisitAll(func(f *flag.Flag) {
 		if f.Name != "config" && f.Name != "version" { // neither can be in the file
@@ -84,7 +84,7 @@ func TestEverySettingHasAllSources(t *testing.T) {
 	}
 }
 
-func TestTheFileMayBeNamedByTheEnvironment(t *testing.T) {
+func TestReadSettings_readsTheFileThatTheEnvironmentNames(t *testing.T) {
 	t.Setenv("ANNOTATOR_CONFIG", writeConfig(t, "standalone-mode\nparallelism 3\n"))
 	s, _, err := readSettings(nil)
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestTheFileMayBeNamedByTheEnvironment(t *testing.T) {
 	require.Equal(t, 3, s.defaults.Parallelism)
 }
 
-func TestAnyDatabaseSettingChoosesMongoDB(t *testing.T) {
+func TestReadSettings_choosesMongoDBForAnyDatabaseSetting(t *testing.T) {
 	for _, name := range databaseFlags() {
 		if _, set := os.LookupEnv(new(settings).declare().Variable(name)); set {
 			t.Skip("the environment of this test names a database")
@@ -120,7 +120,7 @@ func TestAnyDatabaseSettingChoosesMongoDB(t *testing.T) {
 	}
 }
 
-func TestDatabaseSettingsBecomeAConnection(t *testing.T) {
+func TestDatabase_connectsAsItsSettingsSay(t *testing.T) {
 	t.Setenv("DB_USER", "somebody")
 	t.Setenv("DB_PASSWORD", "p@ss:w/rd%")
 	s, _, err := readSettings([]string{"-db-host", "::1"})
@@ -137,13 +137,15 @@ func TestDatabaseSettingsBecomeAConnection(t *testing.T) {
 	require.Equal(t, "users", s.database.config().AuthSource)
 }
 
-func TestWrongDatabaseSettingsAreRefusedByName(t *testing.T) {
+func TestReadSettings_namesAWrongDatabaseSetting(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"URI and host":     {[]string{"-db-uri", "mongodb://a", "-db-host", "b"}, "-db-host (DB_HOST): cannot be given together with -db-uri (DB_URI)"},
-		"URI and port":     {[]string{"-db-uri", "mongodb://a", "-db-port", "1"}, "-db-port (DB_PORT): cannot be given together with -db-uri (DB_URI)"},
+		"URI and host": {[]string{"-db-uri", "mongodb://a", "-db-host", "b"},
+			"-db-host (DB_HOST): cannot be given together with -db-uri (DB_URI)"},
+		"URI and port": {[]string{"-db-uri", "mongodb://a", "-db-port", "1"},
+			"-db-port (DB_PORT): cannot be given together with -db-uri (DB_URI)"},
 		"port too large":   {[]string{"-db-port", "65536"}, "-db-port (DB_PORT): expected 1 to 65535, got 65536"},
 		"no patience":      {[]string{"-db-timeout", "0s"}, "-db-timeout (DB_TIMEOUT): expected more than nothing"},
 		"a password alone": {[]string{"-db-password", "hidden"}, "-db-password (DB_PASSWORD): is set, but -db-user (DB_USER) is not"},

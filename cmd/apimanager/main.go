@@ -5,12 +5,12 @@
 //	apimanager [-listen HOST:PORT] [-gateway-listen HOST:PORT] [-admin-listen HOST:PORT]
 //	           [-data DIR] [-idp URL] [-kong URL -gateway-url URL] [-config FILE] ...
 //
-// Everything is kept in the folder of -data. The first start generates the password
+// Everything is stored in the folder of -data. The first start generates the password
 // of the demonstration's users, the secret of the confidential clients and the token
 // of the admin API into its file credentials.json, and prints them once;
 // APIMANAGER_DEMO_PASSWORD, APIMANAGER_CLIENT_SECRET and APIMANAGER_ADMIN_TOKEN give
-// others. With -idp people sign in at a Keycloak elsewhere; with -kong definitions are
-// served by a Kong, and gateway and admin are not listened on.
+// other values. With -idp users sign in at another Keycloak. With -kong a Kong serves the
+// definitions, and the program has no listeners for gateway and admin.
 //
 // With -h it lists every flag with its environment variable and default. The first
 // lines on standard output are "listening on http://HOST:PORT (NAME)" for portal,
@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"path/filepath"
 
@@ -33,21 +34,14 @@ import (
 
 func main() { server.Main("apimanager", run) }
 
-// run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+// run is the program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	at, err := s.open()
 	if err != nil {
 		return err
@@ -69,8 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	return server.Run(ctx, m.Parts(func() { s.announce(stdout, at, m) })...)
 }
 
-// listeners are where others find what runs here. With -kong there is the portal's
-// alone.
+// listeners are the open listeners. With -kong there is that of the portal only.
 type listeners struct{ portal, gateway, admin net.Listener }
 
 // open opens all of them, or none.
@@ -95,8 +88,8 @@ func (s *settings) open() (_ *listeners, err error) {
 	return l, nil
 }
 
-// close closes what is open. Who serves a listener has closed it by then, unless an
-// error came first.
+// close closes the listeners. The part that serves a listener has closed it before,
+// unless the program failed first.
 func (l *listeners) close() {
 	for _, one := range []net.Listener{l.portal, l.gateway, l.admin} {
 		if one != nil {
@@ -105,7 +98,7 @@ func (l *listeners) close() {
 	}
 }
 
-// management is what the settings come to.
+// management returns the configuration of the settings.
 func (s *settings) management(at *listeners) management.Config {
 	private := s.private
 	if !s.privateGiven {
@@ -113,13 +106,14 @@ func (s *settings) management(at *listeners) management.Config {
 	}
 	return management.Config{
 		Dir: s.data, Portal: at.portal, Gateway: at.gateway, Admin: at.admin, PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
-		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: list(s.clients), PrivateUpstreams: private, UpstreamHosts: list(s.hosts), SecurityPlugin: s.securityPlugin,
+		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: server.Names(s.clients),
+		PrivateUpstreams: private, UpstreamHosts: server.Names(s.hosts), SecurityPlugin: s.securityPlugin,
 		Hosts: s.names,
 		Given: management.Credentials{DemoPassword: s.demoPassword, ClientSecret: s.clientSecret, AdminToken: s.adminToken},
 	}
 }
 
-// announce says where things are, and at the first start what was generated.
+// announce prints the addresses, and at the first start the generated secrets.
 func (s *settings) announce(stdout io.Writer, at *listeners, m *management.Management) {
 	fmt.Fprintf(stdout, "listening on http://%s (portal)\n", at.portal.Addr())
 	if s.kong == "" {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"mime/multipart"
@@ -15,59 +13,24 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 // process is a run of the program on free ports.
 type process struct {
+	*servertest.Program
 	portal, gateway, admin, idp string
-
-	rest *bufio.Scanner // of the lines that follow
-	log  *logged
-	stop func() error
-}
-
-// logged is a log that is read while it is being written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	p := &process{rest: bufio.NewScanner(out), log: &logged{}}
-	done := make(chan error, 1)
 	args = append([]string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0"}, args...)
-	go func() {
-		err := run(ctx, args, stdout, p.log)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	p.stop = sync.OnceValue(func() error {
-		cancel()
-		go func() { _, _ = io.Copy(io.Discard, out) }()
-		return <-done
-	})
-	t.Cleanup(func() { _ = p.stop() })
+	p := &process{Program: servertest.Start(t, run, args...)}
 	for _, at := range []struct {
 		of   *string
 		name string
@@ -78,13 +41,7 @@ func start(t *testing.T, args ...string) *process {
 		if slices.Contains(args, "-idp") && at.name == "idp" {
 			continue
 		}
-		if !p.rest.Scan() {
-			require.NoError(t, p.stop())
-			t.Fatal("the program has ended")
-		}
-		var ok bool
-		*at.of, ok = strings.CutSuffix(strings.TrimPrefix(p.rest.Text(), "listening on "), " ("+at.name+")")
-		require.True(t, ok, p.rest.Text())
+		*at.of = p.Listening(at.name)
 	}
 	return p
 }
@@ -111,7 +68,8 @@ func ask(t *testing.T, method, address, token, contentType string, body io.Reade
 func (p *process) token(t *testing.T, user, password string) string {
 	t.Helper()
 	status, body := ask(t, http.MethodPost, p.idp+"realms/OpenAPI/protocol/openid-connect/token", "", "application/x-www-form-urlencoded",
-		strings.NewReader(url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {user}, "password": {password}}.Encode()))
+		strings.NewReader(url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"},
+			"username": {user}, "password": {password}}.Encode()))
 	require.Equal(t, http.StatusOK, status, body)
 	var tokens struct {
 		Access string `json:"access_token"`
@@ -129,14 +87,16 @@ func (p *process) publish(t *testing.T, token, enabler, file string) (int, strin
 	_, err = part.Write([]byte(file))
 	require.NoError(t, err)
 	require.NoError(t, form.Close())
-	return ask(t, http.MethodPost, p.portal+"/OpenAPIDocumentation/?enabler="+url.QueryEscape(enabler)+"&description=Weather", token, form.FormDataContentType(), &body)
+	return ask(t, http.MethodPost, p.portal+"/OpenAPIDocumentation/?enabler="+url.QueryEscape(enabler)+
+		"&description=Weather", token, form.FormDataContentType(), &body)
 }
 
 // definitionOf secures the operation /secured and not /open.
 func definitionOf(upstream, idp string) string {
 	return `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1.0"}, "servers": [{"url": "` + upstream + `"}], "paths": {
 		"/open": {"get": {"responses": {"200": {"description": "ok"}}}},
-		"/secured": {"get": {"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong", "client_secret": "client secret for tests", "bearer_only": "yes", "realm": "OpenAPI",
+		"/secured": {"get": {"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {
+			"client_id": "kong", "client_secret": "client secret for tests", "bearer_only": "yes", "realm": "OpenAPI",
 			"introspection_endpoint": "` + idp + `realms/OpenAPI/protocol/openid-connect/token/introspect",
 			"discovery": "` + idp + `realms/OpenAPI/.well-known/openid-configuration"}}, "responses": {"200": {"description": "ok"}}}}}}`
 }
@@ -174,9 +134,9 @@ func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
 	status, body = ask(t, http.MethodGet, p.admin+"/routes", "", "", nil)
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, "secured")
-	require.NoError(t, p.stop())
-	require.NotContains(t, p.log.String(), "secret for tests")
-	require.NotContains(t, p.log.String(), "password for tests")
+	require.NoError(t, p.Stop())
+	require.NotContains(t, p.Log.String(), "secret for tests")
+	require.NotContains(t, p.Log.String(), "password for tests")
 
 	// On the same ports, as the definition names the identity provider's.
 	at := func(address string) string { return strings.TrimPrefix(address, "http://") }
@@ -188,16 +148,13 @@ func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
 	status, body = ask(t, http.MethodGet, p.portal+"/", "", "", nil)
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, "Sign in")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
-	var text strings.Builder
-	for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Sign in at http://") {
-		text.WriteString(p.rest.Text() + "\n")
-	}
+	text, _ := p.Until("Sign in at http://")
 	name := filepath.Join(dir, "credentials.json")
 	info, err := os.Stat(name)
 	require.NoError(t, err)
@@ -209,19 +166,17 @@ func TestRun_generatesAndPrintsSecretsOnce(t *testing.T) {
 	require.Len(t, kept, 3)
 	for key, secret := range kept {
 		require.GreaterOrEqual(t, len(secret), 26, key)
-		require.Contains(t, text.String(), secret, key)
-		require.NotContains(t, p.log.String(), secret, key)
+		require.Contains(t, text, secret, key)
+		require.NotContains(t, p.Log.String(), secret, key)
 	}
 	p.token(t, "demouser", kept["demo_password"])
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 
 	p = start(t, "-data", dir)
 	p.token(t, "demouser", kept["demo_password"])
-	var again string
-	for !strings.Contains(again, "Sign in at") && p.rest.Scan() {
-		again += p.rest.Text() + "\n"
-	}
-	require.NoError(t, p.stop())
+	before, last := p.Until("Sign in at")
+	again := before + last
+	require.NoError(t, p.Stop())
 	require.Contains(t, again, "Sign in at "+p.portal+"/ as demodeveloper", "each start says how to sign in")
 	require.Contains(t, again, "demo_password in "+name)
 	for key, secret := range kept {
@@ -233,35 +188,31 @@ func TestRun_keepsAConfiguredSecret(t *testing.T) {
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
-	for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Sign in at http://") {
-		require.NotContains(t, p.rest.Text(), "password of")
-	}
-	require.Contains(t, p.rest.Text(), "given by -demo-password")
+	before, last := p.Until("Sign in at http://")
+	require.NotContains(t, before, "password of")
+	require.Contains(t, last, "given by -demo-password")
 	name := filepath.Join(dir, "credentials.json")
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "demo_password", "the file would name a password that opens nothing")
 	p.token(t, "demouser", "password for tests")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "")
 	p = start(t, "-data", dir)
-	for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Sign in at http://") {
-		_ = p.rest.Text() // the password, which is new
-	}
-	require.Contains(t, p.rest.Text(), "demo_password in "+name)
+	require.Contains(t, p.Await("Sign in at http://"), "demo_password in "+name)
 	data, err = os.ReadFile(name)
 	require.NoError(t, err)
 	var kept map[string]string
 	require.NoError(t, json.Unmarshal(data, &kept))
 	require.Len(t, kept, 3)
 	p.token(t, "demouser", kept["demo_password"])
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestRun_removesAGeneratedSecretWhenOneIsConfigured(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, start(t, "-data", dir).stop())
+	require.NoError(t, start(t, "-data", dir).Stop())
 	name := filepath.Join(dir, "credentials.json")
 	var first, second map[string]string
 	read := func(to *map[string]string) {
@@ -273,7 +224,7 @@ func TestRun_removesAGeneratedSecretWhenOneIsConfigured(t *testing.T) {
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	p := start(t, "-data", dir)
 	p.token(t, "demouser", "password for tests")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 	read(&second)
 	require.NotContains(t, second, "demo_password", "it opens nothing")
 	delete(first, "demo_password")
@@ -290,11 +241,8 @@ func TestRun_generatesNoUnusedSecrets(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		p := start(t, append(one.args, "-data", dir)...)
-		var printed strings.Builder
-		for p.rest.Scan() && !strings.HasPrefix(p.rest.Text(), "Sign in at http://") {
-			printed.WriteString(p.rest.Text() + "\n")
-		}
-		_ = p.stop() // the server elsewhere is not there
+		printed, _ := p.Until("Sign in at http://")
+		_ = p.Stop() // the server elsewhere is not there
 		data, err := os.ReadFile(filepath.Join(dir, "credentials.json"))
 		require.NoError(t, err)
 		var kept map[string]string
@@ -303,7 +251,7 @@ func TestRun_generatesNoUnusedSecrets(t *testing.T) {
 		for _, key := range one.unused {
 			require.NotContains(t, kept, key)
 		}
-		require.Equal(t, len(kept), strings.Count(printed.String(), "new "), printed.String())
+		require.Equal(t, len(kept), strings.Count(printed, "new "), printed)
 	}
 }
 
@@ -316,7 +264,7 @@ func TestRun_beyondLoopbackRequiresATokenAndPublicHosts(t *testing.T) {
 	p := start(t, "-data", dir, "-listen", "0.0.0.0:0", "-gateway-listen", "0.0.0.0:0", "-admin-listen", "0.0.0.0:0")
 	local := strings.NewReplacer("0.0.0.0", "127.0.0.1")
 	p.portal, p.admin, p.idp = local.Replace(p.portal), local.Replace(p.admin), local.Replace(p.idp)
-	require.Contains(t, p.log.String(), "the identity provider inside is for development")
+	require.Contains(t, p.Log.String(), "the built-in identity provider is for development")
 	status, _ := ask(t, http.MethodGet, p.admin+"/routes", "", "", nil)
 	require.Equal(t, http.StatusUnauthorized, status)
 	data, err := os.ReadFile(filepath.Join(dir, "credentials.json"))
@@ -344,7 +292,7 @@ func TestRun_publishesToAKong(t *testing.T) {
 	require.Equal(t, "from /open", body)
 	status, _ = ask(t, http.MethodGet, behind.gateway+"/secured", "", "", nil)
 	require.Equal(t, http.StatusUnauthorized, status)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
@@ -352,7 +300,8 @@ func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
 	for _, flag := range []string{"-listen", "-gateway-listen", "-admin-listen"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen",
+			"127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
@@ -380,7 +329,8 @@ func TestRun_refusesWrongSettingsByName(t *testing.T) {
 func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
-	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config", "-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
+	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config",
+		"-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
 		require.Contains(t, out.String(), name)
 	}
 }
@@ -393,3 +343,5 @@ func TestRun_refusesOtherOriginsExceptAtTheGateway(t *testing.T) {
 	}
 	httpapitest.CheckServer(t, p.admin, "/healthz", "apis.example.org")
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "apimanager", run) }

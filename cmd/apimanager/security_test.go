@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRun_enforcesSecurityRequirementsWhenSet(t *testing.T) {
+func TestRun_enforcesSecurityRequirementsWithSecurityPlugin(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") }))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
@@ -21,7 +21,8 @@ func TestRun_enforcesSecurityRequirementsWhenSet(t *testing.T) {
 		t.Run("plugin "+plugin, func(t *testing.T) {
 			p := start(t, "-data", t.TempDir(), "-security-plugin", plugin)
 			file := `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1.0"}, "servers": [{"url": "` + upstream.URL + `"}],
-				"components": {"securitySchemes": {"idm": {"type": "openIdConnect", "openIdConnectUrl": "` + p.idp + `realms/OpenAPI/.well-known/openid-configuration"}}},
+				"components": {"securitySchemes": {"idm": {"type": "openIdConnect", "openIdConnectUrl": "` + p.idp +
+				`realms/OpenAPI/.well-known/openid-configuration"}}},
 				"security": [{"idm": ["profile", "email"]}],
 				"paths": {
 					"/profile": {"get": {"responses": {"200": {"description": "ok"}}}},

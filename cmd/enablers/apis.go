@@ -19,7 +19,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// apis is API management over a folder of its own.
+// apis is API management with its own folder.
 type apis struct {
 	*management.Management
 	credentials string // the file with the password of the users
@@ -28,7 +28,7 @@ type apis struct {
 	there       *inventory
 }
 
-// openAPIs opens it. The caller closes it.
+// openAPIs opens API management. The caller closes it.
 func openAPIs(ctx context.Context, dir string, at *listeners, hosts []string, log *slog.Logger) (*apis, error) {
 	m, err := management.Open(ctx, management.Config{
 		Dir: dir, Portal: at.portal, Gateway: at.gateway, Admin: at.admin,
@@ -38,18 +38,19 @@ func openAPIs(ctx context.Context, dir string, at *listeners, hosts []string, lo
 		return nil, err
 	}
 	m.Warn()
-	return &apis{m, filepath.Join(dir, management.CredentialsFile), at, log, newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
-		n, err := m.Publisher.Inventory(ctx)
-		count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
-		return []console.Fact{
-			{Name: "published APIs", Value: count(apimgmt.Published)}, {Name: "deprecated", Value: count(apimgmt.Deprecated)},
-			{Name: "drafts", Value: count(apimgmt.Draft)},
-		}, err
-	})}, nil
+	return &apis{m, filepath.Join(dir, management.CredentialsFile), at, log,
+		newInventory(ctx, func(ctx context.Context) ([]console.Fact, error) {
+			n, err := m.Publisher.Inventory(ctx)
+			count := func(state apimgmt.State) uint64 { return uint64(n.Versions[state]) }
+			return []console.Fact{
+				{Name: "published APIs", Value: count(apimgmt.Published)}, {Name: "deprecated", Value: count(apimgmt.Deprecated)},
+				{Name: "drafts", Value: count(apimgmt.Draft)},
+			}, err
+		})}, nil
 }
 
-// library puts the definitions of what runs here into the library, as drafts: to be
-// read, and to be published by whoever wants them behind the gateway.
+// library puts the definitions of the services of this process into the library, as
+// drafts. A user can read them, and publish them to have the gateway serve them.
 func (a *apis) library(ctx context.Context, of map[string]string) {
 	for enabler, address := range of {
 		if err := a.put(ctx, enabler, address); err != nil && ctx.Err() == nil {
@@ -89,7 +90,7 @@ func (a *apis) put(ctx context.Context, enabler, address string) error {
 	case err != nil:
 		return err
 	case there.State != apimgmt.Draft, there.SHA256 == hex.EncodeToString(sum[:]):
-		return nil // somebody has published it, or it is the same
+		return nil // a user has published it, or it is the same
 	}
 	_, err = a.Publisher.Publish(ctx, apimgmt.Upload{
 		Enabler: enabler, Description: d.Title(), KeepDescription: true, Definition: file, State: apimgmt.Draft, Server: address, By: "enablers",
@@ -98,7 +99,7 @@ func (a *apis) put(ctx context.Context, enabler, address string) error {
 }
 
 func (a *apis) service() console.Service {
-	portal, admin := a.PortalURL(), "http://"+reachable(a.at.admin.Addr().String())
+	portal, admin := a.PortalURL(), "http://"+server.Reachable(a.at.admin.Addr().String())
 	s := console.Service{
 		Name:    "API management",
 		Summary: "A library of APIs, and a gateway that serves and secures those that are published.",

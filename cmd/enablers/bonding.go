@@ -18,11 +18,11 @@ import (
 	"github.com/iotenablers/enablers/multilink/node"
 )
 
-// bonding is two instances of multi-link on a network in memory: the real one takes
-// rights over the machine that a newcomer may not have. Only the token is kept.
+// bonding is two instances of multi-link on a network in memory, since real links take
+// rights over the machine. It stores only the token.
 type bonding struct {
-	// token opens the pages of both. It is stored in tokenFile; fresh says that this
-	// start has generated it.
+	// token opens the pages of both. It is stored in tokenFile; fresh is set if this start
+	// has generated it.
 	token     string
 	tokenFile string
 	fresh     bool
@@ -34,11 +34,11 @@ type bonding struct {
 	failed atomic.Pointer[error] // why the two are not connected
 }
 
-// probing is the interval of the demonstration's probes: there is nobody whose
-// frames a faster one would serve.
+// probing is the interval of the demonstration's probes. It carries no frames for which a
+// shorter one would matter.
 const probing = 100 * time.Millisecond
 
-// openBonding makes the instances. The caller closes it.
+// openBonding opens the instances. The caller closes it.
 func openBonding(dir string, serverAt, clientAt net.Listener, hosts []string, log *slog.Logger) (_ *bonding, err error) {
 	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{serverAt, clientAt}, log: log}
 	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
@@ -58,7 +58,7 @@ func openBonding(dir string, serverAt, clientAt net.Listener, hosts []string, lo
 	}
 	for _, at := range b.web {
 		if !server.IsLoopback(at) {
-			log.Warn("the token of multi-link travels in the clear", "address", at.Addr().String())
+			log.Warn("the token of multi-link crosses the network in the clear", "address", at.Addr().String())
 		}
 	}
 	return b, nil
@@ -67,7 +67,7 @@ func openBonding(dir string, serverAt, clientAt net.Listener, hosts []string, lo
 // Close ends the instances and their network.
 func (b *bonding) Close() error { return errors.Join(b.pair.Close(), b.memory.Close()) }
 
-// parts are to be run in this order.
+// parts returns the parts in the order of their start.
 func (b *bonding) parts() []server.Part {
 	s, c := b.pair.Server.Node, b.pair.Client.Node
 	return []server.Part{
@@ -79,8 +79,8 @@ func (b *bonding) parts() []server.Part {
 	}
 }
 
-// connect has the client attach to the server. Nothing else here needs that, so a
-// failure is told of and ends nothing.
+// connect attaches the client to the server. No other part needs that: a failure is
+// logged and shown in the console, and the program keeps running.
 func (b *bonding) connect(ctx context.Context) error {
 	serverAt, clientAt := b.addresses()
 	if err := b.pair.Connect(ctx, serverAt, clientAt); err != nil && ctx.Err() == nil {
@@ -91,9 +91,9 @@ func (b *bonding) connect(ctx context.Context) error {
 	return nil
 }
 
-// addresses are where the server and the client are reached on this machine.
+// addresses returns the URLs of the server and the client on this machine.
 func (b *bonding) addresses() (serverAt, clientAt string) {
-	return "http://" + reachable(b.web[0].Addr().String()), "http://" + reachable(b.web[1].Addr().String())
+	return "http://" + server.Reachable(b.web[0].Addr().String()), "http://" + server.Reachable(b.web[1].Addr().String())
 }
 
 func (b *bonding) service() console.Service {

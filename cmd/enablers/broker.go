@@ -12,8 +12,8 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// broker is the embedded MQTT broker. What it keeps for absent subscribers is
-// in memory: 65,535 messages for each, and gone with the process.
+// broker is the embedded MQTT broker. It keeps up to 65,535 messages for each absent
+// subscriber in memory, until the process ends.
 type broker struct {
 	server *mochi.Server
 	addr   *net.TCPAddr
@@ -38,10 +38,10 @@ func (b *broker) run(ctx context.Context) error {
 	return b.server.Close()
 }
 
-// url is where the broker listens.
+// url returns the URL at which the broker listens.
 func (b *broker) url() string { return "mqtt://" + b.addr.String() }
 
-// settings are how a client on this machine reaches the broker.
+// settings returns the settings of a client on this machine.
 func (b *broker) settings() annotate.MQTTSettings {
 	host := b.addr.IP
 	if host.IsUnspecified() {
@@ -50,9 +50,8 @@ func (b *broker) settings() annotate.MQTTSettings {
 	return annotate.MQTTSettings{Protocol: "tcp", Host: host.String(), Port: b.addr.Port}
 }
 
-// warnings lets through what an operator should know of the broker, which
-// also tells of every client that comes and, without a word, of every one that
-// goes.
+// warnings passes on the warnings and errors of the broker, which also logs each client
+// that connects or disconnects.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

@@ -12,18 +12,17 @@ import (
 )
 
 // handler puts the console beside the routes of the annotator.
-func handler(manager *annotate.Manager, view console.Config, log *slog.Logger) http.Handler {
-	page := console.New(view, log)
+func handler(manager *annotate.Manager, view console.Config, hosts []string, log *slog.Logger) http.Handler {
+	page := console.NewHandler(view, &console.HandlerOptions{Hosts: hosts, Logger: log})
 	mux := http.NewServeMux()
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Version: version.String(), Hosts: view.Hosts, Logger: log}))
+	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Version: version.String(), Hosts: hosts, Logger: log}))
 	return mux
 }
 
-// consoleOf shows what runs here: the annotator, the broker, and the services
-// between them.
+// consoleOf returns the console of the annotator, the broker and the other services.
 func consoleOf(address string, manager *annotate.Manager, b *broker, between ...func() console.Service) console.Config {
 	return console.Config{
 		Services: func() []console.Service {
@@ -67,7 +66,7 @@ func (b *broker) service() console.Service {
 	count := func(n int64) uint64 { return uint64(max(n, 0)) }
 	return console.Service{
 		Name:    "MQTT broker",
-		Summary: "Carries the messages. It keeps them in memory and lets everybody in who can reach it.",
+		Summary: "Carries the messages. It keeps them in memory and accepts every client that can reach it.",
 		Address: b.url(),
 		Facts: []console.Fact{
 			{Name: "clients", Value: count(info.ClientsConnected)},

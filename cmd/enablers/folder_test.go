@@ -11,9 +11,9 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-func TestEveryFolderHasTheOwnerOfItsBlock(t *testing.T) {
+func TestRun_writesTheOwnerOfEachFolder(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, start(t, "-data", dir).stop())
+	require.NoError(t, start(t, "-data", dir).Stop())
 	for _, block := range []string{datafolder.Annotator, datafolder.ModelRepo, datafolder.FLCollector, datafolder.APIManager} {
 		store, err := datafolder.Open(t.Context(), filepath.Join(dir, block), block)
 		require.NoError(t, err, "as cmd/%s does", block)
@@ -26,8 +26,8 @@ func TestEveryFolderHasTheOwnerOfItsBlock(t *testing.T) {
 	require.ErrorIs(t, datafolder.Claim(filepath.Join(dir, "annotator"), datafolder.Enablers), disk.ErrOwner)
 }
 
-func TestBrokerPasswordsAreEncryptedUnasked(t *testing.T) {
+func TestRun_encryptsBrokerPasswordsByDefault(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, start(t, "-data", dir).stop())
+	require.NoError(t, start(t, "-data", dir).Stop())
 	require.FileExists(t, filepath.Join(dir, "annotator", channelstore.SecretFile))
 }

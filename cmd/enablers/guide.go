@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/cmd/internal/console"
+	"github.com/iotenablers/enablers/internal/server"
 )
 
-// announce says where things are and what to do with them.
+// announce prints the addresses and the first steps.
 func announce(stdout io.Writer, address string, m *models, t *training, a *apis, l *bonding, b *broker, guide []console.Step, demo bool) {
 	fmt.Fprintf(stdout, "listening on %s (console and annotator)\nlistening on %s (MQTT broker)\nlistening on %s (model repository)\n",
 		address, b.url(), m.address)
@@ -38,9 +38,9 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 	fmt.Fprintf(stdout, "\nOr start with -demo, and open %s in a browser.\n", address)
 }
 
-// guide is what a newcomer may try on this machine.
+// guide returns commands to try on this machine.
 func guide(address string, at annotate.MQTTSettings) []console.Step {
-	address = reachable(address)
+	address = server.Reachable(address)
 	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
 	return []console.Step{
 		{Text: "Make a channel for weather reports in JSON:",
@@ -52,9 +52,4 @@ func guide(address string, at annotate.MQTTSettings) []console.Step {
 		{Text: "Look at the channel:",
 			Command: "curl '" + address + "/channels/weather?status&settings'"},
 	}
-}
-
-// reachable is an address of a listener under which this machine reaches it.
-func reachable(address string) string {
-	return strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(address)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/console"
 )
 
-// inventory counts what a service has, for the console. A count may read all that there
-// is, so the last one is shown while the next is under way, and counting takes at most a
-// fiftieth of the time, however often the page asks.
+// inventory counts the records of a service for the console. A count may read all of
+// them. The console therefore shows the last count while the next one runs, and counting
+// takes at most a fiftieth of the time, however often the page is loaded.
 type inventory struct {
 	ctx   context.Context // of the program
 	count func(context.Context) ([]console.Fact, error)
@@ -33,7 +33,7 @@ func newInventory(ctx context.Context, count func(context.Context) ([]console.Fa
 	return &inventory{ctx: ctx, count: count}
 }
 
-// show adds the facts to a service, or the fault why they cannot be counted.
+// show adds the counts to a service, or the error of counting.
 func (i *inventory) show(s *console.Service) {
 	i.mu.Lock()
 	if !i.busy && !time.Now().Before(i.due) {

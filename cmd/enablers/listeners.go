@@ -6,7 +6,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// listeners are where others find what runs here.
+// listeners are the open listeners.
 type listeners struct{ web, models, collector, clients, portal, gateway, admin, bonding, attached, mqtt net.Listener }
 
 // open opens all of them, or none.
@@ -34,8 +34,8 @@ func (s *settings) open() (_ *listeners, err error) {
 	return l, err
 }
 
-// close closes what is open. Who serves a listener has closed it by then, unless
-// an error came first.
+// close closes the listeners. The part that serves a listener has closed it before,
+// unless the program failed first.
 func (l *listeners) close() {
 	for _, one := range []net.Listener{l.web, l.models, l.collector, l.clients, l.portal, l.gateway, l.admin, l.bonding, l.attached, l.mqtt} {
 		if one != nil {

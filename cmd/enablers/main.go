@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,21 +36,14 @@ import (
 
 func main() { server.Main("enablers", run) }
 
-// run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+// run is the program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, flags, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Writer, log *slog.Logger) (err error) {
 	at, err := s.open()
 	if err != nil {
 		return err
@@ -114,8 +108,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 	address := "http://" + at.web.Addr().String()
 	view := consoleOf(address, manager, b, models.service, trainings.service, managed.service, bonded.service)
-	view.Hosts = s.hosts
-	web := server.HTTP(at.web, handler(manager, view, log), log)
+	web := server.HTTP(at.web, handler(manager, view, s.hosts, log), log)
 	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
@@ -127,7 +120,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {
 		multilinkAt, _ := bonded.addresses()
 		managed.library(ctx, map[string]string{
-			"annotator": reachable(address), "model repository": models.address, "training collector": trainings.address(),
+			"annotator": server.Reachable(address), "model repository": models.address, "training collector": trainings.address(),
 			"FL repository": trainings.address() + "/repository", "API publisher": managed.PortalURL(), "multi-link": multilinkAt,
 		})
 		<-ctx.Done()
@@ -144,7 +137,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	return server.Run(ctx, parts...)
 }
 
-// isTerminal reports whether w is a terminal that knows control sequences.
+// isTerminal reports whether w is a terminal that understands control sequences.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {

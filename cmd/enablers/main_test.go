@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -12,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,41 +20,29 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
 // process is a run of the program on free ports.
 type process struct {
+	*servertest.Program
 	web, mqtt, models, collector, clients string // addresses with a scheme
 	portal, gateway, admin                string // likewise
 	bonding, attached                     string // likewise
-
-	lines     *bufio.Scanner
-	interrupt func()
-	stop      func() error
 }
 
 func start(t *testing.T, args ...string) process {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	var stderr bytes.Buffer
-	done := make(chan error, 1)
-	args = append([]string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}, args...)
-	go func() {
-		err := run(ctx, args, stdout, &stderr)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	p := process{lines: bufio.NewScanner(out)}
-	p.interrupt = cancel
-	p.stop = sync.OnceValue(func() error {
-		cancel()
-		go func() { _, _ = io.Copy(io.Discard, out) }()
-		return <-done
-	})
-	t.Cleanup(func() { _ = p.stop() })
+	listeners := []string{"listen", "mqtt", "modelrepo", "flcollector", "flcollector-grpc", "apimanager", "gateway",
+		"gateway-admin", "multilink",
+		"multilink-client"}
+	all := []string{"-data", t.TempDir()}
+	for _, name := range listeners {
+		all = append(all, "-"+name, "127.0.0.1:0")
+	}
+	p := process{Program: servertest.Start(t, run, append(all, args...)...)}
 	for _, at := range []struct {
 		of      *string
 		service string
@@ -67,31 +52,9 @@ func start(t *testing.T, args ...string) process {
 		{&p.portal, "API portal"}, {&p.gateway, "API gateway"}, {&p.admin, "gateway admin"},
 		{&p.bonding, "multi-link server, in memory"}, {&p.attached, "multi-link client, in memory"},
 	} {
-		var ok bool
-		*at.of, ok = strings.CutSuffix(strings.TrimPrefix(p.next(t), "listening on "), " ("+at.service+")")
-		require.True(t, ok, at.service)
+		*at.of = p.Listening(at.service)
 	}
 	return p
-}
-
-// next returns the next line of output.
-func (p process) next(t *testing.T) string {
-	t.Helper()
-	if !p.lines.Scan() {
-		require.NoError(t, p.stop())
-		t.Fatal("the program has ended")
-	}
-	return p.lines.Text()
-}
-
-// await returns the next line of output that contains the text.
-func (p process) await(t *testing.T, text string) string {
-	t.Helper()
-	for {
-		if line := p.next(t); strings.Contains(line, text) {
-			return line
-		}
-	}
 }
 
 func (p process) get(t *testing.T, path string) string {
@@ -111,7 +74,7 @@ func (p process) awaitFact(t *testing.T, fact string) {
 	require.Eventually(t, func() bool { return strings.Contains(p.get(t, "/console/state"), fact) }, time.Minute, 50*time.Millisecond, fact)
 }
 
-func TestConsoleAndAnnotatorShareAnAddress(t *testing.T) {
+func TestRun_servesConsoleAndAnnotatorAtOneAddress(t *testing.T) {
 	p := start(t)
 	page := p.get(t, "/")
 	for _, text := range []string{p.web, p.mqtt, "Annotator", "MQTT broker", "There is no channel yet", "/swagger/"} {
@@ -120,11 +83,11 @@ func TestConsoleAndAnnotatorShareAnAddress(t *testing.T) {
 	require.JSONEq(t, `{"name": "annotator", "version": "`+version.String()+`"}`, p.get(t, "/version"))
 	require.Contains(t, p.get(t, "/swagger/"), "<html")
 	require.Equal(t, "{}", p.get(t, "/channels"))
-	p.await(t, "curl -H 'Content-Type: application/json' -d @examples/weather/channel.json "+p.web+"/channels")
-	require.NoError(t, p.stop())
+	p.Await("curl -H 'Content-Type: application/json' -d @examples/weather/channel.json " + p.web + "/channels")
+	require.NoError(t, p.Stop())
 }
 
-func TestAReportSentAsTheGuideSaysComesOutAsRDF(t *testing.T) {
+func TestRun_convertsAReportSentAsTheGuideSays(t *testing.T) {
 	p := start(t)
 	body, err := os.Open("../../examples/weather/channel.json")
 	require.NoError(t, err)
@@ -158,31 +121,38 @@ func TestAReportSentAsTheGuideSaysComesOutAsRDF(t *testing.T) {
 	require.Contains(t, p.get(t, "/"), "Weather reports")
 }
 
-func TestTheDemoCountsWhatComesOutUntilItIsInterrupted(t *testing.T) {
+func TestRun_countsOutputsOfTheDemonstration(t *testing.T) {
 	p := start(t, "-demo", "-demo-rate", "100")
-	p.await(t, "a message in JSON:")
-	p.await(t, "a sosa:Observation")
-	require.Regexp(t, `JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.await(t, "XML in"))
+	p.Await("a message in JSON:")
+	p.Await("a sosa:Observation")
+	require.Regexp(t,
+		`JSON in \d+ out \d+ failed 0 \d+/s   CSV in \d+ out \d+ failed 0 \d+/s   XML in \d+ out \d+ failed 0 \d+/s`, p.Await("XML in"))
 	require.Contains(t, p.get(t, "/"), "Demo: weather in CSV")
 
-	p.interrupt()
-	require.Regexp(t, `^replayed for \d+s: (\d+) in, (\d+) out, 0 failed, none missing$`, p.await(t, "replayed for"))
-	require.NoError(t, p.stop())
+	p.Interrupt()
+	require.Regexp(t, `^replayed for \d+s: (\d+) in, (\d+) out, 0 failed, none missing$`, p.Await("replayed for"))
+	require.NoError(t, p.Stop())
 }
 
-func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc", "-apimanager", "-gateway", "-gateway-admin", "-multilink", "-multilink-client"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+	for _, flag := range []string{"-listen", "-mqtt", "-modelrepo", "-flcollector", "-flcollector-grpc",
+		"-apimanager", "-gateway", "-gateway-admin", "-multilink", "-multilink-client"} {
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-mqtt", "127.0.0.1:0", "-modelrepo",
+			"127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager",
+			"127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0",
+			"-multilink-client", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
-func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
-	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector", "127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0", "-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}
+func TestRun_opensTheBrokerToOtherMachinesOnRequestOnly(t *testing.T) {
+	args := []string{"-listen", "127.0.0.1:0", "-mqtt", "0.0.0.0:0", "-modelrepo", "127.0.0.1:0", "-flcollector",
+		"127.0.0.1:0", "-flcollector-grpc", "127.0.0.1:0", "-apimanager", "127.0.0.1:0", "-gateway", "127.0.0.1:0",
+		"-gateway-admin", "127.0.0.1:0", "-multilink", "127.0.0.1:0", "-multilink-client", "127.0.0.1:0", "-data", t.TempDir()}
 	err := run(t.Context(), args, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "-mqtt-remote")
 
@@ -193,7 +163,7 @@ func TestTheBrokerIsNotOpenedToOthersUnasked(t *testing.T) {
 	require.NoError(t, listener.Close())
 }
 
-func TestWrongSettingsAreRefusedByName(t *testing.T) {
+func TestReadSettings_namesAWrongSetting(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
 		{"-demo-rate", "-1", "-demo-rate: expected 0 to 100000, got -1"},
 		{"-encryption-auth-secret", "short", "-encryption-auth-secret: expected 32 bytes, got 5"},
@@ -203,7 +173,7 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestTheModelRepositoryIsThereToo(t *testing.T) {
+func TestRun_servesTheModelRepository(t *testing.T) {
 	p := start(t)
 	client, err := modelrepo.NewClient(p.models, nil)
 	require.NoError(t, err)
@@ -214,10 +184,10 @@ func TestTheModelRepositoryIsThereToo(t *testing.T) {
 		require.Contains(t, page, `data-fact="`+fact+`"`)
 	}
 	p.awaitFact(t, `{"name":"namespaces","value":1}`)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestTheTrainingCollectorIsThereToo(t *testing.T) {
+func TestRun_servesTheTrainingCollector(t *testing.T) {
 	p := start(t)
 	page := p.get(t, "/")
 	for _, path := range []string{"/", "/docs/", "/repository/docs/", "/metrics"} {
@@ -228,28 +198,31 @@ func TestTheTrainingCollectorIsThereToo(t *testing.T) {
 		require.Equal(t, http.StatusOK, answer.StatusCode, path)
 	}
 	job := `{"strategy": "avg", "model_name": "tumours", "model_version": "1", "configuration_id": 1, "server_conf": {"num_rounds": 2},
-		"strategy_conf": {"min_fit_clients": 1, "min_evaluate_clients": 1, "min_available_clients": 1}, "client_conf": [], "privacy-mechanisms": {}}`
+		"strategy_conf": {"min_fit_clients": 1, "min_evaluate_clients": 1, "min_available_clients": 1},
+		"client_conf": [], "privacy-mechanisms": {}}`
 	answer, err := http.Post(p.collector+"/job/config/1", "application/json", strings.NewReader(job))
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	parties, err := tumours.Parties()
 	require.NoError(t, err)
-	client, err := flower.NewClient(flower.ClientConfig{Target: strings.TrimPrefix(p.clients, "grpc://"), Trainer: tumours.NewTrainer(parties[0])})
+	client, err := flower.NewClient(flower.ClientConfig{Target: strings.TrimPrefix(p.clients, "grpc://"),
+		Trainer: tumours.NewTrainer(parties[0])})
 	require.NoError(t, err)
 	require.NoError(t, client.Run(t.Context()))
 	require.Contains(t, p.get(t, "/console/state"), `{"name":"jobs","value":1}`)
 	p.awaitFact(t, `{"name":"results","value":1}`)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
+func TestRun_publishesTheAPIsOfItsServices(t *testing.T) {
 	p := start(t)
 	require.Contains(t, p.get(t, "/"), `"`+p.portal+`/"`)
-	password := strings.Fields(p.await(t, "It is new"))
-	p.await(t, "Or start with -demo") // what comes last
+	password := strings.Fields(p.Await("It is new"))
+	p.Await("Or start with -demo") // what comes last
 	answer, err := http.PostForm(p.portal+"/auth/realms/OpenAPI/protocol/openid-connect/token", url.Values{
-		"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demoopencaller"}, "password": {password[len(password)-1]},
+		"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demoopencaller"},
+		"password": {password[len(password)-1]},
 	})
 	require.NoError(t, err)
 	var tokens struct {
@@ -281,19 +254,19 @@ func TestTheAPIsOfWhatRunsAreInTheLibrary(t *testing.T) {
 	for _, enabler := range []string{"annotator", "model repository", "training collector", "FL repository", "API publisher", "multi-link"} {
 		require.Contains(t, body, `"`+enabler+`"`)
 	}
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
+func TestRun_servesMultiLinkInMemory(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, "-data", data)
-	p.await(t, "Links: sign in at")
-	words := strings.Fields(p.await(t, "It is new"))
+	p.Await("Links: sign in at")
+	words := strings.Fields(p.Await("It is new"))
 	token := words[len(words)-1]
 	kept, err := os.ReadFile(filepath.Join(data, "multilink-demo", "token"))
 	require.NoError(t, err)
 	require.Equal(t, token, strings.TrimSpace(string(kept)))
-	p.await(t, "Or start with -demo") // what comes last
+	p.Await("Or start with -demo") // what comes last
 
 	require.Eventually(t, func() bool {
 		return strings.Contains(p.get(t, "/console/state"), `{"name":"clients","value":1},{"name":"links up","value":3}`)
@@ -317,15 +290,15 @@ func TestMultiLinkIsThereInMemoryAndItsTokenOpensBothPages(t *testing.T) {
 		require.Contains(t, string(body), "wwan0")
 		require.NotContains(t, string(body), token)
 	}
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 
 	again := start(t, "-data", data)
-	for line := again.next(t); !strings.Contains(line, "Or start with -demo"); line = again.next(t) {
+	for line := again.Next(); !strings.Contains(line, "Or start with -demo"); line = again.Next() {
 		require.NotContains(t, line, token)
 	}
 }
 
-func TestPagesElsewhereAreRefusedByEveryService(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	p := start(t, "-hosts", "all.example.org")
 	for _, at := range []string{
 		p.web, p.models, p.collector, p.collector + "/repository", p.portal, p.admin, p.bonding, p.attached,
@@ -344,3 +317,5 @@ func TestPagesElsewhereAreRefusedByEveryService(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusNotFound, answer.StatusCode)
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "enablers", run) }

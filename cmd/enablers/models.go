@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// models is the model repository over a folder of its own.
+// models is the model repository with its own folder.
 type models struct {
 	*disk.Store
 	repository *modelrepo.Store

@@ -14,7 +14,7 @@ broker, multi-link with links in memory, and a console page that shows them. It
 needs nothing to be set up and no rights over the machine, and is made for trying
 things out; for production run the servers by themselves.`
 
-// settings are what the flags, the environment and the file say.
+// settings are the values of flags, environment and file.
 type settings struct {
 	listen     string
 	models     string
@@ -32,7 +32,6 @@ type settings struct {
 	demo       bool
 	demoRate   int
 	hosts      []string
-	logging    *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -41,21 +40,27 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 	f := server.NewFlags("enablers", "ENABLERS", about)
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`HOST:PORT` of the console and the annotator; port 0 takes any that is free")
 	f.StringVar(&s.models, "modelrepo", "127.0.0.1:8081", "`HOST:PORT` of the model repository; port 0 takes any that is free")
-	f.StringVar(&s.collector, "flcollector", "127.0.0.1:8000", "`HOST:PORT` of the training collector and the FL repository; port 0 takes any that is free")
+	f.StringVar(&s.collector, "flcollector", "127.0.0.1:8000",
+		"`HOST:PORT` of the training collector and the FL repository; port 0 takes any that is free")
 	f.StringVar(&s.clients, "flcollector-grpc", "127.0.0.1:8088", "`HOST:PORT` for Flower clients; port 0 takes any that is free")
 	f.StringVar(&s.portal, "apimanager", "127.0.0.1:8999", "`HOST:PORT` of API management's portal; port 0 takes any that is free")
 	f.StringVar(&s.gateway, "gateway", "127.0.0.1:8100", "`HOST:PORT` of its gateway; port 0 takes any that is free")
 	f.StringVar(&s.admin, "gateway-admin", "127.0.0.1:8101", "`HOST:PORT` of the gateway's admin API and page; port 0 takes any that is free")
-	f.StringVar(&s.bonding, "multilink", "127.0.0.1:3333", "`HOST:PORT` of a multi-link server, whose links are in memory; port 0 takes any that is free")
-	f.StringVar(&s.attached, "multilink-client", "127.0.0.1:3334", "`HOST:PORT` of the client that is attached to it; port 0 takes any that is free")
+	f.StringVar(&s.bonding, "multilink", "127.0.0.1:3333",
+		"`HOST:PORT` of a multi-link server, whose links are in memory; port 0 takes any that is free")
+	f.StringVar(&s.attached, "multilink-client", "127.0.0.1:3334",
+		"`HOST:PORT` of the client that is attached to it; port 0 takes any that is free")
 	f.StringVar(&s.mqtt, "mqtt", "127.0.0.1:1883", "`HOST:PORT` of the MQTT broker; port 0 takes any that is free")
-	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which asks nobody who he is")
-	f.StringVar(&s.data, "data", "./data", "`folder` where everything is kept, but for what is in the MQTT broker and what multi-link is told")
-	f.StringVar(&s.secret, "encryption-auth-secret", "", "a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the file annotator/encryption-secret of -data")
+	f.BoolVar(&s.mqttRemote, "mqtt-remote", false, "let other machines use the MQTT broker, which requires no authentication")
+	f.StringVar(&s.data, "data", "./data",
+		"`folder` where everything is stored, except the messages of the MQTT broker and the configuration of multi-link")
+	f.StringVar(&s.secret, "encryption-auth-secret", "",
+		"a `secret` of 32 bytes that encrypts stored user names and passwords; empty means a generated one in the "+
+			"file annotator/encryption-secret of -data")
 	f.BoolVar(&s.demo, "demo", false, "replay weather observations through three channels and count what comes out")
 	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/enablers.log")
+	f.Logging("log/enablers.log")
 	err := f.Parse(args)
 	if err == nil {
 		err = s.check()
@@ -74,8 +79,8 @@ func (s *settings) check() error {
 	return nil
 }
 
-// listenMQTT opens the broker's listener, which others can reach only if that
-// was asked for.
+// listenMQTT opens the broker's listener. Other machines can reach it only with
+// -mqtt-remote.
 func (s *settings) listenMQTT() (net.Listener, error) {
 	listener, err := server.Listen("mqtt", s.mqtt)
 	if err != nil {
@@ -83,7 +88,8 @@ func (s *settings) listenMQTT() (net.Listener, error) {
 	}
 	if !server.IsLoopback(listener) && !s.mqttRemote {
 		_ = listener.Close() // never used
-		return nil, fmt.Errorf("-mqtt %q: the broker asks nobody who he is and so listens on loopback only; -mqtt-remote opens it to other machines", s.mqtt)
+		return nil, fmt.Errorf("-mqtt %q: the broker requires no authentication and therefore listens on loopback only; "+
+			"-mqtt-remote opens it to other machines", s.mqtt)
 	}
 	return listener, nil
 }

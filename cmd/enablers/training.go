@@ -11,8 +11,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// training is the training collector with the FL repository, over a folder of
-// its own.
+// training is the training collector with the FL repository and its own folder.
 type training struct {
 	*collector.Collector
 	web, clients net.Listener

@@ -1,26 +1,24 @@
 // Command flcollector is the server of federated learning: it trains models
-// with Flower clients, and keeps the results in an FL repository.
+// with Flower clients, and stores the results in an FL repository.
 //
 //	flcollector [-listen HOST:PORT] [-grpc-listen HOST:PORT] [-data DIR] [-demo] ...
 //
-// Jobs are started over the REST interface on -listen, which has pages for
-// people at / and documentation at /docs. Clients connect to -grpc-listen. Jobs
-// are kept in the folder of -data: one that was being trained when the program
-// ended, in whatever way, goes on from its last finished round. The repository
-// is inside and on the same listener, unless REPOSITORY_ADDRESS says where
-// another one is.
+// Jobs are started over the REST interface on -listen, which has web pages at / and
+// documentation at /docs. Flower clients connect to -grpc-listen. Jobs are stored in the
+// folder of -data. A job whose training the end of the program has interrupted, in
+// whatever way, continues after its last finished round. The FL repository is part of the
+// program and on the same listener, unless REPOSITORY_ADDRESS names another one.
 //
-// With -demo three clients inside the program train a model on real data that
-// come with it. Every round is a line, and in the end there is one that begins
-// with "training finished"; the program then goes on until it is interrupted, so
-// that there is something to look at.
+// With -demo three clients inside the program train a model on real data that come with
+// it. Each round is a line of output, and the last line begins with "training finished".
+// The program then runs until it is interrupted, so that its pages can be visited.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first lines on standard output are "listening on http://HOST:PORT",
 // "listening on grpc://HOST:PORT" (grpcs with TLS) and
 // "repository listening on http://HOST:PORT" or "repository at URL"; the log goes
-// to standard error. On an interrupt or SIGTERM it has the clients
-// come back after -park, and ends with status 0; a second one ends it at once.
+// to standard error. On an interrupt or SIGTERM it asks the clients to reconnect after
+// -park and ends with status 0; a second one ends it at once.
 package main
 
 import (
@@ -29,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -40,9 +39,9 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// garbage is how much memory may be taken up by what is not used any more, in
-// percent of what is. Nearly all of it are numbers, which a collection does not
-// have to look at: collecting often costs little.
+// garbage is how much unused memory may remain before a collection, in percent of the
+// memory in use. Nearly all memory holds numbers, which a collection does not scan:
+// collecting often costs little.
 const garbage = 15
 
 func main() {
@@ -52,21 +51,14 @@ func main() {
 	server.Main("flcollector", run)
 }
 
-// run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+// run is the program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	web, err := server.Listen("listen", s.address())
 	if err != nil {
 		return err
@@ -98,16 +90,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	parts := c.Parts(web, clients, func() { s.announce(stdout, web, clients) })
 	if s.demo {
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
-			site := "http://" + reachable(web.Addr())
+			site := "http://" + server.Reachable(web.Addr().String())
 			return training.Run(ctx, training.Config{
-				Jobs: c.Jobs, Target: reachable(clients.Addr()), Site: site, Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
+				Jobs: c.Jobs, Target: server.Reachable(clients.Addr().String()), Site: site,
+				Repository: cmp.Or(redacted(s.repository), site), Output: stdout,
 			})
 		}})
 	}
 	return server.Run(ctx, parts...)
 }
 
-// announce says where things are.
+// announce prints the addresses.
 func (s *settings) announce(stdout io.Writer, web, clients net.Listener) {
 	scheme := "grpc"
 	if s.cert != "" {
@@ -121,16 +114,11 @@ func (s *settings) announce(stdout io.Writer, web, clients net.Listener) {
 	fmt.Fprintf(stdout, "repository at %s\n", redacted(s.repository))
 }
 
-// redacted is a URL that was checked, without its password.
+// redacted returns a valid URL without its password.
 func redacted(address string) string {
 	at, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSuffix(at.Redacted(), "/")
-}
-
-// reachable is an address of this machine under which a listener answers.
-func reachable(at net.Addr) string {
-	return strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(at.String())
 }

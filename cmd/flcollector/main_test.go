@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -15,85 +13,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
 // process is a run of the program.
 type process struct {
+	*servertest.Program
 	web, grpc  string // addresses, the first with its scheme
 	repository string // the line about it
-	lines      *bufio.Scanner
-	log        *logged
-	interrupt  func()
-	stop       func() error
-}
-
-// logged is a log that is read while it is being written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // start runs the program, on free ports and in a fresh folder unless the
 // arguments say otherwise.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	p := &process{lines: bufio.NewScanner(out), log: &logged{}, interrupt: cancel}
-	done := make(chan error, 1)
 	args = append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-park", "1s", "-data", t.TempDir()}, args...)
-	go func() {
-		err := run(ctx, args, stdout, p.log)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	p.stop = sync.OnceValue(func() error {
-		cancel()
-		go func() { _, _ = io.Copy(io.Discard, out) }()
-		return <-done
-	})
-	t.Cleanup(func() { _ = p.stop() })
-	var ok bool
-	p.web, ok = strings.CutPrefix(p.next(t), "listening on ")
-	require.True(t, ok)
-	line := p.next(t)
+	p := &process{Program: servertest.Start(t, run, args...)}
+	p.web = p.Listening("")
+	line := p.Next()
 	p.grpc = line[strings.LastIndex(line, "/")+1:]
 	require.Regexp(t, "^listening on grpcs?://[0-9.:]+$", line)
-	p.repository = p.next(t)
+	p.repository = p.Next()
 	return p
-}
-
-// next returns the next line of output.
-func (p *process) next(t *testing.T) string {
-	t.Helper()
-	if !p.lines.Scan() {
-		require.NoError(t, p.stop())
-		t.Fatal("the program has ended")
-	}
-	return p.lines.Text()
-}
-
-// await returns the next line of output that contains the text.
-func (p *process) await(t *testing.T, text string) string {
-	t.Helper()
-	for {
-		if line := p.next(t); strings.Contains(line, text) {
-			return line
-		}
-	}
 }
 
 // get asks for a URL, or for a path of the web interface.
@@ -135,7 +77,7 @@ func (p *process) configure(t *testing.T, job, config string) {
 	require.Equal(t, "200", string(body))
 }
 
-func TestOneAddressIsTheCollectorAndTheRepository(t *testing.T) {
+func TestRun_servesCollectorAndRepositoryAtOneAddress(t *testing.T) {
 	p := start(t)
 	require.Equal(t, "repository listening on "+p.web, p.repository)
 	require.Contains(t, p.get(t, "/docs"), "Training collector")
@@ -151,19 +93,19 @@ func TestOneAddressIsTheCollectorAndTheRepository(t *testing.T) {
 		}
 	}
 	require.Equal(t, status{"INACTIVE", 0}, p.status(t, "7"))
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestTheDemoTrainsAndLeavesItsResultInTheRepository(t *testing.T) {
+func TestRun_storesTheResultOfTheDemonstration(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, "-data", dir, "-demo")
-	require.Regexp(t, "at "+p.web+"/live/demo-1$", p.await(t, "job demo-1: "))
-	require.Regexp(t, `^round  1 of 20   loss 0\.\d{4}   accuracy 0\.\d{3}   clients 3   \d+\.\d{3} s$`, p.await(t, "round"))
+	require.Regexp(t, "at "+p.web+"/live/demo-1$", p.Await("job demo-1: "))
+	require.Regexp(t, `^round  1 of 20   loss 0\.\d{4}   accuracy 0\.\d{3}   clients 3   \d+\.\d{3} s$`, p.Await("round"))
 	for n := 2; n <= 20; n++ {
-		require.Contains(t, p.next(t), " of 20   loss 0.")
+		require.Contains(t, p.Next(), " of 20   loss 0.")
 	}
-	require.Regexp(t, `^training finished: 20 rounds, loss 0\.0\d{3}, accuracy 0\.98\d$`, p.next(t))
-	_, url, found := strings.Cut(p.next(t), "result in the repository: ")
+	require.Regexp(t, `^training finished: 20 rounds, loss 0\.0\d{3}, accuracy 0\.98\d$`, p.Next())
+	_, url, found := strings.Cut(p.Next(), "result in the repository: ")
 	require.True(t, found)
 	var results []struct {
 		TrainingID string         `json:"training_id"`
@@ -176,18 +118,18 @@ func TestTheDemoTrainsAndLeavesItsResultInTheRepository(t *testing.T) {
 	require.NotEmpty(t, p.get(t, "/training-results/weights/tumours/1.0/demo-1"))
 	require.Contains(t, p.get(t, "/live/demo-1"), "demo-1")
 	require.Equal(t, status{"FINISHED", 20}, p.status(t, "demo-1"))
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 
-	require.Empty(t, p.log.String(), "the lines are log enough")
+	require.Empty(t, p.Log.String(), "the lines are log enough")
 
 	p = start(t, "-data", dir, "-demo", "-log-level", "info")
-	p.await(t, "job demo-2: ")
-	p.await(t, "training finished: 20 rounds")
-	require.NoError(t, p.stop())
-	require.Contains(t, p.log.String(), "level=INFO")
+	p.Await("job demo-2: ")
+	p.Await("training finished: 20 rounds")
+	require.NoError(t, p.Stop())
+	require.Contains(t, p.Log.String(), "level=INFO")
 }
 
-func TestAnotherRepositoryAndTheOrchestratorAreTold(t *testing.T) {
+func TestRun_notifiesAnotherRepositoryAndTheOrchestrator(t *testing.T) {
 	other := start(t)
 	var rounds sync.Map
 	orchestrator := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -199,7 +141,7 @@ func TestAnotherRepositoryAndTheOrchestratorAreTold(t *testing.T) {
 	t.Setenv("ORCHESTRATOR_ADDRESS", orchestrator.URL)
 	p := start(t, "-demo")
 	require.Equal(t, "repository at "+other.web+"/repository", p.repository)
-	_, url, _ := strings.Cut(p.await(t, "result in the repository: "), "repository: ")
+	_, url, _ := strings.Cut(p.Await("result in the repository: "), "repository: ")
 	require.Equal(t, other.web+"/repository/training-results/tumours/1.0", url)
 	require.Contains(t, p.get(t, url), `"demo-1"`)
 	weights := other.web + "/training-results/weights/tumours/1.0/demo-1"
@@ -213,14 +155,14 @@ func TestAnotherRepositoryAndTheOrchestratorAreTold(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusNotFound, answer.StatusCode, "no repository inside")
 	require.Eventually(t, func() bool {
-		_, told := rounds.Load(`POST /FL_traininground {"model_name":"tumours","model_version":"1.0","round":20}`)
-		return told
+		_, notified := rounds.Load(`POST /FL_traininground {"model_name":"tumours","model_version":"1.0","round":20}`)
+		return notified
 	}, wait, tick)
-	require.NoError(t, p.stop())
-	require.NoError(t, other.stop())
+	require.NoError(t, p.Stop())
+	require.NoError(t, other.Stop())
 }
 
-func TestAFolderBelongsToOneServer(t *testing.T) {
+func TestRun_refusesAFolderInUse(t *testing.T) {
 	dir := t.TempDir()
 	start(t, "-data", dir)
 	err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", dir}, io.Discard, io.Discard)
@@ -228,25 +170,26 @@ func TestAFolderBelongsToOneServer(t *testing.T) {
 	require.ErrorContains(t, err, "in use by another store")
 }
 
-func TestPortsThatAreTakenAreErrorsThatNameTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	p := start(t)
 	for _, flag := range []string{"-listen", "-grpc-listen"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", t.TempDir(), flag, p.grpc}, io.Discard, io.Discard)
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data",
+			t.TempDir(), flag, p.grpc}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
 }
 
-func TestBothListenersThatOthersReachArePointedOut(t *testing.T) {
+func TestRun_warnsOfListenersBeyondLoopback(t *testing.T) {
 	p := start(t, "-listen", "0.0.0.0:0", "-grpc-listen", "0.0.0.0:0")
-	require.NoError(t, p.stop())
-	require.Equal(t, 2, strings.Count(p.log.String(), "listening beyond loopback without authentication"), p.log.String())
+	require.NoError(t, p.Stop())
+	require.Equal(t, 2, strings.Count(p.Log.String(), "listening beyond loopback without authentication"), p.Log.String())
 	p = start(t)
-	require.NoError(t, p.stop())
-	require.NotContains(t, p.log.String(), "without authentication")
+	require.NoError(t, p.Stop())
+	require.NotContains(t, p.Log.String(), "without authentication")
 }
 
-func TestStreamsOfEventsDoNotHoldUpTheEnd(t *testing.T) {
+func TestRun_stopsDespiteStreamsOfEvents(t *testing.T) {
 	p := start(t)
 	p.configure(t, "1", configuration)
 	answer, err := http.Get(p.web + "/job/events/1")
@@ -254,13 +197,15 @@ func TestStreamsOfEventsDoNotHoldUpTheEnd(t *testing.T) {
 	defer func() { _ = answer.Body.Close() }()
 	line, err := bufio.NewReader(answer.Body).ReadString('\n')
 	require.NoError(t, err, line)
-	require.NoError(t, p.stop())
-	require.NotContains(t, p.log.String(), "cut off")
+	require.NoError(t, p.Stop())
+	require.NotContains(t, p.Log.String(), "cut off")
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	p := start(t, "-hosts", "training.example.org")
 	for _, at := range []string{p.web, p.web + "/repository"} {
 		httpapitest.CheckServer(t, at, "/healthz", "training.example.org")
 	}
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "flcollector", run) }

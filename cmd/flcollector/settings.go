@@ -18,7 +18,7 @@ const about = `flcollector is the server of federated learning: Flower clients t
 aggregates what they send, and the result goes to an FL repository, its own
 unless another is named. Its REST interface is documented at /docs.`
 
-// settings are what the flags, the environment and the file say.
+// settings are the values of flags, environment and file.
 type settings struct {
 	listen, grpcListen       string
 	host                     string
@@ -33,7 +33,6 @@ type settings struct {
 	noAudit                  bool
 	demo                     bool
 	hosts                    []string
-	logging                  *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -55,28 +54,42 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 func (s *settings) declare() *server.Flags {
 	f := server.NewFlags("flcollector", "FLCOLLECTOR", about)
 	f.StringVar(&s.listen, "listen", "", "`HOST:PORT` of the REST interface; goes before -host and -port; port 0 takes any that is free")
-	f.StringVar(&s.grpcListen, "grpc-listen", "", "`HOST:PORT` for Flower clients; goes before -host and -federated-port; port 0 takes any that is free")
+	f.StringVar(&s.grpcListen, "grpc-listen", "",
+		"`HOST:PORT` for Flower clients; goes before -host and -federated-port; port 0 takes any that is free")
 	f.StringVar(&s.host, "host", "127.0.0.1", "`host` of both")
 	f.IntVar(&s.port, "port", 8000, "`port` of the REST interface")
 	f.IntVar(&s.federatedPort, "federated-port", 8088, "`port` for Flower clients")
 	f.StringVar(&s.data, "data", "./data/flcollector", "`folder` where jobs and the repository are kept")
 	f.StringVar(&s.repository, "repository-address", "", "`URL` of the FL repository; empty means the one inside this server")
-	f.StringVar(&s.orchestrator, "orchestrator-address", "", "`URL` of the FL orchestrator that is told how trainings go; empty means none")
-	f.StringVar(&s.models, "models", "", "a `folder` with parameters that jobs begin with, those of a model in MODEL/VERSION.npz; what is not there comes from the repository, or else from a client")
-	f.StringVar(&s.cert, "grpc-cert", "", "a PEM `file` with the certificate for Flower clients, and those between it and its authority; clients then need TLS")
+	f.StringVar(&s.orchestrator, "orchestrator-address", "",
+		"`URL` of the FL orchestrator that receives the progress of trainings; empty means none")
+	f.StringVar(&s.models, "models", "",
+		"a `folder` with parameters that jobs begin with, those of a model in MODEL/VERSION.npz; what is not there "+
+			"comes from the repository, or else from a client")
+	f.StringVar(&s.cert, "grpc-cert", "",
+		"a PEM `file` with the certificate for Flower clients, and those between it and its authority; clients then need TLS")
 	f.StringVar(&s.key, "grpc-key", "", "the PEM `file` with its key")
-	f.StringVar(&s.clientCA, "grpc-client-ca", "", "a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name")
-	f.Int64Var(&s.maxMessage, "max-message", flower.DefaultMaxMessage, "the largest message from and to a client in `bytes`; clients have a limit of their own")
-	f.Int64Var(&s.uploads, "uploads", 64<<20, "how many `bytes` of updates are received at a time, or one that is larger; further clients wait. With many slow clients and memory to spare, more is faster")
-	f.Int64Var(&s.maxContext, "max-context", 64<<20, "the largest public context of homomorphic encryption that is stored for clients, in `bytes`")
+	f.StringVar(&s.clientCA, "grpc-client-ca", "",
+		"a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name")
+	f.Int64Var(&s.maxMessage, "max-message", flower.DefaultMaxMessage,
+		"the largest message from and to a client in `bytes`; clients have a limit of their own")
+	f.Int64Var(&s.uploads, "uploads", 64<<20,
+		"how many `bytes` of updates are received at a time, or one that is larger; further clients wait. With "+
+			"many slow clients and memory to spare, more is faster")
+	f.Int64Var(&s.maxContext, "max-context", 64<<20,
+		"the largest public context of homomorphic encryption that is stored for clients, in `bytes`")
 	f.DurationVar(&s.clientTimeout, "client-timeout", 24*time.Hour, "how long a job waits for enough clients before it is interrupted")
 	f.DurationVar(&s.parkedFor, "park", 5*time.Second, "after how long clients come back when the server was stopped")
-	f.BoolVar(&s.clip, "clip", false, "cut updates that lie further from the model than 10 medians of a round, unless a job says otherwise; by default they are reported and kept")
-	f.BoolVar(&s.trustClients, "trust-clients", false, "measure no update, unless a job asks for it, and suspend no client; for clients that are all your own")
-	f.BoolVar(&s.noAudit, "no-audit", false, "keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
+	f.BoolVar(&s.clip, "clip", false,
+		"cut updates that lie further from the model than 10 medians of a round, unless a job says otherwise; by "+
+			"default they are reported and kept")
+	f.BoolVar(&s.trustClients, "trust-clients", false,
+		"measure no update, unless a job asks for it, and suspend no client; for clients that are all your own")
+	f.BoolVar(&s.noAudit, "no-audit", false,
+		"keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/flcollector.log")
+	f.Logging("log/flcollector.log")
 	for name, variable := range map[string]string{
 		"host": "HOST", "port": "PORT", "federated-port": "FEDERATED_PORT",
 		"repository-address": "REPOSITORY_ADDRESS", "orchestrator-address": "ORCHESTRATOR_ADDRESS",

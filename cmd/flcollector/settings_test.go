@@ -15,13 +15,14 @@ import (
 
 func newLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
-// TestEverySettingHasAllSources goes over all flags there are, so that a new
+// TestReadSettings_readsEverySettingFromAllSources goes over all flags there are, so that a new
 // one that lacks a source fails.
-func TestEverySettingHasAllSources(t *testing.T) {
+func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	number, period, choice := [3]string{"1", "2", "3"}, [3]string{"1s", "2s", "3s"}, [3]string{"true", "false", "true"}
 	special := map[string][3]string{
 		"port": number, "federated-port": number, "max-message": number, "uploads": number, "max-context": number,
-		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice, "clip": choice, "trust-clients": choice, "no-audit": choice,
+		"client-timeout": period, "park": period, "demo": choice, "log-to-file": choice, "clip": choice,
+		"trust-clients": choice, "no-audit": choice,
 		"log-level": {"debug", "warn", "error"},
 	}
 	new(settings).declare().VisitAll(func(one *flag.Flag) {
@@ -51,7 +52,7 @@ func TestEverySettingHasAllSources(t *testing.T) {
 	})
 }
 
-func TestDeploymentsOfTheOriginalKeepTheirVariables(t *testing.T) {
+func TestReadSettings_readsTheVariablesOfTheOriginal(t *testing.T) {
 	for name, value := range map[string]string{
 		"HOST": "127.0.0.9", "PORT": "9000", "FEDERATED_PORT": "9080",
 		"REPOSITORY_ADDRESS": "http://flrepository:9012", "ORCHESTRATOR_ADDRESS": "http://fl-orchestrator-app:5000",
@@ -70,7 +71,7 @@ func TestDeploymentsOfTheOriginalKeepTheirVariables(t *testing.T) {
 	require.Equal(t, "127.0.0.1:1", s.grpcAddress())
 }
 
-func TestDefaults(t *testing.T) {
+func TestReadSettings_hasDefaults(t *testing.T) {
 	s, _, err := readSettings(nil)
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:8000", s.address())
@@ -80,7 +81,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, 24*time.Hour, s.clientTimeout)
 }
 
-func TestWrongSettingsAreRefusedByName(t *testing.T) {
+func TestReadSettings_namesAWrongSetting(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -108,15 +109,17 @@ func TestWrongSettingsAreRefusedByName(t *testing.T) {
 	for args, want := range map[[4]string]string{
 		{"-grpc-cert", "missing.pem", "-grpc-key", "missing.pem"}: "-grpc-cert: open missing.pem",
 	} {
-		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", t.TempDir()}, args[:]...), io.Discard, io.Discard)
+		err := run(t.Context(), append([]string{"-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data",
+			t.TempDir()}, args[:]...), io.Discard, io.Discard)
 		require.ErrorContains(t, err, want)
 	}
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
-	for _, name := range []string{"-listen", "-grpc-listen", "-data", "-demo", "-config", "-log-level", "environment REPOSITORY_ADDRESS", "environment PORT, default 8000"} {
+	for _, name := range []string{"-listen", "-grpc-listen", "-data", "-demo", "-config", "-log-level",
+		"environment REPOSITORY_ADDRESS", "environment PORT, default 8000"} {
 		require.Contains(t, out.String(), name)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// clientTLS returns how Flower clients connect; nil stands for in the clear.
-// With a file of authorities they need a certificate, too.
+// clientTLS returns the TLS configuration for Flower clients; nil means no TLS. With a
+// file of authorities, clients need a certificate too.
 func (s *settings) clientTLS(log *slog.Logger) (*tls.Config, error) {
 	if s.cert == "" {
 		return nil, nil
@@ -35,8 +35,8 @@ func (s *settings) clientTLS(log *slog.Logger) (*tls.Config, error) {
 	return config, nil
 }
 
-// certificate is a certificate in files, which are read again when they have
-// changed: a renewal needs no restart.
+// certificate is a certificate in files. They are read again when they have changed, so
+// that a renewal needs no restart.
 type certificate struct {
 	cert, key string
 	log       *slog.Logger
@@ -46,8 +46,8 @@ type certificate struct {
 	at     [2]time.Time // when the files were changed last, as far as known
 }
 
-// get is a tls.Config.GetCertificate. Once a certificate was loaded it goes on
-// with that where the files do not fit together.
+// get is for tls.Config.GetCertificate. It returns the last certificate that was loaded
+// while the files do not fit together.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

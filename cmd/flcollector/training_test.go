@@ -23,6 +23,7 @@ import (
 	"github.com/iotenablers/enablers/examples/tumours"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 const (
@@ -79,7 +80,7 @@ func (s *slow) Fit(ctx context.Context, ins flower.FitIns) (*flower.FitRes, erro
 	return s.Trainer.Fit(ctx, ins)
 }
 
-func TestAJobAndItsClientGoOnOverARestart(t *testing.T) {
+func TestRun_continuesAJobAfterARestart(t *testing.T) {
 	parties, err := tumours.Parties()
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -89,7 +90,7 @@ func TestAJobAndItsClientGoOnOverARestart(t *testing.T) {
 	ended := train(t, flower.ClientConfig{Target: p.grpc, Trainer: trainer})
 	<-trainer.reached
 	require.Equal(t, status{"TRAINING", 2}, p.status(t, "7"))
-	p.interrupt()
+	p.Interrupt()
 	require.Eventually(t, func() bool {
 		answer, err := http.Get(p.web + "/readyz")
 		if err != nil {
@@ -99,17 +100,17 @@ func TestAJobAndItsClientGoOnOverARestart(t *testing.T) {
 		return answer.StatusCode != http.StatusOK
 	}, wait, tick)
 	close(trainer.goOn)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 	require.Less(t, trainer.fits.Load(), int32(6), "it would have been finished")
 
 	p = start(t, "-data", dir, "-grpc-listen", p.grpc)
 	require.NoError(t, <-ended, "the client came back and was sent away in the end")
 	require.Eventually(t, func() bool { return p.status(t, "7") == status{"FINISHED", 6} }, wait, tick)
 	require.Contains(t, p.get(t, "/training-results/tumours/1.0"), `"rounds":"6"`)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestJobsBeginWithTheParametersInTheFolder(t *testing.T) {
+func TestRun_beginsJobsWithTheParametersInTheFolder(t *testing.T) {
 	models := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(models, "tumours"), 0o750))
 	file, err := os.Create(filepath.Join(models, "tumours", "1.0.npz"))
@@ -130,7 +131,7 @@ func TestJobsBeginWithTheParametersInTheFolder(t *testing.T) {
 	p.configure(t, "2", configuration)
 	require.Eventually(t, func() bool { return p.status(t, "2").Status == "INTERRUPTED" }, wait, tick)
 	require.Contains(t, p.get(t, "/job/status/2"), `read model \"tumours\" of version \"1.0\"`)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 // biased is a trainer that notes the bias of the models that it is sent.
@@ -198,7 +199,7 @@ func writePEM(t *testing.T, name, kind string, der []byte) {
 	require.NoError(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }
 
-func TestOnlyClientsWithACertificateTrain(t *testing.T) {
+func TestRun_requiresCertificatesOfClients(t *testing.T) {
 	a, dir := newAuthority(t), t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	a.issue(t, "collector", cert, key)
@@ -206,13 +207,14 @@ func TestOnlyClientsWithACertificateTrain(t *testing.T) {
 	p.configure(t, "1", configuration)
 	require.Error(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool}}))
 	own := a.issue(t, "party", filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key"))
-	require.NoError(t, <-train(t, flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{own}}}))
+	require.NoError(t, <-train(t,
+		flower.ClientConfig{Target: p.grpc, TLS: &tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{own}}}))
 	require.Eventually(t, func() bool { return p.status(t, "1") == status{"FINISHED", 6} }, wait, tick)
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestARenewedCertificateIsUsedWithoutARestart(t *testing.T) {
-	a, dir, log := newAuthority(t), t.TempDir(), &logged{}
+func TestSettings_clientTLS_readsARenewedCertificate(t *testing.T) {
+	a, dir, log := newAuthority(t), t.TempDir(), &servertest.Log{}
 	s := &settings{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
 	first := a.issue(t, "one", s.cert, s.key)
 	config, err := s.clientTLS(newLog(log))

@@ -3,12 +3,12 @@
 //
 //	modelrepo [-listen HOST:PORT] [-data DIR] [-store WHERE] [-blobs WHERE] [-config FILE] ...
 //
-// Everything is kept in the folder of -data, or where -store says: another
-// folder, memory, or MongoDB. Content may be kept elsewhere, by -blobs: in a
-// bucket of S3 for instance. While a server among them does not answer at the
-// start, the program says so, keeps trying, and is not ready; when one goes
-// away later, requests that need it are answered with 503. A URL with
-// credentials is better given by the environment, since others can see flags.
+// Everything is stored in the folder of -data, or in the store of -store: another folder,
+// memory, or MongoDB. With -blobs content is stored in a second place, for instance a
+// bucket of S3. While one of the servers does not answer at the start, the program logs
+// it, tries again, and is not ready. When one fails later, requests that need it are
+// answered with 503. Give a URL with credentials in the environment, since other users
+// can see flags.
 //
 // With -h it lists every flag with its environment variable and default. The
 // first line on standard output is "listening on http://HOST:PORT"; the log
@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
@@ -29,27 +30,20 @@ import (
 
 func main() { server.Main("modelrepo", run) }
 
-// run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+// run is the program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.serve(ctx, stdout, log) })
+}
 
+// serve runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	listener, err := server.Listen("listen", s.listen)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = listener.Close() }() // closed already unless an error came first
-	stores, err := openStores(ctx, s, log)
+	stores, err := openStores(ctx, *s, log)
 	if err != nil {
 		return err
 	}

@@ -1,91 +1,65 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
-// start runs the program and returns a client of it, its URL, and what ends it.
-func start(t *testing.T, args ...string) (*modelrepo.Client, string, func() error) {
+// start runs the program and returns a client of it, its URL, and the program.
+func start(t *testing.T, args ...string) (*modelrepo.Client, string, *servertest.Program) {
 	t.Helper()
-	return startLogging(t, io.Discard, args...)
-}
-
-// startLogging is start with a place for what goes to standard error.
-func startLogging(t *testing.T, log io.Writer, args ...string) (*modelrepo.Client, string, func() error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := run(ctx, append([]string{"-listen", "127.0.0.1:0", "-log-level", "error"}, args...), stdout, log)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		cancel()
-		require.NoError(t, <-done)
-		t.Fatal("the program ended before it listened")
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	url, found := strings.CutPrefix(lines.Text(), "listening on ")
-	require.True(t, found, lines.Text())
-	stop := sync.OnceValue(func() error { cancel(); return <-done })
-	t.Cleanup(func() { _ = stop() })
+	p := servertest.Start(t, run, append([]string{"-listen", "127.0.0.1:0", "-log-level", "error"}, args...)...)
+	url := p.Listening("")
 	client, err := modelrepo.NewClient(url, nil)
 	require.NoError(t, err)
-	return client, url, stop
+	return client, url, p
 }
 
-func TestContentIsBackAfterARestart(t *testing.T) {
+func TestRun_restoresContent(t *testing.T) {
 	dir := t.TempDir()
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
-	client, _, stop := start(t, "-data", dir)
+	client, _, p := start(t, "-data", dir)
 	require.NoError(t, client.CreateNamespace(t.Context(), "w3c"))
 	require.NoError(t, client.CreateModel(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}))
 	require.NoError(t, client.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
 	content := bytes.Repeat([]byte("turtle "), 1<<17)
 	_, err := client.Upload(t.Context(), at, "text/turtle", bytes.NewReader(content), nil)
 	require.NoError(t, err)
-	require.NoError(t, stop())
+	require.NoError(t, p.Stop())
 
-	client, _, stop = start(t, "-store", "disk:"+dir)
+	client, _, p = start(t, "-store", "disk:"+dir)
 	opened, err := client.Open(t.Context(), at, "")
 	require.NoError(t, err)
 	back, err := io.ReadAll(opened)
 	require.NoError(t, err)
 	require.NoError(t, opened.Close())
 	require.True(t, bytes.Equal(content, back))
-	require.NoError(t, stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestAMemoryStoreWritesNoFolder(t *testing.T) {
+func TestRun_writesNoFolderForAMemoryStore(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
-	client, url, stop := start(t, "-store", "memory:", "-data", data)
+	client, url, p := start(t, "-store", "memory:", "-data", data)
 	require.NoError(t, client.CreateNamespace(t.Context(), "w3c"))
 	answer, err := http.Get(url + "/readyz")
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.NoError(t, stop())
+	require.NoError(t, p.Stop())
 	require.NoDirExists(t, data)
 }
 
-func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfAWrongStore(t *testing.T) {
 	dir := t.TempDir()
 	_, _, _ = start(t, "-data", dir)
 	for _, c := range []struct {
@@ -99,7 +73,8 @@ func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
 		{[]string{"-store", "memory:", "-blobs", "tape:"}, `-blobs: the scheme "tape" is not known`},
 		{[]string{"-data", dir}, "-data: "},
 		{[]string{"-store", "s3://key:secret@host/bucket"}, "-store: s3: keeps content alone"},
-		{[]string{"-store", "memory:", "-blobs", "s3://key:secret@host/"}, "-blobs: s3 URL (not shown, for it may hold a secret): the bucket is missing"},
+		{[]string{"-store", "memory:", "-blobs", "s3://key:secret@host/"},
+			"-blobs: s3 URL (not shown, for it may hold a secret): the bucket is missing"},
 		{[]string{"-store", "memory:", "-blobs", "s3://key:sec%ret@host/b"}, "-blobs: s3 URL (not shown"},
 		{[]string{"-store", "mongodb:user:secret@host"}, "-store: mongo: Config.URI: it must begin with mongodb://"},
 		{[]string{"-store", "mongodb://user:s/secret@host"}, "-store: mongodb: the name of the database, behind the hosts, is not valid"},
@@ -118,7 +93,7 @@ func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
 	for _, name := range []string{"-listen", "-data", "-store", "-blobs", "-grace", "-config", "-log-level", "MODELREPO_STORE"} {
@@ -126,7 +101,9 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	_, url, _ := start(t, "-store", "memory:", "-hosts", "models.example.org")
 	httpapitest.CheckServer(t, url, "/healthz", "models.example.org")
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "modelrepo", run) }

@@ -33,8 +33,8 @@ func (s *stores) openMongo(uri string) (storage.Documents, storage.Blobs, error)
 }
 
 // databaseOf returns the name of the database that a connection string has for
-// its path, and modelrepo if it has none. The hosts may be several, which
-// package url does not know.
+// its path, and modelrepo if it has none. There may be several hosts, which package url
+// does not parse.
 func databaseOf(uri string) (string, error) {
 	_, rest, _ := strings.Cut(uri, "://")
 	rest, _, _ = strings.Cut(rest, "?")
@@ -42,13 +42,14 @@ func databaseOf(uri string) (string, error) {
 	name, err := url.PathUnescape(path)
 	if err != nil || strings.ContainsAny(name, "/\\. \"$*<>:|?@\x00") {
 		// What looks like it may be the end of a password with a slash.
-		return "", errors.New("mongodb: the name of the database, behind the hosts, is not valid (not shown, for it may be part of a password that is not percent-encoded)")
+		return "", errors.New("mongodb: the name of the database, behind the hosts, is not valid (not shown, for " +
+			"it may be part of a password that is not percent-encoded)")
 	}
 	return cmp.Or(name, "modelrepo"), nil
 }
 
-// openS3 opens a bucket, or a part of one, which is created once the server
-// answers if that is wanted.
+// openS3 opens a bucket, or a part of one. If the URL asks for it, the bucket is created
+// once the server answers.
 func (s *stores) openS3(where string) (storage.Documents, storage.Blobs, error) {
 	config, err := s3.ParseURL(where)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *stores) openS3(where string) (storage.Documents, storage.Blobs, error) 
 	return nil, store.Blobs(), nil
 }
 
-// createBucket creates the bucket unless it is there.
+// createBucket creates the bucket unless it exists.
 func createBucket(ctx context.Context, config s3.Config) error {
 	config.SweepInterval = -1
 	store, err := s3.Open(ctx, config)
@@ -85,12 +86,11 @@ func createBucket(ctx context.Context, config s3.Config) error {
 // servers are the servers that stores need.
 type servers struct {
 	pings []func(context.Context) error
-	away  atomic.Bool // whether one was missed at the start
+	away  atomic.Bool // whether one did not answer at the start
 	there atomic.Bool // whether all have answered
 }
 
-// await waits until every server has answered. While one does not, the log
-// says so at every attempt.
+// await waits until every server has answered. It logs each attempt that fails.
 func (s *servers) await(ctx context.Context, log *slog.Logger) error {
 	const pause = time.Second // after the time that an attempt takes
 	for {
@@ -119,9 +119,9 @@ func (s *servers) await(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// part runs the repository's own work as soon as the servers answer. The REST
-// interface begins then too, or when one was missed, so that /healthz and
-// /readyz answer in any case.
+// part runs the repository's background work as soon as the servers answer. The REST
+// interface begins then too, or when one did not answer, so that /healthz and /readyz
+// answer in any case.
 func (s *servers) part(run func(context.Context) error, log *slog.Logger) server.Part {
 	return server.Part{
 		Name: "modelrepo",

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,24 +18,6 @@ import (
 	"github.com/iotenablers/enablers/storage/s3"
 	"github.com/iotenablers/enablers/storage/s3/s3test"
 )
-
-// logged is a log that is read while it is being written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // patience ends a test that hangs. It says nothing about how long things take.
 const patience = 2 * time.Minute
@@ -81,36 +61,35 @@ func becomes(t *testing.T, url string, status int) {
 	require.Eventually(t, func() bool { got, _ := get(t, url+"/readyz"); return got == status }, patience, 20*time.Millisecond)
 }
 
-func TestADatabaseKeepsEverythingOverARestart(t *testing.T) {
+func TestRun_restoresContentFromADatabase(t *testing.T) {
 	server := mongotest.Start(t)
 	database := server.Database(t)
 	unused := filepath.Join(t.TempDir(), "unused")
 	t.Setenv("MODELREPO_STORE", server.URI+"/"+database)
-	client, _, stop := start(t, "-data", unused)
+	client, _, p := start(t, "-data", unused)
 	publish(t, client, "kept")
-	require.NoError(t, stop())
+	require.NoError(t, p.Stop())
 
-	client, _, stop = start(t, "-data", unused)
+	client, _, p = start(t, "-data", unused)
 	text, err := fetch(t.Context(), client)
 	require.NoError(t, err)
 	require.Equal(t, "kept", text)
-	require.NoError(t, stop())
+	require.NoError(t, p.Stop())
 	require.NoDirExists(t, unused)
 }
 
-func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
+func TestRun_waitsForADatabaseAndReportsItsLoss(t *testing.T) {
 	server := mongotest.StartProcess(t)
 	server.Kill()
-	log := &logged{}
 	where := server.URI + "/late"
-	client, url, stop := startLogging(t, log, "-store", where, "-store-timeout", "2s")
+	client, url, p := start(t, "-store", where, "-store-timeout", "2s")
 	status, _ := get(t, url+"/healthz")
 	require.Equal(t, http.StatusOK, status)
 	status, body := get(t, url+"/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status, body)
 	require.Contains(t, body, server.Address())
-	require.Contains(t, log.String(), "the store cannot be used; trying again")
-	require.Contains(t, log.String(), server.Address())
+	require.Contains(t, p.Log.String(), "the store cannot be used; trying again")
+	require.Contains(t, p.Log.String(), server.Address())
 	status, body = get(t, url+"/")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.JSONEq(t, `{"error":"The storage cannot be reached. Please try again."}`, body)
@@ -125,43 +104,47 @@ func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
 	require.ErrorContains(t, err, "503")
 	server.Restart()
 	becomes(t, url, http.StatusOK)
-	require.Eventually(t, func() bool { text, err := fetch(t.Context(), client); return err == nil && text == "late" }, patience, 50*time.Millisecond)
-	require.NoError(t, stop())
+	require.Eventually(t, func() bool {
+		text, err := fetch(t.Context(), client)
+		return err == nil &&
+			text == "late"
+	}, patience, 50*time.Millisecond)
+	require.NoError(t, p.Stop())
 }
 
-func TestWaitingForAServerEndsWithTheProgramAndShowsNoCredentials(t *testing.T) {
+func TestRun_stopsWhileItWaitsAndShowsNoCredentials(t *testing.T) {
 	away := mongotest.UnusedAddress(t)
 	for _, args := range [][]string{
 		{"-store", "mongodb://somebody:hidden@" + away + "/db"},
 		{"-store", "memory:", "-blobs", "s3://somebody:hidden@" + away + "/bucket?insecure=true&region=here"},
 	} {
-		log := &logged{}
-		client, url, stop := startLogging(t, log, append(args, "-store-timeout", "50ms", "-log-level", "debug")...)
+		client, url, p := start(t, append(args, "-store-timeout", "50ms", "-log-level", "debug")...)
 		status, body := get(t, url+"/readyz")
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		_, err := client.Upload(t.Context(), sosa, "f", strings.NewReader("x"), nil)
 		require.Error(t, err)
-		require.NoError(t, stop())
-		require.Contains(t, log.String(), away)
-		for _, said := range []string{body, err.Error(), log.String()} {
+		require.NoError(t, p.Stop())
+		require.Contains(t, p.Log.String(), away)
+		for _, said := range []string{body, err.Error(), p.Log.String()} {
 			require.NotContains(t, said, "hidden")
 			require.NotContains(t, said, "somebody")
 		}
 	}
 }
 
-func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
+func TestRun_storesContentInABucket(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	dir := t.TempDir()
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	t.Setenv("MODELREPO_BLOBS", "s3://"+server.Address()+"/models/one?insecure=true&create-bucket=true")
-	client, _, stop := start(t, "-data", dir)
+	client, _, p := start(t, "-data", dir)
 	content := strings.Repeat("much ", 1<<18)
 	publish(t, client, content)
-	require.NoError(t, stop())
+	require.NoError(t, p.Stop())
 
-	bucket, err := s3.Open(t.Context(), s3.Config{Endpoint: server.Address(), Bucket: "models", Prefix: "one", Insecure: true, SweepInterval: -1})
+	bucket, err := s3.Open(t.Context(), s3.Config{Endpoint: server.Address(), Bucket: "models", Prefix: "one",
+		Insecure: true, SweepInterval: -1})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, bucket.Close()) }()
 	var found []storage.BlobInfo
@@ -179,7 +162,7 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 		return err
 	}))
 
-	client, url, stop := start(t, "-data", dir, "-store-timeout", "2s")
+	client, url, p := start(t, "-data", dir, "-store-timeout", "2s")
 	text, err := fetch(t.Context(), client)
 	require.NoError(t, err)
 	require.True(t, text == content)
@@ -188,22 +171,22 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 	becomes(t, url, http.StatusServiceUnavailable)
 	server.Restart()
 	becomes(t, url, http.StatusOK)
-	require.NoError(t, stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestABucketIsCreatedWhenItsServerComesLate(t *testing.T) {
+func TestRun_createsABucketOnceItsServerIsThere(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	server.Kill()
-	client, url, stop := start(t, "-store", "memory:", "-store-timeout", "2s",
+	client, url, p := start(t, "-store", "memory:", "-store-timeout", "2s",
 		"-blobs", "s3://"+s3test.AccessKey+":"+s3test.SecretKey+"@"+server.Address()+"/late?insecure=true&create-bucket=true")
 	becomes(t, url, http.StatusServiceUnavailable)
 	server.Restart()
 	becomes(t, url, http.StatusOK)
 	publish(t, client, "late")
-	require.NoError(t, stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestTheDatabaseIsThePathOfItsURL(t *testing.T) {
+func TestOpenStores_readsTheDatabaseFromThePath(t *testing.T) {
 	for uri, want := range map[string]string{
 		"mongodb://host": "modelrepo", "mongodb://host/": "modelrepo", "mongodb://a:1,b:2/models?replicaSet=rs0": "models",
 		"mongodb+srv://u:p%2Fq@host/models": "models", "mongodb://host?tls=true": "modelrepo", "mongodb://host/m%C3%A9": "mé",

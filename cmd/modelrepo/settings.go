@@ -12,7 +12,7 @@ import (
 const about = `modelrepo is a repository of models: namespaces, models, versions, and content by
 format. It serves its REST interface, documented at /docs/.`
 
-// settings are what the flags, the environment and the file say.
+// settings are the values of flags, environment and file.
 type settings struct {
 	listen   string
 	data     string
@@ -24,7 +24,6 @@ type settings struct {
 	anywhere bool // webhooks may call private addresses
 	patience time.Duration
 	hosts    []string
-	logging  *server.Logging
 }
 
 // readSettings reads and checks the settings. The flags are returned for -h.
@@ -43,8 +42,11 @@ func (s *settings) declare() *server.Flags {
 	f := server.NewFlags("modelrepo", "MODELREPO", about)
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8081", "`HOST:PORT` of the REST interface; port 0 takes any that is free")
 	f.StringVar(&s.data, "data", "./data/modelrepo", "`folder` where everything is kept unless -store says otherwise")
-	f.StringVar(&s.store, "store", "", "`where` everything is kept: "+storeForms+"; empty means the folder of -data. A database belongs to one repository, whose processes may be several")
-	f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: "+blobForms+". Content that the rest does not know is removed, so a bucket or prefix belongs to one repository; key and secret come of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
+	f.StringVar(&s.store, "store", "", "`where` everything is kept: "+storeForms+
+		"; empty means the folder of -data. A database belongs to one repository, whose processes may be several")
+	f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: "+blobForms+
+		". Content that the rest does not know is removed, so a bucket or prefix belongs to one repository; key "+
+		"and secret come of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
 	f.DurationVar(&s.patience, "store-timeout", 5*time.Second, "how long a call waits for a database server that is away")
 	f.DurationVar(&s.grace, "grace", 24*time.Hour, "how long content that nothing refers to, and uploads that do not move, are kept")
 	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often they are looked for")
@@ -55,7 +57,7 @@ func (s *settings) declare() *server.Flags {
 	f.Int64Var(&l.NamespaceBytes, "max-namespace", 0, "the most content of one namespace in `bytes`; 0 means any")
 	f.BoolVar(&s.anywhere, "webhooks-private", false, "let webhooks call addresses that are not public")
 	f.Hosts(&s.hosts)
-	s.logging = f.Logging("log/modelrepo.log")
+	f.Logging("log/modelrepo.log")
 	return f
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEverySettingHasAllSources goes over all flags there are, so that a new
+// TestReadSettings_readsEverySettingFromAllSources goes over all flags there are, so that a new
 // one that lacks a source fails.
-func TestEverySettingHasAllSources(t *testing.T) {
+func TestReadSettings_readsEverySettingFromAllSources(t *testing.T) {
 	special := map[string][3]string{
 		"max-models": {"1", "2", "3"}, "max-versions": {"1", "2", "3"}, "max-content": {"1", "2", "3"}, "max-namespace": {"1", "2", "3"},
 		"grace": {"1s", "2s", "3s"}, "collect-interval": {"1s", "2s", "3s"}, "store-timeout": {"1s", "2s", "3s"},

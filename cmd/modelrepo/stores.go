@@ -19,15 +19,14 @@ const (
 	blobForms  = storeForms + ", or s3://HOST/BUCKET[/PREFIX]"
 )
 
-// stores are what the repository persists through, how to close it, and the
-// servers that it needs.
+// stores are the stores of the repository and the servers that they need.
 type stores struct {
 	documents storage.Documents
 	blobs     storage.Blobs
 	closers   []func() error
 	servers   servers
 
-	patience time.Duration // for a server that is away
+	patience time.Duration // for a server that does not answer
 	log      *slog.Logger
 }
 

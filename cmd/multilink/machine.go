@@ -12,15 +12,15 @@ import (
 	"github.com/iotenablers/enablers/multilink/wg"
 )
 
-// machine is the plane, and what it stands on.
+// machine is the plane and the host below it.
 type machine struct {
 	host       *host.Host // nil with the kernel's plane
 	plane      multilink.Plane
 	interfaces func() ([]multilink.LinkInfo, error)
 }
 
-// open makes the plane. It changes nothing on the machine, save that it removes what a
-// process that was killed has left behind.
+// open opens the plane. It changes nothing on the machine, except that it removes what a
+// killed process has left behind.
 func (s *settings) open(log *slog.Logger) (*machine, error) {
 	if s.plane == planeKernel {
 		plane, err := kernel.New(kernel.Config{Name: s.tap, Logger: log})
@@ -45,7 +45,7 @@ func (s *settings) open(log *slog.Logger) (*machine, error) {
 	return &machine{host: h, plane: plane, interfaces: h.Links}, nil
 }
 
-// close ends the plane and removes what was made.
+// close ends the plane and removes its devices and addresses.
 func (m *machine) close() error {
 	err := m.plane.Close()
 	if m.host != nil {

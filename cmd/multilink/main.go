@@ -1,19 +1,20 @@
 // Command multilink is an instance of a multi-link network: it bonds several radio
-// links into one layer-2 network, so that the loss of a link passes unnoticed. A
+// links into one layer-2 network, so that its users do not notice the loss of a link. A
 // server provisions clients; a client attaches to a server.
 //
 //	multilink -role server -address 10.9.0.1/24 [-listen HOST:PORT] [-data DIR] [-tap NAME] ...
 //	multilink -role client [-listen HOST:PORT] [-data DIR] [-tap NAME] ...
 //	multilink -demo
 //
-// What it does is told over its REST interface and its page, both of which want the
-// token of MULTILINK_TOKEN. Without one, the first start makes a token into the file
-// token of the data folder and says so. It needs CAP_NET_ADMIN and /dev/net/tun.
+// An instance is configured over its REST interface and its page, both of which require
+// the token of MULTILINK_TOKEN. Without one, the first start generates a token into the
+// file token of the data folder and prints the name of the file. An instance needs
+// CAP_NET_ADMIN and /dev/net/tun.
 //
 // With -h it lists every flag with its environment variable and default. The first
 // line on standard output is "listening on http://HOST:PORT"; the log goes to standard
-// error. On an interrupt or SIGTERM it removes what it made and ends with status 0; a
-// second one ends it at once.
+// error. On an interrupt or SIGTERM it removes its devices and addresses and ends with
+// status 0; a second one ends it at once.
 package main
 
 import (
@@ -34,23 +35,17 @@ import (
 
 func main() { server.Main("multilink", run) }
 
-// run is the whole program, for main and for tests.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+// run is the program, for main and for tests.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, flags, err := readSettings(args)
-	if flags.Answer(stdout, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+	return flags.Serve(err, stdout, stderr, func(log *slog.Logger) error { return s.start(ctx, stdout, log) })
+}
+
+// start runs the parts of the program until ctx ends or one of them fails.
+func (s *settings) start(ctx context.Context, stdout io.Writer, log *slog.Logger) (err error) {
 	if s.demo {
 		return bonding.Run(ctx, stdout)
 	}
-	log, logFile, err := s.logging.Open(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logFile.Close()) }()
 	secure, err := s.tls()
 	if err != nil {
 		return err
@@ -59,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // closed already by whoever serves it
+	defer func() { _ = listener.Close() }() // closed already by the part that serves it
 	scheme := "http"
 	serving := listener
 	if secure != nil {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -18,67 +16,27 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
-
-// logged is a log that is read while it is being written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // process is a run of the program that may do nothing to the machine.
 type process struct {
+	*servertest.Program
 	address string
-	lines   *bufio.Scanner // that follow
-	log     *logged
-	stop    func() error
 }
 
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, stdout := io.Pipe()
-	p := &process{lines: bufio.NewScanner(out), log: &logged{}}
-	done := make(chan error, 1)
 	tap := "t" + strings.ToLower(rand.Text()[:10]) // two instances of one name do not live together
 	args = append([]string{"-role", "server", "-listen", "127.0.0.1:0", "-allow", "nothing", "-log-level", "debug", "-tap", tap}, args...)
-	go func() {
-		err := run(ctx, args, stdout, p.log)
-		_ = stdout.CloseWithError(io.EOF)
-		done <- err
-	}()
-	p.stop = sync.OnceValue(func() error {
-		cancel()
-		go func() { _, _ = io.Copy(io.Discard, out) }()
-		return <-done
-	})
-	t.Cleanup(func() { _ = p.stop() })
-	if !p.lines.Scan() {
-		require.NoError(t, p.stop())
-		t.Fatal("the program has ended")
-	}
-	var ok bool
-	p.address, ok = strings.CutPrefix(p.lines.Text(), "listening on ")
-	require.True(t, ok, p.lines.Text())
+	p := &process{Program: servertest.Start(t, run, args...)}
+	p.address = p.Listening("")
 	return p
 }
 
@@ -97,7 +55,7 @@ func ask(t *testing.T, client *http.Client, method, address, token, body string)
 	return answer.StatusCode, string(text)
 }
 
-func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
+func TestRun_readsTheTokenFromTheEnvironment(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	dir := t.TempDir()
 	p := start(t, "-data", dir, "-address", "10.9.0.1/24")
@@ -106,43 +64,42 @@ func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
 	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "a token for tests, long enough", "")
 	require.Equal(t, http.StatusOK, status, body)
 	require.NoFileExists(t, filepath.Join(dir, "token"))
-	require.NoError(t, p.stop())
-	require.NotContains(t, p.log.String(), "a token for tests")
+	require.NoError(t, p.Stop())
+	require.NotContains(t, p.Log.String(), "a token for tests")
 }
 
-func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
+func TestRun_warnsOfAShortToken(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "s3cret")
 	p := start(t, "-data", t.TempDir())
 	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "s3cret", "")
 	require.Equal(t, http.StatusOK, status, body)
-	require.NoError(t, p.stop())
-	require.Contains(t, p.log.String(), "THE TOKEN IS TOO SHORT")
-	require.NotContains(t, p.log.String(), "s3cret")
+	require.NoError(t, p.Stop())
+	require.Contains(t, p.Log.String(), "THE TOKEN IS TOO SHORT")
+	require.NotContains(t, p.Log.String(), "s3cret")
 }
 
-func TestListeningToOthersInTheClearIsWarnedOf(t *testing.T) {
+func TestRun_warnsOfAListenerInTheClear(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	for address, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		p := start(t, "-data", t.TempDir(), "-listen", address)
-		require.NoError(t, p.stop())
-		require.Equal(t, warns, strings.Contains(p.log.String(), "in the clear"), address)
+		require.NoError(t, p.Stop())
+		require.Equal(t, warns, strings.Contains(p.Log.String(), "in the clear"), address)
 	}
 }
 
-func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
+func TestRun_createsATokenWithoutPrintingIt(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, "-data", dir)
-	require.True(t, p.lines.Scan())
 	name := filepath.Join(dir, "token")
-	require.Equal(t, "a new token is in "+name, p.lines.Text())
+	require.Equal(t, "a new token is in "+name, p.Next())
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)
 	token := strings.TrimSpace(string(data))
 	status, _ := ask(t, http.DefaultClient, "GET", p.address+"/status", token, "")
 	require.Equal(t, http.StatusOK, status)
-	require.NoError(t, p.stop())
-	require.NotContains(t, p.log.String(), token)
+	require.NoError(t, p.Stop())
+	require.NotContains(t, p.Log.String(), token)
 	require.NoError(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		require.NoError(t, err)
 		require.Zero(t, info.Mode().Perm()&0o077, "%s has mode %v", path, info.Mode())
@@ -151,10 +108,10 @@ func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
 	p = start(t, "-data", dir)
 	status, _ = ask(t, http.DefaultClient, "GET", p.address+"/status", token, "")
 	require.Equal(t, http.StatusOK, status, "the next start finds it")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestARightThatIsMissingIsNamed(t *testing.T) {
+func TestRun_namesAMissingRight(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24")
 	status, body := ask(t, http.DefaultClient, "POST", p.address+"/tunnel/client/add", "a token for tests, long enough", `{}`)
@@ -163,7 +120,7 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 	status, body = ask(t, http.DefaultClient, "GET", p.address+"/readyz", "", "")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, body, "the settings exclude")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
 // issue makes a certificate that parent has signed, or that has signed itself.
@@ -171,7 +128,8 @@ func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	if parent == nil {
 		template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
@@ -184,7 +142,7 @@ func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x
 	return certificate, key
 }
 
-func TestAClientCertificateStandsForTheToken(t *testing.T) {
+func TestRun_acceptsAClientCertificateInPlaceOfTheToken(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := t.TempDir()
 	file := func(name, kind string, raw []byte) string {
@@ -199,7 +157,8 @@ func TestAClientCertificateStandsForTheToken(t *testing.T) {
 	raw, err := x509.MarshalPKCS8PrivateKey(ownKey)
 	require.NoError(t, err)
 	authority := file("ca.pem", "CERTIFICATE", ca.Raw)
-	p := start(t, "-data", filepath.Join(dir, "data"), "-tls-cert", file("cert.pem", "CERTIFICATE", own.Raw), "-tls-key", file("key.pem", "PRIVATE KEY", raw), "-client-ca", authority)
+	p := start(t, "-data", filepath.Join(dir, "data"), "-tls-cert", file("cert.pem", "CERTIFICATE", own.Raw),
+		"-tls-key", file("key.pem", "PRIVATE KEY", raw), "-client-ca", authority)
 	require.True(t, strings.HasPrefix(p.address, "https://"), p.address)
 	with := func(certificates ...tls.Certificate) *http.Client {
 		pool := x509.NewCertPool()
@@ -214,21 +173,21 @@ func TestAClientCertificateStandsForTheToken(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status)
 	status, _ = ask(t, with(), "GET", p.address+"/healthz", "", "")
 	require.Equal(t, http.StatusOK, status)
-	stranger := with()
-	stranger.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	unknown := with()
+	unknown.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		return &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}, nil // whatever is asked for
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", p.address+"/status", nil)
 	require.NoError(t, err)
-	answer, err := stranger.Do(r)
+	answer, err := unknown.Do(r)
 	if err == nil {
 		_ = answer.Body.Close()
 	}
 	require.Error(t, err, "a certificate of somebody else is no certificate")
-	require.NoError(t, p.stop())
+	require.NoError(t, p.Stop())
 }
 
-func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
+func TestReadSettings_namesAWrongSettingWithoutItsValue(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -253,19 +212,23 @@ func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	err = run(t.Context(), []string{"-role", "server", "-listen", taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "the port is taken")
-	err = run(t.Context(), []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "x", "-token", "sixteen characters"}, io.Discard, io.Discard)
+	err = run(t.Context(), []string{"-role", "server", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-allow", "x",
+		"-token", "sixteen characters"}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, `got "x"`)
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
-	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge", "-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
+	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge",
+		"-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
 		require.Contains(t, out.String(), name)
 	}
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesPagesOfOtherOrigins(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24", "-hosts", "link.example.org")
 	httpapitest.CheckServer(t, p.address, "/healthz", "link.example.org")
 }
+
+func TestRun_printsTheVersion(t *testing.T) { servertest.CheckVersion(t, "multilink", run) }

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// tls is how connections are secured; nil means that they are not.
+// tls returns the TLS configuration of the listener; nil means no TLS.
 func (s *settings) tls() (*tls.Config, error) {
 	if s.tlsCert == "" {
 		return nil, nil
@@ -29,7 +29,7 @@ func (s *settings) tls() (*tls.Config, error) {
 	if !config.ClientCAs.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("-client-ca: %q holds no certificate in PEM", s.clientCA)
 	}
-	// Who shows none may still show the token.
+	// A client without a certificate may still present the token.
 	config.ClientAuth = tls.VerifyClientCertIfGiven
 	return config, nil
 }

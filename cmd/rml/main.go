@@ -1,5 +1,5 @@
 // Command rml maps local files and standard input to RDF with an RML or CARML
-// mapping, and says what it thinks of the mapping.
+// mapping, and checks and explains mappings.
 //
 //	rml map -mapping FILE [-base IRI] [-format NAME] [-stream message|ndjson] [-strict]
 //	rml lint [-sample FILE] MAPPING
@@ -58,7 +58,7 @@ func commands() []command {
 	}
 }
 
-// run is the whole program, for main and for tests.
+// run is the program, for main and for tests.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	for _, c := range commands() {
 		if len(args) > 0 && args[0] == c.name {

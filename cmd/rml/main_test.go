@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
 const header = `@prefix rr: <http://www.w3.org/ns/r2rml#> .
@@ -45,18 +48,19 @@ func rmlNotes(t *testing.T, stdin string, args ...string) (out, notes string, er
 	return stdout.String(), stderr.String(), err
 }
 
-func TestMapReadsTheStreamFromStandardInput(t *testing.T) {
+func TestRunMap_readsTheStreamFromStandardInput(t *testing.T) {
 	file := write(t, "m.ttl", streamMapping)
 	out, err := rmlCommand(t, `{"id":1,"v":"x"}`, "map", "-mapping", file)
 	require.NoError(t, err)
 	require.Equal(t, "<http://a/1> <http://example.com/ns#p> \"x\" .\n", out)
 
-	out, err = rmlCommand(t, "{\"id\":1,\"v\":\"x\"}\n{\"id\":2,\"v\":\"y\"}\n", "map", "-mapping", file, "-stream", "ndjson", "-format", "turtle")
+	out, err = rmlCommand(t, "{\"id\":1,\"v\":\"x\"}\n{\"id\":2,\"v\":\"y\"}\n", "map", "-mapping", file, "-stream",
+		"ndjson", "-format", "turtle")
 	require.NoError(t, err)
 	require.Equal(t, "@prefix ex: <http://example.com/ns#> .\n\n<http://a/1> ex:p \"x\" .\n<http://a/2> ex:p \"y\" .\n", out)
 }
 
-func TestMapReadsFilesBesideTheMapping(t *testing.T) {
+func TestRunMap_readsFilesBesideTheMapping(t *testing.T) {
 	file := write(t, "m.ttl", header+`ex:M a rr:TriplesMap ; rml:logicalSource [ rml:source "d.csv" ; rml:referenceFormulation ql:CSV ] ;
   rr:subjectMap [ rr:template "{id}" ; rr:class ex:C ] .`)
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "d.csv"), []byte("id\n1\n"), 0o600))
@@ -67,7 +71,7 @@ func TestMapReadsFilesBesideTheMapping(t *testing.T) {
 
 // Whatever goes wrong, and however late, nothing is on standard output and one
 // line says what it was.
-func TestFailureIsOneLineAndNoOutput(t *testing.T) {
+func TestRun_reportsAFailureInOneLine(t *testing.T) {
 	file := write(t, "m.ttl", streamMapping)
 	for name, c := range map[string]struct {
 		stdin string
@@ -83,7 +87,8 @@ func TestFailureIsOneLineAndNoOutput(t *testing.T) {
 		"unknown format":    {"", []string{"map", "-mapping", file, "-format", "yaml"}, "-format"},
 		"unknown stream":    {"", []string{"map", "-mapping", file, "-stream", "lines"}, "-stream"},
 		"mapping not valid": {"", []string{"map", "-mapping", write(t, "bad.ttl", "x")}, "not valid Turtle"},
-		"late in the input": {strings.Repeat("{\"id\":1,\"v\":\"x\"}\n", 100_000) + "nonsense\n", []string{"map", "-mapping", file, "-stream", "ndjson"}, "line 100001: JSON line 1 column 1"},
+		"late in the input": {strings.Repeat("{\"id\":1,\"v\":\"x\"}\n", 100_000) + "nonsense\n",
+			[]string{"map", "-mapping", file, "-stream", "ndjson"}, "line 100001: JSON line 1 column 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := rmlCommand(t, c.stdin, c.args...)
@@ -94,7 +99,7 @@ func TestFailureIsOneLineAndNoOutput(t *testing.T) {
 	}
 }
 
-func TestLintAndExplain(t *testing.T) {
+func TestRun_lintsAndExplains(t *testing.T) {
 	file := write(t, "m.ttl", streamMapping)
 	out, err := rmlCommand(t, "", "lint", file)
 	require.NoError(t, err)
@@ -109,11 +114,18 @@ func TestLintAndExplain(t *testing.T) {
 	require.Contains(t, out, "input 0: the unnamed stream, JSONPath")
 }
 
-func TestLargeOutputGoesThroughAFile(t *testing.T) {
+func TestSpool_writesLargeOutputThroughAFile(t *testing.T) {
 	file := write(t, "m.ttl", streamMapping)
 	const line = `{"id":1,"v":"` + "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" + `"}` + "\n"
 	out, err := rmlCommand(t, strings.Repeat(line, 100_000), "map", "-mapping", file, "-stream", "ndjson")
 	require.NoError(t, err)
 	require.Greater(t, len(out), spoolMemory)
 	require.Equal(t, 100_000, strings.Count(out, "\n"))
+}
+
+func TestRun_printsTheVersion(t *testing.T) {
+	command := func(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+		return run(ctx, args, strings.NewReader(""), stdout, stderr)
+	}
+	servertest.CheckVersion(t, "rml", command, "version", "-version", "--version")
 }

@@ -20,7 +20,9 @@ func runMap(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	base := flags.String("base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
 	format := flags.String("format", "nquads", "the `syntax` of the output: ntriples, nquads, turtle, trig, jsonld, rdfxml or rdfjson")
 	stream := flags.String("stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
-	strict := flags.Bool("strict", false, "make a term that cannot be made an error in the legacy vocabulary too, as a channel does; otherwise its statements are left out and a note counts them")
+	strict := flags.Bool("strict", false,
+		"make a term that cannot be made an error in the legacy vocabulary too, as a channel does; otherwise its "+
+			"statements are left out and a note counts them")
 	done, err := parse(flags, args, mapUsage, stdout)
 	switch {
 	case done || err != nil:

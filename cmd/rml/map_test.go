@@ -10,7 +10,8 @@ import (
 const datedMapping = header + `ex:M a rr:TriplesMap ;
   rml:logicalSource [ rml:source [ a carml:Stream ] ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$.list" ] ;
   rr:subjectMap [ rr:template "http://a/{id}" ] ;
-  rr:predicateObjectMap [ rr:predicate ex:until ; rr:objectMap [ rml:reference "until" ; rr:datatype <http://www.w3.org/2001/XMLSchema#dateTime> ] ] ;
+  rr:predicateObjectMap [ rr:predicate ex:until ; rr:objectMap [
+    rml:reference "until" ; rr:datatype <http://www.w3.org/2001/XMLSchema#dateTime> ] ] ;
   rr:predicateObjectMap [ rr:predicate ex:page ; rr:objectMap [ rml:reference "page" ; rr:termType rr:IRI ] ] .
 `
 
@@ -22,12 +23,16 @@ func TestRunMap_notesOnStandardError(t *testing.T) {
 		statements int
 		want       string
 	}{
-		"all is well":          {`{"list":[{"id":1,"until":"2022-05-01T00:00:00Z"}]}`, nil, 1, ""},
-		"ill-typed":            {`{"list":[{"id":1,"until":"2022-05-01"}]}`, nil, 1, "rml: note: 1 literals have a text that their datatype does not have; they are given out as they are\n"},
-		"nothing selected":     {`{"items":[]}`, nil, 0, "rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
-		"nothing in the lines": {`{"items":[]}`, []string{"-stream", "ndjson"}, 0, "rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
-		"nothing of records":   {`{"list":[{"id":1},{"id":2}]}`, nil, 0, "rml: note: no statement was made of 2 records\n"},
-		"left out":             {`{"list":[{"id":1,"page":"http://b c"},{"id":2,"page":"http://b"}]}`, nil, 1, "rml: note: 1 terms could not be made; their statements are left out (-strict makes that an error)\n"},
+		"all is well": {`{"list":[{"id":1,"until":"2022-05-01T00:00:00Z"}]}`, nil, 1, ""},
+		"ill-typed": {`{"list":[{"id":1,"until":"2022-05-01"}]}`, nil, 1,
+			"rml: note: 1 literals have a text that their datatype does not have; they are given out as they are\n"},
+		"nothing selected": {`{"items":[]}`, nil, 0,
+			"rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
+		"nothing in the lines": {`{"items":[]}`, []string{"-stream", "ndjson"}, 0,
+			"rml: note: triples map ex:M (mapping line 6): its iterator \"$.list\" selects no record\n"},
+		"nothing of records": {`{"list":[{"id":1},{"id":2}]}`, nil, 0, "rml: note: no statement was made of 2 records\n"},
+		"left out": {`{"list":[{"id":1,"page":"http://b c"},{"id":2,"page":"http://b"}]}`, nil, 1,
+			"rml: note: 1 terms could not be made; their statements are left out (-strict makes that an error)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, notes, err := rmlNotes(t, c.stdin, append([]string{"map", "-mapping", file}, c.flags...)...)

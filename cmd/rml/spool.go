@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// spoolMemory is how much output is kept in memory before it goes to a file.
+// spoolMemory is how much output stays in memory before it goes to a file.
 const spoolMemory = 8 << 20
 
 // spool keeps the output back until the whole run has succeeded: first in
@@ -32,7 +32,7 @@ func (s *spool) Write(p []byte) (int, error) {
 	return s.file.Write(p)
 }
 
-// copyTo gives out everything that was kept.
+// copyTo writes all output to w.
 func (s *spool) copyTo(w io.Writer) error {
 	if _, err := s.memory.WriteTo(w); err != nil {
 		return fmt.Errorf("write standard output: %w", err)

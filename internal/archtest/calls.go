@@ -78,8 +78,8 @@ func checkSleeps(t *tree) []finding {
 // bubbles reports whether the file runs tests on a fake clock.
 func bubbles(f *file) bool { return importName(f, "testing/synctest") != "" }
 
-// importName returns the name under which a file knows an import; empty if it
-// does not import it.
+// importName returns the name of an import in a file; empty if the file does not import
+// it.
 func importName(f *file, importPath string) string {
 	for _, spec := range f.syntax.Imports {
 		if spec.Path.Value != `"`+importPath+`"` {

@@ -117,7 +117,8 @@ func table(p *pkg, value ast.Expr) bool {
 			return function.Name != "make" && function.Name != "new"
 		}
 		return slices.Contains(pureFunctions(), called(p, value)) || slices.Contains([]string{
-			"encoding/base32.NewEncoding", "encoding/base64.NewEncoding", "regexp.MustCompile", "strings.NewReplacer", "text/template.Must", "html/template.Must",
+			"encoding/base32.NewEncoding", "encoding/base64.NewEncoding", "regexp.MustCompile", "strings.NewReplacer",
+			"text/template.Must", "html/template.Must",
 			"net/netip.MustParseAddr", "net/netip.MustParsePrefix", "math.Inf", "math.NaN", "math/big.NewInt",
 			"hash/crc32.MakeTable", "hash/crc64.MakeTable", "hash/maphash.MakeSeed", "reflect.TypeFor", "reflect.TypeOf",
 			"sync.OnceValue", "sync.OnceValues", "time.Date",

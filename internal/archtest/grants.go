@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unusedGrants are the rows of the import table that no package has, and what the
-// other rows allow that no code uses.
+// unusedGrants returns the rows of the import table without a package, and the imports
+// that the other rows allow and no code uses.
 func unusedGrants(t *tree) []finding {
 	var found []finding
 	for _, row := range importTable() {

@@ -2,7 +2,6 @@ package archtest
 
 import (
 	"fmt"
-	"path"
 	"strings"
 )
 
@@ -117,13 +116,13 @@ func suite(p *pkg) bool {
 func checkHTTP(t *tree) []finding {
 	var found []finding
 	for _, p := range t.packages {
+		if matchesAny(httpHomes(), p.dir) {
+			continue
+		}
 		for _, f := range p.code() {
-			if httpAllowed(p.dir, path.Base(f.path)) {
-				continue
-			}
 			for importPath, pos := range f.imports {
 				if under([]string{"net/http"}, importPath) {
-					found = append(found, finding{t.at(pos), importPath + " is imported outside of the homes of HTTP"})
+					found = append(found, finding{t.at(pos), fmt.Sprintf("%s imports %s", p.dir, importPath)})
 				}
 			}
 		}
@@ -131,11 +130,21 @@ func checkHTTP(t *tree) []finding {
 	return found
 }
 
-func httpAllowed(dir, name string) bool {
-	for _, home := range httpHomes() {
-		if ok, _ := path.Match(home.files, name); ok && matches(home.dir, dir) {
-			return true
+// checkLeaves looks for packages of internal, tests included, that import a package of
+// ours outside of internal.
+func checkLeaves(t *tree) []finding {
+	var found []finding
+	for _, p := range t.packages {
+		if !matches("internal/...", p.dir) {
+			continue
+		}
+		for _, f := range p.files {
+			for importPath, pos := range f.imports {
+				if dir, own := t.own(importPath); own && !matches("internal/...", dir) {
+					found = append(found, finding{t.at(pos), fmt.Sprintf("%s imports %s", p.dir, dir)})
+				}
+			}
 		}
 	}
-	return false
+	return found
 }

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// loadLinks asks the go command in dir what each package of the module links,
-// and returns import paths by import path. Packages that do not build at the
-// moment are listed with what is known of them.
+// loadLinks lists, with the go command in dir, the packages that each package of the
+// module links. Of a package that does not build, it lists what the go command knows.
 func loadLinks(dir string) (map[string][]string, error) {
 	list := exec.Command("go", "list", "-e", "-json=ImportPath,Deps", "./...")
 	list.Dir = dir

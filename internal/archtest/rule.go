@@ -2,7 +2,7 @@ package archtest
 
 import "fmt"
 
-// rule is one sentence of the house plan.
+// rule is one rule of the plan.
 type rule struct {
 	name   string
 	reason string // why the rule is there
@@ -16,7 +16,7 @@ type finding struct {
 	what string
 }
 
-// explain says everything that the author of the place needs to know.
+// explain returns the finding, the rule and the remedy.
 func (r rule) explain(f finding) string {
 	return fmt.Sprintf("%s: %s\n\trule %s: %s\n\tremedy: %s", f.at, f.what, r.name, r.reason, r.remedy)
 }
@@ -27,8 +27,9 @@ func rules() []rule {
 		{
 			name:   "import-table",
 			reason: "a room knows only the rooms and the libraries that the plan gives it, so that it can be used and changed alone",
-			remedy: "declare a small interface here and plug the two together in cmd, or change the row in internal/archtest/table.go together with ARCHITECTURE.md",
-			check:  checkImports,
+			remedy: "declare a small interface here and plug the two together in cmd, or change the row in " +
+				"internal/archtest/table.go together with ARCHITECTURE.md",
+			check: checkImports,
 		},
 		{
 			name:   "feature-packages",
@@ -44,15 +45,41 @@ func rules() []rule {
 		},
 		{
 			name:   "links",
-			reason: "a user links only the drivers that he imports himself",
+			reason: "a user links only the drivers that the program imports",
 			remedy: "find the way with `go mod why -m` or `go list -deps` and cut it: the driver belongs into its own subpackage",
 			check:  checkLinks,
 		},
 		{
 			name:   "net-http",
-			reason: "HTTP is one way in; the engine behind it must work without",
-			remedy: "move the handler into an http*.go file of the feature package, or the code into internal/httpapi",
+			reason: "HTTP is one way in; the engine behind it works without it",
+			remedy: "move the handler or client into a package that httpHomes in internal/archtest/table.go lists",
 			check:  checkHTTP,
+		},
+		{
+			name:   "leaves",
+			reason: "what is below internal serves every room and needs none of them",
+			remedy: "move what composes features into cmd/internal, or declare the interface that is needed in the leaf",
+			check:  checkLeaves,
+		},
+		{
+			name: "constructors",
+			reason: "all constructors have one form: Config by value where something is required, *Options where " +
+				"nothing is; New does no input or output",
+			remedy: "rename what does input or output to Open, with a context first; take *Options, which may be nil; take Config by value",
+			check:  checkConstructors,
+		},
+		{
+			name:   "handlers",
+			reason: "a reader finds every REST interface in the same way",
+			remedy: "write the method Handler() or Handler(*HandlerOptions), or the function NewHandler(x, " +
+				"*HandlerOptions), with the one result http.Handler",
+			check: checkHandlers,
+		},
+		{
+			name:   "readiness",
+			reason: "a caller waits for readiness together with other things, in a select",
+			remedy: "replace the callback by a method Ready() <-chan struct{} whose channel is closed when work can begin",
+			check:  checkReadiness,
 		},
 		{
 			name:   "package-doc",
@@ -62,7 +89,7 @@ func rules() []rule {
 		},
 		{
 			name:   "symbol-doc",
-			reason: "an exported symbol without a comment is a promise that nobody can read",
+			reason: "an exported symbol without a comment is a promise that no user can read",
 			remedy: "write a full sentence that begins with the symbol's name: what it does, units, zero value, errors, concurrency",
 			check:  checkSymbolDocs,
 		},
@@ -93,8 +120,9 @@ func rules() []rule {
 		{
 			name:   "no-globals",
 			reason: "two instances in one process do not share state",
-			remedy: "make it a field of the type that uses it, or a constant; only error sentinels, embedded files, interface guards and unexported tables that nothing writes to may be variables",
-			check:  checkGlobals,
+			remedy: "make it a field of the type that uses it, or a constant; only error sentinels, embedded " +
+				"files, interface guards and unexported tables that nothing writes to may be variables",
+			check: checkGlobals,
 		},
 		{
 			name:   "quiet-library",
@@ -119,6 +147,36 @@ func rules() []rule {
 			reason: "a file has one noun; 150 to 400 lines is the comfortable size, 500 the end",
 			remedy: "find the second noun and give it a file",
 			check:  checkSizes,
+		},
+		{
+			name:   "line-length",
+			reason: "a line of code is read at a glance: 120 columns are the comfortable length, 140 the end",
+			remedy: "break the line where a reader would: one entry of a table a line, one argument or clause a line",
+			check:  checkLines,
+		},
+		{
+			name:   "folder-size",
+			reason: "a folder of more than 35 files mostly has a second noun in it",
+			remedy: "find the package that asks to exist, or give the reason in largeFolders of internal/archtest/table.go",
+			check:  checkFolders,
+		},
+		{
+			name:   "type-size",
+			reason: "a type of more than 35 methods mostly has a second noun in it",
+			remedy: "find the type that asks to exist, or give the reason in largeTypes of internal/archtest/table.go",
+			check:  checkTypes,
+		},
+		{
+			name:   "test-names",
+			reason: "the name of a test says which symbol it holds to which outcome",
+			remedy: "name it Test<Symbol>[_<Method>][_<outcome>] after a symbol of the package, such as TestChannel_Stop_drainsInFlight",
+			check:  checkTestNames,
+		},
+		{
+			name:   "words",
+			reason: "plain technical English is read once; idioms of this house are read twice",
+			remedy: "name the component and what it does, with the words of docs/glossary.md",
+			check:  checkWords,
 		},
 		{
 			name:   "names",

@@ -31,17 +31,24 @@ func ReadBody(r *http.Request, mediaType string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// tooLarge refuses a body. As much again as was allowed is read and thrown
-// away first: many clients send everything before they look at an answer, and
-// would see only a broken connection. Those that ask first, by RFC 9110
-// section 10.1.1, get the answer at once.
+// tooLarge refuses a body of more than limit bytes, and reads that many more of it first,
+// see [Drain].
 func tooLarge(r *http.Request, limit int64) error {
-	if r.Header.Get("Expect") == "" {
-		_, _ = io.CopyN(io.Discard, r.Body, limit) // whatever comes of it, the answer is the same
-	}
+	Drain(r, r.Body, limit)
 	return &Error{
 		Status: http.StatusRequestEntityTooLarge,
 		Detail: fmt.Sprintf("The request body is larger than the limit of %d bytes.", limit),
+	}
+}
+
+// Drain reads and discards up to limit bytes of the body of a request that is refused.
+// Many clients send all of a body before they read the answer, and would see only a
+// broken connection. Clients that wait for the answer before they send the body, by RFC
+// 9110 section 10.1.1, get it at once. The body is the reader that the handler has used,
+// such as a [PatientBody].
+func Drain(r *http.Request, body io.Reader, limit int64) {
+	if r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, body, limit) // the answer is the same in any case
 	}
 }
 
@@ -52,7 +59,7 @@ func WriteJSON(w http.ResponseWriter, document any) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(data) // a client that went away is no error of ours
+	_, _ = w.Write(data) // a client that has gone is not an error
 	return nil
 }
 
@@ -60,5 +67,5 @@ func WriteJSON(w http.ResponseWriter, document any) error {
 func WriteText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // a client that went away is no error of ours
+	_, _ = io.WriteString(w, text) // a client that has gone is not an error
 }

@@ -151,7 +151,7 @@ func TestReadEntityTags_agreesWithServeContent(t *testing.T) {
 
 // Sections 13.1.3 to 13.1.5 and 13.2.2 are those of [http.ServeContent]: dates count
 // only without tags, and If-Range has one strong tag.
-func TestConditionsOfServeContent(t *testing.T) {
+func TestEntityTags_leaveOtherConditionsToServeContent(t *testing.T) {
 	then, before := time.Unix(1e9, 0).UTC().Format(http.TimeFormat), time.Unix(1e8, 0).UTC().Format(http.TimeFormat)
 	for _, c := range []struct {
 		rule   string

@@ -9,8 +9,11 @@
 // directions, so that neither can rot. [Document] and [DocsUI] serve the
 // document and an interactive page about it that needs no network.
 //
-// [ReadEntityTags] reads the conditions of a change, and [EventStream] writes a
-// stream of events.
+// [ReadEntityTags] reads the conditions of a change. [ReadBody] reads a small body,
+// [PatientBody] a large one from a slow client, [PatientWriter] writes one, and [Form]
+// reads an upload field by field. [Slots] bounds how many requests of a kind are served
+// at a time. [EventStream] writes a stream of events, [WritePage] a page, and [Assets]
+// are the files that pages load.
 //
 // # Pages of other origins
 //

@@ -20,7 +20,7 @@ import (
 func Document(openapi []byte) HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(openapi) // a client that went away is no error of ours
+		_, _ = w.Write(openapi) // a client that has gone is not an error
 		return nil
 	}
 }
@@ -28,7 +28,7 @@ func Document(openapi []byte) HandlerFunc {
 // DocsUI serves an interactive page about an OpenAPI document, with assets
 // that are part of the program. path is where it is, with a slash at the end;
 // document is where the document is, relative to that. The page may load
-// nothing but its own assets and talk to nobody but its own origin.
+// only its own assets and send requests only to its own origin.
 func DocsUI(title, path, document string) HandlerFunc {
 	ui := v5emb.NewHandlerWithConfig(swgui.Config{
 		Title:            title,
@@ -54,7 +54,7 @@ func DocsUI(title, path, document string) HandlerFunc {
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
-		_, _ = w.Write(page) // a client that went away is no error of ours
+		_, _ = w.Write(page) // a client that has gone is not an error
 		return nil
 	}
 }
@@ -70,7 +70,7 @@ func RedirectTo(place string) HandlerFunc {
 	}
 }
 
-// renderPage renders the page once: it is the same for everybody.
+// renderPage renders the page once: it is the same for all users.
 func renderPage(ui http.Handler, path string) []byte {
 	var page pageBuffer
 	ui.ServeHTTP(&page, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{}})

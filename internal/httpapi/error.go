@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Text is what the client gets to read.
+// Text returns the text for the client.
 func (e *Error) Text() string {
 	if e.Detail != "" {
 		return e.Detail
@@ -37,8 +37,8 @@ func (e *Error) Text() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// statusClientClosed is logged for a request whose client went away; nobody
-// receives it.
+// statusClientClosed is logged for a request whose client has closed the connection. No
+// client receives it.
 const statusClientClosed = 499
 
 // classified returns the error as an *Error: its own, what classify makes of

@@ -2,7 +2,7 @@ package httpapi
 
 import "net/http"
 
-// Live answers that the process is there.
+// Live answers that the process runs.
 func Live(w http.ResponseWriter, _ *http.Request) error {
 	WriteText(w, http.StatusOK, "ok")
 	return nil
@@ -12,7 +12,7 @@ func Live(w http.ResponseWriter, _ *http.Request) error {
 func Ready(check func() error) HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		if err := check(); err != nil {
-			// Not returned as an error: being asked early is nobody's mistake.
+			// Not returned as an error: a request before the server is ready is not a mistake.
 			WriteText(w, http.StatusServiceUnavailable, err.Error())
 			return nil
 		}

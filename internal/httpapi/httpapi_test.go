@@ -34,7 +34,7 @@ func text(body string) httpapi.HandlerFunc {
 	}
 }
 
-func TestRoutesAnswerWithAndWithoutTrailingSlash(t *testing.T) {
+func TestNewHandler_answersWithAndWithoutTrailingSlash(t *testing.T) {
 	h := httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /things", Func: text("list")},
 		{Pattern: "GET /things/{id}", Func: text("one ")},
@@ -56,7 +56,7 @@ func TestRoutesAnswerWithAndWithoutTrailingSlash(t *testing.T) {
 	require.Equal(t, "GET, HEAD", w.Header().Get("Allow"))
 }
 
-func TestErrorsBecomeAnswers(t *testing.T) {
+func TestNewHandler_writesErrorsAsAnswers(t *testing.T) {
 	known := errors.New("known")
 	fail := func(err error) httpapi.HandlerFunc {
 		return func(http.ResponseWriter, *http.Request) error { return err }
@@ -96,7 +96,7 @@ func TestErrorsBecomeAnswers(t *testing.T) {
 	require.NotContains(t, log.String(), "/busy", "a limit is not logged as an error")
 }
 
-func TestPanicAfterHalfAnAnswerBreaksTheConnectionOff(t *testing.T) {
+func TestNewHandler_abortsTheConnectionAfterHalfAnAnswer(t *testing.T) {
 	h := httpapi.NewHandler([]httpapi.Route{{Pattern: "GET /half", Func: func(w http.ResponseWriter, _ *http.Request) error {
 		_, _ = w.Write([]byte("half"))
 		panic("late")
@@ -104,7 +104,7 @@ func TestPanicAfterHalfAnAnswerBreaksTheConnectionOff(t *testing.T) {
 	require.PanicsWithValue(t, http.ErrAbortHandler, func() { serve(h, "GET", "/half", "", "") })
 }
 
-func TestRequestsAreNumberedAndLogged(t *testing.T) {
+func TestNewHandler_numbersAndLogsRequests(t *testing.T) {
 	var log bytes.Buffer
 	h := httpapi.NewHandler([]httpapi.Route{{Pattern: "GET /x", Func: text("four")}},
 		&httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -123,7 +123,7 @@ func TestRequestsAreNumberedAndLogged(t *testing.T) {
 	}
 }
 
-func TestReadBodyHoldsToTypeAndLimit(t *testing.T) {
+func TestReadBody_requiresTypeAndLimit(t *testing.T) {
 	h := httpapi.NewHandler([]httpapi.Route{{Pattern: "POST /x", Func: func(w http.ResponseWriter, r *http.Request) error {
 		data, err := httpapi.ReadBody(r, "application/json", 4)
 		if err != nil {
@@ -144,7 +144,7 @@ func TestReadBodyHoldsToTypeAndLimit(t *testing.T) {
 	require.Equal(t, "The request body is larger than the limit of 4 bytes.", w.Body.String())
 }
 
-func TestReadBodyTakesAnyTypeWhereItDoesNotMatter(t *testing.T) {
+func TestReadBody_acceptsAnyTypeWithoutARequiredOne(t *testing.T) {
 	h := httpapi.NewHandler([]httpapi.Route{{Pattern: "POST /x", Func: func(w http.ResponseWriter, r *http.Request) error {
 		data, err := httpapi.ReadBody(r, "", 4)
 		if err != nil {
@@ -158,7 +158,7 @@ func TestReadBodyTakesAnyTypeWhereItDoesNotMatter(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, serve(h, "POST", "/x", "", "12345").Code)
 }
 
-func TestCheckRoutesFindsDifferencesInBothDirections(t *testing.T) {
+func TestCheckRoutes_findsDifferencesInBothDirections(t *testing.T) {
 	document := []byte(`{"paths": {"/a": {"get": {}, "parameters": []}, "/b/{id}": {"post": {}}, "/page": {"get": {}}}}`)
 	a := httpapi.Route{Pattern: "GET /a"}
 	b := httpapi.Route{Pattern: "POST /b/{id}"}
@@ -174,7 +174,7 @@ func TestCheckRoutesFindsDifferencesInBothDirections(t *testing.T) {
 	require.Error(t, httpapi.CheckRoutes(nil, []byte("no")))
 }
 
-func TestDocsUIIsCompleteAndLocksItselfIn(t *testing.T) {
+func TestDocsUI_isCompleteAndLoadsNothingElse(t *testing.T) {
 	h := httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /swagger/", Func: httpapi.DocsUI("Things", "/swagger/", "../openapi.json")},
 		{Pattern: "GET /openapi.json", Func: httpapi.Document([]byte(`{"openapi": "3.0.3"}`))},
@@ -205,7 +205,7 @@ func TestDocsUIIsCompleteAndLocksItselfIn(t *testing.T) {
 	require.JSONEq(t, `{"openapi": "3.0.3"}`, serve(h, "GET", "/openapi.json", "", "").Body.String())
 }
 
-func TestARedirectHoldsBelowAPrefix(t *testing.T) {
+func TestRedirectTo_worksBelowAPrefix(t *testing.T) {
 	h := httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/")},
 		{Pattern: "GET /docs/", Func: text("documented")},
@@ -219,7 +219,7 @@ func TestARedirectHoldsBelowAPrefix(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 }
 
-func TestReadyTellsWhyNot(t *testing.T) {
+func TestReady_answersWithTheReason(t *testing.T) {
 	var why error
 	h := httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /readyz", Func: httpapi.Ready(func() error { return why })},
@@ -236,19 +236,29 @@ func TestReadyTellsWhyNot(t *testing.T) {
 func ExampleNewHandler() {
 	greet := func(w http.ResponseWriter, r *http.Request) error {
 		name := r.PathValue("name")
-		if name == "nobody" {
-			return &httpapi.Error{Status: http.StatusNotFound, Detail: "there is nobody"}
+		if name == "unknown" {
+			return &httpapi.Error{Status: http.StatusNotFound, Detail: "there is no such name"}
 		}
 		httpapi.WriteText(w, http.StatusOK, "hello "+name)
 		return nil
 	}
 	handler := httpapi.NewHandler([]httpapi.Route{{Pattern: "GET /greet/{name}", Func: greet}}, nil)
-	for _, path := range []string{"/greet/ada", "/greet/nobody/"} {
+	for _, path := range []string{"/greet/ada", "/greet/unknown/"} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		fmt.Println(w.Code, w.Body.String())
 	}
 	// Output:
 	// 200 hello ada
-	// 404 there is nobody
+	// 404 there is no such name
+}
+
+func TestDrain_readsUnlessTheClientWaits(t *testing.T) {
+	for expect, left := range map[string]int{"": 2, "100-continue": 6} {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set("Expect", expect)
+		body := strings.NewReader("123456")
+		httpapi.Drain(r, body, 4)
+		require.Equal(t, left, body.Len(), "Expect: %q", expect)
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
-func TestAddressesAreReadOrRefusedWithoutTheirPassword(t *testing.T) {
+func TestBaseURL_hidesThePasswordInItsErrors(t *testing.T) {
 	base, err := httpclient.BaseURL("https://u:p@host:81/below")
 	require.NoError(t, err)
 	require.Equal(t, "host:81", base.Host)
@@ -26,7 +26,7 @@ func TestAddressesAreReadOrRefusedWithoutTheirPassword(t *testing.T) {
 	}
 }
 
-func TestARedirectNeverTurnsAPostIntoAGet(t *testing.T) {
+func TestNew_followsNoRedirectThatTurnsAPostIntoAGet(t *testing.T) {
 	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Method+" "+r.URL.Path)
@@ -71,7 +71,7 @@ func TestARedirectNeverTurnsAPostIntoAGet(t *testing.T) {
 	require.Equal(t, http.StatusFound, status)
 }
 
-func TestAnswersOfTheClientsMakingAreFinal(t *testing.T) {
+func TestRefused_reportsFinalAnswers(t *testing.T) {
 	for status, want := range map[int]bool{
 		400: true, 401: true, 404: true, 405: true, 409: true, 413: true, 422: true,
 		200: false, 302: false, 408: false, 425: false, 429: false, 500: false, 502: false, 503: false,

@@ -1,7 +1,6 @@
-// Package look holds what our pages have in common: the style sheet with colours for
-// light and dark, type, header, tables, forms, states and charts, and the icon. A page
-// serves the files below an address of its own, and has a small sheet for what only it
-// has.
+// Package look holds what all web pages share: the head of a page, the icon, and the style
+// sheet with colours for light and dark, type, header, tables, forms, states and charts. A
+// page serves the files below its own address, with a small sheet of its own.
 //
 // What a page does with the sheet:
 //
@@ -22,3 +21,23 @@ import "embed"
 //
 //go:embed look.css swagger.css icon.svg
 var Files embed.FS
+
+// Head returns the template "head" that begins every page: what browsers have to know,
+// the title of the view, the icon, and the style sheets look.css and page.css. The assets
+// are at an address with a slash at its end, which may begin with an action of the
+// template, such as {{.Root}}page/. The page goes on with its own links and scripts, or
+// with </head>.
+func Head(assets string) string {
+	return `{{define "head" -}}
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{{.Title}}</title>
+<link rel="icon" href="` + assets + `icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="` + assets + `look.css">
+<link rel="stylesheet" href="` + assets + `page.css">
+{{- end}}`
+}

@@ -2,6 +2,7 @@ package look_test
 
 import (
 	"fmt"
+	"html/template"
 	"io/fs"
 	"math"
 	"os"
@@ -62,7 +63,7 @@ func contrast(t *testing.T, a, b string) float64 {
 }
 
 // The criteria 1.4.3 (text) and 1.4.11 (edges of fields, lines of charts) of WCAG 2.2, level AA.
-func TestColoursAreTellableFromTheGround(t *testing.T) {
+func TestFiles_haveColoursWithEnoughContrast(t *testing.T) {
 	modes := colours(t)
 	require.Len(t, modes["dark"], len(modes["light"]), "every colour has its dark one")
 	for mode, colour := range modes {
@@ -86,7 +87,7 @@ func TestColoursAreTellableFromTheGround(t *testing.T) {
 }
 
 // A page that chose colours of its own would have to keep contrast by itself, in both modes.
-func TestPagesHaveNoColoursOfTheirOwn(t *testing.T) {
+func TestFiles_haveTheColoursOfAllPages(t *testing.T) {
 	sheet, err := fs.ReadFile(look.Files, "look.css")
 	require.NoError(t, err)
 	known := map[string]bool{"--tone": true}
@@ -94,7 +95,9 @@ func TestPagesHaveNoColoursOfTheirOwn(t *testing.T) {
 		known[p[1]] = true
 	}
 	used := regexp.MustCompile(`var\((--[a-z0-9-]+)`)
-	for _, path := range []string{"flcollect/page/page.css", "apimgmt/portal/page/page.css", "apimgmt/gateway/admin/page/page.css", "multilink/node/page/page.css", "cmd/internal/console/assets/console.css", "apimgmt/portal/page/docs.css"} {
+	for _, path := range []string{"flcollect/page/page.css", "apimgmt/portal/page/page.css",
+		"apimgmt/gateway/admin/page/page.css", "multilink/node/page/page.css",
+		"cmd/internal/console/assets/console.css", "apimgmt/portal/page/docs.css"} {
 		own, err := os.ReadFile("../../" + path)
 		require.NoError(t, err)
 		require.NotRegexp(t, `#[0-9a-f]{3,8}\b[^{]*;`, string(own), path)
@@ -102,4 +105,16 @@ func TestPagesHaveNoColoursOfTheirOwn(t *testing.T) {
 			require.True(t, known[p[1]], "%s uses %s, which the look has not", path, p[1])
 		}
 	}
+}
+
+func TestHead_namesTheAssetsOfThePage(t *testing.T) {
+	page := template.Must(template.New("page").Parse(look.Head("{{.Root}}page/") + `{{template "head" .}}</head>`))
+	var html strings.Builder
+	require.NoError(t, page.Execute(&html, struct{ Title, Root string }{"Jobs & more", "../"}))
+	require.True(t, strings.HasPrefix(html.String(), "<!doctype html>\n<html lang=\"en\">\n"), html.String())
+	require.Contains(t, html.String(), "<title>Jobs &amp; more</title>")
+	for _, name := range []string{"icon.svg", "look.css", "page.css"} {
+		require.Contains(t, html.String(), ` href="../page/`+name+`"`)
+	}
+	require.True(t, strings.HasSuffix(html.String(), "page.css\"></head>"), html.String())
 }

@@ -5,5 +5,5 @@
 //
 // It takes root on Linux; [New] answers errors.ErrUnsupported elsewhere. What
 // it makes vanishes with the process, however that ends: the namespaces have no
-// names, and live as long as somebody holds them.
+// names, and live as long as a process holds them.
 package netlab

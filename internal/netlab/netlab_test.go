@@ -45,7 +45,7 @@ func laboratory(t *testing.T) (*netlab.Lab, func(time.Duration) netlab.Pinged) {
 	}
 }
 
-func TestPacketsCrossTheAir(t *testing.T) {
+func TestLab_carriesPackets(t *testing.T) {
 	_, ping := laboratory(t)
 	ping(50 * time.Millisecond) // until addresses are resolved
 	result := ping(200 * time.Millisecond)
@@ -53,7 +53,7 @@ func TestPacketsCrossTheAir(t *testing.T) {
 	require.Zero(t, result.Duplicates)
 }
 
-func TestCutLosesEverythingUntilRestored(t *testing.T) {
+func TestLab_Cut_losesPacketsUntilRestored(t *testing.T) {
 	lab, ping := laboratory(t)
 	require.NoError(t, lab.Cut("wifi0"))
 	result := ping(100 * time.Millisecond)
@@ -63,7 +63,7 @@ func TestCutLosesEverythingUntilRestored(t *testing.T) {
 	require.Zero(t, ping(100*time.Millisecond).Lost)
 }
 
-func TestOneDirectionCanBeCut(t *testing.T) {
+func TestLab_Pass_cutsOneDirection(t *testing.T) {
 	for _, to := range []netlab.Side{netlab.Client, netlab.Server} {
 		lab, ping := laboratory(t)
 		ping(50 * time.Millisecond)
@@ -73,7 +73,7 @@ func TestOneDirectionCanBeCut(t *testing.T) {
 	}
 }
 
-func TestCarrierIsSeenByItsEnd(t *testing.T) {
+func TestLab_Carrier_isSeenAtItsEnd(t *testing.T) {
 	lab, ping := laboratory(t)
 	flags := func(side netlab.Side) (up bool) {
 		require.NoError(t, lab.In(side, func() error {
@@ -92,7 +92,7 @@ func TestCarrierIsSeenByItsEnd(t *testing.T) {
 	require.Eventually(t, func() bool { return ping(50*time.Millisecond).Lost == 0 }, time.Minute, time.Millisecond)
 }
 
-func TestLinkThatIsNotThere(t *testing.T) {
+func TestLab_refusesAnUnknownLink(t *testing.T) {
 	lab, _ := laboratory(t)
 	require.ErrorContains(t, lab.Cut("lte0"), `"lte0"`)
 }

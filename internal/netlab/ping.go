@@ -29,7 +29,7 @@ func Echo(conn *net.UDPConn) {
 	}
 }
 
-// Conn carries packets to somebody who sends them back, such as a connected
+// Conn carries packets to an echo service, such as a connected
 // socket of UDP. A Read past the deadline is os.ErrDeadlineExceeded.
 type Conn interface {
 	io.ReadWriter

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file that only its owner can read, in one step: it is whole or as
-// it was, also after a crash. Its folder has to exist.
+// Write writes a file that only its owner can read, in one step: the file has the new
+// content or is unchanged, also after a crash. Its folder must exist.
 func Write(name string, data []byte) (err error) {
 	dir := filepath.Dir(name)
 	file, err := os.CreateTemp(dir, ".secret-*") // of mode 0600
@@ -17,7 +17,7 @@ func Write(name string, data []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(file.Name()) // what is left of it is of no use to anybody
+			_ = os.Remove(file.Name()) // what is left of it has no use
 		}
 	}()
 	_, err = file.Write(data)

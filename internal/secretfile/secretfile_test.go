@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/internal/secretfile"
 )
 
-func TestOnlyTheOwnerReadsWhatIsWritten(t *testing.T) {
+func TestWrite_createsAFileForItsOwnerOnly(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(name, []byte("an older one that everybody reads"), 0o644))
 	require.NoError(t, secretfile.Write(name, []byte("new\n")))
@@ -25,7 +25,7 @@ func TestOnlyTheOwnerReadsWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftOfWhatFailed(t *testing.T) {
+func TestWrite_leavesNothingWhenItFails(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "folder")
 	require.NoError(t, os.MkdirAll(filepath.Join(name, "not empty"), 0o700))

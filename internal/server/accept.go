@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// acceptInterval is how often a listener says at most that it accepts nothing.
+// acceptInterval is the shortest time between two warnings of a listener.
 const acceptInterval = 10 * time.Second
 
 // KeepAccepting returns the listener with an Accept that survives a lack of
 // resources, such as too many open files: it waits a little, from 5 ms to 1 s,
-// and tries again. Servers differ in what they do by themselves then: net/http and
-// gRPC try again without a word that an operator sees, others end. Every error but
-// that of a closed listener is a warning, at most one in 10 seconds, with the
-// count of those that were not logged.
+// and tries again. Of the servers, net/http and gRPC try again without a line in the log,
+// and others end. Every error but that of a closed listener is logged as a warning, at
+// most one in 10 seconds, with the count of those that were not logged.
 func KeepAccepting(listener net.Listener, log *slog.Logger) net.Listener {
 	return &accepting{Listener: listener, log: log, closed: make(chan struct{})}
 }
@@ -77,7 +76,7 @@ func (a *accepting) warn(err error) {
 	a.log.Warn(fmt.Sprintf("accept on %s: %v%s%s", a.Addr(), cause(err), more, advice(err)))
 }
 
-// lacksResources reports whether accepting may go well a little later.
+// lacksResources reports whether Accept may succeed a little later.
 func lacksResources(err error) bool {
 	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, lack) {
@@ -87,7 +86,7 @@ func lacksResources(err error) bool {
 	return false
 }
 
-// cause is the error of the system, without the words that lead to it.
+// cause returns the error of the system without its context.
 func cause(err error) error {
 	var number syscall.Errno
 	if errors.As(err, &number) {
@@ -96,7 +95,7 @@ func cause(err error) error {
 	return err
 }
 
-// advice is what an operator can do.
+// advice returns what an operator can do.
 func advice(err error) string {
 	switch {
 	case errors.Is(err, syscall.EMFILE):

@@ -4,6 +4,5 @@
 //
 // A command declares its flags on a [Flags], opens its listeners with [Listen]
 // so that a port that is taken is known before anything else happens, and
-// hands its parts to [Run]. Nothing here takes signals or exits: that is the
-// command's.
+// hands its parts to [Run]. Only [Main] takes signals and exits.
 package server

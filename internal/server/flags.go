@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -13,28 +14,28 @@ import (
 	"github.com/iotenablers/enablers/internal/version"
 )
 
-// Flags is the set of flags of a server. Every flag can also be given by an
-// environment variable, its name in upper case behind the prefix with
-// underscores for hyphens unless SetVariable says otherwise, or by a line "name
-// value" of the file that the flag config names. A flag goes before the environment, the environment before
-// the file, the file before the default. An empty environment variable counts
-// as not set.
+// Flags is the set of flags of a server. Each flag can also be set by an environment
+// variable: the name of the flag in upper case after the prefix, with underscores for
+// hyphens, or the name of SetVariable. It can also be set by a line "name value" of the
+// file that the flag config names. A flag takes precedence over the environment, the
+// environment over the file, the file over the default. An empty environment variable
+// counts as not set.
 //
-// The flags config and version are there from the start; the others are the
-// command's to declare.
+// NewFlags declares the flags config and version. The command declares the others.
 type Flags struct {
 	*flag.FlagSet
 	prefix    string
 	about     string
 	variables map[string]string // of the flags whose variables have other names
 	version   bool
+	log       logging
 }
 
-// ErrVersion is returned by [Flags.Parse] when the version is asked for.
-var ErrVersion = errors.New("the version was asked for")
+// ErrVersion is returned by [Flags.Parse] when the flag version is set.
+var ErrVersion = errors.New("the version is requested")
 
-// versionFlag is the flag that only the command line has: a deployment may well
-// name a variable after it and mean something else.
+// versionFlag is a flag of the command line only: a deployment may use the environment
+// variable of that name for something else.
 const versionFlag = "version"
 
 // NewFlags returns the flags of a command. The prefix of its environment
@@ -52,23 +53,42 @@ func NewFlags(command, prefix, about string) *Flags {
 // prefix makes.
 func (f *Flags) SetVariable(name, variable string) { f.variables[name] = variable }
 
-// Answer answers what [Flags.Parse] has found to be asked for instead of a run, and
-// reports whether it was anything: help, or the version.
-func (f *Flags) Answer(w io.Writer, err error) bool {
+// Serve is the frame of a command: with the error of [Flags.Parse] it prints the help or
+// the version that was asked for, or returns the error; without one it opens the log,
+// calls serve and closes the log.
+func (f *Flags) Serve(parsed error, stdout, stderr io.Writer, serve func(log *slog.Logger) error) error {
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		f.Help(w)
-	case errors.Is(err, ErrVersion):
-		_, _ = fmt.Fprintf(w, "%s %s\n", f.Name(), version.String()) // as Help
-	default:
-		return false
+	case errors.Is(parsed, flag.ErrHelp):
+		f.Help(stdout)
+		return nil
+	case errors.Is(parsed, ErrVersion):
+		_, _ = fmt.Fprintf(stdout, "%s %s\n", f.Name(), version.String()) // as Help
+		return nil
+	case parsed != nil:
+		return parsed
 	}
-	return true
+	log, file, err := f.log.open(stderr)
+	if err != nil {
+		return err
+	}
+	return errors.Join(serve(log), file.Close())
 }
 
-// Parse reads the settings. The error is [flag.ErrHelp] when help is asked
-// for, [ErrVersion] when the version is, and otherwise says which setting of
-// which source is wrong.
+// Names reads a list of names with commas between, as flags have them. Spaces around a
+// name have no meaning, and neither have empty names.
+func Names(text string) []string {
+	var list []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Parse reads the settings. The error is [flag.ErrHelp] with the flag h or help,
+// [ErrVersion] with the flag version, and otherwise names the wrong setting and its
+// source.
 func (f *Flags) Parse(args []string) error {
 	if err := f.FlagSet.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -85,7 +105,7 @@ func (f *Flags) Parse(args []string) error {
 	if err := f.readEnvironment(); err != nil {
 		return f.wrong(err)
 	}
-	// It leaves alone what is set already.
+	// Parse of ff changes no flag that is set already.
 	if err := ff.Parse(f.FlagSet, nil, ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(ff.PlainParser)); err != nil {
 		return f.wrong(err)
 	}
@@ -135,7 +155,8 @@ func (f *Flags) Variable(name string) string {
 func (f *Flags) Help(w io.Writer) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\nusage: %s [flags]\n\n", strings.TrimSpace(f.about), f.Name())
-	text.WriteString("A flag goes before its environment variable, that before the file of -config,\nand that before the default. A line of the file is a flag's name without the\nhyphen, a space and its value.\n")
+	text.WriteString("A flag goes before its environment variable, that before the file of -config,\nand that " +
+		"before the default. A line of the file is a flag's name without the\nhyphen, a space and its value.\n")
 	f.VisitAll(func(one *flag.Flag) {
 		kind, usage := flag.UnquoteUsage(one)
 		fmt.Fprintf(&text, "\n  -%s %s\n", one.Name, kind)
@@ -149,5 +170,5 @@ func (f *Flags) Help(w io.Writer) {
 		}
 		text.WriteString("\n")
 	})
-	_, _ = io.WriteString(w, text.String()) // nobody to tell if it fails
+	_, _ = io.WriteString(w, text.String()) // there is no place for the error
 }

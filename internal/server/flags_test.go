@@ -2,7 +2,10 @@ package server_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,18 +21,15 @@ func newFlags() (*server.Flags, *int) {
 	return f, f.Int("max-count", 1, "how `many`")
 }
 
-func TestFlags_versionIsForTheCommandLineAlone(t *testing.T) {
+func TestFlags_Parse_readsTheVersionFromTheCommandLineOnly(t *testing.T) {
 	f, _ := newFlags()
 	err := f.Parse([]string{"--version", "-max-count", "2"})
 	require.ErrorIs(t, err, server.ErrVersion)
-	var out bytes.Buffer
-	require.True(t, f.Answer(&out, err))
-	require.Equal(t, "thing "+version.String()+"\n", out.String())
+	require.Equal(t, "thing "+version.String()+"\n", answerOf(t, f, err))
 
 	t.Setenv("THING_VERSION", "1.2.3") // as images have it
 	f, _ = newFlags()
 	require.NoError(t, f.Parse(nil))
-	require.False(t, f.Answer(&out, nil))
 
 	file := filepath.Join(t.TempDir(), "thing.conf")
 	require.NoError(t, os.WriteFile(file, []byte("version true\n"), 0o600))
@@ -37,13 +37,39 @@ func TestFlags_versionIsForTheCommandLineAlone(t *testing.T) {
 	require.ErrorContains(t, f.Parse([]string{"-config", file}), "version is for the command line")
 
 	f, _ = newFlags()
-	out.Reset()
-	require.True(t, f.Answer(&out, f.Parse([]string{"-h"})))
-	require.Contains(t, out.String(), "-version")
-	require.NotContains(t, out.String(), "THING_VERSION")
+	help := answerOf(t, f, f.Parse([]string{"-h"}))
+	require.Contains(t, help, "-version")
+	require.NotContains(t, help, "THING_VERSION")
 }
 
-func TestSourcesOfAFlagHaveTheirOrder(t *testing.T) {
+// answerOf returns what a command prints instead of running.
+func answerOf(t *testing.T, f *server.Flags, parsed error) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, f.Serve(parsed, &out, &out, func(*slog.Logger) error { panic("the command runs") }))
+	return out.String()
+}
+
+func TestFlags_Serve_returnsTheErrorOfTheSettingsAndOfTheCommand(t *testing.T) {
+	wrong, failed := errors.New("wrong"), errors.New("failed")
+	f, _ := newFlags()
+	err := f.Serve(wrong, io.Discard, io.Discard, func(*slog.Logger) error { panic("the command runs") })
+	require.ErrorIs(t, err, wrong)
+	var stderr bytes.Buffer
+	err = f.Serve(nil, io.Discard, &stderr, func(log *slog.Logger) error {
+		log.Info("here")
+		return failed
+	})
+	require.ErrorIs(t, err, failed)
+	require.Contains(t, stderr.String(), "msg=here")
+}
+
+func TestNames_ignoresSpacesAndEmptyNames(t *testing.T) {
+	require.Equal(t, []string{"a", "b c"}, server.Names(" a,, b c ,"))
+	require.Empty(t, server.Names(" , "))
+}
+
+func TestFlags_Parse_readsTheSourcesInTheirOrder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "thing.conf")
 	require.NoError(t, os.WriteFile(file, []byte("max-count 2 # from the file\n"), 0o600))
 
@@ -70,7 +96,7 @@ func TestSourcesOfAFlagHaveTheirOrder(t *testing.T) {
 	require.Equal(t, 2, *count)
 }
 
-func TestHelpListsFlagVariableAndDefault(t *testing.T) {
+func TestFlags_Help_listsFlagVariableAndDefault(t *testing.T) {
 	f, _ := newFlags()
 	require.ErrorIs(t, f.Parse([]string{"-h"}), flag.ErrHelp)
 	var help bytes.Buffer
@@ -80,7 +106,7 @@ func TestHelpListsFlagVariableAndDefault(t *testing.T) {
 	require.Contains(t, help.String(), "environment THING_CONFIG\n")
 }
 
-func TestAVariableMayHaveAnotherName(t *testing.T) {
+func TestFlags_SetVariable_replacesTheName(t *testing.T) {
 	t.Setenv("THING_MAX_COUNT", "2")
 	t.Setenv("MAX_OF_ALL", "3")
 	f, count := newFlags()
@@ -99,7 +125,7 @@ func TestAVariableMayHaveAnotherName(t *testing.T) {
 	require.ErrorContains(t, f.Parse(nil), "environment variable MAX_OF_ALL")
 }
 
-func TestWrongSettingsNameTheirSource(t *testing.T) {
+func TestFlags_Parse_namesTheSourceOfAWrongSetting(t *testing.T) {
 	f, _ := newFlags()
 	require.ErrorContains(t, f.Parse([]string{"-max-count", "x"}), "-max-count")
 	f, _ = newFlags()

@@ -25,10 +25,7 @@ func (h *hosts) String() string { return strings.Join(*h, ",") }
 // Set implements flag.Value.
 func (h *hosts) Set(text string) error {
 	*h = nil
-	for one := range strings.SplitSeq(text, ",") {
-		if one = strings.TrimSpace(one); one == "" {
-			continue
-		}
+	for _, one := range Names(text) {
 		if _, _, err := httpapi.ParseHost(one); err != nil {
 			return err
 		}

@@ -16,12 +16,12 @@ func HTTP(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
 	return serve(listener, &http.Server{
 		Handler:      handler,
 		ReadTimeout:  2 * time.Minute,
-		WriteTimeout: 10 * time.Minute, // stopping a channel takes its time
+		WriteTimeout: 10 * time.Minute, // a request that stops a channel may take minutes
 	}, log)
 }
 
 // Streams is HTTP for a handler that bounds by itself how long bodies may take: a
-// request and its answer may last for as long as both ends like. It also speaks
+// request and its answer may last for as long as both ends want. It also speaks
 // HTTP/2 without TLS (RFC 9113 section 3.3).
 func Streams(listener net.Listener, handler http.Handler, log *slog.Logger) Part {
 	protocols := new(http.Protocols)

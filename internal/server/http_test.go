@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-func TestARequestUnderWayIsAnsweredBeforeTheEnd(t *testing.T) {
+func TestHTTP_answersARequestBeforeItStops(t *testing.T) {
 	listener, err := server.Listen("listen", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,7 +38,7 @@ func TestARequestUnderWayIsAnsweredBeforeTheEnd(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestListenErrorsNameTheFlag(t *testing.T) {
+func TestListen_namesTheFlagInItsErrors(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
@@ -48,7 +48,7 @@ func TestListenErrorsNameTheFlag(t *testing.T) {
 	require.ErrorContains(t, err, `listen on "nowhere" (-gate): `)
 }
 
-func TestOnlyListenersThatOthersCanReachArePointedOut(t *testing.T) {
+func TestWarnIfExposed_warnsBeyondLoopbackOnly(t *testing.T) {
 	for address, exposed := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, "0.0.0.0:0": true, ":0": true} {
 		listener, err := server.Listen("listen", address)
 		require.NoError(t, err)
@@ -60,9 +60,17 @@ func TestOnlyListenersThatOthersCanReachArePointedOut(t *testing.T) {
 	}
 }
 
-func TestAnIPv4AddressListensOnIPv4Alone(t *testing.T) {
+func TestListen_listensOnIPv4OnlyForAnIPv4Address(t *testing.T) {
 	listener, err := server.Listen("listen", "0.0.0.0:0")
 	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()
 	require.Contains(t, listener.Addr().String(), "0.0.0.0:")
+}
+
+func TestReachable_replacesAllInterfacesByTheLoopback(t *testing.T) {
+	for address, want := range map[string]string{
+		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "[::1]:80", "http://0.0.0.0:80/x": "http://127.0.0.1:80/x", "192.0.2.1:80": "192.0.2.1:80",
+	} {
+		require.Equal(t, want, server.Reachable(address))
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 	"syscall"
 )
 
@@ -20,7 +21,8 @@ func Listen(flagName, address string) (net.Listener, error) {
 	listener, err := net.Listen(network, address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen on %q: the port is taken by another program; choose another one with -%s HOST:PORT (port 0 takes any that is free)", address, flagName)
+		return nil, fmt.Errorf("listen on %q: the port is taken by another program; choose another one with -%s "+
+			"HOST:PORT (port 0 takes any that is free)", address, flagName)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %q (-%s): %w", address, flagName, err)
 	}
@@ -33,8 +35,14 @@ func IsLoopback(listener net.Listener) bool {
 	return ok && address.IP.IsLoopback()
 }
 
-// WarnIfExposed logs one line when a listener that asks nobody who he is can
-// be reached from other machines.
+// Reachable returns the address of a listener, or a URL with such an address, as this
+// machine reaches it: the loopback replaces what stands for all interfaces.
+func Reachable(address string) string {
+	return strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(address)
+}
+
+// WarnIfExposed logs one line when other machines can reach a listener that requires no
+// authentication.
 func WarnIfExposed(log *slog.Logger, listener net.Listener, service string) {
 	if !IsLoopback(listener) {
 		log.Warn("listening beyond loopback without authentication", "service", service, "address", listener.Addr().String())

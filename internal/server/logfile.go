@@ -9,8 +9,8 @@ import (
 const logFileSize = 64 << 20 // bytes, before a log file is put aside
 
 // logFile is a file that is appended to. When it would grow beyond its limit
-// it is renamed to the same name with ".1" behind it, over the one before, and
-// begun anew: a server that runs for years does not fill its disk.
+// it is renamed to the same name with ".1" behind it, which replaces the file of that
+// name, and a new file begins. A server that runs for years does not fill its disk.
 type logFile struct {
 	name  string
 	limit int64

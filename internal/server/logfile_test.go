@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestALogFileNeverGrowsBeyondItsLimit(t *testing.T) {
+func TestLogFile_staysBelowItsLimit(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "thing.log")
 	l, err := openLogFile(name, 10)
 	require.NoError(t, err)

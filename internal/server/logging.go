@@ -10,28 +10,27 @@ import (
 	"strings"
 )
 
-// Logging is how a server logs: structured lines on standard error, and in a
-// file if it is told to.
-type Logging struct {
+// logging says where a server logs structured lines: to standard error, and to a file if
+// the flags say so.
+type logging struct {
 	level  logLevel
 	toFile bool
 	file   string
 }
 
-// Logging declares the flags log-level, log-to-file and log-file on f, with
-// the default name of the file.
-func (f *Flags) Logging(file string) *Logging {
-	l := &Logging{}
+// Logging declares the flags log-level, log-to-file and log-file, with the default name
+// of the file. [Flags.Serve] opens the log.
+func (f *Flags) Logging(file string) {
+	l := &f.log
 	f.Var(&l.level, "log-level", "what is logged: `debug`, info, warn or error and above")
 	f.BoolVar(&l.toFile, "log-to-file", false, "also log to the file of -log-file")
 	f.StringVar(&l.file, "log-file", file, "the `file` of -log-to-file; it is kept below 2 x 64 MiB")
-	return l
 }
 
-// Open returns the logger, and what closes its file.
-func (l *Logging) Open(stderr io.Writer) (*slog.Logger, io.Closer, error) {
+// open returns the logger, and what closes its file.
+func (l *logging) open(stderr io.Writer) (*slog.Logger, io.Closer, error) {
 	var to io.Writer = stderr
-	var file io.Closer = nothing{}
+	var file io.Closer = noFile{}
 	if l.toFile {
 		if err := os.MkdirAll(filepath.Dir(l.file), 0o750); err != nil {
 			return nil, nil, fmt.Errorf("open log file (-log-file): %w", err)
@@ -45,9 +44,9 @@ func (l *Logging) Open(stderr io.Writer) (*slog.Logger, io.Closer, error) {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.Level(l.level)})), file, nil
 }
 
-type nothing struct{}
+type noFile struct{}
 
-func (nothing) Close() error { return nil }
+func (noFile) Close() error { return nil }
 
 // logLevel is a slog.Level as a flag. It also takes WARNING, as deployments of
 // the original service spell it.

@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"bytes"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,30 +14,28 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-func TestOnlyTheLevelAndAboveIsLogged(t *testing.T) {
+func TestFlags_Logging_logsTheLevelAndAbove(t *testing.T) {
 	f := server.NewFlags("thing", "THING", "")
-	logging := f.Logging("thing.log")
-	require.NoError(t, f.Parse([]string{"-log-level", "WARNING"}))
+	f.Logging("thing.log")
 	var out bytes.Buffer
-	log, file, err := logging.Open(&out)
-	require.NoError(t, err)
-	log.Info("quiet")
-	log.Warn("loud", "channel", "a b")
-	require.NoError(t, file.Close())
+	require.NoError(t, f.Serve(f.Parse([]string{"-log-level", "WARNING"}), io.Discard, &out, func(log *slog.Logger) error {
+		log.Info("quiet")
+		log.Warn("loud", "channel", "a b")
+		return nil
+	}))
 	require.NotContains(t, out.String(), "quiet")
 	require.Contains(t, out.String(), `level=WARN msg=loud channel="a b"`)
 }
 
-func TestALogFileIsContinuedAndItsFolderMade(t *testing.T) {
+func TestFlags_Logging_continuesAFileAndCreatesItsFolder(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log", "thing.log")
 	for range 2 {
 		f := server.NewFlags("thing", "THING", "")
-		logging := f.Logging(name)
-		require.NoError(t, f.Parse([]string{"-log-to-file"}))
-		log, file, err := logging.Open(new(bytes.Buffer))
-		require.NoError(t, err)
-		log.Info("here")
-		require.NoError(t, file.Close())
+		f.Logging(name)
+		require.NoError(t, f.Serve(f.Parse([]string{"-log-to-file"}), io.Discard, io.Discard, func(log *slog.Logger) error {
+			log.Info("here")
+			return nil
+		}))
 	}
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)

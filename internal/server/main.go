@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Main runs a command until it ends or a signal asks it to. A second signal
+// Main runs a command until it ends or a signal interrupts it. A second signal
 // ends the process at once. An error is one line on standard error, with the
 // name of the command, and exit status 1.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {

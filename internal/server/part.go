@@ -10,21 +10,21 @@ import (
 
 // Part is one of the things that a process runs.
 type Part struct {
-	// Name is what errors call it.
+	// Name names the part in errors.
 	Name string
 	// Run blocks until the context ends or the part fails.
 	Run func(context.Context) error
-	// Ready returns nil as soon as the part can be used. A nil Ready says that
-	// it can be used at once.
+	// Ready returns nil as soon as the part can be used. A nil Ready means that it can
+	// be used at once.
 	Ready func() error
 	// Announce is called when the part can be used, before the next one
-	// starts. Nil means that there is nothing to say.
+	// starts. It may be nil.
 	Announce func()
 }
 
 // Run starts the parts one after the other, each when the one before is ready.
 // When ctx ends, or a part ends by itself, it stops them in the opposite order,
-// waiting for each, and returns what went wrong.
+// waiting for each, and returns their errors.
 func Run(ctx context.Context, parts ...Part) error {
 	ended := make(chan struct{}, len(parts))
 	var running []*runningPart
@@ -59,8 +59,8 @@ type runningPart struct {
 	err    error // valid when done is closed
 }
 
-// start runs the part under a context of its own, because it stops in its turn
-// and not when the signal comes.
+// start runs the part with a context of its own: the part stops in its turn, and not when
+// the signal comes.
 func (p Part) start(ctx context.Context, ended chan<- struct{}) *runningPart {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := &runningPart{Part: p, cancel: cancel, done: make(chan struct{})}

@@ -45,7 +45,7 @@ func (d *diary) part(name string, err error) server.Part {
 	}
 }
 
-func TestPartsStopInTheOppositeOrderOfTheirStart(t *testing.T) {
+func TestRun_stopsPartsInTheOppositeOrderOfTheirStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var d diary
 	a, b := d.part("a", nil), d.part("b", nil)
@@ -55,7 +55,7 @@ func TestPartsStopInTheOppositeOrderOfTheirStart(t *testing.T) {
 	require.Equal(t, []string{"start a", "a is ready", "start b", "b is ready", "stop b", "stop a"}, d.lines)
 }
 
-func TestAPartThatFailsStopsTheOthersAndIsNamed(t *testing.T) {
+func TestRun_namesThePartThatFailsAndStopsTheOthers(t *testing.T) {
 	var d diary
 	cause := errors.New("no bread")
 	failing := server.Part{Name: "toast", Run: func(context.Context) error { return cause }}
@@ -65,7 +65,7 @@ func TestAPartThatFailsStopsTheOthersAndIsNamed(t *testing.T) {
 	require.Equal(t, "stop a", d.lines[len(d.lines)-1])
 }
 
-func TestAPartThatFailsBeforeItIsReadyKeepsTheNextFromStarting(t *testing.T) {
+func TestRun_startsNoPartAfterOneThatFailsBeforeItIsReady(t *testing.T) {
 	var d diary
 	failing := server.Part{
 		Name:  "toast",
@@ -77,7 +77,7 @@ func TestAPartThatFailsBeforeItIsReadyKeepsTheNextFromStarting(t *testing.T) {
 	require.Empty(t, d.lines)
 }
 
-func TestWhatGoesWrongWhileStoppingIsReturned(t *testing.T) {
+func TestRun_returnsTheErrorsOfStopping(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var d diary
 	a, b := d.part("a", errors.New("left unfinished")), d.part("b", context.Canceled)

@@ -1,6 +1,6 @@
 // Package uplot holds uPlot 1.6.32, which draws the charts of our pages; its licence is
-// beside it. live.js is ours: charts of what happens now, for pages that serve it beside
-// their scripts and have loaded uPlot.
+// beside it. live.js belongs to this module: it draws charts of live data for pages that
+// have loaded uPlot.
 package uplot
 
 import "embed"

@@ -30,15 +30,15 @@ import (
 // SecretFile is the name of the file with the generated secret.
 const SecretFile = "encryption-secret"
 
-// Config says what is opened. All of it but Secret is required.
+// Config configures a [Folder]. All fields but Secret are required.
 type Config struct {
 	// Dir is the folder.
 	Dir string
-	// Secret is what the settings give; empty means the generated one.
+	// Secret is the secret of the settings; empty means the generated one.
 	Secret string
 	// Setting is the name of that setting, for errors.
 	Setting string
-	// Logger is told where the secret is.
+	// Logger logs where the secret is.
 	Logger *slog.Logger
 }
 
@@ -66,14 +66,14 @@ func Open(ctx context.Context, config Config) (*Folder, error) {
 	return &Folder{store, secret}, nil
 }
 
-// opening is a folder whose secret is looked for.
+// opening is a folder whose secret is not known yet.
 type opening struct {
 	Config
 	documents storage.Documents
 	file      string
 }
 
-// secret returns the secret under which all credentials are by then that can be read.
+// secret returns the secret, and encrypts with it all credentials that can be read.
 func (o opening) secret(ctx context.Context) (string, error) {
 	kept, err := o.read()
 	if err != nil {
@@ -118,8 +118,8 @@ func (o opening) read() (string, error) {
 	return secret, nil
 }
 
-// generate makes a secret and keeps it in the file, unless there are credentials
-// that one was needed for already.
+// generate generates a secret into the file, unless there are credentials that another
+// secret has encrypted.
 func (o opening) generate(ctx context.Context) (string, error) {
 	counts, err := annotate.CountCredentials(ctx, o.documents, "")
 	if err != nil {
@@ -139,7 +139,7 @@ func (o opening) generate(ctx context.Context) (string, error) {
 	return secret, nil
 }
 
-// verify refuses a secret from the file that opens nothing of what is stored.
+// verify refuses a secret from the file that decrypts none of the stored credentials.
 func (o opening) verify(ctx context.Context, secret string) error {
 	counts, err := annotate.CountCredentials(ctx, o.documents, secret)
 	switch {

@@ -52,7 +52,7 @@ func refused(t *testing.T, dir string) string {
 	return err.Error()
 }
 
-func TestOpen_generatesASecretAndEncryptsWhatWasInClear(t *testing.T) {
+func TestOpen_encryptsOldPasswordsWithAGeneratedSecret(t *testing.T) {
 	dir := oldFolder(t)
 	secret, record, counts, log := opened(t, dir, "")
 	require.Len(t, secret, annotate.SecretLength)
@@ -71,7 +71,7 @@ func TestOpen_generatesASecretAndEncryptsWhatWasInClear(t *testing.T) {
 	require.Contains(t, log, file(dir))
 }
 
-func TestOpen_lostSecretIsAnErrorThatNamesTheFile(t *testing.T) {
+func TestOpen_namesTheFileOfALostSecret(t *testing.T) {
 	dir := oldFolder(t)
 	secret, record, _, _ := opened(t, dir, "")
 	require.NoError(t, os.Rename(file(dir), file(dir)+".away"))
@@ -86,7 +86,7 @@ func TestOpen_lostSecretIsAnErrorThatNamesTheFile(t *testing.T) {
 	require.Equal(t, annotate.StoredCredentials{Sealed: 2}, counts)
 }
 
-func TestOpen_wrongSecretFileIsAnErrorThatNamesTheFile(t *testing.T) {
+func TestOpen_namesTheFileOfAWrongSecret(t *testing.T) {
 	dir := oldFolder(t)
 	opened(t, dir, "")
 	for text, want := range map[string]string{
@@ -101,7 +101,7 @@ func TestOpen_wrongSecretFileIsAnErrorThatNamesTheFile(t *testing.T) {
 	}
 }
 
-func TestOpen_givenSecretIsUsedAndNotKept(t *testing.T) {
+func TestOpen_doesNotStoreAGivenSecret(t *testing.T) {
 	dir := oldFolder(t)
 	given := strings.Repeat("g", annotate.SecretLength)
 	secret, record, counts, _ := opened(t, dir, given)
@@ -111,7 +111,7 @@ func TestOpen_givenSecretIsUsedAndNotKept(t *testing.T) {
 	require.NoFileExists(t, file(dir))
 }
 
-func TestOpen_givenSecretTakesOverFromTheGeneratedOne(t *testing.T) {
+func TestOpen_replacesTheGeneratedSecretByAGivenOne(t *testing.T) {
 	dir := oldFolder(t)
 	opened(t, dir, "")
 	given := strings.Repeat("g", annotate.SecretLength)
@@ -121,7 +121,7 @@ func TestOpen_givenSecretTakesOverFromTheGeneratedOne(t *testing.T) {
 	require.FileExists(t, file(dir))
 }
 
-func TestOpen_newFolderHasASecretFromTheStart(t *testing.T) {
+func TestOpen_generatesASecretForANewFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	folder, err := channelstore.Open(t.Context(), channelstore.Config{Dir: dir, Setting: setting, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

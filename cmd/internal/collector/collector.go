@@ -20,12 +20,12 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// Config says what a [Collector] is made of. Dir and Logger are required.
+// Config configures a [Collector]. Dir and Logger are required.
 type Config struct {
-	// Dir is the folder where everything is kept.
+	// Dir is the folder where everything is stored.
 	Dir string
-	// Repository and Orchestrator are URLs. Empty means the repository inside,
-	// and no orchestrator.
+	// Repository and Orchestrator are URLs. Empty means the repository of the
+	// collector itself, and no orchestrator.
 	Repository, Orchestrator string
 	// Models is a folder with parameters that jobs begin with, those of a model
 	// in MODEL/VERSION.npz. Empty means none.
@@ -39,9 +39,10 @@ type Config struct {
 	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
 	MaxMessage, Uploads int64
 	TLS                 *tls.Config
-	// Hosts is as in flcollect.HandlerOptions, and for the repository inside.
+	// Hosts is as in flcollect.HandlerOptions, and for the repository of the
+	// collector itself.
 	Hosts []string
-	// Logger is told what happens.
+	// Logger logs what happens.
 	Logger *slog.Logger
 }
 
@@ -51,7 +52,7 @@ type Collector struct {
 	Jobs *flcollect.Server
 
 	store      *disk.Store
-	repository *repository.Store // nil if it is elsewhere
+	repository *repository.Store // nil with another repository
 	gate       *flower.Server
 	hosts      []string
 	log        *slog.Logger
@@ -59,8 +60,8 @@ type Collector struct {
 	end        context.CancelFunc
 }
 
-// Open opens the folder and puts the collector together. It starts nothing. The
-// caller closes the collector.
+// Open opens the folder and composes the collector. It starts nothing. The caller closes
+// the collector.
 func Open(config Config) (_ *Collector, err error) {
 	c := &Collector{hosts: config.Hosts, log: config.Logger}
 	c.over, c.end = context.WithCancel(context.Background())
@@ -102,7 +103,7 @@ func Open(config Config) (_ *Collector, err error) {
 // openRepository returns the repository that results go to.
 func (c *Collector) openRepository(config Config, spill string) (flcollect.Repository, error) {
 	if config.Repository != "" {
-		return newElsewhere(config.Repository, spill, config.Logger)
+		return newRemote(config.Repository, spill, config.Logger)
 	}
 	store, err := repository.New(repository.Config{
 		Documents:  storage.Prefixed(c.store.Documents(), "repository/"),
@@ -115,7 +116,7 @@ func (c *Collector) openRepository(config Config, spill string) (flcollect.Repos
 }
 
 // emptyFolder returns a folder for the files of rounds. What a crash has left
-// there is removed; nobody else uses it, for the folder above is locked.
+// there is removed: the lock of the folder above excludes other users.
 func emptyFolder(dir string) (string, error) {
 	spill := filepath.Join(dir, "rounds")
 	if err := os.RemoveAll(spill); err != nil {
@@ -124,7 +125,7 @@ func emptyFolder(dir string) (string, error) {
 	return spill, os.MkdirAll(spill, 0o750)
 }
 
-// Results counts the results in the repository inside, if it is there.
+// Results counts the results in the repository of the collector itself.
 func (c *Collector) Results(ctx context.Context) (int, error) {
 	if c.repository == nil {
 		return 0, nil
@@ -140,8 +141,8 @@ func (c *Collector) Close() error {
 
 // Parts returns what runs: the web interface on one listener, and the jobs with
 // their clients on the other. Announce is called when both can be used. They
-// stop in the opposite order, so that the interface still says how things are
-// while clients are sent away.
+// stop in the opposite order, so that the interface answers while the clients are
+// disconnected.
 func (c *Collector) Parts(web, clients net.Listener, announce func()) []server.Part {
 	var parts []server.Part
 	if c.repository != nil {
@@ -155,9 +156,9 @@ func (c *Collector) Parts(web, clients net.Listener, announce func()) []server.P
 		})
 }
 
-// run runs the jobs, and serves clients until they have been sent away.
+// run runs the jobs, and serves clients until they are disconnected.
 func (c *Collector) run(ctx context.Context, clients net.Listener) error {
-	defer c.end() // nothing happens any more that events could tell
+	defer c.end() // there are no more events
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/internal/version"
 )
 
-// below is where the whole repository is.
+// below is the prefix of the complete interface of the repository.
 const below = "/repository"
 
 // beside are the first segments of the repository's paths that are beside those
@@ -34,8 +34,8 @@ func (c *Collector) Handler() http.Handler {
 	return c.untilOver(mux)
 }
 
-// untilOver ends streams of events with the jobs: they would hold up the end of
-// the web server, and there is nothing left to tell.
+// untilOver ends streams of events when the jobs end: there are no more events, and the
+// streams would delay the end of the web server.
 func (c *Collector) untilOver(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/job/events/") {

@@ -27,7 +27,7 @@ func stored(t *testing.T, name string) []byte {
 	return file
 }
 
-func TestModulesAndPickledStrategiesAreLoaded(t *testing.T) {
+func TestLoadStrategy_loadsModulesAndPickledStrategies(t *testing.T) {
 	made, err := loadStrategy(t.Context(), "momentum", stored(t, "wasm/testdata/c/momentum.wasm"), strategy.Conf{"momentum": "0.5"})
 	require.NoError(t, err)
 	require.IsType(t, &wasm.Strategy{}, made)
@@ -47,7 +47,7 @@ func TestModulesAndPickledStrategiesAreLoaded(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoStrategiesAreRefusedForGood(t *testing.T) {
+func TestLoadStrategy_refusesOtherFilesForGood(t *testing.T) {
 	bad := stored(t, "wasm/testdata/c/bad.wasm")
 	for name, c := range map[string]struct {
 		file []byte
@@ -98,7 +98,7 @@ func put(t *testing.T, handler http.Handler, name string, file []byte) {
 	request(t, handler, http.MethodPut, "/strategy/"+url.PathEscape(name), parts.FormDataContentType(), form.Bytes())
 }
 
-func TestAStrategyInAFileIsSelectedByItsNameInEitherRepository(t *testing.T) {
+func TestCollector_selectsAStrategyInAFileByItsName(t *testing.T) {
 	store, err := repository.New(repository.Config{
 		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Strategies: loadStrategy,
 	})

@@ -1,9 +1,7 @@
 package console
 
 import (
-	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -25,17 +23,23 @@ type Config struct {
 	Services func() []Service
 	// Channels returns the channels in the order in which they are shown.
 	Channels func() []Channel
-	// Guide is what a newcomer may try, in order.
+	// Guide has commands to try, in order.
 	Guide []Step
-	// Hosts are further names of the server, as in [httpapi.Options].
-	Hosts []string
 }
 
-// Service is something that the process offers.
+// HandlerOptions tunes [NewHandler]. The zero value is ready for use.
+type HandlerOptions struct {
+	// Hosts are further names of the server, as in [httpapi.Options].
+	Hosts []string
+	// Logger logs requests and errors. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Service is a service of the process.
 type Service struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
-	// Address is where it listens, with a scheme.
+	// Address is the URL at which it listens.
 	Address string `json:"address"`
 	Links   []Link `json:"links"`
 	Facts   []Fact `json:"facts"`
@@ -43,13 +47,13 @@ type Service struct {
 	Fault string `json:"fault"`
 }
 
-// Link leads to a page of a service.
+// Link is a link to a page of a service.
 type Link struct {
 	Text string `json:"text"`
 	Href string `json:"href"`
 }
 
-// Fact is a number that a service shows of itself.
+// Fact is a number about a service.
 type Fact struct {
 	Name  string `json:"name"`
 	Value uint64 `json:"value"`
@@ -90,9 +94,12 @@ const (
 // Step is one thing to try: why, and the command line.
 type Step struct{ Text, Command string }
 
-// New returns the handler of the page at /, of its icon at /favicon.ico, and of
-// its assets and the state that it polls, which are below /console/. A nil logger is silent.
-func New(config Config, log *slog.Logger) http.Handler {
+// NewHandler returns the handler of the page at /, of its icon at /favicon.ico, and of
+// its assets and the state that it polls, which are below /console/. opts may be nil.
+func NewHandler(config Config, opts *HandlerOptions) http.Handler {
+	if opts == nil {
+		opts = &HandlerOptions{}
+	}
 	p := &page{config: config, template: template.Must(template.New("page.html").Funcs(template.FuncMap{
 		"count": count,
 		"blank": func() Channel { return Channel{State: Stopped} },
@@ -100,9 +107,9 @@ func New(config Config, log *slog.Logger) http.Handler {
 	return httpapi.NewHandler([]httpapi.Route{
 		{Pattern: "GET /{$}", Func: p.show, Undocumented: true},
 		{Pattern: "GET /console/state", Func: p.state, Undocumented: true},
-		{Pattern: "GET /console/assets/{name}", Func: serveAsset, Undocumented: true},
-		{Pattern: "GET /favicon.ico", Func: serveIcon, Undocumented: true},
-	}, &httpapi.Options{Hosts: config.Hosts, Logger: log})
+		{Pattern: "GET /console/assets/{name}", Func: assets().Serve, Undocumented: true},
+		{Pattern: "GET /favicon.ico", Func: httpapi.Icon, Undocumented: true},
+	}, &httpapi.Options{Hosts: opts.Hosts, Logger: opts.Logger})
 }
 
 type page struct {
@@ -110,7 +117,7 @@ type page struct {
 	template *template.Template
 }
 
-// view is what the page is made of and what it polls.
+// view is the data of the page, which it also polls.
 type view struct {
 	Services []Service `json:"services"`
 	Channels []Channel `json:"channels"`
@@ -128,22 +135,8 @@ func (p *page) view() view {
 	}
 }
 
-// policy allows the page its own assets and its own origin, and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 func (p *page) show(w http.ResponseWriter, _ *http.Request) error {
-	var html bytes.Buffer
-	if err := p.template.Execute(&html, p.view()); err != nil {
-		return fmt.Errorf("render console: %w", err)
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
-	return nil
+	return httpapi.WritePage(w, http.StatusOK, p.template, "", p.view(), httpapi.ReadOnlyPage())
 }
 
 func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
@@ -151,21 +144,12 @@ func (p *page) state(w http.ResponseWriter, _ *http.Request) error {
 	return httpapi.WriteJSON(w, p.view())
 }
 
-func serveAsset(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Cache-Control", "no-cache")
-	switch name := r.PathValue("name"); name {
-	case "look.css", "icon.svg":
-		http.ServeFileFS(w, r, look.Files, name)
-	default:
-		http.ServeFileFS(w, r, files, "assets/"+name)
+// assets are the files that the page loads.
+func assets() httpapi.Assets {
+	return httpapi.Assets{
+		"look.css": {Files: look.Files}, "icon.svg": {Files: look.Files},
+		"console.css": {Files: files, Path: "assets/console.css"}, "console.js": {Files: files, Path: "assets/console.js"},
 	}
-	return nil
-}
-
-// serveIcon answers what browsers ask for on pages that name no icon.
-func serveIcon(w http.ResponseWriter, r *http.Request) error {
-	http.ServeFileFS(w, r, look.Files, "icon.svg")
-	return nil
 }
 
 // count writes a number with a comma before every three digits.

@@ -16,7 +16,7 @@ import (
 
 // newConsole returns a page with one service and the channels.
 func newConsole(channels ...console.Channel) http.Handler {
-	return console.New(console.Config{
+	return console.NewHandler(console.Config{
 		Services: func() []console.Service {
 			return []console.Service{{
 				Name: "Annotator", Summary: "Annotates.", Address: "http://127.0.0.1:1",
@@ -43,7 +43,7 @@ func body(t *testing.T, answer *http.Response) string {
 	return string(text)
 }
 
-func TestThePageShowsEverythingWithoutJavaScript(t *testing.T) {
+func TestNewHandler_showsEverythingWithoutJavaScript(t *testing.T) {
 	answer := get(t, newConsole(console.Channel{
 		ID: "a/b", Name: "Kitchen", Href: "/channels/a%2Fb?all", From: "JSON", To: "TTL",
 		Input: "kitchen/in", Output: "kitchen/rdf", State: console.Waiting,
@@ -62,11 +62,11 @@ func TestThePageShowsEverythingWithoutJavaScript(t *testing.T) {
 	require.Contains(t, page, `<p id="empty" hidden>`)
 }
 
-func TestAPageWithoutChannelsSaysSo(t *testing.T) {
+func TestNewHandler_saysThatThereAreNoChannels(t *testing.T) {
 	require.Contains(t, body(t, get(t, newConsole(), "/")), `<p id="empty">There is no channel yet.`)
 }
 
-func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
+func TestNewHandler_loadsNothingFromOtherOrigins(t *testing.T) {
 	handler := newConsole()
 	answer := get(t, handler, "/")
 	policy := answer.Header.Get("Content-Security-Policy")
@@ -85,7 +85,7 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-func TestTheStateIsWhatThePageShows(t *testing.T) {
+func TestNewHandler_answersWithTheStateThatThePageShows(t *testing.T) {
 	answer := get(t, newConsole(console.Channel{ID: "a", State: console.Running, Received: 5}), "/console/state")
 	require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
 	var state struct {
@@ -102,11 +102,11 @@ func TestTheStateIsWhatThePageShows(t *testing.T) {
 	require.EqualValues(t, 5, state.Channels[0].Received)
 }
 
-func TestAnEmptyListIsAListForTheModule(t *testing.T) {
+func TestNewHandler_writesAnEmptyListAsAList(t *testing.T) {
 	require.Contains(t, body(t, get(t, newConsole(), "/console/state")), `"channels":[]`)
 }
 
-func TestOnlyAssetsAreServed(t *testing.T) {
+func TestAssets_serveNothingElse(t *testing.T) {
 	for _, path := range []string{"/console/assets/", "/console/assets/..%2Fpage.html", "/console/assets/none.js", "/elsewhere"} {
 		require.Contains(t, []int{http.StatusNotFound, http.StatusBadRequest}, get(t, newConsole(), path).StatusCode, path)
 	}

@@ -2,5 +2,5 @@
 // and its channels with their counts, as they change.
 //
 // The page is whole without JavaScript; a small module keeps it up to date. It
-// loads nothing from elsewhere, and its Content-Security-Policy says so.
+// loads nothing from other origins, and its Content-Security-Policy says so.
 package console

@@ -8,12 +8,12 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 )
 
-func TestNew_refusesReboundNames(t *testing.T) {
+func TestNewHandler_refusesReboundNames(t *testing.T) {
 	httpapitest.Guarded{
 		New: func(hosts ...string) http.Handler {
-			return console.New(console.Config{
-				Services: func() []console.Service { return nil }, Channels: func() []console.Channel { return nil }, Hosts: hosts,
-			}, nil)
+			return console.NewHandler(console.Config{
+				Services: func() []console.Service { return nil }, Channels: func() []console.Channel { return nil },
+			}, &console.HandlerOptions{Hosts: hosts})
 		},
 		Read: "/console/state",
 	}.Check(t)

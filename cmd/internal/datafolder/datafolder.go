@@ -27,9 +27,9 @@ const (
 	Enablers = "enablers"
 )
 
-// Open opens the folder of a block, and creates it if it is missing. A folder of
-// an earlier version names no owner; it gets one unless what lies in it is that
-// of another block and nothing in it is that of this one.
+// Open opens the folder of a block, and creates it if it is missing. A folder of an
+// earlier version names no owner. The block becomes its owner, unless the folder holds
+// records of another block and none of this one.
 func Open(ctx context.Context, dir, block string) (*disk.Store, error) {
 	return disk.Open(ctx, dir, &disk.Options{Owner: block, Adopt: func(store *disk.Store) error { return adopt(store, block) }})
 }
@@ -47,7 +47,7 @@ func Claim(dir, owner string) error {
 	return disk.MarkOwner(dir, owner)
 }
 
-// isAboveBlocks reports whether a block has a store in a folder below.
+// isAboveBlocks reports whether a folder below has the store of a block.
 func isAboveBlocks(dir string) bool {
 	for _, t := range allTraces() {
 		if _, err := os.Stat(filepath.Join(dir, t.block, "store.db")); err == nil {
@@ -79,8 +79,7 @@ func allTraces() []traces {
 	}
 }
 
-// adopt refuses a store in which another block has left something, and the block
-// nothing.
+// adopt refuses a store with records of another block and none of this one.
 func adopt(store *disk.Store, block string) error {
 	foreign, trace := "", ""
 	for _, t := range allTraces() {

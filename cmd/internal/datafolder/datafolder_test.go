@@ -25,7 +25,7 @@ func oldFolder(t *testing.T) string {
 	return dir
 }
 
-func TestOpen_folderOfAnotherBlockIsRefused(t *testing.T) {
+func TestOpen_refusesTheFolderOfAnotherBlock(t *testing.T) {
 	for _, owner := range blocks() {
 		dir := filepath.Join(t.TempDir(), "new", owner)
 		for range 2 {
@@ -45,7 +45,7 @@ func TestOpen_folderOfAnotherBlockIsRefused(t *testing.T) {
 	}
 }
 
-func TestOpen_oldFolderGetsItsOwner(t *testing.T) {
+func TestOpen_writesTheOwnerIntoAnOldFolder(t *testing.T) {
 	dir := oldFolder(t)
 	store, err := datafolder.Open(t.Context(), dir, datafolder.Annotator)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestOpen_oldFolderGetsItsOwner(t *testing.T) {
 	require.JSONEq(t, `{"owner": "annotator", "format": 1}`, string(text))
 }
 
-func TestOpen_oldFolderOfAnotherBlockIsRefused(t *testing.T) {
+func TestOpen_refusesTheOldFolderOfAnotherBlock(t *testing.T) {
 	dir := oldFolder(t)
 	for _, other := range blocks()[1:] {
 		_, err := datafolder.Open(t.Context(), dir, other)
@@ -72,7 +72,7 @@ func TestOpen_oldFolderOfAnotherBlockIsRefused(t *testing.T) {
 	require.NoError(t, store.Close())
 }
 
-func TestOpen_oldFolderIsRecognisedByItsBlobs(t *testing.T) {
+func TestOpen_recognisesAnOldFolderByItsBlobs(t *testing.T) {
 	dir := t.TempDir()
 	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestOpen_oldFolderIsRecognisedByItsBlobs(t *testing.T) {
 	require.ErrorContains(t, err, "as the folder of modelrepo does")
 }
 
-func TestOpen_oldFolderThatTwoBlocksUsedGoesToEither(t *testing.T) {
+func TestOpen_acceptsAnOldFolderOfTwoBlocksForEither(t *testing.T) {
 	dir := oldFolder(t)
 	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestOpen_oldFolderThatTwoBlocksUsedGoesToEither(t *testing.T) {
 	require.ErrorIs(t, err, disk.ErrOwner)
 }
 
-func TestClaim_folderAboveBlocks(t *testing.T) {
+func TestClaim_acceptsAFolderAboveBlocks(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		require.NoError(t, datafolder.Claim(dir, datafolder.Enablers))
@@ -113,7 +113,7 @@ func TestClaim_folderAboveBlocks(t *testing.T) {
 	require.ErrorContains(t, err, "it is the folder of enablers, and this is annotator")
 }
 
-func TestClaim_oldFolderThatABlockSharedStaysUsable(t *testing.T) {
+func TestClaim_acceptsAnOldFolderThatABlockShares(t *testing.T) {
 	dir := oldFolder(t)
 	store, err := disk.Open(t.Context(), filepath.Join(dir, "annotator"), nil)
 	require.NoError(t, err)

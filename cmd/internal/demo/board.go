@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// board shows how the lanes do.
+// board shows the counts of the streams.
 type board struct {
 	to       io.Writer
 	terminal bool
-	lanes    []*lane
+	streams  []*stream
 	begin    time.Time
-	before   []uint64 // what had arrived of each lane, a second ago
+	before   []uint64 // how many outputs of each stream there were a second ago
 	drawn    int      // lines of the table on the terminal
 }
 
-func newBoard(to io.Writer, terminal bool, lanes []*lane) *board {
-	return &board{to: to, terminal: terminal, lanes: lanes, begin: time.Now(), before: make([]uint64, len(lanes))}
+func newBoard(to io.Writer, terminal bool, streams []*stream) *board {
+	return &board{to: to, terminal: terminal, streams: streams, begin: time.Now(), before: make([]uint64, len(streams))}
 }
 
 // showUntil writes the first sample and then the counts, once a second, until
-// ctx ends or note says that an error is one.
+// ctx ends or note reports an error.
 func (b *board) showUntil(ctx context.Context, failed <-chan error, note func(error) bool) {
-	sample := b.lanes[0].sample
+	sample := b.streams[0].sample
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -39,16 +39,16 @@ func (b *board) showUntil(ctx context.Context, failed <-chan error, note func(er
 			}
 		case <-sample:
 			sample = nil
-			b.showSample(b.lanes[0])
+			b.showSample(b.streams[0])
 		case <-tick.C:
 			b.show()
 		}
 	}
 }
 
-func (b *board) showSample(l *lane) {
+func (b *board) showSample(s *stream) {
 	fmt.Fprintf(b.to, "\na message in %s:\n%s\n\nand what it becomes:\n%s\n\n",
-		l.name, indent(l.sampleIn), indent(l.sampleIs))
+		s.name, indent(s.sampleIn), indent(s.sampleIs))
 }
 
 func indent(text []byte) string {
@@ -56,42 +56,42 @@ func indent(text []byte) string {
 	return "  " + strings.Join(lines, "\n  ")
 }
 
-// tally is what is known of a lane.
+// tally has the counts of a stream.
 type tally struct {
 	in, out, failed, missing, repeated, pending uint64
 }
 
-func (l *lane) tally() tally {
-	arrived, skipped, repeated, pending := l.ledger.counts()
-	failed := l.channels.Stats()[l.channelID].Failed
+func (s *stream) tally() tally {
+	arrived, skipped, repeated, pending := s.matcher.counts()
+	failed := s.channels.Stats()[s.channelID].Failed
 	return tally{
-		in: l.confirmed.Load(), out: arrived, failed: failed, repeated: repeated, pending: pending,
+		in: s.confirmed.Load(), out: arrived, failed: failed, repeated: repeated, pending: pending,
 		missing: skipped - min(skipped, failed), // a failed message is left out for a reason
 	}
 }
 
-// show writes the counts of now: a table that is written over on a terminal,
-// and a line elsewhere.
+// show writes the current counts: as a table that overwrites the last one on a terminal,
+// as a line elsewhere.
 func (b *board) show() {
 	var text strings.Builder
 	if b.terminal {
 		if b.drawn > 0 {
 			fmt.Fprintf(&text, "\x1b[%dA", b.drawn)
 		}
-		b.drawn = 1 + len(b.lanes)
+		b.drawn = 1 + len(b.streams)
 		fmt.Fprintf(&text, "\r\x1b[K%6s %10s %10s %8s %8s %8s\n", clock(b.begin), "in", "out", "failed", "missing", "msg/s")
 	} else {
 		text.WriteString(clock(b.begin))
 	}
-	for i, l := range b.lanes {
-		t := l.tally()
+	for i, s := range b.streams {
+		t := s.tally()
 		rate := t.out - b.before[i]
 		b.before[i] = t.out
 		if b.terminal {
-			fmt.Fprintf(&text, "\r\x1b[K%6s %10d %10d %8d %8d %8d\n", l.name, t.in, t.out, t.failed, t.missing, rate)
+			fmt.Fprintf(&text, "\r\x1b[K%6s %10d %10d %8d %8d %8d\n", s.name, t.in, t.out, t.failed, t.missing, rate)
 			continue
 		}
-		fmt.Fprintf(&text, "   %s in %d out %d failed %d %d/s", l.name, t.in, t.out, t.failed, rate)
+		fmt.Fprintf(&text, "   %s in %d out %d failed %d %d/s", s.name, t.in, t.out, t.failed, rate)
 		if t.missing > 0 {
 			fmt.Fprintf(&text, " MISSING %d", t.missing)
 		}
@@ -99,7 +99,7 @@ func (b *board) show() {
 	if !b.terminal {
 		text.WriteByte('\n')
 	}
-	_, _ = io.WriteString(b.to, text.String()) // nobody to tell if it fails
+	_, _ = io.WriteString(b.to, text.String()) // there is no place for the error
 }
 
 func clock(begin time.Time) string { return time.Since(begin).Round(time.Second).String() }
@@ -107,8 +107,8 @@ func clock(begin time.Time) string { return time.Since(begin).Round(time.Second)
 // summary writes the last line.
 func (b *board) summary() {
 	var all tally
-	for _, l := range b.lanes {
-		t := l.tally()
+	for _, s := range b.streams {
+		t := s.tally()
 		all.in += t.in
 		all.out += t.out
 		all.failed += t.failed

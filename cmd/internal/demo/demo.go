@@ -11,9 +11,9 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-// Channels is what the demonstration needs of an annotate.Manager.
+// Channels are the methods of the manager of channels that the demonstration calls.
 type Channels interface {
-	// Create makes a channel and starts it; annotate.ErrChannelExists when the
+	// Create creates and starts a channel. The error is annotate.ErrChannelExists if the
 	// identifier is taken.
 	Create(ctx context.Context, config annotate.ChannelConfig) (string, error)
 	// Delete stops and removes a channel.
@@ -24,17 +24,17 @@ type Channels interface {
 	Stats() map[string]annotate.Stats
 }
 
-// Config is what a demonstration needs; Rate apart, everything is required.
+// Config configures a demonstration. All fields but Rate and Terminal are required.
 type Config struct {
 	Channels Channels
-	// Broker makes the connections to the MQTT broker at MQTT.
+	// Broker connects to the MQTT broker at MQTT.
 	Broker annotate.Broker
 	MQTT   annotate.MQTTSettings
-	// Rate is the number of messages a second and format. Zero means as many
-	// as come back.
+	// Rate is the number of messages a second and format. Zero means no limit but
+	// the number of messages under way.
 	Rate int
-	// Output gets the counts, once a second. Terminal says that it understands
-	// control sequences, so that the lines can be written over.
+	// Output gets the counts, once a second. Terminal is set if it understands control
+	// sequences, with which the counts overwrite the last ones.
 	Output   io.Writer
 	Terminal bool
 }
@@ -42,45 +42,45 @@ type Config struct {
 const (
 	connectTime = 10 * time.Second // for the connections of a format
 	drainTime   = 5 * time.Second  // for the last messages to come out
-	tidyTime    = 20 * time.Second // for removing what was made
+	tidyTime    = 20 * time.Second // for removing the channels
 )
 
-// Run replays until ctx ends, waits for the messages under way, writes a
-// summary, and removes its channels. Channels of the same name that an earlier
-// run left behind are replaced. It returns an error when a channel cannot be
-// made or a connection is lost for good.
+// Run replays observations until ctx ends, waits for the messages under way, writes a
+// summary, and removes its channels. It replaces channels of the same name that an
+// earlier run has left behind. It returns an error when a channel cannot be created or a
+// connection is lost for good.
 func Run(ctx context.Context, config Config) (err error) {
-	var lanes []*lane
+	var streams []*stream
 	defer func() {
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
 		defer cancel()
-		for _, l := range lanes {
-			err = errors.Join(err, l.close(tidy))
+		for _, s := range streams {
+			err = errors.Join(err, s.close(tidy))
 		}
 	}()
 	for _, f := range formats() {
-		l, err := openLane(ctx, &config, f)
-		if l != nil {
-			lanes = append(lanes, l)
+		s, err := openStream(ctx, &config, f)
+		if s != nil {
+			streams = append(streams, s)
 		}
 		if err != nil {
 			return fmt.Errorf("open %s: %w", f.name, err)
 		}
 	}
-	return replay(ctx, &config, lanes)
+	return replay(ctx, &config, streams)
 }
 
-// replay runs the lanes and shows how they do.
-func replay(ctx context.Context, config *Config, lanes []*lane) error {
+// replay runs the streams and shows their counts.
+func replay(ctx context.Context, config *Config, streams []*stream) error {
 	sending, stopSending := context.WithCancel(ctx)
 	receiving, stopReceiving := context.WithCancel(context.WithoutCancel(ctx))
-	failed := make(chan error, 2*len(lanes))
+	failed := make(chan error, 2*len(streams))
 	var senders, receivers sync.WaitGroup
-	for _, l := range lanes {
-		receivers.Go(func() { failed <- l.receive(receiving) })
-		senders.Go(func() { failed <- l.send(sending) })
+	for _, s := range streams {
+		receivers.Go(func() { failed <- s.receive(receiving) })
+		senders.Go(func() { failed <- s.send(sending) })
 	}
-	b := newBoard(config.Output, config.Terminal, lanes)
+	b := newBoard(config.Output, config.Terminal, streams)
 	var errs []error
 	note := func(err error) bool {
 		if err != nil {
@@ -91,7 +91,7 @@ func replay(ctx context.Context, config *Config, lanes []*lane) error {
 	b.showUntil(sending, failed, note)
 	stopSending()
 	senders.Wait()
-	drain(lanes)
+	drain(streams)
 	stopReceiving()
 	receivers.Wait()
 	b.summary()
@@ -102,11 +102,11 @@ func replay(ctx context.Context, config *Config, lanes []*lane) error {
 	return errors.Join(errs...)
 }
 
-// drain waits until everything that was sent has come out, within limits.
-func drain(lanes []*lane) {
+// drain waits for the outputs of the messages under way, up to drainTime.
+func drain(streams []*stream) {
 	limit := time.After(drainTime)
-	for _, l := range lanes {
-		for l.ledger.pendingCount() > 0 {
+	for _, s := range streams {
+		for s.matcher.pendingCount() > 0 {
 			select {
 			case <-limit:
 				return

@@ -68,7 +68,7 @@ func (s *stage) lastLine() string {
 	return lines[len(lines)-1]
 }
 
-func TestEveryMessageComesOutAndIsCounted(t *testing.T) {
+func TestRun_countsEveryMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := play(t, rate, false, nil)
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestEveryMessageComesOutAndIsCounted(t *testing.T) {
 	})
 }
 
-func TestTheReplayBeginsAnewAfterTheLastObservation(t *testing.T) {
+func TestRun_beginsAgainAfterTheLastObservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := play(t, 3000, false, nil) // 10,650 of each format, 10,000 observations
 		require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestTheReplayBeginsAnewAfterTheLastObservation(t *testing.T) {
 	})
 }
 
-func TestATableIsWrittenOverOnATerminal(t *testing.T) {
+func TestRun_overwritesItsTableOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := play(t, rate, true, nil)
 		require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestATableIsWrittenOverOnATerminal(t *testing.T) {
 	})
 }
 
-func TestAMessageThatFailsIsCountedAsFailedAndNotAsMissing(t *testing.T) {
+func TestRun_countsAFailedMessageAsFailedOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := play(t, rate, false, func(s *stage) { s.publish(t, "demo/json", "not JSON") })
 		require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestAMessageThatFailsIsCountedAsFailedAndNotAsMissing(t *testing.T) {
 	})
 }
 
-func TestAnOutputThatWasNeverSentIsPointedOut(t *testing.T) {
+func TestRun_reportsAnUnknownOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := play(t, rate, false, func(s *stage) { s.publish(t, "demo/rdf/xml", "<a> <b> <c> .") })
 		require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestAnOutputThatWasNeverSentIsPointedOut(t *testing.T) {
 	})
 }
 
-func TestWhatAStoppedChannelOwesIsSaid(t *testing.T) {
+func TestRun_reportsTheMissingOutputsOfAStoppedChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := true
 		s, err := play(t, rate, false, func(s *stage) {
@@ -129,7 +129,7 @@ func TestWhatAStoppedChannelOwesIsSaid(t *testing.T) {
 	})
 }
 
-func TestChannelsOfAnEarlierRunAreReplaced(t *testing.T) {
+func TestRun_replacesTheChannelsOfAnEarlierRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broker := annotate.NewMemoryBroker(nil)
 		manager, err := annotate.NewManager(annotate.Config{Environment: annotate.Environment{
@@ -164,7 +164,7 @@ func TestChannelsOfAnEarlierRunAreReplaced(t *testing.T) {
 	})
 }
 
-func TestABrokerThatIsAwayIsAnErrorThatNamesTheFormat(t *testing.T) {
+func TestRun_namesTheFormatWhoseBrokerIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broker := annotate.NewMemoryBroker(nil)
 		broker.Down()
@@ -189,7 +189,7 @@ func oldMapping() annotate.Mapping {
 			rr:subjectMap [ rr:template "http://example.org/{id}" ; rr:class <http://example.org/Thing> ] .`}
 }
 
-// publish sends one message as somebody else would.
+// publish sends one message as another client does.
 func (s *stage) publish(t *testing.T, topic, message string) {
 	t.Helper()
 	settings := annotate.TopicSettings{Topic: topic, BrokerType: annotate.MQTT, MQTT: &annotate.MQTTSettings{}}

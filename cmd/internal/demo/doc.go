@@ -1,7 +1,7 @@
 // Package demo replays the weather observations of examples/weather through
 // three channels, one a format, and checks that every message comes out again.
 //
-// It uses what any client has: the channels' methods and the broker. What it
-// counts as out is what arrived on the output topics, message by message in
-// the order of sending, not what the channels say of themselves.
+// It uses the methods of the channels and the broker, as any client does. It counts the
+// outputs that arrive on the output topics, message by message in the order of sending,
+// and not the counters of the channels.
 package demo

@@ -12,13 +12,13 @@ import (
 	"github.com/iotenablers/enablers/internal/secretfile"
 )
 
-// Credentials are the secrets of an installation. A member that is empty is not there.
+// Credentials are the secrets of an installation. An empty member means none.
 type Credentials struct {
 	// DemoPassword is that of the three users of the demonstration.
 	DemoPassword string `json:"demo_password,omitempty"`
 	// ClientSecret is that of the clients private-backend and kong.
 	ClientSecret string `json:"client_secret,omitempty"`
-	// AdminToken is what the admin API demands beyond loopback.
+	// AdminToken is the token that the admin API requires beyond loopback.
 	AdminToken string `json:"admin_token,omitempty"`
 }
 
@@ -26,17 +26,17 @@ type Credentials struct {
 // secret that was given instead is not in it.
 const CredentialsFile = "credentials.json"
 
-// demands says which secrets an installation has a use for.
+// demands says which secrets an installation uses.
 type demands struct {
 	provider bool // the identity provider inside: the password and the secret of clients
 	gateway  bool // the gateway inside: the token of its admin API
 }
 
-// readCredentials returns the secrets in use: each is the given one, else the one
-// that the file of a folder holds. A secret that is neither given nor held is
-// generated if there is a use for it, stored in the file and returned in fresh as
-// well. One that another is given in place of leaves the file, where it would pass
-// for the one in use. The file is whole or not there, also after a crash.
+// readCredentials returns the secrets in use: each is the given one, else the one in the
+// file of the folder. A secret that is in neither place and in use is generated, stored in
+// the file, and also returned in fresh. A given secret is removed from the file, which
+// would otherwise hold one that is not in use. The file is complete or missing, also after
+// a crash.
 func readCredentials(dir string, given Credentials, needed demands) (inUse, fresh Credentials, err error) {
 	name := filepath.Join(dir, CredentialsFile)
 	var kept Credentials

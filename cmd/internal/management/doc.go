@@ -1,5 +1,5 @@
-// Package management puts API management together for the commands: publisher,
-// portal, gateway with its admin API, and an identity provider for development,
+// Package management composes API management for the commands: publisher, portal,
+// gateway with its admin API, and an identity provider for development,
 // over one folder.
 //
 // # Listeners
@@ -10,7 +10,7 @@
 //
 // # Secrets
 //
-// What is not given is generated at the first start into the file credentials.json
+// The first start generates the secrets that are not given into the file credentials.json
 // of the folder, which only its owner can read: the password of the demonstration's
 // users, the secret of the confidential clients, and the token of the admin API.
 package management

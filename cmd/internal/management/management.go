@@ -27,24 +27,22 @@ import (
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// Config says what a [Management] is made of. Dir, Portal and Logger are required.
+// Config configures a [Management]. Dir, Portal and Logger are required.
 type Config struct {
-	// Dir is the folder where everything is kept.
+	// Dir is the folder where everything is stored.
 	Dir string
 	// Portal, Gateway and Admin are open listeners. The latter two are not used
 	// with Elsewhere.
 	Portal, Gateway, Admin net.Listener
-	// PortalURL and GatewayURL are the addresses as browsers know them. Empty means
+	// PortalURL and GatewayURL are the addresses that browsers use. Empty means
 	// those of the listeners.
 	PortalURL, GatewayURL string
-	// Elsewhere is a gateway that is not inside this process. Nil means the one
-	// inside.
+	// Elsewhere is a gateway in another process. Nil means one in this process.
 	Elsewhere apimgmt.Gateway
 	// Provider is the base address of an identity provider, in front of "realms/".
-	// Empty means the one inside, for development.
+	// Empty means one in this process, for development.
 	Provider string
-	// Discovery is where the discovery document is fetched, if not where tokens say
-	// that they come from.
+	// Discovery is the URL of the discovery document. Empty means that of the issuer.
 	Discovery string
 	// Realm is the name of the realm. Empty means "OpenAPI".
 	Realm string
@@ -63,7 +61,7 @@ type Config struct {
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
-	// Logger is told what happens.
+	// Logger logs what happens.
 	Logger *slog.Logger
 }
 
@@ -73,7 +71,7 @@ type Management struct {
 	Publisher *apimgmt.Publisher
 	// Fresh holds the secrets that this Open has generated.
 	Fresh Credentials
-	// Issuer is what tokens say that they come from.
+	// Issuer is the issuer of tokens.
 	Issuer string
 
 	config   Config
@@ -87,8 +85,8 @@ type Management struct {
 	portal   *portal.Portal
 }
 
-// Open opens the folder and puts everything together. It starts nothing. The caller
-// closes it.
+// Open opens the folder and composes API management. It starts nothing. The caller closes
+// it.
 func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	config.PortalURL = strings.TrimRight(cmp.Or(config.PortalURL, addressOf(config.Portal)), "/")
 	if config.Elsewhere == nil {
@@ -139,7 +137,8 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	return m, err
 }
 
-// openProvider opens the identity provider, or says where it is, and what asks it.
+// openProvider opens the identity provider, or reads where the other one is, and the
+// clients of it.
 func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err error) {
 	c := m.config
 	base := strings.TrimRight(c.Provider, "/")
@@ -155,7 +154,8 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 				realm.Clients[i].Secret = secrets.ClientSecret
 			}
 		}
-		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm, Documents: storage.Prefixed(m.store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
+		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm,
+			Documents: storage.Prefixed(m.store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 	m.Issuer = base + "/realms/" + c.Realm
 	asked := oidc.Config{Issuer: m.Issuer, Discovery: c.Discovery, ClientID: "public-frontend", Logger: c.Logger}
 	if m.provider != nil && c.Discovery == "" {
-		// Whatever name it has for browsers, this process finds it at its own listener.
+		// This process reaches it at its own listener, whatever name browsers use.
 		asked.Discovery = addressOf(c.Portal) + "/auth/realms/" + c.Realm + "/.well-known/openid-configuration"
 		if at, err := url.Parse(c.PortalURL); err == nil && at.Host != strings.TrimPrefix(addressOf(c.Portal), "http://") {
 			asked.Endpoints = oidc.Endpoints{
@@ -172,7 +172,7 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 			}
 		}
 	}
-	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // who starts the process says so
+	asked.AllowHTTP = strings.HasPrefix(m.Issuer, "http://") || strings.HasPrefix(c.Discovery, "http://") // the operator has chosen it
 	if m.client, err = oidc.NewClient(oidc.ClientConfig{Config: asked, RedirectURL: c.PortalURL + portal.AnswerPath}); err != nil {
 		return err
 	}
@@ -181,14 +181,16 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 	return err
 }
 
-// openGateway opens the gateway inside, with what it served last.
+// openGateway opens the gateway of this process with its stored configuration.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
 	registry := prometheus.NewRegistry()
-	m.gateway, err = gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry})
+	m.gateway, err = gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(),
+		Logger: m.config.Logger, Registerer: registry})
 	if err != nil {
 		return err
 	}
-	m.entities, err = admin.Open(ctx, admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.store.Documents(), "gateway/"), Logger: m.config.Logger})
+	m.entities, err = admin.Open(ctx,
+		admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.store.Documents(), "gateway/"), Logger: m.config.Logger})
 	if err != nil {
 		return err
 	}
@@ -202,8 +204,8 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 	return err
 }
 
-// private are the addresses besides public ones that definitions may name. Those
-// that link-local services have, such as the metadata of clouds, are not among them.
+// private returns the addresses, besides public ones, that definitions may name. Those of
+// link-local services, such as the metadata of clouds, are not among them.
 func (c Config) private() []netip.Prefix {
 	if !c.PrivateUpstreams {
 		return nil
@@ -215,18 +217,18 @@ func (c Config) private() []netip.Prefix {
 	return made
 }
 
-// addressOf is an address under which this machine reaches a listener.
+// addressOf returns the URL at which this machine reaches a listener.
 func addressOf(listener net.Listener) string {
 	return "http://" + strings.NewReplacer("0.0.0.0:", "127.0.0.1:", "[::]:", "[::1]:").Replace(listener.Addr().String())
 }
 
-// PortalURL is the address of the portal.
+// PortalURL returns the address of the portal.
 func (m *Management) PortalURL() string { return m.config.PortalURL }
 
-// GatewayURL is the address of the gateway.
+// GatewayURL returns the address of the gateway.
 func (m *Management) GatewayURL() string { return m.config.GatewayURL }
 
-// Close closes what is open. The parts have ended by then.
+// Close closes the folder and the clients. The parts have ended before.
 func (m *Management) Close() error {
 	var errs []error
 	if m.client != nil {
@@ -241,8 +243,8 @@ func (m *Management) Close() error {
 	return errors.Join(append(errs, m.store.Close())...)
 }
 
-// Parts returns what runs. Announce is called when all of it can be used. The
-// gateway stops before the identity provider that its plugins ask.
+// Parts returns the parts in the order of their start. Announce is called when all of them
+// can be used. The gateway stops before the identity provider that its plugins call.
 func (m *Management) Parts(announce func()) []server.Part {
 	log := m.config.Logger
 	parts := []server.Part{{Name: "publisher", Run: m.Publisher.Run}}
@@ -259,13 +261,14 @@ func (m *Management) Parts(announce func()) []server.Part {
 	return parts
 }
 
-// Handler is what the portal's listener serves.
+// Handler returns the handler of the portal's listener.
 func (m *Management) Handler() http.Handler {
 	publisher := m.Publisher.Handler(&apimgmt.HandlerOptions{
 		Verifier: m.verifier, Realm: m.config.Realm, Hosts: append([]string{m.config.PortalURL}, m.config.Hosts...), Logger: m.config.Logger,
 	})
 	mux := http.NewServeMux()
-	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/", "/openapi.json", "/healthz", "/readyz", "/metrics"} {
+	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/",
+		"/openapi.json", "/healthz", "/readyz", "/metrics"} {
 		mux.Handle(path, publisher)
 	}
 	if m.provider != nil {
@@ -275,15 +278,16 @@ func (m *Management) Handler() http.Handler {
 	return mux
 }
 
-// Warn says what others can reach that should not be left so.
+// Warn logs what other machines can reach and should not.
 func (m *Management) Warn() {
 	log := m.config.Logger
 	if m.provider != nil && !server.IsLoopback(m.config.Portal) {
-		log.Warn("the identity provider inside is for development, and others can reach it; -idp names a real one", "address", m.config.Portal.Addr().String())
+		log.Warn("the built-in identity provider is for development, and other machines can reach it; -idp names a real one",
+			"address", m.config.Portal.Addr().String())
 	}
 	for _, address := range []string{m.config.PortalURL, m.Issuer} {
 		if at, err := url.Parse(address); err == nil && at.Scheme == "http" && !isLocal(at.Hostname()) {
-			log.Warn("passwords and tokens travel in the clear", "address", fmt.Sprintf("%s://%s", at.Scheme, at.Host))
+			log.Warn("passwords and tokens cross the network in the clear", "address", fmt.Sprintf("%s://%s", at.Scheme, at.Host))
 			break
 		}
 	}

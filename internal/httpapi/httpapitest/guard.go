@@ -19,7 +19,7 @@ import (
 type Guarded struct {
 	// New makes the handler, with further names of its server.
 	New func(hosts ...string) http.Handler
-	// Read is the path of something that anybody may read. Empty means /healthz.
+	// Read is a path that every client may read. Empty means /healthz.
 	Read string
 	// Change are requests that change something, as "METHOD PATH", besides all
 	// operations of the handler's /openapi.json whose methods are not safe. They are
@@ -51,7 +51,8 @@ func (g Guarded) Check(t *testing.T) {
 		}
 	})
 	t.Run("names of this machine are answered", func(t *testing.T) {
-		for _, host := range []string{"127.0.0.1" + port, "localhost" + port, "LOCALHOST.", "a.localhost" + port, "[::1]" + port, "::1", "192.0.2.1"} {
+		for _, host := range []string{"127.0.0.1" + port, "localhost" + port, "LOCALHOST.", "a.localhost" + port,
+			"[::1]" + port, "::1", "192.0.2.1"} {
 			status, body := send(t, at, "GET "+g.Read, map[string]string{"Host": host})
 			require.Equal(t, http.StatusOK, status, "%s: %s", host, body)
 		}
@@ -109,7 +110,7 @@ func (g Guarded) CheckName(t *testing.T, name string) {
 }
 
 // CheckServer checks that a server on loopback is guarded, and is answered under a
-// name that its flag -hosts has. Read is the path of something anybody may read.
+// name that its flag -hosts has. Read is a path that every client may read.
 func CheckServer(t *testing.T, at, read, name string) {
 	t.Helper()
 	for host, want := range map[string]int{"": http.StatusOK, name: http.StatusOK, "evil.example": http.StatusMisdirectedRequest} {

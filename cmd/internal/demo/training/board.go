@@ -36,7 +36,8 @@ func (b *board) begin(site string, parties []tumours.Party, steps int) {
 
 // round writes a round, as one of so many.
 func (b *board) round(r flcollect.Round, of int) {
-	line := fmt.Sprintf("round %2d of %d%s   clients %d   %.3f s", r.Number, of, measures(r, "   "), r.Fit.Results, r.Ended.Sub(r.Started).Seconds())
+	line := fmt.Sprintf("round %2d of %d%s   clients %d   %.3f s", r.Number, of, measures(r, "   "), r.Fit.Results,
+		r.Ended.Sub(r.Started).Seconds())
 	if r.Note != "" {
 		line += "   " + r.Note
 	}

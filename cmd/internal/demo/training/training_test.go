@@ -38,7 +38,8 @@ func begin(t *testing.T, open bool) *show {
 	t.Helper()
 	store, err := repository.New(repository.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(t, err)
-	jobs, err := flcollect.NewServer(flcollect.Options{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Repository: store})
+	jobs, err := flcollect.NewServer(flcollect.Options{Documents: storage.NewMemoryDocuments(),
+		Blobs: storage.NewMemoryBlobs(), Repository: store})
 	require.NoError(t, err)
 	gate, err := flower.NewServer(flower.ServerConfig{Handle: jobs.Handle})
 	require.NoError(t, err)
@@ -89,7 +90,7 @@ func (s *show) await(t *testing.T, text string) string {
 	return ""
 }
 
-func TestEveryRoundIsALineAndTheLastSayWhatCameOfIt(t *testing.T) {
+func TestRun_printsALineForEachRoundAndTheResult(t *testing.T) {
 	s := begin(t, true)
 	require.Contains(t, s.await(t, "job"), "job demo-1: ")
 	for _, party := range []string{"screening", "clinic", "oncology"} {
@@ -107,7 +108,7 @@ func TestEveryRoundIsALineAndTheLastSayWhatCameOfIt(t *testing.T) {
 }
 
 // A user who looks at the demonstration copies its configuration.
-func TestRun_configuration_isOneThatTheRESTInterfaceTakes(t *testing.T) {
+func TestRun_configuresAJobAsTheRESTInterfaceDoes(t *testing.T) {
 	s := begin(t, false)
 	s.await(t, "oncology")
 	status, err := s.jobs.Status(t.Context(), "demo-1")
@@ -120,7 +121,7 @@ func TestRun_configuration_isOneThatTheRESTInterfaceTakes(t *testing.T) {
 	require.NoError(t, s.end())
 }
 
-func TestATrainingThatIsStoppedIsSaidToBeInterrupted(t *testing.T) {
+func TestRun_reportsAnInterruptedTraining(t *testing.T) {
 	s := begin(t, false)
 	s.await(t, "oncology")
 	require.NoError(t, s.jobs.Stop(t.Context()))
@@ -128,7 +129,7 @@ func TestATrainingThatIsStoppedIsSaidToBeInterrupted(t *testing.T) {
 	require.NoError(t, s.end())
 }
 
-func TestADemonstrationMayEndBeforeItsTraining(t *testing.T) {
+func TestRun_mayEndBeforeTheTraining(t *testing.T) {
 	s := begin(t, false)
 	s.await(t, "oncology")
 	require.NoError(t, s.end())

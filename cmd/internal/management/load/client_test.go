@@ -71,7 +71,7 @@ func (c *caller) run(ctx context.Context) error {
 }
 
 // call makes the i-th call: to a plain route, one with a parameter, a secured one with
-// a token, the same without, and a path that nobody has.
+// a token, the same without, and a path without a route.
 func (c *caller) call(client *http.Client, i int) error {
 	base := fmt.Sprintf("/steady%d", (i+c.number)%steady)
 	method, sent := http.MethodGet, ""

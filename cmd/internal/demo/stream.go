@@ -32,8 +32,8 @@ func formats() []format {
 	}
 }
 
-// lane is one format under way: its channel, and a client at either end.
-type lane struct {
+// stream sends the observations in one format: it has a channel, and a client at each end.
+type stream struct {
 	format
 	channels  Channels
 	channelID string
@@ -41,24 +41,24 @@ type lane struct {
 	rate      int
 	out       annotate.Publisher
 	in        annotate.Subscription
-	ledger    *ledger
-	confirmed atomic.Uint64 // taken over by the broker
+	matcher   *matcher
+	confirmed atomic.Uint64 // messages that the broker has confirmed
 
 	sampled            sync.Once
 	sampleIn, sampleIs []byte
 	sample             chan struct{} // closed when sampleIn and sampleIs are there
 }
 
-// openLane makes the channel and connects to both of its ends. On an error it
-// returns what is to be closed.
-func openLane(ctx context.Context, config *Config, f format) (*lane, error) {
+// openStream creates the channel and connects to both of its ends. With an error it also
+// returns the stream, which the caller closes.
+func openStream(ctx context.Context, config *Config, f format) (*stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	word := strings.ToLower(f.name)
-	l := &lane{
+	s := &stream{
 		format: f, channels: config.Channels, rate: config.Rate,
-		topic:  "demo/" + word,
-		ledger: newLedger(), sample: make(chan struct{}),
+		topic:   "demo/" + word,
+		matcher: newMatcher(), sample: make(chan struct{}),
 	}
 	topic := func(name string) annotate.TopicSettings {
 		settings := config.MQTT
@@ -72,13 +72,13 @@ func openLane(ctx context.Context, config *Config, f format) (*lane, error) {
 	}
 	rdf := "demo/rdf/" + word
 	var err error
-	if l.in, err = config.Broker.Subscribe(ctx, named(rdf), annotate.ConnectOptions{}); err != nil {
-		return l, err
+	if s.in, err = config.Broker.Subscribe(ctx, named(rdf), annotate.ConnectOptions{}); err != nil {
+		return s, err
 	}
 	failures := topic("demo/errors/" + word)
-	err = l.makeChannel(ctx, annotate.ChannelConfig{
+	err = s.makeChannel(ctx, annotate.ChannelConfig{
 		Settings: annotate.Settings{
-			ChannelID: "demo-" + word, Input: topic(l.topic), Output: topic(rdf), Error: &failures,
+			ChannelID: "demo-" + word, Input: topic(s.topic), Output: topic(rdf), Error: &failures,
 		},
 		Metadata: annotate.Metadata{
 			Name:        "Demo: weather in " + f.name,
@@ -87,49 +87,49 @@ func openLane(ctx context.Context, config *Config, f format) (*lane, error) {
 		},
 	})
 	if err != nil {
-		return l, err
+		return s, err
 	}
-	l.out, err = config.Broker.Connect(ctx, named(l.topic), annotate.ConnectOptions{})
-	return l, err
+	s.out, err = config.Broker.Connect(ctx, named(s.topic), annotate.ConnectOptions{})
+	return s, err
 }
 
-// makeChannel makes the channel, in place of one that was left behind.
-func (l *lane) makeChannel(ctx context.Context, config annotate.ChannelConfig) error {
-	id, err := l.channels.Create(ctx, config)
+// makeChannel creates the channel, and replaces one that an earlier run has left behind.
+func (s *stream) makeChannel(ctx context.Context, config annotate.ChannelConfig) error {
+	id, err := s.channels.Create(ctx, config)
 	if errors.Is(err, annotate.ErrChannelExists) {
-		if err = l.channels.Delete(ctx, config.Settings.ChannelID); err == nil {
-			id, err = l.channels.Create(ctx, config)
+		if err = s.channels.Delete(ctx, config.Settings.ChannelID); err == nil {
+			id, err = s.channels.Create(ctx, config)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	l.channelID = id
-	made, err := l.channels.Get(id)
+	s.channelID = id
+	made, err := s.channels.Get(id)
 	if err == nil && made.Status.IsStopped {
 		err = fmt.Errorf("channel %q did not start: %s", id, made.Status.Error)
 	}
 	return err
 }
 
-// close removes what openLane made.
-func (l *lane) close(ctx context.Context) error {
+// close removes what openStream made.
+func (s *stream) close(ctx context.Context) error {
 	var errs []error
-	if l.out != nil {
-		errs = append(errs, l.out.Close(ctx))
+	if s.out != nil {
+		errs = append(errs, s.out.Close(ctx))
 	}
-	if l.channelID != "" {
-		errs = append(errs, l.channels.Delete(ctx, l.channelID))
+	if s.channelID != "" {
+		errs = append(errs, s.channels.Delete(ctx, s.channelID))
 	}
-	if l.in != nil {
-		errs = append(errs, l.in.Forget(ctx))
+	if s.in != nil {
+		errs = append(errs, s.in.Forget(ctx))
 	}
 	return errors.Join(errs...)
 }
 
-// send replays the observations again and again until ctx ends.
-func (l *lane) send(ctx context.Context) error {
-	p := pace{rate: l.rate}
+// send replays the observations repeatedly until ctx ends.
+func (s *stream) send(ctx context.Context) error {
+	p := pace{rate: s.rate}
 	for {
 		for o, err := range weather.Observations() {
 			if err != nil {
@@ -138,69 +138,69 @@ func (l *lane) send(ctx context.Context) error {
 			if p.wait(ctx) != nil {
 				return nil
 			}
-			if err := l.sendOne(ctx, o); err != nil {
+			if err := s.sendOne(ctx, o); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}
-				return fmt.Errorf("send %s: %w", l.name, err)
+				return fmt.Errorf("send %s: %w", s.name, err)
 			}
 		}
 	}
 }
 
-func (l *lane) sendOne(ctx context.Context, o weather.Observation) error {
+func (s *stream) sendOne(ctx context.Context, o weather.Observation) error {
 	select {
-	case l.ledger.room <- struct{}{}:
+	case s.matcher.room <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	message := l.render(nil, o)
-	l.sampled.Do(func() { l.sampleIn = message })
-	l.ledger.expect([]byte(weather.Expected(o)[0].Subject.Value))
-	err := l.out.Publish(ctx, annotate.Message{Topic: l.topic, Payload: message}, func(err error) {
+	message := s.render(nil, o)
+	s.sampled.Do(func() { s.sampleIn = message })
+	s.matcher.expect([]byte(weather.Expected(o)[0].Subject.Value))
+	err := s.out.Publish(ctx, annotate.Message{Topic: s.topic, Payload: message}, func(err error) {
 		if err == nil {
-			l.confirmed.Add(1)
+			s.confirmed.Add(1)
 		}
 	})
 	if err != nil {
-		l.ledger.withdraw()
+		s.matcher.withdraw()
 	}
 	return err
 }
 
-// receive takes what comes out until ctx ends.
-func (l *lane) receive(ctx context.Context) error {
+// receive reads the outputs until ctx ends.
+func (s *stream) receive(ctx context.Context) error {
 	for first := true; ; first = false {
-		d, err := l.in.Receive(ctx)
+		d, err := s.in.Receive(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("receive what %s became: %w", l.name, err)
+			return fmt.Errorf("receive the output of %s: %w", s.name, err)
 		}
-		l.ledger.arrive(d.Payload)
+		s.matcher.arrive(d.Payload)
 		d.Ack()
 		if first {
-			l.sampleIs = d.Payload
-			close(l.sample)
+			s.sampleIs = d.Payload
+			close(s.sample)
 		}
 	}
 }
 
-// pace lets through so many a second. The zero pace lets everything through.
+// pace limits a rate. The zero value limits nothing.
 type pace struct {
 	rate int // a second
 	next time.Time
 }
 
-// wait returns when it is time for the next one, or with ctx's error.
+// wait returns nil when it is time for the next message, or the error of ctx.
 func (p *pace) wait(ctx context.Context) error {
 	if p.rate == 0 {
 		return ctx.Err()
 	}
 	now := time.Now()
 	if p.next.IsZero() || now.Sub(p.next) > time.Second {
-		p.next = now // what was held up for long is not made up for
+		p.next = now // a long delay is not made up for
 	}
 	timer := time.NewTimer(p.next.Sub(now))
 	defer timer.Stop()

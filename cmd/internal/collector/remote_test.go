@@ -17,28 +17,28 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func reach(t *testing.T, address string) (*elsewhere, *bytes.Buffer) {
+func reach(t *testing.T, address string) (*remote, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	e, err := newElsewhere(address, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := newRemote(address, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
-	e.patience = 10 * time.Millisecond
-	return e, &log
+	r.patience = 10 * time.Millisecond
+	return r, &log
 }
 
-func TestATrainingBeginsWithoutARepositoryThatIsAway(t *testing.T) {
+func TestRemote_beginsATrainingWhileTheRepositoryIsAway(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	e, log := reach(t, "http://"+listener.Addr().String())
-	_, err = e.Model(t.Context(), "m", "1")
+	r, log := reach(t, "http://"+listener.Addr().String())
+	_, err = r.Model(t.Context(), "m", "1")
 	require.ErrorIs(t, err, flcollect.ErrNoModel)
-	require.Contains(t, log.String(), "the repository is away")
-	require.ErrorIs(t, e.Store(t.Context(), flcollect.Result{ModelName: "m", ModelVersion: "1", TrainingID: "t", ConfigurationID: "1"}),
+	require.Contains(t, log.String(), "the repository does not answer")
+	require.ErrorIs(t, r.Store(t.Context(), flcollect.Result{ModelName: "m", ModelVersion: "1", TrainingID: "t", ConfigurationID: "1"}),
 		repository.ErrUnavailable, "a result goes on waiting")
 }
 
-func TestARepositoryThatComesBackInTimeIsAsked(t *testing.T) {
+func TestRemote_readsTheModelWhenTheRepositoryIsBackInTime(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if asked.Add(1) < 3 { // the model, and what is known of it
@@ -48,22 +48,22 @@ func TestARepositoryThatComesBackInTimeIsAsked(t *testing.T) {
 		_, _ = w.Write(bytes.Join(tensor.Encode(tensor.FromFloat64s([]float64{7})), nil))
 	}))
 	defer server.Close()
-	e, log := reach(t, server.URL)
-	e.patience = time.Minute
-	model, err := e.Model(t.Context(), "m", "1")
+	r, log := reach(t, server.URL)
+	r.patience = time.Minute
+	model, err := r.Model(t.Context(), "m", "1")
 	require.NoError(t, err)
 	require.Equal(t, []float64{7}, model[0].Float64s())
 	require.Empty(t, log.String())
 }
 
-func TestAModelThatBreaksOffIsNotReplaced(t *testing.T) {
+func TestRemote_failsForAModelThatBreaksOff(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = w.Write([]byte("\x93NUMPY"))
 	}))
 	defer server.Close()
-	e, _ := reach(t, server.URL)
-	_, err := e.Model(t.Context(), "m", "1")
+	r, _ := reach(t, server.URL)
+	_, err := r.Model(t.Context(), "m", "1")
 	require.Error(t, err)
 	require.NotErrorIs(t, err, flcollect.ErrNoModel)
 }

@@ -1,10 +1,10 @@
-// Package guard decides which addresses a server may connect to on behalf of
-// others, so that a configuration or a document cannot make it call the inside of
-// its own network (server-side request forgery).
+// Package outbound decides which addresses a server may connect to on behalf of
+// others. Without such a check, a configuration or a document could make the server
+// call the inside of its own network (server-side request forgery).
 //
-// The decision is made on the address that is dialled, after names are resolved, so
-// that a name which resolves to another address the second time gains nothing.
-package guard
+// The check is made on the address that is dialled, after names are resolved. A name
+// that resolves to another address the second time therefore gains nothing.
+package outbound
 
 import (
 	"errors"
@@ -14,28 +14,29 @@ import (
 	"syscall"
 )
 
-// ErrRefused says that an address is not public and not allowed.
-var ErrRefused = errors.New("guard: address refused")
+// ErrRefused reports an address that is neither public nor allowed.
+var ErrRefused = errors.New("outbound: address refused")
 
-// Policy is which addresses besides public ones may be connected to. The zero
-// value allows public ones only. It must not be changed while it is used.
+// Policy lists the addresses, besides public ones, that a server may connect to. The
+// zero value allows public addresses only. A policy must not be changed while it is
+// in use.
 type Policy struct {
-	// Allow are the ranges that are allowed whatever they are.
+	// Allow has the ranges that are allowed although they are not public.
 	Allow []netip.Prefix
 }
 
-// Check returns nil if an address may be connected to, and an error that wraps
-// ErrRefused if not. IPv4 addresses inside of IPv6 addresses (mapped, NAT64, 6to4)
-// count as what they are.
+// Check returns nil if a server may connect to the address, and an error that wraps
+// ErrRefused otherwise. An IPv4 address inside an IPv6 address (mapped, NAT64, 6to4)
+// is checked as the IPv4 address.
 func (p Policy) Check(address netip.Addr) error {
 	if !address.IsValid() {
-		return fmt.Errorf("%w: none given", ErrRefused)
+		return fmt.Errorf("%w: no address", ErrRefused)
 	}
 	address = inner(address.WithZone(""))
 	if slices.ContainsFunc(p.Allow, func(r netip.Prefix) bool { return r.Contains(address) }) {
 		return nil
 	}
-	for _, r := range special() {
+	for _, r := range special {
 		if r.Contains(address) {
 			return fmt.Errorf("%w: %s is not public", ErrRefused, address)
 		}
@@ -43,17 +44,17 @@ func (p Policy) Check(address netip.Addr) error {
 	return nil
 }
 
-// Control is a net.Dialer's Control function: it refuses a connection before it is
-// made.
+// Control is for the field Control of a net.Dialer. It refuses a connection before
+// the connection is made.
 func (p Policy) Control(_, address string, _ syscall.RawConn) error {
 	end, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("%w: %q is no address", ErrRefused, address)
+		return fmt.Errorf("%w: %q is not an address", ErrRefused, address)
 	}
 	return p.Check(end.Addr())
 }
 
-// inner returns the IPv4 address that is inside of an IPv6 one, if there is.
+// inner returns the IPv4 address inside an IPv6 address, or the address itself.
 func inner(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if !a.Is6() {
@@ -69,11 +70,9 @@ func inner(a netip.Addr) netip.Addr {
 	return a
 }
 
-// special are the ranges that are not globally reachable, after the registries of
+// special has the ranges that are not globally reachable, after the registries of
 // special-purpose addresses (RFC 6890), and multicast.
-func special() []netip.Prefix { return specialRanges[:] }
-
-var specialRanges = [...]netip.Prefix{
+var special = [...]netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),

@@ -18,25 +18,24 @@ import (
 	"github.com/iotenablers/enablers/storage/mongo"
 )
 
-// keeping is where channels and annotations are kept: in MongoDB, in a folder,
-// or nowhere.
-type keeping struct {
+// persistence stores channels and annotations: in MongoDB, in a folder, or not at all.
+type persistence struct {
 	documents storage.Documents // nil in standalone mode
 	store     *mongo.Store      // nil without a database
-	secret    string            // encrypts user names and passwords; empty means that nothing does
+	secret    string            // encrypts user names and passwords; empty means no encryption
 	close     func() error
 	away      atomic.Bool // whether the database was missed at the start
 }
 
-// openKeeping opens what the settings say. It does not wait for a database. Only a
-// folder has a secret made for it: what is in a database others may have to read.
-func openKeeping(ctx context.Context, s *settings, secretSetting string, log *slog.Logger) (*keeping, error) {
+// openPersistence opens the storage of the settings. It does not wait for a database. It
+// generates a secret for a folder only: other programs may have to read a database.
+func openPersistence(ctx context.Context, s *settings, secretSetting string, log *slog.Logger) (*persistence, error) {
 	switch {
 	case s.standalone:
 		if s.database.used() {
-			log.Info("standalone mode: nothing is kept, in no database either", "ignored", strings.Join(s.database.given, ", "))
+			log.Info("standalone mode: nothing is stored, in no database either", "ignored", strings.Join(s.database.given, ", "))
 		}
-		return &keeping{close: func() error { return nil }}, nil
+		return &persistence{close: func() error { return nil }}, nil
 	case s.database.used():
 		config := s.database.config()
 		config.Logger = log
@@ -47,22 +46,22 @@ func openKeeping(ctx context.Context, s *settings, secretSetting string, log *sl
 		if s.secret == "" {
 			log.Warn("no encryption secret: user names and passwords of channels are stored in clear in the database", "set", secretSetting)
 		}
-		return &keeping{documents: store.Documents(), store: store, secret: s.secret, close: store.Close}, nil
+		return &persistence{documents: store.Documents(), store: store, secret: s.secret, close: store.Close}, nil
 	}
 	folder, err := channelstore.Open(ctx, channelstore.Config{Dir: s.data, Secret: s.secret, Setting: secretSetting, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
-	return &keeping{documents: folder.Documents(), secret: folder.Secret, close: folder.Close}, nil
+	return &persistence{documents: folder.Documents(), secret: folder.Secret, close: folder.Close}, nil
 }
 
-// address is the host and port of the database, for who asks for the settings.
+// address returns the host and port of the database, for the REST interface.
 // The hosts of a replica set are one text, without a port.
-func (k *keeping) address() (host string, port int) {
-	if k.store == nil {
+func (p *persistence) address() (host string, port int) {
+	if p.store == nil {
 		return "", 0
 	}
-	hosts := k.store.Hosts()
+	hosts := p.store.Hosts()
 	host, number, err := net.SplitHostPort(hosts)
 	if err == nil {
 		port, err = strconv.Atoi(number)
@@ -75,15 +74,15 @@ func (k *keeping) address() (host string, port int) {
 
 // await waits until the database answers. While it does not, the log says so at
 // every attempt.
-func (k *keeping) await(ctx context.Context, log *slog.Logger) error {
+func (p *persistence) await(ctx context.Context, log *slog.Logger) error {
 	const pause = time.Second // after the time that an attempt takes
-	if k.store == nil {
+	if p.store == nil {
 		return nil
 	}
 	for {
-		err := k.store.Ping(ctx)
+		err := p.store.Ping(ctx)
 		if err == nil {
-			if k.away.Load() {
+			if p.away.Load() {
 				log.Info("the database answers")
 			}
 			return nil
@@ -92,7 +91,7 @@ func (k *keeping) await(ctx context.Context, log *slog.Logger) error {
 			return ctx.Err()
 		}
 		log.Error("the database cannot be used; trying again, not ready until then", "error", err)
-		k.away.Store(true)
+		p.away.Store(true)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -101,14 +100,14 @@ func (k *keeping) await(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// part is the manager as a part of the process. It runs as soon as the
-// database answers. The REST interface begins when the manager is ready or the
-// database was missed, so that /healthz and /readyz answer in any case.
-func (k *keeping) part(manager *annotate.Manager, log *slog.Logger) server.Part {
+// part returns the manager as a part of the process. It runs as soon as the database
+// answers. The REST interface begins when the manager is ready or the database did not
+// answer, so that /healthz and /readyz answer in any case.
+func (p *persistence) part(manager *annotate.Manager, log *slog.Logger) server.Part {
 	return server.Part{
 		Name: "annotate",
 		Run: func(ctx context.Context) error {
-			err := k.await(ctx, log)
+			err := p.await(ctx, log)
 			if errors.Is(err, context.Canceled) {
 				return nil
 			}
@@ -118,7 +117,7 @@ func (k *keeping) part(manager *annotate.Manager, log *slog.Logger) server.Part 
 			return manager.Run(ctx)
 		},
 		Ready: func() error {
-			if k.away.Load() {
+			if p.away.Load() {
 				return nil
 			}
 			return manager.Ready()

@@ -1,0 +1,119 @@
+package httpapi_test
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+)
+
+// formOf returns a form of fields, each with a name and a content, and its header fields.
+func formOf(t *testing.T, fields ...[2]string) (http.Header, string) {
+	t.Helper()
+	var body strings.Builder
+	form := multipart.NewWriter(&body)
+	for _, field := range fields {
+		part, err := form.CreateFormFile(field[0], field[0]+".txt")
+		require.NoError(t, err)
+		_, err = io.WriteString(part, field[1])
+		require.NoError(t, err)
+	}
+	require.NoError(t, form.Close())
+	return http.Header{"Content-Type": {form.FormDataContentType()}}, body.String()
+}
+
+func TestForm_Next_returnsTheFieldsOfTheNames(t *testing.T) {
+	header, body := formOf(t, [2]string{"skipped", "x"}, [2]string{"file", "one"}, [2]string{"other", "y"}, [2]string{"file", "two"})
+	for _, c := range []struct{ names, want []string }{
+		{[]string{"file"}, []string{"one", "two"}},
+		{[]string{"other", "file"}, []string{"one", "y", "two"}},
+		{nil, []string{"x", "one", "y", "two"}},
+		{[]string{"none"}, nil},
+	} {
+		form, err := httpapi.NewForm(header, strings.NewReader(body))
+		require.NoError(t, err)
+		var got []string
+		for {
+			field, err := form.Next(c.names...)
+			if err == io.EOF {
+				break
+			}
+			require.NoError(t, err)
+			data, err := httpapi.ReadField(field, 3)
+			require.NoError(t, err)
+			got = append(got, string(data))
+		}
+		require.Equal(t, c.want, got)
+	}
+}
+
+func TestForm_Next_skipsWhatIsNotRead(t *testing.T) {
+	header, body := formOf(t, [2]string{"file", strings.Repeat("x", 1<<20)}, [2]string{"file", "two"})
+	form, err := httpapi.NewForm(header, strings.NewReader(body))
+	require.NoError(t, err)
+	_, err = form.Next("file")
+	require.NoError(t, err)
+	second, err := form.Next("file")
+	require.NoError(t, err)
+	data, err := io.ReadAll(second)
+	require.NoError(t, err)
+	require.Equal(t, "two", string(data))
+}
+
+func TestForm_Next_refusesABodyThatBreaksOff(t *testing.T) {
+	header, body := formOf(t, [2]string{"file", "content"})
+	for cut := range len(body) - 3 { // the line feed after the last boundary may be missing
+		form, err := httpapi.NewForm(header, strings.NewReader(body[:cut]))
+		require.NoError(t, err)
+		for err == nil {
+			_, err = form.Next("file")
+		}
+		require.False(t, err == io.EOF, "cut off after %d bytes", cut)
+	}
+}
+
+func TestForm_Next_passesOnThatABodyIsTooLarge(t *testing.T) {
+	header, body := formOf(t, [2]string{"file", strings.Repeat("x", 1000)})
+	limited := http.MaxBytesReader(httptest.NewRecorder(), io.NopCloser(strings.NewReader(body)), 500)
+	form, err := httpapi.NewForm(header, limited)
+	require.NoError(t, err)
+	field, err := form.Next("file")
+	var tooLarge *http.MaxBytesError
+	if err == nil {
+		_, err = httpapi.ReadField(field, 1000)
+	}
+	require.True(t, errors.As(err, &tooLarge), "%v", err)
+}
+
+func TestNewForm_refusesOtherContentTypes(t *testing.T) {
+	for _, contentType := range []string{
+		"", "text/plain", "multipart/mixed; boundary=x", "multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary",
+	} {
+		_, err := httpapi.NewForm(http.Header{"Content-Type": {contentType}}, strings.NewReader(""))
+		require.ErrorIs(t, err, httpapi.ErrNoForm, contentType)
+	}
+}
+
+func TestReadField_readsAllOfWhatIsTooLarge(t *testing.T) {
+	field := strings.NewReader("12345")
+	_, err := httpapi.ReadField(field, 3)
+	require.ErrorIs(t, err, httpapi.ErrFieldSize)
+	require.Zero(t, field.Len())
+	data, err := httpapi.ReadField(strings.NewReader("123"), 3)
+	require.NoError(t, err)
+	require.Equal(t, "123", string(data))
+	broken := errors.New("broken")
+	_, err = httpapi.ReadField(io.MultiReader(strings.NewReader("12345"), failing{broken}), 3)
+	require.ErrorIs(t, err, broken)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -1,0 +1,134 @@
+// Package servertest runs the commands of this module within tests, by the function that
+// each of them hands to server.Main.
+package servertest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/version"
+)
+
+// Run is a whole command: it blocks until the context ends or the command fails.
+type Run func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+
+// Program is a command that runs. Its methods are for the goroutine of the test.
+type Program struct {
+	// Log has what the command has written to standard error.
+	Log *Log
+
+	t      testing.TB
+	lines  *bufio.Scanner
+	cancel context.CancelFunc
+	stop   func() error
+}
+
+// Start starts a command. The end of the test stops it.
+func Start(t testing.TB, run Run, args ...string) *Program {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	p := &Program{Log: &Log{}, t: t, lines: bufio.NewScanner(out), cancel: cancel}
+	done := make(chan error, 1)
+	go func() {
+		err := run(ctx, args, stdout, p.Log)
+		_ = stdout.CloseWithError(io.EOF) // always nil
+		done <- err
+	}()
+	p.stop = sync.OnceValue(func() error {
+		cancel()
+		go func() { _, _ = io.Copy(io.Discard, out) }() // what is printed at the end
+		return <-done
+	})
+	t.Cleanup(func() { _ = p.stop() })
+	return p
+}
+
+// Next returns the next line of standard output. The test fails if there is none.
+func (p *Program) Next() string {
+	p.t.Helper()
+	if !p.lines.Scan() {
+		require.NoError(p.t, p.stop())
+		p.t.Fatal("the program has ended")
+	}
+	return p.lines.Text()
+}
+
+// Await returns the next line of standard output that contains the text.
+func (p *Program) Await(text string) string {
+	p.t.Helper()
+	_, line := p.Until(text)
+	return line
+}
+
+// Until is Await that also returns the lines before, each with a line feed.
+func (p *Program) Until(text string) (before, line string) {
+	p.t.Helper()
+	for {
+		if line = p.Next(); strings.Contains(line, text) {
+			return before, line
+		}
+		before += line + "\n"
+	}
+}
+
+// Listening returns the URL in the next line of standard output, which says that the
+// command listens. A listener among several has a name, which stands behind the URL in
+// parentheses.
+func (p *Program) Listening(name string) string {
+	p.t.Helper()
+	line := p.Next()
+	url, ok := strings.CutPrefix(line, "listening on ")
+	if ok && name != "" {
+		url, ok = strings.CutSuffix(url, " ("+name+")")
+	}
+	require.True(p.t, ok, line)
+	return url
+}
+
+// Interrupt ends the context of the command, as a signal does, and waits for nothing.
+func (p *Program) Interrupt() { p.cancel() }
+
+// Stop ends the command and returns its error. It may be called more than once.
+func (p *Program) Stop() error { return p.stop() }
+
+// Log is a log that may be read while it is written. The zero value is empty.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements [io.Writer].
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String returns what has been written.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// CheckVersion checks that a command prints its name and its version and ends, for each
+// of the arguments. Without arguments they are -version and --version.
+func CheckVersion(t *testing.T, name string, run Run, arguments ...string) {
+	t.Helper()
+	if len(arguments) == 0 {
+		arguments = []string{"-version", "--version"}
+	}
+	for _, argument := range arguments {
+		var stdout bytes.Buffer
+		require.NoError(t, run(t.Context(), []string{argument}, &stdout, io.Discard))
+		require.Equal(t, name+" "+version.String()+"\n", stdout.String())
+	}
+}
