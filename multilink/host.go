@@ -2,6 +2,7 @@ package multilink
 
 import (
 	"fmt"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"net/netip"
 )
 
@@ -55,7 +56,7 @@ func (c PortConfig) Check() error {
 	bad := func(field, format string, args ...any) error {
 		return fmt.Errorf("port %q: %s: %s: %w", c.Name, field, fmt.Sprintf(format, args...), ErrInvalid)
 	}
-	device := func(name string) bool { return ValidName(name) && len(name) <= maxPortName }
+	device := func(name string) bool { return settings.ValidName(name) && len(name) <= maxPortName }
 	switch {
 	case !device(c.Name):
 		return bad("name", "want 1 to %d letters, digits, '.', '-' or '_', got %q", maxPortName, c.Name)

@@ -2,6 +2,8 @@ package multilink
 
 import (
 	"context"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 	"net/netip"
 	"time"
 )
@@ -23,7 +25,7 @@ type Plane interface {
 	// Events calls f with every event from now on, in order, until the context
 	// ends. A reader that is slower than 1,024 events misses the oldest and is
 	// told how many. It returns when the context ends or the plane is closed.
-	Events(ctx context.Context, f func(Event)) error
+	Events(ctx context.Context, f func(status.Event)) error
 	// Close ends everything and removes what was made. A second Close returns nil.
 	Close() error
 }
@@ -31,10 +33,10 @@ type Plane interface {
 // State is what an instance is told to be.
 type State struct {
 	Port    PortConfig
-	Links   []LinkConfig
+	Links   []settings.Link
 	Peers   []PeerConfig
-	Bond    BondConfig
-	Classes []Class
+	Bond    settings.Bond
+	Classes []settings.Class
 	// PrivateKey of this instance, for all of its links.
 	PrivateKey Key
 }
@@ -60,54 +62,11 @@ type PeerLink struct {
 	PresharedKey Key
 }
 
-// LinkState is what is thought of a link, by the more pessimistic of its two
-// directions.
-type LinkState string
-
-// The states of a link. A link carries frames in Up, and in Suspect until
-// another one takes over.
-const (
-	// Disabled by the administrator.
-	Disabled LinkState = "disabled"
-	// Down: nothing is heard, or the carrier is gone.
-	Down LinkState = "down"
-	// Probing: heard again, and waited for to stay.
-	Probing LinkState = "probing"
-	// Up: in use or ready for it.
-	Up LinkState = "up"
-	// Suspect: late, but not for long enough to be down, or beyond its limits
-	// of loss and delay.
-	Suspect LinkState = "suspect"
-)
-
 // Status is what a plane is doing.
 type Status struct {
 	Port  string
-	Links []LinkStatus // of this instance, over all peers, by priority
-	Peers []PeerStatus // by name
-}
-
-// LinkStatus is a link as this instance sees it. Where a server has several
-// peers, State is the best of any, and the figures are sums and worst cases.
-type LinkStatus struct {
-	Name, Interface string
-	Kind            Kind
-	Priority        int
-	State           LinkState
-	// Active is true while the link carries the frames of a peer.
-	Active bool
-	// RTT is the smoothed round trip, Jitter its variation. Zero is unknown.
-	RTT, Jitter time.Duration
-	// Loss is the fraction of probes that did not arrive, by direction, over
-	// about the last hundred.
-	LossTx, LossRx float64
-	// Bytes of packets since the link was added.
-	TxBytes, RxBytes uint64
-	// Port is the UDP port of this end.
-	Port       uint16
-	LastChange time.Time
-	// Reason of the last change, for people.
-	Reason string
+	Links []status.Link // of this instance, over all peers, by priority
+	Peers []PeerStatus  // by name
 }
 
 // PeerStatus is a peer and its bond.
@@ -119,35 +78,6 @@ type PeerStatus struct {
 	// ActiveLink carries its frames. Empty is none.
 	ActiveLink string
 	Handshake  time.Time
-	Links      []LinkStatus
-	Counters   Counters
-}
-
-// Counters of a bond since it was made.
-type Counters struct {
-	TxFrames, RxFrames, TxBytes, RxBytes uint64
-	// Failovers to another link, and returns among them.
-	Failovers, Returns uint64
-	// Replayed frames were sent again; Duplicates were received again and
-	// dropped; Evicted left the replay buffer unacknowledged; Expired came too
-	// late to be told from duplicates; Dropped found no link or no room.
-	Replayed, Duplicates, Evicted, Expired, Dropped uint64
-	// Fragmented frames were sent in pieces, Reassembled ones received so;
-	// Incomplete ones lost a piece.
-	Fragmented, Reassembled, Incomplete uint64
-}
-
-// Event is something that happened.
-type Event struct {
-	Time time.Time
-	// Type is "link", "failover", "return", "peer", "policy" or "missed".
-	Type string
-	Peer string // name; empty where it is about no peer
-	Link string // name of the link that it is about, or that took over
-	From string // name of the link that was left, in a failover or return
-	// State of the link after it, where the type is "link".
-	State  LinkState
-	Reason string
-	// Missed is how many events were lost before this one.
-	Missed int
+	Links      []status.Link
+	Counters   status.Counters
 }

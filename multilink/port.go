@@ -1,5 +1,9 @@
 package multilink
 
+import (
+	"github.com/iotenablers/enablers/multilink/internal/packet"
+)
+
 // FramePort is where Ethernet frames enter and leave: a TAP device, or one end
 // of a pipe. Frames are whole, from the destination address to the last byte
 // of payload, without the check sequence.
@@ -28,7 +32,7 @@ type Batch struct {
 
 // MaxFrame is the length of the longest frame that a bond carries: a payload of
 // 9,000 bytes, the address fields and two VLAN tags.
-const MaxFrame = 9000 + 14 + 8
+const MaxFrame = packet.MaxFrame
 
 // Reset empties the batch. The frames that it held may be overwritten.
 func (b *Batch) Reset() { b.frames = b.frames[:0] }

@@ -3,6 +3,8 @@ package multilink
 import (
 	"cmp"
 	"fmt"
+	"github.com/iotenablers/enablers/multilink/internal/ethernet"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"slices"
 )
 
@@ -68,7 +70,7 @@ func (s State) checkLinks() error {
 }
 
 func (s State) checkClasses() error {
-	if _, err := NewClassifier(s.Classes); err != nil {
+	if _, err := ethernet.NewClassifier(s.Classes); err != nil {
 		return err
 	}
 	for _, c := range s.Classes {
@@ -114,5 +116,5 @@ func (s State) checkPeers() error {
 }
 
 func (s State) hasLink(name string) bool {
-	return slices.ContainsFunc(s.Links, func(l LinkConfig) bool { return l.Name == name })
+	return slices.ContainsFunc(s.Links, func(l settings.Link) bool { return l.Name == name })
 }

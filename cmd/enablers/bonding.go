@@ -14,8 +14,8 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // bonding is two instances of multi-link on a network in memory: the real one takes
@@ -98,14 +98,14 @@ func (b *bonding) addresses() (serverAt, clientAt string) {
 
 func (b *bonding) service() console.Service {
 	serverAt, clientAt := b.addresses()
-	status := b.pair.Server.Engine.Status()
+	current := b.pair.Server.Engine.Status()
 	var up, connected, failovers uint64
-	for _, l := range status.Links {
-		if l.State == multilink.Up {
+	for _, l := range current.Links {
+		if l.State == status.Up {
 			up++
 		}
 	}
-	for _, p := range status.Peers {
+	for _, p := range current.Peers {
 		failovers += p.Counters.Failovers
 		if p.Connected {
 			connected++

@@ -38,7 +38,7 @@ func (s *settings) open(log *slog.Logger) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	plane, err := multilink.NewEngine(multilink.EngineConfig{Host: h, Isolate: s.isolate, Logger: log})
+	plane, err := multilink.New(multilink.Config{Host: h, Isolate: s.isolate, Logger: log})
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // Operation is something that a host does to the machine.
@@ -79,7 +80,7 @@ func (o *Options) complete() (Options, error) {
 	if full.Logger == nil {
 		full.Logger = slog.New(slog.DiscardHandler)
 	}
-	if !multilink.ValidName(full.Name) {
+	if !settings.ValidName(full.Name) {
 		return full, fmt.Errorf("make host: Options.Name: not a name: %q: %w", full.Name, multilink.ErrInvalid)
 	}
 	for _, pattern := range full.Interfaces {

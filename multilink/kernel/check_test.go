@@ -8,18 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // good returns a state that nothing is wrong with.
 func good() multilink.State {
 	return multilink.State{
 		Port: multilink.PortConfig{Name: "bonded"},
-		Links: []multilink.LinkConfig{
-			{Name: "wifi", Kind: multilink.WiFi, Priority: 1},
-			{Name: "mesh", Kind: multilink.Mesh, Priority: 2},
+		Links: []settings.Link{
+			{Name: "wifi", Kind: settings.WiFi, Priority: 1},
+			{Name: "mesh", Kind: settings.Mesh, Priority: 2},
 		},
 		Peers:      []multilink.PeerConfig{{Name: "gw-1", PublicKey: multilink.Key{1}, Links: []multilink.PeerLink{{Link: "wifi"}}}},
-		Bond:       multilink.BondConfig{NoReplay: true},
+		Bond:       settings.Bond{NoReplay: true},
 		PrivateKey: multilink.Key{2},
 	}
 }
@@ -27,9 +28,9 @@ func good() multilink.State {
 func TestStateThatTheKernelCannotHoldIsRefusedByName(t *testing.T) {
 	require.NoError(t, check(good()))
 	for want, change := range map[string]func(*multilink.State){
-		"bond: policy":             func(s *multilink.State) { s.Bond.Policy = multilink.Redundant },
+		"bond: policy":             func(s *multilink.State) { s.Bond.Policy = settings.Redundant },
 		"bond: replay":             func(s *multilink.State) { s.Bond.NoReplay = false },
-		`class "video"`:            func(s *multilink.State) { s.Classes = []multilink.Class{{Name: "video"}} },
+		`class "video"`:            func(s *multilink.State) { s.Classes = []settings.Class{{Name: "video"}} },
 		`link "wifi": quota`:       func(s *multilink.State) { s.Links[0].Quota = 1 },
 		`link "wifi": rate`:        func(s *multilink.State) { s.Links[0].Rate = 1 },
 		`link "wifi": max_loss`:    func(s *multilink.State) { s.Links[0].MaxLoss = 0.1 },
@@ -65,7 +66,7 @@ func TestStateThatTheKernelCannotHoldIsRefusedByName(t *testing.T) {
 func TestOptionsOfTheEngineAreUnsupported(t *testing.T) {
 	replay, redundant, limited := good(), good(), good()
 	replay.Bond.NoReplay = false
-	redundant.Bond.Policy = multilink.Adaptive
+	redundant.Bond.Policy = settings.Adaptive
 	limited.Links[0].Rate = 1
 	for _, state := range []multilink.State{replay, redundant, limited} {
 		require.ErrorIs(t, check(state), multilink.ErrUnsupported)

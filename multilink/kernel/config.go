@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // Config is what a plane is made of.
@@ -17,7 +18,7 @@ type Config struct {
 }
 
 func (c Config) check() error {
-	if !multilink.ValidName(c.Name) {
+	if !settings.ValidName(c.Name) {
 		return fmt.Errorf("open plane %q: name: want 1 to 32 letters, digits, '.', '-' or '_': %w", c.Name, multilink.ErrInvalid)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // callEvery is how often a peer that is not heard is called anew.
@@ -67,13 +67,13 @@ func (p *Plane) tick(now time.Duration, to *peer, one *path) {
 		p.changed(to, one)
 		return
 	}
-	if w := one.watch; w.state == multilink.Down && one.config.Endpoint.IsValid() && now-max(one.called, w.changed) >= callEvery {
+	if w := one.watch; w.state == status.Down && one.config.Endpoint.IsValid() && now-max(one.called, w.changed) >= callEvery {
 		one.called = now
 		if err := p.host.call(to, one); err != nil {
 			p.log.Error("the peer is not called; it is tried again", "error", err)
 		}
 	}
-	if to.active == nil || to.active.watch.state != multilink.Up || p.preferred != "" {
+	if to.active == nil || to.active.watch.state != status.Up || p.preferred != "" {
 		p.decide(to, one.watch.reason)
 	}
 }
@@ -104,8 +104,8 @@ func (p *Plane) assert() {
 	}
 }
 
-func (p *Plane) event(kind, peer, link, reason string) multilink.Event {
-	return multilink.Event{Time: time.Now(), Type: kind, Peer: peer, Link: link, Reason: reason}
+func (p *Plane) event(kind, peer, link, reason string) status.Event {
+	return status.Event{Time: time.Now(), Type: kind, Peer: peer, Link: link, Reason: reason}
 }
 
 // receive takes the probes of the peers on a link.

@@ -13,6 +13,7 @@ import (
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // peer is somebody at the other end, with its bond.
@@ -22,7 +23,7 @@ type peer struct {
 	index  int
 	paths  map[string]*path // by link
 	active *path            // what the bond uses, or used last
-	count  multilink.Counters
+	count  status.Counters
 }
 
 // path is a link to a peer, with its VXLAN device.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // assertEvery is how often a bond is told again what to use, in case somebody
@@ -39,7 +41,7 @@ type Plane struct {
 	mu             sync.Mutex
 	links          map[string]*link
 	peers          map[multilink.Key]*peer
-	bond           multilink.BondConfig
+	bond           settings.Bond
 	asserted       time.Duration
 	preferred      string
 	preferredUntil time.Duration
@@ -117,7 +119,7 @@ func (p *Plane) Switch(name string, hold time.Duration) error {
 }
 
 // Events calls f with every event from now on; see [multilink.Plane].
-func (p *Plane) Events(ctx context.Context, f func(multilink.Event)) error {
+func (p *Plane) Events(ctx context.Context, f func(status.Event)) error {
 	return p.events.read(ctx, f)
 }
 
@@ -167,7 +169,7 @@ func (p *Plane) decide(to *peer, reason string) {
 	}
 	left := to.active
 	to.active = chosen
-	event := multilink.Event{Time: time.Now(), Type: "failover", Peer: to.config.Name, Link: chosen.link.config.Name, Reason: reason}
+	event := status.Event{Time: time.Now(), Type: "failover", Peer: to.config.Name, Link: chosen.link.config.Name, Reason: reason}
 	if left != nil {
 		event.From = left.link.config.Name
 		if chosen.link.config.Priority < left.link.config.Priority {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 func TestProbeIsReadAsItWasWritten(t *testing.T) {
@@ -48,7 +49,7 @@ func FuzzProbe(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, p, again)
 		now := time.Duration(at) & (1<<55 - 1)
-		w := newWatch(multilink.Probe{}, 0)
+		w := newWatch(settings.Probe{}, 0)
 		w.take(now, p)
 		w.tick(now)
 		require.GreaterOrEqual(t, w.srtt, time.Duration(0))

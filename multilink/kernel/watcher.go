@@ -10,7 +10,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // newsBuffer is how much the kernel may have to say before it is heard, in bytes.
@@ -123,7 +123,7 @@ func (p *Plane) carrier(update netlink.LinkUpdate) {
 	running := update.Header.Type != unix.RTM_DELLINK && update.IfInfomsg.Flags&unix.IFF_RUNNING != 0
 	for _, to := range p.peers {
 		for _, one := range to.paths {
-			if running || interfaceOf(one.link.config) != update.Link.Attrs().Name || one.watch.state == multilink.Down {
+			if running || interfaceOf(one.link.config) != update.Link.Attrs().Name || one.watch.state == status.Down {
 				continue
 			}
 			one.watch.heard = false

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -203,7 +204,7 @@ func TestWhatNobodyKnowsIsFoundOutLater(t *testing.T) {
 	require.Equal(t, http.StatusInternalServerError, status, "not before it is known")
 	f.heal()
 	require.Eventually(t, func() bool { return i.node.Ready() == nil }, 10*time.Second, 5*time.Millisecond)
-	require.Equal(t, multilink.Redundant, i.plane.told().Bond.Policy)
+	require.Equal(t, settings.Redundant, i.plane.told().Bond.Policy)
 	require.Equal(t, "redundant", i.do(http.StatusOK, "GET", "/bond", nil)["policy"])
 	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
 }
@@ -215,7 +216,7 @@ func TestARollbackThatThePlaneRefusesIsTriedAgain(t *testing.T) {
 	f.arm(refusedWrite)
 	i.plane.set(func(p *plane) {
 		p.before = func(s multilink.State) error {
-			if s.Bond.Policy == multilink.ActiveBackup {
+			if s.Bond.Policy == settings.ActiveBackup {
 				return errKilled
 			}
 			return nil
@@ -227,7 +228,7 @@ func TestARollbackThatThePlaneRefusesIsTriedAgain(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, i.send("GET", "/readyz", nil, nil).Code)
 	i.plane.set(func(p *plane) { p.before = nil })
 	require.Eventually(t, func() bool { return i.node.Ready() == nil }, 10*time.Second, 5*time.Millisecond)
-	require.Equal(t, multilink.ActiveBackup, i.plane.told().Bond.Policy)
+	require.Equal(t, settings.ActiveBackup, i.plane.told().Bond.Policy)
 }
 
 func TestALinkWhoseInterfaceIsMissingIsLeftOutUntilItIsThere(t *testing.T) {

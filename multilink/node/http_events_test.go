@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // told is an event as a client reads it.
@@ -75,7 +75,7 @@ func TestEventsAreStreamedInOrderAndGoOnAfterTheLastOne(t *testing.T) {
 	t.Cleanup(web.Close)
 	events := i.stream(web, "", "")
 	for n := range 5 {
-		i.plane.events <- multilink.Event{Time: time.Unix(int64(n), 0), Type: "failover", Peer: "gw-1", Link: "mesh0", From: "wlan0", Reason: fmt.Sprint(n)}
+		i.plane.events <- status.Event{Time: time.Unix(int64(n), 0), Type: "failover", Peer: "gw-1", Link: "mesh0", From: "wlan0", Reason: fmt.Sprint(n)}
 	}
 	var third told
 	for n := range 5 {
@@ -116,10 +116,10 @@ func TestAReaderThatIsTooSlowIsToldWhatItMissed(t *testing.T) {
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
 	first := i.stream(web, "", "")
-	i.plane.events <- multilink.Event{Type: "link"}
+	i.plane.events <- status.Event{Type: "link"}
 	id := next(t, first).id
 	for range 3000 {
-		i.plane.events <- multilink.Event{Type: "link"}
+		i.plane.events <- status.Event{Type: "link"}
 	}
 	i.do(http.StatusOK, "PUT", "/bond", `{}`)
 	seen, missed := 0, 0

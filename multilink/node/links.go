@@ -9,8 +9,8 @@ import (
 )
 
 // addLink has one more link managed.
-func (n *Node) addLink(ctx context.Context, form linkForm) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) addLink(ctx context.Context, form linkForm) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		if len(s.head.Links) >= MaxLinks {
 			return "", clash("", "there are %d links, which is the most", MaxLinks)
 		}
@@ -60,7 +60,7 @@ func (n *Node) findCarrier(form *linkForm) error {
 }
 
 // checkLink refuses what one link takes from another.
-func (s *settings) checkLink(name string) error {
+func (s *desired) checkLink(name string) error {
 	link := &s.head.Links[s.link(name)]
 	config, err := link.config(s.head.Role)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *settings) checkLink(name string) error {
 }
 
 // changeLink changes what edit changes of a link.
-func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm) error) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm) error) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		at := s.link(name)
 		if at < 0 {
 			return "", absent("name", "no link %q is managed", name)
@@ -115,7 +115,7 @@ func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm)
 
 // deleteLink has a link managed no more.
 func (n *Node) deleteLink(ctx context.Context, name string) error {
-	_, err := n.change(ctx, func(s *settings) (string, error) {
+	_, err := n.change(ctx, func(s *desired) (string, error) {
 		at := s.link(name)
 		if at < 0 {
 			return "", absent("name", "no link %q is managed", name)
@@ -135,8 +135,8 @@ func (n *Node) deleteLink(ctx context.Context, name string) error {
 }
 
 // orderLinks gives the links the same priorities in another order.
-func (n *Node) orderLinks(ctx context.Context, order []string) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) orderLinks(ctx context.Context, order []string) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		have := make([]string, len(s.head.Links))
 		priorities := make([]int, len(s.head.Links))
 		for i := range s.head.Links {
@@ -161,8 +161,8 @@ func (n *Node) orderLinks(ctx context.Context, order []string) (*settings, error
 }
 
 // setBond sets how bonds behave. edit starts from what holds.
-func (n *Node) setBond(ctx context.Context, edit func(*bondForm) error) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) setBond(ctx context.Context, edit func(*bondForm) error) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		if err := edit(&s.head.Bond); err != nil {
 			return "", err
 		}
@@ -177,8 +177,8 @@ func (n *Node) setBond(ctx context.Context, edit func(*bondForm) error) (*settin
 }
 
 // setClasses replaces the classes of traffic.
-func (n *Node) setClasses(ctx context.Context, classes []classForm) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) setClasses(ctx context.Context, classes []classForm) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		s.head.Classes = classes
 		_, err := classConfigs(classes, s.head.Links)
 		return headKey, err

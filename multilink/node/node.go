@@ -19,10 +19,10 @@ type Node struct {
 	logger    *slog.Logger
 	store     *store
 	hub       *hub
-	turn      chan struct{}            // who has it may change what follows
-	uncertain bool                     // it is not known which settings are stored
-	failed    string                   // why they could not be applied the last time
-	now       atomic.Pointer[settings] // stored, and applied
+	turn      chan struct{}           // who has it may change what follows
+	uncertain bool                    // it is not known which settings are stored
+	failed    string                  // why they could not be applied the last time
+	now       atomic.Pointer[desired] // stored, and applied
 	missing   atomic.Pointer[map[string]bool]
 	phase     atomic.Int32
 	begun     chan struct{}         // closed as soon as the node takes changes

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"golang.zx2c4.com/wireguard/device"
 	"golang.zx2c4.com/wireguard/tun"
 )
@@ -146,7 +147,7 @@ func check(config multilink.UnderlayConfig, o *Options) (multilink.Key, error) {
 		return multilink.Key{}, fmt.Errorf(format+": %w", append(args, multilink.ErrInvalid)...)
 	}
 	switch {
-	case config.Interface != "" && !multilink.ValidName(config.Interface):
+	case config.Interface != "" && !settings.ValidName(config.Interface):
 		return bad("interface %q: want letters, digits, '.', '-' or '_'", config.Interface)
 	case config.LinkMTU != 0 && (config.LinkMTU < minMTU || config.LinkMTU > maxMTU):
 		return bad("link MTU: want %d to %d, got %d", minMTU, maxMTU, config.LinkMTU)
@@ -232,7 +233,7 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	u.mu.Lock()
 	u.byKey[peer.PublicKey], u.bySource[at] = t, t
 	u.mu.Unlock()
-	if err := u.device.IpcSet(settings(peer, at)); err != nil {
+	if err := u.device.IpcSet(peerConfig(peer, at)); err != nil {
 		u.drop(t)
 		return fail(fmt.Errorf("add peer: %w", err))
 	}
@@ -246,10 +247,10 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 
 // validZone reports whether a zone can be a name of an interface: anything else
 // could end a line of WireGuard's configuration, and begin others.
-func validZone(zone string) bool { return zone == "" || multilink.ValidName(zone) }
+func validZone(zone string) bool { return zone == "" || settings.ValidName(zone) }
 
 // settings are a peer in the form of WireGuard's configuration protocol.
-func settings(peer multilink.TunnelPeer, at address) string {
+func peerConfig(peer multilink.TunnelPeer, at address) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "public_key=%s\n", hex.EncodeToString(peer.PublicKey[:]))
 	fmt.Fprintf(&b, "preshared_key=%s\n", hex.EncodeToString(peer.PresharedKey[:]))

@@ -11,6 +11,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/netlab"
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // cast is the two instances.
@@ -59,8 +60,8 @@ func (c *cast) connect(ctx context.Context) error {
 	return c.pair.Connect(ctx, c.server.url, c.client.url)
 }
 
-func (c *cast) engines() [2]*multilink.Engine {
-	return [2]*multilink.Engine{netlab.Client: c.pair.Client.Engine, netlab.Server: c.pair.Server.Engine}
+func (c *cast) engines() [2]*multilink.Bond {
+	return [2]*multilink.Bond{netlab.Client: c.pair.Client.Engine, netlab.Server: c.pair.Server.Engine}
 }
 
 // active waits until a link carries the frames of both directions.
@@ -98,7 +99,7 @@ func (c *cast) follow(ctx context.Context, n *narrator) (stop func()) {
 		who := [2]string{netlab.Client: "client", netlab.Server: "server"}[side]
 		readers.Go(func() {
 			// It ends with the context.
-			_ = e.Events(ctx, func(event multilink.Event) {
+			_ = e.Events(ctx, func(event status.Event) {
 				if event.Type == "failover" || event.Type == "return" {
 					n.say("  %s: %s from %s to %s (%s)", who, event.Type, event.From, event.Link, event.Reason)
 				}

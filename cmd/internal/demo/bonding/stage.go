@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/host"
+	"github.com/iotenablers/enablers/multilink/memory"
 	"github.com/iotenablers/enablers/multilink/wg"
 )
 
@@ -96,18 +97,18 @@ func realStage() (_ *stage, err error) {
 
 // memoryStage is a network in memory.
 func memoryStage() (*stage, error) {
-	memory, err := pair.NewMemory()
+	inMemory, err := pair.NewMemory()
 	if err != nil {
 		return nil, err
 	}
-	hosts := [2]*multilink.MemoryHost{netlab.Client: memory.Client, netlab.Server: memory.Server}
+	hosts := [2]*memory.Host{netlab.Client: inMemory.Client, netlab.Server: inMemory.Server}
 	s := &stage{
 		kind:    "All of it is in the memory of this process.",
 		hosts:   [2]multilink.Host{hosts[0], hosts[1]},
-		links:   memory.Links,
-		closers: []func() error{memory.Close},
-		cut:     func(link string) error { return memory.Network.Cut(multilink.MemoryPath{Link: link}) },
-		restore: func(link string) error { memory.Network.Heal(multilink.MemoryPath{Link: link}); return nil },
+		links:   inMemory.Links,
+		closers: []func() error{inMemory.Close},
+		cut:     func(link string) error { return inMemory.Network.Cut(memory.Path{Link: link}) },
+		restore: func(link string) error { inMemory.Network.Heal(memory.Path{Link: link}); return nil },
 	}
 	s.ping = func() (netlab.Conn, error) {
 		var conns [2]*frameConn
@@ -127,7 +128,7 @@ func memoryStage() (*stage, error) {
 // frameConn carries packets in frames, straight to whoever is at the other end
 // of the bonded network.
 type frameConn struct {
-	port     *multilink.MemoryPort
+	port     *memory.Port
 	number   byte        // of the station
 	packets  chan []byte // is closed with the port
 	deadline context.Context
@@ -136,7 +137,7 @@ type frameConn struct {
 
 const frameHeader = 14
 
-func newFrameConn(port *multilink.MemoryPort, number byte) *frameConn {
+func newFrameConn(port *memory.Port, number byte) *frameConn {
 	c := &frameConn{port: port, number: number, packets: make(chan []byte, 1024)}
 	c.deadline, c.cancel = context.WithCancel(context.Background())
 	go func() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -25,7 +26,7 @@ func Addresses() (server, client netip.Prefix) {
 // Link is one of the links between the two.
 type Link struct {
 	Name string
-	Kind multilink.Kind
+	Kind settings.Kind
 	// Endpoint is where the server listens on it, as HOST:PORT.
 	Endpoint string
 }
@@ -49,7 +50,7 @@ type Config struct {
 // Instance is one of the two.
 type Instance struct {
 	Node   *node.Node
-	Engine *multilink.Engine
+	Engine *multilink.Bond
 }
 
 // Pair is two instances. They keep nothing: each pair begins anew.
@@ -77,7 +78,7 @@ func Open(config Config) (_ *Pair, err error) {
 }
 
 func (i *Instance) open(role node.Role, host multilink.Host, config Config) (err error) {
-	if i.Engine, err = multilink.NewEngine(multilink.EngineConfig{Host: host, Logger: config.Logger}); err != nil {
+	if i.Engine, err = multilink.New(multilink.Config{Host: host, Logger: config.Logger}); err != nil {
 		return fmt.Errorf("open %s: %w", role, err)
 	}
 	port := multilink.PortConfig{Name: PortName}

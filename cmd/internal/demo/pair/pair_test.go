@@ -11,6 +11,7 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
@@ -39,7 +40,7 @@ func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
 		require.Eventually(t, func() bool {
 			up := 0
 			for _, link := range i.Engine.Status().Links {
-				if link.State == multilink.Up {
+				if link.State == status.Up {
 					up++
 				}
 			}

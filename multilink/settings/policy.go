@@ -1,0 +1,31 @@
+package settings
+
+// Policy says over which links a frame travels.
+type Policy string
+
+// The policies.
+const (
+	// ActiveBackup uses the best link alone.
+	ActiveBackup Policy = "active-backup"
+	// Redundant sends a copy over every usable link. No frame arrives twice; when
+	// a quicker link comes back, its frames overtake once those that are under
+	// way on the others.
+	Redundant Policy = "redundant"
+	// Adaptive uses the best link, and copies over the next while it is suspect.
+	Adaptive Policy = "adaptive"
+	// BalanceFlow spreads flows over the usable links. A flow keeps its link,
+	// and so its order, as long as that is usable.
+	BalanceFlow Policy = "balance-flow"
+)
+
+// Policies are all policies.
+func Policies() []Policy { return []Policy{ActiveBackup, Redundant, Adaptive, BalanceFlow} }
+
+func (p Policy) Valid() bool {
+	for _, known := range Policies() {
+		if p == known {
+			return true
+		}
+	}
+	return false
+}
