@@ -33,19 +33,19 @@ func (e *Bond) Apply(ctx context.Context, state State) error {
 	}
 	old := e.state
 	e.state = cloneState(state)
-	err := e.converge()
+	err := e.converge(ctx)
 	if err == nil {
 		return nil
 	}
 	e.state = old
-	if undo := e.converge(); undo != nil {
+	if undo := e.converge(context.WithoutCancel(ctx)); undo != nil {
 		e.log.Error("restore what held before a refused change", "err", undo)
 	}
 	return err
 }
 
 // converge makes e.state hold, from whatever holds.
-func (e *Bond) converge() error {
+func (e *Bond) converge(ctx context.Context) error {
 	classes, err := ethernet.NewClassifier(e.state.Classes)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (e *Bond) converge() error {
 	e.publishLayout(classes)
 	// An error keeps what was opened until then: the next converge starts
 	// from there.
-	err = errors.Join(e.openLinks(), e.openPort())
+	err = errors.Join(e.openLinks(ctx), e.openPort(ctx))
 	if err == nil {
 		err = e.openPeers()
 	}
@@ -117,12 +117,12 @@ func (e *Bond) removeLinks() {
 	}
 }
 
-func (e *Bond) openLinks() error {
+func (e *Bond) openLinks(ctx context.Context) error {
 	for _, c := range e.state.Links {
 		if e.links[c.Name] != nil {
 			continue
 		}
-		l, err := e.openLink(c, e.state.PrivateKey)
+		l, err := e.openLink(ctx, c, e.state.PrivateKey)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (e *Bond) openLinks() error {
 
 // openPort opens the port, or another one in its place. Without a name there
 // is none: a server may do nothing but connect its peers.
-func (e *Bond) openPort() error {
+func (e *Bond) openPort(ctx context.Context) error {
 	want := e.state.Port
 	if e.port != nil {
 		if reflect.DeepEqual(e.port.config, want) {
@@ -147,7 +147,7 @@ func (e *Bond) openPort() error {
 	if want.Name == "" {
 		return nil
 	}
-	port, err := e.host.Port(want)
+	port, err := e.host.Port(ctx, want)
 	if err != nil {
 		return fmt.Errorf("open port %q: %w", want.Name, err)
 	}

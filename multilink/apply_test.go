@@ -1,6 +1,7 @@
 package multilink_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -46,8 +47,8 @@ type openingHost struct {
 	opening func(link string)
 }
 
-func (h *openingHost) Underlay(config multilink.UnderlayConfig) (multilink.Underlay, error) {
-	under, err := h.Host.Underlay(config)
+func (h *openingHost) Underlay(ctx context.Context, config multilink.UnderlayConfig) (multilink.Underlay, error) {
+	under, err := h.Host.Underlay(ctx, config)
 	return openingUnderlay{Underlay: under, host: h, link: config.Link}, err
 }
 

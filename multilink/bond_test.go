@@ -311,7 +311,7 @@ func TestRefusedStateLeavesWhatHeld(t *testing.T) {
 			state.Links = append([]settings.Link(nil), state.Links...)
 			state.Peers = append([]multilink.PeerConfig(nil), state.Peers...)
 			if name == "port taken" {
-				other, err := client.host.Underlay(multilink.UnderlayConfig{Link: "other", Interface: "mesh0", PrivateKey: multilink.Key{1}, Port: 51821})
+				other, err := client.host.Underlay(t.Context(), multilink.UnderlayConfig{Link: "other", Interface: "mesh0", PrivateKey: multilink.Key{1}, Port: 51821})
 				require.NoError(t, err)
 				defer func() { require.NoError(t, other.Close()) }()
 			}

@@ -1,6 +1,7 @@
 package multilink
 
 import (
+	"context"
 	"fmt"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"net/netip"
@@ -9,20 +10,22 @@ import (
 // Host is the machine whose interfaces carry links and whose applications talk
 // through a port.
 //
-// It is safe for use by several goroutines. Everything that it makes is gone
-// after Close; what a process that was killed left behind goes when the next
-// Host of the same name is made.
+// It is safe for use by several goroutines. A context bounds the call alone, not
+// the life of what the call makes: a call whose context has ended makes nothing
+// and returns the context's error. Everything that a Host makes is gone after
+// Close; what a killed process left behind is removed when the next Host of the
+// same name is opened.
 type Host interface {
 	// Port makes a port. A name that is taken is ErrDuplicate, a missing right
 	// ErrDenied with the capability's name, a bad address ErrInvalid.
-	Port(PortConfig) (FramePort, error)
+	Port(ctx context.Context, config PortConfig) (FramePort, error)
 	// Link watches an interface. One that does not exist is ErrUnknownLink,
 	// one that the settings exclude ErrDenied.
-	Link(name string) (Link, error)
+	Link(ctx context.Context, name string) (Link, error)
 	// Links are the interfaces that may carry a link.
-	Links() ([]LinkInfo, error)
+	Links(ctx context.Context) ([]LinkInfo, error)
 	// Underlay makes the tunnels of one link.
-	Underlay(UnderlayConfig) (Underlay, error)
+	Underlay(ctx context.Context, config UnderlayConfig) (Underlay, error)
 	// Close removes everything that the host made. A second Close returns nil.
 	Close() error
 }

@@ -1,6 +1,7 @@
 package multilink
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"github.com/iotenablers/enablers/multilink/settings"
@@ -22,12 +23,12 @@ type localLink struct {
 }
 
 // openLink starts to watch a link and to listen on it.
-func (e *Bond) openLink(config settings.Link, private Key) (*localLink, error) {
-	watch, err := e.host.Link(config.InterfaceName())
+func (e *Bond) openLink(ctx context.Context, config settings.Link, private Key) (*localLink, error) {
+	watch, err := e.host.Link(ctx, config.InterfaceName())
 	if err != nil {
 		return nil, fmt.Errorf("watch link %q: %w", config.Name, err)
 	}
-	under, err := e.host.Underlay(UnderlayConfig{
+	under, err := e.host.Underlay(ctx, UnderlayConfig{
 		Link: config.Name, Interface: config.InterfaceName(), PrivateKey: private,
 		Port: config.Listen, // the MTU is the interface's, which may change
 	})

@@ -1,6 +1,7 @@
 package multilink_test
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -19,11 +20,11 @@ type narrow struct {
 	mtu, longest atomic.Int64
 }
 
-func (n *narrow) Underlay(c multilink.UnderlayConfig) (multilink.Underlay, error) {
+func (n *narrow) Underlay(ctx context.Context, c multilink.UnderlayConfig) (multilink.Underlay, error) {
 	if c.LinkMTU != 0 {
 		return nil, fmt.Errorf("link %q: MTU is fixed, though the interface's may change: %w", c.Link, multilink.ErrInvalid)
 	}
-	u, err := n.Host.Underlay(c)
+	u, err := n.Host.Underlay(ctx, c)
 	return narrowUnderlay{u, n}, err
 }
 

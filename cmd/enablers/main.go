@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, managed.Close()) }()
 
-	bonded, err := openBonding(filepath.Join(s.data, "multilink-demo"), at.bonding, at.attached, s.hosts, log)
+	bonded, err := openBonding(ctx, filepath.Join(s.data, "multilink-demo"), at.bonding, at.attached, s.hosts, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}

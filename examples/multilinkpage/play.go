@@ -26,7 +26,7 @@ func newPlay() *play {
 	return &play{began: time.Now(), events: make(chan status.Event, 64), closed: make(chan struct{})}
 }
 
-func (p *play) interfaces() ([]multilink.LinkInfo, error) {
+func (p *play) interfaces(context.Context) ([]multilink.LinkInfo, error) {
 	var all []multilink.LinkInfo
 	for _, name := range []string{"eth0", "wlan0", "mesh0", "wwan0"} {
 		all = append(all, multilink.LinkInfo{Interface: name, Up: true, MTU: 1500})
@@ -35,10 +35,10 @@ func (p *play) interfaces() ([]multilink.LinkInfo, error) {
 }
 
 // Apply implements multilink.Plane.
-func (p *play) Apply(_ context.Context, state multilink.State) error {
+func (p *play) Apply(ctx context.Context, state multilink.State) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all, _ := p.interfaces()
+	all, _ := p.interfaces(ctx)
 	for _, link := range state.Links {
 		known := false
 		for _, info := range all {

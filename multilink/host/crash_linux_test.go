@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,14 +42,14 @@ func runErrand(text string) string {
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
 		return err.Error()
 	}
-	h, err := host.New(&host.Options{Namespace: e.Namespace, Journal: e.Journal})
+	h, err := host.Open(context.Background(), &host.Options{Namespace: e.Namespace, Journal: e.Journal})
 	if err != nil {
 		return err.Error()
 	}
 	if e.Port.Name == "" {
 		return "ready"
 	}
-	if _, err = h.Port(e.Port); err != nil {
+	if _, err = h.Port(context.Background(), e.Port); err != nil {
 		return err.Error()
 	}
 	return "ready"
@@ -91,7 +92,7 @@ func TestNextHostRemovesWhatAKilledOneLeft(t *testing.T) {
 			path := journal(t)
 			child, says := send(t, errand{n.path, path, config}, nil)
 			require.Equal(t, "ready", says)
-			_, err := host.New(&host.Options{Namespace: n.path, Journal: path})
+			_, err := host.Open(t.Context(), &host.Options{Namespace: n.path, Journal: path})
 			require.ErrorIs(t, err, multilink.ErrDuplicate, "it lives")
 			kill(t, child)
 			require.NotContains(t, n.run("ip link"), "ml0", "the kernel removes the TAP device")
@@ -99,7 +100,7 @@ func TestNextHostRemovesWhatAKilledOneLeft(t *testing.T) {
 
 			h := n.host(host.Options{Journal: path})
 			require.Equal(t, before, n.state())
-			_, err = h.Port(config)
+			_, err = h.Port(t.Context(), config)
 			require.NoError(t, err)
 			require.NoError(t, h.Close())
 			require.Equal(t, before, n.state())

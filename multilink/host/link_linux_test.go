@@ -38,7 +38,7 @@ func TestLinkTellsOfCarrierAddressesMTUAndItsEnd(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 up", "ip link set far up")
-	l, err := h.Link("wlan0")
+	l, err := h.Link(t.Context(), "wlan0")
 	require.NoError(t, err)
 	events := l.Events()
 	await(t, events, "up at first", up)
@@ -80,7 +80,7 @@ func TestSlowReaderOfEventsGetsTheLastState(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set far up")
-	slow, err := h.Link("wlan0")
+	slow, err := h.Link(t.Context(), "wlan0")
 	require.NoError(t, err)
 	events := slow.Events()
 	for range 5 {
@@ -97,7 +97,7 @@ func TestLostMessagesAreMadeUpFor(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link add noisy type veth peer name far1")
-	l, err := h.Link("wlan0")
+	l, err := h.Link(t.Context(), "wlan0")
 	require.NoError(t, err)
 	events := l.Events()
 
@@ -128,13 +128,13 @@ func TestCloseOfTheHostClosesLinks(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set far up")
-	l, err := h.Link("wlan0")
+	l, err := h.Link(t.Context(), "wlan0")
 	require.NoError(t, err)
 	events := l.Events()
 	require.NoError(t, h.Close())
 	for range events {
 	}
-	_, err = h.Link("wlan0")
+	_, err = h.Link(t.Context(), "wlan0")
 	require.ErrorIs(t, err, multilink.ErrClosed)
 }
 
@@ -142,9 +142,9 @@ func TestLinksAreWhatMayCarryOne(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name eth0", "ip link set wlan0 up", "ip link set eth0 up", "ip address add 192.0.2.1/24 dev eth0")
-	_, err := h.Port(multilink.PortConfig{Name: "ml0", Bridge: "br0"})
+	_, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0", Bridge: "br0"})
 	require.NoError(t, err)
-	links, err := h.Links()
+	links, err := h.Links(t.Context())
 	require.NoError(t, err)
 	var names []string
 	for _, l := range links {
@@ -156,10 +156,10 @@ func TestLinksAreWhatMayCarryOne(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"wlan0", "eth0"}, names)
 
-	_, err = h.Link("none0")
+	_, err = h.Link(t.Context(), "none0")
 	require.ErrorIs(t, err, multilink.ErrUnknownLink)
 	for _, name := range []string{"lo", "ml0", "br0"} {
-		_, err = h.Link(name)
+		_, err = h.Link(t.Context(), name)
 		require.ErrorIs(t, err, multilink.ErrDenied, name)
 		require.ErrorContains(t, err, name)
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"path"
@@ -57,7 +58,7 @@ type Options struct {
 	// within the host's namespace: sockets that it opens before it returns are
 	// there for good; those that it opens later are to be opened within
 	// [Host.In]. Nil is none.
-	Underlay func(multilink.UnderlayConfig) (multilink.Underlay, error)
+	Underlay func(context.Context, multilink.UnderlayConfig) (multilink.Underlay, error)
 	// NoOffload has the kernel hand over frames one by one, with their
 	// checksums complete. It is what happens anyway where the kernel refuses.
 	NoOffload bool

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func TestHostKeepsItsContract(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(n.run("ip link show wlan0"), "state UP") }, 10*time.Second, time.Millisecond)
 	linktest.RunHost(t, linktest.HostHarness{
 		Host: func() (multilink.Host, error) {
-			return host.New(&host.Options{Namespace: n.path, Underlay: func(multilink.UnderlayConfig) (multilink.Underlay, error) {
+			return host.Open(t.Context(), &host.Options{Namespace: n.path, Underlay: func(context.Context, multilink.UnderlayConfig) (multilink.Underlay, error) {
 				return nil, multilink.ErrUnsupported
 			}})
 		},
@@ -35,13 +36,13 @@ func TestPortKeepsItsContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newNetwork(t).host(host.Options{NoOffload: off})
 			// The bridge is kept by a port of its own.
-			_, err := h.Port(multilink.PortConfig{Name: "keeper", Bridge: "br0"})
+			_, err := h.Port(t.Context(), multilink.PortConfig{Name: "keeper", Bridge: "br0"})
 			require.NoError(t, err)
 			linktest.RunFramePort(t, linktest.PortHarness{Port: func() (port, far multilink.FramePort, err error) {
-				if port, err = h.Port(multilink.PortConfig{Name: "ml0", Bridge: "br0"}); err != nil {
+				if port, err = h.Port(t.Context(), multilink.PortConfig{Name: "ml0", Bridge: "br0"}); err != nil {
 					return nil, nil, err
 				}
-				far, err = h.Port(multilink.PortConfig{Name: "ml1", Bridge: "br0"})
+				far, err = h.Port(t.Context(), multilink.PortConfig{Name: "ml1", Bridge: "br0"})
 				return port, far, err
 			}})
 		})

@@ -33,7 +33,7 @@ func newCable(t testing.TB, noOffload [2]bool) *cable {
 	for i := range c.hosts {
 		c.networks[i] = newNetwork(t)
 		c.hosts[i] = c.networks[i].host(host.Options{NoOffload: noOffload[i]})
-		port, err := c.hosts[i].Port(multilink.PortConfig{
+		port, err := c.hosts[i].Port(t.Context(), multilink.PortConfig{
 			Name: "ml0", Addresses: addresses(fmt.Sprintf("10.9.0.%d/24", i+1), fmt.Sprintf("fd00::%d/64", i+1)), MTU: 1400})
 		require.NoError(t, err)
 		c.ports[i] = port

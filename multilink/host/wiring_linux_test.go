@@ -72,7 +72,7 @@ func TestPortIsMadeAsConfiguredAndRemovedWithoutATrace(t *testing.T) {
 			before := n.state()
 			path := journal(t)
 			h := n.host(host.Options{Journal: path})
-			port, err := h.Port(config)
+			port, err := h.Port(t.Context(), config)
 			require.NoError(t, err)
 
 			require.Contains(t, n.run("ip link show ml0"), "mtu 1400")
@@ -99,7 +99,7 @@ func TestPortIsMadeAsConfiguredAndRemovedWithoutATrace(t *testing.T) {
 
 			require.NoError(t, port.Close())
 			require.Equal(t, before, n.state())
-			port, err = h.Port(config)
+			port, err = h.Port(t.Context(), config)
 			require.NoError(t, err, "it can be made again")
 			require.NoError(t, h.Close())
 			require.Equal(t, before, n.state())
@@ -118,7 +118,7 @@ func TestPortTakesAsItIsWhatWasThereBefore(t *testing.T) {
 	config := joined()
 	config.Addresses, config.Members, config.Routes = addresses("10.9.0.1/24"), []string{"lan0"}, nil
 	h := n.host(host.Options{Journal: journal(t)})
-	_, err := h.Port(config)
+	_, err := h.Port(t.Context(), config)
 	require.NoError(t, err)
 	require.NoError(t, h.Close())
 	require.Equal(t, before, n.state())
@@ -151,7 +151,7 @@ func TestPortThatCannotBeMadeInFullLeavesNothing(t *testing.T) {
 			test.change(n, &config)
 			before := n.state()
 			h := n.host(host.Options{Journal: journal(t)})
-			_, err := h.Port(config)
+			_, err := h.Port(t.Context(), config)
 			require.ErrorIs(t, err, test.want)
 			require.ErrorContains(t, err, test.says)
 			require.ErrorContains(t, err, `make port "ml0": `)
@@ -181,7 +181,7 @@ func TestPortConfigurationsThatMakeNoSenseAreInvalid(t *testing.T) {
 	} {
 		config := multilink.PortConfig{Name: "ml0"}
 		change(&config)
-		_, err := h.Port(config)
+		_, err := h.Port(t.Context(), config)
 		require.ErrorIs(t, err, multilink.ErrInvalid, says)
 		require.ErrorContains(t, err, says)
 	}
@@ -200,7 +200,7 @@ func TestSettingsRefuseWhatTheyDoNotAllow(t *testing.T) {
 		`interface "lan1"`:     {Interfaces: []string{"lan0", "br*"}},
 	} {
 		h := n.host(options)
-		_, err := h.Port(made())
+		_, err := h.Port(t.Context(), made())
 		require.ErrorIs(t, err, multilink.ErrDenied, says)
 		require.ErrorContains(t, err, says)
 		require.Regexp(t, `Options\.(Allow|Interfaces)`, err.Error())
@@ -208,15 +208,15 @@ func TestSettingsRefuseWhatTheyDoNotAllow(t *testing.T) {
 		require.NoError(t, h.Close())
 	}
 	h := n.host(host.Options{Interfaces: []string{"lan?"}, Allow: []host.Operation{host.TAP, host.Bridge, host.Members, host.Addresses, host.Routes}})
-	_, err := h.Port(joined())
+	_, err := h.Port(t.Context(), joined())
 	require.ErrorContains(t, err, `interface "br1"`)
-	_, err = h.Link("far0")
+	_, err = h.Link(t.Context(), "far0")
 	require.ErrorIs(t, err, multilink.ErrDenied)
-	_, err = h.Port(made())
+	_, err = h.Port(t.Context(), made())
 	require.NoError(t, err, "what is allowed works")
-	_, err = h.Port(multilink.PortConfig{Name: "ml1", Bridge: "br0"})
+	_, err = h.Port(t.Context(), multilink.PortConfig{Name: "ml1", Bridge: "br0"})
 	require.NoError(t, err, "and so does the host's own bridge")
-	links, err := h.Links()
+	links, err := h.Links(t.Context())
 	require.NoError(t, err)
 	require.Len(t, links, 2)
 }
@@ -225,9 +225,9 @@ func TestNamesAndJournalsBelongToOneHost(t *testing.T) {
 	n := newNetwork(t)
 	path := journal(t)
 	first := n.host(host.Options{Journal: path})
-	_, err := host.New(&host.Options{Namespace: n.path})
+	_, err := host.Open(t.Context(), &host.Options{Namespace: n.path})
 	require.ErrorIs(t, err, multilink.ErrDuplicate)
-	_, err = host.New(&host.Options{Namespace: n.path, Name: "other", Journal: path})
+	_, err = host.Open(t.Context(), &host.Options{Namespace: n.path, Name: "other", Journal: path})
 	require.ErrorIs(t, err, multilink.ErrDuplicate)
 	n.host(host.Options{Name: "other"})
 	newNetwork(t).host(host.Options{})
@@ -241,12 +241,12 @@ func TestOptionsThatMakeNoSenseAreInvalid(t *testing.T) {
 		"Options.Interfaces": {Interfaces: []string{"[a"}},
 		"Options.Allow":      {Allow: []host.Operation{"everything"}},
 	} {
-		_, err := host.New(&options)
+		_, err := host.Open(t.Context(), &options)
 		require.ErrorIs(t, err, multilink.ErrInvalid)
 		require.ErrorContains(t, err, says)
 	}
-	_, err := host.New(&host.Options{Namespace: "/nowhere"})
+	_, err := host.Open(t.Context(), &host.Options{Namespace: "/nowhere"})
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = host.New(&host.Options{Name: "nowhere", Journal: filepath.Join(t.TempDir(), "none", "journal")})
+	_, err = host.Open(t.Context(), &host.Options{Name: "nowhere", Journal: filepath.Join(t.TempDir(), "none", "journal")})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

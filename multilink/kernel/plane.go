@@ -52,9 +52,12 @@ type Plane struct {
 // [multilink.ErrDenied], and without WireGuard in the kernel Apply is
 // [multilink.ErrUnsupported]: ask [Available] first. It has to be called in the
 // process's network namespace.
-func New(config Config) (*Plane, error) {
+func Open(ctx context.Context, config Config) (*Plane, error) {
 	if err := config.check(); err != nil {
 		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("open plane %q: %w", config.Name, err)
 	}
 	made, err := newHost(config.Name)
 	if err != nil {

@@ -29,11 +29,11 @@ func inMemory(t *testing.T) linktest.UnderlayHarness {
 				}
 				hosts[n] = host
 			}
-			u, err := hosts[n].Underlay(config)
+			u, err := hosts[n].Underlay(t.Context(), config)
 			if err != nil {
 				return nil, netip.Addr{}, err
 			}
-			links, err := hosts[n].Links()
+			links, err := hosts[n].Links(t.Context())
 			if err != nil {
 				return nil, netip.Addr{}, err
 			}

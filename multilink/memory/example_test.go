@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"time"
@@ -54,7 +55,7 @@ func underlay(network *memory.Network, address string, private multilink.Key) (n
 	if err != nil {
 		panic(err)
 	}
-	u, err := host.Underlay(multilink.UnderlayConfig{Link: "wifi", PrivateKey: private})
+	u, err := host.Underlay(context.Background(), multilink.UnderlayConfig{Link: "wifi", PrivateKey: private})
 	if err != nil {
 		panic(err)
 	}

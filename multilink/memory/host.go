@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"github.com/iotenablers/enablers/multilink"
@@ -33,9 +34,12 @@ type plug struct {
 func (h *Host) Address() netip.Addr { return h.address }
 
 // Port makes a pipe and returns the near end.
-func (h *Host) Port(config multilink.PortConfig) (multilink.FramePort, error) {
+func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink.FramePort, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("make port %q: %w", config.Name, err)
 	}
 	h.network.mu.Lock()
 	defer h.network.mu.Unlock()
@@ -89,7 +93,10 @@ func (h *Host) Ports() []multilink.PortConfig {
 }
 
 // Link watches an interface, which has the name of the network's link.
-func (h *Host) Link(name string) (multilink.Link, error) {
+func (h *Host) Link(ctx context.Context, name string) (multilink.Link, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("watch link %q: %w", name, err)
+	}
 	h.network.mu.Lock()
 	defer h.network.mu.Unlock()
 	if h.closed {
@@ -105,7 +112,10 @@ func (h *Host) Link(name string) (multilink.Link, error) {
 }
 
 // Links are the interfaces, by name.
-func (h *Host) Links() ([]multilink.LinkInfo, error) {
+func (h *Host) Links(ctx context.Context) ([]multilink.LinkInfo, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list links: %w", err)
+	}
 	h.network.mu.Lock()
 	defer h.network.mu.Unlock()
 	if h.closed {
@@ -121,9 +131,12 @@ func (h *Host) Links() ([]multilink.LinkInfo, error) {
 
 // Underlay makes the tunnels of one link. An empty Interface is the one with
 // the link's name.
-func (h *Host) Underlay(config multilink.UnderlayConfig) (multilink.Underlay, error) {
+func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (multilink.Underlay, error) {
 	fail := func(cause error) (multilink.Underlay, error) {
 		return nil, fmt.Errorf("make underlay of link %q: %w", config.Link, cause)
+	}
+	if err := ctx.Err(); err != nil {
+		return fail(err)
 	}
 	if config.PrivateKey.IsZero() {
 		return fail(fmt.Errorf("private key: %w", multilink.ErrInvalid))

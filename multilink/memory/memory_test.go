@@ -87,9 +87,9 @@ func newPair(t *testing.T, seed uint64) *pair {
 	require.NoError(t, err)
 	southKey, err := south.PublicKey()
 	require.NoError(t, err)
-	called, err := p.north.Underlay(multilink.UnderlayConfig{Link: "wifi", PrivateKey: north})
+	called, err := p.north.Underlay(t.Context(), multilink.UnderlayConfig{Link: "wifi", PrivateKey: north})
 	require.NoError(t, err)
-	caller, err := p.south.Underlay(multilink.UnderlayConfig{Link: "wifi", PrivateKey: south})
+	caller, err := p.south.Underlay(t.Context(), multilink.UnderlayConfig{Link: "wifi", PrivateKey: south})
 	require.NoError(t, err)
 	p.fromNorth, err = called.Open(multilink.TunnelPeer{PublicKey: southKey}, p.atNorth.receive)
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestACutIsSilentAndOnlyOnItsPath(t *testing.T) {
 
 func TestTheCarrierIsTold(t *testing.T) {
 	onMemory(t, 1, func(t *testing.T, p *pair) {
-		link, err := p.south.Link("wifi")
+		link, err := p.south.Link(t.Context(), "wifi")
 		require.NoError(t, err)
 		events := link.Events()
 		require.True(t, (<-events).Up, "the state at the call comes first")

@@ -92,7 +92,7 @@ func (n *Node) apply(ctx context.Context, next *desired) error {
 	missing := map[string]bool{}
 	err := n.tell(ctx, next, missing)
 	if errors.Is(err, multilink.ErrUnknownLink) {
-		if missing = n.absentees(next); len(missing) > 0 {
+		if missing = n.absentees(ctx, next); len(missing) > 0 {
 			err = n.tell(ctx, next, missing)
 		}
 	}
@@ -120,9 +120,9 @@ func (n *Node) tell(ctx context.Context, next *desired, missing map[string]bool)
 }
 
 // absentees are the links that were configured before and whose interface is not there.
-func (n *Node) absentees(next *desired) map[string]bool {
+func (n *Node) absentees(ctx context.Context, next *desired) map[string]bool {
 	missing := map[string]bool{}
-	there, err := n.interfaces()
+	there, err := n.interfaces(ctx)
 	if err != nil || n.config.Interfaces == nil {
 		return missing
 	}

@@ -59,7 +59,7 @@ type Config struct {
 	// Interfaces lists the interfaces that may carry a link, such as
 	// Host.Links. Nil means that none are known: a link is then carried by the
 	// interface that it names or is named like.
-	Interfaces func() ([]multilink.LinkInfo, error)
+	Interfaces func(ctx context.Context) ([]multilink.LinkInfo, error)
 	// Token that requests show, better of ShortestToken characters or more. Empty
 	// needs Certificates.
 	Token string

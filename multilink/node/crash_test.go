@@ -173,7 +173,7 @@ func TestWhatCannotBeStoredIsTakenBack(t *testing.T) {
 		require.Equal(t, http.StatusInternalServerError, status, text)
 		require.NotContains(t, text, "killed", "causes are for the log")
 		require.Equal(t, before, i.plane.told(), "%v", c)
-		require.NoError(t, i.node.Ready())
+		require.NoError(t, i.node.Health())
 		status, text = i.ask(c.method, c.path, c.body)
 		require.Less(t, status, 300, text)
 	}
@@ -199,11 +199,11 @@ func TestWhatNobodyKnowsIsFoundOutLater(t *testing.T) {
 	status, text := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.Contains(t, text, "not known whether the change was stored")
-	require.Error(t, i.node.Ready())
+	require.Error(t, i.node.Health())
 	status, _ = i.ask("PUT", "/bond", `{"policy":"adaptive"}`)
 	require.Equal(t, http.StatusInternalServerError, status, "not before it is known")
 	f.heal()
-	require.Eventually(t, func() bool { return i.node.Ready() == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return i.node.Health() == nil }, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, settings.Redundant, i.plane.told().Bond.Policy)
 	require.Equal(t, "redundant", i.do(http.StatusOK, "GET", "/bond", nil)["policy"])
 	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
@@ -224,10 +224,10 @@ func TestARollbackThatThePlaneRefusesIsTriedAgain(t *testing.T) {
 	})
 	status, _ := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
 	require.Equal(t, http.StatusInternalServerError, status)
-	require.ErrorContains(t, i.node.Ready(), "apply configuration")
+	require.ErrorContains(t, i.node.Health(), "apply configuration")
 	require.Equal(t, http.StatusServiceUnavailable, i.send("GET", "/readyz", nil, nil).Code)
 	i.plane.set(func(p *plane) { p.before = nil })
-	require.Eventually(t, func() bool { return i.node.Ready() == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return i.node.Health() == nil }, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, settings.ActiveBackup, i.plane.told().Bond.Policy)
 }
 
@@ -259,9 +259,9 @@ func TestALinkWhoseInterfaceIsMissingIsLeftOutUntilItIsThere(t *testing.T) {
 
 func TestWhatIsStoredAndUnusableIsRefused(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
-	_, err := node.New(configOf(node.Server, newPlane(), docs))
+	_, err := node.Open(t.Context(), configOf(node.Server, newPlane(), docs))
 	require.NoError(t, err)
-	_, err = node.New(configOf(node.Client, newPlane(), docs))
+	_, err = node.Open(t.Context(), configOf(node.Client, newPlane(), docs))
 	require.ErrorIs(t, err, node.ErrData)
 	require.ErrorContains(t, err, "it is that of a server, and this is to be a client")
 	for _, text := range []string{`{}`, `{"version":2}`, `[]`, `{"version":1,"role":"server","private_key":"secret"}`} {
@@ -269,7 +269,7 @@ func TestWhatIsStoredAndUnusableIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		_, err = docs.Update(t.Context(), "node", doc.Revision, []byte(text))
 		require.NoError(t, err)
-		_, err = node.New(configOf(node.Server, newPlane(), docs))
+		_, err = node.Open(t.Context(), configOf(node.Server, newPlane(), docs))
 		require.ErrorIs(t, err, node.ErrData, text)
 		require.NotContains(t, err.Error(), "secret")
 	}
@@ -279,21 +279,21 @@ func TestAnInstanceThatLacksARightRunsAndSaysSo(t *testing.T) {
 	p := newPlane("wlan0")
 	lacks := func(multilink.State) error { return wrapped{"make device: needs CAP_NET_ADMIN", multilink.ErrDenied} }
 	p.before = lacks
-	n, err := node.New(configOf(node.Server, p, storage.NewMemoryDocuments()))
+	n, err := node.Open(t.Context(), configOf(node.Server, p, storage.NewMemoryDocuments()))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
-	require.Eventually(t, func() bool { return n.Started() == nil }, 5*time.Second, time.Millisecond)
+	<-n.Ready()
 	i := &instance{t: t, node: n, plane: p, web: n.Handler()}
-	require.ErrorContains(t, n.Ready(), "CAP_NET_ADMIN")
+	require.ErrorContains(t, n.Health(), "CAP_NET_ADMIN")
 	require.Contains(t, i.do(http.StatusOK, "GET", "/status", nil)["fault"], "CAP_NET_ADMIN")
 	status, text := i.ask("POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
 	require.Equal(t, http.StatusForbidden, status)
 	require.Contains(t, text, "CAP_NET_ADMIN")
 	p.set(func(p *plane) { p.before = nil })
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
-	require.NoError(t, n.Ready())
+	require.NoError(t, n.Health())
 	stop()
 	require.NoError(t, <-done)
 }

@@ -109,15 +109,15 @@ func TestConfigsThatCannotWorkAreRefusedByField(t *testing.T) {
 	} {
 		config := good()
 		change(&config)
-		_, err := node.New(config)
+		_, err := node.Open(t.Context(), config)
 		require.ErrorContains(t, err, "node: Config."+want+":")
 	}
 	config := good()
 	config.Token = " \n"
-	_, err := node.New(config)
+	_, err := node.Open(t.Context(), config)
 	require.ErrorContains(t, err, "node: Config.Token:")
 	config.Token, config.Certificates = "", true
-	_, err = node.New(config)
+	_, err = node.Open(t.Context(), config)
 	require.NoError(t, err)
 }
 

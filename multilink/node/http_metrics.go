@@ -100,7 +100,7 @@ func (c *collector) Describe(descs chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	s := c.node.now.Load()
-	metrics <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, truth(c.node.Ready() == nil))
+	metrics <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, truth(c.node.Health() == nil))
 	enabled := 0
 	for _, client := range s.clients {
 		if client.Enabled {

@@ -17,7 +17,7 @@ func (n *Node) addLink(ctx context.Context, form linkForm) (*desired, error) {
 		if s.link(form.Name) >= 0 {
 			return "", clash("name", "link %q is managed already", form.Name)
 		}
-		if err := n.findCarrier(&form); err != nil {
+		if err := n.findCarrier(ctx, &form); err != nil {
 			return "", err
 		}
 		form.complete(s.head.Links)
@@ -36,11 +36,11 @@ func (n *Node) addLink(ctx context.Context, form linkForm) (*desired, error) {
 
 // findCarrier finds the interface of a link that names none: the one that is named like
 // the link or, on a server without such, the one that has the address of the endpoint.
-func (n *Node) findCarrier(form *linkForm) error {
+func (n *Node) findCarrier(ctx context.Context, form *linkForm) error {
 	if form.Interface != "" || form.Endpoint == "" || n.config.Interfaces == nil {
 		return nil
 	}
-	all, err := n.list()
+	all, err := n.list(ctx)
 	if err != nil {
 		return err
 	}

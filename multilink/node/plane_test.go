@@ -102,7 +102,7 @@ func (p *plane) set(change func(*plane)) {
 }
 
 // interfaces is Host.Links of the plane's interfaces; the first has 203.0.113.9.
-func (p *plane) interfaces() ([]multilink.LinkInfo, error) {
+func (p *plane) interfaces(context.Context) ([]multilink.LinkInfo, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := []multilink.LinkInfo{}

@@ -238,7 +238,7 @@ func (n *Node) statusRecord() statusRecord {
 	if r.Addresses == nil {
 		r.Addresses = []netip.Prefix{}
 	}
-	if err := n.Ready(); err != nil {
+	if err := n.Health(); err != nil {
 		r.Fault = err.Error()
 	} else {
 		r.Ready = true

@@ -3,7 +3,6 @@ package node_test
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,8 +27,8 @@ func TestAClientIsDisabledAndDeletedWhileThePlaneRefuses(t *testing.T) {
 	var refuses error = wrapped{"open socket: port 51820 of wlan0", multilink.ErrAddressInUse}
 	p.before = func(multilink.State) error { return refuses }
 	n, i := begin(t, configOf(node.Server, p, docs))
-	require.Eventually(t, func() bool { return n.Started() == nil }, 5*time.Second, time.Millisecond)
-	require.ErrorContains(t, n.Ready(), "51820")
+	<-n.Ready()
+	require.ErrorContains(t, n.Health(), "51820")
 
 	status, text := i.ask("PUT", "/tunnel/client/disable", stolen)
 	require.Equal(t, http.StatusServiceUnavailable, status, text)

@@ -47,7 +47,7 @@ func TestSecretsAreInNoLogNoGetAndNoEvent(t *testing.T) {
 	c.ask("POST", "/tunnel/attach", string(data[:len(data)-3]))
 	c.ask("POST", "/tunnel/attach", strings.Replace(string(data), `"psk":"`, `"psk":5,"x":"`, 1))
 	for _, i := range []*instance{s, c} {
-		require.NoError(t, i.node.Ready())
+		require.NoError(t, i.node.Health())
 		for _, path := range []string{"/interfaces", "/tunnel/client/", "/tunnel/attach", "/bond", "/classes", "/status", "/metrics", "/healthz", "/readyz", "/openapi.json"} {
 			_, text := i.ask("GET", path, nil)
 			for _, secret := range secrets {

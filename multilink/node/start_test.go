@@ -27,13 +27,17 @@ func slowly(t *testing.T, takes time.Duration, method, path, body string) *httpt
 		takes = 0
 		return nil
 	}
-	n, err := node.New(configOf(node.Server, p, storage.NewMemoryDocuments()))
+	n, err := node.Open(t.Context(), configOf(node.Server, p, storage.NewMemoryDocuments()))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
 	synctest.Wait()
-	require.Error(t, n.Started())
+	select {
+	case <-n.Ready():
+		require.Fail(t, "ready before the plane has answered")
+	default:
+	}
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()

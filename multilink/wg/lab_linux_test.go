@@ -168,7 +168,7 @@ func TestPortIsFreeOnEachInterface(t *testing.T) {
 	first := on(t, lab, netlab.Client, multilink.UnderlayConfig{Interface: "wifi"}, nil)
 	on(t, lab, netlab.Client, multilink.UnderlayConfig{Interface: "mesh", Port: first.Port()}, nil)
 	require.NoError(t, lab.In(netlab.Client, func() error {
-		_, err := wg.New(multilink.UnderlayConfig{Interface: "wifi", Port: first.Port(), PrivateKey: newKey(t)}, nil)
+		_, err := wg.Open(t.Context(), multilink.UnderlayConfig{Interface: "wifi", Port: first.Port(), PrivateKey: newKey(t)}, nil)
 		require.ErrorIs(t, err, multilink.ErrAddressInUse)
 		return nil
 	}))
@@ -177,7 +177,7 @@ func TestPortIsFreeOnEachInterface(t *testing.T) {
 func TestUnknownInterfaceIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"nosuch0", "a-name-longer-than-any"} {
-		_, err := wg.New(multilink.UnderlayConfig{Link: "5g", Interface: name, PrivateKey: newKey(t)}, nil)
+		_, err := wg.Open(t.Context(), multilink.UnderlayConfig{Link: "5g", Interface: name, PrivateKey: newKey(t)}, nil)
 		require.ErrorIs(t, err, multilink.ErrUnknownLink)
 		require.ErrorContains(t, err, name)
 	}
@@ -193,11 +193,11 @@ func TestMissingCapabilityIsNamed(t *testing.T) {
 		if err := unix.Capset(&header, &none[0]); err != nil {
 			return err
 		}
-		_, err := wg.New(multilink.UnderlayConfig{Link: "5g", PrivateKey: newKey(t)}, &wg.Options{Mark: 7})
+		_, err := wg.Open(t.Context(), multilink.UnderlayConfig{Link: "5g", PrivateKey: newKey(t)}, &wg.Options{Mark: 7})
 		require.ErrorIs(t, err, multilink.ErrDenied)
 		require.ErrorContains(t, err, "CAP_NET_ADMIN")
 		// A socket that is bound to no interface may be bound to one.
-		u, err := wg.New(multilink.UnderlayConfig{Link: "5g", Interface: "lo", PrivateKey: newKey(t)}, nil)
+		u, err := wg.Open(t.Context(), multilink.UnderlayConfig{Link: "5g", Interface: "lo", PrivateKey: newKey(t)}, nil)
 		require.NoError(t, err)
 		return u.Close()
 	}))

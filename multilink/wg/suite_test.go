@@ -14,7 +14,7 @@ func TestUnderlayKeepsTheRulesOverLoopback(t *testing.T) {
 	linktest.RunUnderlay(t, linktest.UnderlayHarness{
 		Link: "wifi",
 		Underlay: func(_ int, config multilink.UnderlayConfig) (multilink.Underlay, netip.Addr, error) {
-			u, err := wg.New(config, nil)
+			u, err := wg.Open(t.Context(), config, nil)
 			if err != nil {
 				return nil, netip.Addr{}, err
 			}

@@ -2,6 +2,7 @@ package wg
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -98,13 +99,16 @@ var _ multilink.Underlay = (*Underlay)(nil)
 // exist ErrUnknownLink, a missing right ErrDenied with the capability's name,
 // an interface where sockets cannot be bound to one ErrUnsupported, and a bad
 // value ErrInvalid.
-func New(config multilink.UnderlayConfig, opts *Options) (*Underlay, error) {
+func Open(ctx context.Context, config multilink.UnderlayConfig, opts *Options) (*Underlay, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
 	public, err := check(config, &o)
 	if err != nil {
+		return nil, fmt.Errorf("listen on link %q: %w", config.Link, err)
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("listen on link %q: %w", config.Link, err)
 	}
 	rs := new(remotes)

@@ -52,7 +52,7 @@ func newEnd(t testing.TB, config multilink.UnderlayConfig, opts *wg.Options) end
 	if config.Link == "" {
 		config.Link = "wifi"
 	}
-	u, err := wg.New(config, opts)
+	u, err := wg.Open(t.Context(), config, opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, u.Close()) })
 	return end{u, publicKey(t, config.PrivateKey)}
@@ -343,7 +343,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 		"receive buffer": {config: multilink.UnderlayConfig{PrivateKey: key}, opts: &wg.Options{ReceiveBuffer: -1}},
 		"send buffer":    {config: multilink.UnderlayConfig{PrivateKey: key}, opts: &wg.Options{SendBuffer: -1}},
 	} {
-		_, err := wg.New(c.config, c.opts)
+		_, err := wg.Open(t.Context(), c.config, c.opts)
 		require.ErrorIs(t, err, multilink.ErrInvalid, name)
 	}
 }
@@ -354,7 +354,7 @@ func TestPortInUseIsNamed(t *testing.T) {
 		taken, err := net.ListenUDP(network, nil)
 		require.NoError(t, err)
 		port := uint16(taken.LocalAddr().(*net.UDPAddr).Port)
-		_, err = wg.New(multilink.UnderlayConfig{Link: "5g", PrivateKey: newKey(t), Port: port}, nil)
+		_, err = wg.Open(t.Context(), multilink.UnderlayConfig{Link: "5g", PrivateKey: newKey(t), Port: port}, nil)
 		require.ErrorIs(t, err, multilink.ErrAddressInUse)
 		require.ErrorContains(t, err, fmt.Sprintf("port %d", port))
 		require.NoError(t, taken.Close())

@@ -10,7 +10,7 @@ import (
 
 // Two bonds and a wire that takes no time: what one wants sent is given to the
 // other.
-func ExampleNewBond() {
+func ExampleNew() {
 	links := []settings.Link{
 		{Name: "wlan0", Kind: settings.WiFi, Priority: 1},
 		{Name: "wwan0", Kind: settings.FiveG, Priority: 2, Metered: true},

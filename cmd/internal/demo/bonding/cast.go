@@ -30,7 +30,7 @@ func newCast(ctx context.Context, s *stage) (_ *cast, err error) {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	c.pair, err = pair.Open(pair.Config{
+	c.pair, err = pair.Open(ctx, pair.Config{
 		Server: s.hosts[netlab.Server], Client: s.hosts[netlab.Client], Links: s.links, Token: c.token,
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *cast) connect(ctx context.Context) error {
 }
 
 func (c *cast) engines() [2]*multilink.Bond {
-	return [2]*multilink.Bond{netlab.Client: c.pair.Client.Engine, netlab.Server: c.pair.Server.Engine}
+	return [2]*multilink.Bond{netlab.Client: c.pair.Client.Bond, netlab.Server: c.pair.Server.Bond}
 }
 
 // active waits until a link carries the frames of both directions.

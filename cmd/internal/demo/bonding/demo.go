@@ -25,7 +25,7 @@ const (
 // As root on Linux it uses network namespaces, TAP devices and WireGuard;
 // otherwise a network in memory.
 func Run(ctx context.Context, out io.Writer) error {
-	s, err := newStage(out)
+	s, err := newStage(ctx, out)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func TestInMemoryTheLinksTakeTurns(t *testing.T) {
 }
 
 func TestOnTheRealStageTheLinksTakeTurns(t *testing.T) {
-	s, err := realStage()
+	s, err := realStage(t.Context())
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) {
 		t.Skipf("network namespaces take root on Linux: %v", err)
 	}

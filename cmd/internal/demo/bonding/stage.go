@@ -24,8 +24,8 @@ const echoPort = 7
 const firstPort = 51820
 
 // newStage makes the real stage where it may, and one in memory otherwise.
-func newStage(out io.Writer) (*stage, error) {
-	s, err := realStage()
+func newStage(ctx context.Context, out io.Writer) (*stage, error) {
+	s, err := realStage(ctx)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
 		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): it is played in memory.\n", err); err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func newStage(out io.Writer) (*stage, error) {
 }
 
 // realStage is two network namespaces.
-func realStage() (_ *stage, err error) {
+func realStage(ctx context.Context) (_ *stage, err error) {
 	links := pair.Links(func(link int) netip.AddrPort {
 		return netip.AddrPortFrom(netlab.Address(netlab.Server, link), uint16(firstPort+link))
 	})
@@ -61,9 +61,11 @@ func realStage() (_ *stage, err error) {
 		}
 	}()
 	for side := range s.hosts {
-		h, err := host.New(&host.Options{
+		h, err := host.Open(ctx, &host.Options{
 			Name: [2]string{"client", "server"}[side], Namespace: lab.Path(netlab.Side(side)),
-			Underlay: func(c multilink.UnderlayConfig) (multilink.Underlay, error) { return wg.New(c, nil) },
+			Underlay: func(ctx context.Context, c multilink.UnderlayConfig) (multilink.Underlay, error) {
+				return wg.Open(ctx, c, nil)
+			},
 		})
 		if err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
 	memory, err := pair.NewMemory()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
-	p, err := pair.Open(pair.Config{
+	p, err := pair.Open(t.Context(), pair.Config{
 		Server: memory.Server, Client: memory.Client, Links: memory.Links, Probe: 20 * time.Millisecond, Token: "a token for the trial",
 	})
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
 	for _, i := range []pair.Instance{p.Server, p.Client} {
 		require.Eventually(t, func() bool {
 			up := 0
-			for _, link := range i.Engine.Status().Links {
+			for _, link := range i.Bond.Status().Links {
 				if link.State == status.Up {
 					up++
 				}
@@ -54,7 +54,7 @@ func TestAHostThatIsMissingIsAnError(t *testing.T) {
 	memory, err := pair.NewMemory()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
-	_, err = pair.Open(pair.Config{Server: memory.Server, Token: "a token for the trial"})
+	_, err = pair.Open(t.Context(), pair.Config{Server: memory.Server, Token: "a token for the trial"})
 	require.ErrorIs(t, err, multilink.ErrInvalid)
 	require.ErrorContains(t, err, "open client")
 }

@@ -46,7 +46,7 @@ func main() {
 }
 
 func run() error {
-	plane, err := kernel.New(kernel.Config{Name: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	plane, err := kernel.Open(context.Background(), kernel.Config{Name: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err
 	}
