@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/iotenablers/enablers/multilink/internal/ethernet"
-	"github.com/iotenablers/enablers/multilink/settings"
-	"github.com/iotenablers/enablers/multilink/status"
 	"maps"
 	"reflect"
 	"slices"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/internal/ethernet"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // Apply implements [Plane].

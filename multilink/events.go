@@ -2,8 +2,9 @@ package multilink
 
 import (
 	"context"
-	"github.com/iotenablers/enablers/multilink/status"
 	"sync"
+
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // eventBacklog is how many events a slow reader may be behind.

@@ -2,8 +2,9 @@ package multilink
 
 import (
 	"errors"
-	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 )
 
 // portPause is how long the port's reader waits at most for a lane to take

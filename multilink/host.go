@@ -3,8 +3,9 @@ package multilink
 import (
 	"context"
 	"fmt"
-	"github.com/iotenablers/enablers/multilink/settings"
 	"net/netip"
+
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // Host is the machine whose interfaces carry links and whose applications talk

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/iotenablers/enablers/multilink/settings"
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // engineLink is one of this host's links: its watch and its underlay.

@@ -2,11 +2,12 @@ package multilink
 
 import (
 	"errors"
+	"sync"
+	"time"
+
 	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"github.com/iotenablers/enablers/multilink/internal/scheduler"
 	"github.com/iotenablers/enablers/multilink/settings"
-	"sync"
-	"time"
 )
 
 const (

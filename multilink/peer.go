@@ -6,16 +6,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
 	"github.com/iotenablers/enablers/multilink/internal/bond"
 	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"github.com/iotenablers/enablers/multilink/internal/scheduler"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
-	"log/slog"
-	"slices"
-	"sync"
-	"time"
 )
 
 // outgoing is a frame on its way to a peer.

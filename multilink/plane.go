@@ -2,10 +2,11 @@ package multilink
 
 import (
 	"context"
-	"github.com/iotenablers/enablers/multilink/settings"
-	"github.com/iotenablers/enablers/multilink/status"
 	"net/netip"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // Plane moves frames as a [State] says. [Engine] is the plane of this package;

@@ -3,9 +3,10 @@ package multilink
 import (
 	"cmp"
 	"fmt"
+	"slices"
+
 	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 	"github.com/iotenablers/enablers/multilink/settings"
-	"slices"
 )
 
 // maxStateLinks bounds the links of one instance: probes name links in a bitmap.

@@ -2,10 +2,11 @@ package multilink
 
 import (
 	"cmp"
-	"github.com/iotenablers/enablers/multilink/settings"
-	"github.com/iotenablers/enablers/multilink/status"
 	"slices"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // Status implements [Plane].

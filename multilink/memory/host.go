@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/iotenablers/enablers/multilink"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // MemoryHost is a [Host] on a [MemoryNetwork]. Its ports are pipes, whose

@@ -1,10 +1,11 @@
 package memory
 
 import (
-	"github.com/iotenablers/enablers/multilink"
 	"net/netip"
 	"slices"
 	"sync"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // memoryInterface is a host's end of a link. The network's lock guards it.

@@ -3,11 +3,12 @@ package memory
 import (
 	"errors"
 	"fmt"
-	"github.com/iotenablers/enablers/multilink"
-	"github.com/iotenablers/enablers/multilink/settings"
 	"net/netip"
 	"slices"
 	"sync"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // MemoryNetwork is a network in memory: links by name, which lose, delay,

@@ -2,11 +2,12 @@ package memory
 
 import (
 	"fmt"
-	"github.com/iotenablers/enablers/multilink"
 	"hash/fnv"
 	"math/rand/v2"
 	"net/netip"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // MemoryPath is a part of a [MemoryNetwork]: a link, in one direction or both.

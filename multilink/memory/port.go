@@ -2,9 +2,10 @@ package memory
 
 import (
 	"fmt"
-	"github.com/iotenablers/enablers/multilink"
 	"sync"
 	"sync/atomic"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // MemoryPort is one end of a pipe of frames: what is written to one is read

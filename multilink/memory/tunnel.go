@@ -3,11 +3,12 @@ package memory
 import (
 	"errors"
 	"fmt"
-	"github.com/iotenablers/enablers/multilink"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 const (

@@ -1,8 +1,9 @@
 package status
 
 import (
-	"github.com/iotenablers/enablers/multilink/settings"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // LinkState is what is thought of a link, by the more pessimistic of its two

@@ -10,9 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
 	"golang.zx2c4.com/wireguard/conn"
 	"golang.zx2c4.com/wireguard/device"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // batch is the most datagrams of one call.

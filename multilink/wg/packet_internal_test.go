@@ -5,8 +5,9 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/iotenablers/enablers/multilink"
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 func TestHiddenHeaderComesBack(t *testing.T) {

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/netlab"
-	"github.com/iotenablers/enablers/multilink"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 	"golang.zx2c4.com/wireguard/conn"
+
+	"github.com/iotenablers/enablers/internal/netlab"
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // collect receives until it has n datagrams.

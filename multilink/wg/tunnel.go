@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
 	"golang.zx2c4.com/wireguard/device"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // patienceOfSend is how long Send waits for a link that takes nothing.

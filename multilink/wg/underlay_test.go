@@ -15,9 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/wg"
-	"github.com/stretchr/testify/require"
 )
 
 // patience is how long a test waits for what should come at once.

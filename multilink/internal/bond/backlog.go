@@ -51,39 +51,39 @@ func (p *pacer) take(now time.Duration, n int) time.Duration {
 }
 
 // pump sends what waits, in order, as fast as the pacer allows.
-func (b *Bond) pump(out *Output) {
-	r := &b.replay
-	if r.waiting == 0 || !b.peer.established || !b.sendable() || b.held() {
+func (s *sender) pump(out *Output) {
+	r := &s.replay
+	if r.waiting == 0 || !s.peer.established || !s.sendable() || s.held() {
 		return
 	}
-	b.pumpControl(out)
+	s.pumpControl(out)
 	stuck := uint64(0) // lowest number that waits for a link
 	found := false
-	for s := r.cursor; s < r.head && r.waiting > 0; s++ {
-		k := r.at(s)
+	for n := r.cursor; n < r.head && r.waiting > 0; n++ {
+		k := r.at(n)
 		if k.buffer == nil || !k.waits {
 			continue
 		}
-		p := b.selectionOf(int(k.class))
-		if p.count == 0 {
+		sel := s.selector.of(int(k.class))
+		if sel.count == 0 {
 			if !found {
-				stuck, found = s, true
+				stuck, found = n, true
 			}
 			continue
 		}
-		if p.maxDelay > 0 && b.now-k.at > p.maxDelay {
-			b.evict(k)
-			b.rest(p)
+		if sel.maxDelay > 0 && s.now-k.at > sel.maxDelay {
+			s.replay.evict(k)
+			sel.rest()
 			continue
 		}
-		if wait := b.pacer.take(b.now, len(k.buffer.Data())); wait > 0 {
+		if wait := s.pacer.take(s.now, len(k.buffer.Data())); wait > 0 {
 			if !found {
-				stuck, found = s, true
+				stuck, found = n, true
 			}
-			b.wake(b.now + wait)
+			s.wake(s.now + wait)
 			break
 		}
-		b.resume(k, p, out)
+		s.resume(k, sel, out)
 	}
 	if !found {
 		stuck = r.head
@@ -92,55 +92,48 @@ func (b *Bond) pump(out *Output) {
 }
 
 // pumpControl sends what waits of classes that go before all others, at once.
-func (b *Bond) pumpControl(out *Output) {
+func (s *sender) pumpControl(out *Output) {
 	waiting := 0
-	for i := range b.selections {
-		if p := &b.selections[i]; p.control && p.count > 0 {
-			waiting += p.waiting
+	for i := range s.selector.selections {
+		if sel := &s.selector.selections[i]; sel.control && sel.count > 0 {
+			waiting += sel.waiting
 		}
 	}
-	r := &b.replay
-	for s := r.cursor; s < r.head && waiting > 0; s++ {
-		k := r.at(s)
+	r := &s.replay
+	for n := r.cursor; n < r.head && waiting > 0; n++ {
+		k := r.at(n)
 		if k.buffer == nil || !k.waits {
 			continue
 		}
-		if p := b.selectionOf(int(k.class)); p.control && p.count > 0 {
-			b.resume(k, p, out)
+		if sel := s.selector.of(int(k.class)); sel.control && sel.count > 0 {
+			s.resume(k, sel, out)
 			waiting--
 		}
 	}
 }
 
 // resume sends a packet that waited.
-func (b *Bond) resume(k *kept, p *selection, out *Output) {
-	r := &b.replay
-	links := p.linksFor(k.flow) &^ k.links
+func (s *sender) resume(k *kept, sel *selection, out *Output) {
+	r := &s.replay
+	links := sel.linksFor(k.flow) &^ k.links
 	if k.sent && links != 0 {
-		b.counters.Replayed++
+		s.counters.Replayed++
 	}
 	k.waits, k.sent = false, true
 	r.waiting--
-	p.waiting--
+	sel.waiting--
 	k.links |= links
-	b.transmit(k.buffer, int(k.class), links, out)
-	b.rest(p)
+	s.transmit(k.buffer, int(k.class), links, out)
+	sel.rest()
 	if k.once {
-		r.clear(b, k)
-	}
-}
-
-// rest ends the queueing of new frames once nothing waits ahead of them.
-func (b *Bond) rest(p *selection) {
-	if p.waiting == 0 {
-		p.queue, p.direct, p.moved = false, 0, 0
+		r.clear(k)
 	}
 }
 
 // sendable reports whether anything that waits has a link.
-func (b *Bond) sendable() bool {
-	for i := range b.selections {
-		if p := &b.selections[i]; p.waiting > 0 && p.count > 0 {
+func (s *sender) sendable() bool {
+	for i := range s.selector.selections {
+		if sel := &s.selector.selections[i]; sel.waiting > 0 && sel.count > 0 {
 			return true
 		}
 	}
@@ -149,14 +142,14 @@ func (b *Bond) sendable() bool {
 
 // held reports whether frames wait for those that are under way on a slower
 // link, so that they do not overtake them.
-func (b *Bond) held() bool {
-	if b.hold == 0 {
+func (s *sender) held() bool {
+	if s.hold == 0 {
 		return false
 	}
-	if b.now >= b.hold || b.replay.tail >= b.holdBelow {
-		b.hold = 0
+	if s.now >= s.hold || s.replay.tail >= s.holdBelow {
+		s.hold = 0
 		return false
 	}
-	b.wake(b.hold)
+	s.wake(s.hold)
 	return true
 }

@@ -1,12 +1,14 @@
 package bond
 
 import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
-	"github.com/stretchr/testify/require"
-	"testing"
-	"time"
 )
 
 // newPair returns two bonds over links that take no time, all of them up, and
@@ -115,8 +117,8 @@ func TestEveryBufferIsReleased(t *testing.T) {
 	for _, buffer := range buffers {
 		require.Panics(t, buffer.Release)
 	}
-	require.Zero(t, a.replay.bytes)
-	require.Zero(t, a.replay.waiting)
+	require.Zero(t, a.sender.replay.bytes)
+	require.Zero(t, a.sender.replay.waiting)
 }
 
 // FuzzBuggyPeer has an authentic peer send nonsense: whole packets, and probes
@@ -159,15 +161,15 @@ func FuzzBuggyPeer(f *testing.F) {
 			now = now.Add(7 * time.Millisecond)
 			a.Tick(now, &out)
 			release(&out)
-			require.LessOrEqual(t, a.replay.tail, a.replay.head)
-			require.LessOrEqual(t, a.replay.bytes, defaultReplayBytes+10_000)
-			require.GreaterOrEqual(t, a.replay.waiting, 0)
-			require.LessOrEqual(t, a.pieces.Bytes, packet.ReassemblyBytes+packet.MaxFrame)
+			require.LessOrEqual(t, a.sender.replay.tail, a.sender.replay.head)
+			require.LessOrEqual(t, a.sender.replay.bytes, defaultReplayBytes+10_000)
+			require.GreaterOrEqual(t, a.sender.replay.waiting, 0)
+			require.LessOrEqual(t, a.receiver.pieces.Bytes, packet.ReassemblyBytes+packet.MaxFrame)
 			waiting := 0
-			for i := range a.selections {
-				waiting += a.selections[i].waiting
+			for i := range a.selector.selections {
+				waiting += a.selector.selections[i].waiting
 			}
-			require.Equal(t, a.replay.waiting, waiting)
+			require.Equal(t, a.sender.replay.waiting, waiting)
 			require.False(t, a.Next().IsZero())
 			require.Less(t, a.Next().Sub(now), time.Minute)
 		}

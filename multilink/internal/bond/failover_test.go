@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // outage is something that happens to the primary.

@@ -1,121 +1,134 @@
 package bond
 
 import (
-	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"slices"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/internal/packet"
 )
 
-// peerState is what is known of the other end.
-//
-// An epoch is one life of a bond. A peer's new epoch is adopted only once a
-// probe of it echoes ours: a probe of an earlier life, delayed in a network,
-// cannot do so, for it echoes what it heard then.
-type peerState struct {
-	epoch       uint64     // adopted; 0 is none
-	established bool       // the peer has adopted ours
-	past        [16]uint64 // epochs that are over, the oldest is overwritten
-	pasts       int
-	told        bool   // number is that of a probe
-	number      uint64 // of the newest probe, on any link
+// urgentSpacing is the least time between two probes of a link that report changes.
+const urgentSpacing = time.Millisecond
+
+// peering is the exchange of probes with the peer.
+type peering struct {
+	*core
+	number uint64 // of the next probe
+	probe  packet.Probe
 }
 
-// probed takes a probe that arrived over l.
-func (b *Bond) probed(l *link, h packet.Header, p *packet.Probe, out *Output) {
+// origin is where a probe comes from, as its epochs say.
+type origin int
+
+const (
+	foreign   origin = iota // this end itself, or another life of either end
+	newcomer                // a life of the peer that has not heard this end yet
+	restarted               // a new life of the peer, which echoes this end
+	current                 // the peer as it is known
+)
+
+// originOf returns where the probe in p.probe comes from.
+func (p *peering) originOf(h packet.Header) origin {
+	epoch := p.probe.Epoch
 	switch {
-	case p.Epoch == b.epoch || slices.Contains(b.peer.past[:], p.Epoch) || h.Tag != packet.EpochTag(p.Epoch):
-		return // our own, or one of another life
-	case p.Epoch != b.peer.epoch && p.Echo != b.epoch:
-		// Somebody new who does not know us yet. The answer says who we are.
-		if l.candidate != p.Epoch || b.now-l.candidateAt >= l.interval() {
-			l.due = min(l.due, max(b.now, l.lastProbe+urgentSpacing))
-		}
-		l.candidate, l.candidateAt = p.Epoch, b.now
-		l.theirInterval = p.Interval
-		b.probes(out)
-		return
-	case p.Epoch != b.peer.epoch:
-		b.adopt(p.Epoch)
+	case epoch == p.epoch || slices.Contains(p.peer.past[:], epoch) || h.Tag != packet.EpochTag(epoch):
+		return foreign
+	case epoch != p.peer.epoch && p.probe.Echo != p.epoch:
+		return newcomer
+	case epoch != p.peer.epoch:
+		return restarted
 	}
-	l.candidate = 0
-	b.attend(l, p)
-	if p.Echo == b.epoch && p.Established && !b.peer.established {
-		b.peer.established, b.urgent = true, true
-	}
-	if !b.peer.told || h.Sequence > b.peer.number {
-		b.peer.told, b.peer.number = true, h.Sequence
-		b.window.skip(p.Floor)
-		if p.Echo == b.epoch {
-			b.believe(p)
-		}
-	}
-	if l.quality.rate(l.config, b.now, b.waitToRestore()) {
-		b.stale = true
-	}
-	b.settle(out)
+	return current
 }
 
-// adopt makes epoch that of the peer. What was sent to its earlier life is
-// forgotten: it may have arrived there.
-func (b *Bond) adopt(epoch uint64) {
-	if old := b.peer.epoch; old != 0 {
-		b.peer.past[b.peer.pasts%len(b.peer.past)] = old
-		b.peer.pasts++
-		b.replay.forget(b)
+// greet schedules an answer to a newcomer. It carries the epoch of this end.
+func (p *peering) greet(l *link) {
+	if l.candidate != p.probe.Epoch || p.now-l.candidateAt >= l.interval() {
+		l.due = min(l.due, max(p.now, l.lastProbe+urgentSpacing))
 	}
-	b.peer = peerState{epoch: epoch, past: b.peer.past, pasts: b.peer.pasts}
-	b.window.reset()
-	b.pieces.Reset()
-	for _, l := range b.links {
+	l.candidate, l.candidateAt = p.probe.Epoch, p.now
+	l.theirInterval = p.probe.Interval
+}
+
+// adopt makes the epoch of the probe that of the peer. It reports whether the peer
+// had another one before.
+func (p *peering) adopt() (again bool) {
+	if old := p.peer.epoch; old != 0 {
+		p.peer.past[p.peer.pasts%len(p.peer.past)] = old
+		p.peer.pasts++
+		again = true
+	}
+	p.peer = peerState{epoch: p.probe.Epoch, past: p.peer.past, pasts: p.peer.pasts}
+	for _, l := range p.links {
 		if l != nil {
-			l.deafen("")
-			l.peerHears, l.peerLate, l.innocent = false, false, true
+			l.loseReception("")
+			l.peerHears, l.peerLate, l.exempt = false, false, true
 			l.theirSent, l.theirSequence = 0, 0
 		}
 	}
-	b.urgent = true
+	p.urgent = true
+	return again
 }
 
-// attend notes what a probe says of the link that it came over.
-func (b *Bond) attend(l *link, p *packet.Probe) {
+// record takes from a probe what concerns the link that it came over, and whether
+// the peer has adopted this end. It reports whether the probe is the newest of all
+// links.
+func (p *peering) record(l *link, number uint64) (newest bool) {
+	l.candidate = 0
+	p.recordLink(l)
+	if p.echoed() && p.probe.Established && !p.peer.established {
+		p.peer.established, p.urgent = true, true
+	}
+	if p.peer.probed && number <= p.peer.number {
+		return false
+	}
+	p.peer.probed, p.peer.number = true, number
+	return true
+}
+
+// echoed reports whether the probe answers one of this end's present life.
+func (p *peering) echoed() bool { return p.probe.Echo == p.epoch }
+
+func (p *peering) recordLink(l *link) {
+	probe := &p.probe
 	if !l.hearing {
 		l.hearing, l.late, l.cause = true, false, ""
-		l.heard, l.steady = b.now, b.now
-		l.theirSequence = p.Sequence
-		l.due = min(l.due, max(b.now, l.lastProbe+urgentSpacing))
-		b.urgent = true
+		l.heard, l.steady = p.now, p.now
+		l.theirSequence = probe.Sequence
+		l.due = min(l.due, max(p.now, l.lastProbe+urgentSpacing))
+		p.urgent = true
 	}
-	ahead := int32(p.Sequence - l.theirSequence)
+	ahead := int32(probe.Sequence - l.theirSequence)
 	l.quality.arrive(ahead)
 	if ahead > 0 || l.theirSent == 0 {
-		l.theirSequence, l.theirSent, l.theirAt = p.Sequence, p.Sent, b.now
-		l.theirInterval, l.theirApplied, l.theirMultiplier = p.Interval, p.Applied, int(p.Multiplier)
-		if applied := l.applied(); l.due > b.now+applied {
-			l.due = b.now + applied
-			b.wake(l.due)
+		l.theirSequence, l.theirSent, l.theirAt = probe.Sequence, probe.Sent, p.now
+		l.theirInterval, l.theirApplied, l.theirMultiplier = probe.Interval, probe.Applied, int(probe.Multiplier)
+		if applied := l.applied(); l.due > p.now+applied {
+			l.due = p.now + applied
+			p.wake(l.due)
 		}
 	}
-	if p.Echo == b.epoch && p.Echoed > l.lastEcho && p.Echoed <= b.clock() {
-		l.lastEcho = p.Echoed
-		if rtt := time.Duration(b.clock()-p.Echoed) - p.Held; rtt >= 0 && rtt < maxRTT {
+	if p.echoed() && probe.Echoed > l.lastEcho && probe.Echoed <= p.stamp() {
+		l.lastEcho = probe.Echoed
+		if rtt := time.Duration(p.stamp()-probe.Echoed) - probe.Held; rtt >= 0 && rtt < maxRTT {
 			l.quality.roundTrip(rtt)
 		}
 	}
-	l.hear(b.now)
-	l.limits()
+	l.hear(p.now)
+	l.setLimits()
 	if l.late {
-		l.late, b.urgent = false, true
+		l.late, p.urgent = false, true
 	}
 }
 
-// believe takes what the peer reports of all links, and its acknowledgement.
-func (b *Bond) believe(p *packet.Probe) {
-	for _, l := range b.links {
+// applyReports takes what the peer reports of all links.
+func (p *peering) applyReports() {
+	for _, l := range p.links {
 		if l == nil {
 			continue
 		}
 		var flags uint8
-		for _, r := range p.Reports {
+		for _, r := range p.probe.Reports {
 			if r.Link == l.hash {
 				flags, l.lossTx = r.Flags, r.Loss
 				break
@@ -123,66 +136,66 @@ func (b *Bond) believe(p *packet.Probe) {
 		}
 		l.peerHears, l.peerLate = flags&packet.ReportHearing != 0, flags&packet.ReportLate != 0
 	}
-	b.replay.acknowledge(b, p.Next, p.Spans)
 }
 
-// clock is what our probes are stamped with. It is never 0.
-func (b *Bond) clock() uint64 { return uint64(b.now) + 1 }
+// hurry makes the next probe of every link due as soon as the spacing allows.
+func (p *peering) hurry() {
+	for _, l := range p.links {
+		if l != nil && !l.config.Disabled && !l.carrierLost {
+			l.due = min(l.due, max(p.now, l.lastProbe+urgentSpacing))
+		}
+	}
+}
 
-// probes sends those that are due.
-func (b *Bond) probes(out *Output) {
-	for _, l := range b.links {
+// send sends the probes that are due. They say what this end has received, and the
+// lowest sequence number that it may still send.
+func (p *peering) send(floor uint64, received *window, out *Output) {
+	for _, l := range p.links {
 		if l == nil || l.config.Disabled || l.carrierLost {
 			continue
 		}
-		if l.due <= b.now {
-			b.probe(l, out)
+		if l.due <= p.now {
+			p.sendOne(l, floor, received, out)
 		}
-		b.wake(l.due)
+		p.wake(l.due)
 	}
 }
 
-// probe sends one.
-func (b *Bond) probe(l *link, out *Output) {
-	if l.candidate != 0 && b.now-l.candidateAt > 3*slowProbe {
+func (p *peering) sendOne(l *link, floor uint64, received *window, out *Output) {
+	if l.candidate != 0 && p.now-l.candidateAt > 3*slowProbe {
 		l.candidate = 0
 	}
 	applied := l.applied()
-	p := &b.scratch
-	*p = packet.Probe{Epoch: b.epoch, Echo: b.peer.epoch, Established: b.peer.epoch != 0,
-		Sequence: l.sequence, Sent: b.clock(), Interval: l.interval(), Applied: applied, Multiplier: uint8(l.multiplier()),
-		Floor: b.replay.floor(b.sequence), Next: b.window.next, Reports: p.Reports[:0], Spans: p.Spans[:0]}
+	probe := &p.probe
+	*probe = packet.Probe{
+		Epoch: p.epoch, Echo: p.peer.epoch, Established: p.peer.epoch != 0,
+		Sequence: l.sequence, Sent: p.stamp(),
+		Interval: l.interval(), Applied: applied, Multiplier: uint8(l.multiplier()),
+		Floor: floor, Next: received.next,
+		Reports: probe.Reports[:0], Spans: probe.Spans[:0],
+	}
 	if l.candidate != 0 {
-		p.Echo, p.Established = l.candidate, false
+		probe.Echo, probe.Established = l.candidate, false
 	}
 	if l.theirSent != 0 {
-		p.Echoed, p.Held = l.theirSent, b.now-l.theirAt
+		probe.Echoed, probe.Held = l.theirSent, p.now-l.theirAt
 	}
-	for _, other := range b.links {
+	for _, other := range p.links {
 		if other != nil {
-			p.Reports = append(p.Reports, other.report())
+			probe.Reports = append(probe.Reports, other.report())
 		}
 	}
-	p.Spans = b.window.received(p.Spans)
-	buffer := p.Encode(b.pool, packet.Header{Kind: packet.TypeProbe, Tag: packet.EpochTag(b.epoch), Sequence: b.number})
-	b.number++
+	probe.Spans = received.received(probe.Spans)
+	buffer := probe.Encode(p.pool, packet.Header{
+		Kind: packet.TypeProbe, Tag: packet.EpochTag(p.epoch), Sequence: p.number,
+	})
+	p.number++
 	l.sequence++
-	l.lastProbe = b.now
-	// In step, unless that is long past.
-	if l.due += applied; l.due <= b.now || l.due > b.now+applied {
-		l.due = b.now + applied
+	l.lastProbe = p.now
+	// At a steady pace, unless that is long past.
+	if l.due += applied; l.due <= p.now || l.due > p.now+applied {
+		l.due = p.now + applied
 	}
 	l.txBytes += uint64(len(buffer.Data()))
 	out.Packets = append(out.Packets, packet.Packet{Link: l.id, Class: -1, Control: true, Buffer: buffer})
-}
-
-func (l *link) report() packet.Report {
-	r := packet.Report{Link: l.hash, Loss: uint16(l.lossRx() * 65535)}
-	if l.hearing && !l.config.Disabled && !l.carrierLost {
-		r.Flags |= packet.ReportHearing
-		if l.late {
-			r.Flags |= packet.ReportLate
-		}
-	}
-	return r
 }

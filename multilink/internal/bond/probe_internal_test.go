@@ -1,9 +1,10 @@
 package bond
 
 import (
-	"github.com/iotenablers/enablers/multilink/settings"
 	"testing"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // A probe of three links from one bond to the other, Tick and Receive: it

@@ -2,9 +2,10 @@ package bond
 
 import (
 	"fmt"
-	"github.com/iotenablers/enablers/multilink/settings"
 	"math/bits"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // quality is how well a link does what it does.

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
-	"github.com/stretchr/testify/require"
 )
 
 // Whatever happens to the links: no frame comes twice, none is invented, and

@@ -1,14 +1,18 @@
 package bond
 
 import (
-	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/internal/packet"
 )
 
 // replay keeps packets that the peer has not acknowledged, and those that wait
 // for their turn to be sent. It is a ring over the sequence numbers from tail
 // up to head.
 type replay struct {
+	*core
+	selector *selector
+
 	ring    []kept // its length is a power of two, and 0 at first
 	tail    uint64 // lowest number that may be kept
 	head    uint64 // one above the highest
@@ -50,7 +54,7 @@ func (r *replay) floor(next uint64) uint64 {
 // push makes room for the packet with that number, which is above all others,
 // and returns its empty slot. Where the ring is as long as may be, the oldest
 // packets are evicted.
-func (r *replay) push(b *Bond, sequence uint64) *kept {
+func (r *replay) push(sequence uint64) *kept {
 	if r.tail == r.head {
 		r.tail, r.head, r.cursor = sequence, sequence, sequence
 	}
@@ -59,7 +63,7 @@ func (r *replay) push(b *Bond, sequence uint64) *kept {
 			r.grow()
 			continue
 		}
-		b.evict(r.at(r.tail))
+		r.evict(r.at(r.tail))
 		r.tail++
 	}
 	r.head, r.cursor = sequence+1, max(r.cursor, r.tail)
@@ -77,29 +81,29 @@ func (r *replay) grow() {
 
 // keep keeps the packet with that number, which is above all others, and evicts
 // the oldest ones where all take more than limit. It retains the buffer.
-func (r *replay) keep(b *Bond, sequence uint64, k kept, limit int) {
-	*r.push(b, sequence) = k
+func (r *replay) keep(sequence uint64, k kept, limit int) {
+	*r.push(sequence) = k
 	k.buffer.Retain(1)
 	r.bytes += k.buffer.Charge()
 	if k.waits {
 		r.waiting++
-		b.selectionOf(int(k.class)).waiting++
+		r.selector.of(int(k.class)).waiting++
 	}
 	for ; r.bytes > limit && r.tail+1 < r.head; r.tail++ {
-		b.evict(r.at(r.tail))
+		r.evict(r.at(r.tail))
 	}
 	r.cursor = max(r.cursor, r.tail)
 }
 
 // expire evicts what is older than age.
-func (r *replay) expire(b *Bond, age time.Duration) {
+func (r *replay) expire(age time.Duration) {
 	for r.tail < r.head {
 		k := r.at(r.tail)
 		if k.buffer != nil {
-			if b.now-k.at <= age {
+			if r.now-k.at <= age {
 				break
 			}
-			b.evict(k)
+			r.evict(k)
 		}
 		r.tail++
 	}
@@ -107,23 +111,23 @@ func (r *replay) expire(b *Bond, age time.Duration) {
 }
 
 // evict gives up on a packet, if there is one in the slot.
-func (b *Bond) evict(k *kept) {
+func (r *replay) evict(k *kept) {
 	switch {
 	case k.buffer == nil:
 		return
 	case k.sent && !k.once:
-		b.counters.Evicted++
+		r.counters.Evicted++
 	case !k.sent:
-		b.counters.Dropped++
+		r.counters.Dropped++
 	}
-	b.replay.clear(b, k)
+	r.clear(k)
 }
 
 // clear empties a slot.
-func (r *replay) clear(b *Bond, k *kept) {
+func (r *replay) clear(k *kept) {
 	if k.waits {
 		r.waiting--
-		b.selectionOf(int(k.class)).waiting--
+		r.selector.of(int(k.class)).waiting--
 	}
 	r.bytes -= k.buffer.Charge()
 	k.buffer.Release()
@@ -131,16 +135,16 @@ func (r *replay) clear(b *Bond, k *kept) {
 }
 
 // acknowledge forgets what the peer has: all below next, and the spans.
-func (r *replay) acknowledge(b *Bond, next uint64, spans []packet.Span) {
+func (r *replay) acknowledge(next uint64, spans []packet.Span) {
 	for ; r.tail < min(next, r.head); r.tail++ {
 		if k := r.at(r.tail); k.buffer != nil {
-			r.clear(b, k)
+			r.clear(k)
 		}
 	}
 	for _, s := range spans {
 		for n := max(s.First, r.tail); n < min(s.Last+1, r.head); n++ {
 			if k := r.at(n); k.buffer != nil {
-				r.clear(b, k)
+				r.clear(k)
 			}
 		}
 	}
@@ -151,69 +155,69 @@ func (r *replay) acknowledge(b *Bond, next uint64, spans []packet.Span) {
 
 // lost has those packets sent again that were sent over the given links only:
 // these have failed.
-func (r *replay) lost(b *Bond, links uint32) {
+func (r *replay) lost(links uint32) {
 	for s := r.tail; s < r.head; s++ {
 		k := r.at(s)
 		if k.buffer == nil || k.links&links == 0 {
 			continue
 		}
 		if k.links &^= links; k.links == 0 {
-			r.wait(b, s, k)
+			r.wait(s, k)
 		}
 	}
 }
 
 // repeat has those packets sent again that came up to a time and were sent
 // over that one link.
-func (r *replay) repeat(b *Bond, link uint32, upTo time.Duration) {
+func (r *replay) repeat(link uint32, upTo time.Duration) {
 	for s := r.tail; s < r.head; s++ {
 		k := r.at(s)
 		if k.buffer != nil && k.links == link && k.at <= upTo {
 			k.links = 0
-			r.wait(b, s, k)
+			r.wait(s, k)
 		}
 	}
 }
 
 // copy has the packets of a plan that were sent over that one link sent over
 // the others of the plan too.
-func (r *replay) copy(b *Bond, link uint32, p *selection) {
+func (r *replay) copy(link uint32, p *selection) {
 	for s := r.tail; s < r.head; s++ {
-		if k := r.at(s); k.buffer != nil && k.links == link && b.selectionOf(int(k.class)) == p {
-			r.wait(b, s, k)
+		if k := r.at(s); k.buffer != nil && k.links == link && r.selector.of(int(k.class)) == p {
+			r.wait(s, k)
 		}
 	}
 }
 
 // recount counts what waits anew: the classes have changed.
-func (r *replay) recount(b *Bond) {
+func (r *replay) recount() {
 	for s := r.tail; s < r.head; s++ {
 		if k := r.at(s); k.buffer != nil && k.waits {
-			b.selectionOf(int(k.class)).waiting++
+			r.selector.of(int(k.class)).waiting++
 		}
 	}
-	for i := range b.selections {
-		b.selections[i].queue = b.selections[i].waiting > 0
-		b.selections[i].moved = ^uint64(0)
+	for i := range r.selector.selections {
+		r.selector.selections[i].queue = r.selector.selections[i].waiting > 0
+		r.selector.selections[i].moved = ^uint64(0)
 	}
 }
 
 // wait has the packet sent when its turn comes.
-func (r *replay) wait(b *Bond, sequence uint64, k *kept) {
+func (r *replay) wait(sequence uint64, k *kept) {
 	if k.waits {
 		return
 	}
 	k.waits = true
 	r.waiting++
-	b.selectionOf(int(k.class)).waiting++
+	r.selector.of(int(k.class)).waiting++
 	r.cursor = min(r.cursor, sequence)
 }
 
 // forget drops all packets that were sent at least once.
-func (r *replay) forget(b *Bond) {
+func (r *replay) forget() {
 	for s := r.tail; s < r.head; s++ {
 		if k := r.at(s); k.buffer != nil && k.sent {
-			b.evict(k)
+			r.evict(k)
 		}
 	}
 }

@@ -2,11 +2,13 @@ package bond
 
 import (
 	"encoding/binary"
-	"github.com/iotenablers/enablers/multilink/internal/packet"
-	"github.com/iotenablers/enablers/multilink/settings"
-	"github.com/stretchr/testify/require"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink/internal/packet"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // FuzzReplay drives the replay buffer with whatever acknowledgements, failures
@@ -16,7 +18,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte{0, 255, 255, 0, 255, 255, 3, 1, 0, 1, 0, 90, 5, 0, 0, 0, 3, 3})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		a, _, now := newPair(t, settings.Bond{ReplayBytes: 1 << 20})
-		r := &a.replay
+		r := &a.sender.replay
 		var out Output
 		for steps = steps[:min(len(steps), 300)]; len(steps) >= 3; steps = steps[3:] {
 			n := uint64(binary.BigEndian.Uint16(steps[1:]))
@@ -27,24 +29,24 @@ func FuzzReplay(f *testing.F) {
 					release(&out)
 				}
 			case 1:
-				r.acknowledge(a, r.tail+n, nil)
+				r.acknowledge(r.tail+n, nil)
 			case 2:
 				at := r.tail + n%256
-				r.acknowledge(a, r.tail, []packet.Span{
+				r.acknowledge(r.tail, []packet.Span{
 					{First: at, Last: at + n/256},
 					{First: at + n, Last: at + 2*n},
 					{First: packet.SequenceMask - 1, Last: packet.SequenceMask},
 				})
 			case 3:
-				r.lost(a, uint32(n))
+				r.lost(uint32(n))
 			case 4:
 				now = now.Add(time.Duration(n) * 10 * time.Microsecond)
 				a.Tick(now, &out)
 				release(&out)
 			case 5:
-				r.forget(a)
+				r.forget()
 			case 6:
-				r.repeat(a, uint32(n%4), a.now)
+				r.repeat(uint32(n%4), a.now)
 			}
 			recount(t, a)
 		}
@@ -52,7 +54,7 @@ func FuzzReplay(f *testing.F) {
 }
 
 func recount(t *testing.T, b *Bond) {
-	r := &b.replay
+	r := &b.sender.replay
 	bytes, waiting := 0, 0
 	for s := r.tail; s < r.head; s++ {
 		k := r.at(s)

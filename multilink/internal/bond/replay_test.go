@@ -1,13 +1,15 @@
 package bond_test
 
 import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink/internal/fault"
 	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
-	"github.com/stretchr/testify/require"
-	"testing"
-	"time"
 )
 
 func TestAGapTooShortForAFailoverIsRepaired(t *testing.T) {

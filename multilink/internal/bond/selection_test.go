@@ -2,12 +2,14 @@ package bond_test
 
 import (
 	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink/internal/fault"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
-	"github.com/stretchr/testify/require"
-	"testing"
-	"time"
 )
 
 // outage cuts the primary for a while, and waits.

@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink/internal/bond"
 	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/multilink/status"
-	"github.com/stretchr/testify/require"
 )
 
 // world is two bonds and the links between them, in simulated time: minutes

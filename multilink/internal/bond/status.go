@@ -1,12 +1,13 @@
 package bond
 
 import (
-	"github.com/iotenablers/enablers/multilink/status"
 	"slices"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// BondStatus is what a bond reports. The caller adds what it alone knows: the
+// Status is what a bond reports. The caller adds what it alone knows: the
 // peer's name and key, the time of the handshake and the ports of the links.
 type Status struct {
 	// Connected is true while any link is Up or Suspect.
@@ -21,7 +22,7 @@ type Status struct {
 func (b *Bond) Status(now time.Time) Status {
 	b.advance(now)
 	current := Status{Counters: b.counters}
-	current.Counters.Incomplete = b.pieces.Incomplete
+	current.Counters.Incomplete = b.receiver.pieces.Incomplete
 	for _, l := range b.links {
 		if l == nil {
 			continue
@@ -30,7 +31,7 @@ func (b *Bond) Status(now time.Time) Status {
 		current.Links = append(current.Links, b.linkStatus(l))
 	}
 	slices.SortFunc(current.Links, func(a, b status.Link) int { return a.Priority - b.Priority })
-	if active := b.selections[0].current; active >= 0 {
+	if active := b.selector.selections[0].current; active >= 0 {
 		current.ActiveLink = b.links[active].config.Name
 	}
 	return current
@@ -40,7 +41,7 @@ func (b *Bond) linkStatus(l *link) status.Link {
 	s := status.Link{
 		Name: l.config.Name, Interface: l.config.Interface, Kind: l.config.Kind, Priority: l.config.Priority,
 		State: l.state, Active: l.carries, RTT: l.srtt, Jitter: l.rttvar, LossTx: float64(l.lossTx) / 65535, LossRx: l.lossRx(),
-		TxBytes: l.txBytes, RxBytes: l.rxBytes, LastChange: b.time().Add(l.changed - b.now), Reason: l.reason,
+		TxBytes: l.txBytes, RxBytes: l.rxBytes, LastChange: b.wall.Add(l.changed - b.now), Reason: l.reason,
 	}
 	if s.Interface == "" {
 		s.Interface = s.Name

@@ -1,8 +1,9 @@
 package bond
 
 import (
-	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"math/bits"
+
+	"github.com/iotenablers/enablers/multilink/internal/packet"
 )
 
 // windowSize is how many sequence numbers below the highest can be told from

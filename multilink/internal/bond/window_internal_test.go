@@ -4,8 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink/internal/packet"
 )
 
 // plainWindow is a window without cleverness.

@@ -3,10 +3,11 @@ package ethernet
 import (
 	"encoding/binary"
 	"fmt"
-	"github.com/iotenablers/enablers/multilink/internal/fault"
-	"github.com/iotenablers/enablers/multilink/settings"
 	"math/bits"
 	"net/netip"
+
+	"github.com/iotenablers/enablers/multilink/internal/fault"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // Classifier tells the class of a frame by rules that were compiled once. It

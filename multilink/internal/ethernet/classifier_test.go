@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 	"github.com/iotenablers/enablers/multilink/internal/fault"
 	"github.com/iotenablers/enablers/multilink/settings"
-	"github.com/stretchr/testify/require"
 )
 
 // Voice has a class of its own, everything else has the other.

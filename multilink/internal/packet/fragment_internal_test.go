@@ -2,10 +2,11 @@ package packet
 
 import (
 	"bytes"
-	"github.com/stretchr/testify/require"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // pieces are the payloads of the packets that carry a frame.

@@ -1,9 +1,10 @@
 package packet
 
 import (
-	"github.com/stretchr/testify/require"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 func sampleProbe() Probe {

@@ -1,8 +1,9 @@
 package scheduler
 
 import (
-	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/internal/packet"
 )
 
 // waitingPacket is a packet in a queue of a Scheduler.

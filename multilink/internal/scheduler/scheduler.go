@@ -1,9 +1,10 @@
 package scheduler
 
 import (
+	"time"
+
 	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"github.com/iotenablers/enablers/multilink/settings"
-	"time"
 )
 
 // Scheduler is the queue of one link. It decides which of the packets that

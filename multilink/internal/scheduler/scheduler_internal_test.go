@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink/internal/packet"
 	"github.com/iotenablers/enablers/multilink/settings"
-	"github.com/stretchr/testify/require"
 )
 
 // shop makes packets, and knows how many buffers are out.
