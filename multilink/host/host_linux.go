@@ -34,7 +34,7 @@ type Host struct {
 	closed     bool
 }
 
-// New makes a host and removes what a process that was killed left behind under
+// Open makes a host and removes what a process that was killed left behind under
 // its name. It starts nothing, and needs no rights as long as nothing was left.
 //
 // A name or journal that another host uses is ErrDuplicate, leftovers that the

@@ -32,7 +32,9 @@ func unsupported() error {
 func (h *Host) In(func() error) error { return unsupported() }
 
 // Port returns ErrUnsupported.
-func (h *Host) Port(context.Context, multilink.PortConfig) (multilink.FramePort, error) { return nil, unsupported() }
+func (h *Host) Port(context.Context, multilink.PortConfig) (multilink.FramePort, error) {
+	return nil, unsupported()
+}
 
 // Link returns ErrUnsupported.
 func (h *Host) Link(context.Context, string) (multilink.Link, error) { return nil, unsupported() }

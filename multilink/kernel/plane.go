@@ -47,7 +47,7 @@ type Plane struct {
 	preferredUntil time.Duration
 }
 
-// New returns a plane that does nothing until Apply, and removes what another
+// Open returns a plane that does nothing until Apply, and removes what another
 // of the name left behind. Without the right for that it is
 // [multilink.ErrDenied], and without WireGuard in the kernel Apply is
 // [multilink.ErrUnsupported]: ask [Available] first. It has to be called in the

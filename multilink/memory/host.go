@@ -11,8 +11,8 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// MemoryHost is a [Host] on a [MemoryNetwork]. Its ports are pipes, whose
-// other ends [MemoryHost.Plug] gives to whoever plays the applications.
+// Host is a [multilink.Host] on a [Network]. Its ports are pipes. [Host.Plug] returns
+// the other end of a port, in the role of the host's applications.
 type Host struct {
 	network *Network
 	address netip.Addr
@@ -25,7 +25,7 @@ type Host struct {
 	lastPort   uint16
 }
 
-// memoryPlug is a port with both its ends.
+// plug is a port with both its ends.
 type plug struct {
 	config    multilink.PortConfig
 	near, far *Port
@@ -161,7 +161,7 @@ func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (m
 	case config.LinkMTU < 0 || config.LinkMTU > 65535:
 		return fail(fmt.Errorf("link mtu: want 0 to 65535, got %d: %w", config.LinkMTU, multilink.ErrInvalid))
 	}
-	port, err := h.freePort(i, config.Port)
+	port, err := h.freePortLocked(i, config.Port)
 	if err != nil {
 		return fail(err)
 	}
@@ -171,8 +171,8 @@ func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (m
 	return u, nil
 }
 
-// freePort is the wanted port, or any if none is.
-func (h *Host) freePort(i *attachment, want uint16) (uint16, error) {
+// freePortLocked is the wanted port, or any if none is.
+func (h *Host) freePortLocked(i *attachment, want uint16) (uint16, error) {
 	const first = 49152 // of the dynamic ports, RFC 6335 section 6
 	taken := func(port uint16) bool { return i.medium.sockets[netip.AddrPortFrom(i.address, port)] != nil }
 	if want != 0 {
@@ -192,8 +192,7 @@ func (h *Host) freePort(i *attachment, want uint16) (uint16, error) {
 	return 0, fmt.Errorf("no port is free: %w", multilink.ErrAddressInUse)
 }
 
-// Carrier takes the carrier of a link away at this host alone, or gives it
-// back.
+// Carrier removes or restores the carrier of a link at this host alone.
 func (h *Host) Carrier(link string, up bool) error {
 	h.network.mu.Lock()
 	defer h.network.mu.Unlock()
@@ -203,7 +202,7 @@ func (h *Host) Carrier(link string, up bool) error {
 	}
 	if i.up != up {
 		i.up = up
-		i.publish()
+		i.publishLocked()
 	}
 	return nil
 }
@@ -221,7 +220,7 @@ func (h *Host) Move(link string, to netip.Addr) error {
 		return fmt.Errorf("move on link %q: address: %w", link, multilink.ErrInvalid)
 	}
 	for _, other := range h.network.hosts {
-		if other != h && other.has(to) {
+		if other != h && other.hasLocked(to) {
 			return fmt.Errorf("move on link %q to %v: %w", link, to, multilink.ErrDuplicate)
 		}
 	}
@@ -232,7 +231,7 @@ func (h *Host) Move(link string, to netip.Addr) error {
 		}
 	}
 	i.address = to
-	i.publish()
+	i.publishLocked()
 	return nil
 }
 
@@ -248,7 +247,7 @@ func (h *Host) Close() error {
 		ports = append(ports, plug)
 	}
 	for _, i := range h.interfaces {
-		i.unwatch()
+		i.unwatchLocked()
 	}
 	n.mu.Unlock()
 
@@ -262,8 +261,8 @@ func (h *Host) Close() error {
 	return errors.Join(failed...)
 }
 
-// has reports whether the host has the address. The caller holds the lock.
-func (h *Host) has(address netip.Addr) bool {
+// hasLocked reports whether the host has the address.
+func (h *Host) hasLocked(address netip.Addr) bool {
 	if h.address == address {
 		return true
 	}
@@ -275,15 +274,15 @@ func (h *Host) has(address netip.Addr) bool {
 	return false
 }
 
-// plugIn adds the interface of a link. The caller holds the lock.
-func (h *Host) plugIn(m *medium) {
+// attachLocked adds the interface of a link.
+func (h *Host) attachLocked(m *medium) {
 	h.interfaces[m.name] = &attachment{medium: m, home: h.address, address: h.address, up: true}
 }
 
-// unplug takes an interface away. The caller holds the lock.
-func (h *Host) unplug(link string) {
+// detachLocked removes the interface of a link.
+func (h *Host) detachLocked(link string) {
 	i := h.interfaces[link]
 	delete(h.interfaces, link)
 	i.gone = true
-	i.publish()
+	i.publishLocked()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// memoryInterface is a host's end of a link. The network's lock guards it.
+// attachment is a host's end of a link. The network's lock guards it.
 type attachment struct {
 	medium   *medium
 	home     netip.Addr // of the host, as it was attached
@@ -31,22 +31,22 @@ func (i *attachment) info() multilink.LinkInfo {
 	}
 }
 
-// publish tells everyone who watches.
-func (i *attachment) publish() {
+// publishLocked sends the present state to every watch.
+func (i *attachment) publishLocked() {
 	for _, l := range i.watchers {
 		l.publish(i.info())
 	}
 }
 
-// unwatch ends all watching.
-func (i *attachment) unwatch() {
+// unwatchLocked ends all watches.
+func (i *attachment) unwatchLocked() {
 	for _, l := range i.watchers {
 		l.end()
 	}
 	i.watchers = nil
 }
 
-// memoryLink is a Link on an interface in memory.
+// watch is a Link on an interface in memory.
 type watch struct {
 	network *Network
 	iface   *attachment
@@ -62,8 +62,7 @@ func (l *watch) Info() multilink.LinkInfo {
 	return l.iface.info()
 }
 
-// Events has room for one state. A newer one takes the place of one that
-// nobody has read.
+// Events has room for one state. A newer one replaces one that is not read yet.
 func (l *watch) Events() <-chan multilink.LinkInfo {
 	l.network.mu.Lock()
 	defer l.network.mu.Unlock()

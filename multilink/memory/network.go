@@ -11,14 +11,12 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// MemoryNetwork is a network in memory: links by name, which lose, delay,
-// reorder and repeat packets as they are told, and hosts that are attached to
-// all of them. It needs no rights, and stands in for [Host] and [Underlay] in
-// tests and demonstrations.
+// Network is a network in memory: links by name, which lose, delay, reorder and
+// duplicate packets as configured, and hosts that are attached to all of them.
 //
-// What befalls a packet is drawn from a generator for each link and direction,
-// seeded by the network's seed, so that the same packets meet the same fate in
-// every run. Time comes from package time alone: under testing/synctest it is
+// The impairment of a packet is drawn from a generator for each link and direction,
+// seeded by the network's seed, so that the same packets get the same impairments
+// in every run. Time comes from package time alone: under testing/synctest it is
 // that of the bubble. The network is safe for use by several goroutines.
 type Network struct {
 	seed uint64
@@ -31,7 +29,7 @@ type Network struct {
 	impaired []impairedPath // the one set last is the last
 }
 
-// memoryMedium is one link of the network.
+// medium is one link of the network.
 type medium struct {
 	name     string
 	mtu      int
@@ -40,10 +38,10 @@ type medium struct {
 	conduits map[[2]netip.Addr]*conduit // by where from and where to
 }
 
-// NewMemoryNetwork makes a network with links of those names, which carry
+// NewNetwork makes a network with links of those names, which carry
 // packets of 1,500 bytes. Names that [AddLink] would refuse are left out.
 //
-// [AddLink]: MemoryNetwork.AddLink
+// [AddLink]: Network.AddLink
 func NewNetwork(seed uint64, links ...string) *Network {
 	n := &Network{
 		seed:  seed,
@@ -82,7 +80,7 @@ func (n *Network) AddLink(name string, mtu int) error {
 		conduits: map[[2]netip.Addr]*conduit{},
 	}
 	for _, h := range n.hosts {
-		h.plugIn(n.links[name])
+		h.attachLocked(n.links[name])
 	}
 	return nil
 }
@@ -97,13 +95,13 @@ func (n *Network) RemoveLink(name string) error {
 	}
 	delete(n.links, name)
 	for _, h := range n.hosts {
-		h.unplug(name)
+		h.detachLocked(name)
 	}
 	return nil
 }
 
 // Carrier takes the carrier of a link away at all hosts, or gives it back.
-// [MemoryHost.Carrier] does so at one of them.
+// [Host.Carrier] does so at one of them.
 func (n *Network) Carrier(link string, up bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,12 +114,12 @@ func (n *Network) Carrier(link string, up bool) error {
 	}
 	m.up = up
 	for _, h := range n.hosts {
-		h.interfaces[link].publish()
+		h.interfaces[link].publishLocked()
 	}
 	return nil
 }
 
-// Cut drops everything on a path, without a sign to anybody, until Heal.
+// Cut drops everything on a path, without an error to any sender, until Heal.
 // Packets that are under way arrive.
 func (n *Network) Cut(path Path) error {
 	n.mu.Lock()
@@ -144,9 +142,8 @@ func (n *Network) Heal(path Path) {
 	}
 }
 
-// Impair has packets on the path suffer from now on. It holds instead of what
-// was said before of any part of the path. The zero value of an impairment is
-// a perfect link.
+// Impair impairs packets on the path from now on. It replaces what was set before
+// for any part of the path. The zero value of an impairment is a perfect link.
 func (n *Network) Impair(path Path, with Impairment) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -173,7 +170,7 @@ func (n *Network) Host(address netip.Addr) (*Host, error) {
 		return nil, fmt.Errorf("attach host %v: %w", address, multilink.ErrClosed)
 	}
 	for _, other := range n.hosts {
-		if other.has(address) {
+		if other.hasLocked(address) {
 			return nil, fmt.Errorf("attach host %v: %w", address, multilink.ErrDuplicate)
 		}
 	}
@@ -184,7 +181,7 @@ func (n *Network) Host(address netip.Addr) (*Host, error) {
 		ports:      map[string]*plug{},
 	}
 	for _, m := range n.links {
-		h.plugIn(m)
+		h.attachLocked(m)
 	}
 	n.hosts = append(n.hosts, h)
 	return h, nil
@@ -204,8 +201,8 @@ func (n *Network) Close() error {
 	return errors.Join(failed...)
 }
 
-// severed reports whether a cut lies on the way. The caller holds the lock.
-func (n *Network) severed(way Path) bool {
+// severedLocked reports whether a cut lies on the way.
+func (n *Network) severedLocked(way Path) bool {
 	for cut := range n.cuts {
 		if cut.covers(way) {
 			return true
@@ -214,8 +211,8 @@ func (n *Network) severed(way Path) bool {
 	return false
 }
 
-// impairment of a way. The caller holds the lock.
-func (n *Network) impairment(way Path) Impairment {
+// impairmentLocked returns the impairment of a way.
+func (n *Network) impairmentLocked(way Path) Impairment {
 	for i := len(n.impaired) - 1; i >= 0; i-- {
 		if n.impaired[i].path.covers(way) {
 			return n.impaired[i].with

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// MemoryPath is a part of a [MemoryNetwork]: a link, in one direction or both.
+// Path is a part of a [Network]: a link, in one direction or both.
 type Path struct {
 	// Link by name. Empty is all.
 	Link string
@@ -26,7 +26,7 @@ func (p Path) covers(other Path) bool {
 		(!p.To.IsValid() || p.To == other.To)
 }
 
-// Impairment is what packets suffer on a path. The zero value is nothing.
+// Impairment is what happens to packets on a path. The zero value is nothing.
 type Impairment struct {
 	// Loss is the fraction of packets that are lost, 0 to 1.
 	Loss float64
@@ -86,16 +86,16 @@ type conduit struct {
 	last [2]time.Time
 }
 
-// newConduit has a generator of its own, so that what happens elsewhere on the
-// network does not change the fate of its packets.
+// newConduit returns a conduit with a generator of its own, so that what happens
+// elsewhere on the network does not change its impairments.
 func newConduit(seed uint64, link string, from, to netip.Addr) *conduit {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %v %v", link, from, to)
 	return &conduit{random: rand.New(rand.NewPCG(seed, h.Sum64()))}
 }
 
-// fate of a packet: when its copies arrive, of which there may be none.
-type fate struct {
+// arrivals are when the copies of a packet arrive, of which there may be none.
+type arrivals struct {
 	at     [2]time.Time
 	copies int
 }
@@ -116,10 +116,10 @@ func (c *conduit) room(now time.Time, size int, with Impairment) time.Duration {
 	return 0
 }
 
-// pass sends a packet, for which there is room, on its way. Control packets
-// pass those that wait. It draws as many numbers for every packet, so that one
-// setting does not change what another one does to whom.
-func (c *conduit) pass(now time.Time, size int, control bool, with Impairment) fate {
+// pass sends a packet for which there is room. Control packets pass those that wait.
+// It draws the same count of numbers for every packet, so that one setting does not
+// change which packets another setting affects.
+func (c *conduit) pass(now time.Time, size int, control bool, with Impairment) arrivals {
 	lost, again, late := c.random.Float64(), c.random.Float64(), c.random.Float64()
 	jitter, hold, echo := c.random.Float64(), c.random.Float64(), c.random.Float64()
 
@@ -135,7 +135,7 @@ func (c *conduit) pass(now time.Time, size int, control bool, with Impairment) f
 		}
 	}
 	if lost < with.Loss {
-		return fate{}
+		return arrivals{}
 	}
 	share := func(d time.Duration, of float64) time.Duration { return time.Duration(float64(d) * of) }
 	order := 0
@@ -151,7 +151,7 @@ func (c *conduit) pass(now time.Time, size int, control bool, with Impairment) f
 	} else {
 		c.last[order] = arrives
 	}
-	f := fate{at: [2]time.Time{arrives}, copies: 1}
+	f := arrivals{at: [2]time.Time{arrives}, copies: 1}
 	if again < with.Duplicate {
 		f.at[1] = arrives.Add(share(with.Jitter, echo))
 		f.copies = 2

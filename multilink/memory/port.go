@@ -8,21 +8,21 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// MemoryPort is one end of a pipe of frames: what is written to one is read
+// Port is one end of a pipe of frames: what is written to one is read
 // from the other. It is a [FramePort], and holds up to 1,024 frames that wait
 // to be read.
 type Port struct {
 	mtu     int
 	in      *frameQueue
 	out     *frameQueue
-	removed func() // nil, or who is to know of Close
+	removed func() // called by Close, or nil
 }
 
-// memoryPortFrames is how many frames wait in each direction, about as many as
+// portFrames is how many frames wait in each direction, about as many as
 // in a TAP device.
 const portFrames = 1024
 
-// NewMemoryPipe makes a pipe whose frames carry up to mtu bytes; zero is 1,500.
+// NewPipe makes a pipe whose frames carry up to mtu bytes; zero is 1,500.
 func NewPipe(mtu int) (a, b *Port) {
 	if mtu <= 0 {
 		mtu = 1500

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// memoryOverhead is what WireGuard adds to a packet: its header and
+	// tunnelOverhead is what WireGuard adds to a packet: its header and
 	// authenticator, 32 bytes, and UDP's 8.
 	tunnelOverhead = 32 + 8
-	// memoryRekey is how long a handshake holds.
+	// rekeyAfter is how long a handshake holds.
 	rekeyAfter = 2 * time.Minute
-	// memoryPatience bounds how long Send waits for room.
+	// sendTimeout bounds how long Send waits for room.
 	sendTimeout = 5 * time.Millisecond
 	// shortestWait is the shortest time that a timer is set to. In a bubble of
 	// testing/synctest, a select that finds a timer due already runs it on the
@@ -26,7 +26,7 @@ const (
 	shortestWait = time.Microsecond
 )
 
-// memoryUnderlay is one end of a link's tunnels. The network's lock guards what
+// underlay is one end of a link's tunnels. The network's lock guards what
 // may change.
 type underlay struct {
 	host    *Host
@@ -107,7 +107,7 @@ func (u *underlay) ipHeader() int {
 	return 40
 }
 
-// memoryTunnel is a Tunnel over a MemoryNetwork. A goroutine of its own hands
+// tunnel is a Tunnel over a Network. A goroutine of its own hands
 // packets to receive when they arrive.
 type tunnel struct {
 	underlay *underlay
@@ -155,8 +155,8 @@ func (t *tunnel) SendControl(packet []byte) error {
 	return nil
 }
 
-// transmit sends one packet. Where the link has no room for it, it says how
-// long to wait if the sender can, or drops it.
+// transmit sends one packet. Where the link has no room for it, it returns how long
+// to wait if the sender can, or drops it.
 func (t *tunnel) transmit(packet []byte, control, canWait bool) (time.Duration, error) {
 	u := t.underlay
 	n := u.host.network
@@ -169,7 +169,7 @@ func (t *tunnel) transmit(packet []byte, control, canWait bool) (time.Duration, 
 		return 0, multilink.ErrClosed
 	case !u.iface.carries():
 		return 0, multilink.ErrLinkDown
-	case len(packet) > t.mtu() || !t.endpoint.Addr().IsValid():
+	case len(packet) > t.mtuLocked() || !t.endpoint.Addr().IsValid():
 		t.stats.Dropped++
 		return 0, nil
 	}
@@ -185,7 +185,7 @@ func (t *tunnel) transmit(packet []byte, control, canWait bool) (time.Duration, 
 		c = newConduit(n.seed, medium.name, way.From, way.To)
 		medium.conduits[between] = c
 	}
-	with := n.impairment(way)
+	with := n.impairmentLocked(way)
 	if !control {
 		if wait := c.room(now, size, with); wait > 0 {
 			if canWait {
@@ -197,7 +197,7 @@ func (t *tunnel) transmit(packet []byte, control, canWait bool) (time.Duration, 
 	}
 	t.stats.Sent += uint64(size)
 	f := c.pass(now, size, control, with)
-	if far == nil || !far.iface.carries() || n.severed(way) {
+	if far == nil || !far.iface.carries() || n.severedLocked(way) {
 		return 0, nil
 	}
 	to := far.tunnels[u.public]
@@ -213,7 +213,7 @@ func (t *tunnel) transmit(packet []byte, control, canWait bool) (time.Duration, 
 	return 0, nil
 }
 
-// run hands over what arrives, and keeps the peer's idea of the endpoint alive.
+// run passes on what arrives, and sends keepalives.
 func (t *tunnel) run() {
 	defer close(t.ended)
 	var arrived []arrival
@@ -287,11 +287,11 @@ func (t *tunnel) accept(now time.Time, arrived []arrival, packets [][]byte) [][]
 func (t *tunnel) MTU() int {
 	t.underlay.host.network.mu.Lock()
 	defer t.underlay.host.network.mu.Unlock()
-	return t.mtu()
+	return t.mtuLocked()
 }
 
-// mtu is what the link carries less the headers.
-func (t *tunnel) mtu() int {
+// mtuLocked is what the link carries less the headers.
+func (t *tunnel) mtuLocked() int {
 	link := t.underlay.iface.medium.mtu
 	if limit := t.underlay.linkMTU; limit > 0 {
 		link = min(link, limit)

@@ -18,7 +18,7 @@ const (
 	ReselectFailure Reselect = "failure" // only when it fails
 )
 
-// BondConfig says how a bond behaves. The zero value is the default: active
+// Bond says how a bond behaves. The zero value is the default: active
 // backup with replay.
 type Bond struct {
 	// Policy of frames whose class names none. Empty is ActiveBackup.

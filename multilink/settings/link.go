@@ -38,7 +38,7 @@ type Probe struct {
 	Multiplier int
 }
 
-// LinkConfig is what an administrator says of a link.
+// Link is what an administrator says of a link.
 type Link struct {
 	// Name pairs the two ends: both sides call the link alike. Up to 32
 	// letters, digits, dots, dashes and underscores.
@@ -111,7 +111,7 @@ func ValidName(s string) bool {
 	}) < 0
 }
 
-// interfaceName is the interface that carries the link.
+// InterfaceName is the interface that carries the link.
 func (c Link) InterfaceName() string {
 	if c.Interface != "" {
 		return c.Interface

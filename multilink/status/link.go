@@ -6,7 +6,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// LinkState is what is thought of a link, by the more pessimistic of its two
+// State is what is thought of a link, by the more pessimistic of its two
 // directions.
 type State string
 
@@ -26,7 +26,7 @@ const (
 	Suspect State = "suspect"
 )
 
-// LinkStatus is a link as this instance sees it. Where a server has several
+// Link is a link as this instance sees it. Where a server has several
 // peers, State is the best of any, and the figures are sums and worst cases.
 type Link struct {
 	Name, Interface string

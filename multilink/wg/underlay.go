@@ -93,7 +93,7 @@ type Underlay struct {
 
 var _ multilink.Underlay = (*Underlay)(nil)
 
-// New makes an underlay that listens on its port. The interface must exist;
+// Open makes an underlay that listens on its port. The interface must exist;
 // that it is gone later is survived. A nil opts means the defaults.
 //
 // A port that is taken is multilink.ErrAddressInUse, an interface that does not

@@ -18,7 +18,7 @@ const (
 	maxExtensions = 8
 )
 
-// frameHeaders are what is read of a frame. What is not there, or cut off, is
+// Headers are what is read of a frame. What is not there, or cut off, is
 // zero and its flag false.
 type Headers struct {
 	tagged    bool

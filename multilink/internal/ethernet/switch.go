@@ -36,7 +36,7 @@ type Switch struct {
 	last Port
 }
 
-// SwitchPort is a port of a Switch. Numbers are not used again.
+// Port is a port of a Switch. Numbers are not used again.
 type Port int
 
 // LocalPort is the port of this host.

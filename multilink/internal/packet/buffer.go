@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Buffer holds the bytes of one packet. Several packets may share it, and the
-// replay buffer of the bond too: nobody writes to it, and it is used again
-// once everybody has released it.
+// Buffer holds the bytes of one packet. Several packets and the replay buffer of the
+// bond may share it. It is not written to while it is shared, and is reused once
+// every user has released it.
 //
 // It is safe for use by several goroutines.
 type Buffer struct {
@@ -21,8 +21,8 @@ type Buffer struct {
 // caller's Release.
 func (b *Buffer) Data() []byte { return b.data }
 
-// Release says that the caller needs the bytes no longer. Every packet of an
-// Output is to be released once; one release too many panics.
+// Release ends the caller's use of the bytes. Every packet is released once; one
+// release too many panics.
 func (b *Buffer) Release() {
 	switch users := b.users.Add(-1); {
 	case users == 0:
@@ -32,10 +32,10 @@ func (b *Buffer) Release() {
 	}
 }
 
-// retain adds n users.
+// Retain adds n users.
 func (b *Buffer) Retain(n int32) { b.users.Add(n) }
 
-// charge is how much memory the buffer takes, used or not.
+// Charge is how much memory the buffer takes, used or not.
 func (b *Buffer) Charge() int { return cap(b.data) }
 
 // bufferSizes are the sizes of buffers: for acknowledgements and voice, for
@@ -44,15 +44,16 @@ func bufferSizes() [4]int {
 	return [4]int{256, 768, 1536, HeaderSize + MaxFrame + 64}
 }
 
-// bufferPool makes buffers, and keeps released ones for use again.
+// Pool makes buffers, and keeps released ones for use again.
 type Pool struct {
 	sizes   [4]int
 	classes [4]sync.Pool
 }
 
+// NewPool returns an empty pool.
 func NewPool() *Pool { return &Pool{sizes: bufferSizes()} }
 
-// get returns a buffer of n bytes with one user. Its bytes are not zeroed. It
+// Get returns a buffer of n bytes with one user. Its bytes are not zeroed. It
 // is nil where n is more than the longest packet.
 func (p *Pool) Get(n int) *Buffer {
 	for i, size := range p.sizes {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A frame that is longer than what the smallest usable link carries travels in
-// pieces, each in a packet of type typeFragment. Behind the packet's header
+// A frame that is longer than what the smallest usable link carries is sent in
+// pieces, each in a packet of type TypeFragment. Behind the packet's header
 // comes that of the piece:
 //
 //	byte 0     bit 7: this is the last piece; bits 0 to 6: its index, from 0
@@ -27,14 +27,14 @@ const (
 	ReassemblyAge   = time.Second
 )
 
-// split is a frame and how it is cut: in pieces of about the same length.
+// Split is a frame and how it is cut: in pieces of about the same length.
 type Split struct {
 	frame []byte
 	piece int // length of all pieces but the last
 	Count int
 }
 
-// newSplit cuts a frame for packets of up to mtu bytes. It reports false where
+// NewSplit cuts a frame for packets of up to mtu bytes. It reports false where
 // that cannot be done: for empty frames and those that are too long, and links
 // that carry next to nothing.
 func NewSplit(frame []byte, mtu int) (Split, bool) {
@@ -49,10 +49,10 @@ func NewSplit(frame []byte, mtu int) (Split, bool) {
 	return Split{frame: frame, piece: piece, Count: count}, count <= maxPieces
 }
 
-// size of the packet that carries piece i, headers included.
+// Size of the packet that carries piece i, headers included.
 func (s Split) Size(i int) int { return HeaderSize + pieceHeaderSize + len(s.part(i)) }
 
-// put writes piece i, with its header, to where a packet of that size has its
+// Put writes piece i, with its header, to where a packet of that size has its
 // payload: behind the packet's header.
 func (s Split) Put(i int, payload []byte) {
 	payload[0] = byte(i)
@@ -67,9 +67,9 @@ func (s Split) part(i int) []byte {
 	return s.frame[i*s.piece : min((i+1)*s.piece, len(s.frame))]
 }
 
-// reassembler puts the frames of one peer together again. What it holds is
+// Reassembler puts the frames of one peer together again. What it holds is
 // bounded in bytes and in time: the oldest frame goes first. The zero value is
-// not ready, see newReassembler.
+// not ready, see NewReassembler.
 type Reassembler struct {
 	maxBytes int
 	maxAge   time.Duration
@@ -100,7 +100,7 @@ func NewReassembler(maxBytes int, maxAge time.Duration) *Reassembler {
 	return &Reassembler{maxBytes: maxBytes, maxAge: maxAge, open: map[uint64]*partial{}}
 }
 
-// add takes the payload of a packet of type typeFragment with that sequence
+// Add takes the payload of a packet of type TypeFragment with that sequence
 // number. It returns the frame that is complete with it, or nil. The frame is
 // valid until the next call. A piece that contradicts what is there already,
 // or itself, is ignored; so is one that came before.
@@ -208,14 +208,14 @@ func (r *Reassembler) begin(now time.Duration, first uint64, total int) *partial
 	return p
 }
 
-// expire gives up what has waited for too long.
+// Expire gives up what has waited for too long.
 func (r *Reassembler) Expire(now time.Duration) {
 	for r.oldest != nil && now-r.oldest.since >= r.maxAge {
 		r.giveUp(r.oldest)
 	}
 }
 
-// next is when something is to be given up. It reports false where nothing
+// Next is when something is to be given up. It reports false where nothing
 // waits.
 func (r *Reassembler) Next() (time.Duration, bool) {
 	if r.oldest == nil {
@@ -224,7 +224,7 @@ func (r *Reassembler) Next() (time.Duration, bool) {
 	return r.oldest.since + r.maxAge, true
 }
 
-// reset forgets everything that waits: the peer has begun anew.
+// Reset forgets everything that waits: the peer has begun anew.
 func (r *Reassembler) Reset() {
 	for r.oldest != nil {
 		r.giveUp(r.oldest)

@@ -28,20 +28,20 @@ const (
 	SequenceMask = 1<<sequenceBits - 1
 )
 
-// header begins every packet of a bond.
+// Header begins every packet of a bond.
 type Header struct {
 	Kind     uint8
 	Tag      uint16 // of the sender's epoch
 	Sequence uint64 // of the data, or of the probe among those of all links
 }
 
-// put writes h to the first HeaderSize bytes of p.
+// Put writes h to the first HeaderSize bytes of p.
 func (h Header) Put(p []byte) {
 	p[0] = wireVersion<<6 | h.Kind<<3
 	binary.BigEndian.PutUint64(p[1:HeaderSize], uint64(h.Tag)<<sequenceBits|h.Sequence&SequenceMask)
 }
 
-// parseHeader reads the header of a packet. It reports whether there is one of
+// ParseHeader reads the header of a packet. It reports whether there is one of
 // a version and type that are known.
 func ParseHeader(p []byte) (Header, bool) {
 	if len(p) < HeaderSize || p[0]>>6 != wireVersion {
@@ -52,5 +52,5 @@ func ParseHeader(p []byte) (Header, bool) {
 	return h, h.Kind >= TypeData && h.Kind <= TypeProbe
 }
 
-// epochTag is the part of an epoch that every packet carries.
+// EpochTag is the part of an epoch that every packet carries.
 func EpochTag(epoch uint64) uint16 { return uint16(epoch) }

@@ -1,17 +1,17 @@
 package packet
 
-// LinkID names a link of a bond, from 0 on. It stays the same as long as the
-// link is there. See [Bond.LinkID].
+// LinkID identifies a link within a bond, from 0 on. It stays the same as long as
+// the bond has the link.
 type LinkID int
 
-// Packet is to be sent over a link.
+// Packet is a packet to send over a link.
 type Packet struct {
 	Link LinkID
-	// Class is the index of the frame's class, or -1: the queue of a
-	// [Scheduler] that it belongs to.
+	// Class is the index of the frame's class, or -1. It decides the queue of the
+	// scheduler.
 	Class int
-	// Control packets are probes: they go ahead of everything, with
-	// [Tunnel.SendControl].
+	// Control packets are probes. They go ahead of everything, by the tunnel's
+	// SendControl.
 	Control bool
 	// Buffer of the packet. Release it once it is sent or dropped.
 	Buffer *Buffer
@@ -21,5 +21,5 @@ type Packet struct {
 // not to be changed.
 func (p Packet) Data() []byte { return p.Buffer.Data() }
 
-// span is a run of sequence numbers, ends included.
+// Span is a run of sequence numbers, ends included.
 type Span struct{ First, Last uint64 }

@@ -19,9 +19,9 @@ const (
 	flagEstablished = 1 // the sender has adopted the epoch that it echoes
 )
 
-// probe is what the ends of a bond tell each other about its links, many times
-// a second over each of them. It plays the part of the control packet of RFC
-// 5880 section 4.1, and of an acknowledgement.
+// Probe reports the state of the links to the other end, many times a second over
+// each of them. It has the role of the control packet of RFC 5880 section 4.1, and
+// of an acknowledgement.
 type Probe struct {
 	Epoch       uint64 // of the sender
 	Echo        uint64 // epoch that the sender heard last on this link; 0 is none
@@ -29,8 +29,8 @@ type Probe struct {
 	Sent        uint64 // sender's clock in nanoseconds, never 0
 	Echoed      uint64 // sent of the last probe that arrived on this link; 0 is none
 	Held        time.Duration
-	Interval    time.Duration // that the sender would like
-	Applied     time.Duration // that it keeps to until the next one
+	Interval    time.Duration // that the sender requests
+	Applied     time.Duration // that it uses until the next probe
 	Multiplier  uint8
 	Established bool
 	Floor       uint64 // lowest sequence number that the sender may still send
@@ -39,7 +39,7 @@ type Probe struct {
 	Spans       []Span // received from next on, ascending
 }
 
-// report tells how a link does in the direction towards the probe's sender.
+// Report is the state of a link in the direction towards the probe's sender.
 type Report struct {
 	Link  uint32 // hash of its name
 	Flags uint8
@@ -48,10 +48,10 @@ type Report struct {
 
 const (
 	ReportHearing = 1 // the link is heard
-	ReportLate    = 2 // but what is due has not come for a while
+	ReportLate    = 2 // but the last probe is overdue
 )
 
-// append writes the packet of a probe, header included.
+// Append writes the packet of a probe, header included.
 func (p *Probe) Append(b []byte, h Header) []byte {
 	var fixed [HeaderSize + probeFixed]byte
 	h.Put(fixed[:])
@@ -87,7 +87,7 @@ func (p *Probe) Append(b []byte, h Header) []byte {
 	return b
 }
 
-// encode writes the packet of a probe to a buffer of the pool.
+// Encode writes the packet of a probe to a buffer of the pool.
 func (p *Probe) Encode(pool *Pool, h Header) *Buffer {
 	buffer := pool.Get(maxProbeLen)
 	buffer.data = p.Append(buffer.data[:0], h)
@@ -98,7 +98,7 @@ func microseconds(d time.Duration) uint32 {
 	return uint32(min(max(d.Microseconds(), 0), 1<<32-1))
 }
 
-// parse reads what follows the header of a probe's packet. It keeps nothing of
+// Parse reads what follows the header of a probe's packet. It keeps nothing of
 // b, reuses the slices of p, and ignores bytes behind the end. It reports
 // whether all of it is there and in order.
 func (p *Probe) Parse(b []byte) bool {

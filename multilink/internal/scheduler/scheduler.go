@@ -37,7 +37,7 @@ type Scheduler struct {
 	stats  Stats
 }
 
-// SchedulerStats are the figures of a Scheduler since it was made.
+// Stats are the figures of a Scheduler since it was made.
 type Stats struct {
 	// Packets and Bytes that wait.
 	Packets, Bytes int
@@ -59,7 +59,7 @@ const (
 	minBurst        = 3000.0               // that many bytes
 )
 
-// NewScheduler makes the queue of a link, for packets of those classes. rate
+// New makes the queue of a link, for packets of those classes. rate
 // caps what leaves, in bits per second; zero is no cap. A queue holds 4 MiB and
 // 8,192 packets.
 func New(classes []settings.Class, rate uint64) *Scheduler {

@@ -50,7 +50,7 @@ type Config struct {
 
 // Instance is one of the two.
 type Instance struct {
-	Node   *node.Node
+	Node *node.Node
 	Bond *multilink.Bond
 }
 
