@@ -21,6 +21,7 @@ const (
 // Policies are all policies.
 func Policies() []Policy { return []Policy{ActiveBackup, Redundant, Adaptive, BalanceFlow} }
 
+// Valid reports whether p is one of the policies.
 func (p Policy) Valid() bool {
 	for _, known := range Policies() {
 		if p == known {

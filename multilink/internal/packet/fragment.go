@@ -96,6 +96,8 @@ type partial struct {
 	older, newer *partial
 }
 
+// NewReassembler returns a reassembler that holds incomplete frames up to that many
+// bytes and up to that age.
 func NewReassembler(maxBytes int, maxAge time.Duration) *Reassembler {
 	return &Reassembler{maxBytes: maxBytes, maxAge: maxAge, open: map[uint64]*partial{}}
 }

@@ -14,6 +14,7 @@ const (
 	maxProbeLen = HeaderSize + probeFixed + 1 + MaxLinks*reportBytes + 1 + MaxSpans*2*binary.MaxVarintLen64
 
 	minInterval = time.Millisecond
+	// MaxInterval is the longest interval of probes that a probe can carry.
 	MaxInterval = 10 * time.Second
 
 	flagEstablished = 1 // the sender has adopted the epoch that it echoes
