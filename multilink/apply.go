@@ -53,30 +53,30 @@ func (e *Bond) converge(ctx context.Context) error {
 	}
 	e.removePeers()
 	e.removeLinks()
-	e.publishLayout(classes)
+	e.publishForwarding(classes)
 	// An error keeps what was opened until then: the next converge starts
 	// from there.
 	err = errors.Join(e.openLinks(ctx), e.openPort(ctx))
 	if err == nil {
 		err = e.openPeers()
 	}
-	e.publishLayout(classes)
+	e.publishForwarding(classes)
 	for _, l := range e.links {
-		l.tell(slices.Collect(maps.Values(e.peers))...)
+		l.report(slices.Collect(maps.Values(e.peers))...)
 	}
 	return err
 }
 
 // publishLayout lets the data path see what is there.
-func (e *Bond) publishLayout(classes *ethernet.Classifier) {
-	next := &layout{classes: classes, peers: make(map[ethernet.Port]*peer, len(e.peers))}
+func (e *Bond) publishForwarding(classes *ethernet.Classifier) {
+	next := &forwarding{classes: classes, peers: make(map[ethernet.Port]*peer, len(e.peers))}
 	if e.port != nil {
 		next.port = e.port.port
 	}
 	for _, s := range e.peers {
 		next.peers[s.port] = s
 	}
-	e.layout.Store(next)
+	e.forwarding.Store(next)
 }
 
 // removePeers ends the sessions of those who are in the state no more.

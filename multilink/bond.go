@@ -29,12 +29,12 @@ type Config struct {
 //
 // It is safe for use by several goroutines.
 type Bond struct {
-	host   Host
-	log    *slog.Logger
-	events eventStream
-	table  *ethernet.Switch
-	layout atomic.Pointer[layout] // what the data path reads
-	lists  sync.Pool              // *sendLists of goroutines that deliver what peers send
+	host       Host
+	log        *slog.Logger
+	events     eventStream
+	table      *ethernet.Switch
+	forwarding atomic.Pointer[forwarding] // what the data path reads
+	lists      sync.Pool                  // *sendLists of goroutines that deliver what peers send
 
 	mu     sync.Mutex // held by Apply and Close
 	state  State
@@ -45,7 +45,7 @@ type Bond struct {
 }
 
 // layout is what the data path needs of a state. It is replaced, never changed.
-type layout struct {
+type forwarding struct {
 	classes *ethernet.Classifier
 	port    FramePort // nil where there is none
 	peers   map[ethernet.Port]*peer
@@ -71,7 +71,7 @@ func New(config Config) (*Bond, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.layout.Store(&layout{classes: classes})
+	e.forwarding.Store(&forwarding{classes: classes})
 	return e, nil
 }
 
@@ -131,14 +131,14 @@ func (e *Bond) Close() error {
 	clear(e.peers)
 	clear(e.links)
 	e.port = nil
-	e.layout.Store(&layout{classes: e.layout.Load().classes})
+	e.forwarding.Store(&forwarding{classes: e.forwarding.Load().classes})
 	e.events.close()
 	return errors.Join(errs...)
 }
 
 // fromPort takes a batch of frames that the host sends.
 func (e *Bond) fromPort(frames [][]byte, lists *sendLists) {
-	p := e.layout.Load()
+	p := e.forwarding.Load()
 	lists.reset()
 	for _, frame := range frames {
 		class, flow := p.classes.Classify(frame)
@@ -166,7 +166,7 @@ func (e *Bond) fromPort(frames [][]byte, lists *sendLists) {
 
 // fromPeer takes frames that a peer sent: for the host, or for other peers.
 func (e *Bond) fromPeer(from ethernet.Port, frames [][]byte) {
-	p := e.layout.Load()
+	p := e.forwarding.Load()
 	if len(p.peers) == 1 {
 		// Where there is one peer, everything of it is for the host, but the
 		// table has to learn who lives there.

@@ -49,7 +49,7 @@ func (p *portReader) close() error {
 }
 
 // write delivers frames to the host.
-func (e *Bond) write(p *layout, frames [][]byte) {
+func (e *Bond) write(p *forwarding, frames [][]byte) {
 	if p.port == nil || len(frames) == 0 {
 		return
 	}
@@ -86,7 +86,7 @@ func (l *sendLists) reset() {
 }
 
 // add puts a frame where the table says that it goes.
-func (l *sendLists) add(p *layout, table *ethernet.Switch, from ethernet.Port, o outgoing) {
+func (l *sendLists) add(p *forwarding, table *ethernet.Switch, from ethernet.Port, o outgoing) {
 	l.ports = table.Forward(l.ports[:0], from, o.frame)
 	for _, to := range l.ports {
 		if to == ethernet.LocalPort {

@@ -20,7 +20,7 @@ type localLink struct {
 	under   Underlay
 	done    chan struct{}
 
-	telling sync.Mutex // so that what is newest is told last
+	reporting sync.Mutex // so that what is newest is told last
 }
 
 // openLink starts to watch a link and to listen on it.
@@ -37,23 +37,23 @@ func (e *Bond) openLink(ctx context.Context, config settings.Link, private Key) 
 		return nil, errors.Join(fmt.Errorf("listen on link %q: %w", config.Name, err), watch.Close())
 	}
 	l := &localLink{name: config.Name, config: config, private: private, watch: watch, under: under, done: make(chan struct{})}
-	go e.follow(l)
+	go e.followLink(l)
 	return l, nil
 }
 
 // follow tells all bonds what happens to the interface of a link. Whoever adds
 // a session tells it once it is in the layout: until then it is not seen here.
-func (e *Bond) follow(l *localLink) {
+func (e *Bond) followLink(l *localLink) {
 	defer close(l.done)
 	for range l.watch.Events() {
-		l.tell(slices.Collect(maps.Values(e.layout.Load().peers))...)
+		l.report(slices.Collect(maps.Values(e.forwarding.Load().peers))...)
 	}
 }
 
 // tell has bonds know how the interface of the link does now.
-func (l *localLink) tell(sessions ...*peer) {
-	l.telling.Lock()
-	defer l.telling.Unlock()
+func (l *localLink) report(sessions ...*peer) {
+	l.reporting.Lock()
+	defer l.reporting.Unlock()
 	info := l.watch.Info()
 	for _, s := range sessions {
 		s.carrier(l.name, info)

@@ -97,7 +97,7 @@ func (s *peer) run() {
 		case <-s.due:
 		case <-timer.C:
 			s.step(func(now time.Time) {
-				s.measure()
+				s.measureLocked()
 				s.bond.Tick(now, &s.out)
 			})
 		}
@@ -124,7 +124,7 @@ func (s *peer) step(f func(now time.Time)) (full *path) {
 	s.out.Reset()
 	now := time.Now()
 	f(now)
-	full = s.flush(now)
+	full = s.flushLocked(now)
 	if after := s.bond.Next(); !after.IsZero() && (before.IsZero() || after.Before(before)) {
 		signal(s.due)
 	}
@@ -132,10 +132,10 @@ func (s *peer) step(f func(now time.Time)) (full *path) {
 }
 
 // flush hands on the packets and events of the bond's last answer.
-func (s *peer) flush(now time.Time) (full *path) {
+func (s *peer) flushLocked(now time.Time) (full *path) {
 	var pushed uint32 // lanes, by LinkID
 	for _, p := range s.out.Packets {
-		l := s.path(p.Link)
+		l := s.pathLocked(p.Link)
 		switch {
 		case l == nil:
 			p.Buffer.Release()
@@ -210,15 +210,15 @@ func (s *peer) failed(link packet.LinkID, err error) {
 func (s *peer) carrier(link string, info LinkInfo) {
 	up, reason := carrierOf(info)
 	s.step(func(now time.Time) {
-		if id, ok := s.bond.LinkID(link); ok && s.path(id) != nil {
+		if id, ok := s.bond.LinkID(link); ok && s.pathLocked(id) != nil {
 			s.bond.Carrier(now, id, up, reason, &s.out)
 		}
-		s.measure()
+		s.measureLocked()
 	})
 }
 
 // lane of a link, or nil where it has no tunnel. The lock is held.
-func (s *peer) path(id packet.LinkID) *path {
+func (s *peer) pathLocked(id packet.LinkID) *path {
 	if int(id) >= len(s.paths) {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (s *peer) configure(links []settings.Link, config settings.Bond, classes []
 			return
 		}
 		for _, c := range links {
-			if id, _ := s.bond.LinkID(c.Name); s.path(id) == nil {
+			if id, _ := s.bond.LinkID(c.Name); s.pathLocked(id) == nil {
 				s.bond.Carrier(now, id, false, noTunnel, &s.out)
 			}
 		}
@@ -258,7 +258,7 @@ func (s *peer) configure(links []settings.Link, config settings.Bond, classes []
 			at := slices.IndexFunc(links, func(c settings.Link) bool { return c.Name == l.config.Link })
 			l.configure(classes, links[at].Rate)
 		}
-		s.measure()
+		s.measureLocked()
 	})
 	return err
 }
@@ -290,7 +290,7 @@ func (s *peer) attach(config PeerLink, link *localLink) error {
 	}
 	s.paths[id] = l
 	s.mu.Unlock()
-	link.tell(s)
+	link.report(s)
 	return nil
 }
 
@@ -335,7 +335,7 @@ func (s *peer) linkNames() []string {
 // measure tells the bond what the links take, which changes with the interfaces
 // below, and once an end that is called knows where its peer is. The lock is
 // held.
-func (s *peer) measure() {
+func (s *peer) measureLocked() {
 	s.longest = 0
 	for id, l := range s.paths {
 		if l == nil {

@@ -28,7 +28,7 @@ func (n *Node) attach(ctx context.Context, p provision) (*desired, error) {
 		return headKey, nil
 	})
 	if err == nil {
-		n.noted("config", "", serverName, "attached as "+p.Name)
+		n.recordChange("config", "", serverName, "attached as "+p.Name)
 	}
 	return next, err
 }
@@ -46,7 +46,7 @@ func (n *Node) detach(ctx context.Context) error {
 		return headKey, nil
 	})
 	if err == nil {
-		n.noted("config", "", serverName, "detached")
+		n.recordChange("config", "", serverName, "detached")
 	}
 	return err
 }

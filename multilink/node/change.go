@@ -90,10 +90,10 @@ func (n *Node) apply(ctx context.Context, next *desired) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTime)
 	defer cancel()
 	missing := map[string]bool{}
-	err := n.tell(ctx, next, missing)
+	err := n.applyState(ctx, next, missing)
 	if errors.Is(err, multilink.ErrUnknownLink) {
 		if missing = n.absentees(ctx, next); len(missing) > 0 {
-			err = n.tell(ctx, next, missing)
+			err = n.applyState(ctx, next, missing)
 		}
 	}
 	if err != nil {
@@ -111,7 +111,7 @@ func (n *Node) apply(ctx context.Context, next *desired) error {
 	return nil
 }
 
-func (n *Node) tell(ctx context.Context, next *desired, missing map[string]bool) error {
+func (n *Node) applyState(ctx context.Context, next *desired, missing map[string]bool) error {
 	state, err := next.state(n.config.Port, missing)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (n *Node) reportMissing(before, now map[string]bool) {
 	for name := range now {
 		if !before[name] {
 			n.logger.Warn("link is left out while its interface is missing", "link", name)
-			n.hub.tell(status.Event{Time: time.Now(), Type: "link", Link: name, State: status.Down, Reason: "its interface is missing"})
+			n.hub.publish(status.Event{Time: time.Now(), Type: "link", Link: name, State: status.Down, Reason: "its interface is missing"})
 		}
 	}
 	for name := range before {
@@ -152,7 +152,7 @@ func (n *Node) reportMissing(before, now map[string]bool) {
 }
 
 // noted tells whoever follows the events of a change that was made.
-func (n *Node) noted(kind, link, peer, reason string) {
-	n.hub.tell(status.Event{Time: time.Now(), Type: kind, Link: link, Peer: peer, Reason: reason})
+func (n *Node) recordChange(kind, link, peer, reason string) {
+	n.hub.publish(status.Event{Time: time.Now(), Type: kind, Link: link, Peer: peer, Reason: reason})
 	n.logger.Info("configuration changed", "link", link, "peer", peer, "change", reason)
 }

@@ -47,7 +47,7 @@ func (n *Node) addClient(ctx context.Context, form clientForm) (*provision, erro
 	if err != nil {
 		return nil, err
 	}
-	n.noted("config", "", made.Name, "client added")
+	n.recordChange("config", "", made.Name, "client added")
 	p, err := next.provision(made)
 	if err == nil && !private.IsZero() {
 		p.PrivateKey = private.Base64()
@@ -157,7 +157,7 @@ func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*de
 	if enabled {
 		what = "client enabled"
 	}
-	n.noted("config", "", changed.Name, what)
+	n.recordChange("config", "", changed.Name, what)
 	return next, changed, nil
 }
 
@@ -178,7 +178,7 @@ func (n *Node) deleteClient(ctx context.Context, text string) error {
 		return clientKey(gone.key), nil
 	})
 	if err == nil {
-		n.noted("config", "", name, "client deleted")
+		n.recordChange("config", "", name, "client deleted")
 	}
 	return err
 }

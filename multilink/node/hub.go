@@ -29,7 +29,7 @@ func newHub() *hub {
 }
 
 // tell keeps an event. It never waits.
-func (h *hub) tell(e status.Event) {
+func (h *hub) publish(e status.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended {

@@ -29,7 +29,7 @@ func (n *Node) addLink(ctx context.Context, form linkForm) (*desired, error) {
 		return headKey, s.checkLink(form.Name)
 	})
 	if err == nil {
-		n.noted("config", form.Name, "", "link added")
+		n.recordChange("config", form.Name, "", "link added")
 	}
 	return next, err
 }
@@ -108,7 +108,7 @@ func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm)
 		return headKey, s.checkLink(name)
 	})
 	if err == nil {
-		n.noted("config", name, "", "link changed")
+		n.recordChange("config", name, "", "link changed")
 	}
 	return next, err
 }
@@ -129,7 +129,7 @@ func (n *Node) deleteLink(ctx context.Context, name string) error {
 		return headKey, nil
 	})
 	if err == nil {
-		n.noted("config", name, "", "link deleted")
+		n.recordChange("config", name, "", "link deleted")
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func (n *Node) orderLinks(ctx context.Context, order []string) (*desired, error)
 		return headKey, nil
 	})
 	if err == nil {
-		n.noted("config", "", "", "order of links is "+strings.Join(order, ", "))
+		n.recordChange("config", "", "", "order of links is "+strings.Join(order, ", "))
 	}
 	return next, err
 }
@@ -171,7 +171,7 @@ func (n *Node) setBond(ctx context.Context, edit func(*bondForm) error) (*desire
 		return headKey, err
 	})
 	if err == nil {
-		n.noted("policy", "", "", "policy is "+string(next.head.Bond.Policy))
+		n.recordChange("policy", "", "", "policy is "+string(next.head.Bond.Policy))
 	}
 	return next, err
 }
@@ -184,7 +184,7 @@ func (n *Node) setClasses(ctx context.Context, classes []classForm) (*desired, e
 		return headKey, err
 	})
 	if err == nil {
-		n.noted("config", "", "", "traffic classes changed")
+		n.recordChange("config", "", "", "traffic classes changed")
 	}
 	return next, err
 }

@@ -135,7 +135,7 @@ func follow(ctx context.Context, plane multilink.Plane, hub *hub) *follower {
 	f := &follower{done: make(chan struct{})}
 	go func() {
 		defer close(f.done)
-		f.err = plane.Events(ctx, hub.tell)
+		f.err = plane.Events(ctx, hub.publish)
 	}()
 	return f
 }

@@ -71,7 +71,7 @@ type Underlay struct {
 	linkMTU atomic.Int64
 	start   time.Time
 
-	lanes  *lanes
+	queue  *sendQueue
 	bind   *bind
 	inside *inside
 	device *device.Device
@@ -119,18 +119,18 @@ func Open(ctx context.Context, config multilink.UnderlayConfig, opts *Options) (
 	}
 	u := &Underlay{
 		link: config.Link, port: opened.port, private: config.PrivateKey, public: public,
-		retry: o.Retry, fixed: config.LinkMTU != 0, start: time.Now(), lanes: newLanes(),
+		retry: o.Retry, fixed: config.LinkMTU != 0, start: time.Now(), queue: newSendQueue(),
 		bySource: make(map[address]*tunnel), byKey: make(map[multilink.Key]*tunnel),
 		ended: make(chan struct{}),
 	}
 	u.watch = newWatch(u, on)
-	u.bind = &bind{link: u.link, lanes: u.lanes, inflow: newInflow(), remotes: rs, hint: u.watch.hint, sockets: opened}
+	u.bind = &bind{link: u.link, queue: u.queue, inflow: newInflow(), remotes: rs, hint: u.watch.hint, sockets: opened}
 	u.setMTU(defaultMTU)
 	if u.fixed {
 		u.setMTU(config.LinkMTU)
 	}
 	u.watch.look()
-	u.inside = newInside(u.lanes, u.bind.inflow, u.innerMTU, u.deliver)
+	u.inside = newInside(u.queue, u.bind.inflow, u.innerMTU, u.deliver)
 	u.device = device.NewDevice(u.inside, u.bind, logger(o.Logger, config.Link))
 	if err := errors.Join(
 		u.device.IpcSet("private_key="+hex.EncodeToString(config.PrivateKey[:])+"\n"),
@@ -214,9 +214,9 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	at := innerAddress(peer.PublicKey, u.public)
 	t := &tunnel{
 		under: u, peer: peer, receive: receive, batch: make([][]byte, 0, batch), ended: make(chan struct{}),
-		lane: newLane(innerAddress(u.public, peer.PublicKey), at),
+		queue: newTunnelQueue(innerAddress(u.public, peer.PublicKey), at),
 	}
-	t.session = session{caller: peer.Endpoint.IsValid(), retry: u.retry}
+	t.handshaker = handshaker{caller: peer.Endpoint.IsValid(), retry: u.retry}
 	if peer.Endpoint.IsValid() {
 		t.remote.Store(u.bind.remotes.get(peer.Endpoint))
 	}
@@ -282,7 +282,7 @@ func (u *Underlay) drop(t *tunnel) {
 	u.device.RemovePeer(device.NoisePublicKey(t.peer.PublicKey))
 	u.mu.Lock()
 	delete(u.byKey, t.peer.PublicKey)
-	delete(u.bySource, t.lane.target)
+	delete(u.bySource, t.queue.target)
 	u.mu.Unlock()
 }
 
@@ -302,7 +302,7 @@ func (u *Underlay) deliver(inner [][]byte, offset int) {
 				return
 			}
 		}
-		if source == t.lane.target {
+		if source == t.queue.target {
 			t.batch = append(t.batch, packet)
 		}
 	}
@@ -368,7 +368,7 @@ func (u *Underlay) setMTU(mtu int) bool {
 func (u *Underlay) innerMTU() int { return int(u.linkMTU.Load()) - 20 - 8 - 32 }
 
 // tellMTU has WireGuard ask for the MTU.
-func (u *Underlay) tellMTU() {
+func (u *Underlay) publishMTU() {
 	select {
 	case u.inside.events <- tun.EventMTUUpdate:
 	default:

@@ -191,7 +191,7 @@ func (s *Switch) find(key uint64, now int64) (Port, bool) {
 }
 
 func (s *Switch) learn(ports *switchPorts, from Port, frame []byte, now int64) bool {
-	if len(frame) < 14 || ports.room[from] == nil || multicast(frame[6:12]) || neighbours(frame[:6]) {
+	if len(frame) < 14 || ports.room[from] == nil || multicast(frame[6:12]) || linkLocal(frame[:6]) {
 		return false
 	}
 	key := addressKey(frame[6:12], frame)
@@ -235,10 +235,10 @@ func (s *Switch) settle(shard *switchShard, key uint64, from Port, now int64) bo
 	next.seen.Store(now)
 	if e != nil {
 		next.moved = now
-		giveBack(ports, e)
+		releaseSlot(ports, e)
 		delete(shard.known, key)
 	}
-	if takeOne(room) {
+	if takeSlot(room) {
 		shard.known[key] = next
 	}
 	return true // without room it is served, but not known
@@ -252,7 +252,7 @@ func (s *Switch) forget(f func(*switchEntry) bool) {
 		shard.mu.Lock()
 		for key, e := range shard.known {
 			if f(e) {
-				giveBack(ports, e)
+				releaseSlot(ports, e)
 				delete(shard.known, key)
 			}
 		}
@@ -267,7 +267,7 @@ func (s *Switch) shard(key uint64) *switchShard {
 func (e *switchEntry) aged(now int64) bool { return now-e.seen.Load() > int64(switchAgeing) }
 
 // takeOne takes room for an address, if there is any.
-func takeOne(room *atomic.Int32) bool {
+func takeSlot(room *atomic.Int32) bool {
 	for {
 		left := room.Load()
 		if left <= 0 {
@@ -279,7 +279,7 @@ func takeOne(room *atomic.Int32) bool {
 	}
 }
 
-func giveBack(ports *switchPorts, e *switchEntry) {
+func releaseSlot(ports *switchPorts, e *switchEntry) {
 	if room := ports.room[e.port]; room != nil {
 		room.Add(1)
 	}
@@ -300,6 +300,6 @@ func multicast(address []byte) bool { return address[0]&1 != 0 }
 
 // neighbours reports whether an address is one of those that no bridge passes
 // on: 01-80-C2-00-00-00 to -0F, IEEE 802.1Q table 8-1.
-func neighbours(address []byte) bool {
+func linkLocal(address []byte) bool {
 	return [5]byte(address) == [5]byte{0x01, 0x80, 0xc2, 0, 0} && address[5]&0xf0 == 0
 }

@@ -137,7 +137,7 @@ func (r *Reassembler) Add(now time.Duration, sequence uint64, payload []byte) []
 	if p.have != p.count {
 		return nil
 	}
-	r.forget(p)
+	r.unlink(p)
 	r.done = p
 	return p.frame
 }
@@ -205,7 +205,7 @@ func (r *Reassembler) begin(now time.Duration, first uint64, total int) *partial
 	r.open[first] = p
 	r.Bytes += cap(p.frame)
 	for r.Bytes > r.maxBytes && r.oldest != p {
-		r.giveUp(r.oldest)
+		r.discard(r.oldest)
 	}
 	return p
 }
@@ -213,7 +213,7 @@ func (r *Reassembler) begin(now time.Duration, first uint64, total int) *partial
 // Expire gives up what has waited for too long.
 func (r *Reassembler) Expire(now time.Duration) {
 	for r.oldest != nil && now-r.oldest.since >= r.maxAge {
-		r.giveUp(r.oldest)
+		r.discard(r.oldest)
 	}
 }
 
@@ -229,18 +229,18 @@ func (r *Reassembler) Next() (time.Duration, bool) {
 // Reset forgets everything that waits: the peer has begun anew.
 func (r *Reassembler) Reset() {
 	for r.oldest != nil {
-		r.giveUp(r.oldest)
+		r.discard(r.oldest)
 	}
 }
 
-func (r *Reassembler) giveUp(p *partial) {
+func (r *Reassembler) discard(p *partial) {
 	r.Incomplete++
-	r.forget(p)
+	r.unlink(p)
 	r.keep(p)
 }
 
 // forget takes a frame from those that wait.
-func (r *Reassembler) forget(p *partial) {
+func (r *Reassembler) unlink(p *partial) {
 	delete(r.open, p.first)
 	r.Bytes -= cap(p.frame)
 	if p.older != nil {

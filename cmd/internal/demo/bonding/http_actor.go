@@ -11,13 +11,13 @@ import (
 )
 
 // actor is an instance that runs, with its REST interface on loopback.
-type actor struct {
+type runningNode struct {
 	url   string
 	close func() error
 }
 
 // newActor runs an instance until the actor is closed.
-func newActor(ctx context.Context, n *node.Node) (*actor, error) {
+func serve(ctx context.Context, n *node.Node) (*runningNode, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func newActor(ctx context.Context, n *node.Node) (*actor, error) {
 	)
 	tasks.Go(func() { ran = n.Run(ctx) })
 	tasks.Go(func() { served = server.Serve(listener) })
-	a := &actor{url: "http://" + listener.Addr().String()}
+	a := &runningNode{url: "http://" + listener.Addr().String()}
 	a.close = func() error {
 		cancel()
 		closed := server.Close()

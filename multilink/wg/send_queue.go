@@ -7,9 +7,9 @@ import (
 
 // Bounds of what waits.
 const (
-	controlLane = 64  // control packets of a tunnel
-	dataLane    = 512 // data packets of a tunnel
-	turn        = 32  // data packets of a tunnel before the next one's turn
+	controlLimit = 64  // control packets of a tunnel
+	dataLimit    = 512 // data packets of a tunnel
+	turn         = 32  // data packets of a tunnel before the next one's turn
 
 	// maxAge is how long a packet may wait for a session.
 	maxAge = time.Second
@@ -29,20 +29,20 @@ const (
 type waiting struct {
 	data []byte
 	at   time.Time
-	by   *lane
+	by   *tunnelQueue
 }
 
 // queue is a ring of packets of a bounded length.
-type queue struct {
+type ring struct {
 	ring  []*waiting
 	first int
 	count int
 	limit int
 }
 
-func (q *queue) full() bool { return q.count == q.limit }
+func (q *ring) full() bool { return q.count == q.limit }
 
-func (q *queue) push(p *waiting) {
+func (q *ring) push(p *waiting) {
 	if q.count == len(q.ring) {
 		grown := make([]*waiting, min(max(2*len(q.ring), 8), q.limit))
 		for i := range q.count {
@@ -54,7 +54,7 @@ func (q *queue) push(p *waiting) {
 	q.count++
 }
 
-func (q *queue) pop() *waiting {
+func (q *ring) pop() *waiting {
 	p := q.ring[q.first]
 	q.ring[q.first] = nil
 	q.first = (q.first + 1) % len(q.ring)
@@ -64,9 +64,9 @@ func (q *queue) pop() *waiting {
 
 // lane is what waits for one tunnel. Its fields are guarded by the lock of the
 // lanes it belongs to.
-type lane struct {
+type tunnelQueue struct {
 	source, target address
-	control, data  queue
+	control, data  ring
 	ready          bool // there is a session
 	active         bool // it stands in the lanes' list
 	closed         bool
@@ -77,9 +77,9 @@ type lane struct {
 
 // lanes are what waits for all tunnels of an underlay. One reader, WireGuard's,
 // takes it out: control packets first, then data of each tunnel in turn.
-type lanes struct {
+type sendQueue struct {
 	mu     sync.Mutex
-	active []*lane // those that have packets and a session
+	active []*tunnelQueue // those that have packets and a session
 	closed bool
 
 	under   int // packets under way between here and the socket
@@ -92,8 +92,8 @@ type lanes struct {
 	pool sync.Pool
 }
 
-func newLanes() *lanes {
-	return &lanes{
+func newSendQueue() *sendQueue {
+	return &sendQueue{
 		window: maxWindow,
 		wake:   make(chan struct{}, 1),
 		done:   make(chan struct{}),
@@ -101,39 +101,39 @@ func newLanes() *lanes {
 	}
 }
 
-func newLane(source, target address) *lane {
-	return &lane{
+func newTunnelQueue(source, target address) *tunnelQueue {
+	return &tunnelQueue{
 		source: source, target: target,
-		control: queue{limit: controlLane}, data: queue{limit: dataLane},
+		control: ring{limit: controlLimit}, data: ring{limit: dataLimit},
 		space: make(chan struct{}, 1),
 	}
 }
 
 // take copies a packet.
-func (ls *lanes) take(l *lane, packet []byte, now time.Time) *waiting {
+func (ls *sendQueue) take(l *tunnelQueue, packet []byte, now time.Time) *waiting {
 	p := ls.pool.Get().(*waiting)
 	p.data, p.at, p.by = append(p.data[:0], packet...), now, l
 	return p
 }
 
-func (ls *lanes) release(p *waiting) {
+func (ls *sendQueue) release(p *waiting) {
 	p.by = nil
 	ls.pool.Put(p)
 }
 
 // drop counts and releases a packet. The caller holds the lock.
-func (ls *lanes) drop(p *waiting) {
+func (ls *sendQueue) dropLocked(p *waiting) {
 	p.by.dropped++
 	ls.release(p)
 }
 
 // push puts packets into the data lane until it is full, and returns how many
 // it took. Without a session nothing would make room, so the oldest go.
-func (ls *lanes) push(l *lane, packets []*waiting) (taken int, ready bool) {
+func (ls *sendQueue) push(l *tunnelQueue, packets []*waiting) (taken int, ready bool) {
 	ls.mu.Lock()
 	for _, p := range packets {
 		if l.closed || ls.closed {
-			ls.drop(p)
+			ls.dropLocked(p)
 			taken++
 			continue
 		}
@@ -141,60 +141,60 @@ func (ls *lanes) push(l *lane, packets []*waiting) (taken int, ready bool) {
 			if l.ready {
 				break
 			}
-			ls.drop(l.data.pop())
+			ls.dropLocked(l.data.pop())
 		}
 		l.data.push(p)
 		taken++
 	}
 	ready = l.ready
-	ls.activate(l)
+	ls.activateLocked(l)
 	ls.mu.Unlock()
-	ls.poke()
+	ls.wakeReader()
 	return taken, ready
 }
 
 // pushControl puts a packet into the control lane. When that is full the oldest
 // goes: the newest word of a probe is worth the most.
-func (ls *lanes) pushControl(p *waiting) {
+func (ls *sendQueue) pushControl(p *waiting) {
 	ls.mu.Lock()
 	l := p.by
 	switch {
 	case l.closed || ls.closed:
-		ls.drop(p)
+		ls.dropLocked(p)
 	default:
 		if l.control.full() {
-			ls.drop(l.control.pop())
+			ls.dropLocked(l.control.pop())
 		}
 		l.control.push(p)
-		ls.activate(l)
+		ls.activateLocked(l)
 	}
 	ls.mu.Unlock()
-	ls.poke()
+	ls.wakeReader()
 }
 
 // giveUp counts and releases packets that found no room.
-func (ls *lanes) giveUp(packets []*waiting) {
+func (ls *sendQueue) dropAll(packets []*waiting) {
 	ls.mu.Lock()
 	for _, p := range packets {
-		ls.drop(p)
+		ls.dropLocked(p)
 	}
 	ls.mu.Unlock()
 }
 
 // setReady says whether a tunnel has a session.
-func (ls *lanes) setReady(l *lane, ready bool) {
+func (ls *sendQueue) setReady(l *tunnelQueue, ready bool) {
 	ls.mu.Lock()
 	changed := l.ready != ready
 	l.ready = ready
-	ls.activate(l)
+	ls.activateLocked(l)
 	ls.mu.Unlock()
 	if changed && ready {
-		ls.poke()
+		ls.wakeReader()
 	}
 }
 
 // activate lists a lane that has something to send. The caller holds the lock.
-func (ls *lanes) activate(l *lane) {
+func (ls *sendQueue) activateLocked(l *tunnelQueue) {
 	if l.ready && !l.active && !l.closed && l.control.count+l.data.count > 0 {
 		l.active = true
 		ls.active = append(ls.active, l)
@@ -202,15 +202,15 @@ func (ls *lanes) activate(l *lane) {
 }
 
 // remove empties a lane for good.
-func (ls *lanes) remove(l *lane) {
+func (ls *sendQueue) remove(l *tunnelQueue) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	l.closed, l.ready = true, false
 	for l.control.count > 0 {
-		ls.drop(l.control.pop())
+		ls.dropLocked(l.control.pop())
 	}
 	for l.data.count > 0 {
-		ls.drop(l.data.pop())
+		ls.dropLocked(l.data.pop())
 	}
 	for i, a := range ls.active {
 		if a == l {
@@ -222,7 +222,7 @@ func (ls *lanes) remove(l *lane) {
 }
 
 // droppedBy is how many packets of a lane were dropped.
-func (ls *lanes) droppedBy(l *lane) uint64 {
+func (ls *sendQueue) droppedBy(l *tunnelQueue) uint64 {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	return l.dropped
@@ -230,7 +230,7 @@ func (ls *lanes) droppedBy(l *lane) uint64 {
 
 // pull takes out up to len(out) packets, in the order in which they are to be
 // sent. Zero with held means that data waits for packets under way.
-func (ls *lanes) pull(out []*waiting, now time.Time) (n int, held bool) {
+func (ls *sendQueue) pull(out []*waiting, now time.Time) (n int, held bool) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if ls.under >= ls.window && ls.busy == 0 && now.Sub(ls.arrived) >= stall {
@@ -239,7 +239,7 @@ func (ls *lanes) pull(out []*waiting, now time.Time) (n int, held bool) {
 	room := min(len(out), ls.window+controlRoom-ls.under)
 	for _, l := range ls.active {
 		for n < room && l.ready && l.control.count > 0 {
-			if out[n] = ls.fresh(&l.control, now); out[n] != nil {
+			if out[n] = ls.takeLocked(&l.control, now); out[n] != nil {
 				n++
 			}
 		}
@@ -252,7 +252,7 @@ func (ls *lanes) pull(out []*waiting, now time.Time) (n int, held bool) {
 		ls.active = append(ls.active, l)
 		took := 0
 		for n < room && took < turn && l.ready && l.data.count > 0 {
-			if out[n] = ls.fresh(&l.data, now); out[n] != nil {
+			if out[n] = ls.takeLocked(&l.data, now); out[n] != nil {
 				n++
 				took++
 			}
@@ -282,24 +282,24 @@ func (ls *lanes) pull(out []*waiting, now time.Time) (n int, held bool) {
 }
 
 // fresh takes the first packet out of a queue, or nil when it waited too long.
-func (ls *lanes) fresh(q *queue, now time.Time) *waiting {
+func (ls *sendQueue) takeLocked(q *ring, now time.Time) *waiting {
 	p := q.pop()
 	if now.Sub(p.at) > maxAge {
-		ls.drop(p)
+		ls.dropLocked(p)
 		return nil
 	}
 	return p
 }
 
 // begin and end enclose a call of the socket with n packets that pull gave out.
-func (ls *lanes) begin() {
+func (ls *sendQueue) begin() {
 	ls.mu.Lock()
 	ls.busy++
 	ls.mu.Unlock()
 }
 
 // end says in what way the socket took them: stuck when it had to be waited for.
-func (ls *lanes) end(n int, stuck bool, now time.Time) {
+func (ls *sendQueue) end(n int, stuck bool, now time.Time) {
 	ls.mu.Lock()
 	ls.busy--
 	ls.under = max(0, ls.under-n)
@@ -312,13 +312,13 @@ func (ls *lanes) end(n int, stuck bool, now time.Time) {
 	held := len(ls.active) > 0
 	ls.mu.Unlock()
 	if held {
-		ls.poke()
+		ls.wakeReader()
 	}
 }
 
 // next waits until there is something to send and returns it, 0 when the lanes
 // are closed.
-func (ls *lanes) next(out []*waiting) int {
+func (ls *sendQueue) next(out []*waiting) int {
 	var timer *time.Timer
 	for {
 		select {
@@ -351,7 +351,7 @@ func (ls *lanes) next(out []*waiting) int {
 	}
 }
 
-func (ls *lanes) close() {
+func (ls *sendQueue) close() {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if !ls.closed {
@@ -360,7 +360,7 @@ func (ls *lanes) close() {
 	}
 }
 
-func (ls *lanes) poke() { signal(ls.wake) }
+func (ls *sendQueue) wakeReader() { signal(ls.wake) }
 
 // signal leaves a token in c unless there is one.
 func signal(c chan struct{}) {

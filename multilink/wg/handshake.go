@@ -6,7 +6,7 @@ import "time"
 const (
 	// sessionLife is how long a session counts as good after its handshake was
 	// seen: less than the keys live, for it is seen a little late.
-	sessionLife = 179 * time.Second
+	keyLife = 179 * time.Second
 	// patience is how long a peer may be silent, while it is talked to, before
 	// it is called anew: it may have been restarted and know the keys no more.
 	patience = 2 * time.Second
@@ -30,7 +30,7 @@ const (
 )
 
 // session decides when to call a peer. It has no clock and no lock of its own.
-type session struct {
+type handshaker struct {
 	// caller is true for the end that was given the other's address.
 	caller bool
 	// retry is the caller's pause between two calls.
@@ -52,7 +52,7 @@ type observation struct {
 }
 
 // observe takes in what is known now.
-func (s *session) observe(now time.Time, o observation) {
+func (s *handshaker) observe(now time.Time, o observation) {
 	if o.handshake != 0 && o.handshake != s.handshake {
 		s.handshake, s.since, s.heard = o.handshake, now, now
 	}
@@ -62,12 +62,12 @@ func (s *session) observe(now time.Time, o observation) {
 }
 
 // good reports whether there are keys to send with.
-func (s *session) good(now time.Time) bool {
-	return !s.since.IsZero() && now.Sub(s.since) < sessionLife
+func (s *handshaker) good(now time.Time) bool {
+	return !s.since.IsZero() && now.Sub(s.since) < keyLife
 }
 
 // next says what to do now, and takes it as done.
-func (s *session) next(now time.Time, o observation) call {
+func (s *handshaker) next(now time.Time, o observation) call {
 	due := func(pause time.Duration) bool { return s.called.IsZero() || now.Sub(s.called) >= pause }
 	wanted := !o.wanted.IsZero() && now.Sub(o.wanted) < interest
 	var c call
@@ -87,4 +87,4 @@ func (s *session) next(now time.Time, o observation) call {
 }
 
 // hurry has the next call made without a pause: the link carries again.
-func (s *session) hurry() { s.called = time.Time{} }
+func (s *handshaker) hurry() { s.called = time.Time{} }

@@ -9,7 +9,7 @@ import (
 
 // play runs a session through a stretch of time in steps of the watcher's beat,
 // with something to send always, and returns when it called and how.
-func play(s *session, from time.Time, length time.Duration, o func(now time.Time) observation) map[time.Duration]call {
+func play(s *handshaker, from time.Time, length time.Duration, o func(now time.Time) observation) map[time.Duration]call {
 	calls := make(map[time.Duration]call)
 	for now := from; now.Before(from.Add(length)); now = now.Add(beat) {
 		seen := o(now)
@@ -23,7 +23,7 @@ func play(s *session, from time.Time, length time.Duration, o func(now time.Time
 
 func TestCallerCallsEverySecondUntilAnswered(t *testing.T) {
 	start := time.Unix(1000, 0)
-	s := session{caller: true, retry: time.Second}
+	s := handshaker{caller: true, retry: time.Second}
 	calls := play(&s, start, 5*time.Second, func(time.Time) observation { return observation{reachable: true} })
 	require.Equal(t, map[time.Duration]call{
 		0: callAfresh, time.Second: callAfresh, 2 * time.Second: callAfresh, 3 * time.Second: callAfresh, 4 * time.Second: callAfresh,
@@ -38,27 +38,27 @@ func TestCallerCallsEverySecondUntilAnswered(t *testing.T) {
 
 func TestOutageLongerThanTheKeysLiveIsCalledThroughEverySecond(t *testing.T) {
 	start := time.Unix(1000, 0)
-	s := session{caller: true, retry: time.Second}
+	s := handshaker{caller: true, retry: time.Second}
 	s.observe(start, observation{handshake: 1, received: 1})
 	// The link is dead from here on, and the bond probes.
 	calls := play(&s, start, 200*time.Second, func(now time.Time) observation {
 		return observation{handshake: 1, received: 1, reachable: true, wanted: now}
 	})
 	for at, c := range calls {
-		if at < sessionLife {
+		if at < keyLife {
 			require.Equal(t, callPolitely, c, "the keys are good still at %v", at)
 		} else {
 			require.Equal(t, callAfresh, c, "at %v", at)
 		}
 	}
 	require.Equal(t, callPolitely, calls[patience], "a silent peer is called when patience ends")
-	last := sessionLife
-	for at := sessionLife; at < 200*time.Second; at += beat {
+	last := keyLife
+	for at := keyLife; at < 200*time.Second; at += beat {
 		if calls[at] == callAfresh {
 			last = at
 		}
 		require.LessOrEqual(t, at-last, politeRetry, "at %v", at)
-		if at > sessionLife+politeRetry {
+		if at > keyLife+politeRetry {
 			require.Less(t, at-last, time.Second, "a link that carries at %v is called within a second", at)
 		}
 	}
@@ -66,7 +66,7 @@ func TestOutageLongerThanTheKeysLiveIsCalledThroughEverySecond(t *testing.T) {
 
 func TestCalledEndWaitsButCallsWhatItCanReachWhenTheKeysAreOld(t *testing.T) {
 	start := time.Unix(1000, 0)
-	s := session{retry: time.Second}
+	s := handshaker{retry: time.Second}
 	silent := func(reachable bool) map[time.Duration]call {
 		return play(&s, start, 12*time.Second, func(now time.Time) observation {
 			return observation{reachable: reachable, wanted: now}
@@ -78,7 +78,7 @@ func TestCalledEndWaitsButCallsWhatItCanReachWhenTheKeysAreOld(t *testing.T) {
 
 func TestIdleSessionIsLeftAlone(t *testing.T) {
 	start := time.Unix(1000, 0)
-	s := session{caller: true, retry: time.Second}
+	s := handshaker{caller: true, retry: time.Second}
 	s.observe(start, observation{handshake: 1, received: 1})
 	require.Empty(t, play(&s, start, time.Hour, func(time.Time) observation {
 		return observation{handshake: 1, received: 1, reachable: true, wanted: start}
@@ -89,7 +89,7 @@ func TestIdleSessionIsLeftAlone(t *testing.T) {
 
 func TestPeerThatAnswersIsNotCalled(t *testing.T) {
 	start := time.Unix(1000, 0)
-	s := session{caller: true, retry: time.Second}
+	s := handshaker{caller: true, retry: time.Second}
 	heard := uint64(0)
 	require.Equal(t, map[time.Duration]call{}, play(&s, start, 170*time.Second, func(now time.Time) observation {
 		heard++
@@ -99,7 +99,7 @@ func TestPeerThatAnswersIsNotCalled(t *testing.T) {
 
 func TestHurryCallsAtOnce(t *testing.T) {
 	now := time.Unix(1000, 0)
-	s := session{caller: true, retry: time.Second}
+	s := handshaker{caller: true, retry: time.Second}
 	o := observation{reachable: true}
 	require.Equal(t, callAfresh, s.next(now, o))
 	require.Equal(t, wait, s.next(now.Add(time.Millisecond), o))

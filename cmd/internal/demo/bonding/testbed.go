@@ -24,19 +24,19 @@ const echoPort = 7
 const firstPort = 51820
 
 // newStage makes the real stage where it may, and one in memory otherwise.
-func newStage(ctx context.Context, out io.Writer) (*stage, error) {
-	s, err := realStage(ctx)
+func newTestbed(ctx context.Context, out io.Writer) (*testbed, error) {
+	s, err := namespaceTestbed(ctx)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
 		if _, err := fmt.Fprintf(out, "Network namespaces are not allowed here (%v): it is played in memory.\n", err); err != nil {
 			return nil, err
 		}
-		return memoryStage()
+		return memoryTestbed()
 	}
 	return s, err
 }
 
 // realStage is two network namespaces.
-func realStage(ctx context.Context) (_ *stage, err error) {
+func namespaceTestbed(ctx context.Context) (_ *testbed, err error) {
 	links := pair.Links(func(link int) netip.AddrPort {
 		return netip.AddrPortFrom(netlab.Address(netlab.Server, link), uint16(firstPort+link))
 	})
@@ -48,7 +48,7 @@ func realStage(ctx context.Context) (_ *stage, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{
+	s := &testbed{
 		kind:    "Both are network namespaces of this machine, with TAP devices and WireGuard.",
 		cut:     lab.Cut,
 		restore: lab.Restore,
@@ -98,13 +98,13 @@ func realStage(ctx context.Context) (_ *stage, err error) {
 }
 
 // memoryStage is a network in memory.
-func memoryStage() (*stage, error) {
+func memoryTestbed() (*testbed, error) {
 	inMemory, err := pair.NewMemory()
 	if err != nil {
 		return nil, err
 	}
 	hosts := [2]*memory.Host{netlab.Client: inMemory.Client, netlab.Server: inMemory.Server}
-	s := &stage{
+	s := &testbed{
 		kind:    "All of it is in the memory of this process.",
 		hosts:   [2]multilink.Host{hosts[0], hosts[1]},
 		links:   inMemory.Links,

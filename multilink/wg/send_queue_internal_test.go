@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func fill(ls *lanes, l *lane, n int, format string) (taken int) {
+func fill(ls *sendQueue, l *tunnelQueue, n int, format string) (taken int) {
 	for i := range n {
 		one, _ := ls.push(l, []*waiting{ls.take(l, fmt.Appendf(nil, format, i), time.Now())})
 		taken += one
@@ -18,7 +18,7 @@ func fill(ls *lanes, l *lane, n int, format string) (taken int) {
 }
 
 // drain takes out what there is now.
-func drain(ls *lanes, most int) (all []string) {
+func drain(ls *sendQueue, most int) (all []string) {
 	out := make([]*waiting, batch)
 	for len(all) < most {
 		n, _ := ls.pull(out[:min(batch, most-len(all))], time.Now())
@@ -33,14 +33,14 @@ func drain(ls *lanes, most int) (all []string) {
 	return all
 }
 
-func readyLane(ls *lanes) *lane {
-	l := newLane(address{}, address{})
+func readyLane(ls *sendQueue) *tunnelQueue {
+	l := newTunnelQueue(address{}, address{})
 	ls.setReady(l, true)
 	return l
 }
 
 func TestControlGoesAheadOfData(t *testing.T) {
-	ls := newLanes()
+	ls := newSendQueue()
 	a, b := readyLane(ls), readyLane(ls)
 	fill(ls, a, 2, "a%d")
 	fill(ls, b, 2, "b%d")
@@ -49,7 +49,7 @@ func TestControlGoesAheadOfData(t *testing.T) {
 }
 
 func TestTunnelsTakeTurns(t *testing.T) {
-	ls := newLanes()
+	ls := newSendQueue()
 	a, b := readyLane(ls), readyLane(ls)
 	fill(ls, a, 100, "a%d")
 	fill(ls, b, 1, "b%d")
@@ -59,9 +59,9 @@ func TestTunnelsTakeTurns(t *testing.T) {
 }
 
 func TestFullLaneTakesNoMoreAndTellsWhenItDoes(t *testing.T) {
-	ls := newLanes()
+	ls := newSendQueue()
 	l := readyLane(ls)
-	require.Equal(t, dataLane, fill(ls, l, dataLane, "%d"))
+	require.Equal(t, dataLimit, fill(ls, l, dataLimit, "%d"))
 	one := ls.take(l, []byte("more"), time.Now())
 	taken, ready := ls.push(l, []*waiting{one})
 	require.Zero(t, taken)
@@ -74,15 +74,15 @@ func TestFullLaneTakesNoMoreAndTellsWhenItDoes(t *testing.T) {
 }
 
 func TestWithoutASessionTheNewestWait(t *testing.T) {
-	ls := newLanes()
-	l := newLane(address{}, address{})
-	require.Equal(t, dataLane+3, fill(ls, l, dataLane+3, "%d"))
+	ls := newSendQueue()
+	l := newTunnelQueue(address{}, address{})
+	require.Equal(t, dataLimit+3, fill(ls, l, dataLimit+3, "%d"))
 	require.Empty(t, drain(ls, 1))
 	require.EqualValues(t, 3, ls.droppedBy(l))
 	ls.setReady(l, true)
 	require.Equal(t, []string{"3"}, drain(ls, 1))
 
-	for i := range controlLane + 1 {
+	for i := range controlLimit + 1 {
 		ls.pushControl(ls.take(l, fmt.Appendf(nil, "c%d", i), time.Now()))
 	}
 	require.Equal(t, []string{"c1"}, drain(ls, 1))
@@ -90,8 +90,8 @@ func TestWithoutASessionTheNewestWait(t *testing.T) {
 
 func TestPacketsThatWaitedTooLongAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ls := newLanes()
-		l := newLane(address{}, address{})
+		ls := newSendQueue()
+		l := newTunnelQueue(address{}, address{})
 		fill(ls, l, 3, "old %d")
 		ls.pushControl(ls.take(l, []byte("old"), time.Now()))
 		time.Sleep(maxAge + 1)
@@ -104,9 +104,9 @@ func TestPacketsThatWaitedTooLongAreDropped(t *testing.T) {
 
 func TestWindowBoundsWhatIsUnderWayButNotControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ls := newLanes()
+		ls := newSendQueue()
 		l := readyLane(ls)
-		fill(ls, l, dataLane, "%d")
+		fill(ls, l, dataLimit, "%d")
 		require.Len(t, drain(ls, maxWindow), maxWindow)
 		fill(ls, l, 10, "more %d")
 		require.Empty(t, drain(ls, 1))
@@ -130,7 +130,7 @@ func TestWindowBoundsWhatIsUnderWayButNotControl(t *testing.T) {
 }
 
 func TestWindowNarrowsWhileTheSocketIsStuck(t *testing.T) {
-	ls := newLanes()
+	ls := newSendQueue()
 	for range 10 {
 		ls.begin()
 		ls.end(0, true, time.Now())
@@ -145,7 +145,7 @@ func TestWindowNarrowsWhileTheSocketIsStuck(t *testing.T) {
 
 func TestReaderWakesForPacketsAndForTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ls := newLanes()
+		ls := newSendQueue()
 		l := readyLane(ls)
 		got := make(chan int)
 		go func() {

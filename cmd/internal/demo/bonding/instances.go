@@ -15,16 +15,16 @@ import (
 )
 
 // cast is the two instances.
-type cast struct {
+type instances struct {
 	token   string
 	pair    *pair.Pair
-	server  *actor
-	client  *actor
+	server  *runningNode
+	client  *runningNode
 	closers []func() error
 }
 
-func newCast(ctx context.Context, s *stage) (_ *cast, err error) {
-	c := &cast{token: rand.Text()}
+func newInstances(ctx context.Context, s *testbed) (_ *instances, err error) {
+	c := &instances{token: rand.Text()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -37,18 +37,18 @@ func newCast(ctx context.Context, s *stage) (_ *cast, err error) {
 		return nil, err
 	}
 	c.closers = append(c.closers, c.pair.Close)
-	if c.server, err = newActor(ctx, c.pair.Server.Node); err != nil {
+	if c.server, err = serve(ctx, c.pair.Server.Node); err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}
 	c.closers = append(c.closers, c.server.close)
-	if c.client, err = newActor(ctx, c.pair.Client.Node); err != nil {
+	if c.client, err = serve(ctx, c.pair.Client.Node); err != nil {
 		return nil, fmt.Errorf("start client: %w", err)
 	}
 	c.closers = append(c.closers, c.client.close)
 	return c, nil
 }
 
-func (c *cast) close() error {
+func (c *instances) close() error {
 	var errs []error
 	for i := len(c.closers) - 1; i >= 0; i-- {
 		errs = append(errs, c.closers[i]())
@@ -56,16 +56,16 @@ func (c *cast) close() error {
 	return errors.Join(errs...)
 }
 
-func (c *cast) connect(ctx context.Context) error {
+func (c *instances) connect(ctx context.Context) error {
 	return c.pair.Connect(ctx, c.server.url, c.client.url)
 }
 
-func (c *cast) engines() [2]*multilink.Bond {
+func (c *instances) bonds() [2]*multilink.Bond {
 	return [2]*multilink.Bond{netlab.Client: c.pair.Client.Bond, netlab.Server: c.pair.Server.Bond}
 }
 
 // active waits until a link carries the frames of both directions.
-func (c *cast) active(ctx context.Context, link string) error {
+func (c *instances) active(ctx context.Context, link string) error {
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -80,8 +80,8 @@ func (c *cast) active(ctx context.Context, link string) error {
 	return nil
 }
 
-func (c *cast) isActive(link string) bool {
-	for _, e := range c.engines() {
+func (c *instances) isActive(link string) bool {
+	for _, e := range c.bonds() {
 		peers := e.Status().Peers
 		if len(peers) != 1 || peers[0].ActiveLink != link {
 			return false
@@ -92,10 +92,10 @@ func (c *cast) isActive(link string) bool {
 
 // follow tells of every failover and return until the function that it gives
 // back is called.
-func (c *cast) follow(ctx context.Context, n *narrator) (stop func()) {
+func (c *instances) follow(ctx context.Context, n *reporter) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var readers sync.WaitGroup
-	for side, e := range c.engines() {
+	for side, e := range c.bonds() {
 		who := [2]string{netlab.Client: "client", netlab.Server: "server"}[side]
 		readers.Go(func() {
 			// It ends with the context.
