@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/memory"
 )
 
-func TestLinkOnANewSocketLosesNothing(t *testing.T) {
+func TestBond_Apply_movesALinkToANewSocketWithoutLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(3 * time.Second)
@@ -32,7 +32,7 @@ func TestLinkOnANewSocketLosesNothing(t *testing.T) {
 	})
 }
 
-func TestLinksAreProbedAsSoonAsTheyHaveTunnels(t *testing.T) {
+func TestBond_Apply_probesALinkOnceItHasATunnel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(50 * time.Millisecond)
@@ -63,7 +63,7 @@ func (u openingUnderlay) Open(peer multilink.TunnelPeer, receive func([][]byte))
 	return u.Underlay.Open(peer, receive)
 }
 
-func TestCarrierThatComesWhileAPeerIsAddedIsNotMissed(t *testing.T) {
+func TestBond_Apply_seesACarrierThatComesMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		client := b.clients[0]
@@ -83,7 +83,7 @@ func TestCarrierThatComesWhileAPeerIsAddedIsNotMissed(t *testing.T) {
 	})
 }
 
-func TestSlowPeersDoNotHoldUpTheOthers(t *testing.T) {
+func TestBond_servesOtherPeersBesideASlowOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 4, func(s *multilink.State) {
 			for i := range s.Links {
@@ -115,7 +115,7 @@ func TestSlowPeersDoNotHoldUpTheOthers(t *testing.T) {
 	})
 }
 
-func TestSwitchMovesWhoIsThere(t *testing.T) {
+func TestBond_Switch_movesThePeersThatAreConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 2, nil)
 		settle(3 * time.Second)
@@ -129,7 +129,7 @@ func TestSwitchMovesWhoIsThere(t *testing.T) {
 	})
 }
 
-func TestBadPortIsRefusedBeforeTheOldOneIsClosed(t *testing.T) {
+func TestBond_Apply_refusesABadPortAndKeepsTheOldOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(3 * time.Second)

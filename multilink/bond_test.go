@@ -180,7 +180,7 @@ func (i *instance) tookAll(count int) {
 	require.Len(i.t, numbers, count)
 }
 
-func TestFramesCrossBothWays(t *testing.T) {
+func TestBond_carriesFramesBothWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(3 * time.Second)
@@ -194,7 +194,7 @@ func TestFramesCrossBothWays(t *testing.T) {
 	})
 }
 
-func TestCutOfThePrimaryLosesNothing(t *testing.T) {
+func TestBond_losesNothingWhenThePrimaryIsCut(t *testing.T) {
 	for _, path := range []memory.Path{
 		{Link: "wifi0"},
 		{Link: "wifi0", From: netip.MustParseAddr("10.0.0.1")},
@@ -226,7 +226,7 @@ func TestCutOfThePrimaryLosesNothing(t *testing.T) {
 	}
 }
 
-func TestPeersReachEachOtherThroughTheServer(t *testing.T) {
+func TestBond_switchesFramesBetweenPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 3, nil)
 		settle(3 * time.Second)
@@ -245,7 +245,7 @@ func TestPeersReachEachOtherThroughTheServer(t *testing.T) {
 	})
 }
 
-func TestPeerThatIsRemovedGetsNotOneFrame(t *testing.T) {
+func TestBond_Apply_cutsOffARemovedPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 2, nil)
 		settle(3 * time.Second)
@@ -280,7 +280,7 @@ func TestPeerThatIsRemovedGetsNotOneFrame(t *testing.T) {
 	})
 }
 
-func TestRefusedStateLeavesWhatHeld(t *testing.T) {
+func TestBond_Apply_keepsTheOldStateOnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(3 * time.Second)
@@ -326,7 +326,7 @@ func TestRefusedStateLeavesWhatHeld(t *testing.T) {
 	})
 }
 
-func TestChangesAreTold(t *testing.T) {
+func TestBond_Events_reportsChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(3 * time.Second)
@@ -349,7 +349,7 @@ func TestChangesAreTold(t *testing.T) {
 	})
 }
 
-func TestSlowReaderOfEventsIsToldWhatItMissed(t *testing.T) {
+func TestBond_Events_countsWhatASlowReaderMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		settle(3 * time.Second)
@@ -378,7 +378,7 @@ func TestSlowReaderOfEventsIsToldWhatItMissed(t *testing.T) {
 	})
 }
 
-func TestClosedEngineRefuses(t *testing.T) {
+func TestBond_Close_endsEveryCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		client := b.clients[0]
@@ -390,7 +390,7 @@ func TestClosedEngineRefuses(t *testing.T) {
 	})
 }
 
-func TestEngineWithoutHostIsRefused(t *testing.T) {
+func TestNew_refusesAConfigWithoutHost(t *testing.T) {
 	_, err := multilink.New(multilink.Config{})
 	require.ErrorIs(t, err, multilink.ErrInvalid)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-func TestKeyIsShownWhereItIsAskedForAlone(t *testing.T) {
+func TestKey_String_hidesTheKey(t *testing.T) {
 	key := multilink.Key{1, 2, 3}
 	state := multilink.State{PrivateKey: key}
 	var text, structured strings.Builder

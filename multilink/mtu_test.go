@@ -52,7 +52,7 @@ func (t narrowTunnel) Send(packets [][]byte) error {
 	return t.Tunnel.Send(packets)
 }
 
-func TestTunnelThatTakesMoreLaterIsGivenWholeFrames(t *testing.T) {
+func TestBond_sendsWholeFramesOnceTheTunnelTakesThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBonded(t, 1, nil)
 		server, client := b.server, b.clients[0]

@@ -97,7 +97,7 @@ func ask(t *testing.T, client *http.Client, method, address, token, body string)
 	return answer.StatusCode, string(text)
 }
 
-func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
+func TestRun_takesTheTokenOfTheEnvironment(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	dir := t.TempDir()
 	p := start(t, "-data", dir, "-address", "10.9.0.1/24")
@@ -110,7 +110,7 @@ func TestTheTokenIsTheOneOfTheEnvironment(t *testing.T) {
 	require.NotContains(t, p.log.String(), "a token for tests")
 }
 
-func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
+func TestRun_warnsOfAShortToken(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "s3cret")
 	p := start(t, "-data", t.TempDir())
 	status, body := ask(t, http.DefaultClient, "GET", p.address+"/interfaces", "s3cret", "")
@@ -120,7 +120,7 @@ func TestAShortTokenWorksAndIsWarnedOf(t *testing.T) {
 	require.NotContains(t, p.log.String(), "s3cret")
 }
 
-func TestListeningToOthersInTheClearIsWarnedOf(t *testing.T) {
+func TestRun_warnsOfPlainHTTPBeyondLoopback(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	for address, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		p := start(t, "-data", t.TempDir(), "-listen", address)
@@ -129,7 +129,7 @@ func TestListeningToOthersInTheClearIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
+func TestRun_createsATokenAndDoesNotPrintIt(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, "-data", dir)
@@ -154,7 +154,7 @@ func TestTheFirstStartMakesATokenThatIsNotPrinted(t *testing.T) {
 	require.NoError(t, p.stop())
 }
 
-func TestARightThatIsMissingIsNamed(t *testing.T) {
+func TestRun_namesAMissingRight(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "a token for tests, long enough")
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24")
 	status, body := ask(t, http.DefaultClient, "POST", p.address+"/tunnel/client/add", "a token for tests, long enough", `{}`)
@@ -184,7 +184,7 @@ func issue(t *testing.T, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*x
 	return certificate, key
 }
 
-func TestAClientCertificateStandsForTheToken(t *testing.T) {
+func TestRun_acceptsAClientCertificate(t *testing.T) {
 	t.Setenv("MULTILINK_TOKEN", "")
 	dir := t.TempDir()
 	file := func(name, kind string, raw []byte) string {
@@ -228,7 +228,7 @@ func TestAClientCertificateStandsForTheToken(t *testing.T) {
 	require.NoError(t, p.stop())
 }
 
-func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
+func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -257,7 +257,7 @@ func TestWrongSettingsAreRefusedByNameAndNotShown(t *testing.T) {
 	require.ErrorContains(t, err, `got "x"`)
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
 	for _, name := range []string{"-role", "-listen", "-data", "-tap", "-address", "-interfaces", "-allow", "-bridge", "-token-file", "-client-ca", "-config", "-log-level", "MULTILINK_TOKEN"} {
@@ -265,7 +265,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesRequestsOfOtherOrigins(t *testing.T) {
 	p := start(t, "-data", t.TempDir(), "-address", "10.9.0.1/24", "-hosts", "link.example.org")
 	httpapitest.CheckServer(t, p.address, "/healthz", "link.example.org")
 }

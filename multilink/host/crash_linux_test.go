@@ -83,7 +83,7 @@ func kill(t *testing.T, child *exec.Cmd) {
 	require.True(t, errors.As(child.Wait(), &exit))
 }
 
-func TestNextHostRemovesWhatAKilledOneLeft(t *testing.T) {
+func TestOpen_removesTheLeftoversOfAKilledHost(t *testing.T) {
 	for name, config := range map[string]multilink.PortConfig{"own bridge": made(), "bridge of others": joined()} {
 		t.Run(name, func(t *testing.T) {
 			n := newNetwork(t)
@@ -109,7 +109,7 @@ func TestNextHostRemovesWhatAKilledOneLeft(t *testing.T) {
 	}
 }
 
-func TestBridgeOfAKilledHostIsFoundWithoutAJournal(t *testing.T) {
+func TestOpen_findsABridgeWithoutAJournal(t *testing.T) {
 	n := newNetwork(t)
 	n.lan()
 	before := n.state()
@@ -125,7 +125,7 @@ func TestBridgeOfAKilledHostIsFoundWithoutAJournal(t *testing.T) {
 	require.Equal(t, before, n.state())
 }
 
-func TestLeftoversThatBecameSomebodyElsesStay(t *testing.T) {
+func TestOpen_keepsWhatAnotherOwnerTookOver(t *testing.T) {
 	n := newNetwork(t)
 	n.lan()
 	path := journal(t)
@@ -142,7 +142,7 @@ func TestLeftoversThatBecameSomebodyElsesStay(t *testing.T) {
 	require.Equal(t, strings.Replace(before, `lan0 of "br0"`, `lan0 of ""`, 1), n.state())
 }
 
-func TestWithoutRightsTheCapabilityIsNamed(t *testing.T) {
+func TestHost_Port_namesAMissingCapability(t *testing.T) {
 	n := newNetwork(t)
 	// No capabilities, but the namespace is entered before by another program.
 	text, err := json.Marshal(errand{Port: multilink.PortConfig{Name: "ml0"}})

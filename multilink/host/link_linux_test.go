@@ -34,7 +34,7 @@ func up(i multilink.LinkInfo) bool   { return i.Up && !i.Gone }
 func down(i multilink.LinkInfo) bool { return !i.Up && !i.Gone }
 func gone(i multilink.LinkInfo) bool { return i.Gone && !i.Up }
 
-func TestLinkTellsOfCarrierAddressesMTUAndItsEnd(t *testing.T) {
+func TestLink_Events_reportsCarrierAddressesMTUAndRemoval(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 up", "ip link set far up")
@@ -76,7 +76,7 @@ func TestLinkTellsOfCarrierAddressesMTUAndItsEnd(t *testing.T) {
 	}
 }
 
-func TestSlowReaderOfEventsGetsTheLastState(t *testing.T) {
+func TestLink_Events_keepsTheLastStateForASlowReader(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set far up")
@@ -93,7 +93,7 @@ func TestSlowReaderOfEventsGetsTheLastState(t *testing.T) {
 	require.LessOrEqual(t, count, 2)
 }
 
-func TestLostMessagesAreMadeUpFor(t *testing.T) {
+func TestLink_Events_recoversFromLostMessages(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link add noisy type veth peer name far1")
@@ -124,7 +124,7 @@ func TestLostMessagesAreMadeUpFor(t *testing.T) {
 	await(t, events, "watching goes on", func(i multilink.LinkInfo) bool { return i.MTU == 1100 })
 }
 
-func TestCloseOfTheHostClosesLinks(t *testing.T) {
+func TestHost_Close_closesLinks(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set far up")
@@ -138,7 +138,7 @@ func TestCloseOfTheHostClosesLinks(t *testing.T) {
 	require.ErrorIs(t, err, multilink.ErrClosed)
 }
 
-func TestLinksAreWhatMayCarryOne(t *testing.T) {
+func TestHost_Links_listsWhatMayCarryALink(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name eth0", "ip link set wlan0 up", "ip link set eth0 up", "ip address add 192.0.2.1/24 dev eth0")

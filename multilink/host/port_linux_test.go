@@ -41,7 +41,7 @@ func awaitType(t *testing.T, port multilink.FramePort, etherType uint16) []byte 
 	}
 }
 
-func TestPortCarriesFramesBothWays(t *testing.T) {
+func TestPort_carriesFramesBothWays(t *testing.T) {
 	for name, off := range map[string]bool{"offload": false, "no offload": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newNetwork(t).host(host.Options{NoOffload: off})
@@ -58,7 +58,7 @@ func TestPortCarriesFramesBothWays(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAReadThatWaits(t *testing.T) {
+func TestPort_Close_endsARead(t *testing.T) {
 	h := newNetwork(t).host(host.Options{})
 	port, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0"})
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestCloseEndsAReadThatWaits(t *testing.T) {
 	require.NoError(t, port.Close())
 }
 
-func TestPortThatSomebodyRemovesIsClosed(t *testing.T) {
+func TestPort_Read_failsWhenTheDeviceIsRemoved(t *testing.T) {
 	n := newNetwork(t)
 	port, err := n.host(host.Options{}).Port(t.Context(), multilink.PortConfig{Name: "ml0"})
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestPortThatSomebodyRemovesIsClosed(t *testing.T) {
 	require.ErrorContains(t, err, `"ml0": somebody removed the device`)
 }
 
-func TestPortOfATakenNameIsADuplicate(t *testing.T) {
+func TestHost_Port_refusesATakenName(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add veth0 type veth peer name veth1", "ip tuntap add dev tap7 mode tap")

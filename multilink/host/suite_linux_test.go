@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/linktest"
 )
 
-func TestHostKeepsItsContract(t *testing.T) {
+func TestHost_passesTheSuite(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 up", "ip link set far up")
 	require.Eventually(t, func() bool { return strings.Contains(n.run("ip link show wlan0"), "state UP") }, 10*time.Second, time.Millisecond)
@@ -31,7 +31,7 @@ func TestHostKeepsItsContract(t *testing.T) {
 	})
 }
 
-func TestPortKeepsItsContract(t *testing.T) {
+func TestPort_passesTheSuite(t *testing.T) {
 	for name, off := range map[string]bool{"offload": false, "no offload": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newNetwork(t).host(host.Options{NoOffload: off})

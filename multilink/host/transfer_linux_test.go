@@ -82,7 +82,7 @@ func (c *cable) connect(t testing.TB, address string) (client, server net.Conn) 
 	return client, server
 }
 
-func TestConnectionsSurviveCuttingAndJoining(t *testing.T) {
+func TestPort_carriesTCPThroughOffload(t *testing.T) {
 	for name, noOffload := range map[string][2]bool{"both": {}, "receiver only": {true, false}, "sender only": {false, true}, "neither": {true, true}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCable(t, noOffload)
@@ -116,7 +116,7 @@ func (c *cable) tag(t *testing.T) []string {
 	return []string{"10.9.7.2"}
 }
 
-func TestDatagramsThatTheKernelLeavesTogetherArriveApart(t *testing.T) {
+func TestPort_carriesUDPThroughOffload(t *testing.T) {
 	c := newCable(t, [2]bool{})
 	var receiver, sender net.PacketConn
 	for i, end := range []*net.PacketConn{&sender, &receiver} {

@@ -24,7 +24,7 @@ func (s *socket) Close() error {
 	return s.PacketConn.Close()
 }
 
-func TestUnderlayIsMadeInTheNamespaceAndFollowsTheInterfacesMTU(t *testing.T) {
+func TestHost_Underlay_isMadeInTheNamespace(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 mtu 1420 up", "ip address add 198.51.100.77/24 dev wlan0")
 	var made []*socket
@@ -58,7 +58,7 @@ func TestUnderlayIsMadeInTheNamespaceAndFollowsTheInterfacesMTU(t *testing.T) {
 	require.ErrorIs(t, err, multilink.ErrClosed)
 }
 
-func TestUnderlayIsRefusedByName(t *testing.T) {
+func TestHost_Underlay_namesWhatItRefuses(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add wlan0 type veth peer name far")
 	broken := errors.New("no such driver")
@@ -85,7 +85,7 @@ func TestUnderlayIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestInReturnsToTheNamespaceItCameFrom(t *testing.T) {
+func TestHost_In_returnsToTheNamespaceOfTheCaller(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add only-there type veth peer name far")
 	h := n.host(host.Options{})

@@ -64,7 +64,7 @@ func joined() multilink.PortConfig {
 	return c
 }
 
-func TestPortIsMadeAsConfiguredAndRemovedWithoutATrace(t *testing.T) {
+func TestHost_Port_isMadeAsConfiguredAndRemovedInFull(t *testing.T) {
 	for name, config := range map[string]multilink.PortConfig{"own bridge": made(), "bridge of others": joined()} {
 		t.Run(name, func(t *testing.T) {
 			n := newNetwork(t)
@@ -110,7 +110,7 @@ func TestPortIsMadeAsConfiguredAndRemovedWithoutATrace(t *testing.T) {
 	}
 }
 
-func TestPortTakesAsItIsWhatWasThereBefore(t *testing.T) {
+func TestHost_Port_keepsWhatWasThereBefore(t *testing.T) {
 	n := newNetwork(t)
 	n.lan()
 	n.run("ip link set lan0 master br1", "ip address add 10.9.0.1/24 dev br1")
@@ -124,7 +124,7 @@ func TestPortTakesAsItIsWhatWasThereBefore(t *testing.T) {
 	require.Equal(t, before, n.state())
 }
 
-func TestPortThatCannotBeMadeInFullLeavesNothing(t *testing.T) {
+func TestHost_Port_leavesNothingOnError(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(n *network, c *multilink.PortConfig)
 		want   error
@@ -160,7 +160,7 @@ func TestPortThatCannotBeMadeInFullLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestPortConfigurationsThatMakeNoSenseAreInvalid(t *testing.T) {
+func TestHost_Port_refusesInvalidConfigs(t *testing.T) {
 	h := newNetwork(t).host(host.Options{})
 	for says, change := range map[string]func(c *multilink.PortConfig){
 		"name":           func(c *multilink.PortConfig) { c.Name = "a/b" },
@@ -187,7 +187,7 @@ func TestPortConfigurationsThatMakeNoSenseAreInvalid(t *testing.T) {
 	}
 }
 
-func TestSettingsRefuseWhatTheyDoNotAllow(t *testing.T) {
+func TestOptions_Allow_refusesOtherOperations(t *testing.T) {
 	n := newNetwork(t)
 	n.lan()
 	before := n.state()
@@ -221,7 +221,7 @@ func TestSettingsRefuseWhatTheyDoNotAllow(t *testing.T) {
 	require.Len(t, links, 2)
 }
 
-func TestNamesAndJournalsBelongToOneHost(t *testing.T) {
+func TestOpen_refusesANameOrJournalInUse(t *testing.T) {
 	n := newNetwork(t)
 	path := journal(t)
 	first := n.host(host.Options{Journal: path})
@@ -235,7 +235,7 @@ func TestNamesAndJournalsBelongToOneHost(t *testing.T) {
 	n.host(host.Options{Journal: path})
 }
 
-func TestOptionsThatMakeNoSenseAreInvalid(t *testing.T) {
+func TestOpen_refusesInvalidOptions(t *testing.T) {
 	for says, options := range map[string]host.Options{
 		"Options.Name":       {Name: "a b"},
 		"Options.Interfaces": {Interfaces: []string{"[a"}},

@@ -25,7 +25,7 @@ func good() multilink.State {
 	}
 }
 
-func TestStateThatTheKernelCannotHoldIsRefusedByName(t *testing.T) {
+func TestCheck_namesWhatTheKernelCannotHold(t *testing.T) {
 	require.NoError(t, check(good()))
 	for want, change := range map[string]func(*multilink.State){
 		"bond: policy":             func(s *multilink.State) { s.Bond.Policy = settings.Redundant },
@@ -63,7 +63,7 @@ func TestStateThatTheKernelCannotHoldIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestOptionsOfTheEngineAreUnsupported(t *testing.T) {
+func TestCheck_refusesOptionsOfBondAsUnsupported(t *testing.T) {
 	replay, redundant, limited := good(), good(), good()
 	replay.Bond.NoReplay = false
 	redundant.Bond.Policy = settings.Adaptive
@@ -75,7 +75,7 @@ func TestOptionsOfTheEngineAreUnsupported(t *testing.T) {
 	require.ErrorIs(t, err, multilink.ErrUnsupported)
 }
 
-func TestBothEndsOfALinkDeriveTheSame(t *testing.T) {
+func TestPath_derivesTheSameAddressesAtBothEnds(t *testing.T) {
 	a, b := multilink.Key{1}, multilink.Key{2}
 	require.Equal(t, segment("wifi", a, b), segment("wifi", b, a))
 	require.NotEqual(t, segment("wifi", a, b), segment("mesh", a, b))

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-func TestChooseTakesTheBestPath(t *testing.T) {
+func TestChoose_takesTheBestPath(t *testing.T) {
 	const (
 		up, probing, down = status.Up, status.Probing, status.Down
 		always            = settings.ReselectAlways

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-func TestSlowReaderOfEventsMissesTheOldestAndIsTold(t *testing.T) {
+func TestHub_read_countsWhatASlowReaderMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -43,7 +43,7 @@ func TestSlowReaderOfEventsMissesTheOldestAndIsTold(t *testing.T) {
 	})
 }
 
-func TestEventsEndWithThePlane(t *testing.T) {
+func TestHub_close_endsReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
 		ended := make(chan error, 1)

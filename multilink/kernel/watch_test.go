@@ -65,14 +65,14 @@ func (p *pair) run(d time.Duration) []status.State {
 	return states
 }
 
-func TestWatchComesUpMeasuresAndStays(t *testing.T) {
+func TestWatch_comesUpAndMeasures(t *testing.T) {
 	p := newPair(20 * time.Millisecond)
 	require.Equal(t, []status.State{status.Up}, p.run(10*time.Second))
 	require.InDelta(t, 40*time.Millisecond, p.here.srtt, float64(2*time.Millisecond))
 	require.Zero(t, p.here.lossRx())
 }
 
-func TestWatchMeasuresLossByDirection(t *testing.T) {
+func TestWatch_measuresLossByDirection(t *testing.T) {
 	p := newPair(step)
 	p.every = 5
 	p.run(5 * time.Second)
@@ -82,7 +82,7 @@ func TestWatchMeasuresLossByDirection(t *testing.T) {
 	require.Zero(t, p.there.lossRx())
 }
 
-func TestWatchTakesSilenceOfEitherDirectionForDown(t *testing.T) {
+func TestWatch_isDownWhenEitherDirectionIsSilent(t *testing.T) {
 	for name, cut := range map[string]func(*pair){
 		"both":          func(p *pair) { p.dropTo, p.dropFrom = true, true },
 		"what it sends": func(p *pair) { p.dropTo = true },
@@ -100,7 +100,7 @@ func TestWatchTakesSilenceOfEitherDirectionForDown(t *testing.T) {
 	}
 }
 
-func TestWatchWaitsLongerForALinkThatFailsAgain(t *testing.T) {
+func TestWatch_waitsLongerAfterEachRelapse(t *testing.T) {
 	p := newPair(time.Millisecond)
 	p.run(time.Second)
 	var waits []time.Duration
@@ -117,7 +117,7 @@ func TestWatchWaitsLongerForALinkThatFailsAgain(t *testing.T) {
 	require.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 16 * time.Second, 16 * time.Second}, waits)
 }
 
-func TestWatchDoesNotBlameALinkForItsOwnStall(t *testing.T) {
+func TestWatch_forgivesAStallOfTheProcess(t *testing.T) {
 	p := newPair(time.Millisecond)
 	p.run(time.Second)
 	p.now += 300 * time.Millisecond // neither end did anything
@@ -125,7 +125,7 @@ func TestWatchDoesNotBlameALinkForItsOwnStall(t *testing.T) {
 	require.Equal(t, status.Up, p.here.state)
 }
 
-func TestWatchFollowsAPeerThatStartsAnew(t *testing.T) {
+func TestWatch_adoptsARestartedPeer(t *testing.T) {
 	p := newPair(time.Millisecond)
 	p.run(5 * time.Second)
 	p.there = newWatch(settings.Probe{Interval: step, Multiplier: 3}, 0)

@@ -51,18 +51,18 @@ func inMemory(t *testing.T) linktest.UnderlayHarness {
 	}
 }
 
-func TestAnUnderlayInMemoryKeepsTheContract(t *testing.T) {
+func TestRunUnderlay_passesForMemory(t *testing.T) {
 	linktest.RunUnderlay(t, inMemory(t))
 }
 
-func TestAPortInMemoryKeepsTheContract(t *testing.T) {
+func TestRunFramePort_passesForMemory(t *testing.T) {
 	linktest.RunFramePort(t, linktest.PortHarness{Port: func() (multilink.FramePort, multilink.FramePort, error) {
 		port, far := memory.NewPipe(0)
 		return port, far, nil
 	}})
 }
 
-func TestAHostInMemoryKeepsTheContract(t *testing.T) {
+func TestRunHost_passesForMemory(t *testing.T) {
 	network := memory.NewNetwork(1, "wifi")
 	t.Cleanup(func() { require.NoError(t, network.Close()) })
 	linktest.RunHost(t, linktest.HostHarness{
@@ -123,7 +123,7 @@ type forgetful struct{ multilink.Tunnel }
 
 func (forgetful) Close() error { return nil }
 
-func TestTheSuiteFindsFaultyUnderlays(t *testing.T) {
+func TestUnderlayChecks_findFaultyUnderlays(t *testing.T) {
 	wrap := func(f func(multilink.Tunnel) multilink.Tunnel) faultyUnderlay { return faultyUnderlay{wrap: f} }
 	for check, fault := range map[string]faultyUnderlay{
 		"packets arrive whole and in order": wrap(func(t multilink.Tunnel) multilink.Tunnel { return backwards{t} }),

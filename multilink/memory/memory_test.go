@@ -116,7 +116,7 @@ func onMemory(t *testing.T, seed uint64, test func(*testing.T, *pair)) {
 	})
 }
 
-func TestAPacketIsLateByTheDelayOfItsLink(t *testing.T) {
+func TestImpairment_Delay_delaysPackets(t *testing.T) {
 	onMemory(t, 1, func(t *testing.T, p *pair) {
 		require.NoError(t, p.network.Impair(p.northward, memory.Impairment{Delay: 40 * time.Millisecond}))
 		require.NoError(t, p.fromSouth.Send([][]byte{numbered(7, 100)}))
@@ -128,7 +128,7 @@ func TestAPacketIsLateByTheDelayOfItsLink(t *testing.T) {
 	})
 }
 
-func TestTheSameSeedBringsTheSameFate(t *testing.T) {
+func TestNewNetwork_repeatsImpairmentsOfASeed(t *testing.T) {
 	run := func(seed uint64) (all []heard) {
 		onMemory(t, seed, func(t *testing.T, p *pair) {
 			require.NoError(t, p.network.Impair(p.northward, memory.Impairment{
@@ -163,7 +163,7 @@ func TestTheSameSeedBringsTheSameFate(t *testing.T) {
 	require.InDelta(t, 150, overtaken, 60, "packets that were held back, and second copies")
 }
 
-func TestJitterAloneKeepsTheOrder(t *testing.T) {
+func TestImpairment_Jitter_keepsTheOrder(t *testing.T) {
 	onMemory(t, 1, func(t *testing.T, p *pair) {
 		require.NoError(t, p.network.Impair(p.northward, memory.Impairment{Jitter: 50 * time.Millisecond}))
 		want := []uint32{}
@@ -177,7 +177,7 @@ func TestJitterAloneKeepsTheOrder(t *testing.T) {
 	})
 }
 
-func TestARateHoldsSendersBackAndThenDrops(t *testing.T) {
+func TestImpairment_Rate_blocksAndThenDrops(t *testing.T) {
 	onMemory(t, 1, func(t *testing.T, p *pair) {
 		// 1,000 bytes and 60 of headers take 1.06 ms.
 		require.NoError(t, p.network.Impair(p.northward, memory.Impairment{Rate: 8_000_000, Queue: 10 * 1060}))
@@ -199,7 +199,7 @@ func TestARateHoldsSendersBackAndThenDrops(t *testing.T) {
 	})
 }
 
-func TestACutIsSilentAndOnlyOnItsPath(t *testing.T) {
+func TestNetwork_Cut_dropsOnItsPathAlone(t *testing.T) {
 	onMemory(t, 1, func(t *testing.T, p *pair) {
 		ping := func(number uint32) {
 			require.NoError(t, p.fromSouth.Send([][]byte{numbered(number, 9)}))
@@ -224,7 +224,7 @@ func TestACutIsSilentAndOnlyOnItsPath(t *testing.T) {
 	})
 }
 
-func TestTheCarrierIsTold(t *testing.T) {
+func TestNetwork_Carrier_isReported(t *testing.T) {
 	onMemory(t, 1, func(t *testing.T, p *pair) {
 		link, err := p.south.Link(t.Context(), "wifi")
 		require.NoError(t, err)
@@ -254,7 +254,7 @@ func TestTheCarrierIsTold(t *testing.T) {
 	})
 }
 
-func TestHostsOfANetworkHaveAddressesOfTheirOwn(t *testing.T) {
+func TestNetwork_Host_refusesATakenAddress(t *testing.T) {
 	p := newPair(t, 1)
 	defer p.network.Close()
 	_, err := p.network.Host(northAddress)
@@ -271,7 +271,7 @@ func TestHostsOfANetworkHaveAddressesOfTheirOwn(t *testing.T) {
 	require.ErrorIs(t, err, multilink.ErrClosed)
 }
 
-func TestAPipeThatIsFullDropsAndCounts(t *testing.T) {
+func TestNewPipe_countsDroppedFrames(t *testing.T) {
 	a, b := memory.NewPipe(0)
 	frame := make([]byte, 100)
 	for range 2000 {

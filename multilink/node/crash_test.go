@@ -120,7 +120,7 @@ func comesUp(t *testing.T, docs storage.Documents) multilink.State {
 	return state
 }
 
-func TestAfterAKillWhatWasAcknowledgedHolds(t *testing.T) {
+func TestNode_Run_keepsAcknowledgedChangesAfterAKill(t *testing.T) {
 	for _, mode := range []string{"before the plane", "after the plane", killedBefore, killedAfter} {
 		for at := range changes(t) {
 			t.Run(fmt.Sprintf("%s, change %d", mode, at), func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestAfterAKillWhatWasAcknowledgedHolds(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStoredIsTakenBack(t *testing.T) {
+func TestNode_change_rollsBackWhatCannotBeStored(t *testing.T) {
 	f := &faults{Documents: storage.NewMemoryDocuments()}
 	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
 	for _, c := range changes(t) {
@@ -180,7 +180,7 @@ func TestWhatCannotBeStoredIsTakenBack(t *testing.T) {
 	require.Equal(t, i.plane.told(), comesUp(t, f.Documents))
 }
 
-func TestAWriteWhoseAnswerWasLostIsFound(t *testing.T) {
+func TestNode_change_findsAWriteWhoseAnswerWasLost(t *testing.T) {
 	f := &faults{Documents: storage.NewMemoryDocuments()}
 	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
 	for _, c := range changes(t) {
@@ -191,7 +191,7 @@ func TestAWriteWhoseAnswerWasLostIsFound(t *testing.T) {
 	require.Equal(t, i.plane.told(), comesUp(t, f.Documents))
 }
 
-func TestWhatNobodyKnowsIsFoundOutLater(t *testing.T) {
+func TestNode_change_readsAnUncertainWriteLater(t *testing.T) {
 	t.Parallel()
 	f := &faults{Documents: storage.NewMemoryDocuments()}
 	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
@@ -209,7 +209,7 @@ func TestWhatNobodyKnowsIsFoundOutLater(t *testing.T) {
 	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
 }
 
-func TestARollbackThatThePlaneRefusesIsTriedAgain(t *testing.T) {
+func TestNode_change_retriesARollbackThatThePlaneRefuses(t *testing.T) {
 	t.Parallel()
 	f := &faults{Documents: storage.NewMemoryDocuments()}
 	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0"), f))
@@ -231,7 +231,7 @@ func TestARollbackThatThePlaneRefusesIsTriedAgain(t *testing.T) {
 	require.Equal(t, settings.ActiveBackup, i.plane.told().Bond.Policy)
 }
 
-func TestALinkWhoseInterfaceIsMissingIsLeftOutUntilItIsThere(t *testing.T) {
+func TestNode_Run_leavesOutALinkWithoutItsInterface(t *testing.T) {
 	t.Parallel()
 	docs := storage.NewMemoryDocuments()
 	config := configOf(node.Server, newPlane("eth0", "wlan0", "wwan0"), docs)
@@ -257,7 +257,7 @@ func TestALinkWhoseInterfaceIsMissingIsLeftOutUntilItIsThere(t *testing.T) {
 	require.Equal(t, "", i.list("/interfaces")[1]["reason"])
 }
 
-func TestWhatIsStoredAndUnusableIsRefused(t *testing.T) {
+func TestOpen_refusesUnusableStoredSettings(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	_, err := node.Open(t.Context(), configOf(node.Server, newPlane(), docs))
 	require.NoError(t, err)
@@ -275,7 +275,7 @@ func TestWhatIsStoredAndUnusableIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnInstanceThatLacksARightRunsAndSaysSo(t *testing.T) {
+func TestNode_Health_namesAMissingRight(t *testing.T) {
 	p := newPlane("wlan0")
 	lacks := func(multilink.State) error { return wrapped{"make device: needs CAP_NET_ADMIN", multilink.ErrDenied} }
 	p.before = lacks

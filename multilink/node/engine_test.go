@@ -84,7 +84,7 @@ func (s *side) silent(t *testing.T, to *side) {
 	}, 200*time.Millisecond, 10*time.Millisecond)
 }
 
-func TestTwoInstancesTalkAndKeysAreTakenLive(t *testing.T) {
+func TestNode_Run_connectsTwoInstancesAndRotatesKeys(t *testing.T) {
 	network := memory.NewNetwork(1, "wlan0", "mesh0", "wwan0")
 	defer func() { _ = network.Close() }()
 	s, serverHost := over(t, network, node.Server, "192.0.2.1")

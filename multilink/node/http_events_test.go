@@ -69,7 +69,7 @@ func next(t *testing.T, events <-chan told) told {
 	}
 }
 
-func TestEventsAreStreamedInOrderAndGoOnAfterTheLastOne(t *testing.T) {
+func TestEvents_resumeAfterTheLastID(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
@@ -111,7 +111,7 @@ func TestEventsAreStreamedInOrderAndGoOnAfterTheLastOne(t *testing.T) {
 	}
 }
 
-func TestAReaderThatIsTooSlowIsToldWhatItMissed(t *testing.T) {
+func TestEvents_countWhatASlowReaderMissed(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
@@ -139,7 +139,7 @@ func TestAReaderThatIsTooSlowIsToldWhatItMissed(t *testing.T) {
 	require.Equal(t, 1977, missed)
 }
 
-func TestTheStatusIsStreamedToWhoeverAsks(t *testing.T) {
+func TestStatus_isStreamed(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	web := httptest.NewServer(i.web)
@@ -155,7 +155,7 @@ func TestTheStatusIsStreamedToWhoeverAsks(t *testing.T) {
 	}
 }
 
-func TestThereAreOnlySoManyStreams(t *testing.T) {
+func TestEvents_limitTheNumberOfStreams(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)

@@ -24,7 +24,7 @@ func key(t *testing.T, seed byte) string {
 	return public.Base64()
 }
 
-func TestInterfacesAreAddedListedOrderedChangedAndDeleted(t *testing.T) {
+func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	i := server(t)
 	added := i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820","probe":{"interval_ms":20,"multiplier":4},"metered":false,"quota_bytes":1000}`)
 	require.Equal(t, "wlan0", added["interface"])
@@ -70,7 +70,7 @@ func TestInterfacesAreAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	require.Len(t, i.plane.told().Links, 2)
 }
 
-func TestAServersLinkIsCarriedByTheInterfaceOfItsEndpoint(t *testing.T) {
+func TestLinks_post_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	i := server(t)
 	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"sat","kind":"5g","endpoint":"203.0.113.9:51820"}`)["interface"])
 	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"six","kind":"5g","endpoint":"[2001:db8::9]:51821"}`)["interface"])
@@ -82,7 +82,7 @@ func TestAServersLinkIsCarriedByTheInterfaceOfItsEndpoint(t *testing.T) {
 	require.Contains(t, text, "lost")
 }
 
-func TestAClientIsProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
+func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	w := i.send("POST", "/tunnel/client/add", `{"name":"gw-1","public_key":null,"addresses":["10.9.0.2/24"]}`, map[string]string{"Authorization": "bearer " + token})
@@ -152,7 +152,7 @@ func TestAClientIsProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	require.Empty(t, i.list("/tunnel/client/"))
 }
 
-func TestAClientAttachesWithWhatTheServerAnswered(t *testing.T) {
+func TestAttach_takesTheAnswerOfTheServer(t *testing.T) {
 	s, c := server(t), client(t)
 	s.three(true)
 	made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gw-1"})
@@ -190,7 +190,7 @@ func TestAClientAttachesWithWhatTheServerAnswered(t *testing.T) {
 	i.do(http.StatusNotFound, "DELETE", "/tunnel/attach", nil)
 }
 
-func TestTheBondIsWhatWasPut(t *testing.T) {
+func TestBond_put_replacesTheSettings(t *testing.T) {
 	i := server(t)
 	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 500.0}, i.do(http.StatusOK, "GET", "/bond", nil))
 	for _, policy := range settings.Policies() {
@@ -211,7 +211,7 @@ func TestTheBondIsWhatWasPut(t *testing.T) {
 	require.Empty(t, i.plane.switched)
 }
 
-func TestClassesAreReplaced(t *testing.T) {
+func TestClasses_put_replacesAll(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	require.Empty(t, i.list("/classes"))
@@ -261,7 +261,7 @@ func (i *instance) refuses(all []refused) {
 	require.Equal(i.t, before, i.plane.told(), "what is refused changes nothing")
 }
 
-func TestAServerRefusesAndNamesFieldAndPlace(t *testing.T) {
+func TestServer_namesTheFieldOfABadRequest(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	i.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gw-1", "public_key": key(t, 1)})
@@ -353,7 +353,7 @@ func TestAServerRefusesAndNamesFieldAndPlace(t *testing.T) {
 	})
 }
 
-func TestAClientRefusesWhatIsAServers(t *testing.T) {
+func TestClient_refusesTheRequestsOfAServer(t *testing.T) {
 	i := client(t)
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0"}`)
 	good := func(change func(object)) string {
@@ -391,7 +391,7 @@ func TestAClientRefusesWhatIsAServers(t *testing.T) {
 	})
 }
 
-func TestWhatThePlaneRefusesIsRefused(t *testing.T) {
+func TestNode_change_refusesWhatThePlaneRefuses(t *testing.T) {
 	i := server(t)
 	for _, c := range []struct {
 		err    error
@@ -421,7 +421,7 @@ type wrapped struct {
 func (w wrapped) Error() string { return w.text + ": " + w.err.Error() }
 func (w wrapped) Unwrap() error { return w.err }
 
-func TestLimitsHold(t *testing.T) {
+func TestNode_change_keepsTheLimits(t *testing.T) {
 	names := []string{}
 	for n := range node.MaxLinks + 1 {
 		names = append(names, "eth"+string(rune('a'+n)))

@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestATunnelFollowsItsHostNameOnlyWhereItHasTo(t *testing.T) {
+func TestNode_Run_resolvesAHostNameAgainWhenItsLinkIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("198.51.100.2")
 		var answer atomic.Pointer[[]netip.Addr]

@@ -47,7 +47,7 @@ func slowly(t *testing.T, takes time.Duration, method, path, body string) *httpt
 	return w
 }
 
-func TestAChangeWaitsForAnInstanceThatStarts(t *testing.T) {
+func TestNode_change_waitsForTheStart(t *testing.T) {
 	for _, c := range []struct{ method, path, body string }{
 		{"POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`},
 		{"PUT", "/bond", `{"policy":"redundant"}`},
@@ -60,7 +60,7 @@ func TestAChangeWaitsForAnInstanceThatStarts(t *testing.T) {
 	}
 }
 
-func TestAChangeDoesNotWaitForEver(t *testing.T) {
+func TestNode_change_givesUpWaitingForTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		w := slowly(t, 25*time.Second, "PUT", "/bond", `{"policy":"redundant"}`)

@@ -21,7 +21,7 @@ func play(s *handshaker, from time.Time, length time.Duration, o func(now time.T
 	return calls
 }
 
-func TestCallerCallsEverySecondUntilAnswered(t *testing.T) {
+func TestHandshaker_next_retriesEverySecond(t *testing.T) {
 	start := time.Unix(1000, 0)
 	s := handshaker{caller: true, retry: time.Second}
 	calls := play(&s, start, 5*time.Second, func(time.Time) observation { return observation{reachable: true} })
@@ -36,7 +36,7 @@ func TestCallerCallsEverySecondUntilAnswered(t *testing.T) {
 	require.Equal(t, wait, s.next(answered, observation{handshake: 1, reachable: true}))
 }
 
-func TestOutageLongerThanTheKeysLiveIsCalledThroughEverySecond(t *testing.T) {
+func TestHandshaker_next_retriesThroughALongOutage(t *testing.T) {
 	start := time.Unix(1000, 0)
 	s := handshaker{caller: true, retry: time.Second}
 	s.observe(start, observation{handshake: 1, received: 1})
@@ -64,7 +64,7 @@ func TestOutageLongerThanTheKeysLiveIsCalledThroughEverySecond(t *testing.T) {
 	}
 }
 
-func TestCalledEndWaitsButCallsWhatItCanReachWhenTheKeysAreOld(t *testing.T) {
+func TestHandshaker_next_respondsUntilTheKeysAreOld(t *testing.T) {
 	start := time.Unix(1000, 0)
 	s := handshaker{retry: time.Second}
 	silent := func(reachable bool) map[time.Duration]call {
@@ -76,7 +76,7 @@ func TestCalledEndWaitsButCallsWhatItCanReachWhenTheKeysAreOld(t *testing.T) {
 	require.Equal(t, map[time.Duration]call{0: callPolitely, 5 * time.Second: callPolitely, 10 * time.Second: callPolitely}, silent(true))
 }
 
-func TestIdleSessionIsLeftAlone(t *testing.T) {
+func TestHandshaker_next_leavesAnIdleTunnelAlone(t *testing.T) {
 	start := time.Unix(1000, 0)
 	s := handshaker{caller: true, retry: time.Second}
 	s.observe(start, observation{handshake: 1, received: 1})
@@ -87,7 +87,7 @@ func TestIdleSessionIsLeftAlone(t *testing.T) {
 	require.Equal(t, callAfresh, s.next(later, observation{handshake: 1, received: 1, reachable: true, wanted: later}))
 }
 
-func TestPeerThatAnswersIsNotCalled(t *testing.T) {
+func TestHandshaker_next_waitsWhileThePeerAnswers(t *testing.T) {
 	start := time.Unix(1000, 0)
 	s := handshaker{caller: true, retry: time.Second}
 	heard := uint64(0)
@@ -97,7 +97,7 @@ func TestPeerThatAnswersIsNotCalled(t *testing.T) {
 	}))
 }
 
-func TestHurryCallsAtOnce(t *testing.T) {
+func TestHandshaker_hurry_skipsThePause(t *testing.T) {
 	now := time.Unix(1000, 0)
 	s := handshaker{caller: true, retry: time.Second}
 	o := observation{reachable: true}

@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/wg"
 )
 
-func TestNothingLeavesOverAnotherInterfaceWhenItsOwnIsGone(t *testing.T) {
+func TestUnderlay_sendsNothingOverAnotherInterface(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, "mesh")
 	cable(t, lab, "cable")

@@ -39,7 +39,7 @@ func readyLane(ls *sendQueue) *tunnelQueue {
 	return l
 }
 
-func TestControlGoesAheadOfData(t *testing.T) {
+func TestSendQueue_pull_takesControlPacketsFirst(t *testing.T) {
 	ls := newSendQueue()
 	a, b := readyLane(ls), readyLane(ls)
 	fill(ls, a, 2, "a%d")
@@ -48,7 +48,7 @@ func TestControlGoesAheadOfData(t *testing.T) {
 	require.Equal(t, []string{"probe", "a0", "a1", "b0", "b1"}, drain(ls, 10))
 }
 
-func TestTunnelsTakeTurns(t *testing.T) {
+func TestSendQueue_pull_alternatesBetweenTunnels(t *testing.T) {
 	ls := newSendQueue()
 	a, b := readyLane(ls), readyLane(ls)
 	fill(ls, a, 100, "a%d")
@@ -58,7 +58,7 @@ func TestTunnelsTakeTurns(t *testing.T) {
 	require.Equal(t, "b0", got[turn])
 }
 
-func TestFullLaneTakesNoMoreAndTellsWhenItDoes(t *testing.T) {
+func TestSendQueue_push_signalsWhenThereIsRoomAgain(t *testing.T) {
 	ls := newSendQueue()
 	l := readyLane(ls)
 	require.Equal(t, dataLimit, fill(ls, l, dataLimit, "%d"))
@@ -73,7 +73,7 @@ func TestFullLaneTakesNoMoreAndTellsWhenItDoes(t *testing.T) {
 	require.Equal(t, 1, taken)
 }
 
-func TestWithoutASessionTheNewestWait(t *testing.T) {
+func TestSendQueue_push_keepsTheNewestWithoutKeys(t *testing.T) {
 	ls := newSendQueue()
 	l := newTunnelQueue(address{}, address{})
 	require.Equal(t, dataLimit+3, fill(ls, l, dataLimit+3, "%d"))
@@ -88,7 +88,7 @@ func TestWithoutASessionTheNewestWait(t *testing.T) {
 	require.Equal(t, []string{"c1"}, drain(ls, 1))
 }
 
-func TestPacketsThatWaitedTooLongAreDropped(t *testing.T) {
+func TestSendQueue_pull_dropsOldPackets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ls := newSendQueue()
 		l := newTunnelQueue(address{}, address{})
@@ -102,7 +102,7 @@ func TestPacketsThatWaitedTooLongAreDropped(t *testing.T) {
 	})
 }
 
-func TestWindowBoundsWhatIsUnderWayButNotControl(t *testing.T) {
+func TestSendQueue_pull_boundsDataUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ls := newSendQueue()
 		l := readyLane(ls)
@@ -129,7 +129,7 @@ func TestWindowBoundsWhatIsUnderWayButNotControl(t *testing.T) {
 	})
 }
 
-func TestWindowNarrowsWhileTheSocketIsStuck(t *testing.T) {
+func TestSendQueue_end_narrowsTheWindowOfAStuckSocket(t *testing.T) {
 	ls := newSendQueue()
 	for range 10 {
 		ls.begin()
@@ -143,7 +143,7 @@ func TestWindowNarrowsWhileTheSocketIsStuck(t *testing.T) {
 	require.Equal(t, maxWindow, ls.window)
 }
 
-func TestReaderWakesForPacketsAndForTheEnd(t *testing.T) {
+func TestSendQueue_next_returnsForPacketsAndOnClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ls := newSendQueue()
 		l := readyLane(ls)
@@ -174,7 +174,7 @@ func TestReaderWakesForPacketsAndForTheEnd(t *testing.T) {
 	})
 }
 
-func TestInflowWaitsForReceiversAndGivesUpWhatIsLost(t *testing.T) {
+func TestInflow_waitsForReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newInflow()
 		began := time.Now()

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/wg"
 )
 
-func TestUnderlayKeepsTheRulesOverLoopback(t *testing.T) {
+func TestUnderlay_passesTheSuiteOverLoopback(t *testing.T) {
 	t.Parallel()
 	linktest.RunUnderlay(t, linktest.UnderlayHarness{
 		Link: "wifi",

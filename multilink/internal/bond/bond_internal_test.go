@@ -52,7 +52,7 @@ func hand(to *Bond, now time.Time, out *Output) {
 	out.Reset()
 }
 
-func TestAFrameTakesNoAllocation(t *testing.T) {
+func TestBond_Send_allocatesNothing(t *testing.T) {
 	for _, policy := range settings.Policies() {
 		a, b, now := newPair(t, settings.Bond{Policy: policy})
 		var sent, received Output
@@ -77,7 +77,7 @@ func TestAFrameTakesNoAllocation(t *testing.T) {
 	}
 }
 
-func TestALateTickCondemnsNoLink(t *testing.T) {
+func TestBond_Tick_takesNoLinkDownWhenLate(t *testing.T) {
 	t.Parallel()
 	a, _, now := newPair(t, settings.Bond{})
 	var out Output
@@ -98,7 +98,7 @@ func TestALateTickCondemnsNoLink(t *testing.T) {
 	require.False(t, a.Status(a.Next()).Connected)
 }
 
-func TestEveryBufferIsReleased(t *testing.T) {
+func TestBond_releasesEveryBuffer(t *testing.T) {
 	t.Parallel()
 	a, b, now := newPair(t, settings.Bond{Policy: settings.Redundant})
 	var out Output
@@ -121,9 +121,9 @@ func TestEveryBufferIsReleased(t *testing.T) {
 	require.Zero(t, a.sender.replay.waiting)
 }
 
-// FuzzBuggyPeer has an authentic peer send nonsense: whole packets, and probes
+// FuzzBond_Receive has an authentic peer send nonsense: whole packets, and probes
 // whose fields the input chooses.
-func FuzzBuggyPeer(f *testing.F) {
+func FuzzBond_Receive(f *testing.F) {
 	p := packet.Probe{
 		Epoch: 1 << 60, Echo: 77, Sequence: 9, Sent: 123456789, Echoed: 987654321, Held: 3 * time.Millisecond,
 		Interval: 10 * time.Millisecond, Applied: time.Second, Multiplier: 3, Established: true, Floor: 5, Next: 1000,

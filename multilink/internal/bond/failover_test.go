@@ -39,7 +39,7 @@ func outages() []outage {
 	return []outage{cut(0, 1), cut(0), cut(1), {"carrier", carrier(false), carrier(true)}}
 }
 
-func TestFailoverLosesNothing(t *testing.T) {
+func TestBond_failover_losesNothing(t *testing.T) {
 	t.Parallel()
 	configs := map[string]settings.Bond{
 		"replay":       {},
@@ -73,7 +73,7 @@ func TestFailoverLosesNothing(t *testing.T) {
 					switch config.Policy {
 					case settings.Redundant: // the quicker link is first when it comes back
 						require.Less(t, e.disorder(), 20)
-					case settings.BalanceFlow: // see TestFlowsSpreadAndKeepTheirLinkAndOrder
+					case settings.BalanceFlow: // see TestSelector_balance_keepsTheLinkOfAFlow
 					default:
 						require.Zero(t, e.disorder(), "frames to end %d", e.index)
 					}
@@ -84,7 +84,7 @@ func TestFailoverLosesNothing(t *testing.T) {
 	}
 }
 
-func TestTheGapFollowsTheIntervalOfProbes(t *testing.T) {
+func TestBond_failover_takesThreeAndAHalfIntervals(t *testing.T) {
 	t.Parallel()
 	for _, interval := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond} {
 		for _, directions := range [][]int{{0}, {1}, {0, 1}} {
@@ -109,7 +109,7 @@ func TestTheGapFollowsTheIntervalOfProbes(t *testing.T) {
 
 // A backup that costs money may be probed seldom: what it says is asked for when
 // the primary is late.
-func TestABackupThatIsSeldomProbedTakesOverInTime(t *testing.T) {
+func TestBond_failover_isInTimeWithASlowlyProbedBackup(t *testing.T) {
 	t.Parallel()
 	for _, directions := range [][]int{{0}, {1}, {0, 1}} {
 		links := threeLinks()[1:]
@@ -127,7 +127,7 @@ func TestABackupThatIsSeldomProbedTakesOverInTime(t *testing.T) {
 	}
 }
 
-func TestWithoutReplayTheGapIsThreeAndAHalfIntervals(t *testing.T) {
+func TestBond_failover_hasABoundedGapWithoutReplay(t *testing.T) {
 	t.Parallel()
 	for _, outage := range outages() {
 		t.Run(outage.name, func(t *testing.T) {

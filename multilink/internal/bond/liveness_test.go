@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-func TestAStalledProcessIsNoDeadRadio(t *testing.T) {
+func TestBond_Tick_keepsLinksThroughAStall(t *testing.T) {
 	t.Parallel()
 	for _, busy := range []bool{false, true} {
 		w := newWorld(t, 2, settings.Bond{}, threeLinks())
@@ -38,7 +38,7 @@ func TestAStalledProcessIsNoDeadRadio(t *testing.T) {
 	}
 }
 
-func TestPacketsThatNobodyReadsAreNoDeadRadio(t *testing.T) {
+func TestBond_Tick_keepsLinksWhilePacketsAreUnread(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 13, settings.Bond{}, threeLinks())
 	w.settle()
@@ -54,7 +54,7 @@ func TestPacketsThatNobodyReadsAreNoDeadRadio(t *testing.T) {
 	}
 }
 
-func TestOfOneLinkAloneSilenceIsBelievedLater(t *testing.T) {
+func TestMonitor_waitsLongerForTheOnlyLink(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, settings.Bond{}, threeLinks()[:1])
 	w.settle()
@@ -70,7 +70,7 @@ func TestOfOneLinkAloneSilenceIsBelievedLater(t *testing.T) {
 	require.Equal(t, "wifi", w.ends[1].active())
 }
 
-func TestASilentLinkIsSuspectedAndLeftInTime(t *testing.T) {
+func TestMonitor_leavesASilentLinkInTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 4, settings.Bond{}, threeLinks())
 	w.settle()
@@ -83,7 +83,7 @@ func TestASilentLinkIsSuspectedAndLeftInTime(t *testing.T) {
 	require.Equal(t, "mesh", w.ends[1].active())
 }
 
-func TestAJitteryLinkDoesNotFlap(t *testing.T) {
+func TestMonitor_doesNotFlapOnJitter(t *testing.T) {
 	t.Parallel()
 	for _, unordered := range []bool{false, true} {
 		w := newWorld(t, 5, settings.Bond{}, threeLinks()[2:])
@@ -103,7 +103,7 @@ func TestAJitteryLinkDoesNotFlap(t *testing.T) {
 	}
 }
 
-func TestAJitteryBackupDoesNotFlapBesideASteadyPrimary(t *testing.T) {
+func TestMonitor_doesNotFlapOnAJitteryBackup(t *testing.T) {
 	t.Parallel()
 	for _, unordered := range []bool{false, true} {
 		w := newWorld(t, 6, settings.Bond{}, threeLinks())
@@ -118,7 +118,7 @@ func TestAJitteryBackupDoesNotFlapBesideASteadyPrimary(t *testing.T) {
 	}
 }
 
-func TestAFlappingPrimaryIsTrustedLessAndLess(t *testing.T) {
+func TestMonitor_waitsLongerAfterEachRelapse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 7, settings.Bond{}, threeLinks())
 	w.settle()
@@ -141,7 +141,7 @@ func TestAFlappingPrimaryIsTrustedLessAndLess(t *testing.T) {
 	require.Equal(t, "wifi", w.ends[0].active())
 }
 
-func TestAllLinksDownAndBack(t *testing.T) {
+func TestBond_recoversWhenAllLinksWereDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 8, settings.Bond{}, threeLinks())
 	w.settle()
@@ -173,7 +173,7 @@ func TestAllLinksDownAndBack(t *testing.T) {
 	w.ends[1].lost(0) // nothing twice
 }
 
-func TestARestartedPeerIsTalkedToAtOnce(t *testing.T) {
+func TestPeering_adoptsARestartedPeerAtOnce(t *testing.T) {
 	t.Parallel()
 	for i := range 4 {
 		restarted := i % 2
@@ -196,7 +196,7 @@ func TestARestartedPeerIsTalkedToAtOnce(t *testing.T) {
 	}
 }
 
-func TestAProbeOfAnEarlierLifeIsIgnored(t *testing.T) {
+func TestPeering_ignoresAProbeOfAnEarlierLife(t *testing.T) {
 	t.Parallel()
 	for _, both := range []bool{false, true} {
 		w := newWorld(t, 10, settings.Bond{}, threeLinks())
@@ -223,7 +223,7 @@ func TestAProbeOfAnEarlierLifeIsIgnored(t *testing.T) {
 	}
 }
 
-func TestAFailedTunnelIsLeftAtOnce(t *testing.T) {
+func TestBond_Failed_leavesTheLinkAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 11, settings.Bond{}, threeLinks())
 	w.settle()
@@ -242,7 +242,7 @@ func TestAFailedTunnelIsLeftAtOnce(t *testing.T) {
 	require.Equal(t, "wifi", e.active())
 }
 
-func TestASlowEndSlowsTheOtherDown(t *testing.T) {
+func TestPeering_usesTheSlowerInterval(t *testing.T) {
 	t.Parallel()
 	links := threeLinks()
 	w := newWorld(t, 12, settings.Bond{}, links)

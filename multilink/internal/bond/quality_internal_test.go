@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLossIsThatOfTheLastHundred(t *testing.T) {
+func TestQuality_lossRx_coversTheLastHundredProbes(t *testing.T) {
 	t.Parallel()
 	var q quality
 	require.Zero(t, q.lossRx())

@@ -13,7 +13,7 @@ import (
 
 // Whatever happens to the links: no frame comes twice, none is invented, and
 // when all is well again frames pass over the primary, in order.
-func TestInvariantsHoldWhateverHappens(t *testing.T) {
+func TestBond_keepsItsInvariantsUnderRandomFaults(t *testing.T) {
 	t.Parallel()
 	policies := settings.Policies()
 	for seed := range uint64(32) {

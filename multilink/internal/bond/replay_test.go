@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-func TestAGapTooShortForAFailoverIsRepaired(t *testing.T) {
+func TestSender_repairsAGapTooShortForAFailover(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 30, settings.Bond{}, threeLinks())
 	w.settle()
@@ -27,7 +27,7 @@ func TestAGapTooShortForAFailoverIsRepaired(t *testing.T) {
 	require.NotZero(t, w.ends[0].counters().Replayed)
 }
 
-func TestFramesLostBeforeTheLinkDiedAreReplayed(t *testing.T) {
+func TestReplay_resendsFramesLostBeforeTheFailover(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 31, settings.Bond{}, threeLinks())
 	w.settle()
@@ -40,7 +40,7 @@ func TestFramesLostBeforeTheLinkDiedAreReplayed(t *testing.T) {
 	require.Zero(t, w.ends[1].lost(10_000))
 }
 
-func TestLittleIsReplayedNeedlessly(t *testing.T) {
+func TestReplay_resendsLittleThatArrived(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 32, settings.Bond{}, threeLinks())
 	w.settle()
@@ -53,7 +53,7 @@ func TestLittleIsReplayedNeedlessly(t *testing.T) {
 	require.InDelta(t, 275, float64(w.ends[0].counters().Replayed), 60) // 22 to 33 ms
 }
 
-func TestHolesThatStayDoNotStopAcknowledgements(t *testing.T) {
+func TestReplay_acknowledge_passesLastingGaps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 41, settings.Bond{}, threeLinks()[:1])
 	w.classes(settings.Bond{}, []settings.Class{{Name: "voice", NoReplay: true}})
@@ -70,7 +70,7 @@ func TestHolesThatStayDoNotStopAcknowledgements(t *testing.T) {
 	require.Equal(t, before.Replayed, w.ends[0].counters().Replayed)
 }
 
-func TestTheReplayIsPaced(t *testing.T) {
+func TestSender_pump_isPaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 33, settings.Bond{}, threeLinks())
 	w.settle()
@@ -89,7 +89,7 @@ func TestTheReplayIsPaced(t *testing.T) {
 	require.Greater(t, busiest, 150)
 }
 
-func TestOrderIsKeptOnTheReturnFromASlowerLink(t *testing.T) {
+func TestSender_keepsTheOrderOnReturnFromASlowerLink(t *testing.T) {
 	t.Parallel()
 	for _, config := range []settings.Bond{{}, {NoReplay: true}, {Policy: settings.BalanceFlow}} {
 		w := newWorld(t, 34, config, threeLinks()[:2])
@@ -105,7 +105,7 @@ func TestOrderIsKeptOnTheReturnFromASlowerLink(t *testing.T) {
 	}
 }
 
-func TestTheReplayBufferHasBounds(t *testing.T) {
+func TestReplay_isBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 35, settings.Bond{ReplayBytes: 100_000}, threeLinks())
 	w.settle()
@@ -127,7 +127,7 @@ func TestTheReplayBufferHasBounds(t *testing.T) {
 	require.InDelta(t, 100, w.ends[1].lost(2_000), 80)
 }
 
-func TestLateFramesOfAClassWithoutReplayAreNotSent(t *testing.T) {
+func TestSender_dropsLateFramesOfAClassWithoutReplay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 37, settings.Bond{}, threeLinks())
 	w.classes(settings.Bond{}, []settings.Class{{Name: "voice", NoReplay: true}, {Name: "soon", MaxDelay: 10 * time.Millisecond}})
@@ -146,7 +146,7 @@ func TestLateFramesOfAClassWithoutReplayAreNotSent(t *testing.T) {
 	require.InDelta(t, 17, w.ends[1].lost(2_000), 7) // those of the last 10 ms were replayed
 }
 
-func TestLongFramesTravelInPieces(t *testing.T) {
+func TestSender_fragmentsLongFrames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 38, settings.Bond{}, threeLinks())
 	for _, e := range w.ends {
@@ -167,7 +167,7 @@ func TestLongFramesTravelInPieces(t *testing.T) {
 	require.Zero(t, received.Incomplete)
 }
 
-func TestChangesOfSettingsDisturbNothing(t *testing.T) {
+func TestBond_Configure_losesNoFrame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 39, settings.Bond{}, threeLinks())
 	w.settle()
@@ -219,7 +219,7 @@ func TestChangesOfSettingsDisturbNothing(t *testing.T) {
 	require.Empty(t, e.out.Packets)
 }
 
-func TestADisabledLinkIsLeftWithoutALoss(t *testing.T) {
+func TestBond_SetLinks_disablesALinkWithoutLoss(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 40, settings.Bond{NoReplay: true}, threeLinks())
 	w.settle()

@@ -20,7 +20,7 @@ func (w *world) outage(d, wait time.Duration) {
 	w.run(wait)
 }
 
-func TestReselectSaysWhenToReturn(t *testing.T) {
+func TestSelector_reselect_decidesWhenToReturn(t *testing.T) {
 	t.Parallel()
 	for reselect, want := range map[settings.Reselect]string{
 		"": "wifi", settings.ReselectAlways: "wifi", settings.ReselectBetter: "mesh", settings.ReselectFailure: "mesh",
@@ -39,7 +39,7 @@ func TestReselectSaysWhenToReturn(t *testing.T) {
 	}
 }
 
-func TestReselectBetterNoticesWhenTheLinkBecomesQuicker(t *testing.T) {
+func TestSelector_reselectBetter_followsTheRoundTrip(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 28, settings.Bond{Reselect: settings.ReselectBetter}, threeLinks())
 	w.both("wifi", func(wire *wire) { wire.delay = 4 * time.Millisecond })
@@ -51,7 +51,7 @@ func TestReselectBetterNoticesWhenTheLinkBecomesQuicker(t *testing.T) {
 	require.Equal(t, "wifi", w.ends[0].active())
 }
 
-func TestControlOvertakesTheBacklog(t *testing.T) {
+func TestSender_pump_sendsControlClassesFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 29, settings.Bond{}, threeLinks())
 	w.classes(settings.Bond{}, []settings.Class{{Name: "control", Control: true}})
@@ -74,7 +74,7 @@ func TestControlOvertakesTheBacklog(t *testing.T) {
 	require.Less(t, last, 3537*time.Millisecond, "the backlog takes 30 ms more")
 }
 
-func TestThePrimaryIsUsedAgainAfterItBehavedForAWhile(t *testing.T) {
+func TestSelector_returnsToThePrimaryAfterTheWait(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []time.Duration{0, 2 * time.Second} {
 		w := newWorld(t, 21, settings.Bond{WaitToRestore: wait}, threeLinks())
@@ -97,7 +97,7 @@ func TestThePrimaryIsUsedAgainAfterItBehavedForAWhile(t *testing.T) {
 	}
 }
 
-func TestMeteredLinksAndThoseOverTheirQuotaAreTheLastResort(t *testing.T) {
+func TestSelector_usesMeteredAndOverQuotaLinksLast(t *testing.T) {
 	t.Parallel()
 	links := threeLinks()
 	links[1].Metered = true
@@ -124,7 +124,7 @@ func TestMeteredLinksAndThoseOverTheirQuotaAreTheLastResort(t *testing.T) {
 	require.Equal(t, "5g", w.ends[0].active())
 }
 
-func TestClassesTravelByTheirOwnRules(t *testing.T) {
+func TestSelector_choosesLinksByClass(t *testing.T) {
 	t.Parallel()
 	links := threeLinks()
 	links[1].Metered = true
@@ -158,7 +158,7 @@ func TestClassesTravelByTheirOwnRules(t *testing.T) {
 	require.Equal(t, [3]int{1, 0, 0}, bytes(4), "there is no such class")
 }
 
-func TestALossyOrSlowLinkIsUsedWhenNoBetterOneIsLeft(t *testing.T) {
+func TestSelector_usesAPoorLinkLast(t *testing.T) {
 	t.Parallel()
 	links := threeLinks()
 	links[0].MaxLoss = 0.10
@@ -186,7 +186,7 @@ func TestALossyOrSlowLinkIsUsedWhenNoBetterOneIsLeft(t *testing.T) {
 	}
 }
 
-func TestASwitchByHandHoldsForItsTime(t *testing.T) {
+func TestBond_Switch_holdsForItsTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 25, settings.Bond{}, threeLinks())
 	w.settle()
@@ -220,7 +220,7 @@ func TestASwitchByHandHoldsForItsTime(t *testing.T) {
 	require.Zero(t, w.ends[1].disorder())
 }
 
-func TestFlowsSpreadAndKeepTheirLinkAndOrder(t *testing.T) {
+func TestSelector_balance_keepsTheLinkOfAFlow(t *testing.T) {
 	t.Parallel()
 	links := threeLinks()
 	links[2].Cost = 4
@@ -256,7 +256,7 @@ func TestFlowsSpreadAndKeepTheirLinkAndOrder(t *testing.T) {
 	require.NotZero(t, bytes[2])
 }
 
-func TestAdaptiveCopiesWhileTheLinkIsSuspect(t *testing.T) {
+func TestSelector_adaptive_copiesWhileTheLinkIsSuspect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 27, settings.Bond{Policy: settings.Adaptive}, threeLinks())
 	w.settle()
@@ -274,7 +274,7 @@ func TestAdaptiveCopiesWhileTheLinkIsSuspect(t *testing.T) {
 	require.Less(t, w.ends[1].gap(), 22*time.Millisecond)
 }
 
-func TestAMeteredBackupIsProbedSeldomUntilItCarriesFrames(t *testing.T) {
+func TestPeering_probesAMeteredBackupSeldom(t *testing.T) {
 	t.Parallel()
 	links := threeLinks()[1:]
 	links[1].Metered = true

@@ -61,7 +61,7 @@ func (w *plainWindow) received() (spans []packet.Span) {
 	return spans
 }
 
-func TestWindowIsWhatAPlainOneIs(t *testing.T) {
+func TestWindow_equalsAPlainOne(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))

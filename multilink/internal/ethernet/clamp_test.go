@@ -42,7 +42,7 @@ func ExampleClampMSS() {
 	// 1346
 }
 
-func TestOffersOfTooMuchAreLowered(t *testing.T) {
+func TestClampMSS_lowersTheOffer(t *testing.T) {
 	for _, base := range []packetSpec{voiceV4, voiceV6} {
 		for _, tags := range [][]uint32{nil, {0x81000064}, {0x88a80064, 0x81000065}} {
 			for place := range 3 {
@@ -69,7 +69,7 @@ func TestOffersOfTooMuchAreLowered(t *testing.T) {
 	}
 }
 
-func TestOtherFramesAreLeftAlone(t *testing.T) {
+func TestClampMSS_leavesOtherFramesAlone(t *testing.T) {
 	syn := mss(voiceV4, 1460, 1)
 	for name, frame := range map[string][]byte{
 		"not the first segment": with(syn, func(s *packetSpec) { s.tcpFlags = 0x10 }).frame(),
@@ -95,7 +95,7 @@ func TestOtherFramesAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestNoOfferFallsBelowWhatEverybodyTakes(t *testing.T) {
+func TestClampMSS_keepsTheLeastMSS(t *testing.T) {
 	frame := mss(voiceV4, 1460, 0).frame()
 	require.True(t, ethernet.ClampMSS(frame, 100))
 	require.EqualValues(t, 536, binary.BigEndian.Uint16(frame[14+20+20+2:]))

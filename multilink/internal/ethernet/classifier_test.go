@@ -48,7 +48,7 @@ func matches(t *testing.T, r settings.Rule, frame []byte) bool {
 	return class == 0
 }
 
-func TestRulesMatchWhatTheySay(t *testing.T) {
+func TestClassifier_Classify_matchesRules(t *testing.T) {
 	arp := append(make([]byte, 12), 0x08, 0x06)
 	tagged := with(voiceV4, func(s *packetSpec) { s.tags = []uint32{0x8100_a064} })
 	twice := with(voiceV6, func(s *packetSpec) { s.tags = []uint32{0x88a8_4065, 0x8100_e007} })
@@ -121,7 +121,7 @@ func TestRulesMatchWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestTheFirstClassThatMatchesHasTheFrame(t *testing.T) {
+func TestClassifier_Classify_takesTheFirstMatch(t *testing.T) {
 	c, err := ethernet.NewClassifier([]settings.Class{
 		{Name: "rest"},
 		{Name: "bulk", Match: []settings.Rule{{Protocol: 6}, {MinSize: 1000}}},
@@ -143,7 +143,7 @@ func TestTheFirstClassThatMatchesHasTheFrame(t *testing.T) {
 	require.Equal(t, -1, got)
 }
 
-func TestTheFlowIsThatOfAConversation(t *testing.T) {
+func TestClassifier_Classify_hashesTheConversation(t *testing.T) {
 	c, err := ethernet.NewClassifier(nil)
 	require.NoError(t, err)
 	flow := func(s packetSpec) uint32 {
@@ -167,7 +167,7 @@ func TestTheFlowIsThatOfAConversation(t *testing.T) {
 	require.InDelta(t, 500, halves, 60, "flows spread")
 }
 
-func TestClassesThatAreNotAllowedAreNamed(t *testing.T) {
+func TestNewClassifier_namesABadClass(t *testing.T) {
 	for want, class := range map[string]settings.Class{
 		`class "": name: want 1 to 32 letters, digits, '.', '-' or '_', got ""`:            {},
 		`class "a": policy: want one of`:                                                   {Name: "a", Policy: "best"},
@@ -197,7 +197,7 @@ func TestClassesThatAreNotAllowedAreNamed(t *testing.T) {
 	require.ErrorIs(t, err, fault.ErrDuplicate)
 }
 
-func TestClassifyingAllocatesNothing(t *testing.T) {
+func TestClassifier_Classify_allocatesNothing(t *testing.T) {
 	c, frame := manyRules(t), voiceV6.frame()
 	require.Zero(t, testing.AllocsPerRun(100, func() { c.Classify(frame) }))
 }

@@ -45,7 +45,7 @@ type ports = []ethernet.Port
 
 const local = ethernet.LocalPort
 
-func TestAFrameGoesWhereItsDestinationLives(t *testing.T) {
+func TestSwitch_Forward_learnsDestinations(t *testing.T) {
 	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
 	a, b, c := s.Add(), s.Add(), s.Add()
 	require.Equal(t, ports{local, b, c}, s.Forward(nil, a, etherFrame(2, 1, 0)), "unknown: to all but where it came from")
@@ -60,7 +60,7 @@ func TestAFrameGoesWhereItsDestinationLives(t *testing.T) {
 	require.Equal(t, 5, s.Stats().Addresses)
 }
 
-func TestFramesThatMayNotPassDoNot(t *testing.T) {
+func TestSwitch_Forward_filtersFrames(t *testing.T) {
 	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
 	a := s.Add()
 	frame := etherFrame(2, 1, 0)
@@ -77,7 +77,7 @@ func TestFramesThatMayNotPassDoNot(t *testing.T) {
 	require.Zero(t, s.Stats().Addresses)
 }
 
-func TestIsolatedPeersReachTheHostAlone(t *testing.T) {
+func TestSwitch_Forward_isolatesPeers(t *testing.T) {
 	s := ethernet.NewSwitch(ethernet.SwitchOptions{Isolate: true})
 	a, b := s.Add(), s.Add()
 	require.Equal(t, ports{local}, s.Forward(nil, a, etherFrame(2, 1, 0)))
@@ -86,7 +86,7 @@ func TestIsolatedPeersReachTheHostAlone(t *testing.T) {
 	require.Equal(t, ports{a, b}, s.Forward(nil, local, etherFrame(9, 3, 0)))
 }
 
-func TestAPeerCannotTakeAnAddressOfTheHost(t *testing.T) {
+func TestSwitch_Learn_protectsAddressesOfTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := ethernet.NewSwitch(ethernet.SwitchOptions{})
 		a, b := s.Add(), s.Add()
@@ -104,7 +104,7 @@ func TestAPeerCannotTakeAnAddressOfTheHost(t *testing.T) {
 	})
 }
 
-func TestAStationRoamsBetweenPeersButDoesNotFlap(t *testing.T) {
+func TestSwitch_Learn_movesAStationOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := ethernet.NewSwitch(ethernet.SwitchOptions{})
 		a, b := s.Add(), s.Add()
@@ -119,7 +119,7 @@ func TestAStationRoamsBetweenPeersButDoesNotFlap(t *testing.T) {
 	})
 }
 
-func TestAddressesAreForgottenInTime(t *testing.T) {
+func TestSwitch_ageing_removesAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := ethernet.NewSwitch(ethernet.SwitchOptions{})
 		a, b := s.Add(), s.Add()
@@ -134,7 +134,7 @@ func TestAddressesAreForgottenInTime(t *testing.T) {
 	})
 }
 
-func TestAFloodOfAddressesCostsOthersNothing(t *testing.T) {
+func TestSwitch_Learn_boundsTheAddressesOfAPeer(t *testing.T) {
 	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
 	a, b := s.Add(), s.Add()
 	s.Learn(b, etherFrame(9, 1, 0))
@@ -155,7 +155,7 @@ func TestAFloodOfAddressesCostsOthersNothing(t *testing.T) {
 	require.NotEqual(t, a, s.Add(), "numbers are not used again")
 }
 
-func TestASwitchIsUsedByManyAtOnce(t *testing.T) {
+func TestSwitch_isSafeForConcurrentUse(t *testing.T) {
 	s := ethernet.NewSwitch(ethernet.SwitchOptions{})
 	var all sync.WaitGroup
 	for worker := range uint32(4) {

@@ -32,7 +32,7 @@ func randomFrame(seed uint64, n int) []byte {
 	return frame
 }
 
-func TestPiecesInAnyOrderMakeTheFrame(t *testing.T) {
+func TestReassembler_Add_takesPiecesInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	r := NewReassembler(ReassemblyBytes, ReassemblyAge)
 	sequence := uint64(1)
@@ -54,7 +54,7 @@ func TestPiecesInAnyOrderMakeTheFrame(t *testing.T) {
 	require.Zero(t, r.Incomplete)
 }
 
-func TestPiecesAreOfAboutTheSameLength(t *testing.T) {
+func TestNewSplit_makesPiecesOfAboutOneLength(t *testing.T) {
 	s, ok := NewSplit(make([]byte, 1514), 1394)
 	require.True(t, ok)
 	require.Equal(t, 2, s.Count)
@@ -69,7 +69,7 @@ func TestPiecesAreOfAboutTheSameLength(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestAFrameThatLostAPieceIsGivenUpInTime(t *testing.T) {
+func TestReassembler_Expire_discardsIncompleteFrames(t *testing.T) {
 	r := NewReassembler(ReassemblyBytes, time.Second)
 	parts := pieces(t, randomFrame(1, 3000), 1400)
 	require.Len(t, parts, 3)
@@ -87,7 +87,7 @@ func TestAFrameThatLostAPieceIsGivenUpInTime(t *testing.T) {
 	require.Nil(t, r.Add(at, 11, parts[1]), "its others are gone")
 }
 
-func TestTheOldestFrameMakesRoom(t *testing.T) {
+func TestReassembler_Add_discardsTheOldestForRoom(t *testing.T) {
 	r := NewReassembler(8*2048, time.Hour)
 	parts := pieces(t, randomFrame(1, 1514), 1000)
 	for i := range uint64(20) {
@@ -101,7 +101,7 @@ func TestTheOldestFrameMakesRoom(t *testing.T) {
 	require.Zero(t, r.Bytes)
 }
 
-func TestRepeatedAndContradictingPiecesChangeNothing(t *testing.T) {
+func TestReassembler_Add_ignoresBadPieces(t *testing.T) {
 	frame := randomFrame(1, 3000)
 	parts := pieces(t, frame, 1400)
 	other := randomFrame(2, 3000)
@@ -117,7 +117,7 @@ func TestRepeatedAndContradictingPiecesChangeNothing(t *testing.T) {
 	require.Equal(t, frame, r.Add(0, 1, parts[1]))
 }
 
-func TestReassemblyInOrderAllocatesNothing(t *testing.T) {
+func TestReassembler_Add_allocatesNothing(t *testing.T) {
 	parts := pieces(t, randomFrame(1, 1514), 1394)
 	r := NewReassembler(ReassemblyBytes, ReassemblyAge)
 	sequence := uint64(0)

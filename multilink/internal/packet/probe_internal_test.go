@@ -16,7 +16,7 @@ func sampleProbe() Probe {
 	}
 }
 
-func TestAProbeIsReadAsItWasWritten(t *testing.T) {
+func TestProbe_Parse_readsWhatAppendWrites(t *testing.T) {
 	t.Parallel()
 	want := sampleProbe()
 	packet := want.Append(nil, Header{Kind: TypeProbe, Tag: EpochTag(want.Epoch), Sequence: 42})
@@ -33,7 +33,7 @@ func TestAProbeIsReadAsItWasWritten(t *testing.T) {
 	require.True(t, got.Parse(append(packet[HeaderSize:], 1, 2, 3)), "later versions may add something")
 }
 
-func TestTheLongestProbeFits(t *testing.T) {
+func TestProbe_Append_fitsTheLongestBuffer(t *testing.T) {
 	t.Parallel()
 	p := sampleProbe()
 	p.Reports = make([]Report, MaxLinks)

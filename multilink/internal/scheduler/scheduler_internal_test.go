@@ -35,7 +35,7 @@ func popped(s *Scheduler, now time.Time) (packet.Packet, bool) {
 	return out[0], true
 }
 
-func TestClassesShareALinkByWeightInBytes(t *testing.T) {
+func TestScheduler_Pop_sharesBytesByWeight(t *testing.T) {
 	start := time.Unix(0, 0)
 	for _, weights := range [][2]int{{1, 1}, {1, 3}, {10, 1}, {1000, 1}} {
 		s := New([]settings.Class{{Name: "small", Weight: weights[0]}, {Name: "large", Weight: weights[1]}}, 0)
@@ -62,7 +62,7 @@ func TestClassesShareALinkByWeightInBytes(t *testing.T) {
 	}
 }
 
-func TestProbesGoFirstAndControlBeforeTheRest(t *testing.T) {
+func TestScheduler_Pop_takesProbesThenControl(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := New([]settings.Class{{Name: "bulk"}, {Name: "alarm", Control: true}}, 0)
 	goods := newShop()
@@ -82,7 +82,7 @@ func TestProbesGoFirstAndControlBeforeTheRest(t *testing.T) {
 	require.Zero(t, s.Bytes())
 }
 
-func TestControlCannotStarveTheRestNorFillTheRoom(t *testing.T) {
+func TestScheduler_boundsControlClasses(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := New([]settings.Class{{Name: "alarm", Control: true}, {Name: "bulk"}}, 0)
 	goods := newShop()
@@ -99,7 +99,7 @@ func TestControlCannotStarveTheRestNorFillTheRoom(t *testing.T) {
 	}
 }
 
-func TestTheLongestQueueMakesRoom(t *testing.T) {
+func TestScheduler_Push_dropsFromTheLongestQueue(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := New([]settings.Class{{Name: "bulk"}, {Name: "voice"}}, 0)
 	goods := newShop()
@@ -131,7 +131,7 @@ func TestTheLongestQueueMakesRoom(t *testing.T) {
 	require.True(t, ok, "a queue works on after Drain")
 }
 
-func TestWhatWaitedForTooLongIsDropped(t *testing.T) {
+func TestScheduler_Pop_dropsOldPackets(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := New([]settings.Class{{Name: "voice", MaxDelay: 20 * time.Millisecond}, {Name: "alarm", Control: true, MaxDelay: time.Millisecond}}, 0)
 	goods := newShop()
@@ -147,7 +147,7 @@ func TestWhatWaitedForTooLongIsDropped(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestARateIsKeptOverTime(t *testing.T) {
+func TestScheduler_Pop_keepsTheRate(t *testing.T) {
 	start := time.Unix(0, 0)
 	s := New(nil, 8_000_000) // a byte every microsecond
 	goods := newShop()
@@ -174,7 +174,7 @@ func TestARateIsKeptOverTime(t *testing.T) {
 	require.Equal(t, now, s.Next(now))
 }
 
-func TestPacketsKeepTheirClassThroughAChange(t *testing.T) {
+func TestScheduler_Configure_keepsPacketsInTheirClass(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := New([]settings.Class{{Name: "a"}, {Name: "b", Control: true}, {Name: "c"}}, 0)
 	goods := newShop()
@@ -189,7 +189,7 @@ func TestPacketsKeepTheirClassThroughAChange(t *testing.T) {
 	require.Equal(t, map[int]int{99: -1, 100: -1, 101: 1, 102: 0}, got)
 }
 
-func TestSchedulingAllocatesNothing(t *testing.T) {
+func TestScheduler_allocatesNothing(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := New([]settings.Class{{Name: "a"}, {Name: "b"}}, 0)
 	buffer := packet.NewPool().Get(1000)

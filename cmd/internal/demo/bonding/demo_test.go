@@ -23,13 +23,13 @@ func perform(t *testing.T, s *testbed) string {
 	return out.String()
 }
 
-func TestInMemoryTheLinksTakeTurns(t *testing.T) {
+func TestRun_failsOverInMemory(t *testing.T) {
 	s, err := memoryTestbed()
 	require.NoError(t, err)
 	require.Contains(t, perform(t, s), " 0 twice")
 }
 
-func TestOnTheRealStageTheLinksTakeTurns(t *testing.T) {
+func TestRun_failsOverInNamespaces(t *testing.T) {
 	s, err := namespaceTestbed(t.Context())
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) {
 		t.Skipf("network namespaces take root on Linux: %v", err)
