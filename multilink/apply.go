@@ -16,170 +16,169 @@ import (
 
 // Apply implements [Plane].
 //
-// Whoever is left out of the state is cut off before anything else happens.
-// When a step fails, the steps before it are undone by making the old state
-// hold again; a link or port that the failed change had closed is then missing
-// for that while.
-func (e *Bond) Apply(ctx context.Context, state State) error {
+// A peer that is not in the state is cut off before anything else happens. When a
+// step fails, the old state is made to hold again; a link or port that the failed
+// change had closed is missing meanwhile.
+func (b *Bond) Apply(ctx context.Context, state State) error {
 	if err := state.Check(); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
 		return fmt.Errorf("apply state: %w", ErrClosed)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	old := e.state
-	e.state = cloneState(state)
-	err := e.converge(ctx)
+	old := b.state
+	b.state = cloneState(state)
+	err := b.converge(ctx)
 	if err == nil {
 		return nil
 	}
-	e.state = old
-	if undo := e.converge(context.WithoutCancel(ctx)); undo != nil {
-		e.log.Error("restore what held before a refused change", "err", undo)
+	b.state = old
+	if undo := b.converge(context.WithoutCancel(ctx)); undo != nil {
+		b.log.Error("restore the state before a failed change", "err", undo)
 	}
 	return err
 }
 
 // converge makes e.state hold, from whatever holds.
-func (e *Bond) converge(ctx context.Context) error {
-	classes, err := ethernet.NewClassifier(e.state.Classes)
+func (b *Bond) converge(ctx context.Context) error {
+	classes, err := ethernet.NewClassifier(b.state.Classes)
 	if err != nil {
 		return err
 	}
-	e.removePeers()
-	e.removeLinks()
-	e.publishForwarding(classes)
+	b.removePeers()
+	b.removeLinks()
+	b.publishForwarding(classes)
 	// An error keeps what was opened until then: the next converge starts
 	// from there.
-	err = errors.Join(e.openLinks(ctx), e.openPort(ctx))
+	err = errors.Join(b.openLinks(ctx), b.openPort(ctx))
 	if err == nil {
-		err = e.openPeers()
+		err = b.openPeers()
 	}
-	e.publishForwarding(classes)
-	for _, l := range e.links {
-		l.report(slices.Collect(maps.Values(e.peers))...)
+	b.publishForwarding(classes)
+	for _, l := range b.links {
+		l.report(slices.Collect(maps.Values(b.peers))...)
 	}
 	return err
 }
 
-// publishLayout lets the data path see what is there.
-func (e *Bond) publishForwarding(classes *ethernet.Classifier) {
-	next := &forwarding{classes: classes, peers: make(map[ethernet.Port]*peer, len(e.peers))}
-	if e.port != nil {
-		next.port = e.port.port
+// publishForwarding publishes the present state to the data path.
+func (b *Bond) publishForwarding(classes *ethernet.Classifier) {
+	next := &forwarding{classes: classes, peers: make(map[ethernet.Port]*peer, len(b.peers))}
+	if b.port != nil {
+		next.port = b.port.port
 	}
-	for _, s := range e.peers {
+	for _, s := range b.peers {
 		next.peers[s.port] = s
 	}
-	e.forwarding.Store(next)
+	b.forwarding.Store(next)
 }
 
-// removePeers ends the sessions of those who are in the state no more.
-func (e *Bond) removePeers() {
-	wanted := make(map[Key]string, len(e.state.Peers))
-	for _, p := range e.state.Peers {
+// removePeers closes the peers that are not in the state any more.
+func (b *Bond) removePeers() {
+	wanted := make(map[Key]string, len(b.state.Peers))
+	for _, p := range b.state.Peers {
 		wanted[p.PublicKey] = p.Name
 	}
-	for key, s := range e.peers {
+	for key, s := range b.peers {
 		if wanted[key] == s.name {
 			continue
 		}
-		delete(e.peers, key)
-		e.table.Remove(s.port)
+		delete(b.peers, key)
+		b.table.Remove(s.port)
 		if err := s.close(); err != nil {
-			e.log.Warn("end session", "peer", s.name, "err", err)
+			b.log.Warn("close peer", "peer", s.name, "err", err)
 		}
-		e.events.publish([]status.Event{{Time: time.Now(), Type: "peer", Peer: s.name, Reason: "removed"}})
+		b.events.publish([]status.Event{{Time: time.Now(), Type: "peer", Peer: s.name, Reason: "removed"}})
 	}
 }
 
-// removeLinks closes links that are in the state no more, or not like that.
-func (e *Bond) removeLinks() {
-	for name, l := range e.links {
-		at := slices.IndexFunc(e.state.Links, func(c settings.Link) bool { return c.Name == name })
-		if at >= 0 && l.private == e.state.PrivateKey && sameSocket(l.config, e.state.Links[at]) {
-			l.config = e.state.Links[at]
+// removeLinks closes links that are not in the state any more, or with other settings.
+func (b *Bond) removeLinks() {
+	for name, l := range b.links {
+		at := slices.IndexFunc(b.state.Links, func(c settings.Link) bool { return c.Name == name })
+		if at >= 0 && l.private == b.state.PrivateKey && sameSocket(l.config, b.state.Links[at]) {
+			l.config = b.state.Links[at]
 			continue
 		}
-		delete(e.links, name)
-		for _, s := range e.peers {
+		delete(b.links, name)
+		for _, s := range b.peers {
 			if err := s.detach(name); err != nil {
-				e.log.Warn("end tunnel", "peer", s.name, "link", name, "err", err)
+				b.log.Warn("end tunnel", "peer", s.name, "link", name, "err", err)
 			}
 		}
 		if err := l.close(); err != nil {
-			e.log.Warn("close link", "link", name, "err", err)
+			b.log.Warn("close link", "link", name, "err", err)
 		}
 	}
 }
 
-func (e *Bond) openLinks(ctx context.Context) error {
-	for _, c := range e.state.Links {
-		if e.links[c.Name] != nil {
+func (b *Bond) openLinks(ctx context.Context) error {
+	for _, c := range b.state.Links {
+		if b.links[c.Name] != nil {
 			continue
 		}
-		l, err := e.openLink(ctx, c, e.state.PrivateKey)
+		l, err := b.openLink(ctx, c, b.state.PrivateKey)
 		if err != nil {
 			return err
 		}
-		e.links[c.Name] = l
+		b.links[c.Name] = l
 	}
 	return nil
 }
 
 // openPort opens the port, or another one in its place. Without a name there
 // is none: a server may do nothing but connect its peers.
-func (e *Bond) openPort(ctx context.Context) error {
-	want := e.state.Port
-	if e.port != nil {
-		if reflect.DeepEqual(e.port.config, want) {
+func (b *Bond) openPort(ctx context.Context) error {
+	want := b.state.Port
+	if b.port != nil {
+		if reflect.DeepEqual(b.port.config, want) {
 			return nil
 		}
-		if err := e.port.close(); err != nil {
-			e.log.Warn("close port", "port", e.port.config.Name, "err", err)
+		if err := b.port.close(); err != nil {
+			b.log.Warn("close port", "port", b.port.config.Name, "err", err)
 		}
-		e.port = nil
+		b.port = nil
 	}
 	if want.Name == "" {
 		return nil
 	}
-	port, err := e.host.Port(ctx, want)
+	port, err := b.host.Port(ctx, want)
 	if err != nil {
 		return fmt.Errorf("open port %q: %w", want.Name, err)
 	}
-	e.port = e.readPort(want, port)
+	b.port = b.readPort(want, port)
 	return nil
 }
 
-// openPeers begins the sessions that are missing, and gives every session the
-// links, tunnels and rules of the state.
-func (e *Bond) openPeers() error {
-	for _, p := range e.state.Peers {
-		s := e.peers[p.PublicKey]
+// openPeers opens the peers that are missing, and gives every peer the links, tunnels
+// and rules of the state.
+func (b *Bond) openPeers() error {
+	for _, p := range b.state.Peers {
+		s := b.peers[p.PublicKey]
 		if s == nil {
 			var err error
-			if s, err = e.newPeer(p); err != nil {
+			if s, err = b.newPeer(p); err != nil {
 				return err
 			}
-			e.peers[p.PublicKey] = s
-			e.events.publish([]status.Event{{Time: time.Now(), Type: "peer", Peer: s.name, Reason: "added"}})
+			b.peers[p.PublicKey] = s
+			b.events.publish([]status.Event{{Time: time.Now(), Type: "peer", Peer: s.name, Reason: "added"}})
 		}
-		if err := e.configure(s, p); err != nil {
+		if err := b.configure(s, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// configure makes a session what the state says of its peer.
-func (e *Bond) configure(s *peer, p PeerConfig) error {
+// configure gives a peer its links, tunnels and rules.
+func (b *Bond) configure(s *peer, p PeerConfig) error {
 	links := make([]settings.Link, 0, len(p.Links))
-	for _, c := range e.state.Links {
+	for _, c := range b.state.Links {
 		if slices.ContainsFunc(p.Links, func(l PeerLink) bool { return l.Link == c.Name }) {
 			links = append(links, c)
 		}
@@ -190,17 +189,17 @@ func (e *Bond) configure(s *peer, p PeerConfig) error {
 			continue
 		}
 		if err := s.detach(name); err != nil {
-			e.log.Warn("end tunnel", "peer", s.name, "link", name, "err", err)
+			b.log.Warn("end tunnel", "peer", s.name, "link", name, "err", err)
 		}
 	}
-	if err := s.configure(links, e.state.Bond, e.state.Classes); err != nil {
+	if err := s.configure(links, b.state.Bond, b.state.Classes); err != nil {
 		return fmt.Errorf("peer %q: %w", s.name, err)
 	}
 	for _, l := range p.Links {
 		if s.has(l) {
 			continue
 		}
-		if err := s.attach(l, e.links[l.Link]); err != nil {
+		if err := s.attach(l, b.links[l.Link]); err != nil {
 			return err
 		}
 	}

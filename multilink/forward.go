@@ -1,65 +1,11 @@
 package multilink
 
 import (
-	"errors"
-	"time"
-
 	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 )
 
-// portPause is how long the port's reader waits at most for a lane to take
-// more. It is short: what waits behind may go over another link, or be more
-// urgent.
-const portPause = 5 * time.Millisecond
-
-// enginePort is the port in use and the goroutine that reads it.
-type portReader struct {
-	config PortConfig
-	port   FramePort
-	done   chan struct{}
-}
-
-// readPort starts to read a port.
-func (e *Bond) readPort(config PortConfig, port FramePort) *portReader {
-	p := &portReader{config: config, port: port, done: make(chan struct{})}
-	go func() {
-		defer close(p.done)
-		var (
-			batch Batch
-			lists sendLists
-		)
-		for {
-			batch.Reset()
-			if err := port.Read(&batch); err != nil {
-				if !errors.Is(err, ErrClosed) {
-					e.log.Error("read port: frames of this host are not carried any more", "port", config.Name, "err", err)
-				}
-				return
-			}
-			e.fromPort(batch.Frames(), &lists)
-		}
-	}()
-	return p
-}
-
-func (p *portReader) close() error {
-	err := p.port.Close()
-	<-p.done
-	return err
-}
-
-// write delivers frames to the host.
-func (e *Bond) write(p *forwarding, frames [][]byte) {
-	if p.port == nil || len(frames) == 0 {
-		return
-	}
-	if err := p.port.Write(frames); err != nil && !errors.Is(err, ErrClosed) {
-		e.log.Debug("write port", "err", err)
-	}
-}
-
-// sendLists sort a batch of frames by where they go, so that a bond is locked
-// once for all of its frames. The zero value is ready.
+// sendLists sort a batch of frames by destination, so that a peer is locked once for
+// all of its frames. The zero value is ready.
 type sendLists struct {
 	local  [][]byte
 	used   []sendList
@@ -68,7 +14,7 @@ type sendLists struct {
 }
 
 type sendList struct {
-	peer   *peer // nil once it left
+	peer   *peer // nil once it is removed
 	frames []outgoing
 }
 
@@ -85,7 +31,7 @@ func (l *sendLists) reset() {
 	}
 }
 
-// add puts a frame where the table says that it goes.
+// add adds a frame to the lists of its destinations.
 func (l *sendLists) add(p *forwarding, table *ethernet.Switch, from ethernet.Port, o outgoing) {
 	l.ports = table.Forward(l.ports[:0], from, o.frame)
 	for _, to := range l.ports {
@@ -106,4 +52,72 @@ func (l *sendLists) add(p *forwarding, table *ethernet.Switch, from ethernet.Por
 		}
 		l.used[place].frames = append(l.used[place].frames, o)
 	}
+}
+
+// forwarding is what the data path needs of a state. It is replaced, never changed.
+type forwarding struct {
+	classes *ethernet.Classifier
+	port    FramePort // nil where there is none
+	peers   map[ethernet.Port]*peer
+}
+
+// fromPort forwards a batch of frames that the host sends.
+func (b *Bond) fromPort(frames [][]byte, lists *sendLists) {
+	p := b.forwarding.Load()
+	lists.reset()
+	for _, frame := range frames {
+		class, flow := p.classes.Classify(frame)
+		lists.add(p, b.table, ethernet.LocalPort, outgoing{frame: frame, class: class, flow: flow})
+	}
+	var full *path
+	free := false // some frames had room: those behind them do not wait for the others
+	for _, l := range lists.used {
+		if l.peer == nil {
+			continue
+		}
+		if size := l.peer.segment(); size > 0 {
+			for _, o := range l.frames {
+				ethernet.ClampMSS(o.frame, size)
+			}
+		}
+		if full = l.peer.send(l.frames); full == nil {
+			free = true
+		}
+	}
+	if full != nil && !free {
+		full.wait(portPause)
+	}
+}
+
+// fromPeer forwards frames that a peer sent: to the host, or to other peers.
+func (b *Bond) fromPeer(from ethernet.Port, frames [][]byte) {
+	p := b.forwarding.Load()
+	if len(p.peers) == 1 {
+		// All frames of the only peer are for the host, but the table has to learn
+		// its addresses.
+		local := frames[:0]
+		for _, frame := range frames {
+			if b.table.Learn(from, frame) {
+				local = append(local, frame)
+			}
+		}
+		b.write(p, local)
+		return
+	}
+	lists, _ := b.lists.Get().(*sendLists)
+	if lists == nil {
+		lists = new(sendLists)
+	}
+	lists.reset()
+	for _, frame := range frames {
+		class, flow := p.classes.Classify(frame)
+		lists.add(p, b.table, from, outgoing{frame: frame, class: class, flow: flow})
+	}
+	for _, l := range lists.used {
+		if l.peer != nil {
+			l.peer.send(l.frames)
+		}
+	}
+	b.write(p, lists.local)
+	b.lists.Put(lists)
 }

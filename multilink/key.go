@@ -23,8 +23,8 @@ func ParseKey(s string) (Key, error) {
 // IsZero reports whether k is no key.
 func (k Key) IsZero() bool { return k == Key{} }
 
-// Base64 is the form that ParseKey reads. It shows the key: have it called only
-// where that is wanted.
+// Base64 is the form that ParseKey reads. It shows the key: call it only where that
+// is intended.
 func (k Key) Base64() string { return base64.StdEncoding.EncodeToString(k[:]) }
 
 // String hides the key, so that no log shows a secret.

@@ -4,11 +4,11 @@ package multilink
 //
 // It is safe for use by several goroutines.
 type Link interface {
-	// Info is what is known of the interface now.
+	// Info is the present state of the interface.
 	Info() LinkInfo
-	// Events tells of changes from the call on, the state at the call first.
-	// A reader that is slow misses states in between, never the last. The
-	// channel is closed when the link is.
+	// Events reports changes from the call on, beginning with the state at the
+	// call. A slow reader misses states in between, never the last. The channel is
+	// closed when the link is.
 	Events() <-chan LinkInfo
 	// Close ends the watching. The interface stays as it is.
 	Close() error

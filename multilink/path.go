@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// laneBatch is how many packets a lane hands to its tunnel at once.
+	// pathBatch is how many packets a path passes to its tunnel at once.
 	pathBatch = 128
-	// laneRoom is how many bytes may wait in a lane before the port's reader
-	// is asked to pause. A scheduler takes more than that before it drops.
+	// pathRoom is how many bytes may wait on a path before the port's reader
+	// pauses. A scheduler holds more than that before it drops.
 	pathRoom = 512 << 10
 )
 
-// lane is one peer's way over one link: a queue, a tunnel, and the goroutine
+// path is the way to one peer over one link: a queue, a tunnel, and the goroutine
 // that empties the one into the other.
 type path struct {
 	link   packet.LinkID
 	config PeerLink
 	tunnel Tunnel
-	// failed is called, without locks, when the tunnel says that the link is down.
+	// failed is called, without locks, when the tunnel reports that the link is down.
 	failed func(packet.LinkID, error)
 
 	mu    sync.Mutex
@@ -44,25 +44,25 @@ func newPath(link packet.LinkID, config PeerLink, queue *scheduler.Scheduler, fa
 	}
 }
 
-// push queues a packet and reports whether the lane wants a pause.
-func (l *path) push(now time.Time, p packet.Packet) (full bool) {
-	l.mu.Lock()
-	l.queue.Push(now, p)
-	full = l.queue.Bytes() > pathRoom
-	l.mu.Unlock()
+// push queues a packet and reports whether the path is full.
+func (p *path) push(now time.Time, next packet.Packet) (full bool) {
+	p.mu.Lock()
+	p.queue.Push(now, next)
+	full = p.queue.Bytes() > pathRoom
+	p.mu.Unlock()
 	return full
 }
 
 // configure gives the queue its classes and rate.
-func (l *path) configure(classes []settings.Class, rate uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.queue.Configure(classes, rate)
+func (p *path) configure(classes []settings.Class, rate uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue.Configure(classes, rate)
 }
 
 // run empties the queue until close.
-func (l *path) run() {
-	defer close(l.done)
+func (p *path) run() {
+	defer close(p.done)
 	var (
 		packets = make([]packet.Packet, 0, pathBatch)
 		bytes   = make([][]byte, 0, pathBatch)
@@ -71,10 +71,10 @@ func (l *path) run() {
 	defer timer.Stop()
 	for {
 		now := time.Now()
-		l.mu.Lock()
-		packets = l.queue.Pop(now, pathBatch, packets[:0])
-		next := l.queue.Next(now)
-		l.mu.Unlock()
+		p.mu.Lock()
+		packets = p.queue.Pop(now, pathBatch, packets[:0])
+		next := p.queue.Next(now)
+		p.mu.Unlock()
 		if len(packets) == 0 {
 			var due <-chan time.Time
 			if !next.IsZero() {
@@ -82,19 +82,19 @@ func (l *path) run() {
 				due = timer.C
 			}
 			select {
-			case <-l.stop:
+			case <-p.stop:
 				return
-			case <-l.wake:
+			case <-p.wake:
 			case <-due:
 			}
 			continue
 		}
-		signal(l.room)
+		signal(p.room)
 		bytes = bytes[:0]
-		for _, p := range packets {
-			bytes = append(bytes, p.Data())
+		for _, next := range packets {
+			bytes = append(bytes, next.Data())
 		}
-		err := l.tunnel.Send(bytes)
+		err := p.tunnel.Send(bytes)
 		for i := range packets {
 			packets[i].Buffer.Release()
 			packets[i] = packet.Packet{}
@@ -103,26 +103,26 @@ func (l *path) run() {
 		case errors.Is(err, ErrClosed):
 			return
 		case err != nil:
-			l.failed(l.link, err)
+			p.failed(p.link, err)
 		}
 	}
 }
 
-// wait pauses until packets have left the queue, the lane ends, or the bound
+// wait blocks until packets have left the queue, the path is closed, or the bound
 // has passed.
-func (l *path) wait(bound time.Duration) {
+func (p *path) wait(bound time.Duration) {
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
 	for {
-		l.mu.Lock()
-		full := l.queue.Bytes() > pathRoom
-		l.mu.Unlock()
+		p.mu.Lock()
+		full := p.queue.Bytes() > pathRoom
+		p.mu.Unlock()
 		if !full {
 			return
 		}
 		select {
-		case <-l.room:
-		case <-l.stop:
+		case <-p.room:
+		case <-p.stop:
 			return
 		case <-timer.C:
 			return
@@ -130,14 +130,14 @@ func (l *path) wait(bound time.Duration) {
 	}
 }
 
-// close ends the goroutine and the tunnel, and lets go of what waited.
-func (l *path) close() error {
-	close(l.stop)
-	err := l.tunnel.Close()
-	<-l.done
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.queue.Drain()
+// close ends the goroutine and the tunnel, and drops what waited.
+func (p *path) close() error {
+	close(p.stop)
+	err := p.tunnel.Close()
+	<-p.done
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue.Drain()
 	return err
 }
 

@@ -26,8 +26,8 @@ type outgoing struct {
 	flow  uint32
 }
 
-// session drives the bond of one peer: it holds the lock that a Bond asks for,
-// the clock, and a lane for each link.
+// peer drives the state machine of one peer: it has the lock that a bond.Bond
+// requires, the clock, and a path for each link.
 type peer struct {
 	name    string
 	key     Key
@@ -46,20 +46,20 @@ type peer struct {
 
 	deliveries turns // of the goroutines of all links
 
-	due  chan struct{} // the bond wants an earlier tick; has room for one
+	due  chan struct{} // an earlier tick is due; has room for one
 	stop chan struct{}
 	done chan struct{}
 }
 
-// newSession begins to talk to a peer, over no link yet.
-func (e *Bond) newPeer(p PeerConfig) (*peer, error) {
-	bond, err := bond.New(e.state.Bond, nil, newEpoch(), time.Now())
+// newPeer starts a peer, over no link yet.
+func (b *Bond) newPeer(p PeerConfig) (*peer, error) {
+	bond, err := bond.New(b.state.Bond, nil, newEpoch(), time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("peer %q: %w", p.Name, err)
 	}
 	s := &peer{
-		name: p.Name, key: p.PublicKey, port: e.table.Add(),
-		deliver: e.fromPeer, publish: e.events.publish, log: e.log,
+		name: p.Name, key: p.PublicKey, port: b.table.Add(),
+		deliver: b.fromPeer, publish: b.events.publish, log: b.log,
 		bond: bond,
 		due:  make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -67,7 +67,7 @@ func (e *Bond) newPeer(p PeerConfig) (*peer, error) {
 	return s, nil
 }
 
-// newEpoch is a number that no earlier life of this instance has used.
+// newEpoch returns a number that no earlier life of this instance has used.
 func newEpoch() uint64 {
 	var b [8]byte
 	for {
@@ -86,24 +86,24 @@ func newEpoch() uint64 {
 const soonest = time.Microsecond
 
 // run ticks the bond until close.
-func (s *peer) run() {
-	defer close(s.done)
+func (p *peer) run() {
+	defer close(p.done)
 	timer := time.NewTimer(soonest)
 	defer timer.Stop()
 	for {
 		select {
-		case <-s.stop:
+		case <-p.stop:
 			return
-		case <-s.due:
+		case <-p.due:
 		case <-timer.C:
-			s.step(func(now time.Time) {
-				s.measureLocked()
-				s.bond.Tick(now, &s.out)
+			p.step(func(now time.Time) {
+				p.measureLocked()
+				p.bond.Tick(now, &p.out)
 			})
 		}
-		s.mu.Lock()
-		next := s.bond.Next()
-		s.mu.Unlock()
+		p.mu.Lock()
+		next := p.bond.Next()
+		p.mu.Unlock()
 		if next.IsZero() {
 			timer.Stop()
 			continue
@@ -112,120 +112,120 @@ func (s *peer) run() {
 	}
 }
 
-// step lets f work on the bond and passes on what that gave. It reports the
-// lane that wants a pause, if any.
-func (s *peer) step(f func(now time.Time)) (full *path) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+// step calls f with the lock held and passes on its output. It returns a path that
+// is full, if any.
+func (p *peer) step(f func(now time.Time)) (full *path) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
 		return nil
 	}
-	before := s.bond.Next()
-	s.out.Reset()
+	before := p.bond.Next()
+	p.out.Reset()
 	now := time.Now()
 	f(now)
-	full = s.flushLocked(now)
-	if after := s.bond.Next(); !after.IsZero() && (before.IsZero() || after.Before(before)) {
-		signal(s.due)
+	full = p.flushLocked(now)
+	if after := p.bond.Next(); !after.IsZero() && (before.IsZero() || after.Before(before)) {
+		signal(p.due)
 	}
 	return full
 }
 
-// flush hands on the packets and events of the bond's last answer.
-func (s *peer) flushLocked(now time.Time) (full *path) {
-	var pushed uint32 // lanes, by LinkID
-	for _, p := range s.out.Packets {
-		l := s.pathLocked(p.Link)
+// flushLocked passes on the packets and events of the last call.
+func (p *peer) flushLocked(now time.Time) (full *path) {
+	var pushed uint32 // paths, by LinkID
+	for _, next := range p.out.Packets {
+		l := p.pathLocked(next.Link)
 		switch {
 		case l == nil:
-			p.Buffer.Release()
-		case p.Control:
-			if err := l.tunnel.SendControl(p.Data()); err != nil && !errors.Is(err, ErrLinkDown) {
-				s.log.Debug("send probe", "peer", s.name, "link", l.config.Link, "err", err)
+			next.Buffer.Release()
+		case next.Control:
+			if err := l.tunnel.SendControl(next.Data()); err != nil && !errors.Is(err, ErrLinkDown) {
+				p.log.Debug("send probe", "peer", p.name, "link", l.config.Link, "err", err)
 			}
-			p.Buffer.Release()
+			next.Buffer.Release()
 		default:
-			if l.push(now, p) {
+			if l.push(now, next) {
 				full = l
 			}
-			pushed |= 1 << p.Link
+			pushed |= 1 << next.Link
 		}
 	}
-	for id, l := range s.paths {
+	for id, l := range p.paths {
 		if pushed&(1<<id) != 0 {
 			signal(l.wake)
 		}
 	}
-	if len(s.out.Events) > 0 {
-		for i := range s.out.Events {
-			s.out.Events[i].Peer = s.name
+	if len(p.out.Events) > 0 {
+		for i := range p.out.Events {
+			p.out.Events[i].Peer = p.name
 		}
-		s.publish(s.out.Events)
+		p.publish(p.out.Events)
 	}
 	return full
 }
 
-// send takes frames for the peer. It reports the lane that wants a pause.
-func (s *peer) send(frames []outgoing) (full *path) {
-	return s.step(func(now time.Time) {
+// send sends frames to the peer. It returns a path that is full, if any.
+func (p *peer) send(frames []outgoing) (full *path) {
+	return p.step(func(now time.Time) {
 		for _, o := range frames {
-			s.bond.Send(now, o.frame, o.class, o.flow, &s.out)
+			p.bond.Send(now, o.frame, o.class, o.flow, &p.out)
 		}
 	})
 }
 
-// receive takes packets that came over a link and delivers their frames. The
-// list is the caller's, to be used again.
-func (s *peer) receive(link packet.LinkID, packets [][]byte, list [][]byte) [][]byte {
+// receive takes packets that came over a link and delivers their frames. The list
+// belongs to the caller, and is reused.
+func (p *peer) receive(link packet.LinkID, packets [][]byte, list [][]byte) [][]byte {
 	list = list[:0]
 	var turn uint64
-	s.step(func(now time.Time) {
-		for _, p := range packets {
-			had := len(s.out.Frames)
-			s.bond.Receive(now, link, p, &s.out)
-			for _, frame := range s.out.Frames[had:] {
-				if h, ok := packet.ParseHeader(p); ok && h.Kind == packet.TypeFragment {
-					// It was put together in memory that the bond uses again.
+	p.step(func(now time.Time) {
+		for _, data := range packets {
+			had := len(p.out.Frames)
+			p.bond.Receive(now, link, data, &p.out)
+			for _, frame := range p.out.Frames[had:] {
+				if h, ok := packet.ParseHeader(data); ok && h.Kind == packet.TypeFragment {
+					// It was reassembled in memory that the bond reuses.
 					frame = bytes.Clone(frame)
 				}
 				list = append(list, frame)
 			}
 		}
 		if len(list) > 0 {
-			turn = s.deliveries.draw()
+			turn = p.deliveries.draw()
 		}
 	})
 	if len(list) > 0 {
-		s.deliveries.take(turn, func() { s.deliver(s.port, list) })
+		p.deliveries.take(turn, func() { p.deliver(p.port, list) })
 	}
 	return list
 }
 
-func (s *peer) failed(link packet.LinkID, err error) {
-	s.step(func(now time.Time) { s.bond.Failed(now, link, err, &s.out) })
+func (p *peer) failed(link packet.LinkID, err error) {
+	p.step(func(now time.Time) { p.bond.Failed(now, link, err, &p.out) })
 }
 
-// carrier tells the bond how the interface below a link does. A link that has
-// no tunnel has no carrier either, whatever its interface does.
-func (s *peer) carrier(link string, info LinkInfo) {
+// carrier passes on the state of the interface below a link. A link without a
+// tunnel has no carrier either, whatever its interface reports.
+func (p *peer) carrier(link string, info LinkInfo) {
 	up, reason := carrierOf(info)
-	s.step(func(now time.Time) {
-		if id, ok := s.bond.LinkID(link); ok && s.pathLocked(id) != nil {
-			s.bond.Carrier(now, id, up, reason, &s.out)
+	p.step(func(now time.Time) {
+		if id, ok := p.bond.LinkID(link); ok && p.pathLocked(id) != nil {
+			p.bond.Carrier(now, id, up, reason, &p.out)
 		}
-		s.measureLocked()
+		p.measureLocked()
 	})
 }
 
-// lane of a link, or nil where it has no tunnel. The lock is held.
-func (s *peer) pathLocked(id packet.LinkID) *path {
-	if int(id) >= len(s.paths) {
+// pathLocked returns the path of a link, or nil where it has no tunnel.
+func (p *peer) pathLocked(id packet.LinkID) *path {
+	if int(id) >= len(p.paths) {
 		return nil
 	}
-	return s.paths[id]
+	return p.paths[id]
 }
 
-// carrierOf says whether an interface can carry anything, and why.
+// carrierOf reports whether an interface can carry packets, and why.
 func carrierOf(info LinkInfo) (up bool, reason string) {
 	switch {
 	case info.Gone:
@@ -236,75 +236,75 @@ func carrierOf(info LinkInfo) (up bool, reason string) {
 	return true, "carrier"
 }
 
-// configure gives the bond its links and rules. Links that are new have no
-// tunnel yet.
-func (s *peer) configure(links []settings.Link, config settings.Bond, classes []settings.Class) error {
+// configure sets the links and rules of the bond. Links that are new have no tunnel
+// yet.
+func (p *peer) configure(links []settings.Link, config settings.Bond, classes []settings.Class) error {
 	var err error
-	s.step(func(now time.Time) {
-		if err = s.bond.SetLinks(now, links, &s.out); err != nil {
+	p.step(func(now time.Time) {
+		if err = p.bond.SetLinks(now, links, &p.out); err != nil {
 			return
 		}
 		for _, c := range links {
-			if id, _ := s.bond.LinkID(c.Name); s.pathLocked(id) == nil {
-				s.bond.Carrier(now, id, false, noTunnel, &s.out)
+			if id, _ := p.bond.LinkID(c.Name); p.pathLocked(id) == nil {
+				p.bond.Carrier(now, id, false, noTunnel, &p.out)
 			}
 		}
-		err = s.bond.Configure(now, config, classes, &s.out)
-		s.classes = classes
-		for _, l := range s.paths {
+		err = p.bond.Configure(now, config, classes, &p.out)
+		p.classes = classes
+		for _, l := range p.paths {
 			if l == nil {
 				continue
 			}
 			at := slices.IndexFunc(links, func(c settings.Link) bool { return c.Name == l.config.Link })
 			l.configure(classes, links[at].Rate)
 		}
-		s.measureLocked()
+		p.measureLocked()
 	})
 	return err
 }
 
-// noTunnel is why a link is down that is not attached yet, or between two tunnels.
+// noTunnel is the reason of a link that is not attached yet, or between two tunnels.
 const noTunnel = "no tunnel"
 
 // attach gives a link of the bond its tunnel.
-func (s *peer) attach(config PeerLink, link *localLink) error {
-	s.mu.Lock()
-	id, ok := s.bond.LinkID(config.Link)
-	s.mu.Unlock()
+func (p *peer) attach(config PeerLink, link *localLink) error {
+	p.mu.Lock()
+	id, ok := p.bond.LinkID(config.Link)
+	p.mu.Unlock()
 	if !ok {
-		return fmt.Errorf("open tunnel to %q over %q: %w", s.name, config.Link, ErrUnknownLink)
+		return fmt.Errorf("open tunnel to %q over %q: %w", p.name, config.Link, ErrUnknownLink)
 	}
-	l := newPath(id, config, scheduler.New(s.classes, link.config.Rate), s.failed)
+	l := newPath(id, config, scheduler.New(p.classes, link.config.Rate), p.failed)
 	var list [][]byte // of the one goroutine that calls receive
 	tunnel, err := link.under.Open(TunnelPeer{
-		PublicKey: s.key, PresharedKey: config.PresharedKey, Endpoint: config.Endpoint,
-	}, func(packets [][]byte) { list = s.receive(id, packets, list) })
+		PublicKey: p.key, PresharedKey: config.PresharedKey, Endpoint: config.Endpoint,
+	}, func(packets [][]byte) { list = p.receive(id, packets, list) })
 	if err != nil {
-		return fmt.Errorf("open tunnel to %q over %q: %w", s.name, config.Link, err)
+		return fmt.Errorf("open tunnel to %q over %q: %w", p.name, config.Link, err)
 	}
 	l.tunnel = tunnel
 	go l.run()
-	s.mu.Lock()
-	for len(s.paths) <= int(id) {
-		s.paths = append(s.paths, nil)
+	p.mu.Lock()
+	for len(p.paths) <= int(id) {
+		p.paths = append(p.paths, nil)
 	}
-	s.paths[id] = l
-	s.mu.Unlock()
-	link.report(s)
+	p.paths[id] = l
+	p.mu.Unlock()
+	link.report(p)
 	return nil
 }
 
-// detach ends the tunnel of a link, if there is one. What was under way there
-// goes over other links again.
-func (s *peer) detach(link string) error {
+// detach ends the tunnel of a link, if there is one. What was under way there is
+// sent again over other links.
+func (p *peer) detach(link string) error {
 	var l *path
-	s.step(func(now time.Time) {
-		at := slices.IndexFunc(s.paths, func(l *path) bool { return l != nil && l.config.Link == link })
+	p.step(func(now time.Time) {
+		at := slices.IndexFunc(p.paths, func(l *path) bool { return l != nil && l.config.Link == link })
 		if at < 0 {
 			return
 		}
-		l, s.paths[at] = s.paths[at], nil
-		s.bond.Carrier(now, packet.LinkID(at), false, noTunnel, &s.out)
+		l, p.paths[at] = p.paths[at], nil
+		p.bond.Carrier(now, packet.LinkID(at), false, noTunnel, &p.out)
 	})
 	if l == nil {
 		return nil
@@ -313,18 +313,18 @@ func (s *peer) detach(link string) error {
 }
 
 // has reports whether there is a tunnel that was made for exactly that.
-func (s *peer) has(config PeerLink) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.paths, func(l *path) bool { return l != nil && l.config == config })
+func (p *peer) has(config PeerLink) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.paths, func(l *path) bool { return l != nil && l.config == config })
 }
 
 // linkNames are the links that have a tunnel.
-func (s *peer) linkNames() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (p *peer) linkNames() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var names []string
-	for _, l := range s.paths {
+	for _, l := range p.paths {
 		if l != nil {
 			names = append(names, l.config.Link)
 		}
@@ -332,39 +332,38 @@ func (s *peer) linkNames() []string {
 	return names
 }
 
-// measure tells the bond what the links take, which changes with the interfaces
-// below, and once an end that is called knows where its peer is. The lock is
-// held.
-func (s *peer) measureLocked() {
-	s.longest = 0
-	for id, l := range s.paths {
+// measureLocked updates the MTUs of the links. They change with the interfaces below,
+// and when the responding end of a tunnel learns the address of its peer.
+func (p *peer) measureLocked() {
+	p.longest = 0
+	for id, l := range p.paths {
 		if l == nil {
 			continue
 		}
 		mtu := l.tunnel.MTU()
-		s.bond.SetMTU(packet.LinkID(id), mtu)
-		if frame := mtu - HeaderSize; s.longest == 0 || frame < s.longest {
-			s.longest = frame
+		p.bond.SetMTU(packet.LinkID(id), mtu)
+		if frame := mtu - HeaderSize; p.longest == 0 || frame < p.longest {
+			p.longest = frame
 		}
 	}
 }
 
 // segment is the longest frame that needs no pieces. Zero is unknown.
-func (s *peer) segment() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.longest
+func (p *peer) segment() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.longest
 }
 
 // close ends the clock and all tunnels.
-func (s *peer) close() error {
-	s.mu.Lock()
-	s.closed = true
-	lanes := s.paths
-	s.paths = nil
-	s.mu.Unlock()
-	close(s.stop)
-	<-s.done
+func (p *peer) close() error {
+	p.mu.Lock()
+	p.closed = true
+	lanes := p.paths
+	p.paths = nil
+	p.mu.Unlock()
+	close(p.stop)
+	<-p.done
 	var errs []error
 	for _, l := range lanes {
 		if l != nil {

@@ -14,24 +14,25 @@ import (
 //
 // It is safe for use by several goroutines.
 type Plane interface {
-	// Apply makes the state hold, by the smallest change: what did not change
-	// is not disturbed. It checks everything first: when it refuses, what held
-	// before still holds.
+	// Apply makes the state hold, by the smallest change: what did not change is
+	// not disturbed. It checks everything first. When it returns an error, the
+	// state before still holds.
 	Apply(ctx context.Context, state State) error
-	// Status is what is going on now.
+	// Status reports what the plane is doing now.
 	Status() Status
-	// Switch has the bonds prefer the named link for that time, for the sake of
-	// maintenance. An empty name ends that early.
+	// Switch makes the plane prefer the named link for that time, for maintenance.
+	// An empty name ends that early.
 	Switch(link string, hold time.Duration) error
 	// Events calls f with every event from now on, in order, until the context
-	// ends. A reader that is slower than 1,024 events misses the oldest and is
-	// told how many. It returns when the context ends or the plane is closed.
+	// ends or the plane is closed. A reader that is 1,024 events behind loses the
+	// oldest; the next event counts them.
 	Events(ctx context.Context, f func(status.Event)) error
-	// Close ends everything and removes what was made. A second Close returns nil.
+	// Close ends everything and removes what the plane made. A second Close returns
+	// nil.
 	Close() error
 }
 
-// State is what an instance is told to be.
+// State is the desired state of a plane.
 type State struct {
 	Port    PortConfig
 	Links   []settings.Link
@@ -42,14 +43,14 @@ type State struct {
 	PrivateKey Key
 }
 
-// PeerConfig is somebody at the other end: the clients of a server, or the
-// server of a client.
+// PeerConfig is the other end of tunnels: a client of a server, or the server of a
+// client.
 type PeerConfig struct {
 	// Name for people. No two peers share one.
 	Name string
 	// PublicKey identifies the peer.
 	PublicKey Key
-	// Links over which it may be reached. Each is one of the state's.
+	// Links over which it is reached. Each is one of the state's.
 	Links []PeerLink
 	// Addresses of the peer on the bonded network. They are informative.
 	Addresses []netip.Prefix
@@ -58,7 +59,7 @@ type PeerConfig struct {
 // PeerLink is how a peer is reached over one of the links.
 type PeerLink struct {
 	Link string
-	// Endpoint to call. The zero value waits to be called.
+	// Endpoint of the peer. With the zero value this end waits for a handshake.
 	Endpoint     netip.AddrPort
 	PresharedKey Key
 }

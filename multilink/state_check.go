@@ -12,8 +12,8 @@ import (
 // maxStateLinks bounds the links of one instance: probes name links in a bitmap.
 const maxStateLinks = 16
 
-// Check reports the first thing in s that no plane could make hold. It wraps
-// ErrInvalid, or ErrDuplicate for what is there twice.
+// Check reports the first field of s that is not allowed. The error wraps ErrInvalid,
+// or ErrDuplicate for a name, key or priority that is given twice.
 func (s State) Check() error {
 	if s.PrivateKey.IsZero() {
 		return fmt.Errorf("state: private key: missing: %w", ErrInvalid)

@@ -10,27 +10,27 @@ import (
 )
 
 // Status implements [Plane].
-func (e *Bond) Status() Status {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (b *Bond) Status() Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	var current Status
-	if e.port != nil {
-		current.Port = e.port.config.Name
+	if b.port != nil {
+		current.Port = b.port.config.Name
 	}
-	for _, s := range e.peers {
+	for _, s := range b.peers {
 		current.Peers = append(current.Peers, s.status())
 	}
-	slices.SortFunc(current.Peers, func(a, b PeerStatus) int { return cmp.Compare(a.Name, b.Name) })
-	for _, c := range e.state.Links {
-		current.Links = append(current.Links, e.linkStatus(c, current.Peers))
+	slices.SortFunc(current.Peers, func(x, y PeerStatus) int { return cmp.Compare(x.Name, y.Name) })
+	for _, c := range b.state.Links {
+		current.Links = append(current.Links, b.linkStatus(c, current.Peers))
 	}
-	slices.SortStableFunc(current.Links, func(a, b status.Link) int { return cmp.Compare(a.Priority, b.Priority) })
+	slices.SortStableFunc(current.Links, func(x, y status.Link) int { return cmp.Compare(x.Priority, y.Priority) })
 	return current
 }
 
 // linkStatus is a link over all peers: the state is the best of any, counts are
 // sums, and the rest is the worst.
-func (e *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
+func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 	sum := status.Link{
 		Name: c.Name, Interface: c.InterfaceName(), Kind: c.Kind, Priority: c.Priority,
 		State: status.Down, Reason: "no peer",
@@ -38,7 +38,7 @@ func (e *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 	if c.Disabled {
 		sum.State, sum.Reason = status.Disabled, "disabled"
 	}
-	if l := e.links[c.Name]; l != nil {
+	if l := b.links[c.Name]; l != nil {
 		sum.Port = l.under.Port()
 		if info := l.watch.Info(); sum.State == status.Down && (info.Gone || !info.Up) {
 			_, sum.Reason = carrierOf(info)
@@ -68,15 +68,15 @@ func rankOf(s status.State) int {
 }
 
 // status is what the bond says, with what only its tunnels know.
-func (s *peer) status() PeerStatus {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.bond.Status(time.Now())
+func (p *peer) status() PeerStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.bond.Status(time.Now())
 	status := PeerStatus{
-		Name: s.name, PublicKey: s.key, Connected: now.Connected, ActiveLink: now.ActiveLink,
+		Name: p.name, PublicKey: p.key, Connected: now.Connected, ActiveLink: now.ActiveLink,
 		Links: now.Links, Counters: now.Counters,
 	}
-	for _, l := range s.paths {
+	for _, l := range p.paths {
 		if l == nil {
 			continue
 		}

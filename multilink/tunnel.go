@@ -12,8 +12,8 @@ import (
 // move it to where it costs nothing on the wire, and must restore it.
 const HeaderSize = packet.HeaderSize
 
-// Underlay makes tunnels over one link: a socket of its own, bound to the
-// link's interface, and the keys of everyone who may use it.
+// Underlay makes tunnels over one link. It has a socket of its own, bound to the
+// link's interface, and the keys of the peers that may use it.
 //
 // It is safe for use by several goroutines.
 type Underlay interface {
@@ -33,13 +33,12 @@ type Underlay interface {
 //
 // It is safe for use by several goroutines.
 type Tunnel interface {
-	// Send takes copies of the packets and sends them in their order. It may
-	// wait while the link takes nothing, up to a bound of milliseconds; what
-	// was not sent by then is dropped. ErrLinkDown says that the link carries
-	// nothing now, which is evidence that nobody need wait for; ErrClosed that
-	// the tunnel was closed.
+	// Send copies the packets and sends them in their order. It may block while
+	// the link takes nothing, for some milliseconds; what is not sent by then is
+	// dropped. ErrLinkDown reports that the link carries nothing now: the bond
+	// takes it out of use at once. ErrClosed reports that the tunnel was closed.
 	Send(packets [][]byte) error
-	// SendControl sends one packet ahead of what waits in Send, and never waits.
+	// SendControl sends one packet ahead of what waits in Send. It never blocks.
 	SendControl(packet []byte) error
 	// MTU is the length of the longest packet, header included, that crosses
 	// the link in one piece.
@@ -51,16 +50,16 @@ type Tunnel interface {
 	Close() error
 }
 
-// TunnelPeer is who is at the other end of a tunnel.
+// TunnelPeer is the other end of a tunnel.
 type TunnelPeer struct {
 	PublicKey Key
 	// PresharedKey mixed into the handshake. Zero is none.
 	PresharedKey Key
-	// Endpoint to call. The zero value waits to be called, and answers to
-	// wherever the last authentic packet came from.
+	// Endpoint of the peer. With the zero value this end waits for a handshake, and
+	// answers to the source of the last authentic packet.
 	Endpoint netip.AddrPort
-	// Keepalive makes sure that something is sent at that interval, for the
-	// sake of NATs. Zero is never.
+	// Keepalive is the interval at which at least one packet is sent, which keeps
+	// mappings of NATs. Zero is never.
 	Keepalive time.Duration
 }
 
@@ -68,10 +67,10 @@ type TunnelPeer struct {
 type TunnelStats struct {
 	// Handshake is when the keys were last agreed on. Zero is never.
 	Handshake time.Time
-	// Endpoint is where the peer was last heard from.
+	// Endpoint is the source of the peer's last authentic packet.
 	Endpoint netip.AddrPort
 	// Sent and Received are bytes on the wire, headers of the tunnel included.
 	Sent, Received uint64
-	// Dropped packets: the link took them not, or not in time.
+	// Dropped packets: the link did not take them in time.
 	Dropped uint64
 }

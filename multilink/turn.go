@@ -2,9 +2,9 @@ package multilink
 
 import "sync"
 
-// turns keeps the order of what several goroutines deliver: each draws a
-// number while it holds a lock of the caller's, and delivers without the lock
-// when that number's turn has come. The zero value is ready.
+// turns keeps the order in which several goroutines deliver. Each draws a number
+// while it holds a lock of the caller, and delivers without the lock when the numbers
+// before have had their turn. The zero value is ready.
 type turns struct {
 	drawn uint64 // guarded by the caller's lock
 

@@ -110,30 +110,30 @@ func newTunnelQueue(source, target address) *tunnelQueue {
 }
 
 // take copies a packet.
-func (ls *sendQueue) take(l *tunnelQueue, packet []byte, now time.Time) *waiting {
-	p := ls.pool.Get().(*waiting)
+func (q *sendQueue) take(l *tunnelQueue, packet []byte, now time.Time) *waiting {
+	p := q.pool.Get().(*waiting)
 	p.data, p.at, p.by = append(p.data[:0], packet...), now, l
 	return p
 }
 
-func (ls *sendQueue) release(p *waiting) {
+func (q *sendQueue) release(p *waiting) {
 	p.by = nil
-	ls.pool.Put(p)
+	q.pool.Put(p)
 }
 
 // drop counts and releases a packet. The caller holds the lock.
-func (ls *sendQueue) dropLocked(p *waiting) {
+func (q *sendQueue) dropLocked(p *waiting) {
 	p.by.dropped++
-	ls.release(p)
+	q.release(p)
 }
 
 // push puts packets into the data lane until it is full, and returns how many
 // it took. Without a session nothing would make room, so the oldest go.
-func (ls *sendQueue) push(l *tunnelQueue, packets []*waiting) (taken int, ready bool) {
-	ls.mu.Lock()
+func (q *sendQueue) push(l *tunnelQueue, packets []*waiting) (taken int, ready bool) {
+	q.mu.Lock()
 	for _, p := range packets {
-		if l.closed || ls.closed {
-			ls.dropLocked(p)
+		if l.closed || q.closed {
+			q.dropLocked(p)
 			taken++
 			continue
 		}
@@ -141,80 +141,80 @@ func (ls *sendQueue) push(l *tunnelQueue, packets []*waiting) (taken int, ready 
 			if l.ready {
 				break
 			}
-			ls.dropLocked(l.data.pop())
+			q.dropLocked(l.data.pop())
 		}
 		l.data.push(p)
 		taken++
 	}
 	ready = l.ready
-	ls.activateLocked(l)
-	ls.mu.Unlock()
-	ls.wakeReader()
+	q.activateLocked(l)
+	q.mu.Unlock()
+	q.wakeReader()
 	return taken, ready
 }
 
 // pushControl puts a packet into the control lane. When that is full the oldest
 // goes: the newest word of a probe is worth the most.
-func (ls *sendQueue) pushControl(p *waiting) {
-	ls.mu.Lock()
+func (q *sendQueue) pushControl(p *waiting) {
+	q.mu.Lock()
 	l := p.by
 	switch {
-	case l.closed || ls.closed:
-		ls.dropLocked(p)
+	case l.closed || q.closed:
+		q.dropLocked(p)
 	default:
 		if l.control.full() {
-			ls.dropLocked(l.control.pop())
+			q.dropLocked(l.control.pop())
 		}
 		l.control.push(p)
-		ls.activateLocked(l)
+		q.activateLocked(l)
 	}
-	ls.mu.Unlock()
-	ls.wakeReader()
+	q.mu.Unlock()
+	q.wakeReader()
 }
 
 // giveUp counts and releases packets that found no room.
-func (ls *sendQueue) dropAll(packets []*waiting) {
-	ls.mu.Lock()
+func (q *sendQueue) dropAll(packets []*waiting) {
+	q.mu.Lock()
 	for _, p := range packets {
-		ls.dropLocked(p)
+		q.dropLocked(p)
 	}
-	ls.mu.Unlock()
+	q.mu.Unlock()
 }
 
 // setReady says whether a tunnel has a session.
-func (ls *sendQueue) setReady(l *tunnelQueue, ready bool) {
-	ls.mu.Lock()
+func (q *sendQueue) setReady(l *tunnelQueue, ready bool) {
+	q.mu.Lock()
 	changed := l.ready != ready
 	l.ready = ready
-	ls.activateLocked(l)
-	ls.mu.Unlock()
+	q.activateLocked(l)
+	q.mu.Unlock()
 	if changed && ready {
-		ls.wakeReader()
+		q.wakeReader()
 	}
 }
 
 // activate lists a lane that has something to send. The caller holds the lock.
-func (ls *sendQueue) activateLocked(l *tunnelQueue) {
+func (q *sendQueue) activateLocked(l *tunnelQueue) {
 	if l.ready && !l.active && !l.closed && l.control.count+l.data.count > 0 {
 		l.active = true
-		ls.active = append(ls.active, l)
+		q.active = append(q.active, l)
 	}
 }
 
 // remove empties a lane for good.
-func (ls *sendQueue) remove(l *tunnelQueue) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
+func (q *sendQueue) remove(l *tunnelQueue) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	l.closed, l.ready = true, false
 	for l.control.count > 0 {
-		ls.dropLocked(l.control.pop())
+		q.dropLocked(l.control.pop())
 	}
 	for l.data.count > 0 {
-		ls.dropLocked(l.data.pop())
+		q.dropLocked(l.data.pop())
 	}
-	for i, a := range ls.active {
+	for i, a := range q.active {
 		if a == l {
-			ls.active = append(ls.active[:i], ls.active[i+1:]...)
+			q.active = append(q.active[:i], q.active[i+1:]...)
 			break
 		}
 	}
@@ -222,37 +222,37 @@ func (ls *sendQueue) remove(l *tunnelQueue) {
 }
 
 // droppedBy is how many packets of a lane were dropped.
-func (ls *sendQueue) droppedBy(l *tunnelQueue) uint64 {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
+func (q *sendQueue) droppedBy(l *tunnelQueue) uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	return l.dropped
 }
 
 // pull takes out up to len(out) packets, in the order in which they are to be
 // sent. Zero with held means that data waits for packets under way.
-func (ls *sendQueue) pull(out []*waiting, now time.Time) (n int, held bool) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	if ls.under >= ls.window && ls.busy == 0 && now.Sub(ls.arrived) >= stall {
-		ls.under = 0
+func (q *sendQueue) pull(out []*waiting, now time.Time) (n int, held bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.under >= q.window && q.busy == 0 && now.Sub(q.arrived) >= stall {
+		q.under = 0
 	}
-	room := min(len(out), ls.window+controlRoom-ls.under)
-	for _, l := range ls.active {
+	room := min(len(out), q.window+controlRoom-q.under)
+	for _, l := range q.active {
 		for n < room && l.ready && l.control.count > 0 {
-			if out[n] = ls.takeLocked(&l.control, now); out[n] != nil {
+			if out[n] = q.takeLocked(&l.control, now); out[n] != nil {
 				n++
 			}
 		}
 	}
-	room = min(len(out), n+ls.window-ls.under)
+	room = min(len(out), n+q.window-q.under)
 	idle := 0
-	for n < room && idle < len(ls.active) {
-		l := ls.active[0]
-		ls.active = append(ls.active[:0], ls.active[1:]...)
-		ls.active = append(ls.active, l)
+	for n < room && idle < len(q.active) {
+		l := q.active[0]
+		q.active = append(q.active[:0], q.active[1:]...)
+		q.active = append(q.active, l)
 		took := 0
 		for n < room && took < turn && l.ready && l.data.count > 0 {
-			if out[n] = ls.takeLocked(&l.data, now); out[n] != nil {
+			if out[n] = q.takeLocked(&l.data, now); out[n] != nil {
 				n++
 				took++
 			}
@@ -264,21 +264,21 @@ func (ls *sendQueue) pull(out []*waiting, now time.Time) (n int, held bool) {
 		idle = 0
 		signal(l.space)
 	}
-	kept := ls.active[:0]
-	for _, l := range ls.active {
+	kept := q.active[:0]
+	for _, l := range q.active {
 		if l.ready && l.control.count+l.data.count > 0 {
 			kept = append(kept, l)
 			continue
 		}
 		l.active = false
 	}
-	clear(ls.active[len(kept):])
-	ls.active = kept
-	if ls.under == 0 && n > 0 {
-		ls.arrived = now
+	clear(q.active[len(kept):])
+	q.active = kept
+	if q.under == 0 && n > 0 {
+		q.arrived = now
 	}
-	ls.under += n
-	return n, len(ls.active) > 0
+	q.under += n
+	return n, len(q.active) > 0
 }
 
 // fresh takes the first packet out of a queue, or nil when it waited too long.
@@ -292,48 +292,48 @@ func (ls *sendQueue) takeLocked(q *ring, now time.Time) *waiting {
 }
 
 // begin and end enclose a call of the socket with n packets that pull gave out.
-func (ls *sendQueue) begin() {
-	ls.mu.Lock()
-	ls.busy++
-	ls.mu.Unlock()
+func (q *sendQueue) begin() {
+	q.mu.Lock()
+	q.busy++
+	q.mu.Unlock()
 }
 
 // end says in what way the socket took them: stuck when it had to be waited for.
-func (ls *sendQueue) end(n int, stuck bool, now time.Time) {
-	ls.mu.Lock()
-	ls.busy--
-	ls.under = max(0, ls.under-n)
-	ls.arrived = now
+func (q *sendQueue) end(n int, stuck bool, now time.Time) {
+	q.mu.Lock()
+	q.busy--
+	q.under = max(0, q.under-n)
+	q.arrived = now
 	if stuck {
-		ls.window = max(minWindow, ls.window/2)
-	} else if ls.window < maxWindow {
-		ls.window = min(maxWindow, ls.window+8)
+		q.window = max(minWindow, q.window/2)
+	} else if q.window < maxWindow {
+		q.window = min(maxWindow, q.window+8)
 	}
-	held := len(ls.active) > 0
-	ls.mu.Unlock()
+	held := len(q.active) > 0
+	q.mu.Unlock()
 	if held {
-		ls.wakeReader()
+		q.wakeReader()
 	}
 }
 
 // next waits until there is something to send and returns it, 0 when the lanes
 // are closed.
-func (ls *sendQueue) next(out []*waiting) int {
+func (q *sendQueue) next(out []*waiting) int {
 	var timer *time.Timer
 	for {
 		select {
-		case <-ls.done:
+		case <-q.done:
 			return 0
 		default:
 		}
-		n, held := ls.pull(out, time.Now())
+		n, held := q.pull(out, time.Now())
 		if n > 0 {
 			return n
 		}
 		if !held {
 			select {
-			case <-ls.wake:
-			case <-ls.done:
+			case <-q.wake:
+			case <-q.done:
 			}
 			continue
 		}
@@ -344,23 +344,23 @@ func (ls *sendQueue) next(out []*waiting) int {
 			timer.Reset(stall)
 		}
 		select {
-		case <-ls.wake:
-		case <-ls.done:
+		case <-q.wake:
+		case <-q.done:
 		case <-timer.C:
 		}
 	}
 }
 
-func (ls *sendQueue) close() {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	if !ls.closed {
-		ls.closed = true
-		close(ls.done)
+func (q *sendQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.closed = true
+		close(q.done)
 	}
 }
 
-func (ls *sendQueue) wakeReader() { signal(ls.wake) }
+func (q *sendQueue) wakeReader() { signal(q.wake) }
 
 // signal leaves a token in c unless there is one.
 func signal(c chan struct{}) {
