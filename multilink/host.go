@@ -111,7 +111,7 @@ type UnderlayConfig struct {
 	// Port to listen on. Zero takes a free one. One that is taken is
 	// ErrAddressInUse.
 	Port uint16
-	// LinkMTU is the largest IP packet that the link carries. Zero asks the
-	// interface, or is 1,500.
+	// LinkMTU is the largest IP packet that the link carries. Zero is that of
+	// the interface, or 1,500 without one.
 	LinkMTU int
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// Plane moves frames as a [State] says. [Engine] is the plane of this package;
+// Plane moves frames as a [State] says. [Bond] is the plane of this package;
 // multilink/kernel is one of the kernel's own bonding and WireGuard.
 //
 // It is safe for use by several goroutines.

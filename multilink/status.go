@@ -67,7 +67,7 @@ func rankOf(s status.State) int {
 	return slices.Index([]status.State{status.Disabled, status.Down, status.Probing, status.Suspect, status.Up}, s)
 }
 
-// status is what the bond says, with what only its tunnels know.
+// status is what the state machine reports, with what only its tunnels have.
 func (p *peer) status() PeerStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()

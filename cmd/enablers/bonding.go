@@ -34,8 +34,8 @@ type bonding struct {
 	failed atomic.Pointer[error] // why the two are not connected
 }
 
-// probing is the interval of the demonstration's probes: there is nobody whose
-// frames a faster one would serve.
+// probing is the interval of the demonstration's probes. No application would gain
+// from a faster one.
 const probing = 100 * time.Millisecond
 
 // openBonding makes the instances. The caller closes it.

@@ -29,7 +29,7 @@ func (s *settings) tls() (*tls.Config, error) {
 	if !config.ClientCAs.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("-client-ca: %q holds no certificate in PEM", s.clientCA)
 	}
-	// Who shows none may still show the token.
+	// A client without one may still send the token.
 	config.ClientAuth = tls.VerifyClientCertIfGiven
 	return config, nil
 }

@@ -31,7 +31,7 @@ func check(s multilink.State) error {
 	return checkPeers(s.Peers, links)
 }
 
-// checkBond refuses what only the engine does.
+// checkBond refuses what only multilink.Bond does.
 func checkBond(s multilink.State) error {
 	if err := s.Bond.Check(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // Config is what a plane is made of.
 type Config struct {
-	// Name tells the planes of one network namespace apart: a new one removes
+	// Name identifies the plane in its network namespace: a new one removes
 	// what another of its name left behind. Same form as a link's. Required.
 	Name string
 	// Logger takes what is not returned. Nil is silent.

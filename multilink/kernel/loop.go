@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// callEvery is how often a peer that is not heard is called anew.
+// callEvery is how often a handshake is started with a peer that is silent.
 const callEvery = 5 * time.Second
 
 // run starts the loops of a link. They end when its stop and probes are closed.
@@ -87,7 +87,7 @@ func (p *Plane) changed(to *peer, one *path) {
 	p.decide(to, fmt.Sprintf("%s is %s: %s", event.Link, event.State, event.Reason))
 }
 
-// assert tells the bonds again what to use, and what the hold of a switch has
+// assert writes again what the bonds use, and what the hold of a switch has
 // ended for. The caller holds mu.
 func (p *Plane) assert() {
 	if p.preferred != "" && p.now() >= p.preferredUntil {
@@ -126,7 +126,7 @@ func (p *Plane) receive(l *link, socket *net.UDPConn) {
 		}
 		got, err := parseProbe(packet[:size])
 		if err != nil {
-			continue // WireGuard says who sent it, not that it is one
+			continue // WireGuard says which peer sent it, not that it is one
 		}
 		p.mu.Lock()
 		for _, to := range p.peers {

@@ -15,8 +15,8 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// assertEvery is how often a bond is told again what to use, in case somebody
-// else told it something.
+// assertEvery is how often the settings of a bond are written again, in case another
+// program changed them.
 const assertEvery = time.Second
 
 var _ multilink.Plane = (*Plane)(nil)
@@ -50,7 +50,7 @@ type Plane struct {
 // Open returns a plane that does nothing until Apply, and removes what another
 // of the name left behind. Without the right for that it is
 // [multilink.ErrDenied], and without WireGuard in the kernel Apply is
-// [multilink.ErrUnsupported]: ask [Available] first. It has to be called in the
+// [multilink.ErrUnsupported]: call [Available] first. Open has to be called in the
 // process's network namespace.
 func Open(ctx context.Context, config Config) (*Plane, error) {
 	if err := config.check(); err != nil {

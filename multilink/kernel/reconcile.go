@@ -74,7 +74,7 @@ func (p *Plane) reconcile(s multilink.State) error {
 }
 
 // prune removes the peers, paths and links that a state does not have, and
-// those that have to be made anew.
+// those that have to be made again.
 func (p *Plane) prune(s multilink.State, wanted map[string]settings.Link) error {
 	var failed []error
 	anew := p.state.PrivateKey != s.PrivateKey

@@ -44,7 +44,7 @@ func (p *Plane) Status() multilink.Status {
 
 func byPriority(a, b status.Link) int { return cmp.Compare(a.Priority, b.Priority) }
 
-// tunnels returns what WireGuard knows of the peers on a link. That is little
+// tunnels returns what WireGuard reports of the peers on a link. That is little
 // when the device is gone.
 func (h *host) tunnels(l *link) map[multilink.Key]wgtypes.Peer {
 	known := map[multilink.Key]wgtypes.Peer{}

@@ -16,7 +16,7 @@ import (
 // newsBuffer is how much the kernel may have to say before it is heard, in bytes.
 const newsBuffer = 1 << 20
 
-// newsPause is how long to wait before the kernel's news are asked for again.
+// newsPause is how long to wait before subscribing to the kernel's messages again.
 const newsPause = time.Second
 
 // watcher follows the interfaces of the links: their carrier and their routes.
@@ -64,7 +64,7 @@ func (w *watcher) subscribe() (*news, error) {
 	return n, nil
 }
 
-// follow takes the news, and asks for them anew when they end.
+// follow reads the messages, and subscribes again when they end.
 func (w *watcher) follow(n *news) {
 	for {
 		ours := w.take(n)

@@ -100,7 +100,7 @@ func HostChecks() []Check[HostHarness] {
 			}),
 		},
 		{
-			Name: "the carrier", Rule: "Events tells of the carrier, and never misses the last state.",
+			Name: "the carrier", Rule: "Events reports the carrier, and never misses the last state.",
 			Needs: func(h HostHarness) string {
 				if h.Carrier == nil {
 					return "the harness cannot take a carrier away"
@@ -173,7 +173,7 @@ func HostChecks() []Check[HostHarness] {
 			}),
 		},
 		{
-			Name: "the end", Rule: "Close removes everything; what is asked for after it is ErrClosed; a second Close returns nil.",
+			Name: "the end", Rule: "Close removes everything; every call after it returns ErrClosed; a second Close returns nil.",
 			experiment: func(h HostHarness) error {
 				for range 2 {
 					host, err := h.Host()

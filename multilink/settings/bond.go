@@ -18,7 +18,7 @@ const (
 	ReselectFailure Reselect = "failure" // only when it fails
 )
 
-// Bond says how a bond behaves. The zero value is the default: active
+// Bond says how a bond chooses its links and repairs losses. The zero value is the default: active
 // backup with replay.
 type Bond struct {
 	// Policy of frames whose class names none. Empty is ActiveBackup.
@@ -26,7 +26,7 @@ type Bond struct {
 	// NoReplay forgets frames once they are sent. A failover then loses what
 	// was under way.
 	NoReplay bool
-	// WaitToRestore is how long a link has to behave before it is used again.
+	// WaitToRestore is how long a link has to be good before it is used again.
 	// Zero is 500 ms. It doubles with every relapse within a minute, up to 32
 	// times.
 	WaitToRestore time.Duration

@@ -8,14 +8,14 @@ import (
 	"github.com/iotenablers/enablers/multilink/internal/fault"
 )
 
-// Class is a kind of traffic, and how it travels. A frame belongs to the first
+// Class is a kind of traffic, and how it is carried. A frame belongs to the first
 // class one of whose rules matches it; to the class without rules otherwise,
 // or to one with the bond's defaults where there is none.
 type Class struct {
 	// Name of the class. Same form as a link's.
 	Name string
 	// Match lists rules; any of them may match. A class without rules takes
-	// what no other one does; there is at most one.
+	// the frames that match no other one; there is at most one.
 	Match []Rule
 	// Policy of its frames. Empty is the bond's.
 	Policy Policy
@@ -34,7 +34,7 @@ type Class struct {
 	Control bool
 	// Metered allows metered links while others are usable.
 	Metered bool
-	// NoReplay forgets its frames once sent: late ones are of no use to it.
+	// NoReplay drops its frames once sent: late ones are of no use to it.
 	NoReplay bool
 }
 
@@ -97,7 +97,7 @@ func (c Class) Check() error {
 	return nil
 }
 
-// problem is the first field that is not allowed, and what it wants; or empty.
+// problem returns the first field that is not allowed, and what is allowed; or empty.
 func (r Rule) problem() (field, want string) {
 	switch {
 	case r.VLAN > 4094:

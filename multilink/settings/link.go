@@ -11,7 +11,7 @@ import (
 // Kind is the technology of a link.
 type Kind string
 
-// The kinds of links. They differ in how they are drawn.
+// The kinds of links. They differ in how a page shows them.
 const (
 	WiFi     Kind = "wifi"
 	Mesh     Kind = "mesh"
@@ -22,25 +22,25 @@ const (
 // Kinds are all kinds of links.
 func Kinds() []Kind { return []Kind{WiFi, Mesh, FiveG, Ethernet} }
 
-// Probe says how a link is watched.
+// Probe says how a link is monitored.
 type Probe struct {
-	// Interval between two probes. Zero is 10 ms, and 200 ms on a metered
-	// link while it carries no frames: a backup takes over as quickly, for
-	// both ends ask it as soon as another link is late, and costs some 100 MB
-	// a day instead of 2 GB. From 1 ms to 10 s. The slower of the two ends
-	// decides, so that a server can spare itself work: with 100 clients
-	// or more on three links, 1 ms for every ten of them is well chosen.
+	// Interval between two probes, from 1 ms to 10 s. Zero is 10 ms, and 200 ms on
+	// a metered link while it carries no frames. Such a backup takes over as
+	// quickly, because both ends probe it at 10 ms as soon as another link is late,
+	// and costs some 100 MB a day instead of 2 GB. The slower of the two ends
+	// decides, so that a server can limit its work: with 100 clients or more on
+	// three links, 1 ms for every ten clients is a good choice.
 	Interval time.Duration
-	// Multiplier is how many intervals may pass without a word of the peer
-	// before the link counts as dead: RFC 5880's detection multiplier. Zero
-	// is 3. From 2 to 255. On a link whose delay varies more than that, the
+	// Multiplier is how many intervals may pass without a packet of the peer before
+	// the link is down: RFC 5880's detection multiplier, from 2 to 255. Zero is 3.
+	// On a link whose delay varies more than that, the
 	// limit grows to the smoothed round trip and four times its variance.
 	Multiplier int
 }
 
-// Link is what an administrator says of a link.
+// Link is what an administrator sets of a link.
 type Link struct {
-	// Name pairs the two ends: both sides call the link alike. Up to 32
+	// Name pairs the two ends: both use the same name. Up to 32
 	// letters, digits, dots, dashes and underscores.
 	Name string
 	// Interface that carries the link. Empty is the one with the link's name.
@@ -53,17 +53,17 @@ type Link struct {
 	Cost int
 	// Metered links carry only classes that allow it, unless nothing else is left.
 	Metered bool
-	// Quota of bytes, both directions, after which a link counts as the last
-	// resort for a peer. Each peer's bytes count for themselves, from when it
-	// was added. Zero is no quota.
+	// Quota of bytes, both directions, after which a link is the last resort for a
+	// peer. The bytes of each peer are counted apart, from when it was added. Zero
+	// is no quota.
 	Quota uint64
 	// Rate caps what is sent, in bits per second. Zero is no cap.
 	Rate  uint64
 	Probe Probe
 	// Listen is the UDP port of the tunnel's own end. Zero takes a free one.
 	Listen uint16
-	// MaxLoss, as a fraction, and MaxRTT mark a link that lives but is bad:
-	// beyond them it is used only when no better one is left. Zero is no limit.
+	// MaxLoss, as a fraction, and MaxRTT mark a link that is up but poor: beyond
+	// them it is used only when no better one is left. Zero is no limit.
 	MaxLoss float64
 	MaxRTT  time.Duration
 	// Disabled links are managed but carry nothing.

@@ -1,15 +1,15 @@
 package settings
 
-// Policy says over which links a frame travels.
+// Policy says which links a frame uses.
 type Policy string
 
 // The policies.
 const (
 	// ActiveBackup uses the best link alone.
 	ActiveBackup Policy = "active-backup"
-	// Redundant sends a copy over every usable link. No frame arrives twice; when
-	// a quicker link comes back, its frames overtake once those that are under
-	// way on the others.
+	// Redundant sends a copy over every usable link. Duplicates are
+	// dropped. When a quicker link comes back, its frames once overtake those that
+	// are under way on the others.
 	Redundant Policy = "redundant"
 	// Adaptive uses the best link, and copies over the next while it is suspect.
 	Adaptive Policy = "adaptive"

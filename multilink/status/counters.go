@@ -7,7 +7,7 @@ type Counters struct {
 	Failovers, Returns uint64
 	// Replayed frames were sent again; Duplicates were received again and
 	// dropped; Evicted left the replay buffer unacknowledged; Expired came too
-	// late to be told from duplicates; Dropped found no link or no room.
+	// late to be checked for duplicates; Dropped found no link or no room.
 	Replayed, Duplicates, Evicted, Expired, Dropped uint64
 	// Fragmented frames were sent in pieces, Reassembled ones received so;
 	// Incomplete ones lost a piece.

@@ -6,7 +6,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// State is what is thought of a link, by the more pessimistic of its two
+// State is the state of a link, by the worse of its two
 // directions.
 type State string
 
@@ -17,7 +17,7 @@ const (
 	Disabled State = "disabled"
 	// Down: nothing is heard, or the carrier is gone.
 	Down State = "down"
-	// Probing: heard again, and waited for to stay.
+	// Probing: heard again, and not yet used, until it has stayed for a while.
 	Probing State = "probing"
 	// Up: in use or ready for it.
 	Up State = "up"

@@ -7,7 +7,7 @@ import (
 )
 
 // pacer limits how fast a backlog is sent: at twice the rate at which frames
-// come, so that it shrinks and nobody's buffer overflows.
+// come, so that it shrinks and no buffer on the way overflows.
 type pacer struct {
 	rate   float64 // of frames that come, bytes a second
 	bytes  int     // since began
@@ -35,9 +35,9 @@ func (p *pacer) offer(now time.Duration, n int) {
 	}
 }
 
-// take asks for n bytes to be sent. Where it is too early for them it returns
-// for how long. What a link can carry does not matter here: its [Scheduler]
-// knows better what to drop where that is less than what comes.
+// take spends the tokens of n bytes. Where there are too few, it returns how long to
+// wait. What a link can carry does not matter here: its scheduler decides what to
+// drop where a link carries less than what comes.
 func (p *pacer) take(now time.Duration, n int) time.Duration {
 	rate := max(p.rate*paceFactor, paceFloor)
 	burst := max(rate*paceBurst.Seconds(), paceMinimum)

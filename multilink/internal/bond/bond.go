@@ -12,7 +12,7 @@ import (
 )
 
 // Bond makes one connection to a peer out of several links. Its methods append
-// what they want done to an [Output], and [Bond.Next] says when Tick is due.
+// what has to be done to an [Output], and [Bond.Next] says when Tick is due.
 //
 // It is not safe for concurrent use: its owner holds a lock. The times given to
 // its methods should have a monotonic reading; one that is earlier than before
@@ -91,7 +91,7 @@ func (b *Bond) Configure(now time.Time, config settings.Bond, classes []settings
 	return nil
 }
 
-// SetLinks changes the links to those given, which are told apart by name: a link
+// SetLinks changes the links to those given, identified by name: a link
 // that stays keeps its LinkID and is not disturbed, one that is new gets an ID that
 // is free. The caller makes sure that nothing that arrived over a removed link is
 // passed to Receive. SetLinks checks everything first: when it returns an error

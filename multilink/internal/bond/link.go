@@ -138,7 +138,7 @@ func (l *link) countRelapse(now time.Duration) {
 	l.relapsed = now
 }
 
-// report is what this end tells the peer about the link.
+// report is what a probe says about the link.
 func (l *link) report() packet.Report {
 	r := packet.Report{Link: l.hash, Loss: uint16(l.lossRx() * 65535)}
 	if l.hearing && !l.config.Disabled && !l.carrierLost {

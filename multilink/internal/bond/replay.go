@@ -134,7 +134,7 @@ func (r *replay) clear(k *kept) {
 	*k = kept{}
 }
 
-// acknowledge forgets what the peer has: all below next, and the spans.
+// acknowledge drops what the peer has: all below next, and the spans.
 func (r *replay) acknowledge(next uint64, spans []packet.Span) {
 	for ; r.tail < min(next, r.head); r.tail++ {
 		if k := r.at(r.tail); k.buffer != nil {
@@ -153,7 +153,7 @@ func (r *replay) acknowledge(next uint64, spans []packet.Span) {
 	r.cursor = max(r.cursor, r.tail)
 }
 
-// lost has those packets sent again that were sent over the given links only:
+// lost queues the packets again that were sent over the given links only, because
 // these have failed.
 func (r *replay) lost(links uint32) {
 	for s := r.tail; s < r.head; s++ {
@@ -167,8 +167,8 @@ func (r *replay) lost(links uint32) {
 	}
 }
 
-// repeat has those packets sent again that came up to a time and were sent
-// over that one link.
+// repeat queues the packets again that were accepted up to a time and sent over that
+// one link only.
 func (r *replay) repeat(link uint32, upTo time.Duration) {
 	for s := r.tail; s < r.head; s++ {
 		k := r.at(s)
@@ -179,8 +179,8 @@ func (r *replay) repeat(link uint32, upTo time.Duration) {
 	}
 }
 
-// copy has the packets of a plan that were sent over that one link sent over
-// the others of the plan too.
+// copy queues the packets of a class that were sent over that one link, for the other
+// links of the class.
 func (r *replay) copy(link uint32, p *selection) {
 	for s := r.tail; s < r.head; s++ {
 		if k := r.at(s); k.buffer != nil && k.links == link && r.selector.of(int(k.class)) == p {
@@ -189,7 +189,7 @@ func (r *replay) copy(link uint32, p *selection) {
 	}
 }
 
-// recount counts what waits anew: the classes have changed.
+// recount counts what waits again, after a change of the classes.
 func (r *replay) recount() {
 	for s := r.tail; s < r.head; s++ {
 		if k := r.at(s); k.buffer != nil && k.waits {
@@ -202,7 +202,7 @@ func (r *replay) recount() {
 	}
 }
 
-// wait has the packet sent when its turn comes.
+// wait queues a packet.
 func (r *replay) wait(sequence uint64, k *kept) {
 	if k.waits {
 		return

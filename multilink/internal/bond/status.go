@@ -7,8 +7,8 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// Status is what a bond reports. The caller adds what it alone knows: the
-// peer's name and key, the time of the handshake and the ports of the links.
+// Status is what a bond reports. The caller adds what a bond does not have:
+// the name and key of the peer, the time of the handshake and the ports of the links.
 type Status struct {
 	// Connected is true while any link is Up or Suspect.
 	Connected bool

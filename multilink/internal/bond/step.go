@@ -8,7 +8,7 @@ import (
 
 // Send takes a frame for the peer and appends the packets to send. It copies the
 // frame. The class is an index into those of Configure, -1 for the bond's
-// defaults; flow is a hash of what tells the frame's flow from others.
+// defaults; flow is a hash that identifies the frame's flow.
 //
 // While no link is usable frames wait, as long and as many as the replay buffer
 // may keep.

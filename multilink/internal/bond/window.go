@@ -6,7 +6,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/internal/packet"
 )
 
-// windowSize is how many sequence numbers below the highest can be told from
+// windowSize is how many sequence numbers below the highest can be checked for
 // duplicates: 6.5 s at 10,000 packets a second.
 const windowSize = 1 << 16
 
@@ -16,16 +16,16 @@ type verdict uint8
 const (
 	fresh     verdict = iota // never seen
 	duplicate                // seen before
-	expired                  // too old to tell
+	expired                  // too old to decide
 )
 
-// window tells duplicates among the packets of one epoch of the peer, in the
-// manner of the anti-replay window of RFC 4303 section 3.4.3. It also knows
-// what to acknowledge. The zero value has seen nothing.
+// window finds duplicates among the packets of one epoch of the peer, in the manner
+// of the anti-replay window of RFC 4303 section 3.4.3. It also has what to
+// acknowledge. The zero value has seen nothing.
 type window struct {
 	seen [windowSize / 64]uint64 // bit number s mod windowSize, for s in (top-windowSize, top]
 	top  uint64                  // highest number seen
-	next uint64                  // all numbers below were seen, or nobody waits for them
+	next uint64                  // all numbers below were seen, or are not sent any more
 	used bool
 }
 
@@ -35,7 +35,7 @@ func (w *window) has(s uint64) bool {
 	return w.used && s <= w.top && w.top-s < windowSize && w.seen[s%windowSize/64]&(1<<(s%64)) != 0
 }
 
-// accept judges number s, and remembers it.
+// accept records number s and returns its verdict.
 func (w *window) accept(s uint64) verdict {
 	switch {
 	case !w.used:
@@ -77,7 +77,7 @@ func (w *window) forget(s uint64) {
 	}
 }
 
-// skip says that nobody waits for numbers below floor any longer.
+// skip gives up the numbers below floor: the peer sends them no more.
 func (w *window) skip(floor uint64) {
 	if floor > w.next {
 		w.next = floor
@@ -112,8 +112,8 @@ func (w *window) received(spans []packet.Span) []packet.Span {
 	return spans
 }
 
-// scan returns the first number from s on that is not as told: not unseen, or
-// not seen. It is top+1 where there is none.
+// scan returns the first number from s on that is unseen, or seen, as the argument
+// seen is true or false. It is top+1 where there is none.
 func (w *window) scan(s uint64, seen bool) uint64 {
 	for s <= w.top {
 		word := w.seen[s%windowSize/64]

@@ -10,7 +10,7 @@ import "encoding/binary"
 // with offload completes it before. RFC 9293, section 3.7.1; RFC 1624.
 func ClampMSS(frame []byte, size int) bool {
 	const (
-		leastMSS = 536 // RFC 9293: what everybody takes
+		leastMSS = 536 // RFC 9293: what every host takes
 		flagSYN  = 0x02
 		optEnd   = 0
 		optNone  = 1

@@ -10,10 +10,10 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// Classifier tells the class of a frame by rules that were compiled once. It
+// Classifier finds the class of a frame by rules that are compiled once. It
 // reads headers of Ethernet, VLANs (one tag or two), IPv4, IPv6 with its
 // extension headers, TCP, UDP and SCTP. What a frame is too short for, or a
-// later fragment does not have, matches no rule that asks for it.
+// later fragment does not have, matches no rule that needs it.
 //
 // It never changes, and is safe for use by several goroutines.
 type Classifier struct {

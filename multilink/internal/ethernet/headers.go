@@ -2,7 +2,7 @@ package ethernet
 
 import "encoding/binary"
 
-// EtherTypes that tell where a frame's payload begins and what it is.
+// EtherTypes that decide where a frame's payload begins and what it is.
 const (
 	etherIPv4 = 0x0800
 	etherIPv6 = 0x86dd

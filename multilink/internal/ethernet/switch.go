@@ -11,19 +11,18 @@ import (
 // address lives behind a port in one VLAN.
 //
 //   - A frame goes to the port of its destination; broadcasts, multicasts and
-//     frames to unknown addresses go to all. None goes back to where it came
-//     from, and none to the addresses that 802.1Q keeps for neighbours.
+//     frames to unknown addresses go to all. None goes back to its own port, and
+//     none to the addresses that 802.1Q reserves for the link.
 //   - An address is forgotten 300 seconds after its last frame, or with its
 //     port.
-//   - Addresses of the local port belong to it as long as they are known: a
-//     peer that sends from one of them is not heard. The local port takes an
+//   - Addresses of the local port belong to it as long as they are known: frames
+//     of a peer from one of them are dropped. The local port takes an
 //     address from a peer at once. Between peers an address moves at once, as
 //     roaming stations do, and then stays for a second.
 //   - A peer has up to 1,024 addresses, the local port 8,192. Further ones are
 //     served, but not learned: they cost others nothing but floods.
 //
-// It is safe for use by several goroutines; those that find what they look for
-// do not wait for one another.
+// It is safe for use by several goroutines. Lookups do not wait for one another.
 type Switch struct {
 	isolate bool
 	start   time.Time
@@ -53,7 +52,7 @@ type SwitchOptions struct {
 type SwitchStats struct {
 	// Addresses that are known.
 	Addresses int
-	// Refused frames came from an address of somebody else.
+	// Refused frames came from an address of another port.
 	Refused uint64
 }
 
@@ -244,7 +243,7 @@ func (s *Switch) settle(shard *switchShard, key uint64, from Port, now int64) bo
 	return true // without room it is served, but not known
 }
 
-// forget deletes the entries that f wants gone.
+// forget deletes the entries for which f is true.
 func (s *Switch) forget(f func(*switchEntry) bool) {
 	ports := s.ports.Load()
 	for i := range s.shards {

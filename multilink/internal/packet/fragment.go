@@ -226,7 +226,7 @@ func (r *Reassembler) Next() (time.Duration, bool) {
 	return r.oldest.since + r.maxAge, true
 }
 
-// Reset forgets everything that waits: the peer has begun anew.
+// Reset discards everything that waits, after a restart of the peer.
 func (r *Reassembler) Reset() {
 	for r.oldest != nil {
 		r.discard(r.oldest)

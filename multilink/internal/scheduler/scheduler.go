@@ -130,7 +130,7 @@ func (s *Scheduler) Push(now time.Time, p packet.Packet) {
 	w := waitingPacket{packet: p, since: now, size: len(p.Data())}
 	if p.Control {
 		if s.probes.count == maxProbes {
-			s.probes.drop() // the newest one knows most
+			s.probes.drop() // the newest one is worth most
 			s.stats.Dropped++
 		}
 		s.probes.put(w)

@@ -1,5 +1,5 @@
 // Package bonding shows what a failover is like: two instances of multilink
-// with three links between them, somebody who pings across, and a primary that
+// with three links between them, a ping across, and a primary that
 // is cut and restored meanwhile.
 package bonding
 
@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	phase    = time.Second // how long each act lasts
+	phase    = time.Second // how long each phase lasts
 	patience = time.Minute // for what is waited for
 )
 
-// Run plays the demonstration and tells what happens. It takes a few seconds.
+// Run runs the demonstration and prints what happens. It takes a few seconds.
 // As root on Linux it uses network namespaces, TAP devices and WireGuard;
 // otherwise a network in memory.
 func Run(ctx context.Context, out io.Writer) error {
@@ -32,7 +32,7 @@ func Run(ctx context.Context, out io.Writer) error {
 	return errors.Join(play(ctx, out, s, time.Millisecond), s.close())
 }
 
-// stage is the network that the demonstration is played on.
+// testbed is the network that the demonstration uses.
 type testbed struct {
 	kind  string // for people
 	hosts [2]multilink.Host
@@ -40,8 +40,8 @@ type testbed struct {
 	links   []pair.Link
 	cut     func(link string) error
 	restore func(link string) error
-	// ping opens a way from the client's applications to somebody at the
-	// server's who sends everything back.
+	// ping opens a connection from the client's applications to an echo service
+	// among the server's.
 	ping    func() (netlab.Conn, error)
 	closers []func() error // in the order of opening
 }
@@ -54,7 +54,7 @@ func (s *testbed) close() error {
 	return errors.Join(errs...)
 }
 
-// narrator tells what happens, and when.
+// reporter prints what happens, and when.
 type reporter struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -73,7 +73,7 @@ func (n *reporter) write(format string, args ...any) {
 	n.err = errors.Join(n.err, err)
 }
 
-// failure is what went wrong with telling.
+// failure is the error of printing, if any.
 func (n *reporter) failure() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -107,7 +107,7 @@ func play(ctx context.Context, out io.Writer, s *testbed, every time.Duration) (
 	return n.failure()
 }
 
-// drama cuts the primary and restores it while somebody pings at that interval.
+// cutAndRestore cuts the primary and restores it during a ping at that interval.
 func cutAndRestore(ctx context.Context, s *testbed, cast *instances, n *reporter, every time.Duration) (netlab.Pinged, error) {
 	conn, err := s.ping()
 	if err != nil {
@@ -144,7 +144,7 @@ func report(n *reporter, what string, err error) error {
 	return err
 }
 
-// rest lets an act pass.
+// rest waits for a phase.
 func rest(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -10,13 +10,13 @@ import (
 	"github.com/iotenablers/enablers/multilink/node"
 )
 
-// actor is an instance that runs, with its REST interface on loopback.
+// runningNode is an instance that runs, with its REST interface on loopback.
 type runningNode struct {
 	url   string
 	close func() error
 }
 
-// newActor runs an instance until the actor is closed.
+// serve runs an instance until the runningNode is closed.
 func serve(ctx context.Context, n *node.Node) (*runningNode, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// cast is the two instances.
+// instances are the two ends of the demonstration.
 type instances struct {
 	token   string
 	pair    *pair.Pair

@@ -23,7 +23,8 @@ const echoPort = 7
 // firstPort is where the server listens on the first link.
 const firstPort = 51820
 
-// newStage makes the real stage where it may, and one in memory otherwise.
+// newTestbed makes network namespaces where the process may, and a network in memory
+// otherwise.
 func newTestbed(ctx context.Context, out io.Writer) (*testbed, error) {
 	s, err := namespaceTestbed(ctx)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) || errors.Is(err, multilink.ErrUnsupported) {
@@ -35,7 +36,7 @@ func newTestbed(ctx context.Context, out io.Writer) (*testbed, error) {
 	return s, err
 }
 
-// realStage is two network namespaces.
+// namespaceTestbed is two network namespaces.
 func namespaceTestbed(ctx context.Context) (_ *testbed, err error) {
 	links := pair.Links(func(link int) netip.AddrPort {
 		return netip.AddrPortFrom(netlab.Address(netlab.Server, link), uint16(firstPort+link))
@@ -97,7 +98,7 @@ func namespaceTestbed(ctx context.Context) (_ *testbed, err error) {
 	return s, nil
 }
 
-// memoryStage is a network in memory.
+// memoryTestbed is a network in memory.
 func memoryTestbed() (*testbed, error) {
 	inMemory, err := pair.NewMemory()
 	if err != nil {
@@ -149,7 +150,7 @@ func newFrameConn(port *memory.Port, number byte) *frameConn {
 			for _, frame := range batch.Frames() {
 				select {
 				case c.packets <- append([]byte(nil), frame[frameHeader:]...):
-				default: // nobody reads: lost, as at a full socket
+				default: // not read: lost, as at a full socket
 				}
 			}
 		}
@@ -164,7 +165,7 @@ func (c *frameConn) echo() {
 	}
 }
 
-// Write sends a packet to everybody.
+// Write broadcasts a packet.
 func (c *frameConn) Write(packet []byte) (int, error) {
 	frame := make([]byte, frameHeader, frameHeader+len(packet))
 	copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, c.number, 0x88, 0xb5})

@@ -40,7 +40,7 @@ type Config struct {
 	Links []Link
 	// Probe is the interval of probes. Zero is multilink's default.
 	Probe time.Duration
-	// Token that both instances ask for.
+	// Token of both instances.
 	Token string
 	// Hosts are as in node.Config.
 	Hosts []string
@@ -54,7 +54,7 @@ type Instance struct {
 	Bond *multilink.Bond
 }
 
-// Pair is two instances. They keep nothing: each pair begins anew.
+// Pair is two instances. They store nothing: each pair starts empty.
 type Pair struct {
 	Server, Client Instance
 	config         Config
