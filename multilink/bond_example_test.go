@@ -1,53 +1,43 @@
 package multilink_test
 
 import (
+	"context"
 	"fmt"
-	"time"
+	"net/netip"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/memory"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// Two bonds and a wire that takes no time: what one wants sent is given to the
-// other.
-func ExampleNewBond() {
-	links := []multilink.LinkConfig{
-		{Name: "wlan0", Kind: multilink.WiFi, Priority: 1},
-		{Name: "wwan0", Kind: multilink.FiveG, Priority: 2, Metered: true},
+// An engine makes what it is told hold: here a link and a port, and nobody to
+// talk to yet.
+func ExampleNew() {
+	network := memory.NewNetwork(1, "wifi0")
+	defer network.Close()
+	host, err := network.Host(netip.MustParseAddr("192.0.2.1"))
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	var ends [2]*multilink.Bond
-	for i := range ends {
-		bond, err := multilink.NewBond(multilink.BondConfig{}, links, uint64(0x1234+i), now)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		ends[i] = bond
+	engine, err := multilink.New(multilink.Config{Host: host})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	carry := func(from int, out *multilink.Output) {
-		var received multilink.Output
-		for _, packet := range out.Packets {
-			ends[1-from].Receive(now, packet.Link, packet.Data(), &received)
-			packet.Buffer.Release()
-		}
-		for _, frame := range received.Frames {
-			fmt.Printf("%s\n", frame)
-		}
+	defer engine.Close()
+	err = engine.Apply(context.Background(), multilink.State{
+		PrivateKey: multilink.Key{8},
+		Port:       multilink.PortConfig{Name: "tap0"},
+		Links:      []settings.Link{{Name: "wifi0", Kind: settings.WiFi}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	for range 300 { // three seconds of probes
-		now = now.Add(10 * time.Millisecond)
-		for i, end := range ends {
-			var out multilink.Output
-			end.Tick(now, &out)
-			carry(i, &out)
-		}
+	for _, link := range engine.Status().Links {
+		fmt.Printf("%s is %s: %s\n", link.Name, link.State, link.Reason)
 	}
-	fmt.Println("active:", ends[0].Status(now).ActiveLink)
-
-	var out multilink.Output
-	ends[0].Send(now, []byte("a frame"), -1, 0, &out)
-	carry(0, &out)
 	// Output:
-	// active: wlan0
-	// a frame
+	// wifi0 is down: no peer
 }

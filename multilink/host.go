@@ -1,27 +1,32 @@
 package multilink
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
+
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // Host is the machine whose interfaces carry links and whose applications talk
 // through a port.
 //
-// It is safe for use by several goroutines. Everything that it makes is gone
-// after Close; what a process that was killed left behind goes when the next
-// Host of the same name is made.
+// It is safe for use by several goroutines. A context bounds the call alone, not
+// the life of what the call makes: a call whose context has ended makes nothing
+// and returns the context's error. Everything that a Host makes is gone after
+// Close; what a killed process left behind is removed when the next Host of the
+// same name is opened.
 type Host interface {
 	// Port makes a port. A name that is taken is ErrDuplicate, a missing right
 	// ErrDenied with the capability's name, a bad address ErrInvalid.
-	Port(PortConfig) (FramePort, error)
+	Port(ctx context.Context, config PortConfig) (FramePort, error)
 	// Link watches an interface. One that does not exist is ErrUnknownLink,
 	// one that the settings exclude ErrDenied.
-	Link(name string) (Link, error)
+	Link(ctx context.Context, name string) (Link, error)
 	// Links are the interfaces that may carry a link.
-	Links() ([]LinkInfo, error)
+	Links(ctx context.Context) ([]LinkInfo, error)
 	// Underlay makes the tunnels of one link.
-	Underlay(UnderlayConfig) (Underlay, error)
+	Underlay(ctx context.Context, config UnderlayConfig) (Underlay, error)
 	// Close removes everything that the host made. A second Close returns nil.
 	Close() error
 }
@@ -55,7 +60,7 @@ func (c PortConfig) Check() error {
 	bad := func(field, format string, args ...any) error {
 		return fmt.Errorf("port %q: %s: %s: %w", c.Name, field, fmt.Sprintf(format, args...), ErrInvalid)
 	}
-	device := func(name string) bool { return ValidName(name) && len(name) <= maxPortName }
+	device := func(name string) bool { return settings.ValidName(name) && len(name) <= maxPortName }
 	switch {
 	case !device(c.Name):
 		return bad("name", "want 1 to %d letters, digits, '.', '-' or '_', got %q", maxPortName, c.Name)
@@ -106,7 +111,7 @@ type UnderlayConfig struct {
 	// Port to listen on. Zero takes a free one. One that is taken is
 	// ErrAddressInUse.
 	Port uint16
-	// LinkMTU is the largest IP packet that the link carries. Zero asks the
-	// interface, or is 1,500.
+	// LinkMTU is the largest IP packet that the link carries. Zero is that of
+	// the interface, or 1,500 without one.
 	LinkMTU int
 }

@@ -1,5 +1,9 @@
 package multilink
 
+import (
+	"github.com/iotenablers/enablers/multilink/internal/packet"
+)
+
 // FramePort is where Ethernet frames enter and leave: a TAP device, or one end
 // of a pipe. Frames are whole, from the destination address to the last byte
 // of payload, without the check sequence.
@@ -9,9 +13,9 @@ type FramePort interface {
 	// Read waits for frames and appends at least one to the batch. ErrClosed
 	// ends it.
 	Read(batch *Batch) error
-	// Write delivers frames in their order; only those of different TCP
-	// connections may pass each other. It does not keep them. Frames that
-	// the port cannot take now are dropped and counted, as a switch does.
+	// Write delivers frames in their order; only those of different TCP connections
+	// may pass each other. It does not keep them. Frames that the port cannot take
+	// now are dropped and counted, as a switch does.
 	Write(frames [][]byte) error
 	// MTU is the largest payload of a frame: 1,500 where a frame has up to
 	// 1,514 bytes, or 1,518 with a VLAN tag.
@@ -20,7 +24,7 @@ type FramePort interface {
 	Close() error
 }
 
-// Batch collects frames in buffers that are used again. The zero value is ready.
+// Batch collects frames in buffers that are reused. The zero value is ready.
 type Batch struct {
 	frames  [][]byte
 	buffers [][]byte
@@ -28,7 +32,7 @@ type Batch struct {
 
 // MaxFrame is the length of the longest frame that a bond carries: a payload of
 // 9,000 bytes, the address fields and two VLAN tags.
-const MaxFrame = 9000 + 14 + 8
+const MaxFrame = packet.MaxFrame
 
 // Reset empties the batch. The frames that it held may be overwritten.
 func (b *Batch) Reset() { b.frames = b.frames[:0] }

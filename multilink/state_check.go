@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/iotenablers/enablers/multilink/internal/ethernet"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // maxStateLinks bounds the links of one instance: probes name links in a bitmap.
 const maxStateLinks = 16
 
-// Check reports the first thing in s that no plane could make hold. It wraps
-// ErrInvalid, or ErrDuplicate for what is there twice.
+// Check reports the first field of s that is not allowed. The error wraps ErrInvalid,
+// or ErrDuplicate for a name, key or priority that is given twice.
 func (s State) Check() error {
 	if s.PrivateKey.IsZero() {
 		return fmt.Errorf("state: private key: missing: %w", ErrInvalid)
@@ -68,7 +71,7 @@ func (s State) checkLinks() error {
 }
 
 func (s State) checkClasses() error {
-	if _, err := NewClassifier(s.Classes); err != nil {
+	if _, err := ethernet.NewClassifier(s.Classes); err != nil {
 		return err
 	}
 	for _, c := range s.Classes {
@@ -114,5 +117,5 @@ func (s State) checkPeers() error {
 }
 
 func (s State) hasLink(name string) bool {
-	return slices.ContainsFunc(s.Links, func(l LinkConfig) bool { return l.Name == name })
+	return slices.ContainsFunc(s.Links, func(l settings.Link) bool { return l.Name == name })
 }

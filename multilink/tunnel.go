@@ -1,21 +1,19 @@
 package multilink
 
 import (
-	"crypto/ecdh"
-	"encoding/base64"
-	"fmt"
-	"log/slog"
 	"net/netip"
 	"time"
+
+	"github.com/iotenablers/enablers/multilink/internal/packet"
 )
 
 // HeaderSize is the length of the header that every packet of a bond begins
 // with: one byte of type and flags and eight of sequence number. Drivers may
 // move it to where it costs nothing on the wire, and must restore it.
-const HeaderSize = 9
+const HeaderSize = packet.HeaderSize
 
-// Underlay makes tunnels over one link: a socket of its own, bound to the
-// link's interface, and the keys of everyone who may use it.
+// Underlay makes tunnels over one link. It has a socket of its own, bound to the
+// link's interface, and the keys of the peers that may use it.
 //
 // It is safe for use by several goroutines.
 type Underlay interface {
@@ -35,13 +33,12 @@ type Underlay interface {
 //
 // It is safe for use by several goroutines.
 type Tunnel interface {
-	// Send takes copies of the packets and sends them in their order. It may
-	// wait while the link takes nothing, up to a bound of milliseconds; what
-	// was not sent by then is dropped. ErrLinkDown says that the link carries
-	// nothing now, which is evidence that nobody need wait for; ErrClosed that
-	// the tunnel was closed.
+	// Send copies the packets and sends them in their order. It may block while
+	// the link takes nothing, for some milliseconds; what is not sent by then is
+	// dropped. ErrLinkDown reports that the link carries nothing now: the bond
+	// takes it out of use at once. ErrClosed reports that the tunnel was closed.
 	Send(packets [][]byte) error
-	// SendControl sends one packet ahead of what waits in Send, and never waits.
+	// SendControl sends one packet ahead of what waits in Send. It never blocks.
 	SendControl(packet []byte) error
 	// MTU is the length of the longest packet, header included, that crosses
 	// the link in one piece.
@@ -53,16 +50,16 @@ type Tunnel interface {
 	Close() error
 }
 
-// TunnelPeer is who is at the other end of a tunnel.
+// TunnelPeer is the other end of a tunnel.
 type TunnelPeer struct {
 	PublicKey Key
 	// PresharedKey mixed into the handshake. Zero is none.
 	PresharedKey Key
-	// Endpoint to call. The zero value waits to be called, and answers to
-	// wherever the last authentic packet came from.
+	// Endpoint of the peer. With the zero value this end waits for a handshake, and
+	// answers to the source of the last authentic packet.
 	Endpoint netip.AddrPort
-	// Keepalive makes sure that something is sent at that interval, for the
-	// sake of NATs. Zero is never.
+	// Keepalive is the interval at which at least one packet is sent, which keeps
+	// mappings of NATs. Zero is never.
 	Keepalive time.Duration
 }
 
@@ -70,48 +67,10 @@ type TunnelPeer struct {
 type TunnelStats struct {
 	// Handshake is when the keys were last agreed on. Zero is never.
 	Handshake time.Time
-	// Endpoint is where the peer was last heard from.
+	// Endpoint is the source of the peer's last authentic packet.
 	Endpoint netip.AddrPort
 	// Sent and Received are bytes on the wire, headers of the tunnel included.
 	Sent, Received uint64
-	// Dropped packets: the link took them not, or not in time.
+	// Dropped packets: the link did not take them in time.
 	Dropped uint64
-}
-
-// Key is a Curve25519 key, or a secret of the same length.
-type Key [32]byte
-
-// ParseKey reads a key in base64, the form that WireGuard's tools use.
-func ParseKey(s string) (Key, error) {
-	var k Key
-	b, err := base64.StdEncoding.Strict().DecodeString(s)
-	if err != nil || len(b) != len(k) {
-		return Key{}, fmt.Errorf("parse key: want 32 bytes in base64: %w", ErrInvalid)
-	}
-	return Key(b), nil
-}
-
-// IsZero reports whether k is no key.
-func (k Key) IsZero() bool { return k == Key{} }
-
-// Base64 is the form that ParseKey reads. It shows the key: have it called only
-// where that is wanted.
-func (k Key) Base64() string { return base64.StdEncoding.EncodeToString(k[:]) }
-
-// String hides the key, so that no log shows a secret.
-func (k Key) String() string { return "(key)" }
-
-// GoString hides the key.
-func (k Key) GoString() string { return k.String() }
-
-// LogValue hides the key from structured logs.
-func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
-
-// PublicKey is the public half of the private key k.
-func (k Key) PublicKey() (Key, error) {
-	private, err := ecdh.X25519().NewPrivateKey(k[:])
-	if err != nil {
-		return Key{}, fmt.Errorf("derive public key: %w", err)
-	}
-	return Key(private.PublicKey().Bytes()), nil
 }

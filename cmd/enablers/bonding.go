@@ -14,8 +14,8 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/internal/server"
-	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // bonding is two instances of multi-link on a network in memory, since real links take
@@ -39,7 +39,7 @@ type bonding struct {
 const probing = 100 * time.Millisecond
 
 // openBonding opens the instances. The caller closes it.
-func openBonding(dir string, serverAt, clientAt net.Listener, hosts []string, log *slog.Logger) (_ *bonding, err error) {
+func openBonding(ctx context.Context, dir string, serverAt, clientAt net.Listener, hosts []string, log *slog.Logger) (_ *bonding, err error) {
 	b := &bonding{tokenFile: filepath.Join(dir, "token"), web: [2]net.Listener{serverAt, clientAt}, log: log}
 	if err := datafolder.Claim(dir, datafolder.MultiLink); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func openBonding(dir string, serverAt, clientAt net.Listener, hosts []string, lo
 	if b.memory, err = pair.NewMemory(); err != nil {
 		return nil, err
 	}
-	b.pair, err = pair.Open(pair.Config{
+	b.pair, err = pair.Open(ctx, pair.Config{
 		Server: b.memory.Server, Client: b.memory.Client, Links: b.memory.Links, Probe: probing, Token: b.token, Hosts: hosts, Logger: log,
 	})
 	if err != nil {
@@ -71,8 +71,8 @@ func (b *bonding) Close() error { return errors.Join(b.pair.Close(), b.memory.Cl
 func (b *bonding) parts() []server.Part {
 	s, c := b.pair.Server.Node, b.pair.Client.Node
 	return []server.Part{
-		{Name: "multi-link server", Run: s.Run, Ready: s.Started},
-		{Name: "multi-link client", Run: c.Run, Ready: c.Started},
+		{Name: "multi-link server", Run: s.Run, Ready: server.Opened(s.Ready())},
+		{Name: "multi-link client", Run: c.Run, Ready: server.Opened(c.Ready())},
 		server.HTTP(b.web[0], s.Handler(), b.log),
 		server.HTTP(b.web[1], c.Handler(), b.log),
 		{Name: "multi-link", Run: b.connect},
@@ -98,14 +98,14 @@ func (b *bonding) addresses() (serverAt, clientAt string) {
 
 func (b *bonding) service() console.Service {
 	serverAt, clientAt := b.addresses()
-	status := b.pair.Server.Engine.Status()
+	current := b.pair.Server.Bond.Status()
 	var up, connected, failovers uint64
-	for _, l := range status.Links {
-		if l.State == multilink.Up {
+	for _, l := range current.Links {
+		if l.State == status.Up {
 			up++
 		}
 	}
-	for _, p := range status.Peers {
+	for _, p := range current.Peers {
 		failovers += p.Counters.Failovers
 		if p.Connected {
 			connected++
@@ -121,7 +121,7 @@ func (b *bonding) service() console.Service {
 		},
 		Facts: []console.Fact{{Name: "clients", Value: connected}, {Name: "links up", Value: up}, {Name: "failovers", Value: failovers}},
 	}
-	err := errors.Join(b.pair.Server.Node.Ready(), b.pair.Client.Node.Ready())
+	err := errors.Join(b.pair.Server.Node.Health(), b.pair.Client.Node.Health())
 	if failed := b.failed.Load(); failed != nil {
 		err = fmt.Errorf("the client is not attached: %w", *failed)
 	}

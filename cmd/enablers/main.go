@@ -78,7 +78,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	defer func() { err = errors.Join(err, managed.Close()) }()
 
-	bonded, err := openBonding(filepath.Join(s.data, "multilink-demo"), at.bonding, at.attached, s.hosts, log)
+	bonded, err := openBonding(ctx, filepath.Join(s.data, "multilink-demo"), at.bonding, at.attached, s.hosts, log)
 	if err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,29 +17,29 @@ import (
 type machine struct {
 	host       *host.Host // nil with the kernel's plane
 	plane      multilink.Plane
-	interfaces func() ([]multilink.LinkInfo, error)
+	interfaces func(context.Context) ([]multilink.LinkInfo, error)
 }
 
 // open opens the plane. It changes nothing on the machine, except that it removes what a
 // killed process has left behind.
-func (s *settings) open(log *slog.Logger) (*machine, error) {
+func (s *settings) open(ctx context.Context, log *slog.Logger) (*machine, error) {
 	if s.plane == planeKernel {
-		plane, err := kernel.New(kernel.Config{Name: s.tap, Logger: log})
+		plane, err := kernel.Open(ctx, kernel.Config{Name: s.tap, Logger: log})
 		if err != nil {
 			return nil, fmt.Errorf("-plane kernel: %w", err)
 		}
 		return &machine{plane: plane}, nil
 	}
-	h, err := host.New(&host.Options{
+	h, err := host.Open(ctx, &host.Options{
 		Name: s.tap, Interfaces: s.interfaces, Allow: s.allow, Journal: filepath.Join(s.data, "journal"), Logger: log,
-		Underlay: func(c multilink.UnderlayConfig) (multilink.Underlay, error) {
-			return wg.New(c, &wg.Options{Logger: log})
+		Underlay: func(ctx context.Context, c multilink.UnderlayConfig) (multilink.Underlay, error) {
+			return wg.Open(ctx, c, &wg.Options{Logger: log})
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	plane, err := multilink.NewEngine(multilink.EngineConfig{Host: h, Isolate: s.isolate, Logger: log})
+	plane, err := multilink.New(multilink.Config{Host: h, Isolate: s.isolate, Logger: log})
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

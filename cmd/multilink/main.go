@@ -91,12 +91,12 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.L
 			fresh = name
 		}
 	}
-	at, err := s.open(log)
+	at, err := s.open(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	n, err := node.New(node.Config{
+	n, err := node.Open(ctx, node.Config{
 		Role: s.role, Plane: at.plane, Documents: store.Documents(), Interfaces: at.interfaces,
 		Port:  multilink.PortConfig{Name: s.tap, Addresses: s.addresses, Bridge: s.bridge, Members: s.members, Routes: s.routes, MTU: s.mtu},
 		Token: token, Certificates: s.clientCA != "", OpenMetrics: s.openMetrics, MaxClients: s.maxClients, NoReplay: s.plane == planeKernel,
@@ -107,5 +107,5 @@ func (s *settings) serve(ctx context.Context, listener net.Listener, log *slog.L
 	}
 	http := server.HTTP(listener, n.Handler(), log)
 	http.Announce = func() { announce(fresh) }
-	return server.Run(ctx, server.Part{Name: "run instance", Run: n.Run, Ready: n.Started}, http)
+	return server.Run(ctx, server.Part{Name: "run instance", Run: n.Run, Ready: server.Opened(n.Ready())}, http)
 }

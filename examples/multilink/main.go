@@ -19,6 +19,9 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/memory"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 func main() {
@@ -29,7 +32,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer) (err error) {
-	network := multilink.NewMemoryNetwork(1, "wifi0", "mesh0")
+	network := memory.NewNetwork(1, "wifi0", "mesh0")
 	defer func() { err = errors.Join(err, network.Close()) }()
 
 	gateway, server := secret(), secret()
@@ -74,7 +77,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	fmt.Fprintln(out, "connected over", from.engine.Status().Peers[0].ActiveLink)
 	for i := range frames {
 		if i == frames/2 {
-			if err := network.Cut(multilink.MemoryPath{Link: "wifi0"}); err != nil {
+			if err := network.Cut(memory.Path{Link: "wifi0"}); err != nil {
 				return err
 			}
 			fmt.Fprintln(out, "wifi0 is cut")
@@ -100,29 +103,29 @@ func state(private multilink.Key, peer multilink.PeerConfig) multilink.State {
 	return multilink.State{
 		PrivateKey: private,
 		Port:       multilink.PortConfig{Name: "tap0"},
-		Links: []multilink.LinkConfig{
-			{Name: "wifi0", Kind: multilink.WiFi, Priority: 1, Listen: 51820},
-			{Name: "mesh0", Kind: multilink.Mesh, Priority: 2, Listen: 51821},
+		Links: []settings.Link{
+			{Name: "wifi0", Kind: settings.WiFi, Priority: 1, Listen: 51820},
+			{Name: "mesh0", Kind: settings.Mesh, Priority: 2, Listen: 51821},
 		},
 		Peers: []multilink.PeerConfig{peer},
-		Classes: []multilink.Class{
-			{Name: "telephony", Match: []multilink.Rule{{DSCP: []int{46}}}, Policy: multilink.Redundant, Control: true},
+		Classes: []settings.Class{
+			{Name: "telephony", Match: []settings.Rule{{DSCP: []int{46}}}, Policy: settings.Redundant, Control: true},
 		},
 	}
 }
 
 // instance is an engine and the end of its port that applications see.
 type instance struct {
-	engine *multilink.Engine
-	port   *multilink.MemoryPort
+	engine *multilink.Bond
+	port   *memory.Port
 }
 
-func join(ctx context.Context, network *multilink.MemoryNetwork, address netip.Addr, state multilink.State) (*instance, error) {
+func join(ctx context.Context, network *memory.Network, address netip.Addr, state multilink.State) (*instance, error) {
 	host, err := network.Host(address)
 	if err != nil {
 		return nil, err
 	}
-	engine, err := multilink.NewEngine(multilink.EngineConfig{Host: host})
+	engine, err := multilink.New(multilink.Config{Host: host})
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func (i *instance) connected(ctx context.Context) error {
 	for {
 		ready := 0
 		for _, link := range i.engine.Status().Links {
-			if link.State == multilink.Up {
+			if link.State == status.Up {
 				ready++
 			}
 		}
@@ -164,7 +167,7 @@ func frame(number byte) []byte {
 }
 
 // count is how many frames arrive, until that many did or the port is closed.
-func count(port *multilink.MemoryPort, until int) (n int) {
+func count(port *memory.Port, until int) (n int) {
 	var batch multilink.Batch
 	for ; n < until && port.Read(&batch) == nil; batch.Reset() {
 		n += len(batch.Frames())

@@ -44,7 +44,7 @@ func run(ctx context.Context, role node.Role, token string, out io.Writer) error
 	if role == node.Server {
 		config.Port.Addresses = []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}
 	}
-	n, err := node.New(config)
+	n, err := node.Open(ctx, config)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // play is a plane whose links behave like radios, on paper: the first that is enabled
@@ -17,15 +18,15 @@ type play struct {
 	began  time.Time
 	state  multilink.State
 	prefer string
-	events chan multilink.Event
+	events chan status.Event
 	closed chan struct{}
 }
 
 func newPlay() *play {
-	return &play{began: time.Now(), events: make(chan multilink.Event, 64), closed: make(chan struct{})}
+	return &play{began: time.Now(), events: make(chan status.Event, 64), closed: make(chan struct{})}
 }
 
-func (p *play) interfaces() ([]multilink.LinkInfo, error) {
+func (p *play) interfaces(context.Context) ([]multilink.LinkInfo, error) {
 	var all []multilink.LinkInfo
 	for _, name := range []string{"eth0", "wlan0", "mesh0", "wwan0"} {
 		all = append(all, multilink.LinkInfo{Interface: name, Up: true, MTU: 1500})
@@ -34,10 +35,10 @@ func (p *play) interfaces() ([]multilink.LinkInfo, error) {
 }
 
 // Apply implements multilink.Plane.
-func (p *play) Apply(_ context.Context, state multilink.State) error {
+func (p *play) Apply(ctx context.Context, state multilink.State) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all, _ := p.interfaces()
+	all, _ := p.interfaces(ctx)
 	for _, link := range state.Links {
 		known := false
 		for _, info := range all {
@@ -76,7 +77,7 @@ func (p *play) active() string {
 func (p *play) moved(before, reason string) {
 	if now := p.active(); now != before && before != "" {
 		select {
-		case p.events <- multilink.Event{Time: time.Now(), Type: "failover", Peer: "gw-1", Link: now, From: before, Reason: reason}:
+		case p.events <- status.Event{Time: time.Now(), Type: "failover", Peer: "gw-1", Link: now, From: before, Reason: reason}:
 		default: // nobody reads
 		}
 	}
@@ -91,8 +92,8 @@ func (p *play) Status() multilink.Status {
 	active := p.active()
 	for i, link := range p.state.Links {
 		wave := 1 + 0.3*math.Sin(t+float64(i))
-		one := multilink.LinkStatus{
-			Name: link.Name, Interface: link.Interface, Kind: link.Kind, Priority: link.Priority, State: multilink.Up, Active: link.Name == active,
+		one := status.Link{
+			Name: link.Name, Interface: link.Interface, Kind: link.Kind, Priority: link.Priority, State: status.Up, Active: link.Name == active,
 			RTT: time.Duration(wave * float64(4+15*i) * float64(time.Millisecond)), Jitter: time.Duration(wave * float64(time.Millisecond)),
 			LossRx: 0.01 * float64(i), TxBytes: uint64(4000 * t), RxBytes: uint64(3000 * t), Port: link.Listen, LastChange: p.began, Reason: "heard",
 		}
@@ -103,7 +104,7 @@ func (p *play) Status() multilink.Status {
 	}
 	for _, peer := range p.state.Peers {
 		s.Peers = append(s.Peers, multilink.PeerStatus{Name: peer.Name, PublicKey: peer.PublicKey, Connected: active != "", ActiveLink: active,
-			Handshake: p.began, Links: s.Links, Counters: multilink.Counters{Failovers: 2, TxFrames: uint64(80 * t)}})
+			Handshake: p.began, Links: s.Links, Counters: status.Counters{Failovers: 2, TxFrames: uint64(80 * t)}})
 	}
 	return s
 }
@@ -119,7 +120,7 @@ func (p *play) Switch(link string, _ time.Duration) error {
 }
 
 // Events implements multilink.Plane.
-func (p *play) Events(ctx context.Context, f func(multilink.Event)) error {
+func (p *play) Events(ctx context.Context, f func(status.Event)) error {
 	for {
 		select {
 		case <-ctx.Done():

@@ -97,6 +97,8 @@ func sentinel(p *pkg, name *ast.Ident, value ast.Expr) bool {
 		return literal
 	case *ast.CompositeLit:
 		return true
+	case *ast.SelectorExpr: // an error of an internal package, published under its name
+		return value.Sel.Name == name.Name
 	}
 	return false
 }

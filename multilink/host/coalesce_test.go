@@ -50,7 +50,7 @@ func base() packet {
 	return packet{from: 1, ttl: 64, flags: flagACK, seq: 0xffffff00, ack: 9, window: 100, id: 65530}
 }
 
-func TestSegmentsOfAConnectionBecomeOneSuperFrame(t *testing.T) {
+func TestCoalescer_joinsSegmentsOfAConnection(t *testing.T) {
 	options := []byte{1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2}
 	for _, p := range []packet{{}, {v6: true}, {vlan: []uint16{3}, options: options}, {v6: true, vlan: []uint16{3, 4}, options: options}} {
 		b := base()
@@ -69,7 +69,7 @@ func TestSegmentsOfAConnectionBecomeOneSuperFrame(t *testing.T) {
 	}
 }
 
-func TestSuperFramesAreBounded(t *testing.T) {
+func TestCoalescer_boundsTheLength(t *testing.T) {
 	b := base()
 	frames := stream(b, noise(200_000, 1), 1400)
 	out := join(frames)
@@ -85,7 +85,7 @@ func TestSuperFramesAreBounded(t *testing.T) {
 	require.Len(t, join(small), (len(small)+maxSegments-1)/maxSegments)
 }
 
-func TestInterleavedConnectionsAreJoinedEach(t *testing.T) {
+func TestCoalescer_joinsInterleavedConnections(t *testing.T) {
 	var frames [][]byte
 	var flows [6][][]byte
 	for i := range flows {
@@ -102,7 +102,7 @@ func TestInterleavedConnectionsAreJoinedEach(t *testing.T) {
 	require.Len(t, join(frames[:30], frames[30:]), 2*len(flows), "batches are not joined")
 }
 
-func TestWhatDiffersIsNotJoined(t *testing.T) {
+func TestCoalescer_keepsDifferentHeadersApart(t *testing.T) {
 	first := base()
 	first.payload = noise(1000, 1)
 	next := first
@@ -142,7 +142,7 @@ func TestWhatDiffersIsNotJoined(t *testing.T) {
 	}
 }
 
-func TestPushAndAShortSegmentEndASuperFrame(t *testing.T) {
+func TestCoalescer_endsAtPushAndAShortSegment(t *testing.T) {
 	b := base()
 	frames := stream(b, noise(2500, 1), 1000) // the last is short, and pushes
 	b.seq, b.id = b.seq+2500, b.id+3
@@ -152,7 +152,7 @@ func TestPushAndAShortSegmentEndASuperFrame(t *testing.T) {
 	require.Equal(t, frames, append(cut(t, out[0].header, out[0].frame), cut(t, out[1].header, out[1].frame)...))
 }
 
-func TestDamagedSegmentIsNotHiddenByAChecksumMadeAnew(t *testing.T) {
+func TestCoalescer_leavesADamagedSegmentAlone(t *testing.T) {
 	for damaged := range 3 {
 		frames := stream(base(), noise(3000, 1), 1000)
 		frames[damaged][500] ^= 1
@@ -165,7 +165,7 @@ func TestDamagedSegmentIsNotHiddenByAChecksumMadeAnew(t *testing.T) {
 	}
 }
 
-func TestAtomicPacketsOfOneIdentifierAreJoined(t *testing.T) {
+func TestCoalescer_joinsAtomicPacketsOfOneIdentifier(t *testing.T) {
 	first := base()
 	first.df, first.id, first.payload = true, 0, noise(1000, 1)
 	next := first
@@ -173,7 +173,7 @@ func TestAtomicPacketsOfOneIdentifierAreJoined(t *testing.T) {
 	require.Len(t, join([][]byte{first.frame(), next.frame()}), 1)
 }
 
-func TestJoiningAndCuttingAllocateNothing(t *testing.T) {
+func TestCoalescer_allocatesNothing(t *testing.T) {
 	frames := stream(base(), noise(60_000, 7), 1348)
 	c := newCoalescer(func(vnetHeader, []byte, [][]byte) {})
 	require.Zero(t, testing.AllocsPerRun(100, func() {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,14 +42,14 @@ func runErrand(text string) string {
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
 		return err.Error()
 	}
-	h, err := host.New(&host.Options{Namespace: e.Namespace, Journal: e.Journal})
+	h, err := host.Open(context.Background(), &host.Options{Namespace: e.Namespace, Journal: e.Journal})
 	if err != nil {
 		return err.Error()
 	}
 	if e.Port.Name == "" {
 		return "ready"
 	}
-	if _, err = h.Port(e.Port); err != nil {
+	if _, err = h.Port(context.Background(), e.Port); err != nil {
 		return err.Error()
 	}
 	return "ready"
@@ -82,7 +83,7 @@ func kill(t *testing.T, child *exec.Cmd) {
 	require.True(t, errors.As(child.Wait(), &exit))
 }
 
-func TestNextHostRemovesWhatAKilledOneLeft(t *testing.T) {
+func TestOpen_removesTheLeftoversOfAKilledHost(t *testing.T) {
 	for name, config := range map[string]multilink.PortConfig{"own bridge": made(), "bridge of others": joined()} {
 		t.Run(name, func(t *testing.T) {
 			n := newNetwork(t)
@@ -91,7 +92,7 @@ func TestNextHostRemovesWhatAKilledOneLeft(t *testing.T) {
 			path := journal(t)
 			child, says := send(t, errand{n.path, path, config}, nil)
 			require.Equal(t, "ready", says)
-			_, err := host.New(&host.Options{Namespace: n.path, Journal: path})
+			_, err := host.Open(t.Context(), &host.Options{Namespace: n.path, Journal: path})
 			require.ErrorIs(t, err, multilink.ErrDuplicate, "it lives")
 			kill(t, child)
 			require.NotContains(t, n.run("ip link"), "ml0", "the kernel removes the TAP device")
@@ -99,7 +100,7 @@ func TestNextHostRemovesWhatAKilledOneLeft(t *testing.T) {
 
 			h := n.host(host.Options{Journal: path})
 			require.Equal(t, before, n.state())
-			_, err = h.Port(config)
+			_, err = h.Port(t.Context(), config)
 			require.NoError(t, err)
 			require.NoError(t, h.Close())
 			require.Equal(t, before, n.state())
@@ -108,7 +109,7 @@ func TestNextHostRemovesWhatAKilledOneLeft(t *testing.T) {
 	}
 }
 
-func TestBridgeOfAKilledHostIsFoundWithoutAJournal(t *testing.T) {
+func TestOpen_findsABridgeWithoutAJournal(t *testing.T) {
 	n := newNetwork(t)
 	n.lan()
 	before := n.state()
@@ -124,7 +125,7 @@ func TestBridgeOfAKilledHostIsFoundWithoutAJournal(t *testing.T) {
 	require.Equal(t, before, n.state())
 }
 
-func TestLeftoversThatBecameSomebodyElsesStay(t *testing.T) {
+func TestOpen_keepsWhatAnotherOwnerTookOver(t *testing.T) {
 	n := newNetwork(t)
 	n.lan()
 	path := journal(t)
@@ -141,7 +142,7 @@ func TestLeftoversThatBecameSomebodyElsesStay(t *testing.T) {
 	require.Equal(t, strings.Replace(before, `lan0 of "br0"`, `lan0 of ""`, 1), n.state())
 }
 
-func TestWithoutRightsTheCapabilityIsNamed(t *testing.T) {
+func TestHost_Port_namesAMissingCapability(t *testing.T) {
 	n := newNetwork(t)
 	// No capabilities, but the namespace is entered before by another program.
 	text, err := json.Marshal(errand{Port: multilink.PortConfig{Name: "ml0"}})

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,8 +10,8 @@ import (
 )
 
 // A host does what its settings allow, and says which one to change otherwise.
-func ExampleNew() {
-	h, err := host.New(&host.Options{
+func ExampleOpen() {
+	h, err := host.Open(context.Background(), &host.Options{
 		Name:       "gateway-7",
 		Interfaces: []string{"wlan*", "wwan0"},
 		Allow:      []host.Operation{host.TAP, host.Addresses},
@@ -21,9 +22,9 @@ func ExampleNew() {
 	}
 	defer h.Close()
 
-	_, err = h.Port(multilink.PortConfig{Name: "ml0", Bridge: "br0"})
+	_, err = h.Port(context.Background(), multilink.PortConfig{Name: "ml0", Bridge: "br0"})
 	fmt.Println(err)
-	_, err = h.Link("eth0")
+	_, err = h.Link(context.Background(), "eth0")
 	fmt.Println(errors.Is(err, multilink.ErrDenied), err)
 	// Output:
 	// make port "ml0": the settings exclude the operation "bridge" on "br0"; add it to the allowed operations (Options.Allow): multilink: denied

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -33,16 +34,19 @@ type Host struct {
 	closed     bool
 }
 
-// New makes a host and removes what a process that was killed left behind under
+// Open makes a host and removes what a process that was killed left behind under
 // its name. It starts nothing, and needs no rights as long as nothing was left.
 //
 // A name or journal that another host uses is ErrDuplicate, leftovers that the
 // process may not remove ErrDenied. On other systems than Linux it returns
 // ErrUnsupported.
-func New(options *Options) (*Host, error) {
+func Open(ctx context.Context, options *Options) (*Host, error) {
 	complete, err := options.complete()
 	if err != nil {
 		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("make host %q: %w", complete.Name, err)
 	}
 	h := &Host{options: complete}
 	if err := h.open(); err != nil {
@@ -99,9 +103,12 @@ func (h *Host) In(f func() error) error { return h.namespace.in(f) }
 // the options exclude something that is asked for, before anything is changed.
 // A port that could not be made in full is removed again. A bridge goes with
 // the port that it was made for.
-func (h *Host) Port(config multilink.PortConfig) (multilink.FramePort, error) {
+func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink.FramePort, error) {
 	if config.MTU == 0 {
 		config.MTU = defaultMTU
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("make port %q: %w", config.Name, err)
 	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -157,7 +164,10 @@ func (h *Host) removePort(p *Port, changes []change) error {
 }
 
 // Link watches an interface.
-func (h *Host) Link(name string) (multilink.Link, error) {
+func (h *Host) Link(ctx context.Context, name string) (multilink.Link, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("watch interface %q: %w", name, err)
+	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if h.closed {
@@ -201,7 +211,10 @@ func (h *Host) own(name string) bool {
 
 // Links are the interfaces that may carry a link: all that the options allow
 // but the loopback interface and what the host made itself.
-func (h *Host) Links() ([]multilink.LinkInfo, error) {
+func (h *Host) Links(ctx context.Context) ([]multilink.LinkInfo, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", err)
+	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if h.closed {

@@ -3,20 +3,21 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// Host is a [multilink.Host] on Linux. [New] makes it. Elsewhere there is none.
+// Host is a [multilink.Host] on Linux. [Open] makes it. Elsewhere there is none.
 type Host struct{}
 
 // Port is a [multilink.FramePort] at a TAP device. [Host.Port] makes it.
 type Port struct{}
 
-// New returns ErrUnsupported: this is not Linux.
-func New(options *Options) (*Host, error) {
+// Open returns ErrUnsupported: this is not Linux.
+func Open(ctx context.Context, options *Options) (*Host, error) {
 	if _, err := options.complete(); err != nil {
 		return nil, err
 	}
@@ -31,16 +32,18 @@ func unsupported() error {
 func (h *Host) In(func() error) error { return unsupported() }
 
 // Port returns ErrUnsupported.
-func (h *Host) Port(multilink.PortConfig) (multilink.FramePort, error) { return nil, unsupported() }
+func (h *Host) Port(context.Context, multilink.PortConfig) (multilink.FramePort, error) {
+	return nil, unsupported()
+}
 
 // Link returns ErrUnsupported.
-func (h *Host) Link(string) (multilink.Link, error) { return nil, unsupported() }
+func (h *Host) Link(context.Context, string) (multilink.Link, error) { return nil, unsupported() }
 
 // Links returns ErrUnsupported.
-func (h *Host) Links() ([]multilink.LinkInfo, error) { return nil, unsupported() }
+func (h *Host) Links(context.Context) ([]multilink.LinkInfo, error) { return nil, unsupported() }
 
 // Underlay returns ErrUnsupported.
-func (h *Host) Underlay(multilink.UnderlayConfig) (multilink.Underlay, error) {
+func (h *Host) Underlay(context.Context, multilink.UnderlayConfig) (multilink.Underlay, error) {
 	return nil, unsupported()
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-func TestJournalKeepsWhatIsNotUndone(t *testing.T) {
+func TestJournal_keepsWhatIsNotUndone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j, left, err := openJournal(path)
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestJournalKeepsWhatIsNotUndone(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-func TestJournalOfSomebodyElseIsNotRead(t *testing.T) {
+func TestOpenJournal_refusesAFileOfAnotherOwner(t *testing.T) {
 	dir := t.TempDir()
 	victim := filepath.Join(dir, "victim")
 	write := func(name string) string {
@@ -85,7 +85,7 @@ func TestJournalOfSomebodyElseIsNotRead(t *testing.T) {
 	}
 }
 
-func TestTornLineOfAJournalHidesNothing(t *testing.T) {
+func TestOpenJournal_readsPastATornLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	require.NoError(t, os.WriteFile(path, []byte("{\"id\":1,\"kind\":\"up\"}\n{\"id\":2,\"ki"), 0o644))
 	j, left, err := openJournal(path)
@@ -101,7 +101,7 @@ func TestTornLineOfAJournalHidesNothing(t *testing.T) {
 	require.Len(t, left, 2)
 }
 
-func TestChangeOfAnotherBootOrNamespaceIsGone(t *testing.T) {
+func TestChange_isGoneAfterABootOrInAnotherNamespace(t *testing.T) {
 	h := &Host{boot: "now", namespace: &namespace{inode: 7}} // without netlink: asking would panic
 	require.NoError(t, h.undo(change{Kind: changeUp, Interface: "eth0", Boot: "before", Namespace: 7}))
 	require.NoError(t, h.undo(change{Kind: changeUp, Interface: "eth0", Boot: "now", Namespace: 8}))

@@ -34,11 +34,11 @@ func up(i multilink.LinkInfo) bool   { return i.Up && !i.Gone }
 func down(i multilink.LinkInfo) bool { return !i.Up && !i.Gone }
 func gone(i multilink.LinkInfo) bool { return i.Gone && !i.Up }
 
-func TestLinkTellsOfCarrierAddressesMTUAndItsEnd(t *testing.T) {
+func TestLink_Events_reportsCarrierAddressesMTUAndRemoval(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 up", "ip link set far up")
-	l, err := h.Link("wlan0")
+	l, err := h.Link(t.Context(), "wlan0")
 	require.NoError(t, err)
 	events := l.Events()
 	await(t, events, "up at first", up)
@@ -76,11 +76,11 @@ func TestLinkTellsOfCarrierAddressesMTUAndItsEnd(t *testing.T) {
 	}
 }
 
-func TestSlowReaderOfEventsGetsTheLastState(t *testing.T) {
+func TestLink_Events_keepsTheLastStateForASlowReader(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set far up")
-	slow, err := h.Link("wlan0")
+	slow, err := h.Link(t.Context(), "wlan0")
 	require.NoError(t, err)
 	events := slow.Events()
 	for range 5 {
@@ -93,11 +93,11 @@ func TestSlowReaderOfEventsGetsTheLastState(t *testing.T) {
 	require.LessOrEqual(t, count, 2)
 }
 
-func TestLostMessagesAreMadeUpFor(t *testing.T) {
+func TestLink_Events_recoversFromLostMessages(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link add noisy type veth peer name far1")
-	l, err := h.Link("wlan0")
+	l, err := h.Link(t.Context(), "wlan0")
 	require.NoError(t, err)
 	events := l.Events()
 
@@ -124,27 +124,27 @@ func TestLostMessagesAreMadeUpFor(t *testing.T) {
 	await(t, events, "watching goes on", func(i multilink.LinkInfo) bool { return i.MTU == 1100 })
 }
 
-func TestCloseOfTheHostClosesLinks(t *testing.T) {
+func TestHost_Close_closesLinks(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name far", "ip link set far up")
-	l, err := h.Link("wlan0")
+	l, err := h.Link(t.Context(), "wlan0")
 	require.NoError(t, err)
 	events := l.Events()
 	require.NoError(t, h.Close())
 	for range events {
 	}
-	_, err = h.Link("wlan0")
+	_, err = h.Link(t.Context(), "wlan0")
 	require.ErrorIs(t, err, multilink.ErrClosed)
 }
 
-func TestLinksAreWhatMayCarryOne(t *testing.T) {
+func TestHost_Links_listsWhatMayCarryALink(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add wlan0 type veth peer name eth0", "ip link set wlan0 up", "ip link set eth0 up", "ip address add 192.0.2.1/24 dev eth0")
-	_, err := h.Port(multilink.PortConfig{Name: "ml0", Bridge: "br0"})
+	_, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0", Bridge: "br0"})
 	require.NoError(t, err)
-	links, err := h.Links()
+	links, err := h.Links(t.Context())
 	require.NoError(t, err)
 	var names []string
 	for _, l := range links {
@@ -156,10 +156,10 @@ func TestLinksAreWhatMayCarryOne(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"wlan0", "eth0"}, names)
 
-	_, err = h.Link("none0")
+	_, err = h.Link(t.Context(), "none0")
 	require.ErrorIs(t, err, multilink.ErrUnknownLink)
 	for _, name := range []string{"lo", "ml0", "br0"} {
-		_, err = h.Link(name)
+		_, err = h.Link(t.Context(), name)
 		require.ErrorIs(t, err, multilink.ErrDenied, name)
 		require.ErrorContains(t, err, name)
 	}

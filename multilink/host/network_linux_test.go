@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,7 +71,7 @@ func (n *network) try(command string) (string, error) {
 func (n *network) host(options host.Options) *host.Host {
 	n.t.Helper()
 	options.Namespace = n.path
-	h, err := host.New(&options)
+	h, err := host.Open(context.Background(), &options)
 	require.NoError(n.t, err)
 	n.t.Cleanup(func() { require.NoError(n.t, h.Close()) })
 	return h

@@ -1,11 +1,13 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"path"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // Operation is something that a host does to the machine.
@@ -56,7 +58,7 @@ type Options struct {
 	// within the host's namespace: sockets that it opens before it returns are
 	// there for good; those that it opens later are to be opened within
 	// [Host.In]. Nil is none.
-	Underlay func(multilink.UnderlayConfig) (multilink.Underlay, error)
+	Underlay func(context.Context, multilink.UnderlayConfig) (multilink.Underlay, error)
 	// NoOffload has the kernel hand over frames one by one, with their
 	// checksums complete. It is what happens anyway where the kernel refuses.
 	NoOffload bool
@@ -79,7 +81,7 @@ func (o *Options) complete() (Options, error) {
 	if full.Logger == nil {
 		full.Logger = slog.New(slog.DiscardHandler)
 	}
-	if !multilink.ValidName(full.Name) {
+	if !settings.ValidName(full.Name) {
 		return full, fmt.Errorf("make host: Options.Name: not a name: %q: %w", full.Name, multilink.ErrInvalid)
 	}
 	for _, pattern := range full.Interfaces {

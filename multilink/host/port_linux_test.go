@@ -41,11 +41,11 @@ func awaitType(t *testing.T, port multilink.FramePort, etherType uint16) []byte 
 	}
 }
 
-func TestPortCarriesFramesBothWays(t *testing.T) {
+func TestPort_carriesFramesBothWays(t *testing.T) {
 	for name, off := range map[string]bool{"offload": false, "no offload": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newNetwork(t).host(host.Options{NoOffload: off})
-			port, err := h.Port(multilink.PortConfig{Name: "ml0", Addresses: addresses("10.9.0.1/24", "fd00::1/64"), MTU: 1400})
+			port, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0", Addresses: addresses("10.9.0.1/24", "fd00::1/64"), MTU: 1400})
 			require.NoError(t, err)
 			require.Equal(t, 1400, port.MTU())
 			require.Equal(t, !off, port.(*host.Port).Offload())
@@ -58,9 +58,9 @@ func TestPortCarriesFramesBothWays(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAReadThatWaits(t *testing.T) {
+func TestPort_Close_endsARead(t *testing.T) {
 	h := newNetwork(t).host(host.Options{})
-	port, err := h.Port(multilink.PortConfig{Name: "ml0"})
+	port, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0"})
 	require.NoError(t, err)
 	ended := make(chan error)
 	go func() {
@@ -79,9 +79,9 @@ func TestCloseEndsAReadThatWaits(t *testing.T) {
 	require.NoError(t, port.Close())
 }
 
-func TestPortThatSomebodyRemovesIsClosed(t *testing.T) {
+func TestPort_Read_failsWhenTheDeviceIsRemoved(t *testing.T) {
 	n := newNetwork(t)
-	port, err := n.host(host.Options{}).Port(multilink.PortConfig{Name: "ml0"})
+	port, err := n.host(host.Options{}).Port(t.Context(), multilink.PortConfig{Name: "ml0"})
 	require.NoError(t, err)
 	n.run("ip link del ml0")
 	var batch multilink.Batch
@@ -93,14 +93,14 @@ func TestPortThatSomebodyRemovesIsClosed(t *testing.T) {
 	require.ErrorContains(t, err, `"ml0": somebody removed the device`)
 }
 
-func TestPortOfATakenNameIsADuplicate(t *testing.T) {
+func TestHost_Port_refusesATakenName(t *testing.T) {
 	n := newNetwork(t)
 	h := n.host(host.Options{})
 	n.run("ip link add veth0 type veth peer name veth1", "ip tuntap add dev tap7 mode tap")
-	_, err := h.Port(multilink.PortConfig{Name: "ml0"})
+	_, err := h.Port(t.Context(), multilink.PortConfig{Name: "ml0"})
 	require.NoError(t, err)
 	for _, name := range []string{"ml0", "veth0", "tap7"} {
-		_, err = h.Port(multilink.PortConfig{Name: name})
+		_, err = h.Port(t.Context(), multilink.PortConfig{Name: name})
 		require.ErrorIs(t, err, multilink.ErrDuplicate, name)
 	}
 }

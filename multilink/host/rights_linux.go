@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 )
 
 // validInterface reports whether s can name an interface that is to be made.
-func validInterface(s string) bool { return multilink.ValidName(s) && len(s) <= maxInterface }
+func validInterface(s string) bool { return settings.ValidName(s) && len(s) <= maxInterface }
 
 // permit refuses what the options do not allow to be done to a thing.
 func (o *Options) permit(operation Operation, name string) error {

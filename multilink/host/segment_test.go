@@ -40,7 +40,7 @@ func noise(n int, seed uint64) []byte {
 	return b
 }
 
-func TestSumIsThatOfSingleWords(t *testing.T) {
+func TestSum_equalsTheSumOfWords(t *testing.T) {
 	for n := range 200 {
 		b := noise(n, uint64(n))
 		require.Equal(t, slowSum(b), fold(sum(b, 0)), "%d bytes", n)
@@ -49,7 +49,7 @@ func TestSumIsThatOfSingleWords(t *testing.T) {
 	require.Equal(t, uint16(0xffff), fold(sum(full, ^uint64(0))))
 }
 
-func TestSuperFrameBecomesFramesAsTheStackWouldHaveSentThem(t *testing.T) {
+func TestSegmenter_cutsTCPAsTheStackDoes(t *testing.T) {
 	options := []byte{1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2}
 	for name, p := range map[string]packet{
 		"IPv4":           {},
@@ -96,7 +96,7 @@ func cut2(t *testing.T, p packet, size int) [][]byte {
 	return frames
 }
 
-func TestSuperFrameOfUDPBecomesDatagrams(t *testing.T) {
+func TestSegmenter_cutsUDPIntoDatagrams(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		p := packet{udp: true, v6: v6, from: 4, ttl: 9, id: 3, payload: noise(5000, 8)}
 		frames := cut2(t, p, 1200)
@@ -110,14 +110,14 @@ func TestSuperFrameOfUDPBecomesDatagrams(t *testing.T) {
 	}
 }
 
-func TestSuperFrameOfOneSegmentAndWithPadding(t *testing.T) {
+func TestSegmenter_takesOneSegmentAndPadding(t *testing.T) {
 	p := packet{payload: []byte("hello"), flags: flagACK | flagPSH | flagFIN | flagCWR, ttl: 3}
 	h, frame := p.super(1000)
 	require.Equal(t, [][]byte{p.frame()}, cut(t, h, frame))
 	require.Equal(t, [][]byte{p.frame()}, cut(t, h, append(frame, 0, 0, 0)), "without padding")
 }
 
-func TestPartialChecksumIsCompleted(t *testing.T) {
+func TestSegmenter_completesPartialChecksums(t *testing.T) {
 	for _, p := range []packet{{payload: noise(333, 1), flags: flagACK}, {udp: true, v6: true, payload: noise(48, 2), vlan: []uint16{5}}} {
 		h, frame := p.super(0)
 		h.gso = gsoNone
@@ -125,7 +125,7 @@ func TestPartialChecksumIsCompleted(t *testing.T) {
 	}
 }
 
-func TestChecksumOfUDPIsNeverNone(t *testing.T) {
+func TestSegmenter_writesNoZeroChecksumForUDP(t *testing.T) {
 	p := packet{udp: true, payload: []byte{0, 0}}
 	whole := p.frame()
 	// A payload that makes the sum all ones, whose complement is zero.
@@ -136,7 +136,7 @@ func TestChecksumOfUDPIsNeverNone(t *testing.T) {
 	require.Equal(t, []byte{255, 255}, got[etherSize+ipv4Size+udpChecksum:][:2])
 }
 
-func TestWhatIsNoSuperFrameIsRefused(t *testing.T) {
+func TestSegmenter_refusesOtherFrames(t *testing.T) {
 	h, frame := packet{payload: noise(4000, 1)}.super(1000)
 	refused := func(why string, change func(h *vnetHeader, frame []byte) []byte) {
 		bad, copied := h, bytes.Clone(frame)

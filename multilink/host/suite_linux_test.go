@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -12,13 +13,13 @@ import (
 	"github.com/iotenablers/enablers/multilink/linktest"
 )
 
-func TestHostKeepsItsContract(t *testing.T) {
+func TestHost_passesTheSuite(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 up", "ip link set far up")
 	require.Eventually(t, func() bool { return strings.Contains(n.run("ip link show wlan0"), "state UP") }, 10*time.Second, time.Millisecond)
 	linktest.RunHost(t, linktest.HostHarness{
 		Host: func() (multilink.Host, error) {
-			return host.New(&host.Options{Namespace: n.path, Underlay: func(multilink.UnderlayConfig) (multilink.Underlay, error) {
+			return host.Open(t.Context(), &host.Options{Namespace: n.path, Underlay: func(context.Context, multilink.UnderlayConfig) (multilink.Underlay, error) {
 				return nil, multilink.ErrUnsupported
 			}})
 		},
@@ -30,18 +31,18 @@ func TestHostKeepsItsContract(t *testing.T) {
 	})
 }
 
-func TestPortKeepsItsContract(t *testing.T) {
+func TestPort_passesTheSuite(t *testing.T) {
 	for name, off := range map[string]bool{"offload": false, "no offload": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newNetwork(t).host(host.Options{NoOffload: off})
 			// The bridge is kept by a port of its own.
-			_, err := h.Port(multilink.PortConfig{Name: "keeper", Bridge: "br0"})
+			_, err := h.Port(t.Context(), multilink.PortConfig{Name: "keeper", Bridge: "br0"})
 			require.NoError(t, err)
 			linktest.RunFramePort(t, linktest.PortHarness{Port: func() (port, far multilink.FramePort, err error) {
-				if port, err = h.Port(multilink.PortConfig{Name: "ml0", Bridge: "br0"}); err != nil {
+				if port, err = h.Port(t.Context(), multilink.PortConfig{Name: "ml0", Bridge: "br0"}); err != nil {
 					return nil, nil, err
 				}
-				far, err = h.Port(multilink.PortConfig{Name: "ml1", Bridge: "br0"})
+				far, err = h.Port(t.Context(), multilink.PortConfig{Name: "ml1", Bridge: "br0"})
 				return port, far, err
 			}})
 		})

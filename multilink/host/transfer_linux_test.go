@@ -33,7 +33,7 @@ func newCable(t testing.TB, noOffload [2]bool) *cable {
 	for i := range c.hosts {
 		c.networks[i] = newNetwork(t)
 		c.hosts[i] = c.networks[i].host(host.Options{NoOffload: noOffload[i]})
-		port, err := c.hosts[i].Port(multilink.PortConfig{
+		port, err := c.hosts[i].Port(t.Context(), multilink.PortConfig{
 			Name: "ml0", Addresses: addresses(fmt.Sprintf("10.9.0.%d/24", i+1), fmt.Sprintf("fd00::%d/64", i+1)), MTU: 1400})
 		require.NoError(t, err)
 		c.ports[i] = port
@@ -82,7 +82,7 @@ func (c *cable) connect(t testing.TB, address string) (client, server net.Conn) 
 	return client, server
 }
 
-func TestConnectionsSurviveCuttingAndJoining(t *testing.T) {
+func TestPort_carriesTCPThroughOffload(t *testing.T) {
 	for name, noOffload := range map[string][2]bool{"both": {}, "receiver only": {true, false}, "sender only": {false, true}, "neither": {true, true}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCable(t, noOffload)
@@ -116,7 +116,7 @@ func (c *cable) tag(t *testing.T) []string {
 	return []string{"10.9.7.2"}
 }
 
-func TestDatagramsThatTheKernelLeavesTogetherArriveApart(t *testing.T) {
+func TestPort_carriesUDPThroughOffload(t *testing.T) {
 	c := newCable(t, [2]bool{})
 	var receiver, sender net.PacketConn
 	for i, end := range []*net.PacketConn{&sender, &receiver} {

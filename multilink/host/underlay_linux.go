@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,19 +21,22 @@ type underlay struct {
 // configuration has no MTU, the underlay is to follow its interface's. An
 // interface that does not exist is ErrUnknownLink; without that option it is
 // ErrUnsupported.
-func (h *Host) Underlay(config multilink.UnderlayConfig) (multilink.Underlay, error) {
+func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (multilink.Underlay, error) {
 	fail := func(err error) (multilink.Underlay, error) {
 		return nil, fmt.Errorf("make underlay of link %q: %w", config.Link, err)
 	}
 	if h.options.Underlay == nil {
 		return fail(fmt.Errorf("the host has no driver for tunnels (Options.Underlay): %w", multilink.ErrUnsupported))
 	}
+	if err := ctx.Err(); err != nil {
+		return fail(err)
+	}
 	if err := h.prepareUnderlay(&config); err != nil {
 		return fail(err)
 	}
 	var made multilink.Underlay
 	err := h.In(func() (err error) {
-		made, err = h.options.Underlay(config)
+		made, err = h.options.Underlay(ctx, config)
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"testing"
@@ -23,12 +24,12 @@ func (s *socket) Close() error {
 	return s.PacketConn.Close()
 }
 
-func TestUnderlayIsMadeInTheNamespaceAndFollowsTheInterfacesMTU(t *testing.T) {
+func TestHost_Underlay_isMadeInTheNamespace(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add wlan0 type veth peer name far", "ip link set wlan0 mtu 1420 up", "ip address add 198.51.100.77/24 dev wlan0")
 	var made []*socket
 	var asked []multilink.UnderlayConfig
-	options := host.Options{Underlay: func(c multilink.UnderlayConfig) (multilink.Underlay, error) {
+	options := host.Options{Underlay: func(_ context.Context, c multilink.UnderlayConfig) (multilink.Underlay, error) {
 		asked = append(asked, c)
 		// The address exists in the namespace only.
 		conn, err := net.ListenPacket("udp", "198.51.100.77:0")
@@ -39,11 +40,11 @@ func TestUnderlayIsMadeInTheNamespaceAndFollowsTheInterfacesMTU(t *testing.T) {
 		return made[len(made)-1], nil
 	}}
 	h := n.host(options)
-	first, err := h.Underlay(multilink.UnderlayConfig{Link: "wifi", Interface: "wlan0"})
+	first, err := h.Underlay(t.Context(), multilink.UnderlayConfig{Link: "wifi", Interface: "wlan0"})
 	require.NoError(t, err)
-	_, err = h.Underlay(multilink.UnderlayConfig{Link: "wifi", Interface: "wlan0", LinkMTU: 1300})
+	_, err = h.Underlay(t.Context(), multilink.UnderlayConfig{Link: "wifi", Interface: "wlan0", LinkMTU: 1300})
 	require.NoError(t, err)
-	_, err = h.Underlay(multilink.UnderlayConfig{Link: "any"})
+	_, err = h.Underlay(t.Context(), multilink.UnderlayConfig{Link: "any"})
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1300, 1500}, []int{asked[0].LinkMTU, asked[1].LinkMTU, asked[2].LinkMTU})
 
@@ -53,15 +54,15 @@ func TestUnderlayIsMadeInTheNamespaceAndFollowsTheInterfacesMTU(t *testing.T) {
 	for _, s := range made {
 		require.Equal(t, 1, s.closed)
 	}
-	_, err = h.Underlay(multilink.UnderlayConfig{Link: "any"})
+	_, err = h.Underlay(t.Context(), multilink.UnderlayConfig{Link: "any"})
 	require.ErrorIs(t, err, multilink.ErrClosed)
 }
 
-func TestUnderlayIsRefusedByName(t *testing.T) {
+func TestHost_Underlay_namesWhatItRefuses(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add wlan0 type veth peer name far")
 	broken := errors.New("no such driver")
-	factory := func(multilink.UnderlayConfig) (multilink.Underlay, error) { return nil, broken }
+	factory := func(context.Context, multilink.UnderlayConfig) (multilink.Underlay, error) { return nil, broken }
 	for says, test := range map[string]struct {
 		options host.Options
 		config  multilink.UnderlayConfig
@@ -76,7 +77,7 @@ func TestUnderlayIsRefusedByName(t *testing.T) {
 	} {
 		h := n.host(test.options)
 		test.config.Link = "wifi"
-		_, err := h.Underlay(test.config)
+		_, err := h.Underlay(t.Context(), test.config)
 		require.ErrorIs(t, err, test.want, says)
 		require.ErrorContains(t, err, says)
 		require.ErrorContains(t, err, `make underlay of link "wifi": `)
@@ -84,7 +85,7 @@ func TestUnderlayIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestInReturnsToTheNamespaceItCameFrom(t *testing.T) {
+func TestHost_In_returnsToTheNamespaceOfTheCaller(t *testing.T) {
 	n := newNetwork(t)
 	n.run("ip link add only-there type veth peer name far")
 	h := n.host(host.Options{})

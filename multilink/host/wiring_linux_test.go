@@ -64,7 +64,7 @@ func joined() multilink.PortConfig {
 	return c
 }
 
-func TestPortIsMadeAsConfiguredAndRemovedWithoutATrace(t *testing.T) {
+func TestHost_Port_isMadeAsConfiguredAndRemovedInFull(t *testing.T) {
 	for name, config := range map[string]multilink.PortConfig{"own bridge": made(), "bridge of others": joined()} {
 		t.Run(name, func(t *testing.T) {
 			n := newNetwork(t)
@@ -72,7 +72,7 @@ func TestPortIsMadeAsConfiguredAndRemovedWithoutATrace(t *testing.T) {
 			before := n.state()
 			path := journal(t)
 			h := n.host(host.Options{Journal: path})
-			port, err := h.Port(config)
+			port, err := h.Port(t.Context(), config)
 			require.NoError(t, err)
 
 			require.Contains(t, n.run("ip link show ml0"), "mtu 1400")
@@ -99,7 +99,7 @@ func TestPortIsMadeAsConfiguredAndRemovedWithoutATrace(t *testing.T) {
 
 			require.NoError(t, port.Close())
 			require.Equal(t, before, n.state())
-			port, err = h.Port(config)
+			port, err = h.Port(t.Context(), config)
 			require.NoError(t, err, "it can be made again")
 			require.NoError(t, h.Close())
 			require.Equal(t, before, n.state())
@@ -110,7 +110,7 @@ func TestPortIsMadeAsConfiguredAndRemovedWithoutATrace(t *testing.T) {
 	}
 }
 
-func TestPortTakesAsItIsWhatWasThereBefore(t *testing.T) {
+func TestHost_Port_keepsWhatWasThereBefore(t *testing.T) {
 	n := newNetwork(t)
 	n.lan()
 	n.run("ip link set lan0 master br1", "ip address add 10.9.0.1/24 dev br1")
@@ -118,13 +118,13 @@ func TestPortTakesAsItIsWhatWasThereBefore(t *testing.T) {
 	config := joined()
 	config.Addresses, config.Members, config.Routes = addresses("10.9.0.1/24"), []string{"lan0"}, nil
 	h := n.host(host.Options{Journal: journal(t)})
-	_, err := h.Port(config)
+	_, err := h.Port(t.Context(), config)
 	require.NoError(t, err)
 	require.NoError(t, h.Close())
 	require.Equal(t, before, n.state())
 }
 
-func TestPortThatCannotBeMadeInFullLeavesNothing(t *testing.T) {
+func TestHost_Port_leavesNothingOnError(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(n *network, c *multilink.PortConfig)
 		want   error
@@ -151,7 +151,7 @@ func TestPortThatCannotBeMadeInFullLeavesNothing(t *testing.T) {
 			test.change(n, &config)
 			before := n.state()
 			h := n.host(host.Options{Journal: journal(t)})
-			_, err := h.Port(config)
+			_, err := h.Port(t.Context(), config)
 			require.ErrorIs(t, err, test.want)
 			require.ErrorContains(t, err, test.says)
 			require.ErrorContains(t, err, `make port "ml0": `)
@@ -160,7 +160,7 @@ func TestPortThatCannotBeMadeInFullLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestPortConfigurationsThatMakeNoSenseAreInvalid(t *testing.T) {
+func TestHost_Port_refusesInvalidConfigs(t *testing.T) {
 	h := newNetwork(t).host(host.Options{})
 	for says, change := range map[string]func(c *multilink.PortConfig){
 		"name":           func(c *multilink.PortConfig) { c.Name = "a/b" },
@@ -181,13 +181,13 @@ func TestPortConfigurationsThatMakeNoSenseAreInvalid(t *testing.T) {
 	} {
 		config := multilink.PortConfig{Name: "ml0"}
 		change(&config)
-		_, err := h.Port(config)
+		_, err := h.Port(t.Context(), config)
 		require.ErrorIs(t, err, multilink.ErrInvalid, says)
 		require.ErrorContains(t, err, says)
 	}
 }
 
-func TestSettingsRefuseWhatTheyDoNotAllow(t *testing.T) {
+func TestOptions_Allow_refusesOtherOperations(t *testing.T) {
 	n := newNetwork(t)
 	n.lan()
 	before := n.state()
@@ -200,7 +200,7 @@ func TestSettingsRefuseWhatTheyDoNotAllow(t *testing.T) {
 		`interface "lan1"`:     {Interfaces: []string{"lan0", "br*"}},
 	} {
 		h := n.host(options)
-		_, err := h.Port(made())
+		_, err := h.Port(t.Context(), made())
 		require.ErrorIs(t, err, multilink.ErrDenied, says)
 		require.ErrorContains(t, err, says)
 		require.Regexp(t, `Options\.(Allow|Interfaces)`, err.Error())
@@ -208,26 +208,26 @@ func TestSettingsRefuseWhatTheyDoNotAllow(t *testing.T) {
 		require.NoError(t, h.Close())
 	}
 	h := n.host(host.Options{Interfaces: []string{"lan?"}, Allow: []host.Operation{host.TAP, host.Bridge, host.Members, host.Addresses, host.Routes}})
-	_, err := h.Port(joined())
+	_, err := h.Port(t.Context(), joined())
 	require.ErrorContains(t, err, `interface "br1"`)
-	_, err = h.Link("far0")
+	_, err = h.Link(t.Context(), "far0")
 	require.ErrorIs(t, err, multilink.ErrDenied)
-	_, err = h.Port(made())
+	_, err = h.Port(t.Context(), made())
 	require.NoError(t, err, "what is allowed works")
-	_, err = h.Port(multilink.PortConfig{Name: "ml1", Bridge: "br0"})
+	_, err = h.Port(t.Context(), multilink.PortConfig{Name: "ml1", Bridge: "br0"})
 	require.NoError(t, err, "and so does the host's own bridge")
-	links, err := h.Links()
+	links, err := h.Links(t.Context())
 	require.NoError(t, err)
 	require.Len(t, links, 2)
 }
 
-func TestNamesAndJournalsBelongToOneHost(t *testing.T) {
+func TestOpen_refusesANameOrJournalInUse(t *testing.T) {
 	n := newNetwork(t)
 	path := journal(t)
 	first := n.host(host.Options{Journal: path})
-	_, err := host.New(&host.Options{Namespace: n.path})
+	_, err := host.Open(t.Context(), &host.Options{Namespace: n.path})
 	require.ErrorIs(t, err, multilink.ErrDuplicate)
-	_, err = host.New(&host.Options{Namespace: n.path, Name: "other", Journal: path})
+	_, err = host.Open(t.Context(), &host.Options{Namespace: n.path, Name: "other", Journal: path})
 	require.ErrorIs(t, err, multilink.ErrDuplicate)
 	n.host(host.Options{Name: "other"})
 	newNetwork(t).host(host.Options{})
@@ -235,18 +235,18 @@ func TestNamesAndJournalsBelongToOneHost(t *testing.T) {
 	n.host(host.Options{Journal: path})
 }
 
-func TestOptionsThatMakeNoSenseAreInvalid(t *testing.T) {
+func TestOpen_refusesInvalidOptions(t *testing.T) {
 	for says, options := range map[string]host.Options{
 		"Options.Name":       {Name: "a b"},
 		"Options.Interfaces": {Interfaces: []string{"[a"}},
 		"Options.Allow":      {Allow: []host.Operation{"everything"}},
 	} {
-		_, err := host.New(&options)
+		_, err := host.Open(t.Context(), &options)
 		require.ErrorIs(t, err, multilink.ErrInvalid)
 		require.ErrorContains(t, err, says)
 	}
-	_, err := host.New(&host.Options{Namespace: "/nowhere"})
+	_, err := host.Open(t.Context(), &host.Options{Namespace: "/nowhere"})
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = host.New(&host.Options{Name: "nowhere", Journal: filepath.Join(t.TempDir(), "none", "journal")})
+	_, err = host.Open(t.Context(), &host.Options{Name: "nowhere", Journal: filepath.Join(t.TempDir(), "none", "journal")})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

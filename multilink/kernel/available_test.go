@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/kernel"
 )
 
-func TestAvailableSaysWhatIsMissing(t *testing.T) {
+func TestAvailable_namesWhatIsMissing(t *testing.T) {
 	err := kernel.Available()
 	switch {
 	case err == nil:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // check reports the first thing in a state that is not allowed, or that the
@@ -17,10 +18,10 @@ func check(s multilink.State) error {
 	if s.PrivateKey.IsZero() {
 		return fmt.Errorf("private key: none is given: %w", multilink.ErrInvalid)
 	}
-	if name := s.Port.Name; name == "" || len(name) > 15 || !multilink.ValidName(name) {
+	if name := s.Port.Name; name == "" || len(name) > 15 || !settings.ValidName(name) {
 		return fmt.Errorf("port %q: name: want 1 to 15 letters, digits, '.', '-' or '_': %w", name, multilink.ErrInvalid)
 	}
-	if name := s.Port.Bridge; len(name) > 15 || name != "" && !multilink.ValidName(name) {
+	if name := s.Port.Bridge; len(name) > 15 || name != "" && !settings.ValidName(name) {
 		return fmt.Errorf("port %q: bridge: want 1 to 15 letters, digits, '.', '-' or '_', got %q: %w", s.Port.Name, name, multilink.ErrInvalid)
 	}
 	links, err := checkLinks(s.Links)
@@ -30,7 +31,7 @@ func check(s multilink.State) error {
 	return checkPeers(s.Peers, links)
 }
 
-// checkBond refuses what only the engine does.
+// checkBond refuses what only multilink.Bond does.
 func checkBond(s multilink.State) error {
 	if err := s.Bond.Check(); err != nil {
 		return err
@@ -39,7 +40,7 @@ func checkBond(s multilink.State) error {
 		return fmt.Errorf("%s: %s: %w", option, why, multilink.ErrUnsupported)
 	}
 	switch {
-	case s.Bond.Policy != "" && s.Bond.Policy != multilink.ActiveBackup:
+	case s.Bond.Policy != "" && s.Bond.Policy != settings.ActiveBackup:
 		return refuse("bond: policy", fmt.Sprintf("the kernel's bonding does active-backup here, got %q", s.Bond.Policy))
 	case !s.Bond.NoReplay && len(s.Peers) > 0: // it is the default, and harmless until then
 		return refuse("bond: replay", "the kernel's bonding keeps nothing to send again")
@@ -49,7 +50,7 @@ func checkBond(s multilink.State) error {
 	return nil
 }
 
-func checkLinks(links []multilink.LinkConfig) (map[string]bool, error) {
+func checkLinks(links []settings.Link) (map[string]bool, error) {
 	names, priorities := map[string]bool{}, map[int]string{}
 	for _, l := range links {
 		if err := l.Check(); err != nil {

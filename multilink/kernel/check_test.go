@@ -8,28 +8,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // good returns a state that nothing is wrong with.
 func good() multilink.State {
 	return multilink.State{
 		Port: multilink.PortConfig{Name: "bonded"},
-		Links: []multilink.LinkConfig{
-			{Name: "wifi", Kind: multilink.WiFi, Priority: 1},
-			{Name: "mesh", Kind: multilink.Mesh, Priority: 2},
+		Links: []settings.Link{
+			{Name: "wifi", Kind: settings.WiFi, Priority: 1},
+			{Name: "mesh", Kind: settings.Mesh, Priority: 2},
 		},
 		Peers:      []multilink.PeerConfig{{Name: "gw-1", PublicKey: multilink.Key{1}, Links: []multilink.PeerLink{{Link: "wifi"}}}},
-		Bond:       multilink.BondConfig{NoReplay: true},
+		Bond:       settings.Bond{NoReplay: true},
 		PrivateKey: multilink.Key{2},
 	}
 }
 
-func TestStateThatTheKernelCannotHoldIsRefusedByName(t *testing.T) {
+func TestCheck_namesWhatTheKernelCannotHold(t *testing.T) {
 	require.NoError(t, check(good()))
 	for want, change := range map[string]func(*multilink.State){
-		"bond: policy":             func(s *multilink.State) { s.Bond.Policy = multilink.Redundant },
+		"bond: policy":             func(s *multilink.State) { s.Bond.Policy = settings.Redundant },
 		"bond: replay":             func(s *multilink.State) { s.Bond.NoReplay = false },
-		`class "video"`:            func(s *multilink.State) { s.Classes = []multilink.Class{{Name: "video"}} },
+		`class "video"`:            func(s *multilink.State) { s.Classes = []settings.Class{{Name: "video"}} },
 		`link "wifi": quota`:       func(s *multilink.State) { s.Links[0].Quota = 1 },
 		`link "wifi": rate`:        func(s *multilink.State) { s.Links[0].Rate = 1 },
 		`link "wifi": max_loss`:    func(s *multilink.State) { s.Links[0].MaxLoss = 0.1 },
@@ -62,10 +63,10 @@ func TestStateThatTheKernelCannotHoldIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestOptionsOfTheEngineAreUnsupported(t *testing.T) {
+func TestCheck_refusesOptionsOfBondAsUnsupported(t *testing.T) {
 	replay, redundant, limited := good(), good(), good()
 	replay.Bond.NoReplay = false
-	redundant.Bond.Policy = multilink.Adaptive
+	redundant.Bond.Policy = settings.Adaptive
 	limited.Links[0].Rate = 1
 	for _, state := range []multilink.State{replay, redundant, limited} {
 		require.ErrorIs(t, check(state), multilink.ErrUnsupported)
@@ -74,7 +75,7 @@ func TestOptionsOfTheEngineAreUnsupported(t *testing.T) {
 	require.ErrorIs(t, err, multilink.ErrUnsupported)
 }
 
-func TestBothEndsOfALinkDeriveTheSame(t *testing.T) {
+func TestPath_derivesTheSameAddressesAtBothEnds(t *testing.T) {
 	a, b := multilink.Key{1}, multilink.Key{2}
 	require.Equal(t, segment("wifi", a, b), segment("wifi", b, a))
 	require.NotEqual(t, segment("wifi", a, b), segment("mesh", a, b))

@@ -5,14 +5,15 @@ package kernel
 import (
 	"slices"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // choose returns the path that a bond is to use, of those to its peer, and nil
 // to leave it as it is, for none is better. The first that is up wins, metered ones
 // last; then, rather than none, one that is heard but not yet trusted. A path
 // that is preferred, for maintenance, wins while it is up.
-func choose(paths []*path, current *path, preferred string, reselect multilink.Reselect) *path {
+func choose(paths []*path, current *path, preferred string, reselect settings.Reselect) *path {
 	ordered := slices.SortedFunc(slices.Values(paths), func(a, b *path) int {
 		if a.link.config.Metered != b.link.config.Metered {
 			if a.link.config.Metered {
@@ -22,7 +23,7 @@ func choose(paths []*path, current *path, preferred string, reselect multilink.R
 		}
 		return a.link.config.Priority - b.link.config.Priority
 	})
-	in := func(state multilink.LinkState) *path {
+	in := func(state status.State) *path {
 		for _, p := range ordered {
 			if p.watch.state == state {
 				return p
@@ -31,24 +32,24 @@ func choose(paths []*path, current *path, preferred string, reselect multilink.R
 		return nil
 	}
 	for _, p := range ordered {
-		if p.link.config.Name == preferred && p.watch.state == multilink.Up {
+		if p.link.config.Name == preferred && p.watch.state == status.Up {
 			return p
 		}
 	}
-	best := in(multilink.Up)
+	best := in(status.Up)
 	if best == nil {
-		if current != nil && current.watch.state == multilink.Probing {
+		if current != nil && current.watch.state == status.Probing {
 			return current
 		}
-		return in(multilink.Probing)
+		return in(status.Probing)
 	}
-	if current == nil || current.watch.state != multilink.Up {
+	if current == nil || current.watch.state != status.Up {
 		return best
 	}
 	switch {
-	case reselect == multilink.ReselectFailure:
+	case reselect == settings.ReselectFailure:
 		return current
-	case reselect == multilink.ReselectBetter && best.watch.srtt > current.watch.srtt:
+	case reselect == settings.ReselectBetter && best.watch.srtt > current.watch.srtt:
 		return current
 	}
 	return best

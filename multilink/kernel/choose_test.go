@@ -7,20 +7,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
-func TestChooseTakesTheBestPath(t *testing.T) {
+func TestChoose_takesTheBestPath(t *testing.T) {
 	const (
-		up, probing, down = multilink.Up, multilink.Probing, multilink.Down
-		always            = multilink.ReselectAlways
-		better            = multilink.ReselectBetter
-		failure           = multilink.ReselectFailure
+		up, probing, down = status.Up, status.Probing, status.Down
+		always            = settings.ReselectAlways
+		better            = settings.ReselectBetter
+		failure           = settings.ReselectFailure
 	)
 	for name, c := range map[string]struct {
-		wifi, mesh, mobile multilink.LinkState
+		wifi, mesh, mobile status.State
 		current, preferred string
-		reselect           multilink.Reselect
+		reselect           settings.Reselect
 		metered            bool // WiFi
 		slow               bool // WiFi
 		want               string
@@ -47,10 +48,10 @@ func TestChooseTakesTheBestPath(t *testing.T) {
 			var current *path
 			for i, one := range []struct {
 				name  string
-				state multilink.LinkState
+				state status.State
 			}{{"5g", c.mobile}, {"wifi", c.wifi}, {"mesh", c.mesh}} {
 				p := &path{
-					link:  &link{config: multilink.LinkConfig{Name: one.name, Priority: []int{3, 1, 2}[i], Metered: c.metered && one.name == "wifi"}},
+					link:  &link{config: settings.Link{Name: one.name, Priority: []int{3, 1, 2}[i], Metered: c.metered && one.name == "wifi"}},
 					watch: &watch{state: one.state, srtt: 10},
 				}
 				if c.slow && one.name == "wifi" {

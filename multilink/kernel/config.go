@@ -5,11 +5,12 @@ import (
 	"log/slog"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // Config is what a plane is made of.
 type Config struct {
-	// Name tells the planes of one network namespace apart: a new one removes
+	// Name identifies the plane in its network namespace: a new one removes
 	// what another of its name left behind. Same form as a link's. Required.
 	Name string
 	// Logger takes what is not returned. Nil is silent.
@@ -17,7 +18,7 @@ type Config struct {
 }
 
 func (c Config) check() error {
-	if !multilink.ValidName(c.Name) {
+	if !settings.ValidName(c.Name) {
 		return fmt.Errorf("open plane %q: name: want 1 to 32 letters, digits, '.', '-' or '_': %w", c.Name, multilink.ErrInvalid)
 	}
 	return nil

@@ -15,8 +15,8 @@
 // switch together.
 //
 // In return a bond of the kernel keeps nothing to send again, sends no copies,
-// divides no frame and knows no classes of traffic. Whoever asks for that gets
-// [multilink.ErrUnsupported] with the name of the option; [multilink.Engine]
+// divides no frame and has no classes of traffic. A state that sets one of these gets
+// [multilink.ErrUnsupported] with the name of the option; [multilink.Bond]
 // has it. A port carries 1,350 bytes over links of 1,500, since what WireGuard
 // (80) and VXLAN over IPv6 (70) add has to fit.
 //

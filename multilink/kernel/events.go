@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // backlog is how many events may wait for a reader.
@@ -21,7 +22,7 @@ type hub struct {
 
 // reader is one call of [Plane.Events].
 type reader struct {
-	waiting []multilink.Event
+	waiting []status.Event
 	missed  int
 	wake    chan struct{} // holds one
 }
@@ -30,7 +31,7 @@ func newHub() *hub {
 	return &hub{readers: map[*reader]struct{}{}, closed: make(chan struct{})}
 }
 
-func (h *hub) publish(event multilink.Event) {
+func (h *hub) publish(event status.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for r := range h.readers {
@@ -49,7 +50,7 @@ func (h *hub) publish(event multilink.Event) {
 func (h *hub) close() { close(h.closed) }
 
 // read calls f with every event from now on.
-func (h *hub) read(ctx context.Context, f func(multilink.Event)) error {
+func (h *hub) read(ctx context.Context, f func(status.Event)) error {
 	r := &reader{wake: make(chan struct{}, 1)}
 	h.mu.Lock()
 	h.readers[r] = struct{}{}

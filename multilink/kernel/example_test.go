@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -15,8 +16,8 @@ func ExampleAvailable() {
 	// Output: true
 }
 
-func ExampleNew() {
-	_, err := kernel.New(kernel.Config{Name: "two words"})
+func ExampleOpen() {
+	_, err := kernel.Open(context.Background(), kernel.Config{Name: "two words"})
 	fmt.Println(err)
 	// Output: open plane "two words": name: want 1 to 32 letters, digits, '.', '-' or '_': multilink: invalid
 }

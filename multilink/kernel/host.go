@@ -160,7 +160,7 @@ func single(address netip.Addr) netip.Prefix {
 }
 
 // inner returns the address of a node within the tunnels of a link. Both ends
-// know what it is made of. Private by RFC 4193, and as good as never the same as
+// exchange it. Private by RFC 4193, and as good as never the same as
 // another.
 func inner(link string, key multilink.Key) netip.Addr {
 	sum := sha256.Sum256(append([]byte(link+"\x00"), key[:]...))

@@ -16,6 +16,7 @@ import (
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // What a packet grows by: WireGuard over IPv6 adds 80 bytes, VXLAN over IPv6 70,
@@ -37,7 +38,7 @@ const keepalive = 15 * time.Second
 
 // link is one of the links, with its WireGuard device.
 type link struct {
-	config multilink.LinkConfig
+	config settings.Link
 	device string
 	index  int
 	mark   uint32
@@ -49,10 +50,10 @@ type link struct {
 	loops  sync.WaitGroup
 }
 
-func interfaceOf(c multilink.LinkConfig) string { return cmp.Or(c.Interface, c.Name) }
+func interfaceOf(c settings.Link) string { return cmp.Or(c.Interface, c.Name) }
 
 // addLink makes the device of a link. What was made is removed on failure.
-func (h *host) addLink(c multilink.LinkConfig, number uint32, private multilink.Key) (made *link, err error) {
+func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (made *link, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("add link %q: %w", c.Name, err)

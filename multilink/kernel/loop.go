@@ -10,10 +10,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// callEvery is how often a peer that is not heard is called anew.
+// callEvery is how often a handshake is started with a peer that is silent.
 const callEvery = 5 * time.Second
 
 // run starts the loops of a link. They end when its stop and probes are closed.
@@ -67,13 +67,13 @@ func (p *Plane) tick(now time.Duration, to *peer, one *path) {
 		p.changed(to, one)
 		return
 	}
-	if w := one.watch; w.state == multilink.Down && one.config.Endpoint.IsValid() && now-max(one.called, w.changed) >= callEvery {
+	if w := one.watch; w.state == status.Down && one.config.Endpoint.IsValid() && now-max(one.called, w.changed) >= callEvery {
 		one.called = now
 		if err := p.host.call(to, one); err != nil {
 			p.log.Error("the peer is not called; it is tried again", "error", err)
 		}
 	}
-	if to.active == nil || to.active.watch.state != multilink.Up || p.preferred != "" {
+	if to.active == nil || to.active.watch.state != status.Up || p.preferred != "" {
 		p.decide(to, one.watch.reason)
 	}
 }
@@ -87,7 +87,7 @@ func (p *Plane) changed(to *peer, one *path) {
 	p.decide(to, fmt.Sprintf("%s is %s: %s", event.Link, event.State, event.Reason))
 }
 
-// assert tells the bonds again what to use, and what the hold of a switch has
+// assert writes again what the bonds use, and what the hold of a switch has
 // ended for. The caller holds mu.
 func (p *Plane) assert() {
 	if p.preferred != "" && p.now() >= p.preferredUntil {
@@ -104,8 +104,8 @@ func (p *Plane) assert() {
 	}
 }
 
-func (p *Plane) event(kind, peer, link, reason string) multilink.Event {
-	return multilink.Event{Time: time.Now(), Type: kind, Peer: peer, Link: link, Reason: reason}
+func (p *Plane) event(kind, peer, link, reason string) status.Event {
+	return status.Event{Time: time.Now(), Type: kind, Peer: peer, Link: link, Reason: reason}
 }
 
 // receive takes the probes of the peers on a link.
@@ -126,7 +126,7 @@ func (p *Plane) receive(l *link, socket *net.UDPConn) {
 		}
 		got, err := parseProbe(packet[:size])
 		if err != nil {
-			continue // WireGuard says who sent it, not that it is one
+			continue // WireGuard says which peer sent it, not that it is one
 		}
 		p.mu.Lock()
 		for _, to := range p.peers {

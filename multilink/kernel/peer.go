@@ -13,16 +13,17 @@ import (
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// peer is somebody at the other end, with its bond.
+// peer is the other end of tunnels, with its bond.
 type peer struct {
 	config multilink.PeerConfig
 	bond   string
 	index  int
 	paths  map[string]*path // by link
 	active *path            // what the bond uses, or used last
-	count  multilink.Counters
+	count  status.Counters
 }
 
 // path is a link to a peer, with its VXLAN device.
@@ -33,7 +34,7 @@ type path struct {
 	device string
 	index  int
 	watch  *watch
-	called time.Duration // the last time that it was called anew
+	called time.Duration // the last time that a handshake was started
 }
 
 // addPeer makes a bond without paths.
@@ -81,7 +82,7 @@ func (h *host) addPath(p *peer, l *link, c multilink.PeerLink, self multilink.Ke
 	return made, nil
 }
 
-// call has WireGuard call the peer anew, with a new handshake. By itself it takes
+// call makes WireGuard start a new handshake with the peer. By itself it takes
 // 15 s to find out that the other end forgot the old one.
 func (h *host) call(p *peer, one *path) error {
 	gone := wgtypes.Config{Peers: []wgtypes.PeerConfig{{PublicKey: wgtypes.Key(p.config.PublicKey), Remove: true}}}

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// assertEvery is how often a bond is told again what to use, in case somebody
-// else told it something.
+// assertEvery is how often the settings of a bond are written again, in case another
+// program changed them.
 const assertEvery = time.Second
 
 var _ multilink.Plane = (*Plane)(nil)
@@ -39,20 +41,23 @@ type Plane struct {
 	mu             sync.Mutex
 	links          map[string]*link
 	peers          map[multilink.Key]*peer
-	bond           multilink.BondConfig
+	bond           settings.Bond
 	asserted       time.Duration
 	preferred      string
 	preferredUntil time.Duration
 }
 
-// New returns a plane that does nothing until Apply, and removes what another
+// Open returns a plane that does nothing until Apply, and removes what another
 // of the name left behind. Without the right for that it is
 // [multilink.ErrDenied], and without WireGuard in the kernel Apply is
-// [multilink.ErrUnsupported]: ask [Available] first. It has to be called in the
+// [multilink.ErrUnsupported]: call [Available] first. Open has to be called in the
 // process's network namespace.
-func New(config Config) (*Plane, error) {
+func Open(ctx context.Context, config Config) (*Plane, error) {
 	if err := config.check(); err != nil {
 		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("open plane %q: %w", config.Name, err)
 	}
 	made, err := newHost(config.Name)
 	if err != nil {
@@ -117,7 +122,7 @@ func (p *Plane) Switch(name string, hold time.Duration) error {
 }
 
 // Events calls f with every event from now on; see [multilink.Plane].
-func (p *Plane) Events(ctx context.Context, f func(multilink.Event)) error {
+func (p *Plane) Events(ctx context.Context, f func(status.Event)) error {
 	return p.events.read(ctx, f)
 }
 
@@ -167,7 +172,7 @@ func (p *Plane) decide(to *peer, reason string) {
 	}
 	left := to.active
 	to.active = chosen
-	event := multilink.Event{Time: time.Now(), Type: "failover", Peer: to.config.Name, Link: chosen.link.config.Name, Reason: reason}
+	event := status.Event{Time: time.Now(), Type: "failover", Peer: to.config.Name, Link: chosen.link.config.Name, Reason: reason}
 	if left != nil {
 		event.From = left.link.config.Name
 		if chosen.link.config.Priority < left.link.config.Priority {

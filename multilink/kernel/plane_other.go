@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -13,8 +14,8 @@ import (
 // is none on this system.
 type Plane struct{ multilink.Plane }
 
-// New returns [multilink.ErrUnsupported]: only Linux has such a plane.
-func New(config Config) (*Plane, error) {
+// Open returns [multilink.ErrUnsupported]: only Linux has such a plane.
+func Open(ctx context.Context, config Config) (*Plane, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}

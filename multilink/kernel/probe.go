@@ -17,7 +17,7 @@ const (
 	probeMagic = 0x6d6c6b01
 )
 
-// probe is what both ends of a tunnel tell each other at every interval, big endian.
+// probe is the packet that both ends of a tunnel send at every interval, big endian.
 // It is as authentic as the tunnel; see the package's documentation.
 type probe struct {
 	// Hears is true while the sender hears the receiver.

@@ -9,16 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-func TestProbeIsReadAsItWasWritten(t *testing.T) {
+func TestProbe_parse_readsWhatAppendWrites(t *testing.T) {
 	wrote := probe{Hears: true, LossRx: 7, Sequence: 1 << 60, Sent: 5 * time.Hour, Echo: time.Second, Held: 3, Interval: 10 * time.Millisecond}
 	read, err := parseProbe(wrote.append(nil))
 	require.NoError(t, err)
 	require.Equal(t, wrote, read)
 }
 
-func TestProbeThatNobodyWouldWriteIsRefused(t *testing.T) {
+func TestProbe_parse_refusesInvalidFields(t *testing.T) {
 	good := probe{Sequence: 1, Sent: 1, Interval: time.Second}
 	for name, bad := range map[string][]byte{
 		"empty":            nil,
@@ -48,7 +49,7 @@ func FuzzProbe(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, p, again)
 		now := time.Duration(at) & (1<<55 - 1)
-		w := newWatch(multilink.Probe{}, 0)
+		w := newWatch(settings.Probe{}, 0)
 		w.take(now, p)
 		w.tick(now)
 		require.GreaterOrEqual(t, w.srtt, time.Duration(0))

@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // reconcile makes the kernel hold a state, which was checked, by removing what it
 // does not have and then adding what is new. The zero state is nothing at all.
 // The caller holds applying.
 func (p *Plane) reconcile(s multilink.State) error {
-	wanted := map[string]multilink.LinkConfig{}
+	wanted := map[string]settings.Link{}
 	most := 1500 - tunnelOverhead - segmentOverhead
 	for _, c := range s.Links {
 		if c.Disabled {
@@ -73,8 +74,8 @@ func (p *Plane) reconcile(s multilink.State) error {
 }
 
 // prune removes the peers, paths and links that a state does not have, and
-// those that have to be made anew.
-func (p *Plane) prune(s multilink.State, wanted map[string]multilink.LinkConfig) error {
+// those that have to be made again.
+func (p *Plane) prune(s multilink.State, wanted map[string]settings.Link) error {
 	var failed []error
 	anew := p.state.PrivateKey != s.PrivateKey
 	stays := func(l *link) bool {
@@ -160,7 +161,7 @@ func (p *Plane) adjustPort(c multilink.PortConfig, mtu int, self multilink.Key) 
 }
 
 // adjustLink makes the device of a link, or changes it.
-func (p *Plane) adjustLink(c multilink.LinkConfig, s multilink.State) error {
+func (p *Plane) adjustLink(c settings.Link, s multilink.State) error {
 	l, there := p.links[c.Name]
 	if there {
 		if c.Listen != 0 && c.Listen != l.port {
@@ -203,7 +204,7 @@ func (p *Plane) freeNumber() uint32 {
 }
 
 // adjustPeer makes the bond of a peer and its paths, or changes them.
-func (p *Plane) adjustPeer(c multilink.PeerConfig, self multilink.Key, wanted map[string]multilink.LinkConfig) error {
+func (p *Plane) adjustPeer(c multilink.PeerConfig, self multilink.Key, wanted map[string]settings.Link) error {
 	to, there := p.peers[c.PublicKey]
 	if !there {
 		made, err := p.host.addPeer(c, p.port.mtu, self)

@@ -97,7 +97,7 @@ func onLinkFirst(routes []netlink.Route) []netlink.Route {
 	return append(direct, indirect...)
 }
 
-// routeKey tells the routes of one table apart.
+// routeKey identifies a route of a table.
 func routeKey(route netlink.Route) string {
 	return fmt.Sprint(route.Dst, " ", route.Priority, " ", route.Gw, " ", route.LinkIndex)
 }

@@ -12,6 +12,8 @@ import (
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // Status is what is going on now; see [multilink.Plane]. Bytes are those of
@@ -40,9 +42,9 @@ func (p *Plane) Status() multilink.Status {
 	return status
 }
 
-func byPriority(a, b multilink.LinkStatus) int { return cmp.Compare(a.Priority, b.Priority) }
+func byPriority(a, b status.Link) int { return cmp.Compare(a.Priority, b.Priority) }
 
-// tunnels returns what WireGuard knows of the peers on a link. That is little
+// tunnels returns what WireGuard reports of the peers on a link. That is little
 // when the device is gone.
 func (h *host) tunnels(l *link) map[multilink.Key]wgtypes.Peer {
 	known := map[multilink.Key]wgtypes.Peer{}
@@ -57,63 +59,63 @@ func (h *host) tunnels(l *link) map[multilink.Key]wgtypes.Peer {
 }
 
 func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtypes.Peer) multilink.PeerStatus {
-	status := multilink.PeerStatus{Name: to.config.Name, PublicKey: to.config.PublicKey, Counters: to.count}
+	current := multilink.PeerStatus{Name: to.config.Name, PublicKey: to.config.PublicKey, Counters: to.count}
 	if device, err := p.host.links.LinkByIndex(to.index); err == nil && device.Attrs().Statistics != nil {
 		seen := device.Attrs().Statistics
-		status.Counters.TxFrames, status.Counters.RxFrames = seen.TxPackets, seen.RxPackets
-		status.Counters.TxBytes, status.Counters.RxBytes = seen.TxBytes, seen.RxBytes
-		status.Counters.Dropped = seen.TxDropped
+		current.Counters.TxFrames, current.Counters.RxFrames = seen.TxPackets, seen.RxPackets
+		current.Counters.TxBytes, current.Counters.RxBytes = seen.TxBytes, seen.RxBytes
+		current.Counters.Dropped = seen.TxDropped
 	}
 	for _, name := range slices.Sorted(maps.Keys(to.paths)) {
 		one, w := to.paths[name], to.paths[name].watch
 		tunnel := tunnels[name][to.config.PublicKey]
-		status.Links = append(status.Links, multilink.LinkStatus{
+		current.Links = append(current.Links, status.Link{
 			Name: name, Interface: interfaceOf(one.link.config), Kind: one.link.config.Kind, Priority: one.link.config.Priority,
-			State: w.state, Active: one == to.active && w.state != multilink.Down,
+			State: w.state, Active: one == to.active && w.state != status.Down,
 			RTT: w.srtt, Jitter: w.rttvar, LossTx: w.lossTx, LossRx: w.lossRx(),
 			TxBytes: uint64(tunnel.TransmitBytes), RxBytes: uint64(tunnel.ReceiveBytes), Port: one.link.port,
 			LastChange: p.begun.Add(w.changed), Reason: w.reason,
 		})
-		if tunnel.LastHandshakeTime.After(status.Handshake) {
-			status.Handshake = tunnel.LastHandshakeTime
+		if tunnel.LastHandshakeTime.After(current.Handshake) {
+			current.Handshake = tunnel.LastHandshakeTime
 		}
-		status.Connected = status.Connected || w.state == multilink.Up
+		current.Connected = current.Connected || w.state == status.Up
 	}
-	slices.SortFunc(status.Links, byPriority)
-	if to.active != nil && to.active.watch.state != multilink.Down {
-		status.ActiveLink = to.active.link.config.Name
+	slices.SortFunc(current.Links, byPriority)
+	if to.active != nil && to.active.watch.state != status.Down {
+		current.ActiveLink = to.active.link.config.Name
 	}
-	return status
+	return current
 }
 
 // linkStatus joins what is known of a link to all peers.
-func (p *Plane) linkStatus(c multilink.LinkConfig, peers []multilink.PeerStatus) multilink.LinkStatus {
-	status := multilink.LinkStatus{Name: c.Name, Interface: interfaceOf(c), Kind: c.Kind, Priority: c.Priority, State: multilink.Down, Reason: "no peer"}
+func (p *Plane) linkStatus(c settings.Link, peers []multilink.PeerStatus) status.Link {
+	current := status.Link{Name: c.Name, Interface: interfaceOf(c), Kind: c.Kind, Priority: c.Priority, State: status.Down, Reason: "no peer"}
 	if c.Disabled {
-		status.State, status.Reason = multilink.Disabled, "disabled"
-		return status
+		current.State, current.Reason = status.Disabled, "disabled"
+		return current
 	}
 	if l := p.links[c.Name]; l != nil {
-		status.Port = l.port
+		current.Port = l.port
 	}
-	order := []multilink.LinkState{multilink.Down, multilink.Probing, multilink.Up}
+	order := []status.State{status.Down, status.Probing, status.Up}
 	for i, to := range peers {
-		at := slices.IndexFunc(to.Links, func(l multilink.LinkStatus) bool { return l.Name == c.Name })
+		at := slices.IndexFunc(to.Links, func(l status.Link) bool { return l.Name == c.Name })
 		if at < 0 {
 			continue
 		}
 		one := to.Links[at]
-		if i == 0 || slices.Index(order, one.State) > slices.Index(order, status.State) || status.LastChange.IsZero() {
-			status.State, status.Reason = one.State, one.Reason
+		if i == 0 || slices.Index(order, one.State) > slices.Index(order, current.State) || current.LastChange.IsZero() {
+			current.State, current.Reason = one.State, one.Reason
 		}
-		status.Active = status.Active || one.Active
-		status.RTT, status.Jitter = max(status.RTT, one.RTT), max(status.Jitter, one.Jitter)
-		status.LossTx, status.LossRx = max(status.LossTx, one.LossTx), max(status.LossRx, one.LossRx)
-		status.TxBytes += one.TxBytes
-		status.RxBytes += one.RxBytes
-		status.LastChange = latest(status.LastChange, one.LastChange)
+		current.Active = current.Active || one.Active
+		current.RTT, current.Jitter = max(current.RTT, one.RTT), max(current.Jitter, one.Jitter)
+		current.LossTx, current.LossRx = max(current.LossTx, one.LossTx), max(current.LossRx, one.LossRx)
+		current.TxBytes += one.TxBytes
+		current.RxBytes += one.RxBytes
+		current.LastChange = latest(current.LastChange, one.LastChange)
 	}
-	return status
+	return current
 }
 
 func latest(a, b time.Time) time.Time {

@@ -7,7 +7,8 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // What [multilink.Probe] and [multilink.BondConfig] leave open or bound.
@@ -30,7 +31,7 @@ type watch struct {
 	multiplier int
 	wait       time.Duration // before a link that failed is used again
 
-	state   multilink.LinkState
+	state   status.State
 	changed time.Duration
 	reason  string
 
@@ -54,13 +55,13 @@ type watch struct {
 	echo, echoTime time.Duration
 }
 
-func newWatch(c multilink.Probe, wait time.Duration) *watch {
-	w := &watch{state: multilink.Down, reason: "not heard yet"}
+func newWatch(c settings.Probe, wait time.Duration) *watch {
+	w := &watch{state: status.Down, reason: "not heard yet"}
 	w.configure(c, wait)
 	return w
 }
 
-func (w *watch) configure(c multilink.Probe, wait time.Duration) {
+func (w *watch) configure(c settings.Probe, wait time.Duration) {
 	w.interval = cmp.Or(c.Interval, defaultInterval)
 	w.multiplier = cmp.Or(c.Multiplier, defaultMultiplier)
 	w.wait = cmp.Or(wait, defaultWait)
@@ -156,7 +157,7 @@ func (w *watch) tick(now time.Duration) bool {
 	switch hears := w.hears(now); {
 	case hears && w.peerHears:
 		w.alive(now)
-	case w.state == multilink.Down:
+	case w.state == status.Down:
 	case hears:
 		w.fail(now, "the peer does not hear this end")
 	default:
@@ -168,14 +169,14 @@ func (w *watch) tick(now time.Duration) bool {
 
 func (w *watch) alive(now time.Duration) {
 	switch {
-	case w.state == multilink.Down && !w.up:
+	case w.state == status.Down && !w.up:
 		w.up = true
-		w.set(now, multilink.Up, "heard for the first time")
-	case w.state == multilink.Down:
+		w.set(now, status.Up, "heard for the first time")
+	case w.state == status.Down:
 		w.restore = now + w.wait<<w.relapses
-		w.set(now, multilink.Probing, "heard again")
-	case w.state == multilink.Probing && now >= w.restore:
-		w.set(now, multilink.Up, "heard for "+(now-w.changed).Round(time.Millisecond).String())
+		w.set(now, status.Probing, "heard again")
+	case w.state == status.Probing && now >= w.restore:
+		w.set(now, status.Up, "heard for "+(now-w.changed).Round(time.Millisecond).String())
 	}
 }
 
@@ -189,9 +190,9 @@ func (w *watch) fail(now time.Duration, reason string) {
 	}
 	w.failed = now
 	w.srtt, w.rttvar = 0, 0
-	w.set(now, multilink.Down, reason)
+	w.set(now, status.Down, reason)
 }
 
-func (w *watch) set(now time.Duration, state multilink.LinkState, reason string) {
+func (w *watch) set(now time.Duration, state status.State, reason string) {
 	w.state, w.changed, w.reason = state, now, reason
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // pair are the watches of the two ends of a link, and the time.
@@ -32,13 +33,13 @@ type flight struct {
 const step = 10 * time.Millisecond
 
 func newPair(delay time.Duration) *pair {
-	c := multilink.Probe{Interval: step, Multiplier: 3}
+	c := settings.Probe{Interval: step, Multiplier: 3}
 	return &pair{here: newWatch(c, 0), there: newWatch(c, 0), now: step, delay: delay}
 }
 
 // run lets time pass, and returns the states of this end, as they came.
-func (p *pair) run(d time.Duration) []multilink.LinkState {
-	var states []multilink.LinkState
+func (p *pair) run(d time.Duration) []status.State {
+	var states []status.State
 	for end := p.now + d; p.now < end; p.now += step {
 		var left []flight
 		for _, f := range p.flying {
@@ -64,24 +65,24 @@ func (p *pair) run(d time.Duration) []multilink.LinkState {
 	return states
 }
 
-func TestWatchComesUpMeasuresAndStays(t *testing.T) {
+func TestWatch_comesUpAndMeasures(t *testing.T) {
 	p := newPair(20 * time.Millisecond)
-	require.Equal(t, []multilink.LinkState{multilink.Up}, p.run(10*time.Second))
+	require.Equal(t, []status.State{status.Up}, p.run(10*time.Second))
 	require.InDelta(t, 40*time.Millisecond, p.here.srtt, float64(2*time.Millisecond))
 	require.Zero(t, p.here.lossRx())
 }
 
-func TestWatchMeasuresLossByDirection(t *testing.T) {
+func TestWatch_measuresLossByDirection(t *testing.T) {
 	p := newPair(step)
 	p.every = 5
 	p.run(5 * time.Second)
-	require.Equal(t, multilink.Up, p.here.state)
+	require.Equal(t, status.Up, p.here.state)
 	require.InDelta(t, 0.2, p.here.lossRx(), 0.02)
 	require.InDelta(t, 0.2, p.there.lossTx, 0.02)
 	require.Zero(t, p.there.lossRx())
 }
 
-func TestWatchTakesSilenceOfEitherDirectionForDown(t *testing.T) {
+func TestWatch_isDownWhenEitherDirectionIsSilent(t *testing.T) {
 	for name, cut := range map[string]func(*pair){
 		"both":          func(p *pair) { p.dropTo, p.dropFrom = true, true },
 		"what it sends": func(p *pair) { p.dropTo = true },
@@ -91,15 +92,15 @@ func TestWatchTakesSilenceOfEitherDirectionForDown(t *testing.T) {
 			p := newPair(time.Millisecond)
 			p.run(time.Second)
 			cut(p)
-			require.Equal(t, []multilink.LinkState{multilink.Down}, p.run(8*step))
-			require.NotEqual(t, multilink.Up, p.there.state)
+			require.Equal(t, []status.State{status.Down}, p.run(8*step))
+			require.NotEqual(t, status.Up, p.there.state)
 			p.dropTo, p.dropFrom = false, false
-			require.Equal(t, []multilink.LinkState{multilink.Probing, multilink.Up}, p.run(time.Second))
+			require.Equal(t, []status.State{status.Probing, status.Up}, p.run(time.Second))
 		})
 	}
 }
 
-func TestWatchWaitsLongerForALinkThatFailsAgain(t *testing.T) {
+func TestWatch_waitsLongerAfterEachRelapse(t *testing.T) {
 	p := newPair(time.Millisecond)
 	p.run(time.Second)
 	var waits []time.Duration
@@ -108,7 +109,7 @@ func TestWatchWaitsLongerForALinkThatFailsAgain(t *testing.T) {
 		p.run(20 * step)
 		p.dropFrom = false
 		before := p.now
-		for p.here.state != multilink.Up {
+		for p.here.state != status.Up {
 			p.run(step)
 		}
 		waits = append(waits, (p.now - before).Round(500*time.Millisecond))
@@ -116,20 +117,20 @@ func TestWatchWaitsLongerForALinkThatFailsAgain(t *testing.T) {
 	require.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 16 * time.Second, 16 * time.Second}, waits)
 }
 
-func TestWatchDoesNotBlameALinkForItsOwnStall(t *testing.T) {
+func TestWatch_forgivesAStallOfTheProcess(t *testing.T) {
 	p := newPair(time.Millisecond)
 	p.run(time.Second)
 	p.now += 300 * time.Millisecond // neither end did anything
 	require.Empty(t, p.run(time.Second))
-	require.Equal(t, multilink.Up, p.here.state)
+	require.Equal(t, status.Up, p.here.state)
 }
 
-func TestWatchFollowsAPeerThatStartsAnew(t *testing.T) {
+func TestWatch_adoptsARestartedPeer(t *testing.T) {
 	p := newPair(time.Millisecond)
 	p.run(5 * time.Second)
-	p.there = newWatch(multilink.Probe{Interval: step, Multiplier: 3}, 0)
+	p.there = newWatch(settings.Probe{Interval: step, Multiplier: 3}, 0)
 	p.flying = nil
 	p.run(3 * time.Second)
-	require.Equal(t, multilink.Up, p.here.state)
-	require.Equal(t, multilink.Up, p.there.state)
+	require.Equal(t, status.Up, p.here.state)
+	require.Equal(t, status.Up, p.there.state)
 }

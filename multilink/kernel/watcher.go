@@ -10,13 +10,13 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // newsBuffer is how much the kernel may have to say before it is heard, in bytes.
 const newsBuffer = 1 << 20
 
-// newsPause is how long to wait before the kernel's news are asked for again.
+// newsPause is how long to wait before subscribing to the kernel's messages again.
 const newsPause = time.Second
 
 // watcher follows the interfaces of the links: their carrier and their routes.
@@ -64,7 +64,7 @@ func (w *watcher) subscribe() (*news, error) {
 	return n, nil
 }
 
-// follow takes the news, and asks for them anew when they end.
+// follow reads the messages, and subscribes again when they end.
 func (w *watcher) follow(n *news) {
 	for {
 		ours := w.take(n)
@@ -123,7 +123,7 @@ func (p *Plane) carrier(update netlink.LinkUpdate) {
 	running := update.Header.Type != unix.RTM_DELLINK && update.IfInfomsg.Flags&unix.IFF_RUNNING != 0
 	for _, to := range p.peers {
 		for _, one := range to.paths {
-			if running || interfaceOf(one.link.config) != update.Link.Attrs().Name || one.watch.state == multilink.Down {
+			if running || interfaceOf(one.link.config) != update.Link.Attrs().Name || one.watch.state == status.Down {
 				continue
 			}
 			one.watch.heard = false

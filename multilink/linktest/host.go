@@ -1,6 +1,7 @@
 package linktest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,22 +42,22 @@ func HostChecks() []Check[HostHarness] {
 		{
 			Name: "an interface that is not there", Rule: "Link and Underlay return ErrUnknownLink.",
 			experiment: onHost(func(h HostHarness, host multilink.Host) error {
-				_, err := host.Link("nosuchlink0")
+				_, err := host.Link(h.context(), "nosuchlink0")
 				if err := refused("Link", err, multilink.ErrUnknownLink); err != nil {
 					return err
 				}
-				_, err = host.Underlay(multilink.UnderlayConfig{Link: "x", Interface: "nosuchlink0", PrivateKey: private(1)})
+				_, err = host.Underlay(h.context(), multilink.UnderlayConfig{Link: "x", Interface: "nosuchlink0", PrivateKey: private(1)})
 				return refused("Underlay", err, multilink.ErrUnknownLink)
 			}),
 		},
 		{
 			Name: "the interfaces", Rule: "Links has every interface that Link watches, and says the same of it.",
 			experiment: onHost(func(h HostHarness, host multilink.Host) error {
-				all, err := host.Links()
+				all, err := host.Links(h.context())
 				if err != nil {
 					return err
 				}
-				link, err := host.Link(h.Link)
+				link, err := host.Link(h.context(), h.Link)
 				if err != nil {
 					return err
 				}
@@ -75,7 +76,7 @@ func HostChecks() []Check[HostHarness] {
 		{
 			Name: "watching", Rule: "Events begins with the state at the call, and ends with Close.",
 			experiment: onHost(func(h HostHarness, host multilink.Host) error {
-				link, err := host.Link(h.Link)
+				link, err := host.Link(h.context(), h.Link)
 				if err != nil {
 					return err
 				}
@@ -99,7 +100,7 @@ func HostChecks() []Check[HostHarness] {
 			}),
 		},
 		{
-			Name: "the carrier", Rule: "Events tells of the carrier, and never misses the last state.",
+			Name: "the carrier", Rule: "Events reports the carrier, and never misses the last state.",
 			Needs: func(h HostHarness) string {
 				if h.Carrier == nil {
 					return "the harness cannot take a carrier away"
@@ -107,7 +108,7 @@ func HostChecks() []Check[HostHarness] {
 				return ""
 			},
 			experiment: onHost(func(h HostHarness, host multilink.Host) error {
-				link, err := host.Link(h.Link)
+				link, err := host.Link(h.context(), h.Link)
 				if err != nil {
 					return err
 				}
@@ -134,30 +135,52 @@ func HostChecks() []Check[HostHarness] {
 			Name: "ports", Rule: "A port's name is its own until it is closed; a bad setting is ErrInvalid.",
 			experiment: onHost(func(h HostHarness, host multilink.Host) error {
 				for range 2 {
-					port, err := host.Port(h.Port)
+					port, err := host.Port(h.context(), h.Port)
 					if err != nil {
 						return err
 					}
-					_, err = host.Port(h.Port)
+					_, err = host.Port(h.context(), h.Port)
 					if err := errors.Join(refused("make it twice", err, multilink.ErrDuplicate), port.Close()); err != nil {
 						return err
 					}
 				}
 				bad := h.Port
 				bad.Name = "a name that is too long"
-				_, err := host.Port(bad)
+				_, err := host.Port(h.context(), bad)
 				return refused("make one with a bad name", err, multilink.ErrInvalid)
 			}),
 		},
 		{
-			Name: "the end", Rule: "Close removes everything; what is asked for after it is ErrClosed; a second Close returns nil.",
+			Name: "a context that has ended", Rule: "The call makes nothing and returns the context's error.",
+			experiment: onHost(func(h HostHarness, host multilink.Host) error {
+				ended, cancel := context.WithCancel(h.context())
+				cancel()
+				_, port := host.Port(ended, h.Port)
+				_, link := host.Link(ended, h.Link)
+				_, links := host.Links(ended)
+				if err := errors.Join(
+					refused("Port", port, context.Canceled),
+					refused("Link", link, context.Canceled),
+					refused("Links", links, context.Canceled),
+				); err != nil {
+					return err
+				}
+				made, err := host.Port(h.context(), h.Port)
+				if err != nil {
+					return fmt.Errorf("make the port afterwards: %w", err)
+				}
+				return made.Close()
+			}),
+		},
+		{
+			Name: "the end", Rule: "Close removes everything; every call after it returns ErrClosed; a second Close returns nil.",
 			experiment: func(h HostHarness) error {
 				for range 2 {
 					host, err := h.Host()
 					if err != nil {
 						return err
 					}
-					port, err := host.Port(h.Port)
+					port, err := host.Port(h.context(), h.Port)
 					if err != nil {
 						return errors.Join(fmt.Errorf("make port: %w", err), host.Close())
 					}
@@ -169,11 +192,11 @@ func HostChecks() []Check[HostHarness] {
 					if err := refused("Read", port.Read(&multilink.Batch{}), multilink.ErrClosed); err != nil {
 						return err
 					}
-					_, err = host.Port(h.Port)
+					_, err = host.Port(h.context(), h.Port)
 					if err := refused("Port", err, multilink.ErrClosed); err != nil {
 						return err
 					}
-					_, err = host.Link(h.Link)
+					_, err = host.Link(h.context(), h.Link)
 					if err := refused("Link", err, multilink.ErrClosed); err != nil {
 						return err
 					}
@@ -200,6 +223,9 @@ func (h HostHarness) next(events <-chan multilink.LinkInfo) (multilink.LinkInfo,
 		return multilink.LinkInfo{}, fmt.Errorf("no state came within %v", bound)
 	}
 }
+
+// context of the calls that are to succeed.
+func (h HostHarness) context() context.Context { return context.Background() }
 
 func onHost(experiment func(HostHarness, multilink.Host) error) func(HostHarness) error {
 	return func(h HostHarness) (err error) {

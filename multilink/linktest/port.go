@@ -124,7 +124,7 @@ func PortChecks() []Check[PortHarness] {
 	}
 }
 
-// framer is an end of a port whose frames somebody reads.
+// framer is an end of a port whose frames are read all the time.
 type framer struct {
 	multilink.FramePort
 	timeout time.Duration

@@ -125,7 +125,7 @@ func (e *end) open(to *end, psk multilink.Key, call bool) (*tunnel, error) {
 	return t, nil
 }
 
-// connect opens both sides between a caller and who is called, and waits until
+// connect opens both ends between an initiator and a responder, and waits until
 // packets pass both ways.
 func connect(caller, called *end) (out, back *tunnel, err error) {
 	if back, err = called.open(caller, multilink.Key{}, false); err != nil {

@@ -9,14 +9,15 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/linktest"
+	"github.com/iotenablers/enablers/multilink/memory"
 )
 
 // inMemory is a harness over hosts in memory, new ones for each check: a number
 // is a host until its underlay was closed and made anew by another check.
 func inMemory(t *testing.T) linktest.UnderlayHarness {
-	network := multilink.NewMemoryNetwork(1, "wifi")
+	network := memory.NewNetwork(1, "wifi")
 	t.Cleanup(func() { require.NoError(t, network.Close()) })
-	hosts := map[int]*multilink.MemoryHost{}
+	hosts := map[int]*memory.Host{}
 	moves := 0
 	return linktest.UnderlayHarness{
 		Link: "wifi",
@@ -28,11 +29,11 @@ func inMemory(t *testing.T) linktest.UnderlayHarness {
 				}
 				hosts[n] = host
 			}
-			u, err := hosts[n].Underlay(config)
+			u, err := hosts[n].Underlay(t.Context(), config)
 			if err != nil {
 				return nil, netip.Addr{}, err
 			}
-			links, err := hosts[n].Links()
+			links, err := hosts[n].Links(t.Context())
 			if err != nil {
 				return nil, netip.Addr{}, err
 			}
@@ -43,26 +44,26 @@ func inMemory(t *testing.T) linktest.UnderlayHarness {
 			return hosts[n].Move("wifi", netip.AddrFrom4([4]byte{10, 0, 1, byte(moves)}))
 		},
 		Slow: func(n int) (func(), error) {
-			path := multilink.MemoryPath{Link: "wifi", From: hosts[n].Address()}
-			err := network.Impair(path, multilink.Impairment{Rate: 1_000_000})
-			return func() { _ = network.Impair(path, multilink.Impairment{}) }, err
+			path := memory.Path{Link: "wifi", From: hosts[n].Address()}
+			err := network.Impair(path, memory.Impairment{Rate: 1_000_000})
+			return func() { _ = network.Impair(path, memory.Impairment{}) }, err
 		},
 	}
 }
 
-func TestAnUnderlayInMemoryKeepsTheContract(t *testing.T) {
+func TestRunUnderlay_passesForMemory(t *testing.T) {
 	linktest.RunUnderlay(t, inMemory(t))
 }
 
-func TestAPortInMemoryKeepsTheContract(t *testing.T) {
+func TestRunFramePort_passesForMemory(t *testing.T) {
 	linktest.RunFramePort(t, linktest.PortHarness{Port: func() (multilink.FramePort, multilink.FramePort, error) {
-		port, far := multilink.NewMemoryPipe(0)
+		port, far := memory.NewPipe(0)
 		return port, far, nil
 	}})
 }
 
-func TestAHostInMemoryKeepsTheContract(t *testing.T) {
-	network := multilink.NewMemoryNetwork(1, "wifi")
+func TestRunHost_passesForMemory(t *testing.T) {
+	network := memory.NewNetwork(1, "wifi")
 	t.Cleanup(func() { require.NoError(t, network.Close()) })
 	linktest.RunHost(t, linktest.HostHarness{
 		Host: func() (multilink.Host, error) {
@@ -122,7 +123,7 @@ type forgetful struct{ multilink.Tunnel }
 
 func (forgetful) Close() error { return nil }
 
-func TestTheSuiteFindsFaultyUnderlays(t *testing.T) {
+func TestUnderlayChecks_findFaultyUnderlays(t *testing.T) {
 	wrap := func(f func(multilink.Tunnel) multilink.Tunnel) faultyUnderlay { return faultyUnderlay{wrap: f} }
 	for check, fault := range map[string]faultyUnderlay{
 		"packets arrive whole and in order": wrap(func(t multilink.Tunnel) multilink.Tunnel { return backwards{t} }),

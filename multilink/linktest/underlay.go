@@ -191,7 +191,7 @@ func UnderlayChecks() []Check[UnderlayHarness] {
 	}, append(keyChecks(), closeChecks()...)...)
 }
 
-// onPair makes a caller, host 0, and somebody who is called, host 1.
+// onPair makes an initiator, host 0, and a responder, host 1.
 func onPair(experiment func(out, back *tunnel) error) func(UnderlayHarness) error {
 	return onEnds(2, func(ends []*end) error {
 		out, back, err := connect(ends[0], ends[1])

@@ -70,7 +70,7 @@ func closeChecks() []Check[UnderlayHarness] {
 			}),
 		},
 		{
-			Name: "ports", Rule: "Port is the one that was asked for, or a free one; one that is taken is ErrAddressInUse.",
+			Name: "ports", Rule: "Port is the configured one, or a free one; one that is taken is ErrAddressInUse.",
 			experiment: onEnds(1, func(ends []*end) error {
 				port := ends[0].underlay.Port()
 				if port == 0 {
@@ -94,7 +94,7 @@ func closeChecks() []Check[UnderlayHarness] {
 				}
 				defer second.Close()
 				if got := second.Port(); got != port {
-					return fmt.Errorf("%d was asked for, and %d taken", port, got)
+					return fmt.Errorf("%d was configured, and %d taken", port, got)
 				}
 				return nil
 			}),
@@ -111,7 +111,7 @@ func closeChecks() []Check[UnderlayHarness] {
 			}),
 		},
 		{
-			Name: "nobody at the other end", Rule: "Send does not wait for a peer that does not answer, nor does Close.",
+			Name: "no answer from the other end", Rule: "Send does not wait for a peer that does not answer, nor does Close.",
 			experiment: onEnds(2, func(ends []*end) error {
 				nobody := *ends[1]
 				nobody.at = netip.AddrPortFrom(ends[1].at.Addr(), 9)

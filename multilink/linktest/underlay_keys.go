@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// keyChecks are about who may send, and that others do not notice changes.
+// keyChecks are about which keys may send, and that a change disturbs no other peer.
 func keyChecks() []Check[UnderlayHarness] {
 	return []Check[UnderlayHarness]{
 		{
@@ -32,7 +32,7 @@ func keyChecks() []Check[UnderlayHarness] {
 			}),
 		},
 		{
-			Name: "somebody else's address", Rule: "A peer is who has the private key, wherever it is.",
+			Name: "another peer's address", Rule: "A peer is identified by its private key, at any address.",
 			experiment: onEnds(3, func(ends []*end) error {
 				back, err := ends[1].open(ends[0], multilink.Key{}, false)
 				if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // attach has a client connect to the server that provisioned it, in place of the one
 // that it was attached to.
-func (n *Node) attach(ctx context.Context, p provision) (*settings, error) {
+func (n *Node) attach(ctx context.Context, p provision) (*desired, error) {
 	if err := n.only(Client); err != nil {
 		return nil, err
 	}
@@ -23,12 +23,12 @@ func (n *Node) attach(ctx context.Context, p provision) (*settings, error) {
 	if errors.As(err, &named) {
 		return nil, err
 	}
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		s.head.Attachment = &attachment{provision: p, Resolved: resolved}
 		return headKey, nil
 	})
 	if err == nil {
-		n.noted("config", "", serverName, "attached as "+p.Name)
+		n.recordChange("config", "", serverName, "attached as "+p.Name)
 	}
 	return next, err
 }
@@ -38,7 +38,7 @@ func (n *Node) detach(ctx context.Context) error {
 	if err := n.only(Client); err != nil {
 		return err
 	}
-	_, err := n.change(ctx, func(s *settings) (string, error) {
+	_, err := n.change(ctx, func(s *desired) (string, error) {
 		if s.head.Attachment == nil {
 			return "", absent("", "this client is not attached to a server")
 		}
@@ -46,7 +46,7 @@ func (n *Node) detach(ctx context.Context) error {
 		return headKey, nil
 	})
 	if err == nil {
-		n.noted("config", "", serverName, "detached")
+		n.recordChange("config", "", serverName, "detached")
 	}
 	return err
 }
@@ -112,7 +112,7 @@ func (n *Node) resolveAgain(ctx context.Context) {
 		return
 	}
 	found, _ := n.resolve(ctx, before.Links, before.Resolved)
-	_, err := n.change(ctx, func(s *settings) (string, error) {
+	_, err := n.change(ctx, func(s *desired) (string, error) {
 		if s.head.Attachment != before {
 			return "", errUnchanged // somebody has attached anew meanwhile
 		}

@@ -8,23 +8,24 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // change makes a change: edit changes a copy of the settings and returns the key of the
 // one document that this is about. The change is applied to the plane, then stored, and
 // holds when change returns nil. Otherwise everything is as it was before.
-func (n *Node) change(ctx context.Context, edit func(*settings) (key string, err error)) (*settings, error) {
+func (n *Node) change(ctx context.Context, edit func(*desired) (key string, err error)) (*desired, error) {
 	return n.commit(ctx, edit, false)
 }
 
 // revoke is change for what cuts somebody off. While the plane does not do what is
 // configured anyway, it may refuse that as well: then it is stored all the same, so that
 // nobody stays in for the sake of, say, a port that is taken, and the error says so.
-func (n *Node) revoke(ctx context.Context, edit func(*settings) (key string, err error)) (*settings, error) {
+func (n *Node) revoke(ctx context.Context, edit func(*desired) (key string, err error)) (*desired, error) {
 	return n.commit(ctx, edit, true)
 }
 
-func (n *Node) commit(ctx context.Context, edit func(*settings) (key string, err error), cuts bool) (*settings, error) {
+func (n *Node) commit(ctx context.Context, edit func(*desired) (key string, err error), cuts bool) (*desired, error) {
 	if err := n.started(ctx); err != nil {
 		return nil, err
 	}
@@ -63,14 +64,14 @@ func (n *Node) commit(ctx context.Context, edit func(*settings) (key string, err
 	return next, nil
 }
 
-func (n *Node) save(ctx context.Context, key string, next *settings) error {
+func (n *Node) save(ctx context.Context, key string, next *desired) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	return n.store.save(ctx, key, next)
 }
 
 // takeBack has the plane do again what it did before a change that could not be stored.
-func (n *Node) takeBack(ctx context.Context, before *settings, cause error) error {
+func (n *Node) takeBack(ctx context.Context, before *desired, cause error) error {
 	n.logger.Error("change could not be stored, and is taken back", "error", cause)
 	if err := n.apply(ctx, before); err != nil {
 		n.logger.Error("change could not be taken back; this is tried again", "error", err)
@@ -85,14 +86,14 @@ func (n *Node) takeBack(ctx context.Context, before *settings, cause error) erro
 // apply has the plane do what the settings say. Links whose interface is not there are
 // left out if they were there, or were left out, before: what somebody adds has to be
 // there. Only who has the turn calls it.
-func (n *Node) apply(ctx context.Context, next *settings) error {
+func (n *Node) apply(ctx context.Context, next *desired) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTime)
 	defer cancel()
 	missing := map[string]bool{}
-	err := n.tell(ctx, next, missing)
+	err := n.applyState(ctx, next, missing)
 	if errors.Is(err, multilink.ErrUnknownLink) {
-		if missing = n.absentees(next); len(missing) > 0 {
-			err = n.tell(ctx, next, missing)
+		if missing = n.absentees(ctx, next); len(missing) > 0 {
+			err = n.applyState(ctx, next, missing)
 		}
 	}
 	if err != nil {
@@ -110,7 +111,7 @@ func (n *Node) apply(ctx context.Context, next *settings) error {
 	return nil
 }
 
-func (n *Node) tell(ctx context.Context, next *settings, missing map[string]bool) error {
+func (n *Node) applyState(ctx context.Context, next *desired, missing map[string]bool) error {
 	state, err := next.state(n.config.Port, missing)
 	if err != nil {
 		return err
@@ -119,9 +120,9 @@ func (n *Node) tell(ctx context.Context, next *settings, missing map[string]bool
 }
 
 // absentees are the links that were configured before and whose interface is not there.
-func (n *Node) absentees(next *settings) map[string]bool {
+func (n *Node) absentees(ctx context.Context, next *desired) map[string]bool {
 	missing := map[string]bool{}
-	there, err := n.interfaces()
+	there, err := n.interfaces(ctx)
 	if err != nil || n.config.Interfaces == nil {
 		return missing
 	}
@@ -140,7 +141,7 @@ func (n *Node) reportMissing(before, now map[string]bool) {
 	for name := range now {
 		if !before[name] {
 			n.logger.Warn("link is left out while its interface is missing", "link", name)
-			n.hub.tell(multilink.Event{Time: time.Now(), Type: "link", Link: name, State: multilink.Down, Reason: "its interface is missing"})
+			n.hub.publish(status.Event{Time: time.Now(), Type: "link", Link: name, State: status.Down, Reason: "its interface is missing"})
 		}
 	}
 	for name := range before {
@@ -151,7 +152,7 @@ func (n *Node) reportMissing(before, now map[string]bool) {
 }
 
 // noted tells whoever follows the events of a change that was made.
-func (n *Node) noted(kind, link, peer, reason string) {
-	n.hub.tell(multilink.Event{Time: time.Now(), Type: kind, Link: link, Peer: peer, Reason: reason})
+func (n *Node) recordChange(kind, link, peer, reason string) {
+	n.hub.publish(status.Event{Time: time.Now(), Type: kind, Link: link, Peer: peer, Reason: reason})
 	n.logger.Info("configuration changed", "link", link, "peer", peer, "change", reason)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // addClient provisions a client and returns what it needs to attach.
@@ -28,7 +29,7 @@ func (n *Node) addClient(ctx context.Context, form clientForm) (*provision, erro
 	}
 	made := &client{Version: version, Name: form.Name, PublicKey: public.Base64(), key: public, Enabled: true, Secret: make([]byte, 32)}
 	_, _ = rand.Read(made.Secret) // it never fails
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		if made.Name == "" {
 			made.Name = s.freeName()
 		}
@@ -46,7 +47,7 @@ func (n *Node) addClient(ctx context.Context, form clientForm) (*provision, erro
 	if err != nil {
 		return nil, err
 	}
-	n.noted("config", "", made.Name, "client added")
+	n.recordChange("config", "", made.Name, "client added")
 	p, err := next.provision(made)
 	if err == nil && !private.IsZero() {
 		p.PrivateKey = private.Base64()
@@ -55,7 +56,7 @@ func (n *Node) addClient(ctx context.Context, form clientForm) (*provision, erro
 }
 
 // freeName is the first of client-1, client-2 and so on that nobody has.
-func (s *settings) freeName() string {
+func (s *desired) freeName() string {
 	for i := 1; ; i++ {
 		name := fmt.Sprintf("client-%d", i)
 		if !slices.ContainsFunc(s.clients, func(c *client) bool { return c.Name == name }) {
@@ -64,11 +65,11 @@ func (s *settings) freeName() string {
 	}
 }
 
-func (s *settings) checkClient(made *client, most int) error {
+func (s *desired) checkClient(made *client, most int) error {
 	if len(s.clients) >= most {
 		return clash("", "there are %d clients, which is the most", most)
 	}
-	if !multilink.ValidName(made.Name) {
+	if !settings.ValidName(made.Name) {
 		return wrong("name", "want 1 to 32 letters, digits, '.', '-' or '_', got %.100q", made.Name)
 	}
 	if s.publicKey() == made.key {
@@ -86,7 +87,7 @@ func (s *settings) checkClient(made *client, most int) error {
 }
 
 // provision is what a client needs to attach, but for its private key.
-func (s *settings) provision(c *client) (*provision, error) {
+func (s *desired) provision(c *client) (*provision, error) {
 	p := &provision{Name: c.Name, PublicKey: c.PublicKey, ServerPublicKey: s.publicKey().Base64(), Addresses: c.Addresses, Links: []provisionLink{}}
 	for _, link := range s.head.Links {
 		psk, err := c.psk(link.Name)
@@ -112,7 +113,7 @@ func (n *Node) provisionAgain(text string) (*provision, error) {
 }
 
 // find is the place of the client with that public key.
-func (s *settings) find(text string) (int, error) {
+func (s *desired) find(text string) (int, error) {
 	key, err := parsePublic("public_key", text)
 	if err != nil {
 		return 0, err
@@ -125,7 +126,7 @@ func (s *settings) find(text string) (int, error) {
 }
 
 // enableClient lets a client in, or keeps it out.
-func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*settings, *client, error) {
+func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*desired, *client, error) {
 	if err := n.only(Server); err != nil {
 		return nil, nil, err
 	}
@@ -135,7 +136,7 @@ func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*se
 	if enabled {
 		change = n.change
 	}
-	next, err := change(ctx, func(s *settings) (string, error) {
+	next, err := change(ctx, func(s *desired) (string, error) {
 		at, err := s.find(text)
 		if err != nil {
 			return "", err
@@ -156,7 +157,7 @@ func (n *Node) enableClient(ctx context.Context, text string, enabled bool) (*se
 	if enabled {
 		what = "client enabled"
 	}
-	n.noted("config", "", changed.Name, what)
+	n.recordChange("config", "", changed.Name, what)
 	return next, changed, nil
 }
 
@@ -166,7 +167,7 @@ func (n *Node) deleteClient(ctx context.Context, text string) error {
 		return err
 	}
 	var name string
-	_, err := n.revoke(ctx, func(s *settings) (string, error) {
+	_, err := n.revoke(ctx, func(s *desired) (string, error) {
 		at, err := s.find(text)
 		if err != nil {
 			return "", err
@@ -177,7 +178,7 @@ func (n *Node) deleteClient(ctx context.Context, text string) error {
 		return clientKey(gone.key), nil
 	})
 	if err == nil {
-		n.noted("config", "", name, "client deleted")
+		n.recordChange("config", "", name, "client deleted")
 	}
 	return err
 }

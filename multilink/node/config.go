@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -58,7 +59,7 @@ type Config struct {
 	// Interfaces lists the interfaces that may carry a link, such as
 	// Host.Links. Nil means that none are known: a link is then carried by the
 	// interface that it names or is named like.
-	Interfaces func() ([]multilink.LinkInfo, error)
+	Interfaces func(ctx context.Context) ([]multilink.LinkInfo, error)
 	// Token that requests show, better of ShortestToken characters or more. Empty
 	// needs Certificates.
 	Token string
@@ -97,7 +98,7 @@ func (c *Config) normalise() error {
 	if c.Documents == nil {
 		bad("Documents: are required")
 	}
-	if !multilink.ValidName(c.Port.Name) || len(c.Port.Name) > 15 {
+	if !settings.ValidName(c.Port.Name) || len(c.Port.Name) > 15 {
 		bad("Port.Name: want 1 to 15 letters, digits, '.', '-' or '_', got %q", c.Port.Name)
 	}
 	if c.Role == Client && len(c.Port.Addresses) > 0 {

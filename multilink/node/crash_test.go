@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -119,7 +120,7 @@ func comesUp(t *testing.T, docs storage.Documents) multilink.State {
 	return state
 }
 
-func TestAfterAKillWhatWasAcknowledgedHolds(t *testing.T) {
+func TestNode_Run_keepsAcknowledgedChangesAfterAKill(t *testing.T) {
 	for _, mode := range []string{"before the plane", "after the plane", killedBefore, killedAfter} {
 		for at := range changes(t) {
 			t.Run(fmt.Sprintf("%s, change %d", mode, at), func(t *testing.T) {
@@ -162,7 +163,7 @@ func TestAfterAKillWhatWasAcknowledgedHolds(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStoredIsTakenBack(t *testing.T) {
+func TestNode_change_rollsBackWhatCannotBeStored(t *testing.T) {
 	f := &faults{Documents: storage.NewMemoryDocuments()}
 	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
 	for _, c := range changes(t) {
@@ -172,14 +173,14 @@ func TestWhatCannotBeStoredIsTakenBack(t *testing.T) {
 		require.Equal(t, http.StatusInternalServerError, status, text)
 		require.NotContains(t, text, "killed", "causes are for the log")
 		require.Equal(t, before, i.plane.told(), "%v", c)
-		require.NoError(t, i.node.Ready())
+		require.NoError(t, i.node.Health())
 		status, text = i.ask(c.method, c.path, c.body)
 		require.Less(t, status, 300, text)
 	}
 	require.Equal(t, i.plane.told(), comesUp(t, f.Documents))
 }
 
-func TestAWriteWhoseAnswerWasLostIsFound(t *testing.T) {
+func TestNode_change_findsAWriteWhoseAnswerWasLost(t *testing.T) {
 	f := &faults{Documents: storage.NewMemoryDocuments()}
 	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
 	for _, c := range changes(t) {
@@ -190,7 +191,7 @@ func TestAWriteWhoseAnswerWasLostIsFound(t *testing.T) {
 	require.Equal(t, i.plane.told(), comesUp(t, f.Documents))
 }
 
-func TestWhatNobodyKnowsIsFoundOutLater(t *testing.T) {
+func TestNode_change_readsAnUncertainWriteLater(t *testing.T) {
 	t.Parallel()
 	f := &faults{Documents: storage.NewMemoryDocuments()}
 	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0", "mesh0"), f))
@@ -198,24 +199,24 @@ func TestWhatNobodyKnowsIsFoundOutLater(t *testing.T) {
 	status, text := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.Contains(t, text, "not known whether the change was stored")
-	require.Error(t, i.node.Ready())
+	require.Error(t, i.node.Health())
 	status, _ = i.ask("PUT", "/bond", `{"policy":"adaptive"}`)
 	require.Equal(t, http.StatusInternalServerError, status, "not before it is known")
 	f.heal()
-	require.Eventually(t, func() bool { return i.node.Ready() == nil }, 10*time.Second, 5*time.Millisecond)
-	require.Equal(t, multilink.Redundant, i.plane.told().Bond.Policy)
+	require.Eventually(t, func() bool { return i.node.Health() == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, settings.Redundant, i.plane.told().Bond.Policy)
 	require.Equal(t, "redundant", i.do(http.StatusOK, "GET", "/bond", nil)["policy"])
 	i.do(http.StatusOK, "PUT", "/bond", `{"policy":"adaptive"}`)
 }
 
-func TestARollbackThatThePlaneRefusesIsTriedAgain(t *testing.T) {
+func TestNode_change_retriesARollbackThatThePlaneRefuses(t *testing.T) {
 	t.Parallel()
 	f := &faults{Documents: storage.NewMemoryDocuments()}
 	i := start(t, configOf(node.Server, newPlane("eth0", "wlan0"), f))
 	f.arm(refusedWrite)
 	i.plane.set(func(p *plane) {
 		p.before = func(s multilink.State) error {
-			if s.Bond.Policy == multilink.ActiveBackup {
+			if s.Bond.Policy == settings.ActiveBackup {
 				return errKilled
 			}
 			return nil
@@ -223,14 +224,14 @@ func TestARollbackThatThePlaneRefusesIsTriedAgain(t *testing.T) {
 	})
 	status, _ := i.ask("PUT", "/bond", `{"policy":"redundant"}`)
 	require.Equal(t, http.StatusInternalServerError, status)
-	require.ErrorContains(t, i.node.Ready(), "apply configuration")
+	require.ErrorContains(t, i.node.Health(), "apply configuration")
 	require.Equal(t, http.StatusServiceUnavailable, i.send("GET", "/readyz", nil, nil).Code)
 	i.plane.set(func(p *plane) { p.before = nil })
-	require.Eventually(t, func() bool { return i.node.Ready() == nil }, 10*time.Second, 5*time.Millisecond)
-	require.Equal(t, multilink.ActiveBackup, i.plane.told().Bond.Policy)
+	require.Eventually(t, func() bool { return i.node.Health() == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, settings.ActiveBackup, i.plane.told().Bond.Policy)
 }
 
-func TestALinkWhoseInterfaceIsMissingIsLeftOutUntilItIsThere(t *testing.T) {
+func TestNode_Run_leavesOutALinkWithoutItsInterface(t *testing.T) {
 	t.Parallel()
 	docs := storage.NewMemoryDocuments()
 	config := configOf(node.Server, newPlane("eth0", "wlan0", "wwan0"), docs)
@@ -256,11 +257,11 @@ func TestALinkWhoseInterfaceIsMissingIsLeftOutUntilItIsThere(t *testing.T) {
 	require.Equal(t, "", i.list("/interfaces")[1]["reason"])
 }
 
-func TestWhatIsStoredAndUnusableIsRefused(t *testing.T) {
+func TestOpen_refusesUnusableStoredSettings(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
-	_, err := node.New(configOf(node.Server, newPlane(), docs))
+	_, err := node.Open(t.Context(), configOf(node.Server, newPlane(), docs))
 	require.NoError(t, err)
-	_, err = node.New(configOf(node.Client, newPlane(), docs))
+	_, err = node.Open(t.Context(), configOf(node.Client, newPlane(), docs))
 	require.ErrorIs(t, err, node.ErrData)
 	require.ErrorContains(t, err, "it is that of a server, and this is to be a client")
 	for _, text := range []string{`{}`, `{"version":2}`, `[]`, `{"version":1,"role":"server","private_key":"secret"}`} {
@@ -268,31 +269,31 @@ func TestWhatIsStoredAndUnusableIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		_, err = docs.Update(t.Context(), "node", doc.Revision, []byte(text))
 		require.NoError(t, err)
-		_, err = node.New(configOf(node.Server, newPlane(), docs))
+		_, err = node.Open(t.Context(), configOf(node.Server, newPlane(), docs))
 		require.ErrorIs(t, err, node.ErrData, text)
 		require.NotContains(t, err.Error(), "secret")
 	}
 }
 
-func TestAnInstanceThatLacksARightRunsAndSaysSo(t *testing.T) {
+func TestNode_Health_namesAMissingRight(t *testing.T) {
 	p := newPlane("wlan0")
 	lacks := func(multilink.State) error { return wrapped{"make device: needs CAP_NET_ADMIN", multilink.ErrDenied} }
 	p.before = lacks
-	n, err := node.New(configOf(node.Server, p, storage.NewMemoryDocuments()))
+	n, err := node.Open(t.Context(), configOf(node.Server, p, storage.NewMemoryDocuments()))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
-	require.Eventually(t, func() bool { return n.Started() == nil }, 5*time.Second, time.Millisecond)
+	<-n.Ready()
 	i := &instance{t: t, node: n, plane: p, web: n.Handler()}
-	require.ErrorContains(t, n.Ready(), "CAP_NET_ADMIN")
+	require.ErrorContains(t, n.Health(), "CAP_NET_ADMIN")
 	require.Contains(t, i.do(http.StatusOK, "GET", "/status", nil)["fault"], "CAP_NET_ADMIN")
 	status, text := i.ask("POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
 	require.Equal(t, http.StatusForbidden, status)
 	require.Contains(t, text, "CAP_NET_ADMIN")
 	p.set(func(p *plane) { p.before = nil })
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`)
-	require.NoError(t, n.Ready())
+	require.NoError(t, n.Health())
 	stop()
 	require.NoError(t, <-done)
 }

@@ -12,16 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/memory"
 	"github.com/iotenablers/enablers/multilink/node"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // over runs an instance of the engine on a host of the network.
-func over(t *testing.T, network *multilink.MemoryNetwork, role node.Role, address string) (*instance, *multilink.MemoryHost) {
+func over(t *testing.T, network *memory.Network, role node.Role, address string) (*instance, *memory.Host) {
 	t.Helper()
 	host, err := network.Host(netip.MustParseAddr(address))
 	require.NoError(t, err)
-	engine, err := multilink.NewEngine(multilink.EngineConfig{Host: host})
+	engine, err := multilink.New(multilink.Config{Host: host})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = engine.Close() })
 	config := configOf(role, newPlane(), storage.NewMemoryDocuments())
@@ -31,12 +32,12 @@ func over(t *testing.T, network *multilink.MemoryNetwork, role node.Role, addres
 
 // side is who talks through a port.
 type side struct {
-	port  *multilink.MemoryPort
+	port  *memory.Port
 	mac   byte
 	heard atomic.Uint64 // frames of others
 }
 
-func plug(t *testing.T, host *multilink.MemoryHost, mac byte) *side {
+func plug(t *testing.T, host *memory.Host, mac byte) *side {
 	t.Helper()
 	port, err := host.Plug("tap0")
 	require.NoError(t, err)
@@ -83,12 +84,12 @@ func (s *side) silent(t *testing.T, to *side) {
 	}, 200*time.Millisecond, 10*time.Millisecond)
 }
 
-func TestTwoInstancesTalkAndKeysAreTakenLive(t *testing.T) {
-	network := multilink.NewMemoryNetwork(1, "wlan0", "mesh0", "wwan0")
+func TestNode_Run_connectsTwoInstancesAndRotatesKeys(t *testing.T) {
+	network := memory.NewNetwork(1, "wlan0", "mesh0", "wwan0")
 	defer func() { _ = network.Close() }()
 	s, serverHost := over(t, network, node.Server, "192.0.2.1")
 	var clients []*instance
-	var hosts []*multilink.MemoryHost
+	var hosts []*memory.Host
 	for n := range 2 {
 		c, host := over(t, network, node.Client, fmt.Sprintf("192.0.2.%d", n+2))
 		clients, hosts = append(clients, c), append(hosts, host)

@@ -16,8 +16,8 @@ import (
 )
 
 // An instance is a plane, documents and a token.
-func ExampleNew() {
-	n, err := node.New(node.Config{
+func ExampleOpen() {
+	n, err := node.Open(context.Background(), node.Config{
 		Role:      node.Server,
 		Plane:     newPlane("wlan0"), // an Engine, in a program
 		Documents: storage.NewMemoryDocuments(),
@@ -31,7 +31,7 @@ func ExampleNew() {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
-	for n.Ready() != nil {
+	for n.Health() != nil {
 		continue
 	}
 	r := httptest.NewRequest(http.MethodPost, "/interfaces/add", strings.NewReader(`{"name": "wlan0", "endpoint": "203.0.113.9:51820"}`))

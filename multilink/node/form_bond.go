@@ -3,18 +3,18 @@ package node
 import (
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // bondForm is how a bond behaves, as it is configured by REST and stored.
 type bondForm struct {
-	Policy   multilink.Policy   `json:"policy"`
-	Replay   *bool              `json:"replay"`
-	Wait     *float64           `json:"wait_to_restore_ms"`
-	Reselect multilink.Reselect `json:"reselect,omitempty"`
-	Bytes    int                `json:"replay_bytes,omitempty"`
-	Age      float64            `json:"replay_age_ms,omitempty"`
-	Copies   int                `json:"copies,omitempty"`
+	Policy   settings.Policy   `json:"policy"`
+	Replay   *bool             `json:"replay"`
+	Wait     *float64          `json:"wait_to_restore_ms"`
+	Reselect settings.Reselect `json:"reselect,omitempty"`
+	Bytes    int               `json:"replay_bytes,omitempty"`
+	Age      float64           `json:"replay_age_ms,omitempty"`
+	Copies   int               `json:"copies,omitempty"`
 }
 
 const defaultWait = 500.0 // ms
@@ -22,7 +22,7 @@ const defaultWait = 500.0 // ms
 // complete fills in the defaults, so that a reader sees what holds.
 func (b *bondForm) complete() {
 	if b.Policy == "" {
-		b.Policy = multilink.ActiveBackup
+		b.Policy = settings.ActiveBackup
 	}
 	if b.Replay == nil {
 		replay := true
@@ -35,8 +35,8 @@ func (b *bondForm) complete() {
 }
 
 // config is what the plane is told of a form that is complete.
-func (b *bondForm) config() (multilink.BondConfig, error) {
-	c := multilink.BondConfig{Policy: b.Policy, NoReplay: !*b.Replay, Reselect: b.Reselect, ReplayBytes: b.Bytes, Copies: b.Copies}
+func (b *bondForm) config() (settings.Bond, error) {
+	c := settings.Bond{Policy: b.Policy, NoReplay: !*b.Replay, Reselect: b.Reselect, ReplayBytes: b.Bytes, Copies: b.Copies}
 	var err error
 	if c.WaitToRestore, err = milliseconds("wait_to_restore_ms", *b.Wait); err != nil {
 		return c, err

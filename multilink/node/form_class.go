@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // maxClasses and maxRules bound the traffic classes.
@@ -19,16 +19,16 @@ const (
 
 // classForm is a class of traffic, as it is configured by REST and stored.
 type classForm struct {
-	Name     string           `json:"name"`
-	Match    []ruleForm       `json:"match,omitempty"`
-	Policy   multilink.Policy `json:"policy,omitempty"`
-	Links    []string         `json:"links,omitempty"`
-	Copies   int              `json:"copies,omitempty"`
-	MaxDelay float64          `json:"max_delay_ms,omitempty"`
-	Weight   int              `json:"weight,omitempty"`
-	Control  bool             `json:"control,omitempty"`
-	Metered  bool             `json:"metered,omitempty"`
-	Replay   *bool            `json:"replay,omitempty"`
+	Name     string          `json:"name"`
+	Match    []ruleForm      `json:"match,omitempty"`
+	Policy   settings.Policy `json:"policy,omitempty"`
+	Links    []string        `json:"links,omitempty"`
+	Copies   int             `json:"copies,omitempty"`
+	MaxDelay float64         `json:"max_delay_ms,omitempty"`
+	Weight   int             `json:"weight,omitempty"`
+	Control  bool            `json:"control,omitempty"`
+	Metered  bool            `json:"metered,omitempty"`
+	Replay   *bool           `json:"replay,omitempty"`
 }
 
 // ruleForm matches frames.
@@ -75,7 +75,7 @@ func (n *number) UnmarshalJSON(data []byte) error {
 }
 
 // ports is a port or a range of ports.
-type ports struct{ multilink.PortRange }
+type ports struct{ settings.PortRange }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (p *ports) UnmarshalJSON(data []byte) error {
@@ -105,11 +105,11 @@ func (p ports) MarshalJSON() ([]byte, error) {
 }
 
 // classConfigs are what the plane is told. They are checked as well.
-func classConfigs(forms []classForm, links []linkForm) ([]multilink.Class, error) {
+func classConfigs(forms []classForm, links []linkForm) ([]settings.Class, error) {
 	if len(forms) > maxClasses {
 		return nil, wrong("", "want %d classes at most, got %d", maxClasses, len(forms))
 	}
-	classes := make([]multilink.Class, 0, len(forms))
+	classes := make([]settings.Class, 0, len(forms))
 	rest := -1
 	for i, form := range forms {
 		at := fmt.Sprintf("[%d]", i)
@@ -138,8 +138,8 @@ func classConfigs(forms []classForm, links []linkForm) ([]multilink.Class, error
 	return classes, nil
 }
 
-func (f *classForm) config(at string) (multilink.Class, error) {
-	c := multilink.Class{
+func (f *classForm) config(at string) (settings.Class, error) {
+	c := settings.Class{
 		Name: f.Name, Policy: f.Policy, Links: slices.Clone(f.Links), Copies: f.Copies, Weight: f.Weight,
 		Control: f.Control, Metered: f.Metered, NoReplay: f.Replay != nil && !*f.Replay,
 	}
@@ -148,10 +148,10 @@ func (f *classForm) config(at string) (multilink.Class, error) {
 		return c, err
 	}
 	switch {
-	case !multilink.ValidName(f.Name):
+	case !settings.ValidName(f.Name):
 		return c, wrong(at+".name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", f.Name)
-	case f.Policy != "" && !slices.Contains(multilink.Policies(), f.Policy):
-		return c, wrong(at+".policy", "want one of %v, got %q", multilink.Policies(), f.Policy)
+	case f.Policy != "" && !slices.Contains(settings.Policies(), f.Policy):
+		return c, wrong(at+".policy", "want one of %v, got %q", settings.Policies(), f.Policy)
 	case f.Copies < 0:
 		return c, wrong(at+".copies", "want 0 or more, got %d", f.Copies)
 	case f.Weight < 0 || f.Weight > 1000:
@@ -169,8 +169,8 @@ func (f *classForm) config(at string) (multilink.Class, error) {
 	return c, nil
 }
 
-func (f *ruleForm) config(at string) (multilink.Rule, error) {
-	r := multilink.Rule{
+func (f *ruleForm) config(at string) (settings.Rule, error) {
+	r := settings.Rule{
 		EtherType: uint16(f.EtherType), VLAN: uint16(f.VLAN), Priority: slices.Clone(f.Priority), DSCP: slices.Clone(f.DSCP),
 		Protocol: int(f.Protocol), MinSize: f.MinSize, MaxSize: f.MaxSize,
 	}

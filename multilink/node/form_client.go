@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // client is a client of a server, as it is stored. It is never changed.
@@ -109,7 +110,7 @@ func (p *provision) check(own multilink.Key) (attachmentKeys, error) {
 	if k.server == public {
 		return k, wrong("server_public_key", "it is the client's own")
 	}
-	if !multilink.ValidName(p.Name) {
+	if !settings.ValidName(p.Name) {
 		return k, wrong("name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", p.Name)
 	}
 	at, err := url.Parse(p.Server)
@@ -133,7 +134,7 @@ func (p *provision) checkLinks(psk map[string]multilink.Key) error {
 	}
 	for i, link := range p.Links {
 		at := fmt.Sprintf("links[%d].", i)
-		if !multilink.ValidName(link.Name) {
+		if !settings.ValidName(link.Name) {
 			return wrong(at+"name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", link.Name)
 		}
 		if slices.ContainsFunc(p.Links[:i], func(l provisionLink) bool { return l.Name == link.Name }) {

@@ -8,25 +8,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // linkForm is a link as it is configured by REST and stored.
 type linkForm struct {
-	Name      string         `json:"name"`
-	Interface string         `json:"interface,omitempty"`
-	Kind      multilink.Kind `json:"kind,omitempty"`
-	Priority  *int           `json:"priority,omitempty"`
-	Endpoint  string         `json:"endpoint,omitempty"`
-	Listen    *int           `json:"listen,omitempty"`
-	Metered   bool           `json:"metered"`
-	Quota     uint64         `json:"quota_bytes"`
-	Cost      int            `json:"cost"`
-	Rate      uint64         `json:"rate_bps,omitempty"`
-	MaxLoss   float64        `json:"max_loss,omitempty"`
-	MaxRTT    float64        `json:"max_rtt_ms,omitempty"`
-	Disabled  bool           `json:"disabled,omitempty"`
-	Probe     probeForm      `json:"probe"`
+	Name      string        `json:"name"`
+	Interface string        `json:"interface,omitempty"`
+	Kind      settings.Kind `json:"kind,omitempty"`
+	Priority  *int          `json:"priority,omitempty"`
+	Endpoint  string        `json:"endpoint,omitempty"`
+	Listen    *int          `json:"listen,omitempty"`
+	Metered   bool          `json:"metered"`
+	Quota     uint64        `json:"quota_bytes"`
+	Cost      int           `json:"cost"`
+	Rate      uint64        `json:"rate_bps,omitempty"`
+	MaxLoss   float64       `json:"max_loss,omitempty"`
+	MaxRTT    float64       `json:"max_rtt_ms,omitempty"`
+	Disabled  bool          `json:"disabled,omitempty"`
+	Probe     probeForm     `json:"probe"`
 }
 
 type probeForm struct {
@@ -54,7 +54,7 @@ func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.
 // complete fills in what a new link has by default.
 func (l *linkForm) complete(others []linkForm) {
 	if l.Kind == "" {
-		if l.Kind = kindOf(l.Name); l.Kind == multilink.Ethernet {
+		if l.Kind = kindOf(l.Name); l.Kind == settings.Ethernet {
 			l.Kind = kindOf(l.carrier())
 		}
 	}
@@ -85,23 +85,23 @@ func (l *linkForm) carrier() string {
 }
 
 // kindOf guesses a link's technology from how Linux names such interfaces.
-func kindOf(name string) multilink.Kind {
+func kindOf(name string) settings.Kind {
 	for _, guess := range []struct {
 		prefix string
-		kind   multilink.Kind
-	}{{"wl", multilink.WiFi}, {"wifi", multilink.WiFi}, {"mesh", multilink.Mesh}, {"bat", multilink.Mesh}, {"ww", multilink.FiveG}, {"5g", multilink.FiveG}, {"rmnet", multilink.FiveG}} {
+		kind   settings.Kind
+	}{{"wl", settings.WiFi}, {"wifi", settings.WiFi}, {"mesh", settings.Mesh}, {"bat", settings.Mesh}, {"ww", settings.FiveG}, {"5g", settings.FiveG}, {"rmnet", settings.FiveG}} {
 		if strings.HasPrefix(name, guess.prefix) {
 			return guess.kind
 		}
 	}
-	return multilink.Ethernet
+	return settings.Ethernet
 }
 
 // config is what the plane is told. It checks the form as well.
-func (l *linkForm) config(role Role) (multilink.LinkConfig, error) {
-	c := multilink.LinkConfig{
+func (l *linkForm) config(role Role) (settings.Link, error) {
+	c := settings.Link{
 		Name: l.Name, Interface: l.carrier(), Kind: l.Kind, Cost: l.Cost, Metered: l.Metered, Quota: l.Quota,
-		Rate: l.Rate, MaxLoss: l.MaxLoss, Disabled: l.Disabled, Probe: multilink.Probe{Multiplier: l.Probe.Multiplier},
+		Rate: l.Rate, MaxLoss: l.MaxLoss, Disabled: l.Disabled, Probe: settings.Probe{Multiplier: l.Probe.Multiplier},
 	}
 	if l.Priority != nil {
 		c.Priority = *l.Priority
@@ -113,7 +113,7 @@ func (l *linkForm) config(role Role) (multilink.LinkConfig, error) {
 	if c.MaxRTT, err = milliseconds("max_rtt_ms", l.MaxRTT); err != nil {
 		return c, err
 	}
-	if !multilink.ValidName(l.Name) {
+	if !settings.ValidName(l.Name) {
 		return c, wrong("name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", l.Name)
 	}
 	if err := c.Check(); err != nil {
@@ -167,7 +167,7 @@ func splitEndpoint(endpoint string) (host string, port uint16, err error) {
 		if address.IsUnspecified() || address.IsMulticast() {
 			return "", 0, fmt.Errorf("%v is no address of a host", address)
 		}
-		if zone := address.Zone(); zone != "" && !multilink.ValidName(zone) {
+		if zone := address.Zone(); zone != "" && !settings.ValidName(zone) {
 			return "", 0, fmt.Errorf("%.60q is no name of an interface", zone)
 		}
 		return host, uint16(n), nil

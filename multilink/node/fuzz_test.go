@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 func FuzzLink(f *testing.F) {
@@ -68,7 +68,7 @@ func FuzzClasses(f *testing.F) {
 }
 
 // normal does away with the difference between nothing and nil.
-func normal(classes []multilink.Class) string {
+func normal(classes []settings.Class) string {
 	data, _ := json.Marshal(classes)
 	return string(data)
 }

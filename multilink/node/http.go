@@ -83,7 +83,7 @@ func (r *rest) table() []httpapi.Route {
 		metrics,
 
 		{Pattern: "GET /healthz", Func: httpapi.Live},
-		{Pattern: "GET /readyz", Func: httpapi.Ready(r.node.Ready)},
+		{Pattern: "GET /readyz", Func: httpapi.Ready(r.node.Health)},
 		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
 		{Pattern: "GET /docs", Func: httpapi.RedirectTo("docs/"), Undocumented: true},
 		{Pattern: "GET /docs/", Func: httpapi.DocsUI("Multi-link", "/docs/", "../openapi.json"), Undocumented: true},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // told is an event as a client reads it.
@@ -69,13 +69,13 @@ func next(t *testing.T, events <-chan told) told {
 	}
 }
 
-func TestEventsAreStreamedInOrderAndGoOnAfterTheLastOne(t *testing.T) {
+func TestEvents_resumeAfterTheLastID(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
 	events := i.stream(web, "", "")
 	for n := range 5 {
-		i.plane.events <- multilink.Event{Time: time.Unix(int64(n), 0), Type: "failover", Peer: "gw-1", Link: "mesh0", From: "wlan0", Reason: fmt.Sprint(n)}
+		i.plane.events <- status.Event{Time: time.Unix(int64(n), 0), Type: "failover", Peer: "gw-1", Link: "mesh0", From: "wlan0", Reason: fmt.Sprint(n)}
 	}
 	var third told
 	for n := range 5 {
@@ -111,15 +111,15 @@ func TestEventsAreStreamedInOrderAndGoOnAfterTheLastOne(t *testing.T) {
 	}
 }
 
-func TestAReaderThatIsTooSlowIsToldWhatItMissed(t *testing.T) {
+func TestEvents_countWhatASlowReaderMissed(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)
 	first := i.stream(web, "", "")
-	i.plane.events <- multilink.Event{Type: "link"}
+	i.plane.events <- status.Event{Type: "link"}
 	id := next(t, first).id
 	for range 3000 {
-		i.plane.events <- multilink.Event{Type: "link"}
+		i.plane.events <- status.Event{Type: "link"}
 	}
 	i.do(http.StatusOK, "PUT", "/bond", `{}`)
 	seen, missed := 0, 0
@@ -139,7 +139,7 @@ func TestAReaderThatIsTooSlowIsToldWhatItMissed(t *testing.T) {
 	require.Equal(t, 1977, missed)
 }
 
-func TestTheStatusIsStreamedToWhoeverAsks(t *testing.T) {
+func TestStatus_isStreamed(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	web := httptest.NewServer(i.web)
@@ -155,7 +155,7 @@ func TestTheStatusIsStreamedToWhoeverAsks(t *testing.T) {
 	}
 }
 
-func TestThereAreOnlySoManyStreams(t *testing.T) {
+func TestEvents_limitTheNumberOfStreams(t *testing.T) {
 	i := server(t)
 	web := httptest.NewServer(i.web)
 	t.Cleanup(web.Close)

@@ -26,7 +26,7 @@ func closed() [][2]string {
 	}
 }
 
-func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
+func TestNode_Handler_answersNothingWithoutTheToken(t *testing.T) {
 	i := server(t)
 	for _, c := range closed() {
 		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + token + "x", "Bearer " + token[:len(token)-1], "Basic " + token, token, "Token " + token} {
@@ -43,7 +43,7 @@ func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
 	}
 }
 
-func TestMetricsMayBeOpen(t *testing.T) {
+func TestConfig_OpenMetrics_servesMetricsWithoutAToken(t *testing.T) {
 	config := configOf(node.Server, newPlane("wlan0"), storage.NewMemoryDocuments())
 	config.OpenMetrics = true
 	i := start(t, config)
@@ -54,7 +54,7 @@ func TestMetricsMayBeOpen(t *testing.T) {
 	require.Contains(t, w.Body.String(), "multilink_ready 1")
 }
 
-func TestPagesOfOtherOriginsCannotUseAVisitorsRights(t *testing.T) {
+func TestNode_Handler_refusesRequestsOfOtherOrigins(t *testing.T) {
 	i := server(t)
 	for _, foreign := range []map[string]string{
 		{"Origin": "https://evil.example"},
@@ -72,7 +72,7 @@ func TestPagesOfOtherOriginsCannotUseAVisitorsRights(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 }
 
-func TestAVerifiedCertificateStandsForTheToken(t *testing.T) {
+func TestConfig_Certificates_acceptsAVerifiedCertificate(t *testing.T) {
 	for _, certificates := range []bool{true, false} {
 		config := configOf(node.Server, newPlane(), storage.NewMemoryDocuments())
 		config.Certificates = certificates
@@ -95,7 +95,7 @@ func TestAVerifiedCertificateStandsForTheToken(t *testing.T) {
 	}
 }
 
-func TestConfigsThatCannotWorkAreRefusedByField(t *testing.T) {
+func TestOpen_namesTheFieldOfABadConfig(t *testing.T) {
 	good := func() node.Config { return configOf(node.Server, newPlane(), storage.NewMemoryDocuments()) }
 	for want, change := range map[string]func(*node.Config){
 		"Role":              func(c *node.Config) { c.Role = "both" },
@@ -109,19 +109,19 @@ func TestConfigsThatCannotWorkAreRefusedByField(t *testing.T) {
 	} {
 		config := good()
 		change(&config)
-		_, err := node.New(config)
+		_, err := node.Open(t.Context(), config)
 		require.ErrorContains(t, err, "node: Config."+want+":")
 	}
 	config := good()
 	config.Token = " \n"
-	_, err := node.New(config)
+	_, err := node.Open(t.Context(), config)
 	require.ErrorContains(t, err, "node: Config.Token:")
 	config.Token, config.Certificates = "", true
-	_, err = node.New(config)
+	_, err = node.Open(t.Context(), config)
 	require.NoError(t, err)
 }
 
-func TestAShortTokenIsTakenWithAWarningThatDoesNotShowIt(t *testing.T) {
+func TestOpen_warnsOfAShortToken(t *testing.T) {
 	config := configOf(node.Server, newPlane(), storage.NewMemoryDocuments())
 	config.Token = "hush\n" // as files and scripts leave it
 	i := start(t, config)
@@ -137,7 +137,7 @@ func TestAShortTokenIsTakenWithAWarningThatDoesNotShowIt(t *testing.T) {
 	require.NotContains(t, i.log.String(), "TOO SHORT")
 }
 
-func TestTheTokenOfAFileMayBeShortAndNotEmpty(t *testing.T) {
+func TestLoadToken_refusesAnEmptyFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(name, []byte("hush\n"), 0o600))
 	got, fresh, err := node.LoadToken(name)

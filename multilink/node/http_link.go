@@ -23,7 +23,7 @@ func (r *rest) addInterface(w http.ResponseWriter, req *http.Request) error {
 	return r.showLink(w, http.StatusCreated, next, form.Name)
 }
 
-func (r *rest) showLink(w http.ResponseWriter, status int, s *settings, name string) error {
+func (r *rest) showLink(w http.ResponseWriter, status int, s *desired, name string) error {
 	records := r.node.linkRecords(s)
 	at := slices.IndexFunc(records, func(l linkRecord) bool { return l.Name == name })
 	if at < 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // metricsOf serves the numbers of a node, and of the process, in the text format of
@@ -45,7 +46,7 @@ func newCollector(n *Node) *collector {
 	link := func(name, help string, kind prometheus.ValueType, of func(linkRecord) float64) {
 		c.links = append(c.links, metric[linkRecord]{desc("link_"+name, help, "link"), kind, of})
 	}
-	link("up", "1 while the link carries frames or could.", prometheus.GaugeValue, func(l linkRecord) float64 { return truth(l.State == multilink.Up) })
+	link("up", "1 while the link carries frames or could.", prometheus.GaugeValue, func(l linkRecord) float64 { return truth(l.State == status.Up) })
 	link("active", "1 while the link carries the frames of a peer.", prometheus.GaugeValue, func(l linkRecord) float64 { return truth(l.Active) })
 	link("priority", "The smallest is the primary.", prometheus.GaugeValue, func(l linkRecord) float64 { return float64(l.Priority) })
 	link("rtt_seconds", "Smoothed round trip; 0 is unknown.", prometheus.GaugeValue, func(l linkRecord) float64 { return l.RTT / 1000 })
@@ -58,22 +59,22 @@ func newCollector(n *Node) *collector {
 	peer := func(name, help string, kind prometheus.ValueType, of func(multilink.PeerStatus) float64) {
 		c.peers = append(c.peers, metric[multilink.PeerStatus]{desc("peer_"+name, help, "peer"), kind, of})
 	}
-	counter := func(name, help string, of func(multilink.Counters) uint64) {
+	counter := func(name, help string, of func(status.Counters) uint64) {
 		peer(name+"_total", help, prometheus.CounterValue, func(p multilink.PeerStatus) float64 { return float64(of(p.Counters)) })
 	}
 	peer("connected", "1 while a link to the peer is usable.", prometheus.GaugeValue, func(p multilink.PeerStatus) float64 { return truth(p.Connected) })
-	counter("sent_frames", "Frames that were taken to be sent.", func(c multilink.Counters) uint64 { return c.TxFrames })
-	counter("received_frames", "Frames that were delivered.", func(c multilink.Counters) uint64 { return c.RxFrames })
-	counter("sent_bytes", "Bytes of frames that were taken to be sent.", func(c multilink.Counters) uint64 { return c.TxBytes })
-	counter("received_bytes", "Bytes of frames that were delivered.", func(c multilink.Counters) uint64 { return c.RxBytes })
-	counter("failovers", "How many times another link took over.", func(c multilink.Counters) uint64 { return c.Failovers })
-	counter("returns", "How many of these were to a better link that was back.", func(c multilink.Counters) uint64 { return c.Returns })
-	counter("replayed_frames", "Frames that were sent again after a failover.", func(c multilink.Counters) uint64 { return c.Replayed })
-	counter("duplicate_frames", "Frames that had arrived before.", func(c multilink.Counters) uint64 { return c.Duplicates })
-	counter("evicted_frames", "Frames that were forgotten unacknowledged.", func(c multilink.Counters) uint64 { return c.Evicted })
-	counter("expired_frames", "Frames that came too late to be told from duplicates.", func(c multilink.Counters) uint64 { return c.Expired })
-	counter("dropped_frames", "Frames that found no link or no room.", func(c multilink.Counters) uint64 { return c.Dropped })
-	counter("incomplete_frames", "Frames of which a piece was lost.", func(c multilink.Counters) uint64 { return c.Incomplete })
+	counter("sent_frames", "Frames that were taken to be sent.", func(c status.Counters) uint64 { return c.TxFrames })
+	counter("received_frames", "Frames that were delivered.", func(c status.Counters) uint64 { return c.RxFrames })
+	counter("sent_bytes", "Bytes of frames that were taken to be sent.", func(c status.Counters) uint64 { return c.TxBytes })
+	counter("received_bytes", "Bytes of frames that were delivered.", func(c status.Counters) uint64 { return c.RxBytes })
+	counter("failovers", "How many times another link took over.", func(c status.Counters) uint64 { return c.Failovers })
+	counter("returns", "How many of these were to a better link that was back.", func(c status.Counters) uint64 { return c.Returns })
+	counter("replayed_frames", "Frames that were sent again after a failover.", func(c status.Counters) uint64 { return c.Replayed })
+	counter("duplicate_frames", "Frames that had arrived before.", func(c status.Counters) uint64 { return c.Duplicates })
+	counter("evicted_frames", "Frames that were forgotten unacknowledged.", func(c status.Counters) uint64 { return c.Evicted })
+	counter("expired_frames", "Frames that came too late to be told from duplicates.", func(c status.Counters) uint64 { return c.Expired })
+	counter("dropped_frames", "Frames that found no link or no room.", func(c status.Counters) uint64 { return c.Dropped })
+	counter("incomplete_frames", "Frames of which a piece was lost.", func(c status.Counters) uint64 { return c.Incomplete })
 	return c
 }
 
@@ -99,7 +100,7 @@ func (c *collector) Describe(descs chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	s := c.node.now.Load()
-	metrics <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, truth(c.node.Ready() == nil))
+	metrics <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, truth(c.node.Health() == nil))
 	enabled := 0
 	for _, client := range s.clients {
 		if client.Enabled {

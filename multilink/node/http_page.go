@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
 	"github.com/iotenablers/enablers/internal/uplot"
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 //go:embed page
@@ -31,8 +31,8 @@ type view struct {
 	Fault    string
 	Status   statusRecord
 	Replay   bool
-	Policies []multilink.Policy
-	Kinds    []multilink.Kind
+	Policies []settings.Policy
+	Kinds    []settings.Kind
 }
 
 func newPages(r *rest) *pages {
@@ -75,7 +75,7 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 	status := p.rest.node.statusRecord()
 	return p.show(w, http.StatusOK, "instance", view{
 		Title: "Multi-link " + string(p.rest.node.config.Role), SignedIn: p.rest.guard.signedIn(r), Status: status, Replay: *status.Bond.Replay,
-		Policies: multilink.Policies(), Kinds: multilink.Kinds(),
+		Policies: settings.Policies(), Kinds: settings.Kinds(),
 	})
 }
 

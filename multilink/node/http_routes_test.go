@@ -9,12 +9,12 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-func TestTheOpenAPIDocumentListsTheRoutes(t *testing.T) {
+func TestNode_Handler_servesTheRoutesOfTheDocument(t *testing.T) {
 	r := newREST(&Node{config: Config{Role: Server, Token: "a token for tests"}})
 	require.NoError(t, httpapi.CheckRoutes(r.routes, openapi))
 }
 
-func TestTheOpenAPIDocumentIsValid(t *testing.T) {
+func TestNode_Handler_servesAValidOpenAPIDocument(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromData(openapi)
 	require.NoError(t, err)
 	require.NoError(t, document.Validate(t.Context()))

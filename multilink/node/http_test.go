@@ -12,6 +12,8 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -22,7 +24,7 @@ func key(t *testing.T, seed byte) string {
 	return public.Base64()
 }
 
-func TestInterfacesAreAddedListedOrderedChangedAndDeleted(t *testing.T) {
+func TestLinks_areAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	i := server(t)
 	added := i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0","kind":"wifi","priority":10,"endpoint":"203.0.113.9:51820","probe":{"interval_ms":20,"multiplier":4},"metered":false,"quota_bytes":1000}`)
 	require.Equal(t, "wlan0", added["interface"])
@@ -33,15 +35,15 @@ func TestInterfacesAreAddedListedOrderedChangedAndDeleted(t *testing.T) {
 
 	told := i.plane.told()
 	require.Len(t, told.Links, 3)
-	require.Equal(t, multilink.LinkConfig{Name: "wlan0", Interface: "wlan0", Kind: multilink.WiFi, Priority: 10, Cost: 1, Quota: 1000,
-		Listen: 51820, Probe: multilink.Probe{Interval: 20 * time.Millisecond, Multiplier: 4}}, told.Links[0])
-	require.Equal(t, multilink.Mesh, told.Links[1].Kind, "guessed by the name")
+	require.Equal(t, settings.Link{Name: "wlan0", Interface: "wlan0", Kind: settings.WiFi, Priority: 10, Cost: 1, Quota: 1000,
+		Listen: 51820, Probe: settings.Probe{Interval: 20 * time.Millisecond, Multiplier: 4}}, told.Links[0])
+	require.Equal(t, settings.Mesh, told.Links[1].Kind, "guessed by the name")
 	require.Equal(t, 11, told.Links[1].Priority, "after the last")
 	require.True(t, told.Links[2].Metered)
 
 	i.plane.set(func(p *plane) {
-		p.status.Links = []multilink.LinkStatus{{Name: "mesh0", State: multilink.Up, Active: true, RTT: 1500 * time.Microsecond, Jitter: time.Millisecond,
-			LossTx: 0.25, LossRx: 0.5, TxBytes: 7, RxBytes: 8, LastChange: time.Unix(1, 0), Reason: "heard"}, {Name: "wlan0", State: multilink.Probing}}
+		p.status.Links = []status.Link{{Name: "mesh0", State: status.Up, Active: true, RTT: 1500 * time.Microsecond, Jitter: time.Millisecond,
+			LossTx: 0.25, LossRx: 0.5, TxBytes: 7, RxBytes: 8, LastChange: time.Unix(1, 0), Reason: "heard"}, {Name: "wlan0", State: status.Probing}}
 	})
 	all := i.list("/interfaces/")
 	require.Len(t, all, 3)
@@ -68,7 +70,7 @@ func TestInterfacesAreAddedListedOrderedChangedAndDeleted(t *testing.T) {
 	require.Len(t, i.plane.told().Links, 2)
 }
 
-func TestAServersLinkIsCarriedByTheInterfaceOfItsEndpoint(t *testing.T) {
+func TestLinks_post_findsTheInterfaceOfTheEndpoint(t *testing.T) {
 	i := server(t)
 	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"sat","kind":"5g","endpoint":"203.0.113.9:51820"}`)["interface"])
 	require.Equal(t, "eth0", i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"six","kind":"5g","endpoint":"[2001:db8::9]:51821"}`)["interface"])
@@ -80,7 +82,7 @@ func TestAServersLinkIsCarriedByTheInterfaceOfItsEndpoint(t *testing.T) {
 	require.Contains(t, text, "lost")
 }
 
-func TestAClientIsProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
+func TestClients_areProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	w := i.send("POST", "/tunnel/client/add", `{"name":"gw-1","public_key":null,"addresses":["10.9.0.2/24"]}`, map[string]string{"Authorization": "bearer " + token})
@@ -118,7 +120,7 @@ func TestAClientIsProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 
 	i.plane.set(func(p *plane) {
 		p.status.Peers = []multilink.PeerStatus{{Name: "gw-1", PublicKey: public, Connected: true, ActiveLink: "mesh0", Handshake: time.Unix(5, 0),
-			Links: []multilink.LinkStatus{{Name: "mesh0", State: multilink.Up, Active: true, RxBytes: 5}, {Name: "wlan0"}}, Counters: multilink.Counters{Failovers: 3}}}
+			Links: []status.Link{{Name: "mesh0", State: status.Up, Active: true, RxBytes: 5}, {Name: "wlan0"}}, Counters: status.Counters{Failovers: 3}}}
 	})
 	for _, path := range []string{"/tunnel/client/", "/tunnel/client"} {
 		all := i.list(path)
@@ -150,7 +152,7 @@ func TestAClientIsProvisionedListedEnabledDisabledAndDeleted(t *testing.T) {
 	require.Empty(t, i.list("/tunnel/client/"))
 }
 
-func TestAClientAttachesWithWhatTheServerAnswered(t *testing.T) {
+func TestAttach_takesTheAnswerOfTheServer(t *testing.T) {
 	s, c := server(t), client(t)
 	s.three(true)
 	made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gw-1"})
@@ -188,14 +190,14 @@ func TestAClientAttachesWithWhatTheServerAnswered(t *testing.T) {
 	i.do(http.StatusNotFound, "DELETE", "/tunnel/attach", nil)
 }
 
-func TestTheBondIsWhatWasPut(t *testing.T) {
+func TestBond_put_replacesTheSettings(t *testing.T) {
 	i := server(t)
 	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 500.0}, i.do(http.StatusOK, "GET", "/bond", nil))
-	for _, policy := range multilink.Policies() {
+	for _, policy := range settings.Policies() {
 		put := object{"policy": string(policy), "replay": false, "wait_to_restore_ms": 250.0}
 		require.Equal(t, put, i.do(http.StatusOK, "PUT", "/bond/", put))
 		require.Equal(t, put, i.do(http.StatusOK, "GET", "/bond", nil))
-		require.Equal(t, multilink.BondConfig{Policy: policy, NoReplay: true, WaitToRestore: 250 * time.Millisecond}, i.plane.told().Bond)
+		require.Equal(t, settings.Bond{Policy: policy, NoReplay: true, WaitToRestore: 250 * time.Millisecond}, i.plane.told().Bond)
 	}
 	require.Equal(t, object{"policy": "balance-flow", "replay": true, "wait_to_restore_ms": 250.0}, i.do(http.StatusOK, "PATCH", "/bond", `{"replay":true}`))
 	require.Equal(t, object{"policy": "active-backup", "replay": true, "wait_to_restore_ms": 0.0}, i.do(http.StatusOK, "PUT", "/bond", `{"wait_to_restore_ms":0}`))
@@ -209,7 +211,7 @@ func TestTheBondIsWhatWasPut(t *testing.T) {
 	require.Empty(t, i.plane.switched)
 }
 
-func TestClassesAreReplaced(t *testing.T) {
+func TestClasses_put_replacesAll(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	require.Empty(t, i.list("/classes"))
@@ -217,9 +219,9 @@ func TestClassesAreReplaced(t *testing.T) {
 		"policy":"redundant","links":["wlan0"],"copies":2,"max_delay_ms":20,"weight":3,"control":true,"metered":true,"replay":false},{"name":"rest"}]`
 	status, text := i.ask("PUT", "/classes", classes)
 	require.Equal(t, http.StatusOK, status, text)
-	require.Equal(t, []multilink.Class{{Name: "control", Match: []multilink.Rule{{EtherType: 0x8892, VLAN: 5, Priority: []int{6, 7}},
-		{Protocol: 17, Source: netip.MustParsePrefix("10.0.0.0/8"), DestinationPorts: []multilink.PortRange{{First: 53, Last: 53}, {First: 5000, Last: 5010}}, DSCP: []int{46}}},
-		Policy: multilink.Redundant, Links: []string{"wlan0"}, Copies: 2, MaxDelay: 20 * time.Millisecond, Weight: 3, Control: true, Metered: true, NoReplay: true}, {Name: "rest"}}, i.plane.told().Classes)
+	require.Equal(t, []settings.Class{{Name: "control", Match: []settings.Rule{{EtherType: 0x8892, VLAN: 5, Priority: []int{6, 7}},
+		{Protocol: 17, Source: netip.MustParsePrefix("10.0.0.0/8"), DestinationPorts: []settings.PortRange{{First: 53, Last: 53}, {First: 5000, Last: 5010}}, DSCP: []int{46}}},
+		Policy: settings.Redundant, Links: []string{"wlan0"}, Copies: 2, MaxDelay: 20 * time.Millisecond, Weight: 3, Control: true, Metered: true, NoReplay: true}, {Name: "rest"}}, i.plane.told().Classes)
 	shown, err := json.Marshal(i.list("/classes"))
 	require.NoError(t, err)
 	require.JSONEq(t, text, string(shown))
@@ -259,7 +261,7 @@ func (i *instance) refuses(all []refused) {
 	require.Equal(i.t, before, i.plane.told(), "what is refused changes nothing")
 }
 
-func TestAServerRefusesAndNamesFieldAndPlace(t *testing.T) {
+func TestServer_namesTheFieldOfABadRequest(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	i.do(http.StatusCreated, "POST", "/tunnel/client/add", object{"name": "gw-1", "public_key": key(t, 1)})
@@ -351,7 +353,7 @@ func TestAServerRefusesAndNamesFieldAndPlace(t *testing.T) {
 	})
 }
 
-func TestAClientRefusesWhatIsAServers(t *testing.T) {
+func TestClient_refusesTheRequestsOfAServer(t *testing.T) {
 	i := client(t)
 	i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0"}`)
 	good := func(change func(object)) string {
@@ -389,7 +391,7 @@ func TestAClientRefusesWhatIsAServers(t *testing.T) {
 	})
 }
 
-func TestWhatThePlaneRefusesIsRefused(t *testing.T) {
+func TestNode_change_refusesWhatThePlaneRefuses(t *testing.T) {
 	i := server(t)
 	for _, c := range []struct {
 		err    error
@@ -419,7 +421,7 @@ type wrapped struct {
 func (w wrapped) Error() string { return w.text + ": " + w.err.Error() }
 func (w wrapped) Unwrap() error { return w.err }
 
-func TestLimitsHold(t *testing.T) {
+func TestNode_change_keepsTheLimits(t *testing.T) {
 	names := []string{}
 	for n := range node.MaxLinks + 1 {
 		names = append(names, "eth"+string(rune('a'+n)))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // ringSize is how many events are kept for those who read slowly or come back.
@@ -18,7 +18,7 @@ type hub struct {
 	boot string // tells the numbers of this process from those of another
 
 	mu      sync.Mutex
-	ring    [ringSize]multilink.Event
+	ring    [ringSize]status.Event
 	next    uint64        // number of the next event; the first is 1
 	changed chan struct{} // closed at the next event
 	ended   bool
@@ -29,7 +29,7 @@ func newHub() *hub {
 }
 
 // tell keeps an event. It never waits.
-func (h *hub) tell(e multilink.Event) {
+func (h *hub) publish(e status.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended {
@@ -54,7 +54,7 @@ func (h *hub) close() {
 // numbered is an event and its number.
 type numbered struct {
 	number uint64
-	event  multilink.Event
+	event  status.Event
 }
 
 // read returns up to most events from number on, how many before them are gone, and a

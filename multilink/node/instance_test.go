@@ -70,7 +70,7 @@ func configOf(role node.Role, p *plane, docs storage.Documents) node.Config {
 func start(t *testing.T, config node.Config) *instance {
 	t.Helper()
 	n, i := begin(t, config)
-	require.Eventually(t, func() bool { return n.Ready() == nil }, 5*time.Second, time.Millisecond, "becomes ready")
+	require.Eventually(t, func() bool { return n.Health() == nil }, 5*time.Second, time.Millisecond, "becomes ready")
 	return i
 }
 
@@ -80,7 +80,7 @@ func begin(t *testing.T, config node.Config) (*node.Node, *instance) {
 	i := &instance{t: t, docs: config.Documents, log: &buffer{}}
 	i.plane, _ = config.Plane.(*plane) // nil where it is a real one
 	config.Logger = slog.New(slog.NewTextHandler(i.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	n, err := node.New(config)
+	n, err := node.Open(t.Context(), config)
 	require.NoError(t, err)
 	i.node, i.web = n, n.Handler()
 	ctx, cancel := context.WithCancel(t.Context())

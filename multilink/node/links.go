@@ -9,15 +9,15 @@ import (
 )
 
 // addLink has one more link managed.
-func (n *Node) addLink(ctx context.Context, form linkForm) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) addLink(ctx context.Context, form linkForm) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		if len(s.head.Links) >= MaxLinks {
 			return "", clash("", "there are %d links, which is the most", MaxLinks)
 		}
 		if s.link(form.Name) >= 0 {
 			return "", clash("name", "link %q is managed already", form.Name)
 		}
-		if err := n.findCarrier(&form); err != nil {
+		if err := n.findCarrier(ctx, &form); err != nil {
 			return "", err
 		}
 		form.complete(s.head.Links)
@@ -29,18 +29,18 @@ func (n *Node) addLink(ctx context.Context, form linkForm) (*settings, error) {
 		return headKey, s.checkLink(form.Name)
 	})
 	if err == nil {
-		n.noted("config", form.Name, "", "link added")
+		n.recordChange("config", form.Name, "", "link added")
 	}
 	return next, err
 }
 
 // findCarrier finds the interface of a link that names none: the one that is named like
 // the link or, on a server without such, the one that has the address of the endpoint.
-func (n *Node) findCarrier(form *linkForm) error {
+func (n *Node) findCarrier(ctx context.Context, form *linkForm) error {
 	if form.Interface != "" || form.Endpoint == "" || n.config.Interfaces == nil {
 		return nil
 	}
-	all, err := n.list()
+	all, err := n.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (n *Node) findCarrier(form *linkForm) error {
 }
 
 // checkLink refuses what one link takes from another.
-func (s *settings) checkLink(name string) error {
+func (s *desired) checkLink(name string) error {
 	link := &s.head.Links[s.link(name)]
 	config, err := link.config(s.head.Role)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *settings) checkLink(name string) error {
 }
 
 // changeLink changes what edit changes of a link.
-func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm) error) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm) error) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		at := s.link(name)
 		if at < 0 {
 			return "", absent("name", "no link %q is managed", name)
@@ -108,14 +108,14 @@ func (n *Node) changeLink(ctx context.Context, name string, edit func(*linkForm)
 		return headKey, s.checkLink(name)
 	})
 	if err == nil {
-		n.noted("config", name, "", "link changed")
+		n.recordChange("config", name, "", "link changed")
 	}
 	return next, err
 }
 
 // deleteLink has a link managed no more.
 func (n *Node) deleteLink(ctx context.Context, name string) error {
-	_, err := n.change(ctx, func(s *settings) (string, error) {
+	_, err := n.change(ctx, func(s *desired) (string, error) {
 		at := s.link(name)
 		if at < 0 {
 			return "", absent("name", "no link %q is managed", name)
@@ -129,14 +129,14 @@ func (n *Node) deleteLink(ctx context.Context, name string) error {
 		return headKey, nil
 	})
 	if err == nil {
-		n.noted("config", name, "", "link deleted")
+		n.recordChange("config", name, "", "link deleted")
 	}
 	return err
 }
 
 // orderLinks gives the links the same priorities in another order.
-func (n *Node) orderLinks(ctx context.Context, order []string) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) orderLinks(ctx context.Context, order []string) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		have := make([]string, len(s.head.Links))
 		priorities := make([]int, len(s.head.Links))
 		for i := range s.head.Links {
@@ -155,14 +155,14 @@ func (n *Node) orderLinks(ctx context.Context, order []string) (*settings, error
 		return headKey, nil
 	})
 	if err == nil {
-		n.noted("config", "", "", "order of links is "+strings.Join(order, ", "))
+		n.recordChange("config", "", "", "order of links is "+strings.Join(order, ", "))
 	}
 	return next, err
 }
 
 // setBond sets how bonds behave. edit starts from what holds.
-func (n *Node) setBond(ctx context.Context, edit func(*bondForm) error) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) setBond(ctx context.Context, edit func(*bondForm) error) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		if err := edit(&s.head.Bond); err != nil {
 			return "", err
 		}
@@ -171,20 +171,20 @@ func (n *Node) setBond(ctx context.Context, edit func(*bondForm) error) (*settin
 		return headKey, err
 	})
 	if err == nil {
-		n.noted("policy", "", "", "policy is "+string(next.head.Bond.Policy))
+		n.recordChange("policy", "", "", "policy is "+string(next.head.Bond.Policy))
 	}
 	return next, err
 }
 
 // setClasses replaces the classes of traffic.
-func (n *Node) setClasses(ctx context.Context, classes []classForm) (*settings, error) {
-	next, err := n.change(ctx, func(s *settings) (string, error) {
+func (n *Node) setClasses(ctx context.Context, classes []classForm) (*desired, error) {
+	next, err := n.change(ctx, func(s *desired) (string, error) {
 		s.head.Classes = classes
 		_, err := classConfigs(classes, s.head.Links)
 		return headKey, err
 	})
 	if err == nil {
-		n.noted("config", "", "", "traffic classes changed")
+		n.recordChange("config", "", "", "traffic classes changed")
 	}
 	return next, err
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// Node is one instance of a multi-link network, made with [New]. It is safe for use
+// Node is one instance of a multi-link network, made with [Open]. It is safe for use
 // by several goroutines.
 type Node struct {
 	config    Config
 	logger    *slog.Logger
 	store     *store
 	hub       *hub
-	turn      chan struct{}            // who has it may change what follows
-	uncertain bool                     // it is not known which settings are stored
-	failed    string                   // why they could not be applied the last time
-	now       atomic.Pointer[settings] // stored, and applied
+	turn      chan struct{}           // who has it may change what follows
+	uncertain bool                    // it is not known which settings are stored
+	failed    string                  // why they could not be applied the last time
+	now       atomic.Pointer[desired] // stored, and applied
 	missing   atomic.Pointer[map[string]bool]
 	phase     atomic.Int32
 	begun     chan struct{}         // closed as soon as the node takes changes
@@ -48,13 +48,13 @@ const (
 	beginTime       = 10 * time.Second // that a change waits for a node that starts
 )
 
-// New reads what is stored, and makes the private key of a new instance. It touches
+// Open reads what is stored, and makes the private key of a new instance. It touches
 // nothing else; Run does.
-func New(config Config) (*Node, error) {
+func Open(ctx context.Context, config Config) (*Node, error) {
 	if err := config.normalise(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	n := &Node{config: config, logger: config.Logger, store: &store{docs: config.Documents}, hub: newHub(), turn: make(chan struct{}, 1), begun: make(chan struct{}), began: time.Now()}
 	now, err := n.store.load(ctx, config.Role, !config.NoReplay)
@@ -70,9 +70,9 @@ func New(config Config) (*Node, error) {
 	return n, nil
 }
 
-// Ready returns nil while the plane does what is configured, and otherwise why it does
+// Health returns nil while the plane does what is configured, and otherwise why it does
 // not.
-func (n *Node) Ready() error {
+func (n *Node) Health() error {
 	switch n.phase.Load() {
 	case made, starting:
 		return errors.New("node: starting")
@@ -85,19 +85,13 @@ func (n *Node) Ready() error {
 	return nil
 }
 
-// Started returns nil as soon as the node takes changes, whether or not the plane does
-// what is configured, and before that why it does not.
-func (n *Node) Started() error {
-	switch n.phase.Load() {
-	case made, starting:
-		return errors.New("node: starting")
-	}
-	return nil
-}
+// Ready is closed once the node takes changes, whether or not the plane does what is
+// configured; and once the node has ended.
+func (n *Node) Ready() <-chan struct{} { return n.begun }
 
 // Run has the plane do what is configured, until the context ends. A link whose
 // interface is not there is left out until it is. What the plane refuses is tried
-// again, while [Node.Ready] says why; whoever administers the node can change it
+// again, while [Node.Health] says why; whoever administers the node can change it
 // meanwhile. Run is called once; it leaves the plane to whoever made it.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.phase.CompareAndSwap(made, starting) {
@@ -141,7 +135,7 @@ func follow(ctx context.Context, plane multilink.Plane, hub *hub) *follower {
 	f := &follower{done: make(chan struct{})}
 	go func() {
 		defer close(f.done)
-		f.err = plane.Events(ctx, hub.tell)
+		f.err = plane.Events(ctx, hub.publish)
 	}()
 	return f
 }
@@ -207,7 +201,7 @@ func (n *Node) release() { <-n.turn }
 
 // repair applies the settings again where the plane does not hold them.
 func (n *Node) repair(ctx context.Context) {
-	if n.trouble.Load() == nil && !n.returned() {
+	if n.trouble.Load() == nil && !n.returned(ctx) {
 		return
 	}
 	if n.take(ctx) != nil {
@@ -245,12 +239,12 @@ func (n *Node) settle(ctx context.Context) error {
 }
 
 // returned reports whether an interface that was missing is there.
-func (n *Node) returned() bool {
+func (n *Node) returned(ctx context.Context) bool {
 	missing := *n.missing.Load()
 	if len(missing) == 0 {
 		return false
 	}
-	there, err := n.interfaces()
+	there, err := n.interfaces(ctx)
 	if err != nil {
 		return false
 	}
@@ -264,8 +258,8 @@ func (n *Node) returned() bool {
 }
 
 // interfaces are those that may carry a link.
-func (n *Node) interfaces() (map[string]bool, error) {
-	all, err := n.list()
+func (n *Node) interfaces(ctx context.Context) (map[string]bool, error) {
+	all, err := n.list(ctx)
 	there := map[string]bool{}
 	for _, info := range all {
 		there[info.Interface] = !info.Gone
@@ -273,9 +267,9 @@ func (n *Node) interfaces() (map[string]bool, error) {
 	return there, err
 }
 
-func (n *Node) list() ([]multilink.LinkInfo, error) {
+func (n *Node) list(ctx context.Context) ([]multilink.LinkInfo, error) {
 	if n.config.Interfaces == nil {
 		return nil, nil
 	}
-	return n.config.Interfaces()
+	return n.config.Interfaces(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // plane is a Plane that does nothing but remember what it was told. It knows some
@@ -22,12 +23,12 @@ type plane struct {
 	switched string
 	hold     time.Duration
 	status   multilink.Status
-	events   chan multilink.Event
+	events   chan status.Event
 	closed   chan struct{}
 }
 
 func newPlane(known ...string) *plane {
-	return &plane{known: known, events: make(chan multilink.Event, 16), closed: make(chan struct{})}
+	return &plane{known: known, events: make(chan status.Event, 16), closed: make(chan struct{})}
 }
 
 func (p *plane) Apply(_ context.Context, state multilink.State) error {
@@ -65,7 +66,7 @@ func (p *plane) Switch(link string, hold time.Duration) error {
 	return nil
 }
 
-func (p *plane) Events(ctx context.Context, f func(multilink.Event)) error {
+func (p *plane) Events(ctx context.Context, f func(status.Event)) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -101,7 +102,7 @@ func (p *plane) set(change func(*plane)) {
 }
 
 // interfaces is Host.Links of the plane's interfaces; the first has 203.0.113.9.
-func (p *plane) interfaces() ([]multilink.LinkInfo, error) {
+func (p *plane) interfaces(context.Context) ([]multilink.LinkInfo, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := []multilink.LinkInfo{}

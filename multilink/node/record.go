@@ -6,42 +6,44 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // linkRecord is a managed link as it is shown.
 type linkRecord struct {
-	Name       string              `json:"name"`
-	Interface  string              `json:"interface"`
-	Kind       multilink.Kind      `json:"kind"`
-	Priority   int                 `json:"priority"`
-	Role       string              `json:"role"` // primary or backup
-	State      multilink.LinkState `json:"state"`
-	Active     bool                `json:"active"`
-	Reason     string              `json:"reason"`
-	RTT        float64             `json:"rtt_ms"`
-	Jitter     float64             `json:"jitter_ms"`
-	Loss       float64             `json:"loss"`
-	LossTx     float64             `json:"loss_tx"`
-	LossRx     float64             `json:"loss_rx"`
-	TxBytes    uint64              `json:"tx_bytes"`
-	RxBytes    uint64              `json:"rx_bytes"`
-	LastChange *time.Time          `json:"last_change"`
-	Endpoint   string              `json:"endpoint,omitempty"`
-	Listen     uint16              `json:"listen"`
-	Metered    bool                `json:"metered"`
-	Quota      uint64              `json:"quota_bytes"`
-	Cost       int                 `json:"cost"`
-	Rate       uint64              `json:"rate_bps"`
-	MaxLoss    float64             `json:"max_loss"`
-	MaxRTT     float64             `json:"max_rtt_ms"`
-	Disabled   bool                `json:"disabled"`
-	Probe      probeForm           `json:"probe"`
+	Name       string        `json:"name"`
+	Interface  string        `json:"interface"`
+	Kind       settings.Kind `json:"kind"`
+	Priority   int           `json:"priority"`
+	Role       string        `json:"role"` // primary or backup
+	State      status.State  `json:"state"`
+	Active     bool          `json:"active"`
+	Reason     string        `json:"reason"`
+	RTT        float64       `json:"rtt_ms"`
+	Jitter     float64       `json:"jitter_ms"`
+	Loss       float64       `json:"loss"`
+	LossTx     float64       `json:"loss_tx"`
+	LossRx     float64       `json:"loss_rx"`
+	TxBytes    uint64        `json:"tx_bytes"`
+	RxBytes    uint64        `json:"rx_bytes"`
+	LastChange *time.Time    `json:"last_change"`
+	Endpoint   string        `json:"endpoint,omitempty"`
+	Listen     uint16        `json:"listen"`
+	Metered    bool          `json:"metered"`
+	Quota      uint64        `json:"quota_bytes"`
+	Cost       int           `json:"cost"`
+	Rate       uint64        `json:"rate_bps"`
+	MaxLoss    float64       `json:"max_loss"`
+	MaxRTT     float64       `json:"max_rtt_ms"`
+	Disabled   bool          `json:"disabled"`
+	Probe      probeForm     `json:"probe"`
 }
 
 // linkRecords are the links by priority.
-func (n *Node) linkRecords(s *settings) []linkRecord {
+func (n *Node) linkRecords(s *desired) []linkRecord {
 	missing := *n.missing.Load()
-	seen := map[string]multilink.LinkStatus{}
+	seen := map[string]status.Link{}
 	for _, status := range n.config.Plane.Status().Links {
 		seen[status.Name] = status
 	}
@@ -54,9 +56,9 @@ func (n *Node) linkRecords(s *settings) []linkRecord {
 		}
 		switch {
 		case form.Disabled:
-			r.State, r.Active, r.Reason = multilink.Disabled, false, "disabled by the administrator"
+			r.State, r.Active, r.Reason = status.Disabled, false, "disabled by the administrator"
 		case missing[form.Name]:
-			r.State, r.Reason = multilink.Down, "the interface "+form.carrier()+" is missing"
+			r.State, r.Reason = status.Down, "the interface "+form.carrier()+" is missing"
 		}
 		records = append(records, r)
 	}
@@ -65,7 +67,7 @@ func (n *Node) linkRecords(s *settings) []linkRecord {
 
 func (l *linkForm) record(primary bool) linkRecord {
 	r := linkRecord{
-		Name: l.Name, Interface: l.carrier(), Kind: l.Kind, Priority: *l.Priority, Role: "backup", State: multilink.Down,
+		Name: l.Name, Interface: l.carrier(), Kind: l.Kind, Priority: *l.Priority, Role: "backup", State: status.Down,
 		Endpoint: l.Endpoint, Metered: l.Metered, Quota: l.Quota, Cost: l.Cost, Rate: l.Rate, MaxLoss: l.MaxLoss, MaxRTT: l.MaxRTT,
 		Disabled: l.Disabled, Probe: l.Probe,
 	}
@@ -75,7 +77,7 @@ func (l *linkForm) record(primary bool) linkRecord {
 	return r
 }
 
-func (r *linkRecord) see(status multilink.LinkStatus) {
+func (r *linkRecord) see(status status.Link) {
 	r.State, r.Active, r.Reason = shown(status.State), status.Active, status.Reason
 	r.RTT, r.Jitter = inMilliseconds(status.RTT), inMilliseconds(status.Jitter)
 	r.LossTx, r.LossRx, r.Loss = status.LossTx, status.LossRx, max(status.LossTx, status.LossRx)
@@ -85,9 +87,9 @@ func (r *linkRecord) see(status multilink.LinkStatus) {
 
 // shown is a state as records have it, which know no probing: a link that is being
 // probed carries nothing.
-func shown(state multilink.LinkState) multilink.LinkState {
-	if state == multilink.Probing || state == "" {
-		return multilink.Down
+func shown(state status.State) status.State {
+	if state == status.Probing || state == "" {
+		return status.Down
 	}
 	return state
 }
@@ -116,17 +118,17 @@ type peerRecord struct {
 
 // peerLinkRecord is a link to one peer.
 type peerLinkRecord struct {
-	Name       string              `json:"name"`
-	State      multilink.LinkState `json:"state"`
-	Active     bool                `json:"active"`
-	Paired     bool                `json:"paired"` // false while the peer was never heard on it
-	Reason     string              `json:"reason"`
-	RTT        float64             `json:"rtt_ms"`
-	Jitter     float64             `json:"jitter_ms"`
-	Loss       float64             `json:"loss"`
-	TxBytes    uint64              `json:"tx_bytes"`
-	RxBytes    uint64              `json:"rx_bytes"`
-	LastChange *time.Time          `json:"last_change"`
+	Name       string       `json:"name"`
+	State      status.State `json:"state"`
+	Active     bool         `json:"active"`
+	Paired     bool         `json:"paired"` // false while the peer was never heard on it
+	Reason     string       `json:"reason"`
+	RTT        float64      `json:"rtt_ms"`
+	Jitter     float64      `json:"jitter_ms"`
+	Loss       float64      `json:"loss"`
+	TxBytes    uint64       `json:"tx_bytes"`
+	RxBytes    uint64       `json:"rx_bytes"`
+	LastChange *time.Time   `json:"last_change"`
 }
 
 type countersRecord struct {
@@ -159,7 +161,7 @@ func (r *peerRecord) see(status multilink.PeerStatus) {
 }
 
 // clientRecords are the clients by name.
-func (n *Node) clientRecords(s *settings) []peerRecord {
+func (n *Node) clientRecords(s *desired) []peerRecord {
 	seen := map[multilink.Key]multilink.PeerStatus{}
 	for _, status := range n.config.Plane.Status().Peers {
 		seen[status.PublicKey] = status
@@ -191,7 +193,7 @@ type attachmentRecord struct {
 	Unpaired        map[string]string `json:"unpaired"` // reasons by link
 }
 
-func (n *Node) attachmentRecord(s *settings) *attachmentRecord {
+func (n *Node) attachmentRecord(s *desired) *attachmentRecord {
 	a := s.head.Attachment
 	if a == nil {
 		return nil
@@ -236,7 +238,7 @@ func (n *Node) statusRecord() statusRecord {
 	if r.Addresses == nil {
 		r.Addresses = []netip.Prefix{}
 	}
-	if err := n.Ready(); err != nil {
+	if err := n.Health(); err != nil {
 		r.Fault = err.Error()
 	} else {
 		r.Ready = true
@@ -258,12 +260,12 @@ func (n *Node) statusRecord() statusRecord {
 
 // eventRecord is an event as it is shown.
 type eventRecord struct {
-	Time   time.Time           `json:"time"`
-	Type   string              `json:"type"`
-	Peer   string              `json:"peer,omitempty"`
-	Link   string              `json:"link,omitempty"`
-	From   string              `json:"from,omitempty"`
-	State  multilink.LinkState `json:"state,omitempty"`
-	Reason string              `json:"reason,omitempty"`
-	Missed int                 `json:"missed,omitempty"`
+	Time   time.Time    `json:"time"`
+	Type   string       `json:"type"`
+	Peer   string       `json:"peer,omitempty"`
+	Link   string       `json:"link,omitempty"`
+	From   string       `json:"from,omitempty"`
+	State  status.State `json:"state,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+	Missed int          `json:"missed,omitempty"`
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestATunnelFollowsItsHostNameOnlyWhereItHasTo(t *testing.T) {
+func TestNode_Run_resolvesAHostNameAgainWhenItsLinkIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("198.51.100.2")
 		var answer atomic.Pointer[[]netip.Addr]
@@ -30,7 +30,7 @@ func TestATunnelFollowsItsHostNameOnlyWhereItHasTo(t *testing.T) {
 		}
 		n, i := begin(t, config)
 		synctest.Wait()
-		require.NoError(t, n.Ready())
+		require.NoError(t, n.Health())
 		i.do(http.StatusCreated, "POST", "/interfaces/add", `{"name":"wlan0"}`)
 		says(one, other)
 		i.do(http.StatusOK, "POST", "/tunnel/attach", object{"name": "gw", "public_key": i.do(http.StatusOK, "GET", "/status", nil)["public_key"], "server_public_key": key(t, 3),

@@ -3,7 +3,6 @@ package node_test
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,7 +13,7 @@ import (
 
 // A client that was stolen is to be cut off, also by an instance whose plane refuses
 // everything.
-func TestAClientIsDisabledAndDeletedWhileThePlaneRefuses(t *testing.T) {
+func TestClients_delete_worksWhileThePlaneRefuses(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	config := configOf(node.Server, newPlane("wlan0"), docs)
 	i := start(t, config)
@@ -28,8 +27,8 @@ func TestAClientIsDisabledAndDeletedWhileThePlaneRefuses(t *testing.T) {
 	var refuses error = wrapped{"open socket: port 51820 of wlan0", multilink.ErrAddressInUse}
 	p.before = func(multilink.State) error { return refuses }
 	n, i := begin(t, configOf(node.Server, p, docs))
-	require.Eventually(t, func() bool { return n.Started() == nil }, 5*time.Second, time.Millisecond)
-	require.ErrorContains(t, n.Ready(), "51820")
+	<-n.Ready()
+	require.ErrorContains(t, n.Health(), "51820")
 
 	status, text := i.ask("PUT", "/tunnel/client/disable", stolen)
 	require.Equal(t, http.StatusServiceUnavailable, status, text)
@@ -48,7 +47,7 @@ func TestAClientIsDisabledAndDeletedWhileThePlaneRefuses(t *testing.T) {
 	require.Equal(t, kept["public_key"], peers[0].PublicKey.Base64())
 }
 
-func TestADisableThatAPlaneInOrderRefusesIsNotStored(t *testing.T) {
+func TestClients_disable_isNotStoredWhereThePlaneRefuses(t *testing.T) {
 	i := server(t)
 	who := object{"public_key": key(t, 3)}
 	i.do(http.StatusCreated, "POST", "/tunnel/client/add", who)

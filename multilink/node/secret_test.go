@@ -30,7 +30,7 @@ func secretsOf(made object) []string {
 	return secrets
 }
 
-func TestSecretsAreInNoLogNoGetAndNoEvent(t *testing.T) {
+func TestNode_showsNoSecretInLogsAnswersAndEvents(t *testing.T) {
 	s, c := server(t), client(t)
 	s.three(true)
 	made := s.do(http.StatusCreated, "POST", "/tunnel/client/add", `{"name":"gw-1"}`)
@@ -47,7 +47,7 @@ func TestSecretsAreInNoLogNoGetAndNoEvent(t *testing.T) {
 	c.ask("POST", "/tunnel/attach", string(data[:len(data)-3]))
 	c.ask("POST", "/tunnel/attach", strings.Replace(string(data), `"psk":"`, `"psk":5,"x":"`, 1))
 	for _, i := range []*instance{s, c} {
-		require.NoError(t, i.node.Ready())
+		require.NoError(t, i.node.Health())
 		for _, path := range []string{"/interfaces", "/tunnel/client/", "/tunnel/attach", "/bond", "/classes", "/status", "/metrics", "/healthz", "/readyz", "/openapi.json"} {
 			_, text := i.ask("GET", path, nil)
 			for _, secret := range secrets {
@@ -63,7 +63,7 @@ func TestSecretsAreInNoLogNoGetAndNoEvent(t *testing.T) {
 	}
 }
 
-func TestAServerForgetsThePrivateKeysOfItsClients(t *testing.T) {
+func TestClients_post_storesNoPrivateKey(t *testing.T) {
 	i := server(t)
 	made := i.do(http.StatusCreated, "POST", "/tunnel/client/add", `{"name":"gw-1"}`)
 	for doc, err := range storage.All(t.Context(), i.docs, "") {
@@ -72,7 +72,7 @@ func TestAServerForgetsThePrivateKeysOfItsClients(t *testing.T) {
 	}
 }
 
-func TestNoFileIsReadableByOthers(t *testing.T) {
+func TestLoadToken_createsAFileForItsOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	store, err := disk.Open(t.Context(), dir, nil)
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestNoFileIsReadableByOthers(t *testing.T) {
 	require.Equal(t, state, comesUp(t, store.Documents()))
 }
 
-func TestChangesAtOneTimeAreMadeOneAfterTheOther(t *testing.T) {
+func TestNode_change_makesConcurrentChangesOneByOne(t *testing.T) {
 	i := server(t)
 	i.three(true)
 	var all sync.WaitGroup
@@ -129,6 +129,6 @@ func TestChangesAtOneTimeAreMadeOneAfterTheOther(t *testing.T) {
 	require.Equal(t, state, comesUp(t, i.docs))
 }
 
-func TestAKeyIsNotShownByPrinting(t *testing.T) {
+func TestSecretKey_String_hidesTheKey(t *testing.T) {
 	require.NotContains(t, fmt.Sprintf("%v", multilink.State{PrivateKey: multilink.Key{1: 77}}), "77")
 }

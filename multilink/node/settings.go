@@ -11,7 +11,7 @@ import (
 
 // settings are all that an instance was told. They are never changed: a change makes
 // new ones.
-type settings struct {
+type desired struct {
 	head    head
 	clients []*client // by name
 }
@@ -30,38 +30,38 @@ type head struct {
 }
 
 // clone returns settings whose lists may be changed.
-func (s *settings) clone() *settings {
-	c := &settings{head: s.head, clients: slices.Clone(s.clients)}
+func (s *desired) clone() *desired {
+	c := &desired{head: s.head, clients: slices.Clone(s.clients)}
 	c.head.Links = slices.Clone(s.head.Links)
 	c.head.Classes = slices.Clone(s.head.Classes)
 	return c
 }
 
-func (s *settings) link(name string) int {
+func (s *desired) link(name string) int {
 	return slices.IndexFunc(s.head.Links, func(l linkForm) bool { return l.Name == name })
 }
 
-func (s *settings) sortLinks() {
+func (s *desired) sortLinks() {
 	slices.SortFunc(s.head.Links, func(a, b linkForm) int { return cmp.Compare(*a.Priority, *b.Priority) })
 }
 
-func (s *settings) sortClients() {
+func (s *desired) sortClients() {
 	slices.SortFunc(s.clients, func(a, b *client) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-func (s *settings) client(key multilink.Key) int {
+func (s *desired) client(key multilink.Key) int {
 	return slices.IndexFunc(s.clients, func(c *client) bool { return c.key == key })
 }
 
 // publicKey is that of the instance.
-func (s *settings) publicKey() multilink.Key {
+func (s *desired) publicKey() multilink.Key {
 	key, _ := s.head.key.PublicKey() // it was checked when it was read
 	return key
 }
 
 // state is what the plane is told: everything but the links of which the interface is
 // missing.
-func (s *settings) state(port multilink.PortConfig, missing map[string]bool) (multilink.State, error) {
+func (s *desired) state(port multilink.PortConfig, missing map[string]bool) (multilink.State, error) {
 	state := multilink.State{Port: port, PrivateKey: s.head.key}
 	state.Port.Addresses = slices.Clone(port.Addresses)
 	var err error
@@ -92,7 +92,7 @@ func (s *settings) state(port multilink.PortConfig, missing map[string]bool) (mu
 	return state, s.addServer(&state)
 }
 
-func (s *settings) addClients(state *multilink.State) error {
+func (s *desired) addClients(state *multilink.State) error {
 	for _, c := range s.clients {
 		if !c.Enabled {
 			continue
@@ -113,7 +113,7 @@ func (s *settings) addClients(state *multilink.State) error {
 // serverName is what a client calls its server.
 const serverName = "server"
 
-func (s *settings) addServer(state *multilink.State) error {
+func (s *desired) addServer(state *multilink.State) error {
 	a := s.head.Attachment
 	if a == nil {
 		return nil
@@ -138,7 +138,7 @@ func (s *settings) addServer(state *multilink.State) error {
 
 // unpaired are the links that only one of the two sides has, as far as a client knows,
 // with the reasons.
-func (s *settings) unpaired() map[string]string {
+func (s *desired) unpaired() map[string]string {
 	reasons := map[string]string{}
 	a := s.head.Attachment
 	if a == nil {
@@ -161,7 +161,7 @@ func (s *settings) unpaired() map[string]string {
 
 // withResolved returns settings with other addresses of the endpoints; ok is false if
 // they are the same.
-func (s *settings) withResolved(resolved map[string]netip.AddrPort) (_ *settings, ok bool) {
+func (s *desired) withResolved(resolved map[string]netip.AddrPort) (_ *desired, ok bool) {
 	if s.head.Attachment == nil || maps.Equal(s.head.Attachment.Resolved, resolved) {
 		return s, false
 	}

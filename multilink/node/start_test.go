@@ -27,13 +27,17 @@ func slowly(t *testing.T, takes time.Duration, method, path, body string) *httpt
 		takes = 0
 		return nil
 	}
-	n, err := node.New(configOf(node.Server, p, storage.NewMemoryDocuments()))
+	n, err := node.Open(t.Context(), configOf(node.Server, p, storage.NewMemoryDocuments()))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
 	synctest.Wait()
-	require.Error(t, n.Started())
+	select {
+	case <-n.Ready():
+		require.Fail(t, "ready before the plane has answered")
+	default:
+	}
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()
@@ -43,7 +47,7 @@ func slowly(t *testing.T, takes time.Duration, method, path, body string) *httpt
 	return w
 }
 
-func TestAChangeWaitsForAnInstanceThatStarts(t *testing.T) {
+func TestNode_change_waitsForTheStart(t *testing.T) {
 	for _, c := range []struct{ method, path, body string }{
 		{"POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:1"}`},
 		{"PUT", "/bond", `{"policy":"redundant"}`},
@@ -56,7 +60,7 @@ func TestAChangeWaitsForAnInstanceThatStarts(t *testing.T) {
 	}
 }
 
-func TestAChangeDoesNotWaitForEver(t *testing.T) {
+func TestNode_change_givesUpWaitingForTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		w := slowly(t, 25*time.Second, "PUT", "/bond", `{"policy":"redundant"}`)

@@ -27,8 +27,8 @@ type store struct {
 }
 
 // load reads the settings, and makes those of a new instance where there are none.
-func (s *store) load(ctx context.Context, role Role, replay bool) (*settings, error) {
-	made := &settings{}
+func (s *store) load(ctx context.Context, role Role, replay bool) (*desired, error) {
+	made := &desired{}
 	s.revisions = map[string]storage.Revision{}
 	doc, err := s.docs.Get(ctx, headKey)
 	switch {
@@ -74,8 +74,8 @@ func (s *store) load(ctx context.Context, role Role, replay bool) (*settings, er
 }
 
 // begin stores the settings of a new instance: its private key.
-func (s *store) begin(ctx context.Context, role Role, replay bool) (*settings, error) {
-	made := &settings{head: head{Version: version, Role: role, key: newPrivateKey(), Links: []linkForm{}, Classes: []classForm{}}}
+func (s *store) begin(ctx context.Context, role Role, replay bool) (*desired, error) {
+	made := &desired{head: head{Version: version, Role: role, key: newPrivateKey(), Links: []linkForm{}, Classes: []classForm{}}}
 	made.head.PrivateKey = made.head.key.Base64()
 	made.head.Bond.Replay = &replay
 	made.head.Bond.complete()
@@ -88,7 +88,7 @@ func (s *store) begin(ctx context.Context, role Role, replay bool) (*settings, e
 // save writes one document of the settings, or removes that of a client that they no
 // longer have. An error says that it is not stored: where a failure leaves that open,
 // save looks.
-func (s *store) save(ctx context.Context, key string, next *settings) error {
+func (s *store) save(ctx context.Context, key string, next *desired) error {
 	data, err := next.document(key)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s *store) look(ctx context.Context, key string, data []byte, cause error) 
 var errUncertain = errors.New("node: it is not known whether the change was stored")
 
 // document is one document of the settings; nil if they have no such client.
-func (s *settings) document(key string) ([]byte, error) {
+func (s *desired) document(key string) ([]byte, error) {
 	if key == headKey {
 		return json.Marshal(s.head)
 	}

@@ -10,9 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
 	"golang.zx2c4.com/wireguard/conn"
 	"golang.zx2c4.com/wireguard/device"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // batch is the most datagrams of one call.
@@ -75,7 +76,7 @@ type linkState struct {
 // link: faults, and which packets have left.
 type bind struct {
 	link    string
-	lanes   *lanes
+	queue   *sendQueue
 	inflow  *inflow
 	remotes *remotes
 	fault   atomic.Pointer[fault] // of the link as a whole
@@ -169,14 +170,14 @@ func (b *bind) Send(bufs [][]byte, to conn.Endpoint) error {
 			packets++
 		}
 	}
-	b.lanes.begin()
+	b.queue.begin()
 	stuck, err := false, error(nil)
 	if s == nil {
 		err = errNoFamily
 	} else {
 		stuck, err = s.send(bufs, r)
 	}
-	b.lanes.end(packets, stuck, time.Now())
+	b.queue.end(packets, stuck, time.Now())
 	b.judge(r, err)
 	if begins {
 		b.hint()

@@ -1,6 +1,7 @@
 package wg_test
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"log"
@@ -12,7 +13,7 @@ import (
 
 // A server and a client, each with an underlay for the link "wifi", here both
 // on one machine. A packet of a bond begins with a header of nine bytes.
-func ExampleNew() {
+func ExampleOpen() {
 	var serverKey, clientKey multilink.Key
 	rand.Read(serverKey[:])
 	rand.Read(clientKey[:])
@@ -25,12 +26,12 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 
-	server, err := wg.New(multilink.UnderlayConfig{Link: "wifi", PrivateKey: serverKey}, nil)
+	server, err := wg.Open(context.Background(), multilink.UnderlayConfig{Link: "wifi", PrivateKey: serverKey}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	client, err := wg.New(multilink.UnderlayConfig{Link: "wifi", PrivateKey: clientKey}, nil)
+	client, err := wg.Open(context.Background(), multilink.UnderlayConfig{Link: "wifi", PrivateKey: clientKey}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 // inside is WireGuard's device towards us: where a kernel's interface would
 // stand it reads from the lanes, and writes to the tunnels.
 type inside struct {
-	lanes   *lanes
+	queue   *sendQueue
 	inflow  *inflow
 	deliver func(inner [][]byte, offset int)
 	mtu     func() int
@@ -21,22 +21,22 @@ type inside struct {
 
 var _ tun.Device = (*inside)(nil)
 
-func newInside(ls *lanes, in *inflow, mtu func() int, deliver func([][]byte, int)) *inside {
+func newInside(ls *sendQueue, in *inflow, mtu func() int, deliver func([][]byte, int)) *inside {
 	return &inside{
-		lanes: ls, inflow: in, deliver: deliver, mtu: mtu,
+		queue: ls, inflow: in, deliver: deliver, mtu: mtu,
 		events: make(chan tun.Event, 1), batch: make([]*waiting, batch),
 	}
 }
 
 // Read waits for packets to send.
 func (in *inside) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
-	n := in.lanes.next(in.batch[:min(len(bufs), batch)])
+	n := in.queue.next(in.batch[:min(len(bufs), batch)])
 	if n == 0 {
 		return 0, os.ErrClosed
 	}
 	for i, p := range in.batch[:n] {
 		sizes[i] = hide(bufs[i][offset:], p.data, p.by.source, p.by.target)
-		in.lanes.release(p)
+		in.queue.release(p)
 		in.batch[i] = nil
 	}
 	return n, nil
@@ -54,7 +54,7 @@ func (in *inside) Write(bufs [][]byte, offset int) (int, error) {
 // Close ends Read. A second Close returns nil.
 func (in *inside) Close() error {
 	in.once.Do(func() {
-		in.lanes.close()
+		in.queue.close()
 		close(in.events)
 	})
 	return nil

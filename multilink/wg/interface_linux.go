@@ -7,8 +7,9 @@ import (
 	"os"
 	"sync"
 
-	"github.com/iotenablers/enablers/multilink"
 	"golang.org/x/sys/unix"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // netDevice is the interface that sockets are bound to. Its questions go through

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/netlab"
-	"github.com/iotenablers/enablers/multilink"
-	"github.com/iotenablers/enablers/multilink/wg"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/iotenablers/enablers/internal/netlab"
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/wg"
 )
 
 // newLab makes two hosts, or skips the test for want of the right to.
@@ -131,7 +132,7 @@ var (
 	cableServer6 = netip.MustParseAddr("2001:db8::2")
 )
 
-func TestEachUnderlayKeepsToItsInterface(t *testing.T) {
+func TestUnderlay_usesItsInterfaceAlone(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, "wifi", "mesh")
 	wifi := join(t, lab, "wifi", netlab.Address(netlab.Server, 0))
@@ -162,28 +163,28 @@ func TestEachUnderlayKeepsToItsInterface(t *testing.T) {
 	wifi.requireCarries(t)
 }
 
-func TestPortIsFreeOnEachInterface(t *testing.T) {
+func TestOpen_sharesAPortBetweenInterfaces(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, "wifi", "mesh")
 	first := on(t, lab, netlab.Client, multilink.UnderlayConfig{Interface: "wifi"}, nil)
 	on(t, lab, netlab.Client, multilink.UnderlayConfig{Interface: "mesh", Port: first.Port()}, nil)
 	require.NoError(t, lab.In(netlab.Client, func() error {
-		_, err := wg.New(multilink.UnderlayConfig{Interface: "wifi", Port: first.Port(), PrivateKey: newKey(t)}, nil)
+		_, err := wg.Open(t.Context(), multilink.UnderlayConfig{Interface: "wifi", Port: first.Port(), PrivateKey: newKey(t)}, nil)
 		require.ErrorIs(t, err, multilink.ErrAddressInUse)
 		return nil
 	}))
 }
 
-func TestUnknownInterfaceIsNamed(t *testing.T) {
+func TestOpen_namesAnUnknownInterface(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"nosuch0", "a-name-longer-than-any"} {
-		_, err := wg.New(multilink.UnderlayConfig{Link: "5g", Interface: name, PrivateKey: newKey(t)}, nil)
+		_, err := wg.Open(t.Context(), multilink.UnderlayConfig{Link: "5g", Interface: name, PrivateKey: newKey(t)}, nil)
 		require.ErrorIs(t, err, multilink.ErrUnknownLink)
 		require.ErrorContains(t, err, name)
 	}
 }
 
-func TestMissingCapabilityIsNamed(t *testing.T) {
+func TestOpen_namesAMissingCapability(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t)
 	require.NoError(t, lab.In(netlab.Client, func() error {
@@ -193,17 +194,17 @@ func TestMissingCapabilityIsNamed(t *testing.T) {
 		if err := unix.Capset(&header, &none[0]); err != nil {
 			return err
 		}
-		_, err := wg.New(multilink.UnderlayConfig{Link: "5g", PrivateKey: newKey(t)}, &wg.Options{Mark: 7})
+		_, err := wg.Open(t.Context(), multilink.UnderlayConfig{Link: "5g", PrivateKey: newKey(t)}, &wg.Options{Mark: 7})
 		require.ErrorIs(t, err, multilink.ErrDenied)
 		require.ErrorContains(t, err, "CAP_NET_ADMIN")
 		// A socket that is bound to no interface may be bound to one.
-		u, err := wg.New(multilink.UnderlayConfig{Link: "5g", Interface: "lo", PrivateKey: newKey(t)}, nil)
+		u, err := wg.Open(t.Context(), multilink.UnderlayConfig{Link: "5g", Interface: "lo", PrivateKey: newKey(t)}, nil)
 		require.NoError(t, err)
 		return u.Close()
 	}))
 }
 
-func TestIPv6CarriesAndCountsForTheMTU(t *testing.T) {
+func TestTunnel_MTU_countsTheIPv6Header(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t)
 	cable(t, lab, "cable")
@@ -219,7 +220,7 @@ func TestIPv6CarriesAndCountsForTheMTU(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 }
 
-func TestMTUFollowsTheInterface(t *testing.T) {
+func TestTunnel_MTU_followsTheInterface(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t)
 	cable(t, lab, "cable")
@@ -237,7 +238,7 @@ func TestMTUFollowsTheInterface(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 }
 
-func TestInterfaceThatIsDisabledSaysSoAndRecovers(t *testing.T) {
+func TestTunnel_Send_failsWhileTheInterfaceIsDisabled(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t)
 	cable(t, lab, "cable")
@@ -253,7 +254,7 @@ func TestInterfaceThatIsDisabledSaysSoAndRecovers(t *testing.T) {
 	j.requireCarries(t)
 }
 
-func TestCarrierThatIsLostIsEvidence(t *testing.T) {
+func TestTunnel_Send_failsWithoutCarrier(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, "wifi")
 	j := join(t, lab, "wifi", netlab.Address(netlab.Server, 0))
@@ -266,7 +267,7 @@ func TestCarrierThatIsLostIsEvidence(t *testing.T) {
 	j.requireCarries(t)
 }
 
-func TestUnderlaySurvivesItsInterface(t *testing.T) {
+func TestUnderlay_survivesTheRemovalOfItsInterface(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t)
 	cable(t, lab, "cable")
@@ -282,7 +283,7 @@ func TestUnderlaySurvivesItsInterface(t *testing.T) {
 	}
 }
 
-func TestTunnelFollowsAnAddressThatChanges(t *testing.T) {
+func TestTunnel_followsThePeersAddress(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t)
 	cable(t, lab, "cable")
@@ -306,9 +307,9 @@ func TestTunnelFollowsAnAddressThatChanges(t *testing.T) {
 	require.NotEqual(t, before, after)
 }
 
-// TestOutageLongerThanKeysLive takes as long as MULTILINK_OUTAGE says, and says
+// TestTunnel_recoversAfterTheKeysExpired takes as long as MULTILINK_OUTAGE says, and says
 // how soon the link was of use again.
-func TestOutageLongerThanKeysLive(t *testing.T) {
+func TestTunnel_recoversAfterTheKeysExpired(t *testing.T) {
 	t.Parallel()
 	wanted := os.Getenv("MULTILINK_OUTAGE")
 	if wanted == "" {
@@ -334,7 +335,7 @@ func TestOutageLongerThanKeysLive(t *testing.T) {
 	t.Logf("after an outage of %v both directions carried again within %v", outage, time.Since(began))
 }
 
-func TestPeerThatCannotBeReachedIsDownAloneAndRecovers(t *testing.T) {
+func TestTunnel_Send_failsForAnUnreachablePeerAlone(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, "wifi")
 	client := on(t, lab, netlab.Client, multilink.UnderlayConfig{}, nil)
@@ -361,7 +362,7 @@ func TestPeerThatCannotBeReachedIsDownAloneAndRecovers(t *testing.T) {
 	requireUp(t, lost)
 }
 
-func TestPacketsBeyondTheMTUCrossInPieces(t *testing.T) {
+func TestTunnel_Send_fragmentsBeyondTheMTU(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t)
 	cable(t, lab, "cable")

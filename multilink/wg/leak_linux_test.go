@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/netlab"
-	"github.com/iotenablers/enablers/multilink"
-	"github.com/iotenablers/enablers/multilink/wg"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/iotenablers/enablers/internal/netlab"
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/wg"
 )
 
-func TestNothingLeavesOverAnotherInterfaceWhenItsOwnIsGone(t *testing.T) {
+func TestUnderlay_sendsNothingOverAnotherInterface(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, "mesh")
 	cable(t, lab, "cable")

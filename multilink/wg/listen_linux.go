@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/iotenablers/enablers/multilink"
 	"golang.org/x/sys/unix"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // down reports whether an error says that the link carries nothing. EPERM is a

@@ -5,11 +5,12 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/iotenablers/enablers/multilink"
 	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
-func TestHiddenHeaderComesBack(t *testing.T) {
+func TestReveal_restoresTheHiddenHeader(t *testing.T) {
 	packet := []byte{9, 1, 2, 3, 4, 5, 6, 7, 8, 'x', 'y'}
 	source, target := address{10, 0, 0, 1}, address{10, 0, 0, 2}
 	buf := make([]byte, 64)
@@ -21,13 +22,13 @@ func TestHiddenHeaderComesBack(t *testing.T) {
 	require.Equal(t, source, from)
 }
 
-func TestInnerAddressesDifferByEndAndAgree(t *testing.T) {
+func TestInnerAddress_agreesBetweenTheEnds(t *testing.T) {
 	a, b := multilink.Key{1}, multilink.Key{2}
 	require.Equal(t, innerAddress(a, b), innerAddress(a, b))
 	require.NotEqual(t, innerAddress(a, b), innerAddress(b, a))
 }
 
-func TestTunnelMTUFitsTheLink(t *testing.T) {
+func TestTunnelMTU_fitsTheLink(t *testing.T) {
 	v4, v6 := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
 	require.Equal(t, 1429, tunnelMTU(1500, v4))
 	require.Equal(t, 1429, tunnelMTU(1500, netip.MustParseAddr("::ffff:192.0.2.1")))
@@ -75,7 +76,7 @@ func FuzzReadFigures(f *testing.F) {
 	})
 }
 
-func TestFiguresAreRead(t *testing.T) {
+func TestReadFigures_readsHandshakeAndBytes(t *testing.T) {
 	all, err := readFigures(bytes.NewReader([]byte("listen_port=1\npublic_key=0101010101010101010101010101010101010101010101010101010101010101\n" +
 		"endpoint=[2001:db8::1]:7\nlast_handshake_time_sec=5\nlast_handshake_time_nsec=6\ntx_bytes=7\nrx_bytes=8\n")))
 	require.NoError(t, err)

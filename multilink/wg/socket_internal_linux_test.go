@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iotenablers/enablers/internal/netlab"
-	"github.com/iotenablers/enablers/multilink"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 	"golang.zx2c4.com/wireguard/conn"
+
+	"github.com/iotenablers/enablers/internal/netlab"
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // collect receives until it has n datagrams.
@@ -51,7 +52,7 @@ func openPlain(t *testing.T, rs *remotes) sockets {
 	return s
 }
 
-func TestSocketsMoveDatagramsInOrder(t *testing.T) {
+func TestSocket_keepsTheOrderOfDatagrams(t *testing.T) {
 	open := map[string]func(*remotes) sockets{
 		"plain": func(rs *remotes) sockets { return openPlain(t, rs) },
 	}
@@ -108,7 +109,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-func TestDatagramsThatGoAsOne(t *testing.T) {
+func TestSocket_send_joinsDatagramsOfOneSize(t *testing.T) {
 	lengths := func(all ...int) (bufs [][]byte) {
 		for _, n := range all {
 			bufs = append(bufs, make([]byte, n))
@@ -130,7 +131,7 @@ func TestDatagramsThatGoAsOne(t *testing.T) {
 	}
 }
 
-func TestKernelThatRefusesSegmentsIsNotAskedForThemAgain(t *testing.T) {
+func TestSocket_send_stopsJoiningWhereTheKernelRefuses(t *testing.T) {
 	var c udpConn
 	c.gso.Store(true)
 	require.False(t, c.refuse(unix.ENETUNREACH))
@@ -145,7 +146,7 @@ func TestKernelThatRefusesSegmentsIsNotAskedForThemAgain(t *testing.T) {
 	require.False(t, c.gso.Load())
 }
 
-func TestSocketsAreMadeAnewWithoutTheRightToRebind(t *testing.T) {
+func TestSocket_rebind_opensANewSocketWithoutTheRight(t *testing.T) {
 	lab, err := netlab.New()
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		t.Skip("network namespaces take root: ", err)
@@ -201,7 +202,7 @@ func TestSocketsAreMadeAnewWithoutTheRightToRebind(t *testing.T) {
 	}))
 }
 
-func TestFaultIsNotedAndForgotten(t *testing.T) {
+func TestBind_Send_storesAndClearsTheFault(t *testing.T) {
 	b := &bind{link: "mesh"}
 	r := new(remotes).get(netip.MustParseAddrPort("192.0.2.1:7"))
 	b.judge(r, unix.EMSGSIZE)
@@ -216,7 +217,7 @@ func TestFaultIsNotedAndForgotten(t *testing.T) {
 	require.Nil(t, r.fault.Load())
 }
 
-func TestStrangersCannotFillTheMemory(t *testing.T) {
+func TestRemotes_boundUnknownAddresses(t *testing.T) {
 	var rs remotes
 	for i := range 3 * maxRemotes {
 		rs.get(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1))

@@ -9,12 +9,12 @@ import (
 	"github.com/iotenablers/enablers/multilink/wg"
 )
 
-func TestUnderlayKeepsTheRulesOverLoopback(t *testing.T) {
+func TestUnderlay_passesTheSuiteOverLoopback(t *testing.T) {
 	t.Parallel()
 	linktest.RunUnderlay(t, linktest.UnderlayHarness{
 		Link: "wifi",
 		Underlay: func(_ int, config multilink.UnderlayConfig) (multilink.Underlay, netip.Addr, error) {
-			u, err := wg.New(config, nil)
+			u, err := wg.Open(t.Context(), config, nil)
 			if err != nil {
 				return nil, netip.Addr{}, err
 			}

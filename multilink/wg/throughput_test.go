@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/wg"
-	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkSend moves packets of 1,400 bytes over loopback in batches of 64,

@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
 	"golang.zx2c4.com/wireguard/device"
+
+	"github.com/iotenablers/enablers/multilink"
 )
 
 // patienceOfSend is how long Send waits for a link that takes nothing.
@@ -19,16 +20,16 @@ const chunk = 64
 
 // tunnel is a peer of an underlay.
 type tunnel struct {
-	under   *Underlay
-	peer    multilink.TunnelPeer
-	routine *device.Peer
-	lane    *lane
-	closed  atomic.Bool
-	ready   atomic.Bool  // there is a session, as far as is known
-	wanted  atomic.Int64 // when something was last to be sent, since the underlay's start
-	remote  atomic.Pointer[remote]
-	figures atomic.Pointer[figures]
-	session session // the watcher's
+	under      *Underlay
+	peer       multilink.TunnelPeer
+	routine    *device.Peer
+	queue      *tunnelQueue
+	closed     atomic.Bool
+	ready      atomic.Bool  // there is a session, as far as is known
+	wanted     atomic.Int64 // when something was last to be sent, since the underlay's start
+	remote     atomic.Pointer[remote]
+	figures    atomic.Pointer[figures]
+	handshaker handshaker // the watcher's
 
 	gate    sync.Mutex // held while receive runs
 	shut    bool
@@ -81,11 +82,11 @@ func (t *tunnel) Send(packets [][]byte) error {
 	for len(packets) > 0 {
 		n := min(len(packets), chunk)
 		for i, packet := range packets[:n] {
-			copies[i] = t.under.lanes.take(t.lane, packet, now)
+			copies[i] = t.under.queue.take(t.queue, packet, now)
 		}
 		packets = packets[n:]
 		for left := copies[:n]; len(left) > 0; {
-			taken, ready := t.under.lanes.push(t.lane, left)
+			taken, ready := t.under.queue.push(t.queue, left)
 			if left = left[taken:]; len(left) == 0 {
 				break
 			}
@@ -93,7 +94,7 @@ func (t *tunnel) Send(packets [][]byte) error {
 				until = time.Now().Add(patienceOfSend)
 			}
 			if !ready || t.fault() != nil || !t.wait(until) {
-				t.under.lanes.giveUp(left)
+				t.under.queue.dropAll(left)
 				break
 			}
 		}
@@ -113,7 +114,7 @@ func (t *tunnel) wait(until time.Time) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-t.lane.space:
+	case <-t.queue.space:
 		return true
 	case <-timer.C:
 		return false
@@ -127,7 +128,7 @@ func (t *tunnel) SendControl(packet []byte) error {
 	}
 	now := time.Now()
 	t.want(now)
-	t.under.lanes.pushControl(t.under.lanes.take(t.lane, packet, now))
+	t.under.queue.pushControl(t.under.queue.take(t.queue, packet, now))
 	return t.fault()
 }
 
@@ -164,7 +165,7 @@ func tunnelMTU(link int, to netip.Addr) int {
 // Stats implements [multilink.Tunnel].
 func (t *tunnel) Stats() multilink.TunnelStats {
 	t.under.refresh()
-	stats := multilink.TunnelStats{Dropped: t.under.lanes.droppedBy(t.lane)}
+	stats := multilink.TunnelStats{Dropped: t.under.queue.droppedBy(t.queue)}
 	if f := t.figures.Load(); f != nil {
 		stats.Endpoint, stats.Sent, stats.Received = f.endpoint, f.sent, f.received
 		if f.handshake != 0 {
@@ -197,7 +198,7 @@ func (t *tunnel) Close() error {
 // end has nothing more delivered.
 func (t *tunnel) end() {
 	t.closed.Store(true)
-	t.under.lanes.remove(t.lane)
+	t.under.queue.remove(t.queue)
 	t.gate.Lock()
 	t.shut = true
 	t.gate.Unlock()

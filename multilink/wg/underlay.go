@@ -2,6 +2,7 @@ package wg
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,9 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
 	"golang.zx2c4.com/wireguard/device"
 	"golang.zx2c4.com/wireguard/tun"
+
+	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 const (
@@ -68,7 +71,7 @@ type Underlay struct {
 	linkMTU atomic.Int64
 	start   time.Time
 
-	lanes  *lanes
+	queue  *sendQueue
 	bind   *bind
 	inside *inside
 	device *device.Device
@@ -90,20 +93,23 @@ type Underlay struct {
 
 var _ multilink.Underlay = (*Underlay)(nil)
 
-// New makes an underlay that listens on its port. The interface must exist;
+// Open makes an underlay that listens on its port. The interface must exist;
 // that it is gone later is survived. A nil opts means the defaults.
 //
 // A port that is taken is multilink.ErrAddressInUse, an interface that does not
 // exist ErrUnknownLink, a missing right ErrDenied with the capability's name,
 // an interface where sockets cannot be bound to one ErrUnsupported, and a bad
 // value ErrInvalid.
-func New(config multilink.UnderlayConfig, opts *Options) (*Underlay, error) {
+func Open(ctx context.Context, config multilink.UnderlayConfig, opts *Options) (*Underlay, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
 	public, err := check(config, &o)
 	if err != nil {
+		return nil, fmt.Errorf("listen on link %q: %w", config.Link, err)
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("listen on link %q: %w", config.Link, err)
 	}
 	rs := new(remotes)
@@ -113,18 +119,18 @@ func New(config multilink.UnderlayConfig, opts *Options) (*Underlay, error) {
 	}
 	u := &Underlay{
 		link: config.Link, port: opened.port, private: config.PrivateKey, public: public,
-		retry: o.Retry, fixed: config.LinkMTU != 0, start: time.Now(), lanes: newLanes(),
+		retry: o.Retry, fixed: config.LinkMTU != 0, start: time.Now(), queue: newSendQueue(),
 		bySource: make(map[address]*tunnel), byKey: make(map[multilink.Key]*tunnel),
 		ended: make(chan struct{}),
 	}
 	u.watch = newWatch(u, on)
-	u.bind = &bind{link: u.link, lanes: u.lanes, inflow: newInflow(), remotes: rs, hint: u.watch.hint, sockets: opened}
+	u.bind = &bind{link: u.link, queue: u.queue, inflow: newInflow(), remotes: rs, hint: u.watch.hint, sockets: opened}
 	u.setMTU(defaultMTU)
 	if u.fixed {
 		u.setMTU(config.LinkMTU)
 	}
 	u.watch.look()
-	u.inside = newInside(u.lanes, u.bind.inflow, u.innerMTU, u.deliver)
+	u.inside = newInside(u.queue, u.bind.inflow, u.innerMTU, u.deliver)
 	u.device = device.NewDevice(u.inside, u.bind, logger(o.Logger, config.Link))
 	if err := errors.Join(
 		u.device.IpcSet("private_key="+hex.EncodeToString(config.PrivateKey[:])+"\n"),
@@ -146,7 +152,7 @@ func check(config multilink.UnderlayConfig, o *Options) (multilink.Key, error) {
 		return multilink.Key{}, fmt.Errorf(format+": %w", append(args, multilink.ErrInvalid)...)
 	}
 	switch {
-	case config.Interface != "" && !multilink.ValidName(config.Interface):
+	case config.Interface != "" && !settings.ValidName(config.Interface):
 		return bad("interface %q: want letters, digits, '.', '-' or '_'", config.Interface)
 	case config.LinkMTU != 0 && (config.LinkMTU < minMTU || config.LinkMTU > maxMTU):
 		return bad("link MTU: want %d to %d, got %d", minMTU, maxMTU, config.LinkMTU)
@@ -208,9 +214,9 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	at := innerAddress(peer.PublicKey, u.public)
 	t := &tunnel{
 		under: u, peer: peer, receive: receive, batch: make([][]byte, 0, batch), ended: make(chan struct{}),
-		lane: newLane(innerAddress(u.public, peer.PublicKey), at),
+		queue: newTunnelQueue(innerAddress(u.public, peer.PublicKey), at),
 	}
-	t.session = session{caller: peer.Endpoint.IsValid(), retry: u.retry}
+	t.handshaker = handshaker{caller: peer.Endpoint.IsValid(), retry: u.retry}
 	if peer.Endpoint.IsValid() {
 		t.remote.Store(u.bind.remotes.get(peer.Endpoint))
 	}
@@ -232,7 +238,7 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	u.mu.Lock()
 	u.byKey[peer.PublicKey], u.bySource[at] = t, t
 	u.mu.Unlock()
-	if err := u.device.IpcSet(settings(peer, at)); err != nil {
+	if err := u.device.IpcSet(peerConfig(peer, at)); err != nil {
 		u.drop(t)
 		return fail(fmt.Errorf("add peer: %w", err))
 	}
@@ -246,10 +252,10 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 
 // validZone reports whether a zone can be a name of an interface: anything else
 // could end a line of WireGuard's configuration, and begin others.
-func validZone(zone string) bool { return zone == "" || multilink.ValidName(zone) }
+func validZone(zone string) bool { return zone == "" || settings.ValidName(zone) }
 
 // settings are a peer in the form of WireGuard's configuration protocol.
-func settings(peer multilink.TunnelPeer, at address) string {
+func peerConfig(peer multilink.TunnelPeer, at address) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "public_key=%s\n", hex.EncodeToString(peer.PublicKey[:]))
 	fmt.Fprintf(&b, "preshared_key=%s\n", hex.EncodeToString(peer.PresharedKey[:]))
@@ -276,7 +282,7 @@ func (u *Underlay) drop(t *tunnel) {
 	u.device.RemovePeer(device.NoisePublicKey(t.peer.PublicKey))
 	u.mu.Lock()
 	delete(u.byKey, t.peer.PublicKey)
-	delete(u.bySource, t.lane.target)
+	delete(u.bySource, t.queue.target)
 	u.mu.Unlock()
 }
 
@@ -296,7 +302,7 @@ func (u *Underlay) deliver(inner [][]byte, offset int) {
 				return
 			}
 		}
-		if source == t.lane.target {
+		if source == t.queue.target {
 			t.batch = append(t.batch, packet)
 		}
 	}
@@ -362,7 +368,7 @@ func (u *Underlay) setMTU(mtu int) bool {
 func (u *Underlay) innerMTU() int { return int(u.linkMTU.Load()) - 20 - 8 - 32 }
 
 // tellMTU has WireGuard ask for the MTU.
-func (u *Underlay) tellMTU() {
+func (u *Underlay) publishMTU() {
 	select {
 	case u.inside.events <- tun.EventMTUUpdate:
 	default:

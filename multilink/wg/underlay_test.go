@@ -15,9 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/wg"
-	"github.com/stretchr/testify/require"
 )
 
 // patience is how long a test waits for what should come at once.
@@ -52,7 +53,7 @@ func newEnd(t testing.TB, config multilink.UnderlayConfig, opts *wg.Options) end
 	if config.Link == "" {
 		config.Link = "wifi"
 	}
-	u, err := wg.New(config, opts)
+	u, err := wg.Open(t.Context(), config, opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, u.Close()) })
 	return end{u, publicKey(t, config.PrivateKey)}
@@ -150,7 +151,7 @@ func newPair(t testing.TB, opts *wg.Options) *pair {
 	return p
 }
 
-func TestPacketsCrossUnchangedInOrderBothWays(t *testing.T) {
+func TestTunnel_Send_keepsPacketsAndTheirOrder(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, nil)
 	requireCarries(t, p.toCalled, &p.calledInbox)
@@ -172,7 +173,7 @@ func TestPacketsCrossUnchangedInOrderBothWays(t *testing.T) {
 	require.Zero(t, p.toCalled.Stats().Dropped)
 }
 
-func TestFirstPacketWaitsForTheHandshake(t *testing.T) {
+func TestTunnel_Send_queuesUntilTheHandshake(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, nil)
 	first := packet("first")
@@ -180,7 +181,7 @@ func TestFirstPacketWaitsForTheHandshake(t *testing.T) {
 	require.Eventually(t, func() bool { return p.calledInbox.has(first) }, patience, time.Millisecond)
 }
 
-func TestLongestPacketCrosses(t *testing.T) {
+func TestTunnel_Send_takesPacketsUpToTheMTU(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, nil)
 	requireCarries(t, p.toCalled, &p.calledInbox)
@@ -198,7 +199,7 @@ func TestLongestPacketCrosses(t *testing.T) {
 	require.ErrorIs(t, p.toCalled.SendControl(nil), multilink.ErrInvalid)
 }
 
-func TestOneUnderlayServesManyPeersAndTellsThemApart(t *testing.T) {
+func TestUnderlay_Open_servesManyPeers(t *testing.T) {
 	t.Parallel()
 	server := newEnd(t, multilink.UnderlayConfig{}, nil)
 	const n = 5
@@ -229,7 +230,7 @@ func TestOneUnderlayServesManyPeersAndTellsThemApart(t *testing.T) {
 	}
 }
 
-func TestWrongPresharedKeyCarriesNothing(t *testing.T) {
+func TestUnderlay_Open_carriesNothingWithAnotherPresharedKey(t *testing.T) {
 	t.Parallel()
 	server, client := newEnd(t, multilink.UnderlayConfig{}, nil), newEnd(t, multilink.UnderlayConfig{}, nil)
 	var got, right inbox
@@ -250,7 +251,7 @@ func TestWrongPresharedKeyCarriesNothing(t *testing.T) {
 	require.Zero(t, got.count())
 }
 
-func TestClosedTunnelReceivesNothingMoreAndOthersGoOn(t *testing.T) {
+func TestTunnel_Close_endsReceivingOfThatPeerAlone(t *testing.T) {
 	t.Parallel()
 	server := newEnd(t, multilink.UnderlayConfig{}, nil)
 	var kept, gone, again inbox
@@ -301,7 +302,7 @@ func TestClosedTunnelReceivesNothingMoreAndOthersGoOn(t *testing.T) {
 	require.Equal(t, after, gone.count())
 }
 
-func TestOpenRefusesWhatCannotBe(t *testing.T) {
+func TestUnderlay_Open_refusesBadPeers(t *testing.T) {
 	t.Parallel()
 	u := newEnd(t, multilink.UnderlayConfig{}, nil)
 	receive := func([][]byte) {}
@@ -329,7 +330,7 @@ func TestOpenRefusesWhatCannotBe(t *testing.T) {
 	require.ErrorIs(t, err, multilink.ErrClosed)
 }
 
-func TestNewRefusesWhatCannotBe(t *testing.T) {
+func TestOpen_refusesBadConfigs(t *testing.T) {
 	t.Parallel()
 	key := newKey(t)
 	for name, c := range map[string]struct {
@@ -343,25 +344,25 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 		"receive buffer": {config: multilink.UnderlayConfig{PrivateKey: key}, opts: &wg.Options{ReceiveBuffer: -1}},
 		"send buffer":    {config: multilink.UnderlayConfig{PrivateKey: key}, opts: &wg.Options{SendBuffer: -1}},
 	} {
-		_, err := wg.New(c.config, c.opts)
+		_, err := wg.Open(t.Context(), c.config, c.opts)
 		require.ErrorIs(t, err, multilink.ErrInvalid, name)
 	}
 }
 
-func TestPortInUseIsNamed(t *testing.T) {
+func TestOpen_namesAPortInUse(t *testing.T) {
 	t.Parallel()
 	for _, network := range []string{"udp4", "udp6"} {
 		taken, err := net.ListenUDP(network, nil)
 		require.NoError(t, err)
 		port := uint16(taken.LocalAddr().(*net.UDPAddr).Port)
-		_, err = wg.New(multilink.UnderlayConfig{Link: "5g", PrivateKey: newKey(t), Port: port}, nil)
+		_, err = wg.Open(t.Context(), multilink.UnderlayConfig{Link: "5g", PrivateKey: newKey(t), Port: port}, nil)
 		require.ErrorIs(t, err, multilink.ErrAddressInUse)
 		require.ErrorContains(t, err, fmt.Sprintf("port %d", port))
 		require.NoError(t, taken.Close())
 	}
 }
 
-func TestNoLogNorErrorNorStringShowsASecret(t *testing.T) {
+func TestUnderlay_showsNoSecretInLogsAndErrors(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
 	private, psk := newKey(t), newKey(t)
@@ -404,7 +405,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-func TestStatsTellOfHandshakeEndpointAndBytes(t *testing.T) {
+func TestTunnel_Stats_hasHandshakeEndpointAndBytes(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, nil)
 	began := time.Now()
@@ -418,7 +419,7 @@ func TestStatsTellOfHandshakeEndpointAndBytes(t *testing.T) {
 	require.Equal(t, p.called.at("127.0.0.1"), p.toCalled.Stats().Endpoint)
 }
 
-func TestSendBeforeThereIsAPeerNeitherWaitsNorFails(t *testing.T) {
+func TestTunnel_Send_neitherBlocksNorFailsWithoutAnEndpoint(t *testing.T) {
 	t.Parallel()
 	u := newEnd(t, multilink.UnderlayConfig{}, nil)
 	tunnel, err := u.Open(multilink.TunnelPeer{PublicKey: newKey(t)}, func([][]byte) {})

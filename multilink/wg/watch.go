@@ -80,7 +80,7 @@ func (w *watch) loop() {
 			}
 		}
 		began := time.Now()
-		w.attend()
+		w.refreshAll()
 		now := time.Now()
 		pause := beat
 		if now.Before(until) {
@@ -94,7 +94,7 @@ func (w *watch) loop() {
 func (w *watch) add(t *tunnel) {
 	w.mu.Lock()
 	w.tunnels = append(w.tunnels, t)
-	w.tend(t, time.Now())
+	w.refreshLocked(t, time.Now())
 	w.mu.Unlock()
 	w.hint()
 }
@@ -116,7 +116,7 @@ func (w *watch) remove(t *tunnel) {
 func (w *watch) heard(t *tunnel) {
 	if !t.ready.Load() {
 		t.ready.Store(true)
-		w.under.lanes.setReady(t.lane, true)
+		w.under.queue.setReady(t.queue, true)
 		w.hint()
 	}
 }
@@ -126,12 +126,12 @@ func (w *watch) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range w.tunnels {
-		t.session.hurry()
+		t.handshaker.hurry()
 	}
 }
 
 // attend brings every session up to date.
-func (w *watch) attend() {
+func (w *watch) refreshAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.tunnels) == 0 {
@@ -142,13 +142,13 @@ func (w *watch) attend() {
 	w.under.polling.Unlock()
 	now := time.Now()
 	for _, t := range w.tunnels {
-		w.tend(t, now)
+		w.refreshLocked(t, now)
 	}
 }
 
 // tend brings a session up to date, and calls the peer if that is due. The
 // caller holds the lock.
-func (w *watch) tend(t *tunnel, now time.Time) {
+func (w *watch) refreshLocked(t *tunnel, now time.Time) {
 	o := observation{reachable: t.remote.Load() != nil}
 	if f := t.figures.Load(); f != nil {
 		o.handshake, o.received = f.handshake, f.received
@@ -156,11 +156,11 @@ func (w *watch) tend(t *tunnel, now time.Time) {
 	if since := t.wanted.Load(); since != 0 {
 		o.wanted = w.under.start.Add(time.Duration(since))
 	}
-	t.session.observe(now, o)
-	good := t.session.good(now)
+	t.handshaker.observe(now, o)
+	good := t.handshaker.good(now)
 	t.ready.Store(good)
-	w.under.lanes.setReady(t.lane, good)
-	switch t.session.next(now, o) {
+	w.under.queue.setReady(t.queue, good)
+	switch t.handshaker.next(now, o) {
 	case callAfresh:
 		t.routine.ExpireCurrentKeypairs()
 		// An error says that the datagram was not sent. The next call is due
@@ -190,7 +190,7 @@ func (w *watch) look() (carries bool) {
 	w.last = now
 	u := w.under
 	if now.index != 0 && !u.fixed && u.setMTU(now.mtu) && u.inside != nil {
-		u.tellMTU()
+		u.publishMTU()
 	}
 	switch {
 	case now.up:

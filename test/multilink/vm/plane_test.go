@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/test/multilink/vm/vmtest"
 )
 
@@ -79,7 +80,7 @@ func (p *planeProcess) awaitLink(t *testing.T, link string) {
 	}, patience, 200*time.Millisecond, "wait for %q to be used", link)
 }
 
-func TestPlaneOfTheKernelSwitchesBetweenLinks(t *testing.T) {
+func TestPlane_switchesBetweenLinks(t *testing.T) {
 	t.Parallel()
 	config := vmtest.Config{
 		Modules:  []string{"veth", "dummy", "sch_netem", "bridge", "bonding max_bonds=0", "wireguard", "vxlan"},
@@ -134,7 +135,7 @@ func TestPlaneOfTheKernelSwitchesBetweenLinks(t *testing.T) {
 		replay.Bond.NoReplay = false
 		require.Contains(t, gateway.order(t, map[string]any{"apply": replay}).Error, "bond: replay")
 		lost := client
-		lost.Links = append([]multilink.LinkConfig{{Name: "lte", Kind: multilink.FiveG, Priority: 9}}, client.Links...)
+		lost.Links = append([]settings.Link{{Name: "lte", Kind: settings.FiveG, Priority: 9}}, client.Links...)
 		require.Contains(t, gateway.order(t, map[string]any{"apply": lost}).Error, "unknown link")
 		require.NoError(t, n.ping(bonded))
 	})
@@ -249,11 +250,11 @@ func requireUntouched(t *testing.T, in *vmtest.Namespace) {
 // the machine is.
 func planeStates(t *testing.T) (client, server multilink.State) {
 	t.Helper()
-	var links []multilink.LinkConfig
-	for i, kind := range []multilink.Kind{multilink.WiFi, multilink.Mesh, multilink.FiveG} {
-		links = append(links, multilink.LinkConfig{
+	var links []settings.Link
+	for i, kind := range []settings.Kind{settings.WiFi, settings.Mesh, settings.FiveG} {
+		links = append(links, settings.Link{
 			Name: string(kind), Kind: kind, Priority: i + 1, Listen: uint16(50001 + i),
-			Probe: multilink.Probe{Interval: 100 * time.Millisecond, Multiplier: 8},
+			Probe: settings.Probe{Interval: 100 * time.Millisecond, Multiplier: 8},
 		})
 	}
 	keys := [2]multilink.Key{{1, 2, 3}, {4, 5, 6}}
@@ -266,7 +267,7 @@ func planeStates(t *testing.T) (client, server multilink.State) {
 	state := func(i int, address string, peer multilink.PeerConfig) multilink.State {
 		return multilink.State{
 			Port:  multilink.PortConfig{Name: "bonded", Addresses: []netip.Prefix{netip.MustParsePrefix(address)}},
-			Links: links, Peers: []multilink.PeerConfig{peer}, Bond: multilink.BondConfig{NoReplay: true}, PrivateKey: keys[i],
+			Links: links, Peers: []multilink.PeerConfig{peer}, Bond: settings.Bond{NoReplay: true}, PrivateKey: keys[i],
 		}
 	}
 	calling := multilink.PeerConfig{Name: "server", PublicKey: public[1]}

@@ -1,5 +1,5 @@
 // Package bonding shows what a failover is like: two instances of multilink
-// with three links between them, somebody who pings across, and a primary that
+// with three links between them, a ping across, and a primary that
 // is cut and restored meanwhile.
 package bonding
 
@@ -17,36 +17,36 @@ import (
 )
 
 const (
-	act      = time.Second // how long each act lasts
+	phase    = time.Second // how long each phase lasts
 	patience = time.Minute // for what is waited for
 )
 
-// Run plays the demonstration and tells what happens. It takes a few seconds.
+// Run runs the demonstration and prints what happens. It takes a few seconds.
 // As root on Linux it uses network namespaces, TAP devices and WireGuard;
 // otherwise a network in memory.
 func Run(ctx context.Context, out io.Writer) error {
-	s, err := newStage(out)
+	s, err := newTestbed(ctx, out)
 	if err != nil {
 		return err
 	}
 	return errors.Join(play(ctx, out, s, time.Millisecond), s.close())
 }
 
-// stage is the network that the demonstration is played on.
-type stage struct {
+// testbed is the network that the demonstration uses.
+type testbed struct {
 	kind  string // for people
 	hosts [2]multilink.Host
 	// links between them, the primary first.
 	links   []pair.Link
 	cut     func(link string) error
 	restore func(link string) error
-	// ping opens a way from the client's applications to somebody at the
-	// server's who sends everything back.
+	// ping opens a connection from the client's applications to an echo service
+	// among the server's.
 	ping    func() (netlab.Conn, error)
 	closers []func() error // in the order of opening
 }
 
-func (s *stage) close() error {
+func (s *testbed) close() error {
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		errs = append(errs, s.closers[i]())
@@ -54,34 +54,34 @@ func (s *stage) close() error {
 	return errors.Join(errs...)
 }
 
-// narrator tells what happens, and when.
-type narrator struct {
+// reporter prints what happens, and when.
+type reporter struct {
 	mu    sync.Mutex
 	out   io.Writer
 	start time.Time
 	err   error
 }
 
-func (n *narrator) say(format string, args ...any) {
+func (n *reporter) say(format string, args ...any) {
 	n.write("%6.2f s  %s\n", time.Since(n.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-func (n *narrator) write(format string, args ...any) {
+func (n *reporter) write(format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, err := fmt.Fprintf(n.out, format, args...)
 	n.err = errors.Join(n.err, err)
 }
 
-// failure is what went wrong with telling.
-func (n *narrator) failure() error {
+// failure is the error of printing, if any.
+func (n *reporter) failure() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.err
 }
 
-func play(ctx context.Context, out io.Writer, s *stage, every time.Duration) (err error) {
-	cast, err := newCast(ctx, s)
+func play(ctx context.Context, out io.Writer, s *testbed, every time.Duration) (err error) {
+	cast, err := newInstances(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func play(ctx context.Context, out io.Writer, s *stage, every time.Duration) (er
 		s.kind, cast.server.url, cast.client.url, cast.token); err != nil {
 		return err
 	}
-	n := &narrator{out: out, start: time.Now()}
+	n := &reporter{out: out, start: time.Now()}
 	defer cast.follow(ctx, n)()
 	if err := cast.connect(ctx); err != nil {
 		return err
@@ -99,7 +99,7 @@ func play(ctx context.Context, out io.Writer, s *stage, every time.Duration) (er
 		return err
 	}
 	n.say("connected; the client sends a packet every %v, the server sends it back", every)
-	pinged, err := drama(ctx, s, cast, n, every)
+	pinged, err := cutAndRestore(ctx, s, cast, n, every)
 	if err != nil {
 		return errors.Join(err, n.failure())
 	}
@@ -107,8 +107,8 @@ func play(ctx context.Context, out io.Writer, s *stage, every time.Duration) (er
 	return n.failure()
 }
 
-// drama cuts the primary and restores it while somebody pings at that interval.
-func drama(ctx context.Context, s *stage, cast *cast, n *narrator, every time.Duration) (netlab.Pinged, error) {
+// cutAndRestore cuts the primary and restores it during a ping at that interval.
+func cutAndRestore(ctx context.Context, s *testbed, cast *instances, n *reporter, every time.Duration) (netlab.Pinged, error) {
 	conn, err := s.ping()
 	if err != nil {
 		return netlab.Pinged{}, fmt.Errorf("ping: %w", err)
@@ -126,9 +126,9 @@ func drama(ctx context.Context, s *stage, cast *cast, n *narrator, every time.Du
 	}()
 	err = errors.Join(
 		rest(ctx),
-		tell(n, "the air swallows everything on wifi0; its carrier stays", s.cut(s.links[0].Name)),
+		report(n, "the air swallows everything on wifi0; its carrier stays", s.cut(s.links[0].Name)),
 		rest(ctx),
-		tell(n, "wifi0 is restored", s.restore(s.links[0].Name)),
+		report(n, "wifi0 is restored", s.restore(s.links[0].Name)),
 		cast.active(ctx, s.links[0].Name),
 		rest(ctx),
 	)
@@ -137,19 +137,19 @@ func drama(ctx context.Context, s *stage, cast *cast, n *narrator, every time.Du
 	return pinged, errors.Join(err, failed)
 }
 
-func tell(n *narrator, what string, err error) error {
+func report(n *reporter, what string, err error) error {
 	if err == nil {
 		n.say("%s", what)
 	}
 	return err
 }
 
-// rest lets an act pass.
+// rest waits for a phase.
 func rest(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(act):
+	case <-time.After(phase):
 		return nil
 	}
 }

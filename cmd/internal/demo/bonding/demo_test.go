@@ -14,7 +14,7 @@ import (
 
 // perform plays the demonstration. That nothing is lost is tried where the machine
 // is quiet, in test/multilink/namespaces.
-func perform(t *testing.T, s *stage) string {
+func perform(t *testing.T, s *testbed) string {
 	var out strings.Builder
 	require.NoError(t, errors.Join(play(t.Context(), &out, s, 5*time.Millisecond), s.close()), &out)
 	t.Log("\n" + out.String())
@@ -23,14 +23,14 @@ func perform(t *testing.T, s *stage) string {
 	return out.String()
 }
 
-func TestInMemoryTheLinksTakeTurns(t *testing.T) {
-	s, err := memoryStage()
+func TestRun_failsOverInMemory(t *testing.T) {
+	s, err := memoryTestbed()
 	require.NoError(t, err)
 	require.Contains(t, perform(t, s), " 0 twice")
 }
 
-func TestOnTheRealStageTheLinksTakeTurns(t *testing.T) {
-	s, err := realStage()
+func TestRun_failsOverInNamespaces(t *testing.T) {
+	s, err := namespaceTestbed(t.Context())
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, multilink.ErrDenied) {
 		t.Skipf("network namespaces take root on Linux: %v", err)
 	}

@@ -5,7 +5,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/memory"
+	"github.com/iotenablers/enablers/multilink/settings"
 )
 
 // firstPort is where the server listens on the first link.
@@ -14,15 +15,15 @@ const firstPort = 51820
 // Memory is a network in memory with two hosts. Its links are as far apart as such
 // technologies are.
 type Memory struct {
-	Network        *multilink.MemoryNetwork
-	Server, Client *multilink.MemoryHost
+	Network        *memory.Network
+	Server, Client *memory.Host
 	// Links, the primary first.
 	Links []Link
 }
 
 // NewMemory makes the network, of a WiFi, a mesh and a 5G link. The caller closes it.
 func NewMemory() (_ *Memory, err error) {
-	m := &Memory{Network: multilink.NewMemoryNetwork(1)}
+	m := &Memory{Network: memory.NewNetwork(1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.Network.Close())
@@ -33,8 +34,8 @@ func NewMemory() (_ *Memory, err error) {
 	})
 	for i, l := range m.Links {
 		delay := time.Duration(1+4*i) * time.Millisecond
-		impairment := multilink.Impairment{Delay: delay, Jitter: delay / 4}
-		if err := errors.Join(m.Network.AddLink(l.Name, 0), m.Network.Impair(multilink.MemoryPath{Link: l.Name}, impairment)); err != nil {
+		impairment := memory.Impairment{Delay: delay, Jitter: delay / 4}
+		if err := errors.Join(m.Network.AddLink(l.Name, 0), m.Network.Impair(memory.Path{Link: l.Name}, impairment)); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +49,7 @@ func NewMemory() (_ *Memory, err error) {
 // Links are those of demonstrations, the primary first, where the server listens on
 // each at that endpoint.
 func Links(endpoint func(link int) netip.AddrPort) []Link {
-	links := []Link{{Name: "wifi0", Kind: multilink.WiFi}, {Name: "mesh0", Kind: multilink.Mesh}, {Name: "wwan0", Kind: multilink.FiveG}}
+	links := []Link{{Name: "wifi0", Kind: settings.WiFi}, {Name: "mesh0", Kind: settings.Mesh}, {Name: "wwan0", Kind: settings.FiveG}}
 	for i := range links {
 		links[i].Endpoint = endpoint(i).String()
 	}

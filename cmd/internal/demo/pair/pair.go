@@ -3,6 +3,7 @@
 package pair
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/node"
+	"github.com/iotenablers/enablers/multilink/settings"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -25,7 +27,7 @@ func Addresses() (server, client netip.Prefix) {
 // Link is one of the links between the two.
 type Link struct {
 	Name string
-	Kind multilink.Kind
+	Kind settings.Kind
 	// Endpoint is where the server listens on it, as HOST:PORT.
 	Endpoint string
 }
@@ -38,7 +40,7 @@ type Config struct {
 	Links []Link
 	// Probe is the interval of probes. Zero is multilink's default.
 	Probe time.Duration
-	// Token that both instances ask for.
+	// Token of both instances.
 	Token string
 	// Hosts are as in node.Config.
 	Hosts []string
@@ -48,11 +50,11 @@ type Config struct {
 
 // Instance is one of the two.
 type Instance struct {
-	Node   *node.Node
-	Engine *multilink.Engine
+	Node *node.Node
+	Bond *multilink.Bond
 }
 
-// Pair is two instances. They keep nothing: each pair begins anew.
+// Pair is two instances. They store nothing: each pair starts empty.
 type Pair struct {
 	Server, Client Instance
 	config         Config
@@ -60,24 +62,24 @@ type Pair struct {
 
 // Open makes the instances. It starts nothing. The caller closes it, once both nodes
 // have ended.
-func Open(config Config) (_ *Pair, err error) {
+func Open(ctx context.Context, config Config) (_ *Pair, err error) {
 	p := &Pair{config: config}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	if err := p.Server.open(node.Server, config.Server, config); err != nil {
+	if err := p.Server.open(ctx, node.Server, config.Server, config); err != nil {
 		return nil, err
 	}
-	if err := p.Client.open(node.Client, config.Client, config); err != nil {
+	if err := p.Client.open(ctx, node.Client, config.Client, config); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func (i *Instance) open(role node.Role, host multilink.Host, config Config) (err error) {
-	if i.Engine, err = multilink.NewEngine(multilink.EngineConfig{Host: host, Logger: config.Logger}); err != nil {
+func (i *Instance) open(ctx context.Context, role node.Role, host multilink.Host, config Config) (err error) {
+	if i.Bond, err = multilink.New(multilink.Config{Host: host, Logger: config.Logger}); err != nil {
 		return fmt.Errorf("open %s: %w", role, err)
 	}
 	port := multilink.PortConfig{Name: PortName}
@@ -85,8 +87,8 @@ func (i *Instance) open(role node.Role, host multilink.Host, config Config) (err
 		address, _ := Addresses()
 		port.Addresses = append(port.Addresses, address)
 	}
-	if i.Node, err = node.New(node.Config{
-		Role: role, Plane: i.Engine, Documents: storage.NewMemoryDocuments(), Port: port,
+	if i.Node, err = node.Open(ctx, node.Config{
+		Role: role, Plane: i.Bond, Documents: storage.NewMemoryDocuments(), Port: port,
 		Interfaces: host.Links, Token: config.Token, Hosts: config.Hosts, Logger: config.Logger,
 	}); err != nil {
 		return fmt.Errorf("open %s: %w", role, err)
@@ -98,8 +100,8 @@ func (i *Instance) open(role node.Role, host multilink.Host, config Config) (err
 func (p *Pair) Close() error {
 	var errs []error
 	for _, i := range []*Instance{&p.Client, &p.Server} {
-		if i.Engine != nil {
-			errs = append(errs, i.Engine.Close())
+		if i.Bond != nil {
+			errs = append(errs, i.Bond.Close())
 		}
 	}
 	return errors.Join(errs...)

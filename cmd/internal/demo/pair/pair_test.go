@@ -11,13 +11,14 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/demo/pair"
 	"github.com/iotenablers/enablers/multilink"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
-func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
+func TestPair_Connect_bringsUpAllLinks(t *testing.T) {
 	memory, err := pair.NewMemory()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
-	p, err := pair.Open(pair.Config{
+	p, err := pair.Open(t.Context(), pair.Config{
 		Server: memory.Server, Client: memory.Client, Links: memory.Links, Probe: 20 * time.Millisecond, Token: "a token for the trial",
 	})
 	require.NoError(t, err)
@@ -38,8 +39,8 @@ func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
 	for _, i := range []pair.Instance{p.Server, p.Client} {
 		require.Eventually(t, func() bool {
 			up := 0
-			for _, link := range i.Engine.Status().Links {
-				if link.State == multilink.Up {
+			for _, link := range i.Bond.Status().Links {
+				if link.State == status.Up {
 					up++
 				}
 			}
@@ -49,11 +50,11 @@ func TestAPairInMemoryConnectsOverAllItsLinks(t *testing.T) {
 	require.ErrorContains(t, p.Connect(ctx, urls[0], urls[1]), "409", "both have the links already")
 }
 
-func TestAHostThatIsMissingIsAnError(t *testing.T) {
+func TestOpen_refusesAMissingHost(t *testing.T) {
 	memory, err := pair.NewMemory()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
-	_, err = pair.Open(pair.Config{Server: memory.Server, Token: "a token for the trial"})
+	_, err = pair.Open(t.Context(), pair.Config{Server: memory.Server, Token: "a token for the trial"})
 	require.ErrorIs(t, err, multilink.ErrInvalid)
 	require.ErrorContains(t, err, "open client")
 }

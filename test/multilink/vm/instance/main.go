@@ -44,12 +44,12 @@ func run(role node.Role, listen string, port multilink.PortConfig) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	plane, err := kernel.New(kernel.Config{Name: "instance", Logger: log})
+	plane, err := kernel.Open(ctx, kernel.Config{Name: "instance", Logger: log})
 	if err != nil {
 		return err
 	}
 	defer plane.Close()
-	n, err := node.New(node.Config{
+	n, err := node.Open(ctx, node.Config{
 		Role: role, Plane: plane, Documents: storage.NewMemoryDocuments(), Port: port,
 		Token: os.Getenv("MULTILINK_TOKEN"), Logger: log,
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/iotenablers/enablers/multilink"
 	"github.com/iotenablers/enablers/multilink/kernel"
+	"github.com/iotenablers/enablers/multilink/status"
 )
 
 // order is a line of the standard input.
@@ -45,13 +46,13 @@ func main() {
 }
 
 func run() error {
-	plane, err := kernel.New(kernel.Config{Name: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	plane, err := kernel.Open(context.Background(), kernel.Config{Name: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err
 	}
 	defer plane.Close()
 	go func() {
-		_ = plane.Events(context.Background(), func(e multilink.Event) {
+		_ = plane.Events(context.Background(), func(e status.Event) {
 			fmt.Fprintf(os.Stderr, "event %s peer=%s link=%s from=%s state=%s: %s\n", e.Type, e.Peer, e.Link, e.From, e.State, e.Reason)
 		})
 	}()

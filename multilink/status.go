@@ -1,0 +1,88 @@
+package multilink
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/iotenablers/enablers/multilink/settings"
+	"github.com/iotenablers/enablers/multilink/status"
+)
+
+// Status implements [Plane].
+func (b *Bond) Status() Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var current Status
+	if b.port != nil {
+		current.Port = b.port.config.Name
+	}
+	for _, s := range b.peers {
+		current.Peers = append(current.Peers, s.status())
+	}
+	slices.SortFunc(current.Peers, func(x, y PeerStatus) int { return cmp.Compare(x.Name, y.Name) })
+	for _, c := range b.state.Links {
+		current.Links = append(current.Links, b.linkStatus(c, current.Peers))
+	}
+	slices.SortStableFunc(current.Links, func(x, y status.Link) int { return cmp.Compare(x.Priority, y.Priority) })
+	return current
+}
+
+// linkStatus is a link over all peers: the state is the best of any, counts are
+// sums, and the rest is the worst.
+func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
+	sum := status.Link{
+		Name: c.Name, Interface: c.InterfaceName(), Kind: c.Kind, Priority: c.Priority,
+		State: status.Down, Reason: "no peer",
+	}
+	if c.Disabled {
+		sum.State, sum.Reason = status.Disabled, "disabled"
+	}
+	if l := b.links[c.Name]; l != nil {
+		sum.Port = l.under.Port()
+		if info := l.watch.Info(); sum.State == status.Down && (info.Gone || !info.Up) {
+			_, sum.Reason = carrierOf(info)
+		}
+	}
+	for _, p := range peers {
+		for _, l := range p.Links {
+			if l.Name != c.Name {
+				continue
+			}
+			if rankOf(l.State) >= rankOf(sum.State) {
+				sum.State, sum.Reason, sum.LastChange = l.State, l.Reason, l.LastChange
+			}
+			sum.Active = sum.Active || l.Active
+			sum.RTT, sum.Jitter = max(sum.RTT, l.RTT), max(sum.Jitter, l.Jitter)
+			sum.LossTx, sum.LossRx = max(sum.LossTx, l.LossTx), max(sum.LossRx, l.LossRx)
+			sum.TxBytes += l.TxBytes
+			sum.RxBytes += l.RxBytes
+		}
+	}
+	return sum
+}
+
+// rankOf orders states from worst to best.
+func rankOf(s status.State) int {
+	return slices.Index([]status.State{status.Disabled, status.Down, status.Probing, status.Suspect, status.Up}, s)
+}
+
+// status is what the state machine reports, with what only its tunnels have.
+func (p *peer) status() PeerStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.bond.Status(time.Now())
+	status := PeerStatus{
+		Name: p.name, PublicKey: p.key, Connected: now.Connected, ActiveLink: now.ActiveLink,
+		Links: now.Links, Counters: now.Counters,
+	}
+	for _, l := range p.paths {
+		if l == nil {
+			continue
+		}
+		if stats := l.tunnel.Stats(); stats.Handshake.After(status.Handshake) {
+			status.Handshake = stats.Handshake
+		}
+	}
+	return status
+}

@@ -1,0 +1,50 @@
+package status
+
+import (
+	"time"
+
+	"github.com/iotenablers/enablers/multilink/settings"
+)
+
+// State is the state of a link, by the worse of its two
+// directions.
+type State string
+
+// The states of a link. A link carries frames in Up, and in Suspect until
+// another one takes over.
+const (
+	// Disabled by the administrator.
+	Disabled State = "disabled"
+	// Down: nothing is heard, or the carrier is gone.
+	Down State = "down"
+	// Probing: heard again, and not yet used, until it has stayed for a while.
+	Probing State = "probing"
+	// Up: in use or ready for it.
+	Up State = "up"
+	// Suspect: late, but not for long enough to be down, or beyond its limits
+	// of loss and delay.
+	Suspect State = "suspect"
+)
+
+// Link is a link as this instance sees it. Where a server has several
+// peers, State is the best of any, and the figures are sums and worst cases.
+type Link struct {
+	Name, Interface string
+	Kind            settings.Kind
+	Priority        int
+	State           State
+	// Active is true while the link carries the frames of a peer.
+	Active bool
+	// RTT is the smoothed round trip, Jitter its variation. Zero is unknown.
+	RTT, Jitter time.Duration
+	// Loss is the fraction of probes that did not arrive, by direction, over
+	// about the last hundred.
+	LossTx, LossRx float64
+	// Bytes of packets since the link was added.
+	TxBytes, RxBytes uint64
+	// Port is the UDP port of this end.
+	Port       uint16
+	LastChange time.Time
+	// Reason of the last change, for people.
+	Reason string
+}
