@@ -15,12 +15,15 @@ import (
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
-// cache gives the test a cache folder of its own. Whoever has no python3 with
-// the module venv skips the test, unless peers are required.
+// cache gives the test a cache folder of its own. Without a python3 that has the
+// module venv the test is skipped, unless peers are required.
 func cache(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("the cache folder is moved as on Linux")
+	}
+	if peertest.Excluded() {
+		t.Skip(peertest.ErrExcluded)
 	}
 	if err := exec.CommandContext(t.Context(), "python3", "-c", "import venv, ensurepip").Run(); err != nil && !peertest.Required() {
 		t.Skipf("no python3 with venv: %v", err)

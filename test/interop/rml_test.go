@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rdf/rdftest"
 	"github.com/iotenablers/enablers/examples/weather"
+	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/test/interop"
 )
 
@@ -21,12 +21,15 @@ import (
 // nothing of ours.
 func rapper(t *testing.T) string {
 	t.Helper()
+	if peertest.Excluded() {
+		t.Skip(peertest.ErrExcluded)
+	}
 	program, err := exec.LookPath("rapper")
 	if err == nil {
 		return program
 	}
-	if os.Getenv(mqtttest.RequirePeers) == "1" {
-		t.Fatalf("rapper is not installed and %s=1 demands it", mqtttest.RequirePeers)
+	if peertest.Required() {
+		t.Fatalf("rapper is not installed and %s=1 demands it", peertest.RequirePeers)
 	}
 	t.Skip("rapper is not installed: it is in Debian's package raptor2-utils")
 	return ""

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/test/interop"
 )
 
@@ -18,8 +19,8 @@ import (
 const limit = 10 * time.Minute
 
 func TestDocuments_commandsWorkAsTyped(t *testing.T) {
-	if os.Getenv("ENABLERS_REQUIRE_PEERS") == "" {
-		t.Skip("runs servers on fixed ports in namespaces: set ENABLERS_REQUIRE_PEERS to have it")
+	if !peertest.Required() {
+		t.Skipf("runs servers on fixed ports in namespaces: %s=1 has it run", peertest.RequirePeers)
 	}
 	const root = "../../.."
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
