@@ -103,6 +103,9 @@ func TestMemoryOfABatchDoesNotGrowWithItsRows(t *testing.T) {
 			if strings.HasSuffix(name, "csv") {
 				formulation = "CSV"
 			}
+			if testing.Short() {
+				t.Skip("measures memory")
+			}
 			m := newMapper(t, fmt.Sprintf(rowMapping, name, formulation), nil)
 			file.rows, file.check = 200_000, 5000
 			var peak uint64

@@ -141,6 +141,9 @@ func TestAModuleThatMisbehavesFailsItsRoundAndNothingElse(t *testing.T) {
 
 func TestAModuleSeesNothingOfTheMachine(t *testing.T) {
 	t.Setenv("SECRET", "1")
+	if testing.Short() {
+		t.Skip("compiles a module in Go, which takes 15 s with the race detector")
+	}
 	module := inGo(t, spyModule)
 	var said [2]string
 	for k := range said {
