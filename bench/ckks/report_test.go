@@ -12,7 +12,7 @@ func trialOf(side string, round int, seconds float64, megabytes int64) *trial {
 	return &trial{Side: side, Round: round, Load: 2, measure: measure{Seconds: seconds, CPU: 2 * seconds, Peak: megabytes * 1e6, Size: 5e6}, Error: 2e-9 * float64(1+round)}
 }
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Clients: 8, Ciphertexts: 245, Trials: []*trial{
 		trialOf(ours, 0, 1, 100), trialOf(collected, 0, 4, 1000), trialOf(folded, 0, 2, 300),

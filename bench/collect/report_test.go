@@ -15,7 +15,7 @@ func trialOf(name string, trial int, seconds float64, peak int64) *roundsTrial {
 	}
 }
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Cores: 2, Rounds: []*roundsTrial{
 		trialOf(ours, 0, 0.5, 100e6), trialOf(theirs, 0, 2, 500e6), trialOf(theirs, 1, 4, 600e6), trialOf(ours, 1, 1, 120e6),
@@ -48,7 +48,7 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 	require.ErrorContains(t, rewrite(records), "is of another machine")
 }
 
-func TestRoundsAreMeasuredFromTheFirstClientOfEach(t *testing.T) {
+func TestTally_lengths_startWithTheFirstClientOfEachRound(t *testing.T) {
 	require.Equal(t, []float64{1, 2}, lengths([][]float64{{10, 11.5, 13}, {10.5, 11, 14}}))
 
 	seen := &tally{}

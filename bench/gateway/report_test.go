@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	of := func(name string, round, routes int, rate, cpu float64) *trial {
 		return &trial{Contender: name, Round: round, Routes: routes, Connections: 32, Rate: rate, CPU: cpu, P99: 1.5}
@@ -43,7 +43,7 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 	require.ErrorContains(t, rewrite(records), "is of another machine")
 }
 
-func TestWhatWrkPrintsIsRead(t *testing.T) {
+func TestTrial_read_parsesOutputOfWrk(t *testing.T) {
 	text := "Running 3s test\n  Latency Distribution\n     50%  360.00us\n     99%    2.46ms\n  185436 requests in 3.00s, 29.71MB read\nRequests/sec:  61812.00\n"
 	got := &trial{}
 	requests, err := got.read(text)
@@ -56,7 +56,7 @@ func TestWhatWrkPrintsIsRead(t *testing.T) {
 	}
 }
 
-func TestTokensAreSignedWithTheKeyThatIsTold(t *testing.T) {
+func TestIssuer_token_isSignedWithThePublishedKey(t *testing.T) {
 	i, err := newIssuer()
 	require.NoError(t, err)
 	defer i.close()

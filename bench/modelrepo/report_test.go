@@ -15,7 +15,7 @@ func trialOf(name string, round int, upload float64) *largeTrial {
 	return &largeTrial{Contender: name, Round: round, Bytes: 1e9, MD5: 500, SHA256: 1000, Upload: upload, Peak: 20e6, Download: []float64{10 * upload}, Sendfile: float64(round) - 1}
 }
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Large: []*largeTrial{trialOf("modelrepo", 0, 100), trialOf("registry", 0, 200), trialOf("modelrepo", 1, 300)}}
 	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Large: []*largeTrial{trialOf("modelrepo", 0, 400)},
@@ -40,7 +40,7 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 	require.ErrorContains(t, rewrite(records), "is of another machine")
 }
 
-func TestTheGeneratorKnowsWhatItMade(t *testing.T) {
+func TestGenerator_hashesItsOutput(t *testing.T) {
 	const size = 3<<20 + 17
 	g := newGenerator(size)
 	data, err := io.ReadAll(g)

@@ -24,8 +24,8 @@ const kernelBonding = "kernel bonding over WireGuard and VXLAN, in the virtual m
 
 // machineTests are the tests of test/multilink/vm that count.
 var machineTests = []struct{ name, test string }{
-	{kernelBonding, "TestInstancesOverThePlaneOfTheKernelSurviveTheirRadios"},
-	{"ours, in the virtual machine", "TestInstancesOverTheEngineSurviveTheirRadios"},
+	{kernelBonding, "TestInstances_kernelPlane_survivesLossOfRadios"},
+	{"ours, in the virtual machine", "TestInstances_engine_survivesLossOfRadios"},
 }
 
 // measureMachine has the tests run in the virtual machine, one after the other.

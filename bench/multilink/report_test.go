@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	of := func(name string, forward, reverse, cpu float64) *throughput {
 		return &throughput{Contender: name, Load: 2, Forward: flow{Rate: forward, CPU: cpu}, Reverse: flow{Rate: reverse, CPU: 2 * cpu}}
@@ -59,7 +59,7 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 	require.ErrorContains(t, rewrite(records), "of another MTU")
 }
 
-func TestWhatIperfPrintsIsRead(t *testing.T) {
+func TestFlow_read_parsesOutputOfIperf(t *testing.T) {
 	text := `{"end": {"sum_sent": {"retransmits": 7}, "sum_received": {"bits_per_second": 2000000000, "bytes": 500000000}}}`
 	var got flow
 	require.NoError(t, got.read([]byte(text), 2*time.Second))
@@ -69,7 +69,7 @@ func TestWhatIperfPrintsIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatTheTestInTheVirtualMachineCountsIsRead(t *testing.T) {
+func TestMachined_read_parsesOutputOfTheVirtualMachine(t *testing.T) {
 	var m machined
 	require.NoError(t, m.read("=== RUN TestX\n    x_test.go:1: through six changes: 10.9.0.1 ping statistics ---\n        50 packets transmitted, 46 packets received, 8% packet loss\n"))
 	require.Equal(t, machined{Sent: 50, Lost: 4}, m)

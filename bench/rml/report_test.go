@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRatioSaysHowManyTimesAsFastOursIs(t *testing.T) {
+func TestResult_ratio_isPeerTimeOverOurs(t *testing.T) {
 	ours := &result{Wall: []float64{0.1, 0.5, 0.2}}
 	peer := &result{Wall: []float64{9, 2, 4}}
 	require.InDelta(t, 20, peer.ratio(ours), 1e-9)
@@ -16,7 +16,7 @@ func TestRatioSaysHowManyTimesAsFastOursIs(t *testing.T) {
 	require.InDelta(t, 1000, peer.ratio(ours), 1e-9)
 }
 
-func TestReportGivesNoTimeForAWrongOutput(t *testing.T) {
+func TestRecord_markdown_givesNoTimeForAWrongOutput(t *testing.T) {
 	r := record{
 		Engines: []engineRecord{{Name: "ours"}, {Name: "right"}, {Name: "wrong"}, {Name: "absent", Missing: "no network"}},
 		Results: []*result{
@@ -32,7 +32,7 @@ func TestReportGivesNoTimeForAWrongOutput(t *testing.T) {
 	require.NotContains(t, report, "0.77")
 }
 
-func TestEveryPinnedFileIsEmbedded(t *testing.T) {
+func TestPins_embedEveryPinnedFile(t *testing.T) {
 	for _, e := range engines("self", "ours")[1:] {
 		require.NotNil(t, e.install, e.name)
 	}
@@ -42,7 +42,7 @@ func TestEveryPinnedFileIsEmbedded(t *testing.T) {
 	}
 }
 
-func TestLineThatNamesTheErrorIsTheOneReported(t *testing.T) {
+func TestLastLine_returnsTheLineThatNamesTheError(t *testing.T) {
 	trace := "starting\nException in thread main: X\n\tat a.b\nCaused by: java.lang.YException: gone\n\tat c.d\n\t... 29 more\n"
 	require.Equal(t, "Caused by: java.lang.YException: gone", lastLine([]byte(trace)))
 	require.Equal(t, "1 2", lastLine([]byte("0 0\n1 2\n\n")))

@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/examples/weather"
 )
 
-func TestEveryObservationIsAnnotatedOnceAcrossTwoRuns(t *testing.T) {
+func TestRun_annotatesEveryObservationOnceAcrossTwoRuns(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	where := topics{host: cluster.Host, port: cluster.Port, in: "weather-json", out: "weather-rdf", errors: "weather-errors"}
 	for _, name := range []string{where.in, where.out, where.errors} {

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/node"
 )
 
-func TestTheInstanceIsConfiguredAndShown(t *testing.T) {
+func TestRun_configuresAndShowsTheInstance(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	ended := make(chan error, 1)

@@ -52,7 +52,7 @@ func request(t *testing.T, method, url string, body []byte) []byte {
 }
 
 // The commands of the README, with both forms of encryption.
-func TestThePartiesTrainWithoutTheCollectorSeeingTheirModel(t *testing.T) {
+func TestClients_trainWithoutTheCollectorSeeingTheirModel(t *testing.T) {
 	collector := sync.OnceValue(func() string { return interop.Build(t, "flcollector") })
 	for name, c := range map[string]struct {
 		packages []string

@@ -20,7 +20,7 @@ func pack(t *testing.T, table string) []byte {
 	return packed.Bytes()
 }
 
-func TestDamagedDataEndsTheSequenceWithOneErrorThatSaysWhere(t *testing.T) {
+func TestDecode_endsWithOneErrorThatNamesTheRow(t *testing.T) {
 	const header = "origin,time_hour,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib\n"
 	const row = "EWR,2013-01-01T06:00:00Z,1,2,3,4,5,NA,7,8,9\n"
 	for name, c := range map[string]struct {

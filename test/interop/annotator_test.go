@@ -186,7 +186,7 @@ func requireGraph(t *testing.T, o weather.Observation, message []byte) {
 
 // Every one of 10,000 real observations in each format comes out on the output
 // topic, once, in order, as the graph that was expected.
-func TestAnnotatorMapsEveryObservationInEveryFormat(t *testing.T) {
+func TestAnnotator_mapsEveryObservationInEveryFormat(t *testing.T) {
 	broker := mqtttest.StartMosquitto(t)
 	server := interop.StartServer(t, interop.Build(t, "annotator"), "-listen", "127.0.0.1:0", "-data", t.TempDir())
 	all := observations(t)
@@ -212,7 +212,7 @@ func TestAnnotatorMapsEveryObservationInEveryFormat(t *testing.T) {
 
 // A process that is killed in mid-stream and started again loses nothing: what
 // it had not finished comes again. First appearances keep their order.
-func TestAnnotatorLosesNothingWhenItIsKilled(t *testing.T) {
+func TestAnnotator_losesNothingWhenItIsKilled(t *testing.T) {
 	broker := mqtttest.StartMosquitto(t)
 	program, data := interop.Build(t, "annotator"), t.TempDir()
 	start := func() *interop.Server {

@@ -25,29 +25,29 @@ const patience = 3 * time.Minute
 // cutFor is how long a cable is cut.
 const cutFor = 2 * time.Second
 
-func TestMQTTToMQTTThroughAllFaults(t *testing.T) {
+func TestAnnotator_MQTTToMQTT_losesNothingThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	broker := startMQTT(t)
 	throughAllFaults(t, combination{in: broker, out: broker})
 }
 
-func TestMQTTToKafkaThroughAllFaults(t *testing.T) {
+func TestAnnotator_MQTTToKafka_losesNothingThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	throughAllFaults(t, combination{in: startMQTT(t), out: startKafka(t)})
 }
 
-func TestKafkaToMQTTThroughAllFaults(t *testing.T) {
+func TestAnnotator_KafkaToMQTT_losesNothingThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	throughAllFaults(t, combination{in: startKafka(t), out: startMQTT(t)})
 }
 
-func TestKafkaToKafkaThroughAllFaults(t *testing.T) {
+func TestAnnotator_KafkaToKafka_losesNothingThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	broker := startKafka(t)
 	throughAllFaults(t, combination{in: broker, out: broker})
 }
 
-func TestKafkaToKafkaExactlyOnceThroughAllFaults(t *testing.T) {
+func TestAnnotator_KafkaToKafka_isExactlyOnceThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	broker := startKafka(t)
 	throughAllFaults(t, combination{in: broker, out: broker, exactly: true})
@@ -56,7 +56,7 @@ func TestKafkaToKafkaExactlyOnceThroughAllFaults(t *testing.T) {
 // A topic of MQTT that two annotators share out among them loses nothing when
 // one joins, the other dies and comes back, and the first is stopped and started
 // again. How much is out of order is printed.
-func TestMQTTTopicIsSharedOutAmongTwoAnnotators(t *testing.T) {
+func TestAnnotator_distributed_sharesAnMQTTTopicBetweenTwo(t *testing.T) {
 	t.Parallel()
 	broker := startMQTT(t)
 	throughAllFaults(t, combination{in: broker, out: broker, spread: true})

@@ -32,10 +32,10 @@ import (
 // tried: that of a run that failed, say. Without it every run tries other things.
 const killSeed = "ENABLERS_KILL_SEED"
 
-// TestModelrepoLosesNothingWhenItIsKilledAHundredTimes lets several clients
+// TestModelrepo_losesNothingWhenItIsKilledAHundredTimes lets several clients
 // upload, overwrite and delete, and the server collect garbage all the time,
 // kills the server in the middle, and looks at what the next one has.
-func TestModelrepoLosesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
+func TestModelrepo_losesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
 	kills := 100
 	if testing.Short() || !peertest.Required() {
 		kills = 10

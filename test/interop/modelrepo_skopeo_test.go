@@ -31,7 +31,7 @@ func skopeo(t *testing.T, arguments ...string) string {
 	return string(said)
 }
 
-func TestSkopeoCopiesAnExportThatImportsUnchanged(t *testing.T) {
+func TestModelrepo_export_isCopiedBySkopeoAndImportsUnchanged(t *testing.T) {
 	from := emptyRepository(t)
 	model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}

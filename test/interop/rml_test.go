@@ -37,7 +37,7 @@ func rapper(t *testing.T) string {
 
 // What the mapper writes in each syntax, another library reads as the graph
 // that was meant.
-func TestAnotherLibraryReadsWhatTheMapperWrites(t *testing.T) {
+func TestMap_outputIsReadByAnotherLibrary(t *testing.T) {
 	reader, program := rapper(t), interop.Build(t, "rml")
 	var observation weather.Observation
 	for o, err := range weather.Observations() {

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-func TestClientsAreToldTheirSettingsWithTheirTypes(t *testing.T) {
+func TestCollector_clientConf_keepsItsTypes(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
@@ -37,7 +37,7 @@ func TestClientsAreToldTheirSettingsWithTheirTypes(t *testing.T) {
 	}
 }
 
-func TestAClientThatJoinsLateTakesPartFromThenOn(t *testing.T) {
+func TestCollector_lateClient_takesPartFromThenOn(t *testing.T) {
 	python := install(t, newest)
 	c := startCollector(t, setup{})
 	c.start("late", training("FedAvg", 4, 2, nil))
@@ -66,7 +66,7 @@ func TestAClientThatJoinsLateTakesPartFromThenOn(t *testing.T) {
 }
 
 // A client is killed in the second of three rounds. Those that stay add 1 and 2.
-func TestAClientThatIsKilledFailsAsTheStrategySays(t *testing.T) {
+func TestCollector_killedClient_failsAsTheStrategyDemands(t *testing.T) {
 	for _, c := range []struct {
 		name, strategy string
 		conf           map[string]any
@@ -113,7 +113,7 @@ func TestAClientThatIsKilledFailsAsTheStrategySays(t *testing.T) {
 
 // The answers that come in time may be few on a slow machine, and then their
 // clients come again; what never comes is what matters here.
-func TestAClientThatDoesNotAnswerInTimeIsLeftBehind(t *testing.T) {
+func TestCollector_slowClient_isLeftOut(t *testing.T) {
 	python := install(t, oldest)
 	c := startCollector(t, setup{})
 	config := training("FaultTolerantFedAvg", 2, 2, map[string]any{"min_completion_rate_fit": 0.1})
@@ -139,7 +139,7 @@ func TestAClientThatDoesNotAnswerInTimeIsLeftBehind(t *testing.T) {
 	requireAdded(t, model, model[0].Least)
 }
 
-func TestStopEndsJobsAndClientsWithoutAResult(t *testing.T) {
+func TestCollector_stop_endsJobsAndClientsWithoutAResult(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodGet} {
 		t.Run(method, func(t *testing.T) {
 			python := install(t, oldest)
@@ -177,7 +177,7 @@ func TestStopEndsJobsAndClientsWithoutAResult(t *testing.T) {
 }
 
 // Two jobs are trained at once, with one port for the clients of both.
-func TestClientsFindTheirJobAmongTwo(t *testing.T) {
+func TestCollector_clients_joinTheirJobAmongTwo(t *testing.T) {
 	for name, told := range map[string]func(o *options, job string){
 		"by the host of the address that they have": func(o *options, job string) {
 			_, port, _ := strings.Cut(o.Server, ":")

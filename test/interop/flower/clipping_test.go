@@ -28,7 +28,7 @@ func clippingOf(version string) string {
 	return "own"
 }
 
-func TestClipNormsFollowFlowersOwnRule(t *testing.T) {
+func TestCollector_clipNorms_followFlowersRule(t *testing.T) {
 	const rounds, clients = 6, 4
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
@@ -75,7 +75,7 @@ func number(t *testing.T, config map[string][2]any, name string) float64 {
 	return config[name][1].(float64)
 }
 
-func TestTheServerAddsNoNoiseToThatOfItsClients(t *testing.T) {
+func TestCollector_addsNoNoiseToThatOfItsClients(t *testing.T) {
 	const rounds = 2
 	python := install(t, oldest)
 	c := startCollector(t, setup{})
@@ -98,7 +98,7 @@ func TestTheServerAddsNoNoiseToThatOfItsClients(t *testing.T) {
 // of a round, where the deviation on the count of clients is 1 as well.
 var effective = 1 / math.Sqrt(1-0.25)
 
-func TestModelsHaveTheNoiseThatTheirAccountIsOf(t *testing.T) {
+func TestCollector_models_haveTheNoiseOfTheirAccount(t *testing.T) {
 	const rounds = 3
 	conf := map[string]any{"num_sampled_clients": 3, "init_clip_norm": 1.5, "noise_multiplier": 1, "clip_count_stddev": 1, "delta": 1e-6}
 	for _, version := range releases() {

@@ -34,7 +34,7 @@ const (
 	killedClients = 3
 )
 
-func TestEveryTrainingEndsWithOneResultHoweverOftenTheCollectorIsKilled(t *testing.T) {
+func TestCollector_kill_leavesOneResultOfEveryTraining(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		trainings int

@@ -74,7 +74,7 @@ func (o *orchestrator) await(t testing.TB, count int) []news {
 	return o.news()
 }
 
-func TestTheOrchestratorIsToldOfEveryRound(t *testing.T) {
+func TestCollector_orchestrator_getsEveryRound(t *testing.T) {
 	for name, down := range map[string]bool{"while it is there": false, "once it is back": true} {
 		t.Run(name, func(t *testing.T) {
 			python := install(t, oldest)
@@ -96,7 +96,7 @@ func TestTheOrchestratorIsToldOfEveryRound(t *testing.T) {
 	}
 }
 
-func TestATargetEndsTheTrainingOnceTheResultIsStored(t *testing.T) {
+func TestCollector_target_endsTheTrainingWhenTheResultIsStored(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)

@@ -101,7 +101,7 @@ type comparison struct {
 	Same          bool
 }
 
-func TestEveryStrategyEndsAsWithFlowersOwnServer(t *testing.T) {
+func TestCollector_strategies_endAsWithFlowersServer(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python, folder, all := install(t, version), t.TempDir(), trials(version)

@@ -10,7 +10,7 @@ import (
 
 // Flower clients end when a server goes away, unless it has told them when to
 // come back.
-func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
+func TestCollector_restart_keepsItsClients(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
@@ -39,7 +39,7 @@ func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
 }
 
 // Clients that somebody starts again find their training where it was.
-func TestATrainingGoesOnWithTheRoundInWhichTheCollectorWasKilled(t *testing.T) {
+func TestCollector_kill_resumesTheRound(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)

@@ -7,7 +7,7 @@ import (
 )
 
 // The collector is killed while all are in the second of four rounds.
-func TestAPrivateTrainingGoesOnWhereTheCollectorWasKilled(t *testing.T) {
+func TestCollector_kill_resumesAPrivateTraining(t *testing.T) {
 	const rounds = 4
 	python := installPrivate(t, oldest)
 	for name, mechanisms := range map[string]map[string]any{

@@ -22,7 +22,7 @@ var superNodes = map[string]func(host, port string) []string{
 	newest: func(host, port string) []string { return []string{"--host", host, "--port", port} },
 }
 
-func TestASuperNodeIsToldWhatToDoAndEnds(t *testing.T) {
+func TestCollector_superNode_isRefusedWithAHint(t *testing.T) {
 	for version, at := range superNodes {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)

@@ -42,11 +42,11 @@ func development(t *testing.T) oidctest.Realm {
 	return oidctest.Realm{Issuer: provider.Issuer(), Secret: secret, Password: password, Portal: portal}
 }
 
-func TestClientsWorkWithTheProviderForDevelopment(t *testing.T) {
+func TestClients_workWithTheProviderForDevelopment(t *testing.T) {
 	tryAll(t, development(t))
 }
 
-func TestClientsWorkWithKeycloak(t *testing.T) {
+func TestClients_workWithKeycloak(t *testing.T) {
 	tryAll(t, keycloaktest.Start(t).Realm)
 }
 

@@ -59,7 +59,7 @@ func wait(t *testing.T, d time.Duration) {
 	}
 }
 
-func TestFailoverAndReturn(t *testing.T) {
+func TestInstances_failOverAndReturn(t *testing.T) {
 	for _, policy := range []struct {
 		name, policy string
 		replay       bool
@@ -119,7 +119,7 @@ func (p *pair) up() {
 	}, time.Minute, 20*time.Millisecond, "the links are not up")
 }
 
-func TestFloodThroughAFailoverLosesNothing(t *testing.T) {
+func TestInstances_flood_losesNothingInAFailover(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	for _, policy := range []string{"active-backup", "redundant"} {
@@ -145,7 +145,7 @@ func TestFloodThroughAFailoverLosesNothing(t *testing.T) {
 	}
 }
 
-func TestFlappingPrimaryIsLeftAlone(t *testing.T) {
+func TestInstances_flappingPrimary_staysUnused(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100}, conn, func() {
@@ -163,7 +163,7 @@ func TestFlappingPrimaryIsLeftAlone(t *testing.T) {
 	require.Zero(t, pinged.Duplicates)
 }
 
-func TestAllLinksDownAndBack(t *testing.T) {
+func TestInstances_recoverFromAnOutageOfAllLinks(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	for _, l := range links {
@@ -178,7 +178,7 @@ func TestAllLinksDownAndBack(t *testing.T) {
 	require.Zero(t, pinged.Lost)
 }
 
-func TestRestartedEndsFindEachOther(t *testing.T) {
+func TestInstances_reconnectAfterARestart(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	for _, i := range []**instance{&p.server, &p.client} {

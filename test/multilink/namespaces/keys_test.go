@@ -45,7 +45,7 @@ func (p *pair) other() (key string, conn *net.UDPConn) {
 	return provisioned["public_key"].(string), conn
 }
 
-func TestClientsComeAndGoAlone(t *testing.T) {
+func TestInstances_clients_doNotDisturbEachOther(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	key, second := p.other()
@@ -80,7 +80,7 @@ func TestClientsComeAndGoAlone(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-func TestSecretsStayWhereTheyBelong(t *testing.T) {
+func TestInstances_secrets_areNotDisclosed(t *testing.T) {
 	p := connect(t)
 	private := p.provisioned["private_key"].(string)
 	secrets := []string{private}
@@ -115,7 +115,7 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
+func TestInstances_refuseRequestsWithoutTheToken(t *testing.T) {
 	p := connect(t)
 	for _, path := range []string{"/interfaces", "/tunnel/client/", "/status", "/bond", "/events"} {
 		request, err := http.NewRequestWithContext(t.Context(), "GET", p.server.url+path, nil)

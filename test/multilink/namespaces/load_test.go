@@ -87,7 +87,7 @@ func (p *pair) failovers() int {
 	return server.Clients[0].Counters.Failovers + client.Attachment.Peer.Counters.Failovers
 }
 
-func TestBusyMachineIsNoDeadRadio(t *testing.T) {
+func TestInstances_busyMachine_causesNoSwitch(t *testing.T) {
 	d := 60 * time.Second
 	if testing.Short() {
 		d = 5 * time.Second
@@ -113,7 +113,7 @@ func TestBusyMachineIsNoDeadRadio(t *testing.T) {
 	require.Equal(t, links[0].name, p.client.active())
 }
 
-func TestTCPKeepsItsRateThroughACut(t *testing.T) {
+func TestInstances_TCPKeepsItsRateThroughACut(t *testing.T) {
 	p := connect(t)
 	before := p.failovers()
 	cut := make(chan error, 1)
@@ -139,7 +139,7 @@ func scaled(values []float64, by float64) []float64 {
 	return out
 }
 
-func TestFramesOfALANCrossWhole(t *testing.T) {
+func TestInstances_carryFramesOfALANWhole(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	// 1,472 bytes of UDP fill a frame of 1,514, which no link carries in one piece.
@@ -158,7 +158,7 @@ func TestFramesOfALANCrossWhole(t *testing.T) {
 	require.Equal(t, 1500, mtu)
 }
 
-func TestEverythingIsRemovedAtTheEnd(t *testing.T) {
+func TestInstances_removeEverythingAtTheEnd(t *testing.T) {
 	p := connect(t)
 	p.client.Stop()
 	var interfaces []net.Interface

@@ -79,7 +79,7 @@ func (p *planeProcess) awaitLink(t *testing.T, link string) {
 	}, patience, 200*time.Millisecond, "wait for %q to be used", link)
 }
 
-func TestPlaneOfTheKernelSwitchesBetweenLinks(t *testing.T) {
+func TestKernelPlane_switchesBetweenLinks(t *testing.T) {
 	t.Parallel()
 	config := vmtest.Config{
 		Modules:  []string{"veth", "dummy", "sch_netem", "bridge", "bonding max_bonds=0", "wireguard", "vxlan"},
