@@ -29,7 +29,8 @@ func (b *bench) startCollector(ctx context.Context, folder string, rounds, clien
 	if err != nil {
 		return nil, err
 	}
-	err = c.configure(ctx, rounds, map[string]any{"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients})
+	err = c.configure(ctx, rounds, map[string]any{"min_fit_clients": clients, "min_evaluate_clients": clients,
+		"min_available_clients": clients})
 	if err != nil {
 		c.End()
 		return nil, err
@@ -39,7 +40,8 @@ func (b *bench) startCollector(ctx context.Context, folder string, rounds, clien
 
 // bareCollector starts it with nothing to do.
 func (b *bench) bareCollector(ctx context.Context, folder string) (*collector, error) {
-	p, err := rig.Start(ctx, folder, nil, b.program, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", filepath.Join(folder, "data"))
+	p, err := rig.Start(ctx, folder, nil, b.program, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
+		"-data", filepath.Join(folder, "data"))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,8 @@ func (b *bench) bareCollector(ctx context.Context, folder string) (*collector, e
 func (c *collector) configure(ctx context.Context, rounds int, conf map[string]any) error {
 	body, err := json.Marshal(map[string]any{
 		"strategy": "avg", "model_name": "bench", "model_version": "1", "configuration_id": 1,
-		"server_conf": map[string]any{"num_rounds": rounds}, "strategy_conf": conf, "client_conf": []any{}, "privacy-mechanisms": map[string]any{},
+		"server_conf": map[string]any{"num_rounds": rounds}, "strategy_conf": conf, "client_conf": []any{},
+		"privacy-mechanisms": map[string]any{},
 	})
 	if err != nil {
 		return err

@@ -21,7 +21,8 @@ func (b *bench) startFlower(ctx context.Context, folder string, rounds, clients 
 	if err != nil {
 		return nil, err
 	}
-	p, err := rig.Start(ctx, folder, nil, b.python, filepath.Join(b.scripts, "server.py"), address, fmt.Sprint(rounds), fmt.Sprint(clients))
+	p, err := rig.Start(ctx, folder, nil, b.python, filepath.Join(b.scripts, "server.py"), address,
+		fmt.Sprint(rounds), fmt.Sprint(clients))
 	if err != nil {
 		return nil, err
 	}

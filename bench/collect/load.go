@@ -48,10 +48,11 @@ func load(ctx context.Context, args []string) error {
 			<-slots
 			connecting.Done()
 		})
-		client, err := flower.NewClient(flower.ClientConfig{Target: *target, Trainer: trainer, Dial: func(ctx context.Context, target string) (net.Conn, error) {
-			defer connected()
-			return new(net.Dialer).DialContext(ctx, "tcp", target)
-		}})
+		client, err := flower.NewClient(flower.ClientConfig{Target: *target, Trainer: trainer,
+			Dial: func(ctx context.Context, target string) (net.Conn, error) {
+				defer connected()
+				return new(net.Dialer).DialContext(ctx, "tcp", target)
+			}})
 		if err != nil {
 			return err
 		}
@@ -123,7 +124,8 @@ func startLoad(ctx context.Context, folder, target string, clients int, size int
 	if err != nil {
 		return nil, err
 	}
-	return rig.Start(ctx, folder, nil, self, "load", "-target", target, "-clients", fmt.Sprint(clients), "-bytes", fmt.Sprint(size))
+	return rig.Start(ctx, folder, nil, self, "load", "-target", target, "-clients", fmt.Sprint(clients), "-bytes",
+		fmt.Sprint(size))
 }
 
 // tallyOf ends a load and returns what its clients have seen.

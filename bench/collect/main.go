@@ -71,12 +71,14 @@ func parse(args []string) (settings, error) {
 		return s, err
 	}
 	for _, in := range []string{inPython, inGo} {
-		s.sizes = append(s.sizes, training{Clients: 8, In: in, Bytes: 10e6, Rounds: 7}, training{Clients: 4, In: in, Bytes: 100e6, Rounds: 5})
+		s.sizes = append(s.sizes, training{Clients: 8, In: in, Bytes: 10e6, Rounds: 7},
+			training{Clients: 4, In: in, Bytes: 100e6, Rounds: 5})
 	}
 	s.crowd = crowd{Active: 1000, Idle: 10_000, Bytes: 1e6, Rounds: 5}
 	if *quick {
 		s.trials, s.crowd = 1, crowd{Active: 20, Idle: 100, Bytes: 1e5, Rounds: 3}
-		s.sizes = []training{{Clients: 3, In: inPython, Bytes: 1e6, Rounds: 3}, {Clients: 3, In: inGo, Bytes: 1e6, Rounds: 3}}
+		s.sizes = []training{{Clients: 3, In: inPython, Bytes: 1e6, Rounds: 3},
+			{Clients: 3, In: inGo, Bytes: 1e6, Rounds: 3}}
 	}
 	s.only = strings.Split(*only, ",")
 	switch {

@@ -130,7 +130,8 @@ func peak(p *rig.Process) (int64, error) {
 }
 
 // pythonClients starts the clients, each as a process.
-func (b *bench) pythonClients(ctx context.Context, folder, target string, size training) (clients []*rig.Process, err error) {
+func (b *bench) pythonClients(ctx context.Context, folder, target string, size training) (clients []*rig.Process,
+	err error) {
 	for k := range size.Clients {
 		client, err := rig.Start(ctx, folder, nil, b.python, filepath.Join(b.scripts, "client.py"), target,
 			fmt.Sprint(k+1), fmt.Sprint(size.Clients), fmt.Sprint(size.Bytes), fmt.Sprint(layers))
@@ -195,7 +196,8 @@ func fits(p *rig.Process, rounds int) (times []float64, cpu float64, err error) 
 	}
 	var fits, evaluations int
 	last := strings.Join(lines[max(0, len(lines)-1):], "")
-	if _, err := fmt.Sscanf(last, "end %d %d %g", &fits, &evaluations, &cpu); err != nil || len(times) != rounds || fits != rounds || evaluations != rounds {
+	if _, err := fmt.Sscanf(last, "end %d %d %g", &fits, &evaluations, &cpu); err != nil || len(times) != rounds ||
+		fits != rounds || evaluations != rounds {
 		return nil, 0, fmt.Errorf("a client said %q after %d rounds", last, rounds)
 	}
 	return times, cpu, nil

@@ -31,8 +31,9 @@ type record struct {
 
 func newRecord(ctx context.Context, s settings) *record {
 	return &record{
-		Date:    time.Now().UTC().Format(time.RFC3339),
-		Commit:  rig.Commit(ctx, "multilink", "cmd/multilink", "bench/multilink", "bench/internal", "internal/netlab", "go.mod"),
+		Date: time.Now().UTC().Format(time.RFC3339),
+		Commit: rig.Commit(ctx, "multilink", "cmd/multilink", "bench/multilink", "bench/internal",
+			"internal/netlab", "go.mod"),
 		Command: rig.Command("bench/multilink"),
 		Machine: rig.ThisMachine(ctx).String(),
 		MTU:     mtu, Seconds: s.length.Seconds(), Patience: s.patience.Seconds(),

@@ -33,7 +33,8 @@ func tinc(algorithms string) func(context.Context, *network) (netip.Addr, error)
 				return netip.Addr{}, err
 			}
 			hosts[side] = n.tincHost(netlab.Side(side), algorithms) +
-				string(pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(&key.PublicKey)}))
+				string(pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY",
+					Bytes: x509.MarshalPKCS1PublicKey(&key.PublicKey)}))
 			config := fmt.Sprintf("Name = %s\nMode = switch\nInterface = %s\nAddressFamily = ipv4\n", name, tap)
 			if netlab.Side(side) == netlab.Client {
 				config += "ConnectTo = server\n"
@@ -52,7 +53,8 @@ func tinc(algorithms string) func(context.Context, *network) (netip.Addr, error)
 				}
 			}
 			folder := n.of(side)
-			if _, err := n.start(ctx, side, nil, "tincd", "--config="+folder, "--no-detach", "--pidfile="+filepath.Join(folder, "pid")); err != nil {
+			if _, err := n.start(ctx, side, nil, "tincd", "--config="+folder, "--no-detach",
+				"--pidfile="+filepath.Join(folder, "pid")); err != nil {
 				return netip.Addr{}, err
 			}
 		}

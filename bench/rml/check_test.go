@@ -18,7 +18,8 @@ func describeText(t *testing.T, document string, reference graph) (outcome, grap
 
 func TestDescribe_ignoresOrderRepetitionAndLayout(t *testing.T) {
 	ours, _ := describeText(t, "<http://e/1> <http://e/p> \"x\" .\n<http://e/2> <http://e/p> \"é\" .\n", nil)
-	peers, _ := describeText(t, "<http://e/2> <http://e/p> \"\\u00E9\".\n<http://e/1>  <http://e/p> \"x\".\n<http://e/1> <http://e/p> \"x\".\n", nil)
+	peers, _ := describeText(t, "<http://e/2> <http://e/p> \"\\u00E9\".\n<http://e/1>  <http://e/p> "+
+		"\"x\".\n<http://e/1> <http://e/p> \"x\".\n", nil)
 	require.Equal(t, ours.Digest, peers.Digest)
 	require.Equal(t, 2, ours.Distinct)
 	require.Equal(t, 2, ours.Written)

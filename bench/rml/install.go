@@ -76,7 +76,8 @@ func (i installer) pip(string) error {
 	if err := i.run("python3", "-m", "venv", "venv"); err != nil {
 		return err
 	}
-	return i.run(filepath.Join("venv", "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt")
+	return i.run(filepath.Join("venv", "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", "-r",
+		"requirements.txt")
 }
 
 // maven fetches the jars, and compiles a Java file unless it is empty.

@@ -22,7 +22,8 @@ func TestRecord_markdown_givesNoTimeForAWrongOutput(t *testing.T) {
 		Results: []*result{
 			{Group: "batch", Case: "b", Engine: "ours", Status: statusOK, Wall: []float64{0.5}, Expected: 12},
 			{Group: "batch", Case: "b", Engine: "right", Status: statusOK, Wall: []float64{5}, RSS: 3 << 20},
-			{Group: "batch", Case: "b", Engine: "wrong", Status: statusWrong, Reason: "11 distinct statements instead of 12", Wall: []float64{0.77}},
+			{Group: "batch", Case: "b", Engine: "wrong", Status: statusWrong,
+				Reason: "11 distinct statements instead of 12", Wall: []float64{0.77}},
 			{Group: "batch", Case: "b", Engine: "absent", Status: statusMissing, Reason: "no network"},
 		},
 	}
@@ -36,14 +37,16 @@ func TestPins_embedEveryPinnedFile(t *testing.T) {
 	for _, e := range engines("self", "ours")[1:] {
 		require.NotNil(t, e.install, e.name)
 	}
-	for _, file := range []string{"carml/pom.xml", "carml/Carml.java", "rmlmapper/pom.xml", "rocketrml/package.json", "rocketrml/rocket.js", "morphkgc/requirements.txt"} {
+	for _, file := range []string{"carml/pom.xml", "carml/Carml.java", "rmlmapper/pom.xml", "rocketrml/package.json",
+		"rocketrml/rocket.js", "morphkgc/requirements.txt"} {
 		_, err := pins.ReadFile(file)
 		require.NoError(t, err)
 	}
 }
 
 func TestLastLine_returnsTheLineThatNamesTheError(t *testing.T) {
-	trace := "starting\nException in thread main: X\n\tat a.b\nCaused by: java.lang.YException: gone\n\tat c.d\n\t... 29 more\n"
+	trace := "starting\nException in thread main: X\n\tat a.b\nCaused by: java.lang.YException: gone\n\tat " +
+		"c.d\n\t... 29 more\n"
 	require.Equal(t, "Caused by: java.lang.YException: gone", lastLine([]byte(trace)))
 	require.Equal(t, "1 2", lastLine([]byte("0 0\n1 2\n\n")))
 	require.Empty(t, lastLine(nil))

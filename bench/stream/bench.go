@@ -49,7 +49,8 @@ func (b *bench) site(address string) site {
 }
 
 // compare has contenders take turns.
-func (b *bench) compare(ctx context.Context, section string, all []contender, run func(context.Context, contender, *trial) error) error {
+func (b *bench) compare(ctx context.Context, section string, all []contender,
+	run func(context.Context, contender, *trial) error) error {
 	for round := range b.rounds {
 		for _, c := range all {
 			if !b.contenders.MatchString(c.name) {

@@ -80,7 +80,8 @@ func (b *bench) latencyMQTT(ctx context.Context) error {
 
 func (b *bench) tell(t latencyTrial) {
 	b.record.Latencies = append(b.record.Latencies, t)
-	fmt.Fprintf(os.Stderr, "latency %s %-26s at %.0f/s: channel %v, through %v %s\n", t.Section, t.Contender, t.Rate, t.Channel, t.Through, t.Error)
+	fmt.Fprintf(os.Stderr, "latency %s %-26s at %.0f/s: channel %v, through %v %s\n", t.Section, t.Contender, t.Rate,
+		t.Channel, t.Through, t.Error)
 }
 
 func (b *bench) latencyThrough(ctx context.Context, broker *broker, c contender, t *latencyTrial) error {

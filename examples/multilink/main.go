@@ -84,7 +84,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	fmt.Fprintf(out, "%d of %d frames arrived, the last of them over %s\n", <-arrived, frames, from.engine.Status().Peers[0].ActiveLink)
+	fmt.Fprintf(out, "%d of %d frames arrived, the last of them over %s\n", <-arrived, frames,
+		from.engine.Status().Peers[0].ActiveLink)
 	return nil
 }
 

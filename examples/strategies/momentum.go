@@ -106,7 +106,8 @@ func (s *step) Finish(ctx context.Context) (strategy.Model, error) {
 		next, before, change := t.Float64s(), s.model[i].Float64s(), make([]float64, t.Len())
 		if m.velocity != nil {
 			if m.velocity[i].Len() != t.Len() {
-				return nil, fmt.Errorf("finish the round: %d elements of tensor %d of %d move", m.velocity[i].Len(), i, t.Len())
+				return nil, fmt.Errorf("finish the round: %d elements of tensor %d of %d move",
+					m.velocity[i].Len(), i, t.Len())
 			}
 			change = m.velocity[i].Float64s()
 		}

@@ -44,7 +44,8 @@ func TestMomentum_givesTheSameModelsInEveryLanguage(t *testing.T) {
 				if client == "b" {
 					examples = 20
 				}
-				require.NoError(t, round.Add(t.Context(), strategy.Update{Client: client, Examples: examples, Model: strategy.Model{tensor.FromFloat64s(values)}}))
+				require.NoError(t, round.Add(t.Context(), strategy.Update{Client: client, Examples: examples,
+					Model: strategy.Model{tensor.FromFloat64s(values)}}))
 			}
 			model, err = round.Finish(t.Context())
 			require.NoError(t, err)

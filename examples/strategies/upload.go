@@ -55,7 +55,8 @@ func builtFromGo(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "momentum.wasm")
-	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", file, module+"examples/strategies/momentum")
+	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", file,
+		module+"examples/strategies/momentum")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the module: %w: %s", err, output)

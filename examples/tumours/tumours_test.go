@@ -184,12 +184,13 @@ func TestTrainer_refusesWrongInstructions(t *testing.T) {
 	trainer := tumours.NewTrainer(parties(t)[0])
 	zeros := flower.FromTensors(tumours.Regression{}.Tensors()...)
 	for want, ins := range map[string]flower.FitIns{
-		"epochs: expected a whole number from 1 to 10000, got 0":  {Parameters: zeros, Config: flower.Config{"epochs": int64(0)}},
-		"epochs: expected a whole number from 1 to 10000, got 1":  {Parameters: zeros, Config: flower.Config{"epochs": "1"}},
-		"learning_rate: expected a number above 0, got NaN":       {Parameters: zeros, Config: flower.Config{"learning_rate": math.NaN()}},
-		"learning_rate: expected a number above 0, got -1":        {Parameters: zeros, Config: flower.Config{"learning_rate": -1.0}},
-		`fit "screening": decode regression: 1 tensors`:           {Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{1}))},
-		`fit "screening": decode regression: tensor 0: tensor: s`: {Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{1}), tensor.FromFloat64s([]float64{1}))},
+		"epochs: expected a whole number from 1 to 10000, got 0": {Parameters: zeros, Config: flower.Config{"epochs": int64(0)}},
+		"epochs: expected a whole number from 1 to 10000, got 1": {Parameters: zeros, Config: flower.Config{"epochs": "1"}},
+		"learning_rate: expected a number above 0, got NaN":      {Parameters: zeros, Config: flower.Config{"learning_rate": math.NaN()}},
+		"learning_rate: expected a number above 0, got -1":       {Parameters: zeros, Config: flower.Config{"learning_rate": -1.0}},
+		`fit "screening": decode regression: 1 tensors`:          {Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{1}))},
+		`fit "screening": decode regression: tensor 0: tensor: s`: {Parameters: flower.FromTensors(
+			tensor.FromFloat64s([]float64{1}), tensor.FromFloat64s([]float64{1}))},
 	} {
 		_, err := trainer.Fit(t.Context(), ins)
 		require.ErrorContains(t, err, want)

@@ -198,7 +198,8 @@ func TestExpected_hasAStatementForEachQuantityAndFourMore(t *testing.T) {
 func TestExpected_firstObservation(t *testing.T) {
 	var lines strings.Builder
 	for _, q := range weather.Expected(all(t)[0]) {
-		lines.WriteString(strings.Join([]string{q.Subject.Value, q.Predicate.Value, q.Object.Value, q.Object.Datatype}, " ") + "\n")
+		lines.WriteString(strings.Join([]string{q.Subject.Value, q.Predicate.Value, q.Object.Value,
+			q.Object.Datatype}, " ") + "\n")
 	}
 	const decimal = " http://www.w3.org/2001/XMLSchema#decimal\n"
 	const s = "http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z "

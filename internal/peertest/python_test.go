@@ -25,7 +25,8 @@ func cache(t *testing.T) string {
 	if peertest.Excluded() {
 		t.Skip(peertest.ErrExcluded)
 	}
-	if err := exec.CommandContext(t.Context(), "python3", "-c", "import venv, ensurepip").Run(); err != nil && !peertest.Required() {
+	if err := exec.CommandContext(t.Context(), "python3", "-c", "import venv, ensurepip").Run(); err != nil &&
+		!peertest.Required() {
 		t.Skipf("no python3 with venv: %v", err)
 	}
 	folder := t.TempDir()
@@ -77,7 +78,8 @@ func TestPythonProgram_installsOnceAndOnlyWhereRequired(t *testing.T) {
 	require.NoError(t, both.Wait())
 	require.Equal(t, programs[0], programs[1])
 	require.True(t, strings.HasPrefix(programs[0], folder), programs[0])
-	output, err := exec.CommandContext(t.Context(), programs[0], "-c", "import greeting; print(greeting.TEXT)").CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), programs[0], "-c",
+		"import greeting; print(greeting.TEXT)").CombinedOutput()
 	require.NoError(t, err, string(output))
 	require.Equal(t, "hello\n", string(output))
 

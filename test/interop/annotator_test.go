@@ -261,7 +261,8 @@ func requireAllOnceInOrder(t *testing.T, f format, all []weather.Observation, me
 	seen := make(map[string]bool, len(all))
 	var first [][]byte
 	for _, message := range messages {
-		subject, _, found := strings.Cut(string(message[max(bytes.Index(message, []byte("<http://example.org/obs/")), 0):]), ">")
+		subject, _, found := strings.Cut(string(message[max(bytes.Index(message,
+			[]byte("<http://example.org/obs/")), 0):]), ">")
 		require.True(t, found, "not an observation: %s", message)
 		if !seen[subject] {
 			seen[subject] = true

@@ -53,7 +53,8 @@ func StartServer(t testing.TB, program string, arguments ...string) *Server {
 	command := exec.Command(program, arguments...)
 	command.Dir = t.TempDir()
 	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return slices.ContainsFunc([]string{"ANNOTATOR_", "APIMANAGER_", "DB_", "MODELREPO_"}, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
+		return slices.ContainsFunc([]string{"ANNOTATOR_", "APIMANAGER_", "DB_", "MODELREPO_"},
+			func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 	})
 	s := &Server{Process: StartProcess(t, command)}
 	address, _, _ := strings.Cut(s.AwaitLine("listening on "), " ")

@@ -90,7 +90,8 @@ func (r *rig) faults() []fault {
 	if r.in == r.out {
 		all = append(all, fault{name: "broker restart", do: r.in.restart})
 	} else {
-		all = append(all, fault{name: "input broker restart", do: r.in.restart}, fault{name: "output broker restart", do: r.out.restart})
+		all = append(all, fault{name: "input broker restart", do: r.in.restart},
+			fault{name: "output broker restart", do: r.out.restart})
 	}
 	if r.distributed() {
 		all = append(all, rebalance)
@@ -151,7 +152,8 @@ func throughAllFaults(t *testing.T, c combination) {
 	now, _ := r.tally.state()
 	errors, errorsAgain := r.reports(first, count)
 	took := time.Since(began)
-	t.Logf("%-26s %7d %7d %5d %6d %6d %6d %8s (%.0f messages/s)", "all", count, now.arrived, r.stream.good(count)-now.arrived,
+	t.Logf("%-26s %7d %7d %5d %6d %6d %6d %8s (%.0f messages/s)", "all", count, now.arrived,
+		r.stream.good(count)-now.arrived,
 		now.again, now.disorder, errors, took.Round(100*time.Millisecond), float64(count)/took.Seconds())
 	require.Zero(t, now.wrong, "messages came out that are not the graph of one that was sent: %v", r.tally.complaints())
 	require.Equal(t, r.stream.good(count), now.arrived)
@@ -236,7 +238,8 @@ func (r *rig) toggleErrors() {
 
 func (r *rig) switchErrors(on bool) {
 	r.t.Helper()
-	status, text := ask(r.t, http.MethodPatch, r.server.URL+"/channels/"+channelID, fmt.Appendf(nil, `{"errorTopicEnabled": %t}`, on))
+	status, text := ask(r.t, http.MethodPatch, r.server.URL+"/channels/"+channelID,
+		fmt.Appendf(nil, `{"errorTopicEnabled": %t}`, on))
 	require.Equal(r.t, http.StatusOK, status, text)
 }
 

@@ -78,7 +78,8 @@ func TestModelrepo_losesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
 	for _, k := range keepers {
 		confirmed += k.confirmed
 	}
-	t.Logf("%d kills; %d requests confirmed; interrupted: %v; at least %d blobs collected meanwhile", kills, confirmed, interrupted, collected)
+	t.Logf("%d kills; %d requests confirmed; interrupted: %v; at least %d blobs collected meanwhile", kills,
+		confirmed, interrupted, collected)
 	for _, kind := range []string{"upload", "overwrite"} {
 		require.NotZero(t, interrupted[kind], "none was ever interrupted: %s", kind)
 	}
@@ -152,7 +153,8 @@ func inspect(t *testing.T, client *modelrepo.Client, at modelrepo.Path, all *con
 		require.EqualValues(t, len(all.data[number]), file.Size)
 		data, err := read(t.Context(), client, at, format)
 		require.NoError(t, err, "%v in format %s", at, format)
-		require.True(t, bytes.Equal(all.data[number], data), "%v in format %s: %d bytes are not those that were uploaded", at, format, len(data))
+		require.True(t, bytes.Equal(all.data[number], data),
+			"%v in format %s: %d bytes are not those that were uploaded", at, format, len(data))
 		found[format] = number
 	}
 	return found

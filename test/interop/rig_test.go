@@ -118,8 +118,9 @@ func (r *rig) create(server *interop.Server) {
 	}
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
-			"name":    "weather",
-			"mapping": map[string]any{"name": "weather", "inputFormat": "JSON", "outputFormat": "TTL", "rml": weather.JSONMapping()},
+			"name": "weather",
+			"mapping": map[string]any{"name": "weather", "inputFormat": "JSON", "outputFormat": "TTL",
+				"rml": weather.JSONMapping()},
 		},
 		"settings": map[string]any{
 			"channelId": channelID, "exactlyOnce": r.exactly, "distributed": r.distributed(), "errorFormat": "JSON",

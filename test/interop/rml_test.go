@@ -49,7 +49,8 @@ func TestMap_outputIsReadByAnotherLibrary(t *testing.T) {
 		mapping := filepath.Join(t.TempDir(), "mapping.ttl")
 		require.NoError(t, os.WriteFile(mapping, []byte(f.mapping), 0o600))
 		for format, known := range map[string]string{
-			"ntriples": "ntriples", "nquads": "nquads", "turtle": "turtle", "trig": "trig", "rdfxml": "rdfxml", "rdfjson": "json",
+			"ntriples": "ntriples", "nquads": "nquads", "turtle": "turtle", "trig": "trig", "rdfxml": "rdfxml",
+			"rdfjson": "json",
 		} {
 			t.Run(f.name+" to "+format, func(t *testing.T) {
 				mapper := exec.Command(program, "map", "-mapping", mapping, "-format", format)

@@ -68,7 +68,8 @@ func TestCommit_reportsUncommittedChanges(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	git := func(args ...string) {
-		output, err := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=n", "-c", "user.email=e"}, args...)...).CombinedOutput()
+		output, err := exec.CommandContext(t.Context(), "git",
+			append([]string{"-c", "user.name=n", "-c", "user.email=e"}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", output)
 	}
 	git("init", "-q")
@@ -85,7 +86,8 @@ func TestCommit_reportsUncommittedChanges(t *testing.T) {
 
 func TestNotMeasured_hasALineForEachProblem(t *testing.T) {
 	require.Empty(t, rig.NotMeasured(nil))
-	require.Equal(t, "\n## Not measured\n\n- kafka: gone\n- mqtt: late\n", rig.NotMeasured([]string{"kafka: gone\n\tat x", "mqtt: late"}))
+	require.Equal(t, "\n## Not measured\n\n- kafka: gone\n- mqtt: late\n",
+		rig.NotMeasured([]string{"kafka: gone\n\tat x", "mqtt: late"}))
 }
 
 func TestSpread_printsMedianAndBounds(t *testing.T) {

@@ -48,7 +48,8 @@ func run(t *testing.T, root string, s *script) {
 	}
 	command := exec.Command("unshare", arguments...)
 	command.Dir = dir
-	command.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOPROXY=off", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	command.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOPROXY=off",
+		"PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
 	process := interop.StartProcess(t, command)
 	select {
 	case <-process.Ended():
@@ -105,7 +106,8 @@ func TestCompile_refusesWhatNoTestRuns(t *testing.T) {
 }
 
 func TestCompile_takesTheTextAfterCommandsAsTheirOutput(t *testing.T) {
-	s, err := compile("```text\na picture\n```\n\n```sh\necho one\n```\n\n```text\n  one\n```\n\nThen:\n\n```text\nnot compared\n```\n")
+	s, err := compile("```text\na picture\n```\n\n```sh\necho one\n```\n\n```text\n  " +
+		"one\n```\n\nThen:\n\n```text\nnot compared\n```\n")
 	require.NoError(t, err)
 	require.Equal(t, []step{{line: 5, output: "output-5.log", expected: []string{"one"}}}, s.steps)
 }

@@ -72,8 +72,10 @@ func TestCollector_killedClient_failsAsTheStrategyDemands(t *testing.T) {
 		conf           map[string]any
 		counts         bool // the round with the failure
 	}{
-		{"FaultTolerantFedAvg with enough answers", "FaultTolerantFedAvg", map[string]any{"min_completion_rate_fit": 0.5}, true},
-		{"FaultTolerantFedAvg with too few answers", "FaultTolerantFedAvg", map[string]any{"min_completion_rate_fit": 0.9}, false},
+		{"FaultTolerantFedAvg with enough answers", "FaultTolerantFedAvg",
+			map[string]any{"min_completion_rate_fit": 0.5}, true},
+		{"FaultTolerantFedAvg with too few answers", "FaultTolerantFedAvg",
+			map[string]any{"min_completion_rate_fit": 0.9}, false},
 		{"FedAvg that accepts failures", "FedAvg", map[string]any{"accept_failures": true}, true},
 		{"FedAvg that accepts none", "FedAvg", map[string]any{"accept_failures": false}, false},
 		{"FedMedian", "FedMedian", nil, true},
@@ -100,7 +102,8 @@ func TestCollector_killedClient_failsAsTheStrategyDemands(t *testing.T) {
 			require.Len(t, rounds, 3)
 			require.Equal(t, phase{3, 2, 1}, rounds[1].Fit)
 			require.Equal(t, phase{2, 2, 0}, rounds[1].Evaluate)
-			require.Equal(t, []bool{true, c.counts, true}, []bool{rounds[0].Aggregated, rounds[1].Aggregated, rounds[2].Aggregated})
+			require.Equal(t, []bool{true, c.counts, true}, []bool{rounds[0].Aggregated, rounds[1].Aggregated,
+				rounds[2].Aggregated})
 			sum := 4.5
 			if !c.counts {
 				sum = 3

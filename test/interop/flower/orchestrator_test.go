@@ -70,7 +70,8 @@ func (o *orchestrator) news() []news {
 // await waits until the orchestrator was told so many things, and returns them.
 func (o *orchestrator) await(t testing.TB, count int) []news {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(o.news()) >= count }, patience, retry, "the orchestrator was told too little")
+	require.Eventually(t, func() bool { return len(o.news()) >= count }, patience, retry,
+		"the orchestrator was told too little")
 	return o.news()
 }
 
@@ -89,7 +90,8 @@ func TestCollector_orchestrator_getsEveryRound(t *testing.T) {
 			o.down.Store(false)
 			var want []news
 			for number := range 3 {
-				want = append(want, news{Path: "/FL_traininground", ModelName: "adder", ModelVersion: "1", Round: number + 1})
+				want = append(want, news{Path: "/FL_traininground", ModelName: "adder", ModelVersion: "1",
+					Round: number + 1})
 			}
 			require.Equal(t, want, o.await(t, len(want)))
 		})
@@ -131,7 +133,8 @@ func TestCollector_target_endsTheTrainingWhenTheResultIsStored(t *testing.T) {
 			last := told[2]
 			require.InDelta(t, 0.6, last.Value, 1e-6)
 			last.Value = 0
-			require.Equal(t, news{Path: "/FL_early_end", ModelName: "adder", ModelVersion: "1", Round: 3, Metric: "accuracy", Target: 0.5}, last)
+			require.Equal(t, news{Path: "/FL_early_end", ModelName: "adder", ModelVersion: "1", Round: 3,
+				Metric: "accuracy", Target: 0.5}, last)
 			require.Equal(t, string(c.get("/training-results/weights/adder/1/early")), <-kept)
 			requireAdded(t, load(t, python, c.weights("adder", "1", "early"))[0], 6)
 			require.Equal(t, "3", c.results("adder", "1")[0].Results["rounds"])

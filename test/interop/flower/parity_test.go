@@ -54,7 +54,8 @@ func trials(version string) []trial {
 		t := base
 		t.Name, t.Strategy = name, name
 		t.ClientConf = map[string]any{"epochs": 4, "learning_rate": 0.5}
-		t.Conf = map[string]any{"min_available_clients": t.Clients, "min_fit_clients": t.Clients, "min_evaluate_clients": t.Clients}
+		t.Conf = map[string]any{"min_available_clients": t.Clients, "min_fit_clients": t.Clients,
+			"min_evaluate_clients": t.Clients}
 		maps.Copy(t.Conf, conf)
 		if change != nil {
 			change(&t)

@@ -23,13 +23,15 @@ func TestCollector_result_arrivesWhenTheRepositoryIsBack(t *testing.T) {
 	c.await("waiting", "training", func(s state) bool { return s.Status == "TRAINING" })
 	way.cut()
 	waits.open(t, 2)
-	s := c.await("waiting", "finished with a result that cannot be stored", func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
+	s := c.await("waiting", "finished with a result that cannot be stored",
+		func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
 	require.False(t, s.Stored)
 	require.Empty(t, repository.results("adder", "1"))
 
 	c.Kill() // that must not lose it either
 	c = startCollector(t, with)
-	c.await("waiting", "finished with a result that cannot be stored", func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
+	c.await("waiting", "finished with a result that cannot be stored",
+		func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
 	way.lead(repository.url)
 	s = c.awaitResult("waiting")
 	require.Empty(t, s.Error)

@@ -49,7 +49,8 @@ func TestCollector_kill_resumesTheRound(t *testing.T) {
 			c.start("killed", training("FedAvgM", 3, 2, map[string]any{"server_momentum": 0.5}))
 			var clients []*interop.Process
 			for range 2 {
-				clients = append(clients, startClient(t, python, options{Server: way.address, Number: 3, Again: true, Gate: string(waits)}))
+				clients = append(clients, startClient(t, python,
+					options{Server: way.address, Number: 3, Again: true, Gate: string(waits)}))
 			}
 			waits.open(t, 1)
 			for _, client := range clients {

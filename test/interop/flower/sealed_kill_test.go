@@ -22,7 +22,8 @@ func TestCollector_kill_resumesAPrivateTraining(t *testing.T) {
 			way.lead(c.clients)
 			c.start("killed", private(rounds, 3, mechanisms))
 			k := kind{
-				Server: way.address, Sizes: []int{4000, 500}, Secret: makeKeys(t, python, "--put", c.url+"/job/he/public/killed"),
+				Server: way.address, Sizes: []int{4000, 500},
+				Secret:   makeKeys(t, python, "--put", c.url+"/job/he/public/killed"),
 				Clipping: "own", Again: true, Gate: string(waits),
 			}
 			public := c.get("/job/he/public/killed")

@@ -10,7 +10,8 @@ import (
 )
 
 // standard are the encryption parameters that jobs have by default.
-var standard = map[string]any{"scheme": "CKKS", "poly_modulus_degree": 8192, "coeff_mod_bit_sizes": []int{60, 40, 40}, "scale_bits": 40}
+var standard = map[string]any{"scheme": "CKKS", "poly_modulus_degree": 8192,
+	"coeff_mod_bit_sizes": []int{60, 40, 40}, "scale_bits": 40}
 
 func TestCollector_encryptedUpdates_areAveragedAsPlainOnes(t *testing.T) {
 	const rounds = 3

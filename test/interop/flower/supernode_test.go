@@ -28,7 +28,8 @@ func TestCollector_superNode_isRefusedWithAHint(t *testing.T) {
 			python := install(t, version)
 			c := startCollector(t, setup{})
 			home := t.TempDir()
-			command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), "--insecure", "--superlink", c.clients)
+			command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), "--insecure",
+				"--superlink", c.clients)
 			command.Args = append(command.Args, at(freeAddress(t))...)
 			command.Env = append(os.Environ(), "FLWR_HOME="+home, "FLWR_TELEMETRY_ENABLED=0", "COLUMNS=2000",
 				"PATH="+filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -50,10 +50,14 @@ func serve(t *testing.T, k *keycloaktest.Keycloak) {
 
 func startGate(t *testing.T, k *keycloaktest.Keycloak) *gate {
 	t.Helper()
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = json.NewEncoder(w).Encode(r.Header) }))
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		_ = json.NewEncoder(w).Encode(r.Header)
+	}))
 	t.Cleanup(upstream.Close)
 	process := interop.StartServer(t, interop.Build(t, "apimanager"),
-		"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", "-data", t.TempDir(), "-idp", k.URL, "-log-level", "debug")
+		"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", "-data",
+		t.TempDir(), "-idp", k.URL, "-log-level", "debug")
 	process.AwaitLine("Sign in at " + process.URL) // the last line of its first start
 	g := &gate{Keycloak: k, process: process, upstream: upstream.URL, secret: k.Realm.GatewaySecret}
 	for line := range strings.Lines(process.Output()) {
@@ -172,14 +176,17 @@ func (g *gate) publishing(t *testing.T, developer string) {
 		return g.extension(t, further)
 	}
 	files := map[string][]byte{
-		"everywhere": g.definition(t, g.extension(t, nil), map[string]map[string]any{"/everywhere/a": nil, "/everywhere/b": nil}),
-		"once":       g.definition(t, nil, map[string]map[string]any{"/once/secured": g.extension(t, nil), "/once/open": nil}),
+		"everywhere": g.definition(t, g.extension(t, nil), map[string]map[string]any{"/everywhere/a": nil,
+			"/everywhere/b": nil}),
+		"once": g.definition(t, nil, map[string]map[string]any{"/once/secured": g.extension(t, nil),
+			"/once/open": nil}),
 		"local": g.definition(t, nil, map[string]map[string]any{
 			"/local/any": local(map[string]any{}), "/local/developers": local(map[string]any{"roles_required": "Developer"}),
 		}),
 	}
 	for enabler, file := range files {
-		for token, status := range map[string]int{"": http.StatusUnauthorized, tamper(developer): http.StatusUnauthorized, caller: http.StatusForbidden} {
+		for token, status := range map[string]int{"": http.StatusUnauthorized,
+			tamper(developer): http.StatusUnauthorized, caller: http.StatusForbidden} {
 			got := g.publish(t, token, enabler, file)
 			require.Equal(t, status, got.status, got.text)
 			require.True(t, strings.HasPrefix(got.header.Get("WWW-Authenticate"), `Bearer realm="OpenAPI"`), got.header)
@@ -303,8 +310,10 @@ func (g *gate) loggedOut(t *testing.T) {
 	login := g.Realm.Token(t, "demouser", "")
 	token := login["access_token"].(string)
 	g.passes(t, "/once/secured", token)
-	form := url.Values{"client_id": {"private-backend"}, "client_secret": {g.Realm.Secret}, "refresh_token": {login["refresh_token"].(string)}}
-	got := ask(t, http.MethodPost, g.Realm.Issuer+"/protocol/openid-connect/logout", "", strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
+	form := url.Values{"client_id": {"private-backend"}, "client_secret": {g.Realm.Secret},
+		"refresh_token": {login["refresh_token"].(string)}}
+	got := ask(t, http.MethodPost, g.Realm.Issuer+"/protocol/openid-connect/logout", "",
+		strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
 	require.Equal(t, http.StatusNoContent, got.status, got.text)
 	g.comesToRefuse(t, "/once/secured", token, "the token is not active")
 	g.passes(t, "/local/any", token) // nobody can see it from the token

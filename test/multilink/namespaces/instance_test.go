@@ -76,7 +76,8 @@ func start(t *testing.T, lab *netlab.Lab, side netlab.Side, data string, args ..
 		role = "server"
 		args = append(args, "-address", serverAddress.String()+"/24")
 	}
-	command := exec.Command(built, append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", data, "-tap", "tap0"}, args...)...)
+	command := exec.Command(built, append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", data, "-tap",
+		"tap0"}, args...)...)
 	command.Env = append(os.Environ(), "MULTILINK_TOKEN="+token)
 	i.Process = interop.StartProcessBy(t, command, func() error { return lab.In(side, command.Start) })
 	t.Cleanup(func() {
@@ -191,7 +192,8 @@ func connect(t *testing.T) *pair {
 		record["endpoint"] = netip.AddrPortFrom(netlab.Address(netlab.Server, i), uint16(51820+i)).String()
 		p.server.do("POST", "/interfaces/add", record, nil)
 	}
-	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-1", "addresses": []string{clientAddress.String() + "/24"}}, &p.provisioned)
+	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-1",
+		"addresses": []string{clientAddress.String() + "/24"}}, &p.provisioned)
 	p.provisioned["server"] = p.server.url
 	p.client.do("POST", "/tunnel/attach", p.provisioned, nil)
 	p.settle(links[0].name)

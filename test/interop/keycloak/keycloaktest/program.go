@@ -62,7 +62,8 @@ func fetch(home string) error {
 	defer cancel()
 	unpacked := filepath.Join(scratch, "keycloak-"+version)
 	for _, step := range [][]string{
-		{"mvn", "-B", "-q", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy", "-Dartifact=org.keycloak:keycloak-quarkus-dist:" + version + ":tar.gz", "-DoutputDirectory=" + scratch},
+		{"mvn", "-B", "-q", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy",
+			"-Dartifact=org.keycloak:keycloak-quarkus-dist:" + version + ":tar.gz", "-DoutputDirectory=" + scratch},
 		{"tar", "-xzf", "keycloak-quarkus-dist-" + version + ".tar.gz"},
 		// Building now, and for a database in memory, halves the time of every start.
 		{filepath.Join(unpacked, "bin", "kc.sh"), "build", "--db=dev-mem", "--http-relative-path=/auth"},
