@@ -42,7 +42,7 @@ func (f *flowerServer) finished(ctx context.Context) error {
 	return err
 }
 
-// awaitListener waits until somebody listens at the address.
+// awaitListener waits until a server listens at the address.
 func awaitListener(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, rig.Patience)
 	defer cancel()

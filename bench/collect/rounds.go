@@ -176,7 +176,7 @@ func complaints(clients []*rig.Process) (all error) {
 	return all
 }
 
-// fits waits for the end of a client and returns when it was told to fit, and the
+// fits waits for the end of a client and returns when it was instructed to fit, and the
 // processor time it took, in seconds.
 func fits(p *rig.Process, rounds int) (times []float64, cpu float64, err error) {
 	lines, err := p.Rest()
@@ -203,7 +203,7 @@ func fits(p *rig.Process, rounds int) (times []float64, cpu float64, err error) 
 	return times, cpu, nil
 }
 
-// lengths are those of the rounds: a round begins when its first client is told
+// lengths are those of the rounds: a round begins when its first client is instructed
 // to fit. How long the last takes is not seen from clients.
 func lengths(fits [][]float64) []float64 {
 	var begins, all []float64

@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-// crowd is a training of many clients, of whom few take part in a round.
+// crowd is a training of many clients, of which few take part in a round.
 type crowd struct {
 	Active int   `json:"active"` // in a round
 	Idle   int   `json:"idle"`   // meanwhile

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// issuer signs tokens, and tells its keys.
+// issuer signs tokens and publishes its keys.
 type issuer struct {
 	url    string
 	key    *rsa.PrivateKey

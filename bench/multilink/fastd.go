@@ -12,7 +12,7 @@ import (
 // fastdPort is where both sides listen.
 const fastdPort = 10000
 
-// fastd starts two fastd that know each other's keys. The client knows the
+// fastd starts two fastd with each other's keys. The client has the
 // server's address on each link.
 func fastd(ctx context.Context, n *network) (netip.Addr, error) {
 	var secrets, keys [2]string

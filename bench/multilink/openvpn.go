@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 )
 
-// openVPN starts a server and a client of OpenVPN that know each other by the
+// openVPN starts a server and a client of OpenVPN that authenticate each other by the
 // fingerprints of their certificates.
 func openVPN(cipher string) func(context.Context, *network) (netip.Addr, error) {
 	return func(ctx context.Context, n *network) (netip.Addr, error) {

@@ -29,7 +29,7 @@ type latencyTrial struct {
 	Error   string             `json:"error,omitempty"`
 }
 
-// quantiles are those that are told, by name.
+// quantiles are those that are reported, by name.
 func quantiles() []struct {
 	name  string
 	share float64

@@ -44,7 +44,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	serverAddress := netip.MustParseAddr("192.0.2.1")
 
 	// Both sides name the same links. The server waits to be called, the
-	// gateway is told where.
+	// gateway gets its endpoint.
 	at, err := join(ctx, network, serverAddress, state(server, multilink.PeerConfig{
 		Name: "gateway", PublicKey: gatewayKey,
 		Links: []multilink.PeerLink{{Link: "wifi0"}, {Link: "mesh0"}},

@@ -6,7 +6,7 @@
 // [All] returns 569 tumours of the breast, each with 30 measurements of its
 // cells and whether it was malignant. [Parties] deals them out to three
 // parties that see different patients: most tumours of the first are benign,
-// most of the third malignant. The model that they train together tells more
+// most of the third malignant. The model that they train together classifies more
 // tumours rightly than the one that any of them finds alone.
 //
 // # Training

@@ -111,7 +111,7 @@ func complete(folder string) bool {
 // marker is a file that is made when all else is there.
 func marker(folder string) string { return filepath.Join(folder, "complete") }
 
-// install makes the environment at its final place, since its programs know
+// install makes the environment at its final place, since its programs contain
 // their own paths. What an earlier attempt has left is removed.
 func install(folder string, packages []string) error {
 	if err := os.RemoveAll(folder); err != nil {

@@ -44,7 +44,7 @@ var formats = []format{
 func (f format) input() string  { return "weather/" + strings.ToLower(f.name) + "/in" }
 func (f format) output() string { return "weather/" + strings.ToLower(f.name) + "/out" }
 
-// client is an MQTT client that knows nothing of the code under test.
+// client is an MQTT client that shares no code with the code under test.
 type client struct {
 	*paho.Client
 

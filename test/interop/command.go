@@ -45,7 +45,7 @@ type Server struct {
 }
 
 // StartServer starts a program in an empty folder and returns when it has
-// written the line that tells where it listens. The arguments should let it
+// written the line with its address. The arguments should let it
 // choose a port ("-listen", "127.0.0.1:0"). The environment is that of the
 // test without the variables that configure our servers.
 func StartServer(t testing.TB, program string, arguments ...string) *Server {

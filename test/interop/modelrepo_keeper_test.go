@@ -59,8 +59,8 @@ type deed struct {
 	after shelf
 }
 
-// keeper changes a model of its own, one request after the other, and knows
-// what it was told. What was under way when the server died may have happened
+// keeper changes a model of its own, one request after the other, and records
+// the answers. What was under way when the server died may have happened
 // or not, so that there are two states of which either may be found.
 type keeper struct {
 	model     modelrepo.Path

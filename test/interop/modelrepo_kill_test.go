@@ -114,7 +114,7 @@ func workUntilKilled(t *testing.T, server *interop.Server, client *modelrepo.Cli
 	<-server.Ended()
 }
 
-// survey looks at everything that is visible: it must be what the keepers know,
+// survey looks at everything that is visible: it must be what the keepers expect,
 // whole, and nothing else.
 func survey(t *testing.T, client *modelrepo.Client, keepers []*keeper, all *contents) {
 	t.Helper()
@@ -139,7 +139,7 @@ func survey(t *testing.T, client *modelrepo.Client, keepers []*keeper, all *cont
 	}
 }
 
-// inspect reads all content of a version, compares it with what is told of it,
+// inspect reads all content of a version, compares it with its description,
 // and returns which it is.
 func inspect(t *testing.T, client *modelrepo.Client, at modelrepo.Path, all *contents) map[string]int {
 	t.Helper()

@@ -17,8 +17,8 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-// rapper returns the command of the Raptor RDF library, a reader that knows
-// nothing of ours.
+// rapper returns the command of the Raptor RDF library, a reader that
+// shares no code with this project.
 func rapper(t *testing.T) string {
 	t.Helper()
 	if peertest.Excluded() {

@@ -128,7 +128,7 @@ func reconcile(ctx context.Context, c *kong.Client, path string) (diff.Stats, er
 	return stats, errors.Join(faults...)
 }
 
-// print says what is created and updated, for whoever has to find out why.
+// print writes what is created and updated, to find out why.
 func print(a ...any) { fmt.Fprintln(os.Stderr, a...) }
 
 // dumped writes what the gateway serves to a file.

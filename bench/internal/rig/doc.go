@@ -1,4 +1,4 @@
-// Package rig is what the benchmarks measure with. It tells the machine and the
+// Package rig is what the benchmarks measure with. It reports the machine and the
 // commit ([ThisMachine], [Commit]), starts the contenders and says what they
 // take ([Start]), works out what several trials come to ([Median], [Spread]),
 // and writes down the record of a run ([Write]).

@@ -62,7 +62,7 @@ func LoadAverage() float64 {
 	return load
 }
 
-// AwaitCalm waits until nobody else wants to run, or for so long at most. Three
+// AwaitCalm waits until no other task is runnable, or for so long at most. Three
 // looks in a row have to say so.
 func AwaitCalm(ctx context.Context, most time.Duration) {
 	const pause, looks = 200 * time.Millisecond, 3
@@ -75,7 +75,7 @@ func AwaitCalm(ctx context.Context, most time.Duration) {
 	}
 }
 
-// running returns how many tasks want to run at this moment (proc(5),
+// running returns how many tasks are runnable at this moment (proc(5),
 // procs_running).
 func running() int {
 	text, _ := os.ReadFile("/proc/stat")

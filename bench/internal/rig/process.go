@@ -75,7 +75,7 @@ func (p *Process) read(stdout io.Reader) {
 		case <-p.lines:
 		default: // taken just now
 		}
-		p.lines <- line // nobody else fills the room
+		p.lines <- line // there is room: this is the only sender
 	}
 	_, _ = io.Copy(io.Discard, stdout) // after a line that is too long
 }
@@ -101,7 +101,7 @@ func (p *Process) Await(ctx context.Context, prefix string) (string, error) {
 }
 
 // Rest waits until the program has ended by itself, and returns the lines that
-// nobody has awaited, the last 1024 at the most. After [Patience] the program is
+// were not awaited, the last 1024 at the most. After [Patience] the program is
 // killed.
 func (p *Process) Rest() ([]string, error) {
 	late := make(chan struct{})

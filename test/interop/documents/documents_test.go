@@ -68,7 +68,7 @@ func run(t *testing.T, root string, s *script) {
 	}
 }
 
-// duplicate copies the files of the repository that git knows or would add.
+// duplicate copies the files of the repository that git tracks or would add.
 func duplicate(t *testing.T, root, to string) {
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = root

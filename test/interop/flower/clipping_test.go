@@ -70,7 +70,7 @@ func TestCollector_clipNorms_followFlowersRule(t *testing.T) {
 	}
 }
 
-// number is a floating-point number that a client was told.
+// number is a floating-point number that a client received.
 func number(t *testing.T, config map[string][2]any, name string) float64 {
 	t.Helper()
 	require.Equal(t, "float", config[name][0], name)

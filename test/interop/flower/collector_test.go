@@ -89,7 +89,7 @@ func firstWord(line string) string {
 	return word
 }
 
-// state is what the REST interface tells of a job.
+// state is the state of a job in the REST interface.
 type state struct {
 	Status  string   `json:"status"`
 	Round   int      `json:"round"`
@@ -99,7 +99,7 @@ type state struct {
 	Loss    *float64 `json:"loss"`
 }
 
-// round is what it tells of a finished round.
+// round is a finished round there.
 type round struct {
 	Number     int    `json:"round"`
 	Aggregated bool   `json:"aggregated"`
@@ -110,7 +110,7 @@ type round struct {
 
 type phase struct{ Clients, Results, Failures int }
 
-// stored is what the repository tells of a result.
+// stored is the record of a result in the repository.
 type stored struct {
 	ModelName       string            `json:"model_name"`
 	ModelVersion    string            `json:"model_version"`

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// news is what an orchestrator is told.
+// news is a notification for an orchestrator.
 type news struct {
 	Path         string  `json:"-"`
 	ModelName    string  `json:"model_name"`
@@ -22,7 +22,7 @@ type news struct {
 	Target       float64 `json:"value_maximal"`
 }
 
-// orchestrator answers as the original does, and remembers what it is told.
+// orchestrator answers as the original does, and records the notifications.
 type orchestrator struct {
 	*httptest.Server
 	told func(news)  // called before the answer
@@ -67,11 +67,11 @@ func (o *orchestrator) news() []news {
 	return append([]news(nil), o.all...)
 }
 
-// await waits until the orchestrator was told so many things, and returns them.
+// await waits for so many notifications, and returns them.
 func (o *orchestrator) await(t testing.TB, count int) []news {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(o.news()) >= count }, patience, retry,
-		"the orchestrator was told too little")
+		"notifications are missing")
 	return o.news()
 }
 
@@ -86,7 +86,7 @@ func TestCollector_orchestrator_getsEveryRound(t *testing.T) {
 			for number := range 2 {
 				startClient(t, python, options{Server: c.clients, Number: number})
 			}
-			c.awaitResult("7") // whether or not anybody is told
+			c.awaitResult("7") // whether or not it is notified
 			o.down.Store(false)
 			var want []news
 			for number := range 3 {

@@ -32,7 +32,7 @@ type trial struct {
 	Start string `json:"start"`
 	// Runs is how often Flower conducts it.
 	Runs int `json:"runs"`
-	// ClientConf is what clients are told in every fit.
+	// ClientConf is what clients get with every fit.
 	ClientConf map[string]any `json:"client_conf"`
 }
 

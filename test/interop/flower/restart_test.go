@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-// Flower clients end when a server goes away, unless it has told them when to
+// Flower clients end when a server goes away, unless it has instructed them when to
 // come back.
 func TestCollector_restart_keepsItsClients(t *testing.T) {
 	for _, version := range releases() {
@@ -38,7 +38,7 @@ func TestCollector_restart_keepsItsClients(t *testing.T) {
 	}
 }
 
-// Clients that somebody starts again find their training where it was.
+// Clients that are started again find their training where it was.
 func TestCollector_kill_resumesTheRound(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {

@@ -50,8 +50,7 @@ func serve(t *testing.T, k *keycloaktest.Keycloak) {
 
 func startGate(t *testing.T, k *keycloaktest.Keycloak) *gate {
 	t.Helper()
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
-		r *http.Request) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(r.Header)
 	}))
 	t.Cleanup(upstream.Close)
@@ -211,7 +210,7 @@ func (g *gate) call(t *testing.T, path, token string, fields ...string) reply {
 	return ask(t, http.MethodGet, g.gateway+path, token, nil, fields...)
 }
 
-// passes calls with a token and returns what the upstream is told of the caller.
+// passes calls with a token and returns what the upstream gets about the caller.
 func (g *gate) passes(t *testing.T, path, token string) map[string]any {
 	t.Helper()
 	got := g.call(t, path, token, "X-Userinfo", "forged", "X_Userinfo", "forged")
@@ -316,11 +315,11 @@ func (g *gate) loggedOut(t *testing.T) {
 		strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
 	require.Equal(t, http.StatusNoContent, got.status, got.text)
 	g.comesToRefuse(t, "/once/secured", token, "the token is not active")
-	g.passes(t, "/local/any", token) // nobody can see it from the token
+	g.passes(t, "/local/any", token) // the token does not show it
 }
 
 // newKey changes the key after the gateway and the publisher have fetched the old
-// one. They look for a key that they do not know once in ten seconds.
+// one. They look for an unknown key once in ten seconds.
 func (g *gate) newKey(t *testing.T) {
 	old := g.token(t, "demodeveloper")
 	g.passes(t, "/local/any", old)
