@@ -113,7 +113,7 @@ func (c *collector) connected(ctx context.Context, clients int) error {
 	})
 }
 
-// poll asks until the answer is true.
+// poll repeats a request until the answer is true.
 func (c *collector) poll(ctx context.Context, question func() (bool, error)) error {
 	for {
 		switch yes, err := question(); {
@@ -130,7 +130,7 @@ func (c *collector) poll(ctx context.Context, question func() (bool, error)) err
 	}
 }
 
-// ask makes a request and returns the body of a good answer.
+// ask sends a request and returns the body of a good answer.
 func (c *collector) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.rest+path, bytes.NewReader(body))
 	if err != nil {

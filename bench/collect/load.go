@@ -21,7 +21,7 @@ import (
 const dials = 64
 
 // load is the process of many clients, each with a connection of its own, that
-// add one to every parameter. It says "connected" once they are, goes on until
+// add one to every parameter. It prints "connected" once they are, goes on until
 // they were sent away or its input ends, and prints the tally.
 func load(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench/collect load", flag.ContinueOnError)
@@ -79,7 +79,7 @@ type tally struct {
 	Rounds []turn `json:"rounds"`
 }
 
-// turn is a round as clients see it.
+// turn is a round as clients measure it.
 type turn struct {
 	Fits  int   `json:"fits"`
 	Begin int64 `json:"begin"` // of the first fit, in nanoseconds of the wall clock

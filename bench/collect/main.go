@@ -6,10 +6,10 @@
 //	go run ./bench/collect -only rounds      some sections: rounds, streams
 //	go run ./bench/collect report RECORD...  writes RESULTS.md again, from records in results
 //
-// It needs Linux, whose /proc says what a process takes, Python, and the network
+// It needs Linux, whose /proc reports what a process uses, Python, and the network
 // the first time, to install Flower.
 //
-// contender.go says what is compared, flower.go and collector.go how each is
+// contender.go has what is compared, flower.go and collector.go how each is
 // started; rounds.go measures with clients in Python, streams.go with those of
 // load.go; record.go and report.go write down what came of it.
 package main

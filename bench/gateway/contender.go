@@ -90,11 +90,11 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	}, nil
 }
 
-// end asks a contender to end, and waits: the workers of an nginx that is killed
+// end signals a contender to end, and waits: the workers of an nginx that is killed
 // would stay.
 func (r *running) end() {
 	if p, err := os.FindProcess(r.process.ID()); err == nil && p.Signal(syscall.SIGTERM) == nil {
-		_, _ = r.process.Rest() // what it says at its end does not matter
+		_, _ = r.process.Rest() // its last output does not matter
 	}
 	r.process.End()
 }
@@ -108,7 +108,7 @@ func startBackend(ctx context.Context, folder string) (*running, error) {
 	return c.start(ctx, setting{folder: folder})
 }
 
-// answer is what the service says.
+// answer is the answer of the service.
 const answer = `{"temperature":21,"ok":true}`
 
 func nginx(s setting, listen string) ([]string, error) {

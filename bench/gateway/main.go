@@ -5,10 +5,10 @@
 //	go run ./bench/gateway -quick           small and once, to see that it works
 //	go run ./bench/gateway report RECORD... writes RESULTS.md again, from records in results
 //
-// It needs Linux, whose /proc says what a process takes, nginx and wrk, and the
+// It needs Linux, whose /proc reports what a process uses, nginx and wrk, and the
 // network the first time, to build Caddy and KrakenD's engine.
 //
-// contender.go says what is compared and how each is started, serve.go is our
+// contender.go has what is compared and how each is started, serve.go is our
 // gateway, issuer.go signs tokens; trial.go measures; record.go and report.go
 // write down what came of it.
 package main

@@ -83,7 +83,7 @@ func (r *record) table(b *strings.Builder, routes, connections int) {
 	}
 }
 
-// goals says what was wanted and what came of it.
+// goals compares the results with the goals.
 func (r *record) goals(b *strings.Builder) {
 	b.WriteString("\n| wanted | setting | requests/s | CPU a request |\n|---|---|---:|---:|\n")
 	line := func(goal, setting string, ours, theirs string, routes, otherRoutes, connections int) {

@@ -74,7 +74,7 @@ func compare(ctx context.Context, s settings, r *record, all []contender, what s
 	return nil
 }
 
-// examine asks whether a contender does what it is measured for.
+// examine checks that a contender does what it is measured for.
 func (c *running) examine(ctx context.Context, routes int, token string) error {
 	for _, header := range []string{"", "Bearer " + token, "Bearer " + token[:len(token)-8] + "AAAAAAAA"} {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+pathOf(routes/2, "17"), nil)

@@ -28,7 +28,7 @@ type server interface {
 	prepare(ctx context.Context, contents int) error
 	// upload sends the content of a number.
 	upload(ctx context.Context, number int, c content) error
-	// download asks for it, and returns the answer.
+	// download requests it, and returns the answer.
 	download(ctx context.Context, number int, c content) (*http.Response, error)
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-// awaitHTTP asks until a request is answered with the status.
+// awaitHTTP repeats a request until the answer has the status.
 func awaitHTTP(ctx context.Context, p *rig.Process, address string, status int) error {
 	ctx, cancel := context.WithTimeout(ctx, rig.Patience)
 	defer cancel()

@@ -10,7 +10,7 @@
 // for kernel bonding, which few kernels of virtual machines have, qemu as well. It
 // changes nothing outside of its namespaces, which are removed when it ends.
 //
-// contender.go says what is compared, ours.go, openvpn.go, fastd.go, tinc.go and
+// contender.go has what is compared, ours.go, openvpn.go, fastd.go, tinc.go and
 // mptcp.go how each is started, network.go is what they run on; throughput.go,
 // failover.go and machine.go measure, stream.go sends the packets that a failover
 // is seen by; record.go and report.go write down what came of it.

@@ -122,7 +122,7 @@ func connect(ctx context.Context, n *network, server, client *instance, bond bon
 	})
 }
 
-// settled says why not all links are up and the primary active.
+// settled reports why not all links are up and the primary active.
 func (i *instance) settled(ctx context.Context) error {
 	var records []struct {
 		Name   string `json:"name"`

@@ -44,7 +44,7 @@ func newRecord(ctx context.Context, s settings) *record {
 	}
 }
 
-// firstSaid is the first line that a command says of its version, which some say
+// firstSaid is the first line that a command prints about its version, which some print
 // with a status of failure.
 func firstSaid(ctx context.Context, name string, args ...string) string {
 	text, _ := exec.CommandContext(ctx, name, args...).CombinedOutput()

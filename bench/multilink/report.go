@@ -65,7 +65,7 @@ func reverse(t *throughput) float64    { return t.Reverse.Rate }
 func forwardCPU(t *throughput) float64 { return t.Forward.CPU }
 func reverseCPU(t *throughput) float64 { return t.Reverse.CPU }
 
-// goals says what was wanted and what came of it.
+// goals compares the results with the goals.
 func (r *record) goals(b *strings.Builder) {
 	ours := func(of func(*throughput) float64) float64 { return rig.Median(r.pick("ours", of)) }
 	b.WriteString("\n| wanted | forward | reverse | CPU for a gigabit, forward | reverse |\n|---|---:|---:|---:|---:|\n")

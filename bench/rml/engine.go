@@ -94,7 +94,7 @@ func engines(self, ours string) []engine {
 			how:     "its command line, N-Quads, without duplicate elimination",
 			install: func(i installer) error { return i.maven("rmlmapper", "") },
 			batch: func(dir string, j job) (call, error) {
-				// Without a function file it looks for some that the registry has not. This one says least.
+				// Without a function file it looks for some that the registry has not. This one has the fewest.
 				functions := []string{"fno/functions_idlab_classes_java_mapping.ttl"}
 				if j.c.Group == workload.Joins { // which it makes with a function
 					functions = []string{"fno_idlab_old/functions_idlab.ttl",

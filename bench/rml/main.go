@@ -6,9 +6,9 @@
 //	go run ./bench/rml memory             constant memory: 1 GB NDJSON and 1 GB CSV
 //
 // It needs Java 17, Maven, Node, Python and GNU time. What is missing costs the
-// engines that need it; the record says so.
+// engines that need it; the record has the reason.
 //
-// main.go has the flags, engine.go says how each engine is run, install.go
+// main.go has the flags, engine.go how each engine is run, install.go
 // fetches the peers, process.go measures a process, check.go compares outputs,
 // compare.go goes over the workloads, memory.go is the constant-memory check,
 // record.go and report.go write down what came of it.

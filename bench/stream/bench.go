@@ -92,7 +92,7 @@ func (b *bench) launch(ctx context.Context, c contender, s site, kind annotate.B
 	return p, nil
 }
 
-// conclude ends a contender and notes what it says.
+// conclude ends a contender and notes its result.
 func (b *bench) conclude(c contender, p *rig.Process, t *trial) error {
 	t.Peak = p.Peak()
 	said, err := p.Stop()

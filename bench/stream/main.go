@@ -6,10 +6,10 @@
 //	go run ./bench/stream -only mqtt,latency some sections
 //	go run ./bench/stream report RECORD      writes RESULTS.md again, from a record in results
 //
-// It needs mosquitto, Java 17 and Maven, and Linux, whose /proc says what a
-// process takes. A section whose broker is missing fails; the record says so.
+// It needs mosquitto, Java 17 and Maven, and Linux, whose /proc reports what a
+// process uses. A section whose broker is missing fails; the record has the reason.
 //
-// main.go has the flags, contender.go says what is compared, subject.go and
+// main.go has the flags, contender.go has what is compared, subject.go and
 // saramabare.go are our processes that are measured, bench.go runs them,
 // meter.go watches a run, latency.go and backlog.go measure what their names
 // say. brokers.go starts brokers, install.go fetches programs,

@@ -17,7 +17,7 @@ type rootMean struct{ policy strategy.Policy }
 
 var _ strategy.Strategy = rootMean{}
 
-// newRootMean takes the parameters of FedAvg, which say how many clients take
+// newRootMean takes the parameters of FedAvg, which set how many clients take
 // part.
 func newRootMean(conf strategy.Conf) (strategy.Strategy, error) {
 	average, err := strategy.New("avg", conf)

@@ -50,7 +50,7 @@ func messages(t *testing.T, n int) [][]byte {
 	return all
 }
 
-// patience ends a test that hangs. It says nothing about how long things take.
+// patience ends a test that hangs. It measures nothing.
 const patience = 2 * time.Minute
 
 // annotateUntil runs the example until so many outputs and error messages are

@@ -112,7 +112,7 @@ func state(private multilink.Key, peer multilink.PeerConfig) multilink.State {
 	}
 }
 
-// instance is an engine and the end of its port that applications see.
+// instance is an engine and the end of its port that applications use.
 type instance struct {
 	engine *multilink.Engine
 	port   *multilink.MemoryPort

@@ -24,7 +24,7 @@ type momentum struct {
 var _ strategy.Strategy = (*momentum)(nil)
 
 // newMomentum makes one with the parameters of a job: "momentum", and those of
-// FedAvg, which say how many clients take part.
+// FedAvg, which set how many clients take part.
 func newMomentum(conf strategy.Conf) (strategy.Strategy, error) {
 	share := 0.9
 	if given := conf["momentum"]; given != nil {

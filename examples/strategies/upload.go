@@ -21,8 +21,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy/wasm"
 )
 
-// load is a repository.Loader: it makes a strategy of an uploaded module. A bad
-// module is no strategy, today and tomorrow, and the error says so.
+// load is a repository.Loader: it makes a strategy of an uploaded module. A module
+// that is not valid is an error that no repetition mends: [flcollect.ErrNoStrategy].
 func load(ctx context.Context, name string, file []byte, conf strategy.Conf) (strategy.Strategy, error) {
 	// Memory and fuel have their default bounds. A module in Go has a megabyte or two,
 	// whose compilation takes a second here, and long on a small machine.

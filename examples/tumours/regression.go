@@ -16,7 +16,7 @@ type Regression struct {
 }
 
 // Decode makes a regression of the two tensors that [Regression.Tensors]
-// returns. The error says what does not fit.
+// returns. The error names what does not fit.
 func Decode(model []tensor.Tensor) (Regression, error) {
 	var r Regression
 	if len(model) != 2 {

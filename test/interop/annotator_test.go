@@ -135,7 +135,7 @@ func createChannel(t *testing.T, server *interop.Server, broker *mqtttest.Mosqui
 	return string(text)
 }
 
-// stopped asks over REST whether a channel is stopped.
+// stopped reports over REST whether a channel is stopped.
 func stopped(t *testing.T, server *interop.Server, id string) bool {
 	t.Helper()
 	response, err := http.Get(server.URL + "/channels/" + url.PathEscape(id) + "?status")

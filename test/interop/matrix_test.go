@@ -19,7 +19,7 @@ const (
 	shortCount = 20_000
 )
 
-// patience bounds each wait. A consumer that died is missed for 15 s.
+// patience bounds each wait. The broker notices a killed consumer after 15 s.
 const patience = 3 * time.Minute
 
 // cutFor is how long a cable is cut.
@@ -54,7 +54,7 @@ func TestAnnotator_KafkaToKafka_isExactlyOnceThroughAllFaults(t *testing.T) {
 }
 
 // A topic of MQTT that two annotators share out among them loses nothing when
-// one joins, the other dies and comes back, and the first is stopped and started
+// one joins, the other is killed and started again, and the first is stopped and started
 // again. How much is out of order is printed.
 func TestAnnotator_distributed_sharesAnMQTTTopicBetweenTwo(t *testing.T) {
 	t.Parallel()

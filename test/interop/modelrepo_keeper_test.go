@@ -60,7 +60,7 @@ type deed struct {
 }
 
 // keeper changes a model of its own, one request after the other, and records
-// the answers. What was under way when the server died may have happened
+// the answers. What was under way when the server was killed may have happened
 // or not, so that there are two states of which either may be found.
 type keeper struct {
 	model     modelrepo.Path

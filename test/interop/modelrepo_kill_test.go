@@ -169,7 +169,7 @@ func read(ctx context.Context, client *modelrepo.Client, at modelrepo.Path, form
 	return io.ReadAll(content)
 }
 
-// blobsCollected adds up what the server says that it collected.
+// blobsCollected adds up what the server logs as collected.
 func blobsCollected(t *testing.T, log string) int {
 	t.Helper()
 	total := 0

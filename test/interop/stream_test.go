@@ -143,7 +143,7 @@ func subject(message []byte) string {
 	return iri
 }
 
-// differs says how a message differs from what a report is mapped to.
+// differs describes how a message differs from what a report is mapped to.
 func differs(o weather.Observation, message []byte) string {
 	got, err := graph(message)
 	if err != nil {

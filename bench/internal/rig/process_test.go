@@ -36,7 +36,7 @@ func play(as string) {
 		untilInputEnds()
 		fmt.Println("some more")
 		fmt.Print("all done")
-	case "chatterbox": // says more than a pipe holds, and more than anybody reads
+	case "chatterbox": // prints more than a pipe holds, and more than is read
 		for i := range 5000 {
 			fmt.Println(i, strings.Repeat("x", 100))
 		}
@@ -136,7 +136,7 @@ func TestProcess_End_killsAndIsIdempotent(t *testing.T) {
 	require.ErrorIs(t, find(p), os.ErrProcessDone)
 }
 
-// find returns why there is no such process any more.
+// find returns why the process does not exist.
 func find(p *rig.Process) error {
 	found, err := os.FindProcess(p.ID())
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Group says what a case is part of.
+// Group is what a case is part of.
 type Group string
 
 // The groups, in the order of the report. Those after Batch are axes of the

@@ -158,8 +158,8 @@ func requireNoise(t *testing.T, plain, noised []float64, deviation float64) {
 	require.InDelta(t, share, beyond/n, 0.005+8*math.Sqrt(share*(1-share)/n))
 }
 
-// requireAccount checks that a job says in its status, and in its result, what
-// dp-accounting says of so many rounds.
+// requireAccount checks that a job has in its status, and in its result, what
+// dp-accounting computes for so many rounds.
 func requireAccount(t *testing.T, c *collector, id string, multiplier, delta float64, rounds int) {
 	t.Helper()
 	python := peertest.Python(t, "dp-accounting==0.6.0")

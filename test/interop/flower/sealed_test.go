@@ -43,7 +43,7 @@ func TestCollector_encryptedUpdates_areAveragedAsPlainOnes(t *testing.T) {
 	}
 }
 
-// The original makes keys of [60 40 60], and says [60 40 40] everywhere else.
+// The original makes keys of [60 40 60], and has [60 40 40] everywhere else.
 func TestCollector_moduli_defaultToThoseOfTheClients(t *testing.T) {
 	const rounds = 2
 	python := installPrivate(t, oldest)

@@ -80,7 +80,7 @@ func TestInstances_failOverAndReturn(t *testing.T) {
 			if policy.policy == "active-backup" || policy.policy == "adaptive" {
 				restored = func() { p.settle(links[0].name) }
 			}
-			// The first packet asks for an address, and may be late.
+			// The first packet resolves an address, and may be late.
 			p.during(netlab.Ping{Interval: 5 * time.Millisecond, Size: 100, Patience: 100 * time.Millisecond}, conn,
 				func() { wait(t, 50*time.Millisecond) })
 			for _, fault := range faults() {

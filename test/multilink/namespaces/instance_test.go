@@ -30,7 +30,7 @@ var built string
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		if !peertest.Required() {
-			return m.Run() // every test says why it skips
+			return m.Run() // every test logs why it skips
 		}
 		if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 			fmt.Fprintln(os.Stderr, "network namespaces take root on Linux, and the gate needs them")
@@ -252,7 +252,7 @@ func (p *pair) echo() *net.UDPConn {
 	return client
 }
 
-// lost says where frames were dropped, as far as anybody counts them.
+// lost reports where frames were dropped, as far as they are counted.
 func (i *instance) lost() string {
 	var said strings.Builder
 	_, status := i.call("GET", "/status", nil)

@@ -46,7 +46,7 @@ type Keycloak struct {
 // Start starts Keycloak on a free port of the loopback interface, sets the realm
 // up, and returns when that is done, after half a minute or so. It needs Java 17,
 // curl and jq, and Maven once. The program is fetched once and kept in the user's
-// cache folder, but fetched only when [peertest.RequirePeers] says that peers are
+// cache folder, but fetched only when [peertest.RequirePeers] demands that peers are
 // demanded. Without it the test is skipped, or fails when peers are demanded. The
 // process ends with the test.
 func Start(tb testing.TB) *Keycloak {

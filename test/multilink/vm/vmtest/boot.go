@@ -36,7 +36,7 @@ const (
 	consoleSize = 256 << 10
 )
 
-// Config says what the machine has. The zero value is a kernel, and nothing that
+// Config is what the machine has. The zero value is a kernel, and nothing that
 // could be started.
 type Config struct {
 	// Modules of the kernel to load, in this order, each behind those that it
