@@ -144,6 +144,9 @@ func TestPublisher_Recover_syncsAfterAFailureAtAnyStep(t *testing.T) {
 			require.NotEqual(t, before, after)
 			require.Greater(t, count.steps, 5)
 			for kind := range 4 {
+				if testing.Short() && kind != 3 {
+					continue
+				}
 				for at := 1; at <= count.steps; at++ {
 					s := prepared(t)
 					plan := &faultPlan{at: at, late: kind&1 != 0, dead: kind&2 != 0}

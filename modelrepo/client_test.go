@@ -151,7 +151,11 @@ func TestAnUploadWhoseSourceFailsLeavesNothing(t *testing.T) {
 func TestContentCanBeReadFromAnywhere(t *testing.T) {
 	s, c := served(t)
 	withVersion(t, c)
-	data := make([]byte, 3<<20)
+	size := 3 << 20
+	if testing.Short() {
+		size = 300 << 10
+	}
+	data := make([]byte, size)
 	for i := range data {
 		data[i] = byte(i * i >> 7)
 	}

@@ -203,6 +203,9 @@ func seedDescribed(tb testing.TB, documents storage.Documents, models int) {
 
 func TestAScanRemembersOnlyWhatCanBeOnThePage(t *testing.T) {
 	documents, blobs := openMemory(t)
+	if testing.Short() {
+		t.Skip("measures memory")
+	}
 	const models = 30_000
 	seedDescribed(t, documents, models)
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})

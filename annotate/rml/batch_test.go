@@ -105,6 +105,9 @@ func TestMapper_Run_takesMemoryIndependentOfTheRows(t *testing.T) {
 			if strings.HasSuffix(name, "csv") {
 				formulation = "CSV"
 			}
+			if testing.Short() {
+				t.Skip("measures memory")
+			}
 			m := newMapper(t, fmt.Sprintf(rowMapping, name, formulation), nil)
 			file.rows, file.check = 200_000, 5000
 			var peak uint64

@@ -5,10 +5,10 @@
 //	go run ./bench/ckks -quick              small and once, to see that it works
 //	go run ./bench/ckks report RECORD...    writes RESULTS.md again, from records in results
 //
-// It needs Linux, whose /proc says what a process takes, and a Python with TenSEAL,
+// It needs Linux, whose /proc reports what a process uses, and a Python with TenSEAL,
 // which ENABLERS_REQUIRE_PEERS=1 installs the first time.
 //
-// trial.go says what is compared and how; aggregate.go is our side, python/peer.py
+// trial.go has what is compared and how; aggregate.go is our side, python/peer.py
 // the other; record.go and report.go write down what came of it.
 package main
 

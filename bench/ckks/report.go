@@ -17,19 +17,25 @@ const slots = 4096
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The mean of encrypted updates beside TenSEAL\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
+	fmt.Fprintf(&b, "# The mean of encrypted updates beside TenSEAL\n\nWritten by the benchmark; do not edit. "+
+		"`%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
 	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
-	b.WriteString("- The sides take turns, each time as a new process; medians of the trials, lowest to highest in brackets. MB are of 10^6 bytes.\n")
-	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", rig.Loads(r.each(func(t *trial) float64 { return t.Load })))
-	fmt.Fprintf(&b, "\n## %d clients, %s parameters in %d ciphertexts each\n\n", r.Clients, rig.Thousands(slots*r.Ciphertexts), r.Ciphertexts)
-	b.WriteString("| | seconds | processor time, s | peak memory, MB | result, MB | greatest error |\n|---|---:|---:|---:|---:|---:|\n")
+	b.WriteString("- The sides take turns, each time as a new process; medians of the trials, lowest to highest " +
+		"in brackets. MB are of 10^6 bytes.\n")
+	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n",
+		rig.Loads(r.each(func(t *trial) float64 { return t.Load })))
+	fmt.Fprintf(&b, "\n## %d clients, %s parameters in %d ciphertexts each\n\n", r.Clients,
+		rig.Thousands(slots*r.Ciphertexts), r.Ciphertexts)
+	b.WriteString("| | seconds | processor time, s | peak memory, MB | result, MB | greatest error " +
+		"|\n|---|---:|---:|---:|---:|---:|\n")
 	for _, name := range []string{ours, collected, folded} {
 		errors := r.of(name, func(t *trial) float64 { return t.Error })
 		if len(errors) == 0 {
 			continue
 		}
 		size := rig.Median(r.of(name, func(t *trial) float64 { return float64(t.Size) / 1e6 }))
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.1f | %.2g |\n", name, spread(r.of(name, seconds), 2), spread(r.of(name, processorTime), 2), spread(r.of(name, megabytes), 0), size, slices.Max(errors))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.1f | %.2g |\n", name, spread(r.of(name, seconds), 2),
+			spread(r.of(name, processorTime), 2), spread(r.of(name, megabytes), 0), size, slices.Max(errors))
 	}
 	b.WriteString("\n")
 	for _, peer := range []string{collected, folded} {
@@ -37,8 +43,10 @@ func (r *record) markdown() string {
 		if len(time) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "- Trial by trial %s %% of the time, %s %% of the processor time and %s %% of the memory of %s. Targets: less time: %s; %.0f %% of the memory: %s.\n",
-			spread(time, 0), spread(work, 0), spread(memory, 1), peer, verdict(rig.Median(time) < 100), 100*mostMemory, verdict(rig.Median(memory) <= 100*mostMemory))
+		fmt.Fprintf(&b, "- Trial by trial %s %% of the time, %s %% of the processor time and %s %% of the memory "+
+			"of %s. Targets: less time: %s; %.0f %% of the memory: %s.\n",
+			spread(time, 0), spread(work, 0), spread(memory, 1), peer, verdict(rig.Median(time) < 100),
+			100*mostMemory, verdict(rig.Median(memory) <= 100*mostMemory))
 	}
 	b.WriteString(rig.NotMeasured(r.Problems))
 	return b.String()
@@ -78,5 +86,6 @@ func verdict(met bool) string {
 
 // spread is a median with the lowest and the highest.
 func spread(values []float64, digits int) string {
-	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, rig.Median(values), digits, slices.Min(values), digits, slices.Max(values))
+	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, rig.Median(values), digits, slices.Min(values), digits,
+		slices.Max(values))
 }

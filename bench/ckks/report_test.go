@@ -9,10 +9,11 @@ import (
 )
 
 func trialOf(side string, round int, seconds float64, megabytes int64) *trial {
-	return &trial{Side: side, Round: round, Load: 2, measure: measure{Seconds: seconds, CPU: 2 * seconds, Peak: megabytes * 1e6, Size: 5e6}, Error: 2e-9 * float64(1+round)}
+	return &trial{Side: side, Round: round, Load: 2, measure: measure{Seconds: seconds, CPU: 2 * seconds,
+		Peak: megabytes * 1e6, Size: 5e6}, Error: 2e-9 * float64(1+round)}
 }
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Clients: 8, Ciphertexts: 245, Trials: []*trial{
 		trialOf(ours, 0, 1, 100), trialOf(collected, 0, 4, 1000), trialOf(folded, 0, 2, 300),
@@ -33,8 +34,10 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 	for _, want := range []string{
 		"8 clients, 1,003,520 parameters in 245 ciphertexts each", "`first` and `second`", "- this failed\n",
 		"| flcollect/ckks | 2.00 (1.00 to 3.00) | 4.00 (2.00 to 6.00) | 110 (100 to 120) | 5.0 | 4e-09 |",
-		"25 (20 to 50) % of the time, 25 (20 to 50) % of the processor time and 11.0 (10.0 to 12.0) % of the memory of TenSEAL, all updates at once. Targets: less time: met; 25 % of the memory: met.",
-		"150 (50 to 200) % of the time, 150 (50 to 200) % of the processor time and 36.7 (33.3 to 40.0) % of the memory of TenSEAL, one by one. Targets: less time: **missed**; 25 % of the memory: **missed**.",
+		"25 (20 to 50) % of the time, 25 (20 to 50) % of the processor time and 11.0 (10.0 to 12.0) % of the " +
+			"memory of TenSEAL, all updates at once. Targets: less time: met; 25 % of the memory: met.",
+		"150 (50 to 200) % of the time, 150 (50 to 200) % of the processor time and 36.7 (33.3 to 40.0) % of the " +
+			"memory of TenSEAL, one by one. Targets: less time: **missed**; 25 % of the memory: **missed**.",
 	} {
 		require.Contains(t, string(text), want)
 	}

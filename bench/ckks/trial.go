@@ -22,7 +22,7 @@ const (
 // bound is how far our mean may be from that of the plain models.
 const bound = 1e-6
 
-// measure is what a side says of itself.
+// measure is what a side measures of itself.
 type measure struct {
 	// Seconds is how long it took from the first update to the whole result.
 	Seconds float64 `json:"seconds"`

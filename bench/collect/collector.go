@@ -29,7 +29,8 @@ func (b *bench) startCollector(ctx context.Context, folder string, rounds, clien
 	if err != nil {
 		return nil, err
 	}
-	err = c.configure(ctx, rounds, map[string]any{"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients})
+	err = c.configure(ctx, rounds, map[string]any{"min_fit_clients": clients, "min_evaluate_clients": clients,
+		"min_available_clients": clients})
 	if err != nil {
 		c.End()
 		return nil, err
@@ -39,7 +40,8 @@ func (b *bench) startCollector(ctx context.Context, folder string, rounds, clien
 
 // bareCollector starts it with nothing to do.
 func (b *bench) bareCollector(ctx context.Context, folder string) (*collector, error) {
-	p, err := rig.Start(ctx, folder, nil, b.program, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", filepath.Join(folder, "data"))
+	p, err := rig.Start(ctx, folder, nil, b.program, "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
+		"-data", filepath.Join(folder, "data"))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,8 @@ func (b *bench) bareCollector(ctx context.Context, folder string) (*collector, e
 func (c *collector) configure(ctx context.Context, rounds int, conf map[string]any) error {
 	body, err := json.Marshal(map[string]any{
 		"strategy": "avg", "model_name": "bench", "model_version": "1", "configuration_id": 1,
-		"server_conf": map[string]any{"num_rounds": rounds}, "strategy_conf": conf, "client_conf": []any{}, "privacy-mechanisms": map[string]any{},
+		"server_conf": map[string]any{"num_rounds": rounds}, "strategy_conf": conf, "client_conf": []any{},
+		"privacy-mechanisms": map[string]any{},
 	})
 	if err != nil {
 		return err
@@ -110,7 +113,7 @@ func (c *collector) connected(ctx context.Context, clients int) error {
 	})
 }
 
-// poll asks until the answer is true.
+// poll repeats a request until the answer is true.
 func (c *collector) poll(ctx context.Context, question func() (bool, error)) error {
 	for {
 		switch yes, err := question(); {
@@ -127,7 +130,7 @@ func (c *collector) poll(ctx context.Context, question func() (bool, error)) err
 	}
 }
 
-// ask makes a request and returns the body of a good answer.
+// ask sends a request and returns the body of a good answer.
 func (c *collector) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.rest+path, bytes.NewReader(body))
 	if err != nil {

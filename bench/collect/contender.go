@@ -49,7 +49,8 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	}
 	if b.program == "" {
 		b.program = filepath.Join(b.folder, "flcollector")
-		build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", b.program, "github.com/iotenablers/enablers/cmd/flcollector")
+		build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", b.program,
+			"github.com/iotenablers/enablers/cmd/flcollector")
 		if said, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build flcollector: %w: %s", err, said)
 		}
@@ -62,7 +63,8 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	}
 	b.contenders = []contender{
 		{ours, "`cmd/flcollector`, all settings default; the model of every round is stored on the disk", b.startCollector},
-		{theirs, "`flwr.server.start_server` of Flower " + flowerVersion + " with `FedAvg`, all settings default; nothing is stored", b.startFlower},
+		{theirs, "`flwr.server.start_server` of Flower " + flowerVersion +
+			" with `FedAvg`, all settings default; nothing is stored", b.startFlower},
 	}
 	b.record = newRecord(ctx, b)
 	b.contenders = slices.DeleteFunc(b.contenders, func(c contender) bool { return b.who != "" && c.name != b.who })

@@ -21,7 +21,8 @@ func (b *bench) startFlower(ctx context.Context, folder string, rounds, clients 
 	if err != nil {
 		return nil, err
 	}
-	p, err := rig.Start(ctx, folder, nil, b.python, filepath.Join(b.scripts, "server.py"), address, fmt.Sprint(rounds), fmt.Sprint(clients))
+	p, err := rig.Start(ctx, folder, nil, b.python, filepath.Join(b.scripts, "server.py"), address,
+		fmt.Sprint(rounds), fmt.Sprint(clients))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (f *flowerServer) finished(ctx context.Context) error {
 	return err
 }
 
-// awaitListener waits until somebody listens at the address.
+// awaitListener waits until a server listens at the address.
 func awaitListener(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, rig.Patience)
 	defer cancel()

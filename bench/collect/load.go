@@ -21,7 +21,7 @@ import (
 const dials = 64
 
 // load is the process of many clients, each with a connection of its own, that
-// add one to every parameter. It says "connected" once they are, goes on until
+// add one to every parameter. It prints "connected" once they are, goes on until
 // they were sent away or its input ends, and prints the tally.
 func load(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench/collect load", flag.ContinueOnError)
@@ -48,10 +48,11 @@ func load(ctx context.Context, args []string) error {
 			<-slots
 			connecting.Done()
 		})
-		client, err := flower.NewClient(flower.ClientConfig{Target: *target, Trainer: trainer, Dial: func(ctx context.Context, target string) (net.Conn, error) {
-			defer connected()
-			return new(net.Dialer).DialContext(ctx, "tcp", target)
-		}})
+		client, err := flower.NewClient(flower.ClientConfig{Target: *target, Trainer: trainer,
+			Dial: func(ctx context.Context, target string) (net.Conn, error) {
+				defer connected()
+				return new(net.Dialer).DialContext(ctx, "tcp", target)
+			}})
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ type tally struct {
 	Rounds []turn `json:"rounds"`
 }
 
-// turn is a round as clients see it.
+// turn is a round as clients measure it.
 type turn struct {
 	Fits  int   `json:"fits"`
 	Begin int64 `json:"begin"` // of the first fit, in nanoseconds of the wall clock
@@ -123,7 +124,8 @@ func startLoad(ctx context.Context, folder, target string, clients int, size int
 	if err != nil {
 		return nil, err
 	}
-	return rig.Start(ctx, folder, nil, self, "load", "-target", target, "-clients", fmt.Sprint(clients), "-bytes", fmt.Sprint(size))
+	return rig.Start(ctx, folder, nil, self, "load", "-target", target, "-clients", fmt.Sprint(clients), "-bytes",
+		fmt.Sprint(size))
 }
 
 // tallyOf ends a load and returns what its clients have seen.

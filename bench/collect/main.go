@@ -6,10 +6,10 @@
 //	go run ./bench/collect -only rounds      some sections: rounds, streams
 //	go run ./bench/collect report RECORD...  writes RESULTS.md again, from records in results
 //
-// It needs Linux, whose /proc says what a process takes, Python, and the network
+// It needs Linux, whose /proc reports what a process uses, Python, and the network
 // the first time, to install Flower.
 //
-// contender.go says what is compared, flower.go and collector.go how each is
+// contender.go has what is compared, flower.go and collector.go how each is
 // started; rounds.go measures with clients in Python, streams.go with those of
 // load.go; record.go and report.go write down what came of it.
 package main
@@ -71,12 +71,14 @@ func parse(args []string) (settings, error) {
 		return s, err
 	}
 	for _, in := range []string{inPython, inGo} {
-		s.sizes = append(s.sizes, training{Clients: 8, In: in, Bytes: 10e6, Rounds: 7}, training{Clients: 4, In: in, Bytes: 100e6, Rounds: 5})
+		s.sizes = append(s.sizes, training{Clients: 8, In: in, Bytes: 10e6, Rounds: 7},
+			training{Clients: 4, In: in, Bytes: 100e6, Rounds: 5})
 	}
 	s.crowd = crowd{Active: 1000, Idle: 10_000, Bytes: 1e6, Rounds: 5}
 	if *quick {
 		s.trials, s.crowd = 1, crowd{Active: 20, Idle: 100, Bytes: 1e5, Rounds: 3}
-		s.sizes = []training{{Clients: 3, In: inPython, Bytes: 1e6, Rounds: 3}, {Clients: 3, In: inGo, Bytes: 1e6, Rounds: 3}}
+		s.sizes = []training{{Clients: 3, In: inPython, Bytes: 1e6, Rounds: 3},
+			{Clients: 3, In: inGo, Bytes: 1e6, Rounds: 3}}
 	}
 	s.only = strings.Split(*only, ",")
 	switch {

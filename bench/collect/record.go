@@ -25,10 +25,12 @@ type record struct {
 }
 
 func newRecord(ctx context.Context, b *bench) *record {
-	const versions = `import sys, importlib.metadata as m; print("Python", sys.version.split()[0] + "; " + "; ".join(p + " " + m.version(p) for p in ["flwr", "grpcio", "protobuf", "numpy"]))`
+	const versions = `import sys, importlib.metadata as m; print("Python", sys.version.split()[0] + "; " + "; ` +
+		`".join(p + " " + m.version(p) for p in ["flwr", "grpcio", "protobuf", "numpy"]))`
 	r := &record{
-		Date:     time.Now().UTC().Format(time.RFC3339),
-		Commit:   rig.Commit(ctx, "flcollect", "storage", "cmd/flcollector", "bench/collect/*.go", "bench/collect/python", "bench/internal", "internal", "go.mod"),
+		Date: time.Now().UTC().Format(time.RFC3339),
+		Commit: rig.Commit(ctx, "flcollect", "storage", "cmd/flcollector", "bench/collect/*.go",
+			"bench/collect/python", "bench/internal", "internal", "go.mod"),
 		Command:  rig.Command("bench/collect"),
 		Cores:    runtime.NumCPU(),
 		Machine:  rig.ThisMachine(ctx).String(),

@@ -18,9 +18,11 @@ const (
 // markdown is RESULTS.md.
 func (r *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The training collector beside the server of Flower\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
+	fmt.Fprintf(&b, "# The training collector beside the server of Flower\n\nWritten by the benchmark; do not "+
+		"edit. `%s`, %s, commit %s.\n\n", r.Command, r.Date, r.Commit)
 	fmt.Fprintf(&b, "- Machine: %s\n- Versions: %s\n", r.Machine, strings.Join(r.Versions, "; "))
-	b.WriteString("- Servers and clients share the cores and loopback. Contenders take turns, each time as a new process; medians of the trials, lowest to highest in brackets. MB are of 10^6 bytes.\n")
+	b.WriteString("- Servers and clients share the cores and loopback. Contenders take turns, each time as a new " +
+		"process; medians of the trials, lowest to highest in brackets. MB are of 10^6 bytes.\n")
 	fmt.Fprintf(&b, "- Load average of the machine before the trials, which others used as well: %s.\n", r.loads())
 	for _, how := range r.Hows {
 		fmt.Fprintf(&b, "- %s\n", how)
@@ -72,7 +74,8 @@ func (r *record) of(contender string, size training, pick func(*roundsTrial) flo
 func (r *record) roundsTable(b *strings.Builder, size training) {
 	whose := map[string]string{inPython: "clients of Flower in Python", inGo: "clients in Go"}[size.In]
 	fmt.Fprintf(b, "\n## %.0f MB, %d %s\n\n", float64(size.Bytes)/1e6, size.Clients, whose)
-	b.WriteString("| | rounds a minute | seconds a round | server's CPU, s a round | peak memory, MB |\n|---|---:|---:|---:|---:|\n")
+	b.WriteString("| | rounds a minute | seconds a round | server's CPU, s a round | peak memory, MB " +
+		"|\n|---|---:|---:|---:|---:|\n")
 	peak := func(t *roundsTrial) float64 { return float64(t.Peak) / 1e6 }
 	for _, name := range []string{ours, theirs} {
 		speed := r.of(name, size, (*roundsTrial).perMinute)
@@ -86,7 +89,8 @@ func (r *record) roundsTable(b *strings.Builder, size training) {
 			}
 		}
 		cpu := r.of(name, size, func(t *roundsTrial) float64 { return t.CPU / float64(t.Rounds) })
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, spread(speed, 1), spread(seconds, 2), spread(cpu, 2), spread(r.of(name, size, peak), 0))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, spread(speed, 1), spread(seconds, 2), spread(cpu, 2),
+			spread(r.of(name, size, peak), 0))
 	}
 	pairs := func(pick func(*roundsTrial) float64) []float64 {
 		mine, others := r.of(ours, size, pick), r.of(theirs, size, pick)
@@ -97,7 +101,8 @@ func (r *record) roundsTable(b *strings.Builder, size training) {
 		return all
 	}
 	if speed, memory := pairs((*roundsTrial).perMinute), pairs(peak); len(speed) > 0 {
-		fmt.Fprintf(b, "\nTrial by trial %s times the rounds of %s and %s %% of its memory.", spread(speed, 1), theirs, spread(scaled(memory, 100), 0))
+		fmt.Fprintf(b, "\nTrial by trial %s times the rounds of %s and %s %% of its memory.", spread(speed, 1),
+			theirs, spread(scaled(memory, 100), 0))
 		if size.Clients >= 8 {
 			fmt.Fprintf(b, " Targets: %.0f times the rounds: %s; ", leastSpeed, verdict(median(speed) >= leastSpeed))
 		} else {
@@ -105,12 +110,17 @@ func (r *record) roundsTable(b *strings.Builder, size training) {
 		}
 		fmt.Fprintf(b, "%.0f %% of the memory: %s.\n", 100*mostMemory, verdict(median(memory) <= mostMemory))
 	}
-	if cpu := r.of(theirs, size, func(t *roundsTrial) float64 { return t.ClientsCPU / float64(t.Rounds) }); len(cpu) > 0 && median(cpu) > 0 && r.Cores > 0 {
+	if cpu := r.of(theirs, size, func(t *roundsTrial) float64 {
+		return t.ClientsCPU / float64(t.Rounds)
+	}); len(cpu) > 0 && median(cpu) > 0 && r.Cores > 0 {
 		busy := median(cpu) / float64(r.Cores)
 		round := 60 / median(r.of(theirs, size, (*roundsTrial).perMinute))
-		fmt.Fprintf(b, "\nThe clients alone need %.2f s a round of all %d cores, so a server that took no time would be %.1f times as fast as %s here.\n", busy, r.Cores, round/busy, theirs)
+		fmt.Fprintf(b, "\nThe clients alone need %.2f s a round of all %d cores, so a server that took no time "+
+			"would be %.1f times as fast as %s here.\n", busy, r.Cores, round/busy, theirs)
 	}
-	fmt.Fprintf(b, "\nTrainings of %d rounds, fit and evaluation with every client; a round lasts until the first client is told to fit for the next. Every client found in each round the model that the round before had to leave.\n", size.Rounds)
+	fmt.Fprintf(b, "\nTrainings of %d rounds, fit and evaluation with every client; a round lasts until the first "+
+		"client is told to fit for the next. Every client found in each round the model that the round before had "+
+		"to leave.\n", size.Rounds)
 }
 
 func (r *record) streamsTable(b *strings.Builder) {
@@ -124,10 +134,14 @@ func (r *record) streamsTable(b *strings.Builder) {
 	}
 	c := r.Streams[0].crowd
 	fmt.Fprintf(b, "\n## %d idle streams, %d active ones of %g MB\n\n", c.Idle, c.Active, float64(c.Bytes)/1e6)
-	b.WriteString("| | peak memory with the idle ones, MB | peak memory with all, MB | seconds a round | server's CPU, s in all |\n|---|---:|---:|---:|---:|\n")
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", ours, spread(idle, 0), spread(peak, 0), spread(seconds, 2), spread(cpu, 1))
+	b.WriteString("| | peak memory with the idle ones, MB | peak memory with all, MB | seconds a round | server's " +
+		"CPU, s in all |\n|---|---:|---:|---:|---:|\n")
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", ours, spread(idle, 0), spread(peak, 0), spread(seconds, 2),
+		spread(cpu, 1))
 	fmt.Fprintf(b, "\nTarget: under %.0f MB: %s.\n", mostCrowd/1e6, verdict(slices.Max(peak) < mostCrowd/1e6))
-	fmt.Fprintf(b, "\nClients in Go, each with a connection of its own; %d rounds, each with %d clients drawn from all %d. As many were told to fit in each round, and found the model that the round before had to leave.\n",
+	fmt.Fprintf(b, "\nClients in Go, each with a connection of its own; %d rounds, each with %d clients drawn "+
+		"from all %d. As many were told to fit in each round, and found the model that the round before "+
+		"had to leave.\n",
 		c.Rounds, c.Active, c.Active+c.Idle)
 }
 

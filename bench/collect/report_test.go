@@ -15,14 +15,15 @@ func trialOf(name string, trial int, seconds float64, peak int64) *roundsTrial {
 	}
 }
 
-func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Cores: 2, Rounds: []*roundsTrial{
 		trialOf(ours, 0, 0.5, 100e6), trialOf(theirs, 0, 2, 500e6), trialOf(theirs, 1, 4, 600e6), trialOf(ours, 1, 1, 120e6),
 	}}
-	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}, Streams: []*streamsTrial{
-		{crowd: crowd{Active: 3, Idle: 4, Bytes: 2e6, Rounds: 2}, Seconds: []float64{1.5}, IdlePeak: 200e6, Peak: 1200e6},
-	}}
+	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second",
+		Problems: []string{"this failed\nfor long reasons"}, Streams: []*streamsTrial{
+			{crowd: crowd{Active: 3, Idle: 4, Bytes: 2e6, Rounds: 2}, Seconds: []float64{1.5}, IdlePeak: 200e6, Peak: 1200e6},
+		}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
@@ -38,7 +39,8 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 		"4.0 (4.0 to 4.0) times the rounds of Flower and 20 (20 to 20) % of its memory.",
 		"3 times the rounds: met; 25 % of the memory: met.",
 		"need 0.20 s a round of all 2 cores, so a server that took no time would be 13.3 times as fast",
-		"## 4 idle streams, 3 active ones of 2 MB", "| 200 (200 to 200) | 1200 (1200 to 1200) | 1.50 (1.50 to 1.50) |", "under 1000 MB: **missed**",
+		"## 4 idle streams, 3 active ones of 2 MB", "| 200 (200 to 200) | 1200 (1200 to 1200) | 1.50 (1.50 to " +
+			"1.50) |", "under 1000 MB: **missed**",
 		"- this failed\n",
 	} {
 		require.Contains(t, string(text), want)
@@ -48,7 +50,7 @@ func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 	require.ErrorContains(t, rewrite(records), "is of another machine")
 }
 
-func TestRoundsAreMeasuredFromTheFirstClientOfEach(t *testing.T) {
+func TestTally_lengths_startWithTheFirstClientOfEachRound(t *testing.T) {
 	require.Equal(t, []float64{1, 2}, lengths([][]float64{{10, 11.5, 13}, {10.5, 11, 14}}))
 
 	seen := &tally{}

@@ -130,7 +130,8 @@ func peak(p *rig.Process) (int64, error) {
 }
 
 // pythonClients starts the clients, each as a process.
-func (b *bench) pythonClients(ctx context.Context, folder, target string, size training) (clients []*rig.Process, err error) {
+func (b *bench) pythonClients(ctx context.Context, folder, target string, size training) (clients []*rig.Process,
+	err error) {
 	for k := range size.Clients {
 		client, err := rig.Start(ctx, folder, nil, b.python, filepath.Join(b.scripts, "client.py"), target,
 			fmt.Sprint(k+1), fmt.Sprint(size.Clients), fmt.Sprint(size.Bytes), fmt.Sprint(layers))
@@ -175,7 +176,7 @@ func complaints(clients []*rig.Process) (all error) {
 	return all
 }
 
-// fits waits for the end of a client and returns when it was told to fit, and the
+// fits waits for the end of a client and returns when it was instructed to fit, and the
 // processor time it took, in seconds.
 func fits(p *rig.Process, rounds int) (times []float64, cpu float64, err error) {
 	lines, err := p.Rest()
@@ -195,13 +196,14 @@ func fits(p *rig.Process, rounds int) (times []float64, cpu float64, err error) 
 	}
 	var fits, evaluations int
 	last := strings.Join(lines[max(0, len(lines)-1):], "")
-	if _, err := fmt.Sscanf(last, "end %d %d %g", &fits, &evaluations, &cpu); err != nil || len(times) != rounds || fits != rounds || evaluations != rounds {
+	if _, err := fmt.Sscanf(last, "end %d %d %g", &fits, &evaluations, &cpu); err != nil || len(times) != rounds ||
+		fits != rounds || evaluations != rounds {
 		return nil, 0, fmt.Errorf("a client said %q after %d rounds", last, rounds)
 	}
 	return times, cpu, nil
 }
 
-// lengths are those of the rounds: a round begins when its first client is told
+// lengths are those of the rounds: a round begins when its first client is instructed
 // to fit. How long the last takes is not seen from clients.
 func lengths(fits [][]float64) []float64 {
 	var begins, all []float64

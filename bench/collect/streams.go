@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-// crowd is a training of many clients, of whom few take part in a round.
+// crowd is a training of many clients, of which few take part in a round.
 type crowd struct {
 	Active int   `json:"active"` // in a round
 	Idle   int   `json:"idle"`   // meanwhile
@@ -52,7 +52,8 @@ func (b *bench) streamsTrial(ctx context.Context, folder string) (*streamsTrial,
 	defer c.End()
 	// A share that is less than the active ones has just them take part.
 	err = c.configure(ctx, t.Rounds, map[string]any{
-		"min_fit_clients": t.Active, "min_available_clients": t.Active + t.Idle, "fraction_fit": 0.001, "fraction_evaluate": 0,
+		"min_fit_clients": t.Active, "min_available_clients": t.Active + t.Idle, "fraction_fit": 0.001,
+		"fraction_evaluate": 0,
 	})
 	if err != nil {
 		return nil, err

@@ -38,8 +38,10 @@ func compare(ctx context.Context, rounds, runs int) error {
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("compile axpy.c, from the top of the module: %w: %s", err, output)
 	}
-	fmt.Printf("%s, %s/%s, %d processors, %s\n\n", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
-	fmt.Println("| parameters | C axpy, 32 bits, GB/s | C axpy into 64 bits | exact fold | of axpy, median (least–greatest) |")
+	fmt.Printf("%s, %s/%s, %d processors, %s\n\n", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), runtime.Version())
+	fmt.Println("| parameters | C axpy, 32 bits, GB/s | C axpy into 64 bits | exact fold | of axpy, median " +
+		"(least–greatest) |")
 	fmt.Println("|---:|---:|---:|---:|---:|")
 	for _, n := range []int{100_000, 1_000_000, 10_000_000, 25_000_000} {
 		var narrow, wide, ours, ratios []float64
@@ -59,7 +61,8 @@ func compare(ctx context.Context, rounds, runs int) error {
 			narrow, wide, ours, ratios = append(narrow, a), append(wide, b), append(ours, c), append(ratios, c/a)
 		}
 		slices.Sort(ratios)
-		fmt.Printf("| %d | %.1f | %.1f | %.1f | **%.0f %%** (%.0f–%.0f) |\n", n, median(narrow)/1e9, median(wide)/1e9, median(ours)/1e9,
+		fmt.Printf("| %d | %.1f | %.1f | %.1f | **%.0f %%** (%.0f–%.0f) |\n", n, median(narrow)/1e9,
+			median(wide)/1e9, median(ours)/1e9,
 			100*median(ratios), 100*ratios[0], 100*ratios[len(ratios)-1])
 	}
 	return nil

@@ -6,10 +6,10 @@
 //	go run ./bench/gateway report RECORD... writes RESULTS.md again, from records in results
 //	go run ./bench/gateway transports       the gateway's own HTTP/1.1 client beside net/http; the record goes to bench/gateway/transport
 //
-// It needs Linux, whose /proc says what a process takes, nginx and wrk, and the
+// It needs Linux, whose /proc reports what a process uses, nginx and wrk, and the
 // network the first time, to build Caddy and KrakenD's engine.
 //
-// contender.go says what is compared and how each is started, serve.go is our
+// contender.go has what is compared and how each is started, serve.go is our
 // gateway, issuer.go signs tokens; trial.go measures; record.go and report.go
 // write down what came of it. transport.go compares the clients that the gateway
 // may speak HTTP/1.1 to services with.
@@ -94,7 +94,8 @@ func measure(ctx context.Context, s settings) (err error) {
 		r.Hows = append(r.Hows, c.name+": "+c.how)
 	}
 	for _, routes := range s.routes {
-		if err := compare(ctx, s, r, all, setting{folder: filepath.Join(folder, fmt.Sprint(routes)), backend: backend.address, routes: routes, issuer: who}); err != nil {
+		if err := compare(ctx, s, r, all, setting{folder: filepath.Join(folder, fmt.Sprint(routes)),
+			backend: backend.address, routes: routes, issuer: who}); err != nil {
 			r.Problems = append(r.Problems, fmt.Sprintf("%d routes: %v", routes, err))
 		}
 		if ctx.Err() != nil {

@@ -42,7 +42,7 @@ func newRecord(ctx context.Context, s settings) *record {
 	}
 }
 
-// said is the first line that a command says of its version, which some say on
+// said is the first line that a command prints about its version, which some print on
 // standard error and with a status of failure.
 func said(ctx context.Context, name string, args ...string) string {
 	text, _ := exec.CommandContext(ctx, name, args...).CombinedOutput()

@@ -86,8 +86,9 @@ func configOf(backend string, routes int, discovery string) (entity.Config, erro
 	keep := false
 	config := entity.Config{Services: []entity.Service{service}}
 	for i := range routes {
-		config.Routes = append(config.Routes, entity.Route{Name: fmt.Sprintf("r%d", i), Methods: []string{"GET"}, StripPath: &keep,
-			Paths: []string{"~" + pathOf(i, "(?<id>[^#?/]+)") + "$"}, Service: &entity.Ref{Name: "bench"}})
+		config.Routes = append(config.Routes, entity.Route{Name: fmt.Sprintf("r%d", i), Methods: []string{"GET"},
+			StripPath: &keep,
+			Paths:     []string{"~" + pathOf(i, "(?<id>[^#?/]+)") + "$"}, Service: &entity.Ref{Name: "bench"}})
 	}
 	if discovery != "" {
 		settings, err := json.Marshal(map[string]string{"discovery": discovery, "client_id": "kong", "bearer_only": "yes"})

@@ -74,7 +74,7 @@ func compare(ctx context.Context, s settings, r *record, all []contender, what s
 	return nil
 }
 
-// examine asks whether a contender does what it is measured for.
+// examine checks that a contender does what it is measured for.
 func (c *running) examine(ctx context.Context, routes int, token string) error {
 	for _, header := range []string{"", "Bearer " + token, "Bearer " + token[:len(token)-8] + "AAAAAAAA"} {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+pathOf(routes/2, "17"), nil)
@@ -111,7 +111,8 @@ func (c *running) measure(ctx context.Context, routes, connections int, length t
 	if err != nil {
 		return nil, err
 	}
-	text, err := exec.CommandContext(ctx, "wrk", "-t1", "-c", strconv.Itoa(connections), "-d", strconv.Itoa(int(length.Seconds()))+"s", "--latency",
+	text, err := exec.CommandContext(ctx, "wrk", "-t1", "-c", strconv.Itoa(connections), "-d",
+		strconv.Itoa(int(length.Seconds()))+"s", "--latency",
 		"-H", "Authorization: Bearer "+token, "http://"+c.address+pathOf(routes/2, "17")).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("wrk: %w: %s", err, text)
@@ -139,7 +140,8 @@ func (t *trial) read(text string) (requests float64, err error) {
 	if strings.Contains(text, "Non-2xx") || strings.Contains(text, "Socket errors") {
 		return 0, fmt.Errorf("some requests failed: %s", text)
 	}
-	rate, count, p99 := rateLine.FindStringSubmatch(text), countLine.FindStringSubmatch(text), p99Line.FindStringSubmatch(text)
+	rate, count, p99 := rateLine.FindStringSubmatch(text), countLine.FindStringSubmatch(text),
+		p99Line.FindStringSubmatch(text)
 	if rate == nil || count == nil || p99 == nil {
 		return 0, fmt.Errorf("wrk says something else: %s", text)
 	}

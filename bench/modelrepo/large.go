@@ -94,7 +94,7 @@ func (b *bench) largeTrial(ctx context.Context, c contender, round int, data []b
 		return nil, err
 	}
 	defer end()
-	// New bytes each time, for a store that knows them would have less to do.
+	// New bytes each time, since a store that has them would have less to do.
 	binary.LittleEndian.PutUint64(data, rand.Uint64())
 	trial := &largeTrial{Contender: c.name, Round: round, Bytes: b.size, Sendfile: -1}
 	one := content{size: b.size, open: func() io.Reader { return plain{bytes.NewReader(data)} }}

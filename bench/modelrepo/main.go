@@ -6,10 +6,10 @@
 //	go run ./bench/modelrepo -only large,pages  some sections
 //	go run ./bench/modelrepo report RECORD... writes RESULTS.md again, from records in results
 //
-// It needs Linux, whose /proc says what a process takes, and the network the
+// It needs Linux, whose /proc reports what a process uses, and the network the
 // first time, to build the peers.
 //
-// contender.go says what is compared, repository.go and peers.go how each is
+// contender.go has what is compared, repository.go and peers.go how each is
 // spoken to; large.go, small.go and pages.go measure; record.go and report.go
 // write down what came of it.
 package main

@@ -44,7 +44,9 @@ func (b *bench) pages(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	if err := r.many(ctx, b.models, func(i int) error { return r.post(ctx, fmt.Sprintf("/large/model-%06d", i)) }); err != nil {
+	if err := r.many(ctx, b.models, func(i int) error {
+		return r.post(ctx, fmt.Sprintf("/large/model-%06d", i))
+	}); err != nil {
 		return err
 	}
 	trial := &pagesTrial{Models: b.models, Created: float64(b.models) / time.Since(began).Seconds(), Load: rig.LoadAverage()}
@@ -60,7 +62,8 @@ func (b *bench) pages(ctx context.Context) error {
 		}
 	}
 	for i, number := range numbers {
-		trial.Pages = append(trial.Pages, pageTimes{number, times[i][0], rig.Quantile(times[i], 0.5), rig.Quantile(times[i], 0.99)})
+		trial.Pages = append(trial.Pages, pageTimes{number, times[i][0], rig.Quantile(times[i], 0.5),
+			rig.Quantile(times[i], 0.99)})
 	}
 	trial.Peak = s.proc().Peak()
 	b.record.Pages = append(b.record.Pages, trial)
@@ -70,7 +73,8 @@ func (b *bench) pages(ctx context.Context) error {
 
 // page reads a page and returns how long that took, in milliseconds.
 func (r *repository) page(ctx context.Context, number int) (float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/large?page=%d&page_size=%d", r.url, number, pageSize), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("%s/large?page=%d&page_size=%d", r.url, number, pageSize), nil)
 	if err != nil {
 		return 0, err
 	}

@@ -70,7 +70,8 @@ func (r *record) add(other record) error {
 	if other.Commit != r.Commit {
 		r.Commit += " and " + other.Commit
 	}
-	r.Large, r.Small, r.Pages = append(r.Large, other.Large...), append(r.Small, other.Small...), append(r.Pages, other.Pages...)
+	r.Large, r.Small, r.Pages = append(r.Large, other.Large...), append(r.Small, other.Small...),
+		append(r.Pages, other.Pages...)
 	r.Huge = cmp.Or(r.Huge, other.Huge)
 	r.Problems = append(r.Problems, other.Problems...)
 	return nil

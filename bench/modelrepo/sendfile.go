@@ -24,7 +24,7 @@ func sendfileShare(ctx context.Context, s server, c content, file string) (float
 	}
 	defer func() {
 		_ = tracer.Process.Kill()
-		_ = tracer.Wait() // says that it was killed or interrupted
+		_ = tracer.Wait() // reports that it was killed or interrupted
 	}()
 	deadline := time.Now().Add(10 * time.Second)
 	for rig.ProcField("/proc/"+pid+"/status", "TracerPid") == "0" {

@@ -66,12 +66,12 @@ func (n *network) close() error {
 	return errors.Join(n.lab.Close(), os.RemoveAll(n.folder))
 }
 
-// end asks a process to end, and waits a little before it is killed.
+// end signals a process to end, and waits a little before it is killed.
 func (n *network) end(p *rig.Process) {
 	late := time.AfterFunc(3*time.Second, p.Kill)
 	defer late.Stop()
 	if found, err := os.FindProcess(p.ID()); err == nil && found.Signal(syscall.SIGTERM) == nil {
-		_, _ = p.Rest() // what it says at its end does not matter
+		_, _ = p.Rest() // its last output does not matter
 	}
 	p.End()
 }
@@ -86,7 +86,8 @@ func (n *network) start(ctx context.Context, side netlab.Side, environment []str
 }
 
 // launch starts a process on a host that is not the contender's.
-func (n *network) launch(ctx context.Context, side netlab.Side, environment []string, name string, args ...string) (p *rig.Process, err error) {
+func (n *network) launch(ctx context.Context, side netlab.Side, environment []string, name string,
+	args ...string) (p *rig.Process, err error) {
 	err = n.lab.In(side, func() error {
 		p, err = rig.Start(ctx, n.of(side), environment, name, args...)
 		return err
@@ -212,7 +213,7 @@ func (n *network) pieces() (count int, err error) {
 	return count, nil
 }
 
-// read reads a file of /proc as the host sees it.
+// read reads a file of /proc of the host.
 func (n *network) read(side netlab.Side, file string) (string, error) {
 	var text []byte
 	err := n.lab.In(side, func() (err error) {

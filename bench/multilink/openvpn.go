@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 )
 
-// openVPN starts a server and a client of OpenVPN that know each other by the
+// openVPN starts a server and a client of OpenVPN that authenticate each other by the
 // fingerprints of their certificates.
 func openVPN(cipher string) func(context.Context, *network) (netip.Addr, error) {
 	return func(ctx context.Context, n *network) (netip.Addr, error) {
@@ -52,7 +52,8 @@ func openVPN(cipher string) func(context.Context, *network) (netip.Addr, error) 
 func (n *network) openVPNConfig(side netlab.Side, cipher string, own, other identity) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "dev %s\ndev-type tap\nproto udp4\nport 1194\npersist-tun\npersist-key\nifconfig-noexec\nsuppress-timestamps\n", tap)
-	fmt.Fprintf(&b, "tun-mtu %d\nmssfix 0\nfast-io\ntxqueuelen 1000\nsndbuf 1048576\nrcvbuf 1048576\ndata-ciphers %s\n", mtu, cipher)
+	fmt.Fprintf(&b, "tun-mtu %d\nmssfix 0\nfast-io\ntxqueuelen 1000\nsndbuf 1048576\nrcvbuf 1048576\ndata-ciphers "+
+		"%s\n", mtu, cipher)
 	if side == netlab.Server {
 		b.WriteString("mode server\ntls-server\ndh none\nmultihome\n")
 	} else {
@@ -64,7 +65,8 @@ func (n *network) openVPNConfig(side netlab.Side, cipher string, own, other iden
 	if n.links > 1 {
 		b.WriteString("keepalive 1 3\n")
 	}
-	fmt.Fprintf(&b, "<peer-fingerprint>\n%s\n</peer-fingerprint>\n<cert>\n%s</cert>\n<key>\n%s</key>\n", other.fingerprint, own.certificate, own.key)
+	fmt.Fprintf(&b, "<peer-fingerprint>\n%s\n</peer-fingerprint>\n<cert>\n%s</cert>\n<key>\n%s</key>\n",
+		other.fingerprint, own.certificate, own.key)
 	return b.String()
 }
 

@@ -31,8 +31,9 @@ type record struct {
 
 func newRecord(ctx context.Context, s settings) *record {
 	return &record{
-		Date:    time.Now().UTC().Format(time.RFC3339),
-		Commit:  rig.Commit(ctx, "multilink", "cmd/multilink", "bench/multilink", "bench/internal", "internal/netlab", "go.mod"),
+		Date: time.Now().UTC().Format(time.RFC3339),
+		Commit: rig.Commit(ctx, "multilink", "cmd/multilink", "bench/multilink", "bench/internal",
+			"internal/netlab", "go.mod"),
 		Command: rig.Command("bench/multilink"),
 		Machine: rig.ThisMachine(ctx).String(),
 		MTU:     mtu, Seconds: s.length.Seconds(), Patience: s.patience.Seconds(),
@@ -43,7 +44,7 @@ func newRecord(ctx context.Context, s settings) *record {
 	}
 }
 
-// firstSaid is the first line that a command says of its version, which some say
+// firstSaid is the first line that a command prints about its version, which some print
 // with a status of failure.
 func firstSaid(ctx context.Context, name string, args ...string) string {
 	text, _ := exec.CommandContext(ctx, name, args...).CombinedOutput()

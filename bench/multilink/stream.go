@@ -19,7 +19,7 @@ import (
 // echoPort is where the server sends back what it gets.
 const echoPort = 7
 
-// line is a way from the client's applications to somebody at the server's who
+// line is a connection from an application of the client to one of the server that
 // sends everything back.
 type line struct {
 	conn  net.Conn
@@ -145,7 +145,7 @@ type stream struct {
 }
 
 // mostBehind is how many packets are sent at once at most when the sender was
-// held up: more would be lost in the queue of a device, which is nobody's fault.
+// held up: more would be lost in the queue of a device, which is not the contender's loss.
 const mostBehind = 64
 
 // run sends until the context ends, and listens for so long afterwards.

@@ -18,7 +18,7 @@ import (
 const tincFastest = "aes-128-cbc and sha1"
 
 // tinc starts two tincd in switch mode, with their default cipher or a "cipher
-// and digest". The client knows the server's address on each link.
+// and digest". The client has the server's address on each link.
 func tinc(algorithms string) func(context.Context, *network) (netip.Addr, error) {
 	return func(ctx context.Context, n *network) (netip.Addr, error) {
 		names := [2]string{netlab.Client: "client", netlab.Server: "server"}
@@ -33,7 +33,8 @@ func tinc(algorithms string) func(context.Context, *network) (netip.Addr, error)
 				return netip.Addr{}, err
 			}
 			hosts[side] = n.tincHost(netlab.Side(side), algorithms) +
-				string(pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(&key.PublicKey)}))
+				string(pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY",
+					Bytes: x509.MarshalPKCS1PublicKey(&key.PublicKey)}))
 			config := fmt.Sprintf("Name = %s\nMode = switch\nInterface = %s\nAddressFamily = ipv4\n", name, tap)
 			if netlab.Side(side) == netlab.Client {
 				config += "ConnectTo = server\n"
@@ -52,7 +53,8 @@ func tinc(algorithms string) func(context.Context, *network) (netip.Addr, error)
 				}
 			}
 			folder := n.of(side)
-			if _, err := n.start(ctx, side, nil, "tincd", "--config="+folder, "--no-detach", "--pidfile="+filepath.Join(folder, "pid")); err != nil {
+			if _, err := n.start(ctx, side, nil, "tincd", "--config="+folder, "--no-detach",
+				"--pidfile="+filepath.Join(folder, "pid")); err != nil {
 				return netip.Addr{}, err
 			}
 		}
@@ -60,7 +62,7 @@ func tinc(algorithms string) func(context.Context, *network) (netip.Addr, error)
 	}
 }
 
-// tincHost is what others are told of a host, before its key.
+// tincHost is the configuration of a host for the others, before its key.
 func (n *network) tincHost(side netlab.Side, algorithms string) string {
 	var b strings.Builder
 	if side == netlab.Server {
@@ -69,7 +71,7 @@ func (n *network) tincHost(side netlab.Side, algorithms string) string {
 		}
 	}
 	// The longest frame of the device, so that tinc need not search for what fits
-	// the links, and uses TCP until it knows.
+	// the links, and uses TCP until then.
 	fmt.Fprintf(&b, "PMTU = %d\n", mtu+ethernetHeader)
 	if cipher, digest, ok := strings.Cut(algorithms, " and "); ok {
 		fmt.Fprintf(&b, "Cipher = %s\nDigest = %s\n", cipher, digest)

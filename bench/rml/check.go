@@ -26,7 +26,7 @@ type graph map[[16]byte]struct{}
 
 // describe reads a document. The digest is the exclusive or of the digests of
 // the distinct statements, so neither order nor repetition counts. With a
-// reference it is also told the first statement that the reference has not.
+// reference it also returns the first statement that the reference lacks.
 func describe(r io.Reader, reference graph) (outcome, graph, error) {
 	reader, err := rdf.NewReader(r, rdf.NQuads, &rdf.ReaderOptions{MaxBytes: math.MaxInt64})
 	if err != nil {

@@ -76,7 +76,8 @@ func compare(ctx context.Context, s settings) error {
 // buildTool builds cmd/rml.
 func buildTool(ctx context.Context, dir string) (string, error) {
 	tool := filepath.Join(dir, "rml")
-	output, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "github.com/iotenablers/enablers/cmd/rml").CombinedOutput()
+	output, err := exec.CommandContext(ctx, "go", "build", "-o", tool,
+		"github.com/iotenablers/enablers/cmd/rml").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build cmd/rml: %w: %s", err, output)
 	}
@@ -131,7 +132,8 @@ func (b *bench) runOnce(ctx context.Context, round int, c workload.Case, e engin
 		output = strings.TrimSuffix(output, ".nq") + ".nt" // it insists
 	}
 	used, stdout, err := b.start(ctx, e, job{c: c, dir: dir, output: output, warmUp: b.warmUp(e), seconds: b.seconds})
-	fmt.Fprintf(os.Stderr, "round %d  %-22s %-10s %8.3f s %6d MB  %s\n", round+1, c.Name, e.name, used.wall.Seconds(), used.rss>>20, stdout)
+	fmt.Fprintf(os.Stderr, "round %d  %-22s %-10s %8.3f s %6d MB  %s\n", round+1, c.Name, e.name,
+		used.wall.Seconds(), used.rss>>20, stdout)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

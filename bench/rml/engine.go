@@ -48,17 +48,21 @@ func engines(self, ours string) []engine {
 	return []engine{
 		{
 			name: "enablers", version: "this commit", warmUp: time.Second / 2,
-			how: "batches: `rml map -format ntriples`, to standard output. Messages: `Mapper.Append` of the Go API, one goroutine",
+			how: "batches: `rml map -format ntriples`, to standard output. Messages: `Mapper.Append` of the Go " +
+				"API, one goroutine",
 			batch: func(_ string, j job) (call, error) {
-				return call{args: []string{ours, "map", "-mapping", workload.MappingFile, "-format", "ntriples"}, stdout: true}, nil
+				return call{args: []string{ours, "map", "-mapping", workload.MappingFile, "-format", "ntriples"},
+					stdout: true}, nil
 			},
 			message: func(_ string, j job) call {
-				return call{args: []string{self, "message", workload.StreamFile, j.output, j.c.Sources[0].Name, seconds(j.warmUp), seconds(j.seconds)}}
+				return call{args: []string{self, "message", workload.StreamFile, j.output, j.c.Sources[0].Name,
+					seconds(j.warmUp), seconds(j.seconds)}}
 			},
 		},
 		{
 			name: "RocketRML", version: "2.1.2 (npm)", warmUp: 6 * time.Second,
-			how:     "`parseFileLive` with `toRDF` (N-Quads) and `ignoreEmptyStrings`, heap of 8 GB. It parses the mapping at every call: there is no other public way",
+			how: "`parseFileLive` with `toRDF` (N-Quads) and `ignoreEmptyStrings`, heap of 8 GB. It parses " +
+				"the mapping at every call: there is no other public way",
 			install: func(i installer) error { return i.npm("rocketrml") },
 			batch: func(dir string, j job) (call, error) {
 				args := append(rocket(dir), "batch", workload.MappingFile, j.output)
@@ -68,18 +72,21 @@ func engines(self, ours string) []engine {
 				return call{args: args}, nil
 			},
 			message: func(dir string, j job) call {
-				return call{args: append(rocket(dir), "message", workload.MappingFile, j.output, j.c.Sources[0].Name, seconds(j.warmUp), seconds(j.seconds))}
+				return call{args: append(rocket(dir), "message", workload.MappingFile, j.output, j.c.Sources[0].Name,
+					seconds(j.warmUp), seconds(j.seconds))}
 			},
 		},
 		{
 			name: "CARML", version: "0.4.11 (Maven Central)", warmUp: 8 * time.Second,
-			how:     "a mapper built once, `map()` written as N-Triples by RDF4J's `NTriplesUtil` as statements arrive; messages: `map(InputStream)`, one after the other",
+			how: "a mapper built once, `map()` written as N-Triples by RDF4J's `NTriplesUtil` as statements " +
+				"arrive; messages: `map(InputStream)`, one after the other",
 			install: func(i installer) error { return i.maven("carml", "Carml.java") },
 			batch: func(dir string, j job) (call, error) {
 				return call{args: append(java(dir, "Carml"), "batch", workload.MappingFile, j.output)}, nil
 			},
 			message: func(dir string, j job) call {
-				return call{args: append(java(dir, "Carml"), "message", workload.StreamFile, j.output, j.c.Sources[0].Name, seconds(j.warmUp), seconds(j.seconds))}
+				return call{args: append(java(dir, "Carml"), "message", workload.StreamFile, j.output,
+					j.c.Sources[0].Name, seconds(j.warmUp), seconds(j.seconds))}
 			},
 		},
 		{
@@ -87,12 +94,14 @@ func engines(self, ours string) []engine {
 			how:     "its command line, N-Quads, without duplicate elimination",
 			install: func(i installer) error { return i.maven("rmlmapper", "") },
 			batch: func(dir string, j job) (call, error) {
-				// Without a function file it looks for some that the registry has not. This one says least.
+				// Without a function file it looks for some that the registry has not. This one has the fewest.
 				functions := []string{"fno/functions_idlab_classes_java_mapping.ttl"}
 				if j.c.Group == workload.Joins { // which it makes with a function
-					functions = []string{"fno_idlab_old/functions_idlab.ttl", "fno_idlab_old/functions_idlab_classes_java_mapping.ttl"}
+					functions = []string{"fno_idlab_old/functions_idlab.ttl",
+						"fno_idlab_old/functions_idlab_classes_java_mapping.ttl"}
 				}
-				args := append(java(dir, "be.ugent.rml.cli.Main"), "-m", workload.MappingFile, "-o", j.output, "-s", "nquads", "-f")
+				args := append(java(dir, "be.ugent.rml.cli.Main"), "-m", workload.MappingFile, "-o", j.output, "-s",
+					"nquads", "-f")
 				return call{args: append(args, functions...)}, nil
 			},
 			noMessage: "maps files only",
@@ -118,8 +127,8 @@ func java(dir, class string) []string {
 }
 
 func morph(dir string, j job) (call, error) {
-	config := fmt.Sprintf("[CONFIGURATION]\noutput_file=%s\noutput_format=N-TRIPLES\nlogging_level=ERROR\nnumber_of_processes=%d\n[DataSource]\nmappings=%s\n",
-		j.output, runtime.NumCPU(), workload.MappingFile)
+	config := fmt.Sprintf("[CONFIGURATION]\noutput_file=%s\noutput_format=N-TRIPLES\nlogging_level=ERROR\n"+
+		"number_of_processes=%d\n[DataSource]\nmappings=%s\n", j.output, runtime.NumCPU(), workload.MappingFile)
 	if err := os.WriteFile(filepath.Join(j.dir, "morph.ini"), []byte(config), 0o600); err != nil {
 		return call{}, err
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// pins are the files that say which versions of the peers are installed, and
+// pins are the files with the versions of the peers that are installed, and
 // the programs that run those that are libraries.
 //
 //go:embed carml rmlmapper rocketrml morphkgc
@@ -76,7 +76,8 @@ func (i installer) pip(string) error {
 	if err := i.run("python3", "-m", "venv", "venv"); err != nil {
 		return err
 	}
-	return i.run(filepath.Join("venv", "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt")
+	return i.run(filepath.Join("venv", "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", "-r",
+		"requirements.txt")
 }
 
 // maven fetches the jars, and compiles a Java file unless it is empty.
@@ -105,7 +106,7 @@ func (i installer) run(name string, args ...string) error {
 	return fmt.Errorf("%s: %w: %s", name, err, lastLine(output))
 }
 
-// lastLine returns the line of what a program printed that says most about an
+// lastLine returns the line of what a program printed that explains most about an
 // error: the last that names one, or else the last.
 func lastLine(output []byte) string {
 	var last string

@@ -6,9 +6,9 @@
 //	go run ./bench/rml memory             constant memory: 1 GB NDJSON and 1 GB CSV
 //
 // It needs Java 17, Maven, Node, Python and GNU time. What is missing costs the
-// engines that need it; the record says so.
+// engines that need it; the record has the reason.
 //
-// main.go has the flags, engine.go says how each engine is run, install.go
+// main.go has the flags, engine.go how each engine is run, install.go
 // fetches the peers, process.go measures a process, check.go compares outputs,
 // compare.go goes over the workloads, memory.go is the constant-memory check,
 // record.go and report.go write down what came of it.
@@ -72,13 +72,16 @@ func parse(args []string) (settings, error) {
 	}
 	flags := flag.NewFlagSet("bench/rml", flag.ContinueOnError)
 	flags.IntVar(&s.rounds, "rounds", 3, "how often each engine runs each workload, interleaved")
-	flags.DurationVar(&s.repeatBelow, "repeat-below", 2500*time.Millisecond, "an engine that took longer than this in the first round does not repeat the workload, unless it is of messages")
+	flags.DurationVar(&s.repeatBelow, "repeat-below", 2500*time.Millisecond,
+		"an engine that took longer than this in the first round does not repeat the workload, unless it "+
+			"is of messages")
 	flags.DurationVar(&s.timeout, "timeout", 40*time.Second, "how long an engine may take")
 	flags.Float64Var(&s.seconds, "seconds", 1, "how long messages are mapped, after a warm-up")
 	flags.IntVar(&s.sizes.Batch, "batch", 100_000, "rows of a batch")
 	flags.IntVar(&s.sizes.Axis, "axis", 10_000, "rows of the other workloads, a multiple of 100")
 	flags.StringVar(&s.only, "only", "", "a regular `expression`: the workloads to run")
-	flags.StringVar(&s.cache, "cache", filepath.Join(cache, "enablers-bench-rml"), "`folder` that the peers are installed in")
+	flags.StringVar(&s.cache, "cache", filepath.Join(cache, "enablers-bench-rml"),
+		"`folder` that the peers are installed in")
 	flags.StringVar(&s.out, "out", filepath.Join("bench", "rml"), "`folder` that the record is written to")
 	flags.Int64Var(&s.bytes, "bytes", 1<<30, "size of the inputs of the memory check")
 	quick := flags.Bool("quick", false, "small sizes and one round")

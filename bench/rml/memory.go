@@ -34,7 +34,8 @@ func memory(ctx context.Context, s settings) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Memory\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s, %s, %d cores, %s.\n\n",
 		command(), time.Now().UTC().Format(time.RFC3339), commit(ctx), m.CPU, m.Cores, m.Kernel)
-	fmt.Fprintf(&b, "`rml map` on observations, %d statements a row. NDJSON comes from standard input with `-stream ndjson`, CSV from a file.\n\n", workload.StreamStatements)
+	fmt.Fprintf(&b, "`rml map` on observations, %d statements a row. NDJSON comes from standard input with "+
+		"`-stream ndjson`, CSV from a file.\n\n", workload.StreamStatements)
 	b.WriteString("| Input | Rows | Wall time | Peak memory | Statements |\n|---|---:|---:|---:|---|\n")
 	for _, format := range []string{workload.NDJSON, workload.CSV} {
 		for _, size := range []int64{s.bytes / 10, s.bytes} {

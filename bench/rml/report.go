@@ -17,8 +17,10 @@ func (b *bench) rules() string {
 			warmUps = append(warmUps, fmt.Sprintf("%s %v s", e.name, b.warmUp(e)))
 		}
 	}
-	return fmt.Sprintf("Up to %d rounds, every engine in turn; an engine that took longer than %v for a file in the first round was not asked again. Timeout %v. "+
-		"Messages: %v s measured, after a warm-up (%s), by the clock of the engine's own process. All else: wall time of the whole process, its start included. "+
+	return fmt.Sprintf("Up to %d rounds, every engine in turn; an engine that took longer than %v for a file in "+
+		"the first round was not asked again. Timeout %v. "+
+		"Messages: %v s measured, after a warm-up (%s), by the clock of the engine's own process. All else: wall "+
+		"time of the whole process, its start included. "+
 		"Medians. Peak memory is that of the largest process. In the first round the output was read back: "+
 		"the number of distinct statements must be the expected one, or no time is given.",
 		b.rounds, b.repeatBelow, b.settings.timeout, b.seconds, strings.Join(warmUps, ", "))
@@ -28,7 +30,8 @@ func (b *bench) rules() string {
 func heading(g workload.Group) (title, explanation string) {
 	switch g {
 	case workload.Message:
-		return "A message at a time", "The 185-byte JSON observation to 12 statements, and the same in CSV and XML: messages a second."
+		return "A message at a time", "The 185-byte JSON observation to 12 statements, and the same in CSV and " +
+			"XML: messages a second."
 	case workload.Batch:
 		return "Batches", "Files of such observations, 12 statements each."
 	case workload.Records:
@@ -36,9 +39,11 @@ func heading(g workload.Group) (title, explanation string) {
 	case workload.Columns:
 		return "Columns", "A statement a column. With 10 columns: the middle one of the records."
 	case workload.Duplicates:
-		return "Duplicates", "Percent of the rows that repeat another. Engines may write a statement twice; the graph counts. Without duplicates: the middle one of the records."
+		return "Duplicates", "Percent of the rows that repeat another. Engines may write a statement twice; the " +
+			"graph counts. Without duplicates: the middle one of the records."
 	case workload.Empty:
-		return "Empty values", "Percent of the cells that are empty and give no statement. Without empty cells: the middle one of the records."
+		return "Empty values", "Percent of the cells that are empty and give no statement. Without empty cells: " +
+			"the middle one of the records."
 	case workload.Mappings:
 		return "Triples maps", "The same 15 columns by 15 triples maps of one predicate-object map, and by one of 15."
 	default:
@@ -54,7 +59,8 @@ func groups() []workload.Group {
 // markdown renders the record for people.
 func (r record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Engines side by side\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s, %.0f minutes.\n\n", r.Command, r.Date, r.Commit, r.Minutes)
+	fmt.Fprintf(&b, "# Engines side by side\n\nWritten by the benchmark; do not edit. `%s`, %s, commit %s, %.0f "+
+		"minutes.\n\n", r.Command, r.Date, r.Commit, r.Minutes)
 	fmt.Fprintf(&b, "- Machine: %s\n- Runtimes: %s\n- %s\n\n", r.Machine, strings.Join(r.Runtimes, "; "), r.Rules)
 	b.WriteString("| Engine | Version | How it was used |\n|---|---|---|\n")
 	for _, e := range r.Engines {
@@ -136,7 +142,8 @@ func (r *result) cell(ours *result, notes *[]string) string {
 		fmt.Fprintf(&b, ", **%s×**", thousands(r.ratio(ours)))
 	}
 	if r.Differs != "" {
-		b.WriteString(footnote(notes, fmt.Sprintf("%s, %s: the count is right and the graph is another; it has `%s`", r.Engine, r.Case, r.Differs)))
+		b.WriteString(footnote(notes, fmt.Sprintf("%s, %s: the count is right and the graph is another; it has `%s`",
+			r.Engine, r.Case, r.Differs)))
 	}
 	return b.String()
 }

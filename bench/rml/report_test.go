@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRatioSaysHowManyTimesAsFastOursIs(t *testing.T) {
+func TestResult_ratio_isPeerTimeOverOurs(t *testing.T) {
 	ours := &result{Wall: []float64{0.1, 0.5, 0.2}}
 	peer := &result{Wall: []float64{9, 2, 4}}
 	require.InDelta(t, 20, peer.ratio(ours), 1e-9)
@@ -16,13 +16,14 @@ func TestRatioSaysHowManyTimesAsFastOursIs(t *testing.T) {
 	require.InDelta(t, 1000, peer.ratio(ours), 1e-9)
 }
 
-func TestReportGivesNoTimeForAWrongOutput(t *testing.T) {
+func TestRecord_markdown_givesNoTimeForAWrongOutput(t *testing.T) {
 	r := record{
 		Engines: []engineRecord{{Name: "ours"}, {Name: "right"}, {Name: "wrong"}, {Name: "absent", Missing: "no network"}},
 		Results: []*result{
 			{Group: "batch", Case: "b", Engine: "ours", Status: statusOK, Wall: []float64{0.5}, Expected: 12},
 			{Group: "batch", Case: "b", Engine: "right", Status: statusOK, Wall: []float64{5}, RSS: 3 << 20},
-			{Group: "batch", Case: "b", Engine: "wrong", Status: statusWrong, Reason: "11 distinct statements instead of 12", Wall: []float64{0.77}},
+			{Group: "batch", Case: "b", Engine: "wrong", Status: statusWrong,
+				Reason: "11 distinct statements instead of 12", Wall: []float64{0.77}},
 			{Group: "batch", Case: "b", Engine: "absent", Status: statusMissing, Reason: "no network"},
 		},
 	}
@@ -32,18 +33,20 @@ func TestReportGivesNoTimeForAWrongOutput(t *testing.T) {
 	require.NotContains(t, report, "0.77")
 }
 
-func TestEveryPinnedFileIsEmbedded(t *testing.T) {
+func TestPins_embedEveryPinnedFile(t *testing.T) {
 	for _, e := range engines("self", "ours")[1:] {
 		require.NotNil(t, e.install, e.name)
 	}
-	for _, file := range []string{"carml/pom.xml", "carml/Carml.java", "rmlmapper/pom.xml", "rocketrml/package.json", "rocketrml/rocket.js", "morphkgc/requirements.txt"} {
+	for _, file := range []string{"carml/pom.xml", "carml/Carml.java", "rmlmapper/pom.xml", "rocketrml/package.json",
+		"rocketrml/rocket.js", "morphkgc/requirements.txt"} {
 		_, err := pins.ReadFile(file)
 		require.NoError(t, err)
 	}
 }
 
-func TestLineThatNamesTheErrorIsTheOneReported(t *testing.T) {
-	trace := "starting\nException in thread main: X\n\tat a.b\nCaused by: java.lang.YException: gone\n\tat c.d\n\t... 29 more\n"
+func TestLastLine_returnsTheLineThatNamesTheError(t *testing.T) {
+	trace := "starting\nException in thread main: X\n\tat a.b\nCaused by: java.lang.YException: gone\n\tat " +
+		"c.d\n\t... 29 more\n"
 	require.Equal(t, "Caused by: java.lang.YException: gone", lastLine([]byte(trace)))
 	require.Equal(t, "1 2", lastLine([]byte("0 0\n1 2\n\n")))
 	require.Empty(t, lastLine(nil))

@@ -35,7 +35,8 @@ func (b *bench) noteBacklog(t backlogTrial, err error) {
 		t.Error = err.Error()
 	}
 	b.record.Backlogs = append(b.record.Backlogs, t)
-	fmt.Fprintf(os.Stderr, "backlog %s %s of %d: peak %d MB, %.1f s %s\n", t.Section, t.Contender, t.Backlog, t.Peak>>20, t.Seconds, t.Error)
+	fmt.Fprintf(os.Stderr, "backlog %s %s of %d: peak %d MB, %.1f s %s\n", t.Section, t.Contender, t.Backlog,
+		t.Peak>>20, t.Seconds, t.Error)
 }
 
 func (b *bench) backlogsMQTT(ctx context.Context) error {
@@ -94,7 +95,8 @@ func (b *bench) empty(ctx context.Context, broker *broker, c contender, s site, 
 		return err
 	}
 	defer p.End()
-	m := meter{subject: p, broker: broker.Process, total: int64(t.Backlog), settle: time.Second, stall: 30 * time.Second, done: done}
+	m := meter{subject: p, broker: broker.Process, total: int64(t.Backlog), settle: time.Second,
+		stall: 30 * time.Second, done: done}
 	if _, err := m.watch(ctx); err != nil {
 		return err
 	}
@@ -131,7 +133,8 @@ func (b *bench) backlogsKafka(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (b *bench) backlogKafka(ctx context.Context, k *cluster, broker *broker, c contender, in string, t *backlogTrial) error {
+func (b *bench) backlogKafka(ctx context.Context, k *cluster, broker *broker, c contender, in string,
+	t *backlogTrial) error {
 	s := b.site(broker.address)
 	s.in = in
 	if err := k.create(s.out); err != nil {

@@ -49,7 +49,8 @@ func (b *bench) site(address string) site {
 }
 
 // compare has contenders take turns.
-func (b *bench) compare(ctx context.Context, section string, all []contender, run func(context.Context, contender, *trial) error) error {
+func (b *bench) compare(ctx context.Context, section string, all []contender,
+	run func(context.Context, contender, *trial) error) error {
 	for round := range b.rounds {
 		for _, c := range all {
 			if !b.contenders.MatchString(c.name) {
@@ -91,7 +92,7 @@ func (b *bench) launch(ctx context.Context, c contender, s site, kind annotate.B
 	return p, nil
 }
 
-// conclude ends a contender and notes what it says.
+// conclude ends a contender and notes its result.
 func (b *bench) conclude(c contender, p *rig.Process, t *trial) error {
 	t.Peak = p.Peak()
 	said, err := p.Stop()

@@ -73,7 +73,8 @@ func apacheKafka(ctx context.Context, scratch, jars string) (*broker, error) {
 		return nil, err
 	}
 	properties := filepath.Join(scratch, "server.properties")
-	text := strings.NewReplacer("PORT", port, "CONTROL", controller, "DATA", filepath.Join(data, "log")).Replace(`process.roles=broker,controller
+	places := strings.NewReplacer("PORT", port, "CONTROL", controller, "DATA", filepath.Join(data, "log"))
+	text := places.Replace(`process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:CONTROL
 listeners=PLAINTEXT://127.0.0.1:PORT,CONTROLLER://127.0.0.1:CONTROL

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// pins are the files that say which versions are installed, and the programs
+// pins are the files with the versions that are installed, and the programs
 // that use those that are libraries.
 //
 //go:embed kafka/pom.xml peers

@@ -160,7 +160,7 @@ func (c *cluster) auditPartition(consumer sarama.Consumer, topic string, partiti
 				idle.Reset(rig.Patience)
 			}
 		case <-idle.C:
-			return nil // what is missing then is lost, says the ledger
+			return nil // the ledger counts what is missing then as lost
 		}
 	}
 }

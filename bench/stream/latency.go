@@ -29,7 +29,7 @@ type latencyTrial struct {
 	Error   string             `json:"error,omitempty"`
 }
 
-// quantiles are those that are told, by name.
+// quantiles are those that are reported, by name.
 func quantiles() []struct {
 	name  string
 	share float64
@@ -80,7 +80,8 @@ func (b *bench) latencyMQTT(ctx context.Context) error {
 
 func (b *bench) tell(t latencyTrial) {
 	b.record.Latencies = append(b.record.Latencies, t)
-	fmt.Fprintf(os.Stderr, "latency %s %-26s at %.0f/s: channel %v, through %v %s\n", t.Section, t.Contender, t.Rate, t.Channel, t.Through, t.Error)
+	fmt.Fprintf(os.Stderr, "latency %s %-26s at %.0f/s: channel %v, through %v %s\n", t.Section, t.Contender, t.Rate,
+		t.Channel, t.Through, t.Error)
 }
 
 func (b *bench) latencyThrough(ctx context.Context, broker *broker, c contender, t *latencyTrial) error {

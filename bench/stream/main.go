@@ -6,10 +6,10 @@
 //	go run ./bench/stream -only mqtt,latency some sections
 //	go run ./bench/stream report RECORD      writes RESULTS.md again, from a record in results
 //
-// It needs mosquitto, Java 17 and Maven, and Linux, whose /proc says what a
-// process takes. A section whose broker is missing fails; the record says so.
+// It needs mosquitto, Java 17 and Maven, and Linux, whose /proc reports what a
+// process uses. A section whose broker is missing fails; the record has the reason.
 //
-// main.go has the flags, contender.go says what is compared, subject.go and
+// main.go has the flags, contender.go has what is compared, subject.go and
 // saramabare.go are our processes that are measured, bench.go runs them,
 // meter.go watches a run, latency.go and backlog.go measure what their names
 // say. brokers.go starts brokers, install.go fetches programs,
@@ -86,14 +86,16 @@ func parse(args []string) (settings, error) {
 	flags.IntVar(&s.backlog, "backlog", 1_000_000, "the largest backlog; others are a tenth and a hundredth of it")
 	flags.IntVar(&s.window, "window", 0, "messages that our processes have in flight; zero means their default")
 	flags.StringVar(&s.profiles, "profiles", "", "`folder` for profiles of our processes, which costs them some speed")
-	flags.StringVar(&s.cache, "cache", filepath.Join(cache, "enablers-bench-stream"), "`folder` that Kafka and the peers are installed in")
+	flags.StringVar(&s.cache, "cache", filepath.Join(cache, "enablers-bench-stream"),
+		"`folder` that Kafka and the peers are installed in")
 	flags.StringVar(&s.out, "out", filepath.Join("bench", "stream"), "`folder` that the record is written to")
 	quick := flags.Bool("quick", false, "few messages and one round")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	if *quick {
-		s.rounds, s.mqttMessages, s.kafkaMessages, s.fakeMessages, s.seconds, s.backlog, s.peerMessages = 1, 30_000, 100_000, 100_000, 2, 50_000, 5000
+		s.rounds, s.mqttMessages, s.kafkaMessages, s.fakeMessages, s.seconds, s.backlog, s.peerMessages = 1, 30_000,
+			100_000, 100_000, 2, 50_000, 5000
 	}
 	s.only = strings.Split(*only, ",")
 	if s.contenders, err = regexp.Compile(*contenders); err != nil {
@@ -102,7 +104,8 @@ func parse(args []string) (settings, error) {
 	switch {
 	case flags.NArg() > 0:
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case s.rounds < 1 || s.seconds <= 0 || min(s.mqttMessages, s.kafkaMessages, s.fakeMessages, s.peerMessages, s.backlog) < 1000:
+	case s.rounds < 1 || s.seconds <= 0 || min(s.mqttMessages, s.kafkaMessages, s.fakeMessages, s.peerMessages,
+		s.backlog) < 1000:
 		return s, errors.New("-rounds and -seconds are above zero, and a trial has a thousand messages at least")
 	}
 	return s, nil

@@ -96,6 +96,7 @@ func paceOf(all []reading, total int64) (pace, error) {
 	}
 	each := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / messages }
 	return pace{
-		Rate: messages / elapsed.Seconds(), CPU: each(last.subject - first.subject), BrokerCPU: each(last.broker - first.broker),
+		Rate: messages / elapsed.Seconds(), CPU: each(last.subject - first.subject),
+		BrokerCPU: each(last.broker - first.broker),
 	}, nil
 }

@@ -55,7 +55,7 @@ func (c *client) write(first byte, parts ...[]byte) {
 	for _, part := range parts {
 		size += len(part)
 	}
-	_, _ = c.out.Write(binary.AppendUvarint([]byte{first}, uint64(size))) // Flush tells
+	_, _ = c.out.Write(binary.AppendUvarint([]byte{first}, uint64(size))) // Flush reports it
 	for _, part := range parts {
 		_, _ = c.out.Write(part)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-func TestPaceCountsTheMiddleOnly(t *testing.T) {
+func TestPaceOf_countsTheMiddleOnly(t *testing.T) {
 	begin := time.Now()
 	var all []reading
 	for i := range 101 { // slow at first, then 10 messages in a millisecond
@@ -25,7 +25,7 @@ func TestPaceCountsTheMiddleOnly(t *testing.T) {
 	require.InDelta(t, 2, p.CPU, 0.001)
 }
 
-func TestPaceLeavesMarksOfTransactionsOut(t *testing.T) {
+func TestPaceOf_excludesTransactionMarkers(t *testing.T) {
 	begin := time.Now()
 	var all []reading
 	for i := range 101 {
@@ -36,19 +36,19 @@ func TestPaceLeavesMarksOfTransactionsOut(t *testing.T) {
 	require.InDelta(t, 10_000, p.Rate, 1)
 }
 
-func TestPaceOfAnInstantIsAnError(t *testing.T) {
+func TestPaceOf_refusesASampleThatIsTooShort(t *testing.T) {
 	_, err := paceOf([]reading{{at: time.Now(), done: 100}}, 100)
 	require.ErrorContains(t, err, "too short")
 }
 
-func TestQuantilesAreUpperBounds(t *testing.T) {
+func TestQuantile_isAnUpperBound(t *testing.T) {
 	l := annotate.Latency{Bounds: []time.Duration{time.Millisecond, time.Second}, Counts: []uint64{90, 9, 1}, Sum: time.Minute}
 	require.Equal(t, time.Millisecond, quantile(l, 0.9))
 	require.Equal(t, time.Second, quantile(l, 0.99))
 	require.Greater(t, quantile(l, 0.999), time.Second)
 }
 
-func TestReportShowsMediansRatiosAndFailures(t *testing.T) {
+func TestRecord_markdown_showsMediansRatiosAndFailures(t *testing.T) {
 	r := &record{Commit: "abc", Trials: []*trial{
 		{Section: "mqtt", Contender: "passthrough", Round: 1, Messages: 1000, pace: pace{Rate: 1000, CPU: 5}},
 		{Section: "mqtt", Contender: "passthrough", Round: 2, Messages: 1000, pace: pace{Rate: 3000, CPU: 5}},

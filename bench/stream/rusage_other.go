@@ -5,5 +5,5 @@ package main
 import "time"
 
 // rusage returns the processor time that this process has taken: zero, the
-// system does not say.
+// system does not report it.
 func rusage() time.Duration { return 0 }

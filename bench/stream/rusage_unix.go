@@ -8,7 +8,7 @@ import (
 )
 
 // rusage returns the processor time that this process has taken, zero if the
-// system does not say.
+// system does not report it.
 func rusage() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {

@@ -100,7 +100,8 @@ func (b *bare) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.Co
 				copy(value, m.Value)
 			}
 			b.producer.Input() <- &sarama.ProducerMessage{
-				Topic: b.out, Key: sarama.ByteEncoder(m.Key), Value: sarama.ByteEncoder(value), Metadata: &marked{session, m},
+				Topic: b.out, Key: sarama.ByteEncoder(m.Key), Value: sarama.ByteEncoder(value),
+				Metadata: &marked{session, m},
 			}
 		case <-session.Context().Done():
 			return nil

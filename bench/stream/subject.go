@@ -109,7 +109,7 @@ func (s subject) run() (outcome, error) {
 	return outcome{}, fmt.Errorf("unknown kind of subject %q", s.Kind)
 }
 
-// wait says that the subject works and waits until it is told to end.
+// wait reports that the subject is ready, and waits until it has to end.
 func (s subject) wait() {
 	fmt.Println("ready")
 	if !s.Once {

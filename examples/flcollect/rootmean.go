@@ -17,7 +17,7 @@ type rootMean struct{ policy strategy.Policy }
 
 var _ strategy.Strategy = rootMean{}
 
-// newRootMean takes the parameters of FedAvg, which say how many clients take
+// newRootMean takes the parameters of FedAvg, which set how many clients take
 // part.
 func newRootMean(conf strategy.Conf) (strategy.Strategy, error) {
 	average, err := strategy.New("avg", conf)
@@ -30,7 +30,7 @@ func newRootMean(conf strategy.Conf) (strategy.Strategy, error) {
 // Policy implements strategy.Strategy.
 func (s rootMean) Policy() strategy.Policy { return s.policy }
 
-// Configure implements strategy.Strategy: clients are told nothing more.
+// Configure implements strategy.Strategy: clients get no further settings.
 func (rootMean) Configure(strategy.Phase, int, map[string]any) {}
 
 // State implements strategy.Strategy: nothing is carried from round to round.

@@ -17,11 +17,11 @@ func fresh(t *testing.T) strategy.Strategy {
 	return s
 }
 
-func TestTheRootMeanConforms(t *testing.T) {
+func TestRootMean_conforms(t *testing.T) {
 	strategytest.Run(t, func() strategy.Strategy { return fresh(t) })
 }
 
-func TestAHundredTimesTheExamplesDecideTenTimesAsMuch(t *testing.T) {
+func TestRootMean_weighsByTheRootOfTheExamples(t *testing.T) {
 	model := func(value float64) strategy.Model { return strategy.Model{tensor.FromFloat64s([]float64{value})} }
 	round, err := fresh(t).Begin(strategy.Round{Number: 1, Model: model(0)})
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestAHundredTimesTheExamplesDecideTenTimesAsMuch(t *testing.T) {
 	require.NoError(t, round.Close())
 }
 
-func TestParametersThatNoMeanHasAreRefused(t *testing.T) {
+func TestRootMean_refusesUnknownParameters(t *testing.T) {
 	_, err := newRootMean(strategy.Conf{"eta": 0.1})
 	var wrong *strategy.FieldError
 	require.ErrorAs(t, err, &wrong)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheGatewayServesAndIsAdministered(t *testing.T) {
+func TestRun_servesAndIsAdministered(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
@@ -28,7 +28,8 @@ func TestTheGatewayServesAndIsAdministered(t *testing.T) {
 		require.True(t, found)
 		addresses[name] = address
 	}
-	for _, address := range []string{addresses["(gateway)"] + "/hello", addresses["(admin)"] + "/routes/hello", addresses["(admin)"] + "/admin/"} {
+	for _, address := range []string{addresses["(gateway)"] + "/hello", addresses["(admin)"] + "/routes/hello",
+		addresses["(admin)"] + "/admin/"} {
 		response, err := http.Get(address)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())

@@ -22,7 +22,7 @@ import (
 	"github.com/iotenablers/enablers/examples/weather"
 )
 
-// topics says where the messages are.
+// topics has the topics of the messages.
 type topics struct {
 	host            string
 	port            int

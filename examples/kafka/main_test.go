@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/examples/weather"
 )
 
-func TestEveryObservationIsAnnotatedOnceAcrossTwoRuns(t *testing.T) {
+func TestRun_annotatesEveryObservationOnceAcrossTwoRuns(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	where := topics{host: cluster.Host, port: cluster.Port, in: "weather-json", out: "weather-rdf", errors: "weather-errors"}
 	for _, name := range []string{where.in, where.out, where.errors} {
@@ -50,7 +50,7 @@ func messages(t *testing.T, n int) [][]byte {
 	return all
 }
 
-// patience ends a test that hangs. It says nothing about how long things take.
+// patience ends a test that hangs. It measures nothing.
 const patience = 2 * time.Minute
 
 // annotateUntil runs the example until so many outputs and error messages are

@@ -47,7 +47,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	serverAddress := netip.MustParseAddr("192.0.2.1")
 
 	// Both sides name the same links. The server waits to be called, the
-	// gateway is told where.
+	// gateway gets its endpoint.
 	at, err := join(ctx, network, serverAddress, state(server, multilink.PeerConfig{
 		Name: "gateway", PublicKey: gatewayKey,
 		Links: []multilink.PeerLink{{Link: "wifi0"}, {Link: "mesh0"}},
@@ -87,7 +87,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	fmt.Fprintf(out, "%d of %d frames arrived, the last of them over %s\n", <-arrived, frames, from.engine.Status().Peers[0].ActiveLink)
+	fmt.Fprintf(out, "%d of %d frames arrived, the last of them over %s\n", <-arrived, frames,
+		from.engine.Status().Peers[0].ActiveLink)
 	return nil
 }
 
@@ -114,7 +115,7 @@ func state(private multilink.Key, peer multilink.PeerConfig) multilink.State {
 	}
 }
 
-// instance is an engine and the end of its port that applications see.
+// instance is an engine and the end of its port that applications use.
 type instance struct {
 	engine *multilink.Bond
 	port   *memory.Port

@@ -52,7 +52,7 @@ func request(t *testing.T, method, url string, body []byte) []byte {
 }
 
 // The commands of the README, with both forms of encryption.
-func TestThePartiesTrainWithoutTheCollectorSeeingTheirModel(t *testing.T) {
+func TestClients_trainWithoutTheCollectorSeeingTheirModel(t *testing.T) {
 	collector := sync.OnceValue(func() string { return interop.Build(t, "flcollector") })
 	for name, c := range map[string]struct {
 		packages []string
@@ -63,7 +63,8 @@ func TestThePartiesTrainWithoutTheCollectorSeeingTheirModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			program := peertest.Python(t, c.packages...)
-			server := interop.StartServer(t, collector(), "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-data", t.TempDir())
+			server := interop.StartServer(t, collector(), "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0",
+				"-data", t.TempDir())
 			clients, _, _ := strings.Cut(server.AwaitLine("listening on grpc://"), " ")
 
 			job, err := os.ReadFile("job.json")
@@ -78,7 +79,8 @@ func TestThePartiesTrainWithoutTheCollectorSeeingTheirModel(t *testing.T) {
 
 			var parties []*interop.Process
 			for party := range 3 {
-				arguments := append([]string{clients, "--secret", filepath.Join(keys, "secret.txt"), "--party", strconv.Itoa(party)}, c.more...)
+				arguments := append([]string{clients, "--secret", filepath.Join(keys, "secret.txt"), "--party",
+					strconv.Itoa(party)}, c.more...)
 				parties = append(parties, interop.StartProcess(t, python(t, program, "client.py", arguments...)))
 			}
 			for _, party := range parties {

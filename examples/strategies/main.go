@@ -159,6 +159,7 @@ func show(ctx context.Context, collector *flcollect.Server, job string) error {
 		return err
 	}
 	last := rounds[len(rounds)-1]
-	fmt.Printf("%s: %s after %d rounds, loss %.3f, accuracy %.3f\n", job, status.State, status.Round, *last.Loss, last.Metrics["accuracy"])
+	fmt.Printf("%s: %s after %d rounds, loss %.3f, accuracy %.3f\n", job, status.State, status.Round, *last.Loss,
+		last.Metrics["accuracy"])
 	return nil
 }

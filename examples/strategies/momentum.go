@@ -24,7 +24,7 @@ type momentum struct {
 var _ strategy.Strategy = (*momentum)(nil)
 
 // newMomentum makes one with the parameters of a job: "momentum", and those of
-// FedAvg, which say how many clients take part.
+// FedAvg, which set how many clients take part.
 func newMomentum(conf strategy.Conf) (strategy.Strategy, error) {
 	share := 0.9
 	if given := conf["momentum"]; given != nil {
@@ -44,7 +44,7 @@ func newMomentum(conf strategy.Conf) (strategy.Strategy, error) {
 // Policy implements strategy.Strategy.
 func (m *momentum) Policy() strategy.Policy { return m.policy }
 
-// Configure implements strategy.Strategy: clients are told nothing more.
+// Configure implements strategy.Strategy: clients get no further settings.
 func (m *momentum) Configure(strategy.Phase, int, map[string]any) {}
 
 // State implements strategy.Strategy. It is stored with each round, so a job that
@@ -106,7 +106,8 @@ func (s *step) Finish(ctx context.Context) (strategy.Model, error) {
 		next, before, change := t.Float64s(), s.model[i].Float64s(), make([]float64, t.Len())
 		if m.velocity != nil {
 			if m.velocity[i].Len() != t.Len() {
-				return nil, fmt.Errorf("finish the round: %d elements of tensor %d of %d move", m.velocity[i].Len(), i, t.Len())
+				return nil, fmt.Errorf("finish the round: %d elements of tensor %d of %d move",
+					m.velocity[i].Len(), i, t.Len())
 			}
 			change = m.velocity[i].Float64s()
 		}

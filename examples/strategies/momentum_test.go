@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func TestMomentumConforms(t *testing.T) {
+func TestMomentum_conforms(t *testing.T) {
 	strategytest.Run(t, func() strategy.Strategy {
 		s, err := newMomentum(nil)
 		require.NoError(t, err)
@@ -19,7 +19,7 @@ func TestMomentumConforms(t *testing.T) {
 	})
 }
 
-func TestTheSameRuleInEveryLanguageGivesTheSameModels(t *testing.T) {
+func TestMomentum_givesTheSameModelsInEveryLanguage(t *testing.T) {
 	fromGo, err := builtFromGo(t.Context())
 	require.NoError(t, err)
 	fromC, err := builtFromC(t.Context())
@@ -44,7 +44,8 @@ func TestTheSameRuleInEveryLanguageGivesTheSameModels(t *testing.T) {
 				if client == "b" {
 					examples = 20
 				}
-				require.NoError(t, round.Add(t.Context(), strategy.Update{Client: client, Examples: examples, Model: strategy.Model{tensor.FromFloat64s(values)}}))
+				require.NoError(t, round.Add(t.Context(), strategy.Update{Client: client, Examples: examples,
+					Model: strategy.Model{tensor.FromFloat64s(values)}}))
 			}
 			model, err = round.Finish(t.Context())
 			require.NoError(t, err)
@@ -54,7 +55,7 @@ func TestTheSameRuleInEveryLanguageGivesTheSameModels(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoModuleIsNoStrategy(t *testing.T) {
+func TestLoad_refusesAFileThatIsNotAModule(t *testing.T) {
 	_, err := load(t.Context(), "text", []byte("def aggregate_fit"), nil)
 	require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 	_, err = newMomentum(strategy.Conf{"momentum": "much"})

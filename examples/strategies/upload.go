@@ -21,8 +21,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy/wasm"
 )
 
-// load is a repository.Loader: it makes a strategy of an uploaded module. A bad
-// module is no strategy, today and tomorrow, and the error says so.
+// load is a repository.Loader: it makes a strategy of an uploaded module. A module
+// that is not valid is an error that no repetition mends: [flcollect.ErrNoStrategy].
 func load(ctx context.Context, name string, file []byte, conf strategy.Conf) (strategy.Strategy, error) {
 	// Memory and fuel have their default bounds. A module in Go has a megabyte or two,
 	// whose compilation takes a second here, and long on a small machine.
@@ -55,7 +55,8 @@ func builtFromGo(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "momentum.wasm")
-	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", file, module+"examples/strategies/momentum")
+	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", file,
+		module+"examples/strategies/momentum")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the module: %w: %s", err, output)

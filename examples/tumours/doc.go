@@ -5,8 +5,8 @@
 //
 // [All] returns 569 tumours of the breast, each with 30 measurements of its
 // cells and whether it was malignant. [Parties] deals them out to three
-// parties that see different patients: most tumours of the first are benign,
-// most of the third malignant. The model that they train together tells more
+// parties that have different patients: most tumours of the first are benign,
+// most of the third malignant. The model that they train together classifies more
 // tumours rightly than the one that any of them finds alone.
 //
 // # Training
@@ -18,5 +18,5 @@
 // # Source
 //
 // Breast Cancer Wisconsin (Diagnostic) by Wolberg, Mangasarian and Street,
-// under CC BY 4.0. ATTRIBUTION.md in this folder says how it came here.
+// under CC BY 4.0. ATTRIBUTION.md in this folder has its source.
 package tumours

@@ -25,7 +25,7 @@ func Parties() ([]Party, error) {
 		if t.Malignant {
 			kind = 1
 		}
-		to := hungriest(taken[kind], share[kind])
+		to := furthestBehind(taken[kind], share[kind])
 		p := &parties[to]
 		if taken[kind][to]%4 == 3 {
 			p.Test = append(p.Test, t)
@@ -37,13 +37,13 @@ func Parties() ([]Party, error) {
 	return parties, nil
 }
 
-// hungriest returns who has got the least of his share.
-func hungriest(taken, share [3]int) int {
-	who := 0
+// furthestBehind returns the party that has got the smallest part of its share.
+func furthestBehind(taken, share [3]int) int {
+	party := 0
 	for i := range taken {
-		if taken[i]*share[who] < taken[who]*share[i] {
-			who = i
+		if taken[i]*share[party] < taken[party]*share[i] {
+			party = i
 		}
 	}
-	return who
+	return party
 }

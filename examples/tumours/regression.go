@@ -9,14 +9,14 @@ import (
 
 // Regression is a model of logistic regression: the probability that a tumour
 // is malignant is the logistic function of the weighted sum of its features
-// and the bias. The zero value knows nothing and says one half.
+// and the bias. The zero value gives every tumour a probability of one half.
 type Regression struct {
 	Weights [Features]float64
 	Bias    float64
 }
 
 // Decode makes a regression of the two tensors that [Regression.Tensors]
-// returns. The error says what does not fit.
+// returns. The error names what does not fit.
 func Decode(model []tensor.Tensor) (Regression, error) {
 	var r Regression
 	if len(model) != 2 {
@@ -64,7 +64,7 @@ func (r *Regression) Descend(tumours []Tumour, rate float64, steps int) {
 }
 
 // Measure returns the mean loss over the tumours, which is the cross-entropy
-// in nats, and the share that the model tells rightly.
+// in nats, and the share that the model classifies correctly.
 func (r Regression) Measure(tumours []Tumour) (loss, accuracy float64) {
 	right := 0
 	for _, t := range tumours {

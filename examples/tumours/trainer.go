@@ -8,13 +8,13 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 )
 
-// Settings of a fit instruction that says nothing of them.
+// Settings of a fit instruction without them.
 const (
 	DefaultEpochs       = 5   // steps, each over all the tumours of the party
 	DefaultLearningRate = 0.1 // the length of a step
 )
 
-const mostEpochs = 10_000 // that a server may ask for
+const mostEpochs = 10_000 // that a server may demand
 
 // Trainer has a party take part in the training of a [Regression]. It is the
 // trainer of a Flower client; its methods are called one at a time. Make one
@@ -87,7 +87,7 @@ func received(parameters flower.Parameters) (Regression, error) {
 	return Decode(model)
 }
 
-// settings returns what a fit instruction says of the descent.
+// settings returns the settings of the descent in a fit instruction.
 func settings(config flower.Config) (epochs int64, rate float64, err error) {
 	epochs, rate = DefaultEpochs, DefaultLearningRate
 	if given, ok := config["epochs"]; ok {

@@ -29,7 +29,7 @@ func malignant(list []tumours.Tumour) int {
 	return n
 }
 
-func TestTheDataSetIsCompleteAndScaled(t *testing.T) {
+func TestParties_areCompleteAndScaled(t *testing.T) {
 	all, err := tumours.All()
 	require.NoError(t, err)
 	require.Len(t, all, tumours.Count)
@@ -45,7 +45,7 @@ func TestTheDataSetIsCompleteAndScaled(t *testing.T) {
 	}
 }
 
-func TestTheFirstTumourIsThatOfTheSource(t *testing.T) {
+func TestParties_beginWithTheFirstTumourOfTheSource(t *testing.T) {
 	all, err := tumours.All()
 	require.NoError(t, err)
 	// Radius 17.99 among a mean of 14.127292 and a standard deviation of 3.520951.
@@ -53,7 +53,7 @@ func TestTheFirstTumourIsThatOfTheSource(t *testing.T) {
 	require.True(t, all[0].Malignant)
 }
 
-func TestEveryTumourIsDealtOutOnce(t *testing.T) {
+func TestParties_haveEveryTumourOnce(t *testing.T) {
 	all, err := tumours.All()
 	require.NoError(t, err)
 	var dealt []tumours.Tumour
@@ -66,7 +66,7 @@ func TestEveryTumourIsDealtOutOnce(t *testing.T) {
 	require.Equal(t, all, dealt)
 }
 
-func TestThePartiesAreNotAlike(t *testing.T) {
+func TestParties_differ(t *testing.T) {
 	var shares []float64
 	for _, p := range parties(t) {
 		both := slices.Concat(p.Train, p.Test)
@@ -100,7 +100,7 @@ func together(list []tumours.Party, rounds, epochs int, rate float64) tumours.Re
 	return model
 }
 
-func TestTogetherThePartiesDoBetterThanAnyAlone(t *testing.T) {
+func TestTrainer_isBetterTogetherThanAlone(t *testing.T) {
 	list := parties(t)
 	var test []tumours.Tumour
 	for _, p := range list {
@@ -120,7 +120,7 @@ func TestTogetherThePartiesDoBetterThanAnyAlone(t *testing.T) {
 	}
 }
 
-func TestDescentGoesDownTheSlopeOfTheLoss(t *testing.T) {
+func TestRegression_descendsTheGradientOfTheLoss(t *testing.T) {
 	party := parties(t)[1]
 	start := tumours.Regression{Bias: 0.3}
 	for i := range start.Weights {
@@ -139,14 +139,14 @@ func TestDescentGoesDownTheSlopeOfTheLoss(t *testing.T) {
 	}
 }
 
-func TestLargeScoresHaveAFiniteLoss(t *testing.T) {
+func TestRegression_lossOfLargeScoresIsFinite(t *testing.T) {
 	sure := tumours.Regression{Bias: 1e6}
 	loss, accuracy := sure.Measure([]tumours.Tumour{{Malignant: true}, {Malignant: false}})
 	require.Equal(t, 5e5, loss)
 	require.Equal(t, 0.5, accuracy)
 }
 
-func TestATrainerAnswersWithItsModelAndMeasures(t *testing.T) {
+func TestTrainer_answersWithModelAndMetrics(t *testing.T) {
 	party := parties(t)[2]
 	trainer := tumours.NewTrainer(party)
 	first, err := trainer.Parameters(t.Context(), flower.GetParametersIns{})
@@ -180,16 +180,17 @@ func TestATrainerAnswersWithItsModelAndMeasures(t *testing.T) {
 	require.Equal(t, flower.Config{"party": "oncology"}, properties)
 }
 
-func TestWhatATrainerCannotDoItRefuses(t *testing.T) {
+func TestTrainer_refusesWrongInstructions(t *testing.T) {
 	trainer := tumours.NewTrainer(parties(t)[0])
 	zeros := flower.FromTensors(tumours.Regression{}.Tensors()...)
 	for want, ins := range map[string]flower.FitIns{
-		"epochs: expected a whole number from 1 to 10000, got 0":  {Parameters: zeros, Config: flower.Config{"epochs": int64(0)}},
-		"epochs: expected a whole number from 1 to 10000, got 1":  {Parameters: zeros, Config: flower.Config{"epochs": "1"}},
-		"learning_rate: expected a number above 0, got NaN":       {Parameters: zeros, Config: flower.Config{"learning_rate": math.NaN()}},
-		"learning_rate: expected a number above 0, got -1":        {Parameters: zeros, Config: flower.Config{"learning_rate": -1.0}},
-		`fit "screening": decode regression: 1 tensors`:           {Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{1}))},
-		`fit "screening": decode regression: tensor 0: tensor: s`: {Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{1}), tensor.FromFloat64s([]float64{1}))},
+		"epochs: expected a whole number from 1 to 10000, got 0": {Parameters: zeros, Config: flower.Config{"epochs": int64(0)}},
+		"epochs: expected a whole number from 1 to 10000, got 1": {Parameters: zeros, Config: flower.Config{"epochs": "1"}},
+		"learning_rate: expected a number above 0, got NaN":      {Parameters: zeros, Config: flower.Config{"learning_rate": math.NaN()}},
+		"learning_rate: expected a number above 0, got -1":       {Parameters: zeros, Config: flower.Config{"learning_rate": -1.0}},
+		`fit "screening": decode regression: 1 tensors`:          {Parameters: flower.FromTensors(tensor.FromFloat64s([]float64{1}))},
+		`fit "screening": decode regression: tensor 0: tensor: s`: {Parameters: flower.FromTensors(
+			tensor.FromFloat64s([]float64{1}), tensor.FromFloat64s([]float64{1}))},
 	} {
 		_, err := trainer.Fit(t.Context(), ins)
 		require.ErrorContains(t, err, want)

@@ -20,7 +20,7 @@ func pack(t *testing.T, table string) []byte {
 	return packed.Bytes()
 }
 
-func TestDamagedDataEndsTheSequenceWithOneErrorThatSaysWhere(t *testing.T) {
+func TestDecode_endsWithOneErrorThatNamesTheRow(t *testing.T) {
 	const header = "origin,time_hour,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib\n"
 	const row = "EWR,2013-01-01T06:00:00Z,1,2,3,4,5,NA,7,8,9\n"
 	for name, c := range map[string]struct {
@@ -28,12 +28,14 @@ func TestDamagedDataEndsTheSequenceWithOneErrorThatSaysWhere(t *testing.T) {
 		rows int
 		want string
 	}{
-		"not gzip":     {[]byte("origin"), 0, "open observations"},
-		"no header":    {pack(t, ""), 0, "read header of observations: EOF"},
-		"short row":    {pack(t, header+row+"EWR,2013\n"), 1, "read observation at line 3"},
-		"short table":  {pack(t, "origin,time_hour\nEWR,2013-01-01T06:00:00Z\n"), 0, "read observation at line 2: 2 columns, want 11"},
-		"time unknown": {pack(t, header+"EWR,noon,1,2,3,4,5,NA,7,8,9\n"), 0, `read observation at line 2: parsing time "noon"`},
-		"cut off":      {compressed[:len(compressed)/2], -1, "unexpected EOF"},
+		"not gzip":  {[]byte("origin"), 0, "open observations"},
+		"no header": {pack(t, ""), 0, "read header of observations: EOF"},
+		"short row": {pack(t, header+row+"EWR,2013\n"), 1, "read observation at line 3"},
+		"short table": {pack(t, "origin,time_hour\nEWR,2013-01-01T06:00:00Z\n"), 0,
+			"read observation at line 2: 2 columns, want 11"},
+		"time unknown": {pack(t, header+"EWR,noon,1,2,3,4,5,NA,7,8,9\n"), 0,
+			`read observation at line 2: parsing time "noon"`},
+		"cut off": {compressed[:len(compressed)/2], -1, "unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var rows int

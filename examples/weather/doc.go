@@ -12,11 +12,11 @@
 // [JSONMapping], [CSVMapping] and [XMLMapping] are mappings in the CARML
 // dialect, one a format, that turn those messages into RDF in the terms of
 // SOSA, the W3C vocabulary for sensors and observations. The three make the
-// same graph of the same observation. [Expected] says which, and shares
+// same graph of the same observation. [Expected] returns it, and shares
 // nothing with a mapping engine, so a test can compare the two.
 //
 // # Source
 //
 // The observations come from the ASOS network of the United States and are in
-// the public domain. ATTRIBUTION.md in this folder says how they came here.
+// the public domain. ATTRIBUTION.md in this folder has their source.
 package weather

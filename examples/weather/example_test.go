@@ -34,13 +34,21 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("%s", out)
+	fmt.Print(strings.ReplaceAll(string(out), " <", "\n<"))
 	// Output:
-	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/ns/sosa/Observation> .
-	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://www.w3.org/ns/sosa/resultTime> "2013-01-01T06:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .
-	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://www.w3.org/ns/sosa/madeBySensor> <http://example.org/sensor/EWR> .
-	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://www.w3.org/ns/sosa/hasFeatureOfInterest> <http://example.org/airport/EWR> .
-	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z> <http://example.org/weather#temperature> "39.02"^^<http://www.w3.org/2001/XMLSchema#decimal> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z>
+	// <http://www.w3.org/1999/02/22-rdf-syntax-ns#type>
+	// <http://www.w3.org/ns/sosa/Observation> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z>
+	// <http://www.w3.org/ns/sosa/resultTime> "2013-01-01T06:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z>
+	// <http://www.w3.org/ns/sosa/madeBySensor>
+	// <http://example.org/sensor/EWR> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z>
+	// <http://www.w3.org/ns/sosa/hasFeatureOfInterest>
+	// <http://example.org/airport/EWR> .
+	// <http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z>
+	// <http://example.org/weather#temperature> "39.02"^^<http://www.w3.org/2001/XMLSchema#decimal> .
 }
 
 // first returns the first observation of the data set.
@@ -55,15 +63,26 @@ func first() weather.Observation {
 }
 
 func ExampleAppendJSON() {
-	fmt.Printf("%s\n", weather.AppendJSON(nil, first()))
-	// Output: {"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02,"dewp":26.06,"humid":59.37,"wind_dir":270,"wind_speed":10.357019999999999,"precip":0,"pressure":1012,"visib":10}
+	fmt.Println(strings.ReplaceAll(string(weather.AppendJSON(nil, first())), `,"wind_dir"`, ",\n\"wind_dir\""))
+	// Output:
+	// {"station":"EWR","time":"2013-01-01T06:00:00Z","temp":39.02,"dewp":26.06,"humid":59.37,
+	// "wind_dir":270,"wind_speed":10.357019999999999,"precip":0,"pressure":1012,"visib":10}
 }
 
 func ExampleAppendXML() {
-	fmt.Printf("%s\n", weather.AppendXML(nil, first()))
+	fmt.Println(strings.ReplaceAll(string(weather.AppendXML(nil, first())), "><", ">\n<"))
 	// Output:
 	// <?xml version="1.0" encoding="UTF-8"?>
-	// <observation station="EWR" time="2013-01-01T06:00:00Z"><temp>39.02</temp><dewp>26.06</dewp><humid>59.37</humid><wind_dir>270</wind_dir><wind_speed>10.357019999999999</wind_speed><precip>0</precip><pressure>1012</pressure><visib>10</visib></observation>
+	// <observation station="EWR" time="2013-01-01T06:00:00Z">
+	// <temp>39.02</temp>
+	// <dewp>26.06</dewp>
+	// <humid>59.37</humid>
+	// <wind_dir>270</wind_dir>
+	// <wind_speed>10.357019999999999</wind_speed>
+	// <precip>0</precip>
+	// <pressure>1012</pressure>
+	// <visib>10</visib>
+	// </observation>
 }
 
 func ExampleAppendCSV() {

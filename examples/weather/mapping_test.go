@@ -33,7 +33,7 @@ func statements(t *testing.T, text []byte) (graph []rdf.Quad) {
 	return graph
 }
 
-func TestEveryMessageIsMappedToTheExpectedGraph(t *testing.T) {
+func TestMappings_giveTheExpectedGraphOfEveryMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		mapping string
 		render  func([]byte, weather.Observation) []byte

@@ -44,7 +44,7 @@ func fields(o weather.Observation) map[string]string {
 	return named
 }
 
-func TestDataSetIsCompleteOrderedAndUnique(t *testing.T) {
+func TestObservations_areCompleteOrderedAndUnique(t *testing.T) {
 	list := all(t)
 	require.Len(t, list, weather.Count)
 
@@ -69,7 +69,7 @@ func TestDataSetIsCompleteOrderedAndUnique(t *testing.T) {
 	require.Equal(t, weather.Count-7322, gusts, "7,322 rows of the source have no gust")
 }
 
-func TestFirstAndLastObservationAreThoseOfTheSource(t *testing.T) {
+func TestObservations_beginAndEndAsTheSource(t *testing.T) {
 	list := all(t)
 	require.Equal(t, weather.Observation{
 		Station: "EWR", Time: time.Date(2013, 1, 1, 6, 0, 0, 0, time.UTC),
@@ -83,7 +83,7 @@ func TestFirstAndLastObservationAreThoseOfTheSource(t *testing.T) {
 	}, list[len(list)-1])
 }
 
-func TestEveryQuantityIsADecimal(t *testing.T) {
+func TestObservations_quantitiesAreDecimals(t *testing.T) {
 	decimal := regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`) // also valid as a JSON number: no leading zeros occur
 	for _, o := range all(t) {
 		for name, value := range fields(o) {
@@ -96,7 +96,7 @@ func TestEveryQuantityIsADecimal(t *testing.T) {
 	}
 }
 
-func TestSequenceCanBeLeftAndStartedAgain(t *testing.T) {
+func TestObservations_canBeLeftAndStartedAgain(t *testing.T) {
 	first := func() weather.Observation {
 		for o, err := range weather.Observations() {
 			require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestSequenceCanBeLeftAndStartedAgain(t *testing.T) {
 	require.Equal(t, first(), first())
 }
 
-func TestJSONMessageHoldsTheReportedQuantities(t *testing.T) {
+func TestAppendJSON_holdsTheReportedQuantities(t *testing.T) {
 	for _, o := range all(t) {
 		var got map[string]any
 		decoder := json.NewDecoder(bytes.NewReader(weather.AppendJSON(nil, o)))
@@ -126,7 +126,7 @@ func TestJSONMessageHoldsTheReportedQuantities(t *testing.T) {
 	}
 }
 
-func TestCSVMessageHoldsTheReportedQuantities(t *testing.T) {
+func TestAppendCSV_holdsTheReportedQuantities(t *testing.T) {
 	for _, o := range all(t) {
 		rows, err := csv.NewReader(bytes.NewReader(weather.AppendCSV(nil, o))).ReadAll()
 		require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestCSVMessageHoldsTheReportedQuantities(t *testing.T) {
 	}
 }
 
-func TestXMLMessageHoldsTheReportedQuantities(t *testing.T) {
+func TestAppendXML_holdsTheReportedQuantities(t *testing.T) {
 	type document struct {
 		XMLName    xml.Name   `xml:"observation"`
 		Attributes []xml.Attr `xml:",any,attr"`
@@ -165,7 +165,7 @@ func TestXMLMessageHoldsTheReportedQuantities(t *testing.T) {
 	}
 }
 
-func TestRenderingAppendsToWhatIsThere(t *testing.T) {
+func TestAppendJSON_keepsTheBuffersContent(t *testing.T) {
 	o := all(t)[0]
 	for name, render := range map[string]func([]byte, weather.Observation) []byte{
 		"JSON": weather.AppendJSON, "CSV": weather.AppendCSV, "XML": weather.AppendXML,
@@ -175,7 +175,7 @@ func TestRenderingAppendsToWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestExpectedGraphHasOneStatementAQuantityAndFourMore(t *testing.T) {
+func TestExpected_hasAStatementForEachQuantityAndFourMore(t *testing.T) {
 	subjects := map[rdf.Term]bool{}
 	for _, o := range all(t) {
 		graph := weather.Expected(o)
@@ -195,10 +195,11 @@ func TestExpectedGraphHasOneStatementAQuantityAndFourMore(t *testing.T) {
 	require.Len(t, subjects, weather.Count, "every observation has its own subject")
 }
 
-func TestExpectedGraphOfTheFirstObservation(t *testing.T) {
+func TestExpected_firstObservation(t *testing.T) {
 	var lines strings.Builder
 	for _, q := range weather.Expected(all(t)[0]) {
-		lines.WriteString(strings.Join([]string{q.Subject.Value, q.Predicate.Value, q.Object.Value, q.Object.Datatype}, " ") + "\n")
+		lines.WriteString(strings.Join([]string{q.Subject.Value, q.Predicate.Value, q.Object.Value,
+			q.Object.Datatype}, " ") + "\n")
 	}
 	const decimal = " http://www.w3.org/2001/XMLSchema#decimal\n"
 	const s = "http://example.org/obs/EWR/2013-01-01T06%3A00%3A00Z "
@@ -216,7 +217,7 @@ func TestExpectedGraphOfTheFirstObservation(t *testing.T) {
 		s+"http://example.org/weather#visibility 10"+decimal, lines.String())
 }
 
-func TestMappingsDeclareOneUnnamedStreamAndDifferOnlyInTheirReferences(t *testing.T) {
+func TestMappings_differOnlyInTheirReferences(t *testing.T) {
 	mappings := map[string]string{"JSON": weather.JSONMapping(), "CSV": weather.CSVMapping(), "XML": weather.XMLMapping()}
 	for name, mapping := range mappings {
 		require.Equal(t, 1, strings.Count(mapping, "a carml:Stream"), name)
@@ -232,7 +233,7 @@ func TestMappingsDeclareOneUnnamedStreamAndDifferOnlyInTheirReferences(t *testin
 	require.Equal(t, mappings["CSV"], likeCSV.Replace(mappings["JSON"]))
 }
 
-func TestChannelForTheRESTInterfaceHasTheJSONMapping(t *testing.T) {
+func TestChannelFile_hasTheJSONMapping(t *testing.T) {
 	text, err := os.ReadFile("channel.json")
 	require.NoError(t, err)
 	var channel struct {

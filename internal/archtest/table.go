@@ -131,6 +131,7 @@ func importTable() []room {
 		{dir: "bench/internal/rig"},
 		{dir: "bench/...", imports: []string{"..."}, modules: []string{minio, sarama, franz, sync}},
 		{dir: "test/multilink/vm/...", imports: []string{"internal/peertest", "multilink/...", "storage", "test/multilink/vm/..."}, modules: []string{"golang.org/x/sys"}},
+		{dir: "test/upgrade", modules: []string{testify}},
 		{dir: "test/...", imports: []string{"..."}},
 	}
 }

@@ -12,12 +12,19 @@ import (
 	"runtime"
 )
 
-// RequirePeers is the environment variable that, set to 1, has a missing
-// program built, and that tests take as the demand not to skip.
+// RequirePeers is the environment variable that decides about peers. Tests use the
+// peers that are there, and skip without them. With 1 a missing peer is built, and
+// a test without it fails. With 0 no peer is used.
 const RequirePeers = "ENABLERS_REQUIRE_PEERS"
 
-// Required reports whether [RequirePeers] demands the peers.
+// ErrExcluded is the error of this package where [RequirePeers] is 0.
+var ErrExcluded = errors.New(RequirePeers + "=0 excludes peers")
+
+// Required reports whether [RequirePeers] is 1.
 func Required() bool { return os.Getenv(RequirePeers) == "1" }
+
+// Excluded reports whether [RequirePeers] is 0.
+func Excluded() bool { return os.Getenv(RequirePeers) == "0" }
 
 // Peer is a program and what it is built from.
 type Peer struct {
@@ -34,6 +41,9 @@ type Peer struct {
 // with the go command, which may take minutes and the network; that happens
 // only when the peers are [Required]. Several processes may call it at once.
 func (p Peer) Program() (string, error) {
+	if Excluded() {
+		return "", ErrExcluded
+	}
 	source, err := findModule(p.Module)
 	if err != nil {
 		return "", err

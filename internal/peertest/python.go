@@ -40,6 +40,9 @@ func Python(tb testing.TB, packages ...string) string {
 // Another python3 makes new environments. Several processes may call it at once:
 // one of them installs, the others wait for it.
 func PythonProgram(packages ...string) (string, error) {
+	if Excluded() {
+		return "", ErrExcluded
+	}
 	for _, name := range packages {
 		if !strings.Contains(name, "==") {
 			return "", fmt.Errorf("install %s: no version is pinned", name)
@@ -108,7 +111,7 @@ func complete(folder string) bool {
 // marker is a file that is made when all else is there.
 func marker(folder string) string { return filepath.Join(folder, "complete") }
 
-// install makes the environment at its final place, since its programs know
+// install makes the environment at its final place, since its programs contain
 // their own paths. What an earlier attempt has left is removed.
 func install(folder string, packages []string) error {
 	if err := os.RemoveAll(folder); err != nil {

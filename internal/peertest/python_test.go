@@ -15,14 +15,18 @@ import (
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
-// cache gives the test a cache folder of its own. Whoever has no python3 with
-// the module venv skips the test, unless peers are required.
+// cache gives the test a cache folder of its own. Without a python3 that has the
+// module venv the test is skipped, unless peers are required.
 func cache(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("the cache folder is moved as on Linux")
 	}
-	if err := exec.CommandContext(t.Context(), "python3", "-c", "import venv, ensurepip").Run(); err != nil && !peertest.Required() {
+	if peertest.Excluded() {
+		t.Skip(peertest.ErrExcluded)
+	}
+	if err := exec.CommandContext(t.Context(), "python3", "-c", "import venv, ensurepip").Run(); err != nil &&
+		!peertest.Required() {
 		t.Skipf("no python3 with venv: %v", err)
 	}
 	folder := t.TempDir()
@@ -55,7 +59,7 @@ func wheel(t *testing.T, version, text string) {
 	require.NoError(t, archive.Close())
 }
 
-func TestPythonIsInstalledOnlyOnDemandAndOnce(t *testing.T) {
+func TestPythonProgram_installsOnceAndOnlyWhereRequired(t *testing.T) {
 	folder := cache(t)
 	wheel(t, "1.0", "hello")
 	t.Setenv(peertest.RequirePeers, "")
@@ -74,7 +78,8 @@ func TestPythonIsInstalledOnlyOnDemandAndOnce(t *testing.T) {
 	require.NoError(t, both.Wait())
 	require.Equal(t, programs[0], programs[1])
 	require.True(t, strings.HasPrefix(programs[0], folder), programs[0])
-	output, err := exec.CommandContext(t.Context(), programs[0], "-c", "import greeting; print(greeting.TEXT)").CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), programs[0], "-c",
+		"import greeting; print(greeting.TEXT)").CombinedOutput()
 	require.NoError(t, err, string(output))
 	require.Equal(t, "hello\n", string(output))
 
@@ -82,7 +87,7 @@ func TestPythonIsInstalledOnlyOnDemandAndOnce(t *testing.T) {
 	require.Equal(t, programs[0], peertest.Python(t, "greeting==1.0"))
 }
 
-func TestPythonIsInstalledAgainAfterHalfAnInstallation(t *testing.T) {
+func TestPythonProgram_replacesAnIncompleteInstallation(t *testing.T) {
 	cache(t)
 	t.Setenv(peertest.RequirePeers, "1")
 	program, err := peertest.PythonProgram()
@@ -105,7 +110,7 @@ func TestPythonIsInstalledAgainAfterHalfAnInstallation(t *testing.T) {
 	require.Equal(t, "42\n", string(output))
 }
 
-func TestPythonSaysWhyItCannotBeInstalled(t *testing.T) {
+func TestPythonProgram_reportsWhyAnInstallationFails(t *testing.T) {
 	cache(t)
 	wheel(t, "1.0", "hello")
 	t.Setenv(peertest.RequirePeers, "1")

@@ -83,7 +83,7 @@ func (t *turnstile) pass(client, server net.Conn) error {
 }
 
 // exchange runs one command. The reply is passed on after the next command may
-// begin, so that a client that does not read holds up nobody.
+// begin, so that a client that does not read holds up no other.
 func (t *turnstile) exchange(client, server net.Conn, request []byte) error {
 	reply, err := t.run(server, request)
 	if err != nil || reply == nil {

@@ -44,7 +44,7 @@ var formats = []format{
 func (f format) input() string  { return "weather/" + strings.ToLower(f.name) + "/in" }
 func (f format) output() string { return "weather/" + strings.ToLower(f.name) + "/out" }
 
-// client is an MQTT client that knows nothing of the code under test.
+// client is an MQTT client that shares no code with the code under test.
 type client struct {
 	*paho.Client
 
@@ -135,7 +135,7 @@ func createChannel(t *testing.T, server *interop.Server, broker *mqtttest.Mosqui
 	return string(text)
 }
 
-// stopped asks over REST whether a channel is stopped.
+// stopped reports over REST whether a channel is stopped.
 func stopped(t *testing.T, server *interop.Server, id string) bool {
 	t.Helper()
 	response, err := http.Get(server.URL + "/channels/" + url.PathEscape(id) + "?status")
@@ -186,7 +186,7 @@ func requireGraph(t *testing.T, o weather.Observation, message []byte) {
 
 // Every one of 10,000 real observations in each format comes out on the output
 // topic, once, in order, as the graph that was expected.
-func TestAnnotatorMapsEveryObservationInEveryFormat(t *testing.T) {
+func TestAnnotator_mapsEveryObservationInEveryFormat(t *testing.T) {
 	broker := mqtttest.StartMosquitto(t)
 	server := interop.StartServer(t, interop.Build(t, "annotator"), "-listen", "127.0.0.1:0", "-data", t.TempDir())
 	all := observations(t)
@@ -212,7 +212,7 @@ func TestAnnotatorMapsEveryObservationInEveryFormat(t *testing.T) {
 
 // A process that is killed in mid-stream and started again loses nothing: what
 // it had not finished comes again. First appearances keep their order.
-func TestAnnotatorLosesNothingWhenItIsKilled(t *testing.T) {
+func TestAnnotator_losesNothingWhenItIsKilled(t *testing.T) {
 	broker := mqtttest.StartMosquitto(t)
 	program, data := interop.Build(t, "annotator"), t.TempDir()
 	start := func() *interop.Server {
@@ -261,7 +261,8 @@ func requireAllOnceInOrder(t *testing.T, f format, all []weather.Observation, me
 	seen := make(map[string]bool, len(all))
 	var first [][]byte
 	for _, message := range messages {
-		subject, _, found := strings.Cut(string(message[max(bytes.Index(message, []byte("<http://example.org/obs/")), 0):]), ">")
+		subject, _, found := strings.Cut(string(message[max(bytes.Index(message,
+			[]byte("<http://example.org/obs/")), 0):]), ">")
 		require.True(t, found, "not an observation: %s", message)
 		if !seen[subject] {
 			seen[subject] = true

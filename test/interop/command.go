@@ -45,7 +45,7 @@ type Server struct {
 }
 
 // StartServer starts a program in an empty folder and returns when it has
-// written the line that tells where it listens. The arguments should let it
+// written the line with its address. The arguments should let it
 // choose a port ("-listen", "127.0.0.1:0"). The environment is that of the
 // test without the variables that configure our servers.
 func StartServer(t testing.TB, program string, arguments ...string) *Server {
@@ -53,7 +53,8 @@ func StartServer(t testing.TB, program string, arguments ...string) *Server {
 	command := exec.Command(program, arguments...)
 	command.Dir = t.TempDir()
 	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return slices.ContainsFunc([]string{"ANNOTATOR_", "APIMANAGER_", "DB_", "MODELREPO_"}, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
+		return slices.ContainsFunc([]string{"ANNOTATOR_", "APIMANAGER_", "DB_", "MODELREPO_"},
+			func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 	})
 	s := &Server{Process: StartProcess(t, command)}
 	address, _, _ := strings.Cut(s.AwaitLine("listening on "), " ")

@@ -3,7 +3,7 @@
 //
 // The tests are ordinary tests. Brokers come from annotate/mqtt/mqtttest and
 // annotate/kafka/kafkatest, which skip a test where the broker is not installed,
-// unless the environment says ENABLERS_REQUIRE_PEERS=1, as .ci/run does: then a
+// unless ENABLERS_REQUIRE_PEERS is 1, as .ci/run does: then a
 // missing broker is a failure. [Build] and [StartServer] make and start our
 // commands.
 //

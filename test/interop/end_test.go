@@ -17,7 +17,7 @@ const (
 )
 
 // end is a broker under the annotator, at its input, its output or both. The
-// clients here know nothing of the code under test. They survive a restart of
+// clients here share nothing with the code under test. They survive a restart of
 // the broker.
 type end interface {
 	// topics makes what must be there before a channel can start.

@@ -38,7 +38,8 @@ func (e *kafkaEnd) settings(topic, cable string) map[string]any {
 	}
 	return map[string]any{
 		"topic": topic, "brokerType": "KAFKA",
-		"kafkaSettings": map[string]any{"host": at.Host, "port": at.Port, "groupId": "annotators", "offsetReset": "earliest"},
+		"kafkaSettings": map[string]any{"host": at.Host, "port": at.Port, "groupId": "annotators",
+			"offsetReset": "earliest"},
 	}
 }
 

@@ -19,44 +19,44 @@ const (
 	shortCount = 20_000
 )
 
-// patience bounds each wait. A consumer that died is missed for 15 s.
+// patience bounds each wait. The broker notices a killed consumer after 15 s.
 const patience = 3 * time.Minute
 
 // cutFor is how long a cable is cut.
 const cutFor = 2 * time.Second
 
-func TestMQTTToMQTTThroughAllFaults(t *testing.T) {
+func TestAnnotator_MQTTToMQTT_losesNothingThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	broker := startMQTT(t)
 	throughAllFaults(t, combination{in: broker, out: broker})
 }
 
-func TestMQTTToKafkaThroughAllFaults(t *testing.T) {
+func TestAnnotator_MQTTToKafka_losesNothingThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	throughAllFaults(t, combination{in: startMQTT(t), out: startKafka(t)})
 }
 
-func TestKafkaToMQTTThroughAllFaults(t *testing.T) {
+func TestAnnotator_KafkaToMQTT_losesNothingThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	throughAllFaults(t, combination{in: startKafka(t), out: startMQTT(t)})
 }
 
-func TestKafkaToKafkaThroughAllFaults(t *testing.T) {
+func TestAnnotator_KafkaToKafka_losesNothingThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	broker := startKafka(t)
 	throughAllFaults(t, combination{in: broker, out: broker})
 }
 
-func TestKafkaToKafkaExactlyOnceThroughAllFaults(t *testing.T) {
+func TestAnnotator_KafkaToKafka_isExactlyOnceThroughAllFaults(t *testing.T) {
 	t.Parallel()
 	broker := startKafka(t)
 	throughAllFaults(t, combination{in: broker, out: broker, exactly: true})
 }
 
 // A topic of MQTT that two annotators share out among them loses nothing when
-// one joins, the other dies and comes back, and the first is stopped and started
+// one joins, the other is killed and started again, and the first is stopped and started
 // again. How much is out of order is printed.
-func TestMQTTTopicIsSharedOutAmongTwoAnnotators(t *testing.T) {
+func TestAnnotator_distributed_sharesAnMQTTTopicBetweenTwo(t *testing.T) {
 	t.Parallel()
 	broker := startMQTT(t)
 	throughAllFaults(t, combination{in: broker, out: broker, spread: true})
@@ -90,7 +90,8 @@ func (r *rig) faults() []fault {
 	if r.in == r.out {
 		all = append(all, fault{name: "broker restart", do: r.in.restart})
 	} else {
-		all = append(all, fault{name: "input broker restart", do: r.in.restart}, fault{name: "output broker restart", do: r.out.restart})
+		all = append(all, fault{name: "input broker restart", do: r.in.restart},
+			fault{name: "output broker restart", do: r.out.restart})
 	}
 	if r.distributed() {
 		all = append(all, rebalance)
@@ -151,7 +152,8 @@ func throughAllFaults(t *testing.T, c combination) {
 	now, _ := r.tally.state()
 	errors, errorsAgain := r.reports(first, count)
 	took := time.Since(began)
-	t.Logf("%-26s %7d %7d %5d %6d %6d %6d %8s (%.0f messages/s)", "all", count, now.arrived, r.stream.good(count)-now.arrived,
+	t.Logf("%-26s %7d %7d %5d %6d %6d %6d %8s (%.0f messages/s)", "all", count, now.arrived,
+		r.stream.good(count)-now.arrived,
 		now.again, now.disorder, errors, took.Round(100*time.Millisecond), float64(count)/took.Seconds())
 	require.Zero(t, now.wrong, "messages came out that are not the graph of one that was sent: %v", r.tally.complaints())
 	require.Equal(t, r.stream.good(count), now.arrived)
@@ -236,7 +238,8 @@ func (r *rig) toggleErrors() {
 
 func (r *rig) switchErrors(on bool) {
 	r.t.Helper()
-	status, text := ask(r.t, http.MethodPatch, r.server.URL+"/channels/"+channelID, fmt.Appendf(nil, `{"errorTopicEnabled": %t}`, on))
+	status, text := ask(r.t, http.MethodPatch, r.server.URL+"/channels/"+channelID,
+		fmt.Appendf(nil, `{"errorTopicEnabled": %t}`, on))
 	require.Equal(r.t, http.StatusOK, status, text)
 }
 

@@ -43,11 +43,11 @@ func echo(t *testing.T, address, message string) {
 	require.NoError(t, client.Disconnect(&paho.Disconnect{}))
 }
 
-func TestMosquittoServesClientsOfMQTT5(t *testing.T) {
+func TestStartMosquitto_servesClientsOfMQTT5(t *testing.T) {
 	echo(t, mqtttest.StartMosquitto(t).String(), "hello")
 }
 
-func TestMosquittoComesBackAtItsAddressAfterAKill(t *testing.T) {
+func TestMosquitto_Start_keepsTheAddressAfterAKill(t *testing.T) {
 	broker := mqtttest.StartMosquitto(t)
 	address := broker.String()
 	echo(t, address, "before")
@@ -61,7 +61,7 @@ func TestMosquittoComesBackAtItsAddressAfterAKill(t *testing.T) {
 	echo(t, address, "after")
 }
 
-func TestTwoMosquittosDoNotMeet(t *testing.T) {
+func TestStartMosquitto_brokersAreSeparate(t *testing.T) {
 	one, two := mqtttest.StartMosquitto(t), mqtttest.StartMosquitto(t)
 	require.NotEqual(t, one.String(), two.String())
 	echo(t, one.String(), "one")

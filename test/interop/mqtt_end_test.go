@@ -40,7 +40,8 @@ func (e *mqttEnd) settings(topic, cable string) map[string]any {
 	}
 	return map[string]any{
 		"topic": topic, "brokerType": "MQTT",
-		"mqttSettings": map[string]any{"protocol": "tcp", "host": at.Host, "port": at.Port, "clientId": "annotator of " + strings.ReplaceAll(topic, "/+", "")},
+		"mqttSettings": map[string]any{"protocol": "tcp", "host": at.Host, "port": at.Port,
+			"clientId": "annotator of " + strings.ReplaceAll(topic, "/+", "")},
 	}
 }
 

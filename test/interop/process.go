@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	startLimit = 3 * time.Minute // for a process to say or do what is awaited
+	startLimit = 3 * time.Minute // for a process to print or do what is awaited
 	stopLimit  = 2 * time.Minute // for a process to end after SIGTERM
 	outputKept = 64 << 10        // bytes of a process's output
 )
@@ -86,7 +86,7 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Stop asks the process to end, as SIGTERM does, and waits for its end. A
+// Stop ends the process with SIGTERM, and waits for its end. A
 // process that takes minutes fails the test.
 func (p *Process) Stop() {
 	p.t.Helper()

@@ -48,7 +48,7 @@ func startAsServer(t *testing.T) *interop.Server {
 	return interop.StartServer(t, os.Args[0], "-test.run=^TestAsServer$")
 }
 
-func TestServerIsReadyAtTheAddressThatItPrints(t *testing.T) {
+func TestStartServer_isReadyAtThePrintedAddress(t *testing.T) {
 	server := startAsServer(t)
 	require.Regexp(t, `^http://127\.0\.0\.1:[0-9]+$`, server.URL)
 	response, err := http.Get(server.URL)
@@ -57,7 +57,7 @@ func TestServerIsReadyAtTheAddressThatItPrints(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 }
 
-func TestStoppedServerEndsInOrder(t *testing.T) {
+func TestProcess_Stop_endsInOrder(t *testing.T) {
 	server := startAsServer(t)
 	server.Stop()
 	<-server.Ended()
@@ -65,7 +65,7 @@ func TestStoppedServerEndsInOrder(t *testing.T) {
 	server.Stop() // does nothing
 }
 
-func TestKilledServerHasNoTimeToSayAnything(t *testing.T) {
+func TestProcess_Kill_givesNoTimeToPrint(t *testing.T) {
 	server := startAsServer(t)
 	server.Kill()
 	<-server.Ended()
@@ -75,7 +75,7 @@ func TestKilledServerHasNoTimeToSayAnything(t *testing.T) {
 	server.Kill() // does nothing
 }
 
-func TestOutputIsBounded(t *testing.T) {
+func TestProcess_Output_isBounded(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no shell of this kind")
 	}
@@ -98,7 +98,7 @@ func (o *outcome) Fatalf(format string, arguments ...any) {
 	runtime.Goexit()
 }
 
-func TestProcessThatEndsEarlyIsReportedWithItsOutput(t *testing.T) {
+func TestProcess_AwaitLine_reportsOutputOfAProcessThatEnds(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no shell of this kind")
 	}

@@ -30,7 +30,7 @@ const (
 	ahead = 4000
 )
 
-// combination says what is between which brokers.
+// combination is a channel between two kinds of brokers.
 type combination struct {
 	in, out end
 	// exactly makes the channel work exactly once.
@@ -82,7 +82,7 @@ func (r *rig) start(instance string) *interop.Server {
 		"-data", filepath.Join(r.folder, instance), "-log-to-file", "-log-file", r.logFile(instance))
 }
 
-// showLogs logs what the annotators said of their connections, if the test
+// showLogs logs what the annotators logged of their connections, if the test
 // failed.
 func (r *rig) showLogs() {
 	if !r.t.Failed() {
@@ -118,8 +118,9 @@ func (r *rig) create(server *interop.Server) {
 	}
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
-			"name":    "weather",
-			"mapping": map[string]any{"name": "weather", "inputFormat": "JSON", "outputFormat": "TTL", "rml": weather.JSONMapping()},
+			"name": "weather",
+			"mapping": map[string]any{"name": "weather", "inputFormat": "JSON", "outputFormat": "TTL",
+				"rml": weather.JSONMapping()},
 		},
 		"settings": map[string]any{
 			"channelId": channelID, "exactlyOnce": r.exactly, "distributed": r.distributed(), "errorFormat": "JSON",

@@ -10,23 +10,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/annotate/rdf/rdftest"
 	"github.com/iotenablers/enablers/examples/weather"
+	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-// rapper returns the command of the Raptor RDF library, a reader that knows
-// nothing of ours.
+// rapper returns the command of the Raptor RDF library, a reader that
+// shares no code with this project.
 func rapper(t *testing.T) string {
 	t.Helper()
+	if peertest.Excluded() {
+		t.Skip(peertest.ErrExcluded)
+	}
 	program, err := exec.LookPath("rapper")
 	if err == nil {
 		return program
 	}
-	if os.Getenv(mqtttest.RequirePeers) == "1" {
-		t.Fatalf("rapper is not installed and %s=1 demands it", mqtttest.RequirePeers)
+	if peertest.Required() {
+		t.Fatalf("rapper is not installed and %s=1 demands it", peertest.RequirePeers)
 	}
 	t.Skip("rapper is not installed: it is in Debian's package raptor2-utils")
 	return ""
@@ -34,7 +37,7 @@ func rapper(t *testing.T) string {
 
 // What the mapper writes in each syntax, another library reads as the graph
 // that was meant.
-func TestAnotherLibraryReadsWhatTheMapperWrites(t *testing.T) {
+func TestMap_outputIsReadByAnotherLibrary(t *testing.T) {
 	reader, program := rapper(t), interop.Build(t, "rml")
 	var observation weather.Observation
 	for o, err := range weather.Observations() {
@@ -46,7 +49,8 @@ func TestAnotherLibraryReadsWhatTheMapperWrites(t *testing.T) {
 		mapping := filepath.Join(t.TempDir(), "mapping.ttl")
 		require.NoError(t, os.WriteFile(mapping, []byte(f.mapping), 0o600))
 		for format, known := range map[string]string{
-			"ntriples": "ntriples", "nquads": "nquads", "turtle": "turtle", "trig": "trig", "rdfxml": "rdfxml", "rdfjson": "json",
+			"ntriples": "ntriples", "nquads": "nquads", "turtle": "turtle", "trig": "trig", "rdfxml": "rdfxml",
+			"rdfjson": "json",
 		} {
 			t.Run(f.name+" to "+format, func(t *testing.T) {
 				mapper := exec.Command(program, "map", "-mapping", mapping, "-format", format)

@@ -86,7 +86,7 @@ type tally struct {
 	arrived  int           // different messages
 	again    int           // further copies
 	disorder int           // first appearances after a later message of the lane
-	wrong    []string      // messages that nobody sent, or with another graph
+	wrong    []string      // messages that were not sent, or with another graph
 }
 
 func newTally(s *stream) *tally {
@@ -143,7 +143,7 @@ func subject(message []byte) string {
 	return iri
 }
 
-// differs says how a message differs from what a report is mapped to.
+// differs describes how a message differs from what a report is mapped to.
 func differs(o weather.Observation, message []byte) string {
 	got, err := graph(message)
 	if err != nil {

@@ -81,7 +81,8 @@ func (t *trial) node(ctx context.Context, c *kong.Client) {
 }
 
 func (t *trial) services(ctx context.Context, c *kong.Client) {
-	s, err := c.Services.Create(ctx, &kong.Service{Name: kong.String("lamps"), Host: kong.String("lamps.example"), Tags: kong.StringSlice("a", "b")})
+	s, err := c.Services.Create(ctx, &kong.Service{Name: kong.String("lamps"), Host: kong.String("lamps.example"),
+		Tags: kong.StringSlice("a", "b")})
 	t.must("create service", err)
 	if err != nil {
 		return
@@ -99,7 +100,8 @@ func (t *trial) services(ctx context.Context, c *kong.Client) {
 	byName, err := c.Services.Get(ctx, kong.String("lamps"))
 	t.must("get service by name", err)
 	t.equal("service", s, byName)
-	put, err := c.Services.Create(ctx, &kong.Service{ID: kong.String(chosen), Name: kong.String("chosen"), URL: kong.String("https://c.example/v1")})
+	put, err := c.Services.Create(ctx, &kong.Service{ID: kong.String(chosen), Name: kong.String("chosen"),
+		URL: kong.String("https://c.example/v1")})
 	t.must("create service with an id", err)
 	t.equal("id", chosen, text(put.ID))
 	t.must("delete service", c.Services.Delete(ctx, put.ID))
@@ -115,7 +117,8 @@ func (t *trial) routes(ctx context.Context, c *kong.Client) {
 		return
 	}
 	lamps := service.ID
-	r, err := c.Routes.CreateInService(ctx, lamps, &kong.Route{Name: kong.String("lamps"), Paths: kong.StringSlice("~/lamps/(?<id>[^/]+)$"), Methods: kong.StringSlice("GET")})
+	r, err := c.Routes.CreateInService(ctx, lamps, &kong.Route{Name: kong.String("lamps"),
+		Paths: kong.StringSlice("~/lamps/(?<id>[^/]+)$"), Methods: kong.StringSlice("GET")})
 	t.must("create route", err)
 	if err != nil {
 		return
@@ -130,7 +133,8 @@ func (t *trial) routes(ctx context.Context, c *kong.Client) {
 	list, _, err := c.Routes.ListForService(ctx, lamps, nil)
 	t.must("list routes of service", err)
 	t.equal("routes of service", 1, len(list))
-	_, err = c.Routes.Create(ctx, &kong.Route{Paths: kong.StringSlice("/x"), Service: &kong.Service{ID: kong.String(chosen)}})
+	_, err = c.Routes.Create(ctx, &kong.Route{Paths: kong.StringSlice("/x"),
+		Service: &kong.Service{ID: kong.String(chosen)}})
 	t.status("create route of no service", http.StatusBadRequest, err)
 	t.status("delete a service with routes", http.StatusBadRequest, c.Services.Delete(ctx, lamps))
 	valid, _, err := c.Routes.Validate(ctx, &kong.Route{Paths: kong.StringSlice("/x")})
@@ -166,20 +170,24 @@ func (t *trial) consumers(ctx context.Context, c *kong.Client) {
 
 func (t *trial) plugins(ctx context.Context, c *kong.Client) {
 	lamps := kong.String("lamps")
-	p, err := c.Plugins.CreateForService(ctx, lamps, &kong.Plugin{Name: kong.String("request-termination"), Config: kong.Configuration{"status_code": 418, "message": "no"}})
+	p, err := c.Plugins.CreateForService(ctx, lamps, &kong.Plugin{Name: kong.String("request-termination"),
+		Config: kong.Configuration{"status_code": 418, "message": "no"}})
 	t.must("create plugin", err)
 	if err != nil {
 		return
 	}
 	p, err = c.Plugins.Update(ctx, &kong.Plugin{ID: p.ID, Name: p.Name, Config: kong.Configuration{"status_code": 403}})
 	t.must("update plugin", err)
-	t.equal("merged configuration", kong.Configuration{"status_code": 403.0, "message": "no", "echo": false, "body": nil, "content_type": nil, "trigger": nil}, p.Config)
-	_, err = c.Plugins.CreateForRoute(ctx, lamps, &kong.Plugin{Name: kong.String("request-termination"), Enabled: kong.Bool(false)})
+	t.equal("merged configuration", kong.Configuration{"status_code": 403.0, "message": "no", "echo": false,
+		"body": nil, "content_type": nil, "trigger": nil}, p.Config)
+	_, err = c.Plugins.CreateForRoute(ctx, lamps, &kong.Plugin{Name: kong.String("request-termination"),
+		Enabled: kong.Bool(false)})
 	t.must("create plugin for route", err)
 	list, err := c.Plugins.ListAllForService(ctx, lamps)
 	t.must("list plugins of service", err)
 	t.equal("plugins of service", 1, len(list))
-	valid, _, err := c.Plugins.Validate(ctx, &kong.Plugin{Name: kong.String("request-termination"), Config: kong.Configuration{"status_code": "many"}})
+	valid, _, err := c.Plugins.Validate(ctx, &kong.Plugin{Name: kong.String("request-termination"),
+		Config: kong.Configuration{"status_code": "many"}})
 	t.must("validate plugin", err)
 	t.equal("valid", false, valid)
 	_, err = c.Plugins.GetFullSchema(ctx, kong.String("request-termination"))
@@ -212,7 +220,8 @@ func (t *trial) upstreams(ctx context.Context, c *kong.Client) {
 
 func (t *trial) lists(ctx context.Context, c *kong.Client) {
 	for i := range 25 {
-		_, err := c.Services.Create(ctx, &kong.Service{Name: kong.String(fmt.Sprint("s", i)), Host: kong.String("h"), Tags: kong.StringSlice("all", fmt.Sprint("n", i%5))})
+		_, err := c.Services.Create(ctx, &kong.Service{Name: kong.String(fmt.Sprint("s", i)), Host: kong.String("h"),
+			Tags: kong.StringSlice("all", fmt.Sprint("n", i%5))})
 		t.must("create service", err)
 	}
 	all, err := c.Services.ListAll(ctx)
@@ -222,7 +231,8 @@ func (t *trial) lists(ctx context.Context, c *kong.Client) {
 		tags []*string
 		and  bool
 		want int
-	}{{kong.StringSlice("all"), false, 25}, {kong.StringSlice("n1", "n2"), false, 10}, {kong.StringSlice("all", "n1"), true, 5}} {
+	}{{kong.StringSlice("all"), false, 25}, {kong.StringSlice("n1", "n2"), false, 10},
+		{kong.StringSlice("all", "n1"), true, 5}} {
 		var found int
 		for opt := (&kong.ListOpt{Size: 3, Tags: filter.tags, MatchAllTags: filter.and}); opt != nil; {
 			page, next, err := c.Services.List(ctx, opt)
@@ -246,7 +256,9 @@ func (t *trial) declared(ctx context.Context, c *kong.Client) {
 	all, err := c.Services.ListAll(ctx)
 	t.must("list services", err)
 	t.equal("services", 1, len(all))
-	err = c.ReloadDeclarativeRawConfig(ctx, strings.NewReader(`{"_format_version":"3.0","services":[{"name":"bad"}]}`), false, true)
+	err = c.ReloadDeclarativeRawConfig(ctx,
+		strings.NewReader(`{"_format_version":"3.0","services":[{"name":"bad"}]}`), false, true)
 	t.status("replace configuration by a wrong one", http.StatusBadRequest, err)
-	t.must("empty configuration", c.ReloadDeclarativeRawConfig(ctx, strings.NewReader(`{"_format_version":"3.0"}`), false, false))
+	t.must("empty configuration", c.ReloadDeclarativeRawConfig(ctx, strings.NewReader(`{"_format_version":"3.0"}`),
+		false, false))
 }

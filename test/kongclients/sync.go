@@ -72,7 +72,8 @@ func sync(ctx context.Context, c *kong.Client) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
-		if got := [3]int32{stats.CreateOps.Count(), stats.UpdateOps.Count(), stats.DeleteOps.Count()}; got != [3]int32{step.create, step.update, step.remove} {
+		if got := [3]int32{stats.CreateOps.Count(), stats.UpdateOps.Count(),
+			stats.DeleteOps.Count()}; got != [3]int32{step.create, step.update, step.remove} {
 			return fmt.Errorf("%s: %d entities were created, %d updated and %d deleted, instead of %d, %d and %d",
 				step.name, got[0], got[1], got[2], step.create, step.update, step.remove)
 		}
@@ -108,7 +109,8 @@ func reconcile(ctx context.Context, c *kong.Client, path string) (diff.Stats, er
 	if err != nil {
 		return diff.Stats{}, err
 	}
-	raw, err := file.Get(ctx, content, file.RenderConfig{CurrentState: now, KongVersion: semver.MustParse("3.4.0")}, dump.Config{}, c)
+	raw, err := file.Get(ctx, content, file.RenderConfig{CurrentState: now, KongVersion: semver.MustParse("3.4.0")},
+		dump.Config{}, c)
 	if err != nil {
 		return diff.Stats{}, fmt.Errorf("render file: %w", err)
 	}
@@ -126,7 +128,7 @@ func reconcile(ctx context.Context, c *kong.Client, path string) (diff.Stats, er
 	return stats, errors.Join(faults...)
 }
 
-// print says what is created and updated, for whoever has to find out why.
+// print writes what is created and updated, to find out why.
 func print(a ...any) { fmt.Fprintln(os.Stderr, a...) }
 
 // dumped writes what the gateway serves to a file.

@@ -61,7 +61,7 @@ type Kafka struct {
 
 // StartKafka starts Apache Kafka and returns when it answers. It needs Java.
 // The program itself is fetched with Maven once and kept in the user's cache
-// folder, but fetched only when [mqtttest.RequirePeers] says that peers are
+// folder, but fetched only when [mqtttest.RequirePeers] demands that peers are
 // demanded. Without Java, or without the program, the test is skipped, or fails
 // when peers are demanded. Nil options are the zero value.
 //

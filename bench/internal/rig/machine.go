@@ -21,7 +21,7 @@ type Machine struct {
 }
 
 // ThisMachine returns the machine that the program runs on. What the system
-// does not say is empty.
+// does not report is empty.
 func ThisMachine(ctx context.Context) Machine {
 	return Machine{
 		CPU:    ProcField("/proc/cpuinfo", "model name"),
@@ -54,7 +54,7 @@ func ProcField(file, name string) string {
 }
 
 // LoadAverage is how many tasks wanted to run in the last minute (proc(5),
-// /proc/loadavg), zero if the system does not say.
+// /proc/loadavg), zero if the system does not report it.
 func LoadAverage() float64 {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")
@@ -62,8 +62,8 @@ func LoadAverage() float64 {
 	return load
 }
 
-// AwaitCalm waits until nobody else wants to run, or for so long at most. Three
-// looks in a row have to say so.
+// AwaitCalm waits until no other task is runnable, or for so long at most. Three
+// looks in a row have to find that.
 func AwaitCalm(ctx context.Context, most time.Duration) {
 	const pause, looks = 200 * time.Millisecond, 3
 	deadline := time.Now().Add(most)
@@ -75,7 +75,7 @@ func AwaitCalm(ctx context.Context, most time.Duration) {
 	}
 }
 
-// running returns how many tasks want to run at this moment (proc(5),
+// running returns how many tasks are runnable at this moment (proc(5),
 // procs_running).
 func running() int {
 	text, _ := os.ReadFile("/proc/stat")

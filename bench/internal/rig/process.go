@@ -22,7 +22,7 @@ const Patience = 60 * time.Second
 const unread = 1024
 
 // Process is a program that runs. One goroutine at a time may use it, but
-// [Process.CPU] and [Process.Peak] may be asked by any.
+// [Process.CPU] and [Process.Peak] may be called by any.
 type Process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
@@ -75,7 +75,7 @@ func (p *Process) read(stdout io.Reader) {
 		case <-p.lines:
 		default: // taken just now
 		}
-		p.lines <- line // nobody else fills the room
+		p.lines <- line // there is room: this is the only sender
 	}
 	_, _ = io.Copy(io.Discard, stdout) // after a line that is too long
 }
@@ -101,7 +101,7 @@ func (p *Process) Await(ctx context.Context, prefix string) (string, error) {
 }
 
 // Rest waits until the program has ended by itself, and returns the lines that
-// nobody has awaited, the last 1024 at the most. After [Patience] the program is
+// were not awaited, the last 1024 at the most. After [Patience] the program is
 // killed.
 func (p *Process) Rest() ([]string, error) {
 	late := make(chan struct{})
@@ -146,7 +146,7 @@ func (p *Process) Stop() (string, error) {
 // called again, and after the others.
 func (p *Process) End() {
 	p.Kill()
-	_ = p.cmd.Wait() // says that it was killed, or that it has ended before
+	_ = p.cmd.Wait() // reports that it was killed, or that it ended before
 	p.collect(nil)
 }
 
@@ -203,7 +203,7 @@ func Printed(ctx context.Context, name string, args ...string) string {
 }
 
 // FreeAddress returns a HOST:PORT of loopback where nothing listens, for a
-// program that cannot choose one and say so.
+// program that cannot choose one and print it.
 func FreeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

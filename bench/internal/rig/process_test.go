@@ -36,7 +36,7 @@ func play(as string) {
 		untilInputEnds()
 		fmt.Println("some more")
 		fmt.Print("all done")
-	case "chatterbox": // says more than a pipe holds, and more than anybody reads
+	case "chatterbox": // prints more than a pipe holds, and more than is read
 		for i := range 5000 {
 			fmt.Println(i, strings.Repeat("x", 100))
 		}
@@ -76,7 +76,7 @@ func start(t *testing.T, as string) *rig.Process {
 	return p
 }
 
-func TestAwaitReturnsTheRestOfTheLineAndStopTheLastLine(t *testing.T) {
+func TestProcess_Await_returnsTheRestOfTheLine(t *testing.T) {
 	p := start(t, "server")
 	rest, err := p.Await(t.Context(), "ready at")
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestAwaitReturnsTheRestOfTheLineAndStopTheLastLine(t *testing.T) {
 	require.Equal(t, "all done", last)
 }
 
-func TestProgramThatPrintsWithoutEndIsNotHeldUp(t *testing.T) {
+func TestProcess_doesNotBlockAProgramThatPrintsWithoutEnd(t *testing.T) {
 	p := start(t, "chatterbox")
 	_, err := p.Await(t.Context(), "ready")
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestProgramThatPrintsWithoutEndIsNotHeldUp(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestFailureSaysWhatTheProgramComplainedOf(t *testing.T) {
+func TestProcess_Await_reportsOutputOfAFailedProgram(t *testing.T) {
 	p := start(t, "failure")
 	_, err := p.Await(t.Context(), "ready")
 	require.ErrorContains(t, err, `ended without "ready"`)
@@ -117,7 +117,7 @@ func TestFailureSaysWhatTheProgramComplainedOf(t *testing.T) {
 	require.ErrorContains(t, err, "the disk is full")
 }
 
-func TestAwaitEndsWithItsContext(t *testing.T) {
+func TestProcess_Await_endsWithItsContext(t *testing.T) {
 	p := start(t, "idler")
 	_, err := p.Await(t.Context(), "ready")
 	require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestAwaitEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestEndKillsAndMayBeCalledAgain(t *testing.T) {
+func TestProcess_End_killsAndIsIdempotent(t *testing.T) {
 	p := start(t, "idler")
 	_, err := p.Await(t.Context(), "ready")
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestEndKillsAndMayBeCalledAgain(t *testing.T) {
 	require.ErrorIs(t, find(p), os.ErrProcessDone)
 }
 
-// find returns why there is no such process any more.
+// find returns why the process does not exist.
 func find(p *rig.Process) error {
 	found, err := os.FindProcess(p.ID())
 	if err != nil {
@@ -145,7 +145,7 @@ func find(p *rig.Process) error {
 	return found.Signal(os.Interrupt)
 }
 
-func TestProcessKnowsWhatItTakes(t *testing.T) {
+func TestProcess_CPU_measuresTimeAndMemory(t *testing.T) {
 	if rig.ProcField("/proc/meminfo", "MemTotal") == "" {
 		t.Skip("this system has no /proc")
 	}
@@ -161,7 +161,7 @@ func TestProcessKnowsWhatItTakes(t *testing.T) {
 	require.Zero(t, p.Peak())
 }
 
-func TestPrintedIsTheFirstLineOrTheReason(t *testing.T) {
+func TestPrinted_isTheFirstLineOrTheError(t *testing.T) {
 	require.Regexp(t, `^go version go`, rig.Printed(t.Context(), "go", "version"))
 	require.Equal(t, "false: exit status 1", rig.Printed(t.Context(), "false"))
 	require.Contains(t, rig.Printed(t.Context(), "/nowhere/nothing"), "nothing: ")

@@ -17,7 +17,7 @@ type record struct {
 	Trials  []int       `json:"trials"`
 }
 
-func TestRecordIsReadAsItWasWritten(t *testing.T) {
+func TestRead_returnsWhatWasWritten(t *testing.T) {
 	dir := t.TempDir()
 	written := record{rig.Machine{CPU: "8086", Cores: 1, Memory: "1 MB", Kernel: "Linux 1"}, []int{3, 4}}
 	require.NoError(t, rig.Write(dir, "today.json", written, "# Report\n"))
@@ -31,14 +31,14 @@ func TestRecordIsReadAsItWasWritten(t *testing.T) {
 	require.Equal(t, "8086, 1 cores, 1 MB, Linux 1", read.Machine.String())
 }
 
-func TestReadNamesTheFileThatIsNoRecord(t *testing.T) {
+func TestRead_namesAFileThatIsNotARecord(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "broken.json")
 	require.NoError(t, os.WriteFile(file, []byte("{"), 0o600))
 	_, _, err := rig.Read[record](file)
 	require.ErrorContains(t, err, "broken.json")
 }
 
-func TestRecordsAreAddedToTheFirst(t *testing.T) {
+func TestReadAll_addsRecordsToTheFirst(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for i, began := range []string{"2026-01-31T10:00:00Z", "2026-01-31T11:00:00Z", "2026-02-01T00:00:00Z"} {
@@ -64,11 +64,12 @@ func TestRecordsAreAddedToTheFirst(t *testing.T) {
 	require.ErrorContains(t, err, "is needed")
 }
 
-func TestCommitSaysWhetherThePathsHaveChanged(t *testing.T) {
+func TestCommit_reportsUncommittedChanges(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	git := func(args ...string) {
-		output, err := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=n", "-c", "user.email=e"}, args...)...).CombinedOutput()
+		output, err := exec.CommandContext(t.Context(), "git",
+			append([]string{"-c", "user.name=n", "-c", "user.email=e"}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", output)
 	}
 	git("init", "-q")
@@ -83,12 +84,13 @@ func TestCommitSaysWhetherThePathsHaveChanged(t *testing.T) {
 	require.Equal(t, clean+" with uncommitted changes", rig.Commit(t.Context(), "one", "other"))
 }
 
-func TestNotMeasuredHasALineForEachProblem(t *testing.T) {
+func TestNotMeasured_hasALineForEachProblem(t *testing.T) {
 	require.Empty(t, rig.NotMeasured(nil))
-	require.Equal(t, "\n## Not measured\n\n- kafka: gone\n- mqtt: late\n", rig.NotMeasured([]string{"kafka: gone\n\tat x", "mqtt: late"}))
+	require.Equal(t, "\n## Not measured\n\n- kafka: gone\n- mqtt: late\n",
+		rig.NotMeasured([]string{"kafka: gone\n\tat x", "mqtt: late"}))
 }
 
-func TestSampleInWords(t *testing.T) {
+func TestSpread_printsMedianAndBounds(t *testing.T) {
 	values := []float64{4, 1, 3, 2}
 	require.InDelta(t, 2, rig.Median(values), 0)
 	require.InDelta(t, 3, rig.Quantile(values, 0.99), 0)
@@ -101,7 +103,7 @@ func TestSampleInWords(t *testing.T) {
 	require.Equal(t, "not noted", rig.Loads(nil))
 }
 
-func TestThousandsAreSetApart(t *testing.T) {
+func TestThousands_separatesGroups(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -123456: "-123,456"} {
 		require.Equal(t, want, rig.Thousands(n))
 	}

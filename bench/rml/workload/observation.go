@@ -123,7 +123,8 @@ func writeObservations(w io.Writer, format string, first, n int) error {
 }
 
 func observationMapping(source, formulation string, fields []predicateMap) string {
-	return prefixes + triplesMap("Observation", source, formulation, "http://example.com/obs/{device}/{seq}", "ex:Observation", fields)
+	return prefixes + triplesMap("Observation", source, formulation, "http://example.com/obs/{device}/{seq}",
+		"ex:Observation", fields)
 }
 
 // inputFormat is how one format is read.

@@ -28,10 +28,12 @@ func axes(s Sizes) []Case {
 		add(Columns, fmt.Sprintf("columns-%d", columns), table{rows: s.Axis, columns: columns, triplesMaps: 1})
 	}
 	for _, percent := range []int{25, 50, 100} {
-		add(Duplicates, fmt.Sprintf("duplicates-%d", percent), table{rows: s.Axis, columns: axisColumns, duplicates: percent, triplesMaps: 1})
+		add(Duplicates, fmt.Sprintf("duplicates-%d", percent),
+			table{rows: s.Axis, columns: axisColumns, duplicates: percent, triplesMaps: 1})
 	}
 	for _, percent := range []int{25, 50} {
-		add(Empty, fmt.Sprintf("empty-%d", percent), table{rows: s.Axis, columns: axisColumns, empty: percent, triplesMaps: 1})
+		add(Empty, fmt.Sprintf("empty-%d", percent), table{rows: s.Axis, columns: axisColumns, empty: percent,
+			triplesMaps: 1})
 	}
 	for _, maps := range []int{1, 15} {
 		add(Mappings, fmt.Sprintf("mappings-%dtm-%dpom", maps, 15/maps), table{rows: s.Axis, columns: 15, triplesMaps: maps})
@@ -54,7 +56,8 @@ func (t table) toCase(g Group, name string) Case {
 		for c := m * each; c < (m+1)*each; c++ {
 			maps = append(maps, predicateMap{column: fmt.Sprintf("c%d", c)})
 		}
-		mapping.WriteString(triplesMap(fmt.Sprintf("Map%d", m), `"data.csv"`, "CSV", "http://example.com/table/{id}", "", maps))
+		mapping.WriteString(triplesMap(fmt.Sprintf("Map%d", m), `"data.csv"`, "CSV",
+			"http://example.com/table/{id}", "", maps))
 	}
 	statements := 0
 	for row := range t.distinctRows() {
@@ -64,7 +67,8 @@ func (t table) toCase(g Group, name string) Case {
 			}
 		}
 	}
-	return Case{Group: g, Name: name, Sources: []Source{{"data.csv", t.write}}, Mapping: mapping.String(), Statements: statements}
+	return Case{Group: g, Name: name, Sources: []Source{{"data.csv", t.write}}, Mapping: mapping.String(),
+		Statements: statements}
 }
 
 func (t table) write(w io.Writer) error {
@@ -105,9 +109,11 @@ func joins(rows int) []Case {
 
 func (j join) toCase(name string) Case {
 	mapping := prefixes +
-		triplesMap("Parent", `"parents.csv"`, "CSV", "http://example.com/parent/{id}", "", []predicateMap{{column: "name"}}) +
+		triplesMap("Parent", `"parents.csv"`, "CSV", "http://example.com/parent/{id}", "",
+			[]predicateMap{{column: "name"}}) +
 		strings.TrimSuffix(triplesMap("Child", `"children.csv"`, "CSV", "http://example.com/child/{id}", "", nil), " .\n") +
-		" ;\n  rr:predicateObjectMap [ rr:predicate ex:parent ; rr:objectMap [ rr:parentTriplesMap <#Parent> ; rr:joinCondition [ rr:child \"key\" ; rr:parent \"key\" ] ] ] .\n"
+		" ;\n  rr:predicateObjectMap [ rr:predicate ex:parent ; rr:objectMap [ rr:parentTriplesMap <#Parent> ; " +
+		"rr:joinCondition [ rr:child \"key\" ; rr:parent \"key\" ] ] ] .\n"
 	return Case{Group: Joins, Name: name, Mapping: mapping,
 		Sources:    []Source{{"parents.csv", j.writer(j.parents)}, {"children.csv", j.writer(j.children)}},
 		Statements: j.parents + j.children*(j.parents/j.keys)}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Group says what a case is part of.
+// Group is what a case is part of.
 type Group string
 
 // The groups, in the order of the report. Those after Batch are axes of the
@@ -123,14 +123,16 @@ const prefixes = `@prefix rr: <http://www.w3.org/ns/r2rml#> .
 // reads. source is what stands behind rml:source, with its iterator.
 func triplesMap(name, source, formulation, subject, class string, maps []predicateMap) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<#%s> a rr:TriplesMap ;\n  rml:logicalSource [ rml:source %s ; rml:referenceFormulation ql:%s ] ;\n", name, source, formulation)
+	fmt.Fprintf(&b, "<#%s> a rr:TriplesMap ;\n  rml:logicalSource [ rml:source %s ; rml:referenceFormulation "+
+		"ql:%s ] ;\n", name, source, formulation)
 	fmt.Fprintf(&b, "  rr:subjectMap [ rr:template %q", subject)
 	if class != "" {
 		fmt.Fprintf(&b, " ; rr:class %s", class)
 	}
 	b.WriteString(" ]")
 	for _, m := range maps {
-		fmt.Fprintf(&b, " ;\n  rr:predicateObjectMap [ rr:predicate ex:%s ; rr:objectMap [ rml:reference %q", m.column, m.column)
+		fmt.Fprintf(&b, " ;\n  rr:predicateObjectMap [ rr:predicate ex:%s ; rr:objectMap [ rml:reference %q",
+			m.column, m.column)
 		if m.datatype != "" {
 			fmt.Fprintf(&b, " ; rr:datatype xsd:%s", m.datatype)
 		}

@@ -39,7 +39,7 @@ func distinct(statements string) int {
 	return len(seen)
 }
 
-func TestEveryCaseGivesTheStatementsThatItAnnounces(t *testing.T) {
+func TestCases_giveTheStatementsThatTheyAnnounce(t *testing.T) {
 	for _, c := range workload.Cases(small()) {
 		dir := t.TempDir()
 		require.NoError(t, c.WriteTo(dir))
@@ -47,7 +47,7 @@ func TestEveryCaseGivesTheStatementsThatItAnnounces(t *testing.T) {
 	}
 }
 
-func TestMessageAsStreamGivesWhatItGivesAsFile(t *testing.T) {
+func TestCases_giveTheSameAsStreamAndAsFile(t *testing.T) {
 	for _, c := range workload.Cases(small()) {
 		if c.Stream == "" {
 			require.NotEqual(t, workload.Message, c.Group)
@@ -61,7 +61,7 @@ func TestMessageAsStreamGivesWhatItGivesAsFile(t *testing.T) {
 	}
 }
 
-func TestFormatsOfABatchHoldTheSameData(t *testing.T) {
+func TestCases_holdTheSameDataInEveryFormat(t *testing.T) {
 	outputs := map[string]string{}
 	for _, c := range workload.Cases(small()) {
 		if c.Group != workload.Batch {
@@ -77,7 +77,7 @@ func TestFormatsOfABatchHoldTheSameData(t *testing.T) {
 	}
 }
 
-func TestWorkloadsAreTheSameBytesEveryTime(t *testing.T) {
+func TestCases_areReproducible(t *testing.T) {
 	sum := func() string {
 		dir := t.TempDir()
 		hash := sha256.New()
@@ -99,7 +99,7 @@ func TestWorkloadsAreTheSameBytesEveryTime(t *testing.T) {
 	require.Equal(t, sum(), sum())
 }
 
-func TestJSONMessageHas185Bytes(t *testing.T) {
+func TestCases_JSONMessageHas185Bytes(t *testing.T) {
 	for _, c := range workload.Cases(small()) {
 		if c.Name != "message-json" {
 			continue
@@ -112,7 +112,7 @@ func TestJSONMessageHas185Bytes(t *testing.T) {
 	t.Fatal("there is no message-json")
 }
 
-func TestStreamHasTheSizeThatWasAskedFor(t *testing.T) {
+func TestStream_hasTheRequestedSize(t *testing.T) {
 	const size = 1 << 20
 	for _, format := range []string{workload.NDJSON, workload.CSV} {
 		mapping, source, rows := workload.Stream(format, size)

@@ -79,7 +79,8 @@ func (l *Ledger) Close(format *rdf.Format) error {
 	defer l.mu.Unlock()
 	l.Lost = l.total - int(l.count.Load())
 	if l.Lost > 0 || l.Disordered > 0 || l.Strange > 0 {
-		return fmt.Errorf("of %d messages %d are lost, %d out of order, %d strange", l.total, l.Lost, l.Disordered, l.Strange)
+		return fmt.Errorf("of %d messages %d are lost, %d out of order, %d strange", l.total, l.Lost,
+			l.Disordered, l.Strange)
 	}
 	if format == nil {
 		return l.compareBytes()

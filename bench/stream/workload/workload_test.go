@@ -42,12 +42,12 @@ func enter(payloads [][]byte) *workload.Ledger {
 	return l
 }
 
-func TestLedgerAcceptsWhatTheMappingMakes(t *testing.T) {
+func TestLedger_acceptsOutputOfTheMapping(t *testing.T) {
 	format := rdf.NTriples
 	require.NoError(t, enter(annotated(t)).Close(&format))
 }
 
-func TestLedgerCountsDuplicates(t *testing.T) {
+func TestLedger_countsDuplicates(t *testing.T) {
 	format := rdf.NTriples
 	outputs := annotated(t)
 	l := enter(append(outputs, outputs[7]))
@@ -55,26 +55,26 @@ func TestLedgerCountsDuplicates(t *testing.T) {
 	require.Equal(t, 1, l.Duplicates)
 }
 
-func TestLedgerRefusesALoss(t *testing.T) {
+func TestLedger_Close_refusesALoss(t *testing.T) {
 	format := rdf.NTriples
 	require.ErrorContains(t, enter(annotated(t)[1:]).Close(&format), "1 are lost")
 }
 
-func TestLedgerRefusesDisorderOfAKey(t *testing.T) {
+func TestLedger_Close_refusesDisorderWithinAKey(t *testing.T) {
 	format := rdf.NTriples
 	outputs := annotated(t)
 	outputs[3], outputs[3+workload.Stations] = outputs[3+workload.Stations], outputs[3]
 	require.ErrorContains(t, enter(outputs).Close(&format), "1 out of order")
 }
 
-func TestLedgerRefusesOtherStatements(t *testing.T) {
+func TestLedger_Close_refusesOtherStatements(t *testing.T) {
 	format := rdf.NTriples
 	outputs := annotated(t)
 	outputs[0] = bytes.Replace(outputs[0], []byte("#dewPoint"), []byte("#dewpoint"), 1)
 	require.ErrorContains(t, enter(outputs).Close(&format), "not what the mapping means")
 }
 
-func TestLedgerRefusesChangedBytesOfAPassthrough(t *testing.T) {
+func TestLedger_Close_refusesChangedBytesOfAPassthrough(t *testing.T) {
 	var messages [][]byte
 	w := workload.NewWeather()
 	for n := range total {

@@ -82,6 +82,9 @@ func (s suite) quarantine(t *testing.T) {
 
 // memory compares what a round holds on to after few clients and after many.
 func (s suite) memory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory for a second or more")
+	}
 	const layer = 1 << 18
 	model := strategy.Model{tensor.FromFloat32s(make([]float32, layer))}
 	values := make([]float32, layer)

@@ -150,6 +150,9 @@ func bounded(err error) bool {
 }
 
 func TestMeter_keepsTheResultsOfTheSpecificationTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 13 s with the race detector")
+	}
 	dir := suite(t)
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	require.NoError(t, err)

@@ -143,6 +143,9 @@ func TestAggregation_failsOnlyTheRoundOfAFaultyModule(t *testing.T) {
 
 func TestModule_hasNoAccessToTheMachine(t *testing.T) {
 	t.Setenv("SECRET", "1")
+	if testing.Short() {
+		t.Skip("compiles a module in Go, which takes 15 s with the race detector")
+	}
 	module := inGo(t, spyModule)
 	var said [2]string
 	for k := range said {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/test/interop"
 )
 
@@ -18,8 +19,8 @@ import (
 const limit = 10 * time.Minute
 
 func TestDocuments_commandsWorkAsTyped(t *testing.T) {
-	if os.Getenv("ENABLERS_REQUIRE_PEERS") == "" {
-		t.Skip("runs servers on fixed ports in namespaces: set ENABLERS_REQUIRE_PEERS to have it")
+	if !peertest.Required() {
+		t.Skipf("runs servers on fixed ports in namespaces: %s=1 has it run", peertest.RequirePeers)
 	}
 	const root = "../../.."
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -47,7 +48,8 @@ func run(t *testing.T, root string, s *script) {
 	}
 	command := exec.Command("unshare", arguments...)
 	command.Dir = dir
-	command.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOPROXY=off", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	command.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOPROXY=off",
+		"PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
 	process := interop.StartProcess(t, command)
 	select {
 	case <-process.Ended():
@@ -66,7 +68,7 @@ func run(t *testing.T, root string, s *script) {
 	}
 }
 
-// duplicate copies the files of the repository that git knows or would add.
+// duplicate copies the files of the repository that git tracks or would add.
 func duplicate(t *testing.T, root, to string) {
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = root
@@ -104,7 +106,8 @@ func TestCompile_refusesWhatNoTestRuns(t *testing.T) {
 }
 
 func TestCompile_takesTheTextAfterCommandsAsTheirOutput(t *testing.T) {
-	s, err := compile("```text\na picture\n```\n\n```sh\necho one\n```\n\n```text\n  one\n```\n\nThen:\n\n```text\nnot compared\n```\n")
+	s, err := compile("```text\na picture\n```\n\n```sh\necho one\n```\n\n```text\n  " +
+		"one\n```\n\nThen:\n\n```text\nnot compared\n```\n")
 	require.NoError(t, err)
 	require.Equal(t, []step{{line: 5, output: "output-5.log", expected: []string{"one"}}}, s.steps)
 }

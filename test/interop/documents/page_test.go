@@ -9,7 +9,7 @@ import (
 // block is a fenced block of a page.
 type block struct {
 	line     int    // of the opening fence, from 1
-	info     string // what the fence says: "sh", "sh server", "text"
+	info     string // the text behind the fence: "sh", "sh server", "text"
 	text     string
 	adjacent bool // only blank lines are between this block and the one before
 }

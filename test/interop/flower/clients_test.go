@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-func TestClientsAreToldTheirSettingsWithTheirTypes(t *testing.T) {
+func TestCollector_clientConf_keepsItsTypes(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
@@ -37,7 +37,7 @@ func TestClientsAreToldTheirSettingsWithTheirTypes(t *testing.T) {
 	}
 }
 
-func TestAClientThatJoinsLateTakesPartFromThenOn(t *testing.T) {
+func TestCollector_lateClient_takesPartFromThenOn(t *testing.T) {
 	python := install(t, newest)
 	c := startCollector(t, setup{})
 	c.start("late", training("FedAvg", 4, 2, nil))
@@ -66,14 +66,16 @@ func TestAClientThatJoinsLateTakesPartFromThenOn(t *testing.T) {
 }
 
 // A client is killed in the second of three rounds. Those that stay add 1 and 2.
-func TestAClientThatIsKilledFailsAsTheStrategySays(t *testing.T) {
+func TestCollector_killedClient_failsAsTheStrategyDemands(t *testing.T) {
 	for _, c := range []struct {
 		name, strategy string
 		conf           map[string]any
 		counts         bool // the round with the failure
 	}{
-		{"FaultTolerantFedAvg with enough answers", "FaultTolerantFedAvg", map[string]any{"min_completion_rate_fit": 0.5}, true},
-		{"FaultTolerantFedAvg with too few answers", "FaultTolerantFedAvg", map[string]any{"min_completion_rate_fit": 0.9}, false},
+		{"FaultTolerantFedAvg with enough answers", "FaultTolerantFedAvg",
+			map[string]any{"min_completion_rate_fit": 0.5}, true},
+		{"FaultTolerantFedAvg with too few answers", "FaultTolerantFedAvg",
+			map[string]any{"min_completion_rate_fit": 0.9}, false},
 		{"FedAvg that accepts failures", "FedAvg", map[string]any{"accept_failures": true}, true},
 		{"FedAvg that accepts none", "FedAvg", map[string]any{"accept_failures": false}, false},
 		{"FedMedian", "FedMedian", nil, true},
@@ -100,7 +102,8 @@ func TestAClientThatIsKilledFailsAsTheStrategySays(t *testing.T) {
 			require.Len(t, rounds, 3)
 			require.Equal(t, phase{3, 2, 1}, rounds[1].Fit)
 			require.Equal(t, phase{2, 2, 0}, rounds[1].Evaluate)
-			require.Equal(t, []bool{true, c.counts, true}, []bool{rounds[0].Aggregated, rounds[1].Aggregated, rounds[2].Aggregated})
+			require.Equal(t, []bool{true, c.counts, true}, []bool{rounds[0].Aggregated, rounds[1].Aggregated,
+				rounds[2].Aggregated})
 			sum := 4.5
 			if !c.counts {
 				sum = 3
@@ -113,7 +116,7 @@ func TestAClientThatIsKilledFailsAsTheStrategySays(t *testing.T) {
 
 // The answers that come in time may be few on a slow machine, and then their
 // clients come again; what never comes is what matters here.
-func TestAClientThatDoesNotAnswerInTimeIsLeftBehind(t *testing.T) {
+func TestCollector_slowClient_isLeftOut(t *testing.T) {
 	python := install(t, oldest)
 	c := startCollector(t, setup{})
 	config := training("FaultTolerantFedAvg", 2, 2, map[string]any{"min_completion_rate_fit": 0.1})
@@ -139,7 +142,7 @@ func TestAClientThatDoesNotAnswerInTimeIsLeftBehind(t *testing.T) {
 	requireAdded(t, model, model[0].Least)
 }
 
-func TestStopEndsJobsAndClientsWithoutAResult(t *testing.T) {
+func TestCollector_stop_endsJobsAndClientsWithoutAResult(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodGet} {
 		t.Run(method, func(t *testing.T) {
 			python := install(t, oldest)
@@ -177,7 +180,7 @@ func TestStopEndsJobsAndClientsWithoutAResult(t *testing.T) {
 }
 
 // Two jobs are trained at once, with one port for the clients of both.
-func TestClientsFindTheirJobAmongTwo(t *testing.T) {
+func TestCollector_clients_joinTheirJobAmongTwo(t *testing.T) {
 	for name, told := range map[string]func(o *options, job string){
 		"by the host of the address that they have": func(o *options, job string) {
 			_, port, _ := strings.Cut(o.Server, ":")

@@ -28,13 +28,14 @@ func clippingOf(version string) string {
 	return "own"
 }
 
-func TestClipNormsFollowFlowersOwnRule(t *testing.T) {
+func TestCollector_clipNorms_followFlowersRule(t *testing.T) {
 	const rounds, clients = 6, 4
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
 			c := startCollector(t, setup{})
-			conf := map[string]any{"num_sampled_clients": clients, "init_clip_norm": 1.0, "clip_norm_lr": 0.9, "clip_norm_target_quantile": 0.4}
+			conf := map[string]any{"num_sampled_clients": clients, "init_clip_norm": 1.0, "clip_norm_lr": 0.9,
+				"clip_norm_target_quantile": 0.4}
 			rule, err := json.Marshal(conf)
 			require.NoError(t, err)
 			conf["noise_multiplier"], conf["clip_count_stddev"] = 1e-12, 1e-9 // as good as none
@@ -62,25 +63,27 @@ func TestClipNormsFollowFlowersOwnRule(t *testing.T) {
 			require.NoError(t, err)
 			require.Regexp(t, "0.*1|1.*0", string(rows), "some are clipped, and some are not")
 			var flowers []float64
-			require.NoError(t, json.Unmarshal(run(t, install(t, oldest), "adaptive.py", string(rule), string(rows)), &flowers))
+			require.NoError(t, json.Unmarshal(run(t, install(t, oldest), "adaptive.py", string(rule),
+				string(rows)), &flowers))
 			require.InEpsilonSlice(t, flowers[:rounds], told, 1e-6)
 		})
 	}
 }
 
-// number is a floating-point number that a client was told.
+// number is a floating-point number that a client received.
 func number(t *testing.T, config map[string][2]any, name string) float64 {
 	t.Helper()
 	require.Equal(t, "float", config[name][0], name)
 	return config[name][1].(float64)
 }
 
-func TestTheServerAddsNoNoiseToThatOfItsClients(t *testing.T) {
+func TestCollector_addsNoNoiseToThatOfItsClients(t *testing.T) {
 	const rounds = 2
 	python := install(t, oldest)
 	c := startCollector(t, setup{})
 	c.start("theirs", private(rounds, 3, map[string]any{"dp-adaptive": map[string]any{
-		"num_sampled_clients": 3, "init_clip_norm": 1.5, "noise_multiplier": 1, "clip_count_stddev": 1, "server_side_noising": false,
+		"num_sampled_clients": 3, "init_clip_norm": 1.5, "noise_multiplier": 1, "clip_count_stddev": 1,
+		"server_side_noising": false,
 	}}))
 	p := startParties(t, python, kind{Server: c.clients, Sizes: []int{300}, Clipping: "flower"}, 1, 20, 300)
 	c.awaitResult("theirs")
@@ -98,9 +101,10 @@ func TestTheServerAddsNoNoiseToThatOfItsClients(t *testing.T) {
 // of a round, where the deviation on the count of clients is 1 as well.
 var effective = 1 / math.Sqrt(1-0.25)
 
-func TestModelsHaveTheNoiseThatTheirAccountIsOf(t *testing.T) {
+func TestCollector_models_haveTheNoiseOfTheirAccount(t *testing.T) {
 	const rounds = 3
-	conf := map[string]any{"num_sampled_clients": 3, "init_clip_norm": 1.5, "noise_multiplier": 1, "clip_count_stddev": 1, "delta": 1e-6}
+	conf := map[string]any{"num_sampled_clients": 3, "init_clip_norm": 1.5, "noise_multiplier": 1,
+		"clip_count_stddev": 1, "delta": 1e-6}
 	for _, version := range releases() {
 		for name, mechanisms := range map[string]map[string]any{
 			"dp-adaptive": {"dp-adaptive": conf},
@@ -109,7 +113,8 @@ func TestModelsHaveTheNoiseThatTheirAccountIsOf(t *testing.T) {
 			t.Run(version+" "+name, func(t *testing.T) {
 				c := startCollector(t, setup{})
 				c.start("noised", private(rounds, 3, mechanisms))
-				python, k := install(t, version), kind{Server: c.clients, Sizes: []int{39_000, 1000}, Clipping: clippingOf(version)}
+				python, k := install(t, version), kind{Server: c.clients, Sizes: []int{39_000, 1000},
+					Clipping: clippingOf(version)}
 				if name == "both" {
 					python = installPrivate(t, version)
 					k.Secret = makeKeys(t, python)
@@ -153,8 +158,8 @@ func requireNoise(t *testing.T, plain, noised []float64, deviation float64) {
 	require.InDelta(t, share, beyond/n, 0.005+8*math.Sqrt(share*(1-share)/n))
 }
 
-// requireAccount checks that a job says in its status, and in its result, what
-// dp-accounting says of so many rounds.
+// requireAccount checks that a job has in its status, and in its result, what
+// dp-accounting computes for so many rounds.
 func requireAccount(t *testing.T, c *collector, id string, multiplier, delta float64, rounds int) {
 	t.Helper()
 	python := peertest.Python(t, "dp-accounting==0.6.0")

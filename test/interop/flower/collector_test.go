@@ -89,7 +89,7 @@ func firstWord(line string) string {
 	return word
 }
 
-// state is what the REST interface tells of a job.
+// state is the state of a job in the REST interface.
 type state struct {
 	Status  string   `json:"status"`
 	Round   int      `json:"round"`
@@ -99,7 +99,7 @@ type state struct {
 	Loss    *float64 `json:"loss"`
 }
 
-// round is what it tells of a finished round.
+// round is a finished round there.
 type round struct {
 	Number     int    `json:"round"`
 	Aggregated bool   `json:"aggregated"`
@@ -110,7 +110,7 @@ type round struct {
 
 type phase struct{ Clients, Results, Failures int }
 
-// stored is what the repository tells of a result.
+// stored is the record of a result in the repository.
 type stored struct {
 	ModelName       string            `json:"model_name"`
 	ModelVersion    string            `json:"model_version"`
@@ -158,7 +158,8 @@ func (c *collector) start(id string, config map[string]any) {
 	c.t.Helper()
 	body, err := json.Marshal(config)
 	require.NoError(c.t, err)
-	code, answer, err := ask(http.MethodPost, c.url+"/job/config/"+url.PathEscape(id), bytes.NewReader(body), "application/json")
+	code, answer, err := ask(http.MethodPost, c.url+"/job/config/"+url.PathEscape(id), bytes.NewReader(body),
+		"application/json")
 	require.NoError(c.t, err)
 	require.Equal(c.t, http.StatusOK, code, string(answer))
 	require.Equal(c.t, "200", string(answer))
@@ -213,7 +214,8 @@ func (c *collector) results(model, version string) (all []stored) {
 // weights are the pickle of a result in the repository.
 func (c *collector) weights(model, version, id string) []byte {
 	c.t.Helper()
-	text := c.get("/training-results/weights/" + url.PathEscape(model) + "/" + url.PathEscape(version) + "/" + url.PathEscape(id))
+	text := c.get("/training-results/weights/" + url.PathEscape(model) + "/" + url.PathEscape(version) + "/" +
+		url.PathEscape(id))
 	pickle, err := base64.StdEncoding.DecodeString(string(text))
 	require.NoError(c.t, err)
 	return pickle
@@ -222,7 +224,8 @@ func (c *collector) weights(model, version, id string) []byte {
 // putModel stores the parameters of a model in the repository.
 func (c *collector) putModel(model, version string, npz []byte) {
 	c.t.Helper()
-	body := fmt.Sprintf(`{"model_name":%q,"model_version":%q,"meta":{"library":"numpy","description":"of a test"}}`, model, version)
+	body := fmt.Sprintf(`{"model_name":%q,"model_version":%q,"meta":{"library":"numpy","description":"of a test"}}`,
+		model, version)
 	code, answer, err := ask(http.MethodPost, c.url+"/model", strings.NewReader(body), "application/json")
 	require.NoError(c.t, err)
 	require.Equal(c.t, http.StatusCreated, code, string(answer))
@@ -233,7 +236,8 @@ func (c *collector) putModel(model, version string, npz []byte) {
 	_, err = part.Write(npz)
 	require.NoError(c.t, err)
 	require.NoError(c.t, writer.Close())
-	code, answer, err = ask(http.MethodPut, c.url+"/model/"+url.PathEscape(model)+"/"+url.PathEscape(version), &form, writer.FormDataContentType())
+	code, answer, err = ask(http.MethodPut, c.url+"/model/"+url.PathEscape(model)+"/"+url.PathEscape(version), &form,
+		writer.FormDataContentType())
 	require.NoError(c.t, err)
 	require.Equal(c.t, http.StatusNoContent, code, string(answer))
 }

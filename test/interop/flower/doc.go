@@ -7,5 +7,5 @@
 // and its neighbours in mid-training.
 //
 // Python and the packages come from internal/peertest, which skips a test where
-// they are missing, unless the environment says ENABLERS_REQUIRE_PEERS=1.
+// they are missing, unless ENABLERS_REQUIRE_PEERS is 1.
 package flower

@@ -34,7 +34,7 @@ const (
 	killedClients = 3
 )
 
-func TestEveryTrainingEndsWithOneResultHoweverOftenTheCollectorIsKilled(t *testing.T) {
+func TestCollector_kill_leavesOneResultOfEveryTraining(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		trainings int
@@ -223,7 +223,7 @@ func killed(id string) map[string]any {
 }
 
 // requireWhole waits for the end of a training, and checks that every round
-// counts once, that there is one result, and what the orchestrator was told.
+// counts once, that there is one result, and the notifications of the orchestrator.
 func (k *killer) requireWhole(id string) {
 	k.t.Helper()
 	end := k.collector.awaitResult(id)
@@ -249,7 +249,7 @@ func (k *killer) requireWhole(id string) {
 		}
 		return slices.Contains(told, killedRounds)
 	}, patience, retry, "the orchestrator does not know of the last round")
-	// What it was told just before a kill it may be told again.
+	// A notification just before a kill may be repeated.
 	require.True(k.t, slices.IsSorted(told), "%s: %v", id, told)
 	require.Len(k.t, slices.Compact(slices.Clone(told)), killedRounds, "%s: %v", id, told)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// news is what an orchestrator is told.
+// news is a notification for an orchestrator.
 type news struct {
 	Path         string  `json:"-"`
 	ModelName    string  `json:"model_name"`
@@ -22,7 +22,7 @@ type news struct {
 	Target       float64 `json:"value_maximal"`
 }
 
-// orchestrator answers as the original does, and remembers what it is told.
+// orchestrator answers as the original does, and records the notifications.
 type orchestrator struct {
 	*httptest.Server
 	told func(news)  // called before the answer
@@ -67,14 +67,15 @@ func (o *orchestrator) news() []news {
 	return append([]news(nil), o.all...)
 }
 
-// await waits until the orchestrator was told so many things, and returns them.
+// await waits for so many notifications, and returns them.
 func (o *orchestrator) await(t testing.TB, count int) []news {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(o.news()) >= count }, patience, retry, "the orchestrator was told too little")
+	require.Eventually(t, func() bool { return len(o.news()) >= count }, patience, retry,
+		"notifications are missing")
 	return o.news()
 }
 
-func TestTheOrchestratorIsToldOfEveryRound(t *testing.T) {
+func TestCollector_orchestrator_getsEveryRound(t *testing.T) {
 	for name, down := range map[string]bool{"while it is there": false, "once it is back": true} {
 		t.Run(name, func(t *testing.T) {
 			python := install(t, oldest)
@@ -85,18 +86,19 @@ func TestTheOrchestratorIsToldOfEveryRound(t *testing.T) {
 			for number := range 2 {
 				startClient(t, python, options{Server: c.clients, Number: number})
 			}
-			c.awaitResult("7") // whether or not anybody is told
+			c.awaitResult("7") // whether or not it is notified
 			o.down.Store(false)
 			var want []news
 			for number := range 3 {
-				want = append(want, news{Path: "/FL_traininground", ModelName: "adder", ModelVersion: "1", Round: number + 1})
+				want = append(want, news{Path: "/FL_traininground", ModelName: "adder", ModelVersion: "1",
+					Round: number + 1})
 			}
 			require.Equal(t, want, o.await(t, len(want)))
 		})
 	}
 }
 
-func TestATargetEndsTheTrainingOnceTheResultIsStored(t *testing.T) {
+func TestCollector_target_endsTheTrainingWhenTheResultIsStored(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
@@ -131,7 +133,8 @@ func TestATargetEndsTheTrainingOnceTheResultIsStored(t *testing.T) {
 			last := told[2]
 			require.InDelta(t, 0.6, last.Value, 1e-6)
 			last.Value = 0
-			require.Equal(t, news{Path: "/FL_early_end", ModelName: "adder", ModelVersion: "1", Round: 3, Metric: "accuracy", Target: 0.5}, last)
+			require.Equal(t, news{Path: "/FL_early_end", ModelName: "adder", ModelVersion: "1", Round: 3,
+				Metric: "accuracy", Target: 0.5}, last)
 			require.Equal(t, string(c.get("/training-results/weights/adder/1/early")), <-kept)
 			requireAdded(t, load(t, python, c.weights("adder", "1", "early"))[0], 6)
 			require.Equal(t, "3", c.results("adder", "1")[0].Results["rounds"])

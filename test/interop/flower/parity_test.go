@@ -32,7 +32,7 @@ type trial struct {
 	Start string `json:"start"`
 	// Runs is how often Flower conducts it.
 	Runs int `json:"runs"`
-	// ClientConf is what clients are told in every fit.
+	// ClientConf is what clients get with every fit.
 	ClientConf map[string]any `json:"client_conf"`
 }
 
@@ -54,7 +54,8 @@ func trials(version string) []trial {
 		t := base
 		t.Name, t.Strategy = name, name
 		t.ClientConf = map[string]any{"epochs": 4, "learning_rate": 0.5}
-		t.Conf = map[string]any{"min_available_clients": t.Clients, "min_fit_clients": t.Clients, "min_evaluate_clients": t.Clients}
+		t.Conf = map[string]any{"min_available_clients": t.Clients, "min_fit_clients": t.Clients,
+			"min_evaluate_clients": t.Clients}
 		maps.Copy(t.Conf, conf)
 		if change != nil {
 			change(&t)
@@ -101,7 +102,7 @@ type comparison struct {
 	Same          bool
 }
 
-func TestEveryStrategyEndsAsWithFlowersOwnServer(t *testing.T) {
+func TestCollector_strategies_endAsWithFlowersServer(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python, folder, all := install(t, version), t.TempDir(), trials(version)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// relay is an address that stays while the processes behind it come and go. At
+// relay is an address that stays while the processes behind it are replaced. At
 // first, and while one is expected, connections wait.
 type relay struct {
 	address  string // HOST:PORT

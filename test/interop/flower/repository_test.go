@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAResultArrivesOnceTheRepositoryIsBack(t *testing.T) {
+func TestCollector_result_arrivesWhenTheRepositoryIsBack(t *testing.T) {
 	python := install(t, newest)
 	repository := startCollector(t, setup{})
 	way := startRelay(t)
@@ -23,13 +23,15 @@ func TestAResultArrivesOnceTheRepositoryIsBack(t *testing.T) {
 	c.await("waiting", "training", func(s state) bool { return s.Status == "TRAINING" })
 	way.cut()
 	waits.open(t, 2)
-	s := c.await("waiting", "finished with a result that cannot be stored", func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
+	s := c.await("waiting", "finished with a result that cannot be stored",
+		func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
 	require.False(t, s.Stored)
 	require.Empty(t, repository.results("adder", "1"))
 
 	c.Kill() // that must not lose it either
 	c = startCollector(t, with)
-	c.await("waiting", "finished with a result that cannot be stored", func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
+	c.await("waiting", "finished with a result that cannot be stored",
+		func(s state) bool { return s.Status == "FINISHED" && s.Error != "" })
 	way.lead(repository.url)
 	s = c.awaitResult("waiting")
 	require.Empty(t, s.Error)
@@ -37,7 +39,7 @@ func TestAResultArrivesOnceTheRepositoryIsBack(t *testing.T) {
 	requireAdded(t, load(t, python, repository.weights("adder", "1", "waiting"))[0], 4)
 }
 
-func TestATrainingBeginsOnceTheRepositoryIsThere(t *testing.T) {
+func TestCollector_training_beginsWhenTheRepositoryIsThere(t *testing.T) {
 	python := install(t, oldest)
 	repository := startCollector(t, setup{})
 	way := startRelay(t)
@@ -53,7 +55,7 @@ func TestATrainingBeginsOnceTheRepositoryIsThere(t *testing.T) {
 	require.Len(t, repository.results("adder", "1"), 1)
 }
 
-func TestAStrategyOfTheRepositoryIsUsedByItsName(t *testing.T) {
+func TestCollector_strategyOfTheRepository_isUsedByItsName(t *testing.T) {
 	python := install(t, oldest)
 	c := startCollector(t, setup{})
 	body := `{"strategy_name":"the middle","strategy_description":"of a test","meta":{"class":"FedMedian"}}`

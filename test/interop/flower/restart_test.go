@@ -8,9 +8,9 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-// Flower clients end when a server goes away, unless it has told them when to
+// Flower clients end when a server goes away, unless it has instructed them when to
 // come back.
-func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
+func TestCollector_restart_keepsItsClients(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
@@ -38,8 +38,8 @@ func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
 	}
 }
 
-// Clients that somebody starts again find their training where it was.
-func TestATrainingGoesOnWithTheRoundInWhichTheCollectorWasKilled(t *testing.T) {
+// Clients that are started again find their training where it was.
+func TestCollector_kill_resumesTheRound(t *testing.T) {
 	for _, version := range releases() {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
@@ -49,7 +49,8 @@ func TestATrainingGoesOnWithTheRoundInWhichTheCollectorWasKilled(t *testing.T) {
 			c.start("killed", training("FedAvgM", 3, 2, map[string]any{"server_momentum": 0.5}))
 			var clients []*interop.Process
 			for range 2 {
-				clients = append(clients, startClient(t, python, options{Server: way.address, Number: 3, Again: true, Gate: string(waits)}))
+				clients = append(clients, startClient(t, python,
+					options{Server: way.address, Number: 3, Again: true, Gate: string(waits)}))
 			}
 			waits.open(t, 1)
 			for _, client := range clients {

@@ -7,7 +7,7 @@ import (
 )
 
 // The collector is killed while all are in the second of four rounds.
-func TestAPrivateTrainingGoesOnWhereTheCollectorWasKilled(t *testing.T) {
+func TestCollector_kill_resumesAPrivateTraining(t *testing.T) {
 	const rounds = 4
 	python := installPrivate(t, oldest)
 	for name, mechanisms := range map[string]map[string]any{
@@ -22,7 +22,8 @@ func TestAPrivateTrainingGoesOnWhereTheCollectorWasKilled(t *testing.T) {
 			way.lead(c.clients)
 			c.start("killed", private(rounds, 3, mechanisms))
 			k := kind{
-				Server: way.address, Sizes: []int{4000, 500}, Secret: makeKeys(t, python, "--put", c.url+"/job/he/public/killed"),
+				Server: way.address, Sizes: []int{4000, 500},
+				Secret:   makeKeys(t, python, "--put", c.url+"/job/he/public/killed"),
 				Clipping: "own", Again: true, Gate: string(waits),
 			}
 			public := c.get("/job/he/public/killed")

@@ -10,9 +10,10 @@ import (
 )
 
 // standard are the encryption parameters that jobs have by default.
-var standard = map[string]any{"scheme": "CKKS", "poly_modulus_degree": 8192, "coeff_mod_bit_sizes": []int{60, 40, 40}, "scale_bits": 40}
+var standard = map[string]any{"scheme": "CKKS", "poly_modulus_degree": 8192,
+	"coeff_mod_bit_sizes": []int{60, 40, 40}, "scale_bits": 40}
 
-func TestEncryptedUpdatesAreAveragedAsPlainOnes(t *testing.T) {
+func TestCollector_encryptedUpdates_areAveragedAsPlainOnes(t *testing.T) {
 	const rounds = 3
 	for _, version := range releases() {
 		for name, k := range map[string]kind{
@@ -42,8 +43,8 @@ func TestEncryptedUpdatesAreAveragedAsPlainOnes(t *testing.T) {
 	}
 }
 
-// The original makes keys of [60 40 60], and says [60 40 40] everywhere else.
-func TestAJobThatLeavesTheModuliOpenTakesThoseOfItsClients(t *testing.T) {
+// The original makes keys of [60 40 60], and has [60 40 40] everywhere else.
+func TestCollector_moduli_defaultToThoseOfTheClients(t *testing.T) {
 	const rounds = 2
 	python := installPrivate(t, oldest)
 	c := startCollector(t, setup{})
@@ -57,7 +58,7 @@ func TestAJobThatLeavesTheModuliOpenTakesThoseOfItsClients(t *testing.T) {
 }
 
 // The client does not look at models that it could not decrypt.
-func TestKeysOfOtherParametersEndAJobAndBothAreNamed(t *testing.T) {
+func TestCollector_keysOfOtherParameters_endTheJob(t *testing.T) {
 	python := installPrivate(t, oldest)
 	c := startCollector(t, setup{})
 	k := kind{Server: c.clients, Sizes: []int{10}, Secret: makeKeys(t, python, "--sizes", "60", "40", "60"), Blind: true}

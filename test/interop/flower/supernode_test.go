@@ -22,13 +22,14 @@ var superNodes = map[string]func(host, port string) []string{
 	newest: func(host, port string) []string { return []string{"--host", host, "--port", port} },
 }
 
-func TestASuperNodeIsToldWhatToDoAndEnds(t *testing.T) {
+func TestCollector_superNode_isRefusedWithAHint(t *testing.T) {
 	for version, at := range superNodes {
 		t.Run(version, func(t *testing.T) {
 			python := install(t, version)
 			c := startCollector(t, setup{})
 			home := t.TempDir()
-			command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), "--insecure", "--superlink", c.clients)
+			command := exec.Command(filepath.Join(filepath.Dir(python), "flower-supernode"), "--insecure",
+				"--superlink", c.clients)
 			command.Args = append(command.Args, at(freeAddress(t))...)
 			command.Env = append(os.Environ(), "FLWR_HOME="+home, "FLWR_TELEMETRY_ENABLED=0", "COLUMNS=2000",
 				"PATH="+filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"))

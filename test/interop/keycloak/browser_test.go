@@ -29,7 +29,8 @@ func browse(t *testing.T, k *keycloaktest.Keycloak) {
 			t.Skipf("%s is not installed: %v", needed, err)
 		}
 	}
-	process := interop.StartServer(t, interop.Build(t, "apimanager"), "-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0",
+	process := interop.StartServer(t, interop.Build(t, "apimanager"), "-listen", "127.0.0.1:0", "-gateway-listen",
+		"127.0.0.1:0", "-admin-listen", "127.0.0.1:0",
 		"-data", t.TempDir(), "-idp", k.URL, "-realm", "Portal", "-log-level", "debug")
 	process.AwaitLine("Sign in at " + process.URL)
 	_, after, found := strings.Cut(strings.ReplaceAll(process.Output(), " (gateway)", "\x00"), "(portal)\nlistening on ")
@@ -42,7 +43,8 @@ func browse(t *testing.T, k *keycloaktest.Keycloak) {
 	command := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=spec", "keycloak.js")
 	command.Dir = trial
 	command.WaitDelay = 10 * time.Second
-	command.Env = append(os.Environ(), "PORTAL="+process.URL, "GATEWAY="+gateway, "ISSUER="+realm.Issuer, "PASSWORD="+realm.Password,
+	command.Env = append(os.Environ(), "PORTAL="+process.URL, "GATEWAY="+gateway, "ISSUER="+realm.Issuer,
+		"PASSWORD="+realm.Password,
 		"GATEWAY_SECRET="+realm.GatewaySecret, "CHROMIUM="+chromium)
 	said, err := command.CombinedOutput()
 	t.Logf("%s", said)
@@ -63,7 +65,8 @@ func install(t *testing.T) string {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(to, name), text, 0o600))
 	}
-	command := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline", "--loglevel=error")
+	command := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts",
+		"--prefer-offline", "--loglevel=error")
 	command.Dir = to
 	command.WaitDelay = time.Second
 	said, err := command.CombinedOutput()

@@ -50,10 +50,13 @@ func serve(t *testing.T, k *keycloaktest.Keycloak) {
 
 func startGate(t *testing.T, k *keycloaktest.Keycloak) *gate {
 	t.Helper()
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = json.NewEncoder(w).Encode(r.Header) }))
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(r.Header)
+	}))
 	t.Cleanup(upstream.Close)
 	process := interop.StartServer(t, interop.Build(t, "apimanager"),
-		"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", "-data", t.TempDir(), "-idp", k.URL, "-log-level", "debug")
+		"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", "-data",
+		t.TempDir(), "-idp", k.URL, "-log-level", "debug")
 	process.AwaitLine("Sign in at " + process.URL) // the last line of its first start
 	g := &gate{Keycloak: k, process: process, upstream: upstream.URL, secret: k.Realm.GatewaySecret}
 	for line := range strings.Lines(process.Output()) {
@@ -172,14 +175,17 @@ func (g *gate) publishing(t *testing.T, developer string) {
 		return g.extension(t, further)
 	}
 	files := map[string][]byte{
-		"everywhere": g.definition(t, g.extension(t, nil), map[string]map[string]any{"/everywhere/a": nil, "/everywhere/b": nil}),
-		"once":       g.definition(t, nil, map[string]map[string]any{"/once/secured": g.extension(t, nil), "/once/open": nil}),
+		"everywhere": g.definition(t, g.extension(t, nil), map[string]map[string]any{"/everywhere/a": nil,
+			"/everywhere/b": nil}),
+		"once": g.definition(t, nil, map[string]map[string]any{"/once/secured": g.extension(t, nil),
+			"/once/open": nil}),
 		"local": g.definition(t, nil, map[string]map[string]any{
 			"/local/any": local(map[string]any{}), "/local/developers": local(map[string]any{"roles_required": "Developer"}),
 		}),
 	}
 	for enabler, file := range files {
-		for token, status := range map[string]int{"": http.StatusUnauthorized, tamper(developer): http.StatusUnauthorized, caller: http.StatusForbidden} {
+		for token, status := range map[string]int{"": http.StatusUnauthorized,
+			tamper(developer): http.StatusUnauthorized, caller: http.StatusForbidden} {
 			got := g.publish(t, token, enabler, file)
 			require.Equal(t, status, got.status, got.text)
 			require.True(t, strings.HasPrefix(got.header.Get("WWW-Authenticate"), `Bearer realm="OpenAPI"`), got.header)
@@ -204,7 +210,7 @@ func (g *gate) call(t *testing.T, path, token string, fields ...string) reply {
 	return ask(t, http.MethodGet, g.gateway+path, token, nil, fields...)
 }
 
-// passes calls with a token and returns what the upstream is told of the caller.
+// passes calls with a token and returns what the upstream gets about the caller.
 func (g *gate) passes(t *testing.T, path, token string) map[string]any {
 	t.Helper()
 	got := g.call(t, path, token, "X-Userinfo", "forged", "X_Userinfo", "forged")
@@ -303,15 +309,17 @@ func (g *gate) loggedOut(t *testing.T) {
 	login := g.Realm.Token(t, "demouser", "")
 	token := login["access_token"].(string)
 	g.passes(t, "/once/secured", token)
-	form := url.Values{"client_id": {"private-backend"}, "client_secret": {g.Realm.Secret}, "refresh_token": {login["refresh_token"].(string)}}
-	got := ask(t, http.MethodPost, g.Realm.Issuer+"/protocol/openid-connect/logout", "", strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
+	form := url.Values{"client_id": {"private-backend"}, "client_secret": {g.Realm.Secret},
+		"refresh_token": {login["refresh_token"].(string)}}
+	got := ask(t, http.MethodPost, g.Realm.Issuer+"/protocol/openid-connect/logout", "",
+		strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
 	require.Equal(t, http.StatusNoContent, got.status, got.text)
 	g.comesToRefuse(t, "/once/secured", token, "the token is not active")
-	g.passes(t, "/local/any", token) // nobody can see it from the token
+	g.passes(t, "/local/any", token) // the token does not show it
 }
 
 // newKey changes the key after the gateway and the publisher have fetched the old
-// one. They look for a key that they do not know once in ten seconds.
+// one. They look for an unknown key once in ten seconds.
 func (g *gate) newKey(t *testing.T) {
 	old := g.token(t, "demodeveloper")
 	g.passes(t, "/local/any", old)

@@ -67,7 +67,8 @@ func refuse(t *testing.T, k *keycloaktest.Keycloak) {
 	}, 10*time.Second, 50*time.Millisecond)
 	_, err = exact.Verify(t.Context(), brief)
 	require.ErrorIs(t, err, oidc.ErrExpired)
-	asking := verifier(t, oidc.Config{Issuer: k.Realm.Issuer, ClientID: "private-backend", ClientSecret: k.Realm.Secret, IntrospectionTTL: -1})
+	asking := verifier(t, oidc.Config{Issuer: k.Realm.Issuer, ClientID: "private-backend",
+		ClientSecret: k.Realm.Secret, IntrospectionTTL: -1})
 	require.Eventually(t, func() bool {
 		_, err = asking.Introspect(t.Context(), brief)
 		return err != nil
@@ -91,7 +92,8 @@ func rotate(t *testing.T, k *keycloaktest.Keycloak) {
 
 func otherRealm(t *testing.T, k *keycloaktest.Keycloak) {
 	k.Admin("POST", "/realms", map[string]any{
-		"realm": "Other", "enabled": true, "clients": []any{map[string]any{"clientId": "evil", "publicClient": false, "secret": "x", "serviceAccountsEnabled": true}},
+		"realm": "Other", "enabled": true, "clients": []any{map[string]any{"clientId": "evil", "publicClient": false,
+			"secret": "x", "serviceAccountsEnabled": true}},
 	})
 	evil := oidctest.Realm{Issuer: strings.TrimSuffix(k.Realm.Issuer, "OpenAPI") + "Other"}
 	token := evil.ServiceToken(t, "evil", "x")

@@ -56,8 +56,8 @@ func try(t *testing.T, what, token string) {
 	require.Greater(t, revision, uint64(5))
 }
 
-func TestGoKongLeadsEveryEntityThroughItsLife(t *testing.T) { try(t, "life", "") }
+func TestAdmin_goKong_createsChangesAndDeletesEveryEntity(t *testing.T) { try(t, "life", "") }
 
-func TestGoKongShowsAToken(t *testing.T) { try(t, "life", "a-token-of-the-admin-api") }
+func TestAdmin_goKong_authenticatesByToken(t *testing.T) { try(t, "life", "a-token-of-the-admin-api") }
 
-func TestTheReconcilerOfDecKSynchronisesAFile(t *testing.T) { try(t, "sync", "") }
+func TestAdmin_decK_synchronizesAFile(t *testing.T) { try(t, "sync", "") }

@@ -36,17 +36,18 @@ func development(t *testing.T) oidctest.Realm {
 		realm.Users[i].Password = password
 	}
 	realm.Clients[0].Secret = secret
-	provider, err := devidp.Open(t.Context(), devidp.Config{BaseURL: server.URL + "/auth", Realm: realm, Documents: storage.NewMemoryDocuments()})
+	provider, err := devidp.Open(t.Context(), devidp.Config{BaseURL: server.URL + "/auth", Realm: realm,
+		Documents: storage.NewMemoryDocuments()})
 	require.NoError(t, err)
 	handler = provider.Handler()
 	return oidctest.Realm{Issuer: provider.Issuer(), Secret: secret, Password: password, Portal: portal}
 }
 
-func TestClientsWorkWithTheProviderForDevelopment(t *testing.T) {
+func TestClients_workWithTheProviderForDevelopment(t *testing.T) {
 	tryAll(t, development(t))
 }
 
-func TestClientsWorkWithKeycloak(t *testing.T) {
+func TestClients_workWithKeycloak(t *testing.T) {
 	tryAll(t, keycloaktest.Start(t).Realm)
 }
 
@@ -62,7 +63,8 @@ func tryGocloak(t *testing.T, realm oidctest.Realm) {
 	ctx, id := t.Context(), "private-backend"
 
 	token, err := client.GetToken(ctx, "OpenAPI", gocloak.TokenOptions{
-		ClientID: &id, ClientSecret: &realm.Secret, GrantType: gocloak.StringP("password"), Username: gocloak.StringP("demodeveloper"), Password: &realm.Password, Scope: gocloak.StringP("openid"),
+		ClientID: &id, ClientSecret: &realm.Secret, GrantType: gocloak.StringP("password"),
+		Username: gocloak.StringP("demodeveloper"), Password: &realm.Password, Scope: gocloak.StringP("openid"),
 	})
 	require.NoError(t, err)
 	require.InDelta(t, 300, token.ExpiresIn, 2)
@@ -103,7 +105,8 @@ func tryGocloak(t *testing.T, realm oidctest.Realm) {
 func tryGoOIDC(t *testing.T, realm oidctest.Realm) {
 	provider, err := goidc.NewProvider(t.Context(), realm.Issuer)
 	require.NoError(t, err)
-	config := oauth2.Config{ClientID: "private-backend", ClientSecret: realm.Secret, Endpoint: provider.Endpoint(), Scopes: []string{goidc.ScopeOpenID}}
+	config := oauth2.Config{ClientID: "private-backend", ClientSecret: realm.Secret, Endpoint: provider.Endpoint(),
+		Scopes: []string{goidc.ScopeOpenID}}
 	token, err := config.PasswordCredentialsToken(t.Context(), "demoopencaller", realm.Password)
 	require.NoError(t, err)
 	raw, ok := token.Extra("id_token").(string)
@@ -119,7 +122,8 @@ func tryGoOIDC(t *testing.T, realm oidctest.Realm) {
 	require.Equal(t, id.Subject, info.Subject)
 	require.Equal(t, "demoopencaller@example.org", info.Email)
 
-	service := clientcredentials.Config{ClientID: "private-backend", ClientSecret: realm.Secret, TokenURL: provider.Endpoint().TokenURL}
+	service := clientcredentials.Config{ClientID: "private-backend", ClientSecret: realm.Secret,
+		TokenURL: provider.Endpoint().TokenURL}
 	_, err = service.Token(t.Context())
 	require.NoError(t, err)
 }
@@ -127,18 +131,21 @@ func tryGoOIDC(t *testing.T, realm oidctest.Realm) {
 func tryOAuth2(t *testing.T, realm oidctest.Realm) {
 	provider, err := goidc.NewProvider(t.Context(), realm.Issuer)
 	require.NoError(t, err)
-	config := oauth2.Config{ClientID: "public-frontend", Endpoint: provider.Endpoint(), RedirectURL: realm.Portal + "/callback", Scopes: []string{goidc.ScopeOpenID}}
+	config := oauth2.Config{ClientID: "public-frontend", Endpoint: provider.Endpoint(),
+		RedirectURL: realm.Portal + "/callback", Scopes: []string{goidc.ScopeOpenID}}
 	verifier := oauth2.GenerateVerifier()
 	browser := oidctest.NewBrowser(t, realm.Issuer)
 	login := func() url.Values {
-		page := browser.Open(config.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier), goidc.Nonce("nonce"), oauth2.SetAuthURLParam("prompt", "login")))
+		page := browser.Open(config.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier), goidc.Nonce("nonce"),
+			oauth2.SetAuthURLParam("prompt", "login")))
 		return browser.Submit(page, map[string]string{"username": "demodeveloper", "password": realm.Password}).URL.Query()
 	}
 	answer := login()
 	require.Equal(t, "state", answer.Get("state"))
 	token, err := config.Exchange(t.Context(), answer.Get("code"), oauth2.VerifierOption(verifier))
 	require.NoError(t, err)
-	id, err := provider.Verifier(&goidc.Config{ClientID: "public-frontend"}).Verify(t.Context(), token.Extra("id_token").(string))
+	id, err := provider.Verifier(&goidc.Config{ClientID: "public-frontend"}).Verify(t.Context(),
+		token.Extra("id_token").(string))
 	require.NoError(t, err)
 	require.Equal(t, "nonce", id.Nonce)
 

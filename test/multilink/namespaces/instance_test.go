@@ -30,7 +30,7 @@ var built string
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		if !peertest.Required() {
-			return m.Run() // every test says why it skips
+			return m.Run() // every test logs why it skips
 		}
 		if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 			fmt.Fprintln(os.Stderr, "network namespaces take root on Linux, and the gate needs them")
@@ -76,7 +76,8 @@ func start(t *testing.T, lab *netlab.Lab, side netlab.Side, data string, args ..
 		role = "server"
 		args = append(args, "-address", serverAddress.String()+"/24")
 	}
-	command := exec.Command(built, append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", data, "-tap", "tap0"}, args...)...)
+	command := exec.Command(built, append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", data, "-tap",
+		"tap0"}, args...)...)
 	command.Env = append(os.Environ(), "MULTILINK_TOKEN="+token)
 	i.Process = interop.StartProcessBy(t, command, func() error { return lab.In(side, command.Start) })
 	t.Cleanup(func() {
@@ -191,7 +192,8 @@ func connect(t *testing.T) *pair {
 		record["endpoint"] = netip.AddrPortFrom(netlab.Address(netlab.Server, i), uint16(51820+i)).String()
 		p.server.do("POST", "/interfaces/add", record, nil)
 	}
-	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-1", "addresses": []string{clientAddress.String() + "/24"}}, &p.provisioned)
+	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-1",
+		"addresses": []string{clientAddress.String() + "/24"}}, &p.provisioned)
 	p.provisioned["server"] = p.server.url
 	p.client.do("POST", "/tunnel/attach", p.provisioned, nil)
 	p.settle(links[0].name)
@@ -250,7 +252,7 @@ func (p *pair) echo() *net.UDPConn {
 	return client
 }
 
-// lost says where frames were dropped, as far as anybody counts them.
+// lost reports where frames were dropped, as far as they are counted.
 func (i *instance) lost() string {
 	var said strings.Builder
 	_, status := i.call("GET", "/status", nil)

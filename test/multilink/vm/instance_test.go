@@ -34,7 +34,8 @@ type instance struct {
 // until it serves.
 func startInstance(t *testing.T, in *vmtest.Namespace, program, role string, flags ...string) *instance {
 	t.Helper()
-	argv := append([]string{program, "-role", role, "-listen", "127.0.0.1:3333", "-tap", "bonded", "-data", "/tmp/" + role}, flags...)
+	argv := append([]string{program, "-role", role, "-listen", "127.0.0.1:3333", "-tap", "bonded", "-data",
+		"/tmp/" + role}, flags...)
 	i := &instance{in: in, process: in.Start(t, vmtest.Program{Argv: argv, Env: []string{"MULTILINK_TOKEN=" + token}})}
 	await(t, "the "+role+" to be ready", func() bool {
 		require.NoError(t, i.process.Err())
@@ -115,7 +116,8 @@ func joined(t *testing.T, n *network, program string, bond map[string]any) (clie
 		one.ask(t, http.MethodPut, "/bond", bond)
 		for i, link := range technologies() {
 			// The machine is slow, and so are the probes.
-			form := map[string]any{"name": link.name, "kind": link.name, "priority": 10 * (i + 1), "probe": map[string]any{"interval_ms": 100, "multiplier": 10}}
+			form := map[string]any{"name": link.name, "kind": link.name, "priority": 10 * (i + 1),
+				"probe": map[string]any{"interval_ms": 100, "multiplier": 10}}
 			if one == server {
 				form["endpoint"] = fmt.Sprintf("%s:%d", link.server, 51821+i)
 			}
@@ -123,7 +125,8 @@ func joined(t *testing.T, n *network, program string, bond map[string]any) (clie
 		}
 	}
 	var provision map[string]any
-	said := server.ask(t, http.MethodPost, "/tunnel/client/add", map[string]any{"name": "gw-1", "addresses": []string{"10.9.0.2/24"}})
+	said := server.ask(t, http.MethodPost, "/tunnel/client/add",
+		map[string]any{"name": "gw-1", "addresses": []string{"10.9.0.2/24"}})
 	require.NoError(t, json.Unmarshal(said, &provision))
 	provision["server"] = "http://" + wifiServer + ":3333"
 	client.ask(t, http.MethodPost, "/tunnel/attach", provision)

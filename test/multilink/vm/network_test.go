@@ -45,7 +45,8 @@ func machine() vmtest.Config {
 		Texts: map[string]string{
 			"/etc/hostapd.conf": "interface=wifi\ndriver=nl80211\nssid=enablers\nhw_mode=g\nchannel=1\n" +
 				"wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase=a pass phrase\n",
-			"/etc/wpa_supplicant.conf": "ap_scan=1\nnetwork={\n\tssid=\"enablers\"\n\tkey_mgmt=WPA-PSK\n\tpsk=\"a pass phrase\"\n\tscan_freq=2412\n}\n",
+			"/etc/wpa_supplicant.conf": "ap_scan=1\nnetwork={\n\tssid=\"enablers\"\n\tkey_mgmt=WPA-PSK\n\tpsk=\"a " +
+				"pass phrase\"\n\tscan_freq=2412\n}\n",
 		},
 	}
 }
@@ -93,7 +94,8 @@ func newNetwork(t *testing.T, guest *vmtest.Guest) *network {
 func (n *network) explain(t *testing.T) {
 	t.Cleanup(func() {
 		for _, end := range []*vmtest.Namespace{n.gateway, n.server} {
-			for _, line := range []string{"ip -s -d address", "ip rule", "ip route show table all", "ip -6 route show table all"} {
+			for _, line := range []string{"ip -s -d address", "ip rule", "ip route show table all",
+				"ip -6 route show table all"} {
 				if t.Failed() {
 					_, _ = end.Try(strings.Fields(line)...)
 				}

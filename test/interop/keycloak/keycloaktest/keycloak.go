@@ -46,7 +46,7 @@ type Keycloak struct {
 // Start starts Keycloak on a free port of the loopback interface, sets the realm
 // up, and returns when that is done, after half a minute or so. It needs Java 17,
 // curl and jq, and Maven once. The program is fetched once and kept in the user's
-// cache folder, but fetched only when [peertest.RequirePeers] says that peers are
+// cache folder, but fetched only when [peertest.RequirePeers] demands that peers are
 // demanded. Without it the test is skipped, or fails when peers are demanded. The
 // process ends with the test.
 func Start(tb testing.TB) *Keycloak {
@@ -95,7 +95,8 @@ func (k *Keycloak) start(home string) bool {
 		"--add-opens=java.base/java.security=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED",
 		"-Dkc.home.dir="+own, "-Djboss.server.config.dir="+filepath.Join(own, "conf"),
 		"-cp", filepath.Join(own, "lib", "quarkus-run.jar"), "io.quarkus.bootstrap.runner.QuarkusEntryPoint",
-		"start", "--optimized", "--http-enabled=true", "--hostname-strict=false", "--http-host=127.0.0.1", "--http-port="+port, "--cache=local")
+		"start", "--optimized", "--http-enabled=true", "--hostname-strict=false", "--http-host=127.0.0.1",
+		"--http-port="+port, "--cache=local")
 	command.Dir = own
 	command.Env = append(os.Environ(), "KC_BOOTSTRAP_ADMIN_USERNAME="+admin, "KC_BOOTSTRAP_ADMIN_PASSWORD="+password)
 	begun := time.Now()
@@ -133,13 +134,15 @@ func (k *Keycloak) answers() bool {
 // their base addresses.
 func (k *Keycloak) SetUp(name, portal, gateway string) oidctest.Realm {
 	k.tb.Helper()
-	realm := oidctest.Realm{Issuer: k.URL + "/realms/" + name, Secret: "secret of private-backend", GatewaySecret: "secret of kong", Password: "correct horse", Portal: portal}
+	realm := oidctest.Realm{Issuer: k.URL + "/realms/" + name, Secret: "secret of private-backend",
+		GatewaySecret: "secret of kong", Password: "correct horse", Portal: portal}
 	script, err := Find("deploy/keycloak/setup.sh")
 	if err != nil {
 		k.tb.Fatal(err)
 	}
 	command := exec.CommandContext(k.tb.Context(), "bash", script)
-	command.Env = append(os.Environ(), "KEYCLOAK_URL="+k.URL, "KEYCLOAK_ADMIN="+admin, "KEYCLOAK_ADMIN_PASSWORD="+password, "REALM="+name, "PORTAL_URL="+portal,
+	command.Env = append(os.Environ(), "KEYCLOAK_URL="+k.URL, "KEYCLOAK_ADMIN="+admin,
+		"KEYCLOAK_ADMIN_PASSWORD="+password, "REALM="+name, "PORTAL_URL="+portal,
 		"GATEWAY_URL="+gateway, "CLIENT_SECRET="+realm.Secret, "GATEWAY_CLIENT_SECRET="+realm.GatewaySecret,
 		"DEMO_PASSWORD="+realm.Password, "CREDENTIALS="+filepath.Join(k.tb.TempDir(), "keycloak.env"))
 	if said, err := command.CombinedOutput(); err != nil {
@@ -174,7 +177,8 @@ func (k *Keycloak) RotateKeys() {
 	k.tb.Helper()
 	k.Admin(http.MethodPost, "/realms/OpenAPI/components", map[string]any{
 		"name": "rotated", "providerId": "rsa-generated", "providerType": "org.keycloak.keys.KeyProvider",
-		"config": map[string][]string{"priority": {fmt.Sprint(1000 + time.Now().Unix()%1_000_000)}, "enabled": {"true"}, "active": {"true"}, "algorithm": {"RS256"}},
+		"config": map[string][]string{"priority": {fmt.Sprint(1000 + time.Now().Unix()%1_000_000)},
+			"enabled": {"true"}, "active": {"true"}, "algorithm": {"RS256"}},
 	})
 }
 

@@ -36,7 +36,7 @@ const (
 	consoleSize = 256 << 10
 )
 
-// Config says what the machine has. The zero value is a kernel, and nothing that
+// Config is what the machine has. The zero value is a kernel, and nothing that
 // could be started.
 type Config struct {
 	// Modules of the kernel to load, in this order, each behind those that it
@@ -73,7 +73,8 @@ func Boot(tb testing.TB, config Config) *Guest {
 	config.Limit = cmp.Or(config.Limit, defaultLimit)
 	config.Memory = cmp.Or(config.Memory, defaultMemory)
 	files := filepath.Join(tb.TempDir(), "files")
-	if err := pack(files, linux, config, programs, Build(tb, "github.com/iotenablers/enablers/test/multilink/vm/guest")); err != nil {
+	if err := pack(files, linux, config, programs, Build(tb,
+		"github.com/iotenablers/enablers/test/multilink/vm/guest")); err != nil {
 		tb.Fatalf("pack the files of the virtual machine: %v", err)
 	}
 	m := &machine{console: &tail{limit: consoleSize}, ended: make(chan struct{})}
@@ -96,7 +97,8 @@ func Boot(tb testing.TB, config Config) *Guest {
 	})
 	select {
 	case ready := <-g.ready:
-		tb.Logf("the virtual machine is ready after %v; its kernel runs for %.1f s", time.Since(begun).Round(10*time.Millisecond), ready.Uptime)
+		tb.Logf("the virtual machine is ready after %v; its kernel runs for %.1f s",
+			time.Since(begun).Round(10*time.Millisecond), ready.Uptime)
 	case <-m.ended:
 		tb.Fatal("the virtual machine ended before it was ready")
 	}
@@ -106,7 +108,8 @@ func Boot(tb testing.TB, config Config) *Guest {
 // needs finds what a machine is made of.
 func needs() (qemu string, linux kernel, err error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		return "", kernel{}, fmt.Errorf("the kernel and the programs are those of linux/amd64, not of %s/%s", runtime.GOOS, runtime.GOARCH)
+		return "", kernel{}, fmt.Errorf("the kernel and the programs are those of linux/amd64, not of %s/%s",
+			runtime.GOOS, runtime.GOARCH)
 	}
 	qemu, err = exec.LookPath("qemu-system-x86_64")
 	if err != nil {

@@ -47,7 +47,7 @@ func (a *archive) folder(name string) {
 	a.entry(name, 0o040755, nil)
 }
 
-// close ends the archive and says what went wrong since it began.
+// close ends the archive and returns the first error since it began.
 func (a *archive) close() error {
 	a.entry("TRAILER!!!", 0, nil)
 	return a.err

@@ -18,7 +18,7 @@ const transcriptSize = 256 << 10
 
 // Guest is a machine that runs. Its methods fail the test, from the test's
 // goroutine, when the machine ends too early. They are safe for use by several
-// goroutines, but for those that say that they fail the test.
+// goroutines, but for those that are documented to fail the test.
 type Guest struct {
 	tb         testing.TB
 	port       net.Conn

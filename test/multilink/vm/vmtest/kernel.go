@@ -212,7 +212,8 @@ func keep(name string) string {
 	if strings.HasPrefix(within, "drivers/net/wireless/") && path.Base(within) != "mac80211_hwsim.ko" {
 		return ""
 	}
-	for _, folder := range []string{"arch/x86/crypto/", "crypto/", "drivers/char/", "drivers/net/", "drivers/virtio/", "lib/", "net/"} {
+	for _, folder := range []string{"arch/x86/crypto/", "crypto/", "drivers/char/", "drivers/net/",
+		"drivers/virtio/", "lib/", "net/"} {
 		if strings.HasPrefix(within, folder) {
 			return path.Join("modules", moduleName(path.Base(within))+".ko")
 		}

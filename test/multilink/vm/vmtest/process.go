@@ -84,7 +84,8 @@ func (n *Namespace) start(program Program) (*Process, error) {
 		return nil, fmt.Errorf("start %q: %w", program.Argv, g.over)
 	}
 	g.last++
-	p := &Process{guest: g, id: g.last, name: strings.Join(program.Argv, " "), stdout: program.Stdout, ended: make(chan struct{})}
+	p := &Process{guest: g, id: g.last, name: strings.Join(program.Argv, " "), stdout: program.Stdout,
+		ended: make(chan struct{})}
 	g.processes[p.id] = p
 	g.mu.Unlock()
 	argv := slices.Concat(n.prefix, program.Argv)
