@@ -43,7 +43,7 @@ func checkAliases(op string, at Path, aliases map[string]string, creating bool) 
 // model is read before the version is looked for, and written at the revision
 // that was read. So either the version is found here, or its announcement
 // finds the alias, or the model has moved and this is called again.
-func (s *Store) setAliases(ctx context.Context, op string, at Path, n *node, aliases map[string]string) (changed bool, err error) {
+func (t *tree) setAliases(ctx context.Context, op string, at Path, n *node, aliases map[string]string) (changed bool, err error) {
 	merged := maps.Clone(n.Aliases)
 	for name, target := range aliases {
 		old, found := n.Aliases[name]
@@ -54,7 +54,7 @@ func (s *Store) setAliases(ctx context.Context, op string, at Path, n *node, ali
 		case found && old == target:
 		default:
 			if !found {
-				if err := s.freeForAlias(ctx, op, at.child(name)); err != nil {
+				if err := t.freeForAlias(ctx, op, at.child(name)); err != nil {
 					return false, err
 				}
 			}
@@ -76,8 +76,8 @@ func (s *Store) setAliases(ctx context.Context, op string, at Path, n *node, ali
 
 // freeForAlias returns nil if there is no version at the path, not even one
 // that is being created.
-func (s *Store) freeForAlias(ctx context.Context, op string, at Path) error {
-	_, err := s.docs.Get(ctx, at.key())
+func (t *tree) freeForAlias(ctx context.Context, op string, at Path) error {
+	_, err := t.docs.Get(ctx, at.key())
 	switch {
 	case err == nil:
 		return refuse(op, at.parent(), ErrExists, "'%s' cannot be an alias of model '%s', because it is the tag of a version.", at.Version, at.parent())
@@ -85,29 +85,4 @@ func (s *Store) freeForAlias(ctx context.Context, op string, at Path) error {
 		return nil
 	}
 	return err
-}
-
-// aliased returns what the tag stands for if it is an alias of the model.
-func (s *Store) aliased(ctx context.Context, at Path) (target string, found bool, err error) {
-	n, err := s.find(ctx, at.parent(), 2)
-	if errors.Is(err, errAbsent) {
-		return "", false, nil
-	}
-	target, found = n.Aliases[at.Version]
-	return target, found, err
-}
-
-// unlessAlias returns why a version that is not there cannot be written to:
-// because its tag is an alias, or else for the other reason.
-func (s *Store) unlessAlias(ctx context.Context, op string, at Path, otherwise error) error {
-	if !at.valid(3) {
-		return otherwise
-	}
-	switch _, found, err := s.aliased(ctx, at); {
-	case err != nil:
-		return failed(op, at, err)
-	case found:
-		return refuse(op, at, ErrInvalid, noWrites, at.Version)
-	}
-	return otherwise
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -39,7 +41,7 @@ func filled(t *testing.T) *modelrepo.Store {
 	model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
 	empty := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "0.1"}
 	require.NoError(t, errors.Join(
-		s.CreateNamespace(ctx, "w3c"),
+		s.CreateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{}),
 		s.CreateModel(ctx, model, modelrepo.ModelUpdate{LatestVersion: "1.0"}),
 		s.CreateVersion(ctx, sosa, modelrepo.VersionUpdate{DefaultFormat: "text/turtle", Metadata: modelrepo.Metadata{"author": {"one", "two"}}}),
 		s.CreateVersion(ctx, empty, modelrepo.VersionUpdate{}),
@@ -147,7 +149,7 @@ func TestNamespacesAreRenamedByAnImport(t *testing.T) {
 
 func TestAnEmptyNamespaceIsCarriedToo(t *testing.T) {
 	from, _ := newArchiveStore(t)
-	require.NoError(t, from.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, from.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	to, _ := newArchiveStore(t)
 	_, err := to.Import(t.Context(), bytes.NewReader(exported(t, from)), nil)
 	require.NoError(t, err)
@@ -275,9 +277,9 @@ func TestArchivesThatReachOutAreRefused(t *testing.T) {
 
 func TestArchivesGoOverHTTP(t *testing.T) {
 	from := filled(t)
-	server := httptest.NewServer(from.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(from, nil))
 	defer server.Close()
-	client, err := modelrepo.NewClient(server.URL, nil)
+	client, err := client.New(server.URL, nil)
 	require.NoError(t, err)
 	var archive bytes.Buffer
 	require.NoError(t, client.Export(t.Context(), modelrepo.Path{Namespace: "w3c"}, &archive))
@@ -334,7 +336,7 @@ func FuzzImport(f *testing.F) {
 	s, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(f, err)
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
-	require.NoError(f, errors.Join(s.CreateNamespace(f.Context(), "w3c"),
+	require.NoError(f, errors.Join(s.CreateNamespace(f.Context(), "w3c", modelrepo.NamespaceUpdate{}),
 		s.CreateModel(f.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}),
 		s.CreateVersion(f.Context(), at, modelrepo.VersionUpdate{})))
 	_, err = s.Upload(f.Context(), at, "text/turtle", strings.NewReader("# SOSA\n"), nil)

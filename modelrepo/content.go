@@ -52,11 +52,11 @@ func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, err
 	const op = "open content"
 	missing := ""
 	for {
-		real, found, err := s.entry(ctx, op, at, format)
+		real, found, err := s.tree.entry(ctx, op, at, format)
 		if err != nil {
 			return nil, err
 		}
-		reader, err := s.blobs.Open(ctx, found.Blob)
+		reader, err := s.contents.blobs.Open(ctx, found.Blob)
 		if errors.Is(err, storage.ErrNotFound) && missing != found.Blob {
 			missing = found.Blob // replaced between the two steps, or truly missing
 			continue
@@ -73,13 +73,13 @@ func hide(err error) error { return fmt.Errorf("%v", err) }
 
 // Stat describes the content that [Store.Open] would open.
 func (s *Store) Stat(ctx context.Context, at Path, format string) (File, error) {
-	_, found, err := s.entry(ctx, "stat content", at, format)
+	_, found, err := s.tree.entry(ctx, "stat content", at, format)
 	return found.file(), err
 }
 
 // entry finds the entry of a format, or of the default format.
-func (s *Store) entry(ctx context.Context, op string, at Path, format string) (Path, entry, error) {
-	at, n, err := s.readVersion(ctx, op, at)
+func (t *tree) entry(ctx context.Context, op string, at Path, format string) (Path, entry, error) {
+	at, n, err := t.readVersion(ctx, op, at)
 	if err != nil {
 		return at, entry{}, err
 	}
@@ -136,7 +136,7 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 	if err := checkFormat(op, at, format); err != nil {
 		return err
 	}
-	err, freed := errAbsent, s.changeOf(at)
+	err, freed := errAbsent, s.contents.usage.change(at)
 	if at.valid(3) {
 		remove := func(n *node) error {
 			if err := n.refuseImmutable(op, at); err != nil {
@@ -149,18 +149,18 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 			case !condition.met(n.Formats, i):
 				return refuse(op, at, ErrPrecondition, unmet, format)
 			}
-			if err := freed.plan(ctx, s, op, at, -n.Formats[i].Size); err != nil {
+			if err := freed.plan(ctx, op, at, -n.Formats[i].Size); err != nil {
 				return err
 			}
 			n.Formats = slices.Delete(n.Formats, i, i+1)
 			return nil
 		}
-		gone := &event{Action: ContentDelete, At: at, Format: format, Body: contentBody{Format: format}}
-		err = s.told(ctx, func() error { _, err := s.edit(ctx, at, remove); return err }, gone)
+		gone := contentEvent(ContentDelete, at, contentBody{Format: format})
+		err = s.hooks.Record(ctx, func() error { _, err := s.tree.edit(ctx, at, remove); return err }, gone)
 	}
 	switch {
 	case errors.Is(err, errAbsent):
-		return s.unlessAlias(ctx, op, at, notFound(op, at))
+		return s.tree.unlessAlias(ctx, op, at, notFound(op, at))
 	case err != nil:
 		return failed(op, at, err)
 	}

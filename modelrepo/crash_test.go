@@ -69,7 +69,9 @@ func drop(key string) func(map[string]string) {
 // that are shared, overwritten, collected and uploaded again.
 func life() []deed {
 	return []deed{
-		{"create namespace", func(ctx context.Context, s *modelrepo.Store) error { return s.CreateNamespace(ctx, "w3c") }, put("w3c", "")},
+		{"create namespace", func(ctx context.Context, s *modelrepo.Store) error {
+			return s.CreateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{})
+		}, put("w3c", "")},
 		{"create model", func(ctx context.Context, s *modelrepo.Store) error {
 			return s.CreateModel(ctx, crashModel, modelrepo.ModelUpdate{LatestVersion: "0.9"})
 		}, put("w3c/sosa", "0.9")},

@@ -2,8 +2,6 @@ package modelrepo
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"path"
@@ -11,35 +9,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// The ways to write documentation.
+// The dialects of Markdown in which documentation is written.
 const (
 	// Markdown is CommonMark.
-	Markdown = "markdown"
+	Markdown = docpages.Markdown
 	// GFM is CommonMark with the additions of GitHub: tables, task lists,
 	// struck text and bare links.
-	GFM = "gfm"
+	GFM = docpages.GFM
 )
 
-// documentation says which pages a version has. It is a stored format.
-type documentation struct {
+// pageSet says which pages a version has. It is a stored format.
+type pageSet struct {
 	ID        string    `json:"id"`
 	Plugin    string    `json:"plugin"`
 	Generated time.Time `json:"generated"`
 }
 
-// pagePrefix is what the keys of pages begin with: behind it are the version,
-// the documentation's identifier and a digest of the page's path.
-const pagePrefix = "page/"
-
+// pageOwner returns the owner of the pages of a version with an identifier.
 func pageOwner(at Path, id string) string { return at.String() + "/" + id }
-
-func pageKey(at Path, id, name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return pagePrefix + pageOwner(at, id) + "/" + hex.EncodeToString(sum[:16])
-}
 
 // Page is a page or another file of a version's documentation that is being
 // read. Close it. One goroutine at a time.
@@ -76,11 +68,11 @@ func (s *Store) GenerateDocumentation(ctx context.Context, at Path, plugin strin
 	if !at.valid(3) {
 		return "", missingVersion(op, at)
 	}
-	g := generation{store: s, op: op, at: at, overwrite: overwrite, made: documentation{ID: newID(), Plugin: plugin}}
+	g := generation{store: s, op: op, at: at, overwrite: overwrite, made: pageSet{ID: newID(), Plugin: plugin}}
 	err = g.run(ctx, files)
 	switch {
 	case errors.Is(err, errAbsent):
-		return "", s.unlessAlias(ctx, op, at, missingVersion(op, at))
+		return "", s.tree.unlessAlias(ctx, op, at, missingVersion(op, at))
 	case err != nil:
 		return "", failed(op, at, err)
 	}
@@ -93,12 +85,12 @@ type generation struct {
 	op        string
 	at        Path
 	overwrite bool
-	made      documentation
-	replaced  *documentation
+	made      pageSet
+	replaced  *pageSet
 }
 
 func (g *generation) run(ctx context.Context, files map[string][]byte) error {
-	n, err := g.store.find(ctx, g.at, 3)
+	n, err := g.store.tree.find(ctx, g.at, 3)
 	if err == nil {
 		err = g.allowed(&n)
 	}
@@ -110,7 +102,7 @@ func (g *generation) run(ctx context.Context, files map[string][]byte) error {
 		return err
 	}
 	// With the ticket the version needs what is written under its identifier.
-	_, err = g.store.edit(ctx, g.at, func(n *node) error {
+	_, err = g.store.tree.edit(ctx, g.at, func(n *node) error {
 		if err := g.allowed(n); err != nil {
 			return err
 		}
@@ -120,11 +112,11 @@ func (g *generation) run(ctx context.Context, files map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	if err = g.store.writePages(ctx, g.at, g.made.ID, pages); err == nil {
+	if err = g.store.pages.Write(ctx, pageOwner(g.at, g.made.ID), pages); err == nil {
 		err = g.finish(ctx)
 	}
 	if err != nil {
-		u := upload{store: g.store, at: g.at, ticket: ticket{ID: g.made.ID}}
+		u := upload{contents: g.store.contents, at: g.at, ticket: ticket{ID: g.made.ID}}
 		u.abandon(ctx, false) // Repair takes the pages away
 		return err
 	}
@@ -152,13 +144,21 @@ func (g *generation) render(ctx context.Context, files map[string][]byte) (map[s
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	b := book{op: g.op, at: g.at, plugin: g.made.Plugin, files: files}
-	return b.render(ctx)
+	b := docpages.Book{Dialect: g.made.Plugin, Version: g.at.String(), Files: files}
+	pages, err := b.Render(ctx)
+	var fault *docpages.Error
+	switch {
+	case errors.As(err, &fault) && fault.TooLarge:
+		return nil, refuse(g.op, g.at, ErrTooLarge, "%s", fault.Text)
+	case errors.As(err, &fault):
+		return nil, refuse(g.op, g.at, ErrInvalid, "%s", fault.Text)
+	}
+	return pages, err
 }
 
 // finish replaces the ticket by the documentation.
 func (g *generation) finish(ctx context.Context) error {
-	_, err := g.store.edit(ctx, g.at, func(n *node) error {
+	_, err := g.store.tree.edit(ctx, g.at, func(n *node) error {
 		i := n.ticketAt(g.made.ID)
 		if i < 0 {
 			return refuse(g.op, g.at, ErrExpired, "The documentation took too long and was given up. Please upload it again.")
@@ -174,48 +174,21 @@ func (g *generation) finish(ctx context.Context) error {
 	return err
 }
 
-func (s *Store) writePages(ctx context.Context, at Path, id string, pages map[string][]byte) error {
-	for name, data := range pages {
-		if err := s.writePage(ctx, pageKey(at, id, name), data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) writePage(ctx context.Context, key string, data []byte) error {
-	writer, err := s.blobs.Create(ctx, key)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = writer.Abort() }() // does nothing after Commit
-	if _, err := writer.Write(data); err != nil {
-		return err
-	}
-	_, err = writer.Commit(ctx)
-	return err
-}
-
-// removePages deletes pages that no version refers to. What fails here is done
-// by Repair.
+// removePages deletes pages that no version refers to.
 func (s *Store) removePages(ctx context.Context, at Path, id string) {
-	ctx, cancel := lastly(ctx)
+	ctx, cancel := cas.Cleanup(ctx)
 	defer cancel()
-	for info, err := range s.blobs.List(ctx, pagePrefix+pageOwner(at, id)+"/") {
-		if err != nil || s.blobs.Delete(ctx, info.Key) != nil {
-			return
-		}
-	}
+	s.pages.Remove(ctx, pageOwner(at, id))
 }
 
 // needsPages reports whether a version has documentation, or is getting it.
-func (s *Store) needsPages(ctx context.Context, owner string) (bool, error) {
+func (t *tree) needsPages(ctx context.Context, owner string) (bool, error) {
 	version, id := path.Split(owner)
 	at, err := ParsePath(strings.TrimSuffix(version, "/"))
 	if err != nil || at.depth() != 3 {
 		return true, nil // not ours
 	}
-	n, err := s.find(ctx, at, 3)
+	n, err := t.find(ctx, at, 3)
 	if errors.Is(err, errAbsent) {
 		return false, nil
 	}
@@ -233,14 +206,14 @@ func (s *Store) OpenPage(ctx context.Context, at Path, name string) (*Page, erro
 	}
 	missing := ""
 	for {
-		real, n, err := s.readVersion(ctx, op, at)
+		real, n, err := s.tree.readVersion(ctx, op, at)
 		if err != nil {
 			return nil, err
 		}
 		if n.Documentation == nil {
 			return nil, refuse(op, real, ErrNotFound, "There is no documentation for model version '%s'.", real)
 		}
-		reader, err := s.blobs.Open(ctx, pageKey(real, n.Documentation.ID, name))
+		reader, err := s.pages.Open(ctx, pageOwner(real, n.Documentation.ID), name)
 		switch {
 		case errors.Is(err, storage.ErrNotFound) && missing != n.Documentation.ID:
 			missing = n.Documentation.ID // replaced between the two steps, or no such page
@@ -249,7 +222,7 @@ func (s *Store) OpenPage(ctx context.Context, at Path, name string) (*Page, erro
 		case err != nil:
 			return nil, failed(op, real, err)
 		default:
-			return &Page{ReadSeekCloser: reader, Name: name, ContentType: pageType(name), ETag: reader.Info().SHA256, Modified: n.Documentation.Generated}, nil
+			return &Page{ReadSeekCloser: reader, Name: name, ContentType: docpages.PageType(name), ETag: reader.Info().SHA256, Modified: n.Documentation.Generated}, nil
 		}
 	}
 }
@@ -263,7 +236,7 @@ func (s *Store) DeleteDocumentation(ctx context.Context, at Path) error {
 	}
 	err, id := errAbsent, ""
 	if at.valid(3) {
-		_, err = s.edit(ctx, at, func(n *node) error {
+		_, err = s.tree.edit(ctx, at, func(n *node) error {
 			if n.Immutable {
 				return n.refuseImmutable(op, at)
 			}
@@ -276,7 +249,7 @@ func (s *Store) DeleteDocumentation(ctx context.Context, at Path) error {
 	}
 	switch {
 	case errors.Is(err, errAbsent):
-		return s.unlessAlias(ctx, op, at, notFound(op, at))
+		return s.tree.unlessAlias(ctx, op, at, notFound(op, at))
 	case err != nil:
 		return failed(op, at, err)
 	}

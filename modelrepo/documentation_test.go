@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 // documented are the methods about documentation.
@@ -30,7 +32,7 @@ type documented interface {
 
 var (
 	_ documented = (*modelrepo.Store)(nil)
-	_ documented = (*modelrepo.Client)(nil)
+	_ documented = (*client.Client)(nil)
 )
 
 func page(t *testing.T, d documented, name string) string {
@@ -47,9 +49,9 @@ func TestDocumentationIsPagesWithLinksThatWork(t *testing.T) {
 	documents, blobs := openMemory(t)
 	s := impatient(t, documents, blobs)
 	prepare(t, s)
-	server := httptest.NewServer(s.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(s, nil))
 	defer server.Close()
-	client, err := modelrepo.NewClient(server.URL, nil)
+	client, err := client.New(server.URL, nil)
 	require.NoError(t, err)
 	for _, d := range []documented{s, client} {
 		files := map[string][]byte{
@@ -178,7 +180,7 @@ func TestArchivesOfDocumentationOverHTTP(t *testing.T) {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/w3c/sosa/1.0/doc_gen?plugin=gfm&overwrite=1", &body)
 		request.Header.Set("Content-Type", form.FormDataContentType())
 		answer := httptest.NewRecorder()
-		s.Handler(nil).ServeHTTP(answer, request)
+		rest.NewHandler(s, nil).ServeHTTP(answer, request)
 		return answer
 	}
 	for name, c := range map[string]struct {
@@ -209,7 +211,7 @@ func TestArchivesOfDocumentationOverHTTP(t *testing.T) {
 		"/page.css":                    {"200", "text/css; charset=utf-8"},
 	} {
 		answer := httptest.NewRecorder()
-		s.Handler(nil).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		rest.NewHandler(s, nil).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		h := answer.Header()
 		require.Equal(t, want, [2]string{fmt.Sprint(answer.Code), h.Get("Location") + h.Get("Content-Type")}, path)
 		if answer.Code == http.StatusOK && path != "/page.css" {
@@ -247,37 +249,4 @@ func TestACrashWhileDocumentationIsMadeLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-}
-
-func FuzzUnpack(f *testing.F) {
-	f.Add([]byte("hello"), false)
-	f.Add([]byte{0x1f, 0x8b, 8}, true)
-	f.Fuzz(func(t *testing.T, data []byte, compressed bool) {
-		files, err := modelrepo.Unpack(bytes.NewReader(data), compressed)
-		size := 0
-		for name, content := range files {
-			require.False(t, strings.HasPrefix(name, "/") || strings.Contains("/"+name+"/", "/../"), name)
-			size += len(content)
-		}
-		require.LessOrEqual(t, size, 4<<20)
-		if err != nil {
-			require.True(t, isAny(err, modelrepo.ErrInvalid, modelrepo.ErrTooLarge), err)
-		}
-	})
-}
-
-func FuzzRenderMarkdown(f *testing.F) {
-	for _, text := range []string{"# A\n[b](c.md)", "<script>", "[a](javascript:x)", "![x](data:text/html,a)", "|a|\n|-|", "[a]: <b c.md>\n\n[a]"} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, source []byte) {
-		_, html, err := modelrepo.RenderMarkdown(modelrepo.GFM, source)
-		if err != nil {
-			return
-		}
-		lower := strings.ToLower(html)
-		for _, bad := range []string{"<script", "<iframe", "<style", "<form", `href="javascript:`, `src="javascript:`} {
-			require.NotContains(t, lower, bad)
-		}
-	})
 }

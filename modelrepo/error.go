@@ -80,3 +80,6 @@ func failed(op string, at Path, cause error) error {
 	}
 	return fmt.Errorf("%s %q: %w", op, at.String(), cause)
 }
+
+// clipped returns the text, or the beginning of a long one.
+func clipped(text string) string { return fmt.Sprintf("%.120s", text) }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -21,7 +22,7 @@ func TestAnUploadWhoseConnectionBreaksLeavesNothing(t *testing.T) {
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)
 	prepare(t, s)
-	server := httptest.NewServer(s.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(s, nil))
 	t.Cleanup(server.Close)
 	inFlight := func() bool {
 		doc, err := documents.Get(t.Context(), "version/w3c/sosa/1.0")
@@ -61,7 +62,7 @@ func TestFaultsOfTheStorageAreNoAnswersOfOurs(t *testing.T) {
 	serve := func(documents storage.Documents, blobs storage.Blobs) func(method, path string) (int, string) {
 		s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 		require.NoError(t, err)
-		server := httptest.NewServer(s.Handler(nil))
+		server := httptest.NewServer(rest.NewHandler(s, nil))
 		t.Cleanup(server.Close)
 		return func(method, path string) (int, string) {
 			request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)

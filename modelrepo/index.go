@@ -33,13 +33,13 @@ type indexes struct {
 
 // window returns the names of a page, as of the node that was just read or
 // later.
-func (x *indexes) window(ctx context.Context, s *Store, at Path, parent node, l Listing) (window, error) {
+func (x *indexes) window(ctx context.Context, t *tree, at Path, parent node, l Listing) (window, error) {
 	i := x.of(at)
 	if err := i.hold(ctx); err != nil {
 		return window{}, err
 	}
 	defer i.release()
-	if err := i.refresh(ctx, s, parent); err != nil {
+	if err := i.refresh(ctx, t, parent); err != nil {
 		return window{}, err
 	}
 	x.account(i)
@@ -57,13 +57,13 @@ func (x *indexes) window(ctx context.Context, s *Store, at Path, parent node, l 
 // count returns how many children a node has, as of the node that was just read
 // or later, with those that are being created and were noted in it. The child
 // of the given name is not counted if it is one of the latter.
-func (x *indexes) count(ctx context.Context, s *Store, at Path, parent node, except string) (int, error) {
+func (x *indexes) count(ctx context.Context, t *tree, at Path, parent node, except string) (int, error) {
 	i := x.of(at)
 	if err := i.hold(ctx); err != nil {
 		return 0, err
 	}
 	defer i.release()
-	if err := i.refresh(ctx, s, parent); err != nil {
+	if err := i.refresh(ctx, t, parent); err != nil {
 		return 0, err
 	}
 	x.account(i)
@@ -142,14 +142,14 @@ func (i *index) release() { <-i.turn }
 
 // refresh brings the index to the state of the node, or leaves it at a later
 // one.
-func (i *index) refresh(ctx context.Context, s *Store, parent node) error {
+func (i *index) refresh(ctx context.Context, t *tree, parent node) error {
 	if i.id != parent.ID {
-		return i.read(ctx, s, parent)
+		return i.read(ctx, t, parent)
 	}
 	if parent.Changes > i.seen {
 		changed, known := parent.missed(i.seen)
 		if !known {
-			return i.read(ctx, s, parent)
+			return i.read(ctx, t, parent)
 		}
 		for _, name := range changed {
 			if !slices.Contains(i.unsettled, name) {
@@ -158,15 +158,15 @@ func (i *index) refresh(ctx context.Context, s *Store, parent node) error {
 		}
 		i.seen = parent.Changes
 	}
-	return i.settle(ctx, s)
+	return i.settle(ctx, t)
 }
 
 // read reads the names of all children.
-func (i *index) read(ctx context.Context, s *Store, parent node) error {
+func (i *index) read(ctx context.Context, t *tree, parent node) error {
 	i.id, i.names, i.unsettled = "", nil, nil
 	var names, unsettled []string
 	prefix := i.at.childPrefix()
-	for doc, err := range storage.All(ctx, s.docs, prefix) {
+	for doc, err := range storage.All(ctx, t.docs, prefix) {
 		if err != nil {
 			return err
 		}
@@ -191,15 +191,15 @@ func (i *index) read(ctx context.Context, s *Store, parent node) error {
 }
 
 // settle looks at the children that may have changed.
-func (i *index) settle(ctx context.Context, s *Store) error {
+func (i *index) settle(ctx context.Context, t *tree) error {
 	var still []string
 	for at, name := range i.unsettled {
-		child, _, err := s.load(ctx, i.at.child(name))
+		child, _, err := t.load(ctx, i.at.child(name))
 		switch {
 		case errors.Is(err, errAbsent):
 			// Whether it is pending is not known here, so it is looked at until
 			// nothing is there at all.
-			_, err = s.docs.Get(ctx, i.at.child(name).key())
+			_, err = t.docs.Get(ctx, i.at.child(name).key())
 			if err == nil {
 				still = append(still, name)
 			} else if !errors.Is(err, storage.ErrNotFound) {

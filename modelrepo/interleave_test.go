@@ -211,7 +211,7 @@ func TestDeletingAParentBetweenAnyTwoStepsLeavesNoOrphan(t *testing.T) {
 	everywhere(t, func(t *testing.T, at int64) int64 {
 		documents, blobs := openMemory(t)
 		other := impatient(t, documents, blobs)
-		require.NoError(t, other.CreateNamespace(t.Context(), "w3c"))
+		require.NoError(t, other.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 		var deletion error
 		d, b, operations := interrupt(documents, blobs, at, func() { deletion = other.DeleteNamespace(t.Context(), "w3c") })
 		creation := impatient(t, d, b).CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{})
@@ -239,7 +239,7 @@ func TestAddingAChildBetweenAnyTwoStepsOfADeletionKeepsTheParent(t *testing.T) {
 	everywhere(t, func(t *testing.T, at int64) int64 {
 		documents, blobs := openMemory(t)
 		other := impatient(t, documents, blobs)
-		require.NoError(t, other.CreateNamespace(t.Context(), "w3c"))
+		require.NoError(t, other.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 		var creation error
 		d, b, operations := interrupt(documents, blobs, at, func() {
 			creation = other.CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{})
@@ -297,7 +297,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // prepare creates one version.
 func prepare(t *testing.T, s *modelrepo.Store) {
 	t.Helper()
-	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	require.NoError(t, s.CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{}))
 	require.NoError(t, s.CreateVersion(t.Context(), crashVersion, modelrepo.VersionUpdate{}))
 }

@@ -20,7 +20,7 @@ func (s *Store) Inventory(ctx context.Context) (Inventory, error) {
 	for prefix, count := range map[string]*uint64{
 		namespacePrefix: &made.Namespaces, modelPrefix: &made.Models, versionPrefix: &made.Versions,
 	} {
-		for doc, err := range storage.All(ctx, s.docs, prefix) {
+		for doc, err := range storage.All(ctx, s.tree.docs, prefix) {
 			if err != nil {
 				return Inventory{}, fmt.Errorf("count the repository: %w", err)
 			}

@@ -2,10 +2,7 @@ package modelrepo
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 )
 
 // Limits are the quotas of a repository. Zero means that there is no limit.
@@ -68,59 +65,4 @@ func (l Limits) metadata() int { return cmp.Or(l.MetadataBytes, MaxMetadataSize)
 // limited.
 func (l Limits) children(depth int) int {
 	return [...]int{0, l.ModelsPerNamespace, l.VersionsPerModel, 0}[depth]
-}
-
-// admit returns why the parent does not take the child. It is asked before the
-// child is noted there, and the note is written at the revision that was read,
-// so all that others noted before have been counted: those that are visible,
-// and those that are about to be.
-func (s *Store) admit(ctx context.Context, op string, child Path, parent *node) error {
-	at := child.parent()
-	if _, found := parent.Aliases[child.Version]; found && child.depth() == 3 {
-		return refuse(op, child, ErrInvalid, reservedTag+" It is an alias of model '%s'.", child.Version, at)
-	}
-	most := s.config.Limits.children(at.depth())
-	if most == 0 {
-		return nil
-	}
-	count, err := s.indexes.count(ctx, s, at, *parent, child.name())
-	if err != nil {
-		return err
-	}
-	if count >= most {
-		return refuse(op, child, ErrQuota, "%s '%s' has as many %ss as it can have: %d.", at.title(), at, child.kind(), most)
-	}
-	return nil
-}
-
-// metered is the content of an upload, which must not be larger than the
-// limits allow.
-type metered struct {
-	from   io.Reader
-	upload *upload
-	ctx    context.Context
-	size   int64
-}
-
-// Read implements [io.Reader].
-func (m *metered) Read(p []byte) (int, error) {
-	n, err := m.from.Read(p)
-	m.size += int64(n)
-	var refusal *Error
-	if errors.As(m.upload.fits(m.ctx, m.size), &refusal) { // the upload's end will find other errors again
-		return n, refusal
-	}
-	return n, err
-}
-
-// fits returns why content of that size cannot be stored.
-func (u *upload) fits(ctx context.Context, size int64) error {
-	limits := u.store.config.Limits
-	if limits.ContentBytes > 0 && size > limits.ContentBytes {
-		return refuse(u.op, u.at, ErrTooLarge, "The content is too large: the most is %d bytes. Nothing was stored.", limits.ContentBytes)
-	}
-	if limits.NamespaceBytes == 0 {
-		return nil
-	}
-	return u.store.usage.room(ctx, u.store, u.op, u.at, size-u.replaces)
 }

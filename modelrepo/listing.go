@@ -114,15 +114,15 @@ type Set[T any] struct {
 
 // children returns the visible children of a node that was just read, each in
 // the form that item gives it.
-func children[T any](ctx context.Context, s *Store, at Path, parent node, listing *Listing, item func(Path, node) T) (*Set[T], error) {
+func children[T any](ctx context.Context, t *tree, at Path, parent node, listing *Listing, item func(Path, node) T) (*Set[T], error) {
 	if listing != nil {
 		if listing.SortBy != "" || len(listing.Filters) > 0 {
-			return scannedPage(ctx, s, at, *listing, item)
+			return scannedPage(ctx, t, at, *listing, item)
 		}
-		return childPage(ctx, s, at, parent, *listing, item)
+		return childPage(ctx, t, at, parent, *listing, item)
 	}
 	set := &Set[T]{Items: []T{}}
-	for doc, err := range storage.All(ctx, s.docs, at.childPrefix()) {
+	for doc, err := range storage.All(ctx, t.docs, at.childPrefix()) {
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +140,8 @@ func children[T any](ctx context.Context, s *Store, at Path, parent node, listin
 
 // childPage reads only the documents of the page: which they are is known from
 // the index of names.
-func childPage[T any](ctx context.Context, s *Store, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
-	set, err := childrenOfPage(ctx, s, at, parent, l, item)
+func childPage[T any](ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
+	set, err := childrenOfPage(ctx, t, at, parent, l, item)
 	if err == nil && l.Descending {
 		slices.Reverse(set.Items)
 	}
@@ -149,8 +149,8 @@ func childPage[T any](ctx context.Context, s *Store, at Path, parent node, l Lis
 }
 
 // childrenOfPage is childPage in ascending order.
-func childrenOfPage[T any](ctx context.Context, s *Store, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
-	window, err := s.indexes.window(ctx, s, at, parent, l)
+func childrenOfPage[T any](ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
+	window, err := t.indexes.window(ctx, t, at, parent, l)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func childrenOfPage[T any](ctx context.Context, s *Store, at Path, parent node, 
 	}
 	last := prefix + window.names[len(window.names)-1]
 	for {
-		page, err := s.docs.List(ctx, prefix, after, len(window.names))
+		page, err := t.docs.List(ctx, prefix, after, len(window.names))
 		if err != nil {
 			return nil, err
 		}

@@ -140,7 +140,7 @@ func TestChangesOfAnotherRepositoryAreReadOneByOne(t *testing.T) {
 		require.NoError(t, memory.Delete(t.Context(), key, doc.Revision))
 	}
 	require.NoError(t, other.DeleteNamespace(t.Context(), "w3c"))
-	require.NoError(t, other.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, other.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	total, first := names()
 	require.Zero(t, total)
 	require.Empty(t, first)

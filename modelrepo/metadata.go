@@ -190,8 +190,8 @@ func (m Metadata) merged(op string, at Path, update Metadata, most int) (Metadat
 }
 
 // setMetadata is merged for a node.
-func (s *Store) setMetadata(op string, at Path, n *node, update Metadata) (changed bool, err error) {
-	merged, changed, err := n.Metadata.merged(op, at, update, s.config.Limits.metadata())
+func (t *tree) setMetadata(op string, at Path, n *node, update Metadata) (changed bool, err error) {
+	merged, changed, err := n.Metadata.merged(op, at, update, t.limits.metadata())
 	if changed {
 		n.Metadata = merged
 	}
@@ -199,10 +199,10 @@ func (s *Store) setMetadata(op string, at Path, n *node, update Metadata) (chang
 }
 
 // describe checks the metadata that something is created with, and sets them.
-func (s *Store) describe(op string, at Path, n *node, metadata Metadata) error {
+func (t *tree) describe(op string, at Path, n *node, metadata Metadata) error {
 	if err := metadata.check(op, at, true); err != nil {
 		return err
 	}
-	_, err := s.setMetadata(op, at, n, metadata)
+	_, err := t.setMetadata(op, at, n, metadata)
 	return err
 }

@@ -39,18 +39,6 @@ type ModelUpdate struct {
 	Metadata Metadata `json:"metadata,omitempty"`
 }
 
-func (u *ModelUpdate) fields() fields {
-	return fields{
-		"latestVersion": textField("latestVersion", &u.LatestVersion),
-		"aliases":       aliasesField(&u.Aliases),
-		"metadata":      metadataField(&u.Metadata),
-	}
-}
-
-func (u *ModelUpdate) empty() bool {
-	return u.LatestVersion == "" && len(u.Aliases) == 0 && len(u.Metadata) == 0
-}
-
 func (u ModelUpdate) check(op string, at Path, creating bool) error {
 	err := checkValue(op, at, "latestVersion", u.LatestVersion, creating, func(v string) bool {
 		return versionTags.MatchString(v) && v != Latest
@@ -65,13 +53,13 @@ func (u ModelUpdate) check(op string, at Path, creating bool) error {
 }
 
 // set changes a model's node.
-func (u ModelUpdate) set(ctx context.Context, s *Store, op string, at Path, n *node) (changed bool, err error) {
+func (u ModelUpdate) set(ctx context.Context, t *tree, op string, at Path, n *node) (changed bool, err error) {
 	changed = apply(&n.LatestVersion, u.LatestVersion)
-	aliases, err := s.setAliases(ctx, op, at, n, u.Aliases)
+	aliases, err := t.setAliases(ctx, op, at, n, u.Aliases)
 	if err != nil {
 		return false, err
 	}
-	metadata, err := s.setMetadata(op, at, n, u.Metadata)
+	metadata, err := t.setMetadata(op, at, n, u.Metadata)
 	return changed || aliases || metadata, err
 }
 
@@ -117,10 +105,10 @@ func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) erro
 		return err
 	}
 	var n node
-	if _, err := with.set(ctx, s, op, at, &n); err != nil {
+	if _, err := with.set(ctx, s.tree, op, at, &n); err != nil {
 		return failed(op, at, err)
 	}
-	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: ModelCreate, At: at})
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(ModelCreate, at))
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
@@ -140,14 +128,14 @@ func (s *Store) Model(ctx context.Context, at Path, listing *Listing) (Model, er
 	if err != nil {
 		return Model{}, err
 	}
-	n, err := s.find(ctx, at, 2)
+	n, err := s.tree.find(ctx, at, 2)
 	if errors.Is(err, errAbsent) {
 		return Model{}, notFound(op, at)
 	}
 	if err != nil {
 		return Model{}, failed(op, at, err)
 	}
-	versions, err := children(ctx, s, at, n, listing, listedVersion)
+	versions, err := children(ctx, s.tree, at, n, listing, listedVersion)
 	if err != nil {
 		return Model{}, failed(op, at, err)
 	}
@@ -164,27 +152,7 @@ func (s *Store) UpdateModel(ctx context.Context, at Path, to ModelUpdate) (chang
 	if err := to.check(op, at, false); err != nil {
 		return false, err
 	}
-	return s.update(ctx, op, at, 2, func(n *node) (bool, error) { return to.set(ctx, s, op, at, n) })
-}
-
-// update changes a node's own fields.
-func (s *Store) update(ctx context.Context, op string, at Path, depth int, set func(*node) (bool, error)) (changed bool, err error) {
-	err = errAbsent
-	if at.valid(depth) {
-		_, err = s.edit(ctx, at, func(n *node) error {
-			if changed, err = set(n); err == nil && !changed {
-				return errKeep
-			}
-			return err
-		})
-	}
-	if errors.Is(err, errAbsent) {
-		return false, refuse(op, at, ErrNotFound, "Could not find %s '%s'.", at.kind(), at)
-	}
-	if err != nil {
-		return false, failed(op, at, err)
-	}
-	return changed, nil
+	return s.tree.update(ctx, op, at, 2, func(n *node) (bool, error) { return to.set(ctx, s.tree, op, at, n) })
 }
 
 // DeleteModel removes a model. The error matches [ErrNotFound] if there is

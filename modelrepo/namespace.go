@@ -25,10 +25,6 @@ type NamespaceUpdate struct {
 	Metadata Metadata `json:"metadata,omitempty"`
 }
 
-func (u *NamespaceUpdate) fields() fields { return fields{"metadata": metadataField(&u.Metadata)} }
-
-func (u *NamespaceUpdate) empty() bool { return len(u.Metadata) == 0 }
-
 func listedNamespace(at Path, n node) Namespace {
 	return Namespace{Name: at.Namespace, Metadata: n.Metadata}
 }
@@ -42,11 +38,11 @@ func (s *Store) Namespaces(ctx context.Context, listing *Listing) (Set[Namespace
 	if err != nil {
 		return Set[Namespace]{}, err
 	}
-	root, _, err := s.load(ctx, Path{})
+	root, _, err := s.tree.load(ctx, Path{})
 	if err != nil && !errors.Is(err, errAbsent) {
 		return Set[Namespace]{}, failed(op, Path{}, err)
 	}
-	set, err := children(ctx, s, Path{}, root, listing, listedNamespace)
+	set, err := children(ctx, s.tree, Path{}, root, listing, listedNamespace)
 	if err != nil {
 		return Set[Namespace]{}, failed(op, Path{}, err)
 	}
@@ -64,14 +60,9 @@ func check(op string, at Path, listing *Listing, children string) (*Listing, err
 }
 
 // CreateNamespace adds an empty namespace. The error matches [ErrInvalid] or
-// [ErrExists] if the name breaks the rules or is taken.
-func (s *Store) CreateNamespace(ctx context.Context, name string) error {
-	return s.CreateNamespaceWith(ctx, name, NamespaceUpdate{})
-}
-
-// CreateNamespaceWith is [Store.CreateNamespace] with metadata. The error also
-// matches [ErrInvalid] or [ErrTooLarge] for metadata that break the rules.
-func (s *Store) CreateNamespaceWith(ctx context.Context, name string, with NamespaceUpdate) error {
+// [ErrTooLarge] if the name or the metadata break the rules, and [ErrExists] if the
+// name is taken.
+func (s *Store) CreateNamespace(ctx context.Context, name string, with NamespaceUpdate) error {
 	const op = "create namespace"
 	at := Path{Namespace: name}
 	if !at.valid(1) {
@@ -81,10 +72,10 @@ func (s *Store) CreateNamespaceWith(ctx context.Context, name string, with Names
 		return refuse(op, at, ErrInvalid, "Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
 	}
 	var n node
-	if err := s.describe(op, at, &n, with.Metadata); err != nil {
+	if err := s.tree.describe(op, at, &n, with.Metadata); err != nil {
 		return err
 	}
-	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: NamespaceCreate, At: at})
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(NamespaceCreate, at))
 	if errors.Is(err, storage.ErrExists) {
 		return refuse(op, at, ErrExists, taken)
 	}
@@ -103,14 +94,14 @@ func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (N
 	if err != nil {
 		return Namespace{}, err
 	}
-	n, err := s.find(ctx, at, 1)
+	n, err := s.tree.find(ctx, at, 1)
 	if errors.Is(err, errAbsent) {
 		return Namespace{}, notFound(op, at)
 	}
 	if err != nil {
 		return Namespace{}, failed(op, at, err)
 	}
-	models, err := children(ctx, s, at, n, listing, listedModel)
+	models, err := children(ctx, s.tree, at, n, listing, listedModel)
 	if err != nil {
 		return Namespace{}, failed(op, at, err)
 	}
@@ -127,7 +118,7 @@ func (s *Store) UpdateNamespace(ctx context.Context, name string, to NamespaceUp
 	if err := to.Metadata.check(op, at, false); err != nil {
 		return false, err
 	}
-	return s.update(ctx, op, at, 1, func(n *node) (bool, error) { return s.setMetadata(op, at, n, to.Metadata) })
+	return s.tree.update(ctx, op, at, 1, func(n *node) (bool, error) { return s.tree.setMetadata(op, at, n, to.Metadata) })
 }
 
 // unlessEmpty returns nil for a whole set without items.
@@ -150,9 +141,9 @@ func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint st
 	err := errAbsent
 	if at.valid(depth) {
 		action := [...]Action{1: NamespaceDelete, 2: ModelDelete}[depth]
-		err = s.told(ctx, func() error {
-			return s.remove(ctx, at, func(ctx context.Context, _ *node) error { return s.childless(ctx, at) })
-		}, &event{Action: action, At: at})
+		err = s.hooks.Record(ctx, func() error {
+			return s.tree.remove(ctx, at, func(ctx context.Context, _ *node) error { return s.tree.childless(ctx, at) })
+		}, eventOf(action, at))
 	}
 	switch {
 	case err == nil:
@@ -163,16 +154,6 @@ func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint st
 		return refuse(op, at, ErrNotEmpty, "%s '%s' is not empty. %s", at.title(), at, hint)
 	}
 	return failed(op, at, err)
-}
-
-// find is load for a path that somebody gave us: one that is not valid names
-// nothing.
-func (s *Store) find(ctx context.Context, at Path, depth int) (node, error) {
-	if !at.valid(depth) {
-		return node{}, errAbsent
-	}
-	n, _, err := s.load(ctx, at)
-	return n, err
 }
 
 func notFound(op string, at Path) error {

@@ -35,7 +35,7 @@ type node struct {
 	Formats       []entry  `json:"formats,omitempty"`
 	Uploads       []ticket `json:"uploads,omitempty"`
 	// Documentation is nil if there is none.
-	Documentation *documentation `json:"documentation,omitempty"`
+	Documentation *pageSet `json:"documentation,omitempty"`
 	// Published names the uploads in pieces that ended last.
 	Published []string `json:"published,omitempty"`
 }
@@ -124,7 +124,7 @@ func (n *node) ticketAt(id string) int {
 }
 
 // decode reads a stored document of the repository's own.
-func decode[T node | digest | partial](doc storage.Document) (T, error) {
+func decode[T node | digest](doc storage.Document) (T, error) {
 	var value T
 	if err := json.Unmarshal(doc.Data, &value); err != nil {
 		return value, fmt.Errorf("read document %q: %w", doc.Key, err)
@@ -133,7 +133,7 @@ func decode[T node | digest | partial](doc storage.Document) (T, error) {
 }
 
 // encode writes it. Structs of strings, numbers and times always have a form.
-func encode[T node | digest | partial](value T) []byte {
+func encode[T node | digest](value T) []byte {
 	data, _ := json.Marshal(value)
 	return data
 }

@@ -18,25 +18,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
 )
 
-// inPieces are the methods about uploads in pieces.
-type inPieces interface {
-	BeginUpload(ctx context.Context, at modelrepo.Path, format string, length int64, opts *modelrepo.PartialOptions) (modelrepo.Partial, error)
-	PartialUpload(ctx context.Context, id string) (modelrepo.Partial, error)
-	ContinueUpload(ctx context.Context, id string, offset int64, content io.Reader, checksum modelrepo.Checksum) (modelrepo.Partial, error)
-	CancelUpload(ctx context.Context, id string) error
+// resumable are the resumable uploads of a store or of a client.
+type resumable interface {
+	Begin(
+		ctx context.Context, at modelrepo.Path, format string, length int64, opts *modelrepo.ResumableOptions,
+	) (modelrepo.ResumableUpload, error)
+	Get(ctx context.Context, id string) (modelrepo.ResumableUpload, error)
+	Continue(
+		ctx context.Context, id string, offset int64, content io.Reader, checksum modelrepo.Checksum,
+	) (modelrepo.ResumableUpload, error)
+	Cancel(ctx context.Context, id string) error
 }
 
-var (
-	_ inPieces = (*modelrepo.Store)(nil)
-	_ inPieces = (*modelrepo.Client)(nil)
-)
-
 // eachWay runs a test on a store itself and over HTTP.
-func eachWay(t *testing.T, run func(t *testing.T, s *modelrepo.Store, p inPieces)) {
+func eachWay(t *testing.T, run func(t *testing.T, s *modelrepo.Store, p resumable)) {
 	t.Helper()
 	for _, way := range []string{"store", "client"} {
 		t.Run(way, func(t *testing.T) {
@@ -45,13 +46,13 @@ func eachWay(t *testing.T, run func(t *testing.T, s *modelrepo.Store, p inPieces
 			require.NoError(t, err)
 			prepare(t, s)
 			if way == "store" {
-				run(t, s, s)
+				run(t, s, s.Uploads())
 			} else {
-				server := httptest.NewServer(s.Handler(nil))
+				server := httptest.NewServer(rest.NewHandler(s, nil))
 				defer server.Close()
-				client, err := modelrepo.NewClient(server.URL, nil)
+				client, err := client.New(server.URL, nil)
 				require.NoError(t, err)
-				run(t, s, client)
+				run(t, s, client.Uploads())
 			}
 			require.Empty(t, keys(t, blobs, "part/"))
 		})
@@ -88,19 +89,19 @@ func read(t *testing.T, s *modelrepo.Store, format string) string {
 }
 
 func TestAnUploadInPiecesIsPublishedWithItsLastByte(t *testing.T) {
-	eachWay(t, func(t *testing.T, s *modelrepo.Store, p inPieces) {
-		upload, err := p.BeginUpload(t.Context(), crashVersion, "text/plain", 10, &modelrepo.PartialOptions{UploadOptions: modelrepo.UploadOptions{ContentType: "text/plain"}})
+	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
+		upload, err := p.Begin(t.Context(), crashVersion, "text/plain", 10, &modelrepo.ResumableOptions{UploadOptions: modelrepo.UploadOptions{ContentType: "text/plain"}})
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now().Add(24*time.Hour), upload.Expires, time.Minute)
 
-		upload, err = p.ContinueUpload(t.Context(), upload.ID, 0, strings.NewReader("hello"), modelrepo.Checksum{})
+		upload, err = p.Continue(t.Context(), upload.ID, 0, strings.NewReader("hello"), modelrepo.Checksum{})
 		require.NoError(t, err)
 		require.Equal(t, int64(5), upload.Offset)
 		require.Nil(t, upload.Result)
 		_, err = s.Open(t.Context(), crashVersion, "text/plain")
 		require.ErrorIs(t, err, modelrepo.ErrNotFound)
 
-		upload, err = p.ContinueUpload(t.Context(), upload.ID, 5, strings.NewReader("world"), modelrepo.Checksum{})
+		upload, err = p.Continue(t.Context(), upload.ID, 5, strings.NewReader("world"), modelrepo.Checksum{})
 		require.NoError(t, err)
 		require.Equal(t, int64(10), upload.Offset)
 		require.True(t, upload.Result.DefaultSet)
@@ -110,18 +111,18 @@ func TestAnUploadInPiecesIsPublishedWithItsLastByte(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "text/plain", file.ContentType)
 
-		upload, err = p.PartialUpload(t.Context(), upload.ID)
+		upload, err = p.Get(t.Context(), upload.ID)
 		require.NoError(t, err, "the last answer may have been lost")
 		require.Equal(t, upload.Length, upload.Offset)
 		require.NotNil(t, upload.Result)
-		_, err = p.ContinueUpload(t.Context(), upload.ID, 10, strings.NewReader("!"), modelrepo.Checksum{})
+		_, err = p.Continue(t.Context(), upload.ID, 10, strings.NewReader("!"), modelrepo.Checksum{})
 		require.ErrorIs(t, err, modelrepo.ErrTooLong)
 	})
 }
 
 func TestAnUploadOfNothingIsPublishedAtOnce(t *testing.T) {
-	eachWay(t, func(t *testing.T, s *modelrepo.Store, p inPieces) {
-		upload, err := p.BeginUpload(t.Context(), crashVersion, "f", 0, nil)
+	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
+		upload, err := p.Begin(t.Context(), crashVersion, "f", 0, nil)
 		require.NoError(t, err)
 		require.NotNil(t, upload.Result)
 		require.Empty(t, read(t, s, "f"))
@@ -129,10 +130,10 @@ func TestAnUploadOfNothingIsPublishedAtOnce(t *testing.T) {
 }
 
 func TestBadPiecesAreRefusedAndChangeNothing(t *testing.T) {
-	eachWay(t, func(t *testing.T, s *modelrepo.Store, p inPieces) {
-		upload, err := p.BeginUpload(t.Context(), crashVersion, "f", 4, nil)
+	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
+		upload, err := p.Begin(t.Context(), crashVersion, "f", 4, nil)
 		require.NoError(t, err)
-		_, err = p.ContinueUpload(t.Context(), upload.ID, 0, strings.NewReader("ab"), modelrepo.Checksum{})
+		_, err = p.Continue(t.Context(), upload.ID, 0, strings.NewReader("ab"), modelrepo.Checksum{})
 		require.NoError(t, err)
 		wrong := modelrepo.Checksum{Algorithm: "sha1", Sum: make([]byte, sha1.Size)}
 		for _, bad := range []struct {
@@ -149,42 +150,42 @@ func TestBadPiecesAreRefusedAndChangeNothing(t *testing.T) {
 			{2, strings.NewReader("cd"), wrong, modelrepo.ErrChecksum},
 			{2, strings.NewReader("c"), wrong, modelrepo.ErrChecksum},
 		} {
-			_, err := p.ContinueUpload(t.Context(), upload.ID, bad.offset, bad.data, bad.sum)
+			_, err := p.Continue(t.Context(), upload.ID, bad.offset, bad.data, bad.sum)
 			require.ErrorIs(t, err, bad.want)
-			now, err := p.PartialUpload(t.Context(), upload.ID)
+			now, err := p.Get(t.Context(), upload.ID)
 			require.NoError(t, err)
 			require.Equal(t, int64(2), now.Offset)
 		}
 		sum := sha1.Sum([]byte("cd"))
-		_, err = p.ContinueUpload(t.Context(), upload.ID, 2, strings.NewReader("cd"), modelrepo.Checksum{Algorithm: "sha1", Sum: sum[:]})
+		_, err = p.Continue(t.Context(), upload.ID, 2, strings.NewReader("cd"), modelrepo.Checksum{Algorithm: "sha1", Sum: sum[:]})
 		require.NoError(t, err)
 		require.Equal(t, "abcd", read(t, s, "f"))
 	})
 }
 
 func TestTheRulesOfUploadsHoldForPieces(t *testing.T) {
-	eachWay(t, func(t *testing.T, s *modelrepo.Store, p inPieces) {
+	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
 		begin := func(format string, options modelrepo.UploadOptions) (string, error) {
-			upload, err := p.BeginUpload(t.Context(), crashVersion, format, 1, &modelrepo.PartialOptions{UploadOptions: options})
+			upload, err := p.Begin(t.Context(), crashVersion, format, 1, &modelrepo.ResumableOptions{UploadOptions: options})
 			return upload.ID, err
 		}
-		finish := func(id string) (modelrepo.Partial, error) {
-			return p.ContinueUpload(t.Context(), id, 0, strings.NewReader("x"), modelrepo.Checksum{})
+		finish := func(id string) (modelrepo.ResumableUpload, error) {
+			return p.Continue(t.Context(), id, 0, strings.NewReader("x"), modelrepo.Checksum{})
 		}
 		gone := func(id string) {
 			t.Helper()
-			_, err := p.PartialUpload(t.Context(), id)
+			_, err := p.Get(t.Context(), id)
 			require.ErrorIs(t, err, modelrepo.ErrNotFound)
 		}
 		_, err := begin("", modelrepo.UploadOptions{})
 		require.ErrorIs(t, err, modelrepo.ErrInvalid)
-		_, err = p.BeginUpload(t.Context(), crashVersion, "f", -1, nil)
+		_, err = p.Begin(t.Context(), crashVersion, "f", -1, nil)
 		require.ErrorIs(t, err, modelrepo.ErrInvalid)
-		_, err = p.BeginUpload(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "9"}, "f", 1, nil)
+		_, err = p.Begin(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "9"}, "f", 1, nil)
 		require.ErrorIs(t, err, modelrepo.ErrNotFound)
 		for _, id := range []string{"", "../w3c", "00000000-0000-0000-0000-000000000000"} {
 			gone(id)
-			require.ErrorIs(t, p.CancelUpload(t.Context(), id), modelrepo.ErrNotFound)
+			require.ErrorIs(t, p.Cancel(t.Context(), id), modelrepo.ErrNotFound)
 		}
 
 		early, err := begin("f", modelrepo.UploadOptions{})
@@ -227,7 +228,7 @@ func TestTheRulesOfUploadsHoldForPieces(t *testing.T) {
 
 		cancelled, err := begin("f", modelrepo.UploadOptions{})
 		require.NoError(t, err)
-		require.NoError(t, p.CancelUpload(t.Context(), cancelled))
+		require.NoError(t, p.Cancel(t.Context(), cancelled))
 		gone(cancelled)
 	})
 }
@@ -242,19 +243,19 @@ func TestAnUploadSurvivesBrokenConnectionsAndRestarts(t *testing.T) {
 		require.NoError(t, err)
 		s, err := modelrepo.New(modelrepo.Config{Documents: d.Documents(), Blobs: d.Blobs()})
 		require.NoError(t, err)
-		modelrepo.SetLongestPart(s, 20_000)
+		modelrepo.SetPieceBytes(s, 20_000)
 		return d, s
 	}
 	d, s := open()
 	prepare(t, s)
-	upload, err := s.BeginUpload(t.Context(), crashVersion, "f", int64(len(data)), nil)
+	upload, err := s.Uploads().Begin(t.Context(), crashVersion, "f", int64(len(data)), nil)
 	require.NoError(t, err)
 	broken := errors.New("connection reset")
 	for attempts := 0; upload.Result == nil; attempts++ {
 		require.Less(t, attempts, 100)
 		require.NoError(t, d.Close())
 		d, s = open()
-		upload, err = s.PartialUpload(t.Context(), upload.ID)
+		upload, err = s.Uploads().Get(t.Context(), upload.ID)
 		require.NoError(t, err)
 		rest := data[upload.Offset:]
 		got := source.IntN(50_000)
@@ -263,7 +264,7 @@ func TestAnUploadSurvivesBrokenConnectionsAndRestarts(t *testing.T) {
 			reader = io.MultiReader(bytes.NewReader(rest[:got]), iotest.ErrReader(broken))
 		}
 		before := upload.Offset
-		upload, err = s.ContinueUpload(t.Context(), upload.ID, upload.Offset, reader, modelrepo.Checksum{})
+		upload, err = s.Uploads().Continue(t.Context(), upload.ID, upload.Offset, reader, modelrepo.Checksum{})
 		if got < len(rest) {
 			require.ErrorIs(t, err, broken)
 			require.ErrorIs(t, err, modelrepo.ErrIncomplete)
@@ -278,16 +279,16 @@ func TestAnUploadSurvivesBrokenConnectionsAndRestarts(t *testing.T) {
 }
 
 func TestOfPiecesAtOneTimeOneGoesIn(t *testing.T) {
-	eachWay(t, func(t *testing.T, s *modelrepo.Store, p inPieces) {
+	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
 		data := noise(90_000)
-		upload, err := p.BeginUpload(t.Context(), crashVersion, "f", int64(len(data)), nil)
+		upload, err := p.Begin(t.Context(), crashVersion, "f", int64(len(data)), nil)
 		require.NoError(t, err)
 		for offset := 0; offset < len(data); offset += 30_000 {
 			errs := make([]error, 4)
 			var together sync.WaitGroup
 			for i := range errs {
 				together.Go(func() {
-					_, errs[i] = p.ContinueUpload(t.Context(), upload.ID, int64(offset), bytes.NewReader(data[offset:offset+30_000]), modelrepo.Checksum{})
+					_, errs[i] = p.Continue(t.Context(), upload.ID, int64(offset), bytes.NewReader(data[offset:offset+30_000]), modelrepo.Checksum{})
 				})
 			}
 			together.Wait()
@@ -312,13 +313,13 @@ func TestAbandonedUploadsLeaveNothing(t *testing.T) {
 	prepare(t, s)
 	patient, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)
-	living, err := patient.BeginUpload(t.Context(), crashVersion, "f", 4, nil)
+	living, err := patient.Uploads().Begin(t.Context(), crashVersion, "f", 4, nil)
 	require.NoError(t, err)
-	_, err = patient.ContinueUpload(t.Context(), living.ID, 0, strings.NewReader("ab"), modelrepo.Checksum{})
+	_, err = patient.Uploads().Continue(t.Context(), living.ID, 0, strings.NewReader("ab"), modelrepo.Checksum{})
 	require.NoError(t, err)
-	abandoned, err := s.BeginUpload(t.Context(), crashVersion, "f", 4, nil)
+	abandoned, err := s.Uploads().Begin(t.Context(), crashVersion, "f", 4, nil)
 	require.NoError(t, err)
-	_, err = s.ContinueUpload(t.Context(), abandoned.ID, 0, strings.NewReader("ab"), modelrepo.Checksum{})
+	_, err = s.Uploads().Continue(t.Context(), abandoned.ID, 0, strings.NewReader("ab"), modelrepo.Checksum{})
 	require.ErrorIs(t, err, modelrepo.ErrNotFound, "it has expired")
 
 	repaired, err := s.Repair(t.Context())
@@ -329,7 +330,7 @@ func TestAbandonedUploadsLeaveNothing(t *testing.T) {
 	_, err = documents.Get(t.Context(), "upload/"+abandoned.ID)
 	require.ErrorIs(t, err, storage.ErrNotFound)
 
-	require.NoError(t, s.CancelUpload(t.Context(), living.ID))
+	require.NoError(t, s.Uploads().Cancel(t.Context(), living.ID))
 	require.Empty(t, keys(t, blobs, "part/"))
 }
 
@@ -344,23 +345,23 @@ func TestAnUploadSurvivesACrashAnywhere(t *testing.T) {
 			open := func(documents storage.Documents, blobs storage.Blobs) *modelrepo.Store {
 				s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 				require.NoError(t, err)
-				modelrepo.SetLongestPart(s, 3)
+				modelrepo.SetPieceBytes(s, 3)
 				return s
 			}
 			survivor := open(documents, blobs)
 			prepare(t, survivor)
-			upload, err := survivor.BeginUpload(t.Context(), crashVersion, "f", int64(len(data)), nil)
+			upload, err := survivor.Uploads().Begin(t.Context(), crashVersion, "f", int64(len(data)), nil)
 			require.NoError(t, err)
 			victim := &mortal{dies: dies, lastWish: lastWish}
 			_, err = open(mortalDocuments{victim, documents}, mortalBlobs{victim, blobs}).
-				ContinueUpload(t.Context(), upload.ID, 0, strings.NewReader(data), modelrepo.Checksum{})
+				Uploads().Continue(t.Context(), upload.ID, 0, strings.NewReader(data), modelrepo.Checksum{})
 			what := fmt.Sprintf("died at operation %d (%v)", dies, lastWish)
-			upload, statErr := survivor.PartialUpload(t.Context(), upload.ID)
+			upload, statErr := survivor.Uploads().Get(t.Context(), upload.ID)
 			require.NoError(t, statErr, what)
 			if upload.Result == nil && err == nil {
 				require.Equal(t, data, read(t, survivor, "f"), what)
 			}
-			upload, statErr = survivor.ContinueUpload(t.Context(), upload.ID, upload.Offset, strings.NewReader(data[upload.Offset:]), modelrepo.Checksum{})
+			upload, statErr = survivor.Uploads().Continue(t.Context(), upload.ID, upload.Offset, strings.NewReader(data[upload.Offset:]), modelrepo.Checksum{})
 			require.NoError(t, statErr, what)
 			require.Equal(t, int64(len(data)), upload.Offset, what)
 			require.Equal(t, data, read(t, survivor, "f"), what)

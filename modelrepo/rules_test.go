@@ -14,11 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 // repository is what a Store and a Client have in common here.
 type repository interface {
-	CreateNamespaceWith(ctx context.Context, name string, with modelrepo.NamespaceUpdate) error
+	CreateNamespace(ctx context.Context, name string, with modelrepo.NamespaceUpdate) error
 	UpdateNamespace(ctx context.Context, name string, to modelrepo.NamespaceUpdate) (bool, error)
 	Namespace(ctx context.Context, name string, listing *modelrepo.Listing) (modelrepo.Namespace, error)
 	CreateModel(ctx context.Context, at modelrepo.Path, with modelrepo.ModelUpdate) error
@@ -42,9 +44,9 @@ func eachRepository(t *testing.T, limits modelrepo.Limits, run func(t *testing.T
 	}
 	t.Run("store", func(t *testing.T) { run(t, open(t)) })
 	t.Run("client", func(t *testing.T) {
-		server := httptest.NewServer(open(t).Handler(nil))
+		server := httptest.NewServer(rest.NewHandler(open(t), nil))
 		t.Cleanup(server.Close)
-		c, err := modelrepo.NewClient(server.URL, nil)
+		c, err := client.New(server.URL, nil)
 		require.NoError(t, err)
 		run(t, c)
 	})
@@ -57,7 +59,7 @@ func TestAClientSeesWhatAStoreDoes(t *testing.T) {
 		model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
 		version := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 		described := modelrepo.Metadata{"author": {"W3C"}, "tags": {"a", "b"}}
-		require.NoError(t, r.CreateNamespaceWith(ctx, "w3c", modelrepo.NamespaceUpdate{Metadata: described}))
+		require.NoError(t, r.CreateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{Metadata: described}))
 		require.NoError(t, r.CreateModel(ctx, model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}, Metadata: described}))
 		require.NoError(t, r.CreateVersion(ctx, version, modelrepo.VersionUpdate{Metadata: described}))
 		namespace, err := r.Namespace(ctx, "w3c", &modelrepo.Listing{
@@ -112,7 +114,7 @@ func withModel(t *testing.T, limits modelrepo.Limits) (*modelrepo.Store, modelre
 	documents, blobs := openMemory(t)
 	s, err := modelrepo.New(modelrepo.Config{Documents: dawdling{documents}, Blobs: blobs, Limits: limits})
 	require.NoError(t, err)
-	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
 	require.NoError(t, s.CreateModel(t.Context(), at, modelrepo.ModelUpdate{}))
 	return s, at
@@ -254,34 +256,34 @@ func TestAnUploadInPiecesKeepsToTheRules(t *testing.T) {
 	s, model := withModel(t, modelrepo.Limits{ContentBytes: 10, NamespaceBytes: 15})
 	ctx, at := t.Context(), modelrepo.Path{Namespace: "w3c", Model: model.Model, Version: "1.0"}
 	require.NoError(t, s.CreateVersion(ctx, at, modelrepo.VersionUpdate{}))
-	_, err := s.BeginUpload(ctx, at, "f", 11, nil)
+	_, err := s.Uploads().Begin(ctx, at, "f", 11, nil)
 	require.ErrorIs(t, err, modelrepo.ErrTooLarge)
-	pieces, err := s.BeginUpload(ctx, at, "f", 10, nil)
+	pieces, err := s.Uploads().Begin(ctx, at, "f", 10, nil)
 	require.NoError(t, err)
-	frozen, err := s.BeginUpload(ctx, at, "g", 1, nil)
+	frozen, err := s.Uploads().Begin(ctx, at, "g", 1, nil)
 	require.NoError(t, err)
 	_, err = s.Upload(ctx, at, "other", strings.NewReader("0123456789"), nil)
 	require.NoError(t, err)
-	_, err = s.BeginUpload(ctx, at, "h", 6, nil)
+	_, err = s.Uploads().Begin(ctx, at, "h", 6, nil)
 	require.ErrorIs(t, err, modelrepo.ErrQuota)
 
 	// What does not fit now may fit later: the last piece can come again.
-	_, err = s.ContinueUpload(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
+	_, err = s.Uploads().Continue(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
 	require.ErrorIs(t, err, modelrepo.ErrQuota)
 	require.NoError(t, s.DeleteContent(ctx, at, "other", modelrepo.Condition{}))
-	_, err = s.ContinueUpload(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
+	_, err = s.Uploads().Continue(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
 	require.NoError(t, err)
 
 	_, err = s.UpdateVersion(ctx, at, modelrepo.VersionUpdate{Immutable: true})
 	require.NoError(t, err)
-	_, err = s.ContinueUpload(ctx, frozen.ID, 0, strings.NewReader("x"), modelrepo.Checksum{})
+	_, err = s.Uploads().Continue(ctx, frozen.ID, 0, strings.NewReader("x"), modelrepo.Checksum{})
 	require.ErrorIs(t, err, modelrepo.ErrImmutable)
-	_, err = s.BeginUpload(ctx, at, "i", 1, nil)
+	_, err = s.Uploads().Begin(ctx, at, "i", 1, nil)
 	require.ErrorIs(t, err, modelrepo.ErrImmutable)
 	_, err = s.UpdateModel(ctx, model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}})
 	require.NoError(t, err)
 	at.Version = "stable"
-	_, err = s.BeginUpload(ctx, at, "i", 1, nil)
+	_, err = s.Uploads().Begin(ctx, at, "i", 1, nil)
 	require.ErrorContains(t, err, "The 'stable' tag cannot be used for writes.")
 }
 

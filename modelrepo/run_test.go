@@ -28,7 +28,7 @@ func TestRunTidiesUpUntilItsContextEnds(t *testing.T) {
 		victim := &mortal{dies: 3}
 		dying, err := modelrepo.New(modelrepo.Config{Documents: mortalDocuments{victim, documents}, Blobs: mortalBlobs{victim, blobs}})
 		require.NoError(t, err)
-		require.Error(t, dying.CreateNamespace(t.Context(), "half"))
+		require.Error(t, dying.CreateNamespace(t.Context(), "half", modelrepo.NamespaceUpdate{}))
 		victim.dies, victim.lastWish = victim.count.Load()+5, true
 		_, err = dying.Upload(t.Context(), crashVersion, "half", strings.NewReader("half"), nil)
 		require.Error(t, err)

@@ -150,15 +150,15 @@ func (c *scan) cut() {
 // scannedPage reads all children, keeps which of them are on the page, and reads
 // those again. What changed between the two, so that a filter no longer holds,
 // is left out.
-func scannedPage[T any](ctx context.Context, s *Store, at Path, l Listing, item func(Path, node) T) (*Set[T], error) {
+func scannedPage[T any](ctx context.Context, t *tree, at Path, l Listing, item func(Path, node) T) (*Set[T], error) {
 	select {
-	case s.scans <- struct{}{}:
-		defer func() { <-s.scans }()
+	case t.scans <- struct{}{}:
+		defer func() { <-t.scans }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	c := newScan(l)
-	if err := s.scan(ctx, at, c); err != nil {
+	if err := t.scan(ctx, at, c); err != nil {
 		return nil, err
 	}
 	c.cut()
@@ -166,7 +166,7 @@ func scannedPage[T any](ctx context.Context, s *Store, at Path, l Listing, item 
 	from, to := l.bounds(len(c.kept))
 	for _, found := range c.kept[from:to] {
 		child := at.child(found.name)
-		n, _, err := s.load(ctx, child)
+		n, _, err := t.load(ctx, child)
 		switch {
 		case errors.Is(err, errAbsent):
 		case err != nil:
@@ -179,9 +179,9 @@ func scannedPage[T any](ctx context.Context, s *Store, at Path, l Listing, item 
 }
 
 // scan looks at the children: at one if the filters name it, and else at all.
-func (s *Store) scan(ctx context.Context, at Path, c *scan) error {
+func (t *tree) scan(ctx context.Context, at Path, c *scan) error {
 	if len(c.only) > 0 {
-		doc, err := s.docs.Get(ctx, at.child(c.only[0]).key())
+		doc, err := t.docs.Get(ctx, at.child(c.only[0]).key())
 		if errors.Is(err, storage.ErrNotFound) {
 			return nil
 		}
@@ -191,7 +191,7 @@ func (s *Store) scan(ctx context.Context, at Path, c *scan) error {
 		return c.look(c.only[0], doc)
 	}
 	prefix := at.childPrefix()
-	for doc, err := range storage.All(ctx, s.docs, prefix) {
+	for doc, err := range storage.All(ctx, t.docs, prefix) {
 		if err == nil {
 			err = c.look(strings.Clone(doc.Key[len(prefix):]), doc)
 		}

@@ -6,8 +6,6 @@ import "sync/atomic"
 type Stats struct {
 	// Uploads were stored, with UploadedBytes of content.
 	Uploads, UploadedBytes uint64
-	// Downloads were answered over HTTP, with DownloadedBytes of content.
-	Downloads, DownloadedBytes uint64
 	// Delivered events were taken by callbacks; GivenUp events were not.
 	Delivered, GivenUp uint64
 	// CollectedBlobs were deleted by Collect.
@@ -16,18 +14,16 @@ type Stats struct {
 
 // counters count what Stats reports.
 type counters struct {
-	uploads, uploadedBytes     atomic.Uint64
-	downloads, downloadedBytes atomic.Uint64
-	collectedBlobs             atomic.Uint64
-	delivered, givenUp         atomic.Uint64
+	uploads, uploadedBytes atomic.Uint64
+	collectedBlobs         atomic.Uint64
 }
 
 // Stats returns the counts.
 func (s *Store) Stats() Stats {
+	stats := s.contents.stats
 	return Stats{
-		Uploads: s.stats.uploads.Load(), UploadedBytes: s.stats.uploadedBytes.Load(),
-		Downloads: s.stats.downloads.Load(), DownloadedBytes: s.stats.downloadedBytes.Load(),
-		Delivered: s.stats.delivered.Load(), GivenUp: s.stats.givenUp.Load(),
-		CollectedBlobs: s.stats.collectedBlobs.Load(),
+		Uploads: stats.uploads.Load(), UploadedBytes: stats.uploadedBytes.Load(),
+		Delivered: s.hooks.Delivered(), GivenUp: s.hooks.GivenUp(),
+		CollectedBlobs: stats.collectedBlobs.Load(),
 	}
 }

@@ -11,6 +11,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
+	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
+	"github.com/iotenablers/enablers/modelrepo/internal/tus"
+	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -40,23 +44,16 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Store is a repository. It is made with [New] and is safe for concurrent use,
-// also by several processes over one storage.
+// Store is a repository. It is made with [New] and is safe for concurrent use, also by
+// several processes over one storage.
 type Store struct {
-	docs       storage.Documents
-	blobs      storage.Blobs
-	config     Config
-	log        *slog.Logger
-	locks      keyLocks
-	indexes    indexes
-	usage      usage
-	scans      chan struct{} // as many as run
-	stats      counters
-	deliveries *deliveries
-	buffers    sync.Pool // of *[uploadBuffer]byte
-
-	rendering   chan struct{} // has one while documentation is rendered
-	longestPart int64         // of uploads in pieces, in bytes
+	config    Config
+	tree      *tree
+	contents  *contents
+	uploads   *Uploads
+	hooks     *webhook.Hooks
+	pages     docpages.Pages
+	rendering chan struct{} // has one element while documentation is rendered
 }
 
 // New returns the repository over the two stores. It reads and writes nothing.
@@ -85,15 +82,32 @@ func New(config Config) (*Store, error) {
 	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
 	config.Settle = cmp.Or(config.Settle, time.Minute)
 	config.Interval = cmp.Or(config.Interval, time.Hour)
-	config.Webhooks = config.Webhooks.normal()
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	return assemble(config), nil
+}
+
+// assemble returns a store with a valid and complete configuration.
+func assemble(config Config) *Store {
+	docs, blobs, limits := config.Documents, config.Blobs, config.Limits
+	tree := &tree{docs: docs, limits: limits, settle: config.Settle, scans: make(chan struct{}, maxScans)}
+	hooks := webhook.New(docs, outcome{tree}, webhook.Config(config.Webhooks), config.Settle, config.Logger)
+	contents := &contents{
+		tree: tree, docs: docs, blobs: blobs, hooks: hooks,
+		usage:     &usage{tree: tree, most: limits.NamespaceBytes},
+		collector: &collector{docs: docs, blobs: blobs, grace: config.Grace},
+		copier:    &transfer.Copier{}, stats: &counters{},
+		maxBytes: limits.ContentBytes, grace: config.Grace,
+	}
+	uploads := &Uploads{contents, tus.New(tus.Config{
+		Documents: docs, Blobs: blobs, Copier: contents.copier, Publisher: contents,
+		Grace: config.Grace, PieceBytes: pieceBytes,
+	})}
 	return &Store{
-		docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger,
-		scans: make(chan struct{}, maxScans), rendering: make(chan struct{}, 1), longestPart: longestPart,
-		deliveries: newDeliveries(),
-	}, nil
+		config: config, tree: tree, contents: contents, uploads: uploads, hooks: hooks,
+		pages: docpages.Pages{Blobs: blobs}, rendering: make(chan struct{}, 1),
+	}
 }
 
 // Run repairs and collects, once at the beginning and then every
@@ -102,13 +116,13 @@ func New(config Config) (*Store, error) {
 // is enough, and all may.
 func (s *Store) Run(ctx context.Context) error {
 	var deliveries sync.WaitGroup
-	deliveries.Go(func() { s.deliver(ctx) })
+	deliveries.Go(func() { s.hooks.Run(ctx) })
 	defer deliveries.Wait()
 	ticker := time.NewTicker(s.config.Interval)
 	defer ticker.Stop()
 	for {
 		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("tidying up failed", "error", err, "again", s.config.Interval)
+			s.config.Logger.Error("tidying up failed", "error", err, "again", s.config.Interval)
 		}
 		select {
 		case <-ctx.Done():
@@ -127,7 +141,7 @@ func (s *Store) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.log.Info("tidied up", "operations", repaired.Operations, "uploads", repaired.Uploads,
+	s.config.Logger.Info("tidied up", "operations", repaired.Operations, "uploads", repaired.Uploads,
 		"contents", collected.Contents, "bytes", collected.Bytes, "blobs", collected.Blobs)
 	return nil
 }
@@ -135,14 +149,17 @@ func (s *Store) tidy(ctx context.Context) error {
 // Ready returns nil if the storage answers: both parts, since they may be on
 // different servers.
 func (s *Store) Ready(ctx context.Context) error {
-	if _, err := s.docs.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.config.Documents.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: documents: %w", err)
 	}
-	if _, err := s.blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.config.Blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: blobs: %w", err)
 	}
 	return nil
 }
 
-// newID returns an identifier that nobody had before.
+// pieceBytes is how many bytes of a resumable upload become durable at a time.
+const pieceBytes = 64 << 20
+
+// newID returns a new identifier.
 func newID() string { return uuid.NewString() }

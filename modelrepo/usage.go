@@ -18,8 +18,11 @@ const (
 // usage knows how many bytes of content the namespaces hold, where that is
 // limited. The zero value is ready for use.
 type usage struct {
+	tree *tree
+	most int64 // bytes of a namespace; 0 for no limit
+
 	mu sync.Mutex
-	of map[string]*tally
+	of map[string]*tally // by namespace
 }
 
 // tally is what one namespace holds: at least what this process knows of. It is
@@ -53,13 +56,13 @@ func (u *usage) tally(namespace string) *tally {
 }
 
 // room returns nil if that many more bytes would fit, and else a refusal.
-func (u *usage) room(ctx context.Context, s *Store, op string, at Path, more int64) error {
-	return u.try(ctx, s, op, at, more, func(*tally) {})
+func (u *usage) room(ctx context.Context, op string, at Path, more int64) error {
+	return u.try(ctx, op, at, more, func(*tally) {})
 }
 
 // try calls then, in one step with finding that there is room.
-func (u *usage) try(ctx context.Context, s *Store, op string, at Path, more int64, then func(*tally)) error {
-	t, most := u.tally(at.Namespace), s.config.Limits.NamespaceBytes
+func (u *usage) try(ctx context.Context, op string, at Path, more int64, then func(*tally)) error {
+	t, most := u.tally(at.Namespace), u.most
 	for attempt := 0; ; attempt++ {
 		u.mu.Lock()
 		fits := more <= 0 || more <= most-t.bytes-t.claimed
@@ -73,7 +76,7 @@ func (u *usage) try(ctx context.Context, s *Store, op string, at Path, more int6
 		u.mu.Unlock()
 		switch {
 		case old:
-			if err := u.readAgain(ctx, s, at, t, epoch); err != nil {
+			if err := u.readAgain(ctx, at, t, epoch); err != nil {
 				return err
 			}
 		case !fits:
@@ -86,7 +89,7 @@ func (u *usage) try(ctx context.Context, s *Store, op string, at Path, more int6
 
 // readAgain reads all versions of the namespace, unless another one has since
 // the epoch.
-func (u *usage) readAgain(ctx context.Context, s *Store, at Path, t *tally, epoch uint64) error {
+func (u *usage) readAgain(ctx context.Context, at Path, t *tally, epoch uint64) error {
 	select {
 	case t.reading <- struct{}{}:
 		defer func() { <-t.reading }()
@@ -103,7 +106,7 @@ func (u *usage) readAgain(ctx context.Context, s *Store, at Path, t *tally, epoc
 	claimed := t.claimed > 0
 	u.mu.Unlock()
 
-	bytes, err := s.contentOf(ctx, at.Namespace)
+	bytes, err := u.tree.contentBytes(ctx, at.Namespace)
 
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -115,10 +118,10 @@ func (u *usage) readAgain(ctx context.Context, s *Store, at Path, t *tally, epoc
 	return nil
 }
 
-// contentOf adds up the content of a namespace.
-func (s *Store) contentOf(ctx context.Context, namespace string) (int64, error) {
+// contentBytes adds up the content of a namespace.
+func (t *tree) contentBytes(ctx context.Context, namespace string) (int64, error) {
 	total := int64(0)
-	for doc, err := range storage.All(ctx, s.docs, versionPrefix+namespace+"/") {
+	for doc, err := range storage.All(ctx, t.docs, versionPrefix+namespace+"/") {
 		if err != nil {
 			return 0, err
 		}
@@ -150,21 +153,21 @@ type change struct {
 }
 
 // changeOf begins a change of the namespace; nil if nothing limits it.
-func (s *Store) changeOf(at Path) *change {
-	if s.config.Limits.NamespaceBytes == 0 {
+func (u *usage) change(at Path) *change {
+	if u.most == 0 {
 		return nil
 	}
-	return &change{usage: &s.usage, tally: s.usage.tally(at.Namespace)}
+	return &change{usage: u, tally: u.tally(at.Namespace)}
 }
 
 // plan says how much comes, or goes if it is negative, in place of what was
 // planned before. The error is a refusal if that does not fit.
-func (c *change) plan(ctx context.Context, s *Store, op string, at Path, delta int64) error {
+func (c *change) plan(ctx context.Context, op string, at Path, delta int64) error {
 	if c == nil {
 		return nil
 	}
 	c.drop()
-	return c.usage.try(ctx, s, op, at, delta, func(t *tally) {
+	return c.usage.try(ctx, op, at, delta, func(t *tally) {
 		c.epoch, c.delta = t.epoch, delta
 		t.claimed += max(delta, 0)
 	})

@@ -1,7 +1,6 @@
 package modelrepo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -40,18 +39,6 @@ type VersionUpdate struct {
 	Metadata Metadata `json:"metadata,omitempty"`
 }
 
-func (u *VersionUpdate) fields() fields {
-	return fields{
-		"defaultFormat": textField("defaultFormat", &u.DefaultFormat),
-		"immutable":     trueField("immutable", &u.Immutable),
-		"metadata":      metadataField(&u.Metadata),
-	}
-}
-
-func (u *VersionUpdate) empty() bool {
-	return u.DefaultFormat == "" && !u.Immutable && len(u.Metadata) == 0
-}
-
 func (u VersionUpdate) check(op string, at Path, creating bool) error {
 	if u.Immutable && creating {
 		return refuse(op, at, ErrInvalid, validating+"'immutable' cannot be set during creation")
@@ -63,9 +50,9 @@ func (u VersionUpdate) check(op string, at Path, creating bool) error {
 }
 
 // set changes a version's node, unless that is immutable.
-func (u VersionUpdate) set(s *Store, op string, at Path, n *node) (changed bool, err error) {
+func (u VersionUpdate) set(t *tree, op string, at Path, n *node) (changed bool, err error) {
 	changed = apply(&n.DefaultFormat, u.DefaultFormat)
-	metadata, err := s.setMetadata(op, at, n, u.Metadata)
+	metadata, err := t.setMetadata(op, at, n, u.Metadata)
 	if err != nil {
 		return false, err
 	}
@@ -122,34 +109,26 @@ func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) 
 		return err
 	}
 	var n node
-	if _, err := with.set(s, op, at, &n); err != nil {
+	if _, err := with.set(s.tree, op, at, &n); err != nil {
 		return failed(op, at, err)
 	}
-	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: ModelVersionCreate, At: at})
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(ModelVersionCreate, at))
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
 	case errors.Is(err, errAbsent):
-		return s.missingModel(ctx, op, at.parent())
+		return s.tree.missingModel(ctx, op, at.parent())
 	case err != nil:
 		return failed(op, at, err)
 	}
 	return nil
 }
 
-// missingModel says which of namespace and model is not there.
-func (s *Store) missingModel(ctx context.Context, op string, at Path) error {
-	if _, err := s.find(ctx, at.parent(), 1); errors.Is(err, errAbsent) {
-		at = at.parent()
-	}
-	return notFound(op, at)
-}
-
 // Version returns a version with its formats. The tag may be [Latest] or an
 // alias of the model; the result has the real one. The error matches [ErrNotFound] if there is none.
 func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 	const op = "get model version"
-	at, n, err := s.readVersion(ctx, op, at)
+	at, n, err := s.tree.readVersion(ctx, op, at)
 	if err != nil {
 		return Version{}, err
 	}
@@ -159,69 +138,6 @@ func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 		v.Formats[e.Format] = e.file()
 	}
 	return v, nil
-}
-
-// readVersion finds the node of a version, by its tag, as the latest, or by an
-// alias.
-func (s *Store) readVersion(ctx context.Context, op string, at Path) (Path, node, error) {
-	byPointer := at.Version == Latest
-	if byPointer {
-		latest, err := s.latest(ctx, op, at)
-		if err != nil {
-			return at, node{}, err
-		}
-		at.Version = latest
-	}
-	n, err := s.find(ctx, at, 3)
-	if errors.Is(err, errAbsent) && !byPointer && at.valid(3) {
-		target, found, aliasErr := s.aliased(ctx, at)
-		if found && aliasErr == nil {
-			return s.readAliased(ctx, op, at, target)
-		}
-		err = cmp.Or(aliasErr, err)
-	}
-	switch {
-	case errors.Is(err, errAbsent) && byPointer:
-		return at, node{}, refuse(op, at, ErrNotFound, "Could not find the model version '%s', which 'latestVersion' was pointing to. Please update the pointer or create the missing version.", at)
-	case errors.Is(err, errAbsent):
-		return at, node{}, missingVersion(op, at)
-	case err != nil:
-		return at, node{}, failed(op, at, err)
-	}
-	return at, n, nil
-}
-
-// readAliased finds the node of the version that an alias stands for.
-func (s *Store) readAliased(ctx context.Context, op string, at Path, target string) (Path, node, error) {
-	alias := at.Version
-	at.Version = target
-	n, err := s.find(ctx, at, 3)
-	if errors.Is(err, errAbsent) {
-		return at, node{}, refuse(op, at, ErrNotFound, "Could not find the model version '%s', which the alias '%s' was pointing to. Please update the pointer or create the missing version.", at, alias)
-	}
-	if err != nil {
-		return at, node{}, failed(op, at, err)
-	}
-	return at, n, nil
-}
-
-func missingVersion(op string, at Path) error {
-	return refuse(op, at, ErrNotFound, "Could not find model version '%s'.", at)
-}
-
-// latest returns the tag that the model's pointer names.
-func (s *Store) latest(ctx context.Context, op string, at Path) (string, error) {
-	model := at.parent()
-	n, err := s.find(ctx, model, 2)
-	switch {
-	case errors.Is(err, errAbsent):
-		return "", missingVersion(op, at)
-	case err != nil:
-		return "", failed(op, model, err)
-	case n.LatestVersion == "":
-		return "", refuse(op, at, ErrNotFound, "The 'latestVersion' pointer is not set for model '%s'.", model)
-	}
-	return n.LatestVersion, nil
 }
 
 // UpdateVersion changes a version and reports whether anything was different.
@@ -235,9 +151,9 @@ func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (c
 	if err := to.check(op, at, false); err != nil {
 		return false, err
 	}
-	changed, err = s.update(ctx, op, at, 3, func(n *node) (bool, error) { return to.set(s, op, at, n) })
+	changed, err = s.tree.update(ctx, op, at, 3, func(n *node) (bool, error) { return to.set(s.tree, op, at, n) })
 	if errors.Is(err, ErrNotFound) {
-		err = s.unlessAlias(ctx, op, at, err)
+		err = s.tree.unlessAlias(ctx, op, at, err)
 	}
 	return changed, err
 }
@@ -261,7 +177,7 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 	if err := refuseLatest(op, at); err != nil {
 		return err
 	}
-	err, freed := errAbsent, s.changeOf(at)
+	err, freed := errAbsent, s.contents.usage.change(at)
 	if at.valid(3) {
 		removable := func(ctx context.Context, n *node) error {
 			switch {
@@ -272,9 +188,9 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 			case !n.Immutable && n.Documentation != nil:
 				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the documentation first.", at)
 			}
-			return freed.plan(ctx, s, op, at, -n.size())
+			return freed.plan(ctx, op, at, -n.size())
 		}
-		err = s.told(ctx, func() error { return s.remove(ctx, at, removable) }, &event{Action: ModelVersionDelete, At: at})
+		err = s.hooks.Record(ctx, func() error { return s.tree.remove(ctx, at, removable) }, eventOf(ModelVersionDelete, at))
 	}
 	if err == nil {
 		freed.done()
@@ -282,10 +198,10 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 	switch {
 	case errors.Is(err, errAbsent):
 		missing := at
-		if _, parentErr := s.find(ctx, at.parent(), 2); errors.Is(parentErr, errAbsent) {
+		if _, parentErr := s.tree.find(ctx, at.parent(), 2); errors.Is(parentErr, errAbsent) {
 			missing = at.parent()
 		}
-		return s.unlessAlias(ctx, op, at, notFound(op, missing))
+		return s.tree.unlessAlias(ctx, op, at, notFound(op, missing))
 	case err != nil:
 		return failed(op, at, err)
 	}

@@ -30,7 +30,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
-	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 func main() { server.Main("enablers", run) }
@@ -121,7 +121,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
 		{Name: "modelrepo", Run: models.repository.Run},
-		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log),
+		server.HTTP(at.models, rest.NewHandler(models.repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log),
 	}
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {

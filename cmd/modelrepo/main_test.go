@@ -15,16 +15,17 @@ import (
 
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
 )
 
 // start runs the program and returns a client of it, its URL, and what ends it.
-func start(t *testing.T, args ...string) (*modelrepo.Client, string, func() error) {
+func start(t *testing.T, args ...string) (*client.Client, string, func() error) {
 	t.Helper()
 	return startLogging(t, io.Discard, args...)
 }
 
 // startLogging is start with a place for what goes to standard error.
-func startLogging(t *testing.T, log io.Writer, args ...string) (*modelrepo.Client, string, func() error) {
+func startLogging(t *testing.T, log io.Writer, args ...string) (*client.Client, string, func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, stdout := io.Pipe()
@@ -45,7 +46,7 @@ func startLogging(t *testing.T, log io.Writer, args ...string) (*modelrepo.Clien
 	require.True(t, found, lines.Text())
 	stop := sync.OnceValue(func() error { cancel(); return <-done })
 	t.Cleanup(func() { _ = stop() })
-	client, err := modelrepo.NewClient(url, nil)
+	client, err := client.New(url, nil)
 	require.NoError(t, err)
 	return client, url, stop
 }
@@ -54,7 +55,7 @@ func TestContentIsBackAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 	client, _, stop := start(t, "-data", dir)
-	require.NoError(t, client.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, client.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	require.NoError(t, client.CreateModel(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}))
 	require.NoError(t, client.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
 	content := bytes.Repeat([]byte("turtle "), 1<<17)
@@ -76,7 +77,7 @@ func TestAMemoryStoreWritesNoFolder(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	client, url, stop := start(t, "-store", "memory:", "-data", data)
-	require.NoError(t, client.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, client.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	answer, err := http.Get(url + "/readyz")
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())

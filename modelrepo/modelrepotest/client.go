@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -39,7 +40,7 @@ func newLimited(t *testing.T, open Open, limits modelrepo.Limits) *client {
 	documents, blobs := open(t)
 	store, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs, Limits: limits})
 	require.NoError(t, err)
-	server := httptest.NewServer(store.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(store, nil))
 	t.Cleanup(server.Close)
 	return &client{t, server.URL, store}
 }
