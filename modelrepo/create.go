@@ -9,20 +9,20 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// add puts a new node into the tree. It returns errAbsent if there is no
-// parent, storage.ErrExists if the name is taken, and a refusal if the parent
-// does not take it.
+// add adds a node to the tree. It returns errAbsent if there is no parent,
+// storage.ErrExists if the name is taken, and a refusal if the parent does not admit
+// the node.
 //
-// Only the operation that proposed a node makes it visible. When another one
-// proposes the same name, it takes the proposal over, once, and the first one
-// waits for how that ends.
+// Only the operation that proposed a node makes it visible. When another operation
+// proposes the same name, it takes over the proposal, once, and the first operation
+// waits for the result.
 func (t *tree) add(ctx context.Context, op string, at Path, n node) error {
 	return t.addWith(ctx, op, at, n, nil, func(*node) error { return nil })
 }
 
-// addWith is add for a node with content. While the node is pending it has the
-// tickets in place of the content. Complete is called in that time, perhaps
-// more than once, and makes it the node that becomes visible.
+// addWith is add for a node with content. While the node is pending it has the tickets
+// in place of the content. The function complete is called in that time, perhaps more
+// than once, and sets the content.
 func (t *tree) addWith(ctx context.Context, op string, at Path, n node, tickets []ticket, complete func(*node) error) error {
 	n.ID = newID()
 	marked := n
@@ -50,7 +50,7 @@ func (t *tree) addWith(ctx context.Context, op string, at Path, n node, tickets 
 			p.withdraw(ctx, revision)
 			return err
 		}
-		// Taken over, or aborted because the parent was being deleted.
+		// The proposal was taken over, or deleted because the parent was being deleted.
 		if err := cas.Pause(ctx, attempt); err != nil {
 			return err
 		}
@@ -66,9 +66,9 @@ func (t *tree) requireParent(ctx context.Context, at Path) error {
 	return err
 }
 
-// announce notes in the parent that the child changes. It moves the parent's
-// revision, so that whoever is deleting the parent looks again. The check sees
-// the parent before, and its error ends it.
+// announce records in the parent that the child changes. It moves the parent's
+// revision, so that a deletion of the parent checks it again. The check gets the parent
+// as it was before, and its error ends the announcement.
 func (t *tree) announce(ctx context.Context, child Path, check func(*node) error) error {
 	for {
 		_, err := t.edit(ctx, child.parent(), func(n *node) error {
@@ -88,16 +88,15 @@ func (t *tree) announce(ctx context.Context, child Path, check func(*node) error
 	}
 }
 
-// proposal is a node that is being added.
+// proposal is a node that is being added to the tree.
 type proposal struct {
 	tree *tree
 	at   Path
 	node node
-	took bool // it has taken another one over
+	took bool // it has taken over another proposal
 }
 
-// propose stores the node as a pending one. It is done when the node is
-// visible already.
+// propose stores the node as pending. It is done when the node is visible already.
 func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done bool, err error) {
 	t, key, marked := p.tree, p.at.key(), p.node
 	for attempt := 0; ; attempt++ {
@@ -118,7 +117,7 @@ func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done
 		case err != nil:
 			return 0, false, err
 		case found.visible() && found.ID == p.node.ID:
-			return 0, true, nil // the store had done what it could not confirm
+			return 0, true, nil // an update that returned an error has happened
 		case found.visible():
 			return 0, true, storage.ErrExists
 		case found.ID == p.node.ID:
@@ -140,20 +139,20 @@ func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done
 	}
 }
 
-// withdraw removes the pending node, if it is still that.
+// withdraw removes the node if it is still pending.
 func (p *proposal) withdraw(ctx context.Context, revision storage.Revision) {
 	ctx, cancel := cas.Cleanup(ctx)
 	defer cancel()
-	_ = p.tree.docs.Delete(ctx, p.at.key(), revision) // Repair would, later
+	_ = p.tree.docs.Delete(ctx, p.at.key(), revision) // or Repair does it later
 }
 
-// stale reports whether the operation that left the mark has probably crashed.
+// stale reports whether the operation that set the mark has probably crashed.
 func (t *tree) stale(m *mark) bool { return time.Since(m.Since) >= t.settle }
 
-// admit returns why the parent does not take the child. It is asked before the
-// child is noted there, and the note is written at the revision that was read,
-// so all that others noted before have been counted: those that are visible,
-// and those that are about to be.
+// admit returns why the parent does not admit the child. It runs before the child is
+// recorded in the parent, and the record is written at the revision that was read. So
+// every child that was recorded before is counted: those that are visible, and those
+// that will be.
 func (t *tree) admit(ctx context.Context, op string, child Path, parent *node) error {
 	at := child.parent()
 	if _, found := parent.Aliases[child.Version]; found && child.depth() == 3 {

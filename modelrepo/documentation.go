@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -121,7 +120,7 @@ func (g *generation) run(ctx context.Context, files map[string][]byte) error {
 		return err
 	}
 	if g.replaced != nil {
-		g.store.removePages(ctx, g.at, g.replaced.ID)
+		g.store.pages.Remove(ctx, pageOwner(g.at, g.replaced.ID))
 	}
 	return nil
 }
@@ -172,13 +171,6 @@ func (g *generation) finish(ctx context.Context) error {
 		return nil
 	})
 	return err
-}
-
-// removePages deletes pages that no version refers to.
-func (s *Store) removePages(ctx context.Context, at Path, id string) {
-	ctx, cancel := cas.Cleanup(ctx)
-	defer cancel()
-	s.pages.Remove(ctx, pageOwner(at, id))
 }
 
 // needsPages reports whether a version has documentation, or is getting it.
@@ -253,6 +245,6 @@ func (s *Store) DeleteDocumentation(ctx context.Context, at Path) error {
 	case err != nil:
 		return failed(op, at, err)
 	}
-	s.removePages(ctx, at, id)
+	s.pages.Remove(ctx, pageOwner(at, id))
 	return nil
 }

@@ -43,21 +43,22 @@ type ExportOptions struct {
 // content. opts may be nil. The error matches [ErrNotFound] if the path names nothing.
 func (s *Store) Export(ctx context.Context, at Path, to io.Writer, opts *ExportOptions) error {
 	open := func(index oci.Index) (*oci.Writer, error) { return oci.NewTarWriter(to, index) }
-	return s.export(ctx, at, opts, open)
+	return s.contents.export(ctx, at, opts, open)
 }
 
 // ExportDir is [Store.Export] into a folder. The index comes last there: a layout that
 // was in the folder before stays until the new one is complete.
 func (s *Store) ExportDir(ctx context.Context, at Path, dir string, opts *ExportOptions) error {
 	open := func(index oci.Index) (*oci.Writer, error) { return oci.NewDirWriter(dir, index) }
-	return s.export(ctx, at, opts, open)
+	return s.contents.export(ctx, at, opts, open)
 }
 
-func (s *Store) export(
+// export writes what is at the path into the layout that the function opens.
+func (c *contents) export(
 	ctx context.Context, at Path, opts *ExportOptions, open func(oci.Index) (*oci.Writer, error),
 ) error {
 	const op = "export"
-	layout, err := s.tree.layout(ctx, op, at)
+	layout, err := c.tree.layout(ctx, op, at)
 	if err != nil {
 		return failed(op, at, err)
 	}
@@ -73,7 +74,7 @@ func (s *Store) export(
 			opts.Progress(progress)
 		}
 	}
-	if r, err := layout.Write(ctx, writer, s.contents.blobs, report); err != nil {
+	if r, err := layout.Write(ctx, writer, c.blobs, report); err != nil {
 		return errors.Join(failed(op, recordPath(r), err), writer.Abort())
 	}
 	if err := writer.Close(); err != nil {

@@ -61,15 +61,30 @@ type Imported struct {
 // layout says, [ErrIncomplete] if something is missing or the reader failed,
 // [ErrImmutable], [ErrTooLarge], [ErrQuota].
 func (s *Store) Import(ctx context.Context, from io.Reader, opts *ImportOptions) (Imported, error) {
-	return s.importFrom(ctx, opts, func(v oci.Visitor) error { return oci.ReadTar(from, v) })
+	return newImporter(s, opts).run(ctx, func(v oci.Visitor) error { return oci.ReadTar(from, v) })
 }
 
 // ImportDir is [Store.Import] from a folder.
 func (s *Store) ImportDir(ctx context.Context, dir string, opts *ImportOptions) (Imported, error) {
-	return s.importFrom(ctx, opts, func(v oci.Visitor) error { return oci.ReadDir(dir, v) })
+	return newImporter(s, opts).run(ctx, func(v oci.Visitor) error { return oci.ReadDir(dir, v) })
 }
 
-func (s *Store) importFrom(ctx context.Context, opts *ImportOptions, read func(oci.Visitor) error) (Imported, error) {
+// importer stores one layout. It implements [archive.Target].
+type importer struct {
+	store    *Store
+	contents *contents
+	tree     *tree
+	options  ImportOptions
+	result   Imported
+	total    func() int // artifacts of the layout
+	source   string     // the namespace of the layout, if all goes into one
+	buffer   []byte
+
+	staged map[string]storage.BlobInfo // content that is durable, by digest
+	kept   map[string]bool             // blobs that the repository may refer to
+}
+
+func newImporter(s *Store, opts *ImportOptions) *importer {
 	i := &importer{
 		store: s, contents: s.contents, tree: s.tree,
 		buffer: make([]byte, 128<<10), staged: map[string]storage.BlobInfo{}, kept: map[string]bool{},
@@ -77,6 +92,11 @@ func (s *Store) importFrom(ctx context.Context, opts *ImportOptions, read func(o
 	if opts != nil {
 		i.options = *opts
 	}
+	return i
+}
+
+// run reads a layout and stores it.
+func (i *importer) run(ctx context.Context, read func(oci.Visitor) error) (Imported, error) {
 	at := Path{Namespace: i.options.Namespace}
 	if at.Namespace != "" && !at.valid(1) {
 		return Imported{}, refuse("import", at, ErrInvalid,
@@ -125,21 +145,6 @@ func importError(ctx context.Context, at Path, err error) error {
 		}
 	}
 	return failed("import", at, err)
-}
-
-// importer stores one layout. It implements [archive.Target].
-type importer struct {
-	store    *Store
-	contents *contents
-	tree     *tree
-	options  ImportOptions
-	result   Imported
-	total    func() int // artifacts of the layout
-	source   string     // the namespace of the layout, if all goes into one
-	buffer   []byte
-
-	staged map[string]storage.BlobInfo // content that is durable, by digest
-	kept   map[string]bool             // blobs that the repository may refer to
 }
 
 // Ensure implements [archive.Target].

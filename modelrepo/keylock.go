@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// keyLocks makes the edits of one document by this process wait for each other
-// instead of failing at each other's revisions. Nothing depends on it but
-// speed. The zero value is ready for use.
+// keyLocks makes the edits of one document by this process wait for each other, so that
+// they do not fail at each other's revisions. Only speed depends on it. The zero value
+// is ready for use.
 type keyLocks struct {
 	mu   sync.Mutex
 	held map[string]*keyLock
@@ -18,7 +18,7 @@ type keyLock struct {
 	users int
 }
 
-// lock waits for the key. Nobody holds two.
+// lock waits for the key. A goroutine never holds two keys.
 func (k *keyLocks) lock(ctx context.Context, key string) (unlock func(), err error) {
 	k.mu.Lock()
 	if k.held == nil {

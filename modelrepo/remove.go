@@ -9,9 +9,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// remove takes a node out of the tree. It returns errAbsent if there is none,
-// and what the check of the node returns. What the check looked at elsewhere
-// must move the node's revision when it changes.
+// remove removes a node from the tree. It returns errAbsent if there is none, and the
+// error of the check. Whatever the check reads elsewhere must move the node's revision
+// when it changes.
 func (t *tree) remove(ctx context.Context, at Path, check func(context.Context, *node) error) error {
 	me, marked := newID(), false
 	for attempt := 0; ; attempt++ {
@@ -26,15 +26,15 @@ func (t *tree) remove(ctx context.Context, at Path, check func(context.Context, 
 			}
 			marked = true
 		}
-		// Changed meanwhile, or another one is about to delete it.
+		// The node has changed, or another operation is deleting it.
 		if err := cas.Pause(ctx, attempt); err != nil {
 			return err
 		}
 	}
 }
 
-// removeAt removes the node at the revision. The error matches moved when it is
-// at another by now.
+// removeAt removes the node at the revision. The error matches [cas.Moved] if the node
+// is at another revision by now.
 func (t *tree) removeAt(ctx context.Context, at Path, n node, revision storage.Revision, me string, check func(context.Context, *node) error) error {
 	if err := check(ctx, &n); err != nil {
 		return err
@@ -51,9 +51,9 @@ func (t *tree) removeAt(ctx context.Context, at Path, n node, revision storage.R
 	return t.docs.Delete(ctx, at.key(), revision)
 }
 
-// childless returns ErrNotEmpty if a visible node is below the path. Nodes that
-// are being added there are aborted: their operations begin again and find out
-// whether the parent is still there.
+// childless returns ErrNotEmpty if there is a visible node below the path. Nodes that
+// are being added there are deleted: their operations start again and check whether the
+// parent still exists.
 func (t *tree) childless(ctx context.Context, at Path) error {
 	var proposed []storage.Document
 	for doc, err := range storage.All(ctx, t.docs, at.childPrefix()) {

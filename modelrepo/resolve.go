@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// readVersion finds the node of a version, by its tag, as the latest, or by an
+// readVersion returns the node of a version by its tag, by the tag [Latest] or by an
 // alias.
 func (t *tree) readVersion(ctx context.Context, op string, at Path) (Path, node, error) {
 	byPointer := at.Version == Latest
@@ -36,7 +36,7 @@ func (t *tree) readVersion(ctx context.Context, op string, at Path) (Path, node,
 	return at, n, nil
 }
 
-// readAliased finds the node of the version that an alias stands for.
+// readAliased returns the node of the version that an alias stands for.
 func (t *tree) readAliased(ctx context.Context, op string, at Path, target string) (Path, node, error) {
 	alias := at.Version
 	at.Version = target
@@ -54,7 +54,7 @@ func missingVersion(op string, at Path) error {
 	return refuse(op, at, ErrNotFound, "Could not find model version '%s'.", at)
 }
 
-// latest returns the tag that the model's pointer names.
+// latest returns the tag that the model's latestVersion names.
 func (t *tree) latest(ctx context.Context, op string, at Path) (string, error) {
 	model := at.parent()
 	n, err := t.find(ctx, model, 2)
@@ -69,7 +69,7 @@ func (t *tree) latest(ctx context.Context, op string, at Path) (string, error) {
 	return n.LatestVersion, nil
 }
 
-// missingModel says which of namespace and model is not there.
+// missingModel returns the error for the namespace or the model that does not exist.
 func (t *tree) missingModel(ctx context.Context, op string, at Path) error {
 	if _, err := t.find(ctx, at.parent(), 1); errors.Is(err, errAbsent) {
 		at = at.parent()
@@ -77,7 +77,7 @@ func (t *tree) missingModel(ctx context.Context, op string, at Path) error {
 	return notFound(op, at)
 }
 
-// aliased returns what the tag stands for if it is an alias of the model.
+// aliased returns the target of the tag if the tag is an alias of the model.
 func (t *tree) aliased(ctx context.Context, at Path) (target string, found bool, err error) {
 	n, err := t.find(ctx, at.parent(), 2)
 	if errors.Is(err, errAbsent) {
@@ -87,8 +87,8 @@ func (t *tree) aliased(ctx context.Context, at Path) (target string, found bool,
 	return target, found, err
 }
 
-// unlessAlias returns why a version that is not there cannot be written to:
-// because its tag is an alias, or else for the other reason.
+// unlessAlias returns the error for a write to a version that does not exist: that its
+// tag is an alias, or else the other error.
 func (t *tree) unlessAlias(ctx context.Context, op string, at Path, otherwise error) error {
 	if !at.valid(3) {
 		return otherwise

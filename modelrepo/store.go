@@ -18,21 +18,22 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Config is what a [Store] is made of.
+// Config is the configuration of a [Store].
 type Config struct {
-	// Documents keeps namespaces, models and versions. Required. The keys that
-	// the repository uses are listed in the package documentation; give it a
-	// store of its own or a part of one, see [storage.Prefixed].
+	// Documents stores namespaces, models and versions. Required. The package
+	// documentation lists the keys that the repository uses: give it a store of its own
+	// or a part of one, see [storage.Prefixed].
 	Documents storage.Documents
-	// Blobs keeps the bytes of content. Required. Keys begin with "blob/", "part/" and "page/".
+	// Blobs stores the bytes of content. Required. Keys begin with "blob/", "part/" and
+	// "page/".
 	Blobs storage.Blobs
-	// Grace is how long content that nothing refers to, and uploads that do
-	// not move, at once or in pieces, are kept. Zero means 24 hours. It may be any positive time:
-	// content that is referred to and uploads that move are never touched.
+	// Grace is how long content is kept that nothing refers to, and uploads that
+	// receive nothing. Zero means 24 hours. Any positive time is safe: content that is
+	// referred to and uploads that receive bytes are never removed.
 	Grace time.Duration
-	// Settle is how old the trace of an operation must be for Repair to take
-	// it for one that crashed. Zero means one minute. One that was merely slow
-	// begins again.
+	// Settle is how old the trace of an operation must be before Repair assumes that
+	// the operation crashed. Zero means one minute. An operation that was only slow
+	// starts again.
 	Settle time.Duration
 	// Interval is how long Run waits between two rounds. Zero means one hour.
 	Interval time.Duration
@@ -40,7 +41,7 @@ type Config struct {
 	Limits Limits
 	// Webhooks says how webhooks are called. The zero value is the default.
 	Webhooks WebhookConfig
-	// Logger receives what Run does. Nil is silent.
+	// Logger receives the events of Run. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -110,10 +111,9 @@ func assemble(config Config) *Store {
 	}
 }
 
-// Run repairs and collects, once at the beginning and then every
-// [Config].Interval, and calls webhooks, until the context ends; it then
-// returns nil. A round that failed is logged and tried again. Of several processes over one storage one
-// is enough, and all may.
+// Run repairs and collects at the beginning and then every [Config].Interval, and calls
+// webhooks, until the context ends; it then returns nil. A round that fails is logged
+// and tried again. Several processes over one storage may all run it; one is enough.
 func (s *Store) Run(ctx context.Context) error {
 	var deliveries sync.WaitGroup
 	deliveries.Go(func() { s.hooks.Run(ctx) })
@@ -122,7 +122,7 @@ func (s *Store) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Error("tidying up failed", "error", err, "again", s.config.Interval)
+			s.config.Logger.Error("repair and collection failed, the next round tries again", "error", err, "in", s.config.Interval)
 		}
 		select {
 		case <-ctx.Done():
@@ -141,12 +141,12 @@ func (s *Store) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.config.Logger.Info("tidied up", "operations", repaired.Operations, "uploads", repaired.Uploads,
+	s.config.Logger.Info("repaired and collected", "operations", repaired.Operations, "uploads", repaired.Uploads,
 		"contents", collected.Contents, "bytes", collected.Bytes, "blobs", collected.Blobs)
 	return nil
 }
 
-// Ready returns nil if the storage answers: both parts, since they may be on
+// Ready returns nil if the documents and the blobs can be read. They may be on
 // different servers.
 func (s *Store) Ready(ctx context.Context) error {
 	if _, err := s.config.Documents.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {

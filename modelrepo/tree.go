@@ -9,8 +9,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// errAbsent says that there is no visible node. Operations give it the words
-// of the interface.
+// errAbsent is returned when there is no visible node. Operations replace it by an
+// error in the words of the interface.
 var errAbsent = errors.New("modelrepo: no such node")
 
 // errKeep is returned by a change that finds nothing to change.
@@ -26,7 +26,7 @@ type tree struct {
 	scans   chan struct{} // has one element for each scan that runs
 }
 
-// load reads a node. One that nobody may see yet is errAbsent as well.
+// load reads a node. It returns errAbsent for a node that is not visible yet.
 func (t *tree) load(ctx context.Context, at Path) (node, storage.Revision, error) {
 	doc, err := t.docs.Get(ctx, at.key())
 	if errors.Is(err, storage.ErrNotFound) {
@@ -45,10 +45,10 @@ func (t *tree) load(ctx context.Context, at Path) (node, storage.Revision, error
 	return n, doc.Revision, nil
 }
 
-// edit changes a visible node by compare-and-set and returns it as it then is.
-// The change is called again on the newer node when another one came between.
-// An error of the change ends it; errKeep ends it without an error. Whoever is
-// deleting the node meanwhile has to look again, so its mark goes.
+// edit changes a visible node by compare-and-set and returns the new node. It calls the
+// change again on the newer node when another edit came between. An error of the change
+// ends the edit; errKeep ends it without an error. The mark of a deletion that is in
+// progress is removed, so that the deletion checks the node again.
 func (t *tree) edit(ctx context.Context, at Path, change func(*node) error) (node, error) {
 	unlock, err := t.locks.lock(ctx, at.key())
 	if err != nil {
@@ -77,8 +77,7 @@ func (t *tree) edit(ctx context.Context, at Path, change func(*node) error) (nod
 	}
 }
 
-// find is load for a path that somebody gave us: one that is not valid names
-// nothing.
+// find is load for a path that is not checked: an invalid path names nothing.
 func (t *tree) find(ctx context.Context, at Path, depth int) (node, error) {
 	if !at.valid(depth) {
 		return node{}, errAbsent
@@ -87,7 +86,8 @@ func (t *tree) find(ctx context.Context, at Path, depth int) (node, error) {
 	return n, err
 }
 
-// update changes a node's own fields.
+// update changes the fields of a node and returns the error in the words of the
+// interface.
 func (t *tree) update(ctx context.Context, op string, at Path, depth int, set func(*node) (bool, error)) (changed bool, err error) {
 	err = errAbsent
 	if at.valid(depth) {

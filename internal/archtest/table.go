@@ -49,7 +49,7 @@ func importTable() []room {
 		{dir: "modelrepo/oci"},
 		{dir: "modelrepo/internal/archive", imports: []string{"modelrepo/oci", "storage"}},
 		{dir: "modelrepo/internal/cas", imports: []string{"storage"}},
-		{dir: "modelrepo/internal/docpages", imports: []string{"storage"}, modules: []string{bluemonday, goldmark}},
+		{dir: "modelrepo/internal/docpages", imports: []string{"modelrepo/internal/cas", "storage"}, modules: []string{bluemonday, goldmark}},
 		{dir: "modelrepo/internal/transfer"},
 		{dir: "modelrepo/internal/tus", imports: []string{"modelrepo/internal/cas", "modelrepo/internal/transfer", "storage"},
 			modules: []string{uuid}},
