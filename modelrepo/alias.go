@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// MaxAliases is how many aliases a model can have.
+// MaxAliases is the most aliases of a model.
 const MaxAliases = 64
 
 // checkAliases refuses aliases that break the rules for the tags of versions.
@@ -35,14 +35,14 @@ func checkAliases(op string, at Path, aliases map[string]string, creating bool) 
 	return nil
 }
 
-// setAliases changes the aliases of a model. A name that a version has is
-// refused.
+// setAliases changes the aliases of a model. It refuses a name that is the tag of a
+// version.
 //
-// This and the creation of a version of that name exclude each other. Whoever
-// creates writes the pending version before it announces it in the model; the
-// model is read before the version is looked for, and written at the revision
-// that was read. So either the version is found here, or its announcement
-// finds the alias, or the model has moved and this is called again.
+// This and the creation of a version with that tag exclude each other. A creation
+// writes the pending version before it announces it in the model. Here the model is
+// read before the version is looked up, and written at the revision that was read. So
+// either the version is found here, or its announcement finds the alias, or the model
+// has moved and this runs again.
 func (t *tree) setAliases(ctx context.Context, op string, at Path, n *node, aliases map[string]string) (changed bool, err error) {
 	merged := maps.Clone(n.Aliases)
 	for name, target := range aliases {
@@ -74,8 +74,7 @@ func (t *tree) setAliases(ctx context.Context, op string, at Path, n *node, alia
 	return changed, nil
 }
 
-// freeForAlias returns nil if there is no version at the path, not even one
-// that is being created.
+// freeForAlias returns nil if there is no version at the path, visible or pending.
 func (t *tree) freeForAlias(ctx context.Context, op string, at Path) error {
 	_, err := t.docs.Get(ctx, at.key())
 	switch {

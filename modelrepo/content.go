@@ -153,7 +153,7 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 	if err := checkFormat(op, at, format); err != nil {
 		return err
 	}
-	err, freed := errAbsent, s.contents.usage.change(at)
+	err, freed := errAbsent, s.contents.usage.reservation(at)
 	if at.valid(3) {
 		remove := func(n *node) error {
 			if err := n.refuseImmutable(op, at); err != nil {
@@ -166,7 +166,7 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 			case !condition.met(n.Formats, i):
 				return refuse(op, at, ErrPrecondition, unmet, format)
 			}
-			if err := freed.plan(ctx, op, at, -n.Formats[i].Size); err != nil {
+			if err := freed.reserve(ctx, op, at, -n.Formats[i].Size); err != nil {
 				return err
 			}
 			n.Formats = slices.Delete(n.Formats, i, i+1)
@@ -181,7 +181,7 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 	case err != nil:
 		return failed(op, at, err)
 	}
-	freed.done()
+	freed.commit()
 	return nil
 }
 

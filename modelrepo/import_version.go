@@ -107,20 +107,20 @@ func (i *importer) create(ctx context.Context, r archive.Record) error {
 	if err := i.tree.describe("import", at, &n, metadata); err != nil {
 		return err
 	}
-	grows := i.contents.usage.change(at)
+	grows := i.contents.usage.reservation(at)
 	err := i.tree.addWith(ctx, "import", at, n, tickets, func(n *node) error {
 		formats, err := i.share(ctx, r, tickets)
 		if err != nil {
 			return err
 		}
 		n.Formats = formats
-		return grows.plan(ctx, "import", at, n.size())
+		return grows.reserve(ctx, "import", at, n.size())
 	})
 	if err != nil {
-		grows.drop()
+		grows.release()
 		return err
 	}
-	grows.done()
+	grows.commit()
 	i.result.Created++
 	i.contents.stats.uploads.Add(uint64(len(r.Layers)))
 	return nil
@@ -136,20 +136,20 @@ func (i *importer) replace(ctx context.Context, r archive.Record) error {
 	if err != nil {
 		return err
 	}
-	grows := i.contents.usage.change(at)
+	grows := i.contents.usage.reservation(at)
 	formats, err := i.share(ctx, r, tickets)
 	if err == nil {
 		err = i.replaceFormats(ctx, r, tickets, formats, grows)
 	}
 	if err != nil {
-		grows.drop()
+		grows.release()
 		ctx, cancel := cas.Cleanup(ctx)
 		defer cancel()
 		// Tickets that remain are removed by Repair.
 		_, _ = i.tree.edit(ctx, at, func(n *node) error { n.withdraw(tickets); return nil })
 		return err
 	}
-	grows.done()
+	grows.commit()
 	i.result.Overwritten++
 	i.contents.stats.uploads.Add(uint64(len(r.Layers)))
 	return nil
@@ -157,7 +157,7 @@ func (i *importer) replace(ctx context.Context, r archive.Record) error {
 
 // replaceFormats replaces the tickets and the content of a version by new entries.
 func (i *importer) replaceFormats(
-	ctx context.Context, r archive.Record, tickets []ticket, formats []entry, grows *change,
+	ctx context.Context, r archive.Record, tickets []ticket, formats []entry, grows *reservation,
 ) error {
 	at := recordPath(r)
 	metadata, _ := recordMetadata(r) // checked before
@@ -176,7 +176,7 @@ func (i *importer) replaceFormats(
 		if err := i.tree.describe("import", at, n, metadata); err != nil {
 			return err
 		}
-		return grows.plan(ctx, "import", at, n.size()-before)
+		return grows.reserve(ctx, "import", at, n.size()-before)
 	})
 	return err
 }

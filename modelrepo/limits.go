@@ -5,41 +5,37 @@ import (
 	"fmt"
 )
 
-// Limits are the quotas of a repository. Zero means that there is no limit.
+// Limits are the quotas of a repository. Zero means no limit.
 //
-// ModelsPerNamespace and VersionsPerModel hold for any number of clients and
-// processes that create at one time: which one is the last that fits is decided
-// by a compare-and-set of the parent's document. Only a creation that stalls
-// between its last two steps while 32 others come or go is not counted by
-// those. A creation that crashed there takes a place until [Store.Repair], or
-// until 32 others came or went.
+// ModelsPerNamespace and VersionsPerModel hold for any number of clients and processes
+// that create at the same time: a compare-and-set of the parent's document decides
+// which creation is the last that fits. Only a creation that stalls between its last
+// two steps while 32 other children come or go is not counted by these. A creation that
+// crashed there counts until [Store.Repair], or until 32 other children came or went.
 //
-// NamespaceBytes counts content as it was uploaded: each format of each version
-// with its whole size, also where the bytes are stored once and shared. It is
-// never exceeded by the uploads of one process, however many run at one time;
-// one that would just fit may be refused while others are ending.
-// Several processes over one storage see each other's uploads within a minute,
-// and may together exceed it by what they add in that time. What is deleted
-// makes room at once in the process that did it, and within a second in others.
+// NamespaceBytes counts each format of each version with its whole size, also where
+// versions share the bytes. The uploads of one process never exceed it; an upload that
+// would just fit may be refused while others finish. Several processes over one storage
+// learn of each other's uploads within a minute, and may together exceed the limit by
+// what they add in that time. A deletion makes room at once in its own process, and
+// within a second in others.
 //
-// Lowering a limit removes nothing; what is above it only cannot grow.
+// Lowering a limit removes nothing. What exceeds it cannot grow.
 type Limits struct {
-	// ModelsPerNamespace is the most models that a namespace can have.
+	// ModelsPerNamespace is the most models of a namespace.
 	ModelsPerNamespace int
-	// VersionsPerModel is the most versions that a model can have.
+	// VersionsPerModel is the most versions of a model.
 	VersionsPerModel int
-	// ContentBytes is the largest content, in bytes.
+	// ContentBytes is the size of the largest content, in bytes.
 	ContentBytes int64
-	// NamespaceBytes is the most content of all versions in a namespace, in
-	// bytes.
+	// NamespaceBytes is the size of all content of a namespace, in bytes.
 	NamespaceBytes int64
-	// MetadataBytes is the most metadata of one namespace, model or version,
-	// in bytes of their JSON form. Zero means [MaxMetadataSize], which is also
-	// the most.
+	// MetadataBytes is the size of the metadata of one namespace, model or version, in
+	// bytes of their JSON form. Zero means [MaxMetadataSize], which is also the most.
 	MetadataBytes int
 }
 
-// check says which limit is not possible.
+// check returns an error for an invalid limit.
 func (l Limits) check() error {
 	for _, limit := range []struct {
 		name  string
@@ -58,11 +54,10 @@ func (l Limits) check() error {
 	return nil
 }
 
-// metadata is how large metadata can be.
+// metadata returns the size of the largest metadata.
 func (l Limits) metadata() int { return cmp.Or(l.MetadataBytes, MaxMetadataSize) }
 
-// children is how many children a node of that depth can have; 0 if that is not
-// limited.
+// children returns the most children of a node of that depth; 0 for no limit.
 func (l Limits) children(depth int) int {
 	return [...]int{0, l.ModelsPerNamespace, l.VersionsPerModel, 0}[depth]
 }

@@ -12,14 +12,14 @@ import (
 type Namespace struct {
 	// Name is unique in the repository.
 	Name string `json:"name"`
-	// Metadata are what somebody noted about it.
+	// Metadata describes the namespace.
 	Metadata Metadata `json:"metadata,omitempty"`
-	// Models are the models in it; nil where it is itself an item of a set,
-	// and where a whole set is empty.
+	// Models are the models of the namespace. It is nil where the namespace is an item
+	// of a set, and for a whole set that is empty.
 	Models *Set[Model] `json:"models,omitempty"`
 }
 
-// NamespaceUpdate is what a namespace is created with, or changed to.
+// NamespaceUpdate is what a namespace is created with or changed to.
 type NamespaceUpdate struct {
 	// Metadata are set, replaced or removed, each key by itself.
 	Metadata Metadata `json:"metadata,omitempty"`
@@ -49,8 +49,7 @@ func (s *Store) Namespaces(ctx context.Context, listing *Listing) (Set[Namespace
 	return *set, nil
 }
 
-// check returns a copy of the listing of such children with its defaults; nil
-// for nil.
+// check returns the listing with its defaults, or nil for nil.
 func check(op string, at Path, listing *Listing, children string) (*Listing, error) {
 	if listing == nil {
 		return nil, nil
@@ -85,7 +84,7 @@ func (s *Store) CreateNamespace(ctx context.Context, name string, with Namespace
 	return nil
 }
 
-// Namespace returns a namespace with its models, whole or by page, the models
+// Namespace returns a namespace with its models, all or one page; the models come
 // without their versions. The error matches [ErrNotFound] if there is none.
 func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (Namespace, error) {
 	const op = "get namespace"
@@ -110,8 +109,8 @@ func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (N
 	return result, nil
 }
 
-// UpdateNamespace changes a namespace and reports whether anything was
-// different. The error matches [ErrInvalid], [ErrTooLarge] or [ErrNotFound].
+// UpdateNamespace changes a namespace and reports whether that made a difference. The
+// error matches [ErrInvalid], [ErrTooLarge] or [ErrNotFound].
 func (s *Store) UpdateNamespace(ctx context.Context, name string, to NamespaceUpdate) (changed bool, err error) {
 	const op = "update namespace"
 	at := Path{Namespace: name}
@@ -129,13 +128,13 @@ func unlessEmpty[T any](set *Set[T]) *Set[T] {
 	return set
 }
 
-// DeleteNamespace removes a namespace. The error matches [ErrNotFound] if there
-// is none, [ErrNotEmpty] if it has models.
+// DeleteNamespace removes a namespace. The error matches [ErrNotFound] if there is none
+// and [ErrNotEmpty] if it has models.
 func (s *Store) DeleteNamespace(ctx context.Context, name string) error {
 	return s.deleteContainer(ctx, Path{Namespace: name}, 1, "Please delete the models first.")
 }
 
-// deleteContainer removes a node that holds other nodes.
+// deleteContainer removes a namespace or a model.
 func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint string) error {
 	op := [...]string{1: "delete namespace", 2: "delete model"}[depth]
 	err := errAbsent

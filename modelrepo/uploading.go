@@ -200,7 +200,7 @@ func (u *upload) finish(ctx context.Context, info storage.BlobInfo, blob string)
 		ContentType: u.options.ContentType, Uploaded: time.Now().UTC(),
 	}
 	result := Uploaded{File: e.file()}
-	grows := u.contents.usage.change(u.at)
+	grows := u.contents.usage.reservation(u.at)
 	err := u.withTicket(ctx, func(n *node, i int) error {
 		if err := u.allowed(n); err != nil {
 			return err
@@ -209,7 +209,7 @@ func (u *upload) finish(ctx context.Context, info storage.BlobInfo, blob string)
 		if at := n.entryAt(u.format); at >= 0 {
 			replaced = n.Formats[at].Size
 		}
-		if err := grows.plan(ctx, u.op, u.at, info.Size-replaced); err != nil {
+		if err := grows.reserve(ctx, u.op, u.at, info.Size-replaced); err != nil {
 			return err
 		}
 		n.Uploads = slices.Delete(n.Uploads, i, i+1)
@@ -228,10 +228,10 @@ func (u *upload) finish(ctx context.Context, info storage.BlobInfo, blob string)
 		return nil
 	})
 	if err != nil {
-		grows.drop()
+		grows.release()
 		return result, err
 	}
-	grows.done()
+	grows.commit()
 	return result, nil
 }
 

@@ -8,15 +8,14 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// How long a tally is believed: until others may have uploaded a lot, and, before
-// something is refused, until others may have deleted something.
+// How long a tally is used without reading again: before other processes may have
+// uploaded a lot, and, before a refusal, until they may have deleted content.
 const (
 	tallyTrusted = time.Minute
 	tallyFresh   = time.Second
 )
 
-// usage knows how many bytes of content the namespaces hold, where that is
-// limited. The zero value is ready for use.
+// usage is how many bytes of content the namespaces have, where that is limited.
 type usage struct {
 	tree *tree
 	most int64 // bytes of a namespace; 0 for no limit
@@ -25,20 +24,20 @@ type usage struct {
 	of map[string]*tally // by namespace
 }
 
-// tally is what one namespace holds: at least what this process knows of. It is
-// corrected by reading all its versions now and then. What comes is counted
-// even if the reading may have counted it already; what goes is not counted
-// then. So it is never less than what this process has stored.
+// tally is the content of one namespace. Reading all versions of the namespace corrects
+// it now and then. Content that is added during a reading is counted even if the
+// reading may have counted it already; content that is removed is not subtracted then.
+// So the tally is never less than what this process has stored.
 type tally struct {
-	reading chan struct{} // full while somebody reads
+	reading chan struct{} // full while a goroutine reads
 
-	// The others are guarded by usage.mu.
-	bytes   int64     // stored, as far as known
-	claimed int64     // by uploads that are about to end
-	came    int64     // stored since the reading began
-	inexact bool      // it may be more than there is
-	read    time.Time // when the last reading began; zero before the first
-	epoch   uint64    // moves when a reading begins and when it ends
+	// The other fields are guarded by usage.mu.
+	bytes    int64     // stored, as far as known
+	reserved int64     // by uploads that are about to end
+	came     int64     // stored since the reading began
+	inexact  bool      // it may be more than there is
+	read     time.Time // when the last reading began; zero before the first
+	epoch    uint64    // moves when a reading begins and when it ends
 }
 
 func (u *usage) tally(namespace string) *tally {
@@ -55,19 +54,19 @@ func (u *usage) tally(namespace string) *tally {
 	return t
 }
 
-// room returns nil if that many more bytes would fit, and else a refusal.
+// room returns nil if that many more bytes would fit, and otherwise a refusal.
 func (u *usage) room(ctx context.Context, op string, at Path, more int64) error {
 	return u.try(ctx, op, at, more, func(*tally) {})
 }
 
-// try calls then, in one step with finding that there is room.
+// try calls then while it is certain that there is room.
 func (u *usage) try(ctx context.Context, op string, at Path, more int64, then func(*tally)) error {
 	t, most := u.tally(at.Namespace), u.most
 	for attempt := 0; ; attempt++ {
 		u.mu.Lock()
-		fits := more <= 0 || more <= most-t.bytes-t.claimed
+		fits := more <= 0 || more <= most-t.bytes-t.reserved
 		age := time.Since(t.read)
-		// Somebody else's uploads can make a tally inexact as soon as it is read.
+		// Uploads of other processes can make a tally inexact as soon as it is read.
 		old := more > 0 && attempt < 2 && (age > tallyTrusted || !fits && (t.inexact || age > tallyFresh))
 		if !old && fits {
 			then(t)
@@ -87,8 +86,8 @@ func (u *usage) try(ctx context.Context, op string, at Path, more int64, then fu
 	}
 }
 
-// readAgain reads all versions of the namespace, unless another one has since
-// the epoch.
+// readAgain reads all versions of the namespace, unless another goroutine has done so
+// since the epoch.
 func (u *usage) readAgain(ctx context.Context, at Path, t *tally, epoch uint64) error {
 	select {
 	case t.reading <- struct{}{}:
@@ -97,13 +96,13 @@ func (u *usage) readAgain(ctx context.Context, at Path, t *tally, epoch uint64) 
 		return ctx.Err()
 	}
 	u.mu.Lock()
-	if t.epoch > epoch+1 { // one began and ended since
+	if t.epoch > epoch+1 { // a reading has begun and ended since
 		u.mu.Unlock()
 		return nil
 	}
 	began := time.Now()
 	t.came, t.epoch = 0, t.epoch+1
-	claimed := t.claimed > 0
+	reserved := t.reserved > 0
 	u.mu.Unlock()
 
 	bytes, err := u.tree.contentBytes(ctx, at.Namespace)
@@ -114,11 +113,11 @@ func (u *usage) readAgain(ctx context.Context, at Path, t *tally, epoch uint64) 
 	if err != nil {
 		return err
 	}
-	t.bytes, t.inexact, t.read = bytes+t.came, claimed || t.came > 0, began
+	t.bytes, t.inexact, t.read = bytes+t.came, reserved || t.came > 0, began
 	return nil
 }
 
-// contentBytes adds up the content of a namespace.
+// contentBytes returns the size of all content of a namespace.
 func (t *tree) contentBytes(ctx context.Context, namespace string) (int64, error) {
 	total := int64(0)
 	for doc, err := range storage.All(ctx, t.docs, versionPrefix+namespace+"/") {
@@ -134,7 +133,7 @@ func (t *tree) contentBytes(ctx context.Context, namespace string) (int64, error
 	return total, nil
 }
 
-// size is how many bytes of content a version has.
+// size returns the size of the content of a version.
 func (n *node) size() int64 {
 	total := int64(0)
 	for _, e := range n.Formats {
@@ -143,56 +142,56 @@ func (n *node) size() int64 {
 	return total
 }
 
-// change is a change of what a namespace holds, that is about to be written. A
-// nil *change is none.
-type change struct {
+// reservation is a change of the content of a namespace that is about to be written. A
+// nil *reservation reserves nothing.
+type reservation struct {
 	usage *usage
 	tally *tally
 	epoch uint64
 	delta int64
 }
 
-// changeOf begins a change of the namespace; nil if nothing limits it.
-func (u *usage) change(at Path) *change {
+// reservation returns a reservation for the namespace; nil if nothing limits it.
+func (u *usage) reservation(at Path) *reservation {
 	if u.most == 0 {
 		return nil
 	}
-	return &change{usage: u, tally: u.tally(at.Namespace)}
+	return &reservation{usage: u, tally: u.tally(at.Namespace)}
 }
 
-// plan says how much comes, or goes if it is negative, in place of what was
-// planned before. The error is a refusal if that does not fit.
-func (c *change) plan(ctx context.Context, op string, at Path, delta int64) error {
+// reserve reserves a number of bytes, negative for content that is removed, in place of
+// those reserved before. The error is a refusal if they do not fit.
+func (c *reservation) reserve(ctx context.Context, op string, at Path, delta int64) error {
 	if c == nil {
 		return nil
 	}
-	c.drop()
+	c.release()
 	return c.usage.try(ctx, op, at, delta, func(t *tally) {
 		c.epoch, c.delta = t.epoch, delta
-		t.claimed += max(delta, 0)
+		t.reserved += max(delta, 0)
 	})
 }
 
-// drop forgets what was planned.
-func (c *change) drop() {
+// release ends the reservation without a change.
+func (c *reservation) release() {
 	if c == nil {
 		return
 	}
 	c.usage.mu.Lock()
 	defer c.usage.mu.Unlock()
-	c.tally.claimed -= max(c.delta, 0)
+	c.tally.reserved -= max(c.delta, 0)
 	c.delta = 0
 }
 
-// done counts what was planned, because it is written.
-func (c *change) done() {
+// commit adds what was reserved to the tally, because it is written.
+func (c *reservation) commit() {
 	if c == nil {
 		return
 	}
 	c.usage.mu.Lock()
 	defer c.usage.mu.Unlock()
 	t := c.tally
-	t.claimed -= max(c.delta, 0)
+	t.reserved -= max(c.delta, 0)
 	switch {
 	case c.delta >= 0:
 		t.bytes += c.delta

@@ -11,29 +11,29 @@ import (
 type Version struct {
 	// Version is the version's tag, unique in the model.
 	Version string `json:"version"`
-	// Model and Namespace are where it is.
+	// Model and Namespace name the parents of the version.
 	Model     string `json:"model"`
 	Namespace string `json:"namespace"`
-	// Formats describes the content under each format tag; nil where the
-	// version is an item of a set.
+	// Formats describes the content under each format tag. It is nil where the version
+	// is an item of a set.
 	Formats map[string]File `json:"formats,omitzero"`
-	// DefaultFormat is what is downloaded when no format is named; empty if
-	// that is not set. There need not be content in it.
+	// DefaultFormat is the format of a download that names none; empty if it is not
+	// set. It may have no content.
 	DefaultFormat string `json:"defaultFormat,omitempty"`
-	// Immutable says that neither it nor its content changes any more.
+	// Immutable is set when neither the version nor its content can change.
 	Immutable bool `json:"immutable,omitempty"`
-	// Metadata are what somebody noted about it.
+	// Metadata describes the version.
 	Metadata Metadata `json:"metadata,omitempty"`
 }
 
-// VersionUpdate is what a version is created with, or changed to.
+// VersionUpdate is what a version is created with or changed to.
 type VersionUpdate struct {
-	// DefaultFormat is the new default format. Empty leaves it as it is, and
-	// [Unset] removes it, which only makes sense in a change.
+	// DefaultFormat is the new default format. Empty leaves it as it is. [Unset]
+	// removes it, which is valid in an update only.
 	DefaultFormat string `json:"defaultFormat,omitempty"`
-	// Immutable makes the version immutable, after the other changes of the
-	// same update, which only makes sense in a change. False leaves it as it
-	// is: there is no way back.
+	// Immutable makes the version immutable, after the other changes of the same
+	// update, in which alone it is valid. False leaves it as it is: an immutable
+	// version stays immutable.
 	Immutable bool `json:"immutable,omitempty"`
 	// Metadata are set, replaced or removed, each key by itself.
 	Metadata Metadata `json:"metadata,omitempty"`
@@ -49,7 +49,7 @@ func (u VersionUpdate) check(op string, at Path, creating bool) error {
 	return u.Metadata.check(op, at, creating)
 }
 
-// set changes a version's node, unless that is immutable.
+// set changes the node of a version. It refuses to change an immutable one.
 func (u VersionUpdate) set(t *tree, op string, at Path, n *node) (changed bool, err error) {
 	changed = apply(&n.DefaultFormat, u.DefaultFormat)
 	metadata, err := t.setMetadata(op, at, n, u.Metadata)
@@ -70,13 +70,17 @@ func (u VersionUpdate) set(t *tree, op string, at Path, n *node) (changed bool, 
 // refuseImmutable refuses to change an immutable version.
 func (n *node) refuseImmutable(op string, at Path) error {
 	if n.Immutable {
-		return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. Neither it nor its content can be changed. Please create a new version instead.", at)
+		return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. "+
+			"Neither it nor its content can be changed. Please create a new version instead.", at)
 	}
 	return nil
 }
 
 func listedVersion(at Path, n node) Version {
-	return Version{Version: at.Version, Model: at.Model, Namespace: at.Namespace, DefaultFormat: n.DefaultFormat, Immutable: n.Immutable, Metadata: n.Metadata}
+	return Version{
+		Version: at.Version, Model: at.Model, Namespace: at.Namespace,
+		DefaultFormat: n.DefaultFormat, Immutable: n.Immutable, Metadata: n.Metadata,
+	}
 }
 
 const (
@@ -84,7 +88,7 @@ const (
 	reservedTag = "Version tag '%s' is reserved. Please choose another tag."
 )
 
-// refuseLatest refuses to write by the tag that is only for reading.
+// refuseLatest refuses to write by the tag [Latest], which is for reading.
 func refuseLatest(op string, at Path) error {
 	if at.Version == Latest {
 		return refuse(op, at, ErrInvalid, noWrites, Latest)
@@ -92,17 +96,17 @@ func refuseLatest(op string, at Path) error {
 	return nil
 }
 
-// CreateVersion adds a version without content. The error matches [ErrInvalid]
-// for a name or a value that breaks the rules or if the tag is an alias,
-// [ErrExists] if it is taken, [ErrNotFound] if there is no such model,
-// [ErrTooLarge] or [ErrQuota].
+// CreateVersion adds a version without content. The error matches [ErrInvalid] for a
+// name or a value that breaks the rules or a tag that is an alias, [ErrExists] if the
+// tag is taken, [ErrNotFound] if there is no such model, [ErrTooLarge] or [ErrQuota].
 func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) error {
 	const op = "create model version"
 	if at.Version == Latest {
 		return refuse(op, at, ErrInvalid, reservedTag, Latest)
 	}
 	if !at.valid(3) {
-		return refuse(op, at, ErrInvalid, "Invalid namespace, model name, or version. Namespace names must match regex: %s Model names must match regex: %s Version tags must match regex: %s",
+		return refuse(op, at, ErrInvalid, "Invalid namespace, model name, or version. Namespace names must match regex: %s "+
+			"Model names must match regex: %s Version tags must match regex: %s",
 			namespaceRule, modelRule, versionRule)
 	}
 	if err := with.check(op, at, true); err != nil {
@@ -124,8 +128,9 @@ func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) 
 	return nil
 }
 
-// Version returns a version with its formats. The tag may be [Latest] or an
-// alias of the model; the result has the real one. The error matches [ErrNotFound] if there is none.
+// Version returns a version with its formats. The tag may be [Latest] or an alias of
+// the model; the result has the real tag. The error matches [ErrNotFound] if there is
+// none.
 func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 	const op = "get model version"
 	at, n, err := s.tree.readVersion(ctx, op, at)
@@ -140,9 +145,8 @@ func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 	return v, nil
 }
 
-// UpdateVersion changes a version and reports whether anything was different.
-// The error matches [ErrInvalid], [ErrTooLarge], [ErrNotFound] or
-// [ErrImmutable].
+// UpdateVersion changes a version and reports whether that made a difference. The error
+// matches [ErrInvalid], [ErrTooLarge], [ErrNotFound] or [ErrImmutable].
 func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (changed bool, err error) {
 	const op = "update model version"
 	if err := refuseLatest(op, at); err != nil {
@@ -158,16 +162,16 @@ func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (c
 	return changed, err
 }
 
-// DeleteVersion removes a version. The error matches [ErrNotFound] if there is
-// none, [ErrNotEmpty] if it has content or documentation, [ErrImmutable] if it
-// is immutable. Uploads to it that are under way will not find it at their end.
+// DeleteVersion removes a version. The error matches [ErrNotFound] if there is none,
+// [ErrNotEmpty] if it has content or documentation, [ErrImmutable] if it is immutable.
+// Uploads to it that are in progress fail at their end.
 func (s *Store) DeleteVersion(ctx context.Context, at Path) error {
 	return s.deleteVersion(ctx, at, false)
 }
 
-// DeleteImmutable removes a version as [Store.DeleteVersion] does, also if it is
-// immutable, and then with its content. That is the only way to be rid of one;
-// a new version may have its tag afterwards.
+// DeleteImmutable removes a version as [Store.DeleteVersion] does, and an immutable one
+// together with its content. Only this method removes an immutable version. A new
+// version may get its tag afterwards.
 func (s *Store) DeleteImmutable(ctx context.Context, at Path) error {
 	return s.deleteVersion(ctx, at, true)
 }
@@ -177,23 +181,24 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 	if err := refuseLatest(op, at); err != nil {
 		return err
 	}
-	err, freed := errAbsent, s.contents.usage.change(at)
+	err, freed := errAbsent, s.contents.usage.reservation(at)
 	if at.valid(3) {
 		removable := func(ctx context.Context, n *node) error {
 			switch {
 			case n.Immutable && !immutable:
-				return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. To delete it together with its content, the 'force' parameter must be set to '1'.", at)
+				return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. "+
+					"To delete it together with its content, the 'force' parameter must be set to '1'.", at)
 			case !n.Immutable && len(n.Formats) > 0:
 				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the content first.", at)
 			case !n.Immutable && n.Documentation != nil:
 				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the documentation first.", at)
 			}
-			return freed.plan(ctx, op, at, -n.size())
+			return freed.reserve(ctx, op, at, -n.size())
 		}
 		err = s.hooks.Record(ctx, func() error { return s.tree.remove(ctx, at, removable) }, eventOf(ModelVersionDelete, at))
 	}
 	if err == nil {
-		freed.done()
+		freed.commit()
 	}
 	switch {
 	case errors.Is(err, errAbsent):
