@@ -13,22 +13,21 @@ import (
 
 // Collected counts what [Store.Collect] did.
 type Collected struct {
-	// Contents are contents that nothing referred to and that can no longer be
-	// referred to, and Bytes their size.
+	// Contents are contents that nothing refers to and that can no longer be shared,
+	// and Bytes is their size.
 	Contents int
 	Bytes    int64
-	// Blobs are the blobs that were deleted: those of such contents, of uploads
-	// that crashed, and of uploads whose bytes had been there already.
+	// Blobs are the blobs that were deleted: those of such contents, of crashed
+	// uploads, and of uploads whose bytes another blob has.
 	Blobs int
 }
 
-// Collect removes what nothing refers to, in three rounds that are a call each:
-// a content is marked; when the grace period has passed its digest's document
-// goes and its blob is condemned; and then the blob is deleted. The blobs of
-// crashed uploads are condemned when they are older than the grace period.
-// Uploads, deletions and other collections may go on meanwhile, here and in
-// other processes. It reads every version once, and needs memory in proportion
-// to the number of different contents, about 300 bytes each.
+// Collect removes content that nothing refers to, in three rounds of one call each: the
+// content is marked; after the grace period the document of its digest is deleted and
+// its blob condemned; then the blob is deleted. The blobs of crashed uploads are
+// condemned when they are older than the grace period. Uploads, deletions and other
+// collections may run meanwhile, also in other processes. A round reads every version
+// once, and needs about 300 bytes of memory for each different content.
 func (s *Store) Collect(ctx context.Context) (Collected, error) {
 	var done Collected
 	err := s.contents.collector.collect(ctx, &done)
@@ -46,16 +45,16 @@ type collector struct {
 	grace time.Duration
 }
 
-// The order of the readings is what makes this safe.
+// The order of the reads makes collection safe.
 //
-// A digest's document that was read at a revision, and is in no version that
-// was read afterwards, may go at that revision: an upload that came to share
-// its blob later has touched it, and one that came earlier is in its version.
+// A digest's document may be deleted at the revision that was read if no version that
+// was read afterwards refers to it: an upload that shares its blob later has changed
+// the document, and one that shared it earlier is in its version.
 //
-// A blob may go if it had been condemned before any of the readings, no digest
-// named it and no version had it. An upload that came to share it later finds
-// it condemned, and brings its own. The upload that wrote it cannot end any
-// more, because its ticket is gone.
+// A blob may be deleted if it was condemned before any of the reads, no digest names it
+// and no version refers to it. An upload that would share it later finds it condemned,
+// and uses its own blob. The upload that wrote it cannot finish, because its ticket is
+// gone.
 func (c *collector) collect(ctx context.Context, done *Collected) error {
 	condemned, err := c.condemned(ctx)
 	if err != nil {
@@ -83,7 +82,7 @@ func (c *collector) collect(ctx context.Context, done *Collected) error {
 		}
 		delete(condemned, condemnedKey(blob))
 	}
-	for key, revision := range condemned { // gone already, or in use after all
+	for key, revision := range condemned { // deleted already, or in use
 		if err := c.docs.Delete(ctx, key, revision); err != nil && !cas.Moved(err) {
 			return err
 		}
@@ -91,11 +90,10 @@ func (c *collector) collect(ctx context.Context, done *Collected) error {
 	return nil
 }
 
-// condemnedKey is the key of the document that condemns a blob.
+// condemnedKey returns the key of the document that condemns a blob.
 func condemnedKey(blob string) string { return condemnedPrefix + blob[len(blobPrefix):] }
 
-// condemned reads which blobs are condemned, by the keys of the documents that
-// say so.
+// condemned returns the keys of the documents that condemn blobs.
 func (c *collector) condemned(ctx context.Context) (map[string]storage.Revision, error) {
 	condemned := map[string]storage.Revision{}
 	for doc, err := range storage.All(ctx, c.docs, condemnedPrefix) {
@@ -113,7 +111,7 @@ type storedDigest struct {
 	revision storage.Revision
 }
 
-// contents reads the digests' documents, by key.
+// contents returns the digests' documents by key.
 func (c *collector) contents(ctx context.Context) (map[string]storedDigest, error) {
 	contents := map[string]storedDigest{}
 	for doc, err := range storage.All(ctx, c.docs, contentPrefix) {
@@ -129,8 +127,8 @@ func (c *collector) contents(ctx context.Context) (map[string]storedDigest, erro
 	return contents, nil
 }
 
-// unnamed returns the blobs older than the grace period that no digest's
-// document names, with the keys of their digests' documents.
+// unnamed returns the blobs older than the grace period that no digest's document
+// names, with the keys of the documents of their digests.
 func (c *collector) unnamed(ctx context.Context, contents map[string]storedDigest) (map[string]string, error) {
 	strays := map[string]string{}
 	for info, err := range c.blobs.List(ctx, blobPrefix) {
@@ -145,8 +143,8 @@ func (c *collector) unnamed(ctx context.Context, contents map[string]storedDiges
 	return strays, nil
 }
 
-// references takes out what the versions refer to: by the blob, and by the
-// digest where an upload is about to share what has it.
+// references removes from the maps what versions refer to: by the blob, and by the
+// digest where an upload is about to share a blob.
 func (c *collector) references(ctx context.Context, contents map[string]storedDigest, strays map[string]string) error {
 	byBlob := make(map[string]string, len(contents))
 	for key, found := range contents {
@@ -178,7 +176,7 @@ func (c *collector) references(ctx context.Context, contents map[string]storedDi
 	return nil
 }
 
-// release marks a content that nothing refers to, or condemns its blob.
+// release marks content that nothing refers to, or condemns its blob.
 func (c *collector) release(ctx context.Context, key string, found storedDigest, done *Collected) error {
 	if found.Unreferenced.IsZero() {
 		found.Unreferenced = time.Now().UTC()
@@ -202,13 +200,14 @@ func (c *collector) release(ctx context.Context, key string, found storedDigest,
 	return c.condemn(ctx, found.Blob)
 }
 
-// clear deletes a blob that had been condemned, or condemns it.
+// clear deletes a blob that was condemned before, or condemns it.
 func (c *collector) clear(ctx context.Context, blob string, condemned map[string]storage.Revision, done *Collected) error {
 	revision, before := condemned[condemnedKey(blob)]
 	if !before {
 		return c.condemn(ctx, blob)
 	}
-	// The blob goes first: whoever finds it no longer condemned finds it gone.
+	// The blob is deleted before its document: a blob that is not condemned any more
+	// does not exist any more.
 	if err := c.blobs.Delete(ctx, blob); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}

@@ -20,25 +20,25 @@ type File struct {
 	// MD5 and SHA256 are the lower-case hex digests of the bytes.
 	MD5    string `json:"md5"`
 	SHA256 string `json:"sha256"`
-	// ContentType is the media type that it was uploaded with.
+	// ContentType is the media type of the content.
 	ContentType string `json:"contentType"`
 }
 
-// ETag identifies the bytes: the entity tag of RFC 9110 section 8.8.3 without
-// its quotation marks. It is the SHA-256 digest.
+// ETag returns the entity tag of the bytes (RFC 9110 section 8.8.3) without its
+// quotation marks. It is the SHA-256 digest.
 func (f File) ETag() string { return f.SHA256 }
 
 func (e entry) file() File {
 	return File{Size: e.Size, MD5: e.MD5, SHA256: e.SHA256, ContentType: e.ContentType}
 }
 
-// Content is content that is being read. Close it. It stays what it was when it
-// was opened, also when it is overwritten or deleted meanwhile, within the
-// bounds of [storage.BlobReader]. One goroutine at a time.
+// Content reads content. Close it. It does not change when the content is overwritten
+// or deleted meanwhile, within the bounds of [storage.BlobReader]. It is for one
+// goroutine at a time.
 type Content struct {
 	io.ReadSeekCloser
 	File
-	// Version is where it is, with the real tag if it was opened as the latest.
+	// Version is the version of the content, with its real tag.
 	Version Path
 	// Format is the format tag.
 	Format string
@@ -61,10 +61,9 @@ type contents struct {
 	grace     time.Duration
 }
 
-// Open opens the content of a version in a format, or in the version's default
-// format if the format is empty. The version's tag may be [Latest]. The
-// context holds for reading too. The error matches [ErrNotFound] if there is no
-// such content.
+// Open opens the content of a version in a format, or in the version's default format
+// if the format is empty. The version's tag may be [Latest] or an alias. The context
+// also holds for reading. The error matches [ErrNotFound] if there is no such content.
 func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, error) {
 	const op = "open content"
 	missing := ""
@@ -75,7 +74,7 @@ func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, err
 		}
 		reader, err := s.contents.blobs.Open(ctx, found.Blob)
 		if errors.Is(err, storage.ErrNotFound) && missing != found.Blob {
-			missing = found.Blob // replaced between the two steps, or truly missing
+			missing = found.Blob // replaced between the two steps, or missing
 			continue
 		}
 		if err != nil {
@@ -85,7 +84,8 @@ func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, err
 	}
 }
 
-// hide keeps a fault of the storage from looking like an answer of ours.
+// hide returns an error without its sentinels, so that a fault of the storage does not
+// match one of the storage's errors.
 func hide(err error) error { return fmt.Errorf("%v", err) }
 
 // Stat describes the content that [Store.Open] would open.
@@ -94,7 +94,7 @@ func (s *Store) Stat(ctx context.Context, at Path, format string) (File, error) 
 	return found.file(), err
 }
 
-// entry finds the entry of a format, or of the default format.
+// entry returns the entry of a format, or of the default format.
 func (t *tree) entry(ctx context.Context, op string, at Path, format string) (Path, entry, error) {
 	at, n, err := t.readVersion(ctx, op, at)
 	if err != nil {
@@ -111,16 +111,18 @@ func (t *tree) entry(ctx context.Context, op string, at Path, format string) (Pa
 	case !byDefault:
 		err = refuse(op, at, ErrNotFound, "The specified format '%s' could not be found for this model version.", format)
 	case format == "":
-		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format for this model version is not set. Please specify the 'format' query parameter.")
+		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format "+
+			"for this model version is not set. Please specify the 'format' query parameter.")
 	default:
-		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format '%s' could not be found for this model version. Please specify the 'format' query parameter.", format)
+		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format '%s' "+
+			"could not be found for this model version. Please specify the 'format' query parameter.", format)
 	}
 	return at, entry{}, err
 }
 
-// Condition says which content a write may replace or remove, by the fields
-// If-Match and If-None-Match of RFC 9110 section 13.1. The zero Condition is
-// always met.
+// Condition selects the content that a write may replace or remove, by the fields
+// If-Match and If-None-Match of RFC 9110 section 13.1. The zero Condition is always
+// met.
 type Condition struct {
 	// Match lists ETags without quotation marks, one of which the content must
 	// have; "*" means any content.
@@ -130,8 +132,8 @@ type Condition struct {
 	NoneMatch []string
 }
 
-// met reports whether a write may happen where the entries are, at index i or
-// nowhere if i is negative.
+// met reports whether the condition holds for the entry at index i; a negative index
+// means no content.
 func (c Condition) met(entries []entry, i int) bool {
 	has := func(tags []string) bool {
 		return i >= 0 && (slices.Contains(tags, "*") || slices.Contains(tags, entries[i].SHA256))
@@ -141,10 +143,10 @@ func (c Condition) met(entries []entry, i int) bool {
 
 const unmet = "The content in format '%s' is not the one that the request's conditions name."
 
-// DeleteContent removes the content of a version in a format. The error matches
-// [ErrInvalid] for a bad format tag or the tag [Latest], [ErrNotFound] if there
-// is no such content, [ErrPrecondition] if the condition is not met,
-// [ErrImmutable]. The default format stays as it is.
+// DeleteContent removes the content of a version in a format. The default format stays
+// as it is. The error matches [ErrInvalid] for an invalid format tag or the tag
+// [Latest], [ErrNotFound] if there is no such content, [ErrPrecondition] if the
+// condition is not met, or [ErrImmutable].
 func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condition Condition) error {
 	const op = "delete content"
 	if err := refuseLatest(op, at); err != nil {

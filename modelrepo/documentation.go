@@ -32,33 +32,32 @@ type pageSet struct {
 // pageOwner returns the owner of the pages of a version with an identifier.
 func pageOwner(at Path, id string) string { return at.String() + "/" + id }
 
-// Page is a page or another file of a version's documentation that is being
-// read. Close it. One goroutine at a time.
+// Page reads a page or another file of a version's documentation. Close it. It is for
+// one goroutine at a time.
 type Page struct {
 	io.ReadSeekCloser
-	// Name is its path, such as "guide/start.html".
+	// Name is the path of the page, such as "guide/start.html".
 	Name string
-	// ContentType is its media type.
+	// ContentType is the media type of the page.
 	ContentType string
-	// ETag identifies its bytes, without quotation marks.
+	// ETag is the entity tag of the bytes without its quotation marks.
 	ETag string
-	// Modified is when it was made, in UTC.
+	// Modified is when the documentation was generated, in UTC.
 	Modified time.Time
 }
 
-// GenerateDocumentation renders files into the documentation pages of a
-// version, by the plugin [Markdown] or [GFM], and returns the handle that
-// identifies the pages. The pages are there when it returns: they are rendered
-// at once, one set at a time. The keys of files are their paths. What ends in
-// .md or .markdown becomes a page that ends in .html, with relative links to
-// such files changed in the same way; HTML in it is left out. index.md or else
-// README.md is the first page; without one it is a list of the pages. Other
-// files stay what they are.
+// GenerateDocumentation renders files into the documentation pages of a version, by the
+// plugin [Markdown] or [GFM], and returns the handle of the pages. Rendering is
+// synchronous, one set of pages at a time. The keys of files are their paths. A file
+// that ends in .md or .markdown becomes a page that ends in .html, and relative links
+// to such files are changed accordingly; HTML in it is left out. The first page is
+// index.md, or else README.md, or else a list of the pages. Other files are stored as
+// they are.
 //
-// The error matches [ErrInvalid] for a bad plugin or file and for files that
-// would take too long to render, [ErrTooLarge] for more than 50 files or 4 MiB,
-// [ErrNotFound] if there is no such version, [ErrContentExists] if there is
-// documentation and overwrite is not set, [ErrImmutable], [ErrExpired].
+// The error matches [ErrInvalid] for an invalid plugin or file and for files that would
+// take too long to render, [ErrTooLarge] for more than 50 files or 4 MiB, [ErrNotFound]
+// if there is no such version, [ErrContentExists] if there is documentation and
+// overwrite is not set, [ErrImmutable] or [ErrExpired].
 func (s *Store) GenerateDocumentation(ctx context.Context, at Path, plugin string, files map[string][]byte, overwrite bool) (handle string, err error) {
 	const op = "generate documentation"
 	if err := refuseLatest(op, at); err != nil {
@@ -78,7 +77,7 @@ func (s *Store) GenerateDocumentation(ctx context.Context, at Path, plugin strin
 	return g.made.ID, nil
 }
 
-// generation is documentation that is being made.
+// generation is documentation that is being generated.
 type generation struct {
 	store     *Store
 	op        string
@@ -100,7 +99,7 @@ func (g *generation) run(ctx context.Context, files map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	// With the ticket the version needs what is written under its identifier.
+	// The ticket protects the pages that are written under its identifier.
 	_, err = g.store.tree.edit(ctx, g.at, func(n *node) error {
 		if err := g.allowed(n); err != nil {
 			return err
@@ -116,7 +115,7 @@ func (g *generation) run(ctx context.Context, files map[string][]byte) error {
 	}
 	if err != nil {
 		u := upload{contents: g.store.contents, at: g.at, ticket: ticket{ID: g.made.ID}}
-		u.abandon(ctx, false) // Repair takes the pages away
+		u.abandon(ctx, false) // Repair removes the pages
 		return err
 	}
 	if g.replaced != nil {
@@ -130,12 +129,13 @@ func (g *generation) allowed(n *node) error {
 		return n.refuseImmutable(g.op, g.at)
 	}
 	if n.Documentation != nil && !g.overwrite {
-		return refuse(g.op, g.at, ErrContentExists, "Documentation already exists for this model version. If you really want to overwrite it, retry with the 'overwrite=1' query parameter.")
+		return refuse(g.op, g.at, ErrContentExists, "Documentation already exists for this model version. "+
+			"If you really want to overwrite it, retry with the 'overwrite=1' query parameter.")
 	}
 	return nil
 }
 
-// render takes its turn: rendering needs a processor, and memory.
+// render waits for its turn, because rendering takes processor time and memory.
 func (g *generation) render(ctx context.Context, files map[string][]byte) (map[string][]byte, error) {
 	select {
 	case g.store.rendering <- struct{}{}:
@@ -173,12 +173,12 @@ func (g *generation) finish(ctx context.Context) error {
 	return err
 }
 
-// needsPages reports whether a version has documentation, or is getting it.
+// needsPages reports whether a version has the pages, or is about to get them.
 func (t *tree) needsPages(ctx context.Context, owner string) (bool, error) {
 	version, id := path.Split(owner)
 	at, err := ParsePath(strings.TrimSuffix(version, "/"))
 	if err != nil || at.depth() != 3 {
-		return true, nil // not ours
+		return true, nil // not of a version
 	}
 	n, err := t.find(ctx, at, 3)
 	if errors.Is(err, errAbsent) {
@@ -187,10 +187,9 @@ func (t *tree) needsPages(ctx context.Context, owner string) (bool, error) {
 	return err == nil && (n.Documentation != nil && n.Documentation.ID == id || n.ticketAt(id) >= 0), err
 }
 
-// OpenPage opens a page of a version's documentation by its path; an empty one,
-// or one that ends in a slash, means the index.html there. The version's tag
-// may be [Latest]. The context holds for reading too. The error matches
-// [ErrNotFound].
+// OpenPage opens a page of a version's documentation by its path. An empty path, or one
+// that ends in a slash, means the index.html there. The version's tag may be [Latest]
+// or an alias. The context also holds for reading. The error matches [ErrNotFound].
 func (s *Store) OpenPage(ctx context.Context, at Path, name string) (*Page, error) {
 	const op = "open page"
 	if name == "" || strings.HasSuffix(name, "/") {

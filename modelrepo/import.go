@@ -18,27 +18,27 @@ import (
 
 // ImportOptions changes an import. The zero value is the default.
 type ImportOptions struct {
-	// Namespace is where everything goes. Empty keeps the names of the layout.
-	// With a name, a layout that holds more than one namespace is refused.
+	// Namespace is the namespace for all versions. Empty keeps the names of the layout.
+	// With a name, a layout with several namespaces is refused.
 	Namespace string
-	// Overwrite allows to replace a version that is there with another content,
-	// a default format that differs, and the latestVersion of a model.
+	// Overwrite permits replacing a version that has other content, metadata or another
+	// default format, and the latestVersion of a model.
 	Overwrite bool
 	// Progress is called after every version. Nil is not called.
 	Progress func(ArchiveProgress)
 }
 
-// Imported counts what an import did. It counts up to the failure of one that
-// failed.
+// Imported counts what an import did, up to the failure of one that failed.
 type Imported struct {
-	// Created, Identical and Overwritten count versions, and models without
-	// any: new ones, those that were there already, and those replaced.
+	// Created, Identical and Overwritten count versions, and models without versions:
+	// new ones, those that were there with the same content, and those that were
+	// replaced.
 	Created     int `json:"created"`
 	Identical   int `json:"identical"`
 	Overwritten int `json:"overwritten"`
-	// Ignored counts manifests of artifacts that are not ours.
+	// Ignored counts manifests of artifacts of other types.
 	Ignored int `json:"ignored"`
-	// Bytes of content were stored.
+	// Bytes is how many bytes of content were stored.
 	Bytes int64 `json:"bytes"`
 }
 

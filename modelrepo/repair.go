@@ -18,17 +18,15 @@ import (
 type Repaired struct {
 	// Operations are creations and deletions that had stopped half-way.
 	Operations int
-	// Uploads are uploads, at once or in pieces, that had not moved for the
-	// grace period.
+	// Uploads are uploads that received nothing for the grace period.
 	Uploads int
 }
 
-// Repair takes away the traces of operations that crashed: nodes that were
-// never completely created, marks of deletions that never happened, tickets of
-// uploads that do not move any more. None of them can be seen through the
-// other methods, and an operation that was only slow begins again, or is
-// refused in the case of an upload. Uploads in pieces that expired go with
-// their pieces. It reads every node once.
+// Repair removes the traces of operations that crashed: nodes that were not completely
+// created, marks of deletions that did not happen, tickets of uploads that receive
+// nothing any more, resumable uploads that expired, and pieces and pages that nothing
+// needs. No other method shows these traces. An operation that was only slow starts
+// again; an upload is refused. It reads every node once.
 func (s *Store) Repair(ctx context.Context) (Repaired, error) {
 	var done Repaired
 	for _, prefix := range []string{namespacePrefix, modelPrefix, versionPrefix} {
@@ -55,7 +53,7 @@ func (s *Store) Repair(ctx context.Context) (Repaired, error) {
 	return done, nil
 }
 
-// repair looks at one node. One that has moved on meanwhile is left alone.
+// repair repairs one node, unless it has changed meanwhile.
 func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Duration, done *Repaired) error {
 	n, err := decode[node](doc)
 	if err != nil {
@@ -87,9 +85,9 @@ func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Dura
 	return err
 }
 
-// sweepBlobs deletes the blobs below a prefix whose owner does not need them.
-// The owner is what stands before the last part of the key. It is read after
-// one of its blobs was seen, so a blob that comes later is not its owner's end.
+// sweepBlobs deletes the blobs below a prefix that their owner does not need. The owner
+// is the part of the key before the last slash. It is read after one of its blobs was
+// listed; blobs that are created later stay.
 func sweepBlobs(ctx context.Context, blobs storage.Blobs, prefix string, needed func(context.Context, string) (bool, error)) error {
 	owner, keep := "", false
 	for info, err := range blobs.List(ctx, prefix) {

@@ -9,13 +9,13 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// share makes the document of the bytes' digest say where they are, and returns
-// the key of that blob: the ticket's, or one that had the same bytes before.
-// Either way the document is at a revision that collection has not seen, or
-// collection will see the ticket.
+// share makes the document of the bytes' digest name the blob that has them, and
+// returns the key of that blob: the ticket's own, or another one with the same bytes.
+// Afterwards either the document is at a revision that no collection in progress has
+// read, or the collection reads the ticket.
 func (u *upload) share(ctx context.Context, info storage.BlobInfo) (blob string, err error) {
 	docs, key := u.contents.docs, contentPrefix+info.SHA256
-	entered := u.ticket.SHA256 == info.SHA256 // an import's has it from the beginning
+	entered := u.ticket.SHA256 == info.SHA256 // the ticket of an import has it from the beginning
 	for attempt := 0; ; attempt++ {
 		doc, err := docs.Get(ctx, key)
 		if errors.Is(err, storage.ErrNotFound) {
@@ -33,8 +33,8 @@ func (u *upload) share(ctx context.Context, info storage.BlobInfo) (blob string,
 		}
 		if err == nil {
 			if !entered {
-				// The digest must be in the ticket before its document is
-				// touched, else collection could find neither.
+				// The digest is entered in the ticket before its document is written,
+				// because a collection finds the content by one of them.
 				if err := u.enterDigest(ctx, info.SHA256); err != nil {
 					return "", err
 				}
@@ -55,8 +55,8 @@ func (u *upload) enterDigest(ctx context.Context, sha256 string) error {
 	return u.withTicket(ctx, func(n *node, i int) error { n.Uploads[i].SHA256 = sha256; return nil })
 }
 
-// touch writes the document of a digest again and returns the blob that it
-// names, which is the upload's own if the other one cannot be shared.
+// touch writes the document of a digest again and returns the blob that it names. That
+// is the upload's own if the other one cannot be shared.
 func (u *upload) touch(ctx context.Context, doc storage.Document) (blob string, err error) {
 	found, err := decode[digest](doc)
 	if err != nil {

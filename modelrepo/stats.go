@@ -9,17 +9,18 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Stats are counts since the store was made, of this process alone.
+// Stats are counts of this process since [New].
 type Stats struct {
-	// Uploads were stored, with UploadedBytes of content.
+	// Uploads is how many uploads were stored, with UploadedBytes of content.
 	Uploads, UploadedBytes uint64
-	// Delivered events were taken by callbacks; GivenUp events were not.
+	// Delivered is how many events callbacks accepted, and GivenUp how many were
+	// dropped.
 	Delivered, GivenUp uint64
-	// CollectedBlobs were deleted by Collect.
+	// CollectedBlobs is how many blobs Collect deleted.
 	CollectedBlobs uint64
 }
 
-// counters count what Stats reports.
+// counters are the counts of [Stats] that are not counted elsewhere.
 type counters struct {
 	uploads, uploadedBytes atomic.Uint64
 	collectedBlobs         atomic.Uint64
@@ -35,13 +36,13 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-// Inventory is how much there is in the repository.
+// Inventory is how much the repository has.
 type Inventory struct {
 	Namespaces, Models, Versions uint64
 }
 
-// Inventory counts what is there. It reads the document of every namespace, model and
-// version, so callers that show the numbers often keep them for a while.
+// Inventory counts what is visible. It reads the document of every namespace, model and
+// version; keep the result for a while if it is shown often.
 func (s *Store) Inventory(ctx context.Context) (Inventory, error) {
 	var made Inventory
 	for prefix, count := range map[string]*uint64{

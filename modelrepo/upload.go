@@ -16,7 +16,7 @@ type UploadOptions struct {
 	// ContentType is the media type to store. Empty means
 	// "application/octet-stream". At most 1024 printable ASCII characters.
 	ContentType string
-	// Overwrite allows to replace the content that is there in this format.
+	// Overwrite permits replacing content in this format.
 	Overwrite bool
 	// Condition must be met when the upload begins and when it ends.
 	Condition Condition
@@ -27,22 +27,21 @@ type UploadOptions struct {
 // Uploaded says what an upload did.
 type Uploaded struct {
 	File
-	// Overwrote says that there had been content in this format.
+	// Overwrote is set if the upload replaced content.
 	Overwrote bool
-	// DefaultSet says that the version had no default format, and now has this.
+	// DefaultSet is set if the version had no default format, and now has this one.
 	DefaultSet bool
 }
 
-// Upload stores what the reader gives, to its end, as the content of a version
-// in a format. Nothing is visible before everything is durable, and nothing
-// stays when the reader fails. The reader must fail with something other than
-// [io.EOF] when the content is not complete. opts may be nil.
+// Upload stores the bytes of the reader as the content of a version in a format.
+// Nothing is visible before everything is durable, and nothing remains when the reader
+// fails. The reader must fail with an error other than [io.EOF] if the content is not
+// complete. opts may be nil.
 //
-// The error matches [ErrInvalid] for a bad format tag or the tag [Latest],
-// [ErrNotFound] if there is no such version, [ErrContentExists] if there is
-// content and Overwrite is not set, [ErrPrecondition], [ErrDigest],
-// [ErrIncomplete] if the reader failed, [ErrExpired], [ErrImmutable],
-// [ErrTooLarge], [ErrQuota].
+// The error matches [ErrInvalid] for an invalid format tag or the tag [Latest],
+// [ErrNotFound] if there is no such version, [ErrContentExists] if there is content and
+// Overwrite is not set, [ErrPrecondition], [ErrDigest], [ErrIncomplete] if the reader
+// failed, [ErrExpired], [ErrImmutable], [ErrTooLarge] or [ErrQuota].
 func (s *Store) Upload(ctx context.Context, at Path, format string, content io.Reader, opts *UploadOptions) (Uploaded, error) {
 	const op = "upload content"
 	u := upload{contents: s.contents, op: op, at: at, format: format}
@@ -56,7 +55,7 @@ func (s *Store) Upload(ctx context.Context, at Path, format string, content io.R
 	return s.contents.upload(ctx, u, content)
 }
 
-// checkUpload refuses what can never be uploaded to.
+// checkUpload refuses an upload that can never succeed.
 func checkUpload(op string, at Path, format, contentType string) error {
 	if err := refuseLatest(op, at); err != nil {
 		return err
@@ -73,16 +72,16 @@ func checkUpload(op string, at Path, format, contentType string) error {
 	return nil
 }
 
-// maxContentType is how many bytes of a content type are stored. It is part of
-// the version's document, which must not grow without bound.
+// maxContentType is how many bytes of a content type are stored. It is part of the
+// version's document, whose size is bounded.
 const maxContentType = 1024
 
-// validContentType reports whether a header can carry it.
+// validContentType reports whether a header field can have the value.
 func validContentType(text string) bool {
 	return len(text) <= maxContentType && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// orBytes is a media type, or the one of bytes that say nothing about it.
+// orBytes returns the media type, or that of unspecified bytes if it is empty.
 func orBytes(mediaType string) string { return cmp.Or(mediaType, "application/octet-stream") }
 
 // Digests are what the sender of content announced about it. A nil one was not
@@ -92,7 +91,7 @@ type Digests struct {
 	MD5, SHA256, SHA512 []byte
 }
 
-// mismatch names the first digest that the bytes do not have; empty if none.
+// mismatch returns the name of the first digest that the bytes do not have, or "".
 func (d Digests) mismatch(info storage.BlobInfo, sha512sum hash.Hash) string {
 	switch {
 	case d.MD5 != nil && hex.EncodeToString(d.MD5) != info.MD5:

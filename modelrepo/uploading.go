@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// upload does it, with errors in the words of the interface.
+// upload runs an upload. Its errors have the words of the interface.
 func (c *contents) upload(ctx context.Context, u upload, content io.Reader) (Uploaded, error) {
 	result, err := u.run(ctx, content)
 	switch {
@@ -30,7 +30,7 @@ func (c *contents) upload(ctx context.Context, u upload, content io.Reader) (Upl
 	return result, nil
 }
 
-// upload is one upload under way.
+// upload is one upload in progress.
 type upload struct {
 	contents *contents
 	op       string
@@ -41,7 +41,7 @@ type upload struct {
 	// resumable and versionID are the identifiers of a resumable upload and of the
 	// node that it is for; empty for other uploads.
 	resumable, versionID string
-	// replaces is the size of what was there when the upload began.
+	// replaces is the size of the content that was there when the upload began.
 	replaces int64
 }
 
@@ -71,12 +71,12 @@ func (u *upload) run(ctx context.Context, content io.Reader) (Uploaded, error) {
 		return Uploaded{}, err
 	}
 	if blob != u.ticket.Blob {
-		u.discard(ctx) // the same bytes had been there
+		u.discard(ctx) // another blob has the same bytes
 	}
 	return result, nil
 }
 
-// allowed returns why the content may not be written as the version now is.
+// allowed returns why the content may not be written to the version as it is now.
 func (u *upload) allowed(n *node) error {
 	i := n.entryAt(u.format)
 	switch {
@@ -95,7 +95,7 @@ func (u *upload) allowed(n *node) error {
 	return nil
 }
 
-// replace remembers what the upload is going to replace.
+// replace sets the size of the content that the upload is going to replace.
 func (u *upload) replace(n *node) {
 	if i := n.entryAt(u.format); i >= 0 {
 		u.replaces = n.Formats[i].Size
@@ -115,7 +115,7 @@ func (u *upload) precheck(ctx context.Context, size int64) (node, error) {
 	return n, u.fits(ctx, size)
 }
 
-// begin enters the ticket. From here on collection leaves the blob alone.
+// begin enters the ticket. From now on collection leaves the blob alone.
 func (u *upload) begin(ctx context.Context) error {
 	id := newID()
 	u.ticket = ticket{ID: id, Blob: blobPrefix + id, Renewed: time.Now().UTC()}
@@ -130,7 +130,7 @@ func (u *upload) begin(ctx context.Context) error {
 	return err
 }
 
-// withTicket changes the version while the ticket, at index i, is there.
+// withTicket changes the version if the ticket, at index i, is still there.
 func (u *upload) withTicket(ctx context.Context, change func(n *node, i int) error) error {
 	_, err := u.contents.tree.edit(ctx, u.at, func(n *node) error {
 		i := n.ticketAt(u.ticket.ID)
@@ -142,7 +142,7 @@ func (u *upload) withTicket(ctx context.Context, change func(n *node, i int) err
 	return err
 }
 
-// receive makes the bytes durable under the ticket's blob.
+// receive makes the bytes durable in the ticket's blob.
 func (u *upload) receive(ctx context.Context, content io.Reader) (storage.BlobInfo, error) {
 	writer, err := u.contents.blobs.Create(ctx, u.ticket.Blob)
 	if err != nil {
@@ -158,8 +158,7 @@ func (u *upload) receive(ctx context.Context, content io.Reader) (storage.BlobIn
 	if err := u.stream(ctx, to, &metered{from: content, upload: u, ctx: ctx}); err != nil {
 		return storage.BlobInfo{}, err
 	}
-	// The digests are known at the end only. Under the ticket's key nobody
-	// sees the blob.
+	// The digests are known after the commit only. No reader sees the ticket's blob.
 	info, err := writer.Commit(ctx)
 	if err != nil {
 		return storage.BlobInfo{}, err
@@ -171,7 +170,7 @@ func (u *upload) receive(ctx context.Context, content io.Reader) (storage.BlobIn
 	return info, nil
 }
 
-// stream copies the content and renews the ticket now and then.
+// stream copies the content and renews the ticket from time to time.
 func (u *upload) stream(ctx context.Context, to io.Writer, content io.Reader) error {
 	renewed := time.Now()
 	err := u.contents.copier.Copy(to, content, func() error {
@@ -184,7 +183,7 @@ func (u *upload) stream(ctx context.Context, to io.Writer, content io.Reader) er
 	var refusal *Error
 	switch source := new(transfer.SourceError); {
 	case !errors.As(err, &source) || errors.As(err, &refusal):
-		return err // of the store, or the reader knows what is wrong
+		return err // of the storage, or a refusal of the reader
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
@@ -235,8 +234,8 @@ func (u *upload) finish(ctx context.Context, info storage.BlobInfo, blob string)
 	return result, nil
 }
 
-// abandon takes the ticket away, after the blob if nothing can refer to that.
-// What fails here is done by Repair and Collect.
+// abandon removes the ticket, after the blob if nothing can refer to that. Repair and
+// Collect remove what remains.
 func (u *upload) abandon(ctx context.Context, withBlob bool) {
 	if withBlob {
 		u.discard(ctx)
@@ -260,8 +259,7 @@ func (u *upload) discard(ctx context.Context) {
 	_ = u.contents.blobs.Delete(ctx, u.ticket.Blob)
 }
 
-// metered is the content of an upload, which must not be larger than the
-// limits allow.
+// metered is the content of an upload. It fails when the content exceeds the limits.
 type metered struct {
 	from   io.Reader
 	upload *upload
@@ -274,7 +272,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.from.Read(p)
 	m.size += int64(n)
 	var refusal *Error
-	if errors.As(m.upload.fits(m.ctx, m.size), &refusal) { // the upload's end will find other errors again
+	if errors.As(m.upload.fits(m.ctx, m.size), &refusal) { // other errors occur again at the end
 		return n, refusal
 	}
 	return n, err
