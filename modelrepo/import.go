@@ -42,24 +42,24 @@ type Imported struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// Import reads a tar archive of an OCI image layout, as [Store.Export] or a
-// tool such as oras has written it, and creates the namespaces, models and
-// versions in it that are missing.
+// Import reads a tar archive of an OCI image layout, as [Store.Export] or a tool such
+// as oras writes it, and creates the namespaces, models and versions in it that are
+// missing.
 //
-// Each version appears whole, in one step, when all of its content is durable
-// and has the digests that the layout says. One that is there with the same
-// content is left alone, so that an import that failed may be repeated. A
-// latestVersion that a model has stays, unless Overwrite is set.
+// Each version becomes visible in one step, when all of its content is durable and has
+// the digests of the layout. A version that is there with the same content is left
+// alone, so that a failed import may be repeated. The latestVersion of an existing
+// model stays unless Overwrite is set.
 //
-// Content streams into the store, and memory grows with the number of versions
-// only. From an archive in which the index does not come first, content that
-// is not needed may be stored for a while. opts may be nil.
+// Content streams into the store, and memory grows only with the number of versions. An
+// archive whose index does not come first may store content for a while that is not
+// needed. opts may be nil.
 //
-// The error matches [ErrContentExists] if a version is there with another
-// content and Overwrite is not set, [ErrInvalid] for what is no image layout or
-// breaks the rules for names, [ErrDigest] for bytes that are not what the
-// layout says, [ErrIncomplete] if something is missing or the reader failed,
-// [ErrImmutable], [ErrTooLarge], [ErrQuota].
+// The error matches [ErrContentExists] if a version is there with other content and
+// Overwrite is not set, [ErrInvalid] for bytes that are not an image layout or break
+// the rules for names, [ErrDigest] for bytes that do not have their digest,
+// [ErrIncomplete] if something is missing or the reader failed, [ErrImmutable],
+// [ErrTooLarge] or [ErrQuota].
 func (s *Store) Import(ctx context.Context, from io.Reader, opts *ImportOptions) (Imported, error) {
 	return newImporter(s, opts).run(ctx, func(v oci.Visitor) error { return oci.ReadTar(from, v) })
 }

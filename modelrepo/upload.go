@@ -84,7 +84,7 @@ func validContentType(text string) bool {
 // orBytes returns the media type, or that of unspecified bytes if it is empty.
 func orBytes(mediaType string) string { return cmp.Or(mediaType, "application/octet-stream") }
 
-// Digests are what the sender of content announced about it. A nil one was not
+// Digests are the digests that a client announced for content. A nil digest was not
 // announced.
 type Digests struct {
 	// MD5 has 16 bytes, SHA256 32 and SHA512 64.

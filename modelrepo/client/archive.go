@@ -13,8 +13,8 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// Export is [modelrepo.Store.Export]; there is no progress to be told about. When the
-// server fails half-way, so does reading its answer.
+// Export is [modelrepo.Store.Export] without progress. When the server fails half-way,
+// reading its answer fails.
 func (c *Client) Export(ctx context.Context, at modelrepo.Path, to io.Writer) error {
 	const op = "export"
 	answer, err := c.send(ctx, archiveCall(op, at, http.MethodGet))
@@ -28,8 +28,8 @@ func (c *Client) Export(ctx context.Context, at modelrepo.Path, to io.Writer) er
 	return nil
 }
 
-// Import is [modelrepo.Store.Import]. The options' Namespace is required, and there is no
-// progress to be told about.
+// Import is [modelrepo.Store.Import] without progress. The Namespace of the options is
+// required.
 func (c *Client) Import(ctx context.Context, from io.Reader, opts modelrepo.ImportOptions) (modelrepo.Imported, error) {
 	const op = "import"
 	at := modelrepo.Path{Namespace: opts.Namespace}
@@ -50,7 +50,7 @@ func (c *Client) Import(ctx context.Context, from io.Reader, opts modelrepo.Impo
 	return said.Imported, nil
 }
 
-// archiveCall is a request about an image layout.
+// archiveCall returns a request about an image layout.
 func archiveCall(op string, at modelrepo.Path, method string) call {
 	return call{op: op, at: at, method: method, before: "x"}
 }

@@ -79,7 +79,7 @@ func (c *Client) OpenPage(ctx context.Context, at modelrepo.Path, name string) (
 	return page, nil
 }
 
-// inMemory is a page that was read.
+// inMemory is a page in memory.
 type inMemory struct{ *bytes.Reader }
 
 // Close implements [io.Closer].

@@ -14,9 +14,10 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Open is [modelrepo.Store.Open]. The Version and Format of the result are those that
-// were asked for, and its MD5 digest is not known. Seeking makes a new request, for the same bytes: when
-// the content was overwritten meanwhile, reading fails with [ErrPrecondition].
+// Open is [modelrepo.Store.Open]. The Version and Format of the result are the
+// arguments, and its MD5 digest is not known. Seeking makes a new request for the same
+// bytes: if the content was overwritten meanwhile, reading fails with
+// [modelrepo.ErrPrecondition].
 func (c *Client) Open(ctx context.Context, at modelrepo.Path, format string) (*modelrepo.Content, error) {
 	const op = "open content"
 	answer, err := c.send(ctx, download(op, http.MethodGet, at, format))
@@ -56,7 +57,7 @@ func fileOf(answer *http.Response) modelrepo.File {
 
 // remote reads content over HTTP.
 type remote struct {
-	ctx    context.Context // of Open: it holds for reading too
+	ctx    context.Context // of Open, which also holds for reading
 	client *Client
 	call   call
 	file   modelrepo.File
@@ -85,7 +86,7 @@ func (r *remote) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// resume asks for the bytes from the offset on.
+// resume requests the bytes from the offset on.
 func (r *remote) resume() error {
 	k := r.call
 	k.header = k.header.Clone()
@@ -120,7 +121,7 @@ func (r *remote) Seek(offset int64, whence int) (int64, error) {
 	}
 	r.offset = offset
 	if r.body != nil {
-		_ = r.body.Close() // the rest of it is not wanted
+		_ = r.body.Close() // the rest is not needed
 		r.body = nil
 	}
 	return offset, nil

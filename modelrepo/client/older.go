@@ -9,9 +9,9 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// What an answer says in its Result field, an older server does not say. The client
-// then compares the record that was changed with the one before. It reads the one
-// before unless it knows that the server sends the field.
+// Older servers do not send the Result field. The client then compares the record after
+// the write with the record before, which it reads unless it knows that the server
+// sends the field.
 
 // noteResult remembers whether the server sends the Result field.
 func (c *Client) noteResult(header http.Header) { c.sendsResult.Store(header.Get(wire.Result) != "") }
@@ -41,8 +41,8 @@ func (c *Client) uploadResult(header http.Header, before *modelrepo.Version, for
 	return overwrote, before.DefaultFormat == ""
 }
 
-// update changes something and reports whether that made a difference. The record
-// function reads what is changed.
+// update makes an update and reports whether it made a difference. The function record
+// reads what is updated.
 func (c *Client) update(
 	ctx context.Context, op string, at modelrepo.Path, to any, record func() (any, error),
 ) (changed bool, err error) {

@@ -25,8 +25,7 @@ type call struct {
 	body   io.Reader
 }
 
-// send makes a request and returns its answer if that is a success. The caller
-// closes the body.
+// send makes a request and returns a successful answer. The caller closes the body.
 func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -54,8 +53,8 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	return nil, refusal(k, answer)
 }
 
-// check refuses a place whose URL would mean something else, in the way that a
-// Store refuses it.
+// check refuses a path whose URL would mean something else, with the error that a Store
+// returns.
 func (k call) check() error {
 	dots := func(name string) bool { return name == "." || name == ".." }
 	_, namespace := modelrepo.ParsePath(k.at.Namespace)
@@ -68,25 +67,24 @@ func (k call) check() error {
 	return notFound(k.op, k.at)
 }
 
-// segments are the parts of the path that are there, so escaped that each stays
-// one.
+// segments returns the parts of the path, each escaped as one segment.
 func segments(at modelrepo.Path) []string {
 	all := []string{url.PathEscape(at.Namespace), url.PathEscape(at.Model), url.PathEscape(at.Version)}
 	return all[:depth(at)]
 }
 
-// refusal makes an error of an answer.
+// refusal returns the error of an answer.
 func refusal(k call, answer *http.Response) error {
 	var body struct {
 		Error string `json:"error"`
 	}
-	data, _ := io.ReadAll(io.LimitReader(answer.Body, wire.MaxBody)) // what there is of it
+	data, _ := io.ReadAll(io.LimitReader(answer.Body, wire.MaxBody)) // a part of it is enough
 	if json.Unmarshal(data, &body) != nil || body.Error == "" {
 		body.Error = answer.Status
 	}
 	code := answer.Header.Get(wire.ErrorCode)
 	for _, v := range wire.Codes() {
-		// A server without codes, or HEAD through a proxy, has the status.
+		// Without a code, as after HEAD through a proxy, the status decides.
 		if v.Name == code || code == "" && v.Status == answer.StatusCode && v.Status != http.StatusBadRequest {
 			return &modelrepo.Error{Op: k.op, Path: k.at.String(), Text: body.Error, Err: v.Err}
 		}

@@ -61,8 +61,7 @@ func (u *Uploads) Begin(
 	return p, err
 }
 
-// Get is [modelrepo.Uploads.Get]. The result has neither the version
-// nor the format.
+// Get is [modelrepo.Uploads.Get]. The result has neither the version nor the format.
 func (u *Uploads) Get(ctx context.Context, id string) (modelrepo.ResumableUpload, error) {
 	const op = "get upload"
 	h, err := u.send(ctx, call{op: op, method: http.MethodHead}, id)
@@ -118,7 +117,7 @@ func (u *Uploads) send(ctx context.Context, k call, id string) (http.Header, err
 	return u.tus(ctx, k)
 }
 
-// tus makes a request of the protocol and returns the header of its answer.
+// tus makes a request of the protocol tus and returns the header of the answer.
 func (u *Uploads) tus(ctx context.Context, k call) (http.Header, error) {
 	if k.header == nil {
 		k.header = http.Header{}

@@ -167,7 +167,7 @@ func announce(d modelrepo.Digests, header http.Header) {
 	}
 }
 
-// conditionHeader is the condition as fields of a request.
+// conditionHeader returns the condition as fields of a request.
 func conditionHeader(c modelrepo.Condition) http.Header {
 	header := http.Header{}
 	for name, tags := range map[string][]string{"If-Match": c.Match, "If-None-Match": c.NoneMatch} {

@@ -12,8 +12,8 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// exportArchive answers with an OCI image layout. When it fails half-way the
-// connection breaks off, so that nobody takes the half for the whole.
+// exportArchive answers with an OCI image layout. When it fails half-way it aborts the
+// connection, so that clients do not take the half for the whole.
 func (r *rest) exportArchive(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
 	if req.Method == http.MethodHead {
@@ -28,7 +28,7 @@ func (r *rest) exportArchive(w http.ResponseWriter, req *http.Request) error {
 	err := r.store.Export(req.Context(), at, answer, nil)
 	if err != nil && answer.sent > 0 {
 		if req.Context().Err() == nil {
-			r.options.Logger.Error("an export broke off", "path", at.String(), "error", err)
+			r.options.Logger.Error("an export failed half-way", "path", at.String(), "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -66,7 +66,7 @@ func (r *rest) importArchive(w http.ResponseWriter, req *http.Request) error {
 		Namespace: at.Namespace, Overwrite: req.URL.Query().Get("overwrite") == "1",
 	})
 	if err == nil {
-		// What follows the archive is read, so that the connection can go on.
+		// The rest of the body is read, so that the connection can be used again.
 		_, err = io.Copy(io.Discard, io.LimitReader(body, wire.MaxBody))
 	}
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *rest) importArchive(w http.ResponseWriter, req *http.Request) error {
 	return httpapi.WriteJSON(w, wire.Imported{Success: wire.Success{Message: message}, Imported: result})
 }
 
-// brokenOff gives the failure of a request's body the words of the interface.
+// brokenOff turns the failure of a request's body into an error of the interface.
 type brokenOff struct{ from io.Reader }
 
 // Read implements [io.Reader].

@@ -13,14 +13,14 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// The largest JSON body of a request, in bytes: without its metadata, and what
-// those can take besides.
+// The size of the largest JSON body of a request, in bytes: without its metadata, and
+// what metadata can add.
 const (
 	maxBody         = wire.MaxBody
 	maxMetadataBody = modelrepo.MaxMetadataSize + 2<<20
 )
 
-// errorBody is the ErrorResponse of the interface.
+// errorBody returns the ErrorResponse of the interface.
 func errorBody(e *httpapi.Error) []byte {
 	text := e.Text()
 	switch {
@@ -38,8 +38,8 @@ func errorBody(e *httpapi.Error) []byte {
 
 const wrongType = "Unsupported content type of request body or malformed content."
 
-// readUpdate reads the body that creates or changes something. There need not
-// be one; then present is false.
+// readUpdate reads the body of a creation or an update. Without a body present is
+// false.
 func readUpdate(w http.ResponseWriter, req *http.Request, known fields) (present bool, err error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody+maxMetadataBody))
 	var tooLarge *http.MaxBytesError
@@ -77,8 +77,8 @@ func isJSON(req *http.Request) bool {
 	return err == nil && mediaType == "application/json"
 }
 
-// readNamespace reads the body that creates a namespace. Version 0.1 has none
-// and ignores what is sent, so only metadata in a JSON object count.
+// readNamespace reads the body that creates a namespace. Version 0.1 has no body there
+// and ignores one, so only metadata in a JSON object are used.
 func readNamespace(w http.ResponseWriter, req *http.Request) (u modelrepo.NamespaceUpdate, err error) {
 	if !isJSON(req) {
 		return u, nil

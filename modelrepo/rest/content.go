@@ -48,7 +48,7 @@ func (r *rest) uploadContent(w http.ResponseWriter, req *http.Request) error {
 	})
 }
 
-// setUploaded sets what an upload did in the header of its answer.
+// setUploaded sets the result of an upload in the header of the answer.
 func setUploaded(header http.Header, result modelrepo.Uploaded) {
 	wire.SetResult(header, wire.Overwrote, result.Overwrote)
 	wire.SetResult(header, wire.DefaultSet, result.DefaultSet)
@@ -58,13 +58,13 @@ func uploadedMessage(at modelrepo.Path, format string, result modelrepo.Uploaded
 	return fmt.Sprintf("Uploaded content in format '%s' for model '%s'. Checksum: %s", format, at, result.MD5)
 }
 
-// The warnings of an upload. The quotation mark too many is of the interface.
+// The warnings of an upload. The extra quotation mark is part of the interface.
 const (
 	defaultSet  = "The default format of this model version was set to '%s'.'"
 	overwritten = "Overwrote an earlier version of the content."
 )
 
-// warnings says what the client may not have meant.
+// warnings returns the warnings of an upload: effects that the client may not expect.
 func warnings(format string, result modelrepo.Uploaded) []string {
 	var all []string
 	if result.DefaultSet {
@@ -78,7 +78,8 @@ func warnings(format string, result modelrepo.Uploaded) []string {
 	case err != nil || !strings.Contains(mediaType, "/"):
 		all = append(all, fmt.Sprintf("The specified format ('%s') is not a valid Media Type.", format))
 	case sent != mediaType:
-		all = append(all, fmt.Sprintf("The Media Type specified in the URL query parameter ('%s') does not match the one in the body of the request ('%s').", format, result.ContentType))
+		all = append(all, fmt.Sprintf("The Media Type specified in the URL query parameter ('%s') "+
+			"does not match the one in the body of the request ('%s').", format, result.ContentType))
 	}
 	return all
 }
@@ -87,7 +88,7 @@ func (r *rest) downloadContent(w http.ResponseWriter, req *http.Request) error {
 	return r.serve(w, req, pathOf(req), req.URL.Query().Get("format"))
 }
 
-// downloadShort answers the short form: without a version it is the latest one,
+// downloadShort answers the short form of a download: without a version the latest one,
 // without a format the default.
 func (r *rest) downloadShort(w http.ResponseWriter, req *http.Request) error {
 	at := pathOf(req)
@@ -97,8 +98,8 @@ func (r *rest) downloadShort(w http.ResponseWriter, req *http.Request) error {
 	return r.serve(w, req, at, strings.TrimSuffix(req.PathValue("format"), "/"))
 }
 
-// serve answers with content, whole or in ranges, if the conditions of the
-// request are met (RFC 9110 sections 13 and 14).
+// serve answers with content, whole or in ranges, if the conditions of the request are
+// met (RFC 9110 sections 13 and 14).
 func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path, format string) error {
 	content, err := r.store.Open(req.Context(), at, format)
 	if err != nil {
@@ -109,8 +110,8 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, at modelrepo.Path
 	h.Set("Content-Type", content.ContentType)
 	h.Set("ETag", wire.Quote(content.ETag()))
 	h.Set("Repr-Digest", reprDigest(content.SHA256))
-	h.Set("Cache-Control", "no-cache") // ask whether the ETag still holds
-	// Content comes from anybody and must not run as a page of this origin.
+	h.Set("Cache-Control", "no-cache") // caches revalidate by the ETag
+	// Content is not trusted and must not run as a page of this origin.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	body := io.ReadSeeker(content)
 	if onDisk, ok := content.ReadSeekCloser.(interface{ File() *os.File }); ok {
@@ -132,14 +133,14 @@ func (r *rest) deleteContent(w http.ResponseWriter, req *http.Request) error {
 	return done(w, err, "Deleted file with format '%s' in model version '%s'.", format, at)
 }
 
-// reprDigest is the value of a Repr-Digest field (RFC 9530).
+// reprDigest returns the value of a Repr-Digest field (RFC 9530).
 func reprDigest(sha256 string) string {
-	sum, _ := hex.DecodeString(sha256) // the store's own digest
+	sum, _ := hex.DecodeString(sha256) // a stored digest is hex
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
 }
 
-// conditionOf reads the conditions of a write. A weak tag is as good as a strong
-// one in If-None-Match only (section 13.1.2).
+// conditionOf returns the conditions of a write. Weak tags count in If-None-Match only
+// (section 13.1.2).
 func conditionOf(header http.Header) (modelrepo.Condition, error) {
 	match, err := entityTags(header, "If-Match")
 	if err != nil {
@@ -152,7 +153,7 @@ func conditionOf(header http.Header) (modelrepo.Condition, error) {
 	return modelrepo.Condition{Match: match.Strong(), NoneMatch: none.Weak()}, nil
 }
 
-// entityTags reads a list of entity tags. The tag "*" is refused: no content has it,
+// entityTags reads a list of entity tags. It refuses the tag "*": no content has it,
 // and a client that sends it most likely means * without quotation marks.
 func entityTags(header http.Header, name string) (httpapi.EntityTags, error) {
 	tags, err := httpapi.ReadEntityTags(header, name)

@@ -14,8 +14,8 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// maxDocumentation is the largest body of a request with documentation: its
-// files, and what is around them.
+// maxDocumentation is the size of the largest body with documentation: its files, and
+// the form around them.
 const maxDocumentation = docpages.MaxSource + 1<<20
 
 func (r *rest) generateDocumentation(w http.ResponseWriter, req *http.Request) error {
@@ -30,8 +30,7 @@ func (r *rest) generateDocumentation(w http.ResponseWriter, req *http.Request) e
 	return got(w, wire.Generated{Message: message, Handle: handle, Plugin: plugin}, err)
 }
 
-// readSources reads the files of a multipart body, into memory: they are few
-// and small.
+// readSources reads the files of a multipart body into memory. They are few and small.
 func readSources(w http.ResponseWriter, req *http.Request, at modelrepo.Path) (map[string][]byte, error) {
 	const op = "generate documentation"
 	mediaType, parameters, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
@@ -47,7 +46,7 @@ func readSources(w http.ResponseWriter, req *http.Request, at modelrepo.Path) (m
 			return all.All(), nil
 		}
 		if err == nil && part.FormName() == "content" {
-			// FileName would leave the folders out.
+			// FileName leaves the folders out.
 			_, disposition, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 			err = all.Add(strings.TrimPrefix(disposition["filename"], "./"), part)
 		}
@@ -74,12 +73,12 @@ func unfit(op string, at modelrepo.Path, err error) error {
 	return &modelrepo.Error{Op: op, Path: at.String(), Err: kind, Text: err.Error()}
 }
 
-// documentation answers with a page or a file. Markdown comes from anybody: the
-// policies let its pages show text and images of their own, and nothing else.
+// documentation answers with a page or a file. Markdown is not trusted: the policies
+// let pages show text and images of their own only.
 func (r *rest) documentation(w http.ResponseWriter, req *http.Request) error {
 	name := req.PathValue("page")
 	if name == "" && !strings.HasSuffix(req.URL.Path, "/") {
-		// Relative, so that it holds behind a proxy's prefix.
+		// The location is relative, so that it works behind the prefix of a proxy.
 		w.Header().Set("Location", "doc/")
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return nil
@@ -98,7 +97,8 @@ func (r *rest) documentation(w http.ResponseWriter, req *http.Request) error {
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
 	switch {
 	case strings.HasPrefix(page.ContentType, "text/html"):
-		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; style-src 'self'; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	case page.ContentType == "application/octet-stream":
 		h.Set("Content-Disposition", "attachment")
 	}
@@ -111,10 +111,10 @@ func (r *rest) deleteDocumentation(w http.ResponseWriter, req *http.Request) err
 	return done(w, r.store.DeleteDocumentation(req.Context(), at), "Deleted documentation of model version '%s'.", at)
 }
 
-// pageStyle answers with how pages look.
+// pageStyle answers with the style sheet of the pages.
 func pageStyle(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
 	w.Header().Set("Cache-Control", "public, max-age=3600")
-	_, _ = w.Write(docpages.Style) // a client that went away is no error of ours
+	_, _ = w.Write(docpages.Style) // the client may have closed the connection
 	return nil
 }

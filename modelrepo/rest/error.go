@@ -10,13 +10,14 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// classify decides the status of a refusal. The text is the refusal's own.
+// classify returns the status of an error. The text is that of the error.
 func classify(err error) *httpapi.Error {
 	var refusal *modelrepo.Error
 	switch {
 	case errors.As(err, &refusal):
 	case errors.Is(err, storage.ErrUnavailable):
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The storage cannot be reached. Please try again.", Err: err}
+		const text = "The storage cannot be reached. Please try again."
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: text, Err: err}
 	default:
 		return nil
 	}
@@ -37,10 +38,10 @@ func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.Status)
-	_, _ = w.Write(errorBody(e)) // a client that went away is no error of ours
+	_, _ = w.Write(errorBody(e)) // the client may have closed the connection
 }
 
-// malformed refuses a request that never gets as far as the store.
+// malformed refuses a request before it gets to the store.
 func malformed(text string) error { return invalid(http.StatusBadRequest, text) }
 
 func invalid(status int, text string) error {

@@ -13,14 +13,14 @@ import (
 )
 
 // form is the body of an upload: multipart/form-data (RFC 7578) with one field
-// "content". It reads that field's bytes as they come, nothing is stored on the
-// way, and ends only when the whole body has been read and was in order.
+// "content". It streams the bytes of that field. Its end is the end of a complete and
+// valid body.
 type form struct {
 	reader *multipart.Reader
 	part   *multipart.Part // the content
 }
 
-// openForm reads the body up to where the content begins.
+// openForm reads the body up to the beginning of the content.
 func openForm(w http.ResponseWriter, req *http.Request) (*form, error) {
 	mediaType, parameters, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	switch {
@@ -29,7 +29,7 @@ func openForm(w http.ResponseWriter, req *http.Request) (*form, error) {
 	case parameters["boundary"] == "":
 		return nil, malformed("The Content-Type of the request has no boundary.")
 	}
-	// A large buffer, because the multipart reader takes small bites.
+	// The multipart reader reads a few bytes at a time.
 	body := bufio.NewReaderSize(&patientBody{body: req.Body, control: http.NewResponseController(w)}, transfer.BufferSize)
 	f := &form{reader: multipart.NewReader(body, parameters["boundary"])}
 	if f.part, err = f.next(); err == io.EOF {
@@ -40,7 +40,7 @@ func openForm(w http.ResponseWriter, req *http.Request) (*form, error) {
 	return f, nil
 }
 
-// next skips to the next field "content", or returns io.EOF at the body's end.
+// next skips to the next field "content". It returns io.EOF at the end of the body.
 func (f *form) next() (*multipart.Part, error) {
 	for {
 		part, err := f.reader.NextPart()
@@ -53,8 +53,8 @@ func (f *form) next() (*multipart.Part, error) {
 	}
 }
 
-// digests are those announced for the content, with its part or with the
-// request.
+// digests returns the digests that are announced for the content, with its part or with
+// the request.
 func (f *form) digests(request http.Header) (modelrepo.Digests, error) {
 	ofRequest, err := wire.ParseDigests(request.Get("Content-MD5"), joined(request, "Repr-Digest"))
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *form) Read(p []byte) (int, error) {
 	if err != io.EOF {
 		return n, err
 	}
-	// A body that is cut off here, or says everything twice, is not stored.
+	// A body that is cut off here, or has the field twice, is not stored.
 	switch _, err := f.next(); {
 	case err == io.EOF:
 		return n, io.EOF

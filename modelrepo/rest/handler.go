@@ -19,8 +19,8 @@ var openapi []byte
 
 // HandlerOptions changes [NewHandler]. The zero value is the default.
 type HandlerOptions struct {
-	// Name and Version are what GET /v answers. Empty means "modelrepo" and
-	// "0.1", the version of the interface.
+	// Name and Version are the answer to GET /v. Empty means "modelrepo" and "0.1", the
+	// version of the interface.
 	Name, Version string
 	// Hosts are further names of the server, besides IP addresses, localhost and the
 	// names below .localhost. Over a loopback connection requests for other hosts get
@@ -42,7 +42,9 @@ type HandlerOptions struct {
 // may be nil.
 func NewHandler(store *modelrepo.Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
-	options := &httpapi.Options{Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger}
+	options := &httpapi.Options{
+		Classify: classify, WriteError: writeError, Hosts: r.options.Hosts, Logger: r.options.Logger,
+	}
 	// Two muxes, because a path such as /c/a/b/content matches two patterns. The
 	// first segment decides: no segment of the service is the name of a namespace.
 	tree, service := httpapi.NewHandler(r.tree(), options), httpapi.NewHandler(r.service(), options)
@@ -78,7 +80,7 @@ func newREST(s *modelrepo.Store, opts *HandlerOptions) *rest {
 	return r
 }
 
-// tree are the routes that begin with a namespace.
+// tree returns the routes that begin with a namespace.
 func (r *rest) tree() []httpapi.Route {
 	return []httpapi.Route{
 		{Pattern: "GET /{$}", Func: r.listNamespaces},
@@ -110,8 +112,7 @@ func (r *rest) tree() []httpapi.Route {
 	}
 }
 
-// service are the routes of the service itself, and the short form of
-// downloads.
+// service returns the routes of the service itself, and the short form of downloads.
 func (r *rest) service() []httpapi.Route {
 	return append(r.webhookRoutes(), []httpapi.Route{
 		{Pattern: "GET /c/{namespace}/{model}", Func: r.downloadShort},

@@ -8,8 +8,8 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// metrics serves what the store and the handler count, and the process, in the text
-// format of Prometheus, from a registry of its own.
+// metrics serves the counts of the store and the handler, and of the process, in the
+// text format of Prometheus, from a registry of its own.
 func (r *rest) metrics() httpapi.HandlerFunc {
 	registry := prometheus.NewRegistry()
 	for _, metric := range []struct {
@@ -17,12 +17,16 @@ func (r *rest) metrics() httpapi.HandlerFunc {
 		count      func() uint64
 	}{
 		{"uploads_total", "Uploads that were stored.", func() uint64 { return r.store.Stats().Uploads }},
-		{"uploaded_bytes_total", "Bytes of the uploads that were stored.", func() uint64 { return r.store.Stats().UploadedBytes }},
+		{"uploaded_bytes_total", "Bytes of the uploads that were stored.",
+			func() uint64 { return r.store.Stats().UploadedBytes }},
 		{"downloads_total", "Downloads that were answered.", r.downloads.Load},
 		{"downloaded_bytes_total", "Bytes of content that went out.", r.downloadedBytes.Load},
-		{"events_delivered_total", "Events that callbacks of webhooks took.", func() uint64 { return r.store.Stats().Delivered }},
-		{"events_given_up_total", "Events that were dropped because no callback took them.", func() uint64 { return r.store.Stats().GivenUp }},
-		{"collected_blobs_total", "Blobs that were deleted because nothing referred to them.", func() uint64 { return r.store.Stats().CollectedBlobs }},
+		{"events_delivered_total", "Events that callbacks of webhooks took.",
+			func() uint64 { return r.store.Stats().Delivered }},
+		{"events_given_up_total", "Events that were dropped because no callback took them.",
+			func() uint64 { return r.store.Stats().GivenUp }},
+		{"collected_blobs_total", "Blobs that were deleted because nothing referred to them.",
+			func() uint64 { return r.store.Stats().CollectedBlobs }},
 	} {
 		registry.MustRegister(prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Name: "modelrepo_" + metric.name, Help: metric.help},

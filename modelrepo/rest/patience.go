@@ -20,7 +20,7 @@ type patientBody struct {
 func (b *patientBody) Read(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(b.extended) > patience/30 {
 		b.extended = now
-		// A writer without deadlines needs no more time.
+		// An error means that the connection has no deadlines.
 		_ = b.control.SetReadDeadline(now.Add(patience))
 		_ = b.control.SetWriteDeadline(now.Add(2 * patience))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// resumable answers a request of the protocol, if its version is the one we speak.
+// resumable answers a request of the protocol tus if its version is supported.
 func resumable(answer httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) error {
 		w.Header().Set("Tus-Resumable", wire.TusVersion)
@@ -26,7 +26,7 @@ func resumable(answer httpapi.HandlerFunc) httpapi.HandlerFunc {
 	}
 }
 
-// tusOptions says what the server can do.
+// tusOptions answers with the version and the extensions that the server supports.
 func (r *rest) tusOptions(w http.ResponseWriter, req *http.Request) error {
 	h := w.Header()
 	h.Set("Tus-Resumable", wire.TusVersion)
@@ -41,7 +41,7 @@ func (r *rest) tusOptions(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// createUpload begins an upload in pieces.
+// createUpload begins a resumable upload.
 func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 	at, query := pathOf(req), req.URL.Query()
 	if req.Header.Get("Upload-Defer-Length") != "" {
@@ -66,7 +66,7 @@ func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// From where the request went, so that it holds behind a proxy's prefix.
+	// The location is relative, so that it works behind the prefix of a proxy.
 	up := strings.Repeat("../", strings.Count(strings.TrimLeft(req.URL.Path, "/"), "/"))
 	w.Header().Set("Location", up+"u/"+p.ID)
 	describe(w.Header(), p)
@@ -74,8 +74,8 @@ func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// contentTypeOf is the media type that an upload's metadata announces as
-// "filetype" or "contentType"; empty if it says none.
+// contentTypeOf returns the media type that an upload's metadata have as "contentType"
+// or "filetype", or "".
 func contentTypeOf(metadata string) (string, error) {
 	pairs, err := wire.ParseMetadata(metadata)
 	if err != nil {
@@ -104,7 +104,7 @@ func byteCount(header http.Header, name string) (int64, error) {
 	return count, nil
 }
 
-// describe says how far an upload is, and what it did.
+// describe sets the state and the result of an upload in the header of an answer.
 func describe(h http.Header, p modelrepo.ResumableUpload) {
 	h.Set("Upload-Expires", p.Expires.UTC().Format(http.TimeFormat))
 	if p.Result == nil {
@@ -123,7 +123,7 @@ func describe(h http.Header, p modelrepo.ResumableUpload) {
 	}
 }
 
-// headUpload says how many bytes of an upload are durable.
+// headUpload answers with the state of an upload.
 func (r *rest) headUpload(w http.ResponseWriter, req *http.Request) error {
 	p, err := r.store.Uploads().Get(req.Context(), req.PathValue("upload"))
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *rest) patchUpload(w http.ResponseWriter, req *http.Request) error {
 		return malformed(err.Error())
 	}
 	id := req.PathValue("upload")
-	if req.ContentLength > 0 { // what is announced to be too long is not even read
+	if req.ContentLength > 0 { // a piece that is announced as too long is not read
 		p, err := r.store.Uploads().Get(req.Context(), id)
 		switch {
 		case err != nil:
@@ -174,7 +174,7 @@ func (r *rest) patchUpload(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// cancelUpload gives an upload up.
+// cancelUpload removes an upload.
 func (r *rest) cancelUpload(w http.ResponseWriter, req *http.Request) error {
 	if err := r.store.Uploads().Cancel(req.Context(), req.PathValue("upload")); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (r *rest) cancelUpload(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// overrideUpload is for clients that can send nothing but POST.
+// overrideUpload is for clients that can only send POST.
 func (r *rest) overrideUpload(w http.ResponseWriter, req *http.Request) error {
 	switch req.Header.Get("X-HTTP-Method-Override") {
 	case http.MethodPatch:

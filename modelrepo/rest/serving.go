@@ -11,8 +11,8 @@ import (
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
-// serving is an answer with content. It extends the deadline of the connection
-// while bytes go out, and gives refusals the form that all others have.
+// serving is an answer with content. It extends the deadline of the connection while
+// bytes are sent, and gives refusals the form of the interface.
 type serving struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -47,7 +47,7 @@ func (s *serving) WriteHeader(status int) {
 // Write implements [io.Writer].
 func (s *serving) Write(p []byte) (int, error) {
 	if s.refused {
-		return len(p), nil // the plain text of the same
+		return len(p), nil // the text of the refusal that was written
 	}
 	s.extend()
 	n, err := s.ResponseWriter.Write(p)
@@ -55,11 +55,11 @@ func (s *serving) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// servedChunk is how many bytes have to go out before patience ends.
+// servedChunk is how many bytes are sent between two extensions.
 const servedChunk = 1 << 20
 
-// ReadFrom implements [io.ReaderFrom] in chunks, each of which the kernel may
-// copy from a file by itself.
+// ReadFrom implements [io.ReaderFrom] in chunks, which the kernel may copy from a file
+// by itself.
 func (s *serving) ReadFrom(from io.Reader) (int64, error) {
 	limited, ok := from.(*io.LimitedReader)
 	if !ok {
@@ -80,8 +80,8 @@ func (s *serving) ReadFrom(from io.Reader) (int64, error) {
 }
 
 func (s *serving) extend() {
-	_ = s.control.SetWriteDeadline(time.Now().Add(patience)) // a writer without deadlines needs no more time
+	_ = s.control.SetWriteDeadline(time.Now().Add(patience)) // fails without deadlines
 }
 
-// joined is the value of a field that may be given in several lines.
+// joined returns the value of a field that may have several lines.
 func joined(header http.Header, name string) string { return strings.Join(header.Values(name), ",") }

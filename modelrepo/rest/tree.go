@@ -15,12 +15,13 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// pathOf is what the request's path names.
+// pathOf returns the path that a request names.
 func pathOf(req *http.Request) modelrepo.Path {
 	return modelrepo.Path{Namespace: req.PathValue("namespace"), Model: req.PathValue("model"), Version: req.PathValue("version")}
 }
 
-// listingOf reads the parameters of a list. Without any the set is whole.
+// listingOf reads the parameters of a list. Without any it returns nil, for the whole
+// set.
 func listingOf(req *http.Request) (*modelrepo.Listing, error) { return parseListing(req.URL.Query()) }
 
 // parseListing is listingOf for a query.
@@ -60,14 +61,15 @@ func parseListing(query url.Values) (*modelrepo.Listing, error) {
 		}
 		number, err := strconv.Atoi(query.Get(parameter.name))
 		if err != nil || number < 1 || number > parameter.most {
-			return nil, malformed(fmt.Sprintf("The '%s' parameter must be an integer from 1 to %d.", parameter.name, parameter.most))
+			text := fmt.Sprintf("The '%s' parameter must be an integer from 1 to %d.", parameter.name, parameter.most)
+			return nil, malformed(text)
 		}
 		*parameter.to = number
 	}
 	return l, nil
 }
 
-// done answers with a sentence, unless there is an error.
+// done answers with a message, or returns the error.
 func done(w http.ResponseWriter, err error, format string, args ...any) error {
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func done(w http.ResponseWriter, err error, format string, args ...any) error {
 	return httpapi.WriteJSON(w, wire.Success{Message: fmt.Sprintf(format, args...)})
 }
 
-// got answers with what was read, unless there is an error.
+// got answers with a document, or returns the error.
 func got(w http.ResponseWriter, document any, err error) error {
 	if err != nil {
 		return err

@@ -10,22 +10,21 @@ import (
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
-// fields are the fields that a body can have, each with what reads it. A fault
-// is a sentence for the client, empty if there is none.
+// fields are the members that a body can have, each with the function that reads it. A
+// fault is a sentence for the client, or "".
 type fields map[string]func(raw json.RawMessage) (fault string)
 
-// The beginnings of the sentences about bodies that break the rules.
+// The beginnings of the sentences about invalid bodies.
 const (
 	invalidBody   = "Error validating the body of the request: "
 	badKeyText    = "Invalid metadata key '%s' in 'metadata'. Metadata keys must match regex: ^[\\w-]{1,100}$"
 	malformedText = "Request content was malformed."
 )
 
-// decodeUpdate reads the JSON object that creates or changes something. The
-// updates for a document database that the original interface declares, and
-// never meant for clients, are accepted and ignored; other fields are refused,
-// so that nobody believes they were stored. A field that is null is not there. The
-// fault is that of the first field by name.
+// decodeUpdate reads the JSON object of a creation or an update. The members
+// mongoUpdates and docstoreUpdates of the original interface are ignored; other unknown
+// members are refused, because they would not be stored. A member that is null counts
+// as absent. The fault is that of the first member by name.
 func decodeUpdate(data []byte, known fields) (fault string) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(data, &object); err != nil || object == nil || !utf8.Valid(data) {
@@ -59,7 +58,7 @@ func textField(name string, to *string) func(json.RawMessage) string {
 	}
 }
 
-// metadataField reads metadata. Their own rules are checked later.
+// metadataField reads metadata. The store checks the rules for metadata.
 func metadataField(to *modelrepo.Metadata) func(json.RawMessage) string {
 	return func(raw json.RawMessage) string {
 		if err := json.Unmarshal(raw, to); err != nil {
@@ -74,7 +73,7 @@ func metadataField(to *modelrepo.Metadata) func(json.RawMessage) string {
 	}
 }
 
-// metadataFault says what in metadata is not as it should be.
+// metadataFault returns what is wrong with metadata.
 func metadataFault(raw json.RawMessage) string {
 	const expected = malformedText + " '%s' must be a string or an array of strings."
 	var object map[string]json.RawMessage
@@ -90,7 +89,7 @@ func metadataFault(raw json.RawMessage) string {
 	return fmt.Sprintf(expected, "metadata."+clippedText(first))
 }
 
-// clippedText is the text, or the beginning of it.
+// clippedText returns the text, or the beginning of a long one.
 func clippedText(text string) string { return fmt.Sprintf("%.120s", text) }
 
 // aliasesField reads aliases.
@@ -112,7 +111,7 @@ func aliasesField(to *map[string]string) func(json.RawMessage) string {
 	}
 }
 
-// trueField reads the only value that a flag can be given.
+// trueField reads a flag that can only be set.
 func trueField(name string, to *bool) func(json.RawMessage) string {
 	return func(raw json.RawMessage) string {
 		if string(raw) != "true" {

@@ -13,8 +13,8 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/wire"
 )
 
-// webhookRoutes are the routes about webhooks, here and where version 1 of the
-// interface has them.
+// webhookRoutes returns the routes about webhooks, under the paths of this interface
+// and of version 1.
 func (r *rest) webhookRoutes() []httpapi.Route {
 	var all []httpapi.Route
 	for _, base := range []string{"/h", "/v1/webhook"} {
@@ -55,8 +55,7 @@ func (r *rest) createWebhook(w http.ResponseWriter, req *http.Request) error {
 	})
 }
 
-// decodeWebhook reads the request for a webhook. Fields that are not known are
-// refused.
+// decodeWebhook reads the request for a webhook. It refuses unknown members.
 func decodeWebhook(data []byte) (modelrepo.WebhookRequest, error) {
 	var with *modelrepo.WebhookRequest
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -43,14 +43,14 @@ type Book struct {
 //go:embed page.html
 var pageHTML string
 
-// chapter is what a page's template is filled with.
+// chapter is the data of the page template.
 type chapter struct {
 	Title, Version, Style, Root string
 	Pages                       []pageLink
 	Body                        template.HTML
 }
 
-// pageLink is an entry of the list of pages.
+// pageLink is an entry in the list of pages.
 type pageLink struct {
 	Href, Text string
 	Current    bool
@@ -112,17 +112,17 @@ func (b *Book) Render(ctx context.Context) (map[string][]byte, error) {
 	return pages, nil
 }
 
-// place fills in what is around the text of a page.
+// place sets what surrounds the text of a page.
 func (b *Book) place(c *chapter, name string, list []string, chapters map[string]chapter) {
 	c.Version = b.Version
 	c.Root = strings.Repeat("../", strings.Count(name, "/"))
-	c.Style = c.Root + "../../../../page.css" // behind doc, version, model, namespace
+	c.Style = c.Root + "../../../../page.css" // above doc, version, model and namespace
 	for _, other := range list {
 		c.Pages = append(c.Pages, pageLink{Href: c.Root + EscapePath(other), Text: chapters[other].Title, Current: other == name})
 	}
 }
 
-// check refuses files that cannot be documentation.
+// check refuses files that cannot become documentation.
 func (b *Book) check() error {
 	size := 0
 	if len(b.Files) == 0 {

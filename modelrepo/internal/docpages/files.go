@@ -19,7 +19,7 @@ type Files struct {
 // All returns the files by their paths.
 func (f *Files) All() map[string][]byte { return f.files }
 
-// maxEntries is how many entries of an archive are looked at, folders included.
+// maxEntries is how many entries of an archive are read, folders included.
 const maxEntries = 1000
 
 // isArchive reports whether a file is a tar archive, by its name.
@@ -61,8 +61,8 @@ func (f *Files) file(name string, from io.Reader) error {
 	return nil
 }
 
-// unpack reads the files of a tar archive. Nothing is written anywhere, and no
-// more is decompressed than documentation may have.
+// unpack reads the files of a tar archive into memory. It decompresses no more than
+// documentation may have.
 func (f *Files) unpack(from io.Reader, compressed bool) error {
 	if compressed {
 		unzipped, err := gzip.NewReader(from)
@@ -71,7 +71,7 @@ func (f *Files) unpack(from io.Reader, compressed bool) error {
 		}
 		from = unzipped
 	}
-	// Headers and padding come on top of the files.
+	// Headers and padding are extra.
 	archive := tar.NewReader(io.LimitReader(from, MaxSource+maxEntries*(4<<10)))
 	for entries := 0; ; entries++ {
 		header, err := archive.Next()
@@ -96,7 +96,7 @@ func (f *Files) unpack(from io.Reader, compressed bool) error {
 			name = name[2:]
 		}
 		if strings.HasPrefix(path.Base(name), "._") {
-			continue // what macOS adds
+			continue // added by macOS
 		}
 		if err := f.file(name, archive); err != nil {
 			return broken(err)

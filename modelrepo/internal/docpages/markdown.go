@@ -22,7 +22,7 @@ var (
 
 var languageClass = regexp.MustCompile(`^language-[\w+#-]+$`)
 
-// renderer makes HTML of Markdown.
+// renderer renders Markdown as HTML.
 type renderer struct {
 	markdown goldmark.Markdown
 	policy   *bluemonday.Policy
@@ -35,8 +35,8 @@ func newRenderer(dialect string) *renderer {
 			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
 			extension.Strikethrough, extension.Linkify, extension.TaskList))
 	}
-	// goldmark leaves HTML and dangerous links out already. The policy holds
-	// also if that should fail one day.
+	// goldmark leaves HTML and dangerous links out. The policy is a second line of
+	// defence.
 	policy := bluemonday.UGCPolicy()
 	policy.AllowAttrs("class").Matching(languageClass).OnElements("code")
 	policy.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
@@ -44,8 +44,8 @@ func newRenderer(dialect string) *renderer {
 	return &renderer{goldmark.New(options...), policy}
 }
 
-// render returns the title, which is the first heading of the first level, and
-// the HTML of a file.
+// render returns the title, which is the first heading of level one, and the HTML of a
+// file.
 func (r *renderer) render(source []byte) (title string, html []byte, err error) {
 	if effort(source) > maxEffort {
 		return "", nil, errTooIntricate
@@ -67,7 +67,7 @@ func (r *renderer) render(source []byte) (title string, html []byte, err error) 
 		case *ast.Image:
 			destinations += len(n.Destination) + len(n.Title)
 		}
-		// A definition of a link can be used any number of times.
+		// A document can use the definition of a link any number of times.
 		if destinations > 2*MaxSource {
 			return ast.WalkStop, errExpands
 		}
@@ -83,7 +83,7 @@ func (r *renderer) render(source []byte) (title string, html []byte, err error) 
 	return title, r.policy.SanitizeBytes(raw.Bytes()), nil
 }
 
-// plain is the text of a heading.
+// plain returns the text of a heading.
 func plain(heading ast.Node, source []byte) string {
 	var words strings.Builder
 	_ = ast.Walk(heading, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails
@@ -95,7 +95,7 @@ func plain(heading ast.Node, source []byte) string {
 	return words.String()
 }
 
-// linkToPage changes a relative link to a Markdown file into one to its page.
+// linkToPage replaces a relative link to a Markdown file by one to its page.
 func linkToPage(destination []byte) []byte {
 	target, err := url.Parse(string(destination))
 	if err != nil || target.IsAbs() || target.Host != "" || strings.HasPrefix(target.Path, "/") || !isMarkdown(target.Path) {
@@ -105,12 +105,12 @@ func linkToPage(destination []byte) []byte {
 	return []byte(target.String())
 }
 
-// maxEffort is what rendering one file may take, a few seconds at most.
+// maxEffort is the most effort for one file, a few seconds of rendering.
 const maxEffort = 50_000_000
 
-// effort is an estimate of what rendering takes. goldmark needs, at the worst,
-// time in proportion to the square of the marks in one paragraph, to the square
-// of a line's nesting, and to the cells of a table, and it cannot be stopped.
+// effort estimates the time of rendering. In the worst case goldmark needs time in
+// proportion to the square of the marks in one paragraph, to the square of a line's
+// nesting, and to the cells of a table, and it cannot be stopped.
 func effort(source []byte) int {
 	total, marks, lines, widest := 0, 0, 0, 0
 	paragraph := func() {

@@ -10,8 +10,8 @@ import (
 )
 
 // ParseChecksum reads the value of an Upload-Checksum field (tus 1.0, extension
-// checksum): the name of the algorithm, a space, and the sum in base64. An
-// empty value announces nothing. The error matches [ErrInvalid].
+// checksum): the name of the algorithm, a space, and the sum in base64. An empty value
+// announces nothing. The error matches [modelrepo.ErrInvalid].
 func ParseChecksum(value string) (modelrepo.Checksum, error) {
 	if value == "" {
 		return modelrepo.Checksum{}, nil

@@ -12,11 +12,10 @@ import (
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
-// ParseDigests reads the values of a Content-MD5 field (RFC 1864) and of a
-// Repr-Digest field (RFC 9530), each empty if there is none. Of Repr-Digest the
-// algorithms sha-256, sha-512 and md5 are known; a field that has no other is
-// refused, because the sender would believe that it was checked. The error
-// matches [ErrInvalid].
+// ParseDigests reads the values of a Content-MD5 field (RFC 1864) and of a Repr-Digest
+// field (RFC 9530), each empty if there is none. It knows the algorithms sha-256,
+// sha-512 and md5, and refuses a Repr-Digest field without any of them, because the
+// digest would not be verified. The error matches [modelrepo.ErrInvalid].
 func ParseDigests(contentMD5, reprDigest string) (modelrepo.Digests, error) {
 	var d modelrepo.Digests
 	if contentMD5 = strings.TrimSpace(contentMD5); contentMD5 != "" {
@@ -44,9 +43,8 @@ func ParseDigests(contentMD5, reprDigest string) (modelrepo.Digests, error) {
 	return d, nil
 }
 
-// reprSum reads one member of a Repr-Digest field: a byte sequence between
-// colons (RFC 8941 section 3.3.5), whose parameters mean nothing. An algorithm
-// that is not known has size 0.
+// reprSum reads one member of a Repr-Digest field: a byte sequence between colons (RFC
+// 8941 section 3.3.5), whose parameters are ignored. An unknown algorithm has size 0.
 func reprSum(d *modelrepo.Digests, algorithm, value string) (size int, err error) {
 	var sum *[]byte
 	switch algorithm {
@@ -74,8 +72,8 @@ func reprSum(d *modelrepo.Digests, algorithm, value string) (size int, err error
 	return size, nil
 }
 
-// MergeDigests returns what both announce, or an error that matches [ErrInvalid] if they
-// contradict each other.
+// MergeDigests returns the digests of both, or an error that matches
+// [modelrepo.ErrInvalid] if they contradict each other.
 func MergeDigests(d, other modelrepo.Digests) (modelrepo.Digests, error) {
 	for _, pair := range []struct {
 		name      string
@@ -92,12 +90,13 @@ func MergeDigests(d, other modelrepo.Digests) (modelrepo.Digests, error) {
 	return d, nil
 }
 
-// UploadDigest is the header field of the answer to an upload that has the digests
-// of what was stored, in the form of Repr-Digest. That field itself would be about
-// the answer's own body (RFC 9530 section 3).
+// UploadDigest is the header field with the digests of what an upload stored, in the
+// form of Repr-Digest. Repr-Digest itself would be the digest of the answer (RFC 9530
+// section 3).
 const UploadDigest = "X-Upload-Digest"
 
-// FormatDigests returns the digests in the form of a Repr-Digest field; empty without any.
+// FormatDigests returns the digests in the form of a Repr-Digest field, or "" without
+// any.
 func FormatDigests(d modelrepo.Digests) string {
 	var members []string
 	for _, one := range []struct {
@@ -111,7 +110,7 @@ func FormatDigests(d modelrepo.Digests) string {
 	return strings.Join(members, ", ")
 }
 
-// FileDigests returns those of the file that are known.
+// FileDigests returns the known digests of a file.
 func FileDigests(f modelrepo.File) modelrepo.Digests {
 	known := func(text string) []byte {
 		sum, err := hex.DecodeString(text)

@@ -9,8 +9,8 @@ import (
 )
 
 // ParseMetadata reads the value of an Upload-Metadata field (tus 1.0, extension
-// creation): pairs separated by commas, each of a key and, behind a space, a
-// value in base64. The value may be absent.
+// creation): pairs separated by commas, each of a key, a space and a value in base64.
+// The value may be absent.
 func ParseMetadata(text string) (map[string]string, error) {
 	pairs := map[string]string{}
 	if strings.TrimSpace(text) == "" {
