@@ -22,7 +22,9 @@ func checkAliases(op string, at Path, aliases map[string]string, creating bool) 
 		case name == Latest:
 			return refuse(op, at, ErrInvalid, validating+"'aliases.latest' is not an alias, use 'latestVersion'")
 		case !valid(name):
-			return refuse(op, at, ErrInvalid, validating+"the alias '%s' in 'aliases' is in invalid format. Aliases must match regex: %s", clipped(name), versionRule)
+			return refuse(op, at, ErrInvalid,
+				validating+"the alias '%s' in 'aliases' is in invalid format. Aliases must match regex: %s",
+				clipped(name), versionRule)
 		case target == Unset && creating:
 			return refuse(op, at, ErrInvalid, validating+"'aliases.%s' cannot be unset during creation", name)
 		case target != Unset && !valid(target):
@@ -30,7 +32,8 @@ func checkAliases(op string, at Path, aliases map[string]string, creating bool) 
 		}
 	}
 	if len(aliases) > MaxAliases {
-		return refuse(op, at, ErrInvalid, validating+"'aliases' has too many names: %d, the most is %d", len(aliases), MaxAliases)
+		return refuse(op, at, ErrInvalid, validating+"'aliases' has too many names: %d, the most is %d",
+			len(aliases), MaxAliases)
 	}
 	return nil
 }
@@ -43,7 +46,9 @@ func checkAliases(op string, at Path, aliases map[string]string, creating bool) 
 // read before the version is looked up, and written at the revision that was read. So
 // either the version is found here, or its announcement finds the alias, or the model
 // has moved and this runs again.
-func (t *tree) setAliases(ctx context.Context, op string, at Path, n *node, aliases map[string]string) (changed bool, err error) {
+func (t *tree) setAliases(
+	ctx context.Context, op string, at Path, n *node, aliases map[string]string,
+) (changed bool, err error) {
 	merged := maps.Clone(n.Aliases)
 	for name, target := range aliases {
 		old, found := n.Aliases[name]
@@ -66,7 +71,9 @@ func (t *tree) setAliases(ctx context.Context, op string, at Path, n *node, alia
 		}
 	}
 	if len(merged) > MaxAliases {
-		return false, refuse(op, at, ErrInvalid, preUpdate+"the number of aliases would exceed the allowed limit: they would be %d, the most is %d.", len(merged), MaxAliases)
+		return false, refuse(op, at, ErrInvalid,
+			preUpdate+"the number of aliases would exceed the allowed limit: they would be %d, the most is %d.",
+			len(merged), MaxAliases)
 	}
 	if changed {
 		n.Aliases = merged
@@ -79,7 +86,8 @@ func (t *tree) freeForAlias(ctx context.Context, op string, at Path) error {
 	_, err := t.docs.Get(ctx, at.key())
 	switch {
 	case err == nil:
-		return refuse(op, at.parent(), ErrExists, "'%s' cannot be an alias of model '%s', because it is the tag of a version.", at.Version, at.parent())
+		return refuse(op, at.parent(), ErrExists,
+			"'%s' cannot be an alias of model '%s', because it is the tag of a version.", at.Version, at.parent())
 	case errors.Is(err, storage.ErrNotFound):
 		return nil
 	}

@@ -201,7 +201,9 @@ func (c *collector) release(ctx context.Context, key string, found storedDigest,
 }
 
 // clear deletes a blob that was condemned before, or condemns it.
-func (c *collector) clear(ctx context.Context, blob string, condemned map[string]storage.Revision, done *Collected) error {
+func (c *collector) clear(
+	ctx context.Context, blob string, condemned map[string]storage.Revision, done *Collected,
+) error {
 	revision, before := condemned[condemnedKey(blob)]
 	if !before {
 		return c.condemn(ctx, blob)

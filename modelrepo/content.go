@@ -80,7 +80,10 @@ func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, err
 		if err != nil {
 			return nil, failed(op, real, fmt.Errorf("format %q: %w", found.Format, hide(err)))
 		}
-		return &Content{ReadSeekCloser: reader, File: found.file(), Version: real, Format: found.Format, Uploaded: found.Uploaded}, nil
+		return &Content{
+			ReadSeekCloser: reader, File: found.file(),
+			Version: real, Format: found.Format, Uploaded: found.Uploaded,
+		}, nil
 	}
 }
 
@@ -164,7 +167,8 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 			i := n.entryAt(format)
 			switch {
 			case i < 0:
-				return refuse(op, at, ErrNotFound, "Could not find file with format '%s' in model version '%s'.", format, at)
+				return refuse(op, at, ErrNotFound, "Could not find file with format '%s' in model version '%s'.",
+					format, at)
 			case !condition.met(n.Formats, i):
 				return refuse(op, at, ErrPrecondition, unmet, format)
 			}
@@ -192,7 +196,8 @@ func checkFormat(op string, at Path, format string) error {
 	case format == "":
 		return refuse(op, at, ErrInvalid, "Format must be given explicitly with the 'format' query parameter.")
 	case !ValidFormat(format):
-		return refuse(op, at, ErrInvalid, "Invalid format string. The 'format' parameter must match regex: '%s'.", formatRule)
+		return refuse(op, at, ErrInvalid, "Invalid format string. The 'format' parameter must match regex: '%s'.",
+			formatRule)
 	}
 	return nil
 }

@@ -23,7 +23,9 @@ func (t *tree) add(ctx context.Context, op string, at Path, n node) error {
 // addWith is add for a node with content. While the node is pending it has the tickets
 // in place of the content. The function complete is called in that time, perhaps more
 // than once, and sets the content.
-func (t *tree) addWith(ctx context.Context, op string, at Path, n node, tickets []ticket, complete func(*node) error) error {
+func (t *tree) addWith(
+	ctx context.Context, op string, at Path, n node, tickets []ticket, complete func(*node) error,
+) error {
 	n.ID = newID()
 	marked := n
 	marked.Formats, marked.Uploads = nil, tickets
@@ -167,7 +169,8 @@ func (t *tree) admit(ctx context.Context, op string, child Path, parent *node) e
 		return err
 	}
 	if count >= most {
-		return refuse(op, child, ErrQuota, "%s '%s' has as many %ss as it can have: %d.", at.title(), at, child.kind(), most)
+		return refuse(op, child, ErrQuota, "%s '%s' has as many %ss as it can have: %d.",
+			at.title(), at, child.kind(), most)
 	}
 	return nil
 }

@@ -58,7 +58,9 @@ type Page struct {
 // take too long to render, [ErrTooLarge] for more than 50 files or 4 MiB, [ErrNotFound]
 // if there is no such version, [ErrContentExists] if there is documentation and
 // overwrite is not set, [ErrImmutable] or [ErrExpired].
-func (s *Store) GenerateDocumentation(ctx context.Context, at Path, plugin string, files map[string][]byte, overwrite bool) (handle string, err error) {
+func (s *Store) GenerateDocumentation(
+	ctx context.Context, at Path, plugin string, files map[string][]byte, overwrite bool,
+) (handle string, err error) {
 	const op = "generate documentation"
 	if err := refuseLatest(op, at); err != nil {
 		return "", err
@@ -160,7 +162,8 @@ func (g *generation) finish(ctx context.Context) error {
 	_, err := g.store.tree.edit(ctx, g.at, func(n *node) error {
 		i := n.ticketAt(g.made.ID)
 		if i < 0 {
-			return refuse(g.op, g.at, ErrExpired, "The documentation took too long and was given up. Please upload it again.")
+			return refuse(g.op, g.at, ErrExpired,
+				"The documentation took too long and was given up. Please upload it again.")
 		}
 		if err := g.allowed(n); err != nil {
 			return err
@@ -209,11 +212,15 @@ func (s *Store) OpenPage(ctx context.Context, at Path, name string) (*Page, erro
 		case errors.Is(err, storage.ErrNotFound) && missing != n.Documentation.ID:
 			missing = n.Documentation.ID // replaced between the two steps, or no such page
 		case errors.Is(err, storage.ErrNotFound):
-			return nil, refuse(op, real, ErrNotFound, "There is no page '%.200s' in the documentation of model version '%s'.", name, real)
+			return nil, refuse(op, real, ErrNotFound,
+				"There is no page '%.200s' in the documentation of model version '%s'.", name, real)
 		case err != nil:
 			return nil, failed(op, real, err)
 		default:
-			return &Page{ReadSeekCloser: reader, Name: name, ContentType: docpages.PageType(name), ETag: reader.Info().SHA256, Modified: n.Documentation.Generated}, nil
+			return &Page{
+				ReadSeekCloser: reader, Name: name, ContentType: docpages.PageType(name),
+				ETag: reader.Info().SHA256, Modified: n.Documentation.Generated,
+			}, nil
 		}
 	}
 }

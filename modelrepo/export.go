@@ -97,7 +97,8 @@ func (t *tree) layout(ctx context.Context, op string, at Path) (*archive.Layout,
 	switch at.depth() {
 	case 1:
 		err = t.eachChild(ctx, at, func(model Path, n node) error {
-			models = append(models, archive.Record{Namespace: model.Namespace, Model: model.Model, LatestVersion: n.LatestVersion})
+			models = append(models,
+				archive.Record{Namespace: model.Namespace, Model: model.Model, LatestVersion: n.LatestVersion})
 			return nil
 		})
 	case 2:

@@ -42,14 +42,17 @@ func (l Limits) check() error {
 		value int64
 	}{
 		{"ModelsPerNamespace", int64(l.ModelsPerNamespace)}, {"VersionsPerModel", int64(l.VersionsPerModel)},
-		{"ContentBytes", l.ContentBytes}, {"NamespaceBytes", l.NamespaceBytes}, {"MetadataBytes", int64(l.MetadataBytes)},
+		{"ContentBytes", l.ContentBytes}, {"NamespaceBytes", l.NamespaceBytes},
+		{"MetadataBytes", int64(l.MetadataBytes)},
 	} {
 		if limit.value < 0 {
-			return fmt.Errorf("modelrepo: Config.Limits.%s is %d, and has to be positive, or 0 for no limit", limit.name, limit.value)
+			return fmt.Errorf("modelrepo: Config.Limits.%s is %d, and has to be positive, or 0 for no limit",
+				limit.name, limit.value)
 		}
 	}
 	if l.MetadataBytes > MaxMetadataSize {
-		return fmt.Errorf("modelrepo: Config.Limits.MetadataBytes is %d, the most is %d", l.MetadataBytes, MaxMetadataSize)
+		return fmt.Errorf("modelrepo: Config.Limits.MetadataBytes is %d, the most is %d", l.MetadataBytes,
+			MaxMetadataSize)
 	}
 	return nil
 }

@@ -74,13 +74,16 @@ func (l Listing) normal(op string, at Path, children string) (Listing, error) {
 	case l.SortBy == children || l.SortBy == "name":
 		l.SortBy = ""
 	case l.SortBy != "" && !sortable(children, l.SortBy):
-		return l, refuse(op, at, ErrInvalid, "Invalid sorting key '%s' in the 'sort_by' parameter. A %s can be sorted by %s.", clipped(l.SortBy), children, fieldsOf(children))
+		return l, refuse(op, at, ErrInvalid,
+			"Invalid sorting key '%s' in the 'sort_by' parameter. A %s can be sorted by %s.",
+			clipped(l.SortBy), children, fieldsOf(children))
 	}
 	l.Filters = slices.Clone(l.Filters)
 	for i := range l.Filters {
 		f := &l.Filters[i]
 		if f.Field != children && f.Field != "name" && !sortable(children, f.Field) {
-			return l, refuse(op, at, ErrInvalid, "Invalid filtering key 'f.%s'. A %s can be filtered by %s.", clipped(f.Field), children, fieldsOf(children))
+			return l, refuse(op, at, ErrInvalid, "Invalid filtering key 'f.%s'. A %s can be filtered by %s.",
+				clipped(f.Field), children, fieldsOf(children))
 		}
 		if f.Field == children || f.Field == "name" {
 			f.Field = ""
@@ -114,7 +117,9 @@ type Set[T any] struct {
 
 // children returns the visible children of a node that was just read. The function item
 // converts each.
-func children[T any](ctx context.Context, t *tree, at Path, parent node, listing *Listing, item func(Path, node) T) (*Set[T], error) {
+func children[T any](
+	ctx context.Context, t *tree, at Path, parent node, listing *Listing, item func(Path, node) T,
+) (*Set[T], error) {
 	if listing != nil {
 		if listing.SortBy != "" || len(listing.Filters) > 0 {
 			return scannedPage(ctx, t, at, *listing, item)
@@ -139,7 +144,9 @@ func children[T any](ctx context.Context, t *tree, at Path, parent node, listing
 }
 
 // childPage reads only the documents of the page, which the index of names knows.
-func childPage[T any](ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
+func childPage[T any](
+	ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T,
+) (*Set[T], error) {
 	set, err := childrenOfPage(ctx, t, at, parent, l, item)
 	if err == nil && l.Descending {
 		slices.Reverse(set.Items)
@@ -148,12 +155,16 @@ func childPage[T any](ctx context.Context, t *tree, at Path, parent node, l List
 }
 
 // childrenOfPage is childPage in ascending order.
-func childrenOfPage[T any](ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
+func childrenOfPage[T any](
+	ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T,
+) (*Set[T], error) {
 	window, err := t.indexes.window(ctx, t, at, parent, l)
 	if err != nil {
 		return nil, err
 	}
-	set := &Set[T]{Items: make([]T, 0, len(window.names)), TotalCount: int64(window.total), Page: l.Page, PageSize: l.PageSize}
+	set := &Set[T]{
+		Items: make([]T, 0, len(window.names)), TotalCount: int64(window.total), Page: l.Page, PageSize: l.PageSize,
+	}
 	if len(window.names) == 0 {
 		return set, nil
 	}

@@ -137,9 +137,11 @@ func (m Metadata) check(op string, at Path, creating bool) error {
 			case !utf8.ValidString(value):
 				return bad("'metadata.%s', value %d, is not UTF-8", key, i)
 			case length > MaxMetadataValue && len(values) == 1:
-				return bad("'metadata.%s' is too long: it has %d characters, the most is %d", key, length, MaxMetadataValue)
+				return bad("'metadata.%s' is too long: it has %d characters, the most is %d",
+					key, length, MaxMetadataValue)
 			case length > MaxMetadataValue:
-				return bad("'metadata.%s' is too long: its value [%d] has %d characters, the most is %d", key, i, length, MaxMetadataValue)
+				return bad("'metadata.%s' is too long: its value [%d] has %d characters, the most is %d",
+					key, i, length, MaxMetadataValue)
 			}
 		}
 		if len(values) > 0 {
@@ -177,14 +179,17 @@ func (m Metadata) merged(op string, at Path, update Metadata, most int) (Metadat
 		return m, false, nil
 	}
 	if len(merged) > MaxMetadataKeys {
-		return nil, false, refuse(op, at, ErrInvalid, preUpdate+"the number of metadata keys would exceed the allowed limit: they would be %d, the most is %d.", len(merged), MaxMetadataKeys)
+		return nil, false, refuse(op, at, ErrInvalid,
+			preUpdate+"the number of metadata keys would exceed the allowed limit: they would be %d, the most is %d.",
+			len(merged), MaxMetadataKeys)
 	}
 	form, err := json.Marshal(merged)
 	if err != nil {
 		return nil, false, err
 	}
 	if len(form) > most {
-		return nil, false, refuse(op, at, ErrTooLarge, preUpdate+"the metadata would be too large: they would take %d bytes, the most is %d.", len(form), most)
+		return nil, false, refuse(op, at, ErrTooLarge,
+			preUpdate+"the metadata would be too large: they would take %d bytes, the most is %d.", len(form), most)
 	}
 	return merged, true, nil
 }

@@ -66,7 +66,8 @@ func (s *Store) CreateNamespace(ctx context.Context, name string, with Namespace
 	at := Path{Namespace: name}
 	if !at.valid(1) {
 		if slices.Contains(reservedNames(), name) {
-			return refuse(op, at, ErrInvalid, "Invalid namespace name. The name '%s' is reserved for the service itself.", name)
+			return refuse(op, at, ErrInvalid,
+				"Invalid namespace name. The name '%s' is reserved for the service itself.", name)
 		}
 		return refuse(op, at, ErrInvalid, "Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
 	}
@@ -117,7 +118,8 @@ func (s *Store) UpdateNamespace(ctx context.Context, name string, to NamespaceUp
 	if err := to.Metadata.check(op, at, false); err != nil {
 		return false, err
 	}
-	return s.tree.update(ctx, op, at, 1, func(n *node) (bool, error) { return s.tree.setMetadata(op, at, n, to.Metadata) })
+	return s.tree.update(ctx, op, at, 1,
+		func(n *node) (bool, error) { return s.tree.setMetadata(op, at, n, to.Metadata) })
 }
 
 // unlessEmpty returns nil for a whole set without items.

@@ -35,7 +35,9 @@ func (t *tree) remove(ctx context.Context, at Path, check func(context.Context, 
 
 // removeAt removes the node at the revision. The error matches [cas.Moved] if the node
 // is at another revision by now.
-func (t *tree) removeAt(ctx context.Context, at Path, n node, revision storage.Revision, me string, check func(context.Context, *node) error) error {
+func (t *tree) removeAt(
+	ctx context.Context, at Path, n node, revision storage.Revision, me string, check func(context.Context, *node) error,
+) error {
 	if err := check(ctx, &n); err != nil {
 		return err
 	}

@@ -88,7 +88,9 @@ func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Dura
 // sweepBlobs deletes the blobs below a prefix that their owner does not need. The owner
 // is the part of the key before the last slash. It is read after one of its blobs was
 // listed; blobs that are created later stay.
-func sweepBlobs(ctx context.Context, blobs storage.Blobs, prefix string, needed func(context.Context, string) (bool, error)) error {
+func sweepBlobs(
+	ctx context.Context, blobs storage.Blobs, prefix string, needed func(context.Context, string) (bool, error),
+) error {
 	owner, keep := "", false
 	for info, err := range blobs.List(ctx, prefix) {
 		if err != nil {

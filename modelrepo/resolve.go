@@ -27,7 +27,9 @@ func (t *tree) readVersion(ctx context.Context, op string, at Path) (Path, node,
 	}
 	switch {
 	case errors.Is(err, errAbsent) && byPointer:
-		return at, node{}, refuse(op, at, ErrNotFound, "Could not find the model version '%s', which 'latestVersion' was pointing to. Please update the pointer or create the missing version.", at)
+		return at, node{}, refuse(op, at, ErrNotFound,
+			"Could not find the model version '%s', which 'latestVersion' was pointing to. "+
+				"Please update the pointer or create the missing version.", at)
 	case errors.Is(err, errAbsent):
 		return at, node{}, missingVersion(op, at)
 	case err != nil:
@@ -42,7 +44,9 @@ func (t *tree) readAliased(ctx context.Context, op string, at Path, target strin
 	at.Version = target
 	n, err := t.find(ctx, at, 3)
 	if errors.Is(err, errAbsent) {
-		return at, node{}, refuse(op, at, ErrNotFound, "Could not find the model version '%s', which the alias '%s' was pointing to. Please update the pointer or create the missing version.", at, alias)
+		return at, node{}, refuse(op, at, ErrNotFound,
+			"Could not find the model version '%s', which the alias '%s' was pointing to. "+
+				"Please update the pointer or create the missing version.", at, alias)
 	}
 	if err != nil {
 		return at, node{}, failed(op, at, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/internal/tus"
 )
 
-// maxUploadMetadata is how many bytes of metadata a resumable upload has at most.
+// MaxUploadMetadata is the size of the largest metadata of a resumable upload, in bytes.
 const MaxUploadMetadata = 4 << 10
 
 // ResumableOptions changes how a resumable upload begins. The zero value is the
@@ -171,7 +171,8 @@ func resumableError(op string, u tus.Upload, err error) error {
 	var incomplete *tus.IncompleteError
 	switch {
 	case errors.Is(err, tus.ErrNotFound):
-		return refuse(op, Path{}, ErrNotFound, "There is no such upload, or it did not move for too long and was given up.")
+		return refuse(op, Path{}, ErrNotFound,
+			"There is no such upload, or it did not move for too long and was given up.")
 	case errors.As(err, &offset):
 		return refuse(op, at, ErrOffset, "The upload is at another offset than the request says: %d.", offset.Offset)
 	case errors.Is(err, tus.ErrTooLong):
@@ -187,7 +188,8 @@ func resumableError(op string, u tus.Upload, err error) error {
 	case errors.As(err, &incomplete):
 		return &Error{
 			Op: op, Path: at.String(), Err: fmt.Errorf("%w: %w", ErrIncomplete, incomplete.Cause),
-			Text: fmt.Sprintf("The request ended before it was complete. The upload is at the offset %d.", incomplete.Offset),
+			Text: fmt.Sprintf("The request ended before it was complete. The upload is at the offset %d.",
+				incomplete.Offset),
 		}
 	}
 	return failed(op, at, err)

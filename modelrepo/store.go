@@ -63,7 +63,8 @@ func New(config Config) (*Store, error) {
 	case config.Documents == nil:
 		return nil, errors.New("modelrepo: Config.Documents is required")
 	case config.Webhooks.MaxQueued < 0:
-		return nil, fmt.Errorf("modelrepo: Config.Webhooks.MaxQueued is %d, and has to be positive", config.Webhooks.MaxQueued)
+		return nil, fmt.Errorf("modelrepo: Config.Webhooks.MaxQueued is %d, and has to be positive",
+			config.Webhooks.MaxQueued)
 	case config.Blobs == nil:
 		return nil, errors.New("modelrepo: Config.Blobs is required")
 	}
@@ -122,7 +123,8 @@ func (s *Store) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Error("repair and collection failed, the next round tries again", "error", err, "in", s.config.Interval)
+			s.config.Logger.Error("repair and collection failed, the next round tries again", "error", err, "in",
+				s.config.Interval)
 		}
 		select {
 		case <-ctx.Done():

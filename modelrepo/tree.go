@@ -88,7 +88,9 @@ func (t *tree) find(ctx context.Context, at Path, depth int) (node, error) {
 
 // update changes the fields of a node and returns the error in the words of the
 // interface.
-func (t *tree) update(ctx context.Context, op string, at Path, depth int, set func(*node) (bool, error)) (changed bool, err error) {
+func (t *tree) update(
+	ctx context.Context, op string, at Path, depth int, set func(*node) (bool, error),
+) (changed bool, err error) {
 	err = errAbsent
 	if at.valid(depth) {
 		_, err = t.edit(ctx, at, func(n *node) error {

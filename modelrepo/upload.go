@@ -42,7 +42,9 @@ type Uploaded struct {
 // [ErrNotFound] if there is no such version, [ErrContentExists] if there is content and
 // Overwrite is not set, [ErrPrecondition], [ErrDigest], [ErrIncomplete] if the reader
 // failed, [ErrExpired], [ErrImmutable], [ErrTooLarge] or [ErrQuota].
-func (s *Store) Upload(ctx context.Context, at Path, format string, content io.Reader, opts *UploadOptions) (Uploaded, error) {
+func (s *Store) Upload(
+	ctx context.Context, at Path, format string, content io.Reader, opts *UploadOptions,
+) (Uploaded, error) {
 	const op = "upload content"
 	u := upload{contents: s.contents, op: op, at: at, format: format}
 	if opts != nil {
@@ -64,7 +66,8 @@ func checkUpload(op string, at Path, format, contentType string) error {
 		return err
 	}
 	if !validContentType(contentType) {
-		return refuse(op, at, ErrInvalid, "The content type must have at most %d printable ASCII characters.", maxContentType)
+		return refuse(op, at, ErrInvalid, "The content type must have at most %d printable ASCII characters.",
+			maxContentType)
 	}
 	if !at.valid(3) {
 		return missingVersion(op, at)

@@ -89,8 +89,11 @@ func (u *upload) allowed(n *node) error {
 	case !u.options.Condition.met(n.Formats, i):
 		return refuse(u.op, u.at, ErrPrecondition, unmet, u.format)
 	case i >= 0 && !u.options.Overwrite:
-		return refuse(u.op, u.at, ErrContentExists, "Content in format '%s' already exists for this model version. If you want to update it, it is recommended to create a new version instead. "+
-			"If you really want to overwrite this content, retry the upload with the 'overwrite=1' query parameter.", u.format)
+		return refuse(u.op, u.at, ErrContentExists,
+			"Content in format '%s' already exists for this model version. "+
+				"If you want to update it, it is recommended to create a new version instead. "+
+				"If you really want to overwrite this content, retry the upload with the 'overwrite=1' query parameter.",
+			u.format)
 	}
 	return nil
 }
@@ -135,7 +138,8 @@ func (u *upload) withTicket(ctx context.Context, change func(n *node, i int) err
 	_, err := u.contents.tree.edit(ctx, u.at, func(n *node) error {
 		i := n.ticketAt(u.ticket.ID)
 		if i < 0 {
-			return refuse(u.op, u.at, ErrExpired, "The upload did not move for too long and was given up. Please upload again.")
+			return refuse(u.op, u.at, ErrExpired,
+				"The upload did not move for too long and was given up. Please upload again.")
 		}
 		return change(n, i)
 	})
@@ -165,7 +169,8 @@ func (u *upload) receive(ctx context.Context, content io.Reader) (storage.BlobIn
 	}
 	if wrong := u.options.Digests.mismatch(info, sha512sum); wrong != "" {
 		u.discard(ctx)
-		return storage.BlobInfo{}, refuse(u.op, u.at, ErrDigest, "The content does not have the announced %s digest. Nothing was stored.", wrong)
+		return storage.BlobInfo{}, refuse(u.op, u.at, ErrDigest,
+			"The content does not have the announced %s digest. Nothing was stored.", wrong)
 	}
 	return info, nil
 }
@@ -282,7 +287,8 @@ func (m *metered) Read(p []byte) (int, error) {
 func (u *upload) fits(ctx context.Context, size int64) error {
 	most := u.contents.maxBytes
 	if most > 0 && size > most {
-		return refuse(u.op, u.at, ErrTooLarge, "The content is too large: the most is %d bytes. Nothing was stored.", most)
+		return refuse(u.op, u.at, ErrTooLarge, "The content is too large: the most is %d bytes. Nothing was stored.",
+			most)
 	}
 	if u.contents.usage.most == 0 {
 		return nil

@@ -79,7 +79,9 @@ func (u *usage) try(ctx context.Context, op string, at Path, more int64, then fu
 				return err
 			}
 		case !fits:
-			return refuse(op, at, ErrQuota, "Namespace '%s' can hold %d bytes of content, and holds %d. The content does not fit. Nothing was stored.", at.Namespace, most, held)
+			return refuse(op, at, ErrQuota,
+				"Namespace '%s' can hold %d bytes of content, and holds %d. "+
+					"The content does not fit. Nothing was stored.", at.Namespace, most, held)
 		default:
 			return nil
 		}

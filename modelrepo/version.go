@@ -105,8 +105,9 @@ func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) 
 		return refuse(op, at, ErrInvalid, reservedTag, Latest)
 	}
 	if !at.valid(3) {
-		return refuse(op, at, ErrInvalid, "Invalid namespace, model name, or version. Namespace names must match regex: %s "+
-			"Model names must match regex: %s Version tags must match regex: %s",
+		return refuse(op, at, ErrInvalid,
+			"Invalid namespace, model name, or version. Namespace names must match regex: %s "+
+				"Model names must match regex: %s Version tags must match regex: %s",
 			namespaceRule, modelRule, versionRule)
 	}
 	if err := with.check(op, at, true); err != nil {
@@ -189,13 +190,16 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 				return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. "+
 					"To delete it together with its content, the 'force' parameter must be set to '1'.", at)
 			case !n.Immutable && len(n.Formats) > 0:
-				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the content first.", at)
+				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the content first.",
+					at)
 			case !n.Immutable && n.Documentation != nil:
-				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the documentation first.", at)
+				return refuse(op, at, ErrNotEmpty,
+					"Model version '%s' is not empty. Please delete the documentation first.", at)
 			}
 			return freed.reserve(ctx, op, at, -n.size())
 		}
-		err = s.hooks.Record(ctx, func() error { return s.tree.remove(ctx, at, removable) }, eventOf(ModelVersionDelete, at))
+		err = s.hooks.Record(ctx, func() error { return s.tree.remove(ctx, at, removable) },
+			eventOf(ModelVersionDelete, at))
 	}
 	if err == nil {
 		freed.commit()

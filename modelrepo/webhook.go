@@ -105,10 +105,11 @@ const MaxWebhooks = webhook.Max
 // check returns what is wrong with the request, or "".
 func (r WebhookRequest) check() string {
 	parsed, err := url.Parse(r.Callback)
+	isHTTP := err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != ""
 	switch {
 	case !slices.Contains(actions(), r.Action):
 		return fmt.Sprintf("The action '%.100s' is not known. Known are %v.", r.Action, actions())
-	case err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" || len(r.Callback) > 2048:
+	case !isHTTP || len(r.Callback) > 2048:
 		return "The callback must be an http or https URL of at most 2048 bytes."
 	case parsed.User != nil:
 		return "The callback must not have a user name or a password in it."
@@ -149,7 +150,8 @@ func (w *Webhooks) Create(ctx context.Context, with WebhookRequest) (NewWebhook,
 	created, err := w.hooks.Create(ctx, hook)
 	switch {
 	case errors.Is(err, webhook.ErrTooMany):
-		return NewWebhook{}, refuse(op, Path{}, ErrInvalid, "There are %d webhooks already, which is the most.", MaxWebhooks)
+		return NewWebhook{}, refuse(op, Path{}, ErrInvalid, "There are %d webhooks already, which is the most.",
+			MaxWebhooks)
 	case err != nil:
 		return NewWebhook{}, failed(op, Path{}, err)
 	}

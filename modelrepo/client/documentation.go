@@ -21,13 +21,16 @@ import (
 )
 
 // GenerateDocumentation is [modelrepo.Store.GenerateDocumentation].
-func (c *Client) GenerateDocumentation(ctx context.Context, at modelrepo.Path, plugin string, files map[string][]byte, overwrite bool) (handle string, err error) {
+func (c *Client) GenerateDocumentation(
+	ctx context.Context, at modelrepo.Path, plugin string, files map[string][]byte, overwrite bool,
+) (handle string, err error) {
 	const op = "generate documentation"
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		part, err := form.CreatePart(textproto.MIMEHeader{
-			"Content-Disposition": {mime.FormatMediaType("form-data", map[string]string{"name": "content", "filename": name})},
+			"Content-Disposition": {mime.FormatMediaType("form-data",
+				map[string]string{"name": "content", "filename": name})},
 		})
 		if err == nil {
 			_, err = part.Write(files[name])
@@ -59,8 +62,10 @@ func (c *Client) GenerateDocumentation(ctx context.Context, at modelrepo.Path, p
 // OpenPage is [modelrepo.Store.OpenPage]. The page is read into memory.
 func (c *Client) OpenPage(ctx context.Context, at modelrepo.Path, name string) (*modelrepo.Page, error) {
 	const op = "open page"
-	if fault := docpages.FileNameFault(strings.TrimSuffix(strings.TrimSuffix(name, "/"), ".html")); name != "" && fault != "" {
-		return nil, refuse(op, at, modelrepo.ErrNotFound, "There is no page '%.200s' in the documentation of model version '%s'.", name, at)
+	file := strings.TrimSuffix(strings.TrimSuffix(name, "/"), ".html")
+	if name != "" && docpages.FileNameFault(file) != "" {
+		return nil, refuse(op, at, modelrepo.ErrNotFound,
+			"There is no page '%.200s' in the documentation of model version '%s'.", name, at)
 	}
 	answer, err := c.send(ctx, call{op: op, at: at, method: http.MethodGet, more: "doc/" + docpages.EscapePath(name)})
 	if err != nil {
@@ -74,7 +79,10 @@ func (c *Client) OpenPage(ctx context.Context, at modelrepo.Path, name string) (
 	if name == "" || strings.HasSuffix(name, "/") {
 		name += "index.html"
 	}
-	page := &modelrepo.Page{ReadSeekCloser: inMemory{bytes.NewReader(data)}, Name: name, ContentType: answer.Header.Get("Content-Type"), ETag: strings.Trim(answer.Header.Get("ETag"), `"`)}
+	page := &modelrepo.Page{
+		ReadSeekCloser: inMemory{bytes.NewReader(data)}, Name: name,
+		ContentType: answer.Header.Get("Content-Type"), ETag: strings.Trim(answer.Header.Get("ETag"), `"`),
+	}
 	page.Modified, _ = http.ParseTime(answer.Header.Get("Last-Modified")) // zero without
 	return page, nil
 }

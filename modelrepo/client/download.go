@@ -26,7 +26,9 @@ func (c *Client) Open(ctx context.Context, at modelrepo.Path, format string) (*m
 	}
 	content := &modelrepo.Content{File: fileOf(answer), Version: at, Format: format}
 	content.Uploaded, _ = http.ParseTime(answer.Header.Get("Last-Modified")) // zero without
-	content.ReadSeekCloser = &remote{ctx: ctx, client: c, call: download(op, http.MethodGet, at, format), file: content.File, body: answer.Body}
+	content.ReadSeekCloser = &remote{
+		ctx: ctx, client: c, call: download(op, http.MethodGet, at, format), file: content.File, body: answer.Body,
+	}
 	return content, nil
 }
 
@@ -97,7 +99,8 @@ func (r *remote) resume() error {
 		return err
 	}
 	if answer.StatusCode != http.StatusPartialContent {
-		return errors.Join(failed("read content", k.at, fmt.Errorf("asked for a range, the server answered %s", answer.Status)), answer.Body.Close())
+		return errors.Join(failed("read content", k.at,
+			fmt.Errorf("asked for a range, the server answered %s", answer.Status)), answer.Body.Close())
 	}
 	r.body = answer.Body
 	return nil
@@ -139,7 +142,9 @@ func (r *remote) Close() error {
 }
 
 // DeleteContent is [modelrepo.Store.DeleteContent].
-func (c *Client) DeleteContent(ctx context.Context, at modelrepo.Path, format string, condition modelrepo.Condition) error {
+func (c *Client) DeleteContent(
+	ctx context.Context, at modelrepo.Path, format string, condition modelrepo.Condition,
+) error {
 	answer, err := c.send(ctx, call{
 		op: "delete content", at: at, method: http.MethodDelete, more: "content",
 		query: url.Values{"format": {format}}, header: conditionHeader(condition),

@@ -30,7 +30,9 @@ func (c *Client) versionBefore(ctx context.Context, at modelrepo.Path) *modelrep
 }
 
 // uploadResult returns whether an upload replaced content and set the default format.
-func (c *Client) uploadResult(header http.Header, before *modelrepo.Version, format string) (overwrote, defaultSet bool) {
+func (c *Client) uploadResult(
+	header http.Header, before *modelrepo.Version, format string,
+) (overwrote, defaultSet bool) {
 	c.noteResult(header)
 	overwrote, found := wire.ReadResult(header, wire.Overwrote)
 	defaultSet, _ = wire.ReadResult(header, wire.DefaultSet)

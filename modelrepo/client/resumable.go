@@ -70,7 +70,8 @@ func (u *Uploads) Get(ctx context.Context, id string) (modelrepo.ResumableUpload
 	}
 	p := modelrepo.ResumableUpload{ID: id, Metadata: h.Get("Upload-Metadata")}
 	if p.Length, err = strconv.ParseInt(h.Get("Upload-Length"), 10, 64); err != nil {
-		return modelrepo.ResumableUpload{}, failed(op, modelrepo.Path{}, fmt.Errorf("read the answer: Upload-Length: %w", err))
+		return modelrepo.ResumableUpload{}, failed(op, modelrepo.Path{},
+			fmt.Errorf("read the answer: Upload-Length: %w", err))
 	}
 	err = readState(&p, op, h)
 	return p, err

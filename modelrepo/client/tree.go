@@ -11,7 +11,9 @@ import (
 )
 
 // Namespaces is [modelrepo.Store.Namespaces].
-func (c *Client) Namespaces(ctx context.Context, listing *modelrepo.Listing) (modelrepo.Set[modelrepo.Namespace], error) {
+func (c *Client) Namespaces(
+	ctx context.Context, listing *modelrepo.Listing,
+) (modelrepo.Set[modelrepo.Namespace], error) {
 	var root wire.Root
 	err := c.read(ctx, call{op: "list namespaces", method: http.MethodGet, query: listingQuery(listing)}, &root)
 	return root.Namespaces, err
@@ -24,7 +26,9 @@ func (c *Client) CreateNamespace(ctx context.Context, name string, with modelrep
 }
 
 // UpdateNamespace is [modelrepo.Store.UpdateNamespace].
-func (c *Client) UpdateNamespace(ctx context.Context, name string, to modelrepo.NamespaceUpdate) (changed bool, err error) {
+func (c *Client) UpdateNamespace(
+	ctx context.Context, name string, to modelrepo.NamespaceUpdate,
+) (changed bool, err error) {
 	return c.update(ctx, "update namespace", modelrepo.Path{Namespace: name}, to, func() (any, error) {
 		record, err := c.Namespace(ctx, name, &modelrepo.Listing{PageSize: 1})
 		return record.Metadata, err
@@ -34,7 +38,8 @@ func (c *Client) UpdateNamespace(ctx context.Context, name string, to modelrepo.
 // Namespace is [modelrepo.Store.Namespace].
 func (c *Client) Namespace(ctx context.Context, name string, listing *modelrepo.Listing) (modelrepo.Namespace, error) {
 	var namespace modelrepo.Namespace
-	err := c.read(ctx, call{op: "get namespace", at: modelrepo.Path{Namespace: name}, method: http.MethodGet, query: listingQuery(listing)}, &namespace)
+	err := c.read(ctx, call{op: "get namespace", at: modelrepo.Path{Namespace: name}, method: http.MethodGet,
+		query: listingQuery(listing)}, &namespace)
 	return namespace, err
 }
 
@@ -58,7 +63,9 @@ func (c *Client) Model(ctx context.Context, at modelrepo.Path, listing *modelrep
 }
 
 // UpdateModel is [modelrepo.Store.UpdateModel].
-func (c *Client) UpdateModel(ctx context.Context, at modelrepo.Path, to modelrepo.ModelUpdate) (changed bool, err error) {
+func (c *Client) UpdateModel(
+	ctx context.Context, at modelrepo.Path, to modelrepo.ModelUpdate,
+) (changed bool, err error) {
 	return c.update(ctx, "update model", at, to, func() (any, error) {
 		record, err := c.Model(ctx, at, &modelrepo.Listing{PageSize: 1})
 		record.Versions = nil
@@ -86,7 +93,9 @@ func (c *Client) Version(ctx context.Context, at modelrepo.Path) (modelrepo.Vers
 }
 
 // UpdateVersion is [modelrepo.Store.UpdateVersion].
-func (c *Client) UpdateVersion(ctx context.Context, at modelrepo.Path, to modelrepo.VersionUpdate) (changed bool, err error) {
+func (c *Client) UpdateVersion(
+	ctx context.Context, at modelrepo.Path, to modelrepo.VersionUpdate,
+) (changed bool, err error) {
 	return c.update(ctx, "update model version", at, to, func() (any, error) {
 		return c.Version(ctx, at)
 	})
@@ -101,7 +110,8 @@ func (c *Client) DeleteVersion(ctx context.Context, at modelrepo.Path) error {
 // DeleteImmutable is [modelrepo.Store.DeleteImmutable].
 func (c *Client) DeleteImmutable(ctx context.Context, at modelrepo.Path) error {
 	var answer wire.Success
-	return c.read(ctx, call{op: "delete model version", at: at, method: http.MethodDelete, query: url.Values{"force": {"1"}}}, &answer)
+	return c.read(ctx,
+		call{op: "delete model version", at: at, method: http.MethodDelete, query: url.Values{"force": {"1"}}}, &answer)
 }
 
 // listingQuery returns the parameters of a list.

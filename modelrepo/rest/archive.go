@@ -46,7 +46,8 @@ func (r *rest) exists(ctx context.Context, at modelrepo.Path) (err error) {
 		var found modelrepo.Version
 		found, err = r.store.Version(ctx, at)
 		if err == nil && found.Version != at.Version { // an export takes no alias
-			err = &modelrepo.Error{Op: "export", Path: at.String(), Err: modelrepo.ErrNotFound, Text: "Model version '" + at.String() + "' not found."}
+			err = &modelrepo.Error{Op: "export", Path: at.String(), Err: modelrepo.ErrNotFound,
+				Text: "Model version '" + at.String() + "' not found."}
 		}
 	case at.Model != "":
 		_, err = r.store.Model(ctx, at, one)
@@ -57,7 +58,8 @@ func (r *rest) exists(ctx context.Context, at modelrepo.Path) (err error) {
 }
 
 func (r *rest) importArchive(w http.ResponseWriter, req *http.Request) error {
-	if mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || mediaType != wire.TarMediaType {
+	mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	if err != nil || mediaType != wire.TarMediaType {
 		return invalid(http.StatusUnsupportedMediaType, wrongType)
 	}
 	at := pathOf(req)
@@ -84,7 +86,8 @@ type brokenOff struct{ from io.Reader }
 func (b *brokenOff) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	if err != nil && err != io.EOF {
-		err = &modelrepo.Error{Op: "import", Err: fmt.Errorf("%w: %w", modelrepo.ErrIncomplete, err), Text: "The archive ended before it was complete."}
+		err = &modelrepo.Error{Op: "import", Err: fmt.Errorf("%w: %w", modelrepo.ErrIncomplete, err),
+			Text: "The archive ended before it was complete."}
 	}
 	return n, err
 }

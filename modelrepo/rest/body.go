@@ -47,7 +47,8 @@ func readUpdate(w http.ResponseWriter, req *http.Request, known fields) (present
 	case errors.As(err, &tooLarge):
 		return false, tooLargeBody()
 	case err != nil:
-		return false, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
+		return false, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.",
+			Err: err}
 	case len(bytes.TrimSpace(data)) == 0:
 		return false, nil
 	}

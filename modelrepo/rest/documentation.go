@@ -37,7 +37,8 @@ func readSources(w http.ResponseWriter, req *http.Request, at modelrepo.Path) (m
 	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
 		return nil, invalid(http.StatusUnsupportedMediaType, wrongType)
 	}
-	body := &patientBody{body: http.MaxBytesReader(w, req.Body, maxDocumentation), control: http.NewResponseController(w)}
+	body := &patientBody{body: http.MaxBytesReader(w, req.Body, maxDocumentation),
+		control: http.NewResponseController(w)}
 	reader := multipart.NewReader(body, parameters["boundary"])
 	var all docpages.Files
 	for {

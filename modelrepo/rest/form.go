@@ -30,7 +30,8 @@ func openForm(w http.ResponseWriter, req *http.Request) (*form, error) {
 		return nil, malformed("The Content-Type of the request has no boundary.")
 	}
 	// The multipart reader reads a few bytes at a time.
-	body := bufio.NewReaderSize(&patientBody{body: req.Body, control: http.NewResponseController(w)}, transfer.BufferSize)
+	body := bufio.NewReaderSize(&patientBody{body: req.Body, control: http.NewResponseController(w)},
+		transfer.BufferSize)
 	f := &form{reader: multipart.NewReader(body, parameters["boundary"])}
 	if f.part, err = f.next(); err == io.EOF {
 		return nil, malformed("The form field 'content' is missing.")
@@ -85,5 +86,6 @@ func (f *form) Read(p []byte) (int, error) {
 	case err != nil:
 		return n, err
 	}
-	return n, &modelrepo.Error{Op: "upload content", Err: modelrepo.ErrInvalid, Text: "The form field 'content' is there more than once. Nothing was stored."}
+	return n, &modelrepo.Error{Op: "upload content", Err: modelrepo.ErrInvalid,
+		Text: "The form field 'content' is there more than once. Nothing was stored."}
 }

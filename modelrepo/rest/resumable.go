@@ -59,7 +59,8 @@ func (r *rest) createUpload(w http.ResponseWriter, req *http.Request) error {
 	if options.Condition, err = conditionOf(req.Header); err != nil {
 		return err
 	}
-	if options.Digests, err = wire.ParseDigests(req.Header.Get("Content-MD5"), joined(req.Header, "Repr-Digest")); err != nil {
+	if options.Digests, err = wire.ParseDigests(req.Header.Get("Content-MD5"),
+		joined(req.Header, "Repr-Digest")); err != nil {
 		return malformed(err.Error())
 	}
 	p, err := r.store.Uploads().Begin(req.Context(), at, query.Get("format"), length, &options)
@@ -86,7 +87,8 @@ func contentTypeOf(metadata string) (string, error) {
 		if value == "" {
 			continue
 		}
-		if _, _, err := mime.ParseMediaType(value); err != nil || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if _, _, err := mime.ParseMediaType(value); err != nil || strings.ContainsFunc(value,
+			func(r rune) bool { return r < ' ' || r > '~' }) {
 			return "", malformed(fmt.Sprintf("The '%s' in the 'Upload-Metadata' header is not a media type.", key))
 		}
 		return value, nil
@@ -143,7 +145,8 @@ func (r *rest) headUpload(w http.ResponseWriter, req *http.Request) error {
 // patchUpload adds bytes to an upload.
 func (r *rest) patchUpload(w http.ResponseWriter, req *http.Request) error {
 	if req.Header.Get("Content-Type") != wire.PieceMediaType {
-		return invalid(http.StatusUnsupportedMediaType, "The content type of the request must be '"+wire.PieceMediaType+"'.")
+		return invalid(http.StatusUnsupportedMediaType,
+			"The content type of the request must be '"+wire.PieceMediaType+"'.")
 	}
 	offset, err := byteCount(req.Header, "Upload-Offset")
 	if err != nil {
@@ -161,10 +164,12 @@ func (r *rest) patchUpload(w http.ResponseWriter, req *http.Request) error {
 			return err
 		case offset == p.Offset && req.ContentLength > p.Length-offset:
 			text := fmt.Sprintf("The content is longer than the %d bytes that the upload was made for.", p.Length)
-			return &modelrepo.Error{Op: "continue upload", Path: p.Version.String(), Err: modelrepo.ErrTooLong, Text: text}
+			return &modelrepo.Error{Op: "continue upload", Path: p.Version.String(), Err: modelrepo.ErrTooLong,
+				Text: text}
 		}
 	}
-	p, err := r.store.Uploads().Continue(req.Context(), id, offset, &patientBody{body: req.Body, control: http.NewResponseController(w)}, checksum)
+	p, err := r.store.Uploads().Continue(req.Context(), id, offset,
+		&patientBody{body: req.Body, control: http.NewResponseController(w)}, checksum)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ import (
 
 // pathOf returns the path that a request names.
 func pathOf(req *http.Request) modelrepo.Path {
-	return modelrepo.Path{Namespace: req.PathValue("namespace"), Model: req.PathValue("model"), Version: req.PathValue("version")}
+	return modelrepo.Path{Namespace: req.PathValue("namespace"), Model: req.PathValue("model"),
+		Version: req.PathValue("version")}
 }
 
 // listingOf reads the parameters of a list. Without any it returns nil, for the whole
@@ -145,11 +146,14 @@ func (r *rest) getModel(w http.ResponseWriter, req *http.Request) error {
 
 func (r *rest) updateModel(w http.ResponseWriter, req *http.Request) error {
 	var to modelrepo.ModelUpdate
-	return r.patch(w, req, (*modelBody)(&to), func(at modelrepo.Path) (bool, error) { return r.store.UpdateModel(req.Context(), at, to) })
+	return r.patch(w, req, (*modelBody)(&to),
+		func(at modelrepo.Path) (bool, error) { return r.store.UpdateModel(req.Context(), at, to) })
 }
 
 // patch answers a PATCH.
-func (r *rest) patch(w http.ResponseWriter, req *http.Request, to updateBody, update func(modelrepo.Path) (bool, error)) error {
+func (r *rest) patch(
+	w http.ResponseWriter, req *http.Request, to updateBody, update func(modelrepo.Path) (bool, error),
+) error {
 	at := pathOf(req)
 	present, err := readUpdate(w, req, to.fields())
 	switch {
@@ -206,7 +210,8 @@ func (r *rest) getVersion(w http.ResponseWriter, req *http.Request) error {
 
 func (r *rest) updateVersion(w http.ResponseWriter, req *http.Request) error {
 	var to modelrepo.VersionUpdate
-	return r.patch(w, req, (*versionBody)(&to), func(at modelrepo.Path) (bool, error) { return r.store.UpdateVersion(req.Context(), at, to) })
+	return r.patch(w, req, (*versionBody)(&to),
+		func(at modelrepo.Path) (bool, error) { return r.store.UpdateVersion(req.Context(), at, to) })
 }
 
 func (r *rest) deleteVersion(w http.ResponseWriter, req *http.Request) error {

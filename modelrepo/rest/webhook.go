@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -29,7 +28,7 @@ func (r *rest) webhookRoutes() []httpapi.Route {
 }
 
 func (r *rest) createWebhook(w http.ResponseWriter, req *http.Request) error {
-	if mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
+	if !isJSON(req) {
 		return invalid(http.StatusUnsupportedMediaType, wrongType)
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))

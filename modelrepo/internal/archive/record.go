@@ -91,7 +91,8 @@ func (r Record) pack() (oci.Descriptor, []byte, error) {
 		return oci.Descriptor{}, nil, err
 	}
 	if len(data) > oci.MaxManifest {
-		return oci.Descriptor{}, nil, fmt.Errorf("%w: it has %d bytes, the most is %d", ErrManifest, len(data), oci.MaxManifest)
+		return oci.Descriptor{}, nil, fmt.Errorf("%w: it has %d bytes, the most is %d", ErrManifest, len(data),
+			oci.MaxManifest)
 	}
 	return oci.Descriptor{
 		MediaType: oci.MediaTypeManifest, ArtifactType: ArtifactType, Digest: oci.Digest(data), Size: int64(len(data)),

@@ -95,7 +95,8 @@ func (b *Book) Render(ctx context.Context) (map[string][]byte, error) {
 	list := slices.Sorted(maps.Keys(chapters))
 	if _, has := chapters["index.html"]; !has {
 		first := chapter{Title: "Documentation"}
-		if i := slices.IndexFunc(list, func(name string) bool { return strings.EqualFold(name, "readme.html") }); i >= 0 {
+		isReadme := func(name string) bool { return strings.EqualFold(name, "readme.html") }
+		if i := slices.IndexFunc(list, isReadme); i >= 0 {
 			first = chapters[list[i]]
 		}
 		chapters["index.html"] = first
@@ -118,7 +119,8 @@ func (b *Book) place(c *chapter, name string, list []string, chapters map[string
 	c.Root = strings.Repeat("../", strings.Count(name, "/"))
 	c.Style = c.Root + "../../../../page.css" // above doc, version, model and namespace
 	for _, other := range list {
-		c.Pages = append(c.Pages, pageLink{Href: c.Root + EscapePath(other), Text: chapters[other].Title, Current: other == name})
+		c.Pages = append(c.Pages,
+			pageLink{Href: c.Root + EscapePath(other), Text: chapters[other].Title, Current: other == name})
 	}
 }
 

@@ -98,7 +98,8 @@ func plain(heading ast.Node, source []byte) string {
 // linkToPage replaces a relative link to a Markdown file by one to its page.
 func linkToPage(destination []byte) []byte {
 	target, err := url.Parse(string(destination))
-	if err != nil || target.IsAbs() || target.Host != "" || strings.HasPrefix(target.Path, "/") || !isMarkdown(target.Path) {
+	if err != nil || target.IsAbs() || target.Host != "" ||
+		strings.HasPrefix(target.Path, "/") || !isMarkdown(target.Path) {
 		return destination
 	}
 	target.Path, target.RawPath = htmlName(target.Path), ""

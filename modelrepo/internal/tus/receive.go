@@ -27,7 +27,9 @@ const (
 // The error matches [ErrNotFound], [ErrTooLong], [ErrChecksum], [ErrAlgorithm] or
 // [ErrTooManyPieces], is an [*OffsetError] or an [*IncompleteError], or is one of the
 // [Publisher].
-func (s *Uploads) Continue(ctx context.Context, id string, offset int64, source io.Reader, checksum Checksum) (Upload, error) {
+func (s *Uploads) Continue(
+	ctx context.Context, id string, offset int64, source io.Reader, checksum Checksum,
+) (Upload, error) {
 	u, err := s.Get(ctx, id)
 	if err != nil {
 		return Upload{}, err

@@ -155,7 +155,9 @@ func (h *Hooks) deliverQueue(ctx context.Context, caller *caller, hook Hook) (em
 
 // deliverEvent calls the callback, and removes the event from the queue if the
 // callback accepted it or the event is too old.
-func (h *Hooks) deliverEvent(ctx context.Context, caller *caller, hook Hook, doc storage.Document) (delivered bool, err error) {
+func (h *Hooks) deliverEvent(
+	ctx context.Context, caller *caller, hook Hook, doc storage.Document,
+) (delivered bool, err error) {
 	var e Event
 	if err := json.Unmarshal(doc.Data, &e); err != nil {
 		return false, err

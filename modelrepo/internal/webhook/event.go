@@ -100,7 +100,8 @@ func (h *Hooks) emitAll(ctx context.Context, intents []*Event, revisions []stora
 	defer cancel()
 	for i, e := range intents {
 		if err := h.emit(ctx, *e, revisions[i]); err != nil {
-			h.log.Warn("storing an event failed, the next sweep stores it", "event", e.ID, "action", e.Action, "error", err)
+			h.log.Warn("storing an event failed, the next sweep stores it",
+				"event", e.ID, "action", e.Action, "error", err)
 		}
 	}
 	h.work.wakeUp()

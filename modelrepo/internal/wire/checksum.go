@@ -20,11 +20,13 @@ func ParseChecksum(value string) (modelrepo.Checksum, error) {
 	c := modelrepo.Checksum{Algorithm: algorithm}
 	sum := tus.NewHash(algorithm)
 	if sum == nil {
-		return modelrepo.Checksum{}, fmt.Errorf("parse Upload-Checksum %.200q: %w: the algorithm is not one of %s", value, modelrepo.ErrInvalid, tus.Algorithms)
+		return modelrepo.Checksum{}, fmt.Errorf("parse Upload-Checksum %.200q: %w: the algorithm is not one of %s",
+			value, modelrepo.ErrInvalid, tus.Algorithms)
 	}
 	var err error
 	if c.Sum, err = base64.StdEncoding.DecodeString(text); err != nil || len(c.Sum) != sum.Size() {
-		return modelrepo.Checksum{}, fmt.Errorf("parse Upload-Checksum %.200q: %w: expected the base64 form of %d bytes", value, modelrepo.ErrInvalid, sum.Size())
+		return modelrepo.Checksum{}, fmt.Errorf("parse Upload-Checksum %.200q: %w: expected the base64 form of %d bytes",
+			value, modelrepo.ErrInvalid, sum.Size())
 	}
 	return c, nil
 }

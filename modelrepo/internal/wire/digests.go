@@ -21,7 +21,8 @@ func ParseDigests(contentMD5, reprDigest string) (modelrepo.Digests, error) {
 	if contentMD5 = strings.TrimSpace(contentMD5); contentMD5 != "" {
 		sum, err := base64.StdEncoding.Strict().DecodeString(contentMD5)
 		if err != nil || len(sum) != md5.Size {
-			return modelrepo.Digests{}, fmt.Errorf("parse Content-MD5 %.100q: %w: expected the base64 form of 16 bytes", contentMD5, modelrepo.ErrInvalid)
+			return modelrepo.Digests{}, fmt.Errorf("parse Content-MD5 %.100q: %w: expected the base64 form of 16 bytes",
+				contentMD5, modelrepo.ErrInvalid)
 		}
 		d.MD5 = sum
 	}
@@ -33,12 +34,15 @@ func ParseDigests(contentMD5, reprDigest string) (modelrepo.Digests, error) {
 		algorithm, value, _ := strings.Cut(strings.Trim(member, " \t"), "=")
 		size, err := reprSum(&d, algorithm, value)
 		if err != nil {
-			return modelrepo.Digests{}, fmt.Errorf("parse Repr-Digest %.200q: %w: %w", reprDigest, modelrepo.ErrInvalid, err)
+			return modelrepo.Digests{}, fmt.Errorf("parse Repr-Digest %.200q: %w: %w", reprDigest,
+				modelrepo.ErrInvalid, err)
 		}
 		known = known || size > 0
 	}
 	if !known {
-		return modelrepo.Digests{}, fmt.Errorf("parse Repr-Digest %.200q: %w: none of its algorithms is known; use sha-256, sha-512 or md5", reprDigest, modelrepo.ErrInvalid)
+		return modelrepo.Digests{}, fmt.Errorf(
+			"parse Repr-Digest %.200q: %w: none of its algorithms is known; use sha-256, sha-512 or md5",
+			reprDigest, modelrepo.ErrInvalid)
 	}
 	return d, nil
 }
@@ -84,7 +88,8 @@ func MergeDigests(d, other modelrepo.Digests) (modelrepo.Digests, error) {
 		case *pair.one == nil:
 			*pair.one = *pair.more
 		case string(*pair.one) != string(*pair.more):
-			return modelrepo.Digests{}, fmt.Errorf("%w: two different %s digests are announced", modelrepo.ErrInvalid, pair.name)
+			return modelrepo.Digests{}, fmt.Errorf("%w: two different %s digests are announced", modelrepo.ErrInvalid,
+				pair.name)
 		}
 	}
 	return d, nil

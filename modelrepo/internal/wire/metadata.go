@@ -17,7 +17,8 @@ func ParseMetadata(text string) (map[string]string, error) {
 		return pairs, nil
 	}
 	if len(text) > modelrepo.MaxUploadMetadata {
-		return nil, fmt.Errorf("parse Upload-Metadata: %w: it has more than %d bytes", modelrepo.ErrInvalid, modelrepo.MaxUploadMetadata)
+		return nil, fmt.Errorf("parse Upload-Metadata: %w: it has more than %d bytes", modelrepo.ErrInvalid,
+			modelrepo.MaxUploadMetadata)
 	}
 	for pair := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(strings.Trim(pair, " "), " ")
@@ -29,7 +30,8 @@ func ParseMetadata(text string) (map[string]string, error) {
 		}
 		decoded, err := base64.StdEncoding.DecodeString(value)
 		if err != nil {
-			return nil, fmt.Errorf("parse Upload-Metadata: %w: the value of %.100q is not base64", modelrepo.ErrInvalid, key)
+			return nil, fmt.Errorf("parse Upload-Metadata: %w: the value of %.100q is not base64",
+				modelrepo.ErrInvalid, key)
 		}
 		pairs[key] = string(decoded)
 	}
