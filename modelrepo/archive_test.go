@@ -28,7 +28,8 @@ var sosa = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 func newArchiveStore(t *testing.T) (*modelrepo.Store, storage.Blobs) {
 	t.Helper()
 	blobs := storage.NewMemoryBlobs()
-	s, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: blobs, Grace: time.Nanosecond, Settle: time.Nanosecond})
+	s, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: blobs, Grace: time.Nanosecond,
+		Settle: time.Nanosecond})
 	require.NoError(t, err)
 	return s, blobs
 }
@@ -43,12 +44,14 @@ func filled(t *testing.T) *modelrepo.Store {
 	require.NoError(t, errors.Join(
 		s.CreateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{}),
 		s.CreateModel(ctx, model, modelrepo.ModelUpdate{LatestVersion: "1.0"}),
-		s.CreateVersion(ctx, sosa, modelrepo.VersionUpdate{DefaultFormat: "text/turtle", Metadata: modelrepo.Metadata{"author": {"one", "two"}}}),
+		s.CreateVersion(ctx, sosa,
+			modelrepo.VersionUpdate{DefaultFormat: "text/turtle", Metadata: modelrepo.Metadata{"author": {"one", "two"}}}),
 		s.CreateVersion(ctx, empty, modelrepo.VersionUpdate{}),
 		s.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "bare"}, modelrepo.ModelUpdate{}),
 	))
 	for format, content := range map[string]string{"text/turtle": "# SOSA\n", "a/../b": "{}", "copy": "# SOSA\n", "nothing": ""} {
-		_, err := s.Upload(ctx, sosa, format, strings.NewReader(content), &modelrepo.UploadOptions{ContentType: "text/turtle; charset=utf-8"})
+		_, err := s.Upload(ctx, sosa, format, strings.NewReader(content),
+			&modelrepo.UploadOptions{ContentType: "text/turtle; charset=utf-8"})
 		require.NoError(t, err)
 	}
 	return s
@@ -71,11 +74,12 @@ func blobKeys(t *testing.T, blobs storage.Blobs) []string {
 	return keys
 }
 
-func TestWhatIsImportedExportsToTheSameArchive(t *testing.T) {
+func TestStore_Import_exportsToTheSameArchive(t *testing.T) {
 	archive := exported(t, filled(t))
 	to, blobs := newArchiveStore(t)
 	var seen []modelrepo.ArchiveProgress
-	result, err := to.Import(t.Context(), bytes.NewReader(archive), &modelrepo.ImportOptions{Progress: func(p modelrepo.ArchiveProgress) { seen = append(seen, p) }})
+	result, err := to.Import(t.Context(), bytes.NewReader(archive),
+		&modelrepo.ImportOptions{Progress: func(p modelrepo.ArchiveProgress) { seen = append(seen, p) }})
 	require.NoError(t, err)
 	require.Equal(t, modelrepo.Imported{Created: 3, Bytes: 9}, result)
 	require.Len(t, seen, 3)
@@ -98,7 +102,7 @@ func TestWhatIsImportedExportsToTheSameArchive(t *testing.T) {
 	require.True(t, bytes.Equal(archive, exported(t, to)))
 }
 
-func TestASecondImportChangesNothingAndStoresNothing(t *testing.T) {
+func TestStore_Import_againStoresNothing(t *testing.T) {
 	archive := exported(t, filled(t))
 	to, blobs := newArchiveStore(t)
 	_, err := to.Import(t.Context(), bytes.NewReader(archive), nil)
@@ -110,10 +114,11 @@ func TestASecondImportChangesNothingAndStoresNothing(t *testing.T) {
 	require.Equal(t, before, blobKeys(t, blobs))
 }
 
-func TestAnotherContentIsReplacedOnlyWhenThatIsAllowed(t *testing.T) {
+func TestStore_Import_replacesContentOnlyWithOverwrite(t *testing.T) {
 	archive := exported(t, filled(t))
 	to := filled(t)
-	_, err := to.Upload(t.Context(), sosa, "text/turtle", strings.NewReader("# other\n"), &modelrepo.UploadOptions{Overwrite: true})
+	_, err := to.Upload(t.Context(), sosa, "text/turtle", strings.NewReader("# other\n"),
+		&modelrepo.UploadOptions{Overwrite: true})
 	require.NoError(t, err)
 	_, err = to.Upload(t.Context(), sosa, "more", strings.NewReader("more"), nil)
 	require.NoError(t, err)
@@ -132,7 +137,7 @@ func TestAnotherContentIsReplacedOnlyWhenThatIsAllowed(t *testing.T) {
 	require.True(t, bytes.Equal(archive, exported(t, to)))
 }
 
-func TestNamespacesAreRenamedByAnImport(t *testing.T) {
+func TestStore_Import_renamesTheNamespace(t *testing.T) {
 	to, _ := newArchiveStore(t)
 	result, err := to.Import(t.Context(), bytes.NewReader(exported(t, filled(t))), &modelrepo.ImportOptions{Namespace: "ours"})
 	require.NoError(t, err)
@@ -147,7 +152,7 @@ func TestNamespacesAreRenamedByAnImport(t *testing.T) {
 	require.ErrorIs(t, err, modelrepo.ErrInvalid)
 }
 
-func TestAnEmptyNamespaceIsCarriedToo(t *testing.T) {
+func TestStore_Import_createsAnEmptyNamespace(t *testing.T) {
 	from, _ := newArchiveStore(t)
 	require.NoError(t, from.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	to, _ := newArchiveStore(t)
@@ -158,7 +163,7 @@ func TestAnEmptyNamespaceIsCarriedToo(t *testing.T) {
 	require.ErrorIs(t, from.Export(t.Context(), modelrepo.Path{Namespace: "none"}, io.Discard, nil), modelrepo.ErrNotFound)
 }
 
-func TestFoldersAreWrittenAndRead(t *testing.T) {
+func TestStore_ImportDir_readsWhatExportDirWrote(t *testing.T) {
 	from, dir := filled(t), t.TempDir()
 	for range 2 { // over itself as well
 		require.NoError(t, from.ExportDir(t.Context(), modelrepo.Path{Namespace: "w3c"}, dir, nil))
@@ -225,7 +230,7 @@ func archiveOf(t *testing.T, all []file) []byte {
 	return archive.Bytes()
 }
 
-func TestFilesOfAnArchiveMayComeInAnyOrder(t *testing.T) {
+func TestStore_Import_readsFilesInAnyOrder(t *testing.T) {
 	archive := exported(t, filled(t))
 	all := files(t, archive)
 	slices.Reverse(all)
@@ -237,7 +242,7 @@ func TestFilesOfAnArchiveMayComeInAnyOrder(t *testing.T) {
 	require.Len(t, blobKeys(t, blobs), 3)
 }
 
-func TestAnArchiveThatIsCutOffAnywhereIsRefused(t *testing.T) {
+func TestStore_Import_refusesATruncatedArchive(t *testing.T) {
 	archive := exported(t, filled(t))
 	all := files(t, archive)
 	for cut := range all {
@@ -259,7 +264,7 @@ func TestAnArchiveThatIsCutOffAnywhereIsRefused(t *testing.T) {
 	}
 }
 
-func TestArchivesThatReachOutAreRefused(t *testing.T) {
+func TestStore_Import_refusesLinksAndOtherPaths(t *testing.T) {
 	all := files(t, exported(t, filled(t)))
 	for _, header := range []*tar.Header{
 		{Typeflag: tar.TypeReg, Name: "../outside"},
@@ -275,7 +280,7 @@ func TestArchivesThatReachOutAreRefused(t *testing.T) {
 	}
 }
 
-func TestArchivesGoOverHTTP(t *testing.T) {
+func TestNewHandler_exportsAndImportsArchives(t *testing.T) {
 	from := filled(t)
 	server := httptest.NewServer(rest.NewHandler(from, nil))
 	defer server.Close()
@@ -294,14 +299,15 @@ func TestArchivesGoOverHTTP(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Import(t.Context(), bytes.NewReader(archive.Bytes()), modelrepo.ImportOptions{Namespace: "ours"})
 	require.ErrorIs(t, err, modelrepo.ErrContentExists)
-	result, err = client.Import(t.Context(), bytes.NewReader(archive.Bytes()), modelrepo.ImportOptions{Namespace: "ours", Overwrite: true})
+	result, err = client.Import(t.Context(), bytes.NewReader(archive.Bytes()),
+		modelrepo.ImportOptions{Namespace: "ours", Overwrite: true})
 	require.NoError(t, err)
 	require.Equal(t, 1, result.Overwritten)
 	_, err = client.Import(t.Context(), strings.NewReader("no archive"), modelrepo.ImportOptions{Namespace: "ours"})
 	require.Error(t, err)
 }
 
-func TestImportsAndCollectionAtOneTimeLoseNothing(t *testing.T) {
+func TestStore_Import_losesNothingDuringCollection(t *testing.T) {
 	archive := exported(t, filled(t))
 	to, _ := newArchiveStore(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -102,7 +102,8 @@ func BenchmarkSmallUploads(b *testing.B) {
 		data := make([]byte, 4096)
 		for pb.Next() {
 			copy(data, fmt.Sprint(number.Add(1)))
-			if _, err := c.Upload(b.Context(), at, "f", bytes.NewReader(data), &modelrepo.UploadOptions{Overwrite: true}); err != nil {
+			if _, err := c.Upload(b.Context(), at, "f", bytes.NewReader(data),
+				&modelrepo.UploadOptions{Overwrite: true}); err != nil {
 				b.Error(err)
 				return
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestUploadRefusesAContentTypeThatIsTooLongOrNoHeader(t *testing.T) {
+func TestStore_Upload_refusesAnInvalidContentType(t *testing.T) {
 	store, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(t, err)
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}

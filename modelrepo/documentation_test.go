@@ -24,7 +24,8 @@ import (
 
 // documented are the methods about documentation.
 type documented interface {
-	GenerateDocumentation(ctx context.Context, at modelrepo.Path, plugin string, files map[string][]byte, overwrite bool) (string, error)
+	GenerateDocumentation(ctx context.Context, at modelrepo.Path, plugin string, files map[string][]byte,
+		overwrite bool) (string, error)
 	OpenPage(ctx context.Context, at modelrepo.Path, name string) (*modelrepo.Page, error)
 	DeleteDocumentation(ctx context.Context, at modelrepo.Path) error
 	DeleteVersion(ctx context.Context, at modelrepo.Path) error
@@ -45,9 +46,9 @@ func page(t *testing.T, d documented, name string) string {
 	return string(data)
 }
 
-func TestDocumentationIsPagesWithLinksThatWork(t *testing.T) {
+func TestStore_GenerateDocumentation_makesPagesWithWorkingLinks(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
 	server := httptest.NewServer(rest.NewHandler(s, nil))
 	defer server.Close()
@@ -55,7 +56,8 @@ func TestDocumentationIsPagesWithLinksThatWork(t *testing.T) {
 	require.NoError(t, err)
 	for _, d := range []documented{s, client} {
 		files := map[string][]byte{
-			"README.md":            []byte("# The model\n\nSee [the guide](guide/start.md#first) and ![a picture](guide/a.png).\n\n<script>alert(1)</script>\n\n[bad](javascript:alert(1))\n"),
+			"README.md": []byte("# The model\n\nSee [the guide](guide/start.md#first) and ![a " +
+				"picture](guide/a.png).\n\n<script>alert(1)</script>\n\n[bad](javascript:alert(1))\n"),
 			"guide/start.markdown": []byte("Back to [the beginning](../README.md), [elsewhere](https://example.org/a.md).\n"),
 			"guide/a.png":          []byte("\x89PNG"),
 		}
@@ -85,7 +87,8 @@ func TestDocumentationIsPagesWithLinksThatWork(t *testing.T) {
 
 		_, err = d.GenerateDocumentation(t.Context(), crashVersion, modelrepo.GFM, files, false)
 		require.ErrorIs(t, err, modelrepo.ErrContentExists)
-		second, err := d.GenerateDocumentation(t.Context(), crashVersion, modelrepo.GFM, map[string][]byte{"b.md": []byte("|a|\n|-:|\n|~~x~~|\n\n- [x] done\n")}, true)
+		second, err := d.GenerateDocumentation(t.Context(), crashVersion, modelrepo.GFM,
+			map[string][]byte{"b.md": []byte("|a|\n|-:|\n|~~x~~|\n\n- [x] done\n")}, true)
 		require.NoError(t, err)
 		require.NotEqual(t, first, second)
 		require.Contains(t, page(t, d, "index.html"), `<a href="b.html">b</a>`)
@@ -106,9 +109,9 @@ func TestDocumentationIsPagesWithLinksThatWork(t *testing.T) {
 	require.ErrorIs(t, err, modelrepo.ErrNotFound)
 }
 
-func TestDocumentationThatCannotBeIsRefused(t *testing.T) {
+func TestStore_GenerateDocumentation_refusesInvalidFiles(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
 	many := map[string][]byte{}
 	for i := range 51 {
@@ -130,8 +133,10 @@ func TestDocumentationThatCannotBeIsRefused(t *testing.T) {
 		"twice":    {"gfm", map[string][]byte{"a.md": nil, "a.markdown": nil}, modelrepo.ErrInvalid},
 		"quotes":   {"gfm", map[string][]byte{"a.md": bytes.Repeat([]byte(">"), 1<<20)}, modelrepo.ErrInvalid},
 		"brackets": {"gfm", map[string][]byte{"a.md": bytes.Repeat([]byte("[a]("), 1<<18)}, modelrepo.ErrInvalid},
-		"cells":    {"gfm", map[string][]byte{"a.md": []byte(strings.Repeat("a|", 9999) + "\n" + strings.Repeat("-|", 9999) + "\n" + strings.Repeat("a\n", 9999))}, modelrepo.ErrInvalid},
-		"expands":  {"gfm", map[string][]byte{"a.md": []byte("[a]: /" + strings.Repeat("x", 1<<20) + "\n\n" + strings.Repeat("[a]\n\n", 100))}, modelrepo.ErrInvalid},
+		"cells": {"gfm", map[string][]byte{"a.md": []byte(strings.Repeat("a|", 9999) + "\n" + strings.Repeat("-|",
+			9999) + "\n" + strings.Repeat("a\n", 9999))}, modelrepo.ErrInvalid},
+		"expands": {"gfm", map[string][]byte{"a.md": []byte("[a]: /" + strings.Repeat("x",
+			1<<20) + "\n\n" + strings.Repeat("[a]\n\n", 100))}, modelrepo.ErrInvalid},
 	} {
 		_, err := s.GenerateDocumentation(t.Context(), crashVersion, c.plugin, c.files, false)
 		require.ErrorIs(t, err, c.want, name)
@@ -165,19 +170,21 @@ func archive(t *testing.T, entries ...entry) []byte {
 	return out.Bytes()
 }
 
-func TestArchivesOfDocumentationOverHTTP(t *testing.T) {
+func TestNewHandler_readsArchivesOfDocumentation(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
 	send := func(fileName string, data []byte) *httptest.ResponseRecorder {
 		var body bytes.Buffer
 		form := multipart.NewWriter(&body)
-		part, err := form.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="content"; filename="` + fileName + `"`}})
+		disposition := `form-data; name="content"; filename="` + fileName + `"`
+		part, err := form.CreatePart(textproto.MIMEHeader{"Content-Disposition": {disposition}})
 		require.NoError(t, err)
 		_, err = part.Write(data)
 		require.NoError(t, err)
 		require.NoError(t, form.Close())
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/w3c/sosa/1.0/doc_gen?plugin=gfm&overwrite=1", &body)
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/w3c/sosa/1.0/doc_gen?plugin=gfm&overwrite=1",
+			&body)
 		request.Header.Set("Content-Type", form.FormDataContentType())
 		answer := httptest.NewRecorder()
 		rest.NewHandler(s, nil).ServeHTTP(answer, request)
@@ -187,7 +194,8 @@ func TestArchivesOfDocumentationOverHTTP(t *testing.T) {
 		data   []byte
 		status int
 	}{
-		"good":    {archive(t, entry{"./", tar.TypeDir, ""}, entry{"./a.md", tar.TypeReg, "# A"}, entry{"./._a.md", tar.TypeReg, "x"}), 200},
+		"good": {archive(t, entry{"./", tar.TypeDir, ""}, entry{"./a.md", tar.TypeReg, "# A"},
+			entry{"./._a.md", tar.TypeReg, "x"}), 200},
 		"escape":  {archive(t, entry{"../a.md", tar.TypeReg, "# A"}), 400},
 		"escape2": {archive(t, entry{"a/../../a.md", tar.TypeReg, "# A"}), 400},
 		"link":    {archive(t, entry{"a.md", tar.TypeSymlink, ""}), 400},
@@ -221,17 +229,19 @@ func TestArchivesOfDocumentationOverHTTP(t *testing.T) {
 	}
 }
 
-func TestACrashWhileDocumentationIsMadeLeavesNothing(t *testing.T) {
-	for _, lastWish := range []bool{false, true} {
-		for dies := int64(1); ; dies++ {
+func TestStore_GenerateDocumentation_leavesNothingAfterACrash(t *testing.T) {
+	for _, applyLast := range []bool{false, true} {
+		for crashAt := int64(1); ; crashAt++ {
 			documents, blobs := openMemory(t)
-			s := impatient(t, documents, blobs)
+			s := newWithoutGrace(t, documents, blobs)
 			prepare(t, s)
-			_, err := s.GenerateDocumentation(t.Context(), crashVersion, modelrepo.Markdown, map[string][]byte{"a.md": []byte("old")}, false)
+			_, err := s.GenerateDocumentation(t.Context(), crashVersion, modelrepo.Markdown,
+				map[string][]byte{"a.md": []byte("old")}, false)
 			require.NoError(t, err)
-			victim := &mortal{dies: dies, lastWish: lastWish}
-			_, err = impatient(t, mortalDocuments{victim, documents}, mortalBlobs{victim, blobs}).
-				GenerateDocumentation(t.Context(), crashVersion, modelrepo.Markdown, map[string][]byte{"a.md": []byte("new")}, true)
+			crashed := &crasher{crashAt: crashAt, applyLast: applyLast}
+			_, err = newWithoutGrace(t, crashingDocuments{crashed, documents}, crashingBlobs{crashed, blobs}).
+				GenerateDocumentation(t.Context(), crashVersion, modelrepo.Markdown, map[string][]byte{"a.md": []byte("new")},
+					true)
 			text := page(t, s, "a.html")
 			if err == nil {
 				require.Contains(t, text, "<p>new</p>")
@@ -241,10 +251,10 @@ func TestACrashWhileDocumentationIsMadeLeavesNothing(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.Repair(t.Context())
 			require.NoError(t, err)
-			require.Len(t, keys(t, blobs, "page/"), 2, "died at operation %d (%v)", dies, lastWish)
+			require.Len(t, keys(t, blobs, "page/"), 2, "crashed at operation %d (%v)", crashAt, applyLast)
 			require.Equal(t, text, page(t, s, "a.html"))
-			if victim.count.Load() < dies {
-				require.Greater(t, dies, int64(6))
+			if crashed.count.Load() < crashAt {
+				require.Greater(t, crashAt, int64(6))
 				break
 			}
 		}

@@ -31,7 +31,8 @@ func ExampleNew() {
 	); err != nil {
 		log.Fatal(err)
 	}
-	uploaded, err := repository.Upload(ctx, version, "text/turtle", strings.NewReader("# SOSA\n"), &modelrepo.UploadOptions{ContentType: "text/turtle"})
+	uploaded, err := repository.Upload(ctx, version, "text/turtle", strings.NewReader("# SOSA\n"),
+		&modelrepo.UploadOptions{ContentType: "text/turtle"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
-func TestConfigNamesTheLimitThatIsWrong(t *testing.T) {
+func TestNew_namesTheInvalidLimit(t *testing.T) {
 	documents, blobs := openMemory(t)
 	for name, limits := range map[string]modelrepo.Limits{
 		"ModelsPerNamespace": {ModelsPerNamespace: -1},

@@ -11,7 +11,8 @@ import (
 )
 
 func FuzzParsePath(f *testing.F) {
-	for _, seed := range []string{"w3c", "w3c/sosa", "w3c/sosa/1.0", "w3c/../x", "ab", "docs", "w3c/-/1", "w3c//1", "w3c/sosa/1.0/", "w3c\n", ""} {
+	for _, seed := range []string{"w3c", "w3c/sosa", "w3c/sosa/1.0", "w3c/../x", "ab", "docs", "w3c/-/1", "w3c//1",
+		"w3c/sosa/1.0/", "w3c\n", ""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -23,13 +24,14 @@ func FuzzParsePath(f *testing.F) {
 		require.Equal(t, text, path.String())
 		require.NotContains(t, text, "..//")
 		for _, r := range text {
-			require.True(t, r == '/' || strings.ContainsRune("-_.+", r) || r < 0x80 && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'), "%q", r)
+			require.True(t, r == '/' || strings.ContainsRune("-_.+", r) || r < 0x80 &&
+				(r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'), "%q", r)
 		}
 		require.LessOrEqual(t, strings.Count(text, "/"), 2)
 	})
 }
 
-func TestConfigNamesTheFieldThatIsWrong(t *testing.T) {
+func TestNew_namesTheInvalidField(t *testing.T) {
 	documents, blobs := openMemory(t)
 	for name, config := range map[string]modelrepo.Config{
 		"Documents": {Blobs: blobs},
@@ -43,7 +45,7 @@ func TestConfigNamesTheFieldThatIsWrong(t *testing.T) {
 	}
 }
 
-func TestErrorsReadAsASentence(t *testing.T) {
+func TestError_readsAsASentence(t *testing.T) {
 	documents, blobs := openMemory(t)
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)

@@ -22,21 +22,21 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// patience ends a test that hangs. It says nothing about how long things take.
+// patience is how long a test waits for what must happen. It is no measure of speed.
 const patience = 2 * time.Minute
 
-// told is a call of a callback.
-type told struct {
+// call is one call of a callback.
+type call struct {
 	header http.Header
 	body   string
 }
 
-// receiver is a callback that remembers its calls.
+// receiver is a callback that records its calls.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	status int
-	calls  []told
+	calls  []call
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -46,7 +46,7 @@ func newReceiver(t *testing.T) *receiver {
 		body, _ := io.ReadAll(req.Body)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.calls = append(r.calls, told{req.Header, string(body)})
+		r.calls = append(r.calls, call{req.Header, string(body)})
 		if r.status >= 300 && r.status < 400 {
 			w.Header().Set("Location", "/elsewhere")
 		}
@@ -62,19 +62,19 @@ func (r *receiver) answer(status int) {
 	r.status = status
 }
 
-func (r *receiver) told() []told {
+func (r *receiver) received() []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]told(nil), r.calls...)
+	return append([]call(nil), r.calls...)
 }
 
-func (r *receiver) await(t *testing.T, count int) []told {
+func (r *receiver) await(t *testing.T, count int) []call {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(r.told()) >= count }, patience, 2*time.Millisecond)
-	return r.told()
+	require.Eventually(t, func() bool { return len(r.received()) >= count }, patience, 2*time.Millisecond)
+	return r.received()
 }
 
-// hooked returns a repository that calls at once and anywhere.
+// hooked returns a repository that delivers at once and to any address.
 func hooked(t *testing.T, docs storage.Documents, change func(*modelrepo.Config)) *modelrepo.Store {
 	t.Helper()
 	config := modelrepo.Config{Documents: docs, Blobs: storage.NewMemoryBlobs(), Webhooks: modelrepo.WebhookConfig{
@@ -88,7 +88,7 @@ func hooked(t *testing.T, docs storage.Documents, change func(*modelrepo.Config)
 	return s
 }
 
-// run runs the repository and returns what ends it.
+// run runs the repository and returns a function that stops it.
 func run(t *testing.T, s *modelrepo.Store) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -109,7 +109,7 @@ func hook(t *testing.T, s *modelrepo.Store, action modelrepo.Action, callback st
 	return created
 }
 
-func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
+func TestStore_Run_deliversSignedEventsOfEveryAction(t *testing.T) {
 	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
 	secrets, ids := map[string]string{}, map[string]string{}
 	for _, action := range []modelrepo.Action{
@@ -134,7 +134,7 @@ func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
 	}
 	version := `{"namespace":"w3c","model":"sosa","version":"1.0"}`
 	step("namespace_create", `{"namespace":"w3c"}`, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
-	require.ErrorIs(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}), modelrepo.ErrExists) // nobody is told
+	require.ErrorIs(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}), modelrepo.ErrExists) // no event
 	step("model_create", `{"namespace":"w3c","model":"sosa"}`, s.CreateModel(t.Context(), model, modelrepo.ModelUpdate{}))
 	step("model_version_create", version, s.CreateVersion(t.Context(), sosa, modelrepo.VersionUpdate{}))
 	_, err = s.Upload(t.Context(), sosa, "text/turtle", strings.NewReader("# SOSA\n"), nil)
@@ -144,7 +144,7 @@ func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
 	step("model_version_delete", version, s.DeleteVersion(t.Context(), sosa))
 	step("model_delete", `{"namespace":"w3c","model":"sosa"}`, s.DeleteModel(t.Context(), model))
 	step("namespace_delete", `{"namespace":"w3c"}`, s.DeleteNamespace(t.Context(), "w3c"))
-	calls := to.told()
+	calls := to.received()
 	require.Len(t, calls, len(contexts))
 	for _, call := range calls {
 		var body struct {
@@ -169,22 +169,22 @@ func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Stats().Delivered == uint64(len(contexts)) }, patience, time.Millisecond)
 }
 
-func TestEventsComeInOrderAlsoThroughFailuresAndRestarts(t *testing.T) {
+func TestStore_Run_deliversInOrderThroughFailuresAndRestarts(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	s, to := hooked(t, docs, nil), newReceiver(t)
 	hook(t, s, modelrepo.NamespaceCreate, to.URL)
 	to.answer(http.StatusInternalServerError)
-	for _, name := range []string{"one", "two", "three"} { // nobody runs yet
+	for _, name := range []string{"one", "two", "three"} { // before Run
 		require.NoError(t, s.CreateNamespace(t.Context(), name, modelrepo.NamespaceUpdate{}))
 	}
 	stop := run(t, s)
 	to.await(t, 3)
 	stop()
-	for _, call := range to.told() {
+	for _, call := range to.received() {
 		require.Contains(t, call.body, `"one"`)
-		require.Equal(t, to.told()[0].header.Get("X-Modelrepo-Delivery"), call.header.Get("X-Modelrepo-Delivery"))
+		require.Equal(t, to.received()[0].header.Get("X-Modelrepo-Delivery"), call.header.Get("X-Modelrepo-Delivery"))
 	}
-	failures := len(to.told())
+	failures := len(to.received())
 	to.answer(http.StatusNoContent)
 	again := hooked(t, docs, nil)
 	run(t, again)
@@ -196,7 +196,7 @@ func TestEventsComeInOrderAlsoThroughFailuresAndRestarts(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreFailures(t *testing.T) {
+func TestStore_Run_followsNoRedirectOfACallback(t *testing.T) {
 	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
 	hook(t, s, modelrepo.NamespaceCreate, to.URL)
 	to.answer(http.StatusTemporaryRedirect)
@@ -208,7 +208,7 @@ func TestRedirectsAreFailures(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Stats().Delivered == 1 }, patience, time.Millisecond)
 }
 
-func TestPrivateAddressesAreNotCalled(t *testing.T) {
+func TestStore_Run_callsNoPrivateAddress(t *testing.T) {
 	to := newReceiver(t)
 	s := hooked(t, storage.NewMemoryDocuments(), func(c *modelrepo.Config) {
 		c.Webhooks.AllowPrivate, c.Webhooks.GiveUp = false, time.Nanosecond
@@ -218,10 +218,10 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 	run(t, s)
 	require.NoError(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	require.Eventually(t, func() bool { return s.Stats().GivenUp == 2 }, patience, time.Millisecond)
-	require.Empty(t, to.told())
+	require.Empty(t, to.received())
 }
 
-func TestADeadCallbackDelaysNobody(t *testing.T) {
+func TestStore_Run_deliversWhileAnotherCallbackHangs(t *testing.T) {
 	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
 	release := make(chan struct{})
 	dead := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
@@ -241,7 +241,7 @@ func TestADeadCallbackDelaysNobody(t *testing.T) {
 	to.await(t, 3)
 }
 
-func TestSeveralProcessesTellOnce(t *testing.T) {
+func TestStore_Run_deliversOnceFromSeveralProcesses(t *testing.T) {
 	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
 	var all []*modelrepo.Store
 	for range 3 {
@@ -261,17 +261,18 @@ func TestSeveralProcessesTellOnce(t *testing.T) {
 		left, err := docs.List(t.Context(), "event/", "", 1)
 		return err == nil && len(left) == 0
 	}, patience, time.Millisecond)
-	require.Equal(t, count, len(to.told()))
+	require.Equal(t, count, len(to.received()))
 }
 
-func TestWhatACrashLeftIsToldIfItHappened(t *testing.T) {
+func TestStore_Run_deliversEventsThatACrashLeft(t *testing.T) {
 	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
 	s := hooked(t, docs, func(c *modelrepo.Config) { c.Settle = time.Nanosecond })
 	created := hook(t, s, modelrepo.NamespaceDelete, to.URL)
 	require.NoError(t, s.CreateNamespace(t.Context(), "there", modelrepo.NamespaceUpdate{}))
 	for id, name := range map[string]string{"1": "gone", "2": "there"} {
-		_, err := docs.Create(t.Context(), "intent/"+id, []byte(`{"id":"`+id+`","action":"namespace_delete","at":{"Namespace":"`+name+
-			`"},"time":"2020-01-01T00:00:00Z","hooks":["`+created.ID+`"]}`))
+		_, err := docs.Create(t.Context(), "intent/"+id,
+			[]byte(`{"id":"`+id+`","action":"namespace_delete","at":{"Namespace":"`+name+
+				`"},"time":"2020-01-01T00:00:00Z","hooks":["`+created.ID+`"]}`))
 		require.NoError(t, err)
 	}
 	run(t, s)
@@ -280,10 +281,10 @@ func TestWhatACrashLeftIsToldIfItHappened(t *testing.T) {
 		left, err := docs.List(t.Context(), "intent/", "", 1)
 		return err == nil && len(left) == 0
 	}, patience, time.Millisecond)
-	require.Len(t, to.told(), 1)
+	require.Len(t, to.received(), 1)
 }
 
-func TestTheQueueOfADeadCallbackIsBounded(t *testing.T) {
+func TestStore_Run_boundsTheQueueOfAFailingCallback(t *testing.T) {
 	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
 	to.answer(http.StatusServiceUnavailable)
 	s := hooked(t, docs, func(c *modelrepo.Config) { c.Webhooks.MaxQueued, c.Settle = 3, time.Millisecond })
@@ -302,7 +303,7 @@ func TestTheQueueOfADeadCallbackIsBounded(t *testing.T) {
 	require.Eventually(t, func() bool { return queued() == 0 }, patience, time.Millisecond)
 }
 
-func TestWebhooksOverHTTP(t *testing.T) {
+func TestWebhooks_createListAndDeleteOverHTTP(t *testing.T) {
 	s := hooked(t, storage.NewMemoryDocuments(), nil)
 	server := httptest.NewServer(rest.NewHandler(s, nil))
 	defer server.Close()

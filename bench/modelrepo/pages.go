@@ -70,7 +70,8 @@ func (b *bench) pages(ctx context.Context) error {
 
 // page reads a page and returns how long that took, in milliseconds.
 func (r *repository) page(ctx context.Context, number int) (float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/large?page=%d&page_size=%d", r.url, number, pageSize), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("%s/large?page=%d&page_size=%d", r.url, number, pageSize), nil)
 	if err != nil {
 		return 0, err
 	}

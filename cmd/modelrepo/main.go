@@ -64,7 +64,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	server.WarnIfExposed(log, listener, "modelrepo")
-	rest := server.HTTP(listener, rest.NewHandler(repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log)
+	rest := server.HTTP(listener,
+		rest.NewHandler(repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
 	return server.Run(ctx, stores.servers.part(repository.Run, log), rest)
 }

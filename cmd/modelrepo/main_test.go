@@ -51,7 +51,7 @@ func startLogging(t *testing.T, log io.Writer, args ...string) (*client.Client, 
 	return client, url, stop
 }
 
-func TestContentIsBackAfterARestart(t *testing.T) {
+func TestRun_keepsContentOverARestart(t *testing.T) {
 	dir := t.TempDir()
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 	client, _, stop := start(t, "-data", dir)
@@ -73,7 +73,7 @@ func TestContentIsBackAfterARestart(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-func TestAMemoryStoreWritesNoFolder(t *testing.T) {
+func TestRun_withMemoryWritesNoFolder(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	client, url, stop := start(t, "-store", "memory:", "-data", data)
@@ -86,7 +86,7 @@ func TestAMemoryStoreWritesNoFolder(t *testing.T) {
 	require.NoDirExists(t, data)
 }
 
-func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
+func TestRun_namesTheFlagOfAnInvalidStore(t *testing.T) {
 	dir := t.TempDir()
 	_, _, _ = start(t, "-data", dir)
 	for _, c := range []struct {
@@ -100,11 +100,14 @@ func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
 		{[]string{"-store", "memory:", "-blobs", "tape:"}, `-blobs: the scheme "tape" is not known`},
 		{[]string{"-data", dir}, "-data: "},
 		{[]string{"-store", "s3://key:secret@host/bucket"}, "-store: s3: keeps content alone"},
-		{[]string{"-store", "memory:", "-blobs", "s3://key:secret@host/"}, "-blobs: s3 URL (not shown, for it may hold a secret): the bucket is missing"},
+		{[]string{"-store", "memory:", "-blobs", "s3://key:secret@host/"},
+			"-blobs: s3 URL (not shown, for it may hold a secret): the bucket is missing"},
 		{[]string{"-store", "memory:", "-blobs", "s3://key:sec%ret@host/b"}, "-blobs: s3 URL (not shown"},
 		{[]string{"-store", "mongodb:user:secret@host"}, "-store: mongo: Config.URI: it must begin with mongodb://"},
-		{[]string{"-store", "mongodb://user:s/secret@host"}, "-store: mongodb: the name of the database, behind the hosts, is not valid"},
-		{[]string{"-store", "mongodb://user:sec%ZZret@host/db"}, "-store: mongo: Config.URI: it is not a valid connection string"},
+		{[]string{"-store", "mongodb://user:s/secret@host"},
+			"-store: mongodb: the name of the database, behind the hosts, is not valid"},
+		{[]string{"-store", "mongodb://user:sec%ZZret@host/db"},
+			"-store: mongo: Config.URI: it is not a valid connection string"},
 		{[]string{"-store", "tape:user:secret@host"}, `the scheme "tape" is not known`},
 		{[]string{"-store-timeout", "0s"}, "-store-timeout (MODELREPO_STORE_TIMEOUT): expected more than nothing"},
 		{[]string{"-max-content", "-1"}, "-max-content (MODELREPO_MAX_CONTENT): expected 0 or more, got -1"},
@@ -119,7 +122,7 @@ func TestStoresAreRefusedWithTheNameOfTheFlag(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
 	for _, name := range []string{"-listen", "-data", "-store", "-blobs", "-grace", "-config", "-log-level", "MODELREPO_STORE"} {
@@ -127,7 +130,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestPagesElsewhereAreRefused(t *testing.T) {
+func TestRun_refusesRequestsOfOtherOrigins(t *testing.T) {
 	_, url, _ := start(t, "-store", "memory:", "-hosts", "models.example.org")
 	httpapitest.CheckServer(t, url, "/healthz", "models.example.org")
 }

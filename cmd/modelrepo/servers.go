@@ -42,7 +42,8 @@ func databaseOf(uri string) (string, error) {
 	name, err := url.PathUnescape(path)
 	if err != nil || strings.ContainsAny(name, "/\\. \"$*<>:|?@\x00") {
 		// What looks like it may be the end of a password with a slash.
-		return "", errors.New("mongodb: the name of the database, behind the hosts, is not valid (not shown, for it may be part of a password that is not percent-encoded)")
+		return "", errors.New("mongodb: the name of the database, behind the hosts, is not valid (not shown, for it " +
+			"may be part of a password that is not percent-encoded)")
 	}
 	return cmp.Or(name, "modelrepo"), nil
 }

@@ -82,7 +82,7 @@ func becomes(t *testing.T, url string, status int) {
 	require.Eventually(t, func() bool { got, _ := get(t, url+"/readyz"); return got == status }, patience, 20*time.Millisecond)
 }
 
-func TestADatabaseKeepsEverythingOverARestart(t *testing.T) {
+func TestRun_keepsEverythingInADatabaseOverARestart(t *testing.T) {
 	server := mongotest.Start(t)
 	database := server.Database(t)
 	unused := filepath.Join(t.TempDir(), "unused")
@@ -99,7 +99,7 @@ func TestADatabaseKeepsEverythingOverARestart(t *testing.T) {
 	require.NoDirExists(t, unused)
 }
 
-func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
+func TestRun_waitsForADatabaseAndReportsItsLoss(t *testing.T) {
 	server := mongotest.StartProcess(t)
 	server.Kill()
 	log := &logged{}
@@ -126,11 +126,12 @@ func TestADatabaseThatComesLateIsWaitedForAndOneThatGoesIsSaid(t *testing.T) {
 	require.ErrorContains(t, err, "503")
 	server.Restart()
 	becomes(t, url, http.StatusOK)
-	require.Eventually(t, func() bool { text, err := fetch(t.Context(), client); return err == nil && text == "late" }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { text, err := fetch(t.Context(), client); return err == nil && text == "late" },
+		patience, 50*time.Millisecond)
 	require.NoError(t, stop())
 }
 
-func TestWaitingForAServerEndsWithTheProgramAndShowsNoCredentials(t *testing.T) {
+func TestRun_stopsWaitingWithItsContextAndHidesCredentials(t *testing.T) {
 	away := mongotest.UnusedAddress(t)
 	for _, args := range [][]string{
 		{"-store", "mongodb://somebody:hidden@" + away + "/db"},
@@ -151,7 +152,7 @@ func TestWaitingForAServerEndsWithTheProgramAndShowsNoCredentials(t *testing.T) 
 	}
 }
 
-func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
+func TestRun_storesContentInABucketAndDocumentsInAFolder(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	dir := t.TempDir()
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
@@ -162,7 +163,8 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 	publish(t, client, content)
 	require.NoError(t, stop())
 
-	bucket, err := s3.Open(t.Context(), s3.Config{Endpoint: server.Address(), Bucket: "models", Prefix: "one", Insecure: true, SweepInterval: -1})
+	bucket, err := s3.Open(t.Context(),
+		s3.Config{Endpoint: server.Address(), Bucket: "models", Prefix: "one", Insecure: true, SweepInterval: -1})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, bucket.Close()) }()
 	var found []storage.BlobInfo
@@ -192,7 +194,7 @@ func TestContentGoesToABucketAndTheRestToAFolder(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-func TestABucketIsCreatedWhenItsServerComesLate(t *testing.T) {
+func TestRun_createsABucketWhenItsServerComesLate(t *testing.T) {
 	server := s3test.StartMinIO(t)
 	server.Kill()
 	client, url, stop := start(t, "-store", "memory:", "-store-timeout", "2s",
@@ -204,7 +206,7 @@ func TestABucketIsCreatedWhenItsServerComesLate(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-func TestTheDatabaseIsThePathOfItsURL(t *testing.T) {
+func TestDatabaseOf_returnsThePathOfTheURL(t *testing.T) {
 	for uri, want := range map[string]string{
 		"mongodb://host": "modelrepo", "mongodb://host/": "modelrepo", "mongodb://a:1,b:2/models?replicaSet=rs0": "models",
 		"mongodb+srv://u:p%2Fq@host/models": "models", "mongodb://host?tls=true": "modelrepo", "mongodb://host/m%C3%A9": "mé",

@@ -43,10 +43,16 @@ func (s *settings) declare() *server.Flags {
 	f := server.NewFlags("modelrepo", "MODELREPO", about)
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8081", "`HOST:PORT` of the REST interface; port 0 takes any that is free")
 	f.StringVar(&s.data, "data", "./data/modelrepo", "`folder` where everything is kept unless -store says otherwise")
-	f.StringVar(&s.store, "store", "", "`where` everything is kept: "+storeForms+"; empty means the folder of -data. A database belongs to one repository, whose processes may be several")
-	f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: "+blobForms+". Content that the rest does not know is removed, so a bucket or prefix belongs to one repository; key and secret come of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
+	f.StringVar(&s.store, "store", "",
+		"`where` everything is kept: "+storeForms+"; empty means the folder of -data. A database belongs to one "+
+			"repository, whose processes may be several")
+	f.StringVar(&s.blobs, "blobs", "",
+		"`where` content is kept, if not with the rest: "+blobForms+". Content that the rest does not know is "+
+			"removed, so a bucket or prefix belongs to one repository; key and secret come of AWS_ACCESS_KEY_ID and "+
+			"AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
 	f.DurationVar(&s.patience, "store-timeout", 5*time.Second, "how long a call waits for a database server that is away")
-	f.DurationVar(&s.grace, "grace", 24*time.Hour, "how long content that nothing refers to, and uploads that do not move, are kept")
+	f.DurationVar(&s.grace, "grace", 24*time.Hour,
+		"how long content that nothing refers to, and uploads that do not move, are kept")
 	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often they are looked for")
 	l := &s.limits
 	f.IntVar(&l.ModelsPerNamespace, "max-models", 0, "how `many` models a namespace can have; 0 means any number")

@@ -9,13 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEverySettingHasAllSources goes over all flags there are, so that a new
+// TestSettings_haveAllSources goes over all flags there are, so that a new
 // one that lacks a source fails.
-func TestEverySettingHasAllSources(t *testing.T) {
+func TestSettings_haveAllSources(t *testing.T) {
 	special := map[string][3]string{
-		"max-models": {"1", "2", "3"}, "max-versions": {"1", "2", "3"}, "max-content": {"1", "2", "3"}, "max-namespace": {"1", "2", "3"},
+		"max-models": {"1", "2", "3"}, "max-versions": {"1", "2", "3"}, "max-content": {"1", "2", "3"}, "max-namespace": {"1",
+			"2", "3"},
 		"grace": {"1s", "2s", "3s"}, "collect-interval": {"1s", "2s", "3s"}, "store-timeout": {"1s", "2s", "3s"},
-		"log-level": {"debug", "warn", "error"}, "log-to-file": {"true", "false", "true"}, "webhooks-private": {"true", "false", "true"},
+		"log-level": {"debug", "warn", "error"}, "log-to-file": {"true", "false", "true"}, "webhooks-private": {"true", "false",
+			"true"},
 	}
 	new(settings).declare().VisitAll(func(one *flag.Flag) {
 		if one.Name == "config" || one.Name == "version" {

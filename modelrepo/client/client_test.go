@@ -39,7 +39,7 @@ func withVersion(t *testing.T, c *client.Client) {
 	require.NoError(t, c.CreateVersion(t.Context(), version, modelrepo.VersionUpdate{}))
 }
 
-func TestTheClientDoesWhatTheStoreDoes(t *testing.T) {
+func TestClient_returnsWhatTheStoreReturns(t *testing.T) {
 	s, c := served(t)
 	ctx := t.Context()
 	withVersion(t, c)
@@ -93,7 +93,7 @@ func TestTheClientDoesWhatTheStoreDoes(t *testing.T) {
 	require.NoError(t, c.DeleteNamespace(ctx, "w3c"))
 }
 
-func TestTheClientTellsRefusalsApart(t *testing.T) {
+func TestClient_returnsTheSentinelOfARefusal(t *testing.T) {
 	_, c := served(t)
 	ctx := t.Context()
 	withVersion(t, c)
@@ -116,11 +116,13 @@ func TestTheClientTellsRefusalsApart(t *testing.T) {
 		{c.DeleteNamespace(ctx, "w3c"), modelrepo.ErrNotEmpty},
 		{c.DeleteVersion(ctx, version), modelrepo.ErrNotEmpty},
 		{upload("f", modelrepo.UploadOptions{}), modelrepo.ErrContentExists},
-		{upload("f", modelrepo.UploadOptions{Condition: modelrepo.Condition{NoneMatch: []string{"*"}}}), modelrepo.ErrPrecondition},
+		{upload("f", modelrepo.UploadOptions{Condition: modelrepo.Condition{NoneMatch: []string{"*"}}}),
+			modelrepo.ErrPrecondition},
 		{upload("g", modelrepo.UploadOptions{Digests: modelrepo.Digests{MD5: make([]byte, 16)}}), modelrepo.ErrDigest},
 		{upload("g", modelrepo.UploadOptions{Digests: modelrepo.Digests{SHA512: make([]byte, 64)}}), modelrepo.ErrDigest},
 		{upload("-", modelrepo.UploadOptions{}), modelrepo.ErrInvalid},
-		{statErr, modelrepo.ErrNotFound}, {openErr, modelrepo.ErrNotFound}, {dots, modelrepo.ErrNotFound}, {service, modelrepo.ErrNotFound},
+		{statErr, modelrepo.ErrNotFound}, {openErr, modelrepo.ErrNotFound}, {dots, modelrepo.ErrNotFound}, {service,
+			modelrepo.ErrNotFound},
 		{page, modelrepo.ErrInvalid},
 	} {
 		require.ErrorIs(t, one.err, one.want)
@@ -130,7 +132,7 @@ func TestTheClientTellsRefusalsApart(t *testing.T) {
 	}
 }
 
-func TestAnUploadWhoseSourceFailsLeavesNothing(t *testing.T) {
+func TestClient_Upload_leavesNothingWhenTheSourceFails(t *testing.T) {
 	s, c := served(t)
 	withVersion(t, c)
 	broken := func() io.Reader {
@@ -150,7 +152,7 @@ func TestAnUploadWhoseSourceFailsLeavesNothing(t *testing.T) {
 	require.NoError(t, s.DeleteVersion(t.Context(), version))
 }
 
-func TestContentCanBeReadFromAnywhere(t *testing.T) {
+func TestClient_Open_seeks(t *testing.T) {
 	s, c := served(t)
 	withVersion(t, c)
 	data := make([]byte, 3<<20)
@@ -181,7 +183,7 @@ func TestContentCanBeReadFromAnywhere(t *testing.T) {
 	}
 }
 
-func TestAReaderNeverMixesTwoContents(t *testing.T) {
+func TestClient_Open_failsWhenContentChangesBetweenReads(t *testing.T) {
 	s, c := served(t)
 	withVersion(t, c)
 	upload := func(data string) {
@@ -199,7 +201,7 @@ func TestAReaderNeverMixesTwoContents(t *testing.T) {
 	require.NoError(t, content.Close())
 }
 
-func TestTheClientRefusesABaseThatIsNoURL(t *testing.T) {
+func TestNew_refusesABaseThatIsNotAURL(t *testing.T) {
 	for _, base := range []string{"", "127.0.0.1:8081", "ftp://host", "http://", "http://user:secret@", "://"} {
 		_, err := client.New(base, nil)
 		require.Error(t, err, base)
@@ -207,12 +209,16 @@ func TestTheClientRefusesABaseThatIsNoURL(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNotOursIsAnErrorWithItsStatus(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }))
+func TestClient_returnsTheStatusOfAForeignAnswer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		http.Error(w, "no", http.StatusBadGateway)
+	}))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, nil)
 	require.NoError(t, err)
-	require.ErrorContains(t, c.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}), `create namespace "w3c": the server answered 502`)
+	require.ErrorContains(t, c.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}),
+		`create namespace "w3c": the server answered 502`)
 	_, err = c.Upload(t.Context(), version, "f", strings.NewReader(strings.Repeat("x", 10<<20)), nil)
 	require.Error(t, err)
 }

@@ -117,7 +117,8 @@ func (c *client) form(fields ...field) (body, contentType string) {
 func (c *client) upload(version, format, contentType, data, more string, header ...string) answer {
 	c.t.Helper()
 	body, formType := c.form(field{name: "content", contentType: contentType, data: data})
-	return c.do(http.MethodPost, version+"/content?format="+url.QueryEscape(format)+more, body, append(header, "Content-Type: "+formType)...)
+	return c.do(http.MethodPost, version+"/content?format="+url.QueryEscape(format)+more, body,
+		append(header, "Content-Type: "+formType)...)
 }
 
 // says checks that it is a success with that message and those warnings.

@@ -106,7 +106,8 @@ func (a *arena) deleters(rounds int) {
 	for round := range rounds {
 		name := fmt.Sprintf("namespace-%d", round)
 		require.NoError(a, a.stores[0].CreateNamespace(a.Context(), name, modelrepo.NamespaceUpdate{}))
-		a.oneWins(a.together(6, func(_ int, s *modelrepo.Store) error { return s.DeleteNamespace(a.Context(), name) }), modelrepo.ErrNotFound)
+		a.oneWins(a.together(6, func(_ int, s *modelrepo.Store) error { return s.DeleteNamespace(a.Context(), name) }),
+			modelrepo.ErrNotFound)
 	}
 }
 
@@ -188,7 +189,9 @@ func (a *arena) whole(s *modelrepo.Store, format string) error {
 	if err != nil {
 		return err
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != content.SHA256 || md5Of(string(data)) != content.MD5 || int64(len(data)) != content.Size {
+	sum := sha256.Sum256(data)
+	same := hex.EncodeToString(sum[:]) == content.SHA256 && md5Of(string(data)) == content.MD5
+	if !same || int64(len(data)) != content.Size {
 		return fmt.Errorf("read %d bytes that are not those of %+v", len(data), content.File)
 	}
 	return nil
@@ -209,7 +212,8 @@ func (a *arena) overwrites(rounds int) {
 				}
 				continue
 			}
-			if _, err := s.Upload(a.Context(), place, "f", bytes.NewReader(body(i%4)), &modelrepo.UploadOptions{Overwrite: true}); err != nil {
+			if _, err := s.Upload(a.Context(), place, "f", bytes.NewReader(body(i%4)),
+				&modelrepo.UploadOptions{Overwrite: true}); err != nil {
 				return err
 			}
 		}
@@ -243,7 +247,8 @@ func (a *arena) collection(rounds int) {
 		format := fmt.Sprintf("f%d", i)
 		for round := range rounds {
 			// Few contents and many formats, so that they come and go and are shared.
-			_, err := s.Upload(a.Context(), place, format, bytes.NewReader(body((i+round)%3)), &modelrepo.UploadOptions{Overwrite: true})
+			_, err := s.Upload(a.Context(), place, format, bytes.NewReader(body((i+round)%3)),
+				&modelrepo.UploadOptions{Overwrite: true})
 			if errors.Is(err, modelrepo.ErrExpired) {
 				expired.Add(1)
 				continue

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestStore_Handler_refusesWhatPagesElsewhereSend(t *testing.T) {
+func TestNewHandler_refusesRequestsOfOtherOrigins(t *testing.T) {
 	s, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(t, err)
 	httpapitest.Guarded{New: func(hosts ...string) http.Handler {

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
-func TestTheTusProtocolOverHTTP(t *testing.T) {
+func TestNewHandler_speaksTus(t *testing.T) {
 	documents, blobs := openMemory(t)
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)
@@ -55,7 +55,8 @@ func TestTheTusProtocolOverHTTP(t *testing.T) {
 	do("POST", strings.Replace(content, "1.0", "2.0", 1)+"?format=f", "", 404, v, "Upload-Length: 4")
 
 	for _, slash := range []string{"", "/"} {
-		h = do("POST", content+slash+"?format=text/plain&overwrite=1", "", 201, v, "Upload-Length: 4", "Upload-Metadata: filetype dGV4dC9wbGFpbg==,x")
+		h = do("POST", content+slash+"?format=text/plain&overwrite=1", "", 201, v, "Upload-Length: 4",
+			"Upload-Metadata: filetype dGV4dC9wbGFpbg==,x")
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, content+slash, nil)
 		require.NoError(t, err)
 		location, err := request.URL.Parse(h.Get("Location"))
@@ -74,12 +75,14 @@ func TestTheTusProtocolOverHTTP(t *testing.T) {
 		h = do("PATCH", at, "ab", 204, v, plain, "Upload-Offset: 0", "Upload-Checksum: sha1 2iNhTgJGmg18e9G9q1ycR0sZBNw=")
 		require.Equal(t, "2", h.Get("Upload-Offset"))
 		h = do("HEAD", at, "", 200, v)
-		require.Equal(t, []string{"2", "4", "no-store"}, []string{h.Get("Upload-Offset"), h.Get("Upload-Length"), h.Get("Cache-Control")})
+		require.Equal(t, []string{"2", "4", "no-store"},
+			[]string{h.Get("Upload-Offset"), h.Get("Upload-Length"), h.Get("Cache-Control")})
 		require.Equal(t, "filetype dGV4dC9wbGFpbg==,x", h.Get("Upload-Metadata"))
 		do("POST", at, "cd", 405, v, plain, "Upload-Offset: 2")
 		h = do("POST", at, "cd", 204, v, plain, "Upload-Offset: 2", "X-HTTP-Method-Override: PATCH")
 		require.Equal(t, "4", h.Get("Upload-Offset"))
-		require.Contains(t, h.Get("X-Upload-Message"), "Uploaded content in format 'text/plain' for model 'w3c/sosa/1.0'. Checksum: ")
+		require.Contains(t, h.Get("X-Upload-Message"),
+			"Uploaded content in format 'text/plain' for model 'w3c/sosa/1.0'. Checksum: ")
 		require.Equal(t, strconv.Quote("88d4266fd4e6338d13b845fcf289579d209c897823b9217da3e161936f031589"), h.Get("ETag"))
 		do("DELETE", at, "", 204, v)
 		do("HEAD", at, "", 404, v)

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
-func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
+func TestNewHandler_servesTheRoutesOfItsDocument(t *testing.T) {
 	routes, document := rest.RoutesAndDocument()
 	require.NoError(t, httpapi.CheckRoutes(routes, document))
 	parsed, err := openapi3.NewLoader().LoadFromData(document)

@@ -36,8 +36,9 @@ func (k *kernel) ReadFrom(from io.Reader) (int64, error) {
 	return n, err
 }
 
-func TestTheKernelCanSendFiles(t *testing.T) {
-	for name, open := range map[string]func(*testing.T) (storage.Documents, storage.Blobs){"disk": openDisk, "memory": openMemory} {
+func TestNewHandler_letsTheKernelSendFiles(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) (storage.Documents, storage.Blobs){"disk": openDisk,
+		"memory": openMemory} {
 		documents, blobs := open(t)
 		s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 		require.NoError(t, err)

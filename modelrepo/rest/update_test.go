@@ -26,22 +26,26 @@ func newModel(tb testing.TB) (*modelrepo.Store, modelrepo.Path) {
 }
 
 func FuzzDecodeUpdate(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"latestVersion":"1.0"}`, `{"latestVersion":"@unset","mongoUpdates":[{}]}`, `{"latestVersion":1}`, `null`, `[`, `{"a":1}`, `{"latestVersion":null}`} {
+	for _, seed := range []string{`{}`, `{"latestVersion":"1.0"}`, `{"latestVersion":"@unset","mongoUpdates":[{}]}`,
+		`{"latestVersion":1}`, `null`, `[`, `{"a":1}`, `{"latestVersion":null}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var value string
 		fault := decodeUpdate(data, fields{"latestVersion": textField("latestVersion", &value)})
 		if fault != "" {
-			require.True(t, strings.HasPrefix(fault, "Request content was malformed.") || strings.HasPrefix(fault, "Error validating the body of the request: '"), fault)
+			require.True(t, strings.HasPrefix(fault, "Request content was malformed.") ||
+				strings.HasPrefix(fault, "Error validating the body of the request: '"), fault)
 		}
 	})
 }
 
 func FuzzDecodeModelUpdate(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"metadata":{"a":"b","c":["d","e"],"f":[]}}`, `{"metadata":"@unset"}`, `{"metadata":{"@unset":"x"}}`, `{"metadata":{"a":"@unset"}}`,
-		`{"metadata":{"a":["@unset","b"]}}`, `{"metadata":null,"aliases":null}`, `{"aliases":{"a":"1","b":"@unset"}}`, `{"metadata":{"a":{"b":1}}}`,
+		`{}`, `{"metadata":{"a":"b","c":["d","e"],"f":[]}}`, `{"metadata":"@unset"}`, `{"metadata":{"@unset":"x"}}`,
+		`{"metadata":{"a":"@unset"}}`,
+		`{"metadata":{"a":["@unset","b"]}}`, `{"metadata":null,"aliases":null}`, `{"aliases":{"a":"1","b":"@unset"}}`,
+		`{"metadata":{"a":{"b":1}}}`,
 		`{"metadata":{"ä":"b"}}`, `{"metadata":{"a":"\ud800"}}`, `{"latestVersion":"1","metadata":{"":""}}`,
 	} {
 		f.Add([]byte(seed))
@@ -51,7 +55,8 @@ func FuzzDecodeModelUpdate(f *testing.F) {
 		var u modelrepo.ModelUpdate
 		fault := decodeUpdate(data, (*modelBody)(&u).fields())
 		if fault != "" {
-			require.True(t, strings.HasPrefix(fault, "Request content was malformed.") || strings.HasPrefix(fault, "Error validating the body of the request: "), fault)
+			require.True(t, strings.HasPrefix(fault, "Request content was malformed.") ||
+				strings.HasPrefix(fault, "Error validating the body of the request: "), fault)
 			return
 		}
 		store, at := newModel(t)
@@ -84,7 +89,8 @@ func FuzzDecodeModelUpdate(f *testing.F) {
 }
 
 func FuzzDecodeListing(f *testing.F) {
-	for _, seed := range []string{"page=1", "page_size=50&order=descending", "sort_by=model", "f.model=sosa&f.metadata.a=b&f.metadata.a=c", "f.=1", "f.metadata.=x", "sort_by=metadata.%20", "order=x", "f.latestVersion="} {
+	for _, seed := range []string{"page=1", "page_size=50&order=descending", "sort_by=model",
+		"f.model=sosa&f.metadata.a=b&f.metadata.a=c", "f.=1", "f.metadata.=x", "sort_by=metadata.%20", "order=x", "f.latestVersion="} {
 		f.Add(seed)
 	}
 	store, at := newModel(f)

@@ -88,7 +88,8 @@ func (k *keeper) next(random *rand.Rand) deed {
 		}, after}
 	case chance < 2 && len(formats) == 0:
 		delete(after, at.Version)
-		return deed{"delete version", func(ctx context.Context, c *modelclient.Client) error { return c.DeleteVersion(ctx, at) }, after}
+		return deed{"delete version",
+			func(ctx context.Context, c *modelclient.Client) error { return c.DeleteVersion(ctx, at) }, after}
 	case chance < 4 && filled:
 		delete(formats, format)
 		return deed{"delete", func(ctx context.Context, c *modelclient.Client) error {
@@ -102,7 +103,8 @@ func (k *keeper) next(random *rand.Rand) deed {
 		kind = "overwrite"
 	}
 	return deed{kind, func(ctx context.Context, c *modelclient.Client) error {
-		done, err := c.Upload(ctx, at, format, bytes.NewReader(k.contents.data[number]), &modelrepo.UploadOptions{Overwrite: true})
+		done, err := c.Upload(ctx, at, format, bytes.NewReader(k.contents.data[number]),
+			&modelrepo.UploadOptions{Overwrite: true})
 		if err == nil && done.MD5 != k.contents.md5[number] {
 			return fmt.Errorf("the server confirmed the MD5 digest %q of content %d", done.MD5, number)
 		}
@@ -135,7 +137,8 @@ func (k *keeper) settle(found shelf) error {
 		return want != nil && maps.EqualFunc(want, found, maps.Equal[map[string]int, map[string]int])
 	}
 	if !matches(k.known) && !matches(k.perhaps) {
-		return fmt.Errorf("%v: found %v, acknowledged was %v, under way was %q, which would make %v", k.model, found, k.known, k.underWay, k.perhaps)
+		return fmt.Errorf("%v: found %v, acknowledged was %v, under way was %q, which would make %v", k.model, found, k.known,
+			k.underWay, k.perhaps)
 	}
 	k.known, k.perhaps, k.underWay = found, nil, ""
 	return nil

@@ -33,10 +33,10 @@ import (
 // tried: that of a run that failed, say. Without it every run tries other things.
 const killSeed = "ENABLERS_KILL_SEED"
 
-// TestModelrepoLosesNothingWhenItIsKilledAHundredTimes lets several clients
+// TestModelrepo_losesNothingWhenKilledAHundredTimes lets several clients
 // upload, overwrite and delete, and the server collect garbage all the time,
 // kills the server in the middle, and looks at what the next one has.
-func TestModelrepoLosesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
+func TestModelrepo_losesNothingWhenKilledAHundredTimes(t *testing.T) {
 	kills := 100
 	if testing.Short() || !peertest.Required() {
 		kills = 10
@@ -79,7 +79,8 @@ func TestModelrepoLosesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
 	for _, k := range keepers {
 		confirmed += k.confirmed
 	}
-	t.Logf("%d kills; %d requests confirmed; interrupted: %v; at least %d blobs collected meanwhile", kills, confirmed, interrupted, collected)
+	t.Logf("%d kills; %d requests confirmed; interrupted: %v; at least %d blobs collected meanwhile", kills, confirmed,
+		interrupted, collected)
 	for _, kind := range []string{"upload", "overwrite"} {
 		require.NotZero(t, interrupted[kind], "none was ever interrupted: %s", kind)
 	}
@@ -153,7 +154,8 @@ func inspect(t *testing.T, client *modelclient.Client, at modelrepo.Path, all *c
 		require.EqualValues(t, len(all.data[number]), file.Size)
 		data, err := read(t.Context(), client, at, format)
 		require.NoError(t, err, "%v in format %s", at, format)
-		require.True(t, bytes.Equal(all.data[number], data), "%v in format %s: %d bytes are not those that were uploaded", at, format, len(data))
+		require.True(t, bytes.Equal(all.data[number], data), "%v in format %s: %d bytes are not those that were uploaded", at,
+			format, len(data))
 		found[format] = number
 	}
 	return found

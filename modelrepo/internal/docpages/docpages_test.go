@@ -27,7 +27,8 @@ func FuzzUnpack(f *testing.F) {
 }
 
 func FuzzRenderMarkdown(f *testing.F) {
-	for _, text := range []string{"# A\n[b](c.md)", "<script>", "[a](javascript:x)", "![x](data:text/html,a)", "|a|\n|-|", "[a]: <b c.md>\n\n[a]"} {
+	for _, text := range []string{"# A\n[b](c.md)", "<script>", "[a](javascript:x)", "![x](data:text/html,a)", "|a|\n|-|",
+		"[a]: <b c.md>\n\n[a]"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, source []byte) {

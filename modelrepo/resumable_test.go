@@ -69,7 +69,7 @@ func keys(t *testing.T, blobs storage.Blobs, prefix string) []string {
 	return all
 }
 
-func noise(size int) []byte {
+func randomBytes(size int) []byte {
 	data := make([]byte, size)
 	source := rand.New(rand.NewPCG(1, uint64(size)))
 	for i := range data {
@@ -88,9 +88,10 @@ func read(t *testing.T, s *modelrepo.Store, format string) string {
 	return string(data)
 }
 
-func TestAnUploadInPiecesIsPublishedWithItsLastByte(t *testing.T) {
+func TestUploads_Continue_publishesWithTheLastByte(t *testing.T) {
 	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
-		upload, err := p.Begin(t.Context(), crashVersion, "text/plain", 10, &modelrepo.ResumableOptions{UploadOptions: modelrepo.UploadOptions{ContentType: "text/plain"}})
+		upload, err := p.Begin(t.Context(), crashVersion, "text/plain", 10,
+			&modelrepo.ResumableOptions{UploadOptions: modelrepo.UploadOptions{ContentType: "text/plain"}})
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now().Add(24*time.Hour), upload.Expires, time.Minute)
 
@@ -120,7 +121,7 @@ func TestAnUploadInPiecesIsPublishedWithItsLastByte(t *testing.T) {
 	})
 }
 
-func TestAnUploadOfNothingIsPublishedAtOnce(t *testing.T) {
+func TestUploads_Begin_publishesEmptyContent(t *testing.T) {
 	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
 		upload, err := p.Begin(t.Context(), crashVersion, "f", 0, nil)
 		require.NoError(t, err)
@@ -129,7 +130,7 @@ func TestAnUploadOfNothingIsPublishedAtOnce(t *testing.T) {
 	})
 }
 
-func TestBadPiecesAreRefusedAndChangeNothing(t *testing.T) {
+func TestUploads_Continue_refusesInvalidPieces(t *testing.T) {
 	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
 		upload, err := p.Begin(t.Context(), crashVersion, "f", 4, nil)
 		require.NoError(t, err)
@@ -157,13 +158,14 @@ func TestBadPiecesAreRefusedAndChangeNothing(t *testing.T) {
 			require.Equal(t, int64(2), now.Offset)
 		}
 		sum := sha1.Sum([]byte("cd"))
-		_, err = p.Continue(t.Context(), upload.ID, 2, strings.NewReader("cd"), modelrepo.Checksum{Algorithm: "sha1", Sum: sum[:]})
+		_, err = p.Continue(t.Context(), upload.ID, 2, strings.NewReader("cd"),
+			modelrepo.Checksum{Algorithm: "sha1", Sum: sum[:]})
 		require.NoError(t, err)
 		require.Equal(t, "abcd", read(t, s, "f"))
 	})
 }
 
-func TestTheRulesOfUploadsHoldForPieces(t *testing.T) {
+func TestUploads_keepToTheRulesOfUploads(t *testing.T) {
 	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
 		begin := func(format string, options modelrepo.UploadOptions) (string, error) {
 			upload, err := p.Begin(t.Context(), crashVersion, format, 1, &modelrepo.ResumableOptions{UploadOptions: options})
@@ -205,7 +207,8 @@ func TestTheRulesOfUploadsHoldForPieces(t *testing.T) {
 		require.True(t, done.Result.Overwrote)
 		require.Equal(t, "x", read(t, s, "f"))
 
-		conditional, err := begin("f", modelrepo.UploadOptions{Overwrite: true, Condition: modelrepo.Condition{Match: []string{done.Result.ETag()}}})
+		conditional, err := begin("f",
+			modelrepo.UploadOptions{Overwrite: true, Condition: modelrepo.Condition{Match: []string{done.Result.ETag()}}})
 		require.NoError(t, err)
 		require.NoError(t, s.DeleteContent(t.Context(), crashVersion, "f", modelrepo.Condition{}))
 		_, err = finish(conditional)
@@ -233,10 +236,10 @@ func TestTheRulesOfUploadsHoldForPieces(t *testing.T) {
 	})
 }
 
-// A client whose connection breaks at random, and a server that is started anew
-// between its attempts.
-func TestAnUploadSurvivesBrokenConnectionsAndRestarts(t *testing.T) {
-	folder, data := t.TempDir(), noise(300_000)
+// The connection of the client breaks at random, and the server restarts between its
+// attempts.
+func TestUploads_Continue_survivesBrokenConnectionsAndRestarts(t *testing.T) {
+	folder, data := t.TempDir(), randomBytes(300_000)
 	source := rand.New(rand.NewPCG(7, 7))
 	open := func() (*disk.Store, *modelrepo.Store) {
 		d, err := disk.Open(folder, nil)
@@ -278,9 +281,9 @@ func TestAnUploadSurvivesBrokenConnectionsAndRestarts(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-func TestOfPiecesAtOneTimeOneGoesIn(t *testing.T) {
+func TestUploads_Continue_keepsOneOfConcurrentPieces(t *testing.T) {
 	eachWay(t, func(t *testing.T, s *modelrepo.Store, p resumable) {
-		data := noise(90_000)
+		data := randomBytes(90_000)
 		upload, err := p.Begin(t.Context(), crashVersion, "f", int64(len(data)), nil)
 		require.NoError(t, err)
 		for offset := 0; offset < len(data); offset += 30_000 {
@@ -288,7 +291,8 @@ func TestOfPiecesAtOneTimeOneGoesIn(t *testing.T) {
 			var together sync.WaitGroup
 			for i := range errs {
 				together.Go(func() {
-					_, errs[i] = p.Continue(t.Context(), upload.ID, int64(offset), bytes.NewReader(data[offset:offset+30_000]), modelrepo.Checksum{})
+					_, errs[i] = p.Continue(t.Context(), upload.ID, int64(offset), bytes.NewReader(data[offset:offset+30_000]),
+						modelrepo.Checksum{})
 				})
 			}
 			together.Wait()
@@ -300,16 +304,16 @@ func TestOfPiecesAtOneTimeOneGoesIn(t *testing.T) {
 					require.ErrorIs(t, err, modelrepo.ErrOffset)
 				}
 			}
-			// The end may be confirmed to all of them: it happens once.
+			// Several may get the result, but the content is published once.
 			require.True(t, succeeded == 1 || succeeded > 1 && offset == 60_000, "%d of %d", succeeded, len(errs))
 		}
 		require.Equal(t, string(data), read(t, s, "f"))
 	})
 }
 
-func TestAbandonedUploadsLeaveNothing(t *testing.T) {
+func TestStore_Repair_removesExpiredUploads(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
 	patient, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)
@@ -334,13 +338,13 @@ func TestAbandonedUploadsLeaveNothing(t *testing.T) {
 	require.Empty(t, keys(t, blobs, "part/"))
 }
 
-// The process dies before or after any operation of an upload in pieces. Its
+// The process crashAt before or after any operation of an upload in pieces. Its
 // sender asks another one how far it is, and goes on there.
-func TestAnUploadSurvivesACrashAnywhere(t *testing.T) {
+func TestUploads_Continue_survivesACrashAnywhere(t *testing.T) {
 	const data = "abcdefghij"
-	for _, lastWish := range []bool{false, true} {
+	for _, applyLast := range []bool{false, true} {
 		deaths := 0
-		for dies := int64(1); ; dies++ {
+		for crashAt := int64(1); ; crashAt++ {
 			documents, blobs := openMemory(t)
 			open := func(documents storage.Documents, blobs storage.Blobs) *modelrepo.Store {
 				s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
@@ -348,25 +352,26 @@ func TestAnUploadSurvivesACrashAnywhere(t *testing.T) {
 				modelrepo.SetPieceBytes(s, 3)
 				return s
 			}
-			survivor := open(documents, blobs)
-			prepare(t, survivor)
-			upload, err := survivor.Uploads().Begin(t.Context(), crashVersion, "f", int64(len(data)), nil)
+			other := open(documents, blobs)
+			prepare(t, other)
+			upload, err := other.Uploads().Begin(t.Context(), crashVersion, "f", int64(len(data)), nil)
 			require.NoError(t, err)
-			victim := &mortal{dies: dies, lastWish: lastWish}
-			_, err = open(mortalDocuments{victim, documents}, mortalBlobs{victim, blobs}).
+			crashed := &crasher{crashAt: crashAt, applyLast: applyLast}
+			_, err = open(crashingDocuments{crashed, documents}, crashingBlobs{crashed, blobs}).
 				Uploads().Continue(t.Context(), upload.ID, 0, strings.NewReader(data), modelrepo.Checksum{})
-			what := fmt.Sprintf("died at operation %d (%v)", dies, lastWish)
-			upload, statErr := survivor.Uploads().Get(t.Context(), upload.ID)
+			what := fmt.Sprintf("crashed at operation %d (%v)", crashAt, applyLast)
+			upload, statErr := other.Uploads().Get(t.Context(), upload.ID)
 			require.NoError(t, statErr, what)
 			if upload.Result == nil && err == nil {
-				require.Equal(t, data, read(t, survivor, "f"), what)
+				require.Equal(t, data, read(t, other, "f"), what)
 			}
-			upload, statErr = survivor.Uploads().Continue(t.Context(), upload.ID, upload.Offset, strings.NewReader(data[upload.Offset:]), modelrepo.Checksum{})
+			upload, statErr = other.Uploads().Continue(t.Context(), upload.ID, upload.Offset,
+				strings.NewReader(data[upload.Offset:]), modelrepo.Checksum{})
 			require.NoError(t, statErr, what)
 			require.Equal(t, int64(len(data)), upload.Offset, what)
-			require.Equal(t, data, read(t, survivor, "f"), what)
-			tidy(t, impatient(t, documents, blobs), documents, blobs, what)
-			if victim.count.Load() < dies {
+			require.Equal(t, data, read(t, other, "f"), what)
+			requireClean(t, newWithoutGrace(t, documents, blobs), documents, blobs, what)
+			if crashed.count.Load() < crashAt {
 				break
 			}
 			deaths++

@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestAnUploadWhoseConnectionBreaksLeavesNothing(t *testing.T) {
+func TestNewHandler_leavesNothingWhenAnUploadBreaksOff(t *testing.T) {
 	documents, blobs := openDisk(t)
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)
@@ -33,7 +33,9 @@ func TestAnUploadWhoseConnectionBreaksLeavesNothing(t *testing.T) {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
 		require.NoError(t, err)
 		const head = "--b\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\n"
-		_, err = fmt.Fprintf(connection, "POST /w3c/sosa/1.0/content?format=f HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n\r\n%s%s",
+		_, err = fmt.Fprintf(connection,
+			"POST /w3c/sosa/1.0/content?format=f HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; "+
+				"boundary=b\r\nContent-Length: %d\r\n\r\n%s%s",
 			2<<20, head, strings.Repeat("x", sent))
 		require.NoError(t, err)
 		if sent > 4096 {
@@ -49,9 +51,9 @@ func TestAnUploadWhoseConnectionBreaksLeavesNothing(t *testing.T) {
 	require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
 }
 
-// TestFaultsOfTheStorageAreNoAnswersOfOurs checks that what fails inside is a
+// TestNewHandler_answersFaultsOfTheStorageWithoutDetails checks that what fails inside is a
 // 500 that tells nothing, and never a 404.
-func TestFaultsOfTheStorageAreNoAnswersOfOurs(t *testing.T) {
+func TestNewHandler_answersFaultsOfTheStorageWithoutDetails(t *testing.T) {
 	documents, blobs := openMemory(t)
 	healthy, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(t, err)
@@ -75,10 +77,12 @@ func TestFaultsOfTheStorageAreNoAnswersOfOurs(t *testing.T) {
 			return answer.StatusCode, string(body)
 		}
 	}
-	dead := &mortal{dies: 1}
-	ask := serve(mortalDocuments{dead, documents}, mortalBlobs{dead, blobs})
-	for _, request := range []string{"GET /", "POST /acme", "GET /w3c", "GET /w3c?page=1", "DELETE /w3c", "POST /w3c/m", "GET /w3c/sosa", "DELETE /w3c/sosa",
-		"POST /w3c/sosa/2", "GET /w3c/sosa/1.0", "DELETE /w3c/sosa/1.0", "GET /w3c/sosa/1.0/content", "DELETE /w3c/sosa/1.0/content?format=f", "GET /c/w3c/sosa"} {
+	dead := &crasher{crashAt: 1}
+	ask := serve(crashingDocuments{dead, documents}, crashingBlobs{dead, blobs})
+	for _, request := range []string{"GET /", "POST /acme", "GET /w3c", "GET /w3c?page=1", "DELETE /w3c", "POST /w3c/m",
+		"GET /w3c/sosa", "DELETE /w3c/sosa",
+		"POST /w3c/sosa/2", "GET /w3c/sosa/1.0", "DELETE /w3c/sosa/1.0", "GET /w3c/sosa/1.0/content",
+		"DELETE /w3c/sosa/1.0/content?format=f", "GET /c/w3c/sosa"} {
 		method, path, _ := strings.Cut(request, " ")
 		status, body := ask(method, path)
 		require.Equal(t, http.StatusInternalServerError, status, request)
@@ -86,10 +90,10 @@ func TestFaultsOfTheStorageAreNoAnswersOfOurs(t *testing.T) {
 	}
 	status, body := ask("GET", "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, body, "the process is dead")
+	require.Contains(t, body, "the process has crashed")
 
-	away := &mortal{dies: 1, cause: fmt.Errorf("get document: %w", storage.ErrUnavailable)}
-	status, body = serve(mortalDocuments{away, documents}, blobs)("GET", "/w3c")
+	away := &crasher{crashAt: 1, cause: fmt.Errorf("get document: %w", storage.ErrUnavailable)}
+	status, body = serve(crashingDocuments{away, documents}, blobs)("GET", "/w3c")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.JSONEq(t, `{"error":"The storage cannot be reached. Please try again."}`, body)
 
