@@ -144,7 +144,7 @@ func TestClient_Upload_refusesDigestsOfOtherBytes(t *testing.T) {
 	require.ErrorContains(t, err, digestHeader)
 }
 
-func TestClient_ContinueUpload_readsNoDigestOutOfASentence(t *testing.T) {
+func TestUploads_Continue_readsNoDigestOutOfASentence(t *testing.T) {
 	_, c := changed(t, func(_ *http.Request, h http.Header, _ *[]byte) {
 		if h.Get("X-Upload-Message") != "" {
 			h.Set("X-Upload-Message", newSentence)
@@ -159,7 +159,7 @@ func TestClient_ContinueUpload_readsNoDigestOutOfASentence(t *testing.T) {
 	require.Equal(t, md5Of(data), upload.Result.MD5)
 }
 
-func TestStore_Handler_namesTheDigestsOfAnUpload(t *testing.T) {
+func TestNewHandler_namesTheDigestsOfAnUpload(t *testing.T) {
 	s, _ := changed(t, nil)
 	var form bytes.Buffer
 	_, _ = io.WriteString(&form, "--b\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\ncontent\r\n--b--\r\n")
@@ -172,4 +172,61 @@ func TestStore_Handler_namesTheDigestsOfAnUpload(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, md5Of("content"), hex.EncodeToString(digests.MD5))
 	require.Equal(t, answer.Header().Get(etagHeader), `"`+hex.EncodeToString(digests.SHA256)+`"`)
+}
+
+func TestClient_Upload_readsTheResultFromTheHeader(t *testing.T) {
+	for name, strip := range map[string]bool{"this server": false, "an older one": true} {
+		t.Run(name, func(t *testing.T) {
+			_, c := changed(t, func(r *http.Request, h http.Header, body *[]byte) {
+				if isUpload(r) {
+					*body = []byte(`{"message":"` + newSentence + `"}`)
+				}
+				if strip {
+					h.Del(wire.Result)
+				}
+			})
+			upload := func(format string) modelrepo.Uploaded {
+				options := &modelrepo.UploadOptions{Overwrite: true}
+				result, err := c.Upload(t.Context(), version, format, strings.NewReader("content"), options)
+				require.NoError(t, err)
+				return result
+			}
+			for _, step := range []struct {
+				format                string
+				overwrote, defaultSet bool
+			}{{"f", false, true}, {"f", true, false}, {"g", false, false}} {
+				result := upload(step.format)
+				require.Equal(t, step.overwrote, result.Overwrote, "%+v", step)
+				require.Equal(t, step.defaultSet, result.DefaultSet, "%+v", step)
+			}
+		})
+	}
+}
+
+func TestClient_UpdateModel_readsTheResultFromTheHeader(t *testing.T) {
+	for name, strip := range map[string]bool{"this server": false, "an older one": true} {
+		t.Run(name, func(t *testing.T) {
+			_, c := changed(t, func(r *http.Request, h http.Header, body *[]byte) {
+				if r.Method == http.MethodPatch {
+					*body = []byte(`{"message":"` + newSentence + `"}`)
+				}
+				if strip {
+					h.Del(wire.Result)
+				}
+			})
+			for _, want := range []bool{true, false} {
+				got, err := c.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{LatestVersion: "2.0"})
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+				got, err = c.UpdateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{Metadata: modelrepo.Metadata{"a": {"b"}}})
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+				got, err = c.UpdateVersion(t.Context(), version, modelrepo.VersionUpdate{DefaultFormat: "f"})
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
+			_, err := c.UpdateModel(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "none"}, modelrepo.ModelUpdate{LatestVersion: "1"})
+			require.ErrorIs(t, err, modelrepo.ErrNotFound)
+		})
+	}
 }
