@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// MaxAliases is how many aliases a model can have.
+// MaxAliases is the most aliases of a model.
 const MaxAliases = 64
 
 // checkAliases refuses aliases that break the rules for the tags of versions.
@@ -22,7 +22,9 @@ func checkAliases(op string, at Path, aliases map[string]string, creating bool) 
 		case name == Latest:
 			return refuse(op, at, ErrInvalid, validating+"'aliases.latest' is not an alias, use 'latestVersion'")
 		case !valid(name):
-			return refuse(op, at, ErrInvalid, validating+"the alias '%s' in 'aliases' is in invalid format. Aliases must match regex: %s", clipped(name), versionRule)
+			return refuse(op, at, ErrInvalid,
+				validating+"the alias '%s' in 'aliases' is in invalid format. Aliases must match regex: %s",
+				clipped(name), versionRule)
 		case target == Unset && creating:
 			return refuse(op, at, ErrInvalid, validating+"'aliases.%s' cannot be unset during creation", name)
 		case target != Unset && !valid(target):
@@ -30,20 +32,23 @@ func checkAliases(op string, at Path, aliases map[string]string, creating bool) 
 		}
 	}
 	if len(aliases) > MaxAliases {
-		return refuse(op, at, ErrInvalid, validating+"'aliases' has too many names: %d, the most is %d", len(aliases), MaxAliases)
+		return refuse(op, at, ErrInvalid, validating+"'aliases' has too many names: %d, the most is %d",
+			len(aliases), MaxAliases)
 	}
 	return nil
 }
 
-// setAliases changes the aliases of a model. A name that a version has is
-// refused.
+// setAliases changes the aliases of a model. It refuses a name that is the tag of a
+// version.
 //
-// This and the creation of a version of that name exclude each other. Whoever
-// creates writes the pending version before it announces it in the model; the
-// model is read before the version is looked for, and written at the revision
-// that was read. So either the version is found here, or its announcement
-// finds the alias, or the model has moved and this is called again.
-func (s *Store) setAliases(ctx context.Context, op string, at Path, n *node, aliases map[string]string) (changed bool, err error) {
+// This and the creation of a version with that tag exclude each other. A creation
+// writes the pending version before it announces it in the model. Here the model is
+// read before the version is looked up, and written at the revision that was read. So
+// either the version is found here, or its announcement finds the alias, or the model
+// has moved and this runs again.
+func (t *tree) setAliases(
+	ctx context.Context, op string, at Path, n *node, aliases map[string]string,
+) (changed bool, err error) {
 	merged := maps.Clone(n.Aliases)
 	for name, target := range aliases {
 		old, found := n.Aliases[name]
@@ -54,7 +59,7 @@ func (s *Store) setAliases(ctx context.Context, op string, at Path, n *node, ali
 		case found && old == target:
 		default:
 			if !found {
-				if err := s.freeForAlias(ctx, op, at.child(name)); err != nil {
+				if err := t.freeForAlias(ctx, op, at.child(name)); err != nil {
 					return false, err
 				}
 			}
@@ -66,7 +71,9 @@ func (s *Store) setAliases(ctx context.Context, op string, at Path, n *node, ali
 		}
 	}
 	if len(merged) > MaxAliases {
-		return false, refuse(op, at, ErrInvalid, preUpdate+"the number of aliases would exceed the allowed limit: they would be %d, the most is %d.", len(merged), MaxAliases)
+		return false, refuse(op, at, ErrInvalid,
+			preUpdate+"the number of aliases would exceed the allowed limit: they would be %d, the most is %d.",
+			len(merged), MaxAliases)
 	}
 	if changed {
 		n.Aliases = merged
@@ -74,40 +81,15 @@ func (s *Store) setAliases(ctx context.Context, op string, at Path, n *node, ali
 	return changed, nil
 }
 
-// freeForAlias returns nil if there is no version at the path, not even one
-// that is being created.
-func (s *Store) freeForAlias(ctx context.Context, op string, at Path) error {
-	_, err := s.docs.Get(ctx, at.key())
+// freeForAlias returns nil if there is no version at the path, visible or pending.
+func (t *tree) freeForAlias(ctx context.Context, op string, at Path) error {
+	_, err := t.docs.Get(ctx, at.key())
 	switch {
 	case err == nil:
-		return refuse(op, at.parent(), ErrExists, "'%s' cannot be an alias of model '%s', because it is the tag of a version.", at.Version, at.parent())
+		return refuse(op, at.parent(), ErrExists,
+			"'%s' cannot be an alias of model '%s', because it is the tag of a version.", at.Version, at.parent())
 	case errors.Is(err, storage.ErrNotFound):
 		return nil
 	}
 	return err
-}
-
-// aliased returns what the tag stands for if it is an alias of the model.
-func (s *Store) aliased(ctx context.Context, at Path) (target string, found bool, err error) {
-	n, err := s.find(ctx, at.parent(), 2)
-	if errors.Is(err, errAbsent) {
-		return "", false, nil
-	}
-	target, found = n.Aliases[at.Version]
-	return target, found, err
-}
-
-// unlessAlias returns why a version that is not there cannot be written to:
-// because its tag is an alias, or else for the other reason.
-func (s *Store) unlessAlias(ctx context.Context, op string, at Path, otherwise error) error {
-	if !at.valid(3) {
-		return otherwise
-	}
-	switch _, found, err := s.aliased(ctx, at); {
-	case err != nil:
-		return failed(op, at, err)
-	case found:
-		return refuse(op, at, ErrInvalid, noWrites, at.Version)
-	}
-	return otherwise
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -26,7 +28,8 @@ var sosa = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 func newArchiveStore(t *testing.T) (*modelrepo.Store, storage.Blobs) {
 	t.Helper()
 	blobs := storage.NewMemoryBlobs()
-	s, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: blobs, Grace: time.Nanosecond, Settle: time.Nanosecond})
+	s, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: blobs, Grace: time.Nanosecond,
+		Settle: time.Nanosecond})
 	require.NoError(t, err)
 	return s, blobs
 }
@@ -39,14 +42,16 @@ func filled(t *testing.T) *modelrepo.Store {
 	model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
 	empty := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "0.1"}
 	require.NoError(t, errors.Join(
-		s.CreateNamespace(ctx, "w3c"),
+		s.CreateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{}),
 		s.CreateModel(ctx, model, modelrepo.ModelUpdate{LatestVersion: "1.0"}),
-		s.CreateVersion(ctx, sosa, modelrepo.VersionUpdate{DefaultFormat: "text/turtle", Metadata: modelrepo.Metadata{"author": {"one", "two"}}}),
+		s.CreateVersion(ctx, sosa,
+			modelrepo.VersionUpdate{DefaultFormat: "text/turtle", Metadata: modelrepo.Metadata{"author": {"one", "two"}}}),
 		s.CreateVersion(ctx, empty, modelrepo.VersionUpdate{}),
 		s.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "bare"}, modelrepo.ModelUpdate{}),
 	))
 	for format, content := range map[string]string{"text/turtle": "# SOSA\n", "a/../b": "{}", "copy": "# SOSA\n", "nothing": ""} {
-		_, err := s.Upload(ctx, sosa, format, strings.NewReader(content), &modelrepo.UploadOptions{ContentType: "text/turtle; charset=utf-8"})
+		_, err := s.Upload(ctx, sosa, format, strings.NewReader(content),
+			&modelrepo.UploadOptions{ContentType: "text/turtle; charset=utf-8"})
 		require.NoError(t, err)
 	}
 	return s
@@ -69,11 +74,12 @@ func blobKeys(t *testing.T, blobs storage.Blobs) []string {
 	return keys
 }
 
-func TestWhatIsImportedExportsToTheSameArchive(t *testing.T) {
+func TestStore_Import_exportsToTheSameArchive(t *testing.T) {
 	archive := exported(t, filled(t))
 	to, blobs := newArchiveStore(t)
 	var seen []modelrepo.ArchiveProgress
-	result, err := to.Import(t.Context(), bytes.NewReader(archive), &modelrepo.ImportOptions{Progress: func(p modelrepo.ArchiveProgress) { seen = append(seen, p) }})
+	result, err := to.Import(t.Context(), bytes.NewReader(archive),
+		&modelrepo.ImportOptions{Progress: func(p modelrepo.ArchiveProgress) { seen = append(seen, p) }})
 	require.NoError(t, err)
 	require.Equal(t, modelrepo.Imported{Created: 3, Bytes: 9}, result)
 	require.Len(t, seen, 3)
@@ -96,7 +102,7 @@ func TestWhatIsImportedExportsToTheSameArchive(t *testing.T) {
 	require.True(t, bytes.Equal(archive, exported(t, to)))
 }
 
-func TestASecondImportChangesNothingAndStoresNothing(t *testing.T) {
+func TestStore_Import_againStoresNothing(t *testing.T) {
 	archive := exported(t, filled(t))
 	to, blobs := newArchiveStore(t)
 	_, err := to.Import(t.Context(), bytes.NewReader(archive), nil)
@@ -108,10 +114,11 @@ func TestASecondImportChangesNothingAndStoresNothing(t *testing.T) {
 	require.Equal(t, before, blobKeys(t, blobs))
 }
 
-func TestAnotherContentIsReplacedOnlyWhenThatIsAllowed(t *testing.T) {
+func TestStore_Import_replacesContentOnlyWithOverwrite(t *testing.T) {
 	archive := exported(t, filled(t))
 	to := filled(t)
-	_, err := to.Upload(t.Context(), sosa, "text/turtle", strings.NewReader("# other\n"), &modelrepo.UploadOptions{Overwrite: true})
+	_, err := to.Upload(t.Context(), sosa, "text/turtle", strings.NewReader("# other\n"),
+		&modelrepo.UploadOptions{Overwrite: true})
 	require.NoError(t, err)
 	_, err = to.Upload(t.Context(), sosa, "more", strings.NewReader("more"), nil)
 	require.NoError(t, err)
@@ -130,7 +137,7 @@ func TestAnotherContentIsReplacedOnlyWhenThatIsAllowed(t *testing.T) {
 	require.True(t, bytes.Equal(archive, exported(t, to)))
 }
 
-func TestNamespacesAreRenamedByAnImport(t *testing.T) {
+func TestStore_Import_renamesTheNamespace(t *testing.T) {
 	to, _ := newArchiveStore(t)
 	result, err := to.Import(t.Context(), bytes.NewReader(exported(t, filled(t))), &modelrepo.ImportOptions{Namespace: "ours"})
 	require.NoError(t, err)
@@ -145,9 +152,9 @@ func TestNamespacesAreRenamedByAnImport(t *testing.T) {
 	require.ErrorIs(t, err, modelrepo.ErrInvalid)
 }
 
-func TestAnEmptyNamespaceIsCarriedToo(t *testing.T) {
+func TestStore_Import_createsAnEmptyNamespace(t *testing.T) {
 	from, _ := newArchiveStore(t)
-	require.NoError(t, from.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, from.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	to, _ := newArchiveStore(t)
 	_, err := to.Import(t.Context(), bytes.NewReader(exported(t, from)), nil)
 	require.NoError(t, err)
@@ -156,7 +163,7 @@ func TestAnEmptyNamespaceIsCarriedToo(t *testing.T) {
 	require.ErrorIs(t, from.Export(t.Context(), modelrepo.Path{Namespace: "none"}, io.Discard, nil), modelrepo.ErrNotFound)
 }
 
-func TestFoldersAreWrittenAndRead(t *testing.T) {
+func TestStore_ImportDir_readsWhatExportDirWrote(t *testing.T) {
 	from, dir := filled(t), t.TempDir()
 	for range 2 { // over itself as well
 		require.NoError(t, from.ExportDir(t.Context(), modelrepo.Path{Namespace: "w3c"}, dir, nil))
@@ -223,7 +230,7 @@ func archiveOf(t *testing.T, all []file) []byte {
 	return archive.Bytes()
 }
 
-func TestFilesOfAnArchiveMayComeInAnyOrder(t *testing.T) {
+func TestStore_Import_readsFilesInAnyOrder(t *testing.T) {
 	archive := exported(t, filled(t))
 	all := files(t, archive)
 	slices.Reverse(all)
@@ -235,7 +242,7 @@ func TestFilesOfAnArchiveMayComeInAnyOrder(t *testing.T) {
 	require.Len(t, blobKeys(t, blobs), 3)
 }
 
-func TestAnArchiveThatIsCutOffAnywhereIsRefused(t *testing.T) {
+func TestStore_Import_refusesATruncatedArchive(t *testing.T) {
 	archive := exported(t, filled(t))
 	all := files(t, archive)
 	for cut := range all {
@@ -257,7 +264,7 @@ func TestAnArchiveThatIsCutOffAnywhereIsRefused(t *testing.T) {
 	}
 }
 
-func TestArchivesThatReachOutAreRefused(t *testing.T) {
+func TestStore_Import_refusesLinksAndOtherPaths(t *testing.T) {
 	all := files(t, exported(t, filled(t)))
 	for _, header := range []*tar.Header{
 		{Typeflag: tar.TypeReg, Name: "../outside"},
@@ -273,11 +280,11 @@ func TestArchivesThatReachOutAreRefused(t *testing.T) {
 	}
 }
 
-func TestArchivesGoOverHTTP(t *testing.T) {
+func TestNewHandler_exportsAndImportsArchives(t *testing.T) {
 	from := filled(t)
-	server := httptest.NewServer(from.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(from, nil))
 	defer server.Close()
-	client, err := modelrepo.NewClient(server.URL, nil)
+	client, err := client.New(server.URL, nil)
 	require.NoError(t, err)
 	var archive bytes.Buffer
 	require.NoError(t, client.Export(t.Context(), modelrepo.Path{Namespace: "w3c"}, &archive))
@@ -292,14 +299,15 @@ func TestArchivesGoOverHTTP(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Import(t.Context(), bytes.NewReader(archive.Bytes()), modelrepo.ImportOptions{Namespace: "ours"})
 	require.ErrorIs(t, err, modelrepo.ErrContentExists)
-	result, err = client.Import(t.Context(), bytes.NewReader(archive.Bytes()), modelrepo.ImportOptions{Namespace: "ours", Overwrite: true})
+	result, err = client.Import(t.Context(), bytes.NewReader(archive.Bytes()),
+		modelrepo.ImportOptions{Namespace: "ours", Overwrite: true})
 	require.NoError(t, err)
 	require.Equal(t, 1, result.Overwritten)
 	_, err = client.Import(t.Context(), strings.NewReader("no archive"), modelrepo.ImportOptions{Namespace: "ours"})
 	require.Error(t, err)
 }
 
-func TestImportsAndCollectionAtOneTimeLoseNothing(t *testing.T) {
+func TestStore_Import_losesNothingDuringCollection(t *testing.T) {
 	archive := exported(t, filled(t))
 	to, _ := newArchiveStore(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -334,7 +342,7 @@ func FuzzImport(f *testing.F) {
 	s, err := modelrepo.New(modelrepo.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(f, err)
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
-	require.NoError(f, errors.Join(s.CreateNamespace(f.Context(), "w3c"),
+	require.NoError(f, errors.Join(s.CreateNamespace(f.Context(), "w3c", modelrepo.NamespaceUpdate{}),
 		s.CreateModel(f.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}),
 		s.CreateVersion(f.Context(), at, modelrepo.VersionUpdate{})))
 	_, err = s.Upload(f.Context(), at, "text/turtle", strings.NewReader("# SOSA\n"), nil)

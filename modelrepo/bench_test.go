@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
 )
@@ -29,16 +31,16 @@ func openBench(b *testing.B, kind string) (storage.Documents, storage.Blobs) {
 }
 
 // serve returns the URL of a repository on disk with one version.
-func serve(b *testing.B) (string, *modelrepo.Client) {
+func serve(b *testing.B) (string, *client.Client) {
 	b.Helper()
 	documents, blobs := openBench(b, "disk")
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
 	require.NoError(b, err)
-	server := httptest.NewServer(s.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(s, nil))
 	b.Cleanup(server.Close)
-	c, err := modelrepo.NewClient(server.URL, nil)
+	c, err := client.New(server.URL, nil)
 	require.NoError(b, err)
-	require.NoError(b, c.CreateNamespace(b.Context(), "w3c"))
+	require.NoError(b, c.CreateNamespace(b.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	require.NoError(b, c.CreateModel(b.Context(), crashModel, modelrepo.ModelUpdate{}))
 	require.NoError(b, c.CreateVersion(b.Context(), crashVersion, modelrepo.VersionUpdate{}))
 	return server.URL, c
@@ -100,7 +102,8 @@ func BenchmarkSmallUploads(b *testing.B) {
 		data := make([]byte, 4096)
 		for pb.Next() {
 			copy(data, fmt.Sprint(number.Add(1)))
-			if _, err := c.Upload(b.Context(), at, "f", bytes.NewReader(data), &modelrepo.UploadOptions{Overwrite: true}); err != nil {
+			if _, err := c.Upload(b.Context(), at, "f", bytes.NewReader(data),
+				&modelrepo.UploadOptions{Overwrite: true}); err != nil {
 				b.Error(err)
 				return
 			}

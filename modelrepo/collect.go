@@ -7,90 +7,96 @@ import (
 	"maps"
 	"time"
 
+	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // Collected counts what [Store.Collect] did.
 type Collected struct {
-	// Contents are contents that nothing referred to and that can no longer be
-	// referred to, and Bytes their size.
+	// Contents are contents that nothing refers to and that can no longer be shared,
+	// and Bytes is their size.
 	Contents int
 	Bytes    int64
-	// Blobs are the blobs that were deleted: those of such contents, of uploads
-	// that crashed, and of uploads whose bytes had been there already.
+	// Blobs are the blobs that were deleted: those of such contents, of crashed
+	// uploads, and of uploads whose bytes another blob has.
 	Blobs int
 }
 
-// Collect removes what nothing refers to, in three rounds that are a call each:
-// a content is marked; when the grace period has passed its digest's document
-// goes and its blob is condemned; and then the blob is deleted. The blobs of
-// crashed uploads are condemned when they are older than the grace period.
-// Uploads, deletions and other collections may go on meanwhile, here and in
-// other processes. It reads every version once, and needs memory in proportion
-// to the number of different contents, about 300 bytes each.
+// Collect removes content that nothing refers to, in three rounds of one call each: the
+// content is marked; after the grace period the document of its digest is deleted and
+// its blob condemned; then the blob is deleted. The blobs of crashed uploads are
+// condemned when they are older than the grace period. Uploads, deletions and other
+// collections may run meanwhile, also in other processes. A round reads every version
+// once, and needs about 300 bytes of memory for each different content.
 func (s *Store) Collect(ctx context.Context) (Collected, error) {
 	var done Collected
-	err := s.collect(ctx, &done)
-	s.stats.collectedBlobs.Add(uint64(done.Blobs))
+	err := s.contents.collector.collect(ctx, &done)
+	s.contents.stats.collectedBlobs.Add(uint64(done.Blobs))
 	if err != nil {
 		return done, fmt.Errorf("collect: %w", err)
 	}
 	return done, nil
 }
 
-// The order of the readings is what makes this safe.
+// collector removes content that nothing refers to.
+type collector struct {
+	docs  storage.Documents
+	blobs storage.Blobs
+	grace time.Duration
+}
+
+// The order of the reads makes collection safe.
 //
-// A digest's document that was read at a revision, and is in no version that
-// was read afterwards, may go at that revision: an upload that came to share
-// its blob later has touched it, and one that came earlier is in its version.
+// A digest's document may be deleted at the revision that was read if no version that
+// was read afterwards refers to it: an upload that shares its blob later has changed
+// the document, and one that shared it earlier is in its version.
 //
-// A blob may go if it had been condemned before any of the readings, no digest
-// named it and no version had it. An upload that came to share it later finds
-// it condemned, and brings its own. The upload that wrote it cannot end any
-// more, because its ticket is gone.
-func (s *Store) collect(ctx context.Context, done *Collected) error {
-	condemned, err := s.condemned(ctx)
+// A blob may be deleted if it was condemned before any of the reads, no digest names it
+// and no version refers to it. An upload that would share it later finds it condemned,
+// and uses its own blob. The upload that wrote it cannot finish, because its ticket is
+// gone.
+func (c *collector) collect(ctx context.Context, done *Collected) error {
+	condemned, err := c.condemned(ctx)
 	if err != nil {
 		return err
 	}
-	contents, err := s.contents(ctx)
+	contents, err := c.contents(ctx)
 	if err != nil {
 		return err
 	}
-	strays, err := s.unnamed(ctx, contents)
+	strays, err := c.unnamed(ctx, contents)
 	if err != nil {
 		return err
 	}
-	if err := s.references(ctx, contents, strays); err != nil {
+	if err := c.references(ctx, contents, strays); err != nil {
 		return err
 	}
-	for key, c := range contents {
-		if err := s.release(ctx, key, c, done); err != nil {
+	for key, found := range contents {
+		if err := c.release(ctx, key, found, done); err != nil {
 			return err
 		}
 	}
 	for blob := range strays {
-		if err := s.clear(ctx, blob, condemned, done); err != nil {
+		if err := c.clear(ctx, blob, condemned, done); err != nil {
 			return err
 		}
 		delete(condemned, condemnedKey(blob))
 	}
-	for key, revision := range condemned { // gone already, or in use after all
-		if err := s.docs.Delete(ctx, key, revision); err != nil && !moved(err) {
+	for key, revision := range condemned { // deleted already, or in use
+		if err := c.docs.Delete(ctx, key, revision); err != nil && !cas.Moved(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// condemnedKey is the key of the document that condemns a blob.
+// condemnedKey returns the key of the document that condemns a blob.
 func condemnedKey(blob string) string { return condemnedPrefix + blob[len(blobPrefix):] }
 
-// condemned reads which blobs are condemned, by the keys of the documents that
-// say so.
-func (s *Store) condemned(ctx context.Context) (map[string]storage.Revision, error) {
+// condemned returns the keys of the documents that condemn blobs.
+func (c *collector) condemned(ctx context.Context) (map[string]storage.Revision, error) {
 	condemned := map[string]storage.Revision{}
-	for doc, err := range storage.All(ctx, s.docs, condemnedPrefix) {
+	for doc, err := range storage.All(ctx, c.docs, condemnedPrefix) {
 		if err != nil {
 			return nil, err
 		}
@@ -105,10 +111,10 @@ type storedDigest struct {
 	revision storage.Revision
 }
 
-// contents reads the digests' documents, by key.
-func (s *Store) contents(ctx context.Context) (map[string]storedDigest, error) {
+// contents returns the digests' documents by key.
+func (c *collector) contents(ctx context.Context) (map[string]storedDigest, error) {
 	contents := map[string]storedDigest{}
-	for doc, err := range storage.All(ctx, s.docs, contentPrefix) {
+	for doc, err := range storage.All(ctx, c.docs, contentPrefix) {
 		if err != nil {
 			return nil, err
 		}
@@ -121,28 +127,28 @@ func (s *Store) contents(ctx context.Context) (map[string]storedDigest, error) {
 	return contents, nil
 }
 
-// unnamed returns the blobs older than the grace period that no digest's
-// document names, with the keys of their digests' documents.
-func (s *Store) unnamed(ctx context.Context, contents map[string]storedDigest) (map[string]string, error) {
+// unnamed returns the blobs older than the grace period that no digest's document
+// names, with the keys of the documents of their digests.
+func (c *collector) unnamed(ctx context.Context, contents map[string]storedDigest) (map[string]string, error) {
 	strays := map[string]string{}
-	for info, err := range s.blobs.List(ctx, blobPrefix) {
+	for info, err := range c.blobs.List(ctx, blobPrefix) {
 		if err != nil {
 			return nil, err
 		}
 		digestKey := contentPrefix + info.SHA256
-		if contents[digestKey].Blob != info.Key && time.Since(info.Modified) >= s.config.Grace {
+		if contents[digestKey].Blob != info.Key && time.Since(info.Modified) >= c.grace {
 			strays[info.Key] = digestKey
 		}
 	}
 	return strays, nil
 }
 
-// references takes out what the versions refer to: by the blob, and by the
-// digest where an upload is about to share what has it.
-func (s *Store) references(ctx context.Context, contents map[string]storedDigest, strays map[string]string) error {
+// references removes from the maps what versions refer to: by the blob, and by the
+// digest where an upload is about to share a blob.
+func (c *collector) references(ctx context.Context, contents map[string]storedDigest, strays map[string]string) error {
 	byBlob := make(map[string]string, len(contents))
-	for key, c := range contents {
-		byBlob[c.Blob] = key
+	for key, found := range contents {
+		byBlob[found.Blob] = key
 	}
 	shared := map[string]bool{}
 	keep := func(blob, sha256 string) {
@@ -150,7 +156,7 @@ func (s *Store) references(ctx context.Context, contents map[string]storedDigest
 		delete(contents, contentPrefix+sha256)
 		delete(strays, blob)
 	}
-	for doc, err := range storage.All(ctx, s.docs, versionPrefix) {
+	for doc, err := range storage.All(ctx, c.docs, versionPrefix) {
 		if err != nil {
 			return err
 		}
@@ -170,49 +176,52 @@ func (s *Store) references(ctx context.Context, contents map[string]storedDigest
 	return nil
 }
 
-// release marks a content that nothing refers to, or condemns its blob.
-func (s *Store) release(ctx context.Context, key string, c storedDigest, done *Collected) error {
-	if c.Unreferenced.IsZero() {
-		c.Unreferenced = time.Now().UTC()
-		_, err := s.docs.Update(ctx, key, c.revision, encode(c.digest))
-		if moved(err) {
+// release marks content that nothing refers to, or condemns its blob.
+func (c *collector) release(ctx context.Context, key string, found storedDigest, done *Collected) error {
+	if found.Unreferenced.IsZero() {
+		found.Unreferenced = time.Now().UTC()
+		_, err := c.docs.Update(ctx, key, found.revision, encode(found.digest))
+		if cas.Moved(err) {
 			return nil
 		}
 		return err
 	}
-	if time.Since(c.Unreferenced) < s.config.Grace {
+	if time.Since(found.Unreferenced) < c.grace {
 		return nil
 	}
-	if err := s.docs.Delete(ctx, key, c.revision); err != nil {
-		if moved(err) {
+	if err := c.docs.Delete(ctx, key, found.revision); err != nil {
+		if cas.Moved(err) {
 			return nil
 		}
 		return err
 	}
 	done.Contents++
-	done.Bytes += c.Size
-	return s.condemn(ctx, c.Blob)
+	done.Bytes += found.Size
+	return c.condemn(ctx, found.Blob)
 }
 
-// clear deletes a blob that had been condemned, or condemns it.
-func (s *Store) clear(ctx context.Context, blob string, condemned map[string]storage.Revision, done *Collected) error {
+// clear deletes a blob that was condemned before, or condemns it.
+func (c *collector) clear(
+	ctx context.Context, blob string, condemned map[string]storage.Revision, done *Collected,
+) error {
 	revision, before := condemned[condemnedKey(blob)]
 	if !before {
-		return s.condemn(ctx, blob)
+		return c.condemn(ctx, blob)
 	}
-	// The blob goes first: whoever finds it no longer condemned finds it gone.
-	if err := s.blobs.Delete(ctx, blob); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	// The blob is deleted before its document: a blob that is not condemned any more
+	// does not exist any more.
+	if err := c.blobs.Delete(ctx, blob); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}
 	done.Blobs++
-	if err := s.docs.Delete(ctx, condemnedKey(blob), revision); err != nil && !moved(err) {
+	if err := c.docs.Delete(ctx, condemnedKey(blob), revision); err != nil && !cas.Moved(err) {
 		return err
 	}
 	return nil
 }
 
-func (s *Store) condemn(ctx context.Context, blob string) error {
-	_, err := s.docs.Create(ctx, condemnedKey(blob), []byte(`{}`))
+func (c *collector) condemn(ctx context.Context, blob string) error {
+	_, err := c.docs.Create(ctx, condemnedKey(blob), []byte(`{}`))
 	if err != nil && !errors.Is(err, storage.ErrExists) {
 		return err
 	}
@@ -221,15 +230,15 @@ func (s *Store) condemn(ctx context.Context, blob string) error {
 
 // usable reports whether an upload whose ticket has the digest of a blob may
 // share the blob.
-func (s *Store) usable(ctx context.Context, blob string) (bool, error) {
-	_, err := s.docs.Get(ctx, condemnedKey(blob))
+func (c *collector) usable(ctx context.Context, blob string) (bool, error) {
+	_, err := c.docs.Get(ctx, condemnedKey(blob))
 	switch {
 	case err == nil:
 		return false, nil
 	case !errors.Is(err, storage.ErrNotFound):
 		return false, err
 	}
-	_, err = s.blobs.Stat(ctx, blob)
+	_, err = c.blobs.Stat(ctx, blob)
 	if errors.Is(err, storage.ErrNotFound) {
 		return false, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
+	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -18,25 +20,25 @@ type File struct {
 	// MD5 and SHA256 are the lower-case hex digests of the bytes.
 	MD5    string `json:"md5"`
 	SHA256 string `json:"sha256"`
-	// ContentType is the media type that it was uploaded with.
+	// ContentType is the media type of the content.
 	ContentType string `json:"contentType"`
 }
 
-// ETag identifies the bytes: the entity tag of RFC 9110 section 8.8.3 without
-// its quotation marks. It is the SHA-256 digest.
+// ETag returns the entity tag of the bytes (RFC 9110 section 8.8.3) without its
+// quotation marks. It is the SHA-256 digest.
 func (f File) ETag() string { return f.SHA256 }
 
 func (e entry) file() File {
 	return File{Size: e.Size, MD5: e.MD5, SHA256: e.SHA256, ContentType: e.ContentType}
 }
 
-// Content is content that is being read. Close it. It stays what it was when it
-// was opened, also when it is overwritten or deleted meanwhile, within the
-// bounds of [storage.BlobReader]. One goroutine at a time.
+// Content reads content. Close it. It does not change when the content is overwritten
+// or deleted meanwhile, within the bounds of [storage.BlobReader]. It is for one
+// goroutine at a time.
 type Content struct {
 	io.ReadSeekCloser
 	File
-	// Version is where it is, with the real tag if it was opened as the latest.
+	// Version is the version of the content, with its real tag.
 	Version Path
 	// Format is the format tag.
 	Format string
@@ -44,42 +46,60 @@ type Content struct {
 	Uploaded time.Time
 }
 
-// Open opens the content of a version in a format, or in the version's default
-// format if the format is empty. The version's tag may be [Latest]. The
-// context holds for reading too. The error matches [ErrNotFound] if there is no
-// such content.
+// contents is the content of the versions: blobs, and a document for each digest that
+// says which blob has its bytes.
+type contents struct {
+	tree      *tree
+	docs      storage.Documents
+	blobs     storage.Blobs
+	hooks     *webhook.Hooks
+	usage     *usage
+	collector *collector
+	copier    *transfer.Copier
+	stats     *counters
+	maxBytes  int64 // of one content; 0 for no limit
+	grace     time.Duration
+}
+
+// Open opens the content of a version in a format, or in the version's default format
+// if the format is empty. The version's tag may be [Latest] or an alias. The context
+// also holds for reading. The error matches [ErrNotFound] if there is no such content.
 func (s *Store) Open(ctx context.Context, at Path, format string) (*Content, error) {
 	const op = "open content"
 	missing := ""
 	for {
-		real, found, err := s.entry(ctx, op, at, format)
+		real, found, err := s.tree.entry(ctx, op, at, format)
 		if err != nil {
 			return nil, err
 		}
-		reader, err := s.blobs.Open(ctx, found.Blob)
+		reader, err := s.contents.blobs.Open(ctx, found.Blob)
 		if errors.Is(err, storage.ErrNotFound) && missing != found.Blob {
-			missing = found.Blob // replaced between the two steps, or truly missing
+			missing = found.Blob // replaced between the two steps, or missing
 			continue
 		}
 		if err != nil {
 			return nil, failed(op, real, fmt.Errorf("format %q: %w", found.Format, hide(err)))
 		}
-		return &Content{ReadSeekCloser: reader, File: found.file(), Version: real, Format: found.Format, Uploaded: found.Uploaded}, nil
+		return &Content{
+			ReadSeekCloser: reader, File: found.file(),
+			Version: real, Format: found.Format, Uploaded: found.Uploaded,
+		}, nil
 	}
 }
 
-// hide keeps a fault of the storage from looking like an answer of ours.
+// hide returns an error without its sentinels, so that a fault of the storage does not
+// match one of the storage's errors.
 func hide(err error) error { return fmt.Errorf("%v", err) }
 
 // Stat describes the content that [Store.Open] would open.
 func (s *Store) Stat(ctx context.Context, at Path, format string) (File, error) {
-	_, found, err := s.entry(ctx, "stat content", at, format)
+	_, found, err := s.tree.entry(ctx, "stat content", at, format)
 	return found.file(), err
 }
 
-// entry finds the entry of a format, or of the default format.
-func (s *Store) entry(ctx context.Context, op string, at Path, format string) (Path, entry, error) {
-	at, n, err := s.readVersion(ctx, op, at)
+// entry returns the entry of a format, or of the default format.
+func (t *tree) entry(ctx context.Context, op string, at Path, format string) (Path, entry, error) {
+	at, n, err := t.readVersion(ctx, op, at)
 	if err != nil {
 		return at, entry{}, err
 	}
@@ -94,16 +114,18 @@ func (s *Store) entry(ctx context.Context, op string, at Path, format string) (P
 	case !byDefault:
 		err = refuse(op, at, ErrNotFound, "The specified format '%s' could not be found for this model version.", format)
 	case format == "":
-		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format for this model version is not set. Please specify the 'format' query parameter.")
+		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format "+
+			"for this model version is not set. Please specify the 'format' query parameter.")
 	default:
-		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format '%s' could not be found for this model version. Please specify the 'format' query parameter.", format)
+		err = refuse(op, at, ErrNotFound, "The 'format' parameter was not specified and the default format '%s' "+
+			"could not be found for this model version. Please specify the 'format' query parameter.", format)
 	}
 	return at, entry{}, err
 }
 
-// Condition says which content a write may replace or remove, by the fields
-// If-Match and If-None-Match of RFC 9110 section 13.1. The zero Condition is
-// always met.
+// Condition selects the content that a write may replace or remove, by the fields
+// If-Match and If-None-Match of RFC 9110 section 13.1. The zero Condition is always
+// met.
 type Condition struct {
 	// Match lists ETags without quotation marks, one of which the content must
 	// have; "*" means any content.
@@ -113,8 +135,8 @@ type Condition struct {
 	NoneMatch []string
 }
 
-// met reports whether a write may happen where the entries are, at index i or
-// nowhere if i is negative.
+// met reports whether the condition holds for the entry at index i; a negative index
+// means no content.
 func (c Condition) met(entries []entry, i int) bool {
 	has := func(tags []string) bool {
 		return i >= 0 && (slices.Contains(tags, "*") || slices.Contains(tags, entries[i].SHA256))
@@ -124,10 +146,10 @@ func (c Condition) met(entries []entry, i int) bool {
 
 const unmet = "The content in format '%s' is not the one that the request's conditions name."
 
-// DeleteContent removes the content of a version in a format. The error matches
-// [ErrInvalid] for a bad format tag or the tag [Latest], [ErrNotFound] if there
-// is no such content, [ErrPrecondition] if the condition is not met,
-// [ErrImmutable]. The default format stays as it is.
+// DeleteContent removes the content of a version in a format. The default format stays
+// as it is. The error matches [ErrInvalid] for an invalid format tag or the tag
+// [Latest], [ErrNotFound] if there is no such content, [ErrPrecondition] if the
+// condition is not met, or [ErrImmutable].
 func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condition Condition) error {
 	const op = "delete content"
 	if err := refuseLatest(op, at); err != nil {
@@ -136,7 +158,7 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 	if err := checkFormat(op, at, format); err != nil {
 		return err
 	}
-	err, freed := errAbsent, s.changeOf(at)
+	err, freed := errAbsent, s.contents.usage.reservation(at)
 	if at.valid(3) {
 		remove := func(n *node) error {
 			if err := n.refuseImmutable(op, at); err != nil {
@@ -145,26 +167,27 @@ func (s *Store) DeleteContent(ctx context.Context, at Path, format string, condi
 			i := n.entryAt(format)
 			switch {
 			case i < 0:
-				return refuse(op, at, ErrNotFound, "Could not find file with format '%s' in model version '%s'.", format, at)
+				return refuse(op, at, ErrNotFound, "Could not find file with format '%s' in model version '%s'.",
+					format, at)
 			case !condition.met(n.Formats, i):
 				return refuse(op, at, ErrPrecondition, unmet, format)
 			}
-			if err := freed.plan(ctx, s, op, at, -n.Formats[i].Size); err != nil {
+			if err := freed.reserve(ctx, op, at, -n.Formats[i].Size); err != nil {
 				return err
 			}
 			n.Formats = slices.Delete(n.Formats, i, i+1)
 			return nil
 		}
-		gone := &event{Action: ContentDelete, At: at, Format: format, Body: contentBody{Format: format}}
-		err = s.told(ctx, func() error { _, err := s.edit(ctx, at, remove); return err }, gone)
+		gone := contentEvent(ContentDelete, at, contentBody{Format: format})
+		err = s.hooks.Record(ctx, func() error { _, err := s.tree.edit(ctx, at, remove); return err }, gone)
 	}
 	switch {
 	case errors.Is(err, errAbsent):
-		return s.unlessAlias(ctx, op, at, notFound(op, at))
+		return s.tree.unlessAlias(ctx, op, at, notFound(op, at))
 	case err != nil:
 		return failed(op, at, err)
 	}
-	freed.done()
+	freed.commit()
 	return nil
 }
 
@@ -173,7 +196,8 @@ func checkFormat(op string, at Path, format string) error {
 	case format == "":
 		return refuse(op, at, ErrInvalid, "Format must be given explicitly with the 'format' query parameter.")
 	case !ValidFormat(format):
-		return refuse(op, at, ErrInvalid, "Invalid format string. The 'format' parameter must match regex: '%s'.", formatRule)
+		return refuse(op, at, ErrInvalid, "Invalid format string. The 'format' parameter must match regex: '%s'.",
+			formatRule)
 	}
 	return nil
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// deed is one write and what it changes of what everybody sees.
-type deed struct {
+// write is one write and its effect on what readers see.
+type write struct {
 	name string
 	do   func(context.Context, *modelrepo.Store) error
-	see  func(map[string]string) // nil changes nothing
+	see  func(map[string]string) // nil has no effect
 }
 
 var (
@@ -29,8 +29,8 @@ var (
 	crashVersion = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 )
 
-func uploadDeed(format, data string) deed {
-	return deed{"upload " + format + "=" + data, func(ctx context.Context, s *modelrepo.Store) error {
+func uploadWrite(format, data string) write {
+	return write{"upload " + format + "=" + data, func(ctx context.Context, s *modelrepo.Store) error {
 		_, err := s.Upload(ctx, crashVersion, format, strings.NewReader(data), &modelrepo.UploadOptions{Overwrite: true})
 		return err
 	}, func(seen map[string]string) {
@@ -41,14 +41,14 @@ func uploadDeed(format, data string) deed {
 	}}
 }
 
-func deleteDeed(format string) deed {
-	return deed{"delete " + format, func(ctx context.Context, s *modelrepo.Store) error {
+func deleteWrite(format string) write {
+	return write{"delete " + format, func(ctx context.Context, s *modelrepo.Store) error {
 		return s.DeleteContent(ctx, crashVersion, format, modelrepo.Condition{})
 	}, func(seen map[string]string) { delete(seen, format) }}
 }
 
-func collectDeed() deed {
-	return deed{"collect", func(ctx context.Context, s *modelrepo.Store) error {
+func collectWrite() write {
+	return write{"collect", func(ctx context.Context, s *modelrepo.Store) error {
 		if _, err := s.Repair(ctx); err != nil {
 			return err
 		}
@@ -65,11 +65,13 @@ func drop(key string) func(map[string]string) {
 	return func(seen map[string]string) { delete(seen, key) }
 }
 
-// life is what a repository goes through: everything that writes, with contents
-// that are shared, overwritten, collected and uploaded again.
-func life() []deed {
-	return []deed{
-		{"create namespace", func(ctx context.Context, s *modelrepo.Store) error { return s.CreateNamespace(ctx, "w3c") }, put("w3c", "")},
+// lifetime returns all kinds of writes, with contents that are shared, overwritten,
+// collected and uploaded again.
+func lifetime() []write {
+	return []write{
+		{"create namespace", func(ctx context.Context, s *modelrepo.Store) error {
+			return s.CreateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{})
+		}, put("w3c", "")},
 		{"create model", func(ctx context.Context, s *modelrepo.Store) error {
 			return s.CreateModel(ctx, crashModel, modelrepo.ModelUpdate{LatestVersion: "0.9"})
 		}, put("w3c/sosa", "0.9")},
@@ -80,20 +82,23 @@ func life() []deed {
 			_, err := s.UpdateModel(ctx, crashModel, modelrepo.ModelUpdate{LatestVersion: "1.0"})
 			return err
 		}, put("w3c/sosa", "1.0")},
-		uploadDeed("f1", "a"), uploadDeed("f2", "a"), uploadDeed("f1", "b"), deleteDeed("f2"),
-		collectDeed(), collectDeed(), uploadDeed("f3", "a"), collectDeed(), collectDeed(),
-		deleteDeed("f3"), collectDeed(), uploadDeed("f4", "a"), deleteDeed("f4"),
-		collectDeed(), collectDeed(), collectDeed(), uploadDeed("f5", "a"),
-		deleteDeed("f1"), deleteDeed("f5"),
-		{"delete version", func(ctx context.Context, s *modelrepo.Store) error { return s.DeleteVersion(ctx, crashVersion) }, drop("w3c/sosa/1.0")},
-		{"delete model", func(ctx context.Context, s *modelrepo.Store) error { return s.DeleteModel(ctx, crashModel) }, drop("w3c/sosa")},
-		{"delete namespace", func(ctx context.Context, s *modelrepo.Store) error { return s.DeleteNamespace(ctx, "w3c") }, drop("w3c")},
-		collectDeed(),
+		uploadWrite("f1", "a"), uploadWrite("f2", "a"), uploadWrite("f1", "b"), deleteWrite("f2"),
+		collectWrite(), collectWrite(), uploadWrite("f3", "a"), collectWrite(), collectWrite(),
+		deleteWrite("f3"), collectWrite(), uploadWrite("f4", "a"), deleteWrite("f4"),
+		collectWrite(), collectWrite(), collectWrite(), uploadWrite("f5", "a"),
+		deleteWrite("f1"), deleteWrite("f5"),
+		{"delete version", func(ctx context.Context, s *modelrepo.Store) error { return s.DeleteVersion(ctx, crashVersion) },
+			drop("w3c/sosa/1.0")},
+		{"delete model", func(ctx context.Context, s *modelrepo.Store) error { return s.DeleteModel(ctx, crashModel) },
+			drop("w3c/sosa")},
+		{"delete namespace", func(ctx context.Context, s *modelrepo.Store) error { return s.DeleteNamespace(ctx, "w3c") },
+			drop("w3c")},
+		collectWrite(),
 	}
 }
 
-// look returns what everybody sees, and checks that all content is whole.
-func look(t *testing.T, s *modelrepo.Store) map[string]string {
+// observe returns what readers see, and checks that all content is complete.
+func observe(t *testing.T, s *modelrepo.Store) map[string]string {
 	t.Helper()
 	ctx, seen := t.Context(), map[string]string{}
 	for _, listing := range []*modelrepo.Listing{nil, {}} {
@@ -114,7 +119,8 @@ func look(t *testing.T, s *modelrepo.Store) map[string]string {
 					continue
 				}
 				for _, version := range one.Versions.Items {
-					lookAt(t, s, modelrepo.Path{Namespace: namespace.Name, Model: model.Name, Version: version.Version}, seen)
+					observeVersion(t, s, modelrepo.Path{Namespace: namespace.Name, Model: model.Name, Version: version.Version},
+						seen)
 				}
 			}
 		}
@@ -122,7 +128,7 @@ func look(t *testing.T, s *modelrepo.Store) map[string]string {
 	return seen
 }
 
-func lookAt(t *testing.T, s *modelrepo.Store, at modelrepo.Path, seen map[string]string) {
+func observeVersion(t *testing.T, s *modelrepo.Store, at modelrepo.Path, seen map[string]string) {
 	t.Helper()
 	version, err := s.Version(t.Context(), at)
 	require.NoError(t, err)
@@ -139,13 +145,13 @@ func lookAt(t *testing.T, s *modelrepo.Store, at modelrepo.Path, seen map[string
 	}
 }
 
-// TestNothingIsLostWhereverTheProcessDies lets the process die at every single
-// operation on its stores, before and after that happened.
-func TestNothingIsLostWhereverTheProcessDies(t *testing.T) {
-	for _, lastWish := range []bool{false, true} {
+// TestStore_losesNothingInACrashAnywhere crashes the process at every single operation
+// on its stores, before and after the operation happened.
+func TestStore_losesNothingInACrashAnywhere(t *testing.T) {
+	for _, applyLast := range []bool{false, true} {
 		deaths := 0
-		for dies := int64(1); ; dies++ {
-			if !dieAt(t, dies, lastWish) {
+		for crashAt := int64(1); ; crashAt++ {
+			if !crashIn(t, crashAt, applyLast) {
 				break
 			}
 			deaths++
@@ -154,60 +160,62 @@ func TestNothingIsLostWhereverTheProcessDies(t *testing.T) {
 	}
 }
 
-// dieAt reports whether the process died before its life was over.
-func dieAt(t *testing.T, dies int64, lastWish bool) bool {
+// crashIn reports whether the process crashed before the lifetime was over.
+func crashIn(t *testing.T, crashAt int64, applyLast bool) bool {
 	t.Helper()
 	documents, blobs := openMemory(t)
-	victim := &mortal{dies: dies, lastWish: lastWish}
-	s := impatient(t, mortalDocuments{victim, documents}, mortalBlobs{victim, blobs})
+	crashed := &crasher{crashAt: crashAt, applyLast: applyLast}
+	s := newWithoutGrace(t, crashingDocuments{crashed, documents}, crashingBlobs{crashed, blobs})
 	before := map[string]string{}
-	for at, deed := range life() {
+	for at, write := range lifetime() {
 		after := maps.Clone(before)
-		if deed.see != nil {
-			deed.see(after)
+		if write.see != nil {
+			write.see(after)
 		}
-		if err := deed.do(t.Context(), s); err == nil && victim.count.Load() < dies {
+		if err := write.do(t.Context(), s); err == nil && crashed.count.Load() < crashAt {
 			before = after
 			continue
 		} else if err == nil {
-			before = after // it was acknowledged, though its tidying up was not
+			before = after // it was acknowledged, though its cleaning up was not
 		}
-		what := fmt.Sprintf("died at operation %d (%v) of %q", dies, lastWish, deed.name)
-		survivor := impatient(t, documents, blobs)
-		seen := look(t, survivor)
+		what := fmt.Sprintf("crashed at operation %d (%v) of %q", crashAt, applyLast, write.name)
+		other := newWithoutGrace(t, documents, blobs)
+		seen := observe(t, other)
 		require.Contains(t, []map[string]string{before, after}, seen, what)
-		tidy(t, survivor, documents, blobs, what)
-		require.Equal(t, seen, look(t, survivor), "%s: tidying up changed what is seen", what)
-		carryOn(t, survivor, life()[at:], what)
-		tidy(t, survivor, documents, blobs, what)
+		requireClean(t, other, documents, blobs, what)
+		require.Equal(t, seen, observe(t, other), "%s: tidying up changed what is seen", what)
+		finish(t, other, lifetime()[at:], what)
+		requireClean(t, other, documents, blobs, what)
 		return true
 	}
 	return false
 }
 
-func impatient(t *testing.T, documents storage.Documents, blobs storage.Blobs) *modelrepo.Store {
+func newWithoutGrace(t *testing.T, documents storage.Documents, blobs storage.Blobs) *modelrepo.Store {
 	t.Helper()
 	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs, Grace: 1, Settle: 1})
 	require.NoError(t, err)
 	return s
 }
 
-// carryOn does the rest, the interrupted deed again. That may have been done.
-func carryOn(t *testing.T, s *modelrepo.Store, rest []deed, what string) {
+// finish runs the remaining writes, and the interrupted one again, which may have
+// happened.
+func finish(t *testing.T, s *modelrepo.Store, rest []write, what string) {
 	t.Helper()
-	for i, deed := range rest {
-		err := deed.do(t.Context(), s)
+	for i, write := range rest {
+		err := write.do(t.Context(), s)
 		if i == 0 && err != nil {
 			require.True(t, isAny(err, modelrepo.ErrExists, modelrepo.ErrNotFound), "%s: again: %v", what, err)
 			continue
 		}
-		require.NoError(t, err, "%s: carrying on with %q", what, deed.name)
+		require.NoError(t, err, "%s: carrying on with %q", what, write.name)
 	}
-	require.Empty(t, look(t, s), what)
+	require.Empty(t, observe(t, s), what)
 }
 
-// tidy repairs and collects, and checks that nothing is left that nobody needs.
-func tidy(t *testing.T, s *modelrepo.Store, documents storage.Documents, blobs storage.Blobs, what string) {
+// requireClean repairs and collects, and checks that nothing is left that is not
+// needed.
+func requireClean(t *testing.T, s *modelrepo.Store, documents storage.Documents, blobs storage.Blobs, what string) {
 	t.Helper()
 	for range 4 {
 		_, err := s.Repair(t.Context())
@@ -216,13 +224,14 @@ func tidy(t *testing.T, s *modelrepo.Store, documents storage.Documents, blobs s
 		require.NoError(t, err, what)
 	}
 	needed := map[string]bool{}
-	for _, data := range look(t, s) {
+	for _, data := range observe(t, s) {
 		sum := sha256.Sum256([]byte(data))
 		needed[hex.EncodeToString(sum[:])] = true
 	}
 	for doc, err := range storage.All(t.Context(), documents, "") {
 		require.NoError(t, err)
-		require.False(t, bytes.Contains(doc.Data, []byte(`"mark"`)) || bytes.Contains(doc.Data, []byte(`"uploads"`)), "%s: %s is left: %s", what, doc.Key, doc.Data)
+		require.False(t, bytes.Contains(doc.Data, []byte(`"mark"`)) ||
+			bytes.Contains(doc.Data, []byte(`"uploads"`)), "%s: %s is left: %s", what, doc.Key, doc.Data)
 		require.False(t, strings.HasPrefix(doc.Key, "condemned/"), "%s: %s is left", what, doc.Key)
 		if sha256, found := strings.CutPrefix(doc.Key, "content/"); found {
 			require.True(t, needed[sha256], "%s: %s is left", what, doc.Key)

@@ -18,11 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 // documented are the methods about documentation.
 type documented interface {
-	GenerateDocumentation(ctx context.Context, at modelrepo.Path, plugin string, files map[string][]byte, overwrite bool) (string, error)
+	GenerateDocumentation(ctx context.Context, at modelrepo.Path, plugin string, files map[string][]byte,
+		overwrite bool) (string, error)
 	OpenPage(ctx context.Context, at modelrepo.Path, name string) (*modelrepo.Page, error)
 	DeleteDocumentation(ctx context.Context, at modelrepo.Path) error
 	DeleteVersion(ctx context.Context, at modelrepo.Path) error
@@ -30,7 +33,7 @@ type documented interface {
 
 var (
 	_ documented = (*modelrepo.Store)(nil)
-	_ documented = (*modelrepo.Client)(nil)
+	_ documented = (*client.Client)(nil)
 )
 
 func page(t *testing.T, d documented, name string) string {
@@ -43,17 +46,18 @@ func page(t *testing.T, d documented, name string) string {
 	return string(data)
 }
 
-func TestDocumentationIsPagesWithLinksThatWork(t *testing.T) {
+func TestStore_GenerateDocumentation_makesPagesWithWorkingLinks(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
-	server := httptest.NewServer(s.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(s, nil))
 	defer server.Close()
-	client, err := modelrepo.NewClient(server.URL, nil)
+	client, err := client.New(server.URL, nil)
 	require.NoError(t, err)
 	for _, d := range []documented{s, client} {
 		files := map[string][]byte{
-			"README.md":            []byte("# The model\n\nSee [the guide](guide/start.md#first) and ![a picture](guide/a.png).\n\n<script>alert(1)</script>\n\n[bad](javascript:alert(1))\n"),
+			"README.md": []byte("# The model\n\nSee [the guide](guide/start.md#first) and ![a " +
+				"picture](guide/a.png).\n\n<script>alert(1)</script>\n\n[bad](javascript:alert(1))\n"),
 			"guide/start.markdown": []byte("Back to [the beginning](../README.md), [elsewhere](https://example.org/a.md).\n"),
 			"guide/a.png":          []byte("\x89PNG"),
 		}
@@ -83,7 +87,8 @@ func TestDocumentationIsPagesWithLinksThatWork(t *testing.T) {
 
 		_, err = d.GenerateDocumentation(t.Context(), crashVersion, modelrepo.GFM, files, false)
 		require.ErrorIs(t, err, modelrepo.ErrContentExists)
-		second, err := d.GenerateDocumentation(t.Context(), crashVersion, modelrepo.GFM, map[string][]byte{"b.md": []byte("|a|\n|-:|\n|~~x~~|\n\n- [x] done\n")}, true)
+		second, err := d.GenerateDocumentation(t.Context(), crashVersion, modelrepo.GFM,
+			map[string][]byte{"b.md": []byte("|a|\n|-:|\n|~~x~~|\n\n- [x] done\n")}, true)
 		require.NoError(t, err)
 		require.NotEqual(t, first, second)
 		require.Contains(t, page(t, d, "index.html"), `<a href="b.html">b</a>`)
@@ -104,9 +109,9 @@ func TestDocumentationIsPagesWithLinksThatWork(t *testing.T) {
 	require.ErrorIs(t, err, modelrepo.ErrNotFound)
 }
 
-func TestDocumentationThatCannotBeIsRefused(t *testing.T) {
+func TestStore_GenerateDocumentation_refusesInvalidFiles(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
 	many := map[string][]byte{}
 	for i := range 51 {
@@ -128,8 +133,10 @@ func TestDocumentationThatCannotBeIsRefused(t *testing.T) {
 		"twice":    {"gfm", map[string][]byte{"a.md": nil, "a.markdown": nil}, modelrepo.ErrInvalid},
 		"quotes":   {"gfm", map[string][]byte{"a.md": bytes.Repeat([]byte(">"), 1<<20)}, modelrepo.ErrInvalid},
 		"brackets": {"gfm", map[string][]byte{"a.md": bytes.Repeat([]byte("[a]("), 1<<18)}, modelrepo.ErrInvalid},
-		"cells":    {"gfm", map[string][]byte{"a.md": []byte(strings.Repeat("a|", 9999) + "\n" + strings.Repeat("-|", 9999) + "\n" + strings.Repeat("a\n", 9999))}, modelrepo.ErrInvalid},
-		"expands":  {"gfm", map[string][]byte{"a.md": []byte("[a]: /" + strings.Repeat("x", 1<<20) + "\n\n" + strings.Repeat("[a]\n\n", 100))}, modelrepo.ErrInvalid},
+		"cells": {"gfm", map[string][]byte{"a.md": []byte(strings.Repeat("a|", 9999) + "\n" + strings.Repeat("-|",
+			9999) + "\n" + strings.Repeat("a\n", 9999))}, modelrepo.ErrInvalid},
+		"expands": {"gfm", map[string][]byte{"a.md": []byte("[a]: /" + strings.Repeat("x",
+			1<<20) + "\n\n" + strings.Repeat("[a]\n\n", 100))}, modelrepo.ErrInvalid},
 	} {
 		_, err := s.GenerateDocumentation(t.Context(), crashVersion, c.plugin, c.files, false)
 		require.ErrorIs(t, err, c.want, name)
@@ -163,29 +170,32 @@ func archive(t *testing.T, entries ...entry) []byte {
 	return out.Bytes()
 }
 
-func TestArchivesOfDocumentationOverHTTP(t *testing.T) {
+func TestNewHandler_readsArchivesOfDocumentation(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
 	send := func(fileName string, data []byte) *httptest.ResponseRecorder {
 		var body bytes.Buffer
 		form := multipart.NewWriter(&body)
-		part, err := form.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="content"; filename="` + fileName + `"`}})
+		disposition := `form-data; name="content"; filename="` + fileName + `"`
+		part, err := form.CreatePart(textproto.MIMEHeader{"Content-Disposition": {disposition}})
 		require.NoError(t, err)
 		_, err = part.Write(data)
 		require.NoError(t, err)
 		require.NoError(t, form.Close())
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/w3c/sosa/1.0/doc_gen?plugin=gfm&overwrite=1", &body)
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/w3c/sosa/1.0/doc_gen?plugin=gfm&overwrite=1",
+			&body)
 		request.Header.Set("Content-Type", form.FormDataContentType())
 		answer := httptest.NewRecorder()
-		s.Handler(nil).ServeHTTP(answer, request)
+		rest.NewHandler(s, nil).ServeHTTP(answer, request)
 		return answer
 	}
 	for name, c := range map[string]struct {
 		data   []byte
 		status int
 	}{
-		"good":    {archive(t, entry{"./", tar.TypeDir, ""}, entry{"./a.md", tar.TypeReg, "# A"}, entry{"./._a.md", tar.TypeReg, "x"}), 200},
+		"good": {archive(t, entry{"./", tar.TypeDir, ""}, entry{"./a.md", tar.TypeReg, "# A"},
+			entry{"./._a.md", tar.TypeReg, "x"}), 200},
 		"escape":  {archive(t, entry{"../a.md", tar.TypeReg, "# A"}), 400},
 		"escape2": {archive(t, entry{"a/../../a.md", tar.TypeReg, "# A"}), 400},
 		"link":    {archive(t, entry{"a.md", tar.TypeSymlink, ""}), 400},
@@ -209,7 +219,7 @@ func TestArchivesOfDocumentationOverHTTP(t *testing.T) {
 		"/page.css":                    {"200", "text/css; charset=utf-8"},
 	} {
 		answer := httptest.NewRecorder()
-		s.Handler(nil).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		rest.NewHandler(s, nil).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		h := answer.Header()
 		require.Equal(t, want, [2]string{fmt.Sprint(answer.Code), h.Get("Location") + h.Get("Content-Type")}, path)
 		if answer.Code == http.StatusOK && path != "/page.css" {
@@ -219,17 +229,19 @@ func TestArchivesOfDocumentationOverHTTP(t *testing.T) {
 	}
 }
 
-func TestACrashWhileDocumentationIsMadeLeavesNothing(t *testing.T) {
-	for _, lastWish := range []bool{false, true} {
-		for dies := int64(1); ; dies++ {
+func TestStore_GenerateDocumentation_leavesNothingAfterACrash(t *testing.T) {
+	for _, applyLast := range []bool{false, true} {
+		for crashAt := int64(1); ; crashAt++ {
 			documents, blobs := openMemory(t)
-			s := impatient(t, documents, blobs)
+			s := newWithoutGrace(t, documents, blobs)
 			prepare(t, s)
-			_, err := s.GenerateDocumentation(t.Context(), crashVersion, modelrepo.Markdown, map[string][]byte{"a.md": []byte("old")}, false)
+			_, err := s.GenerateDocumentation(t.Context(), crashVersion, modelrepo.Markdown,
+				map[string][]byte{"a.md": []byte("old")}, false)
 			require.NoError(t, err)
-			victim := &mortal{dies: dies, lastWish: lastWish}
-			_, err = impatient(t, mortalDocuments{victim, documents}, mortalBlobs{victim, blobs}).
-				GenerateDocumentation(t.Context(), crashVersion, modelrepo.Markdown, map[string][]byte{"a.md": []byte("new")}, true)
+			crashed := &crasher{crashAt: crashAt, applyLast: applyLast}
+			_, err = newWithoutGrace(t, crashingDocuments{crashed, documents}, crashingBlobs{crashed, blobs}).
+				GenerateDocumentation(t.Context(), crashVersion, modelrepo.Markdown, map[string][]byte{"a.md": []byte("new")},
+					true)
 			text := page(t, s, "a.html")
 			if err == nil {
 				require.Contains(t, text, "<p>new</p>")
@@ -239,45 +251,12 @@ func TestACrashWhileDocumentationIsMadeLeavesNothing(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.Repair(t.Context())
 			require.NoError(t, err)
-			require.Len(t, keys(t, blobs, "page/"), 2, "died at operation %d (%v)", dies, lastWish)
+			require.Len(t, keys(t, blobs, "page/"), 2, "crashed at operation %d (%v)", crashAt, applyLast)
 			require.Equal(t, text, page(t, s, "a.html"))
-			if victim.count.Load() < dies {
-				require.Greater(t, dies, int64(6))
+			if crashed.count.Load() < crashAt {
+				require.Greater(t, crashAt, int64(6))
 				break
 			}
 		}
 	}
-}
-
-func FuzzUnpack(f *testing.F) {
-	f.Add([]byte("hello"), false)
-	f.Add([]byte{0x1f, 0x8b, 8}, true)
-	f.Fuzz(func(t *testing.T, data []byte, compressed bool) {
-		files, err := modelrepo.Unpack(bytes.NewReader(data), compressed)
-		size := 0
-		for name, content := range files {
-			require.False(t, strings.HasPrefix(name, "/") || strings.Contains("/"+name+"/", "/../"), name)
-			size += len(content)
-		}
-		require.LessOrEqual(t, size, 4<<20)
-		if err != nil {
-			require.True(t, isAny(err, modelrepo.ErrInvalid, modelrepo.ErrTooLarge), err)
-		}
-	})
-}
-
-func FuzzRenderMarkdown(f *testing.F) {
-	for _, text := range []string{"# A\n[b](c.md)", "<script>", "[a](javascript:x)", "![x](data:text/html,a)", "|a|\n|-|", "[a]: <b c.md>\n\n[a]"} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, source []byte) {
-		_, html, err := modelrepo.RenderMarkdown(modelrepo.GFM, source)
-		if err != nil {
-			return
-		}
-		lower := strings.ToLower(html)
-		for _, bad := range []string{"<script", "<iframe", "<style", "<form", `href="javascript:`, `src="javascript:`} {
-			require.NotContains(t, lower, bad)
-		}
-	})
 }

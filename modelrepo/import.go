@@ -2,234 +2,298 @@ package modelrepo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
-	"time"
 
+	"github.com/iotenablers/enablers/modelrepo/internal/archive"
+	"github.com/iotenablers/enablers/modelrepo/internal/cas"
 	"github.com/iotenablers/enablers/modelrepo/oci"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // ImportOptions changes an import. The zero value is the default.
 type ImportOptions struct {
-	// Namespace is where everything goes. Empty keeps the names of the layout.
-	// With a name, a layout that holds more than one namespace is refused.
+	// Namespace is the namespace for all versions. Empty keeps the names of the layout.
+	// With a name, a layout with several namespaces is refused.
 	Namespace string
-	// Overwrite allows to replace a version that is there with another content,
-	// a default format that differs, and the latestVersion of a model.
+	// Overwrite permits replacing a version that has other content, metadata or another
+	// default format, and the latestVersion of a model.
 	Overwrite bool
 	// Progress is called after every version. Nil is not called.
 	Progress func(ArchiveProgress)
 }
 
-// Imported counts what an import did. It counts up to the failure of one that
-// failed.
+// Imported counts what an import did, up to the failure of one that failed.
 type Imported struct {
-	// Created, Identical and Overwritten count versions, and models without
-	// any: new ones, those that were there already, and those replaced.
+	// Created, Identical and Overwritten count versions, and models without versions:
+	// new ones, those that were there with the same content, and those that were
+	// replaced.
 	Created     int `json:"created"`
 	Identical   int `json:"identical"`
 	Overwritten int `json:"overwritten"`
-	// Ignored counts manifests of artifacts that are not ours.
+	// Ignored counts manifests of artifacts of other types.
 	Ignored int `json:"ignored"`
-	// Bytes of content were stored.
+	// Bytes is how many bytes of content were stored.
 	Bytes int64 `json:"bytes"`
 }
 
-// Import reads a tar archive of an OCI image layout, as [Store.Export] or a
-// tool such as oras has written it, and creates the namespaces, models and
-// versions in it that are missing.
+// Import reads a tar archive of an OCI image layout, as [Store.Export] or a tool such
+// as oras writes it, and creates the namespaces, models and versions in it that are
+// missing.
 //
-// Each version appears whole, in one step, when all of its content is durable
-// and has the digests that the layout says. One that is there with the same
-// content is left alone, so that an import that failed may be repeated. A
-// latestVersion that a model has stays, unless Overwrite is set.
+// Each version becomes visible in one step, when all of its content is durable and has
+// the digests of the layout. A version that is there with the same content is left
+// alone, so that a failed import may be repeated. The latestVersion of an existing
+// model stays unless Overwrite is set.
 //
-// Content streams into the store, and memory grows with the number of versions
-// only. From an archive in which the index does not come first, content that
-// is not needed may be stored for a while. opts may be nil.
+// Content streams into the store, and memory grows only with the number of versions. An
+// archive whose index does not come first may store content for a while that is not
+// needed. opts may be nil.
 //
-// The error matches [ErrContentExists] if a version is there with another
-// content and Overwrite is not set, [ErrInvalid] for what is no image layout or
-// breaks the rules for names, [ErrDigest] for bytes that are not what the
-// layout says, [ErrIncomplete] if something is missing or the reader failed,
-// [ErrImmutable], [ErrTooLarge], [ErrQuota].
+// The error matches [ErrContentExists] if a version is there with other content and
+// Overwrite is not set, [ErrInvalid] for bytes that are not an image layout or break
+// the rules for names, [ErrDigest] for bytes that do not have their digest,
+// [ErrIncomplete] if something is missing or the reader failed, [ErrImmutable],
+// [ErrTooLarge] or [ErrQuota].
 func (s *Store) Import(ctx context.Context, from io.Reader, opts *ImportOptions) (Imported, error) {
-	return s.importFrom(ctx, opts, func(v oci.Visitor) error { return oci.ReadTar(from, v) })
+	return newImporter(s, opts).run(ctx, func(v oci.Visitor) error { return oci.ReadTar(from, v) })
 }
 
 // ImportDir is [Store.Import] from a folder.
 func (s *Store) ImportDir(ctx context.Context, dir string, opts *ImportOptions) (Imported, error) {
-	return s.importFrom(ctx, opts, func(v oci.Visitor) error { return oci.ReadDir(dir, v) })
+	return newImporter(s, opts).run(ctx, func(v oci.Visitor) error { return oci.ReadDir(dir, v) })
 }
 
-func (s *Store) importFrom(ctx context.Context, opts *ImportOptions, read func(oci.Visitor) error) (Imported, error) {
-	i := &importer{ctx: ctx, store: s, buffer: make([]byte, 128<<10),
-		staged: map[string]storage.BlobInfo{}, kept: map[string]bool{}, waiting: map[string][]*arrival{}, manifests: map[string]bool{}}
+// importer stores one layout. It implements [archive.Target].
+type importer struct {
+	store    *Store
+	contents *contents
+	tree     *tree
+	options  ImportOptions
+	result   Imported
+	total    func() int // artifacts of the layout
+	source   string     // the namespace of the layout, if all goes into one
+	buffer   []byte
+
+	staged map[string]storage.BlobInfo // content that is durable, by digest
+	kept   map[string]bool             // blobs that the repository may refer to
+}
+
+func newImporter(s *Store, opts *ImportOptions) *importer {
+	i := &importer{
+		store: s, contents: s.contents, tree: s.tree,
+		buffer: make([]byte, 128<<10), staged: map[string]storage.BlobInfo{}, kept: map[string]bool{},
+	}
 	if opts != nil {
 		i.options = *opts
 	}
-	at := Path{Namespace: i.options.Namespace}
-	err := i.prepare()
-	if err == nil {
-		err = read(i)
-	}
-	if err == nil {
-		err = i.complete()
-	}
-	i.discard()
-	return i.result, i.refusal(at, err)
+	return i
 }
 
-// importer is one import under way. It is what reads the layout.
-type importer struct {
-	ctx     context.Context
-	store   *Store
-	options ImportOptions
-	result  Imported
-	source  string // the namespace of the layout, if all goes into one
-	buffer  []byte
-
-	indexed   bool
-	manifests map[string]bool       // the digests of those in the index; true when it was read
-	waiting   map[string][]*arrival // by the digest of a layer that is missing
-	unread    int                   // manifests that are still to come
-
-	staged map[string]storage.BlobInfo // content that is in the store, by digest
-	kept   map[string]bool             // blobs that the store may refer to
-}
-
-// arrival is a version whose manifest is there.
-type arrival struct {
-	record
-	missing int // layers
-}
-
-// prepare refuses a bad name before anything is read.
-func (i *importer) prepare() error {
+// run reads a layout and stores it.
+func (i *importer) run(ctx context.Context, read func(oci.Visitor) error) (Imported, error) {
 	at := Path{Namespace: i.options.Namespace}
 	if at.Namespace != "" && !at.valid(1) {
-		return refuse("import", at, ErrInvalid, "Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
+		return Imported{}, refuse("import", at, ErrInvalid,
+			"Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
 	}
-	return i.ctx.Err()
+	reader := archive.NewImporter(ctx, i)
+	i.total = reader.Total
+	err := ctx.Err()
+	if err == nil {
+		err = read(reader)
+	}
+	if err == nil {
+		err = reader.Close()
+	}
+	i.discard(ctx)
+	i.result.Ignored = reader.Ignored
+	return i.result, importError(ctx, at, err)
 }
 
-// Index implements [oci.Visitor].
-func (i *importer) Index(index oci.Index) error {
-	i.indexed = true
-	for _, d := range index.Manifests {
-		if d.MediaType != oci.MediaTypeManifest || d.ArtifactType != "" && d.ArtifactType != ArtifactType {
-			i.result.Ignored++
-			continue
-		}
-		i.manifests[d.Digest] = false
+// importError returns the error in the words of the interface.
+func importError(ctx context.Context, at Path, err error) error {
+	var known *Error
+	var missing *archive.MissingError
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case ctx.Err() != nil:
+		return failed("import", at, ctx.Err())
+	case errors.As(err, &missing) && missing.Needs == nil:
+		return refuse("import", Path{}, ErrIncomplete,
+			"The layout lacks the manifest %s, which its index names.", missing.Digest)
+	case errors.As(err, &missing):
+		needs := recordPath(*missing.Needs)
+		return refuse("import", needs, ErrIncomplete,
+			"The layout lacks the blob %s, which '%s' needs.", missing.Digest, needs)
 	}
-	i.unread = len(i.manifests)
-	if at := (Path{Namespace: index.Annotations[annotationNamespace]}); len(index.Manifests) == 0 && at.valid(1) {
-		if i.options.Namespace != "" {
-			at.Namespace = i.options.Namespace
-		}
-		if err := i.store.ensure(i.ctx, at); err != nil {
-			return err
+	for _, c := range []struct{ theirs, ours error }{
+		{oci.ErrDigest, ErrDigest}, {oci.ErrInvalid, ErrInvalid}, {oci.ErrIncomplete, ErrIncomplete},
+	} {
+		if errors.Is(err, c.theirs) {
+			text := strings.ToValidUTF8(err.Error(), "?")
+			return &Error{
+				Op: "import", Path: at.String(), Err: fmt.Errorf("%w: %w", c.ours, err),
+				Text: "The image layout cannot be imported: " + text + ".",
+			}
 		}
 	}
-	for digest := range i.manifests { // of those that came before the index
-		info, found := i.staged[digest]
-		if !found {
-			continue
-		}
-		if err := i.stagedManifest(digest, info); err != nil {
-			return err
-		}
+	return failed("import", at, err)
+}
+
+// Ensure implements [archive.Target].
+func (i *importer) Ensure(ctx context.Context, namespace string) error {
+	at := Path{Namespace: namespace}
+	if !at.valid(1) {
+		return nil
+	}
+	if i.options.Namespace != "" {
+		at.Namespace = i.options.Namespace
+	}
+	return i.ensureNamespace(ctx, at)
+}
+
+// ensureNamespace creates a namespace if it is missing.
+func (i *importer) ensureNamespace(ctx context.Context, at Path) error {
+	if _, err := i.tree.find(ctx, at, 1); !errors.Is(err, errAbsent) {
+		return err
+	}
+	if err := i.store.CreateNamespace(ctx, at.Namespace, NamespaceUpdate{}); !errors.Is(err, ErrExists) {
+		return err
 	}
 	return nil
 }
 
-func (i *importer) stagedManifest(digest string, info storage.BlobInfo) error {
-	reader, err := i.store.blobs.Open(i.ctx, info.Key)
-	if err != nil {
-		return hide(err)
+// Accept implements [archive.Target]. A version that is there with the same content,
+// or that must not be replaced, needs no content.
+func (i *importer) Accept(ctx context.Context, r *archive.Record) (done bool, err error) {
+	if err := checkRecord(*r); err != nil {
+		return false, err
 	}
-	defer func() { _ = reader.Close() }() // it was only read
-	return i.manifest(digest, reader)
+	if err := i.rename(r); err != nil {
+		return false, err
+	}
+	return i.present(ctx, *r)
 }
 
-// Blob implements [oci.Visitor].
-func (i *importer) Blob(d oci.Descriptor, content io.Reader) error {
-	read, isManifest := i.manifests[d.Digest]
-	_, staged := i.staged[d.Digest]
-	switch {
-	case isManifest && !read:
-		return i.manifest(d.Digest, content)
-	case isManifest || staged:
-		return nil
-	case len(i.waiting[d.Digest]) == 0 && i.indexed && i.unread == 0:
-		return nil // nobody needs it
+// checkRecord refuses a record that breaks the rules.
+func checkRecord(r archive.Record) error {
+	const op = "import"
+	at, depth := recordPath(r), 3
+	if at.Version == "" {
+		depth = 2
 	}
-	return i.stage(d, content)
-}
-
-// manifest reads a manifest, and brings in its version if nothing is missing.
-func (i *importer) manifest(digest string, content io.Reader) error {
-	data, err := oci.ReadSmall(content, oci.MaxManifest)
-	if err != nil {
-		return fmt.Errorf("manifest %s: %w", digest, err)
+	if !at.valid(depth) || at.Version == Latest {
+		return refuse(op, at, ErrInvalid, "The layout names a model version that breaks the rules for names.")
 	}
-	m, err := oci.ParseManifest(data)
-	if err != nil {
-		return fmt.Errorf("manifest %s: %w", digest, err)
-	}
-	i.manifests[digest] = true
-	i.unread--
-	if m.ArtifactType != ArtifactType {
-		i.result.Ignored++
-		return nil
-	}
-	r, err := unpack(m)
-	if err != nil {
+	if err := (ModelUpdate{LatestVersion: r.LatestVersion}).check(op, at, true); err != nil {
 		return err
 	}
-	if err := i.rename(&r); err != nil {
+	if err := (VersionUpdate{DefaultFormat: r.DefaultFormat}).check(op, at, true); err != nil {
 		return err
 	}
-	// What is there or may not be replaced needs no content.
-	if done, err := i.present(r); done || err != nil {
-		return err
+	if _, err := recordMetadata(r); err != nil {
+		return refuse(op, at, ErrInvalid, "The layout has metadata that are no JSON object of strings.")
 	}
-	a := &arrival{record: r}
-	digests := map[string]bool{}
-	for _, e := range r.formats {
-		digest := "sha256:" + e.SHA256
-		if _, staged := i.staged[digest]; !staged && !digests[digest] {
-			digests[digest] = true
-			i.waiting[digest] = append(i.waiting[digest], a)
+	formats := map[string]bool{}
+	for _, l := range r.Layers {
+		switch {
+		case !ValidFormat(l.Format) || depth < 3:
+			return refuse(op, at, ErrInvalid, "The layout has a layer without a valid format tag.")
+		case formats[l.Format]:
+			return refuse(op, at, ErrInvalid, "The layout has the format '%s' twice.", l.Format)
+		case !validContentType(l.ContentType):
+			return refuse(op, at, ErrInvalid, "The layout has a content type that no header can carry.")
 		}
+		formats[l.Format] = true
 	}
-	a.missing = len(digests)
-	return i.bring(a)
+	return nil
+}
+
+// recordMetadata returns the metadata of a record; nil for none.
+func recordMetadata(r archive.Record) (metadata Metadata, err error) {
+	if r.Metadata != "" {
+		err = json.Unmarshal([]byte(r.Metadata), &metadata)
+	}
+	return metadata, err
 }
 
 // rename puts the version into the namespace that everything goes into.
-func (i *importer) rename(r *record) error {
+func (i *importer) rename(r *archive.Record) error {
 	if i.options.Namespace == "" {
 		return nil
 	}
-	if i.source != "" && i.source != r.at.Namespace {
-		return refuse("import", r.at, ErrInvalid, "The layout has the namespaces '%s' and '%s', and cannot go into one.", i.source, r.at.Namespace)
+	if i.source != "" && i.source != r.Namespace {
+		return refuse("import", recordPath(*r), ErrInvalid,
+			"The layout has the namespaces '%s' and '%s', and cannot go into one.", i.source, r.Namespace)
 	}
-	i.source, r.at.Namespace = r.at.Namespace, i.options.Namespace
+	i.source, r.Namespace = r.Namespace, i.options.Namespace
 	return nil
 }
 
-// stage makes content durable under a key that nothing refers to. If the
-// process ends, collection finds it.
-func (i *importer) stage(d oci.Descriptor, content io.Reader) error {
-	if most := i.store.config.Limits.ContentBytes; most > 0 && d.Size > most {
-		return refuse("import", Path{Namespace: i.options.Namespace}, ErrTooLarge, "The blob %s is too large: the most is %d bytes.", d.Digest, most)
+// present reports whether the version is there with the same content, and refuses one
+// that would be replaced without permission.
+func (i *importer) present(ctx context.Context, r archive.Record) (bool, error) {
+	at := recordPath(r)
+	if at.depth() < 3 {
+		return false, nil
 	}
-	writer, err := i.store.blobs.Create(i.ctx, blobPrefix+newID())
+	n, _, err := i.tree.load(ctx, at)
+	switch {
+	case errors.Is(err, errAbsent):
+		return false, nil
+	case err != nil:
+		return false, failed("import", at, err)
+	case sameAs(r, n):
+		i.result.Identical++
+		i.report(at)
+		return true, i.setLatest(ctx, r)
+	case !i.options.Overwrite:
+		return false, refuse("import", at, ErrContentExists, "Model version '%s' already exists with another content. "+
+			"If you really want to overwrite it, retry the import with the 'overwrite=1' query parameter.", at)
+	}
+	return false, nil
+}
+
+// sameAs reports whether a version has the record's default format, metadata and
+// content.
+func sameAs(r archive.Record, n node) bool {
+	metadata, _ := recordMetadata(r) // checked before
+	same := maps.EqualFunc(n.Metadata, metadata, slices.Equal[Values])
+	if !same || n.DefaultFormat != r.DefaultFormat || len(n.Formats) != len(r.Layers) {
+		return false
+	}
+	return !slices.ContainsFunc(r.Layers, func(l archive.Layer) bool {
+		i := n.entryAt(l.Format)
+		return i < 0 || n.Formats[i].SHA256 != l.SHA256 || n.Formats[i].ContentType != l.ContentType
+	})
+}
+
+// setLatest sets the latestVersion of an existing model to that of the record if the
+// options allow it.
+func (i *importer) setLatest(ctx context.Context, r archive.Record) error {
+	if r.LatestVersion == "" || !i.options.Overwrite {
+		return nil
+	}
+	model := Path{Namespace: r.Namespace, Model: r.Model}
+	_, err := i.store.UpdateModel(ctx, model, ModelUpdate{LatestVersion: r.LatestVersion})
+	return err
+}
+
+// Stage implements [archive.Target]. The key of the blob is one that nothing refers
+// to: if the process ends, collection removes it.
+func (i *importer) Stage(ctx context.Context, d oci.Descriptor, content io.Reader) error {
+	if most := i.contents.maxBytes; most > 0 && d.Size > most {
+		return refuse("import", Path{Namespace: i.options.Namespace}, ErrTooLarge,
+			"The blob %s is too large: the most is %d bytes.", d.Digest, most)
+	}
+	writer, err := i.contents.blobs.Create(ctx, blobPrefix+newID())
 	if err != nil {
 		return err
 	}
@@ -237,119 +301,42 @@ func (i *importer) stage(d oci.Descriptor, content io.Reader) error {
 	if _, err := io.CopyBuffer(struct{ io.Writer }{writer}, content, i.buffer); err != nil {
 		return fmt.Errorf("blob %s: %w", d.Digest, err)
 	}
-	info, err := writer.Commit(i.ctx)
+	info, err := writer.Commit(ctx)
 	if err != nil {
 		return err
 	}
 	i.staged[d.Digest] = info
 	i.result.Bytes += info.Size
-	waiting := i.waiting[d.Digest]
-	delete(i.waiting, d.Digest)
-	for _, a := range waiting {
-		a.missing--
-		if err := i.bring(a); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
-// complete refuses a layout that lacks something.
-func (i *importer) complete() error {
-	for digest, read := range i.manifests {
-		if !read {
-			return refuse("import", Path{}, ErrIncomplete, "The layout lacks the manifest %s, which its index names.", digest)
-		}
+// OpenStaged implements [archive.Target].
+func (i *importer) OpenStaged(ctx context.Context, digest string) (io.ReadCloser, error) {
+	reader, err := i.contents.blobs.Open(ctx, i.staged[digest].Key)
+	if err != nil {
+		return nil, hide(err)
 	}
-	for digest, waiting := range i.waiting {
-		return refuse("import", waiting[0].at, ErrIncomplete, "The layout lacks the blob %s, which '%s' needs.", digest, waiting[0].at)
-	}
-	return nil
+	return reader, nil
 }
 
-// discard deletes what was stored and is not needed.
-func (i *importer) discard() {
-	ctx, cancel := lastly(i.ctx)
+// discard deletes content that was staged and that nothing refers to.
+func (i *importer) discard(ctx context.Context) {
+	ctx, cancel := cas.Cleanup(ctx)
 	defer cancel()
 	for _, info := range i.staged {
-		if !i.kept[info.Key] && i.store.blobs.Delete(ctx, info.Key) == nil {
+		if !i.kept[info.Key] && i.contents.blobs.Delete(ctx, info.Key) == nil {
 			i.result.Bytes -= info.Size
 		}
 	}
 }
 
-// refusal gives an error the words of the interface.
-func (i *importer) refusal(at Path, err error) error {
-	var known *Error
-	switch {
-	case err == nil || errors.As(err, &known):
-		return err
-	case i.ctx.Err() != nil:
-		return failed("import", at, i.ctx.Err())
-	}
-	for _, c := range []struct{ theirs, ours error }{
-		{oci.ErrDigest, ErrDigest}, {oci.ErrInvalid, ErrInvalid}, {oci.ErrIncomplete, ErrIncomplete},
-	} {
-		if errors.Is(err, c.theirs) {
-			text := strings.ToValidUTF8(err.Error(), "?")
-			return &Error{Op: "import", Path: at.String(), Err: fmt.Errorf("%w: %w", c.ours, err), Text: "The image layout cannot be imported: " + text + "."}
-		}
-	}
-	return failed("import", at, err)
-}
-
-// tell reports a version that was dealt with.
-func (i *importer) tell(at Path) {
+// report calls the progress function after a version was handled.
+func (i *importer) report(at Path) {
 	if i.options.Progress == nil {
 		return
 	}
 	i.options.Progress(ArchiveProgress{
-		Version: at, Total: len(i.manifests), Bytes: i.result.Bytes,
+		Version: at, Total: i.total(), Bytes: i.result.Bytes,
 		Versions: i.result.Created + i.result.Identical + i.result.Overwritten,
 	})
-}
-
-// present reports whether the version is there with the same content, and
-// refuses to replace one that is not to be replaced.
-func (i *importer) present(r record) (bool, error) {
-	if r.at.depth() < 3 {
-		return false, nil
-	}
-	n, _, err := i.store.load(i.ctx, r.at)
-	switch {
-	case errors.Is(err, errAbsent):
-		return false, nil
-	case err != nil:
-		return false, failed("import", r.at, err)
-	case r.equal(n):
-		i.result.Identical++
-		i.tell(r.at)
-		return true, i.point(r)
-	case !i.options.Overwrite:
-		return false, differs(r.at)
-	}
-	return false, nil
-}
-
-func differs(at Path) error {
-	return refuse("import", at, ErrContentExists, "Model version '%s' already exists with another content. If you really want to overwrite it, retry the import with the 'overwrite=1' query parameter.", at)
-}
-
-// point gives an existing model the record's latestVersion where that is due.
-func (i *importer) point(r record) error {
-	if r.latestVersion == "" || !i.options.Overwrite {
-		return nil
-	}
-	_, err := i.store.UpdateModel(i.ctx, Path{Namespace: r.at.Namespace, Model: r.at.Model}, ModelUpdate{LatestVersion: r.latestVersion})
-	return err
-}
-
-// tickets are what protects the content of a version that is coming.
-func (i *importer) tickets(r record) []ticket {
-	tickets := make([]ticket, 0, len(r.formats))
-	for _, e := range r.formats {
-		info := i.staged["sha256:"+e.SHA256]
-		tickets = append(tickets, ticket{ID: newID(), Blob: info.Key, SHA256: info.SHA256, Renewed: time.Now().UTC()})
-	}
-	return tickets
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// maxIndexedNames bounds the memory of all indexes together. The least recently
-// used ones go first.
+// maxIndexedNames bounds the memory of all indexes. The least recently used ones are
+// removed first.
 const maxIndexedNames = 2_000_000
 
-// window is a page's part of an index.
+// window is the part of an index that is on a page.
 type window struct {
 	names  []string // in ascending order
 	before string   // the name before the first, empty if it is the first of all
 	total  int
 }
 
-// indexes holds the sorted names of the children of nodes whose children were
-// listed by page. The zero value is ready for use.
+// indexes are the sorted names of the children of nodes that were listed by page. The
+// zero value is ready for use.
 type indexes struct {
 	mu    sync.Mutex
 	byKey map[string]*list.Element // of *index
@@ -31,15 +31,15 @@ type indexes struct {
 	names int                      // in all of them
 }
 
-// window returns the names of a page, as of the node that was just read or
-// later.
-func (x *indexes) window(ctx context.Context, s *Store, at Path, parent node, l Listing) (window, error) {
+// window returns the names of a page, in the state of the node that was just read or a
+// later one.
+func (x *indexes) window(ctx context.Context, t *tree, at Path, parent node, l Listing) (window, error) {
 	i := x.of(at)
 	if err := i.hold(ctx); err != nil {
 		return window{}, err
 	}
 	defer i.release()
-	if err := i.refresh(ctx, s, parent); err != nil {
+	if err := i.refresh(ctx, t, parent); err != nil {
 		return window{}, err
 	}
 	x.account(i)
@@ -54,22 +54,22 @@ func (x *indexes) window(ctx context.Context, s *Store, at Path, parent node, l 
 	return w, nil
 }
 
-// count returns how many children a node has, as of the node that was just read
-// or later, with those that are being created and were noted in it. The child
-// of the given name is not counted if it is one of the latter.
-func (x *indexes) count(ctx context.Context, s *Store, at Path, parent node, except string) (int, error) {
+// count returns how many children a node has, in the state that was just read or a
+// later one, including those that are being created and are recorded in the node,
+// except the child of the given name.
+func (x *indexes) count(ctx context.Context, t *tree, at Path, parent node, except string) (int, error) {
 	i := x.of(at)
 	if err := i.hold(ctx); err != nil {
 		return 0, err
 	}
 	defer i.release()
-	if err := i.refresh(ctx, s, parent); err != nil {
+	if err := i.refresh(ctx, t, parent); err != nil {
 		return 0, err
 	}
 	x.account(i)
 	count := len(i.names)
 	for _, name := range i.unsettled {
-		// One that is not noted yet will count this one when it is.
+		// A child that is not recorded yet will count this one when it is.
 		_, visible := slices.BinarySearch(i.names, name)
 		if !visible && name != except && slices.Contains(parent.Recent, name) {
 			count++
@@ -78,7 +78,7 @@ func (x *indexes) count(ctx context.Context, s *Store, at Path, parent node, exc
 	return count, nil
 }
 
-// of returns the index of a node's children.
+// of returns the index of the children of a node.
 func (x *indexes) of(at Path) *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -94,15 +94,16 @@ func (x *indexes) of(at Path) *index {
 	return i
 }
 
-// account counts the index's names and lets others go if they are too many.
+// account updates the total number of names and removes other indexes if there are too
+// many.
 func (x *indexes) account(i *index) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if element := x.byKey[i.at.key()]; element == nil || element.Value != any(i) {
-		return // let go meanwhile
+		return // removed meanwhile
 	}
 	x.names += len(i.names) + 1 - i.counted
-	i.counted = len(i.names) + 1 // an empty one counts as well
+	i.counted = len(i.names) + 1 // an empty index counts as well
 	for x.names > maxIndexedNames && x.order.Len() > 1 {
 		oldest := x.order.Remove(x.order.Back()).(*index)
 		delete(x.byKey, oldest.at.key())
@@ -110,21 +111,20 @@ func (x *indexes) account(i *index) {
 	}
 }
 
-// index is the sorted list of the names of a node's visible children.
+// index is the sorted list of the names of the visible children of a node.
 //
-// It holds as of the count of changes that was read from the node before it
-// was made. A child that changed since then is found in the node, because
-// every change is noted there; one that was changing at that time was marked,
-// because the mark comes before the note, and is looked at again until its
-// mark is gone.
+// It is valid for the count of changes that was in the node before the names were read.
+// A child that changed since then is named in the node, because every change is
+// recorded there. A child that was changing at that time had a mark, because the mark
+// comes before the record; it is read again until the mark is removed.
 type index struct {
 	at   Path
-	turn chan struct{} // full while somebody uses it
+	turn chan struct{} // full while the index is in use
 
 	id        string // of the node; empty before the first reading
 	seen      uint64 // the node's count of changes
 	names     []string
-	unsettled []string // names to look at again
+	unsettled []string // names to read again
 
 	counted int // guarded by indexes.mu
 }
@@ -140,16 +140,15 @@ func (i *index) hold(ctx context.Context) error {
 
 func (i *index) release() { <-i.turn }
 
-// refresh brings the index to the state of the node, or leaves it at a later
-// one.
-func (i *index) refresh(ctx context.Context, s *Store, parent node) error {
+// refresh updates the index to the state of the node, or leaves it in a later state.
+func (i *index) refresh(ctx context.Context, t *tree, parent node) error {
 	if i.id != parent.ID {
-		return i.read(ctx, s, parent)
+		return i.read(ctx, t, parent)
 	}
 	if parent.Changes > i.seen {
 		changed, known := parent.missed(i.seen)
 		if !known {
-			return i.read(ctx, s, parent)
+			return i.read(ctx, t, parent)
 		}
 		for _, name := range changed {
 			if !slices.Contains(i.unsettled, name) {
@@ -158,15 +157,15 @@ func (i *index) refresh(ctx context.Context, s *Store, parent node) error {
 		}
 		i.seen = parent.Changes
 	}
-	return i.settle(ctx, s)
+	return i.settle(ctx, t)
 }
 
 // read reads the names of all children.
-func (i *index) read(ctx context.Context, s *Store, parent node) error {
+func (i *index) read(ctx context.Context, t *tree, parent node) error {
 	i.id, i.names, i.unsettled = "", nil, nil
 	var names, unsettled []string
 	prefix := i.at.childPrefix()
-	for doc, err := range storage.All(ctx, s.docs, prefix) {
+	for doc, err := range storage.All(ctx, t.docs, prefix) {
 		if err != nil {
 			return err
 		}
@@ -190,16 +189,15 @@ func (i *index) read(ctx context.Context, s *Store, parent node) error {
 	return nil
 }
 
-// settle looks at the children that may have changed.
-func (i *index) settle(ctx context.Context, s *Store) error {
+// settle reads the children that may have changed.
+func (i *index) settle(ctx context.Context, t *tree) error {
 	var still []string
 	for at, name := range i.unsettled {
-		child, _, err := s.load(ctx, i.at.child(name))
+		child, _, err := t.load(ctx, i.at.child(name))
 		switch {
 		case errors.Is(err, errAbsent):
-			// Whether it is pending is not known here, so it is looked at until
-			// nothing is there at all.
-			_, err = s.docs.Get(ctx, i.at.child(name).key())
+			// The child may be pending, so it is read again until there is no document.
+			_, err = t.docs.Get(ctx, i.at.child(name).key())
 			if err == nil {
 				still = append(still, name)
 			} else if !errors.Is(err, storage.ErrNotFound) {

@@ -13,19 +13,20 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// interrupt returns stores that call the intruder before operation at, and how
-// many operations there were.
-func interrupt(documents storage.Documents, blobs storage.Blobs, at int64, intruder func()) (storage.Documents, storage.Blobs, func() int64) {
-	m := &mortal{before: func(n int64) {
+// interrupt returns stores that call the intruder before operation at, and a function
+// that returns how many operations there were.
+func interrupt(
+	documents storage.Documents, blobs storage.Blobs, at int64, intruder func(),
+) (storage.Documents, storage.Blobs, func() int64) {
+	m := &crasher{before: func(n int64) {
 		if n == at {
 			intruder()
 		}
 	}}
-	return mortalDocuments{m, documents}, mortalBlobs{m, blobs}, m.count.Load
+	return crashingDocuments{m, documents}, crashingBlobs{m, blobs}, m.count.Load
 }
 
-// everywhere runs a scene with an interruption before each operation of its
-// subject, until there are no more operations.
+// everywhere runs a scene with an interruption before each operation of its subject.
 func everywhere(t *testing.T, scene func(t *testing.T, at int64) (operations int64)) {
 	t.Helper()
 	at := int64(1)
@@ -34,13 +35,13 @@ func everywhere(t *testing.T, scene func(t *testing.T, at int64) (operations int
 	require.Greater(t, at, int64(3), "the subject did too little to be interrupted")
 }
 
-func TestCollectionBetweenAnyTwoStepsOfAnUploadLosesNothing(t *testing.T) {
+func TestStore_Collect_losesNothingBetweenStepsOfAnUpload(t *testing.T) {
 	for before := range 4 { // rounds that the same bytes, unreferenced, have been through
 		for during := 1; during <= 4; during++ {
 			t.Run(fmt.Sprintf("%d rounds before, %d between", before, during), func(t *testing.T) {
 				everywhere(t, func(t *testing.T, at int64) int64 {
 					documents, blobs := openMemory(t)
-					collector := impatient(t, documents, blobs)
+					collector := newWithoutGrace(t, documents, blobs)
 					collect := func(rounds int) {
 						for range rounds {
 							_, err := collector.Collect(t.Context())
@@ -54,11 +55,11 @@ func TestCollectionBetweenAnyTwoStepsOfAnUploadLosesNothing(t *testing.T) {
 					collect(before)
 
 					d, b, operations := interrupt(documents, blobs, at, func() { collect(during) })
-					_, err = impatient(t, d, b).Upload(t.Context(), crashVersion, "new", strings.NewReader("same"), nil)
+					_, err = newWithoutGrace(t, d, b).Upload(t.Context(), crashVersion, "new", strings.NewReader("same"), nil)
 					require.NoError(t, err)
 					collect(4)
-					require.Equal(t, "same", look(t, collector)["new"], "collected before operation %d", at)
-					tidy(t, collector, documents, blobs, "afterwards")
+					require.Equal(t, "same", observe(t, collector)["new"], "collected before operation %d", at)
+					requireClean(t, collector, documents, blobs, "afterwards")
 					return operations()
 				})
 			})
@@ -66,10 +67,9 @@ func TestCollectionBetweenAnyTwoStepsOfAnUploadLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAnUploadBetweenAnyTwoStepsOfACollectionLosesNothing(t *testing.T) {
-	// What may have happened to the same bytes before: rounds of collection
-	// since nothing refers to them, or an upload of them that was given up for
-	// dead at one of its operations and then went on.
+func TestStore_Upload_losesNothingBetweenStepsOfACollection(t *testing.T) {
+	// The history of the same bytes: rounds of collection since nothing refers to them,
+	// or an upload that lost its ticket at one of its operations and continued.
 	type history struct{ rounds, diedAt int64 }
 	var histories []history
 	for n := range int64(5) {
@@ -81,7 +81,7 @@ func TestAnUploadBetweenAnyTwoStepsOfACollectionLosesNothing(t *testing.T) {
 	for _, h := range histories {
 		everywhere(t, func(t *testing.T, at int64) int64 {
 			documents, blobs := openMemory(t)
-			other := impatient(t, documents, blobs)
+			other := newWithoutGrace(t, documents, blobs)
 			prepare(t, other)
 			tidyUp := func() {
 				for range h.rounds {
@@ -92,7 +92,8 @@ func TestAnUploadBetweenAnyTwoStepsOfACollectionLosesNothing(t *testing.T) {
 				}
 			}
 			d, b, _ := interrupt(documents, blobs, h.diedAt, tidyUp)
-			if _, err := impatient(t, d, b).Upload(t.Context(), crashVersion, "old", strings.NewReader("same"), nil); err == nil {
+			if _, err := newWithoutGrace(t, d, b).Upload(t.Context(), crashVersion, "old", strings.NewReader("same"),
+				nil); err == nil {
 				require.NoError(t, other.DeleteContent(t.Context(), crashVersion, "old", modelrepo.Condition{}))
 			} else {
 				require.ErrorIs(t, err, modelrepo.ErrExpired)
@@ -107,30 +108,30 @@ func TestAnUploadBetweenAnyTwoStepsOfACollectionLosesNothing(t *testing.T) {
 				_, err := other.Upload(t.Context(), crashVersion, "new", strings.NewReader("same"), nil)
 				require.NoError(t, err)
 			})
-			_, err := impatient(t, d, b).Collect(t.Context())
+			_, err := newWithoutGrace(t, d, b).Collect(t.Context())
 			require.NoError(t, err)
 			if uploaded {
-				require.Equal(t, "same", look(t, other)["new"], "%+v, uploaded before operation %d", h, at)
+				require.Equal(t, "same", observe(t, other)["new"], "%+v, uploaded before operation %d", h, at)
 			}
-			tidy(t, other, documents, blobs, "afterwards")
+			requireClean(t, other, documents, blobs, "afterwards")
 			return operations()
 		})
 	}
 }
 
-// TestAnUploadThatWasGivenUpForDeadCannotHurtAnother stops an upload before one
-// of its operations, gives it up, and lets it go on together with another
-// upload of the same bytes, in the middle of the collection of its blob.
-func TestAnUploadThatWasGivenUpForDeadCannotHurtAnother(t *testing.T) {
+// TestStore_Upload_withoutItsTicketChangesNothing stops an upload before one of its
+// operations, removes its ticket, and continues it together with another upload of the
+// same bytes, during the collection of its blob.
+func TestStore_Upload_withoutItsTicketChangesNothing(t *testing.T) {
 	for rounds := range 3 {
 		for stopsAt := int64(1); stopsAt <= 12; stopsAt++ {
 			everywhere(t, func(t *testing.T, at int64) int64 {
 				documents, blobs := openMemory(t)
-				other := impatient(t, documents, blobs)
+				other := newWithoutGrace(t, documents, blobs)
 				prepare(t, other)
 				stopped, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 				d, b, _ := interrupt(documents, blobs, stopsAt, func() { close(stopped); <-goOn })
-				dead := impatient(t, d, b)
+				dead := newWithoutGrace(t, d, b)
 				go func() {
 					_, err := dead.Upload(t.Context(), crashVersion, "old", strings.NewReader("same"), nil)
 					ended <- err
@@ -165,24 +166,24 @@ func TestAnUploadThatWasGivenUpForDeadCannotHurtAnother(t *testing.T) {
 					_, err := other.Upload(t.Context(), crashVersion, "new", strings.NewReader("same"), nil)
 					require.NoError(t, err)
 				})
-				_, err = impatient(t, d, b).Collect(t.Context())
+				_, err = newWithoutGrace(t, d, b).Collect(t.Context())
 				require.NoError(t, err)
 				revive()
 				if uploaded {
-					require.Equal(t, "same", look(t, other)["new"], "stopped at %d, collected before %d", stopsAt, at)
+					require.Equal(t, "same", observe(t, other)["new"], "stopped at %d, collected before %d", stopsAt, at)
 				}
-				tidy(t, other, documents, blobs, "afterwards")
+				requireClean(t, other, documents, blobs, "afterwards")
 				return operations()
 			})
 		}
 	}
 }
 
-func TestRepairBetweenAnyTwoStepsOfAnUploadRefusesItOrLetsItBe(t *testing.T) {
+func TestStore_Repair_refusesAnUploadOrLeavesIt(t *testing.T) {
 	expired := 0
 	everywhere(t, func(t *testing.T, at int64) int64 {
 		documents, blobs := openMemory(t)
-		other := impatient(t, documents, blobs)
+		other := newWithoutGrace(t, documents, blobs)
 		prepare(t, other)
 		d, b, operations := interrupt(documents, blobs, at, func() {
 			for range 3 {
@@ -192,30 +193,30 @@ func TestRepairBetweenAnyTwoStepsOfAnUploadRefusesItOrLetsItBe(t *testing.T) {
 				require.NoError(t, err)
 			}
 		})
-		_, err := impatient(t, d, b).Upload(t.Context(), crashVersion, "f", strings.NewReader("data"), nil)
+		_, err := newWithoutGrace(t, d, b).Upload(t.Context(), crashVersion, "f", strings.NewReader("data"), nil)
 		if err != nil {
 			require.ErrorIs(t, err, modelrepo.ErrExpired)
-			require.NotContains(t, look(t, other), "f")
+			require.NotContains(t, observe(t, other), "f")
 			expired++
 		} else {
-			require.Equal(t, "data", look(t, other)["f"])
+			require.Equal(t, "data", observe(t, other)["f"])
 		}
-		tidy(t, other, documents, blobs, "afterwards")
+		requireClean(t, other, documents, blobs, "afterwards")
 		return operations()
 	})
 	require.Positive(t, expired)
 }
 
-func TestDeletingAParentBetweenAnyTwoStepsLeavesNoOrphan(t *testing.T) {
+func TestStore_DeleteNamespace_leavesNoOrphan(t *testing.T) {
 	kept, gone := 0, 0
 	everywhere(t, func(t *testing.T, at int64) int64 {
 		documents, blobs := openMemory(t)
-		other := impatient(t, documents, blobs)
-		require.NoError(t, other.CreateNamespace(t.Context(), "w3c"))
+		other := newWithoutGrace(t, documents, blobs)
+		require.NoError(t, other.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 		var deletion error
 		d, b, operations := interrupt(documents, blobs, at, func() { deletion = other.DeleteNamespace(t.Context(), "w3c") })
-		creation := impatient(t, d, b).CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{})
-		seen := look(t, other)
+		creation := newWithoutGrace(t, d, b).CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{})
+		seen := observe(t, other)
 		switch {
 		case creation == nil:
 			kept++
@@ -226,26 +227,26 @@ func TestDeletingAParentBetweenAnyTwoStepsLeavesNoOrphan(t *testing.T) {
 			require.ErrorIs(t, creation, modelrepo.ErrNotFound)
 			require.Empty(t, seen)
 		}
-		tidy(t, other, documents, blobs, "afterwards")
-		require.Equal(t, seen, look(t, other))
+		requireClean(t, other, documents, blobs, "afterwards")
+		require.Equal(t, seen, observe(t, other))
 		return operations()
 	})
 	require.Positive(t, kept)
 	require.Positive(t, gone)
 }
 
-func TestAddingAChildBetweenAnyTwoStepsOfADeletionKeepsTheParent(t *testing.T) {
+func TestStore_CreateModel_keepsAParentThatIsBeingDeleted(t *testing.T) {
 	kept := 0
 	everywhere(t, func(t *testing.T, at int64) int64 {
 		documents, blobs := openMemory(t)
-		other := impatient(t, documents, blobs)
-		require.NoError(t, other.CreateNamespace(t.Context(), "w3c"))
+		other := newWithoutGrace(t, documents, blobs)
+		require.NoError(t, other.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 		var creation error
 		d, b, operations := interrupt(documents, blobs, at, func() {
 			creation = other.CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{})
 		})
-		deletion := impatient(t, d, b).DeleteNamespace(t.Context(), "w3c")
-		seen := look(t, other)
+		deletion := newWithoutGrace(t, d, b).DeleteNamespace(t.Context(), "w3c")
+		seen := observe(t, other)
 		if deletion != nil {
 			kept++
 			require.ErrorIs(t, deletion, modelrepo.ErrNotEmpty)
@@ -254,15 +255,15 @@ func TestAddingAChildBetweenAnyTwoStepsOfADeletionKeepsTheParent(t *testing.T) {
 		} else {
 			require.Empty(t, seen)
 		}
-		tidy(t, other, documents, blobs, "afterwards")
+		requireClean(t, other, documents, blobs, "afterwards")
 		return operations()
 	})
 	require.Positive(t, kept)
 }
 
-func TestAVersionThatIsDeletedDuringAnUploadIsGoneAtItsEnd(t *testing.T) {
+func TestStore_Upload_failsWhenItsVersionIsDeleted(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
 	deleting := readerFunc(func([]byte) (int, error) {
 		require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
@@ -270,12 +271,12 @@ func TestAVersionThatIsDeletedDuringAnUploadIsGoneAtItsEnd(t *testing.T) {
 	})
 	_, err := s.Upload(t.Context(), crashVersion, "f", deleting, nil)
 	require.ErrorIs(t, err, modelrepo.ErrNotFound)
-	tidy(t, s, documents, blobs, "afterwards")
+	requireClean(t, s, documents, blobs, "afterwards")
 }
 
-func TestCancellingAnUploadLeavesNothing(t *testing.T) {
+func TestStore_Upload_leavesNothingWhenItsContextEnds(t *testing.T) {
 	documents, blobs := openMemory(t)
-	s := impatient(t, documents, blobs)
+	s := newWithoutGrace(t, documents, blobs)
 	prepare(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancelling := readerFunc(func(p []byte) (int, error) {
@@ -297,7 +298,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // prepare creates one version.
 func prepare(t *testing.T, s *modelrepo.Store) {
 	t.Helper()
-	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	require.NoError(t, s.CreateModel(t.Context(), crashModel, modelrepo.ModelUpdate{}))
 	require.NoError(t, s.CreateVersion(t.Context(), crashVersion, modelrepo.VersionUpdate{}))
 }

@@ -2,125 +2,65 @@ package modelrepo
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 )
 
-// Limits are the quotas of a repository. Zero means that there is no limit.
+// Limits are the quotas of a repository. Zero means no limit.
 //
-// ModelsPerNamespace and VersionsPerModel hold for any number of clients and
-// processes that create at one time: which one is the last that fits is decided
-// by a compare-and-set of the parent's document. Only a creation that stalls
-// between its last two steps while 32 others come or go is not counted by
-// those. A creation that crashed there takes a place until [Store.Repair], or
-// until 32 others came or went.
+// ModelsPerNamespace and VersionsPerModel hold for any number of clients and processes
+// that create at the same time: a compare-and-set of the parent's document decides
+// which creation is the last that fits. Only a creation that stalls between its last
+// two steps while 32 other children come or go is not counted by these. A creation that
+// crashed there counts until [Store.Repair], or until 32 other children came or went.
 //
-// NamespaceBytes counts content as it was uploaded: each format of each version
-// with its whole size, also where the bytes are stored once and shared. It is
-// never exceeded by the uploads of one process, however many run at one time;
-// one that would just fit may be refused while others are ending.
-// Several processes over one storage see each other's uploads within a minute,
-// and may together exceed it by what they add in that time. What is deleted
-// makes room at once in the process that did it, and within a second in others.
+// NamespaceBytes counts each format of each version with its whole size, also where
+// versions share the bytes. The uploads of one process never exceed it; an upload that
+// would just fit may be refused while others finish. Several processes over one storage
+// learn of each other's uploads within a minute, and may together exceed the limit by
+// what they add in that time. A deletion makes room at once in its own process, and
+// within a second in others.
 //
-// Lowering a limit removes nothing; what is above it only cannot grow.
+// Lowering a limit removes nothing. What exceeds it cannot grow.
 type Limits struct {
-	// ModelsPerNamespace is the most models that a namespace can have.
+	// ModelsPerNamespace is the most models of a namespace.
 	ModelsPerNamespace int
-	// VersionsPerModel is the most versions that a model can have.
+	// VersionsPerModel is the most versions of a model.
 	VersionsPerModel int
-	// ContentBytes is the largest content, in bytes.
+	// ContentBytes is the size of the largest content, in bytes.
 	ContentBytes int64
-	// NamespaceBytes is the most content of all versions in a namespace, in
-	// bytes.
+	// NamespaceBytes is the size of all content of a namespace, in bytes.
 	NamespaceBytes int64
-	// MetadataBytes is the most metadata of one namespace, model or version,
-	// in bytes of their JSON form. Zero means [MaxMetadataSize], which is also
-	// the most.
+	// MetadataBytes is the size of the metadata of one namespace, model or version, in
+	// bytes of their JSON form. Zero means [MaxMetadataSize], which is also the most.
 	MetadataBytes int
 }
 
-// check says which limit is not possible.
+// check returns an error for an invalid limit.
 func (l Limits) check() error {
 	for _, limit := range []struct {
 		name  string
 		value int64
 	}{
 		{"ModelsPerNamespace", int64(l.ModelsPerNamespace)}, {"VersionsPerModel", int64(l.VersionsPerModel)},
-		{"ContentBytes", l.ContentBytes}, {"NamespaceBytes", l.NamespaceBytes}, {"MetadataBytes", int64(l.MetadataBytes)},
+		{"ContentBytes", l.ContentBytes}, {"NamespaceBytes", l.NamespaceBytes},
+		{"MetadataBytes", int64(l.MetadataBytes)},
 	} {
 		if limit.value < 0 {
-			return fmt.Errorf("modelrepo: Config.Limits.%s is %d, and has to be positive, or 0 for no limit", limit.name, limit.value)
+			return fmt.Errorf("modelrepo: Config.Limits.%s is %d, and has to be positive, or 0 for no limit",
+				limit.name, limit.value)
 		}
 	}
 	if l.MetadataBytes > MaxMetadataSize {
-		return fmt.Errorf("modelrepo: Config.Limits.MetadataBytes is %d, the most is %d", l.MetadataBytes, MaxMetadataSize)
+		return fmt.Errorf("modelrepo: Config.Limits.MetadataBytes is %d, the most is %d", l.MetadataBytes,
+			MaxMetadataSize)
 	}
 	return nil
 }
 
-// metadata is how large metadata can be.
+// metadata returns the size of the largest metadata.
 func (l Limits) metadata() int { return cmp.Or(l.MetadataBytes, MaxMetadataSize) }
 
-// children is how many children a node of that depth can have; 0 if that is not
-// limited.
+// children returns the most children of a node of that depth; 0 for no limit.
 func (l Limits) children(depth int) int {
 	return [...]int{0, l.ModelsPerNamespace, l.VersionsPerModel, 0}[depth]
-}
-
-// admit returns why the parent does not take the child. It is asked before the
-// child is noted there, and the note is written at the revision that was read,
-// so all that others noted before have been counted: those that are visible,
-// and those that are about to be.
-func (s *Store) admit(ctx context.Context, op string, child Path, parent *node) error {
-	at := child.parent()
-	if _, found := parent.Aliases[child.Version]; found && child.depth() == 3 {
-		return refuse(op, child, ErrInvalid, reservedTag+" It is an alias of model '%s'.", child.Version, at)
-	}
-	most := s.config.Limits.children(at.depth())
-	if most == 0 {
-		return nil
-	}
-	count, err := s.indexes.count(ctx, s, at, *parent, child.name())
-	if err != nil {
-		return err
-	}
-	if count >= most {
-		return refuse(op, child, ErrQuota, "%s '%s' has as many %ss as it can have: %d.", at.title(), at, child.kind(), most)
-	}
-	return nil
-}
-
-// metered is the content of an upload, which must not be larger than the
-// limits allow.
-type metered struct {
-	from   io.Reader
-	upload *upload
-	ctx    context.Context
-	size   int64
-}
-
-// Read implements [io.Reader].
-func (m *metered) Read(p []byte) (int, error) {
-	n, err := m.from.Read(p)
-	m.size += int64(n)
-	var refusal *Error
-	if errors.As(m.upload.fits(m.ctx, m.size), &refusal) { // the upload's end will find other errors again
-		return n, refusal
-	}
-	return n, err
-}
-
-// fits returns why content of that size cannot be stored.
-func (u *upload) fits(ctx context.Context, size int64) error {
-	limits := u.store.config.Limits
-	if limits.ContentBytes > 0 && size > limits.ContentBytes {
-		return refuse(u.op, u.at, ErrTooLarge, "The content is too large: the most is %d bytes. Nothing was stored.", limits.ContentBytes)
-	}
-	if limits.NamespaceBytes == 0 {
-		return nil
-	}
-	return u.store.usage.room(ctx, u.store, u.op, u.at, size-u.replaces)
 }

@@ -11,18 +11,17 @@ import (
 
 // The bounds of a page.
 const (
-	// DefaultPageSize is how many items a page has if nothing else is said.
+	// DefaultPageSize is the number of items on a page when none is given.
 	DefaultPageSize = 20
 	// MaxPageSize is the most items that a page can have.
 	MaxPageSize = 50
 )
 
-// Listing asks for one page of a set. A nil *Listing asks for the whole set, in
-// the byte order of names.
+// Listing selects one page of a set. A nil *Listing selects the whole set, in the byte
+// order of names.
 //
-// A page by name without filters costs the same wherever it is. Others read the
-// documents of all children, one after the other, and remember only what can be
-// on the page.
+// A page by name without filters costs the same wherever it is. Other pages read the
+// documents of all children, one after the other.
 type Listing struct {
 	// Page counts from 1; zero means 1. A page behind the last is empty.
 	Page int
@@ -38,20 +37,21 @@ type Listing struct {
 	// of which the first 256 count, and metadata by the first value; what is
 	// not set is less than everything, and names decide between equals.
 	SortBy string
-	// Descending turns the order around.
+	// Descending reverses the order.
 	Descending bool
-	// Filters must all hold. There are at most MaxFilters.
+	// Filters must all match. There are at most MaxFilters.
 	Filters []Filter
 }
 
-// MaxFilters is how many filters a [Listing] can have.
+// MaxFilters is the most filters of a [Listing].
 const MaxFilters = 32
 
-// Filter holds for what has a field of a value; for metadata, one of its values.
+// Filter matches what has a value in a field; for metadata, among the values of the
+// key.
 type Filter struct {
-	// Field is one of those that a [Listing] can sort by.
+	// Field is a field that a [Listing] can sort by.
 	Field string
-	// Value follows the rules for values of the field; only metadata can be
+	// Value follows the rules for values of the field. Only a value of metadata can be
 	// empty.
 	Value string
 }
@@ -74,13 +74,16 @@ func (l Listing) normal(op string, at Path, children string) (Listing, error) {
 	case l.SortBy == children || l.SortBy == "name":
 		l.SortBy = ""
 	case l.SortBy != "" && !sortable(children, l.SortBy):
-		return l, refuse(op, at, ErrInvalid, "Invalid sorting key '%s' in the 'sort_by' parameter. A %s can be sorted by %s.", clipped(l.SortBy), children, fieldsOf(children))
+		return l, refuse(op, at, ErrInvalid,
+			"Invalid sorting key '%s' in the 'sort_by' parameter. A %s can be sorted by %s.",
+			clipped(l.SortBy), children, fieldsOf(children))
 	}
 	l.Filters = slices.Clone(l.Filters)
 	for i := range l.Filters {
 		f := &l.Filters[i]
 		if f.Field != children && f.Field != "name" && !sortable(children, f.Field) {
-			return l, refuse(op, at, ErrInvalid, "Invalid filtering key 'f.%s'. A %s can be filtered by %s.", clipped(f.Field), children, fieldsOf(children))
+			return l, refuse(op, at, ErrInvalid, "Invalid filtering key 'f.%s'. A %s can be filtered by %s.",
+				clipped(f.Field), children, fieldsOf(children))
 		}
 		if f.Field == children || f.Field == "name" {
 			f.Field = ""
@@ -92,9 +95,9 @@ func (l Listing) normal(op string, at Path, children string) (Listing, error) {
 	return l, nil
 }
 
-// bounds returns where in a set of that size the page begins and ends.
+// bounds returns where the page begins and ends in a set of a size.
 func (l Listing) bounds(total int) (from, to int) {
-	if l.Page-1 > math.MaxInt/l.PageSize-1 { // so far behind that it would overflow
+	if l.Page-1 > math.MaxInt/l.PageSize-1 { // the product would overflow
 		return total, total
 	}
 	from = min((l.Page-1)*l.PageSize, total)
@@ -105,24 +108,26 @@ func (l Listing) bounds(total int) (from, to int) {
 type Set[T any] struct {
 	// Items are in the byte order of their names, or as the [Listing] says.
 	Items []T `json:"items"`
-	// TotalCount is the size of the whole set, of what the filters hold for.
+	// TotalCount is the size of the whole set of what the filters match.
 	TotalCount int64 `json:"totalCount"`
-	// Page and PageSize are what was asked for; zero for a whole set.
+	// Page and PageSize are those of the [Listing]; zero for a whole set.
 	Page     int `json:"page,omitempty"`
 	PageSize int `json:"pageSize,omitempty"`
 }
 
-// children returns the visible children of a node that was just read, each in
-// the form that item gives it.
-func children[T any](ctx context.Context, s *Store, at Path, parent node, listing *Listing, item func(Path, node) T) (*Set[T], error) {
+// children returns the visible children of a node that was just read. The function item
+// converts each.
+func children[T any](
+	ctx context.Context, t *tree, at Path, parent node, listing *Listing, item func(Path, node) T,
+) (*Set[T], error) {
 	if listing != nil {
 		if listing.SortBy != "" || len(listing.Filters) > 0 {
-			return scannedPage(ctx, s, at, *listing, item)
+			return scannedPage(ctx, t, at, *listing, item)
 		}
-		return childPage(ctx, s, at, parent, *listing, item)
+		return childPage(ctx, t, at, parent, *listing, item)
 	}
 	set := &Set[T]{Items: []T{}}
-	for doc, err := range storage.All(ctx, s.docs, at.childPrefix()) {
+	for doc, err := range storage.All(ctx, t.docs, at.childPrefix()) {
 		if err != nil {
 			return nil, err
 		}
@@ -138,10 +143,11 @@ func children[T any](ctx context.Context, s *Store, at Path, parent node, listin
 	return set, nil
 }
 
-// childPage reads only the documents of the page: which they are is known from
-// the index of names.
-func childPage[T any](ctx context.Context, s *Store, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
-	set, err := childrenOfPage(ctx, s, at, parent, l, item)
+// childPage reads only the documents of the page, which the index of names knows.
+func childPage[T any](
+	ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T,
+) (*Set[T], error) {
+	set, err := childrenOfPage(ctx, t, at, parent, l, item)
 	if err == nil && l.Descending {
 		slices.Reverse(set.Items)
 	}
@@ -149,12 +155,16 @@ func childPage[T any](ctx context.Context, s *Store, at Path, parent node, l Lis
 }
 
 // childrenOfPage is childPage in ascending order.
-func childrenOfPage[T any](ctx context.Context, s *Store, at Path, parent node, l Listing, item func(Path, node) T) (*Set[T], error) {
-	window, err := s.indexes.window(ctx, s, at, parent, l)
+func childrenOfPage[T any](
+	ctx context.Context, t *tree, at Path, parent node, l Listing, item func(Path, node) T,
+) (*Set[T], error) {
+	window, err := t.indexes.window(ctx, t, at, parent, l)
 	if err != nil {
 		return nil, err
 	}
-	set := &Set[T]{Items: make([]T, 0, len(window.names)), TotalCount: int64(window.total), Page: l.Page, PageSize: l.PageSize}
+	set := &Set[T]{
+		Items: make([]T, 0, len(window.names)), TotalCount: int64(window.total), Page: l.Page, PageSize: l.PageSize,
+	}
 	if len(window.names) == 0 {
 		return set, nil
 	}
@@ -164,7 +174,7 @@ func childrenOfPage[T any](ctx context.Context, s *Store, at Path, parent node, 
 	}
 	last := prefix + window.names[len(window.names)-1]
 	for {
-		page, err := s.docs.List(ctx, prefix, after, len(window.names))
+		page, err := t.docs.List(ctx, prefix, after, len(window.names))
 		if err != nil {
 			return nil, err
 		}

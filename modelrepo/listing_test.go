@@ -44,7 +44,8 @@ func seed(tb testing.TB, documents storage.Documents, models int) {
 	for range 64 {
 		writers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(models); i = next.Add(1) - 1 {
-				_, err := documents.Create(tb.Context(), fmt.Sprintf("model/w3c/model-%06d", i), []byte(`{"id":"seed","latestVersion":"1.0"}`))
+				_, err := documents.Create(tb.Context(), fmt.Sprintf("model/w3c/model-%06d", i),
+					[]byte(`{"id":"seed","latestVersion":"1.0"}`))
 				if err != nil {
 					tb.Error(err)
 				}
@@ -54,7 +55,7 @@ func seed(tb testing.TB, documents storage.Documents, models int) {
 	writers.Wait()
 }
 
-func TestAPageCostsTheSameWhereverItIs(t *testing.T) {
+func TestStore_Namespace_readsOnlyTheDocumentsOfAPage(t *testing.T) {
 	memory, blobs := openMemory(t)
 	seed(t, memory, 5000)
 	documents := &counting{Documents: memory}
@@ -80,7 +81,7 @@ func TestAPageCostsTheSameWhereverItIs(t *testing.T) {
 	require.Equal(t, int64(1), documents.documents.Load())
 }
 
-func TestChangesOfAnotherRepositoryAreReadOneByOne(t *testing.T) {
+func TestStore_Namespace_readsChangesOfOtherProcessesOneByOne(t *testing.T) {
 	memory, blobs := openMemory(t)
 	seed(t, memory, 3000)
 	documents := &counting{Documents: memory}
@@ -121,7 +122,8 @@ func TestChangesOfAnotherRepositoryAreReadOneByOne(t *testing.T) {
 		total, first := names()
 		require.Equal(t, int64(3000+c.count/2), total)
 		require.Equal(t, []string{"a000", "a002"}, first[:2])
-		require.Equal(t, c.few, documents.documents.Load() < 100, "%d documents were read after %d changes", documents.documents.Load(), c.count)
+		require.Equal(t, c.few, documents.documents.Load() < 100, "%d documents were read after %d changes",
+			documents.documents.Load(), c.count)
 		clear(c.count)
 		total, first = names()
 		require.Equal(t, int64(3000), total)
@@ -140,7 +142,7 @@ func TestChangesOfAnotherRepositoryAreReadOneByOne(t *testing.T) {
 		require.NoError(t, memory.Delete(t.Context(), key, doc.Revision))
 	}
 	require.NoError(t, other.DeleteNamespace(t.Context(), "w3c"))
-	require.NoError(t, other.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, other.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	total, first := names()
 	require.Zero(t, total)
 	require.Empty(t, first)
@@ -158,7 +160,8 @@ func BenchmarkPage(b *testing.B) {
 				b.Run(fmt.Sprintf("page=%d", page), func(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
-						namespace, err := s.Namespace(b.Context(), "w3c", &modelrepo.Listing{Page: page, PageSize: modelrepo.MaxPageSize})
+						namespace, err := s.Namespace(b.Context(), "w3c",
+							&modelrepo.Listing{Page: page, PageSize: modelrepo.MaxPageSize})
 						if err != nil || len(namespace.Models.Items) != modelrepo.MaxPageSize {
 							b.Fatal(err)
 						}
@@ -191,7 +194,8 @@ func seedDescribed(tb testing.TB, documents storage.Documents, models int) {
 	for range 64 {
 		writers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(models); i = next.Add(1) - 1 {
-				data := fmt.Sprintf(`{"id":"seed","metadata":{"group":"g%d","rank":"%06d","title":"Model number %d"},"latestVersion":"1.0"}`, i%10, int64(models)-i, i)
+				data := fmt.Sprintf(`{"id":"seed","metadata":{"group":"g%d","rank":"%06d","title":"Model number `+
+					`%d"},"latestVersion":"1.0"}`, i%10, int64(models)-i, i)
 				if _, err := documents.Create(tb.Context(), fmt.Sprintf("model/w3c/model-%06d", i), []byte(data)); err != nil {
 					tb.Error(err)
 				}
@@ -201,7 +205,7 @@ func seedDescribed(tb testing.TB, documents storage.Documents, models int) {
 	writers.Wait()
 }
 
-func TestAScanRemembersOnlyWhatCanBeOnThePage(t *testing.T) {
+func TestStore_Namespace_boundsTheMemoryOfAScan(t *testing.T) {
 	documents, blobs := openMemory(t)
 	if testing.Short() {
 		t.Skip("measures memory")

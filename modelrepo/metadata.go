@@ -11,15 +11,15 @@ import (
 
 // The bounds of the metadata of one namespace, model or version.
 const (
-	// MaxMetadataKeys is how many keys there can be.
+	// MaxMetadataKeys is the most keys.
 	MaxMetadataKeys = 64
-	// MaxMetadataValues is how many values a key can have.
+	// MaxMetadataValues is the most values of a key.
 	MaxMetadataValues = 32
-	// MaxMetadataValue is how long a value can be, in characters of Unicode.
+	// MaxMetadataValue is the length of the longest value, in characters of Unicode.
 	MaxMetadataValue = 1024
-	// MaxMetadataSize is how long all of it can be in its JSON form, in bytes.
-	// Everything that the other bounds allow has room, unless most of its
-	// characters are longer than two bytes or have to be escaped.
+	// MaxMetadataSize is the size of the largest metadata in their JSON form, in bytes.
+	// All that the other bounds allow fits, unless most characters take more than two
+	// bytes or are escaped.
 	MaxMetadataSize = 6 << 20
 )
 
@@ -27,17 +27,17 @@ const metadataKeyRule = `^[\w-]{1,100}$`
 
 var metadataKeys = regexp.MustCompile(metadataKeyRule)
 
-// Metadata are values under keys that somebody gave to a namespace, a model or
-// a version. A key has 1 to 100 ASCII letters, digits, hyphens and underscores.
+// Metadata are values under keys that describe a namespace, a model or a version. A key
+// has 1 to 100 ASCII letters, digits, hyphens and underscores.
 //
-// In an update, the keys that are there are replaced and others stay; the
-// values []string{[Unset]} remove a key, which only makes sense in a change,
-// and a key without values is no key. The single key [Unset], whose values
-// mean nothing, removes everything that was there before.
+// An update replaces the values of its keys; other keys stay. The values
+// []string{[Unset]} remove a key, which is valid in an update only. A key without
+// values has no effect. The single key [Unset], with any values, removes all metadata
+// that was there before.
 type Metadata map[string]Values
 
-// Values are the values of a key of [Metadata], in their order. Its JSON form
-// is a string if there is one, and else an array of strings.
+// Values are the values of a key of [Metadata], in order. The JSON form is a string for
+// one value, and otherwise an array of strings.
 type Values []string
 
 // MarshalJSON implements [json.Marshaler].
@@ -68,13 +68,13 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Why metadata were not read.
+// The reasons for which metadata are not read.
 var (
 	errNull = errors.New("modelrepo: a value is null")
 	errText = errors.New("modelrepo: metadata are a text")
 )
 
-// MarshalJSON implements [json.Marshaler]. What removes everything and sets
+// MarshalJSON implements [json.Marshaler]. Metadata that removes everything and sets
 // nothing is the text "@unset".
 func (m Metadata) MarshalJSON() ([]byte, error) {
 	if _, all := m[Unset]; all && len(m) == 1 {
@@ -102,8 +102,8 @@ const (
 	badKey     = "Invalid metadata key '%s' in 'metadata'. Metadata keys must match regex: %s"
 )
 
-// check refuses metadata that breaks the rules. Keys are looked at in their
-// order, so that the same body gets the same answer each time.
+// check refuses metadata that breaks the rules. It checks the keys in their order, so
+// that the same body always gets the same answer.
 func (m Metadata) check(op string, at Path, creating bool) error {
 	bad := func(format string, args ...any) error {
 		return refuse(op, at, ErrInvalid, validating+format, args...)
@@ -137,9 +137,11 @@ func (m Metadata) check(op string, at Path, creating bool) error {
 			case !utf8.ValidString(value):
 				return bad("'metadata.%s', value %d, is not UTF-8", key, i)
 			case length > MaxMetadataValue && len(values) == 1:
-				return bad("'metadata.%s' is too long: it has %d characters, the most is %d", key, length, MaxMetadataValue)
+				return bad("'metadata.%s' is too long: it has %d characters, the most is %d",
+					key, length, MaxMetadataValue)
 			case length > MaxMetadataValue:
-				return bad("'metadata.%s' is too long: its value [%d] has %d characters, the most is %d", key, i, length, MaxMetadataValue)
+				return bad("'metadata.%s' is too long: its value [%d] has %d characters, the most is %d",
+					key, i, length, MaxMetadataValue)
 			}
 		}
 		if len(values) > 0 {
@@ -152,8 +154,8 @@ func (m Metadata) check(op string, at Path, creating bool) error {
 	return nil
 }
 
-// merged returns what the old metadata become by the update, and whether that
-// is anything else. Neither is changed.
+// merged returns the metadata after an update, and whether they differ. It changes
+// neither argument.
 func (m Metadata) merged(op string, at Path, update Metadata, most int) (Metadata, bool, error) {
 	if _, removesAll := update[Unset]; removesAll {
 		return nil, len(m) > 0, nil
@@ -177,32 +179,35 @@ func (m Metadata) merged(op string, at Path, update Metadata, most int) (Metadat
 		return m, false, nil
 	}
 	if len(merged) > MaxMetadataKeys {
-		return nil, false, refuse(op, at, ErrInvalid, preUpdate+"the number of metadata keys would exceed the allowed limit: they would be %d, the most is %d.", len(merged), MaxMetadataKeys)
+		return nil, false, refuse(op, at, ErrInvalid,
+			preUpdate+"the number of metadata keys would exceed the allowed limit: they would be %d, the most is %d.",
+			len(merged), MaxMetadataKeys)
 	}
 	form, err := json.Marshal(merged)
 	if err != nil {
 		return nil, false, err
 	}
 	if len(form) > most {
-		return nil, false, refuse(op, at, ErrTooLarge, preUpdate+"the metadata would be too large: they would take %d bytes, the most is %d.", len(form), most)
+		return nil, false, refuse(op, at, ErrTooLarge,
+			preUpdate+"the metadata would be too large: they would take %d bytes, the most is %d.", len(form), most)
 	}
 	return merged, true, nil
 }
 
-// setMetadata is merged for a node.
-func (s *Store) setMetadata(op string, at Path, n *node, update Metadata) (changed bool, err error) {
-	merged, changed, err := n.Metadata.merged(op, at, update, s.config.Limits.metadata())
+// setMetadata merges metadata into a node.
+func (t *tree) setMetadata(op string, at Path, n *node, update Metadata) (changed bool, err error) {
+	merged, changed, err := n.Metadata.merged(op, at, update, t.limits.metadata())
 	if changed {
 		n.Metadata = merged
 	}
 	return changed, err
 }
 
-// describe checks the metadata that something is created with, and sets them.
-func (s *Store) describe(op string, at Path, n *node, metadata Metadata) error {
+// describe checks the metadata of a new node and sets them.
+func (t *tree) describe(op string, at Path, n *node, metadata Metadata) error {
 	if err := metadata.check(op, at, true); err != nil {
 		return err
 	}
-	_, err := s.setMetadata(op, at, n, metadata)
+	_, err := t.setMetadata(op, at, n, metadata)
 	return err
 }

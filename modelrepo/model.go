@@ -11,44 +11,32 @@ import (
 type Model struct {
 	// Name is unique in the namespace.
 	Name string `json:"name"`
-	// Namespace is the name of the namespace that it is in.
+	// Namespace is the name of the model's namespace.
 	Namespace string `json:"namespace"`
-	// LatestVersion is what the version tag [Latest] stands for; empty if that
-	// is not set. The version need not exist.
+	// LatestVersion is the version that the tag [Latest] stands for; empty if it is not
+	// set. The version need not exist.
 	LatestVersion string `json:"latestVersion,omitempty"`
-	// Aliases are the version tags that other tags stand for, by those. The
-	// versions need not exist.
+	// Aliases maps further tags to the versions that they stand for. The versions need
+	// not exist.
 	Aliases map[string]string `json:"aliases,omitempty"`
-	// Metadata are what somebody noted about it.
+	// Metadata describes the model.
 	Metadata Metadata `json:"metadata,omitempty"`
-	// Versions are the versions of it; nil where it is itself an item of a set,
-	// and where a whole set is empty.
+	// Versions are the versions of the model. It is nil where the model is an item of a
+	// set, and for a whole set that is empty.
 	Versions *Set[Version] `json:"versions,omitempty"`
 }
 
-// ModelUpdate is what a model is created with, or changed to.
+// ModelUpdate is what a model is created with or changed to.
 type ModelUpdate struct {
-	// LatestVersion is the new latest version. Empty leaves it as it is, and
-	// [Unset] removes it, which only makes sense in a change.
+	// LatestVersion is the new latest version. Empty leaves it as it is. [Unset]
+	// removes it, which is valid in an update only.
 	LatestVersion string `json:"latestVersion,omitempty"`
-	// Aliases are set or replaced, each by itself; the target [Unset] removes
-	// one. An alias has the form of a version tag, and is none of an existing
-	// version and not [Latest].
+	// Aliases are set or replaced one by one; the target [Unset] removes an alias. An
+	// alias has the form of a version tag. It is neither [Latest] nor the tag of an
+	// existing version.
 	Aliases map[string]string `json:"aliases,omitempty"`
 	// Metadata are set, replaced or removed, each key by itself.
 	Metadata Metadata `json:"metadata,omitempty"`
-}
-
-func (u *ModelUpdate) fields() fields {
-	return fields{
-		"latestVersion": textField("latestVersion", &u.LatestVersion),
-		"aliases":       aliasesField(&u.Aliases),
-		"metadata":      metadataField(&u.Metadata),
-	}
-}
-
-func (u *ModelUpdate) empty() bool {
-	return u.LatestVersion == "" && len(u.Aliases) == 0 && len(u.Metadata) == 0
 }
 
 func (u ModelUpdate) check(op string, at Path, creating bool) error {
@@ -64,18 +52,18 @@ func (u ModelUpdate) check(op string, at Path, creating bool) error {
 	return err
 }
 
-// set changes a model's node.
-func (u ModelUpdate) set(ctx context.Context, s *Store, op string, at Path, n *node) (changed bool, err error) {
+// set changes the node of a model.
+func (u ModelUpdate) set(ctx context.Context, t *tree, op string, at Path, n *node) (changed bool, err error) {
 	changed = apply(&n.LatestVersion, u.LatestVersion)
-	aliases, err := s.setAliases(ctx, op, at, n, u.Aliases)
+	aliases, err := t.setAliases(ctx, op, at, n, u.Aliases)
 	if err != nil {
 		return false, err
 	}
-	metadata, err := s.setMetadata(op, at, n, u.Metadata)
+	metadata, err := t.setMetadata(op, at, n, u.Metadata)
 	return changed || aliases || metadata, err
 }
 
-// checkValue refuses a field's value.
+// checkValue refuses an invalid value of a field.
 func checkValue(op string, at Path, field, value string, creating bool, valid func(string) bool) error {
 	switch {
 	case value == "":
@@ -102,25 +90,29 @@ func apply(field *string, value string) bool {
 }
 
 func listedModel(at Path, n node) Model {
-	return Model{Name: at.Model, Namespace: at.Namespace, LatestVersion: n.LatestVersion, Aliases: n.Aliases, Metadata: n.Metadata}
+	return Model{
+		Name: at.Model, Namespace: at.Namespace,
+		LatestVersion: n.LatestVersion, Aliases: n.Aliases, Metadata: n.Metadata,
+	}
 }
 
-// CreateModel adds a model without versions. The error matches [ErrInvalid] for
-// a name or a value that breaks the rules, [ErrExists] if the name is taken,
-// [ErrNotFound] if there is no such namespace, [ErrTooLarge] or [ErrQuota].
+// CreateModel adds a model without versions. The error matches [ErrInvalid] for a name
+// or a value that breaks the rules, [ErrExists] if the name is taken, [ErrNotFound] if
+// there is no such namespace, [ErrTooLarge] or [ErrQuota].
 func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) error {
 	const op = "create model"
 	if !at.valid(2) {
-		return refuse(op, at, ErrInvalid, "Invalid namespace or model name. Namespace names must match regex: %s Model names must match regex: %s", namespaceRule, modelRule)
+		return refuse(op, at, ErrInvalid, "Invalid namespace or model name. "+
+			"Namespace names must match regex: %s Model names must match regex: %s", namespaceRule, modelRule)
 	}
 	if err := with.check(op, at, true); err != nil {
 		return err
 	}
 	var n node
-	if _, err := with.set(ctx, s, op, at, &n); err != nil {
+	if _, err := with.set(ctx, s.tree, op, at, &n); err != nil {
 		return failed(op, at, err)
 	}
-	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: ModelCreate, At: at})
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(ModelCreate, at))
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
@@ -132,22 +124,22 @@ func (s *Store) CreateModel(ctx context.Context, at Path, with ModelUpdate) erro
 	return nil
 }
 
-// Model returns a model with its versions, whole or by page, the versions
-// without their formats. The error matches [ErrNotFound] if there is none.
+// Model returns a model with its versions, all or one page; the versions come without
+// their formats. The error matches [ErrNotFound] if there is none.
 func (s *Store) Model(ctx context.Context, at Path, listing *Listing) (Model, error) {
 	const op = "get model"
 	listing, err := check(op, at, listing, "version")
 	if err != nil {
 		return Model{}, err
 	}
-	n, err := s.find(ctx, at, 2)
+	n, err := s.tree.find(ctx, at, 2)
 	if errors.Is(err, errAbsent) {
 		return Model{}, notFound(op, at)
 	}
 	if err != nil {
 		return Model{}, failed(op, at, err)
 	}
-	versions, err := children(ctx, s, at, n, listing, listedVersion)
+	versions, err := children(ctx, s.tree, at, n, listing, listedVersion)
 	if err != nil {
 		return Model{}, failed(op, at, err)
 	}
@@ -156,39 +148,19 @@ func (s *Store) Model(ctx context.Context, at Path, listing *Listing) (Model, er
 	return m, nil
 }
 
-// UpdateModel changes a model and reports whether anything was different. The
-// error matches [ErrInvalid], [ErrTooLarge], [ErrNotFound], or [ErrExists] if an
-// alias is the tag of a version.
+// UpdateModel changes a model and reports whether that made a difference. The error
+// matches [ErrInvalid], [ErrTooLarge], [ErrNotFound], or [ErrExists] if an alias is the
+// tag of a version.
 func (s *Store) UpdateModel(ctx context.Context, at Path, to ModelUpdate) (changed bool, err error) {
 	const op = "update model"
 	if err := to.check(op, at, false); err != nil {
 		return false, err
 	}
-	return s.update(ctx, op, at, 2, func(n *node) (bool, error) { return to.set(ctx, s, op, at, n) })
+	return s.tree.update(ctx, op, at, 2, func(n *node) (bool, error) { return to.set(ctx, s.tree, op, at, n) })
 }
 
-// update changes a node's own fields.
-func (s *Store) update(ctx context.Context, op string, at Path, depth int, set func(*node) (bool, error)) (changed bool, err error) {
-	err = errAbsent
-	if at.valid(depth) {
-		_, err = s.edit(ctx, at, func(n *node) error {
-			if changed, err = set(n); err == nil && !changed {
-				return errKeep
-			}
-			return err
-		})
-	}
-	if errors.Is(err, errAbsent) {
-		return false, refuse(op, at, ErrNotFound, "Could not find %s '%s'.", at.kind(), at)
-	}
-	if err != nil {
-		return false, failed(op, at, err)
-	}
-	return changed, nil
-}
-
-// DeleteModel removes a model. The error matches [ErrNotFound] if there is
-// none, [ErrNotEmpty] if it has versions.
+// DeleteModel removes a model. The error matches [ErrNotFound] if there is none and
+// [ErrNotEmpty] if it has versions.
 func (s *Store) DeleteModel(ctx context.Context, at Path) error {
 	return s.deleteContainer(ctx, at, 2, "Please delete the model versions first.")
 }

@@ -12,22 +12,18 @@ import (
 type Namespace struct {
 	// Name is unique in the repository.
 	Name string `json:"name"`
-	// Metadata are what somebody noted about it.
+	// Metadata describes the namespace.
 	Metadata Metadata `json:"metadata,omitempty"`
-	// Models are the models in it; nil where it is itself an item of a set,
-	// and where a whole set is empty.
+	// Models are the models of the namespace. It is nil where the namespace is an item
+	// of a set, and for a whole set that is empty.
 	Models *Set[Model] `json:"models,omitempty"`
 }
 
-// NamespaceUpdate is what a namespace is created with, or changed to.
+// NamespaceUpdate is what a namespace is created with or changed to.
 type NamespaceUpdate struct {
 	// Metadata are set, replaced or removed, each key by itself.
 	Metadata Metadata `json:"metadata,omitempty"`
 }
-
-func (u *NamespaceUpdate) fields() fields { return fields{"metadata": metadataField(&u.Metadata)} }
-
-func (u *NamespaceUpdate) empty() bool { return len(u.Metadata) == 0 }
 
 func listedNamespace(at Path, n node) Namespace {
 	return Namespace{Name: at.Namespace, Metadata: n.Metadata}
@@ -42,19 +38,18 @@ func (s *Store) Namespaces(ctx context.Context, listing *Listing) (Set[Namespace
 	if err != nil {
 		return Set[Namespace]{}, err
 	}
-	root, _, err := s.load(ctx, Path{})
+	root, _, err := s.tree.load(ctx, Path{})
 	if err != nil && !errors.Is(err, errAbsent) {
 		return Set[Namespace]{}, failed(op, Path{}, err)
 	}
-	set, err := children(ctx, s, Path{}, root, listing, listedNamespace)
+	set, err := children(ctx, s.tree, Path{}, root, listing, listedNamespace)
 	if err != nil {
 		return Set[Namespace]{}, failed(op, Path{}, err)
 	}
 	return *set, nil
 }
 
-// check returns a copy of the listing of such children with its defaults; nil
-// for nil.
+// check returns the listing with its defaults, or nil for nil.
 func check(op string, at Path, listing *Listing, children string) (*Listing, error) {
 	if listing == nil {
 		return nil, nil
@@ -64,27 +59,23 @@ func check(op string, at Path, listing *Listing, children string) (*Listing, err
 }
 
 // CreateNamespace adds an empty namespace. The error matches [ErrInvalid] or
-// [ErrExists] if the name breaks the rules or is taken.
-func (s *Store) CreateNamespace(ctx context.Context, name string) error {
-	return s.CreateNamespaceWith(ctx, name, NamespaceUpdate{})
-}
-
-// CreateNamespaceWith is [Store.CreateNamespace] with metadata. The error also
-// matches [ErrInvalid] or [ErrTooLarge] for metadata that break the rules.
-func (s *Store) CreateNamespaceWith(ctx context.Context, name string, with NamespaceUpdate) error {
+// [ErrTooLarge] if the name or the metadata break the rules, and [ErrExists] if the
+// name is taken.
+func (s *Store) CreateNamespace(ctx context.Context, name string, with NamespaceUpdate) error {
 	const op = "create namespace"
 	at := Path{Namespace: name}
 	if !at.valid(1) {
 		if slices.Contains(reservedNames(), name) {
-			return refuse(op, at, ErrInvalid, "Invalid namespace name. The name '%s' is reserved for the service itself.", name)
+			return refuse(op, at, ErrInvalid,
+				"Invalid namespace name. The name '%s' is reserved for the service itself.", name)
 		}
 		return refuse(op, at, ErrInvalid, "Invalid namespace name. Namespace names must match regex: %s", namespaceRule)
 	}
 	var n node
-	if err := s.describe(op, at, &n, with.Metadata); err != nil {
+	if err := s.tree.describe(op, at, &n, with.Metadata); err != nil {
 		return err
 	}
-	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: NamespaceCreate, At: at})
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(NamespaceCreate, at))
 	if errors.Is(err, storage.ErrExists) {
 		return refuse(op, at, ErrExists, taken)
 	}
@@ -94,7 +85,7 @@ func (s *Store) CreateNamespaceWith(ctx context.Context, name string, with Names
 	return nil
 }
 
-// Namespace returns a namespace with its models, whole or by page, the models
+// Namespace returns a namespace with its models, all or one page; the models come
 // without their versions. The error matches [ErrNotFound] if there is none.
 func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (Namespace, error) {
 	const op = "get namespace"
@@ -103,14 +94,14 @@ func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (N
 	if err != nil {
 		return Namespace{}, err
 	}
-	n, err := s.find(ctx, at, 1)
+	n, err := s.tree.find(ctx, at, 1)
 	if errors.Is(err, errAbsent) {
 		return Namespace{}, notFound(op, at)
 	}
 	if err != nil {
 		return Namespace{}, failed(op, at, err)
 	}
-	models, err := children(ctx, s, at, n, listing, listedModel)
+	models, err := children(ctx, s.tree, at, n, listing, listedModel)
 	if err != nil {
 		return Namespace{}, failed(op, at, err)
 	}
@@ -119,15 +110,16 @@ func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (N
 	return result, nil
 }
 
-// UpdateNamespace changes a namespace and reports whether anything was
-// different. The error matches [ErrInvalid], [ErrTooLarge] or [ErrNotFound].
+// UpdateNamespace changes a namespace and reports whether that made a difference. The
+// error matches [ErrInvalid], [ErrTooLarge] or [ErrNotFound].
 func (s *Store) UpdateNamespace(ctx context.Context, name string, to NamespaceUpdate) (changed bool, err error) {
 	const op = "update namespace"
 	at := Path{Namespace: name}
 	if err := to.Metadata.check(op, at, false); err != nil {
 		return false, err
 	}
-	return s.update(ctx, op, at, 1, func(n *node) (bool, error) { return s.setMetadata(op, at, n, to.Metadata) })
+	return s.tree.update(ctx, op, at, 1,
+		func(n *node) (bool, error) { return s.tree.setMetadata(op, at, n, to.Metadata) })
 }
 
 // unlessEmpty returns nil for a whole set without items.
@@ -138,21 +130,21 @@ func unlessEmpty[T any](set *Set[T]) *Set[T] {
 	return set
 }
 
-// DeleteNamespace removes a namespace. The error matches [ErrNotFound] if there
-// is none, [ErrNotEmpty] if it has models.
+// DeleteNamespace removes a namespace. The error matches [ErrNotFound] if there is none
+// and [ErrNotEmpty] if it has models.
 func (s *Store) DeleteNamespace(ctx context.Context, name string) error {
 	return s.deleteContainer(ctx, Path{Namespace: name}, 1, "Please delete the models first.")
 }
 
-// deleteContainer removes a node that holds other nodes.
+// deleteContainer removes a namespace or a model.
 func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint string) error {
 	op := [...]string{1: "delete namespace", 2: "delete model"}[depth]
 	err := errAbsent
 	if at.valid(depth) {
 		action := [...]Action{1: NamespaceDelete, 2: ModelDelete}[depth]
-		err = s.told(ctx, func() error {
-			return s.remove(ctx, at, func(ctx context.Context, _ *node) error { return s.childless(ctx, at) })
-		}, &event{Action: action, At: at})
+		err = s.hooks.Record(ctx, func() error {
+			return s.tree.remove(ctx, at, func(ctx context.Context, _ *node) error { return s.tree.childless(ctx, at) })
+		}, eventOf(action, at))
 	}
 	switch {
 	case err == nil:
@@ -163,16 +155,6 @@ func (s *Store) deleteContainer(ctx context.Context, at Path, depth int, hint st
 		return refuse(op, at, ErrNotEmpty, "%s '%s' is not empty. %s", at.title(), at, hint)
 	}
 	return failed(op, at, err)
-}
-
-// find is load for a path that somebody gave us: one that is not valid names
-// nothing.
-func (s *Store) find(ctx context.Context, at Path, depth int) (node, error) {
-	if !at.valid(depth) {
-		return node{}, errAbsent
-	}
-	n, _, err := s.load(ctx, at)
-	return n, err
 }
 
 func notFound(op string, at Path) error {

@@ -12,54 +12,54 @@ import (
 // node is the stored document of the repository itself, a namespace, a model or
 // a version. It is a stored format.
 type node struct {
-	// ID is given at creation, so that one that was deleted and created again
-	// is another one.
+	// ID is assigned at creation, so that a node that was deleted and created again has
+	// another one.
 	ID string `json:"id"`
-	// Mark is there while the node is being created or deleted.
+	// Mark is set while the node is being created or deleted.
 	Mark *mark `json:"mark,omitempty"`
 
-	// Changes counts the children that came and went, and Recent names the
-	// last of them, at most recentChanges, the newest at the end.
+	// Changes counts the children that were added and removed. Recent names the last of
+	// them, at most recentChanges, the newest at the end.
 	Changes uint64   `json:"changes,omitempty"`
 	Recent  []string `json:"recent,omitempty"`
 
 	Metadata Metadata `json:"metadata,omitempty"`
 
-	// LatestVersion and Aliases, the targets by name, are of models.
+	// LatestVersion and Aliases (targets by name) are of models.
 	LatestVersion string            `json:"latestVersion,omitempty"`
 	Aliases       map[string]string `json:"aliases,omitempty"`
 
-	// The others are of versions. Formats and Uploads are in no order.
+	// The other fields are of versions. Formats and Uploads have no order.
 	DefaultFormat string   `json:"defaultFormat,omitempty"`
 	Immutable     bool     `json:"immutable,omitempty"`
 	Formats       []entry  `json:"formats,omitempty"`
 	Uploads       []ticket `json:"uploads,omitempty"`
 	// Documentation is nil if there is none.
-	Documentation *documentation `json:"documentation,omitempty"`
-	// Published names the uploads in pieces that ended last.
+	Documentation *pageSet `json:"documentation,omitempty"`
+	// Published names the resumable uploads that were published last.
 	Published []string `json:"published,omitempty"`
 }
 
-// recentChanges is how far another process's list of names may be behind and
-// still catch up without reading all children again.
+// recentChanges is how many changes the names that another process has indexed may lack
+// without being read again.
 const recentChanges = 32
 
-// mark says that an operation is under way on a node.
+// mark says that an operation on the node is in progress.
 type mark struct {
 	Kind  markKind  `json:"kind"`
 	By    string    `json:"by"` // the operation
 	Since time.Time `json:"since"`
 }
 
-// markMember is in the JSON text of every node that has a mark. Inside of a
-// string its quotation marks would be escaped.
+// markMember is part of the JSON text of every node that has a mark. In a string its
+// quotation marks would be escaped.
 const markMember = `"mark":`
 
 type markKind string
 
 const (
-	pending markKind = "pending" // being created: nobody sees it yet
-	leaving markKind = "leaving" // being deleted: everybody still sees it
+	pending markKind = "pending" // being created: not visible yet
+	leaving markKind = "leaving" // being deleted: still visible
 )
 
 // entry is the content of a version in one format.
@@ -73,17 +73,17 @@ type entry struct {
 	Uploaded    time.Time `json:"uploaded"`
 }
 
-// ticket is an upload under way. It protects what the upload has written, and
-// is what the upload's end is checked against.
+// ticket is an upload in progress. It protects the blob of the upload from collection.
+// Without its ticket an upload cannot finish.
 type ticket struct {
 	ID   string `json:"id"`
 	Blob string `json:"blob"` // the key that the bytes go to
-	// SHA256 is the digest of bytes that are there already, under another key.
+	// SHA256 is the digest of bytes that another blob has already.
 	SHA256  string    `json:"sha256,omitempty"`
 	Renewed time.Time `json:"renewed"`
 }
 
-// digest is the stored document of one content.
+// digest is the stored document of one content: where the bytes of a digest are.
 type digest struct {
 	Blob string `json:"blob"`
 	Size int64  `json:"size"`
@@ -91,10 +91,10 @@ type digest struct {
 	Unreferenced time.Time `json:"unreferenced,omitzero"`
 }
 
-// visible reports whether the node is there for those who read.
+// visible reports whether readers see the node.
 func (n *node) visible() bool { return n.Mark == nil || n.Mark.Kind == leaving }
 
-// note records that a child came or is about to go.
+// note records that a child was added or will be removed.
 func (n *node) note(child string) {
 	n.Changes++
 	n.Recent = append(n.Recent, child)
@@ -103,8 +103,8 @@ func (n *node) note(child string) {
 	}
 }
 
-// missed returns the names of the children that changed since the count was
-// seen, and false if they are no longer known.
+// missed returns the names of the children that changed since the count was seen, and
+// false if they are no longer known.
 func (n *node) missed(seen uint64) ([]string, bool) {
 	behind := n.Changes - seen
 	if seen > n.Changes || behind > uint64(len(n.Recent)) {
@@ -123,8 +123,8 @@ func (n *node) ticketAt(id string) int {
 	return slices.IndexFunc(n.Uploads, func(t ticket) bool { return t.ID == id })
 }
 
-// decode reads a stored document of the repository's own.
-func decode[T node | digest | partial](doc storage.Document) (T, error) {
+// decode reads a stored document.
+func decode[T node | digest](doc storage.Document) (T, error) {
 	var value T
 	if err := json.Unmarshal(doc.Data, &value); err != nil {
 		return value, fmt.Errorf("read document %q: %w", doc.Key, err)
@@ -132,8 +132,9 @@ func decode[T node | digest | partial](doc storage.Document) (T, error) {
 	return value, nil
 }
 
-// encode writes it. Structs of strings, numbers and times always have a form.
-func encode[T node | digest | partial](value T) []byte {
+// encode returns the stored document. Structs of strings, numbers and times always have
+// a JSON form.
+func encode[T node | digest](value T) []byte {
 	data, _ := json.Marshal(value)
 	return data
 }

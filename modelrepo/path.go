@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Latest is the version tag that stands for the version that a model's
-// latestVersion names. It can be read by, and never written to.
+// Latest is the version tag for the version that a model's latestVersion names. It is
+// for reading only.
 const Latest = "latest"
 
 // Unset is the value that removes a latestVersion or a defaultFormat.
@@ -29,20 +29,20 @@ var (
 	formatTags     = regexp.MustCompile(formatRule)
 )
 
-// reservedNames are the first segments of the service's own paths that would
-// otherwise be names of namespaces. The others are too short or have a dot.
+// reservedNames returns the first segments of the service's own paths that would be
+// valid names of namespaces. Its other paths are too short or have a dot.
 func reservedNames() []string { return []string{"docs", "healthz", "metrics", "readyz"} }
 
-// ValidFormat reports whether the text is a format tag: 1 to 100 ASCII letters,
-// digits, and _ - / + . with a letter or digit first. Best it is the media type
-// of the content.
+// ValidFormat reports whether the text is a format tag: 1 to 100 ASCII letters, digits,
+// and _ - / + . with a letter or digit first. It should be the media type of the
+// content.
 func ValidFormat(format string) bool { return formatTags.MatchString(format) }
 
-// Path says which namespace, model or version is meant. The deeper fields are
-// empty for the less deep; the zero Path is the repository as a whole.
+// Path names a namespace, a model or a version. The fields of deeper levels are empty;
+// the zero Path names the whole repository.
 type Path struct {
-	// Namespace has 3 to 100 ASCII letters, digits, hyphens and underscores,
-	// and is none of docs, healthz, metrics and readyz.
+	// Namespace has 3 to 100 ASCII letters, digits, hyphens and underscores. The names
+	// docs, healthz, metrics and readyz are reserved.
 	Namespace string
 	// Model has 1 to 100 of the same, with a letter or digit first.
 	Model string
@@ -72,7 +72,7 @@ func (p Path) String() string {
 	return strings.TrimRight(p.Namespace+"/"+p.Model+"/"+p.Version, "/")
 }
 
-// depth is 0 for the repository, 1 for a namespace, 2 for a model, 3 for a
+// depth returns 0 for the repository, 1 for a namespace, 2 for a model, 3 for a
 // version.
 func (p Path) depth() int {
 	switch {
@@ -95,23 +95,23 @@ func (p Path) valid(depth int) bool {
 		(depth < 3 || versionTags.MatchString(p.Version))
 }
 
-// kind is what is at the path, in the words of the interface.
+// kind returns what is at the path, in the words of the interface.
 func (p Path) kind() string {
 	return [...]string{"repository", "namespace", "model", "model version"}[p.depth()]
 }
 
-// Kind is kind at the beginning of a sentence.
+// title returns the kind as the beginning of a sentence.
 func (p Path) title() string {
 	kind := p.kind()
 	return strings.ToUpper(kind[:1]) + kind[1:]
 }
 
-// name is the last part of the path.
+// name returns the last part of the path.
 func (p Path) name() string {
 	return [...]string{"", p.Namespace, p.Model, p.Version}[p.depth()]
 }
 
-// parent is the path without its last part.
+// parent returns the path without its last part.
 func (p Path) parent() Path {
 	switch p.depth() {
 	case 3:
@@ -124,7 +124,7 @@ func (p Path) parent() Path {
 	return p
 }
 
-// child is the path of a part below.
+// child returns the path of a child.
 func (p Path) child(name string) Path {
 	switch p.depth() {
 	case 0:
@@ -148,8 +148,8 @@ const (
 	blobPrefix      = "blob/"
 )
 
-// key is the key of the node's document. A slash cannot be part of a name, so
-// no two paths share a key and no path's children are another's.
+// key returns the key of the node's document. Names have no slash, so no two paths
+// share a key, and the children of two paths have different prefixes.
 func (p Path) key() string {
 	if p.depth() == 0 {
 		return rootKey
@@ -157,7 +157,7 @@ func (p Path) key() string {
 	return [...]string{"", namespacePrefix, modelPrefix, versionPrefix}[p.depth()] + p.String()
 }
 
-// childPrefix is what the keys of all children begin with.
+// childPrefix returns the prefix of the keys of all children.
 func (p Path) childPrefix() string {
 	if p.depth() == 0 {
 		return namespacePrefix

@@ -10,52 +10,52 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// dawdling lets others go first before and after each operation.
-type dawdling struct{ storage.Documents }
+// slowDocuments yields to other goroutines before and after each operation.
+type slowDocuments struct{ storage.Documents }
 
-func dawdle() {
+func delay() {
 	for range rand.N(20) {
 		runtime.Gosched()
 	}
 }
 
-func (d dawdling) Get(ctx context.Context, key string) (storage.Document, error) {
-	dawdle()
-	defer dawdle()
+func (d slowDocuments) Get(ctx context.Context, key string) (storage.Document, error) {
+	delay()
+	defer delay()
 	return d.Documents.Get(ctx, key)
 }
 
-func (d dawdling) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
-	dawdle()
-	defer dawdle()
+func (d slowDocuments) Create(ctx context.Context, key string, data []byte) (storage.Revision, error) {
+	delay()
+	defer delay()
 	return d.Documents.Create(ctx, key, data)
 }
 
-func (d dawdling) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
-	dawdle()
-	defer dawdle()
+func (d slowDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+	delay()
+	defer delay()
 	return d.Documents.Update(ctx, key, prev, data)
 }
 
-func (d dawdling) Delete(ctx context.Context, key string, prev storage.Revision) error {
-	dawdle()
-	defer dawdle()
+func (d slowDocuments) Delete(ctx context.Context, key string, prev storage.Revision) error {
+	delay()
+	defer delay()
 	return d.Documents.Delete(ctx, key, prev)
 }
 
-func (d dawdling) List(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
-	dawdle()
-	defer dawdle()
+func (d slowDocuments) List(ctx context.Context, prefix, after string, limit int) ([]storage.Document, error) {
+	delay()
+	defer delay()
 	return d.Documents.List(ctx, prefix, after, limit)
 }
 
-func TestRacesEndWellOverMemory(t *testing.T) { modelrepotest.Races(t, openMemory, 40) }
+func TestStore_endsRacesWellOverMemory(t *testing.T) { modelrepotest.Races(t, openMemory, 40) }
 
-func TestRacesEndWellOverSlowDocuments(t *testing.T) {
+func TestStore_endsRacesWellOverSlowDocuments(t *testing.T) {
 	modelrepotest.Races(t, func(t *testing.T) (storage.Documents, storage.Blobs) {
 		documents, blobs := openMemory(t)
-		return dawdling{documents}, blobs
+		return slowDocuments{documents}, blobs
 	}, 40)
 }
 
-func TestRacesEndWellOverDisk(t *testing.T) { modelrepotest.Races(t, openDisk, 4) }
+func TestStore_endsRacesWellOverDisk(t *testing.T) { modelrepotest.Races(t, openDisk, 4) }

@@ -14,11 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 // repository is what a Store and a Client have in common here.
 type repository interface {
-	CreateNamespaceWith(ctx context.Context, name string, with modelrepo.NamespaceUpdate) error
+	CreateNamespace(ctx context.Context, name string, with modelrepo.NamespaceUpdate) error
 	UpdateNamespace(ctx context.Context, name string, to modelrepo.NamespaceUpdate) (bool, error)
 	Namespace(ctx context.Context, name string, listing *modelrepo.Listing) (modelrepo.Namespace, error)
 	CreateModel(ctx context.Context, at modelrepo.Path, with modelrepo.ModelUpdate) error
@@ -27,7 +29,8 @@ type repository interface {
 	CreateVersion(ctx context.Context, at modelrepo.Path, with modelrepo.VersionUpdate) error
 	UpdateVersion(ctx context.Context, at modelrepo.Path, to modelrepo.VersionUpdate) (bool, error)
 	Version(ctx context.Context, at modelrepo.Path) (modelrepo.Version, error)
-	Upload(ctx context.Context, at modelrepo.Path, format string, content io.Reader, opts *modelrepo.UploadOptions) (modelrepo.Uploaded, error)
+	Upload(ctx context.Context, at modelrepo.Path, format string, content io.Reader,
+		opts *modelrepo.UploadOptions) (modelrepo.Uploaded, error)
 	DeleteVersion(ctx context.Context, at modelrepo.Path) error
 	DeleteImmutable(ctx context.Context, at modelrepo.Path) error
 }
@@ -42,35 +45,39 @@ func eachRepository(t *testing.T, limits modelrepo.Limits, run func(t *testing.T
 	}
 	t.Run("store", func(t *testing.T) { run(t, open(t)) })
 	t.Run("client", func(t *testing.T) {
-		server := httptest.NewServer(open(t).Handler(nil))
+		server := httptest.NewServer(rest.NewHandler(open(t), nil))
 		t.Cleanup(server.Close)
-		c, err := modelrepo.NewClient(server.URL, nil)
+		c, err := client.New(server.URL, nil)
 		require.NoError(t, err)
 		run(t, c)
 	})
 }
 
-func TestAClientSeesWhatAStoreDoes(t *testing.T) {
+func TestClient_keepsToTheRulesOfAStore(t *testing.T) {
 	limits := modelrepo.Limits{ModelsPerNamespace: 2, ContentBytes: 10, NamespaceBytes: 15}
 	eachRepository(t, limits, func(t *testing.T, r repository) {
 		ctx := t.Context()
 		model := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
 		version := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 		described := modelrepo.Metadata{"author": {"W3C"}, "tags": {"a", "b"}}
-		require.NoError(t, r.CreateNamespaceWith(ctx, "w3c", modelrepo.NamespaceUpdate{Metadata: described}))
-		require.NoError(t, r.CreateModel(ctx, model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}, Metadata: described}))
+		require.NoError(t, r.CreateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{Metadata: described}))
+		require.NoError(t,
+			r.CreateModel(ctx, model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}, Metadata: described}))
 		require.NoError(t, r.CreateVersion(ctx, version, modelrepo.VersionUpdate{Metadata: described}))
 		namespace, err := r.Namespace(ctx, "w3c", &modelrepo.Listing{
-			SortBy: "metadata.author", Descending: true, Filters: []modelrepo.Filter{{Field: "metadata.tags", Value: "b"}, {Field: "model", Value: "sosa"}},
+			SortBy: "metadata.author", Descending: true, Filters: []modelrepo.Filter{{Field: "metadata.tags", Value: "b"},
+				{Field: "model", Value: "sosa"}},
 		})
 		require.NoError(t, err)
 		require.Equal(t, described, namespace.Metadata)
 		require.Equal(t, int64(1), namespace.Models.TotalCount)
-		require.Equal(t, []modelrepo.Model{{Name: "sosa", Namespace: "w3c", Metadata: described, Aliases: map[string]string{"stable": "1.0"}}}, namespace.Models.Items)
+		require.Equal(t, []modelrepo.Model{{Name: "sosa", Namespace: "w3c", Metadata: described,
+			Aliases: map[string]string{"stable": "1.0"}}}, namespace.Models.Items)
 		_, err = r.Namespace(ctx, "w3c", &modelrepo.Listing{SortBy: "size"})
 		require.ErrorIs(t, err, modelrepo.ErrInvalid)
 
-		changed, err := r.UpdateNamespace(ctx, "w3c", modelrepo.NamespaceUpdate{Metadata: modelrepo.Metadata{modelrepo.Unset: nil}})
+		changed, err := r.UpdateNamespace(ctx, "w3c",
+			modelrepo.NamespaceUpdate{Metadata: modelrepo.Metadata{modelrepo.Unset: nil}})
 		require.NoError(t, err)
 		require.True(t, changed)
 		changed, err = r.UpdateModel(ctx, model, modelrepo.ModelUpdate{Metadata: modelrepo.Metadata{"author": {modelrepo.Unset}}})
@@ -87,7 +94,8 @@ func TestAClientSeesWhatAStoreDoes(t *testing.T) {
 		_, err = r.Upload(ctx, version, "g", strings.NewReader("012345"), nil)
 		require.ErrorIs(t, err, modelrepo.ErrQuota)
 		require.NoError(t, r.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "ssn"}, modelrepo.ModelUpdate{}))
-		require.ErrorIs(t, r.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "more"}, modelrepo.ModelUpdate{}), modelrepo.ErrQuota)
+		require.ErrorIs(t, r.CreateModel(ctx, modelrepo.Path{Namespace: "w3c", Model: "more"}, modelrepo.ModelUpdate{}),
+			modelrepo.ErrQuota)
 
 		alias := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "stable"}
 		found, err := r.Version(ctx, alias)
@@ -110,15 +118,15 @@ func TestAClientSeesWhatAStoreDoes(t *testing.T) {
 // withModel returns a repository over documents that dawdle, with a model.
 func withModel(t *testing.T, limits modelrepo.Limits) (*modelrepo.Store, modelrepo.Path) {
 	documents, blobs := openMemory(t)
-	s, err := modelrepo.New(modelrepo.Config{Documents: dawdling{documents}, Blobs: blobs, Limits: limits})
+	s, err := modelrepo.New(modelrepo.Config{Documents: slowDocuments{documents}, Blobs: blobs, Limits: limits})
 	require.NoError(t, err)
-	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa"}
 	require.NoError(t, s.CreateModel(t.Context(), at, modelrepo.ModelUpdate{}))
 	return s, at
 }
 
-func TestAnAliasAndAVersionNeverShareAName(t *testing.T) {
+func TestStore_UpdateModel_neverSharesATagWithAVersion(t *testing.T) {
 	s, model := withModel(t, modelrepo.Limits{})
 	both := 0
 	for i := range 200 {
@@ -147,7 +155,7 @@ func TestAnAliasAndAVersionNeverShareAName(t *testing.T) {
 	require.Positive(t, both)
 }
 
-func TestAnUploadThatEndsAfterItsVersionIsImmutableIsRefused(t *testing.T) {
+func TestStore_Upload_refusesAVersionThatBecameImmutable(t *testing.T) {
 	s, model := withModel(t, modelrepo.Limits{})
 	version := modelrepo.Path{Namespace: "w3c", Model: model.Model, Version: "1.0"}
 	require.NoError(t, s.CreateVersion(t.Context(), version, modelrepo.VersionUpdate{}))
@@ -170,7 +178,7 @@ func TestAnUploadThatEndsAfterItsVersionIsImmutableIsRefused(t *testing.T) {
 	require.Empty(t, got.DefaultFormat)
 }
 
-func TestQuotasHoldWhileManyCreateAndDelete(t *testing.T) {
+func TestLimits_holdUnderConcurrentCreation(t *testing.T) {
 	const most = 5
 	s, model := withModel(t, modelrepo.Limits{VersionsPerModel: most})
 	var workers sync.WaitGroup
@@ -198,12 +206,14 @@ func TestQuotasHoldWhileManyCreateAndDelete(t *testing.T) {
 	}
 	workers.Wait()
 	for i := range most {
-		require.NoError(t, s.CreateVersion(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: fmt.Sprint("end", i)}, modelrepo.VersionUpdate{}))
+		require.NoError(t, s.CreateVersion(t.Context(),
+			modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: fmt.Sprint("end", i)}, modelrepo.VersionUpdate{}))
 	}
-	require.ErrorIs(t, s.CreateVersion(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "over"}, modelrepo.VersionUpdate{}), modelrepo.ErrQuota)
+	require.ErrorIs(t, s.CreateVersion(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "over"},
+		modelrepo.VersionUpdate{}), modelrepo.ErrQuota)
 }
 
-func TestBytesOfANamespaceNeverExceedTheirQuota(t *testing.T) {
+func TestLimits_holdUnderConcurrentUploads(t *testing.T) {
 	const most = 10_000
 	s, _ := withModel(t, modelrepo.Limits{NamespaceBytes: most})
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
@@ -224,7 +234,8 @@ func TestBytesOfANamespaceNeverExceedTheirQuota(t *testing.T) {
 		workers.Go(func() {
 			for i := range 20 {
 				format := fmt.Sprintf("f%d-%d", w, i%3)
-				_, err := s.Upload(t.Context(), at, format, strings.NewReader(strings.Repeat("x", 700*(1+(w+i)%4))), &modelrepo.UploadOptions{Overwrite: true})
+				_, err := s.Upload(t.Context(), at, format, strings.NewReader(strings.Repeat("x", 700*(1+(w+i)%4))),
+					&modelrepo.UploadOptions{Overwrite: true})
 				if err != nil && !errors.Is(err, modelrepo.ErrQuota) {
 					t.Error(err)
 				}
@@ -250,42 +261,42 @@ func TestBytesOfANamespaceNeverExceedTheirQuota(t *testing.T) {
 	require.ErrorIs(t, err, modelrepo.ErrQuota)
 }
 
-func TestAnUploadInPiecesKeepsToTheRules(t *testing.T) {
+func TestUploads_keepToLimitsAndImmutability(t *testing.T) {
 	s, model := withModel(t, modelrepo.Limits{ContentBytes: 10, NamespaceBytes: 15})
 	ctx, at := t.Context(), modelrepo.Path{Namespace: "w3c", Model: model.Model, Version: "1.0"}
 	require.NoError(t, s.CreateVersion(ctx, at, modelrepo.VersionUpdate{}))
-	_, err := s.BeginUpload(ctx, at, "f", 11, nil)
+	_, err := s.Uploads().Begin(ctx, at, "f", 11, nil)
 	require.ErrorIs(t, err, modelrepo.ErrTooLarge)
-	pieces, err := s.BeginUpload(ctx, at, "f", 10, nil)
+	pieces, err := s.Uploads().Begin(ctx, at, "f", 10, nil)
 	require.NoError(t, err)
-	frozen, err := s.BeginUpload(ctx, at, "g", 1, nil)
+	frozen, err := s.Uploads().Begin(ctx, at, "g", 1, nil)
 	require.NoError(t, err)
 	_, err = s.Upload(ctx, at, "other", strings.NewReader("0123456789"), nil)
 	require.NoError(t, err)
-	_, err = s.BeginUpload(ctx, at, "h", 6, nil)
+	_, err = s.Uploads().Begin(ctx, at, "h", 6, nil)
 	require.ErrorIs(t, err, modelrepo.ErrQuota)
 
 	// What does not fit now may fit later: the last piece can come again.
-	_, err = s.ContinueUpload(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
+	_, err = s.Uploads().Continue(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
 	require.ErrorIs(t, err, modelrepo.ErrQuota)
 	require.NoError(t, s.DeleteContent(ctx, at, "other", modelrepo.Condition{}))
-	_, err = s.ContinueUpload(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
+	_, err = s.Uploads().Continue(ctx, pieces.ID, 0, strings.NewReader("0123456789"), modelrepo.Checksum{})
 	require.NoError(t, err)
 
 	_, err = s.UpdateVersion(ctx, at, modelrepo.VersionUpdate{Immutable: true})
 	require.NoError(t, err)
-	_, err = s.ContinueUpload(ctx, frozen.ID, 0, strings.NewReader("x"), modelrepo.Checksum{})
+	_, err = s.Uploads().Continue(ctx, frozen.ID, 0, strings.NewReader("x"), modelrepo.Checksum{})
 	require.ErrorIs(t, err, modelrepo.ErrImmutable)
-	_, err = s.BeginUpload(ctx, at, "i", 1, nil)
+	_, err = s.Uploads().Begin(ctx, at, "i", 1, nil)
 	require.ErrorIs(t, err, modelrepo.ErrImmutable)
 	_, err = s.UpdateModel(ctx, model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}})
 	require.NoError(t, err)
 	at.Version = "stable"
-	_, err = s.BeginUpload(ctx, at, "i", 1, nil)
+	_, err = s.Uploads().Begin(ctx, at, "i", 1, nil)
 	require.ErrorContains(t, err, "The 'stable' tag cannot be used for writes.")
 }
 
-func TestAnImportKeepsToTheRules(t *testing.T) {
+func TestStore_Import_keepsToLimitsAndImmutability(t *testing.T) {
 	ctx := t.Context()
 	source, model := withModel(t, modelrepo.Limits{})
 	at := modelrepo.Path{Namespace: "w3c", Model: model.Model, Version: "1.0"}
@@ -334,7 +345,7 @@ func TestAnImportKeepsToTheRules(t *testing.T) {
 	require.ErrorIs(t, imported(s), modelrepo.ErrInvalid, "the tag is an alias")
 }
 
-func TestDocumentationIsNotWrittenByAnAlias(t *testing.T) {
+func TestStore_GenerateDocumentation_refusesAnAlias(t *testing.T) {
 	s, model := withModel(t, modelrepo.Limits{})
 	_, err := s.UpdateModel(t.Context(), model, modelrepo.ModelUpdate{Aliases: map[string]string{"stable": "1.0"}})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo"
 )
 
-func TestRunTidiesUpUntilItsContextEnds(t *testing.T) {
+func TestStore_Run_collectsUntilItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		documents, blobs := openMemory(t)
 		s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
@@ -24,12 +24,13 @@ func TestRunTidiesUpUntilItsContextEnds(t *testing.T) {
 		}
 		require.NoError(t, s.DeleteContent(t.Context(), crashVersion, "gone", modelrepo.Condition{}))
 
-		// What a process leaves that dies while it creates and uploads.
-		victim := &mortal{dies: 3}
-		dying, err := modelrepo.New(modelrepo.Config{Documents: mortalDocuments{victim, documents}, Blobs: mortalBlobs{victim, blobs}})
+		// What a process leaves that crashAt while it creates and uploads.
+		crashed := &crasher{crashAt: 3}
+		dying, err := modelrepo.New(modelrepo.Config{Documents: crashingDocuments{crashed, documents},
+			Blobs: crashingBlobs{crashed, blobs}})
 		require.NoError(t, err)
-		require.Error(t, dying.CreateNamespace(t.Context(), "half"))
-		victim.dies, victim.lastWish = victim.count.Load()+5, true
+		require.Error(t, dying.CreateNamespace(t.Context(), "half", modelrepo.NamespaceUpdate{}))
+		crashed.crashAt, crashed.applyLast = crashed.count.Load()+5, true
 		_, err = dying.Upload(t.Context(), crashVersion, "half", strings.NewReader("half"), nil)
 		require.Error(t, err)
 
@@ -51,7 +52,7 @@ func TestRunTidiesUpUntilItsContextEnds(t *testing.T) {
 		require.Equal(t, 1, count())
 		cancel()
 		require.NoError(t, <-ended)
-		tidy(t, impatient(t, documents, blobs), documents, blobs, "at the end")
-		require.Equal(t, "kept", look(t, s)["kept"])
+		requireClean(t, newWithoutGrace(t, documents, blobs), documents, blobs, "at the end")
+		require.Equal(t, "kept", observe(t, s)["kept"])
 	})
 }

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// maxScans is how many scans run at one time; others wait.
+	// maxScans is how many scans run at one time. Others wait.
 	maxScans = 4
-	// maxSortedBytes is how much of a value is remembered to sort by, so that
-	// a scan needs at most about 400 bytes for each child that is on the pages
-	// up to the one that was asked for, and twice that while it runs.
+	// maxSortedBytes is how many bytes of a value are used for sorting. A scan needs at
+	// most about 400 bytes for each child up to the end of the page, and twice that
+	// while it runs.
 	maxSortedBytes = 256
-	// metadataPrefix begins the fields that are keys of metadata.
+	// metadataPrefix is the prefix of fields that are keys of metadata.
 	metadataPrefix = "metadata."
 )
 
-// sortable reports whether such a child has the field, apart from its name.
+// sortable reports whether a child of the kind has the field, apart from its name.
 func sortable(child, field string) bool {
 	if key, ok := strings.CutPrefix(field, metadataPrefix); ok {
 		return metadataKeys.MatchString(key)
@@ -33,7 +33,7 @@ func sortable(child, field string) bool {
 	return child == "model" && field == "latestVersion" || child == "version" && field == "defaultFormat"
 }
 
-// fieldsOf lists the fields of such a child, for people.
+// fieldsOf returns the fields of a kind of child as text.
 func fieldsOf(child string) string {
 	return map[string]string{
 		"namespace": "namespace or metadata.KEY",
@@ -61,7 +61,7 @@ func (f Filter) valid(child string) bool {
 	return utf8.ValidString(f.Value) && utf8.RuneCountInString(f.Value) <= MaxMetadataValue
 }
 
-// values are those of a field, apart from the name.
+// values returns the values of a field other than the name.
 func (n *node) values(field string) Values {
 	switch field {
 	case "latestVersion":
@@ -75,14 +75,14 @@ func (n *node) values(field string) Values {
 // candidate is a child that may be on the page.
 type candidate struct{ value, name string }
 
-// scan is the search for the children of one page.
+// scan searches the children for those of one page.
 type scan struct {
 	listing Listing
-	needles [][]byte // texts that are in each document that the filters hold for
-	only    []string // the names that the filters hold for, if there are any
+	needles [][]byte // texts in each document that the filters match
+	only    []string // the names that the filters match; empty for any
 	total   int
-	// kept are the first candidates in the order of the page: as many as can be
-	// on it or before it, and at most twice that while more come.
+	// kept are the first candidates in the order of the page, up to the end of the
+	// page, and at most twice as many while the scan runs.
 	kept []candidate
 	keep int
 }
@@ -94,14 +94,14 @@ func newScan(l Listing) *scan {
 			c.only = append(c.only, f.Value)
 			continue
 		}
-		needle, _ := json.Marshal(f.Value) // as in the stored form; texts always have one
+		needle, _ := json.Marshal(f.Value) // as in the stored form
 		c.needles = append(c.needles, needle)
 	}
 	_, c.keep = l.bounds(math.MaxInt / 4)
 	return c
 }
 
-// holds reports whether all filters do.
+// holds reports whether all filters match.
 func (c *scan) holds(name string, n *node) bool {
 	for _, f := range c.listing.Filters {
 		if f.Field == "" && f.Value != name || f.Field != "" && !slices.Contains(n.values(f.Field), f.Value) {
@@ -111,7 +111,7 @@ func (c *scan) holds(name string, n *node) bool {
 	return true
 }
 
-// look takes a document into account.
+// look adds the child of a document to the candidates if all filters match.
 func (c *scan) look(name string, doc storage.Document) error {
 	for _, needle := range c.needles {
 		if !bytes.Contains(doc.Data, needle) {
@@ -135,7 +135,7 @@ func (c *scan) look(name string, doc storage.Document) error {
 	return nil
 }
 
-// cut puts the candidates in order and lets go of those behind the page.
+// cut sorts the candidates and removes those behind the page.
 func (c *scan) cut() {
 	slices.SortFunc(c.kept, func(a, b candidate) int {
 		order := cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.name, b.name))
@@ -147,18 +147,17 @@ func (c *scan) cut() {
 	c.kept = c.kept[:min(len(c.kept), c.keep)]
 }
 
-// scannedPage reads all children, keeps which of them are on the page, and reads
-// those again. What changed between the two, so that a filter no longer holds,
-// is left out.
-func scannedPage[T any](ctx context.Context, s *Store, at Path, l Listing, item func(Path, node) T) (*Set[T], error) {
+// scannedPage reads all children, selects those of the page, and reads these again. A
+// child that changed between the two, so that a filter no longer matches, is left out.
+func scannedPage[T any](ctx context.Context, t *tree, at Path, l Listing, item func(Path, node) T) (*Set[T], error) {
 	select {
-	case s.scans <- struct{}{}:
-		defer func() { <-s.scans }()
+	case t.scans <- struct{}{}:
+		defer func() { <-t.scans }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	c := newScan(l)
-	if err := s.scan(ctx, at, c); err != nil {
+	if err := t.scan(ctx, at, c); err != nil {
 		return nil, err
 	}
 	c.cut()
@@ -166,7 +165,7 @@ func scannedPage[T any](ctx context.Context, s *Store, at Path, l Listing, item 
 	from, to := l.bounds(len(c.kept))
 	for _, found := range c.kept[from:to] {
 		child := at.child(found.name)
-		n, _, err := s.load(ctx, child)
+		n, _, err := t.load(ctx, child)
 		switch {
 		case errors.Is(err, errAbsent):
 		case err != nil:
@@ -178,10 +177,10 @@ func scannedPage[T any](ctx context.Context, s *Store, at Path, l Listing, item 
 	return set, nil
 }
 
-// scan looks at the children: at one if the filters name it, and else at all.
-func (s *Store) scan(ctx context.Context, at Path, c *scan) error {
+// scan reads the children: one if the filters name it, otherwise all.
+func (t *tree) scan(ctx context.Context, at Path, c *scan) error {
 	if len(c.only) > 0 {
-		doc, err := s.docs.Get(ctx, at.child(c.only[0]).key())
+		doc, err := t.docs.Get(ctx, at.child(c.only[0]).key())
 		if errors.Is(err, storage.ErrNotFound) {
 			return nil
 		}
@@ -191,7 +190,7 @@ func (s *Store) scan(ctx context.Context, at Path, c *scan) error {
 		return c.look(c.only[0], doc)
 	}
 	prefix := at.childPrefix()
-	for doc, err := range storage.All(ctx, s.docs, prefix) {
+	for doc, err := range storage.All(ctx, t.docs, prefix) {
 		if err == nil {
 			err = c.look(strings.Clone(doc.Key[len(prefix):]), doc)
 		}

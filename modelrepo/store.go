@@ -11,24 +11,29 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/iotenablers/enablers/modelrepo/internal/docpages"
+	"github.com/iotenablers/enablers/modelrepo/internal/transfer"
+	"github.com/iotenablers/enablers/modelrepo/internal/tus"
+	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Config is what a [Store] is made of.
+// Config is the configuration of a [Store].
 type Config struct {
-	// Documents keeps namespaces, models and versions. Required. The keys that
-	// the repository uses are listed in the package documentation; give it a
-	// store of its own or a part of one, see [storage.Prefixed].
+	// Documents stores namespaces, models and versions. Required. The package
+	// documentation lists the keys that the repository uses: give it a store of its own
+	// or a part of one, see [storage.Prefixed].
 	Documents storage.Documents
-	// Blobs keeps the bytes of content. Required. Keys begin with "blob/", "part/" and "page/".
+	// Blobs stores the bytes of content. Required. Keys begin with "blob/", "part/" and
+	// "page/".
 	Blobs storage.Blobs
-	// Grace is how long content that nothing refers to, and uploads that do
-	// not move, at once or in pieces, are kept. Zero means 24 hours. It may be any positive time:
-	// content that is referred to and uploads that move are never touched.
+	// Grace is how long content is kept that nothing refers to, and uploads that
+	// receive nothing. Zero means 24 hours. Any positive time is safe: content that is
+	// referred to and uploads that receive bytes are never removed.
 	Grace time.Duration
-	// Settle is how old the trace of an operation must be for Repair to take
-	// it for one that crashed. Zero means one minute. One that was merely slow
-	// begins again.
+	// Settle is how old the trace of an operation must be before Repair assumes that
+	// the operation crashed. Zero means one minute. An operation that was only slow
+	// starts again.
 	Settle time.Duration
 	// Interval is how long Run waits between two rounds. Zero means one hour.
 	Interval time.Duration
@@ -36,27 +41,20 @@ type Config struct {
 	Limits Limits
 	// Webhooks says how webhooks are called. The zero value is the default.
 	Webhooks WebhookConfig
-	// Logger receives what Run does. Nil is silent.
+	// Logger receives the events of Run. Nil is silent.
 	Logger *slog.Logger
 }
 
-// Store is a repository. It is made with [New] and is safe for concurrent use,
-// also by several processes over one storage.
+// Store is a repository. It is made with [New] and is safe for concurrent use, also by
+// several processes over one storage.
 type Store struct {
-	docs       storage.Documents
-	blobs      storage.Blobs
-	config     Config
-	log        *slog.Logger
-	locks      keyLocks
-	indexes    indexes
-	usage      usage
-	scans      chan struct{} // as many as run
-	stats      counters
-	deliveries *deliveries
-	buffers    sync.Pool // of *[uploadBuffer]byte
-
-	rendering   chan struct{} // has one while documentation is rendered
-	longestPart int64         // of uploads in pieces, in bytes
+	config    Config
+	tree      *tree
+	contents  *contents
+	uploads   *Uploads
+	hooks     *webhook.Hooks
+	pages     docpages.Pages
+	rendering chan struct{} // has one element while documentation is rendered
 }
 
 // New returns the repository over the two stores. It reads and writes nothing.
@@ -65,7 +63,8 @@ func New(config Config) (*Store, error) {
 	case config.Documents == nil:
 		return nil, errors.New("modelrepo: Config.Documents is required")
 	case config.Webhooks.MaxQueued < 0:
-		return nil, fmt.Errorf("modelrepo: Config.Webhooks.MaxQueued is %d, and has to be positive", config.Webhooks.MaxQueued)
+		return nil, fmt.Errorf("modelrepo: Config.Webhooks.MaxQueued is %d, and has to be positive",
+			config.Webhooks.MaxQueued)
 	case config.Blobs == nil:
 		return nil, errors.New("modelrepo: Config.Blobs is required")
 	}
@@ -85,30 +84,47 @@ func New(config Config) (*Store, error) {
 	config.Grace = cmp.Or(config.Grace, 24*time.Hour)
 	config.Settle = cmp.Or(config.Settle, time.Minute)
 	config.Interval = cmp.Or(config.Interval, time.Hour)
-	config.Webhooks = config.Webhooks.normal()
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Store{
-		docs: config.Documents, blobs: config.Blobs, config: config, log: config.Logger,
-		scans: make(chan struct{}, maxScans), rendering: make(chan struct{}, 1), longestPart: longestPart,
-		deliveries: newDeliveries(),
-	}, nil
+	return assemble(config), nil
 }
 
-// Run repairs and collects, once at the beginning and then every
-// [Config].Interval, and calls webhooks, until the context ends; it then
-// returns nil. A round that failed is logged and tried again. Of several processes over one storage one
-// is enough, and all may.
+// assemble returns a store with a valid and complete configuration.
+func assemble(config Config) *Store {
+	docs, blobs, limits := config.Documents, config.Blobs, config.Limits
+	tree := &tree{docs: docs, limits: limits, settle: config.Settle, scans: make(chan struct{}, maxScans)}
+	hooks := webhook.New(docs, outcome{tree}, webhook.Config(config.Webhooks), config.Settle, config.Logger)
+	contents := &contents{
+		tree: tree, docs: docs, blobs: blobs, hooks: hooks,
+		usage:     &usage{tree: tree, most: limits.NamespaceBytes},
+		collector: &collector{docs: docs, blobs: blobs, grace: config.Grace},
+		copier:    &transfer.Copier{}, stats: &counters{},
+		maxBytes: limits.ContentBytes, grace: config.Grace,
+	}
+	uploads := &Uploads{contents, tus.New(tus.Config{
+		Documents: docs, Blobs: blobs, Copier: contents.copier, Publisher: contents,
+		Grace: config.Grace, PieceBytes: pieceBytes,
+	})}
+	return &Store{
+		config: config, tree: tree, contents: contents, uploads: uploads, hooks: hooks,
+		pages: docpages.Pages{Blobs: blobs}, rendering: make(chan struct{}, 1),
+	}
+}
+
+// Run repairs and collects at the beginning and then every [Config].Interval, and calls
+// webhooks, until the context ends; it then returns nil. A round that fails is logged
+// and tried again. Several processes over one storage may all run it; one is enough.
 func (s *Store) Run(ctx context.Context) error {
 	var deliveries sync.WaitGroup
-	deliveries.Go(func() { s.deliver(ctx) })
+	deliveries.Go(func() { s.hooks.Run(ctx) })
 	defer deliveries.Wait()
 	ticker := time.NewTicker(s.config.Interval)
 	defer ticker.Stop()
 	for {
 		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("tidying up failed", "error", err, "again", s.config.Interval)
+			s.config.Logger.Error("repair and collection failed, the next round tries again", "error", err, "in",
+				s.config.Interval)
 		}
 		select {
 		case <-ctx.Done():
@@ -127,22 +143,25 @@ func (s *Store) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.log.Info("tidied up", "operations", repaired.Operations, "uploads", repaired.Uploads,
+	s.config.Logger.Info("repaired and collected", "operations", repaired.Operations, "uploads", repaired.Uploads,
 		"contents", collected.Contents, "bytes", collected.Bytes, "blobs", collected.Blobs)
 	return nil
 }
 
-// Ready returns nil if the storage answers: both parts, since they may be on
+// Ready returns nil if the documents and the blobs can be read. They may be on
 // different servers.
 func (s *Store) Ready(ctx context.Context) error {
-	if _, err := s.docs.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.config.Documents.Get(ctx, rootKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: documents: %w", err)
 	}
-	if _, err := s.blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.config.Blobs.Stat(ctx, blobPrefix+"none"); err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("modelrepo: blobs: %w", err)
 	}
 	return nil
 }
 
-// newID returns an identifier that nobody had before.
+// pieceBytes is how many bytes of a resumable upload become durable at a time.
+const pieceBytes = 64 << 20
+
+// newID returns a new identifier.
 func newID() string { return uuid.NewString() }

@@ -21,6 +21,6 @@ func openDisk(t *testing.T) (storage.Documents, storage.Blobs) {
 	return store.Documents(), store.Blobs()
 }
 
-func TestTheContractHoldsOverMemory(t *testing.T) { modelrepotest.Run(t, openMemory) }
+func TestStore_keepsTheContractOverMemory(t *testing.T) { modelrepotest.Run(t, openMemory) }
 
-func TestTheContractHoldsOverDisk(t *testing.T) { modelrepotest.Run(t, openDisk) }
+func TestStore_keepsTheContractOverDisk(t *testing.T) { modelrepotest.Run(t, openDisk) }

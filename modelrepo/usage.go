@@ -8,34 +8,36 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// How long a tally is believed: until others may have uploaded a lot, and, before
-// something is refused, until others may have deleted something.
+// How long a tally is used without reading again: before other processes may have
+// uploaded a lot, and, before a refusal, until they may have deleted content.
 const (
 	tallyTrusted = time.Minute
 	tallyFresh   = time.Second
 )
 
-// usage knows how many bytes of content the namespaces hold, where that is
-// limited. The zero value is ready for use.
+// usage is how many bytes of content the namespaces have, where that is limited.
 type usage struct {
+	tree *tree
+	most int64 // bytes of a namespace; 0 for no limit
+
 	mu sync.Mutex
-	of map[string]*tally
+	of map[string]*tally // by namespace
 }
 
-// tally is what one namespace holds: at least what this process knows of. It is
-// corrected by reading all its versions now and then. What comes is counted
-// even if the reading may have counted it already; what goes is not counted
-// then. So it is never less than what this process has stored.
+// tally is the content of one namespace. Reading all versions of the namespace corrects
+// it now and then. Content that is added during a reading is counted even if the
+// reading may have counted it already; content that is removed is not subtracted then.
+// So the tally is never less than what this process has stored.
 type tally struct {
-	reading chan struct{} // full while somebody reads
+	reading chan struct{} // full while a goroutine reads
 
-	// The others are guarded by usage.mu.
-	bytes   int64     // stored, as far as known
-	claimed int64     // by uploads that are about to end
-	came    int64     // stored since the reading began
-	inexact bool      // it may be more than there is
-	read    time.Time // when the last reading began; zero before the first
-	epoch   uint64    // moves when a reading begins and when it ends
+	// The other fields are guarded by usage.mu.
+	bytes    int64     // stored, as far as known
+	reserved int64     // by uploads that are about to end
+	came     int64     // stored since the reading began
+	inexact  bool      // it may be more than there is
+	read     time.Time // when the last reading began; zero before the first
+	epoch    uint64    // moves when a reading begins and when it ends
 }
 
 func (u *usage) tally(namespace string) *tally {
@@ -52,19 +54,19 @@ func (u *usage) tally(namespace string) *tally {
 	return t
 }
 
-// room returns nil if that many more bytes would fit, and else a refusal.
-func (u *usage) room(ctx context.Context, s *Store, op string, at Path, more int64) error {
-	return u.try(ctx, s, op, at, more, func(*tally) {})
+// room returns nil if that many more bytes would fit, and otherwise a refusal.
+func (u *usage) room(ctx context.Context, op string, at Path, more int64) error {
+	return u.try(ctx, op, at, more, func(*tally) {})
 }
 
-// try calls then, in one step with finding that there is room.
-func (u *usage) try(ctx context.Context, s *Store, op string, at Path, more int64, then func(*tally)) error {
-	t, most := u.tally(at.Namespace), s.config.Limits.NamespaceBytes
+// try calls then while it is certain that there is room.
+func (u *usage) try(ctx context.Context, op string, at Path, more int64, then func(*tally)) error {
+	t, most := u.tally(at.Namespace), u.most
 	for attempt := 0; ; attempt++ {
 		u.mu.Lock()
-		fits := more <= 0 || more <= most-t.bytes-t.claimed
+		fits := more <= 0 || more <= most-t.bytes-t.reserved
 		age := time.Since(t.read)
-		// Somebody else's uploads can make a tally inexact as soon as it is read.
+		// Uploads of other processes can make a tally inexact as soon as it is read.
 		old := more > 0 && attempt < 2 && (age > tallyTrusted || !fits && (t.inexact || age > tallyFresh))
 		if !old && fits {
 			then(t)
@@ -73,20 +75,22 @@ func (u *usage) try(ctx context.Context, s *Store, op string, at Path, more int6
 		u.mu.Unlock()
 		switch {
 		case old:
-			if err := u.readAgain(ctx, s, at, t, epoch); err != nil {
+			if err := u.readAgain(ctx, at, t, epoch); err != nil {
 				return err
 			}
 		case !fits:
-			return refuse(op, at, ErrQuota, "Namespace '%s' can hold %d bytes of content, and holds %d. The content does not fit. Nothing was stored.", at.Namespace, most, held)
+			return refuse(op, at, ErrQuota,
+				"Namespace '%s' can hold %d bytes of content, and holds %d. "+
+					"The content does not fit. Nothing was stored.", at.Namespace, most, held)
 		default:
 			return nil
 		}
 	}
 }
 
-// readAgain reads all versions of the namespace, unless another one has since
-// the epoch.
-func (u *usage) readAgain(ctx context.Context, s *Store, at Path, t *tally, epoch uint64) error {
+// readAgain reads all versions of the namespace, unless another goroutine has done so
+// since the epoch.
+func (u *usage) readAgain(ctx context.Context, at Path, t *tally, epoch uint64) error {
 	select {
 	case t.reading <- struct{}{}:
 		defer func() { <-t.reading }()
@@ -94,16 +98,16 @@ func (u *usage) readAgain(ctx context.Context, s *Store, at Path, t *tally, epoc
 		return ctx.Err()
 	}
 	u.mu.Lock()
-	if t.epoch > epoch+1 { // one began and ended since
+	if t.epoch > epoch+1 { // a reading has begun and ended since
 		u.mu.Unlock()
 		return nil
 	}
 	began := time.Now()
 	t.came, t.epoch = 0, t.epoch+1
-	claimed := t.claimed > 0
+	reserved := t.reserved > 0
 	u.mu.Unlock()
 
-	bytes, err := s.contentOf(ctx, at.Namespace)
+	bytes, err := u.tree.contentBytes(ctx, at.Namespace)
 
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -111,14 +115,14 @@ func (u *usage) readAgain(ctx context.Context, s *Store, at Path, t *tally, epoc
 	if err != nil {
 		return err
 	}
-	t.bytes, t.inexact, t.read = bytes+t.came, claimed || t.came > 0, began
+	t.bytes, t.inexact, t.read = bytes+t.came, reserved || t.came > 0, began
 	return nil
 }
 
-// contentOf adds up the content of a namespace.
-func (s *Store) contentOf(ctx context.Context, namespace string) (int64, error) {
+// contentBytes returns the size of all content of a namespace.
+func (t *tree) contentBytes(ctx context.Context, namespace string) (int64, error) {
 	total := int64(0)
-	for doc, err := range storage.All(ctx, s.docs, versionPrefix+namespace+"/") {
+	for doc, err := range storage.All(ctx, t.docs, versionPrefix+namespace+"/") {
 		if err != nil {
 			return 0, err
 		}
@@ -131,7 +135,7 @@ func (s *Store) contentOf(ctx context.Context, namespace string) (int64, error) 
 	return total, nil
 }
 
-// size is how many bytes of content a version has.
+// size returns the size of the content of a version.
 func (n *node) size() int64 {
 	total := int64(0)
 	for _, e := range n.Formats {
@@ -140,56 +144,56 @@ func (n *node) size() int64 {
 	return total
 }
 
-// change is a change of what a namespace holds, that is about to be written. A
-// nil *change is none.
-type change struct {
+// reservation is a change of the content of a namespace that is about to be written. A
+// nil *reservation reserves nothing.
+type reservation struct {
 	usage *usage
 	tally *tally
 	epoch uint64
 	delta int64
 }
 
-// changeOf begins a change of the namespace; nil if nothing limits it.
-func (s *Store) changeOf(at Path) *change {
-	if s.config.Limits.NamespaceBytes == 0 {
+// reservation returns a reservation for the namespace; nil if nothing limits it.
+func (u *usage) reservation(at Path) *reservation {
+	if u.most == 0 {
 		return nil
 	}
-	return &change{usage: &s.usage, tally: s.usage.tally(at.Namespace)}
+	return &reservation{usage: u, tally: u.tally(at.Namespace)}
 }
 
-// plan says how much comes, or goes if it is negative, in place of what was
-// planned before. The error is a refusal if that does not fit.
-func (c *change) plan(ctx context.Context, s *Store, op string, at Path, delta int64) error {
+// reserve reserves a number of bytes, negative for content that is removed, in place of
+// those reserved before. The error is a refusal if they do not fit.
+func (c *reservation) reserve(ctx context.Context, op string, at Path, delta int64) error {
 	if c == nil {
 		return nil
 	}
-	c.drop()
-	return c.usage.try(ctx, s, op, at, delta, func(t *tally) {
+	c.release()
+	return c.usage.try(ctx, op, at, delta, func(t *tally) {
 		c.epoch, c.delta = t.epoch, delta
-		t.claimed += max(delta, 0)
+		t.reserved += max(delta, 0)
 	})
 }
 
-// drop forgets what was planned.
-func (c *change) drop() {
+// release ends the reservation without a change.
+func (c *reservation) release() {
 	if c == nil {
 		return
 	}
 	c.usage.mu.Lock()
 	defer c.usage.mu.Unlock()
-	c.tally.claimed -= max(c.delta, 0)
+	c.tally.reserved -= max(c.delta, 0)
 	c.delta = 0
 }
 
-// done counts what was planned, because it is written.
-func (c *change) done() {
+// commit adds what was reserved to the tally, because it is written.
+func (c *reservation) commit() {
 	if c == nil {
 		return
 	}
 	c.usage.mu.Lock()
 	defer c.usage.mu.Unlock()
 	t := c.tally
-	t.claimed -= max(c.delta, 0)
+	t.reserved -= max(c.delta, 0)
 	switch {
 	case c.delta >= 0:
 		t.bytes += c.delta

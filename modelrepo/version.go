@@ -1,7 +1,6 @@
 package modelrepo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -12,44 +11,32 @@ import (
 type Version struct {
 	// Version is the version's tag, unique in the model.
 	Version string `json:"version"`
-	// Model and Namespace are where it is.
+	// Model and Namespace name the parents of the version.
 	Model     string `json:"model"`
 	Namespace string `json:"namespace"`
-	// Formats describes the content under each format tag; nil where the
-	// version is an item of a set.
+	// Formats describes the content under each format tag. It is nil where the version
+	// is an item of a set.
 	Formats map[string]File `json:"formats,omitzero"`
-	// DefaultFormat is what is downloaded when no format is named; empty if
-	// that is not set. There need not be content in it.
+	// DefaultFormat is the format of a download that names none; empty if it is not
+	// set. It may have no content.
 	DefaultFormat string `json:"defaultFormat,omitempty"`
-	// Immutable says that neither it nor its content changes any more.
+	// Immutable is set when neither the version nor its content can change.
 	Immutable bool `json:"immutable,omitempty"`
-	// Metadata are what somebody noted about it.
+	// Metadata describes the version.
 	Metadata Metadata `json:"metadata,omitempty"`
 }
 
-// VersionUpdate is what a version is created with, or changed to.
+// VersionUpdate is what a version is created with or changed to.
 type VersionUpdate struct {
-	// DefaultFormat is the new default format. Empty leaves it as it is, and
-	// [Unset] removes it, which only makes sense in a change.
+	// DefaultFormat is the new default format. Empty leaves it as it is. [Unset]
+	// removes it, which is valid in an update only.
 	DefaultFormat string `json:"defaultFormat,omitempty"`
-	// Immutable makes the version immutable, after the other changes of the
-	// same update, which only makes sense in a change. False leaves it as it
-	// is: there is no way back.
+	// Immutable makes the version immutable, after the other changes of the same
+	// update, in which alone it is valid. False leaves it as it is: an immutable
+	// version stays immutable.
 	Immutable bool `json:"immutable,omitempty"`
 	// Metadata are set, replaced or removed, each key by itself.
 	Metadata Metadata `json:"metadata,omitempty"`
-}
-
-func (u *VersionUpdate) fields() fields {
-	return fields{
-		"defaultFormat": textField("defaultFormat", &u.DefaultFormat),
-		"immutable":     trueField("immutable", &u.Immutable),
-		"metadata":      metadataField(&u.Metadata),
-	}
-}
-
-func (u *VersionUpdate) empty() bool {
-	return u.DefaultFormat == "" && !u.Immutable && len(u.Metadata) == 0
 }
 
 func (u VersionUpdate) check(op string, at Path, creating bool) error {
@@ -62,10 +49,10 @@ func (u VersionUpdate) check(op string, at Path, creating bool) error {
 	return u.Metadata.check(op, at, creating)
 }
 
-// set changes a version's node, unless that is immutable.
-func (u VersionUpdate) set(s *Store, op string, at Path, n *node) (changed bool, err error) {
+// set changes the node of a version. It refuses to change an immutable one.
+func (u VersionUpdate) set(t *tree, op string, at Path, n *node) (changed bool, err error) {
 	changed = apply(&n.DefaultFormat, u.DefaultFormat)
-	metadata, err := s.setMetadata(op, at, n, u.Metadata)
+	metadata, err := t.setMetadata(op, at, n, u.Metadata)
 	if err != nil {
 		return false, err
 	}
@@ -83,13 +70,17 @@ func (u VersionUpdate) set(s *Store, op string, at Path, n *node) (changed bool,
 // refuseImmutable refuses to change an immutable version.
 func (n *node) refuseImmutable(op string, at Path) error {
 	if n.Immutable {
-		return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. Neither it nor its content can be changed. Please create a new version instead.", at)
+		return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. "+
+			"Neither it nor its content can be changed. Please create a new version instead.", at)
 	}
 	return nil
 }
 
 func listedVersion(at Path, n node) Version {
-	return Version{Version: at.Version, Model: at.Model, Namespace: at.Namespace, DefaultFormat: n.DefaultFormat, Immutable: n.Immutable, Metadata: n.Metadata}
+	return Version{
+		Version: at.Version, Model: at.Model, Namespace: at.Namespace,
+		DefaultFormat: n.DefaultFormat, Immutable: n.Immutable, Metadata: n.Metadata,
+	}
 }
 
 const (
@@ -97,7 +88,7 @@ const (
 	reservedTag = "Version tag '%s' is reserved. Please choose another tag."
 )
 
-// refuseLatest refuses to write by the tag that is only for reading.
+// refuseLatest refuses to write by the tag [Latest], which is for reading.
 func refuseLatest(op string, at Path) error {
 	if at.Version == Latest {
 		return refuse(op, at, ErrInvalid, noWrites, Latest)
@@ -105,51 +96,45 @@ func refuseLatest(op string, at Path) error {
 	return nil
 }
 
-// CreateVersion adds a version without content. The error matches [ErrInvalid]
-// for a name or a value that breaks the rules or if the tag is an alias,
-// [ErrExists] if it is taken, [ErrNotFound] if there is no such model,
-// [ErrTooLarge] or [ErrQuota].
+// CreateVersion adds a version without content. The error matches [ErrInvalid] for a
+// name or a value that breaks the rules or a tag that is an alias, [ErrExists] if the
+// tag is taken, [ErrNotFound] if there is no such model, [ErrTooLarge] or [ErrQuota].
 func (s *Store) CreateVersion(ctx context.Context, at Path, with VersionUpdate) error {
 	const op = "create model version"
 	if at.Version == Latest {
 		return refuse(op, at, ErrInvalid, reservedTag, Latest)
 	}
 	if !at.valid(3) {
-		return refuse(op, at, ErrInvalid, "Invalid namespace, model name, or version. Namespace names must match regex: %s Model names must match regex: %s Version tags must match regex: %s",
+		return refuse(op, at, ErrInvalid,
+			"Invalid namespace, model name, or version. Namespace names must match regex: %s "+
+				"Model names must match regex: %s Version tags must match regex: %s",
 			namespaceRule, modelRule, versionRule)
 	}
 	if err := with.check(op, at, true); err != nil {
 		return err
 	}
 	var n node
-	if _, err := with.set(s, op, at, &n); err != nil {
+	if _, err := with.set(s.tree, op, at, &n); err != nil {
 		return failed(op, at, err)
 	}
-	err := s.told(ctx, func() error { return s.add(ctx, op, at, n) }, &event{Action: ModelVersionCreate, At: at})
+	err := s.hooks.Record(ctx, func() error { return s.tree.add(ctx, op, at, n) }, eventOf(ModelVersionCreate, at))
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		return refuse(op, at, ErrExists, taken)
 	case errors.Is(err, errAbsent):
-		return s.missingModel(ctx, op, at.parent())
+		return s.tree.missingModel(ctx, op, at.parent())
 	case err != nil:
 		return failed(op, at, err)
 	}
 	return nil
 }
 
-// missingModel says which of namespace and model is not there.
-func (s *Store) missingModel(ctx context.Context, op string, at Path) error {
-	if _, err := s.find(ctx, at.parent(), 1); errors.Is(err, errAbsent) {
-		at = at.parent()
-	}
-	return notFound(op, at)
-}
-
-// Version returns a version with its formats. The tag may be [Latest] or an
-// alias of the model; the result has the real one. The error matches [ErrNotFound] if there is none.
+// Version returns a version with its formats. The tag may be [Latest] or an alias of
+// the model; the result has the real tag. The error matches [ErrNotFound] if there is
+// none.
 func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 	const op = "get model version"
-	at, n, err := s.readVersion(ctx, op, at)
+	at, n, err := s.tree.readVersion(ctx, op, at)
 	if err != nil {
 		return Version{}, err
 	}
@@ -161,72 +146,8 @@ func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 	return v, nil
 }
 
-// readVersion finds the node of a version, by its tag, as the latest, or by an
-// alias.
-func (s *Store) readVersion(ctx context.Context, op string, at Path) (Path, node, error) {
-	byPointer := at.Version == Latest
-	if byPointer {
-		latest, err := s.latest(ctx, op, at)
-		if err != nil {
-			return at, node{}, err
-		}
-		at.Version = latest
-	}
-	n, err := s.find(ctx, at, 3)
-	if errors.Is(err, errAbsent) && !byPointer && at.valid(3) {
-		target, found, aliasErr := s.aliased(ctx, at)
-		if found && aliasErr == nil {
-			return s.readAliased(ctx, op, at, target)
-		}
-		err = cmp.Or(aliasErr, err)
-	}
-	switch {
-	case errors.Is(err, errAbsent) && byPointer:
-		return at, node{}, refuse(op, at, ErrNotFound, "Could not find the model version '%s', which 'latestVersion' was pointing to. Please update the pointer or create the missing version.", at)
-	case errors.Is(err, errAbsent):
-		return at, node{}, missingVersion(op, at)
-	case err != nil:
-		return at, node{}, failed(op, at, err)
-	}
-	return at, n, nil
-}
-
-// readAliased finds the node of the version that an alias stands for.
-func (s *Store) readAliased(ctx context.Context, op string, at Path, target string) (Path, node, error) {
-	alias := at.Version
-	at.Version = target
-	n, err := s.find(ctx, at, 3)
-	if errors.Is(err, errAbsent) {
-		return at, node{}, refuse(op, at, ErrNotFound, "Could not find the model version '%s', which the alias '%s' was pointing to. Please update the pointer or create the missing version.", at, alias)
-	}
-	if err != nil {
-		return at, node{}, failed(op, at, err)
-	}
-	return at, n, nil
-}
-
-func missingVersion(op string, at Path) error {
-	return refuse(op, at, ErrNotFound, "Could not find model version '%s'.", at)
-}
-
-// latest returns the tag that the model's pointer names.
-func (s *Store) latest(ctx context.Context, op string, at Path) (string, error) {
-	model := at.parent()
-	n, err := s.find(ctx, model, 2)
-	switch {
-	case errors.Is(err, errAbsent):
-		return "", missingVersion(op, at)
-	case err != nil:
-		return "", failed(op, model, err)
-	case n.LatestVersion == "":
-		return "", refuse(op, at, ErrNotFound, "The 'latestVersion' pointer is not set for model '%s'.", model)
-	}
-	return n.LatestVersion, nil
-}
-
-// UpdateVersion changes a version and reports whether anything was different.
-// The error matches [ErrInvalid], [ErrTooLarge], [ErrNotFound] or
-// [ErrImmutable].
+// UpdateVersion changes a version and reports whether that made a difference. The error
+// matches [ErrInvalid], [ErrTooLarge], [ErrNotFound] or [ErrImmutable].
 func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (changed bool, err error) {
 	const op = "update model version"
 	if err := refuseLatest(op, at); err != nil {
@@ -235,23 +156,23 @@ func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (c
 	if err := to.check(op, at, false); err != nil {
 		return false, err
 	}
-	changed, err = s.update(ctx, op, at, 3, func(n *node) (bool, error) { return to.set(s, op, at, n) })
+	changed, err = s.tree.update(ctx, op, at, 3, func(n *node) (bool, error) { return to.set(s.tree, op, at, n) })
 	if errors.Is(err, ErrNotFound) {
-		err = s.unlessAlias(ctx, op, at, err)
+		err = s.tree.unlessAlias(ctx, op, at, err)
 	}
 	return changed, err
 }
 
-// DeleteVersion removes a version. The error matches [ErrNotFound] if there is
-// none, [ErrNotEmpty] if it has content or documentation, [ErrImmutable] if it
-// is immutable. Uploads to it that are under way will not find it at their end.
+// DeleteVersion removes a version. The error matches [ErrNotFound] if there is none,
+// [ErrNotEmpty] if it has content or documentation, [ErrImmutable] if it is immutable.
+// Uploads to it that are in progress fail at their end.
 func (s *Store) DeleteVersion(ctx context.Context, at Path) error {
 	return s.deleteVersion(ctx, at, false)
 }
 
-// DeleteImmutable removes a version as [Store.DeleteVersion] does, also if it is
-// immutable, and then with its content. That is the only way to be rid of one;
-// a new version may have its tag afterwards.
+// DeleteImmutable removes a version as [Store.DeleteVersion] does, and an immutable one
+// together with its content. Only this method removes an immutable version. A new
+// version may get its tag afterwards.
 func (s *Store) DeleteImmutable(ctx context.Context, at Path) error {
 	return s.deleteVersion(ctx, at, true)
 }
@@ -261,31 +182,35 @@ func (s *Store) deleteVersion(ctx context.Context, at Path, immutable bool) erro
 	if err := refuseLatest(op, at); err != nil {
 		return err
 	}
-	err, freed := errAbsent, s.changeOf(at)
+	err, freed := errAbsent, s.contents.usage.reservation(at)
 	if at.valid(3) {
 		removable := func(ctx context.Context, n *node) error {
 			switch {
 			case n.Immutable && !immutable:
-				return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. To delete it together with its content, the 'force' parameter must be set to '1'.", at)
+				return refuse(op, at, ErrImmutable, "Model version '%s' is immutable. "+
+					"To delete it together with its content, the 'force' parameter must be set to '1'.", at)
 			case !n.Immutable && len(n.Formats) > 0:
-				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the content first.", at)
+				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the content first.",
+					at)
 			case !n.Immutable && n.Documentation != nil:
-				return refuse(op, at, ErrNotEmpty, "Model version '%s' is not empty. Please delete the documentation first.", at)
+				return refuse(op, at, ErrNotEmpty,
+					"Model version '%s' is not empty. Please delete the documentation first.", at)
 			}
-			return freed.plan(ctx, s, op, at, -n.size())
+			return freed.reserve(ctx, op, at, -n.size())
 		}
-		err = s.told(ctx, func() error { return s.remove(ctx, at, removable) }, &event{Action: ModelVersionDelete, At: at})
+		err = s.hooks.Record(ctx, func() error { return s.tree.remove(ctx, at, removable) },
+			eventOf(ModelVersionDelete, at))
 	}
 	if err == nil {
-		freed.done()
+		freed.commit()
 	}
 	switch {
 	case errors.Is(err, errAbsent):
 		missing := at
-		if _, parentErr := s.find(ctx, at.parent(), 2); errors.Is(parentErr, errAbsent) {
+		if _, parentErr := s.tree.find(ctx, at.parent(), 2); errors.Is(parentErr, errAbsent) {
 			missing = at.parent()
 		}
-		return s.unlessAlias(ctx, op, at, notFound(op, missing))
+		return s.tree.unlessAlias(ctx, op, at, notFound(op, missing))
 	case err != nil:
 		return failed(op, at, err)
 	}

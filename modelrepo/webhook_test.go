@@ -17,24 +17,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// patience ends a test that hangs. It says nothing about how long things take.
+// patience is how long a test waits for what must happen. It is no measure of speed.
 const patience = 2 * time.Minute
 
-// told is a call of a callback.
-type told struct {
+// call is one call of a callback.
+type call struct {
 	header http.Header
 	body   string
 }
 
-// receiver is a callback that remembers its calls.
+// receiver is a callback that records its calls.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	status int
-	calls  []told
+	calls  []call
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -44,7 +46,7 @@ func newReceiver(t *testing.T) *receiver {
 		body, _ := io.ReadAll(req.Body)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.calls = append(r.calls, told{req.Header, string(body)})
+		r.calls = append(r.calls, call{req.Header, string(body)})
 		if r.status >= 300 && r.status < 400 {
 			w.Header().Set("Location", "/elsewhere")
 		}
@@ -60,19 +62,19 @@ func (r *receiver) answer(status int) {
 	r.status = status
 }
 
-func (r *receiver) told() []told {
+func (r *receiver) received() []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]told(nil), r.calls...)
+	return append([]call(nil), r.calls...)
 }
 
-func (r *receiver) await(t *testing.T, count int) []told {
+func (r *receiver) await(t *testing.T, count int) []call {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(r.told()) >= count }, patience, 2*time.Millisecond)
-	return r.told()
+	require.Eventually(t, func() bool { return len(r.received()) >= count }, patience, 2*time.Millisecond)
+	return r.received()
 }
 
-// hooked returns a repository that calls at once and anywhere.
+// hooked returns a repository that delivers at once and to any address.
 func hooked(t *testing.T, docs storage.Documents, change func(*modelrepo.Config)) *modelrepo.Store {
 	t.Helper()
 	config := modelrepo.Config{Documents: docs, Blobs: storage.NewMemoryBlobs(), Webhooks: modelrepo.WebhookConfig{
@@ -86,7 +88,7 @@ func hooked(t *testing.T, docs storage.Documents, change func(*modelrepo.Config)
 	return s
 }
 
-// run runs the repository and returns what ends it.
+// run runs the repository and returns a function that stops it.
 func run(t *testing.T, s *modelrepo.Store) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -102,12 +104,12 @@ func run(t *testing.T, s *modelrepo.Store) (stop func()) {
 
 func hook(t *testing.T, s *modelrepo.Store, action modelrepo.Action, callback string) modelrepo.NewWebhook {
 	t.Helper()
-	created, err := s.CreateWebhook(t.Context(), modelrepo.WebhookRequest{Action: action, Callback: callback})
+	created, err := s.Webhooks().Create(t.Context(), modelrepo.WebhookRequest{Action: action, Callback: callback})
 	require.NoError(t, err)
 	return created
 }
 
-func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
+func TestStore_Run_deliversSignedEventsOfEveryAction(t *testing.T) {
 	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
 	secrets, ids := map[string]string{}, map[string]string{}
 	for _, action := range []modelrepo.Action{
@@ -117,7 +119,7 @@ func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
 		created := hook(t, s, action, to.URL)
 		secrets[string(action)], ids[string(action)] = created.Secret, created.ID
 	}
-	_, err := s.CreateWebhook(t.Context(), modelrepo.WebhookRequest{
+	_, err := s.Webhooks().Create(t.Context(), modelrepo.WebhookRequest{
 		Action: modelrepo.NamespaceCreate, Callback: to.URL, Context: &modelrepo.WebhookContext{Namespace: "elsewhere"},
 	})
 	require.NoError(t, err)
@@ -131,8 +133,8 @@ func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
 		to.await(t, len(contexts))
 	}
 	version := `{"namespace":"w3c","model":"sosa","version":"1.0"}`
-	step("namespace_create", `{"namespace":"w3c"}`, s.CreateNamespace(t.Context(), "w3c"))
-	require.ErrorIs(t, s.CreateNamespace(t.Context(), "w3c"), modelrepo.ErrExists) // nobody is told
+	step("namespace_create", `{"namespace":"w3c"}`, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
+	require.ErrorIs(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}), modelrepo.ErrExists) // no event
 	step("model_create", `{"namespace":"w3c","model":"sosa"}`, s.CreateModel(t.Context(), model, modelrepo.ModelUpdate{}))
 	step("model_version_create", version, s.CreateVersion(t.Context(), sosa, modelrepo.VersionUpdate{}))
 	_, err = s.Upload(t.Context(), sosa, "text/turtle", strings.NewReader("# SOSA\n"), nil)
@@ -142,7 +144,7 @@ func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
 	step("model_version_delete", version, s.DeleteVersion(t.Context(), sosa))
 	step("model_delete", `{"namespace":"w3c","model":"sosa"}`, s.DeleteModel(t.Context(), model))
 	step("namespace_delete", `{"namespace":"w3c"}`, s.DeleteNamespace(t.Context(), "w3c"))
-	calls := to.told()
+	calls := to.received()
 	require.Len(t, calls, len(contexts))
 	for _, call := range calls {
 		var body struct {
@@ -167,26 +169,26 @@ func TestWebhooksAreToldOfEveryActionAndSigned(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Stats().Delivered == uint64(len(contexts)) }, patience, time.Millisecond)
 }
 
-func TestEventsComeInOrderAlsoThroughFailuresAndRestarts(t *testing.T) {
+func TestStore_Run_deliversInOrderThroughFailuresAndRestarts(t *testing.T) {
 	docs := storage.NewMemoryDocuments()
 	s, to := hooked(t, docs, nil), newReceiver(t)
 	hook(t, s, modelrepo.NamespaceCreate, to.URL)
 	to.answer(http.StatusInternalServerError)
-	for _, name := range []string{"one", "two", "three"} { // nobody runs yet
-		require.NoError(t, s.CreateNamespace(t.Context(), name))
+	for _, name := range []string{"one", "two", "three"} { // before Run
+		require.NoError(t, s.CreateNamespace(t.Context(), name, modelrepo.NamespaceUpdate{}))
 	}
 	stop := run(t, s)
 	to.await(t, 3)
 	stop()
-	for _, call := range to.told() {
+	for _, call := range to.received() {
 		require.Contains(t, call.body, `"one"`)
-		require.Equal(t, to.told()[0].header.Get("X-Modelrepo-Delivery"), call.header.Get("X-Modelrepo-Delivery"))
+		require.Equal(t, to.received()[0].header.Get("X-Modelrepo-Delivery"), call.header.Get("X-Modelrepo-Delivery"))
 	}
-	failures := len(to.told())
+	failures := len(to.received())
 	to.answer(http.StatusNoContent)
 	again := hooked(t, docs, nil)
 	run(t, again)
-	require.NoError(t, again.CreateNamespace(t.Context(), "four"))
+	require.NoError(t, again.CreateNamespace(t.Context(), "four", modelrepo.NamespaceUpdate{}))
 	calls := to.await(t, failures+4)[failures:]
 	require.Len(t, calls, 4)
 	for i, name := range []string{"one", "two", "three", "four"} {
@@ -194,19 +196,19 @@ func TestEventsComeInOrderAlsoThroughFailuresAndRestarts(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreFailures(t *testing.T) {
+func TestStore_Run_followsNoRedirectOfACallback(t *testing.T) {
 	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
 	hook(t, s, modelrepo.NamespaceCreate, to.URL)
 	to.answer(http.StatusTemporaryRedirect)
 	run(t, s)
-	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	to.await(t, 3)
 	require.Zero(t, s.Stats().Delivered)
 	to.answer(http.StatusOK)
 	require.Eventually(t, func() bool { return s.Stats().Delivered == 1 }, patience, time.Millisecond)
 }
 
-func TestPrivateAddressesAreNotCalled(t *testing.T) {
+func TestStore_Run_callsNoPrivateAddress(t *testing.T) {
 	to := newReceiver(t)
 	s := hooked(t, storage.NewMemoryDocuments(), func(c *modelrepo.Config) {
 		c.Webhooks.AllowPrivate, c.Webhooks.GiveUp = false, time.Nanosecond
@@ -214,21 +216,12 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 	hook(t, s, modelrepo.NamespaceCreate, to.URL)
 	hook(t, s, modelrepo.NamespaceCreate, strings.Replace(to.URL, "127.0.0.1", "localhost", 1))
 	run(t, s)
-	require.NoError(t, s.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, s.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	require.Eventually(t, func() bool { return s.Stats().GivenUp == 2 }, patience, time.Millisecond)
-	require.Empty(t, to.told())
-	for _, address := range []string{
-		"127.0.0.1:80", "[::1]:80", "10.1.2.3:80", "169.254.169.254:80", "192.168.0.1:443", "100.64.0.1:80", "0.0.0.0:80", "[::]:80",
-		"[::ffff:10.0.0.1]:80", "[64:ff9b::7f00:1]:80", "[fe80::1%eth0]:80", "[fd00::1]:80", "224.0.0.1:80", "255.255.255.255:80", "nonsense",
-	} {
-		require.Error(t, modelrepo.RequirePublic(address), address)
-	}
-	for _, address := range []string{"8.8.8.8:443", "[2606:4700::1111]:443"} {
-		require.NoError(t, modelrepo.RequirePublic(address), address)
-	}
+	require.Empty(t, to.received())
 }
 
-func TestADeadCallbackDelaysNobody(t *testing.T) {
+func TestStore_Run_deliversWhileAnotherCallbackHangs(t *testing.T) {
 	s, to := hooked(t, storage.NewMemoryDocuments(), nil), newReceiver(t)
 	release := make(chan struct{})
 	dead := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
@@ -243,12 +236,12 @@ func TestADeadCallbackDelaysNobody(t *testing.T) {
 	hook(t, s, modelrepo.NamespaceCreate, to.URL)
 	run(t, s)
 	for _, name := range []string{"one", "two", "three"} {
-		require.NoError(t, s.CreateNamespace(t.Context(), name))
+		require.NoError(t, s.CreateNamespace(t.Context(), name, modelrepo.NamespaceUpdate{}))
 	}
 	to.await(t, 3)
 }
 
-func TestSeveralProcessesTellOnce(t *testing.T) {
+func TestStore_Run_deliversOnceFromSeveralProcesses(t *testing.T) {
 	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
 	var all []*modelrepo.Store
 	for range 3 {
@@ -261,24 +254,25 @@ func TestSeveralProcessesTellOnce(t *testing.T) {
 	}
 	const count = 30
 	for i := range count {
-		require.NoError(t, all[i%3].CreateNamespace(t.Context(), "namespace"+strings.Repeat("x", i)))
+		require.NoError(t, all[i%3].CreateNamespace(t.Context(), "namespace"+strings.Repeat("x", i), modelrepo.NamespaceUpdate{}))
 	}
 	to.await(t, count)
 	require.Eventually(t, func() bool {
 		left, err := docs.List(t.Context(), "event/", "", 1)
 		return err == nil && len(left) == 0
 	}, patience, time.Millisecond)
-	require.Equal(t, count, len(to.told()))
+	require.Equal(t, count, len(to.received()))
 }
 
-func TestWhatACrashLeftIsToldIfItHappened(t *testing.T) {
+func TestStore_Run_deliversEventsThatACrashLeft(t *testing.T) {
 	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
 	s := hooked(t, docs, func(c *modelrepo.Config) { c.Settle = time.Nanosecond })
 	created := hook(t, s, modelrepo.NamespaceDelete, to.URL)
-	require.NoError(t, s.CreateNamespace(t.Context(), "there"))
+	require.NoError(t, s.CreateNamespace(t.Context(), "there", modelrepo.NamespaceUpdate{}))
 	for id, name := range map[string]string{"1": "gone", "2": "there"} {
-		_, err := docs.Create(t.Context(), "intent/"+id, []byte(`{"id":"`+id+`","action":"namespace_delete","at":{"Namespace":"`+name+
-			`"},"time":"2020-01-01T00:00:00Z","hooks":["`+created.ID+`"]}`))
+		_, err := docs.Create(t.Context(), "intent/"+id,
+			[]byte(`{"id":"`+id+`","action":"namespace_delete","at":{"Namespace":"`+name+
+				`"},"time":"2020-01-01T00:00:00Z","hooks":["`+created.ID+`"]}`))
 		require.NoError(t, err)
 	}
 	run(t, s)
@@ -287,16 +281,16 @@ func TestWhatACrashLeftIsToldIfItHappened(t *testing.T) {
 		left, err := docs.List(t.Context(), "intent/", "", 1)
 		return err == nil && len(left) == 0
 	}, patience, time.Millisecond)
-	require.Len(t, to.told(), 1)
+	require.Len(t, to.received(), 1)
 }
 
-func TestTheQueueOfADeadCallbackIsBounded(t *testing.T) {
+func TestStore_Run_boundsTheQueueOfAFailingCallback(t *testing.T) {
 	docs, to := storage.NewMemoryDocuments(), newReceiver(t)
 	to.answer(http.StatusServiceUnavailable)
 	s := hooked(t, docs, func(c *modelrepo.Config) { c.Webhooks.MaxQueued, c.Settle = 3, time.Millisecond })
 	created := hook(t, s, modelrepo.NamespaceCreate, to.URL)
 	for i := range 10 {
-		require.NoError(t, s.CreateNamespace(t.Context(), "namespace"+strings.Repeat("x", i)))
+		require.NoError(t, s.CreateNamespace(t.Context(), "namespace"+strings.Repeat("x", i), modelrepo.NamespaceUpdate{}))
 	}
 	run(t, s)
 	queued := func() int {
@@ -305,26 +299,26 @@ func TestTheQueueOfADeadCallbackIsBounded(t *testing.T) {
 		return len(left)
 	}
 	require.Eventually(t, func() bool { return queued() == 3 }, patience, time.Millisecond)
-	require.NoError(t, s.DeleteWebhook(t.Context(), created.ID))
+	require.NoError(t, s.Webhooks().Delete(t.Context(), created.ID))
 	require.Eventually(t, func() bool { return queued() == 0 }, patience, time.Millisecond)
 }
 
-func TestWebhooksOverHTTP(t *testing.T) {
+func TestWebhooks_createListAndDeleteOverHTTP(t *testing.T) {
 	s := hooked(t, storage.NewMemoryDocuments(), nil)
-	server := httptest.NewServer(s.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(s, nil))
 	defer server.Close()
-	client, err := modelrepo.NewClient(server.URL, nil)
+	client, err := client.New(server.URL, nil)
 	require.NoError(t, err)
-	created, err := client.CreateWebhook(t.Context(), modelrepo.WebhookRequest{
+	created, err := client.Webhooks().Create(t.Context(), modelrepo.WebhookRequest{
 		Action: modelrepo.ContentUpload, Callback: "https://example.org/hook", Secret: "a secret of some length",
 		Context: &modelrepo.WebhookContext{Namespace: "w3c"},
 	})
 	require.NoError(t, err)
 	require.Equal(t, "a secret of some length", created.Secret)
-	all, err := client.Webhooks(t.Context())
+	all, err := client.Webhooks().List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
-	one, err := client.Webhook(t.Context(), created.ID)
+	one, err := client.Webhooks().Get(t.Context(), created.ID)
 	require.NoError(t, err)
 	require.Equal(t, all[0], one)
 	for _, path := range []string{"/h", "/v1/webhook", "/v1/webhook/" + created.ID} {
@@ -336,9 +330,9 @@ func TestWebhooksOverHTTP(t *testing.T) {
 		require.Contains(t, string(body), "https://example.org/hook")
 		require.NotContains(t, string(body), "secret")
 	}
-	require.NoError(t, client.DeleteWebhook(t.Context(), created.ID))
-	require.ErrorIs(t, client.DeleteWebhook(t.Context(), created.ID), modelrepo.ErrNotFound)
-	require.ErrorIs(t, client.DeleteWebhook(t.Context(), "../w3c"), modelrepo.ErrNotFound)
+	require.NoError(t, client.Webhooks().Delete(t.Context(), created.ID))
+	require.ErrorIs(t, client.Webhooks().Delete(t.Context(), created.ID), modelrepo.ErrNotFound)
+	require.ErrorIs(t, client.Webhooks().Delete(t.Context(), "../w3c"), modelrepo.ErrNotFound)
 	for _, bad := range []modelrepo.WebhookRequest{
 		{Action: "other", Callback: "https://example.org/"},
 		{Action: modelrepo.ContentUpload, Callback: "ftp://example.org/"},
@@ -347,22 +341,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 		{Action: modelrepo.ContentUpload, Callback: "https://example.org/", Secret: "short"},
 		{Action: modelrepo.ContentUpload, Callback: "https://example.org/", Context: &modelrepo.WebhookContext{Namespace: "a b"}},
 	} {
-		_, err := client.CreateWebhook(t.Context(), bad)
+		_, err := client.Webhooks().Create(t.Context(), bad)
 		require.ErrorIs(t, err, modelrepo.ErrInvalid, "%+v", bad)
 	}
-}
-
-func FuzzDecodeWebhook(f *testing.F) {
-	f.Add([]byte(`{"action":"content_upload","callback":"https://example.org/","context":{"namespace":"w3c"}}`))
-	f.Add([]byte(`null`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		with, err := modelrepo.DecodeWebhook(data)
-		if err != nil {
-			return
-		}
-		again, err := json.Marshal(with)
-		require.NoError(t, err)
-		_, err = modelrepo.DecodeWebhook(again)
-		require.NoError(t, err)
-	})
 }

@@ -31,7 +31,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/demo"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
-	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 func main() { server.Main("enablers", run) }
@@ -114,7 +114,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		{Name: "MQTT broker", Run: b.run},
 		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
 		{Name: "modelrepo", Run: models.repository.Run},
-		server.HTTP(at.models, models.repository.Handler(&modelrepo.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log),
+		server.HTTP(at.models, rest.NewHandler(models.repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log),
 	}
 	parts = slices.Concat(parts, trainings.parts(), managed.Parts(nil), bonded.parts(), []server.Part{web})
 	parts = append(parts, server.Part{Name: "library", Run: func(ctx context.Context) error {

@@ -23,6 +23,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
 )
 
 // process is a run of the program on free ports.
@@ -175,9 +176,9 @@ func TestReadSettings_namesAWrongSetting(t *testing.T) {
 
 func TestRun_servesTheModelRepository(t *testing.T) {
 	p := start(t)
-	client, err := modelrepo.NewClient(p.models, nil)
+	client, err := client.New(p.models, nil)
 	require.NoError(t, err)
-	require.NoError(t, client.CreateNamespace(t.Context(), "weather"))
+	require.NoError(t, client.CreateNamespace(t.Context(), "weather", modelrepo.NamespaceUpdate{}))
 	page := p.get(t, "/")
 	require.Contains(t, page, p.models+"/docs/")
 	for _, fact := range []string{"namespaces", "models", "versions", "jobs", "results", "published APIs", "drafts", "links up"} {

@@ -26,6 +26,7 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 )
 
 func main() { server.Main("modelrepo", run) }
@@ -57,7 +58,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, log *slog.Logger
 		return err
 	}
 	server.WarnIfExposed(log, listener, "modelrepo")
-	rest := server.HTTP(listener, repository.Handler(&modelrepo.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log)
+	rest := server.HTTP(listener,
+		rest.NewHandler(repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
 	return server.Run(ctx, stores.servers.part(repository.Run, log), rest)
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 	"github.com/iotenablers/enablers/internal/server/servertest"
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
 )
 
 // start runs the program and returns a client of it, its URL, and the program.
-func start(t *testing.T, args ...string) (*modelrepo.Client, string, *servertest.Program) {
+func start(t *testing.T, args ...string) (*client.Client, string, *servertest.Program) {
 	t.Helper()
 	p := servertest.Start(t, run, append([]string{"-listen", "127.0.0.1:0", "-log-level", "error"}, args...)...)
 	url := p.Listening("")
-	client, err := modelrepo.NewClient(url, nil)
+	client, err := client.New(url, nil)
 	require.NoError(t, err)
 	return client, url, p
 }
@@ -28,7 +29,7 @@ func TestRun_restoresContent(t *testing.T) {
 	dir := t.TempDir()
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 	client, _, p := start(t, "-data", dir)
-	require.NoError(t, client.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, client.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	require.NoError(t, client.CreateModel(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}))
 	require.NoError(t, client.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}))
 	content := bytes.Repeat([]byte("turtle "), 1<<17)
@@ -50,7 +51,7 @@ func TestRun_writesNoFolderForAMemoryStore(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	client, url, p := start(t, "-store", "memory:", "-data", data)
-	require.NoError(t, client.CreateNamespace(t.Context(), "w3c"))
+	require.NoError(t, client.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}))
 	answer, err := http.Get(url + "/readyz")
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
@@ -77,8 +78,10 @@ func TestRun_namesTheFlagOfAWrongStore(t *testing.T) {
 			"-blobs: s3 URL (not shown, for it may hold a secret): the bucket is missing"},
 		{[]string{"-store", "memory:", "-blobs", "s3://key:sec%ret@host/b"}, "-blobs: s3 URL (not shown"},
 		{[]string{"-store", "mongodb:user:secret@host"}, "-store: mongo: Config.URI: it must begin with mongodb://"},
-		{[]string{"-store", "mongodb://user:s/secret@host"}, "-store: mongodb: the name of the database, behind the hosts, is not valid"},
-		{[]string{"-store", "mongodb://user:sec%ZZret@host/db"}, "-store: mongo: Config.URI: it is not a valid connection string"},
+		{[]string{"-store", "mongodb://user:s/secret@host"},
+			"-store: mongodb: the name of the database, behind the hosts, is not valid"},
+		{[]string{"-store", "mongodb://user:sec%ZZret@host/db"},
+			"-store: mongo: Config.URI: it is not a valid connection string"},
 		{[]string{"-store", "tape:user:secret@host"}, `the scheme "tape" is not known`},
 		{[]string{"-store-timeout", "0s"}, "-store-timeout (MODELREPO_STORE_TIMEOUT): expected more than nothing"},
 		{[]string{"-max-content", "-1"}, "-max-content (MODELREPO_MAX_CONTENT): expected 0 or more, got -1"},

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 	"github.com/iotenablers/enablers/storage/s3"
@@ -25,16 +26,16 @@ const patience = 2 * time.Minute
 var sosa = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 
 // publish uploads a model, with everything above it.
-func publish(t *testing.T, client *modelrepo.Client, content string) {
+func publish(t *testing.T, client *client.Client, content string) {
 	t.Helper()
-	require.NoError(t, client.CreateNamespace(t.Context(), sosa.Namespace))
+	require.NoError(t, client.CreateNamespace(t.Context(), sosa.Namespace, modelrepo.NamespaceUpdate{}))
 	require.NoError(t, client.CreateModel(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa"}, modelrepo.ModelUpdate{}))
 	require.NoError(t, client.CreateVersion(t.Context(), sosa, modelrepo.VersionUpdate{}))
 	_, err := client.Upload(t.Context(), sosa, "text/turtle", strings.NewReader(content), nil)
 	require.NoError(t, err)
 }
 
-func fetch(ctx context.Context, client *modelrepo.Client) (string, error) {
+func fetch(ctx context.Context, client *client.Client) (string, error) {
 	content, err := client.Open(ctx, sosa, "")
 	if err != nil {
 		return "", err

@@ -48,7 +48,8 @@ func (s *settings) declare() *server.Flags {
 		". Content that the rest does not know is removed, so a bucket or prefix belongs to one repository; key "+
 		"and secret come of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
 	f.DurationVar(&s.patience, "store-timeout", 5*time.Second, "how long a call waits for a database server that is away")
-	f.DurationVar(&s.grace, "grace", 24*time.Hour, "how long content that nothing refers to, and uploads that do not move, are kept")
+	f.DurationVar(&s.grace, "grace", 24*time.Hour,
+		"how long content that nothing refers to, and uploads that do not move, are kept")
 	f.DurationVar(&s.interval, "collect-interval", time.Hour, "how often they are looked for")
 	l := &s.limits
 	f.IntVar(&l.ModelsPerNamespace, "max-models", 0, "how `many` models a namespace can have; 0 means any number")

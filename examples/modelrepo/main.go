@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/client"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -26,10 +28,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	server := httptest.NewServer(repository.Handler(nil)) // or your own http.Server
+	server := httptest.NewServer(rest.NewHandler(repository, nil)) // or your own http.Server
 	defer server.Close()
 
-	client, err := modelrepo.NewClient(server.URL, nil)
+	client, err := client.New(server.URL, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,11 +44,11 @@ func main() {
 }
 
 // publish uploads a version and makes it the latest one.
-func publish(ctx context.Context, client *modelrepo.Client) error {
+func publish(ctx context.Context, client *client.Client) error {
 	model := modelrepo.Path{Namespace: "weather", Model: "forecast"}
 	version := modelrepo.Path{Namespace: "weather", Model: "forecast", Version: "1.0"}
 	if err := errors.Join(
-		client.CreateNamespace(ctx, version.Namespace),
+		client.CreateNamespace(ctx, version.Namespace, modelrepo.NamespaceUpdate{}),
 		client.CreateModel(ctx, model, modelrepo.ModelUpdate{LatestVersion: version.Version}),
 		client.CreateVersion(ctx, version, modelrepo.VersionUpdate{}),
 	); err != nil {
@@ -65,7 +67,7 @@ func publish(ctx context.Context, client *modelrepo.Client) error {
 }
 
 // fetch downloads the latest version in its default format.
-func fetch(ctx context.Context, client *modelrepo.Client) error {
+func fetch(ctx context.Context, client *client.Client) error {
 	content, err := client.Open(ctx, modelrepo.Path{Namespace: "weather", Model: "forecast", Version: modelrepo.Latest}, "")
 	if err != nil {
 		return err

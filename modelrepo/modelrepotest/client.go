@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/rest"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -39,7 +40,7 @@ func newLimited(t *testing.T, open Open, limits modelrepo.Limits) *client {
 	documents, blobs := open(t)
 	store, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs, Limits: limits})
 	require.NoError(t, err)
-	server := httptest.NewServer(store.Handler(nil))
+	server := httptest.NewServer(rest.NewHandler(store, nil))
 	t.Cleanup(server.Close)
 	return &client{t, server.URL, store}
 }
@@ -116,7 +117,8 @@ func (c *client) form(fields ...field) (body, contentType string) {
 func (c *client) upload(version, format, contentType, data, more string, header ...string) answer {
 	c.t.Helper()
 	body, formType := c.form(field{name: "content", contentType: contentType, data: data})
-	return c.do(http.MethodPost, version+"/content?format="+url.QueryEscape(format)+more, body, append(header, "Content-Type: "+formType)...)
+	return c.do(http.MethodPost, version+"/content?format="+url.QueryEscape(format)+more, body,
+		append(header, "Content-Type: "+formType)...)
 }
 
 // says checks that it is a success with that message and those warnings.

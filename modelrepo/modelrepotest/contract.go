@@ -19,7 +19,9 @@ const (
 	wrongType  = "Unsupported content type of request body or malformed content."
 	needFormat = "Format must be given explicitly with the 'format' query parameter."
 	badFormat  = `Invalid format string. The 'format' parameter must match regex: '^[a-zA-Z0-9][\w\-/+.]{0,99}$'.`
-	exists     = "Content in format 'text/turtle' already exists for this model version. If you want to update it, it is recommended to create a new version instead. If you really want to overwrite this content, retry the upload with the 'overwrite=1' query parameter."
+	exists     = "Content in format 'text/turtle' already exists for this model version. If you want to update it, " +
+		"it is recommended to create a new version instead. If you really want to overwrite this content, retry the " +
+		"upload with the 'overwrite=1' query parameter."
 )
 
 // Run walks every row of the table of endpoints. Each test calls open for
@@ -83,7 +85,8 @@ func root(c *client) {
 func namespaces(c *client) {
 	c.do("POST", "/w3c", `"ignored"`, "Content-Type: application/json").says("Created namespace 'w3c'.")
 	c.do("POST", "/w3c", "").fails(409, taken)
-	for _, bad := range []string{"ab", strings.Repeat("a", 101), "a.b", "a%20b", "a%2Fb", "%2e%2e%2e", "a%00b", "na%C3%AFve", "w3c%0A"} {
+	for _, bad := range []string{"ab", strings.Repeat("a", 101), "a.b", "a%20b", "a%2Fb", "%2e%2e%2e", "a%00b", "na%C3%AFve",
+		"w3c%0A"} {
 		c.do("POST", "/"+bad, "").fails(400, "Invalid namespace name. Namespace names must match regex: ^[A-Za-z0-9_-]{3,100}$")
 		c.get("/"+bad).refuses(404, "Namespace '")
 		c.do("DELETE", "/"+bad, "").refuses(404, "Namespace '")
@@ -108,7 +111,8 @@ func namespaces(c *client) {
 func models(c *client) {
 	c.do("POST", "/w3c/sosa", "").fails(404, "Namespace 'w3c' not found.")
 	c.do("POST", "/w3c", "").says("Created namespace 'w3c'.")
-	c.json("POST", "/w3c/sosa", `{"latestVersion":"1.0","mongoUpdates":[{}],"docstoreUpdates":7}`).says("Created model 'w3c/sosa'.")
+	c.json("POST", "/w3c/sosa",
+		`{"latestVersion":"1.0","mongoUpdates":[{}],"docstoreUpdates":7}`).says("Created model 'w3c/sosa'.")
 	c.json("POST", "/w3c/sosa", `{}`).fails(409, taken)
 	c.get("/w3c/sosa").is(`{"namespace":"w3c","name":"sosa","latestVersion":"1.0"}`)
 	for _, bad := range []string{"_a", "-a", strings.Repeat("m", 101), "a.b", "a%2Fb", "a%20b"} {
@@ -122,7 +126,8 @@ func models(c *client) {
 		c.do("DELETE", "/w3c/"+good, "").says("Deleted model 'w3c/" + good + "'.")
 	}
 	updates(c, "/w3c/ssn", "/w3c/sosa", "latestVersion", "model", "1.1", "-1")
-	c.json("PATCH", "/w3c/sosa", `{"latestVersion":"latest"}`).fails(400, "Error validating the body of the request: 'latestVersion' is in invalid format")
+	c.json("PATCH", "/w3c/sosa", `{"latestVersion":"latest"}`).fails(400,
+		"Error validating the body of the request: 'latestVersion' is in invalid format")
 	c.json("PATCH", "/w3c/sosa", `{"latestVersion":"@unset"}`).says("Updated model 'w3c/sosa'.")
 	c.do("GET", "/w3c/sosa/", `{}`).is(`{"namespace":"w3c","name":"sosa"}`)
 	c.get("/w3c/nobody").fails(404, "Model 'w3c/nobody' not found.")
@@ -156,7 +161,8 @@ func updates(c *client, fresh, there, field, kind, good, bad string) {
 	c.json("PATCH", there, `{}`).says("No updates requested.")
 	c.json("PATCH", there, `{"mongoUpdates":[],"`+field+`":null}`).says("No updates requested.")
 	c.json("PATCH", there+"/", `{"`+field+`":"`+good+`"}`).says("Updated " + kind + " '" + path + "'.")
-	c.json("PATCH", there, `{"`+field+`":"`+good+`"}`).says(strings.ToUpper(kind[:1]) + kind[1:] + " '" + path + "' was up-to-date, no update needed.")
+	c.json("PATCH", there,
+		`{"`+field+`":"`+good+`"}`).says(strings.ToUpper(kind[:1]) + kind[1:] + " '" + path + "' was up-to-date, no update needed.")
 	c.json("PATCH", fresh, `{"`+field+`":"`+good+`"}`).fails(404, "Could not find "+kind+" '"+strings.TrimPrefix(fresh, "/")+"'.")
 	c.json("PATCH", fresh, `{}`).fails(404, "Could not find "+kind+" '"+strings.TrimPrefix(fresh, "/")+"'.")
 }
@@ -166,10 +172,12 @@ func versions(c *client) {
 	c.do("POST", "/w3c", "").says("Created namespace 'w3c'.")
 	c.do("POST", "/w3c/sosa/1.0", "").fails(404, "Model 'w3c/sosa' not found.")
 	c.do("POST", "/w3c/sosa", "").says("Created model 'w3c/sosa'.")
-	c.json("POST", "/w3c/sosa/1.0", `{"defaultFormat":"text/turtle","mongoUpdates":[]}`).says("Created model version 'w3c/sosa/1.0'.")
+	c.json("POST", "/w3c/sosa/1.0",
+		`{"defaultFormat":"text/turtle","mongoUpdates":[]}`).says("Created model version 'w3c/sosa/1.0'.")
 	c.do("POST", "/w3c/sosa/1.0", "").fails(409, taken)
 	c.get("/w3c/sosa/1.0").is(`{"namespace":"w3c","model":"sosa","version":"1.0","formats":{},"defaultFormat":"text/turtle"}`)
-	c.get("/w3c/sosa").is(`{"namespace":"w3c","name":"sosa","versions":{"totalCount":1,"items":[{"namespace":"w3c","model":"sosa","version":"1.0","defaultFormat":"text/turtle"}]}}`)
+	c.get("/w3c/sosa").is(`{"namespace":"w3c","name":"sosa","versions":{"totalCount":1,"items":[{"namespace":"w3c",` +
+		`"model":"sosa","version":"1.0","defaultFormat":"text/turtle"}]}}`)
 	for _, bad := range []string{".1", "_1", "-1", "%2B1", strings.Repeat("1", 101), "1%2F2", "1%202", "1~2"} {
 		c.do("POST", "/w3c/sosa/"+bad, "").refuses(400, "Invalid namespace, model name, or version. ")
 		c.get("/w3c/sosa/"+bad).refuses(404, "Could not find model version 'w3c/sosa/")
@@ -197,7 +205,8 @@ func latest(c *client) {
 	c.do("POST", "/w3c", "").has(200)
 	c.get("/w3c/sosa/latest").fails(404, "Could not find model version 'w3c/sosa/latest'.")
 	c.do("POST", "/w3c/sosa", "").has(200)
-	const missing = "Could not find the model version 'w3c/sosa/1.0', which 'latestVersion' was pointing to. Please update the pointer or create the missing version."
+	const missing = "Could not find the model version 'w3c/sosa/1.0', which 'latestVersion' was pointing to. Please " +
+		"update the pointer or create the missing version."
 	c.get("/w3c/sosa/latest").fails(404, "The 'latestVersion' pointer is not set for model 'w3c/sosa'.")
 	c.json("PATCH", "/w3c/sosa", `{"latestVersion":"1.0"}`).has(200)
 	c.get("/w3c/sosa/latest").fails(404, missing)

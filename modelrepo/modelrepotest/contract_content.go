@@ -42,7 +42,8 @@ func uploads(c *client) {
 
 	c.upload(version, "a.b/c.d", "text/plain", "x", "").says(uploaded("a.b/c.d", "x"),
 		"The Media Type specified in the URL query parameter ('a.b/c.d') does not match the one in the body of the request ('text/plain').")
-	c.upload(version, "zip", "application/zip", "", "").says(uploaded("zip", ""), "The specified format ('zip') is not a valid Media Type.")
+	c.upload(version, "zip", "application/zip", "", "").says(uploaded("zip", ""),
+		"The specified format ('zip') is not a valid Media Type.")
 	c.upload(version, "application/octet-stream", "", "raw", "").says(uploaded("application/octet-stream", "raw"))
 	c.get(version+"/content?format=zip").holds(200, "application/zip", "")
 	c.get(version + "/").is(`{"namespace":"w3c","model":"sosa","version":"1.0","defaultFormat":"text/turtle","formats":{` +
@@ -67,7 +68,8 @@ func uploads(c *client) {
 
 func file(format, data, contentType string) string {
 	sum := sha256.Sum256([]byte(data))
-	return fmt.Sprintf(`%q:{"size":%d,"md5":%q,"sha256":%q,"contentType":%q}`, format, len(data), md5Of(data), hex.EncodeToString(sum[:]), contentType)
+	return fmt.Sprintf(`%q:{"size":%d,"md5":%q,"sha256":%q,"contentType":%q}`, format, len(data), md5Of(data),
+		hex.EncodeToString(sum[:]), contentType)
 }
 
 // faults tries multipart bodies that are not in order. None leaves anything.
@@ -81,12 +83,14 @@ func faults(c *client) {
 	c.do("POST", target, "", "Content-Type: "+formType).fails(400, incomplete)
 	c.do("POST", target, "nothing", "Content-Type: "+formType).fails(400, incomplete)
 	for _, cut := range []int{1, 4, 10, 500} {
-		c.do("POST", target, good[:len(good)-cut-60], "Content-Type: "+formType).fails(400, "The content ended before it was complete. Nothing was stored.")
+		c.do("POST", target, good[:len(good)-cut-60], "Content-Type: "+formType).fails(400,
+			"The content ended before it was complete. Nothing was stored.")
 	}
 	body, formType := c.form(field{name: "file", data: "x"})
 	c.do("POST", target, body, "Content-Type: "+formType).fails(400, "The form field 'content' is missing.")
 	body, formType = c.form(field{name: "content", data: "x"}, field{name: "content", data: "x"})
-	c.do("POST", target, body, "Content-Type: "+formType).fails(400, "The form field 'content' is there more than once. Nothing was stored.")
+	c.do("POST", target, body, "Content-Type: "+formType).fails(400,
+		"The form field 'content' is there more than once. Nothing was stored.")
 	c.get(version+"/content?format=new").fails(404, "The specified format 'new' could not be found for this model version.")
 	body, formType = c.form(field{name: "note", data: "x"}, field{name: "content", data: "y"}, field{name: "end", data: "z"})
 	c.do("POST", target, body, "Content-Type: "+formType).has(200)
@@ -129,9 +133,12 @@ func digests(c *client) {
 func downloads(c *client) {
 	c.get(version+"/content").fails(404, "Could not find model version 'w3c/sosa/1.0'.")
 	c.withVersion()
-	c.get(version+"/content").fails(404, "The 'format' parameter was not specified and the default format for this model version is not set. Please specify the 'format' query parameter.")
+	c.get(version+"/content").fails(404,
+		"The 'format' parameter was not specified and the default format for this model version is not set. Please "+
+			"specify the 'format' query parameter.")
 	c.json("PATCH", version, `{"defaultFormat":"text/turtle"}`).has(200)
-	c.get(version+"/content").refuses(404, "The 'format' parameter was not specified and the default format 'text/turtle' could not be found")
+	c.get(version+"/content").refuses(404,
+		"The 'format' parameter was not specified and the default format 'text/turtle' could not be found")
 	c.get(version+"/content?format=a/b").fails(404, "The specified format 'a/b' could not be found for this model version.")
 	c.get(version+"/content?format=../x").fails(404, "The specified format '../x' could not be found for this model version.")
 	c.upload(version, "application/json", "application/json", "{}", "").says(uploaded("application/json", "{}"))
@@ -168,7 +175,8 @@ func short(c *client) {
 	c.do("POST", "/w3c/sosa/content", "").has(200) // a version of an unlucky name
 	c.upload("/w3c/sosa/content", "f", "x/y", "unlucky", "").has(200)
 	for path, want := range map[string]string{
-		"/c/w3c/sosa": "turtle", "/c/w3c/sosa/": "turtle", "/c/w3c/sosa/1.0": "turtle", "/c/w3c/sosa/1.0/": "turtle", "/c/w3c/sosa/latest": "turtle",
+		"/c/w3c/sosa": "turtle", "/c/w3c/sosa/": "turtle", "/c/w3c/sosa/1.0": "turtle", "/c/w3c/sosa/1.0/": "turtle",
+		"/c/w3c/sosa/latest":          "turtle",
 		"/c/w3c/sosa/1.0/text/turtle": "turtle", "/c/w3c/sosa/1.0/text%2Fturtle": "turtle", "/c/w3c/sosa/latest/a.b/c/d/": "other",
 		"/c/w3c/sosa/content": "unlucky", "/c/w3c/sosa/content/f": "unlucky",
 	} {
@@ -194,9 +202,11 @@ func conditions(c *client) {
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-None-Match: *").fails(412, unmet)
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: "+two).fails(412, unmet)
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: W/"+one).fails(412, unmet)
-	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: one").fails(400, "The 'If-Match' header is not a list of entity tags.")
+	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: one").fails(400,
+		"The 'If-Match' header is not a list of entity tags.")
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", `If-Match: "a,b"`).fails(412, unmet)
-	c.upload(version, "f", "a/b", "two", "&overwrite=1", `If-Match: "*"`).fails(400, "The 'If-Match' header is not a list of entity tags.")
+	c.upload(version, "f", "a/b", "two", "&overwrite=1", `If-Match: "*"`).fails(400,
+		"The 'If-Match' header is not a list of entity tags.")
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-None-Match: W/"+one).fails(412, unmet)
 	c.upload(version, "f", "a/b", "two", "&overwrite=1", "If-Match: "+two+` , `+one).has(200)
 
@@ -215,7 +225,8 @@ func ranges(c *client) {
 	c.withVersion()
 	const target = version + "/content?format=f"
 	c.upload(version, "f", "a/b", "0123456789", "").has(200)
-	for given, want := range map[string]string{"bytes=0-0": "0", "bytes=2-4": "234", "bytes=7-": "789", "bytes=-2": "89", "bytes=8-99": "89"} {
+	for given, want := range map[string]string{"bytes=0-0": "0", "bytes=2-4": "234", "bytes=7-": "789", "bytes=-2": "89",
+		"bytes=8-99": "89"} {
 		part := c.get(target, "Range: "+given).holds(206, "a/b", want)
 		require.Contains(c.t, part.header.Get("Content-Range"), "/10")
 	}
@@ -237,15 +248,18 @@ func pages(c *client) {
 		c.do("POST", fmt.Sprintf("/w3c/m%d", i), "").has(200)
 	}
 	item := func(i int) string { return fmt.Sprintf(`{"name":"m%d","namespace":"w3c"}`, i) }
-	c.get("/w3c?page=2&page_size=3").is(`{"name":"w3c","models":{"items":[` + item(3) + `,` + item(4) + `,` + item(5) + `],"totalCount":7,"page":2,"pageSize":3}}`)
+	c.get("/w3c?page=2&page_size=3").is(`{"name":"w3c","models":{"items":[` + item(3) + `,` + item(4) + `,` + item(5) +
+		`],"totalCount":7,"page":2,"pageSize":3}}`)
 	c.get("/w3c?page_size=3&page=3").is(`{"name":"w3c","models":{"items":[` + item(6) + `],"totalCount":7,"page":3,"pageSize":3}}`)
 	c.get("/w3c?page=2147483648&page_size=50").is(`{"name":"w3c","models":{"items":[],"totalCount":7,"page":2147483648,"pageSize":50}}`)
 	c.do("DELETE", "/w3c/m1", "").has(200)
 	c.get("/w3c?page_size=2").is(`{"name":"w3c","models":{"items":[` + item(0) + `,` + item(2) + `],"totalCount":6,"page":1,"pageSize":2}}`)
 	c.get("/?page_size=1").is(`{"namespaces":{"items":[{"name":"w3c"}],"totalCount":1,"page":1,"pageSize":1}}`)
 	c.do("POST", "/w3c/m2/1.0", "").has(200)
-	c.get("/w3c/m2?page=1").is(`{"name":"m2","namespace":"w3c","versions":{"items":[{"version":"1.0","model":"m2","namespace":"w3c"}],"totalCount":1,"page":1,"pageSize":20}}`)
-	for _, bad := range []string{"page=0", "page=-1", "page=x", "page=", "page=99999999999999999999", "page_size=0", "page_size=51", "page_size=1.5"} {
+	c.get("/w3c/m2?page=1").is(`{"name":"m2","namespace":"w3c","versions":{"items":[{"version":"1.0","model":"m2",` +
+		`"namespace":"w3c"}],"totalCount":1,"page":1,"pageSize":20}}`)
+	for _, bad := range []string{"page=0", "page=-1", "page=x", "page=", "page=99999999999999999999", "page_size=0",
+		"page_size=51", "page_size=1.5"} {
 		for _, path := range []string{"/", "/w3c", "/w3c/m2"} {
 			c.get(path+"?"+bad).refuses(400, "The 'page")
 		}

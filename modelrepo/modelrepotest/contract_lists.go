@@ -60,7 +60,8 @@ func fill(c *client) {
 			if i < 8 {
 				second = fmt.Sprintf(`,"rank":"%d"`, 9-i)
 			}
-			c.json("POST", fmt.Sprintf("%s/p_%d", l.parent, i), fmt.Sprintf(`{%s"metadata":{"mark":"1","test":["%d","%d"]%s}}`, pointer, i%5, i%4+10, second)).has(200)
+			c.json("POST", fmt.Sprintf("%s/p_%d", l.parent, i),
+				fmt.Sprintf(`{%s"metadata":{"mark":"1","test":["%d","%d"]%s}}`, pointer, i%5, i%4+10, second)).has(200)
 		}
 	}
 }
@@ -116,7 +117,8 @@ func orders(c *client) {
 			c.lists(path+"sort_by="+by+"&order=descending", total, down...)
 		}
 		for page := 1; (page-1)*3 < len(down); page++ {
-			c.lists(fmt.Sprintf("%s/?page_size=3&page=%d&order=descending", l.parent, page), total, down[(page-1)*3:min(page*3, len(down))]...)
+			c.lists(fmt.Sprintf("%s/?page_size=3&page=%d&order=descending", l.parent, page), total,
+				down[(page-1)*3:min(page*3, len(down))]...)
 		}
 		// Those without come first; names decide between equals.
 		const marked = "f.metadata.mark=1&"
@@ -127,7 +129,8 @@ func orders(c *client) {
 		c.lists(path+marked+"sort_by=metadata.rank&order=descending", 10, byRank...)
 		c.lists(path+marked+"sort_by=metadata.test", 10, "p_0", "p_5", "p_1", "p_6", "p_2", "p_7", "p_3", "p_8", "p_4", "p_9")
 		if l.pointer != "" {
-			c.lists(path+marked+"sort_by="+l.pointer+"&order=descending", 10, "p_8", "p_6", "p_4", "p_2", "p_0", "p_9", "p_7", "p_5", "p_3", "p_1")
+			c.lists(path+marked+"sort_by="+l.pointer+"&order=descending", 10, "p_8", "p_6", "p_4", "p_2", "p_0", "p_9", "p_7",
+				"p_5", "p_3", "p_1")
 		}
 	}
 }
@@ -135,7 +138,8 @@ func orders(c *client) {
 func listingFaults(c *client) {
 	fill(c)
 	for _, l := range levels {
-		for _, key := range []string{"", "test", "metadata", "metadata.", "metadata.test.test", "dummy.test", "formats", "metadata.%C3%A4"} {
+		for _, key := range []string{"", "test", "metadata", "metadata.", "metadata.test.test", "dummy.test", "formats",
+			"metadata.%C3%A4"} {
 			shown := strings.ReplaceAll(key, "%C3%A4", "ä")
 			c.get(l.parent+"/?f."+key+"=1").refuses(400, "Invalid filtering key 'f."+shown+"'.")
 			c.get(l.parent+"/?sort_by="+key).refuses(400, "Invalid sorting key '"+shown+"'")

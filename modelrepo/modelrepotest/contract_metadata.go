@@ -32,7 +32,8 @@ func metadata(c *client) {
 		patch := func(body string) answer { c.t.Helper(); return c.json("PATCH", at.path, body) }
 		shows := func(members string) { c.t.Helper(); c.get(at.path).is(described(at.path, members)) }
 
-		c.json("POST", at.path, `{"metadata":{"author":"W3C <a&b> \u0000 zażółć 🜨","empty":"","tags":["a","b",""],"one":["x"],"none":[]}}`).says(created)
+		c.json("POST", at.path,
+			`{"metadata":{"author":"W3C <a&b> \u0000 zażółć 🜨","empty":"","tags":["a","b",""],"one":["x"],"none":[]}}`).says(created)
 		first := `"author":"W3C <a&b> \u0000 zażółć 🜨","empty":"","one":"x"`
 		shows(`,"metadata":{` + first + `,"tags":["a","b",""]}`)
 		patch(`{"metadata":{"tags":["b","a"],"new-1_":"n"},"mongoUpdates":[]}`).says(updated)
@@ -52,12 +53,14 @@ func metadata(c *client) {
 	const kept = `"metadata":{"kept":"yes"}`
 	c.get("/").is(`{"namespaces":{"totalCount":1,"items":[{"name":"w3c",` + kept + `}]}}`)
 	c.get("/w3c").is(`{"name":"w3c",` + kept + `,"models":{"totalCount":1,"items":[{"name":"sosa","namespace":"w3c",` + kept + `}]}}`)
-	c.get("/w3c/sosa?page=1").is(`{"name":"sosa","namespace":"w3c",` + kept + `,"versions":{"page":1,"pageSize":20,"totalCount":1,"items":[{"version":"1.0","model":"sosa","namespace":"w3c",` + kept + `}]}}`)
+	c.get("/w3c/sosa?page=1").is(`{"name":"sosa","namespace":"w3c",` + kept + `,"versions":{"page":1,"pageSize":20,` +
+		`"totalCount":1,"items":[{"version":"1.0","model":"sosa","namespace":"w3c",` + kept + `}]}}`)
 	// What is there besides stays.
 	c.json("PATCH", "/w3c/sosa", `{"latestVersion":"1.0"}`).has(200)
 	c.json("PATCH", "/w3c/sosa/latest", `{"metadata":{"a":"b"}}`).fails(400, noLatest)
 	c.upload("/w3c/sosa/1.0", "f", "a/b", "x", "").has(200)
-	c.get("/w3c/sosa/latest").is(`{"version":"1.0","model":"sosa","namespace":"w3c","defaultFormat":"f","formats":{` + file("f", "x", "a/b") + `},` + kept + `}`)
+	c.get("/w3c/sosa/latest").is(`{"version":"1.0","model":"sosa","namespace":"w3c","defaultFormat":"f","formats":{` + file("f",
+		"x", "a/b") + `},` + kept + `}`)
 	c.json("PATCH", "/nobody", `{"metadata":{"a":"b"}}`).fails(404, "Could not find namespace 'nobody'.")
 	c.json("PATCH", "/no", `{"metadata":{"a":"b"}}`).fails(404, "Could not find namespace 'no'.")
 	c.json("PATCH", "/w3c", ``).fails(400, "Request body is required.")
@@ -90,7 +93,8 @@ func metadataBounds(c *client) {
 		full := `"` + name + `":` + values(32, strings.Repeat("ä", 1024))
 		c.json("POST", at.path, `{"metadata":{`+full+`,`+keys(63, 0)+`}}`).has(200)
 		c.get(at.path).is(described(at.path, `,"metadata":{`+full+`,`+keys(63, 0)+`}`))
-		const exceeds = "Pre-update check failed: the number of metadata keys would exceed the allowed limit: they would be 65, the most is 64."
+		const exceeds = "Pre-update check failed: the number of metadata keys would exceed the allowed limit: they " +
+			"would be 65, the most is 64."
 		c.json("PATCH", at.path, `{"metadata":{"new":"v"}}`).fails(400, exceeds)
 		c.json("PATCH", at.path, `{"metadata":{"new":"v","nobody":"@unset"}}`).fails(400, exceeds)
 		c.json("PATCH", at.path, `{"metadata":{"new":"v","k0":"@unset"}}`).has(200)
@@ -106,10 +110,13 @@ func metadataBounds(c *client) {
 		}
 		c.json("PATCH", at.path, `{"metadata":{`+strings.Join(all, ",")+`}}`).has(200)
 		c.get(at.path).is(described(at.path, `,"metadata":{`+strings.Join(all, ",")+`}`))
-		c.json("PATCH", at.path, `{"metadata":{"k":"v"},"mongoUpdates":"`+strings.Repeat("x", 1<<20)+`"}`).fails(413, "The request body is too large.")
-		c.json("PATCH", at.path, `{"metadata":{"k":"`+strings.Repeat("x", 9<<20)+`"}}`).fails(413, "The request body is too large.")
+		c.json("PATCH", at.path, `{"metadata":{"k":"v"},"mongoUpdates":"`+strings.Repeat("x", 1<<20)+`"}`).fails(413,
+			"The request body is too large.")
+		c.json("PATCH", at.path, `{"metadata":{"k":"`+strings.Repeat("x", 9<<20)+`"}}`).fails(413,
+			"The request body is too large.")
 		wide := strings.ReplaceAll(strings.Join(all, ","), "v", "🜨")
-		c.json("PATCH", at.path, `{"metadata":{`+wide[:strings.Index(wide, `,"k50"`)]+`}}`).refuses(413, "Pre-update check failed: the metadata would be too large: ")
+		c.json("PATCH", at.path, `{"metadata":{`+wide[:strings.Index(wide, `,"k50"`)]+`}}`).refuses(413,
+			"Pre-update check failed: the metadata would be too large: ")
 		c.json("PATCH", at.path, `{"metadata":"@unset"}`).has(200)
 	}
 }
@@ -117,23 +124,30 @@ func metadataBounds(c *client) {
 func metadataFaults(c *client) {
 	long := strings.Repeat("x", 1025)
 	faults := map[string]string{
-		`{"metadata":7}`:                               malformed + " 'metadata' must be an object.",
-		`{"metadata":[]}`:                              malformed + " 'metadata' must be an object.",
-		`{"metadata":"unset"}`:                         malformed + " 'metadata' must be an object.",
-		`{"metadata":{"key":1}}`:                       malformed + " 'metadata.key' must be a string or an array of strings.",
-		`{"metadata":{"key":null}}`:                    malformed + " 'metadata.key' must be a string or an array of strings.",
-		`{"metadata":{"a":"b","key":["x",null]}}`:      malformed + " 'metadata.key' must be a string or an array of strings.",
-		`{"metadata":{"key":{"a":"b"}}}`:               malformed + " 'metadata.key' must be a string or an array of strings.",
-		`{"metadata":{"key":[["a"]]}}`:                 malformed + " 'metadata.key' must be a string or an array of strings.",
-		"{\"metadata\":{\"key\":\"\xff\"}}":            malformed,
-		`{"metadata":{"":"v"}}`:                        validating + `Invalid metadata key '' in 'metadata'. Metadata keys must match regex: ^[\w-]{1,100}$`,
-		`{"metadata":{"a.b":"v"}}`:                     validating + `Invalid metadata key 'a.b' in 'metadata'. Metadata keys must match regex: ^[\w-]{1,100}$`,
-		`{"metadata":{"ä":"v"}}`:                       validating + `Invalid metadata key 'ä' in 'metadata'. Metadata keys must match regex: ^[\w-]{1,100}$`,
-		`{"metadata":{"k\n":"v"}}`:                     validating + "Invalid metadata key 'k\n' in 'metadata'. Metadata keys must match regex: ^[\\w-]{1,100}$",
-		`{"metadata":{"@unset":"v"}}`:                  validating + `Invalid metadata key '@unset' in 'metadata'. Metadata keys must match regex: ^[\w-]{1,100}$`,
-		`{"metadata":{"` + long[:101] + `":"v"}}`:      validating + `Invalid metadata key '` + long[:101] + `' in 'metadata'. Metadata keys must match regex: ^[\w-]{1,100}$`,
-		`{"metadata":{"key":"` + long + `"}}`:          validating + "'metadata.key' is too long: it has 1025 characters, the most is 1024",
-		`{"metadata":{"key":["","` + long + `"]}}`:     validating + "'metadata.key' is too long: its value [1] has 1025 characters, the most is 1024",
+		`{"metadata":7}`:                          malformed + " 'metadata' must be an object.",
+		`{"metadata":[]}`:                         malformed + " 'metadata' must be an object.",
+		`{"metadata":"unset"}`:                    malformed + " 'metadata' must be an object.",
+		`{"metadata":{"key":1}}`:                  malformed + " 'metadata.key' must be a string or an array of strings.",
+		`{"metadata":{"key":null}}`:               malformed + " 'metadata.key' must be a string or an array of strings.",
+		`{"metadata":{"a":"b","key":["x",null]}}`: malformed + " 'metadata.key' must be a string or an array of strings.",
+		`{"metadata":{"key":{"a":"b"}}}`:          malformed + " 'metadata.key' must be a string or an array of strings.",
+		`{"metadata":{"key":[["a"]]}}`:            malformed + " 'metadata.key' must be a string or an array of strings.",
+		"{\"metadata\":{\"key\":\"\xff\"}}":       malformed,
+		`{"metadata":{"":"v"}}`: validating + `Invalid metadata key '' in 'metadata'. ` +
+			`Metadata keys must match regex: ^[\w-]{1,100}$`,
+		`{"metadata":{"a.b":"v"}}`: validating + `Invalid metadata key 'a.b' in 'metadata'. ` +
+			`Metadata keys must match regex: ^[\w-]{1,100}$`,
+		`{"metadata":{"ä":"v"}}`: validating + `Invalid metadata key 'ä' in 'metadata'. ` +
+			`Metadata keys must match regex: ^[\w-]{1,100}$`,
+		`{"metadata":{"k\n":"v"}}`: validating + "Invalid metadata key 'k\n' in 'metadata'. " +
+			"Metadata keys must match regex: ^[\\w-]{1,100}$",
+		`{"metadata":{"@unset":"v"}}`: validating + `Invalid metadata key '@unset' in 'metadata'. ` +
+			`Metadata keys must match regex: ^[\w-]{1,100}$`,
+		`{"metadata":{"` + long[:101] + `":"v"}}`: validating +
+			`Invalid metadata key '` + long[:101] + `' in 'metadata'. Metadata keys must match regex: ^[\w-]{1,100}$`,
+		`{"metadata":{"key":"` + long + `"}}`: validating + "'metadata.key' is too long: it has 1025 characters, the most is 1024",
+		`{"metadata":{"key":["","` + long + `"]}}`: validating + "'metadata.key' is too long: its value [1] has " +
+			"1025 characters, the most is 1024",
 		`{"metadata":{"key":["a","@unset"]}}`:          validating + "'metadata.key[1]' cannot be unset on its own",
 		`{"metadata":{"key":` + values(33, "v") + `}}`: validating + "'metadata.key' has too many values: 33, the most is 32",
 		`{"metadata":{` + keys(65, 0) + `}}`:           validating + "Too many metadata keys in 'metadata': 65, the most is 64",
@@ -146,7 +160,8 @@ func metadataFaults(c *client) {
 			}
 			c.json("POST", at.path, body).fails(400, sentence)
 		}
-		c.json("POST", at.path, `{"metadata":{"key":"@unset"}}`).fails(400, validating+"'metadata.key' cannot be unset during creation")
+		c.json("POST", at.path, `{"metadata":{"key":"@unset"}}`).fails(400,
+			validating+"'metadata.key' cannot be unset during creation")
 		c.json("POST", at.path, `{"metadata":"@unset"}`).fails(400, validating+"'metadata' cannot be unset during creation")
 		c.get(at.path).has(404)
 		c.json("POST", at.path, `{"metadata":{"kept":"yes"}}`).has(200)

@@ -17,16 +17,19 @@ func aliases(c *client) {
 	c.json("PATCH", "/w3c/sosa", `{"aliases":{"stable":"1.0","next":"2.0"}}`).says("Updated model 'w3c/sosa'.")
 	c.json("PATCH", "/w3c/sosa", `{"aliases":{"stable":"1.0"}}`).says("Model 'w3c/sosa' was up-to-date, no update needed.")
 	c.json("PATCH", "/w3c/sosa", `{"aliases":{}}`).says("No updates requested.")
-	c.get("/w3c").is(`{"name":"w3c","models":{"totalCount":1,"items":[{"name":"sosa","namespace":"w3c","aliases":{"stable":"1.0","next":"2.0"}}]}}`)
+	c.get("/w3c").is(`{"name":"w3c","models":{"totalCount":1,"items":[{"name":"sosa","namespace":"w3c",` +
+		`"aliases":{"stable":"1.0","next":"2.0"}}]}}`)
 	c.upload(version, "f", "a/b", "x", "").has(200)
 	real := `{"namespace":"w3c","model":"sosa","version":"1.0","defaultFormat":"f","formats":{` + file("f", "x", "a/b") + `}}`
 	c.get("/w3c/sosa/stable").is(real)
 	c.get("/w3c/sosa/1.0").is(real)
-	for _, path := range []string{"/w3c/sosa/stable/content", "/w3c/sosa/stable/content/?format=f", "/c/w3c/sosa/stable", "/c/w3c/sosa/stable/f"} {
+	for _, path := range []string{"/w3c/sosa/stable/content", "/w3c/sosa/stable/content/?format=f", "/c/w3c/sosa/stable",
+		"/c/w3c/sosa/stable/f"} {
 		c.get(path).holds(200, "a/b", "x")
 	}
 	c.do("HEAD", "/w3c/sosa/stable/content", "").has(200)
-	const missing = "Could not find the model version 'w3c/sosa/2.0', which the alias 'next' was pointing to. Please update the pointer or create the missing version."
+	const missing = "Could not find the model version 'w3c/sosa/2.0', which the alias 'next' was pointing to. " +
+		"Please update the pointer or create the missing version."
 	c.get("/w3c/sosa/next").fails(404, missing)
 	c.get("/w3c/sosa/next/content").fails(404, missing)
 
@@ -36,23 +39,28 @@ func aliases(c *client) {
 	c.do("DELETE", "/w3c/sosa/stable?force=1", "").fails(400, refused)
 	c.upload("/w3c/sosa/stable", "g", "a/b", "x", "").fails(400, refused)
 	c.do("DELETE", "/w3c/sosa/stable/content?format=f", "").fails(400, refused)
-	c.do("POST", "/w3c/sosa/stable", "").fails(400, "Version tag 'stable' is reserved. Please choose another tag. It is an alias of model 'w3c/sosa'.")
+	c.do("POST", "/w3c/sosa/stable", "").fails(400,
+		"Version tag 'stable' is reserved. Please choose another tag. It is an alias of model 'w3c/sosa'.")
 	c.get("/w3c/sosa/1.0").is(real)
 
 	// One moves, one goes; a version may have its name then.
-	c.json("PATCH", "/w3c/sosa", `{"aliases":{"next":"1.0","stable":"@unset"},"latestVersion":"1.0"}`).says("Updated model 'w3c/sosa'.")
+	c.json("PATCH", "/w3c/sosa",
+		`{"aliases":{"next":"1.0","stable":"@unset"},"latestVersion":"1.0"}`).says("Updated model 'w3c/sosa'.")
 	c.get("/w3c/sosa/next").is(real)
 	c.get("/w3c/sosa/stable").fails(404, "Could not find model version 'w3c/sosa/stable'.")
 	c.json("PATCH", "/w3c/sosa", `{"aliases":{"stable":"@unset"}}`).says("Model 'w3c/sosa' was up-to-date, no update needed.")
 	c.do("POST", "/w3c/sosa/stable", "").has(200)
-	c.json("PATCH", "/w3c/sosa", `{"aliases":{"stable":"1.0"}}`).fails(409, "'stable' cannot be an alias of model 'w3c/sosa', because it is the tag of a version.")
+	c.json("PATCH", "/w3c/sosa", `{"aliases":{"stable":"1.0"}}`).fails(409,
+		"'stable' cannot be an alias of model 'w3c/sosa', because it is the tag of a version.")
 	c.json("POST", "/w3c/ssn", `{"aliases":{"stable":"1.0"}}`).says("Created model 'w3c/ssn'.")
 	c.get("/w3c/ssn").is(`{"name":"ssn","namespace":"w3c","aliases":{"stable":"1.0"}}`)
 	c.do("POST", "/w3c/ssn/stable", "").refuses(400, "Version tag 'stable' is reserved. ")
 	// An alias is not followed twice.
 	c.json("PATCH", "/w3c/ssn", `{"aliases":{"more":"stable"},"latestVersion":"stable"}`).has(200)
-	c.get("/w3c/ssn/more").refuses(404, "Could not find the model version 'w3c/ssn/stable', which the alias 'more' was pointing to.")
-	c.get("/w3c/ssn/latest").refuses(404, "Could not find the model version 'w3c/ssn/stable', which 'latestVersion' was pointing to.")
+	c.get("/w3c/ssn/more").refuses(404,
+		"Could not find the model version 'w3c/ssn/stable', which the alias 'more' was pointing to.")
+	c.get("/w3c/ssn/latest").refuses(404,
+		"Could not find the model version 'w3c/ssn/stable', which 'latestVersion' was pointing to.")
 }
 
 func aliasFaults(c *client) {
@@ -74,15 +82,17 @@ func aliasFaults(c *client) {
 		`{"aliases":{"a":"-1"}}`:       validating + "'aliases.a' is in invalid format",
 		`{"aliases":{"a":"latest"}}`:   validating + "'aliases.a' is in invalid format",
 		`{"aliases":{"latest":"1.0"}}`: validating + "'aliases.latest' is not an alias, use 'latestVersion'",
-		`{"aliases":{".a":"1.0"}}`:     validating + "the alias '.a' in 'aliases' is in invalid format. Aliases must match regex: ^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$",
-		many(65):                       validating + "'aliases' has too many names: 65, the most is 64",
+		`{"aliases":{".a":"1.0"}}`: validating + "the alias '.a' in 'aliases' is in invalid format. Aliases " +
+			"must match regex: ^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$",
+		many(65): validating + "'aliases' has too many names: 65, the most is 64",
 	} {
 		c.json("POST", "/w3c/ssn", body).fails(400, sentence)
 		c.json("PATCH", "/w3c/sosa", body).fails(400, sentence)
 	}
 	c.json("POST", "/w3c/ssn", `{"aliases":{"a":"@unset"}}`).fails(400, validating+"'aliases.a' cannot be unset during creation")
 	c.json("PATCH", "/w3c/sosa", many(64)).has(200)
-	c.json("PATCH", "/w3c/sosa", `{"aliases":{"b":"1.0"}}`).fails(400, "Pre-update check failed: the number of aliases would exceed the allowed limit: they would be 65, the most is 64.")
+	c.json("PATCH", "/w3c/sosa", `{"aliases":{"b":"1.0"}}`).fails(400,
+		"Pre-update check failed: the number of aliases would exceed the allowed limit: they would be 65, the most is 64.")
 }
 
 func immutable(c *client) {
@@ -95,19 +105,25 @@ func immutable(c *client) {
 		c.json("PATCH", version, `{"immutable":`+bad+`}`).fails(400, validating+"'immutable' can only be set to true")
 	}
 	c.json("PATCH", version, `{"immutable":null}`).says("No updates requested.")
-	c.json("PATCH", version, `{"immutable":true,"defaultFormat":"f","metadata":{"a":"b"}}`).says("Updated model version 'w3c/sosa/1.0'.")
-	frozen := `{"namespace":"w3c","model":"sosa","version":"1.0","defaultFormat":"f","immutable":true,"metadata":{"a":"b"},"formats":{` + file("f", "x", "a/b") + `}}`
+	c.json("PATCH", version,
+		`{"immutable":true,"defaultFormat":"f","metadata":{"a":"b"}}`).says("Updated model version 'w3c/sosa/1.0'.")
+	frozen := `{"namespace":"w3c","model":"sosa","version":"1.0","defaultFormat":"f","immutable":true,` +
+		`"metadata":{"a":"b"},"formats":{` + file("f", "x", "a/b") + `}}`
 	c.get(version).is(frozen)
-	c.get("/w3c/sosa").is(`{"name":"sosa","namespace":"w3c","versions":{"totalCount":1,"items":[{"version":"1.0","model":"sosa","namespace":"w3c","defaultFormat":"f","immutable":true,"metadata":{"a":"b"}}]}}`)
-	const refused = "Model version 'w3c/sosa/1.0' is immutable. Neither it nor its content can be changed. Please create a new version instead."
+	c.get("/w3c/sosa").is(`{"name":"sosa","namespace":"w3c","versions":{"totalCount":1,"items":[{"version":"1.0",` +
+		`"model":"sosa","namespace":"w3c","defaultFormat":"f","immutable":true,"metadata":{"a":"b"}}]}}`)
+	const refused = "Model version 'w3c/sosa/1.0' is immutable. Neither it nor its content can be changed. Please " +
+		"create a new version instead."
 	c.upload(version, "g", "a/b", "y", "").fails(409, refused)
 	c.upload(version, "f", "a/b", "y", "&overwrite=1").fails(409, refused)
 	c.do("DELETE", version+"/content?format=f", "").fails(409, refused)
 	c.json("PATCH", version, `{"metadata":{"a":"c"}}`).fails(409, refused)
 	c.json("PATCH", version, `{"metadata":"@unset"}`).fails(409, refused)
 	c.json("PATCH", version, `{"defaultFormat":"@unset"}`).fails(409, refused)
-	c.json("PATCH", version, `{"immutable":true,"metadata":{"a":"b"}}`).says("Model version 'w3c/sosa/1.0' was up-to-date, no update needed.")
-	c.do("DELETE", version, "").fails(409, "Model version 'w3c/sosa/1.0' is immutable. To delete it together with its content, the 'force' parameter must be set to '1'.")
+	c.json("PATCH", version,
+		`{"immutable":true,"metadata":{"a":"b"}}`).says("Model version 'w3c/sosa/1.0' was up-to-date, no update needed.")
+	c.do("DELETE", version, "").fails(409,
+		"Model version 'w3c/sosa/1.0' is immutable. To delete it together with its content, the 'force' parameter must be set to '1'.")
 	c.get(version).is(frozen)
 	c.get(version+"/content").holds(200, "a/b", "x")
 	require.Equal(c.t, "immutable", c.do("DELETE", version+"?force=0", "").has(409).header.Get("X-Error-Code"))
@@ -117,7 +133,8 @@ func immutable(c *client) {
 	// Force is for nothing else.
 	c.do("POST", version, "").has(200)
 	c.upload(version, "f", "a/b", "x", "").has(200)
-	c.do("DELETE", version+"?force=1", "").fails(400, "Model version 'w3c/sosa/1.0' is not empty. Please delete the content first.")
+	c.do("DELETE", version+"?force=1", "").fails(400,
+		"Model version 'w3c/sosa/1.0' is not empty. Please delete the content first.")
 }
 
 func childQuotas(t *testing.T, open Open) {
@@ -133,13 +150,15 @@ func childQuotas(t *testing.T, open Open) {
 	c.do("POST", "/w3c/c", "").has(200)
 	c.do("POST", "/w3c/d", "").fails(507, full)
 	c.json("PATCH", "/w3c/b", `{"metadata":{"a":"123456"}}`).has(200)
-	c.json("PATCH", "/w3c/b", `{"metadata":{"b":"12345678901"}}`).fails(413, "Pre-update check failed: the metadata would be too large: they would take 32 bytes, the most is 20.")
+	c.json("PATCH", "/w3c/b", `{"metadata":{"b":"12345678901"}}`).fails(413,
+		"Pre-update check failed: the metadata would be too large: they would take 32 bytes, the most is 20.")
 
 	var creators sync.WaitGroup
 	var created atomic.Int64
 	for i := range 12 {
 		creators.Go(func() {
-			err := c.store.CreateVersion(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "b", Version: fmt.Sprint("v", i)}, modelrepo.VersionUpdate{})
+			err := c.store.CreateVersion(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "b", Version: fmt.Sprint("v", i)},
+				modelrepo.VersionUpdate{})
 			if err == nil {
 				created.Add(1)
 			} else {
@@ -161,7 +180,8 @@ func contentQuotas(t *testing.T, open Open) {
 	c.upload(version, "a", "a/b", data(600_001), "").fails(413, tooLarge)
 	c.upload(version, "a", "a/b", data(600_000), "").has(200)
 	full := func(held int) string {
-		return fmt.Sprintf("Namespace 'w3c' can hold 1000000 bytes of content, and holds %d. The content does not fit. Nothing was stored.", held)
+		return fmt.Sprintf("Namespace 'w3c' can hold 1000000 bytes of content, and holds %d. The content does not "+
+			"fit. Nothing was stored.", held)
 	}
 	c.upload(version, "b", "a/b", data(400_001), "").fails(507, full(600_000))
 	c.upload(version, "b", "a/b", data(400_000), "").has(200)
@@ -181,7 +201,8 @@ func contentQuotas(t *testing.T, open Open) {
 	var stored atomic.Int64
 	for i := range 8 {
 		uploads.Go(func() {
-			_, err := c.store.Upload(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}, fmt.Sprint("f", i), strings.NewReader(data(300_000+i)), nil)
+			_, err := c.store.Upload(t.Context(), modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"},
+				fmt.Sprint("f", i), strings.NewReader(data(300_000+i)), nil)
 			if err == nil {
 				stored.Add(1)
 			} else {

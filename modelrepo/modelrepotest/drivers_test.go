@@ -47,18 +47,18 @@ func onS3(server *s3test.MinIO) modelrepotest.Open {
 	}
 }
 
-func TestTheContractHoldsOverMongo(t *testing.T) {
+func TestRun_overMongo(t *testing.T) {
 	modelrepotest.Run(t, onMongo(mongotest.Start(t)))
 }
 
-func TestRacesEndWellOverMongo(t *testing.T) {
+func TestRaces_overMongo(t *testing.T) {
 	modelrepotest.Races(t, onMongo(mongotest.Start(t)), slowRounds)
 }
 
-func TestTheContractHoldsOverS3AndDisk(t *testing.T) {
+func TestRun_overS3AndDisk(t *testing.T) {
 	modelrepotest.Run(t, onS3(s3test.StartMinIO(t)))
 }
 
-func TestRacesEndWellOverS3AndDisk(t *testing.T) {
+func TestRaces_overS3AndDisk(t *testing.T) {
 	modelrepotest.Races(t, onS3(s3test.StartMinIO(t)), slowRounds)
 }

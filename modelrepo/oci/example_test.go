@@ -52,7 +52,8 @@ func write(w *oci.Writer, layer, manifest []byte, index oci.Index) error {
 	for _, b := range []struct {
 		describe oci.Descriptor
 		data     []byte
-	}{{index.Manifests[0], manifest}, {empty, empty.Data}, {oci.Descriptor{Digest: oci.Digest(layer), Size: int64(len(layer))}, layer}} {
+	}{{index.Manifests[0], manifest}, {empty, empty.Data}, {oci.Descriptor{Digest: oci.Digest(layer), Size: int64(len(layer))},
+		layer}} {
 		if err := w.Bytes(b.describe, b.data); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (quiet) Blob(_ oci.Descriptor, content io.Reader) error {
 	return err
 }
 
-func TestIndexesAreCheckedBeforeTheyAreUsed(t *testing.T) {
+func TestParseIndex_refusesInvalidIndexes(t *testing.T) {
 	good := strings.Repeat("0", 64)
 	for text, want := range map[string]string{
 		`{"schemaVersion":2,"manifests":[{"digest":"sha256:` + good + `","size":1}]}`: "",
@@ -45,7 +45,7 @@ func TestIndexesAreCheckedBeforeTheyAreUsed(t *testing.T) {
 	}
 }
 
-func TestWritersRefuseBlobsThatAreNotWhatIsSaid(t *testing.T) {
+func TestWriter_Blob_refusesOtherBytesThanAnnounced(t *testing.T) {
 	d := oci.Descriptor{Digest: oci.Digest([]byte("hello")), Size: 5}
 	for _, wrong := range []string{"hell", "hello!", "jello"} {
 		w, err := oci.NewTarWriter(io.Discard, oci.Index{})
@@ -65,7 +65,7 @@ func TestWritersRefuseBlobsThatAreNotWhatIsSaid(t *testing.T) {
 	}
 }
 
-func TestFoldersAreNotLeftThroughLinks(t *testing.T) {
+func TestReadDir_followsNoLinkOutOfTheFolder(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "index.json")
 	require.NoError(t, os.WriteFile(outside, []byte(`{"schemaVersion":2,"manifests":[]}`), 0o644))
 	dir := t.TempDir()

@@ -102,7 +102,8 @@ const (
 // Empty describes the blob "{}", which stands for a configuration or a layer
 // that is not there.
 func Empty() Descriptor {
-	return Descriptor{MediaType: MediaTypeEmpty, Digest: Digest([]byte(emptyBlob)), Size: int64(len(emptyBlob)), Data: []byte(emptyBlob)}
+	return Descriptor{MediaType: MediaTypeEmpty, Digest: Digest([]byte(emptyBlob)), Size: int64(len(emptyBlob)),
+		Data: []byte(emptyBlob)}
 }
 
 // ParseIndex reads an index.json. The error matches [ErrInvalid].
@@ -112,7 +113,8 @@ func ParseIndex(data []byte) (Index, error) {
 		return Index{}, fmt.Errorf("read %s: %w", indexFile, err)
 	}
 	if index.SchemaVersion != 2 || index.MediaType != "" && index.MediaType != MediaTypeIndex {
-		return Index{}, fmt.Errorf("read %s: %w: schema version %d, media type %.100q", indexFile, ErrInvalid, index.SchemaVersion, index.MediaType)
+		return Index{}, fmt.Errorf("read %s: %w: schema version %d, media type %.100q", indexFile, ErrInvalid,
+			index.SchemaVersion, index.MediaType)
 	}
 	for _, d := range index.Manifests {
 		if err := d.check(); err != nil {
@@ -129,7 +131,8 @@ func ParseManifest(data []byte) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("read manifest: %w", err)
 	}
 	if m.SchemaVersion != 2 || m.MediaType != "" && m.MediaType != MediaTypeManifest {
-		return Manifest{}, fmt.Errorf("read manifest: %w: schema version %d, media type %.100q", ErrInvalid, m.SchemaVersion, m.MediaType)
+		return Manifest{}, fmt.Errorf("read manifest: %w: schema version %d, media type %.100q", ErrInvalid, m.SchemaVersion,
+			m.MediaType)
 	}
 	for _, d := range m.blobs() {
 		if err := d.check(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/iotenablers/enablers/modelrepo"
+	modelclient "github.com/iotenablers/enablers/modelrepo/client"
 )
 
 // sizes are those of the contents that keepers upload: nothing, about the
@@ -55,7 +56,7 @@ func (s shelf) clone() shelf {
 // deed is one request of a keeper.
 type deed struct {
 	kind  string
-	do    func(context.Context, *modelrepo.Client) error
+	do    func(context.Context, *modelclient.Client) error
 	after shelf
 }
 
@@ -82,15 +83,16 @@ func (k *keeper) next(random *rand.Rand) deed {
 	switch chance := random.IntN(10); {
 	case !there:
 		after[at.Version] = map[string]int{}
-		return deed{"create", func(ctx context.Context, c *modelrepo.Client) error {
+		return deed{"create", func(ctx context.Context, c *modelclient.Client) error {
 			return c.CreateVersion(ctx, at, modelrepo.VersionUpdate{})
 		}, after}
 	case chance < 2 && len(formats) == 0:
 		delete(after, at.Version)
-		return deed{"delete version", func(ctx context.Context, c *modelrepo.Client) error { return c.DeleteVersion(ctx, at) }, after}
+		return deed{"delete version",
+			func(ctx context.Context, c *modelclient.Client) error { return c.DeleteVersion(ctx, at) }, after}
 	case chance < 4 && filled:
 		delete(formats, format)
-		return deed{"delete", func(ctx context.Context, c *modelrepo.Client) error {
+		return deed{"delete", func(ctx context.Context, c *modelclient.Client) error {
 			return c.DeleteContent(ctx, at, format, modelrepo.Condition{})
 		}, after}
 	}
@@ -100,8 +102,9 @@ func (k *keeper) next(random *rand.Rand) deed {
 	if filled {
 		kind = "overwrite"
 	}
-	return deed{kind, func(ctx context.Context, c *modelrepo.Client) error {
-		done, err := c.Upload(ctx, at, format, bytes.NewReader(k.contents.data[number]), &modelrepo.UploadOptions{Overwrite: true})
+	return deed{kind, func(ctx context.Context, c *modelclient.Client) error {
+		done, err := c.Upload(ctx, at, format, bytes.NewReader(k.contents.data[number]),
+			&modelrepo.UploadOptions{Overwrite: true})
 		if err == nil && done.MD5 != k.contents.md5[number] {
 			return fmt.Errorf("the server confirmed the MD5 digest %q of content %d", done.MD5, number)
 		}
@@ -110,7 +113,7 @@ func (k *keeper) next(random *rand.Rand) deed {
 }
 
 // work makes requests until one is not answered, or is answered wrongly.
-func (k *keeper) work(ctx context.Context, client *modelrepo.Client, random *rand.Rand) error {
+func (k *keeper) work(ctx context.Context, client *modelclient.Client, random *rand.Rand) error {
 	for {
 		deed := k.next(random)
 		err := deed.do(ctx, client)

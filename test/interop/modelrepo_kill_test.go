@@ -23,6 +23,7 @@ import (
 
 	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/modelrepo"
+	modelclient "github.com/iotenablers/enablers/modelrepo/client"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/disk"
 	"github.com/iotenablers/enablers/test/interop"
@@ -58,7 +59,7 @@ func TestModelrepo_losesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
 	for kill := range kills + 1 {
 		server := interop.StartServer(t, program, "-listen", "127.0.0.1:0", "-data", dir,
 			"-grace", "250ms", "-collect-interval", "2ms", "-log-level", "info")
-		client, err := modelrepo.NewClient(server.URL, nil)
+		client, err := modelclient.New(server.URL, nil)
 		require.NoError(t, err)
 		if kill == 0 {
 			plant(t, client, keepers)
@@ -88,17 +89,17 @@ func TestModelrepo_losesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
 }
 
 // plant creates what is above the versions.
-func plant(t *testing.T, client *modelrepo.Client, keepers []*keeper) {
+func plant(t *testing.T, client *modelclient.Client, keepers []*keeper) {
 	t.Helper()
 	for _, k := range keepers {
-		require.NoError(t, client.CreateNamespace(t.Context(), k.model.Namespace))
+		require.NoError(t, client.CreateNamespace(t.Context(), k.model.Namespace, modelrepo.NamespaceUpdate{}))
 		require.NoError(t, client.CreateModel(t.Context(), k.model, modelrepo.ModelUpdate{}))
 	}
 }
 
 // workUntilKilled lets the keepers work and kills the server after a random
 // time.
-func workUntilKilled(t *testing.T, server *interop.Server, client *modelrepo.Client, keepers []*keeper, seed, round uint64) {
+func workUntilKilled(t *testing.T, server *interop.Server, client *modelclient.Client, keepers []*keeper, seed, round uint64) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, round<<8))
 	time.AfterFunc(time.Duration(random.IntN(240_000))*time.Microsecond, server.Kill)
@@ -116,7 +117,7 @@ func workUntilKilled(t *testing.T, server *interop.Server, client *modelrepo.Cli
 
 // survey looks at everything that is visible: it must be what the keepers expect,
 // whole, and nothing else.
-func survey(t *testing.T, client *modelrepo.Client, keepers []*keeper, all *contents) {
+func survey(t *testing.T, client *modelclient.Client, keepers []*keeper, all *contents) {
 	t.Helper()
 	root, err := client.Namespaces(t.Context(), nil)
 	require.NoError(t, err)
@@ -141,7 +142,7 @@ func survey(t *testing.T, client *modelrepo.Client, keepers []*keeper, all *cont
 
 // inspect reads all content of a version, compares it with its description,
 // and returns which it is.
-func inspect(t *testing.T, client *modelrepo.Client, at modelrepo.Path, all *contents) map[string]int {
+func inspect(t *testing.T, client *modelclient.Client, at modelrepo.Path, all *contents) map[string]int {
 	t.Helper()
 	version, err := client.Version(t.Context(), at)
 	require.NoError(t, err)
@@ -160,7 +161,7 @@ func inspect(t *testing.T, client *modelrepo.Client, at modelrepo.Path, all *con
 	return found
 }
 
-func read(ctx context.Context, client *modelrepo.Client, at modelrepo.Path, format string) ([]byte, error) {
+func read(ctx context.Context, client *modelclient.Client, at modelrepo.Path, format string) ([]byte, error) {
 	content, err := client.Open(ctx, at, format)
 	if err != nil {
 		return nil, err

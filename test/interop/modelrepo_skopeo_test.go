@@ -37,7 +37,7 @@ func TestModelrepo_export_isCopiedBySkopeoAndImportsUnchanged(t *testing.T) {
 	at := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
 	second := modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.1"}
 	require.NoError(t, errors.Join(
-		from.CreateNamespace(t.Context(), "w3c"),
+		from.CreateNamespace(t.Context(), "w3c", modelrepo.NamespaceUpdate{}),
 		from.CreateModel(t.Context(), model, modelrepo.ModelUpdate{LatestVersion: "1.0"}),
 		from.CreateVersion(t.Context(), at, modelrepo.VersionUpdate{}),
 		from.CreateVersion(t.Context(), second, modelrepo.VersionUpdate{}),

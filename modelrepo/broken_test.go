@@ -1,0 +1,102 @@
+package modelrepo_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/rest"
+	"github.com/iotenablers/enablers/storage"
+)
+
+func TestNewHandler_leavesNothingWhenAnUploadBreaksOff(t *testing.T) {
+	documents, blobs := openDisk(t)
+	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
+	require.NoError(t, err)
+	prepare(t, s)
+	server := httptest.NewServer(rest.NewHandler(s, nil))
+	t.Cleanup(server.Close)
+	inFlight := func() bool {
+		doc, err := documents.Get(t.Context(), "version/w3c/sosa/1.0")
+		require.NoError(t, err)
+		return strings.Contains(string(doc.Data), `"uploads"`)
+	}
+	for _, sent := range []int{0, 1, 4096, 1 << 20} {
+		connection, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
+		require.NoError(t, err)
+		const head = "--b\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\n"
+		_, err = fmt.Fprintf(connection,
+			"POST /w3c/sosa/1.0/content?format=f HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; "+
+				"boundary=b\r\nContent-Length: %d\r\n\r\n%s%s",
+			2<<20, head, strings.Repeat("x", sent))
+		require.NoError(t, err)
+		if sent > 4096 {
+			require.Eventually(t, inFlight, patience, time.Millisecond)
+		}
+		require.NoError(t, connection.Close())
+		require.Eventually(t, func() bool { return !inFlight() }, patience, time.Millisecond)
+		for info, err := range blobs.List(t.Context(), "") {
+			require.NoError(t, err)
+			t.Fatalf("%q is left", info.Key)
+		}
+	}
+	require.NoError(t, s.DeleteVersion(t.Context(), crashVersion))
+}
+
+// TestNewHandler_answersFaultsOfTheStorageWithoutDetails checks that what fails inside is a
+// 500 that tells nothing, and never a 404.
+func TestNewHandler_answersFaultsOfTheStorageWithoutDetails(t *testing.T) {
+	documents, blobs := openMemory(t)
+	healthy, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
+	require.NoError(t, err)
+	prepare(t, healthy)
+	_, err = healthy.Upload(t.Context(), crashVersion, "f", strings.NewReader("x"), nil)
+	require.NoError(t, err)
+
+	serve := func(documents storage.Documents, blobs storage.Blobs) func(method, path string) (int, string) {
+		s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
+		require.NoError(t, err)
+		server := httptest.NewServer(rest.NewHandler(s, nil))
+		t.Cleanup(server.Close)
+		return func(method, path string) (int, string) {
+			request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
+			require.NoError(t, err)
+			answer, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			body, err := io.ReadAll(answer.Body)
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			return answer.StatusCode, string(body)
+		}
+	}
+	dead := &crasher{crashAt: 1}
+	ask := serve(crashingDocuments{dead, documents}, crashingBlobs{dead, blobs})
+	for _, request := range []string{"GET /", "POST /acme", "GET /w3c", "GET /w3c?page=1", "DELETE /w3c", "POST /w3c/m",
+		"GET /w3c/sosa", "DELETE /w3c/sosa",
+		"POST /w3c/sosa/2", "GET /w3c/sosa/1.0", "DELETE /w3c/sosa/1.0", "GET /w3c/sosa/1.0/content",
+		"DELETE /w3c/sosa/1.0/content?format=f", "GET /c/w3c/sosa"} {
+		method, path, _ := strings.Cut(request, " ")
+		status, body := ask(method, path)
+		require.Equal(t, http.StatusInternalServerError, status, request)
+		require.JSONEq(t, `{"error":"Internal server error."}`, body, request)
+	}
+	status, body := ask("GET", "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, body, "the process has crashed")
+
+	away := &crasher{crashAt: 1, cause: fmt.Errorf("get document: %w", storage.ErrUnavailable)}
+	status, body = serve(crashingDocuments{away, documents}, blobs)("GET", "/w3c")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.JSONEq(t, `{"error":"The storage cannot be reached. Please try again."}`, body)
+
+	status, body = serve(documents, storage.NewMemoryBlobs())("GET", "/w3c/sosa/1.0/content") // somebody lost the blobs
+	require.Equal(t, http.StatusInternalServerError, status, body)
+}

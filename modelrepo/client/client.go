@@ -1,0 +1,42 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+)
+
+// Options changes a [Client]. The zero value is the default.
+type Options struct {
+	// HTTP makes the requests. Nil means a zero [http.Client]. Its Timeout also
+	// ends long uploads and downloads; use contexts instead.
+	HTTP *http.Client
+}
+
+// Client is a repository that another process serves. What the server refuses is a
+// [*modelrepo.Error] with the same sentinel. It is made with [New] and is safe for
+// concurrent use.
+type Client struct {
+	base *url.URL
+	http *http.Client
+	// sendsResult is set once the server has sent a Result field.
+	sendsResult atomic.Bool
+}
+
+// New returns a client of the repository at a base URL, such as
+// "http://127.0.0.1:8081". It makes no request. opts may be nil.
+func New(base string, opts *Options) (*Client, error) {
+	parsed, err := url.Parse(base)
+	if err != nil {
+		return nil, fmt.Errorf("modelrepo: base URL: %w", err)
+	}
+	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return nil, fmt.Errorf("modelrepo: base URL %q: expected http://HOST or https://HOST", parsed.Redacted())
+	}
+	c := &Client{base: parsed, http: &http.Client{}}
+	if opts != nil && opts.HTTP != nil {
+		c.http = opts.HTTP
+	}
+	return c, nil
+}

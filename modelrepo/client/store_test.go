@@ -1,0 +1,43 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/storage"
+	"github.com/iotenablers/enablers/storage/disk"
+)
+
+var (
+	model   = modelrepo.Path{Namespace: "w3c", Model: "sosa"}
+	version = modelrepo.Path{Namespace: "w3c", Model: "sosa", Version: "1.0"}
+)
+
+// newStore returns a store without content.
+func newStore(t *testing.T, documents storage.Documents, blobs storage.Blobs) *modelrepo.Store {
+	t.Helper()
+	s, err := modelrepo.New(modelrepo.Config{Documents: documents, Blobs: blobs})
+	require.NoError(t, err)
+	return s
+}
+
+func openMemory(*testing.T) (storage.Documents, storage.Blobs) {
+	return storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
+}
+
+func openDisk(t *testing.T) (storage.Documents, storage.Blobs) {
+	store, err := disk.Open(t.Context(), t.TempDir(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store.Documents(), store.Blobs()
+}
+
+// prepare creates the version, and what it is in.
+func prepare(t *testing.T, s *modelrepo.Store) {
+	t.Helper()
+	require.NoError(t, s.CreateNamespace(t.Context(), version.Namespace, modelrepo.NamespaceUpdate{}))
+	require.NoError(t, s.CreateModel(t.Context(), model, modelrepo.ModelUpdate{}))
+	require.NoError(t, s.CreateVersion(t.Context(), version, modelrepo.VersionUpdate{}))
+}

@@ -1,0 +1,176 @@
+package modelrepo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// add adds a node to the tree. It returns errAbsent if there is no parent,
+// storage.ErrExists if the name is taken, and a refusal if the parent does not admit
+// the node.
+//
+// Only the operation that proposed a node makes it visible. When another operation
+// proposes the same name, it takes over the proposal, once, and the first operation
+// waits for the result.
+func (t *tree) add(ctx context.Context, op string, at Path, n node) error {
+	return t.addWith(ctx, op, at, n, nil, func(*node) error { return nil })
+}
+
+// addWith is add for a node with content. While the node is pending it has the tickets
+// in place of the content. The function complete is called in that time, perhaps more
+// than once, and sets the content.
+func (t *tree) addWith(
+	ctx context.Context, op string, at Path, n node, tickets []ticket, complete func(*node) error,
+) error {
+	n.ID = newID()
+	marked := n
+	marked.Formats, marked.Uploads = nil, tickets
+	p := proposal{tree: t, at: at, node: marked}
+	for attempt := 0; ; attempt++ {
+		if err := t.requireParent(ctx, at); err != nil {
+			return err
+		}
+		revision, done, err := p.propose(ctx)
+		if done || err != nil {
+			return err
+		}
+		err = complete(&n)
+		if err == nil {
+			err = t.announce(ctx, at, func(parent *node) error { return t.admit(ctx, op, at, parent) })
+		}
+		if err == nil {
+			_, err = t.docs.Update(ctx, at.key(), revision, encode(n))
+		}
+		if err == nil {
+			return nil
+		}
+		if !cas.Moved(err) {
+			p.withdraw(ctx, revision)
+			return err
+		}
+		// The proposal was taken over, or deleted because the parent was being deleted.
+		if err := cas.Pause(ctx, attempt); err != nil {
+			return err
+		}
+	}
+}
+
+// requireParent returns errAbsent unless the parent is there.
+func (t *tree) requireParent(ctx context.Context, at Path) error {
+	if at.parent().depth() == 0 {
+		return nil
+	}
+	_, _, err := t.load(ctx, at.parent())
+	return err
+}
+
+// announce records in the parent that the child changes. It moves the parent's
+// revision, so that a deletion of the parent checks it again. The check gets the parent
+// as it was before, and its error ends the announcement.
+func (t *tree) announce(ctx context.Context, child Path, check func(*node) error) error {
+	for {
+		_, err := t.edit(ctx, child.parent(), func(n *node) error {
+			if err := check(n); err != nil {
+				return err
+			}
+			n.note(child.name())
+			return nil
+		})
+		if !errors.Is(err, errAbsent) || child.parent().depth() > 0 {
+			return err
+		}
+		root := node{ID: newID()}
+		if _, err := t.docs.Create(ctx, rootKey, encode(root)); err != nil && !errors.Is(err, storage.ErrExists) {
+			return err
+		}
+	}
+}
+
+// proposal is a node that is being added to the tree.
+type proposal struct {
+	tree *tree
+	at   Path
+	node node
+	took bool // it has taken over another proposal
+}
+
+// propose stores the node as pending. It is done when the node is visible already.
+func (p *proposal) propose(ctx context.Context) (revision storage.Revision, done bool, err error) {
+	t, key, marked := p.tree, p.at.key(), p.node
+	for attempt := 0; ; attempt++ {
+		marked.Mark = &mark{pending, p.node.ID, time.Now().UTC()}
+		revision, err := t.docs.Create(ctx, key, encode(marked))
+		if !errors.Is(err, storage.ErrExists) {
+			return revision, false, err
+		}
+		doc, err := t.docs.Get(ctx, key)
+		if errors.Is(err, storage.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		found, err := decode[node](doc)
+		switch {
+		case err != nil:
+			return 0, false, err
+		case found.visible() && found.ID == p.node.ID:
+			return 0, true, nil // an update that returned an error has happened
+		case found.visible():
+			return 0, true, storage.ErrExists
+		case found.ID == p.node.ID:
+			return doc.Revision, false, nil
+		case p.took && !t.stale(found.Mark):
+			if err := cas.Pause(ctx, attempt); err != nil {
+				return 0, false, err
+			}
+			continue
+		}
+		revision, err = t.docs.Update(ctx, key, doc.Revision, encode(marked))
+		if err == nil {
+			p.took = true
+			return revision, false, nil
+		}
+		if !cas.Moved(err) {
+			return 0, false, err
+		}
+	}
+}
+
+// withdraw removes the node if it is still pending.
+func (p *proposal) withdraw(ctx context.Context, revision storage.Revision) {
+	ctx, cancel := cas.Cleanup(ctx)
+	defer cancel()
+	_ = p.tree.docs.Delete(ctx, p.at.key(), revision) // or Repair does it later
+}
+
+// stale reports whether the operation that set the mark has probably crashed.
+func (t *tree) stale(m *mark) bool { return time.Since(m.Since) >= t.settle }
+
+// admit returns why the parent does not admit the child. It runs before the child is
+// recorded in the parent, and the record is written at the revision that was read. So
+// every child that was recorded before is counted: those that are visible, and those
+// that will be.
+func (t *tree) admit(ctx context.Context, op string, child Path, parent *node) error {
+	at := child.parent()
+	if _, found := parent.Aliases[child.Version]; found && child.depth() == 3 {
+		return refuse(op, child, ErrInvalid, reservedTag+" It is an alias of model '%s'.", child.Version, at)
+	}
+	most := t.limits.children(at.depth())
+	if most == 0 {
+		return nil
+	}
+	count, err := t.indexes.count(ctx, t, at, *parent, child.name())
+	if err != nil {
+		return err
+	}
+	if count >= most {
+		return refuse(op, child, ErrQuota, "%s '%s' has as many %ss as it can have: %d.",
+			at.title(), at, child.kind(), most)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package modelrepo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/iotenablers/enablers/modelrepo/internal/webhook"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// contentBody is the body of an event about content.
+type contentBody struct {
+	Format string `json:"format"`
+	*File
+	Overwrote bool `json:"overwrote,omitempty"`
+}
+
+// eventOf returns the event of an action on a namespace, a model or a version.
+func eventOf(action Action, at Path) *webhook.Event {
+	return &webhook.Event{Action: string(action), At: webhook.Place(at)}
+}
+
+// contentEvent returns the event of an action on content.
+func contentEvent(action Action, at Path, body contentBody) *webhook.Event {
+	return &webhook.Event{Action: string(action), At: webhook.Place(at), Format: body.Format, Body: body}
+}
+
+// outcome implements [webhook.Tree]: it finds out whether an operation happened.
+type outcome struct{ tree *tree }
+
+// Refused implements [webhook.Tree].
+func (outcome) Refused(err error) bool {
+	var known *Error
+	return errors.As(err, &known) || errors.Is(err, errAbsent) ||
+		errors.Is(err, storage.ErrExists) || errors.Is(err, ErrNotEmpty)
+}
+
+// Happened implements [webhook.Tree].
+func (o outcome) Happened(ctx context.Context, e webhook.Event) (body any, happened bool, err error) {
+	at := Path(e.At)
+	n, err := o.tree.find(ctx, at, at.depth())
+	absent := errors.Is(err, errAbsent)
+	if err != nil && !absent {
+		return nil, false, err
+	}
+	switch Action(e.Action) {
+	case NamespaceDelete, ModelDelete, ModelVersionDelete:
+		return e.Body, absent, nil
+	case NamespaceCreate, ModelCreate, ModelVersionCreate:
+		return e.Body, !absent, nil
+	}
+	i := -1
+	if !absent {
+		i = n.entryAt(e.Format)
+	}
+	if Action(e.Action) == ContentDelete {
+		return e.Body, i < 0, nil
+	}
+	if i < 0 || n.Formats[i].Uploaded.Before(e.Time) {
+		return nil, false, nil
+	}
+	file := n.Formats[i].file()
+	return contentBody{Format: e.Format, File: &file}, true, nil
+}

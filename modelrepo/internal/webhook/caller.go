@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// errNotPublic is returned for a callback at an address that must not be called.
+var errNotPublic = errors.New("webhook: the address of the callback is not public")
+
+// caller calls callbacks.
+type caller struct {
+	http *http.Client
+}
+
+// newCaller returns a caller that uses no proxy, follows no redirect, and
+// connects to public addresses only unless the configuration says otherwise.
+func newCaller(config Config) *caller {
+	dialer := &net.Dialer{Timeout: config.Timeout}
+	if !config.AllowPrivate {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error { return requirePublic(address) }
+	}
+	return &caller{&http.Client{
+		Timeout:       config.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: config.Timeout,
+			MaxIdleConns: maxDeliveries, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+		},
+	}}
+}
+
+func (c *caller) close() { c.http.CloseIdleConnections() }
+
+// requirePublic refuses addresses that only this machine or its network should reach.
+// It runs after name resolution, for the address that the connection is made to.
+func requirePublic(address string) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotPublic, err)
+	}
+	ip := at.Addr().WithZone("").Unmap()
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
+		return errNotPublic
+	}
+	for _, special := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24",
+		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
+	} { // the special-purpose registries of RFC 6890, and what carries IPv4
+		if netip.MustParsePrefix(special).Contains(ip) {
+			return errNotPublic
+		}
+	}
+	return nil
+}
+
+// call sends an event to a callback. It succeeds with a status of 2xx only.
+func (c *caller) call(ctx context.Context, hook Hook, e Event) error {
+	body := e.Body
+	if body == nil {
+		body = struct{}{}
+	}
+	data, err := json.Marshal(map[string]any{
+		"action": e.Action, "hookId": hook.ID, "timestamp": e.Time,
+		"context": Context(e.At), "body": body,
+	})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.Callback, bytes.NewReader(data))
+	if err != nil {
+		return errors.New("the callback is not a URL")
+	}
+	mac := hmac.New(sha256.New, []byte(hook.Secret))
+	mac.Write(data)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "modelrepo")
+	request.Header.Set("X-Modelrepo-Event", e.Action)
+	request.Header.Set("X-Modelrepo-Delivery", e.ID)
+	request.Header.Set("X-Modelrepo-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	answer, err := c.http.Do(request)
+	var failure *url.Error
+	switch {
+	case errors.As(err, &failure):
+		return failure.Err // without the URL, which may hold a token
+	case err != nil:
+		return err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
+	_ = answer.Body.Close()
+	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+		return fmt.Errorf("the callback answered with status %d", answer.StatusCode)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// The first parts of the keys of events. An intent exists while an operation is in
+// progress. The events below a webhook are its queue, in the order of their keys.
+const (
+	intentPrefix = "intent/" // and the event's identifier
+	eventPrefix  = "event/"  // the webhook's identifier, a slash, the event's
+)
+
+// Event is an operation that has happened, or that is in progress while the event is
+// an intent. It is a stored format.
+type Event struct {
+	ID     string    `json:"id"` // identifiers of later events are greater
+	Action string    `json:"action"`
+	At     Place     `json:"at"`
+	Format string    `json:"format,omitempty"` // of content
+	Time   time.Time `json:"time"`
+	Body   any       `json:"body,omitempty"`
+	// Hooks are the webhooks in whose queues the event goes; only of an intent.
+	Hooks []string `json:"hooks,omitempty"`
+}
+
+// Record runs an operation and, when it succeeds, puts its events into the queues of
+// the webhooks that are registered for them. The events are stored as intents before
+// the operation begins, so that none is lost if the process ends in between. With no
+// webhook for the events Record costs one read.
+func (h *Hooks) Record(ctx context.Context, operation func() error, events ...*Event) error {
+	all, _, err := h.load(ctx)
+	if err != nil {
+		return err
+	}
+	var intents []*Event
+	var revisions []storage.Revision
+	for _, e := range events {
+		for _, hook := range all.Hooks {
+			if hook.matches(e.Action, e.At) {
+				e.Hooks = append(e.Hooks, hook.ID)
+			}
+		}
+		if len(e.Hooks) == 0 {
+			continue
+		}
+		revision, err := h.intend(ctx, e)
+		if err != nil {
+			h.withdraw(ctx, intents, revisions)
+			return err
+		}
+		intents, revisions = append(intents, e), append(revisions, revision)
+	}
+	err = operation()
+	switch {
+	case err == nil && len(intents) > 0:
+		h.emitAll(ctx, intents, revisions)
+	case h.tree.Refused(err):
+		h.withdraw(ctx, intents, revisions)
+	}
+	return err // after any other error it is not known whether the operation happened
+}
+
+// intend stores an event as an intent.
+func (h *Hooks) intend(ctx context.Context, e *Event) (storage.Revision, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return 0, err
+	}
+	e.ID, e.Time = id.String(), time.Now().UTC()
+	data, err := json.Marshal(e)
+	if err != nil {
+		return 0, err
+	}
+	return h.docs.Create(ctx, intentPrefix+e.ID, data)
+}
+
+// withdraw deletes the intents of an operation that did not happen. Those that
+// remain are deleted by settleIntents.
+func (h *Hooks) withdraw(ctx context.Context, intents []*Event, revisions []storage.Revision) {
+	ctx, cancel := cas.Cleanup(ctx)
+	defer cancel()
+	for i, e := range intents {
+		_ = h.docs.Delete(ctx, intentPrefix+e.ID, revisions[i])
+	}
+}
+
+// emitAll replaces intents by events. Intents that remain are handled by
+// settleIntents.
+func (h *Hooks) emitAll(ctx context.Context, intents []*Event, revisions []storage.Revision) {
+	ctx, cancel := cas.Cleanup(ctx)
+	defer cancel()
+	for i, e := range intents {
+		if err := h.emit(ctx, *e, revisions[i]); err != nil {
+			h.log.Warn("storing an event failed, the next sweep stores it",
+				"event", e.ID, "action", e.Action, "error", err)
+		}
+	}
+	h.work.wakeUp()
+}
+
+// emit puts an event into the queues of its webhooks and deletes the intent.
+func (h *Hooks) emit(ctx context.Context, e Event, revision storage.Revision) error {
+	hooks := e.Hooks
+	e.Hooks = nil
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	for _, hook := range hooks {
+		_, err := h.docs.Create(ctx, eventPrefix+hook+"/"+e.ID, data)
+		if err != nil && !errors.Is(err, storage.ErrExists) {
+			return err
+		}
+	}
+	if err := h.docs.Delete(ctx, intentPrefix+e.ID, revision); err != nil && !cas.Moved(err) {
+		return err
+	}
+	return nil
+}
+
+// settleIntents handles the intents of operations that have probably crashed: those
+// that happened become events, the others are deleted after [Config].GiveUp. An
+// operation that is only slow loses nothing by it.
+func (h *Hooks) settleIntents(ctx context.Context) error {
+	for doc, err := range storage.All(ctx, h.docs, intentPrefix) {
+		if err != nil {
+			return err
+		}
+		var e Event
+		if err := json.Unmarshal(doc.Data, &e); err != nil {
+			return err
+		}
+		if time.Since(e.Time) < h.settle {
+			continue
+		}
+		body, happened, err := h.tree.Happened(ctx, e)
+		switch {
+		case err != nil:
+			return err
+		case happened:
+			e.Body = body
+			err = h.emit(ctx, e, doc.Revision)
+		case time.Since(e.Time) >= h.config.GiveUp:
+			err = h.docs.Delete(ctx, doc.Key, doc.Revision)
+		}
+		if err != nil && !cas.Moved(err) {
+			return err
+		}
+	}
+	return nil
+}

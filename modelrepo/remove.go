@@ -1,0 +1,84 @@
+package modelrepo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/iotenablers/enablers/modelrepo/internal/cas"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// remove removes a node from the tree. It returns errAbsent if there is none, and the
+// error of the check. Whatever the check reads elsewhere must move the node's revision
+// when it changes.
+func (t *tree) remove(ctx context.Context, at Path, check func(context.Context, *node) error) error {
+	me, marked := newID(), false
+	for attempt := 0; ; attempt++ {
+		n, revision, err := t.load(ctx, at)
+		if err != nil {
+			return err
+		}
+		if other := n.Mark; other == nil || !marked || other.By == me || t.stale(other) {
+			err = t.removeAt(ctx, at, n, revision, me, check)
+			if !cas.Moved(err) {
+				return err
+			}
+			marked = true
+		}
+		// The node has changed, or another operation is deleting it.
+		if err := cas.Pause(ctx, attempt); err != nil {
+			return err
+		}
+	}
+}
+
+// removeAt removes the node at the revision. The error matches [cas.Moved] if the node
+// is at another revision by now.
+func (t *tree) removeAt(
+	ctx context.Context, at Path, n node, revision storage.Revision, me string, check func(context.Context, *node) error,
+) error {
+	if err := check(ctx, &n); err != nil {
+		return err
+	}
+	n.Mark = &mark{leaving, me, time.Now().UTC()}
+	revision, err := t.docs.Update(ctx, at.key(), revision, encode(n))
+	if err != nil {
+		return err
+	}
+	goes := func(*node) error { return nil }
+	if err := t.announce(ctx, at, goes); err != nil && !errors.Is(err, errAbsent) {
+		return err
+	}
+	return t.docs.Delete(ctx, at.key(), revision)
+}
+
+// childless returns ErrNotEmpty if there is a visible node below the path. Nodes that
+// are being added there are deleted: their operations start again and check whether the
+// parent still exists.
+func (t *tree) childless(ctx context.Context, at Path) error {
+	var proposed []storage.Document
+	for doc, err := range storage.All(ctx, t.docs, at.childPrefix()) {
+		if err != nil {
+			return err
+		}
+		child, err := decode[node](doc)
+		if err != nil {
+			return err
+		}
+		if child.visible() {
+			return ErrNotEmpty
+		}
+		proposed = append(proposed, doc)
+	}
+	for _, doc := range proposed {
+		err := t.docs.Delete(ctx, doc.Key, doc.Revision)
+		if errors.Is(err, storage.ErrConflict) {
+			return storage.ErrConflict // it may be visible now
+		}
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}

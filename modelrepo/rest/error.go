@@ -1,0 +1,49 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/modelrepo"
+	"github.com/iotenablers/enablers/modelrepo/internal/wire"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// classify returns the status of an error. The text is that of the error.
+func classify(err error) *httpapi.Error {
+	var refusal *modelrepo.Error
+	switch {
+	case errors.As(err, &refusal):
+	case errors.Is(err, storage.ErrUnavailable):
+		const text = "The storage cannot be reached. Please try again."
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: text, Err: err}
+	default:
+		return nil
+	}
+	for _, v := range wire.Codes() {
+		if errors.Is(refusal.Err, v.Err) {
+			return &httpapi.Error{Status: v.Status, Detail: refusal.Text, Err: err}
+		}
+	}
+	return nil
+}
+
+// writeError answers with an ErrorResponse.
+func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
+	for _, v := range wire.Codes() {
+		if errors.Is(e.Err, v.Err) {
+			w.Header().Set(wire.ErrorCode, v.Name)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.Status)
+	_, _ = w.Write(errorBody(e)) // the client may have closed the connection
+}
+
+// malformed refuses a request before it gets to the store.
+func malformed(text string) error { return invalid(http.StatusBadRequest, text) }
+
+func invalid(status int, text string) error {
+	return &httpapi.Error{Status: status, Detail: text, Err: modelrepo.ErrInvalid}
+}

@@ -1,0 +1,19 @@
+package rest_test
+
+import (
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/modelrepo/rest"
+)
+
+func TestNewHandler_servesTheRoutesOfItsDocument(t *testing.T) {
+	routes, document := rest.RoutesAndDocument()
+	require.NoError(t, httpapi.CheckRoutes(routes, document))
+	parsed, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	require.NoError(t, parsed.Validate(t.Context()))
+}
