@@ -57,7 +57,7 @@ func TestADigestIsWhatAClientComputesFromTheBytesOnTheWire(t *testing.T) {
 }
 
 func TestTheAuditLogTellsEveryRoundAndClientsCanFindTheirUpdates(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	sent := make(chan string, 10)
 	for i := range 2 {
 		w.join(t, trainer{step: float64(i), examples: int64(10 * (i + 1)), fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
@@ -78,7 +78,7 @@ func TestTheAuditLogTellsEveryRoundAndClientsCanFindTheirUpdates(t *testing.T) {
 	require.True(t, first.Aggregated)
 	require.Equal(t, flcollect.Counts{Kept: 2}, first.Counts)
 	require.Equal(t, first.Result, second.Model, "what a round gives, the next sends")
-	initial, err := zeros(t.Context(), flcollect.Config{})
+	initial, err := zeros(t.Context(), flcollect.JobConfig{})
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Digest(flower.FromTensors(initial...)), first.Model)
 	result, err := w.Result(t.Context(), "job")
@@ -101,7 +101,7 @@ func TestTheAuditLogTellsEveryRoundAndClientsCanFindTheirUpdates(t *testing.T) {
 }
 
 func TestTheAuditLogGoesOnWithTheNextRunOfAJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for run := range 2 {
 		_, leave := w.join(t, trainer{step: 1, examples: 1})
 		require.NoError(t, w.Start(t.Context(), "job", config(1+run, 1)))
@@ -116,7 +116,7 @@ func TestTheAuditLogGoesOnWithTheNextRunOfAJob(t *testing.T) {
 }
 
 func TestARoundThatChangesNothingIsInTheAuditLog(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: -1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	w.untilState(t, "job", flcollect.Interrupted)
@@ -129,7 +129,7 @@ func TestARoundThatChangesNothingIsInTheAuditLog(t *testing.T) {
 }
 
 func TestAnAttemptThatWasBrokenOffIsInTheAuditLog(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	slow, _ := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
@@ -143,7 +143,7 @@ func TestAnAttemptThatWasBrokenOffIsInTheAuditLog(t *testing.T) {
 }
 
 func TestAnAuditLogThatWasTouchedIsNotAccepted(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 12})
 	require.NoError(t, w.Start(t.Context(), "job", config(5, 1)))
 	w.untilState(t, "job", flcollect.Finished)
@@ -196,7 +196,7 @@ func forged(t *testing.T, before, line string) string {
 }
 
 func TestALineOfTheAuditLogIsNeverReplaced(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -218,7 +218,7 @@ func TestALineOfTheAuditLogIsNeverReplaced(t *testing.T) {
 }
 
 func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	_, leave := w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(10, 1), 1, 1)))
@@ -232,7 +232,7 @@ func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
 	for _, doc := range docs[1:] {
 		require.NoError(t, w.documents.Delete(t.Context(), doc.Key, doc.Revision))
 	}
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs})
 	again.join(t, trainer{step: 1, examples: 1})
 	again.untilState(t, "job", flcollect.Finished)
 	_, err = flcollect.VerifyAudit(joined(again.auditLog(t, "job")))
@@ -241,7 +241,7 @@ func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
 }
 
 func TestWithoutAnAuditLogThereAreReportsAllTheSame(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, NoAudit: true})
+	w := newWorld(t, flcollect.Config{Initial: zeros, NoAudit: true})
 	_, leave := w.join(t, trainer{step: 1, examples: 3})
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	w.untilState(t, "job", flcollect.Finished)
@@ -286,7 +286,7 @@ func ExampleVerifyAudit() {
 }
 
 func TestEncryptedUpdatesAreDigestedAsTheyAreSent(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(2, 2)))
 	first, second := message(t, "none-first"), message(t, "none-second")
 	w.join(t, keeper{message: first, examples: 5})

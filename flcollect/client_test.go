@@ -16,7 +16,7 @@ import (
 )
 
 func TestJobsTrainAtOnceAndShareTheClientsThatJoin(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "old", config(2, 2)))
 	require.NoError(t, w.Start(t.Context(), "new", config(3, 2)))
 	for range 4 {
@@ -36,7 +36,7 @@ func TestJobsTrainAtOnceAndShareTheClientsThatJoin(t *testing.T) {
 }
 
 func TestClientsSayWhichJobTheyAreFor(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "a", config(1, 2)))
 	require.NoError(t, w.Start(t.Context(), "b", config(1, 2)))
 	for range 2 { // by the property, and by the host that they call
@@ -50,7 +50,7 @@ func TestClientsSayWhichJobTheyAreFor(t *testing.T) {
 }
 
 func TestAClientThatIsRoutedWaitsForItsJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Route: func(*flower.Session) string { return "later" }})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Route: func(*flower.Session) string { return "later" }})
 	ended, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "now", config(1, 1)))
 	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
@@ -63,7 +63,7 @@ func TestAClientThatIsRoutedWaitsForItsJob(t *testing.T) {
 }
 
 func TestClientsThatWaitForAnotherJobStayWhenOneEnds(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Route: func(s *flower.Session) string {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Route: func(s *flower.Session) string {
 		if host := s.Peer().Header(":authority"); host == "other" || host == "job" {
 			return host
 		}
@@ -79,7 +79,7 @@ func TestClientsThatWaitForAnotherJobStayWhenOneEnds(t *testing.T) {
 }
 
 func TestALateClientTakesPartFromTheNextSample(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -98,7 +98,7 @@ func TestALateClientTakesPartFromTheNextSample(t *testing.T) {
 }
 
 func TestAClientThatIsKilledIsAFailureOfItsRound(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	dying := make(chan struct{})
 	_, kill := w.join(t, trainer{step: 100, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
 		close(dying)
@@ -120,7 +120,7 @@ func TestAClientThatIsKilledIsAFailureOfItsRound(t *testing.T) {
 }
 
 // withAvailable has a job wait for some clients and train with fewer.
-func withAvailable(c flcollect.Config, available, least int) flcollect.Config {
+func withAvailable(c flcollect.JobConfig, available, least int) flcollect.JobConfig {
 	c.StrategyConf = strategy.Conf{"min_available_clients": available, "min_fit_clients": least, "min_evaluate_clients": least}
 	return c
 }
@@ -130,7 +130,7 @@ func counts(p flcollect.Phase) flcollect.Phase {
 }
 
 func TestAClientThatDoesNotAnswerInTimeLosesItsSession(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	silent, _ := gated(100, 1)
 	ended, _ := w.join(t, silent)
 	w.join(t, trainer{step: 1, examples: 1})
@@ -150,7 +150,7 @@ func TestAClientThatDoesNotAnswerInTimeLosesItsSession(t *testing.T) {
 }
 
 func TestTooFewClientsInterruptAJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, ClientTimeout: 50 * time.Millisecond})
+	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 50 * time.Millisecond})
 	ended, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
@@ -194,7 +194,7 @@ func TestBadUpdatesAreQuarantinedWithTheReason(t *testing.T) {
 		"evaluated with nothing": {evaluation(func(r *flower.EvaluateRes) { r.NumExamples = 0 }), "num_examples is 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, flcollect.Options{Initial: zeros})
+			w := newWorld(t, flcollect.Config{Initial: zeros})
 			w.join(t, c.client)
 			w.join(t, trainer{step: 1, examples: 1})
 			require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
@@ -214,7 +214,7 @@ func TestBadUpdatesAreQuarantinedWithTheReason(t *testing.T) {
 }
 
 func TestARoundWithoutAnAggregationKeepsTheModel(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	var fits atomic.Int64
 	w.join(t, trainer{step: 1, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
 		if fits.Add(1) == 2 {
@@ -237,7 +237,7 @@ func TestARoundWithoutAnAggregationKeepsTheModel(t *testing.T) {
 }
 
 func TestAClientThatAnswersTwiceFailsAlone(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	closed := answerTwice(t, w.address)
 	w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(2, 1), 2, 1)))

@@ -16,7 +16,7 @@ import (
 
 func TestATargetThatIsSurpassedEndsTheTraining(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	clients := make([]<-chan error, 2)
 	for i := range clients {
 		clients[i], _ = w.join(t, trainer{step: 1, examples: 1})
@@ -52,7 +52,7 @@ func TestATargetThatIsSurpassedEndsTheTraining(t *testing.T) {
 }
 
 func TestTargetsAreIgnoredUnlessStoppingIsSet(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(3, 1)
 	conf.Targets = map[string]float64{"accuracy": 0}
@@ -64,7 +64,7 @@ func TestTargetsAreIgnoredUnlessStoppingIsSet(t *testing.T) {
 
 func TestStopInterruptsAllJobsWithoutResults(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	slow, gate := gated(1, 1)
 	gate <- struct{}{}
 	ended, _ := w.join(t, slow)
@@ -102,7 +102,7 @@ func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
 		return nil
 	}}
 	documents, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
-	w := newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
 	client, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	status := w.untilState(t, "job", flcollect.Finished)
@@ -118,7 +118,7 @@ func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
 	w.until(t, "job", "finished again", func(s flcollect.Status) bool { return s.State == flcollect.Finished && s.Run == 2 })
 	w.end()
 
-	w = newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs, Repository: n, Orchestrator: n})
+	w = newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Repository: n, Orchestrator: n})
 	status = w.untilState(t, "job", flcollect.Finished)
 	require.False(t, status.Stored)
 	down.Store(false)
@@ -143,7 +143,7 @@ func TestARefusalIsFinal(t *testing.T) {
 		}
 		return fmt.Errorf("%w: not of this house", flcollect.ErrRefused)
 	}}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	status := w.untilState(t, "job", flcollect.Finished)
@@ -162,7 +162,7 @@ func TestAJobWaitsForItsRepository(t *testing.T) {
 		}
 		return nil
 	}}
-	w := newWorld(t, flcollect.Options{Repository: n})
+	w := newWorld(t, flcollect.Config{Repository: n})
 	w.join(t, trainer{step: 1, examples: 1, begin: []float32{1}})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	status := w.until(t, "job", "in trouble", func(s flcollect.Status) bool { return s.Error != "" })
@@ -175,7 +175,7 @@ func TestAJobWaitsForItsRepository(t *testing.T) {
 }
 
 func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Second})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Second})
 	seen := make(chan struct{}, 10)
 	w.join(t, trainer{step: 1, examples: 1, fit: func(context.Context, flower.FitIns, *flower.FitRes) error {
 		seen <- struct{}{}
@@ -183,7 +183,7 @@ func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
 	}})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
 	w.until(t, "job", "joined", func(s flcollect.Status) bool { return s.Clients == 1 })
-	again := w.restart(t, flcollect.Options{Initial: zeros})
+	again := w.restart(t, flcollect.Config{Initial: zeros})
 	again.until(t, "job", "joined again", func(s flcollect.Status) bool { return s.Clients == 1 })
 	again.join(t, trainer{step: 1, examples: 1})
 	again.untilState(t, "job", flcollect.Finished)
@@ -191,7 +191,7 @@ func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
 }
 
 func TestAClientThatTrainsWhenTheServerEndsIsParkedToo(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Second})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Second})
 	slow, gate := gated(1, 1)
 	client, _ := w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
@@ -203,7 +203,7 @@ func TestAClientThatTrainsWhenTheServerEndsIsParkedToo(t *testing.T) {
 		gate <- struct{}{}
 		gate <- struct{}{} // for the round that is conducted again
 	}()
-	again := w.restart(t, flcollect.Options{Initial: zeros})
+	again := w.restart(t, flcollect.Config{Initial: zeros})
 	status := again.untilState(t, "job", flcollect.Finished)
 	require.EqualValues(t, 1, status.Run)
 	require.NoError(t, <-client)

@@ -47,7 +47,7 @@ func NewHandler(server *Server, opts *HandlerOptions) http.Handler {
 
 // jobs is what the REST interface needs of a [Server].
 type jobs interface {
-	Start(ctx context.Context, id string, config Config) error
+	Start(ctx context.Context, id string, config JobConfig) error
 	Stop(ctx context.Context) error
 	Status(ctx context.Context, id string) (Status, error)
 	Jobs(ctx context.Context, prefix, after string, limit int) ([]Status, string, error)

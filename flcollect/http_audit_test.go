@@ -16,7 +16,7 @@ import (
 // reported is a board with a job whose last round has a report.
 func reported(clients int) *board {
 	b := newBoard()
-	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Training, Config: flcollect.Config{Rounds: 5}})
+	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 5}})
 	b.round("a", 2)
 	norm, bound := 20.0, 10.0
 	report := flcollect.RoundReport{Job: "a", Run: 3, Round: 2, Aggregated: true, Counts: flcollect.Counts{Kept: clients - 1, Clipped: 1}}

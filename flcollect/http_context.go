@@ -54,7 +54,7 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if none.Any || slices.Contains(none.Strong(), tag) {
+	if none.Any || slices.Contains(none.Weak(), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -146,8 +146,9 @@ func (r *rest) deletePublicContext(w http.ResponseWriter, req *http.Request) err
 
 func quoted(tag string) string { return `"` + tag + `"` }
 
-// conditionOf reads the conditions of a change. The tags of both forms of a
-// context mean the same one. A weak tag is never one of this server.
+// conditionOf reads the conditions of a change. The tags of both forms of a context name
+// the same one. If-Match compares strongly and If-None-Match weakly (RFC 9110 sections
+// 13.1.1 and 13.1.2).
 func conditionOf(h http.Header) (Condition, error) {
 	match, err := httpapi.ReadEntityTags(h, "If-Match")
 	if err != nil {
@@ -162,7 +163,7 @@ func conditionOf(h http.Header) (Condition, error) {
 			tags[i].Value = strings.TrimSuffix(tags[i].Value, base64Mark)
 		}
 	}
-	return Condition{Match: match.Strong(), NoneMatch: none.Strong()}, nil
+	return Condition{Match: match.Strong(), NoneMatch: none.Weak()}, nil
 }
 
 // classifyContext decides the status of an error about a public context, nil for
@@ -170,9 +171,11 @@ func conditionOf(h http.Header) (Condition, error) {
 func classifyContext(err error) *httpapi.Error {
 	switch {
 	case errors.Is(err, ckks.ErrSecretKey):
-		detail := Detail{Loc: []any{"body"}, Msg: "the context holds a secret key, which is compromised now that it was sent: " +
-			"make new keys for all clients, and send the public context only", Type: "value_error.secret_key"}
-		err = &ConfigError{Details: []Detail{detail}}
+		err = detailError{{
+			Loc: []any{"body"}, Type: "value_error.secret_key",
+			Msg: "the context holds a secret key, which is compromised now that it was sent: " +
+				"make new keys for all clients, and send the public context only",
+		}}
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Err: err}
 	case errors.Is(err, ErrNoContext):
 		return &httpapi.Error{Status: http.StatusNotFound, Detail: "There is no public context for this job.", Err: err}

@@ -113,7 +113,7 @@ func serveBoard(t *testing.T, b *board) string {
 
 func TestAListenerGetsTheRoundsSoFarThenWhatComesAndThenTheEnd(t *testing.T) {
 	b := newBoard()
-	b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Training, Config: flcollect.Config{Rounds: 3}})
+	b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 3}})
 	b.round("a/b", 2)
 	l := listen(t, serveBoard(t, b)+"/job/events/a%2Fb", "")
 	require.Equal(t, "text/event-stream", l.r.Header.Get("Content-Type"))

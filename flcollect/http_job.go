@@ -1,12 +1,12 @@
 package flcollect
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -16,11 +16,11 @@ func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	// Not all clients say that it is JSON.
-	text, err := httpapi.ReadBody(req, "", MaxConfig)
+	text, err := httpapi.ReadBody(req, "", MaxJobConfig)
 	if err != nil {
 		return err
 	}
-	config, err := ParseConfig(text)
+	config, err := ParseJobConfig(text)
 	if err != nil {
 		return err
 	}
@@ -32,8 +32,8 @@ func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
 
 // pathID returns nil if the id in the path is one that a job can have.
 func pathID(req *http.Request) error {
-	if err := checkID(req.PathValue("id")); err != nil {
-		return &ConfigError{Details: []Detail{{Loc: []any{"path", "id"}, Msg: err.Error(), Type: "value_error"}}}
+	if err := jobconfig.CheckID(req.PathValue("id")); err != nil {
+		return invalid(err.Error(), "path", "id")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func viewOf(s Status) statusView {
 		Early:           s.Early,
 		Quarantined:     s.Quarantined,
 		Suspended:       s.Suspended,
-		Mechanisms:      s.Config.mechanisms(),
+		Mechanisms:      s.Config.Mechanisms(),
 		Privacy:         s.Privacy,
 		Budget:          s.Config.DPAdaptive["epsilon_budget"],
 		BudgetSpent:     s.BudgetSpent,
@@ -236,18 +236,19 @@ func queryNumber(req *http.Request, name string, otherwise, least, most int) (in
 		return otherwise, nil
 	}
 	n, err := strconv.Atoi(text)
-	detail := Detail{Loc: []any{"query", name}}
+	fault := JobConfigFault{Kind: jobconfig.NotInteger}
 	switch {
 	case err != nil:
-		detail.Msg, detail.Type = "value is not a valid integer", "type_error.integer"
 	case n < least:
-		detail.Msg, detail.Type = fmt.Sprintf("ensure this value is greater than or equal to %d", least), "value_error.number.not_ge"
+		fault = JobConfigFault{Kind: jobconfig.TooSmall, Bound: strconv.Itoa(least)}
 	case n > most:
-		detail.Msg, detail.Type = fmt.Sprintf("ensure this value is less than or equal to %d", most), "value_error.number.not_le"
+		fault = JobConfigFault{Kind: jobconfig.TooGreat, Bound: strconv.Itoa(most)}
 	default:
 		return n, nil
 	}
-	return 0, &ConfigError{Details: []Detail{detail}}
+	d := detailOf(fault)
+	d.Loc = []any{"query", name}
+	return 0, detailError{d}
 }
 
 // queryID reads an id of the query, or what one begins with.
@@ -256,8 +257,8 @@ func queryID(req *http.Request, name string) (string, error) {
 	if id == "" {
 		return "", nil
 	}
-	if err := checkID(id); err != nil {
-		return "", &ConfigError{Details: []Detail{{Loc: []any{"query", name}, Msg: err.Error(), Type: "value_error"}}}
+	if err := jobconfig.CheckID(id); err != nil {
+		return "", invalid(err.Error(), "query", name)
 	}
 	return id, nil
 }

@@ -82,7 +82,7 @@ func TestAConfigurationThatIsNotAcceptedStartsNothing(t *testing.T) {
 	w = ask(h, "POST", "/job/config/"+strings.Repeat("a", 257), string(body(t, nil)))
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), `"loc":["path","id"]`)
-	w = ask(h, "POST", "/job/config/a", strings.Repeat(" ", flcollect.MaxConfig)+string(body(t, nil)))
+	w = ask(h, "POST", "/job/config/a", strings.Repeat(" ", flcollect.MaxJobConfig)+string(body(t, nil)))
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 	require.Contains(t, w.Body.String(), `{"detail":"The request body is larger than`)
 	require.Empty(t, b.started)
@@ -150,11 +150,11 @@ func TestAJobThatIsNotKnownIsInactive(t *testing.T) {
 func TestAStatusBeginsAsItAlwaysDid(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
-	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Waiting, Round: -1, Config: flcollect.Config{Rounds: 5}})
+	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Waiting, Round: -1, Config: flcollect.JobConfig{Rounds: 5}})
 	require.Equal(t, `{"status":"WAITING","round":-1,"id":3,"job":"a","rounds":5}`, ask(h, "GET", "/job/status/a/", "").Body.String())
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b.job(flcollect.Status{
-		Job: "a", Run: 3, State: flcollect.Interrupted, Config: flcollect.Config{Rounds: 5, ModelName: "m"}, Clients: 2, Ended: at, Error: "why",
+		Job: "a", Run: 3, State: flcollect.Interrupted, Config: flcollect.JobConfig{Rounds: 5, ModelName: "m"}, Clients: 2, Ended: at, Error: "why",
 		Quarantined: []flcollect.Quarantine{{Round: 1, Client: "c", Reason: "NaN"}},
 	})
 	b.round("a", 2)

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
 	"github.com/iotenablers/enablers/internal/uplot"
@@ -58,7 +60,7 @@ func newPages() *pages {
 			"standing":  standingText,
 			"remark":    remarkText,
 			"epsilon":   epsilonText,
-			"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, homomorphic) },
+			"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, jobconfig.Homomorphic) },
 		}).ParseFS(pageFiles, "page/"+name, "page/layout.html"))
 	}
 	p.jobs = parse("jobs.html", statusView{})
@@ -220,7 +222,7 @@ func remarkText(c ClientReport) string {
 		if text != "" {
 			text += "; "
 		}
-		text += "converted: " + conversionsText(c.Converted)
+		text += "converted: " + audit.ConversionsText(c.Converted)
 	}
 	return text
 }

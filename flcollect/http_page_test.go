@@ -14,7 +14,7 @@ import (
 
 func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	b := newBoard()
-	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Config: flcollect.Config{Rounds: 2}})
+	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 2}})
 	h := flcollect.HandlerOf(b, nil)
 	asset := regexp.MustCompile(`(?:href|src)="([^"]*page/[^"]*)"`)
 	for path, root := range map[string]string{"/": "", "/live/a": "../", "/live/a/": "../../"} {
@@ -42,7 +42,7 @@ func TestThePageOfAJobIsWholeWithoutJavaScript(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	const name = `<img src=x onerror=alert(1)>/"`
-	status := flcollect.Status{Job: name, Run: 1, State: flcollect.Training, Config: flcollect.Config{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
+	status := flcollect.Status{Job: name, Run: 1, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
 	b.job(status)
 	b.round(name, 25)
 	status.Round = 25
@@ -68,7 +68,7 @@ func TestTheListOfJobsComesInPages(t *testing.T) {
 	h := flcollect.HandlerOf(b, nil)
 	require.Contains(t, ask(h, "GET", "/", "").Body.String(), `<p id="empty">`)
 	for i := range 101 {
-		b.job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: flcollect.Waiting, Round: -1, Config: flcollect.Config{Rounds: 1}})
+		b.job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: flcollect.Waiting, Round: -1, Config: flcollect.JobConfig{Rounds: 1}})
 	}
 	first := ask(h, "GET", "/", "").Body.String()
 	require.Contains(t, first, `href="live/j%2F000"`)

@@ -27,7 +27,7 @@ func serveWorld(t *testing.T, w *world) (http.Handler, string) {
 }
 
 func TestAJobIsTrainedAndFollowedOverHTTP(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, address := serveWorld(t, w)
 	conf := string(body(t, map[string]string{
 		"server_conf":   `{"num_rounds":"3"}`,
@@ -70,7 +70,7 @@ func TestAJobIsTrainedAndFollowedOverHTTP(t *testing.T) {
 }
 
 func TestStoppedJobsAreInterrupted(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, address := serveWorld(t, w)
 	require.Equal(t, "200", ask(h, "POST", "/job/config/a", string(body(t, nil))).Body.String())
 	l := listen(t, address+"/job/events/a", "")
@@ -90,7 +90,7 @@ func TestStoppedJobsAreInterrupted(t *testing.T) {
 }
 
 func TestIDsAndStrategiesThatCannotBeAreRefused(t *testing.T) {
-	h, _ := serveWorld(t, newWorld(t, flcollect.Options{Initial: zeros}))
+	h, _ := serveWorld(t, newWorld(t, flcollect.Config{Initial: zeros}))
 	for _, path := range []string{"/job/config/a%00", "/job/config/" + strings.Repeat("a", 257), "/jobs?after=%00", "/jobs?prefix=a%ff", "/?after=%00"} {
 		method := "GET"
 		if strings.HasPrefix(path, "/job/config/") {
@@ -124,7 +124,7 @@ func TestARepositoryThatFailsIsNoFaultOfTheServerNorOfTheConfiguration(t *testin
 		http.StatusServiceUnavailable:  errors.New("connection refused"),
 		http.StatusUnprocessableEntity: fmt.Errorf("get strategy: %w", flcollect.ErrNoStrategy),
 	} {
-		w := newWorld(t, flcollect.Options{Repository: brokenStrategies{err: err}})
+		w := newWorld(t, flcollect.Config{Repository: brokenStrategies{err: err}})
 		h, _ := serveWorld(t, w)
 		answer := ask(h, "POST", "/job/config/a", string(body(t, map[string]string{"strategy": `"mine"`})))
 		require.Equal(t, status, answer.Code, answer.Body)

@@ -6,39 +6,40 @@ import (
 	"unicode"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 )
 
-// identify returns what a client is known by from round to round, with what the
-// name is worth before a colon:
+// identity returns the name under which the reputation of a client is kept. The text
+// before its colon is the source of the name:
 //
 //	key      the SHA-256 of the public key of its verified certificate (RFC 5280,
 //	         SubjectPublicKeyInfo), which a renewal may keep
-//	name     what [Options].Identify says
-//	session  the name of its session, in the clear its address and port: whoever
-//	         connects anew is somebody else
+//	name     the result of [Config].Identify
+//	session  the name of its session, without TLS its address and port: a client that
+//	         reconnects has another
 //
-// It is at most maxClient bytes of visible text; other names are digests.
-func (s *Server) identify(session *flower.Session) string {
+// It is at most [excerpt.MaxClient] bytes of visible text; other names are digests.
+func (l *lobby) identity(session *flower.Session) string {
 	if chain := session.Peer().Certificates; len(chain) > 0 {
 		sum := sha256.Sum256(chain[0].RawSubjectPublicKeyInfo)
 		return "key:" + hex.EncodeToString(sum[:])
 	}
-	if s.options.Identify != nil {
-		if name := s.options.Identify(session); name != "" {
+	if l.identify != nil {
+		if name := l.identify(session); name != "" {
 			return "name:" + visible(name)
 		}
 	}
 	return "session:" + visible(session.ID())
 }
 
-// visible returns a name that fits into a line, or a digest of it.
+// visible returns a name that fits into a line, or its digest.
 func visible(name string) string {
-	if len(name) <= maxClient-len("session:") {
-		whole := true
+	if len(name) <= excerpt.MaxClient-len("session:") {
+		printable := true
 		for _, r := range name {
-			whole = whole && unicode.IsPrint(r) && r != unicode.ReplacementChar
+			printable = printable && unicode.IsPrint(r) && r != unicode.ReplacementChar
 		}
-		if whole {
+		if printable {
 			return name
 		}
 	}

@@ -39,7 +39,7 @@ func reached(t *testing.T, h http.Handler, id string) string {
 }
 
 func TestStatus_round_movesWhenTheFitIsAggregated(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	client, gate := measuring()
@@ -60,14 +60,14 @@ func TestStatus_round_movesWhenTheFitIsAggregated(t *testing.T) {
 }
 
 func TestStatus_round_isThatOfTheModelAfterARestartAndAStop(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	require.NoError(t, w.Start(t.Context(), "job", config(3, 1)))
 	client, gate := measuring()
 	w.join(t, client)
 	gate <- struct{}{}
 	w.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == 1 })
 
-	again := w.restart(t, flcollect.Options{Initial: zeros})
+	again := w.restart(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, again)
 	require.Equal(t, "TRAINING/1", reached(t, h, "job"), "round 2 is conducted again")
 	client, _ = measuring()
@@ -78,7 +78,7 @@ func TestStatus_round_isThatOfTheModelAfterARestartAndAStop(t *testing.T) {
 }
 
 func TestEvents_status_followsTheFit(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	client, gate := measuring()

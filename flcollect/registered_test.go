@@ -27,7 +27,7 @@ func double(conf strategy.Conf) (strategy.Strategy, error) {
 	return strategy.New("FedAvgM", momentum)
 }
 
-func chosen(name string, rounds int, conf strategy.Conf) flcollect.Config {
+func chosen(name string, rounds int, conf strategy.Conf) flcollect.JobConfig {
 	c := config(rounds, 1)
 	c.Strategy = name
 	for field, value := range conf {
@@ -38,10 +38,10 @@ func chosen(name string, rounds int, conf strategy.Conf) flcollect.Config {
 
 func TestAStrategyOfTheProgramIsSelectedByItsName(t *testing.T) {
 	n := &neighbours{} // whose repository has "ours" too
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, TrustClients: true, Strategies: map[string]factory{"double": double, "ours": double}})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, TrustClients: true, Strategies: map[string]factory{"double": double, "ours": double}})
 	for _, c := range []struct {
 		job  string
-		conf flcollect.Config
+		conf flcollect.JobConfig
 		want float64
 	}{
 		{"plain", chosen("double", 2, nil), 4},
@@ -60,13 +60,13 @@ func TestAStrategyOfTheProgramIsSelectedByItsName(t *testing.T) {
 }
 
 func TestWhatAStrategyOfTheProgramRefusesIsAnErrorOfTheJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Strategies: map[string]factory{
+	w := newWorld(t, flcollect.Config{Initial: zeros, Strategies: map[string]factory{
 		"double": double,
 		"broken": func(strategy.Conf) (strategy.Strategy, error) { return nil, errors.New("the licence has run out") },
 		"none":   func(strategy.Conf) (strategy.Strategy, error) { return nil, nil },
 	}})
 	for _, c := range []struct {
-		conf         flcollect.Config
+		conf         flcollect.JobConfig
 		field, says  string
 		unregistered bool
 	}{
@@ -88,14 +88,14 @@ func TestWhatAStrategyOfTheProgramRefusesIsAnErrorOfTheJob(t *testing.T) {
 }
 
 func TestARestartedServerWithoutTheStrategySaysSo(t *testing.T) {
-	options := flcollect.Options{Initial: zeros, Strategies: map[string]factory{"double": double}}
+	options := flcollect.Config{Initial: zeros, Strategies: map[string]factory{"double": double}}
 	w := newWorld(t, options)
 	require.NoError(t, w.Start(t.Context(), "kept", chosen("double", 1, nil)))
 	w = w.restart(t, options)
 	w.join(t, trainer{step: 1, examples: 1})
 	w.untilState(t, "kept", flcollect.Finished)
 	require.NoError(t, w.Start(t.Context(), "lost", chosen("double", 1, nil)))
-	w = w.restart(t, flcollect.Options{Initial: zeros})
+	w = w.restart(t, flcollect.Config{Initial: zeros})
 	require.Contains(t, w.untilState(t, "lost", flcollect.Interrupted).Error, `strategy "double": flcollect: no strategy of that name`)
 }
 
@@ -105,7 +105,7 @@ func TestNamesThatWouldSurpriseAreNoNamesOfStrategies(t *testing.T) {
 		if name == "mine" {
 			made = nil
 		}
-		_, err := flcollect.NewServer(flcollect.Options{
+		_, err := flcollect.NewServer(flcollect.Config{
 			Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Strategies: map[string]factory{name: made},
 		})
 		require.ErrorContains(t, err, "configure training collector: Strategies: "+says)
@@ -113,7 +113,7 @@ func TestNamesThatWouldSurpriseAreNoNamesOfStrategies(t *testing.T) {
 }
 
 func TestUnderWhateverNameARuleThatComparesClientsIsNotPrivate(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Strategies: map[string]factory{
+	w := newWorld(t, flcollect.Config{Initial: zeros, Strategies: map[string]factory{
 		"nearest": func(conf strategy.Conf) (strategy.Strategy, error) { return strategy.New("Krum", conf) },
 	}})
 	h, _ := serveWorld(t, w)

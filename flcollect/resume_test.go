@@ -142,7 +142,7 @@ func (w fusedWriter) Commit(ctx context.Context) (info storage.BlobInfo, err err
 }
 
 // adam is a job whose strategy carries state from round to round.
-func adam(rounds int) flcollect.Config {
+func adam(rounds int) flcollect.JobConfig {
 	conf := config(rounds, 2)
 	conf.Strategy = "FedAdam"
 	return conf
@@ -154,7 +154,7 @@ func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
 		w.join(t, trainer{step: 1, examples: 10})
 		w.join(t, trainer{step: 4, examples: 20})
 	}
-	undisturbed := newWorld(t, flcollect.Options{Initial: zeros})
+	undisturbed := newWorld(t, flcollect.Config{Initial: zeros})
 	join(t, undisturbed)
 	require.NoError(t, undisturbed.Start(t.Context(), "job", adam(rounds)))
 	undisturbed.untilState(t, "job", flcollect.Finished)
@@ -167,7 +167,7 @@ func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("write %d, done %v", writes, happens), func(t *testing.T) {
 				n := &neighbours{}
 				documents, blobs, f := storage.NewMemoryDocuments(), storage.NewMemoryBlobs(), newFuse(writes, happens)
-				first := newWorld(t, flcollect.Options{
+				first := newWorld(t, flcollect.Config{
 					Documents: fusedDocuments{documents, f}, Blobs: fusedBlobs{blobs, f}, Initial: zeros, Repository: n, Orchestrator: n, Park: time.Hour,
 				})
 				join(t, first)
@@ -175,7 +175,7 @@ func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
 				died = first.dies(t, f)
 				first.end()
 
-				second := newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
+				second := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
 				join(t, second)
 				status, err := second.Status(t.Context(), "job")
 				require.NoError(t, err)
@@ -268,7 +268,7 @@ func countBlobs(t *testing.T, blobs storage.Blobs) int {
 
 func TestAStorageThatFailsForAWhileCostsNothing(t *testing.T) {
 	f := &flaky{}
-	w := newWorld(t, flcollect.Options{Documents: flakyDocuments{storage.NewMemoryDocuments(), f}, Initial: zeros})
+	w := newWorld(t, flcollect.Config{Documents: flakyDocuments{storage.NewMemoryDocuments(), f}, Initial: zeros})
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -315,7 +315,7 @@ func (d flakyDocuments) Update(ctx context.Context, key string, prev storage.Rev
 }
 
 func TestADamagedCheckpointInterruptsTheJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	_, leave := w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(2, 1), 1, 1)))
@@ -332,14 +332,14 @@ func TestADamagedCheckpointInterruptsTheJob(t *testing.T) {
 		_, err = writer.Commit(t.Context())
 		require.NoError(t, err)
 	}
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs})
 	status := again.untilState(t, "job", flcollect.Interrupted)
 	require.Contains(t, status.Error, "go on after round 1")
 	require.Contains(t, status.Error, "damaged checkpoint")
 }
 
 func TestAJobThatCannotBeReadIsLeftAloneWithItsModel(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+	w := newWorld(t, flcollect.Config{})
 	w.end()
 	_, err := w.documents.Create(t.Context(), "job/bad", []byte(`{"round":"?"}`))
 	require.NoError(t, err)
@@ -347,7 +347,7 @@ func TestAJobThatCannotBeReadIsLeftAloneWithItsModel(t *testing.T) {
 	require.NoError(t, err)
 	_, err = writer.Commit(t.Context())
 	require.NoError(t, err)
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs, Initial: zeros})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Initial: zeros})
 	require.ErrorContains(t, again.Start(t.Context(), "bad", config(1, 1)), `read job "bad"`)
 	jobs, next, err := again.Jobs(t.Context(), "", "", 1)
 	require.NoError(t, err)

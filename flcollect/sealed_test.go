@@ -117,7 +117,7 @@ func (k keeper) Evaluate(_ context.Context, ins flower.EvaluateIns) (*flower.Eva
 }
 
 // sealed is a job with encryption for so many clients.
-func sealed(rounds, clients int) flcollect.Config {
+func sealed(rounds, clients int) flcollect.JobConfig {
 	c := config(rounds, clients)
 	settings := keys
 	c.Homomorphic = &settings
@@ -135,13 +135,13 @@ func (refusing) Strategy(context.Context, string, strategy.Conf) (strategy.Strat
 	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
 }
 
-func never(context.Context, flcollect.Config) (strategy.Model, error) {
+func never(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
 }
 
 func TestAnEncryptedJobIsTrainedToTheSumOfSEAL(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: never, Repository: refusing{n}})
+	w := newWorld(t, flcollect.Config{Initial: never, Repository: refusing{n}})
 	h, _ := serveWorld(t, w)
 	conf := sealed(2, 2)
 	conf.Strategy = "mine"
@@ -174,7 +174,7 @@ func TestAnEncryptedJobIsTrainedToTheSumOfSEAL(t *testing.T) {
 }
 
 func TestAnAnswerInClearIsQuarantinedInAnEncryptedJobAndTheOtherWayRound(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "sealed", sealed(1, 2)))
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 5, fit: func(_ flower.FitIns, res *flower.FitRes) error {
@@ -197,7 +197,7 @@ func TestAnAnswerInClearIsQuarantinedInAnEncryptedJobAndTheOtherWayRound(t *test
 }
 
 func TestAJobWaitsForAClientThatEncrypts(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
 	_, leave := w.join(t, trainer{begin: []float32{1}, examples: 1})
 	w.until(t, "job", "in trouble", func(s flcollect.Status) bool {
@@ -209,7 +209,7 @@ func TestAJobWaitsForAClientThatEncrypts(t *testing.T) {
 }
 
 func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Park: time.Hour})
+	w := newWorld(t, flcollect.Config{Park: time.Hour})
 	gate := make(chan struct{})
 	waiting := func(flower.FitIns, *flower.FitRes) error {
 		<-gate
@@ -222,7 +222,7 @@ func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {
 	gate <- struct{}{}
 	w.until(t, "job", "at round 1", func(s flcollect.Status) bool { return s.Round == 1 })
 	go func() { gate <- struct{}{} }() // for the fit that is under way
-	again := w.restart(t, flcollect.Options{})
+	again := w.restart(t, flcollect.Config{})
 	again.join(t, keeper{message: message(t, "none-first"), examples: 5, fit: func(ins flower.FitIns, _ *flower.FitRes) error {
 		model, err := ins.Parameters.Bytes()
 		if err == nil && !bytes.Contains(bytes.Join(model[0].Chunks(), nil), fixture(t, "seal", "none-sum")[residuesAt:][:4096]) {
@@ -242,7 +242,7 @@ func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {
 }
 
 func TestBothMechanismsTogether(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+	w := newWorld(t, flcollect.Config{})
 	conf := sealed(2, 2)
 	conf.DPAdaptive = private(2).DPAdaptive
 	require.NoError(t, w.Start(t.Context(), "job", conf))
@@ -268,7 +268,7 @@ func TestBothMechanismsTogether(t *testing.T) {
 }
 
 func TestParametersWithoutRoomAreRefused(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+	w := newWorld(t, flcollect.Config{})
 	conf := sealed(1, 1)
 	conf.Homomorphic.ScaleBits = 20
 	var field *ckks.FieldError

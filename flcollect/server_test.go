@@ -10,7 +10,7 @@ import (
 
 func TestATrainingIsTheWeightedMeanOfItsClients(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	one, _ := w.join(t, trainer{step: 1, examples: 10})
 	two, _ := w.join(t, trainer{step: 4, examples: 20})
 	require.NoError(t, w.Start(t.Context(), "job", config(3, 2)))

@@ -35,7 +35,7 @@ func (d leavingDocuments) Create(ctx context.Context, key string, data []byte) (
 
 func TestAJobIsTrainedThoughItsCallerLeavesWhileItIsStored(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	w := newWorld(t, flcollect.Options{Documents: leavingDocuments{storage.NewMemoryDocuments(), leave}, Initial: zeros})
+	w := newWorld(t, flcollect.Config{Documents: leavingDocuments{storage.NewMemoryDocuments(), leave}, Initial: zeros})
 	require.NoError(t, w.Start(ctx, "job", config(1, 1)), "it is stored")
 	w.join(t, trainer{step: 1, examples: 1})
 	w.untilState(t, "job", flcollect.Finished)
@@ -43,7 +43,7 @@ func TestAJobIsTrainedThoughItsCallerLeavesWhileItIsStored(t *testing.T) {
 
 // A client that was told to leave and stays has 15 seconds.
 func TestTheNextRunDoesNotWaitForClientsOfTheLastOne(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, ClientTimeout: 100 * time.Millisecond})
+	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 100 * time.Millisecond})
 	joinForever(t, w.address)
 	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))

@@ -27,7 +27,7 @@ func gated(step float64, examples int64) (trainer, chan<- struct{}) {
 }
 
 func TestAJobGoesThroughItsStates(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	status, err := w.Status(t.Context(), "job")
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Status{Job: "job", State: flcollect.Inactive}, status)
@@ -66,7 +66,7 @@ func TestStatusBeforeTheEngineTookAJobUpIsRoundMinusOne(t *testing.T) {
 		}
 		return nil
 	}
-	w := newWorld(t, flcollect.Options{Repository: n})
+	w := newWorld(t, flcollect.Config{Repository: n})
 	ours := config(1, 1)
 	ours.Strategy = "ours"
 	started := make(chan error, 1)
@@ -84,20 +84,20 @@ func TestStatusBeforeTheEngineTookAJobUpIsRoundMinusOne(t *testing.T) {
 }
 
 func TestStartRefusesWhatCannotBeTrained(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Repository: &neighbours{}})
+	w := newWorld(t, flcollect.Config{Repository: &neighbours{}})
 	for name, c := range map[string]struct {
 		id     string
-		change func(*flcollect.Config)
+		change func(*flcollect.JobConfig)
 		want   error
 	}{
-		"no id":             {"", func(*flcollect.Config) {}, flcollect.ErrInvalid},
-		"a control":         {"a\n", func(*flcollect.Config) {}, flcollect.ErrInvalid},
-		"no rounds":         {"a", func(c *flcollect.Config) { c.Rounds = 0 }, flcollect.ErrInvalid},
-		"many rounds":       {"a", func(c *flcollect.Config) { c.Rounds = flcollect.MaxRounds + 1 }, flcollect.ErrInvalid},
-		"negative timeout":  {"a", func(c *flcollect.Config) { c.RoundTimeout = -1 }, flcollect.ErrInvalid},
-		"a list for client": {"a", func(c *flcollect.Config) { c.ClientConf = []map[string]any{{"x": []int{1}}} }, flcollect.ErrInvalid},
-		"no strategy":       {"a", func(c *flcollect.Config) { c.Strategy = "" }, flcollect.ErrInvalid},
-		"unknown strategy":  {"a", func(c *flcollect.Config) { c.Strategy = "theirs" }, flcollect.ErrNoStrategy},
+		"no id":             {"", func(*flcollect.JobConfig) {}, flcollect.ErrInvalid},
+		"a control":         {"a\n", func(*flcollect.JobConfig) {}, flcollect.ErrInvalid},
+		"no rounds":         {"a", func(c *flcollect.JobConfig) { c.Rounds = 0 }, flcollect.ErrInvalid},
+		"many rounds":       {"a", func(c *flcollect.JobConfig) { c.Rounds = flcollect.MaxRounds + 1 }, flcollect.ErrInvalid},
+		"negative timeout":  {"a", func(c *flcollect.JobConfig) { c.RoundTimeout = -1 }, flcollect.ErrInvalid},
+		"a list for client": {"a", func(c *flcollect.JobConfig) { c.ClientConf = []map[string]any{{"x": []int{1}}} }, flcollect.ErrInvalid},
+		"no strategy":       {"a", func(c *flcollect.JobConfig) { c.Strategy = "" }, flcollect.ErrInvalid},
+		"unknown strategy":  {"a", func(c *flcollect.JobConfig) { c.Strategy = "theirs" }, flcollect.ErrNoStrategy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := config(1, 1)
@@ -116,7 +116,7 @@ func TestStartRefusesWhatCannotBeTrained(t *testing.T) {
 }
 
 func TestStartingAgainIsARepeatOrAConflict(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(1, 1)
 	conf.ClientConf = []map[string]any{{"learning_rate": 1.0, "epochs": int64(1)}}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
@@ -131,7 +131,7 @@ func TestStartingAgainIsARepeatOrAConflict(t *testing.T) {
 }
 
 func TestAnEndedJobBeginsANewRun(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for run := range int64(3) {
 		ended, _ := w.join(t, trainer{step: 1, examples: 1})
 		require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -155,7 +155,7 @@ func TestAnEndedJobBeginsANewRun(t *testing.T) {
 }
 
 func TestJobsAreListedInPages(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for _, id := range []string{"b/1", "a", "b/2", "b/3", "c"} {
 		require.NoError(t, w.Start(t.Context(), id, config(1, 5)))
 	}
@@ -177,7 +177,7 @@ func TestJobsAreListedInPages(t *testing.T) {
 
 func TestClientsAreToldTheirSettings(t *testing.T) {
 	told := make(chan flower.Config, 1)
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(1, 1)
 	conf.Strategy, conf.StrategyConf["proximal_mu"] = "FedProx", 0.5
 	conf.ClientConf = []map[string]any{{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x"}, {"epochs": int64(9)}}
@@ -194,17 +194,17 @@ func TestAModelComesFromTheRepositoryOrAClient(t *testing.T) {
 	stored := strategy.Model{tensor.FromFloat64s([]float64{5})}
 	for name, c := range map[string]struct {
 		models map[string]strategy.Model
-		first  func(context.Context, flcollect.Config) (strategy.Model, error)
+		first  func(context.Context, flcollect.JobConfig) (strategy.Model, error)
 		want   []float64
 	}{
 		"options":    {map[string]strategy.Model{"m/1": stored}, zeros, []float64{1, 1, 1, 2}},
 		"repository": {map[string]strategy.Model{"m/1": stored}, nil, []float64{6}},
-		"client": {nil, func(context.Context, flcollect.Config) (strategy.Model, error) {
+		"client": {nil, func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 			return nil, flcollect.ErrNoModel
 		}, []float64{8, 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, flcollect.Options{Initial: c.first, Repository: &neighbours{models: c.models}})
+			w := newWorld(t, flcollect.Config{Initial: c.first, Repository: &neighbours{models: c.models}})
 			w.join(t, trainer{step: 1, examples: 1}) // has no parameters
 			w.join(t, trainer{step: 1, examples: 1, begin: []float32{7, 8}})
 			require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
@@ -215,7 +215,7 @@ func TestAModelComesFromTheRepositoryOrAClient(t *testing.T) {
 }
 
 func TestNothingIsDeliveredByAServerThatDoesNotRun(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+	w := newWorld(t, flcollect.Config{})
 	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
 	require.Error(t, w.Run(t.Context()), "it runs already")
 	w.end()
@@ -225,7 +225,7 @@ func TestNothingIsDeliveredByAServerThatDoesNotRun(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := flcollect.NewServer(flcollect.Options{ClientTimeout: -1, Park: time.Millisecond})
+	_, err := flcollect.NewServer(flcollect.Config{ClientTimeout: -1, Park: time.Millisecond})
 	for _, field := range []string{"Documents", "Blobs", "ClientTimeout", "Park"} {
 		require.ErrorContains(t, err, field)
 	}

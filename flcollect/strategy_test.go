@@ -82,7 +82,7 @@ func TestAnAggregationThatFailsInterruptsTheJobAndKeepsTheLastGoodRound(t *testi
 				c.fails.Aggregation = sums
 				return c.fails
 			}}
-			w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n})
+			w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n})
 			w.join(t, trainer{step: 1, examples: 1})
 			require.NoError(t, w.Start(t.Context(), "job", ours))
 			status := w.untilState(t, "job", flcollect.Interrupted)
@@ -96,7 +96,7 @@ func TestAnAggregationThatFailsInterruptsTheJobAndKeepsTheLastGoodRound(t *testi
 }
 
 func TestAFolderThatIsGoneInterruptsTheJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Dir: filepath.Join(t.TempDir(), "gone")})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Dir: filepath.Join(t.TempDir(), "gone")})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(1, 1)
 	conf.Strategy = "FedMedian"
@@ -114,7 +114,7 @@ func TestAStrategyIsToldTheLastAggregatedLoss(t *testing.T) {
 		}
 		return nil
 	}}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(3, 1)
 	conf.Strategy = "ours"
@@ -127,7 +127,7 @@ func TestEveryBuiltInStrategyTrains(t *testing.T) {
 	needs := map[string]strategy.Conf{"FedProx": {"proximal_mu": 1}, "QFedAvg": {"qffl_learning_rate": 1}}
 	for _, name := range strategy.Names() {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, flcollect.Options{Initial: zeros})
+			w := newWorld(t, flcollect.Config{Initial: zeros})
 			conf := config(2, 3)
 			conf.Strategy = name
 			for field, v := range needs[name] {
