@@ -191,13 +191,16 @@ func TestNewHandler_publicContext_readsConditionsOfRFC9110(t *testing.T) {
 		{"PUT", "If-Match", "*, " + tag, 400},
 		{"PUT", "If-None-Match", `"a,b"`, 204},
 		{"PUT", "If-None-Match", `"a,b", ` + tag, 412},
+		{"PUT", "If-None-Match", "W/" + tag, 412},
 		{"PUT", "If-None-Match", `"a` + tag, 400},
 		{"GET", "If-None-Match", `"a,b"`, 200},
 		{"GET", "If-None-Match", `"a,b", ` + text, 304},
+		{"GET", "If-None-Match", "W/" + text, 304},
 		{"GET", "If-None-Match", "*", 304},
 		{"GET", "If-None-Match", `"*"`, 200},
 		{"GET", "If-None-Match", `"a,b`, 400},
 		{"DELETE", "If-Match", `"a,b"`, 412},
+		{"DELETE", "If-Match", "W/" + tag, 412},
 	} {
 		require.Equal(t, c.want, ask(h, c.method, path, raw, c.field, c.value).Code, "%s %s: %s", c.method, c.field, c.value)
 	}

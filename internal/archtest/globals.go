@@ -97,6 +97,8 @@ func sentinel(p *pkg, name *ast.Ident, value ast.Expr) bool {
 		return literal
 	case *ast.CompositeLit:
 		return true
+	case *ast.SelectorExpr: // the sentinel of a package below
+		return strings.HasPrefix(value.Sel.Name, "Err") && packageOf(p, value.X) != ""
 	}
 	return false
 }

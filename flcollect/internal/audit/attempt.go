@@ -15,7 +15,10 @@ import (
 )
 
 // Judging is a strategy that gives a verdict on every update.
-type Judging interface{ Verdicts() []strategy.Verdict }
+type Judging interface {
+	// Verdicts returns the verdicts of the last aggregation.
+	Verdicts() []strategy.Verdict
+}
 
 // Attempt is an attempt at the fit phase of a round. It records the part of each client
 // as the answers come.

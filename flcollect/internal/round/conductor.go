@@ -36,6 +36,7 @@ type Config struct {
 	Converting chan struct{}
 	// Dir is the folder for files that a round needs.
 	Dir string
+	// Log takes the failures of clients.
 	Log *slog.Logger
 }
 
