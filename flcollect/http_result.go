@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/httpapi"
@@ -90,4 +91,17 @@ func (d *download) Write(p []byte) (int, error) {
 		p = p[n:]
 	}
 	return written, nil
+}
+
+// patience bounds the time in which a client sends or reads a piece of a body.
+const patience = 30 * time.Second
+
+// extendRead gives the client time to send.
+func extendRead(control *http.ResponseController) {
+	_ = control.SetReadDeadline(time.Now().Add(patience)) // a reader without deadlines needs no more time
+}
+
+// extendWrite gives the client time to read.
+func extendWrite(control *http.ResponseController) {
+	_ = control.SetWriteDeadline(time.Now().Add(patience)) // a writer without deadlines needs no more time
 }

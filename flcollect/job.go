@@ -116,7 +116,7 @@ func (j *job) run() {
 		j.flush()
 	}
 	j.server.jobs.finish(j)
-	j.server.health.set(j.id, nil)
+	j.server.health.Set(j.id, nil)
 	j.signal()
 }
 

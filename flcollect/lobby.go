@@ -38,7 +38,7 @@ func newLobby(jobs *registry, config Config, ending context.Context) *lobby {
 // visitor is a client whose job is not known yet.
 type visitor struct {
 	*round.Client
-	wish  string // the id of its job, if its property or Config.Route names it
+	job   string // the id of its job, if its property or Config.Route names it
 	asked bool   // for its properties
 }
 
@@ -47,7 +47,7 @@ const propertiesTimeout = 30 * time.Second
 
 // handle serves a client until its session or its job ends.
 func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
-	v := &visitor{Client: &round.Client{Session: session, Identity: l.identity(session)}}
+	v := &visitor{Client: &round.Client{Session: session, Identity: round.Identity(session, l.identify)}}
 	l.enter()
 	defer l.leave()
 	for {
@@ -94,20 +94,20 @@ func (l *lobby) addWaiting(n int) {
 // closed when another job is started, and the client counts as waiting.
 func (l *lobby) join(ctx context.Context, v *visitor) (*job, <-chan struct{}, error) {
 	if l.route != nil {
-		if wish := l.route(v.Session); wish != "" {
-			v.wish = wish
+		if id := l.route(v.Session); id != "" {
+			v.job = id
 		}
 	}
 	label := l.label(v.Session)
-	if v.wish == "" && !v.asked && l.jobs.ambiguous(label) {
+	if v.job == "" && !v.asked && l.jobs.ambiguous(label) {
 		v.asked = true
-		wish, err := trainingID(ctx, v.Session)
+		id, err := trainingID(ctx, v.Session)
 		if err != nil {
 			return nil, nil, err
 		}
-		v.wish = wish
+		v.job = id
 	}
-	j, next := l.jobs.join(v.Client, v.wish, label)
+	j, next := l.jobs.join(v.Client, v.job, label)
 	if j == nil {
 		l.addWaiting(1)
 	}

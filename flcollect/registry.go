@@ -129,13 +129,13 @@ func (r *registry) ambiguous(label string) bool {
 	return open > 1
 }
 
-// join adds a client to the pool of its job: the one of the id that it wishes, or else
-// the one whose id is the label, or else the one that lacks most clients. Where there is
+// join adds a client to the pool of its job: the one of an id, or without an id the
+// one whose id is the label, or else the one that lacks most clients. Where there is
 // none it returns a channel that is closed when another job is started.
-func (r *registry) join(c *round.Client, wish, label string) (*job, <-chan struct{}) {
+func (r *registry) join(c *round.Client, id, label string) (*job, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	j := r.chooseLocked(wish, label)
+	j := r.chooseLocked(id, label)
 	if j == nil {
 		return nil, r.changed
 	}
@@ -144,9 +144,9 @@ func (r *registry) join(c *round.Client, wish, label string) (*job, <-chan struc
 	return j, nil
 }
 
-func (r *registry) chooseLocked(wish, label string) *job {
-	if wish != "" {
-		return r.openLocked(wish)
+func (r *registry) chooseLocked(id, label string) *job {
+	if id != "" {
+		return r.openLocked(id)
 	}
 	if j := r.openLocked(label); j != nil {
 		return j

@@ -49,7 +49,7 @@ type Server struct {
 	contexts   *publiccontext.Store
 	jobs       *registry
 	lobby      *lobby
-	health     *health
+	health     *persist.Health
 	counters   *counters
 
 	begun      sync.Once
@@ -70,7 +70,7 @@ func NewServer(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, log: config.Logger, strategies: newStrategies(config),
-		jobs: newRegistry(), health: newHealth(), counters: &counters{},
+		jobs: newRegistry(), health: persist.NewHealth(), counters: &counters{},
 		ready: make(chan struct{}), starting: make(chan struct{}, 1), converting: make(chan struct{}, runtime.NumCPU()),
 	}
 	s.ending, s.end = context.WithCancelCause(context.Background())
@@ -84,7 +84,7 @@ func NewServer(config Config) (*Server, error) {
 // [Server.Ready]. The id is empty for what concerns all jobs.
 func (s *Server) storageOf(id string) persist.Store {
 	return persist.Store{Documents: s.config.Documents, Blobs: s.config.Blobs, Trouble: func(err error) {
-		if first := s.health.set(id, err); first {
+		if first := s.health.Set(id, err); first {
 			s.log.Warn("the storage fails, and is tried again", "job", id, "error", err)
 		}
 		if j := s.jobs.get(id); j != nil {
@@ -195,7 +195,7 @@ func (s *Server) await(ctx context.Context) error {
 // Ready returns nil if jobs can be started and their progress can be stored, and the
 // reason if not.
 func (s *Server) Ready() error {
-	if err := s.health.err(); err != nil {
+	if err := s.health.Err(); err != nil {
 		return err
 	}
 	select {

@@ -1,4 +1,4 @@
-package flcollect
+package persist
 
 import (
 	"fmt"
@@ -7,18 +7,19 @@ import (
 	"sync"
 )
 
-// health holds the failures of the storage. It is safe for concurrent use.
-type health struct {
+// Health holds the failures of the storage. It is safe for concurrent use.
+type Health struct {
 	mu      sync.Mutex
 	failing map[string]error // by the ids of jobs
 }
 
-func newHealth() *health { return &health{failing: map[string]error{}} }
+// NewHealth returns a health without failures.
+func NewHealth() *Health { return &Health{failing: map[string]error{}} }
 
-// set records why the storage does not take the progress of a job, nil once it does, and
+// Set records why the storage does not take the progress of a job, nil once it does, and
 // reports whether that is the first failure in a row. The id is empty for what concerns
 // all jobs.
-func (h *health) set(id string, err error) (first bool) {
+func (h *Health) Set(id string, err error) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil {
@@ -30,8 +31,8 @@ func (h *health) set(id string, err error) (first bool) {
 	return first
 }
 
-// err returns a failure that lasts, nil if there is none.
-func (h *health) err() error {
+// Err returns a failure that lasts, nil if there is none.
+func (h *Health) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.failing[""]; err != nil {

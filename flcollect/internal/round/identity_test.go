@@ -1,4 +1,4 @@
-package flcollect
+package round
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package flcollect
+package round
 
 import (
 	"crypto/sha256"
@@ -9,23 +9,23 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 )
 
-// identity returns the name under which the reputation of a client is kept. The text
+// Identity returns the name under which the reputation of a client is kept. The text
 // before its colon is the source of the name:
 //
 //	key      the SHA-256 of the public key of its verified certificate (RFC 5280,
 //	         SubjectPublicKeyInfo), which a renewal may keep
-//	name     the result of [Config].Identify
+//	name     the result of identify, if that is not nil
 //	session  the name of its session, without TLS its address and port: a client that
 //	         reconnects has another
 //
 // It is at most [excerpt.MaxClient] bytes of visible text; other names are digests.
-func (l *lobby) identity(session *flower.Session) string {
+func Identity(session *flower.Session, identify func(*flower.Session) string) string {
 	if chain := session.Peer().Certificates; len(chain) > 0 {
 		sum := sha256.Sum256(chain[0].RawSubjectPublicKeyInfo)
 		return "key:" + hex.EncodeToString(sum[:])
 	}
-	if l.identify != nil {
-		if name := l.identify(session); name != "" {
+	if identify != nil {
+		if name := identify(session); name != "" {
 			return "name:" + visible(name)
 		}
 	}
