@@ -44,7 +44,7 @@ func readLine(t *testing.T, text string) flcollect.AuditLine {
 	return line
 }
 
-func TestADigestIsWhatAClientComputesFromTheBytesOnTheWire(t *testing.T) {
+func TestDigest_isWhatAClientComputes(t *testing.T) {
 	// hashlib.sha256(b"\2\0\0\0\0\0\0\0ab" + b"\0"*8 + b"\1\0\0\0\0\0\0\0c").hexdigest()
 	whole := flower.Parameters{Tensors: []flower.Blob{{[]byte("ab")}, {}, {[]byte("c")}}}
 	require.Equal(t, "fc8c9cb2fcf043eccbb4a1d9db773cf56aac8ccc96cd90987a38a862db532f0b", flcollect.Digest(whole))
@@ -56,7 +56,7 @@ func TestADigestIsWhatAClientComputesFromTheBytesOnTheWire(t *testing.T) {
 	require.Equal(t, "2195406fbaf67ba1b81a88bb3aa4ae71e0d13c3717b278d743e7dd6982a47fe8", flcollect.Digest(flower.FromTensors(tensor.FromFloat32s([]float32{1, 2, 3}))))
 }
 
-func TestTheAuditLogTellsEveryRoundAndClientsCanFindTheirUpdates(t *testing.T) {
+func TestServer_Audit_hasEveryRoundAndUpdate(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	sent := make(chan string, 10)
 	for i := range 2 {
@@ -100,7 +100,7 @@ func TestTheAuditLogTellsEveryRoundAndClientsCanFindTheirUpdates(t *testing.T) {
 	require.ErrorIs(t, err, flcollect.ErrNoReport)
 }
 
-func TestTheAuditLogGoesOnWithTheNextRunOfAJob(t *testing.T) {
+func TestServer_Audit_goesOnWithTheNextRun(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for run := range 2 {
 		_, leave := w.join(t, trainer{step: 1, examples: 1})
@@ -115,7 +115,7 @@ func TestTheAuditLogGoesOnWithTheNextRunOfAJob(t *testing.T) {
 	require.EqualValues(t, 2, readLine(t, lines[1]).Run)
 }
 
-func TestARoundThatChangesNothingIsInTheAuditLog(t *testing.T) {
+func TestServer_Audit_hasARoundThatChangesNothing(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: -1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
@@ -128,7 +128,7 @@ func TestARoundThatChangesNothingIsInTheAuditLog(t *testing.T) {
 	require.NotEmpty(t, line.Clients[0].Update)
 }
 
-func TestAnAttemptThatWasBrokenOffIsInTheAuditLog(t *testing.T) {
+func TestServer_Audit_hasAFailedAttempt(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	slow, _ := gated(1, 1)
 	w.join(t, slow)
@@ -142,7 +142,7 @@ func TestAnAttemptThatWasBrokenOffIsInTheAuditLog(t *testing.T) {
 	require.NotEmpty(t, line.Model)
 }
 
-func TestAnAuditLogThatWasTouchedIsNotAccepted(t *testing.T) {
+func TestVerifyAudit_refusesAChangedLog(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 12})
 	require.NoError(t, w.Start(t.Context(), "job", config(5, 1)))
@@ -195,7 +195,7 @@ func forged(t *testing.T, before, line string) string {
 	return string(text)
 }
 
-func TestALineOfTheAuditLogIsNeverReplaced(t *testing.T) {
+func TestServer_Audit_neverReplacesALine(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
@@ -217,7 +217,7 @@ func TestALineOfTheAuditLogIsNeverReplaced(t *testing.T) {
 	require.Equal(t, `{"line":2}`, string(doc.Data))
 }
 
-func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
+func TestVerifyAudit_showsALogThatWasCutOff(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	_, leave := w.join(t, slow)
@@ -240,7 +240,7 @@ func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
 	require.ErrorContains(t, err, "line 2:")
 }
 
-func TestWithoutAnAuditLogThereAreReportsAllTheSame(t *testing.T) {
+func TestServer_Report_worksWithoutAnAuditLog(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, NoAudit: true})
 	_, leave := w.join(t, trainer{step: 1, examples: 3})
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -285,7 +285,7 @@ func ExampleVerifyAudit() {
 	// Output: 1 verify audit log: line 2: flcollect: the audit log is broken: it says that it is line 3
 }
 
-func TestEncryptedUpdatesAreDigestedAsTheyAreSent(t *testing.T) {
+func TestServer_Audit_digestsEncryptedUpdatesAsSent(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(2, 2)))
 	first, second := message(t, "none-first"), message(t, "none-second")

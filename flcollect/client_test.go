@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func TestJobsTrainAtOnceAndShareTheClientsThatJoin(t *testing.T) {
+func TestServer_Handle_sharesClientsAmongJobs(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "old", config(2, 2)))
 	require.NoError(t, w.Start(t.Context(), "new", config(3, 2)))
@@ -35,7 +35,7 @@ func TestJobsTrainAtOnceAndShareTheClientsThatJoin(t *testing.T) {
 	}
 }
 
-func TestClientsSayWhichJobTheyAreFor(t *testing.T) {
+func TestServer_Handle_readsTheJobOfAClient(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "a", config(1, 2)))
 	require.NoError(t, w.Start(t.Context(), "b", config(1, 2)))
@@ -49,7 +49,7 @@ func TestClientsSayWhichJobTheyAreFor(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "b"))
 }
 
-func TestAClientThatIsRoutedWaitsForItsJob(t *testing.T) {
+func TestServer_Handle_keepsARoutedClientForItsJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Route: func(*flower.Session) string { return "later" }})
 	ended, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "now", config(1, 1)))
@@ -62,7 +62,7 @@ func TestAClientThatIsRoutedWaitsForItsJob(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestClientsThatWaitForAnotherJobStayWhenOneEnds(t *testing.T) {
+func TestServer_Handle_keepsClientsOfOtherJobsWhenOneEnds(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Route: func(s *flower.Session) string {
 		if host := s.Peer().Header(":authority"); host == "other" || host == "job" {
 			return host
@@ -78,7 +78,7 @@ func TestClientsThatWaitForAnotherJobStayWhenOneEnds(t *testing.T) {
 	require.Empty(t, stays)
 }
 
-func TestALateClientTakesPartFromTheNextSample(t *testing.T) {
+func TestServer_Handle_drawsALateClientInTheNextPhase(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
@@ -97,7 +97,7 @@ func TestALateClientTakesPartFromTheNextSample(t *testing.T) {
 	require.Equal(t, []float64{3, 3, 3, 4}, w.weights(t, "job"))
 }
 
-func TestAClientThatIsKilledIsAFailureOfItsRound(t *testing.T) {
+func TestServer_Handle_countsAKilledClientAsAFailure(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	dying := make(chan struct{})
 	_, kill := w.join(t, trainer{step: 100, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
@@ -129,7 +129,7 @@ func counts(p flcollect.Phase) flcollect.Phase {
 	return flcollect.Phase{Clients: p.Clients, Results: p.Results, Failures: p.Failures}
 }
 
-func TestAClientThatDoesNotAnswerInTimeLosesItsSession(t *testing.T) {
+func TestServer_Handle_endsTheSessionOfASlowClient(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	silent, _ := gated(100, 1)
 	ended, _ := w.join(t, silent)
@@ -149,7 +149,7 @@ func TestAClientThatDoesNotAnswerInTimeLosesItsSession(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"))
 }
 
-func TestTooFewClientsInterruptAJob(t *testing.T) {
+func TestServer_Start_interruptsAJobWithTooFewClients(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 50 * time.Millisecond})
 	ended, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
@@ -160,7 +160,7 @@ func TestTooFewClientsInterruptAJob(t *testing.T) {
 	require.NoError(t, <-ended, "it is sent away")
 }
 
-func TestBadUpdatesAreQuarantinedWithTheReason(t *testing.T) {
+func TestStatus_Quarantined_hasRefusedUpdatesWithReasons(t *testing.T) {
 	update := func(change func(*flower.FitRes)) trainer {
 		return trainer{step: 1, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
 			change(res)
@@ -213,7 +213,7 @@ func TestBadUpdatesAreQuarantinedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestARoundWithoutAnAggregationKeepsTheModel(t *testing.T) {
+func TestRound_Aggregated_isFalseWhereTheModelStays(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	var fits atomic.Int64
 	w.join(t, trainer{step: 1, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
@@ -236,7 +236,7 @@ func TestARoundWithoutAnAggregationKeepsTheModel(t *testing.T) {
 	require.True(t, rounds[2].Aggregated)
 }
 
-func TestAClientThatAnswersTwiceFailsAlone(t *testing.T) {
+func TestServer_Handle_failsAloneAClientThatAnswersTwice(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	closed := answerTwice(t, w.address)
 	w.join(t, trainer{step: 1, examples: 1})

@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestAPublicContextIsStoredAndHandedOut(t *testing.T) {
+func TestServer_PublicContext_returnsWhatWasStored(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	h, _ := serveWorld(t, w)
 	raw := fixture(t, "tenseal", "public")
@@ -58,7 +58,7 @@ func TestAPublicContextIsStoredAndHandedOut(t *testing.T) {
 	require.ErrorIs(t, err, flcollect.ErrNoContext)
 }
 
-func TestASecretKeyIsRefusedAndLeavesNoTrace(t *testing.T) {
+func TestServer_SetPublicContext_refusesASecretKey(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t, flcollect.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	h, _ := serveWorld(t, w)
@@ -74,7 +74,7 @@ func TestASecretKeyIsRefusedAndLeavesNoTrace(t *testing.T) {
 	require.Less(t, log.Len(), 1000)
 }
 
-func TestWhatIsNoContextOrTooLargeIsRefused(t *testing.T) {
+func TestServer_SetPublicContext_refusesOtherOrTooLargeContent(t *testing.T) {
 	raw := fixture(t, "tenseal", "public")
 	w := newWorld(t, flcollect.Config{MaxContext: int64(len(raw)) - 1})
 	h, _ := serveWorld(t, w)
@@ -90,7 +90,7 @@ func TestWhatIsNoContextOrTooLargeIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "MaxContext is -1")
 }
 
-func TestAContextThatDoesNotFitTheActiveJobIsAConflict(t *testing.T) {
+func TestServer_SetPublicContext_refusesAContextThatDoesNotFit(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
@@ -115,7 +115,7 @@ func TestAContextThatDoesNotFitTheActiveJobIsAConflict(t *testing.T) {
 	require.Empty(t, status.Note)
 }
 
-func TestOfConcurrentContextsUnderOneConditionOneIsStored(t *testing.T) {
+func TestServer_SetPublicContext_storesOneOfConcurrentContexts(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	raw := fixture(t, "tenseal", "public")
 	results := make(chan error)
@@ -137,7 +137,7 @@ func TestOfConcurrentContextsUnderOneConditionOneIsStored(t *testing.T) {
 	require.Equal(t, 1, countBlobs(t, w.blobs))
 }
 
-func TestAServerThatDiesWhileAContextIsReplacedHasTheOldOrTheNew(t *testing.T) {
+func TestServer_SetPublicContext_survivesACrashAtAnyWrite(t *testing.T) {
 	first, second := fixture(t, "tenseal", "public"), append(fixture(t, "tenseal", "public"), 4<<3, 0)
 	for _, happens := range []bool{false, true} {
 		for writes := 1; writes <= 3; writes++ {
@@ -206,7 +206,7 @@ func TestNewHandler_publicContext_readsConditionsOfRFC9110(t *testing.T) {
 	}
 }
 
-func FuzzConditionsOfAChange(f *testing.F) {
+func FuzzConditionOf(f *testing.F) {
 	f.Add(`"a", W/"b"`, "*")
 	f.Add("", `"`)
 	f.Add(`"a,b"`, ",,")

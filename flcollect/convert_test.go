@@ -59,7 +59,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func TestServer_update_isConvertedToTheTypesOfTheModel(t *testing.T) {
+func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 	for _, dtype := range []tensor.DType{
 		tensor.Float64, tensor.Float16, tensor.BFloat16, tensor.Int64, tensor.Int8, tensor.Uint8,
 	} {
@@ -111,7 +111,7 @@ func TestServer_update_isConvertedToTheTypesOfTheModel(t *testing.T) {
 	}
 }
 
-func TestServer_update_ofAnotherTypeIsRoundedForACounter(t *testing.T) {
+func TestServer_roundsUpdatesOfCounters(t *testing.T) {
 	begin := func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 		return strategy.Model{tensor.FromInt64s([]int64{4})}, nil
 	}
@@ -126,7 +126,7 @@ func TestServer_update_ofAnotherTypeIsRoundedForACounter(t *testing.T) {
 	require.Equal(t, strategy.Model{tensor.FromInt64s([]int64{10})}, result.Weights)
 }
 
-func TestServer_update_thatTheTypeOfTheModelCannotHoldIsRefused(t *testing.T) {
+func TestServer_refusesUpdatesThatTheTypeCannotHold(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, sending(tensor.Float32))
 	w.join(t, answering(func(flower.FitIns) (strategy.Model, error) {
@@ -140,7 +140,7 @@ func TestServer_update_thatTheTypeOfTheModelCannotHoldIsRefused(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"), "of the other client alone")
 }
 
-func TestServer_reputation_isNotWorseForATypeThatIsNotRead(t *testing.T) {
+func TestReputation_isNotWorseForAnotherType(t *testing.T) {
 	const rounds = 6
 	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	w.joinAs(t, sending(tensor.Float32), "same")
@@ -158,7 +158,7 @@ func TestServer_reputation_isNotWorseForATypeThatIsNotRead(t *testing.T) {
 	}
 }
 
-func TestServer_job_storesNothingWhenNothingWasAggregated(t *testing.T) {
+func TestServer_Result_isNoneWhereNothingWasAggregated(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	w.join(t, trainer{step: 1, examples: 0})
@@ -186,7 +186,7 @@ func TestServer_job_storesNothingWhenNothingWasAggregated(t *testing.T) {
 	require.Equal(t, status.Error, after.Error)
 }
 
-func TestServer_status_saysThatARoundAggregatedNothing(t *testing.T) {
+func TestServer_Status_notesARoundThatAggregatedNothing(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
 		res.NumExamples = 1
@@ -208,7 +208,7 @@ func TestServer_status_saysThatARoundAggregatedNothing(t *testing.T) {
 
 // A job whose record an older server has written, which did not count the rounds that
 // changed the model, ends as it did.
-func TestServer_job_ofAnOlderRecordHasAResultIfARoundHadOne(t *testing.T) {
+func TestServer_Result_ofAnOlderRecord(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
 		if w.Totals().Rounds < 1 {
@@ -245,7 +245,7 @@ func (wideBeginner) Parameters(context.Context, flower.GetParametersIns) (flower
 	return flower.FromTensors(tensor.FromFloat64s([]float64{1, 2})), nil
 }
 
-func TestServer_modelOfAClient_decidesTheTypesForAll(t *testing.T) {
+func TestServer_takesTypesFromTheFirstModel(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	w.join(t, wideBeginner{sending(tensor.Float64)}) // the only one that has a model
 	w.join(t, sending(tensor.Float32))
@@ -290,7 +290,7 @@ func (c *crowd) Add(ctx context.Context, update strategy.Update) error {
 
 // The uploads that are admitted bound what comes in, not what is made of it: a byte may
 // become a number of 64 bits.
-func TestServer_conversions_areFewAtATime(t *testing.T) {
+func TestServer_Converting_isLimited(t *testing.T) {
 	clients := 4 * runtime.NumCPU()
 	c := &crowded{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, TrustClients: true, Strategies: map[string]factory{

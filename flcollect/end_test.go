@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestATargetThatIsSurpassedEndsTheTraining(t *testing.T) {
+func TestEarlyEnd_endsTheTraining(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	clients := make([]<-chan error, 2)
@@ -51,7 +51,7 @@ func TestATargetThatIsSurpassedEndsTheTraining(t *testing.T) {
 	require.Equal(t, []float64{2, 2, 2, 3}, numbersOf(result.Weights))
 }
 
-func TestTargetsAreIgnoredUnlessStoppingIsSet(t *testing.T) {
+func TestEarlyEnd_needsTheStoppingFlag(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(3, 1)
@@ -62,7 +62,7 @@ func TestTargetsAreIgnoredUnlessStoppingIsSet(t *testing.T) {
 	require.Nil(t, status.Early)
 }
 
-func TestStopInterruptsAllJobsWithoutResults(t *testing.T) {
+func TestServer_Stop_interruptsAllJobs(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	slow, gate := gated(1, 1)
@@ -92,7 +92,7 @@ func TestStopInterruptsAllJobsWithoutResults(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "trains"))
 }
 
-func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
+func TestDelivery_outlastsAnOutage(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	n := &neighbours{down: func(call string) error {
@@ -136,7 +136,7 @@ func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
 	require.Equal(t, 1, blobsLeft)
 }
 
-func TestARefusalIsFinal(t *testing.T) {
+func TestDelivery_takesARefusalAsFinal(t *testing.T) {
 	n := &neighbours{down: func(call string) error {
 		if call == "model" {
 			return nil
@@ -153,7 +153,7 @@ func TestARefusalIsFinal(t *testing.T) {
 	require.Eventually(t, func() bool { return w.Totals().Undelivered == 0 }, patience, time.Millisecond)
 }
 
-func TestAJobWaitsForItsRepository(t *testing.T) {
+func TestServer_Start_waitsForTheRepository(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	n := &neighbours{down: func(call string) error {
@@ -174,7 +174,7 @@ func TestAJobWaitsForItsRepository(t *testing.T) {
 	require.Equal(t, []float64{2}, w.weights(t, "job"))
 }
 
-func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
+func TestServer_Run_hasClientsReconnectAfterARestart(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Second})
 	seen := make(chan struct{}, 10)
 	w.join(t, trainer{step: 1, examples: 1, fit: func(context.Context, flower.FitIns, *flower.FitRes) error {
@@ -190,7 +190,7 @@ func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
 	require.Len(t, seen, 1)
 }
 
-func TestAClientThatTrainsWhenTheServerEndsIsParkedToo(t *testing.T) {
+func TestServer_Run_sendsTrainingClientsAway(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Second})
 	slow, gate := gated(1, 1)
 	client, _ := w.join(t, slow)

@@ -44,7 +44,7 @@ func withCounter(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 
 // The weights are those of Flower's own server, which is a mean weighted by examples,
 // though one client has four fifths of the data.
-func TestServer_defaults_giveTheWeightedMeanOfHonestClients(t *testing.T) {
+func TestConfig_defaultsGiveTheWeightedMean(t *testing.T) {
 	const rounds = 15
 	shares := []int64{8000, 500, 500, 500, 500}
 	w := newWorld(t, flcollect.Config{Initial: withCounter})
@@ -117,7 +117,7 @@ func farJob(t *testing.T, options flcollect.Config, conf strategy.Conf) (*world,
 	return w, w.untilState(t, "job", flcollect.Finished)
 }
 
-func TestServer_updateThatIsFar_isReportedAndKeptByDefault(t *testing.T) {
+func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 	var log lines
 	w, status := farJob(t, flcollect.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 	require.Equal(t, flcollect.Counts{Kept: 20, Far: 4}, status.Updates.Counts)
@@ -142,7 +142,7 @@ func TestServer_updateThatIsFar_isReportedAndKeptByDefault(t *testing.T) {
 		`"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4}`)
 }
 
-func TestServer_updateThatIsFar_isCutWhereThatIsWanted(t *testing.T) {
+func TestConfig_Clip_cutsFarUpdates(t *testing.T) {
 	cut, kept := flcollect.Counts{Kept: 16, Clipped: 4}, flcollect.Counts{Kept: 20, Far: 4}
 	for name, c := range map[string]struct {
 		options flcollect.Config
@@ -172,14 +172,14 @@ func TestServer_updateThatIsFar_isCutWhereThatIsWanted(t *testing.T) {
 	}
 }
 
-func TestServer_updateThatOnlyTheMedianRefuses_isInTheStatus(t *testing.T) {
+func TestStatus_Quarantined_hasUpdatesRefusedAtTheEnd(t *testing.T) {
 	_, status := farJob(t, flcollect.Config{}, strategy.Conf{"norm_refuse_factor": 5})
 	require.Positive(t, status.Updates.Refused)
 	require.NotEmpty(t, status.Quarantined)
 	require.Contains(t, status.Quarantined[0].Reason, "its norm is 2000, more than 5 times the bound 20")
 }
 
-func TestServer_clientsThatAccelerateTogether_areNotCut(t *testing.T) {
+func TestConfig_Clip_keepsUpdatesThatGrowTogether(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Clip: true})
 	for range 5 {
 		w.join(t, jump(func() float64 { return []float64{0.001, 0.001, 0.3, 0.3}[w.Totals().Rounds] }))
@@ -190,12 +190,12 @@ func TestServer_clientsThatAccelerateTogether_areNotCut(t *testing.T) {
 	require.InDelta(t, 0.602, w.weights(t, "job")[0], 1e-6)
 }
 
-func TestNewServer_clipAndTrustClientsExcludeEachOther(t *testing.T) {
+func TestNewServer_refusesClipWithTrustClients(t *testing.T) {
 	_, err := flcollect.NewServer(flcollect.Config{Clip: true, TrustClients: true})
 	require.ErrorContains(t, err, "Clip and TrustClients exclude each other")
 }
 
-func TestRound_updateRefusedAtItsEnd_countsAsAFailure(t *testing.T) {
+func TestRound_Fit_countsALateRefusalAsAFailure(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	for i := range 4 {
 		w.joinAs(t, trainer{step: 1, examples: 1}, fmt.Sprintf("honest-%d", i))

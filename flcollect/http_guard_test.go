@@ -11,7 +11,7 @@ import (
 )
 
 // Stopping is no safe method, although the contract has a GET for it.
-func TestNewHandler_refusesWhatPagesElsewhereSend(t *testing.T) {
+func TestNewHandler_refusesRequestsOfOtherOrigins(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, 1e6)
 	httpapitest.Guarded{

@@ -31,7 +31,7 @@ func ask(h http.Handler, method, path, text string, headers ...string) *httptest
 	return w
 }
 
-func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
+func TestNewHandler_agreesWithTheOpenAPIDocument(t *testing.T) {
 	routes, document := flcollect.RoutesAndDocument()
 	require.NoError(t, httpapi.CheckRoutes(routes, document))
 	parsed, err := openapi3.NewLoader().LoadFromData(document)
@@ -39,7 +39,7 @@ func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
 	require.NoError(t, parsed.Validate(t.Context()))
 }
 
-func TestTheExampleOfTheDocumentIsAccepted(t *testing.T) {
+func TestNewHandler_acceptsTheExampleOfTheDocument(t *testing.T) {
 	_, document := flcollect.RoutesAndDocument()
 	parsed, err := openapi3.NewLoader().LoadFromData(document)
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestTheExampleOfTheDocumentIsAccepted(t *testing.T) {
 	require.Equal(t, 5, b.started["7"].Rounds)
 }
 
-func TestAJobIsConfiguredByAnyClientAndTheAnswerIsExactly200(t *testing.T) {
+func TestNewHandler_answersAConfigurationWithExactly200(t *testing.T) {
 	for _, path := range []string{"/job/config/a", "/job/config/a/"} {
 		for _, contentType := range []string{"application/json", "application/json; charset=utf-8", "", "text/plain"} {
 			b := newBoard()
@@ -67,7 +67,7 @@ func TestAJobIsConfiguredByAnyClientAndTheAnswerIsExactly200(t *testing.T) {
 	require.Contains(t, b.started, "a/b c")
 }
 
-func TestAConfigurationThatIsNotAcceptedStartsNothing(t *testing.T) {
+func TestNewHandler_startsNothingForAnInvalidConfiguration(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	w := ask(h, "POST", "/job/config/a", string(body(t, map[string]string{"configuration_id": ``, "server_conf": `{"num_rounds":"x"}`})))
@@ -88,7 +88,7 @@ func TestAConfigurationThatIsNotAcceptedStartsNothing(t *testing.T) {
 	require.Empty(t, b.started)
 }
 
-func TestWhatTheServerHasAgainstAConfigurationIsTold(t *testing.T) {
+func TestNewHandler_reportsErrorsOfStart(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		status int
@@ -113,7 +113,7 @@ func TestWhatTheServerHasAgainstAConfigurationIsTold(t *testing.T) {
 	}
 }
 
-func TestJobsAreStoppedByEitherMethodWithAnyBody(t *testing.T) {
+func TestNewHandler_stopsJobsByEitherMethod(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	for i, method := range []string{"GET", "POST"} {
@@ -127,7 +127,7 @@ func TestJobsAreStoppedByEitherMethodWithAnyBody(t *testing.T) {
 	require.Equal(t, "500", w.Body.String())
 }
 
-func TestPagesFromElsewhereCannotStartOrStopJobs(t *testing.T) {
+func TestNewHandler_refusesStartAndStopOfOtherOrigins(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	for _, c := range [][2]string{{"POST", "/job/config/a"}, {"GET", "/job/stop"}, {"POST", "/job/stop"}} {
@@ -141,13 +141,13 @@ func TestPagesFromElsewhereCannotStartOrStopJobs(t *testing.T) {
 	require.Equal(t, 2, b.stops)
 }
 
-func TestAJobThatIsNotKnownIsInactive(t *testing.T) {
+func TestNewHandler_showsAnUnknownJobAsInactive(t *testing.T) {
 	w := ask(flcollect.HandlerOf(newBoard(), nil), "GET", "/job/status/nobody", "")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, `{"status":"INACTIVE","round":0,"id":-1}`, w.Body.String())
 }
 
-func TestAStatusBeginsAsItAlwaysDid(t *testing.T) {
+func TestNewHandler_keepsTheFirstMembersOfAStatus(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Waiting, Round: -1, Config: flcollect.JobConfig{Rounds: 5}})
@@ -166,7 +166,7 @@ func TestAStatusBeginsAsItAlwaysDid(t *testing.T) {
 	require.JSONEq(t, `{"detail":"The storage cannot be reached. Please try again."}`, w.Body.String())
 }
 
-func TestRoundsAndJobsComeInPages(t *testing.T) {
+func TestNewHandler_pagesRoundsAndJobs(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	require.Equal(t, `{"jobs":[]}`, ask(h, "GET", "/jobs", "").Body.String())
@@ -192,7 +192,7 @@ func TestRoundsAndJobsComeInPages(t *testing.T) {
 	}
 }
 
-func TestOtherPathsAndMethodsAreAnsweredInTheSameForm(t *testing.T) {
+func TestNewHandler_answersOtherPathsAndMethodsInTheSameForm(t *testing.T) {
 	h := flcollect.HandlerOf(newBoard(), nil)
 	w := ask(h, "GET", "/nowhere", "")
 	require.Equal(t, http.StatusNotFound, w.Code)
@@ -202,7 +202,7 @@ func TestOtherPathsAndMethodsAreAnsweredInTheSameForm(t *testing.T) {
 	require.JSONEq(t, `{"detail":"Method Not Allowed"}`, w.Body.String())
 }
 
-func TestTheModelIsDownloadedAsNumPyWouldSaveIt(t *testing.T) {
+func TestNewHandler_servesTheModelAsNumPySavesIt(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	b.result = flcollect.Result{
@@ -223,7 +223,7 @@ func TestTheModelIsDownloadedAsNumPyWouldSaveIt(t *testing.T) {
 	require.JSONEq(t, `{"detail":"The job has no model."}`, w.Body.String())
 }
 
-func TestTheServiceTellsOfItself(t *testing.T) {
+func TestNewHandler_describesTheService(t *testing.T) {
 	b := newBoard()
 	b.totals = flcollect.Totals{
 		Clients: 7, Jobs: map[flcollect.State]int{flcollect.Training: 2}, Rounds: 5, Seconds: 12.5, Sent: 100, Received: 200, Quarantined: 3,

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 )
 
-func TestPagesLoadNothingFromElsewhere(t *testing.T) {
+func TestNewHandler_servesPagesWithoutForeignAssets(t *testing.T) {
 	b := newBoard()
 	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 2}})
 	h := flcollect.HandlerOf(b, nil)
@@ -38,7 +38,7 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-func TestThePageOfAJobIsWholeWithoutJavaScript(t *testing.T) {
+func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	const name = `<img src=x onerror=alert(1)>/"`
@@ -63,7 +63,7 @@ func TestThePageOfAJobIsWholeWithoutJavaScript(t *testing.T) {
 	require.Regexp(t, `(?s)reason 2.*reason 1.*reason 0`, page)
 }
 
-func TestTheListOfJobsComesInPages(t *testing.T) {
+func TestNewHandler_pagesTheListOfJobs(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	require.Contains(t, ask(h, "GET", "/", "").Body.String(), `<p id="empty">`)

@@ -26,7 +26,7 @@ func serveWorld(t *testing.T, w *world) (http.Handler, string) {
 	return h, server.URL
 }
 
-func TestAJobIsTrainedAndFollowedOverHTTP(t *testing.T) {
+func TestNewHandler_trainsAndFollowsAJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, address := serveWorld(t, w)
 	conf := string(body(t, map[string]string{
@@ -69,7 +69,7 @@ func TestAJobIsTrainedAndFollowedOverHTTP(t *testing.T) {
 	require.Contains(t, metrics, `flcollector_jobs{state="FINISHED"} 1`+"\n")
 }
 
-func TestStoppedJobsAreInterrupted(t *testing.T) {
+func TestNewHandler_interruptsStoppedJobs(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, address := serveWorld(t, w)
 	require.Equal(t, "200", ask(h, "POST", "/job/config/a", string(body(t, nil))).Body.String())
@@ -89,7 +89,7 @@ func TestStoppedJobsAreInterrupted(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, ask(h, "GET", "/readyz", "").Code)
 }
 
-func TestIDsAndStrategiesThatCannotBeAreRefused(t *testing.T) {
+func TestNewHandler_refusesInvalidIDsAndStrategies(t *testing.T) {
 	h, _ := serveWorld(t, newWorld(t, flcollect.Config{Initial: zeros}))
 	for _, path := range []string{"/job/config/a%00", "/job/config/" + strings.Repeat("a", 257), "/jobs?after=%00", "/jobs?prefix=a%ff", "/?after=%00"} {
 		method := "GET"
@@ -119,7 +119,7 @@ func (b brokenStrategies) Strategy(context.Context, string, strategy.Conf) (stra
 	return nil, b.err
 }
 
-func TestARepositoryThatFailsIsNoFaultOfTheServerNorOfTheConfiguration(t *testing.T) {
+func TestNewHandler_answers503ForAFailingRepository(t *testing.T) {
 	for status, err := range map[int]error{
 		http.StatusServiceUnavailable:  errors.New("connection refused"),
 		http.StatusUnprocessableEntity: fmt.Errorf("get strategy: %w", flcollect.ErrNoStrategy),

@@ -49,7 +49,7 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-func TestAClientIsKnownByTheKeyOfItsCertificateAlsoARenewedOne(t *testing.T) {
+func TestServer_Handle_identifiesAClientByTheKeyOfItsCertificate(t *testing.T) {
 	authority := certificate(t, "authority", newKey(t), nil)
 	pool := x509.NewCertPool()
 	pool.AddCert(authority.Leaf)
@@ -90,7 +90,7 @@ func TestAClientIsKnownByTheKeyOfItsCertificateAlsoARenewedOne(t *testing.T) {
 	}
 }
 
-func TestAClientWithANameIsKnownAgainAfterItHasComeBack(t *testing.T) {
+func TestConfig_Identify_recognisesAClientThatReconnects(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	_, leave := w.joinAs(t, trainer{examples: 0}, "liar")
 	w.joinAs(t, towards(1), "honest-1")

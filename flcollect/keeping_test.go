@@ -36,7 +36,7 @@ func (w slowWriter) Commit(ctx context.Context) (storage.BlobInfo, error) {
 	}
 }
 
-func TestARoundCountsOnceItsModelIsStoredWhichHappensWhileClientsEvaluate(t *testing.T) {
+func TestSaving_runsWhileClientsEvaluate(t *testing.T) {
 	blobs := slowBlobs{storage.NewMemoryBlobs(), make(chan struct{}, 1)}
 	w := newWorld(t, flcollect.Config{Blobs: blobs, Initial: zeros})
 	evaluated := make(chan struct{}, 1)

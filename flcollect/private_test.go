@@ -51,7 +51,7 @@ func epsilonOf(t *testing.T, rounds int) float64 {
 	return epsilon
 }
 
-func TestAPrivateJobTellsEverywhereWhatItGaveAway(t *testing.T) {
+func TestPrivacy_isInStatusRoundAndResult(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n})
 	h, _ := serveWorld(t, w)
@@ -90,7 +90,7 @@ func TestAPrivateJobTellsEverywhereWhatItGaveAway(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), `data-field="epsilon">`)
 }
 
-func TestAJobWithoutPrivacyHasNoEpsilon(t *testing.T) {
+func TestPrivacy_isNilWithoutDifferentialPrivacy(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
@@ -101,7 +101,7 @@ func TestAJobWithoutPrivacyHasNoEpsilon(t *testing.T) {
 	}
 }
 
-func TestAnInfiniteEpsilonIsJSON(t *testing.T) {
+func TestEpsilon_writesInfinityAsText(t *testing.T) {
 	data, err := json.Marshal(flcollect.Privacy{Epsilon: flcollect.Epsilon(math.Inf(1)), Delta: 0.5})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"epsilon":"infinity","delta":0.5}`, string(data))
@@ -113,7 +113,7 @@ func TestAnInfiniteEpsilonIsJSON(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`{"epsilon":"much"}`), &again))
 }
 
-func TestASpentBudgetEndsTheTrainingWithAResult(t *testing.T) {
+func TestStatus_BudgetSpent_endsTheTrainingWithAResult(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	h, _ := serveWorld(t, w)
@@ -141,7 +141,7 @@ func TestASpentBudgetEndsTheTrainingWithAResult(t *testing.T) {
 	require.Equal(t, flcollect.Finished, status.State)
 }
 
-func TestARoundThatIsNotAggregatedGivesNothingAway(t *testing.T) {
+func TestPrivacy_staysInARoundWithoutAggregation(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "job", private(2)))
 	w.join(t, clipping(0.01))
@@ -196,7 +196,7 @@ func (s *seen) watched(r trainer) trainer {
 	return r
 }
 
-func TestAServerThatDiesAtAnyWriteForgetsNothingThatWasGivenAway(t *testing.T) {
+func TestPrivacy_survivesACrashAtAnyWrite(t *testing.T) {
 	const rounds = 2
 	lostSome := false
 	for _, happens := range []bool{false, true} {
@@ -236,7 +236,7 @@ func TestAServerThatDiesAtAnyWriteForgetsNothingThatWasGivenAway(t *testing.T) {
 	require.True(t, lostSome, "no crash came between a release and its checkpoint")
 }
 
-func TestMetrics_epsilonStaysAfterTheEndOfAJob(t *testing.T) {
+func TestMetrics_keepEpsilonAfterTheEndOfAJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	metrics := func(h http.Handler) string { return ask(h, "GET", "/metrics", "").Body.String() }
@@ -275,7 +275,7 @@ func TestTotals_Epsilons_keepsTheLastEndedJobs(t *testing.T) {
 	check(w)
 }
 
-func TestTheGreatestEpsilonIsAMetric(t *testing.T) {
+func TestTotals_Epsilon_isTheGreatest(t *testing.T) {
 	b := newBoard()
 	b.totals.Epsilon = 2.5
 	w := ask(flcollect.HandlerOf(b, nil), "GET", "/metrics", "")

@@ -38,7 +38,7 @@ func reached(t *testing.T, h http.Handler, id string) string {
 	return fmt.Sprint(status.Status, "/", status.Round)
 }
 
-func TestStatus_round_movesWhenTheFitIsAggregated(t *testing.T) {
+func TestStatus_Evaluating_isSetWhenTheFitIsAggregated(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -59,7 +59,7 @@ func TestStatus_round_movesWhenTheFitIsAggregated(t *testing.T) {
 	require.Equal(t, "FINISHED/2", reached(t, h, "job"))
 }
 
-func TestStatus_round_isThatOfTheModelAfterARestartAndAStop(t *testing.T) {
+func TestStatus_Round_isThatOfTheModelAfterARestart(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	require.NoError(t, w.Start(t.Context(), "job", config(3, 1)))
 	client, gate := measuring()
@@ -77,7 +77,7 @@ func TestStatus_round_isThatOfTheModelAfterARestartAndAStop(t *testing.T) {
 	require.Equal(t, "INTERRUPTED/1", reached(t, h, "job"))
 }
 
-func TestEvents_status_followsTheFit(t *testing.T) {
+func TestNewHandler_streamsTheStatusAfterTheFit(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))

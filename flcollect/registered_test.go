@@ -36,7 +36,7 @@ func chosen(name string, rounds int, conf strategy.Conf) flcollect.JobConfig {
 	return c
 }
 
-func TestAStrategyOfTheProgramIsSelectedByItsName(t *testing.T) {
+func TestConfig_Strategies_areSelectedByName(t *testing.T) {
 	n := &neighbours{} // whose repository has "ours" too
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, TrustClients: true, Strategies: map[string]factory{"double": double, "ours": double}})
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestAStrategyOfTheProgramIsSelectedByItsName(t *testing.T) {
 	}
 }
 
-func TestWhatAStrategyOfTheProgramRefusesIsAnErrorOfTheJob(t *testing.T) {
+func TestConfig_Strategies_failAsErrorsOfTheJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Strategies: map[string]factory{
 		"double": double,
 		"broken": func(strategy.Conf) (strategy.Strategy, error) { return nil, errors.New("the licence has run out") },
@@ -87,7 +87,7 @@ func TestWhatAStrategyOfTheProgramRefusesIsAnErrorOfTheJob(t *testing.T) {
 	}
 }
 
-func TestARestartedServerWithoutTheStrategySaysSo(t *testing.T) {
+func TestConfig_Strategies_areNeededAfterARestart(t *testing.T) {
 	options := flcollect.Config{Initial: zeros, Strategies: map[string]factory{"double": double}}
 	w := newWorld(t, options)
 	require.NoError(t, w.Start(t.Context(), "kept", chosen("double", 1, nil)))
@@ -99,7 +99,7 @@ func TestARestartedServerWithoutTheStrategySaysSo(t *testing.T) {
 	require.Contains(t, w.untilState(t, "lost", flcollect.Interrupted).Error, `strategy "double": flcollect: no strategy of that name`)
 }
 
-func TestNamesThatWouldSurpriseAreNoNamesOfStrategies(t *testing.T) {
+func TestNewServer_refusesNamesOfStrategies(t *testing.T) {
 	for name, says := range map[string]string{"": `"" has no name`, "avg": `"avg" has the name of a built-in one`, "Krum": `"Krum" has`, "mine": `"mine" is nil`} {
 		made := factory(double)
 		if name == "mine" {
@@ -112,7 +112,7 @@ func TestNamesThatWouldSurpriseAreNoNamesOfStrategies(t *testing.T) {
 	}
 }
 
-func TestUnderWhateverNameARuleThatComparesClientsIsNotPrivate(t *testing.T) {
+func TestConfig_Strategies_thatCompareClientsAreNotPrivate(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Strategies: map[string]factory{
 		"nearest": func(conf strategy.Conf) (strategy.Strategy, error) { return strategy.New("Krum", conf) },
 	}})

@@ -148,7 +148,7 @@ func adam(rounds int) flcollect.JobConfig {
 	return conf
 }
 
-func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
+func TestServer_Run_resumesAfterACrashAtAnyWrite(t *testing.T) {
 	const rounds = 3
 	join := func(t *testing.T, w *world) {
 		w.join(t, trainer{step: 1, examples: 10})
@@ -266,7 +266,7 @@ func countBlobs(t *testing.T, blobs storage.Blobs) int {
 	return count
 }
 
-func TestAStorageThatFailsForAWhileCostsNothing(t *testing.T) {
+func TestServer_Run_outlastsAFailingStorage(t *testing.T) {
 	f := &flaky{}
 	w := newWorld(t, flcollect.Config{Documents: flakyDocuments{storage.NewMemoryDocuments(), f}, Initial: zeros})
 	slow, gate := gated(1, 1)
@@ -314,7 +314,7 @@ func (d flakyDocuments) Update(ctx context.Context, key string, prev storage.Rev
 	return revision, err
 }
 
-func TestADamagedCheckpointInterruptsTheJob(t *testing.T) {
+func TestServer_Run_interruptsAJobWithADamagedCheckpoint(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	_, leave := w.join(t, slow)
@@ -338,7 +338,7 @@ func TestADamagedCheckpointInterruptsTheJob(t *testing.T) {
 	require.Contains(t, status.Error, "damaged checkpoint")
 }
 
-func TestAJobThatCannotBeReadIsLeftAloneWithItsModel(t *testing.T) {
+func TestServer_Run_leavesAnUnreadableJobAlone(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	w.end()
 	_, err := w.documents.Create(t.Context(), "job/bad", []byte(`{"round":"?"}`))

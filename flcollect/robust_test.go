@@ -78,7 +78,7 @@ func (w *world) ready(t *testing.T, clients int) {
 	w.until(t, "job", "complete", func(s flcollect.Status) bool { return s.Clients == clients })
 }
 
-func TestAnAttackerIsClippedThenSuspendedAndTheModelConverges(t *testing.T) {
+func TestConfig_Clip_suspendsAnAttacker(t *testing.T) {
 	const rounds = 60
 	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named, Clip: true})
 	gate := make(chan struct{})
@@ -133,7 +133,7 @@ func TestAnAttackerIsClippedThenSuspendedAndTheModelConverges(t *testing.T) {
 	require.Contains(t, entry.Reputation.Reason, "clipped: its norm is 2e+09")
 }
 
-func TestClientsThatAreTrustedAreNeitherBoundedNorSuspended(t *testing.T) {
+func TestConfig_TrustClients_neitherBoundsNorSuspends(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, TrustClients: true})
 	for range 4 {
 		w.join(t, towards(4))
@@ -151,7 +151,7 @@ func TestClientsThatAreTrustedAreNeitherBoundedNorSuspended(t *testing.T) {
 	}
 }
 
-func TestAJobMayBoundUpdatesWhoeverIsTrusted(t *testing.T) {
+func TestConfig_TrustClients_leavesBoundsOfAJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, TrustClients: true})
 	for range 2 {
 		w.join(t, towards(4))
@@ -166,7 +166,7 @@ func TestAJobMayBoundUpdatesWhoeverIsTrusted(t *testing.T) {
 	require.Equal(t, flcollect.Counts{Clipped: 3}, report.Counts)
 }
 
-func TestBoundsThatMakeNoSenseAreRefusedWithTheirField(t *testing.T) {
+func TestParseJobConfig_refusesInvalidBounds(t *testing.T) {
 	for field, bad := range map[string]string{"norm_bound": "0", "norm_factor": `"much"`, "norm_refuse_factor": "0.5", "norm_min_updates": "1.5"} {
 		for _, name := range []string{"avg", "ours"} {
 			_, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"` + name + `"`, "strategy_conf": `{"` + field + `":` + bad + `}`}))
@@ -192,7 +192,7 @@ func TestBoundsThatMakeNoSenseAreRefusedWithTheirField(t *testing.T) {
 	require.Equal(t, "norm_factor", wrong.Field)
 }
 
-func TestATrainingGoesOnWhereAllButOneAreSuspendedAndSaysSo(t *testing.T) {
+func TestSuspension_leavesTheOthersToTrain(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	nan := float32(math.NaN())
 	bad := answering(func(flower.FitIns) (strategy.Model, error) {
@@ -217,7 +217,7 @@ func TestATrainingGoesOnWhereAllButOneAreSuspendedAndSaysSo(t *testing.T) {
 	require.Contains(t, report.Clients[0].Reason, "tensor 0: element 0 is NaN")
 }
 
-func TestASuspensionIsInTheStatusAndSurvivesARestart(t *testing.T) {
+func TestStatus_Suspended_survivesARestart(t *testing.T) {
 	options := flcollect.Config{Initial: zeros, Identify: named, Park: time.Hour}
 	w := newWorld(t, options)
 	var once sync.Mutex
@@ -261,7 +261,7 @@ func TestASuspensionIsInTheStatusAndSurvivesARestart(t *testing.T) {
 	require.Empty(t, status.Suspended, "the job has ended")
 }
 
-func TestAClientWithoutANameThatConnectsAnewIsSomebodyElse(t *testing.T) {
+func TestServer_Handle_givesANewIdentityToAnUnnamedSession(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	_, leave := w.join(t, trainer{examples: 0})
 	w.join(t, towards(1))
@@ -285,7 +285,7 @@ func TestAClientWithoutANameThatConnectsAnewIsSomebodyElse(t *testing.T) {
 	}
 }
 
-func TestTheReportOfAPrivateTrainingIsThatOfItsOwnClipping(t *testing.T) {
+func TestServer_Report_ofAPrivateTrainingHasItsClipping(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for range 2 {
 		w.join(t, trainer{step: 100, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {

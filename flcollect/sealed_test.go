@@ -139,7 +139,7 @@ func never(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
 }
 
-func TestAnEncryptedJobIsTrainedToTheSumOfSEAL(t *testing.T) {
+func TestServer_Result_ofAnEncryptedJobIsTheSumOfSEAL(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: never, Repository: refusing{n}})
 	h, _ := serveWorld(t, w)
@@ -173,7 +173,7 @@ func TestAnEncryptedJobIsTrainedToTheSumOfSEAL(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"privacy_mechanisms":["homomorphic"]`)
 }
 
-func TestAnAnswerInClearIsQuarantinedInAnEncryptedJobAndTheOtherWayRound(t *testing.T) {
+func TestServer_Handle_quarantinesUpdatesOfTheWrongForm(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "sealed", sealed(1, 2)))
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
@@ -196,7 +196,7 @@ func TestAnAnswerInClearIsQuarantinedInAnEncryptedJobAndTheOtherWayRound(t *test
 	require.Contains(t, status.Quarantined[0].Reason, `the parameters are encrypted, of type "homomorphic"`)
 }
 
-func TestAJobWaitsForAClientThatEncrypts(t *testing.T) {
+func TestServer_Start_waitsForAClientThatEncrypts(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
 	_, leave := w.join(t, trainer{begin: []float32{1}, examples: 1})
@@ -208,7 +208,7 @@ func TestAJobWaitsForAClientThatEncrypts(t *testing.T) {
 	require.Empty(t, w.untilState(t, "job", flcollect.Finished).Error)
 }
 
-func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {
+func TestServer_Run_resumesAnEncryptedJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Park: time.Hour})
 	gate := make(chan struct{})
 	waiting := func(flower.FitIns, *flower.FitRes) error {
@@ -241,7 +241,7 @@ func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {
 	require.True(t, rounds[1].Aggregated, rounds[1].Note)
 }
 
-func TestBothMechanismsTogether(t *testing.T) {
+func TestServer_Start_combinesBothMechanisms(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	conf := sealed(2, 2)
 	conf.DPAdaptive = private(2).DPAdaptive
@@ -267,7 +267,7 @@ func TestBothMechanismsTogether(t *testing.T) {
 	require.NotEqual(t, fixture(t, "seal", "none-sum")[residuesAt:], residues(t, result.Weights))
 }
 
-func TestParametersWithoutRoomAreRefused(t *testing.T) {
+func TestServer_Start_refusesParametersWithoutRoom(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	conf := sealed(1, 1)
 	conf.Homomorphic.ScaleBits = 20

@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 )
 
-func TestATrainingIsTheWeightedMeanOfItsClients(t *testing.T) {
+func TestServer_Result_isTheWeightedMean(t *testing.T) {
 	n := &neighbours{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	one, _ := w.join(t, trainer{step: 1, examples: 10})

@@ -12,7 +12,7 @@ import (
 
 // A crash may cost a job its whole budget before a model counts: what was released
 // then stays released.
-func TestServer_job_whoseBudgetIsSpentWithoutAModelHasNoResult(t *testing.T) {
+func TestServer_Result_isNoneForABudgetSpentWithoutAModel(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := private(5)
 	conf.DPAdaptive["epsilon_budget"] = (epsilonOf(t, 1) + epsilonOf(t, 2)) / 2

@@ -33,7 +33,7 @@ func (d leavingDocuments) Create(ctx context.Context, key string, data []byte) (
 	return revision, err
 }
 
-func TestAJobIsTrainedThoughItsCallerLeavesWhileItIsStored(t *testing.T) {
+func TestServer_Start_storesTheJobOfACallerThatLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	w := newWorld(t, flcollect.Config{Documents: leavingDocuments{storage.NewMemoryDocuments(), leave}, Initial: zeros})
 	require.NoError(t, w.Start(ctx, "job", config(1, 1)), "it is stored")
@@ -42,7 +42,7 @@ func TestAJobIsTrainedThoughItsCallerLeavesWhileItIsStored(t *testing.T) {
 }
 
 // A client that was told to leave and stays has 15 seconds.
-func TestTheNextRunDoesNotWaitForClientsOfTheLastOne(t *testing.T) {
+func TestServer_Start_doesNotWaitForClientsOfTheLastRun(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 100 * time.Millisecond})
 	joinForever(t, w.address)
 	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)

@@ -26,7 +26,7 @@ func gated(step float64, examples int64) (trainer, chan<- struct{}) {
 	}}, gate
 }
 
-func TestAJobGoesThroughItsStates(t *testing.T) {
+func TestStatus_State_goesFromWaitingToFinished(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	status, err := w.Status(t.Context(), "job")
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestAJobGoesThroughItsStates(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestStatusBeforeTheEngineTookAJobUpIsRoundMinusOne(t *testing.T) {
+func TestStatus_Round_isMinusOneBeforeTheJobRuns(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	n := &neighbours{}
 	n.down = func(call string) error {
@@ -83,7 +83,7 @@ func TestStatusBeforeTheEngineTookAJobUpIsRoundMinusOne(t *testing.T) {
 	require.Contains(t, string(doc.Data), `"state":"WAITING"`)
 }
 
-func TestStartRefusesWhatCannotBeTrained(t *testing.T) {
+func TestServer_Start_refusesInvalidConfigurations(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Repository: &neighbours{}})
 	for name, c := range map[string]struct {
 		id     string
@@ -115,7 +115,7 @@ func TestStartRefusesWhatCannotBeTrained(t *testing.T) {
 	require.Empty(t, jobs)
 }
 
-func TestStartingAgainIsARepeatOrAConflict(t *testing.T) {
+func TestServer_Start_repeatsOrConflictsWithAnActiveJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(1, 1)
 	conf.ClientConf = []map[string]any{{"learning_rate": 1.0, "epochs": int64(1)}}
@@ -130,7 +130,7 @@ func TestStartingAgainIsARepeatOrAConflict(t *testing.T) {
 	require.Equal(t, conf.ClientConf, status.Config.ClientConf, "types are kept")
 }
 
-func TestAnEndedJobBeginsANewRun(t *testing.T) {
+func TestServer_Start_beginsANewRunOfAnEndedJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for run := range int64(3) {
 		ended, _ := w.join(t, trainer{step: 1, examples: 1})
@@ -154,7 +154,7 @@ func TestAnEndedJobBeginsANewRun(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-func TestJobsAreListedInPages(t *testing.T) {
+func TestServer_Jobs_returnsPages(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for _, id := range []string{"b/1", "a", "b/2", "b/3", "c"} {
 		require.NoError(t, w.Start(t.Context(), id, config(1, 5)))
@@ -175,7 +175,7 @@ func TestJobsAreListedInPages(t *testing.T) {
 	require.Equal(t, []string{"b/1", "b/2", "b/3"}, ids("b/"))
 }
 
-func TestClientsAreToldTheirSettings(t *testing.T) {
+func TestJobConfig_ClientConf_isSentToClients(t *testing.T) {
 	told := make(chan flower.Config, 1)
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(1, 1)
@@ -190,7 +190,7 @@ func TestClientsAreToldTheirSettings(t *testing.T) {
 	w.untilState(t, "job", flcollect.Finished)
 }
 
-func TestAModelComesFromTheRepositoryOrAClient(t *testing.T) {
+func TestServer_Start_findsAModelInTheRepositoryOrAClient(t *testing.T) {
 	stored := strategy.Model{tensor.FromFloat64s([]float64{5})}
 	for name, c := range map[string]struct {
 		models map[string]strategy.Model
@@ -214,7 +214,7 @@ func TestAModelComesFromTheRepositoryOrAClient(t *testing.T) {
 	}
 }
 
-func TestNothingIsDeliveredByAServerThatDoesNotRun(t *testing.T) {
+func TestServer_Run_isNeededToDeliver(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
 	require.Error(t, w.Run(t.Context()), "it runs already")
@@ -224,7 +224,7 @@ func TestNothingIsDeliveredByAServerThatDoesNotRun(t *testing.T) {
 	require.ErrorIs(t, w.Stop(t.Context()), flcollect.ErrNotRunning)
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestNewServer_refusesInvalidConfigurations(t *testing.T) {
 	_, err := flcollect.NewServer(flcollect.Config{ClientTimeout: -1, Park: time.Millisecond})
 	for _, field := range []string{"Documents", "Blobs", "ClientTimeout", "Park"} {
 		require.ErrorContains(t, err, field)

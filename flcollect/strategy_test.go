@@ -65,7 +65,7 @@ func (f faulty) Finish(ctx context.Context) (strategy.Model, error) {
 	return f.Aggregation.Finish(ctx)
 }
 
-func TestAnAggregationThatFailsInterruptsTheJobAndKeepsTheLastGoodRound(t *testing.T) {
+func TestServer_Result_isTheLastRoundBeforeAFailedAggregation(t *testing.T) {
 	ours := config(3, 1)
 	ours.Strategy = "ours"
 	for name, c := range map[string]struct {
@@ -95,7 +95,7 @@ func TestAnAggregationThatFailsInterruptsTheJobAndKeepsTheLastGoodRound(t *testi
 	}
 }
 
-func TestAFolderThatIsGoneInterruptsTheJob(t *testing.T) {
+func TestConfig_Dir_thatIsGoneInterruptsTheJob(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Dir: filepath.Join(t.TempDir(), "gone")})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(1, 1)
@@ -104,7 +104,7 @@ func TestAFolderThatIsGoneInterruptsTheJob(t *testing.T) {
 	require.Contains(t, w.untilState(t, "job", flcollect.Interrupted).Error, "gone")
 }
 
-func TestAStrategyIsToldTheLastAggregatedLoss(t *testing.T) {
+func TestConfig_Strategies_getTheLastAggregatedLoss(t *testing.T) {
 	var losses []any
 	n := &custom{begin: func(round strategy.Round) error {
 		if round.Loss == nil {
@@ -123,7 +123,7 @@ func TestAStrategyIsToldTheLastAggregatedLoss(t *testing.T) {
 	require.Equal(t, []any{nil, 1.0, 2.0}, losses)
 }
 
-func TestEveryBuiltInStrategyTrains(t *testing.T) {
+func TestServer_Start_trainsWithEveryBuiltInStrategy(t *testing.T) {
 	needs := map[string]strategy.Conf{"FedProx": {"proximal_mu": 1}, "QFedAvg": {"qffl_learning_rate": 1}}
 	for _, name := range strategy.Names() {
 		t.Run(name, func(t *testing.T) {

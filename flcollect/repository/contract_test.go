@@ -91,7 +91,7 @@ func missingField(loc string) string {
 	return `{"detail":[{"loc":` + loc + `,"msg":"field required","type":"value_error.missing"}]}`
 }
 
-func TestModelsFollowTheTable(t *testing.T) {
+func TestNewHandler_servesModels(t *testing.T) {
 	r := newREST(t)
 	const model = `{"model_name":"base","model_version":2,"model_id":"x","meta":{"library":"keras","description":"d","other":1},"other":1}`
 	r.is(200, `[]`, r.get("/model"))
@@ -129,7 +129,7 @@ func TestModelsFollowTheTable(t *testing.T) {
 	r.is(200, `[]`, r.get("/models/available"))
 }
 
-func TestTrainingResultsFollowTheTable(t *testing.T) {
+func TestNewHandler_servesTrainingResults(t *testing.T) {
 	r := newREST(t)
 	const training = `{"model_name":"base","model_version":"v1","training_id":12,"configuration_id":"10",
 		"results":{"rounds":"3","final_loss":"1.5","accuracy":0.25,"ok":true,"big":1e16,"int":7,"whole":7.0,"neg":-0.0}}`
@@ -161,7 +161,7 @@ func TestTrainingResultsFollowTheTable(t *testing.T) {
 	r.is(200, `[]`, r.get("/training-results"))
 }
 
-func TestStrategiesFollowTheTable(t *testing.T) {
+func TestNewHandler_servesStrategies(t *testing.T) {
 	r := newREST(t)
 	const strategy = `{"strategy_name":"ft","strategy_description":"d","meta":{"a":1}}`
 	r.is(201, `null`, r.json("POST", "/strategy", strategy))
@@ -181,7 +181,7 @@ func TestStrategiesFollowTheTable(t *testing.T) {
 	r.is(200, `[]`, r.get("/strategy"))
 }
 
-func TestCollectorsAndTransformationsFollowTheTable(t *testing.T) {
+func TestNewHandler_servesCollectorsAndTransformations(t *testing.T) {
 	r := newREST(t)
 	const collector = `{"name":"c","version":"1","meta":{}}`
 	r.is(201, `null`, r.json("POST", "/collector", collector))
@@ -204,7 +204,7 @@ func TestCollectorsAndTransformationsFollowTheTable(t *testing.T) {
 	r.is(404, detail("Transformation not found"), r.get("/transformation/a.b"))
 }
 
-func TestFilesAreFoundByName(t *testing.T) {
+func TestNewHandler_findsFilesByName(t *testing.T) {
 	r := newREST(t)
 	r.is(201, `null`, r.json("POST", "/model", `{"model_name":"base","model_version":"v_1"}`))
 	r.is(201, `null`, r.json("POST", "/strategy", `{"strategy_name":"s"}`))
@@ -217,7 +217,7 @@ func TestFilesAreFoundByName(t *testing.T) {
 
 // Clients of the original post results without a configuration, and without
 // measurements.
-func TestTrainingResultsNeedNoMoreThanTheirNames(t *testing.T) {
+func TestNewHandler_acceptsTrainingResultsWithNamesOnly(t *testing.T) {
 	r := newREST(t)
 	r.is(201, `null`, r.json("POST", "/training-results", `{"model_name":"base","model_version":"v1","training_id":"2"}`))
 	r.is(201, `null`, r.json("POST", "/training-results",
@@ -230,7 +230,7 @@ func TestTrainingResultsNeedNoMoreThanTheirNames(t *testing.T) {
 	r.is(204, "", r.do("DELETE", "/training-results/base/v1/2", "", ""))
 }
 
-func TestBodiesThatAreNotRecordsAreNamed(t *testing.T) {
+func TestNewHandler_namesFaultsOfABody(t *testing.T) {
 	r := newREST(t)
 	for body, want := range map[string]string{
 		``:          missingField(`["body"]`),
@@ -254,7 +254,7 @@ func TestBodiesThatAreNotRecordsAreNamed(t *testing.T) {
 	r.is(200, `[]`, r.get("/strategy"))
 }
 
-func TestUploadsWithFaultsLeaveWhatWasThere(t *testing.T) {
+func TestNewHandler_keepsTheFileWhereAnUploadFails(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	r := rest{t, repository.NewHandler(newStore(t, docs, blobs), nil)}
 	r.is(201, `null`, r.json("POST", "/training-results", `{"model_name":"m","model_version":"v","training_id":"t","configuration_id":"c"}`))
@@ -294,7 +294,7 @@ func blobCount(t *testing.T, blobs storage.Blobs) (n int) {
 	return n
 }
 
-func TestTheServiceDescribesItself(t *testing.T) {
+func TestNewHandler_describesTheService(t *testing.T) {
 	r := newREST(t)
 	r.is(200, `{"name":"flrepository","version":"0.1"}`, r.get("/version"))
 	require.Equal(t, "ok", r.get("/healthz").Body.String())
@@ -306,7 +306,7 @@ func TestTheServiceDescribesItself(t *testing.T) {
 	r.is(405, detail("Method Not Allowed"), r.do("PATCH", "/strategy", "", ""))
 }
 
-func TestLongListsAreWhole(t *testing.T) {
+func TestNewHandler_servesLongLists(t *testing.T) {
 	r := newREST(t)
 	const many = 200 // more than a page
 	for i := range many {
@@ -319,7 +319,7 @@ func TestLongListsAreWhole(t *testing.T) {
 	require.Equal(t, many-1, strings.Count(list, "},{"))
 }
 
-func TestFilesAreServedInRanges(t *testing.T) {
+func TestNewHandler_servesRangesOfFiles(t *testing.T) {
 	r := newREST(t)
 	r.is(201, `null`, r.json("POST", "/strategy", `{"strategy_name":"s"}`))
 	r.is(204, "", r.put("/strategy/s", "file", "0123456789"))

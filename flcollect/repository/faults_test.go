@@ -133,7 +133,7 @@ func written(t *testing.T, weights strategy.Model) []byte {
 	return out.Bytes()
 }
 
-func TestAResultSurvivesDeathAtEveryStep(t *testing.T) {
+func TestStore_Store_survivesACrashAtEveryStep(t *testing.T) {
 	result := repositorytest.Result()
 	want := written(t, result.Weights)
 	for _, before := range []bool{false, true} { // whether the result is there already
@@ -175,7 +175,7 @@ func TestAResultSurvivesDeathAtEveryStep(t *testing.T) {
 	}
 }
 
-func TestADeletionSurvivesDeathAtEveryStep(t *testing.T) {
+func TestStore_deletionSurvivesACrashAtEveryStep(t *testing.T) {
 	for at := int64(1); ; at++ {
 		docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 		alive := hasty(t, docs, blobs)
@@ -199,7 +199,7 @@ func TestADeletionSurvivesDeathAtEveryStep(t *testing.T) {
 	}
 }
 
-func TestCollectionBetweenAnyTwoStepsLosesNoResult(t *testing.T) {
+func TestStore_Store_survivesACollectionBetweenSteps(t *testing.T) {
 	result := repositorytest.Result()
 	want := written(t, result.Weights)
 	for at := int64(1); ; at++ {
@@ -228,7 +228,7 @@ func TestCollectionBetweenAnyTwoStepsLosesNoResult(t *testing.T) {
 	}
 }
 
-func TestAResultBetweenAnyTwoStepsOfACollectionIsKept(t *testing.T) {
+func TestStore_Collect_keepsAResultStoredBetweenSteps(t *testing.T) {
 	result := repositorytest.Result()
 	want := written(t, result.Weights)
 	for deadAt := int64(1); deadAt <= 12; deadAt++ { // what there is to collect
@@ -258,7 +258,7 @@ func TestAResultBetweenAnyTwoStepsOfACollectionIsKept(t *testing.T) {
 	}
 }
 
-func TestYoungFilesAreNotCollected(t *testing.T) {
+func TestStore_Collect_keepsYoungFiles(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	m := &mortal{dies: 6}
 	require.ErrorIs(t, newStore(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), repositorytest.Result()), errDead)
@@ -271,7 +271,7 @@ func TestYoungFilesAreNotCollected(t *testing.T) {
 	require.Equal(t, 1, removed)
 }
 
-func TestRunCollectsAndEndsWithItsContext(t *testing.T) {
+func TestStore_Run_collectsUntilItsContextEnds(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	m := &mortal{dies: 6}
 	require.ErrorIs(t, hasty(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), repositorytest.Result()), errDead)
@@ -283,7 +283,7 @@ func TestRunCollectsAndEndsWithItsContext(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestAReaderGoesOnWhileWeightsAreReplaced(t *testing.T) {
+func TestStore_readersGoOnWhileWeightsAreReplaced(t *testing.T) {
 	store := memory(t)
 	r := rest{t, repository.NewHandler(store, nil)}
 	r.is(201, `null`, r.json("POST", "/strategy", `{"strategy_name":"s"}`))
@@ -310,7 +310,7 @@ func TestAReaderGoesOnWhileWeightsAreReplaced(t *testing.T) {
 	<-done
 }
 
-func TestARecordDeletedDuringAnUploadTakesTheFileWithIt(t *testing.T) {
+func TestStore_deletesTheFileOfARecordDeletedDuringAnUpload(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	r := rest{t, repository.NewHandler(newStore(t, docs, blobs), nil)}
 	r.is(201, `null`, r.json("POST", "/strategy", `{"strategy_name":"s"}`))
@@ -327,7 +327,7 @@ func TestARecordDeletedDuringAnUploadTakesTheFileWithIt(t *testing.T) {
 	require.Zero(t, blobCount(t, blobs))
 }
 
-func TestConfigurationsWithFaultsAreRefusedByName(t *testing.T) {
+func TestNew_namesInvalidFields(t *testing.T) {
 	good := repository.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()}
 	for field, change := range map[string]func(*repository.Config){
 		"Documents": func(c *repository.Config) { c.Documents = nil },

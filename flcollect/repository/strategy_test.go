@@ -47,7 +47,7 @@ func putStrategy(r rest, name, meta, file string) {
 	r.is(204, "", r.put("/strategy/"+name, "file", file))
 }
 
-func TestAStrategyWithoutAClassIsItsFile(t *testing.T) {
+func TestStore_Strategy_loadsAFileWithoutAClass(t *testing.T) {
 	withLoader(t, func(t *testing.T, repo flcollect.Repository, r rest) {
 		putStrategy(r, "ours", `,"meta":{"author":"somebody"}`, "FedMedian")
 		made, err := repo.Strategy(t.Context(), "ours", strategy.Conf{"min_fit_clients": 7})
@@ -65,7 +65,7 @@ func TestAStrategyWithoutAClassIsItsFile(t *testing.T) {
 	})
 }
 
-func TestAFileThatIsNoStrategyIsRefused(t *testing.T) {
+func TestStore_Strategy_refusesAFileThatIsNoStrategy(t *testing.T) {
 	withLoader(t, func(t *testing.T, repo flcollect.Repository, r rest) {
 		putStrategy(r, "bad", "", "rm -rf")
 		_, err := repo.Strategy(t.Context(), "bad", nil)
@@ -83,7 +83,7 @@ func TestAFileThatIsNoStrategyIsRefused(t *testing.T) {
 	})
 }
 
-func TestAFileThatCannotBeReadNowIsNoMissingStrategy(t *testing.T) {
+func TestStore_Strategy_doesNotTakeAFailureAsMissing(t *testing.T) {
 	status := http.StatusBadGateway
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/strategy" {
@@ -102,14 +102,14 @@ func TestAFileThatCannotBeReadNowIsNoMissingStrategy(t *testing.T) {
 	require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 }
 
-func TestLimitsOfStrategiesMakeSense(t *testing.T) {
+func TestNew_refusesInvalidLimits(t *testing.T) {
 	_, err := repository.NewClient(repository.ClientConfig{BaseURL: "http://localhost", MaxStrategy: -1})
 	require.ErrorContains(t, err, "MaxStrategy")
 	_, err = repository.New(repository.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), MaxStrategy: -1})
 	require.ErrorContains(t, err, "MaxStrategy")
 }
 
-func TestARepositoryOfFilesAloneIsEnough(t *testing.T) {
+func TestClient_Strategy_needsOnlyFiles(t *testing.T) {
 	store := memory(t)
 	handler := repository.NewHandler(store, nil)
 	putStrategy(rest{t, handler}, "ours", "", "FedMedian")
@@ -130,7 +130,7 @@ func TestARepositoryOfFilesAloneIsEnough(t *testing.T) {
 	require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 }
 
-func TestFilesOfStrategiesAreNotUsedWithoutALoader(t *testing.T) {
+func TestStore_Strategy_needsALoader(t *testing.T) {
 	store := memory(t)
 	handler := repository.NewHandler(store, nil)
 	putStrategy(rest{t, handler}, "ours", "", "FedMedian")
