@@ -53,17 +53,19 @@ func TestDigest_isWhatAClientComputes(t *testing.T) {
 	shifted := flower.Parameters{Tensors: []flower.Blob{{[]byte("a")}, {[]byte("b")}, {[]byte("c")}}}
 	require.NotEqual(t, flcollect.Digest(whole), flcollect.Digest(shifted))
 	// numpy.save of numpy.array([1, 2, 3], "<f4"), as a client sends it
-	require.Equal(t, "2195406fbaf67ba1b81a88bb3aa4ae71e0d13c3717b278d743e7dd6982a47fe8", flcollect.Digest(flower.FromTensors(tensor.FromFloat32s([]float32{1, 2, 3}))))
+	require.Equal(t, "2195406fbaf67ba1b81a88bb3aa4ae71e0d13c3717b278d743e7dd6982a47fe8",
+		flcollect.Digest(flower.FromTensors(tensor.FromFloat32s([]float32{1, 2, 3}))))
 }
 
 func TestServer_Audit_hasEveryRoundAndUpdate(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	sent := make(chan string, 10)
 	for i := range 2 {
-		w.join(t, trainer{step: float64(i), examples: int64(10 * (i + 1)), fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
-			sent <- flcollect.Digest(res.Parameters)
-			return nil
-		}})
+		w.join(t, trainer{step: float64(i), examples: int64(10 * (i + 1)),
+			fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
+				sent <- flcollect.Digest(res.Parameters)
+				return nil
+			}})
 	}
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 2)))
 	w.untilState(t, "job", flcollect.Finished)
@@ -158,13 +160,17 @@ func TestVerifyAudit_refusesAChangedLog(t *testing.T) {
 			l[1] = strings.Replace(l[1], `"num_examples":12`, `"num_examples":13`, 1)
 			return l
 		}, "line 3: flcollect: the audit log is broken: it follows a line with the digest"},
-		"removed":     {func(l []string) []string { return slices.Delete(l, 2, 3) }, "line 3: flcollect: the audit log is broken: it says that it is line 4"},
-		"swapped":     {func(l []string) []string { l[1], l[2] = l[2], l[1]; return l }, "line 2: flcollect: the audit log is broken: it says that it is line 3"},
-		"repeated":    {func(l []string) []string { return slices.Insert(l, 1, l[0]) }, "line 2: flcollect: the audit log is broken: it says that it is line 1"},
-		"beheaded":    {func(l []string) []string { return l[1:] }, "line 1: flcollect: the audit log is broken: it says that it is line 2"},
-		"respaced":    {func(l []string) []string { l[0] += " "; return l }, "line 2: flcollect: the audit log is broken: it follows"},
-		"nonsense":    {func(l []string) []string { l[3] = "{"; return l }, "line 4: flcollect: the audit log is broken: it cannot be read"},
-		"of two jobs": {func(l []string) []string { return append(l[:1], forged(t, l[0], l[1])) }, "line 2: flcollect: the audit log is broken: it is of another job"},
+		"removed": {func(l []string) []string { return slices.Delete(l, 2, 3) },
+			"line 3: flcollect: the audit log is broken: it says that it is line 4"},
+		"swapped": {func(l []string) []string { l[1], l[2] = l[2], l[1]; return l },
+			"line 2: flcollect: the audit log is broken: it says that it is line 3"},
+		"repeated": {func(l []string) []string { return slices.Insert(l, 1, l[0]) },
+			"line 2: flcollect: the audit log is broken: it says that it is line 1"},
+		"beheaded": {func(l []string) []string { return l[1:] }, "line 1: flcollect: the audit log is broken: it says that it is line 2"},
+		"respaced": {func(l []string) []string { l[0] += " "; return l }, "line 2: flcollect: the audit log is broken: it follows"},
+		"nonsense": {func(l []string) []string { l[3] = "{"; return l }, "line 4: flcollect: the audit log is broken: it cannot be read"},
+		"of two jobs": {func(l []string) []string { return append(l[:1], forged(t, l[0], l[1])) },
+			"line 2: flcollect: the audit log is broken: it is of another job"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := flcollect.VerifyAudit(joined(c.touch(slices.Clone(lines))))

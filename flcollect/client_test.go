@@ -182,14 +182,16 @@ func TestStatus_Quarantined_hasRefusedUpdatesWithReasons(t *testing.T) {
 		client trainer
 		reason string
 	}{
-		"no examples":            {update(func(r *flower.FitRes) { r.NumExamples = 0 }), "0"},
-		"negative examples":      {update(func(r *flower.FitRes) { r.NumExamples = -1 }), "-1"},
-		"vast examples":          {update(func(r *flower.FitRes) { r.NumExamples = 1 << 62 }), "4611686018427387904"},
-		"not a number":           {model(tensor.FromFloat32s([]float32{1, nan, 1}), last), "NaN"},
-		"another shape":          {model(tensor.FromFloat32s([]float32{1, 1}), last), "shape"},
-		"a tensor less":          {model(last), "tensor"},
-		"another encoding":       {update(func(r *flower.FitRes) { r.Parameters.Type = "pickle" }), `type "pickle"`},
-		"rubbish":                {update(func(r *flower.FitRes) { r.Parameters.Tensors[0] = flower.Blob{[]byte("rubbish")} }), "decode tensor 0"},
+		"no examples":       {update(func(r *flower.FitRes) { r.NumExamples = 0 }), "0"},
+		"negative examples": {update(func(r *flower.FitRes) { r.NumExamples = -1 }), "-1"},
+		"vast examples":     {update(func(r *flower.FitRes) { r.NumExamples = 1 << 62 }), "4611686018427387904"},
+		"not a number":      {model(tensor.FromFloat32s([]float32{1, nan, 1}), last), "NaN"},
+		"another shape":     {model(tensor.FromFloat32s([]float32{1, 1}), last), "shape"},
+		"a tensor less":     {model(last), "tensor"},
+		"another encoding":  {update(func(r *flower.FitRes) { r.Parameters.Type = "pickle" }), `type "pickle"`},
+		"rubbish": {update(func(r *flower.FitRes) {
+			r.Parameters.Tensors[0] = flower.Blob{[]byte("rubbish")}
+		}), "decode tensor 0"},
 		"a loss that is none":    {evaluation(func(r *flower.EvaluateRes) { r.Loss = nan }), "the loss is NaN"},
 		"evaluated with nothing": {evaluation(func(r *flower.EvaluateRes) { r.NumExamples = 0 }), "num_examples is 0"},
 	} {

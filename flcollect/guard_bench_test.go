@@ -71,9 +71,10 @@ func BenchmarkJob(b *testing.B) {
 			w := newWorld(b, c.options)
 			for range clients {
 				parameters := flower.FromTensors(randomModel(elements)...)
-				client, err := flower.NewClient(flower.ClientConfig{Target: w.address, Trainer: fixed{parameters}, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
-					return new(net.Dialer).DialContext(ctx, "tcp", w.address)
-				}})
+				client, err := flower.NewClient(flower.ClientConfig{Target: w.address, Trainer: fixed{parameters},
+					Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+						return new(net.Dialer).DialContext(ctx, "tcp", w.address)
+					}})
 				require.NoError(b, err)
 				ctx, cancel := context.WithCancel(context.Background())
 				done := make(chan struct{})

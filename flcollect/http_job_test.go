@@ -95,9 +95,12 @@ func TestNewHandler_reportsErrorsOfStart(t *testing.T) {
 		answer string
 	}{
 		{flcollect.ErrActive, http.StatusConflict, `{"detail":"The job is being trained with another configuration."}`},
-		{&strategy.FieldError{Strategy: "x", Field: "eta", Reason: "is odd"}, 422, `{"detail":[{"loc":["body","strategy_conf","eta"],"msg":"is odd","type":"value_error"}]}`},
-		{&strategy.FieldError{Strategy: "x", Field: "strategy", Reason: "is odd"}, 422, `{"detail":[{"loc":["body","strategy"],"msg":"is odd","type":"value_error"}]}`},
-		{fmt.Errorf("ask: %w", flcollect.ErrNoStrategy), 422, `{"detail":[{"loc":["body","strategy"],"msg":"there is no strategy of this name","type":"value_error"}]}`},
+		{&strategy.FieldError{Strategy: "x", Field: "eta", Reason: "is odd"}, 422,
+			`{"detail":[{"loc":["body","strategy_conf","eta"],"msg":"is odd","type":"value_error"}]}`},
+		{&strategy.FieldError{Strategy: "x", Field: "strategy", Reason: "is odd"}, 422,
+			`{"detail":[{"loc":["body","strategy"],"msg":"is odd","type":"value_error"}]}`},
+		{fmt.Errorf("ask: %w", flcollect.ErrNoStrategy), 422,
+			`{"detail":[{"loc":["body","strategy"],"msg":"there is no strategy of this name","type":"value_error"}]}`},
 		{flcollect.ErrInvalid, 422, `{"detail":[{"loc":["body"],"msg":"flcollect: invalid","type":"value_error"}]}`},
 		{errors.New("secret"), http.StatusInternalServerError, `500`},
 		{flcollect.ErrNotRunning, http.StatusServiceUnavailable, `500`},
@@ -154,11 +157,13 @@ func TestNewHandler_keepsTheFirstMembersOfAStatus(t *testing.T) {
 	require.Equal(t, `{"status":"WAITING","round":-1,"id":3,"job":"a","rounds":5}`, ask(h, "GET", "/job/status/a/", "").Body.String())
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b.job(flcollect.Status{
-		Job: "a", Run: 3, State: flcollect.Interrupted, Config: flcollect.JobConfig{Rounds: 5, ModelName: "m"}, Clients: 2, Ended: at, Error: "why",
+		Job: "a", Run: 3, State: flcollect.Interrupted, Config: flcollect.JobConfig{Rounds: 5, ModelName: "m"}, Clients: 2,
+		Ended: at, Error: "why",
 		Quarantined: []flcollect.Quarantine{{Round: 1, Client: "c", Reason: "NaN"}},
 	})
 	b.round("a", 2)
-	require.JSONEq(t, `{"status":"INTERRUPTED","round":2,"id":3,"job":"a","rounds":5,"clients":2,"model_name":"m","ended":"2026-01-02T03:04:05Z",
+	require.JSONEq(t, `{"status":"INTERRUPTED","round":2,"id":3,"job":"a","rounds":5,"clients":2,
+		"model_name":"m","ended":"2026-01-02T03:04:05Z",
 		"error":"why","quarantined":[{"round":1,"client":"c","reason":"NaN"}],"loss":0.5}`, ask(h, "GET", "/job/status/a", "").Body.String())
 	b.err = storage.ErrUnavailable
 	w := ask(h, "GET", "/job/status/a", "")

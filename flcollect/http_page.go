@@ -41,7 +41,8 @@ type asset struct {
 func newPages() *pages {
 	p := &pages{assets: map[string]asset{
 		"look.css": {look.Files, "look.css"}, "icon.svg": {look.Files, "icon.svg"},
-		"uPlot.iife.min.js": {uplot.Files, "uPlot.iife.min.js"}, "uPlot.min.css": {uplot.Files, "uPlot.min.css"}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
+		"uPlot.iife.min.js": {uplot.Files, "uPlot.iife.min.js"}, "uPlot.min.css": {uplot.Files, "uPlot.min.css"},
+		"uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
 	}}
 	for _, name := range []string{"page.css", "jobs.js", "job.js", "charts.js", "report.js", "format.js"} {
 		p.assets[name] = asset{pageFiles, "page/" + name}

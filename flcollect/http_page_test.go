@@ -42,7 +42,8 @@ func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	const name = `<img src=x onerror=alert(1)>/"`
-	status := flcollect.Status{Job: name, Run: 1, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
+	status := flcollect.Status{Job: name, Run: 1, State: flcollect.Training,
+		Config: flcollect.JobConfig{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
 	b.job(status)
 	b.round(name, 25)
 	status.Round = 25
@@ -68,7 +69,8 @@ func TestNewHandler_pagesTheListOfJobs(t *testing.T) {
 	h := flcollect.HandlerOf(b, nil)
 	require.Contains(t, ask(h, "GET", "/", "").Body.String(), `<p id="empty">`)
 	for i := range 101 {
-		b.job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: flcollect.Waiting, Round: -1, Config: flcollect.JobConfig{Rounds: 1}})
+		b.job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: flcollect.Waiting, Round: -1,
+			Config: flcollect.JobConfig{Rounds: 1}})
 	}
 	first := ask(h, "GET", "/", "").Body.String()
 	require.Contains(t, first, `href="live/j%2F000"`)

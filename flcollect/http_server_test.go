@@ -91,7 +91,8 @@ func TestNewHandler_interruptsStoppedJobs(t *testing.T) {
 
 func TestNewHandler_refusesInvalidIDsAndStrategies(t *testing.T) {
 	h, _ := serveWorld(t, newWorld(t, flcollect.Config{Initial: zeros}))
-	for _, path := range []string{"/job/config/a%00", "/job/config/" + strings.Repeat("a", 257), "/jobs?after=%00", "/jobs?prefix=a%ff", "/?after=%00"} {
+	for _, path := range []string{"/job/config/a%00", "/job/config/" + strings.Repeat("a", 257), "/jobs?after=%00",
+		"/jobs?prefix=a%ff", "/?after=%00"} {
 		method := "GET"
 		if strings.HasPrefix(path, "/job/config/") {
 			method = "POST"

@@ -38,7 +38,8 @@ func chosen(name string, rounds int, conf strategy.Conf) flcollect.JobConfig {
 
 func TestConfig_Strategies_areSelectedByName(t *testing.T) {
 	n := &neighbours{} // whose repository has "ours" too
-	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, TrustClients: true, Strategies: map[string]factory{"double": double, "ours": double}})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, TrustClients: true,
+		Strategies: map[string]factory{"double": double, "ours": double}})
 	for _, c := range []struct {
 		job  string
 		conf flcollect.JobConfig
@@ -55,7 +56,8 @@ func TestConfig_Strategies_areSelectedByName(t *testing.T) {
 		require.InDelta(t, c.want, w.weights(t, c.job)[0], 1e-9, c.job)
 		status, err := w.Status(t.Context(), c.job)
 		require.NoError(t, err)
-		require.EqualValues(t, c.conf.StrategyConf["factor"], status.Config.StrategyConf["factor"], "what the strategy does to its parameters is its own affair")
+		require.EqualValues(t, c.conf.StrategyConf["factor"], status.Config.StrategyConf["factor"],
+			"what the strategy does to its parameters is its own affair")
 	}
 }
 
@@ -100,7 +102,8 @@ func TestConfig_Strategies_areNeededAfterARestart(t *testing.T) {
 }
 
 func TestNewServer_refusesNamesOfStrategies(t *testing.T) {
-	for name, says := range map[string]string{"": `"" has no name`, "avg": `"avg" has the name of a built-in one`, "Krum": `"Krum" has`, "mine": `"mine" is nil`} {
+	for name, says := range map[string]string{"": `"" has no name`, "avg": `"avg" has the name of a built-in one`,
+		"Krum": `"Krum" has`, "mine": `"mine" is nil`} {
 		made := factory(double)
 		if name == "mine" {
 			made = nil

@@ -167,9 +167,11 @@ func TestConfig_TrustClients_leavesBoundsOfAJob(t *testing.T) {
 }
 
 func TestParseJobConfig_refusesInvalidBounds(t *testing.T) {
-	for field, bad := range map[string]string{"norm_bound": "0", "norm_factor": `"much"`, "norm_refuse_factor": "0.5", "norm_min_updates": "1.5"} {
+	for field, bad := range map[string]string{"norm_bound": "0", "norm_factor": `"much"`, "norm_refuse_factor": "0.5",
+		"norm_min_updates": "1.5"} {
 		for _, name := range []string{"avg", "ours"} {
-			_, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"` + name + `"`, "strategy_conf": `{"` + field + `":` + bad + `}`}))
+			_, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"` + name + `"`,
+				"strategy_conf": `{"` + field + `":` + bad + `}`}))
 			var wrong *flcollect.JobConfigError
 			require.ErrorAs(t, err, &wrong)
 			require.Len(t, wrong.Faults, 1)
@@ -183,12 +185,14 @@ func TestParseJobConfig_refusesInvalidBounds(t *testing.T) {
 		require.Equal(t, []any{"strategy_conf", "norm_bound"}, wrong.Faults[0].Path)
 		require.Contains(t, wrong.Faults[0].Reason, "has no meaning with")
 	}
-	made, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"avg"`, "strategy_conf": `{"norm_bound":"2.5","norm_factor":4}`}))
+	made, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"avg"`,
+		"strategy_conf": `{"norm_bound":"2.5","norm_factor":4}`}))
 	require.NoError(t, err)
 	require.Contains(t, made.StrategyConf, "norm_bound")
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	var wrong *strategy.FieldError
-	require.ErrorAs(t, w.Start(t.Context(), "job", flcollect.JobConfig{Strategy: "avg", Rounds: 1, StrategyConf: strategy.Conf{"norm_factor": 0.1}}), &wrong)
+	require.ErrorAs(t, w.Start(t.Context(), "job", flcollect.JobConfig{Strategy: "avg", Rounds: 1,
+		StrategyConf: strategy.Conf{"norm_factor": 0.1}}), &wrong)
 	require.Equal(t, "norm_factor", wrong.Field)
 }
 

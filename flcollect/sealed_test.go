@@ -183,7 +183,8 @@ func TestServer_Handle_quarantinesUpdatesOfTheWrongForm(t *testing.T) {
 	}})
 	status := w.untilState(t, "sealed", flcollect.Finished)
 	require.Len(t, status.Quarantined, 1)
-	require.Contains(t, status.Quarantined[0].Reason, `the parameters are not encrypted: their type is "numpy.ndarray", and the job takes "homomorphic"`)
+	require.Contains(t, status.Quarantined[0].Reason,
+		`the parameters are not encrypted: their type is "numpy.ndarray", and the job takes "homomorphic"`)
 
 	require.NoError(t, w.Start(t.Context(), "plain", config(1, 2)))
 	w.join(t, trainer{step: 1, examples: 1})

@@ -73,7 +73,8 @@ func TestServer_Result_isTheLastRoundBeforeAFailedAggregation(t *testing.T) {
 		reason string
 	}{
 		"disk full": {faulty{add: errors.New("no space left on device")}, "no space left on device"},
-		"not finite": {faulty{finish: strategy.Model{tensor.FromFloat32s([]float32{0, float32(math.Inf(1)), 0}), tensor.FromFloat32s([]float32{1})}},
+		"not finite": {faulty{finish: strategy.Model{tensor.FromFloat32s([]float32{0, float32(math.Inf(1)), 0}),
+			tensor.FromFloat32s([]float32{1})}},
 			"aggregate round 2: unsound model: element 1 of tensor 0 is +Inf"},
 		"another form": {faulty{finish: strategy.Model{tensor.FromFloat32s([]float32{0})}}, "it has 1 tensors instead of 2"},
 	} {

@@ -45,7 +45,8 @@ func TestClient_sendsRoundsAndEarlyEnds(t *testing.T) {
 	require.NoError(t, client.EarlyEnd(t.Context(), end))
 	require.Equal(t, []string{
 		`POST /base/FL_traininground application/json {"model_name":"base","model_version":"v1","round":3}`,
-		`POST /base/FL_early_end application/json {"model_name":"base","model_version":"v1","round":3,"metric":"accuracy","value_achieved":0.91,"value_maximal":0.9}`,
+		`POST /base/FL_early_end application/json ` +
+			`{"model_name":"base","model_version":"v1","round":3,"metric":"accuracy","value_achieved":0.91,"value_maximal":0.9}`,
 	}, got)
 }
 

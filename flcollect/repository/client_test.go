@@ -98,7 +98,8 @@ func TestClient_Store_survivesABrokenConnectionAtEveryStep(t *testing.T) {
 				require.NoError(t, c.Store(t.Context(), result), "mode %d, request %d", mode, at)
 				r := rest{t, handler}
 				require.Equal(t, 1, strings.Count(r.get("/training-results").Body.String(), "training_id"))
-				require.Equal(t, base64.StdEncoding.EncodeToString(want.Bytes()), r.get("/training-results/weights/keras_test/version_1/12").Body.String())
+				require.Equal(t, base64.StdEncoding.EncodeToString(want.Bytes()),
+					r.get("/training-results/weights/keras_test/version_1/12").Body.String())
 				require.Equal(t, 1, strings.Count(r.get("/models/available").Body.String(), "length"))
 			}
 			require.Equal(t, map[bool]int{false: 2, true: 3}[before], steps, "requests of a delivery")
@@ -182,7 +183,9 @@ func TestClient_Store_sendsOnlyMembersOfTheOriginal(t *testing.T) {
 	c := client(t, repository.ClientConfig{BaseURL: url})
 	require.NoError(t, c.Store(t.Context(), repositorytest.Result()))
 	require.Equal(t, []string{
-		`POST /training-results {"model_name":"keras_test","model_version":"version_1","training_id":"12","results":{"accept_failures":true,"accuracy":0.21299999952316284,"final_loss":"78.94696807861328","fraction_fit":0.5,"min_available_clients":2,"min_fit_clients":"1","rounds":"3","whole":1.0},"configuration_id":"10"}`,
+		`POST /training-results {"model_name":"keras_test","model_version":"version_1","training_id":"12",` +
+			`"results":{"accept_failures":true,"accuracy":0.21299999952316284,"final_loss":"78.94696807861328",` +
+			`"fraction_fit":0.5,"min_available_clients":2,"min_fit_clients":"1","rounds":"3","whole":1.0},"configuration_id":"10"}`,
 		`PUT /training-results/keras_test/version_1/12/10`,
 	}, requests())
 }

@@ -60,7 +60,8 @@ func (d mortalDocuments) Create(ctx context.Context, key string, data []byte) (r
 	return revision, err
 }
 
-func (d mortalDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (revision storage.Revision, err error) {
+func (d mortalDocuments) Update(ctx context.Context, key string, prev storage.Revision,
+	data []byte) (revision storage.Revision, err error) {
 	err = d.step(func() error { revision, err = d.Documents.Update(ctx, key, prev, data); return err })
 	return revision, err
 }

@@ -72,7 +72,8 @@ func TestStore_Strategy_refusesAFileThatIsNoStrategy(t *testing.T) {
 		require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 		var field *strategy.FieldError
 		require.ErrorAs(t, err, &field)
-		require.Equal(t, strategy.FieldError{Strategy: "bad", Field: "strategy", Reason: `its file in the repository cannot be used: bad is "rm -rf"`}, *field)
+		require.Equal(t, strategy.FieldError{Strategy: "bad", Field: "strategy",
+			Reason: `its file in the repository cannot be used: bad is "rm -rf"`}, *field)
 
 		putStrategy(r, "large", "", "FedAvg and much more than twenty bytes")
 		_, err = repo.Strategy(t.Context(), "large", nil)

@@ -88,16 +88,19 @@ func TestParse_acceptsWhatClientsSend(t *testing.T) {
 		want    func(*jobconfig.Config)
 	}{
 		{"the other name of adapt_config", map[string]string{"adapt_conf": `"x"`}, func(c *jobconfig.Config) { c.AdaptConfig = "x" }},
-		{"adapt_config before adapt_conf", map[string]string{"adapt_conf": `"x"`, "adapt_config": `"y"`}, func(c *jobconfig.Config) { c.AdaptConfig = "y" }},
+		{"adapt_config before adapt_conf", map[string]string{"adapt_conf": `"x"`, "adapt_config": `"y"`},
+			func(c *jobconfig.Config) { c.AdaptConfig = "y" }},
 		{"adapt_config of null", map[string]string{"adapt_config": `null`}, nil},
 		{"a truth value as adapt_config", map[string]string{"adapt_config": `false`}, func(c *jobconfig.Config) { c.AdaptConfig = "False" }},
 		{"no round_timeout", map[string]string{"server_conf": `{"round_timeout":false}`}, nil},
-		{"round_timeout to the nanosecond", map[string]string{"server_conf": `{"round_timeout":"31535999.999999999"}`}, func(c *jobconfig.Config) {
-			c.RoundTimeout = 365*24*time.Hour - 1
-		}},
+		{"round_timeout to the nanosecond", map[string]string{"server_conf": `{"round_timeout":"31535999.999999999"}`},
+			func(c *jobconfig.Config) {
+				c.RoundTimeout = 365*24*time.Hour - 1
+			}},
 		{"num_rounds and round_timeout of null", map[string]string{"server_conf": `{"num_rounds":null,"round_timeout":null}`}, nil},
 		{"round_timeout of zero", map[string]string{"server_conf": `{"round_timeout":0}`}, nil},
-		{"round_timeout of next to nothing", map[string]string{"server_conf": `{"round_timeout":1e-30}`}, func(c *jobconfig.Config) { c.RoundTimeout = 1 }},
+		{"round_timeout of next to nothing", map[string]string{"server_conf": `{"round_timeout":1e-30}`},
+			func(c *jobconfig.Config) { c.RoundTimeout = 1 }},
 		{"whole numbers in other forms", map[string]string{"server_conf": `{"num_rounds":" 3.0 "}`}, func(c *jobconfig.Config) { c.Rounds = 3 }},
 		{"exponents", map[string]string{"server_conf": `{"num_rounds":1e3}`}, func(c *jobconfig.Config) { c.Rounds = 1000 }},
 		{"most rounds", map[string]string{"server_conf": `{"num_rounds":1000000}`}, func(c *jobconfig.Config) { c.Rounds = jobconfig.MaxRounds }},
@@ -109,17 +112,20 @@ func TestParse_acceptsWhatClientsSend(t *testing.T) {
 		{"stopping_target of null", map[string]string{"stopping_target": `null`}, nil},
 		{"no settings for clients", map[string]string{"client_conf": `[]`}, func(c *jobconfig.Config) { c.ClientConf = nil }},
 		{
-			"further settings for clients, with their types", map[string]string{"client_conf": `[{"epochs":1,"a":2,"b":2.0,"c":"2","d":true,"e":null,"f":[1],"g":{}}]`},
+			"further settings for clients, with their types",
+			map[string]string{"client_conf": `[{"epochs":1,"a":2,"b":2.0,"c":"2","d":true,"e":null,"f":[1],"g":{}}]`},
 			func(c *jobconfig.Config) {
 				c.ClientConf[0]["a"], c.ClientConf[0]["b"], c.ClientConf[0]["c"], c.ClientConf[0]["d"] = int64(2), 2.0, "2", true
 			},
 		},
-		{"parameters of a strategy that is not built in", map[string]string{"strategy": `"mine"`, "strategy_conf": `{"alpha":1,"beta":"x"}`}, func(c *jobconfig.Config) {
-			c.Strategy, c.StrategyConf = "mine", strategy.Conf{"alpha": int64(1), "beta": "x"}
-		}},
-		{"parameters beyond the specification that a strategy has", map[string]string{"strategy": `"FedProx"`, "strategy_conf": `{"proximal_mu":"0.5"}`}, func(c *jobconfig.Config) {
-			c.Strategy, c.StrategyConf = "FedProx", strategy.Conf{"proximal_mu": "0.5"}
-		}},
+		{"parameters of a strategy that is not built in",
+			map[string]string{"strategy": `"mine"`, "strategy_conf": `{"alpha":1,"beta":"x"}`}, func(c *jobconfig.Config) {
+				c.Strategy, c.StrategyConf = "mine", strategy.Conf{"alpha": int64(1), "beta": "x"}
+			}},
+		{"parameters beyond the specification that a strategy has",
+			map[string]string{"strategy": `"FedProx"`, "strategy_conf": `{"proximal_mu":"0.5"}`}, func(c *jobconfig.Config) {
+				c.Strategy, c.StrategyConf = "FedProx", strategy.Conf{"proximal_mu": "0.5"}
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want, err := jobconfig.Parse(body(t, nil))
@@ -166,8 +172,10 @@ func TestConfig_UnmarshalJSON_readsWhatMarshalJSONWrote(t *testing.T) {
 	_, err := json.Marshal(jobconfig.Config{StrategyConf: strategy.Conf{"eta": math.NaN()}})
 	require.ErrorContains(t, err, "not finite")
 	for _, damaged := range []string{
-		`{"server_conf":1}`, `{"server_conf":{"round_timeout":-1}}`, `{"server_conf":{"round_timeout":1e300}}`, `{"server_conf":{"round_timeout":"1"}}`,
-		`{"strategy_conf":{"a":[1]}}`, `{"strategy_conf":{"a":null}}`, `{"client_conf":[{"a":1e999}]}`, `{"client_conf":[{"a":99999999999999999999}]}`,
+		`{"server_conf":1}`, `{"server_conf":{"round_timeout":-1}}`, `{"server_conf":{"round_timeout":1e300}}`,
+		`{"server_conf":{"round_timeout":"1"}}`,
+		`{"strategy_conf":{"a":[1]}}`, `{"strategy_conf":{"a":null}}`, `{"client_conf":[{"a":1e999}]}`,
+		`{"client_conf":[{"a":99999999999999999999}]}`,
 	} {
 		require.ErrorContains(t, json.Unmarshal([]byte(damaged), &jobconfig.Config{}), "read stored configuration: ", damaged)
 	}
@@ -176,8 +184,11 @@ func TestConfig_UnmarshalJSON_readsWhatMarshalJSONWrote(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(body(f, nil))
 	f.Add(body(f, map[string]string{"strategy": `"mine"`, "strategy_conf": `{"a":1.0,"b":"x","eta":"2"}`, "stopping_target": `{"a":1e300}`}))
-	f.Add(body(f, map[string]string{"client_conf": `[{"epochs":"1","z":-0.0,"y":1e21,"x":true}]`, "server_conf": `{"num_rounds":"2","round_timeout":0.1}`}))
-	f.Add(body(f, map[string]string{"privacy-mechanisms": `{"homomorphic":{"coeff_mod_bit_sizes":["60",40,60]},"dp-adaptive":` + sampleDP + `}`}))
+	f.Add(body(f, map[string]string{"client_conf": `[{"epochs":"1","z":-0.0,"y":1e21,"x":true}]`,
+		"server_conf": `{"num_rounds":"2","round_timeout":0.1}`}))
+	f.Add(body(f, map[string]string{
+		"privacy-mechanisms": `{"homomorphic":{"coeff_mod_bit_sizes":["60",40,60]},"dp-adaptive":` + sampleDP + `}`,
+	}))
 	f.Add([]byte("{\"\xff"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		config, err := jobconfig.Parse(text)

@@ -63,7 +63,8 @@ func noParameters(s *scene) {
 	require.NoError(s.t, archive.Close())
 	require.NoError(s.t, tensor.WriteNPZ(&torn, tensor.Named{Name: "arr_0", Tensor: tensor.FromFloat64s([]float64{1})}))
 	torn.Truncate(torn.Len() - 8)
-	for i, data := range [][]byte{nil, []byte("x"), []byte("hello, model"), keras.Bytes(), torn.Bytes(), []byte("\x93NUMPY\x01"), []byte("PK\x03\x04")} {
+	for i, data := range [][]byte{nil, []byte("x"), []byte("hello, model"), keras.Bytes(), torn.Bytes(),
+		[]byte("\x93NUMPY\x01"), []byte("PK\x03\x04")} {
 		s.model(fmt.Sprint(i), data)
 		_, err := s.repository.Model(s.t.Context(), "base/1", fmt.Sprint(i))
 		require.ErrorIs(s.t, err, flcollect.ErrNoModel, "file %d", i)
