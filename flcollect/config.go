@@ -51,7 +51,7 @@ type Config struct {
 	// allows, unless a job says otherwise. False only reports them: a job with a
 	// norm_bound of its own has them cut all the same.
 	Clip bool
-	// TrustClients measures no update, unless a job asks for it, and suspends no
+	// TrustClients measures no update, unless a job requests it, and suspends no
 	// client. It excludes Clip.
 	TrustClients bool
 	// NoAudit keeps no audit log, and so digests no update. The rounds have reports

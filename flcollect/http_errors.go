@@ -50,7 +50,7 @@ func writeError(w http.ResponseWriter, req *http.Request, e *httpapi.Error) {
 	}
 	w.WriteHeader(e.Status)
 	if e.Status >= 500 && answersWithNumber(req) {
-		_, _ = io.WriteString(w, "500") // a client that went away is no error of ours
+		_, _ = io.WriteString(w, "500") // a client that has left is no error of the server
 		return
 	}
 	var detail any = e.Text()

@@ -15,7 +15,7 @@ func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
 	if err := pathID(req); err != nil {
 		return err
 	}
-	// Not all clients say that it is JSON.
+	// Some clients send no content type.
 	text, err := httpapi.ReadBody(req, "", MaxJobConfig)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func pathID(req *http.Request) error {
 	return nil
 }
 
-// stop interrupts all jobs. Some clients send a body; it means nothing.
+// stop interrupts all jobs. A body, which some clients send, is ignored.
 func (r *rest) stop(w http.ResponseWriter, req *http.Request) error {
 	if err := r.jobs.Stop(req.Context()); err != nil {
 		return err
@@ -46,20 +46,19 @@ func (r *rest) stop(w http.ResponseWriter, req *http.Request) error {
 	return done(w)
 }
 
-// done answers as clients expect it: they compare the text of the body.
+// done answers with the exact body with which existing clients compare.
 func done(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, "200") // a client that went away is no error of ours
+	_, _ = io.WriteString(w, "200") // a client that has left is no error of the server
 	return nil
 }
 
-// statusView is a status as the interface tells it. The first three members are
-// those that all clients know.
+// statusView is a status in the form of the REST interface. Existing clients read its
+// first three members.
 type statusView struct {
 	Status State `json:"status"`
 	Round  int   `json:"round"`
-	// ID tells the runs of a job apart, as the id of a process would; -1 if
-	// there is none.
+	// ID is the number of the run; -1 if there is none.
 	ID int64 `json:"id"`
 
 	Job             string             `json:"job,omitempty"`
@@ -129,8 +128,7 @@ func viewOf(s Status) statusView {
 	}
 }
 
-// status answers with what a job has reached. A job that is not known is one
-// that is not active.
+// status answers with the status of a job. A job that is not known is inactive.
 func (r *rest) status(w http.ResponseWriter, req *http.Request) error {
 	view, err := r.view(req, req.PathValue("id"))
 	if err != nil {
@@ -140,7 +138,7 @@ func (r *rest) status(w http.ResponseWriter, req *http.Request) error {
 	return httpapi.WriteJSON(w, view)
 }
 
-// view returns the status of a job, with what its last round measured.
+// view returns the status of a job, with the loss and the metrics of its last round.
 func (r *rest) view(req *http.Request, id string) (statusView, error) {
 	status, err := r.jobs.Status(req.Context(), id)
 	if err != nil {
@@ -159,7 +157,7 @@ func (r *rest) view(req *http.Request, id string) (statusView, error) {
 	return view, nil
 }
 
-// known returns the status of a job, or that there is none.
+// known returns the status of a job, or an error with status 404.
 func (r *rest) known(req *http.Request, id string) (Status, error) {
 	status, err := r.jobs.Status(req.Context(), id)
 	if err == nil && status.State == Inactive {
@@ -251,7 +249,7 @@ func queryNumber(req *http.Request, name string, otherwise, least, most int) (in
 	return 0, detailError{d}
 }
 
-// queryID reads an id of the query, or what one begins with.
+// queryID reads an id, or a prefix of one, of the query.
 func queryID(req *http.Request, name string) (string, error) {
 	id := req.URL.Query().Get(name)
 	if id == "" {

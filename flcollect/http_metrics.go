@@ -22,7 +22,7 @@ func metrics(totals func() Totals) httpapi.HandlerFunc {
 	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 }
 
-// totalsCollector reads the numbers when they are asked for, all at one time.
+// totalsCollector reads all numbers at once when they are collected.
 type totalsCollector struct {
 	totals  func() Totals
 	jobs    *prometheus.Desc
@@ -99,7 +99,7 @@ func (c *totalsCollector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// durations is how long rounds took in the cumulative form of Prometheus.
+// durations returns the durations of rounds in the cumulative form of Prometheus.
 func (c *totalsCollector) durations(totals Totals) prometheus.Metric {
 	buckets, count := map[float64]uint64{}, uint64(0)
 	for i, bound := range totals.Durations.Bounds() {

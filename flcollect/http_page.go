@@ -81,7 +81,7 @@ func (r *rest) showJobs(w http.ResponseWriter, req *http.Request) error {
 	}
 	found, next, err := r.jobs.Jobs(req.Context(), "", view.After, 100)
 	if err != nil {
-		// The page is there all the same, and goes on when the server does.
+		// The page is served all the same, and recovers with the server.
 		r.options.Logger.Debug("no jobs for the page", "error", err)
 		view.Fault = "The jobs cannot be listed at the moment."
 	}
@@ -150,7 +150,7 @@ func (r *rest) lastReport(req *http.Request, id string, round int) (*RoundReport
 	return &report, 0, nil
 }
 
-// policy allows a page its own assets and its own origin, and nothing else.
+// policy allows a page nothing but its own assets and its own origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -164,7 +164,7 @@ func show(w http.ResponseWriter, page *template.Template, view any) error {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
+	_, _ = w.Write(html.Bytes()) // a client that has left is no error of the server
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (p *pages) asset(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// icon answers what browsers ask for on pages that name no icon.
+// icon answers the request of browsers on pages that name no icon.
 func (p *pages) icon(w http.ResponseWriter, req *http.Request) error {
 	http.ServeFileFS(w, req, look.Files, "icon.svg")
 	return nil
@@ -192,7 +192,7 @@ func lossText(loss *float64) string {
 	return strconv.FormatFloat(*loss, 'g', 5, 64)
 }
 
-// epsilonText says how private a job is.
+// epsilonText returns the privacy loss of a job.
 func epsilonText(p *Privacy) string {
 	if p == nil {
 		return ""

@@ -84,9 +84,9 @@ func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strat
 	return j
 }
 
-// before reports whether a client should join this job rather than another. It wants the
-// lock of the registry.
-func (j *job) before(other *job) bool {
+// before reports whether a client should join this job rather than another. The caller
+// holds the lock of the registry.
+func (j *job) beforeLocked(other *job) bool {
 	lacks, others := j.least-j.pool.Len(), other.least-other.pool.Len()
 	if lacks != others {
 		return lacks > others

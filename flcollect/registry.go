@@ -153,7 +153,7 @@ func (r *registry) chooseLocked(id, label string) *job {
 	}
 	var best *job
 	for _, j := range r.active {
-		if j.open && (best == nil || j.before(best)) {
+		if j.open && (best == nil || j.beforeLocked(best)) {
 			best = j
 		}
 	}

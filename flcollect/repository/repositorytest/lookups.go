@@ -71,7 +71,7 @@ func noParameters(s *scene) {
 		require.ErrorContains(s.t, err, `get model "base/1 `)
 	}
 	s.create("/model", `{"model_name":"bare","model_version":"1"}`)
-	for _, name := range []string{"bare", "nobody", ""} {
+	for _, name := range []string{"bare", "missing", ""} {
 		_, err := s.repository.Model(s.t.Context(), name, "1")
 		require.ErrorIs(s.t, err, flcollect.ErrNoModel, name)
 	}
@@ -95,7 +95,7 @@ func noClasses(s *scene) {
 	s.upload("/strategy/pickled", []byte("\x80\x04N."))
 	s.create("/strategy", `{"strategy_name":"unknown","meta":{"class":"FedNothing"}}`)
 	s.create("/strategy", `{"strategy_name":"bare"}`)
-	for name, text := range map[string]string{"pickled": "are not loaded here", "unknown": "FedNothing", "bare": "class", "nobody": "nobody"} {
+	for name, text := range map[string]string{"pickled": "are not loaded here", "unknown": "FedNothing", "bare": "class", "missing": "missing"} {
 		_, err := s.repository.Strategy(s.t.Context(), name, nil)
 		require.ErrorIs(s.t, err, flcollect.ErrNoStrategy, name)
 		require.ErrorContains(s.t, err, text)

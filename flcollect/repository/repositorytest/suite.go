@@ -56,7 +56,7 @@ type scene struct {
 	handler    http.Handler
 }
 
-// do asks the REST interface.
+// do makes a request to the REST interface.
 func (s *scene) do(method, path, contentType string, body []byte) *httptest.ResponseRecorder {
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), method, path, bytes.NewReader(body))
