@@ -98,7 +98,7 @@ func TestServer_Audit_hasEveryRoundAndUpdate(t *testing.T) {
 	require.Equal(t, second.Clients, report.Clients)
 	_, err = w.Report(t.Context(), "job", 3, 0, 0)
 	require.ErrorIs(t, err, flcollect.ErrNoReport)
-	_, err = w.Report(t.Context(), "nobody", 1, 0, 0)
+	_, err = w.Report(t.Context(), "unknown", 1, 0, 0)
 	require.ErrorIs(t, err, flcollect.ErrNoReport)
 }
 
@@ -150,7 +150,7 @@ func TestVerifyAudit_refusesAChangedLog(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", config(5, 1)))
 	w.untilState(t, "job", flcollect.Finished)
 	lines := w.auditLog(t, "job")
-	other := w.auditLog(t, "nobody")
+	other := w.auditLog(t, "unknown")
 	require.Empty(t, other)
 	for name, c := range map[string]struct {
 		touch func(lines []string) []string
@@ -309,6 +309,6 @@ func TestServer_Audit_digestsEncryptedUpdatesAsSent(t *testing.T) {
 	require.Equal(t, flcollect.Digest(flower.FromBytes(ckks.Type, result.Weights...)), end.Result)
 	for _, c := range end.Clients {
 		require.Equal(t, flcollect.Kept, c.Outcome)
-		require.Nil(t, c.Norm, "nobody can tell")
+		require.Nil(t, c.Norm, "it cannot be measured")
 	}
 }

@@ -25,7 +25,7 @@ func TestEarlyEnd_endsTheTraining(t *testing.T) {
 	n.down = func(call string) error {
 		if call == "early" {
 			early.Store(true)
-			require.Equal(t, 2, w.Totals().Clients, "clients leave after the orchestrator was told")
+			require.Equal(t, 2, w.Totals().Clients, "clients leave after the report to the orchestrator")
 			_, stored := n.stored("job")
 			require.True(t, stored)
 		}

@@ -145,7 +145,7 @@ func TestNewHandler_refusesStartAndStopOfOtherOrigins(t *testing.T) {
 }
 
 func TestNewHandler_showsAnUnknownJobAsInactive(t *testing.T) {
-	w := ask(flcollect.HandlerOf(newBoard(), nil), "GET", "/job/status/nobody", "")
+	w := ask(flcollect.HandlerOf(newBoard(), nil), "GET", "/job/status/unknown", "")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, `{"status":"INACTIVE","round":0,"id":-1}`, w.Body.String())
 }
@@ -189,7 +189,7 @@ func TestNewHandler_pagesRoundsAndJobs(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/jobs?limit=2", "").Body.String(), `"next":"b"}`)
 	require.NotContains(t, ask(h, "GET", "/jobs?limit=2&after=b", "").Body.String(), `"next"`)
 
-	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/rounds/nobody", "").Code)
+	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/rounds/unknown", "").Code)
 	for _, path := range []string{"/job/rounds/a?limit=0", "/job/rounds/a?after=x", "/jobs?limit=1001", "/job/events/a?after=-1"} {
 		w := ask(h, "GET", path, "")
 		require.Equal(t, http.StatusUnprocessableEntity, w.Code, path)

@@ -33,7 +33,7 @@ func TestNewHandler_servesPagesWithoutForeignAssets(t *testing.T) {
 	}
 	require.Contains(t, ask(h, "GET", "/page/uPlot.LICENSE.txt", "").Body.String(), "Permission is hereby granted")
 	require.Equal(t, "image/svg+xml", ask(h, "GET", "/favicon.ico", "").Header().Get("Content-Type"))
-	for _, path := range []string{"/page/", "/page/job.html", "/page/..%2Fhttp.go", "/live/nobody"} {
+	for _, path := range []string{"/page/", "/page/job.html", "/page/..%2Fhttp.go", "/live/unknown"} {
 		require.Equal(t, http.StatusNotFound, ask(h, "GET", path, "").Code, path)
 	}
 }

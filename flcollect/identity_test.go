@@ -55,7 +55,7 @@ func TestServer_Handle_identifiesAClientByTheKeyOfItsCertificate(t *testing.T) {
 	pool.AddCert(authority.Leaf)
 	options := flcollect.Config{
 		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Initial: zeros, Dir: t.TempDir(),
-		Identify: func(*flower.Session) string { return "a name that anybody may take" },
+		Identify: func(*flower.Session) string { return "a name that any client may take" },
 	}
 	server, err := flcollect.NewServer(options)
 	require.NoError(t, err)

@@ -73,7 +73,7 @@ func TestPrivacy_isInStatusRoundAndResult(t *testing.T) {
 		require.Equal(t, dp.DefaultDelta, r.Delta)
 		share, ok := r.FitMetrics["dpfedavg_norm_bit"]
 		require.True(t, ok)
-		require.NotEqual(t, 1.0, share, "the exact share is nobody's business")
+		require.NotEqual(t, 1.0, share, "the exact share is private")
 		require.Contains(t, r.FitMetrics, "step")
 	}
 	require.Eventually(t, func() bool { _, ok := n.stored("job"); return ok }, patience, time.Millisecond)
@@ -153,7 +153,7 @@ func TestPrivacy_staysInARoundWithoutAggregation(t *testing.T) {
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.False(t, rounds[0].Aggregated)
-	require.NotContains(t, rounds[0].FitMetrics, "dpfedavg_norm_bit", "the exact share is nobody's business")
+	require.NotContains(t, rounds[0].FitMetrics, "dpfedavg_norm_bit", "the exact share is private")
 }
 
 // seen collects the models that clients were shown.

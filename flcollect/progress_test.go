@@ -87,6 +87,6 @@ func TestNewHandler_streamsTheStatusAfterTheFit(t *testing.T) {
 	answered := make(chan string, 1)
 	go func() { answered <- ask(h, "GET", "/job/events/job", "").Body.String() }()
 	close(gate)
-	require.Contains(t, <-answered, "event: round\nid: 1.1\n", "a round that was shown early is told all the same")
+	require.Contains(t, <-answered, "event: round\nid: 1.1\n", "a round that was shown early has its event all the same")
 	require.Equal(t, "FINISHED/1", reached(t, h, "job"))
 }

@@ -193,11 +193,11 @@ func TestServer_Run_resumesAfterACrashAtAnyWrite(t *testing.T) {
 				require.Equal(t, want, numbersOf(result.Weights))
 				require.Equal(t, rounds, result.Rounds)
 				require.NotNil(t, result.FinalLoss)
-				told := map[string]bool{}
+				delivered := map[string]bool{}
 				for _, entry := range n.all() {
-					told[entry] = true
+					delivered[entry] = true
 				}
-				require.Equal(t, map[string]bool{"round 1": true, "round 2": true, "round 3": true, "store job": true}, told)
+				require.Equal(t, map[string]bool{"round 1": true, "round 2": true, "round 3": true, "store job": true}, delivered)
 				require.Equal(t, 1, countBlobs(t, blobs), "what the crash left is collected")
 				second.audited(t, rounds)
 			})

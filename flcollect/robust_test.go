@@ -307,6 +307,6 @@ func TestServer_Report_ofAPrivateTrainingHasItsClipping(t *testing.T) {
 	for _, c := range report.Clients {
 		require.InDelta(t, 200, *c.Norm, 1e-6)
 		require.InDelta(t, 0.5, *c.Bound, 0.01)
-		require.Nil(t, c.Reputation, "a clip norm that all clients feel is nobody's fault")
+		require.Nil(t, c.Reputation, "a clip norm that cuts all clients is not their fault")
 	}
 }

@@ -128,15 +128,15 @@ func sealed(rounds, clients int) flcollect.JobConfig {
 type refusing struct{ *neighbours }
 
 func (refusing) Model(context.Context, string, string) (strategy.Model, error) {
-	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
+	return nil, fmt.Errorf("%w: no request is expected", flcollect.ErrRefused)
 }
 
 func (refusing) Strategy(context.Context, string, strategy.Conf) (strategy.Strategy, error) {
-	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
+	return nil, fmt.Errorf("%w: no request is expected", flcollect.ErrRefused)
 }
 
 func never(context.Context, flcollect.JobConfig) (strategy.Model, error) {
-	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
+	return nil, fmt.Errorf("%w: no request is expected", flcollect.ErrRefused)
 }
 
 func TestServer_Result_ofAnEncryptedJobIsTheSumOfSEAL(t *testing.T) {

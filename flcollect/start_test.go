@@ -41,7 +41,7 @@ func TestServer_Start_storesTheJobOfACallerThatLeaves(t *testing.T) {
 	w.untilState(t, "job", flcollect.Finished)
 }
 
-// A client that was told to leave and stays has 15 seconds.
+// A client that stays after its dismissal has 15 seconds.
 func TestServer_Start_doesNotWaitForClientsOfTheLastRun(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 100 * time.Millisecond})
 	joinForever(t, w.address)

@@ -176,17 +176,17 @@ func TestServer_Jobs_returnsPages(t *testing.T) {
 }
 
 func TestJobConfig_ClientConf_isSentToClients(t *testing.T) {
-	told := make(chan flower.Config, 1)
+	sent := make(chan flower.Config, 1)
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(1, 1)
 	conf.Strategy, conf.StrategyConf["proximal_mu"] = "FedProx", 0.5
 	conf.ClientConf = []map[string]any{{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x"}, {"epochs": int64(9)}}
 	w.join(t, trainer{examples: 1, fit: func(_ context.Context, ins flower.FitIns, _ *flower.FitRes) error {
-		told <- ins.Config
+		sent <- ins.Config
 		return nil
 	}})
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	require.Equal(t, flower.Config{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x", "proximal_mu": 0.5}, <-told)
+	require.Equal(t, flower.Config{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x", "proximal_mu": 0.5}, <-sent)
 	w.untilState(t, "job", flcollect.Finished)
 }
 

@@ -30,7 +30,7 @@ func newRootMean(conf strategy.Conf) (strategy.Strategy, error) {
 // Policy implements strategy.Strategy.
 func (s rootMean) Policy() strategy.Policy { return s.policy }
 
-// Configure implements strategy.Strategy: clients are told nothing more.
+// Configure implements strategy.Strategy: clients get no further settings.
 func (rootMean) Configure(strategy.Phase, int, map[string]any) {}
 
 // State implements strategy.Strategy: nothing is carried from round to round.

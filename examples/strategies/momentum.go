@@ -44,7 +44,7 @@ func newMomentum(conf strategy.Conf) (strategy.Strategy, error) {
 // Policy implements strategy.Strategy.
 func (m *momentum) Policy() strategy.Policy { return m.policy }
 
-// Configure implements strategy.Strategy: clients are told nothing more.
+// Configure implements strategy.Strategy: clients get no further settings.
 func (m *momentum) Configure(strategy.Phase, int, map[string]any) {}
 
 // State implements strategy.Strategy. It is stored with each round, so a job that

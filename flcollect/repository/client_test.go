@@ -167,7 +167,7 @@ func original(t *testing.T) (url string, requests func() []string) {
 		mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		switch r.URL.Path {
-		case "/model/nobody/1":
+		case "/model/unknown/1":
 			http.Error(w, "Internal Server Error", http.StatusInternalServerError)
 		case "/model/bare/1":
 			_, _ = io.WriteString(w, "null")
@@ -209,7 +209,7 @@ func TestClient_Store_uploadsAFormWithOneFile(t *testing.T) {
 func TestClient_Model_readsTheAnswersOfTheOriginal(t *testing.T) {
 	url, _ := original(t)
 	c := client(t, repository.ClientConfig{BaseURL: url})
-	for _, name := range []string{"nobody", "bare", "unknown"} {
+	for _, name := range []string{"missing", "bare", "unknown"} {
 		_, err := c.Model(t.Context(), name, "1")
 		require.ErrorIs(t, err, flcollect.ErrNoModel, name)
 	}

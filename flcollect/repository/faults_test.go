@@ -23,12 +23,12 @@ var errDead = errors.New("the process is dead")
 
 // mortal counts the operations on stores, and dies at one of them: from then on
 // nothing happens any more. Whether the last operation still happens is up to
-// lastWish. before, if there is one, is called before each.
+// applied. before, if there is one, is called before each.
 type mortal struct {
-	dies     int64 // at which operation; 0 never
-	lastWish bool
-	before   func(operation int64)
-	count    atomic.Int64
+	dies    int64 // at which operation; 0 never
+	applied bool
+	before  func(operation int64)
+	count   atomic.Int64
 }
 
 func (m *mortal) step(operation func() error) error {
@@ -39,7 +39,7 @@ func (m *mortal) step(operation func() error) error {
 	switch {
 	case m.dies == 0 || n < m.dies:
 		return operation()
-	case n == m.dies && m.lastWish:
+	case n == m.dies && m.applied:
 		_ = operation()
 	}
 	return errDead
@@ -138,7 +138,7 @@ func TestStore_Store_survivesACrashAtEveryStep(t *testing.T) {
 	result := repositorytest.Result()
 	want := written(t, result.Weights)
 	for _, before := range []bool{false, true} { // whether the result is there already
-		for _, lastWish := range []bool{false, true} {
+		for _, applied := range []bool{false, true} {
 			at := int64(1)
 			for ; ; at++ {
 				docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
@@ -146,7 +146,7 @@ func TestStore_Store_survivesACrashAtEveryStep(t *testing.T) {
 				if before {
 					require.NoError(t, alive.Store(t.Context(), result))
 				}
-				m := &mortal{dies: at, lastWish: lastWish}
+				m := &mortal{dies: at, applied: applied}
 				err := hasty(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), result)
 				if m.count.Load() < at {
 					require.NoError(t, err)
@@ -236,7 +236,7 @@ func TestStore_Collect_keepsAResultStoredBetweenSteps(t *testing.T) {
 		for at := int64(1); ; at++ {
 			docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 			alive := hasty(t, docs, blobs)
-			dead := &mortal{dies: deadAt, lastWish: true}
+			dead := &mortal{dies: deadAt, applied: true}
 			_ = hasty(t, mortalDocuments{dead, docs}, mortalBlobs{dead, blobs}).Store(t.Context(), result)
 			stored := false
 			m := &mortal{before: func(n int64) {

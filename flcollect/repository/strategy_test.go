@@ -49,7 +49,7 @@ func putStrategy(r rest, name, meta, file string) {
 
 func TestStore_Strategy_loadsAFileWithoutAClass(t *testing.T) {
 	withLoader(t, func(t *testing.T, repo flcollect.Repository, r rest) {
-		putStrategy(r, "ours", `,"meta":{"author":"somebody"}`, "FedMedian")
+		putStrategy(r, "ours", `,"meta":{"author":"a person"}`, "FedMedian")
 		made, err := repo.Strategy(t.Context(), "ours", strategy.Conf{"min_fit_clients": 7})
 		require.NoError(t, err)
 		require.Equal(t, 7, made.Policy().Fit.MinClients)
@@ -125,7 +125,7 @@ func TestClient_Strategy_needsOnlyFiles(t *testing.T) {
 	made, err := loads.Strategy(t.Context(), "ours", strategy.Conf{"min_fit_clients": 7})
 	require.NoError(t, err)
 	require.Equal(t, 7, made.Policy().Fit.MinClients)
-	_, err = loads.Strategy(t.Context(), "nobody", nil)
+	_, err = loads.Strategy(t.Context(), "missing", nil)
 	require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 	_, err = client(t, repository.ClientConfig{BaseURL: bare}).Strategy(t.Context(), "ours", nil)
 	require.ErrorIs(t, err, flcollect.ErrNoStrategy)
