@@ -168,7 +168,7 @@ func TestServer_SetPublicContext_survivesACrashAtAnyWrite(t *testing.T) {
 
 func base64Text(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
-func TestNewHandler_publicContext_readsConditionsOfRFC9110(t *testing.T) {
+func TestNewHandler_readsConditionsOfRFC9110(t *testing.T) {
 	w := newWorld(t, flcollect.Config{})
 	h, _ := serveWorld(t, w)
 	raw := string(fixture(t, "tenseal", "public"))

@@ -216,7 +216,7 @@ func TestNewHandler_reportsWhereABodyStopsBeingJSON(t *testing.T) {
 
 func TestNewHandler_reportsThePlacesOfPrivacyFaults(t *testing.T) {
 	dp := func(field string) []any { return []any{"body", "privacy-mechanisms", "dp-adaptive", field} }
-	encryption := func(field string) []any { return []any{"body", "privacy-mechanisms", "homomorphic", field} }
+	sealed := func(field string) []any { return []any{"body", "privacy-mechanisms", "homomorphic", field} }
 	for _, c := range []struct {
 		mechanisms string
 		loc        []any
@@ -225,16 +225,16 @@ func TestNewHandler_reportsThePlacesOfPrivacyFaults(t *testing.T) {
 		{`{"homomorphic":null}`, []any{"body", "privacy-mechanisms", "homomorphic"}, "none is not an allowed value",
 			"type_error.none.not_allowed"},
 		{`{"homomorphic":[]}`, []any{"body", "privacy-mechanisms", "homomorphic"}, "value is not a valid dict", "type_error.dict"},
-		{`{"homomorphic":{"scheme":"BFV"}}`, encryption("scheme"), "CKKS", "value_error"},
-		{`{"homomorphic":{"scheme":""}}`, encryption("scheme"), "ensure this value has at least 1 characters", "value_error.any_str.min_length"},
-		{`{"homomorphic":{"poly_modulus_degree":8000}}`, encryption("poly_modulus_degree"), "8000", "value_error"},
-		{`{"homomorphic":{"poly_modulus_degree":0}}`, encryption("poly_modulus_degree"), "greater than or equal to 1", "value_error.number.not_ge"},
-		{`{"homomorphic":{"poly_modulus_degree":4096,"coeff_mod_bit_sizes":[60,40,40]}}`, encryption("coeff_mod_bit_sizes"), "109", "value_error"},
-		{`{"homomorphic":{"coeff_mod_bit_sizes":[]}}`, encryption("coeff_mod_bit_sizes"), "at least 1 items", "value_error.list.min_items"},
-		{`{"homomorphic":{"coeff_mod_bit_sizes":[60,"x"]}}`, append(encryption("coeff_mod_bit_sizes"), 1),
+		{`{"homomorphic":{"scheme":"BFV"}}`, sealed("scheme"), "CKKS", "value_error"},
+		{`{"homomorphic":{"scheme":""}}`, sealed("scheme"), "ensure this value has at least 1 characters", "value_error.any_str.min_length"},
+		{`{"homomorphic":{"poly_modulus_degree":8000}}`, sealed("poly_modulus_degree"), "8000", "value_error"},
+		{`{"homomorphic":{"poly_modulus_degree":0}}`, sealed("poly_modulus_degree"), "greater than or equal to 1", "value_error.number.not_ge"},
+		{`{"homomorphic":{"poly_modulus_degree":4096,"coeff_mod_bit_sizes":[60,40,40]}}`, sealed("coeff_mod_bit_sizes"), "109", "value_error"},
+		{`{"homomorphic":{"coeff_mod_bit_sizes":[]}}`, sealed("coeff_mod_bit_sizes"), "at least 1 items", "value_error.list.min_items"},
+		{`{"homomorphic":{"coeff_mod_bit_sizes":[60,"x"]}}`, append(sealed("coeff_mod_bit_sizes"), 1),
 			"value is not a valid integer", "type_error.integer"},
-		{`{"homomorphic":{"scale_bits":400}}`, encryption("scale_bits"), "", "value_error"},
-		{`{"homomorphic":{"degree":8192}}`, encryption("degree"), "unknown here", "value_error.unknown"},
+		{`{"homomorphic":{"scale_bits":400}}`, sealed("scale_bits"), "", "value_error"},
+		{`{"homomorphic":{"degree":8192}}`, sealed("degree"), "unknown here", "value_error.unknown"},
 
 		{`{"dp-adaptive":null}`, []any{"body", "privacy-mechanisms", "dp-adaptive"}, "none is not an allowed value",
 			"type_error.none.not_allowed"},

@@ -95,7 +95,9 @@ func noClasses(s *scene) {
 	s.upload("/strategy/pickled", []byte("\x80\x04N."))
 	s.create("/strategy", `{"strategy_name":"unknown","meta":{"class":"FedNothing"}}`)
 	s.create("/strategy", `{"strategy_name":"bare"}`)
-	for name, text := range map[string]string{"pickled": "are not loaded here", "unknown": "FedNothing", "bare": "class", "missing": "missing"} {
+	for name, text := range map[string]string{
+		"pickled": "are not loaded here", "unknown": "FedNothing", "bare": "class", "missing": "missing",
+	} {
 		_, err := s.repository.Strategy(s.t.Context(), name, nil)
 		require.ErrorIs(s.t, err, flcollect.ErrNoStrategy, name)
 		require.ErrorContains(s.t, err, text)
