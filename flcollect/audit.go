@@ -1,23 +1,77 @@
 package flcollect
 
 import (
-	"bufio"
-	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"iter"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// ErrAudit is matched by the error of an audit log that is not what was written.
-var ErrAudit = errors.New("flcollect: the audit log is broken")
+// Errors of reports and audit logs.
+var (
+	// ErrAudit is matched by the error of an audit log that is not what was written.
+	ErrAudit = audit.ErrBroken
+	// ErrNoReport is returned for a round that has no report: it is not finished, or
+	// was finished before there were reports.
+	ErrNoReport = audit.ErrNoReport
+)
+
+// Outcome is what became of a client's part in a round.
+type Outcome = audit.Outcome
+
+// The outcomes.
+const (
+	// Kept is an update that is part of the result as it was sent.
+	Kept = audit.Kept
+	// Clipped is an update that is part of the result in a shortened form.
+	Clipped = audit.Clipped
+	// Refused is an update that is no part of the result.
+	Refused = audit.Refused
+	// Failed is an update that did not come.
+	Failed = audit.Failed
+)
+
+// Counts counts the clients of a round by [Outcome].
+type Counts = audit.Counts
+
+// Updates sums up the updates of a round, or of all rounds of a run.
+type Updates = audit.Updates
+
+// Conversion counts the layers that were converted from one type to that of the layer in
+// the job's model.
+type Conversion = audit.Conversion
+
+// ClientReport is a client's part in a round. It names the client by its identity:
+// "key:" and the SHA-256 of the public key of its certificate, "name:" and what
+// [Config].Identify returns, or "session:" and the name of its session.
+type ClientReport = audit.ClientReport
+
+// RoundReport is what became of the updates of a finished round. It is meant for the
+// operator of the server: no privacy mechanism covers it.
+type RoundReport = audit.RoundReport
+
+// AuditLine is a line of a job's audit log: an attempt at a round, or a part of an
+// attempt with many clients. A round that was attempted again, after a crash, has the
+// lines of every attempt.
+type AuditLine = audit.Line
+
+// AuditRef names a line of an audit log by its number and its digest. A note of it
+// elsewhere fixes all lines up to this one.
+type AuditRef = audit.Ref
+
+// Reputation is the reputation of a client within a job. The zero value is that of a
+// client without fault.
+type Reputation = reputation.Reputation
+
+// Suspension is a client that is drawn only where there are too few others.
+type Suspension = reputation.Suspension
 
 // Digest returns the SHA-256 of parameters in hexadecimal: over each tensor, in
 // order, its length in bytes as 8 bytes, the low one first, and the bytes that are
@@ -28,125 +82,57 @@ var ErrAudit = errors.New("flcollect: the audit log is broken")
 //	    sha256.update(len(tensor).to_bytes(8, "little") + tensor)
 //	sha256.hexdigest()
 //
-// Encrypted tensors are digested as they are sent. Nothing but equality can be
-// told from a digest, unless all models that it may be of can be tried.
-func Digest(p flower.Parameters) string {
-	sum := sha256.New()
-	for _, blob := range p.Tensors {
-		var length [8]byte
-		binary.LittleEndian.PutUint64(length[:], uint64(blob.Len()))
-		sum.Write(length[:]) // a hash never fails
-		for _, chunk := range blob {
-			sum.Write(chunk)
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil))
+// Encrypted tensors are digested as they are sent. A digest reveals nothing but
+// equality, unless all models that it may be of can be tried.
+func Digest(p flower.Parameters) string { return audit.Digest(p) }
+
+// VerifyAudit reads an audit log from its first line, as [Server.Audit] yields it with a
+// line feed after each line, and returns its last line. The error matches [ErrAudit] and
+// names the first line that does not follow from the one before: there something was
+// changed, removed, added or moved. Lines that are missing at the end show only against
+// a line that was noted before, from [Round].Audit, from the log of the server, or from
+// an earlier reading: it must be there with the same digest. An empty log is valid.
+// Memory is bounded by a line, of 8 MiB at most.
+func VerifyAudit(log io.Reader) (last AuditRef, err error) { return audit.Verify(log) }
+
+// Audit yields the audit log of a job, a line at a time as it is stored and without a
+// line feed, from the one after a number to the last. A job that is not known has no
+// lines.
+func (s *Server) Audit(ctx context.Context, id string, after int64) iter.Seq2[[]byte, error] {
+	return audit.Lines(ctx, s.config.Documents, id, after)
 }
 
-// AuditRef names a line of an audit log.
-type AuditRef struct {
-	// Line is its number, from 1; Lines of them, the last of which it is, are of
-	// one attempt.
-	Line  int64 `json:"line"`
-	Lines int   `json:"lines"`
-	// SHA256 is the digest of the line's bytes without the line feed, in
-	// hexadecimal. Who notes it elsewhere has all lines up to it fixed.
-	SHA256 string `json:"sha256"`
+// Report returns what became of the updates of a finished round of the job's current
+// run: of up to limit clients, in the order of their identities, from the one after so
+// many; a limit of 0 or less means 1000, which is also the most. The error matches
+// [ErrNoReport] where there is no report.
+func (s *Server) Report(ctx context.Context, id string, round, after, limit int) (RoundReport, error) {
+	report, err := s.report(ctx, id, round, max(after, 0), limit)
+	if err != nil {
+		return RoundReport{}, fmt.Errorf("report of round %d of job %q: %w", round, id, err)
+	}
+	return report, nil
 }
 
-// AuditLine is a line of a job's audit log: an attempt at a round, or a part of
-// one that many clients took part in. A round that was attempted again, after a
-// crash, has the lines of every attempt.
-type AuditLine struct {
-	// Line counts the lines of the job from 1, over all its runs.
-	Line int64 `json:"line"`
-	// Previous is the SHA-256 of the bytes of the line before, without its line
-	// feed, in hexadecimal; empty in the first.
-	Previous string `json:"previous"`
-	// Job, Run and Round say what was attempted, Part of Parts which clients
-	// are in the line.
-	Job   string `json:"job"`
-	Run   int64  `json:"run"`
-	Round int    `json:"round"`
-	Part  int    `json:"part"`
-	Parts int    `json:"parts"`
-	// Time is when the updates had been aggregated, by the server's clock.
-	Time time.Time `json:"time"`
-	// Aggregated is whether there is a new model. Error says why the attempt was
-	// broken off; it may be made again.
-	Aggregated bool   `json:"aggregated"`
-	Error      string `json:"error,omitempty"`
-	// Model is the [Digest] of the parameters that clients were sent, Result
-	// that of those after the attempt.
-	Model  string `json:"model,omitempty"`
-	Result string `json:"result,omitempty"`
-	// Counts are the outcomes of all clients of the attempt.
-	Counts Counts `json:"outcomes"`
-	// Clients are in the order of their identities.
-	Clients []ClientReport `json:"clients"`
-}
-
-// VerifyAudit reads an audit log from its first line on, as the server gives it
-// out, and returns which line is the last. The error matches [ErrAudit] and names
-// the first line that does not follow from the one before: something was changed,
-// removed, added or put elsewhere there. That lines are missing at the end shows
-// only to who knows a later one, from [Round].Audit, from a log of the server, or
-// from an earlier look: its line must be there with the same digest. An empty log
-// is whole. Memory is bounded by a line, of 8 MiB at most.
-func VerifyAudit(log io.Reader) (last AuditRef, err error) {
-	lines := bufio.NewScanner(log)
-	lines.Buffer(make([]byte, 64<<10), storage.MaxDataSize+1)
-	lines.Split(wholeLines)
-	var before AuditLine
-	for lines.Scan() {
-		line, reason := follow(before, last, lines.Bytes())
-		if reason != nil {
-			return last, fmt.Errorf("verify audit log: line %d: %w: %w", last.Line+1, ErrAudit, reason)
-		}
-		sum := sha256.Sum256(lines.Bytes())
-		last = AuditRef{Line: line.Line, Lines: line.Part, SHA256: hex.EncodeToString(sum[:])}
-		before = line
+func (s *Server) report(ctx context.Context, id string, number, after, limit int) (RoundReport, error) {
+	r, err := s.current(ctx, id)
+	if errors.Is(err, storage.ErrNotFound) || err == nil && (number < 1 || number > r.Round) {
+		return RoundReport{}, ErrNoReport
 	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) || errors.Is(err, errCutOff) {
-		return last, fmt.Errorf("verify audit log: line %d: %w: %w", last.Line+1, ErrAudit, err)
-	} else if err != nil {
-		return last, fmt.Errorf("verify audit log: after line %d: %w", last.Line, err)
+	if err != nil {
+		return RoundReport{}, err
 	}
-	return last, nil
-}
-
-// errCutOff is the reason of a last line without an end.
-var errCutOff = errors.New("it does not end")
-
-// wholeLines divides a log into lines, whose bytes are left as they are.
-func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
-	if end := bytes.IndexByte(data, '\n'); end >= 0 {
-		return end + 1, data[:end], nil
+	doc, err := s.config.Documents.Get(ctx, roundKey(r.Token, number))
+	if errors.Is(err, storage.ErrNotFound) {
+		return RoundReport{}, ErrNoReport
 	}
-	if atEOF && len(data) > 0 {
-		return 0, nil, errCutOff
+	if err != nil {
+		return RoundReport{}, err
 	}
-	return 0, nil, nil
-}
-
-// follow reads a line, and returns why it is not the one after another.
-func follow(before AuditLine, last AuditRef, text []byte) (AuditLine, error) {
-	var line AuditLine
-	if err := json.Unmarshal(text, &line); err != nil {
-		return line, fmt.Errorf("it cannot be read: %w", err)
+	var round Round
+	if err := json.Unmarshal(doc.Data, &round); err != nil {
+		return RoundReport{}, fmt.Errorf("read %q: %w", doc.Key, err)
 	}
-	next := before.Part < before.Parts && line.Part == before.Part+1 && line.Parts == before.Parts && line.Run == before.Run && line.Round == before.Round
-	switch {
-	case line.Line != last.Line+1:
-		return line, fmt.Errorf("it says that it is line %d", line.Line)
-	case line.Previous != last.SHA256:
-		return line, fmt.Errorf("it follows a line with the digest %.16q, and the one before has %.16q", line.Previous, last.SHA256)
-	case line.Part < 1 || line.Part > line.Parts || line.Part > 1 && !next:
-		return line, fmt.Errorf("it is part %d of %d after part %d of %d", line.Part, line.Parts, before.Part, before.Parts)
-	case line.Part == 1 && before.Part < before.Parts && line.Run == before.Run && line.Round > before.Round:
-		return line, fmt.Errorf("round %d follows an unfinished attempt at round %d", line.Round, before.Round)
-	case last.Line > 0 && line.Job != before.Job:
-		return line, fmt.Errorf("it is of another job")
-	}
-	return line, nil
+	run := audit.Run{Job: id, Run: r.Run, Token: r.Token}
+	return audit.ReadReport(ctx, s.config.Documents, run, number, round.Audit, after, limit)
 }

@@ -44,7 +44,7 @@ func readLine(t *testing.T, text string) flcollect.AuditLine {
 	return line
 }
 
-func TestADigestIsWhatAClientComputesFromTheBytesOnTheWire(t *testing.T) {
+func TestDigest_isWhatAClientComputes(t *testing.T) {
 	// hashlib.sha256(b"\2\0\0\0\0\0\0\0ab" + b"\0"*8 + b"\1\0\0\0\0\0\0\0c").hexdigest()
 	whole := flower.Parameters{Tensors: []flower.Blob{{[]byte("ab")}, {}, {[]byte("c")}}}
 	require.Equal(t, "fc8c9cb2fcf043eccbb4a1d9db773cf56aac8ccc96cd90987a38a862db532f0b", flcollect.Digest(whole))
@@ -53,17 +53,19 @@ func TestADigestIsWhatAClientComputesFromTheBytesOnTheWire(t *testing.T) {
 	shifted := flower.Parameters{Tensors: []flower.Blob{{[]byte("a")}, {[]byte("b")}, {[]byte("c")}}}
 	require.NotEqual(t, flcollect.Digest(whole), flcollect.Digest(shifted))
 	// numpy.save of numpy.array([1, 2, 3], "<f4"), as a client sends it
-	require.Equal(t, "2195406fbaf67ba1b81a88bb3aa4ae71e0d13c3717b278d743e7dd6982a47fe8", flcollect.Digest(flower.FromTensors(tensor.FromFloat32s([]float32{1, 2, 3}))))
+	require.Equal(t, "2195406fbaf67ba1b81a88bb3aa4ae71e0d13c3717b278d743e7dd6982a47fe8",
+		flcollect.Digest(flower.FromTensors(tensor.FromFloat32s([]float32{1, 2, 3}))))
 }
 
-func TestTheAuditLogTellsEveryRoundAndClientsCanFindTheirUpdates(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Audit_hasEveryRoundAndUpdate(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	sent := make(chan string, 10)
 	for i := range 2 {
-		w.join(t, trainer{step: float64(i), examples: int64(10 * (i + 1)), fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
-			sent <- flcollect.Digest(res.Parameters)
-			return nil
-		}})
+		w.join(t, trainer{step: float64(i), examples: int64(10 * (i + 1)),
+			fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
+				sent <- flcollect.Digest(res.Parameters)
+				return nil
+			}})
 	}
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 2)))
 	w.untilState(t, "job", flcollect.Finished)
@@ -78,7 +80,7 @@ func TestTheAuditLogTellsEveryRoundAndClientsCanFindTheirUpdates(t *testing.T) {
 	require.True(t, first.Aggregated)
 	require.Equal(t, flcollect.Counts{Kept: 2}, first.Counts)
 	require.Equal(t, first.Result, second.Model, "what a round gives, the next sends")
-	initial, err := zeros(t.Context(), flcollect.Config{})
+	initial, err := zeros(t.Context(), flcollect.JobConfig{})
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Digest(flower.FromTensors(initial...)), first.Model)
 	result, err := w.Result(t.Context(), "job")
@@ -96,12 +98,12 @@ func TestTheAuditLogTellsEveryRoundAndClientsCanFindTheirUpdates(t *testing.T) {
 	require.Equal(t, second.Clients, report.Clients)
 	_, err = w.Report(t.Context(), "job", 3, 0, 0)
 	require.ErrorIs(t, err, flcollect.ErrNoReport)
-	_, err = w.Report(t.Context(), "nobody", 1, 0, 0)
+	_, err = w.Report(t.Context(), "unknown", 1, 0, 0)
 	require.ErrorIs(t, err, flcollect.ErrNoReport)
 }
 
-func TestTheAuditLogGoesOnWithTheNextRunOfAJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Audit_goesOnWithTheNextRun(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for run := range 2 {
 		_, leave := w.join(t, trainer{step: 1, examples: 1})
 		require.NoError(t, w.Start(t.Context(), "job", config(1+run, 1)))
@@ -115,8 +117,8 @@ func TestTheAuditLogGoesOnWithTheNextRunOfAJob(t *testing.T) {
 	require.EqualValues(t, 2, readLine(t, lines[1]).Run)
 }
 
-func TestARoundThatChangesNothingIsInTheAuditLog(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Audit_hasARoundThatChangesNothing(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: -1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	w.untilState(t, "job", flcollect.Interrupted)
@@ -128,8 +130,8 @@ func TestARoundThatChangesNothingIsInTheAuditLog(t *testing.T) {
 	require.NotEmpty(t, line.Clients[0].Update)
 }
 
-func TestAnAttemptThatWasBrokenOffIsInTheAuditLog(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Audit_hasAFailedAttempt(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	slow, _ := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
@@ -142,13 +144,13 @@ func TestAnAttemptThatWasBrokenOffIsInTheAuditLog(t *testing.T) {
 	require.NotEmpty(t, line.Model)
 }
 
-func TestAnAuditLogThatWasTouchedIsNotAccepted(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestVerifyAudit_refusesAChangedLog(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 12})
 	require.NoError(t, w.Start(t.Context(), "job", config(5, 1)))
 	w.untilState(t, "job", flcollect.Finished)
 	lines := w.auditLog(t, "job")
-	other := w.auditLog(t, "nobody")
+	other := w.auditLog(t, "unknown")
 	require.Empty(t, other)
 	for name, c := range map[string]struct {
 		touch func(lines []string) []string
@@ -158,13 +160,17 @@ func TestAnAuditLogThatWasTouchedIsNotAccepted(t *testing.T) {
 			l[1] = strings.Replace(l[1], `"num_examples":12`, `"num_examples":13`, 1)
 			return l
 		}, "line 3: flcollect: the audit log is broken: it follows a line with the digest"},
-		"removed":     {func(l []string) []string { return slices.Delete(l, 2, 3) }, "line 3: flcollect: the audit log is broken: it says that it is line 4"},
-		"swapped":     {func(l []string) []string { l[1], l[2] = l[2], l[1]; return l }, "line 2: flcollect: the audit log is broken: it says that it is line 3"},
-		"repeated":    {func(l []string) []string { return slices.Insert(l, 1, l[0]) }, "line 2: flcollect: the audit log is broken: it says that it is line 1"},
-		"beheaded":    {func(l []string) []string { return l[1:] }, "line 1: flcollect: the audit log is broken: it says that it is line 2"},
-		"respaced":    {func(l []string) []string { l[0] += " "; return l }, "line 2: flcollect: the audit log is broken: it follows"},
-		"nonsense":    {func(l []string) []string { l[3] = "{"; return l }, "line 4: flcollect: the audit log is broken: it cannot be read"},
-		"of two jobs": {func(l []string) []string { return append(l[:1], forged(t, l[0], l[1])) }, "line 2: flcollect: the audit log is broken: it is of another job"},
+		"removed": {func(l []string) []string { return slices.Delete(l, 2, 3) },
+			"line 3: flcollect: the audit log is broken: it says that it is line 4"},
+		"swapped": {func(l []string) []string { l[1], l[2] = l[2], l[1]; return l },
+			"line 2: flcollect: the audit log is broken: it says that it is line 3"},
+		"repeated": {func(l []string) []string { return slices.Insert(l, 1, l[0]) },
+			"line 2: flcollect: the audit log is broken: it says that it is line 1"},
+		"beheaded": {func(l []string) []string { return l[1:] }, "line 1: flcollect: the audit log is broken: it says that it is line 2"},
+		"respaced": {func(l []string) []string { l[0] += " "; return l }, "line 2: flcollect: the audit log is broken: it follows"},
+		"nonsense": {func(l []string) []string { l[3] = "{"; return l }, "line 4: flcollect: the audit log is broken: it cannot be read"},
+		"of two jobs": {func(l []string) []string { return append(l[:1], forged(t, l[0], l[1])) },
+			"line 2: flcollect: the audit log is broken: it is of another job"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := flcollect.VerifyAudit(joined(c.touch(slices.Clone(lines))))
@@ -195,8 +201,8 @@ func forged(t *testing.T, before, line string) string {
 	return string(text)
 }
 
-func TestALineOfTheAuditLogIsNeverReplaced(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
+func TestServer_Audit_neverReplacesALine(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -217,8 +223,8 @@ func TestALineOfTheAuditLogIsNeverReplaced(t *testing.T) {
 	require.Equal(t, `{"line":2}`, string(doc.Data))
 }
 
-func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
+func TestVerifyAudit_showsALogThatWasCutOff(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	_, leave := w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(10, 1), 1, 1)))
@@ -232,7 +238,7 @@ func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
 	for _, doc := range docs[1:] {
 		require.NoError(t, w.documents.Delete(t.Context(), doc.Key, doc.Revision))
 	}
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs})
 	again.join(t, trainer{step: 1, examples: 1})
 	again.untilState(t, "job", flcollect.Finished)
 	_, err = flcollect.VerifyAudit(joined(again.auditLog(t, "job")))
@@ -240,8 +246,8 @@ func TestAnAuditLogThatWasCutOffShows(t *testing.T) {
 	require.ErrorContains(t, err, "line 2:")
 }
 
-func TestWithoutAnAuditLogThereAreReportsAllTheSame(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, NoAudit: true})
+func TestServer_Report_worksWithoutAnAuditLog(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, NoAudit: true})
 	_, leave := w.join(t, trainer{step: 1, examples: 3})
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	w.untilState(t, "job", flcollect.Finished)
@@ -285,8 +291,8 @@ func ExampleVerifyAudit() {
 	// Output: 1 verify audit log: line 2: flcollect: the audit log is broken: it says that it is line 3
 }
 
-func TestEncryptedUpdatesAreDigestedAsTheyAreSent(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Audit_digestsEncryptedUpdatesAsSent(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(2, 2)))
 	first, second := message(t, "none-first"), message(t, "none-second")
 	w.join(t, keeper{message: first, examples: 5})
@@ -303,6 +309,6 @@ func TestEncryptedUpdatesAreDigestedAsTheyAreSent(t *testing.T) {
 	require.Equal(t, flcollect.Digest(flower.FromBytes(ckks.Type, result.Weights...)), end.Result)
 	for _, c := range end.Clients {
 		require.Equal(t, flcollect.Kept, c.Outcome)
-		require.Nil(t, c.Norm, "nobody can tell")
+		require.Nil(t, c.Norm, "it cannot be measured")
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-func TestJobsTrainAtOnceAndShareTheClientsThatJoin(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Handle_sharesClientsAmongJobs(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "old", config(2, 2)))
 	require.NoError(t, w.Start(t.Context(), "new", config(3, 2)))
 	for range 4 {
@@ -35,8 +35,8 @@ func TestJobsTrainAtOnceAndShareTheClientsThatJoin(t *testing.T) {
 	}
 }
 
-func TestClientsSayWhichJobTheyAreFor(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Handle_readsTheJobOfAClient(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "a", config(1, 2)))
 	require.NoError(t, w.Start(t.Context(), "b", config(1, 2)))
 	for range 2 { // by the property, and by the host that they call
@@ -49,8 +49,8 @@ func TestClientsSayWhichJobTheyAreFor(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "b"))
 }
 
-func TestAClientThatIsRoutedWaitsForItsJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Route: func(*flower.Session) string { return "later" }})
+func TestServer_Handle_keepsARoutedClientForItsJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Route: func(*flower.Session) string { return "later" }})
 	ended, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "now", config(1, 1)))
 	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
@@ -62,8 +62,8 @@ func TestAClientThatIsRoutedWaitsForItsJob(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestClientsThatWaitForAnotherJobStayWhenOneEnds(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Route: func(s *flower.Session) string {
+func TestServer_Handle_keepsClientsOfOtherJobsWhenOneEnds(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Route: func(s *flower.Session) string {
 		if host := s.Peer().Header(":authority"); host == "other" || host == "job" {
 			return host
 		}
@@ -78,8 +78,8 @@ func TestClientsThatWaitForAnotherJobStayWhenOneEnds(t *testing.T) {
 	require.Empty(t, stays)
 }
 
-func TestALateClientTakesPartFromTheNextSample(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Handle_drawsALateClientInTheNextPhase(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -97,8 +97,8 @@ func TestALateClientTakesPartFromTheNextSample(t *testing.T) {
 	require.Equal(t, []float64{3, 3, 3, 4}, w.weights(t, "job"))
 }
 
-func TestAClientThatIsKilledIsAFailureOfItsRound(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Handle_countsAKilledClientAsAFailure(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	dying := make(chan struct{})
 	_, kill := w.join(t, trainer{step: 100, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
 		close(dying)
@@ -120,7 +120,7 @@ func TestAClientThatIsKilledIsAFailureOfItsRound(t *testing.T) {
 }
 
 // withAvailable has a job wait for some clients and train with fewer.
-func withAvailable(c flcollect.Config, available, least int) flcollect.Config {
+func withAvailable(c flcollect.JobConfig, available, least int) flcollect.JobConfig {
 	c.StrategyConf = strategy.Conf{"min_available_clients": available, "min_fit_clients": least, "min_evaluate_clients": least}
 	return c
 }
@@ -129,8 +129,8 @@ func counts(p flcollect.Phase) flcollect.Phase {
 	return flcollect.Phase{Clients: p.Clients, Results: p.Results, Failures: p.Failures}
 }
 
-func TestAClientThatDoesNotAnswerInTimeLosesItsSession(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Handle_endsTheSessionOfASlowClient(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	silent, _ := gated(100, 1)
 	ended, _ := w.join(t, silent)
 	w.join(t, trainer{step: 1, examples: 1})
@@ -149,8 +149,8 @@ func TestAClientThatDoesNotAnswerInTimeLosesItsSession(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"))
 }
 
-func TestTooFewClientsInterruptAJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, ClientTimeout: 50 * time.Millisecond})
+func TestServer_Start_interruptsAJobWithTooFewClients(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 50 * time.Millisecond})
 	ended, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
@@ -160,7 +160,7 @@ func TestTooFewClientsInterruptAJob(t *testing.T) {
 	require.NoError(t, <-ended, "it is sent away")
 }
 
-func TestBadUpdatesAreQuarantinedWithTheReason(t *testing.T) {
+func TestStatus_Quarantined_hasRefusedUpdatesWithReasons(t *testing.T) {
 	update := func(change func(*flower.FitRes)) trainer {
 		return trainer{step: 1, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
 			change(res)
@@ -182,19 +182,21 @@ func TestBadUpdatesAreQuarantinedWithTheReason(t *testing.T) {
 		client trainer
 		reason string
 	}{
-		"no examples":            {update(func(r *flower.FitRes) { r.NumExamples = 0 }), "0"},
-		"negative examples":      {update(func(r *flower.FitRes) { r.NumExamples = -1 }), "-1"},
-		"vast examples":          {update(func(r *flower.FitRes) { r.NumExamples = 1 << 62 }), "4611686018427387904"},
-		"not a number":           {model(tensor.FromFloat32s([]float32{1, nan, 1}), last), "NaN"},
-		"another shape":          {model(tensor.FromFloat32s([]float32{1, 1}), last), "shape"},
-		"a tensor less":          {model(last), "tensor"},
-		"another encoding":       {update(func(r *flower.FitRes) { r.Parameters.Type = "pickle" }), `type "pickle"`},
-		"rubbish":                {update(func(r *flower.FitRes) { r.Parameters.Tensors[0] = flower.Blob{[]byte("rubbish")} }), "decode tensor 0"},
+		"no examples":       {update(func(r *flower.FitRes) { r.NumExamples = 0 }), "0"},
+		"negative examples": {update(func(r *flower.FitRes) { r.NumExamples = -1 }), "-1"},
+		"vast examples":     {update(func(r *flower.FitRes) { r.NumExamples = 1 << 62 }), "4611686018427387904"},
+		"not a number":      {model(tensor.FromFloat32s([]float32{1, nan, 1}), last), "NaN"},
+		"another shape":     {model(tensor.FromFloat32s([]float32{1, 1}), last), "shape"},
+		"a tensor less":     {model(last), "tensor"},
+		"another encoding":  {update(func(r *flower.FitRes) { r.Parameters.Type = "pickle" }), `type "pickle"`},
+		"rubbish": {update(func(r *flower.FitRes) {
+			r.Parameters.Tensors[0] = flower.Blob{[]byte("rubbish")}
+		}), "decode tensor 0"},
 		"a loss that is none":    {evaluation(func(r *flower.EvaluateRes) { r.Loss = nan }), "the loss is NaN"},
 		"evaluated with nothing": {evaluation(func(r *flower.EvaluateRes) { r.NumExamples = 0 }), "num_examples is 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, flcollect.Options{Initial: zeros})
+			w := newWorld(t, flcollect.Config{Initial: zeros})
 			w.join(t, c.client)
 			w.join(t, trainer{step: 1, examples: 1})
 			require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
@@ -213,8 +215,8 @@ func TestBadUpdatesAreQuarantinedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestARoundWithoutAnAggregationKeepsTheModel(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestRound_Aggregated_isFalseWhereTheModelStays(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	var fits atomic.Int64
 	w.join(t, trainer{step: 1, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
 		if fits.Add(1) == 2 {
@@ -236,8 +238,8 @@ func TestARoundWithoutAnAggregationKeepsTheModel(t *testing.T) {
 	require.True(t, rounds[2].Aggregated)
 }
 
-func TestAClientThatAnswersTwiceFailsAlone(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Handle_failsAloneAClientThatAnswersTwice(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	closed := answerTwice(t, w.address)
 	w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(2, 1), 2, 1)))

@@ -1,46 +1,124 @@
 package flcollect
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/storage"
 )
 
-// Config is what a job is to do: the body of POST /job/config/{id}.
+// Config configures a [Server].
 type Config struct {
-	// Strategy is "avg", the name of a built-in strategy, or a name in the
-	// repository.
-	Strategy string
-	// ModelName and ModelVersion name the model in the repository.
-	ModelName, ModelVersion string
-	// AdaptConfig is kept and has no effect: strategies adapt the learning rate.
-	AdaptConfig string
-	// Rounds is the number of rounds, 1 to [MaxRounds].
-	Rounds int
-	// RoundTimeout bounds each phase of a round. Zero waits for every client.
-	RoundTimeout time.Duration
-	// StrategyConf holds the parameters that were given, by their names there.
-	StrategyConf strategy.Conf
-	// ClientConf are the settings for clients. Those of the first are part of
-	// every fit instruction. Values are string, int64, float64 or bool.
-	ClientConf []map[string]any
-	// Homomorphic are the parameters with which clients encrypt their updates; nil
-	// if they do not. If it leaves the moduli open, they are those of the clients'
-	// keys, and with them what else it leaves open. Encrypted updates are averaged, whatever Strategy says, and of
-	// StrategyConf only the rules of sampling and failures count.
-	Homomorphic *ckks.Settings
-	// DPAdaptive are the settings of differential privacy with adaptive clipping,
-	// as dp.New takes them; nil if there is none.
-	DPAdaptive strategy.Conf
-	// ConfigurationID is the id under which the result is stored.
-	ConfigurationID string
-	// Stopping has the training end early when an aggregated evaluation metric
-	// is greater than its target in Targets.
-	Stopping bool
-	// Targets are the targets by the names of metrics.
-	Targets map[string]float64
+	// Documents stores the jobs and the records of their rounds. Required, and
+	// used by no other server.
+	Documents storage.Documents
+	// Blobs stores the models. Required, and used by no other server.
+	Blobs storage.Blobs
+	// Repository takes the results, and has models and strategies. Nil leaves
+	// results with the jobs, where [Server.Result] returns them.
+	Repository Repository
+	// Strategies are those of the program, by the names that jobs select them by.
+	// Each function makes one with the parameters of a job, which are its own; it is
+	// called concurrently, at the start of a job and when a job goes on after a
+	// restart. Its error is final, and should be a *strategy.FieldError. No name may
+	// be that of a built-in strategy; it takes precedence over the same name in the
+	// repository. Nil has none.
+	Strategies map[string]func(strategy.Conf) (strategy.Strategy, error)
+	// Orchestrator receives the progress of trainings. Nil reports it nowhere.
+	Orchestrator Orchestrator
+	// Initial returns the parameters with which a job begins. Their types are those of
+	// all updates: other types that clients send are converted. Where its error
+	// matches [ErrNoModel], the repository is asked, and then a client. Nil has
+	// none. With homomorphic encryption only a client is asked: the others could not
+	// encrypt.
+	Initial func(ctx context.Context, config JobConfig) (strategy.Model, error)
+	// Route returns the id of the job that a Flower client is for, empty for any. A
+	// client for a job that is not active waits until it is. Nil takes the first label
+	// of the host that the client called, if an active job has that id. It is called
+	// concurrently.
+	Route func(session *flower.Session) string
+	// Identify returns a lasting name of a Flower client that has no certificate;
+	// empty for none. Its reputation depends on the name, so a client must not be able
+	// to choose that of another. It is called concurrently. Nil has no names.
+	Identify func(session *flower.Session) string
+	// Clip cuts updates that lie further from the model than [DefaultNormFactor]
+	// allows, unless a job says otherwise. False only reports them: a job with a
+	// norm_bound of its own has them cut all the same.
+	Clip bool
+	// TrustClients measures no update, unless a job requests it, and suspends no
+	// client. It excludes Clip.
+	TrustClients bool
+	// NoAudit keeps no audit log, and so digests no update. The rounds have reports
+	// all the same.
+	NoAudit bool
+	// ClientTimeout is how long a job waits for enough clients, and for a
+	// repository that does not answer, before it is interrupted. Zero means
+	// 24 hours, as with Flower.
+	ClientTimeout time.Duration
+	// Park is the time after which clients reconnect when the server stops, in whole
+	// seconds. With more than a thousand clients a second is added for each thousand,
+	// and they reconnect at random within that time. Zero means 5 seconds.
+	Park time.Duration
+	// MaxContext is the greatest size of a public context in bytes. Zero means
+	// 64 MiB. Each one that is being received may take twice that in memory.
+	MaxContext int64
+	// Dir is the folder for files that a round needs. Empty means that of the
+	// operating system.
+	Dir string
+	// Logger logs the progress of jobs. Nil is silent.
+	Logger *slog.Logger
 }
 
-// MaxRounds is the greatest number of rounds of a job.
-const MaxRounds = 1_000_000
+// Defaults of [Config].
+const (
+	defaultClientTimeout = 24 * time.Hour
+	defaultPark          = 5 * time.Second
+	defaultMaxContext    = 64 << 20
+	mostContext          = 1 << 32
+)
+
+// withDefaults returns the configuration with its defaults, or its errors.
+func (c Config) withDefaults() (Config, error) {
+	var err error
+	if c.Documents == nil {
+		err = errors.Join(err, errors.New("configure training collector: Documents is required"))
+	}
+	if c.Blobs == nil {
+		err = errors.Join(err, errors.New("configure training collector: Blobs is required"))
+	}
+	if c.Clip && c.TrustClients {
+		err = errors.Join(err, errors.New("configure training collector: Clip and TrustClients exclude each other"))
+	}
+	err = errors.Join(err, checkStrategies(c.Strategies))
+	c.Strategies = maps.Clone(c.Strategies)
+	if c.ClientTimeout == 0 {
+		c.ClientTimeout = defaultClientTimeout
+	}
+	if c.ClientTimeout < 0 {
+		err = errors.Join(err, fmt.Errorf("configure training collector: ClientTimeout is %v, must not be negative",
+			c.ClientTimeout))
+	}
+	if c.Park == 0 {
+		c.Park = defaultPark
+	}
+	if c.Park < time.Second {
+		err = errors.Join(err, fmt.Errorf("configure training collector: Park is %v, must be a second at least", c.Park))
+	}
+	if c.MaxContext == 0 {
+		c.MaxContext = defaultMaxContext
+	}
+	if c.MaxContext < 0 || c.MaxContext > mostContext {
+		err = errors.Join(err, fmt.Errorf("configure training collector: MaxContext is %d, must be 1 to %d",
+			c.MaxContext, int64(mostContext)))
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, err
+}

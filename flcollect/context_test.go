@@ -17,8 +17,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestAPublicContextIsStoredAndHandedOut(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_PublicContext_returnsWhatWasStored(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	h, _ := serveWorld(t, w)
 	raw := fixture(t, "tenseal", "public")
 	const path = "/job/he/public/a%2Fb"
@@ -47,7 +47,7 @@ func TestAPublicContextIsStoredAndHandedOut(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, ask(h, "PUT", path, string(raw), "If-Match", "tag").Code)
 	require.Equal(t, http.StatusForbidden, ask(h, "PUT", path, string(raw), "Sec-Fetch-Site", "cross-site").Code)
 
-	again := w.restart(t, flcollect.Options{})
+	again := w.restart(t, flcollect.Config{})
 	content, stored, err := again.PublicContext(t.Context(), "a/b")
 	require.NoError(t, err)
 	require.EqualValues(t, len(raw), stored.Size)
@@ -58,9 +58,9 @@ func TestAPublicContextIsStoredAndHandedOut(t *testing.T) {
 	require.ErrorIs(t, err, flcollect.ErrNoContext)
 }
 
-func TestASecretKeyIsRefusedAndLeavesNoTrace(t *testing.T) {
+func TestServer_SetPublicContext_refusesASecretKey(t *testing.T) {
 	var log bytes.Buffer
-	w := newWorld(t, flcollect.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	w := newWorld(t, flcollect.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	h, _ := serveWorld(t, w)
 	secret := fixture(t, "tenseal", "secret")
 	for _, text := range []string{string(secret), base64Text(secret)} {
@@ -74,9 +74,9 @@ func TestASecretKeyIsRefusedAndLeavesNoTrace(t *testing.T) {
 	require.Less(t, log.Len(), 1000)
 }
 
-func TestWhatIsNoContextOrTooLargeIsRefused(t *testing.T) {
+func TestServer_SetPublicContext_refusesOtherOrTooLargeContent(t *testing.T) {
 	raw := fixture(t, "tenseal", "public")
-	w := newWorld(t, flcollect.Options{MaxContext: int64(len(raw)) - 1})
+	w := newWorld(t, flcollect.Config{MaxContext: int64(len(raw)) - 1})
 	h, _ := serveWorld(t, w)
 	require.Equal(t, http.StatusRequestEntityTooLarge, ask(h, "PUT", "/job/he/public/a", string(raw)).Code)
 	require.Equal(t, http.StatusRequestEntityTooLarge, ask(h, "PUT", "/job/he/public/a", base64Text(raw)).Code)
@@ -86,12 +86,12 @@ func TestWhatIsNoContextOrTooLargeIsRefused(t *testing.T) {
 	}
 	require.Equal(t, http.StatusUnprocessableEntity, ask(h, "PUT", "/job/he/public/a%00", string(raw)).Code)
 	require.Zero(t, countBlobs(t, w.blobs))
-	_, err := flcollect.NewServer(flcollect.Options{Documents: w.documents, Blobs: w.blobs, MaxContext: -1})
+	_, err := flcollect.NewServer(flcollect.Config{Documents: w.documents, Blobs: w.blobs, MaxContext: -1})
 	require.ErrorContains(t, err, "MaxContext is -1")
 }
 
-func TestAContextThatDoesNotFitTheActiveJobIsAConflict(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_SetPublicContext_refusesAContextThatDoesNotFit(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
 	raw := string(fixture(t, "tenseal", "public"))
@@ -115,8 +115,8 @@ func TestAContextThatDoesNotFitTheActiveJobIsAConflict(t *testing.T) {
 	require.Empty(t, status.Note)
 }
 
-func TestOfConcurrentContextsUnderOneConditionOneIsStored(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_SetPublicContext_storesOneOfConcurrentContexts(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	raw := fixture(t, "tenseal", "public")
 	results := make(chan error)
 	for range 8 {
@@ -137,21 +137,21 @@ func TestOfConcurrentContextsUnderOneConditionOneIsStored(t *testing.T) {
 	require.Equal(t, 1, countBlobs(t, w.blobs))
 }
 
-func TestAServerThatDiesWhileAContextIsReplacedHasTheOldOrTheNew(t *testing.T) {
+func TestServer_SetPublicContext_survivesACrashAtAnyWrite(t *testing.T) {
 	first, second := fixture(t, "tenseal", "public"), append(fixture(t, "tenseal", "public"), 4<<3, 0)
 	for _, happens := range []bool{false, true} {
 		for writes := 1; writes <= 3; writes++ {
 			documents, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
-			w := newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs})
+			w := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs})
 			_, err := w.SetPublicContext(t.Context(), "job", bytes.NewReader(first), flcollect.Condition{})
 			require.NoError(t, err)
 			w.end()
 			f := newFuse(writes, happens)
-			dying := newWorld(t, flcollect.Options{Documents: fusedDocuments{documents, f}, Blobs: fusedBlobs{blobs, f}})
+			dying := newWorld(t, flcollect.Config{Documents: fusedDocuments{documents, f}, Blobs: fusedBlobs{blobs, f}})
 			_, err = dying.SetPublicContext(t.Context(), "job", bytes.NewReader(second), flcollect.Condition{})
 			acknowledged := err == nil
 			dying.end()
-			again := newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs})
+			again := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs})
 			require.Eventually(t, func() bool { return again.Ready() == nil }, patience, time.Millisecond)
 			content, stored, err := again.PublicContext(t.Context(), "job")
 			require.NoError(t, err)
@@ -168,8 +168,8 @@ func TestAServerThatDiesWhileAContextIsReplacedHasTheOldOrTheNew(t *testing.T) {
 
 func base64Text(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
-func TestNewHandler_publicContext_readsConditionsOfRFC9110(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestNewHandler_readsConditionsOfRFC9110(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	h, _ := serveWorld(t, w)
 	raw := string(fixture(t, "tenseal", "public"))
 	const path = "/job/he/public/a"
@@ -191,19 +191,22 @@ func TestNewHandler_publicContext_readsConditionsOfRFC9110(t *testing.T) {
 		{"PUT", "If-Match", "*, " + tag, 400},
 		{"PUT", "If-None-Match", `"a,b"`, 204},
 		{"PUT", "If-None-Match", `"a,b", ` + tag, 412},
+		{"PUT", "If-None-Match", "W/" + tag, 412},
 		{"PUT", "If-None-Match", `"a` + tag, 400},
 		{"GET", "If-None-Match", `"a,b"`, 200},
 		{"GET", "If-None-Match", `"a,b", ` + text, 304},
+		{"GET", "If-None-Match", "W/" + text, 304},
 		{"GET", "If-None-Match", "*", 304},
 		{"GET", "If-None-Match", `"*"`, 200},
 		{"GET", "If-None-Match", `"a,b`, 400},
 		{"DELETE", "If-Match", `"a,b"`, 412},
+		{"DELETE", "If-Match", "W/" + tag, 412},
 	} {
 		require.Equal(t, c.want, ask(h, c.method, path, raw, c.field, c.value).Code, "%s %s: %s", c.method, c.field, c.value)
 	}
 }
 
-func FuzzConditionsOfAChange(f *testing.F) {
+func FuzzConditionOf(f *testing.F) {
 	f.Add(`"a", W/"b"`, "*")
 	f.Add("", `"`)
 	f.Add(`"a,b"`, ",,")

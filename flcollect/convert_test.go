@@ -59,7 +59,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func TestServer_update_isConvertedToTheTypesOfTheModel(t *testing.T) {
+func TestServer_convertsUpdatesToTheTypesOfTheModel(t *testing.T) {
 	for _, dtype := range []tensor.DType{
 		tensor.Float64, tensor.Float16, tensor.BFloat16, tensor.Int64, tensor.Int8, tensor.Uint8,
 	} {
@@ -68,7 +68,7 @@ func TestServer_update_isConvertedToTheTypesOfTheModel(t *testing.T) {
 			var log lines
 			n := &neighbours{}
 			logger := slog.New(slog.NewTextHandler(&log, nil))
-			w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named, Repository: n, Logger: logger})
+			w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named, Repository: n, Logger: logger})
 			w.joinAs(t, sending(dtype), "other")
 			for i := range 4 {
 				w.joinAs(t, sending(tensor.Float32), fmt.Sprintf("same-%d", i))
@@ -111,11 +111,11 @@ func TestServer_update_isConvertedToTheTypesOfTheModel(t *testing.T) {
 	}
 }
 
-func TestServer_update_ofAnotherTypeIsRoundedForACounter(t *testing.T) {
-	begin := func(context.Context, flcollect.Config) (strategy.Model, error) {
+func TestServer_roundsUpdatesOfCounters(t *testing.T) {
+	begin := func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 		return strategy.Model{tensor.FromInt64s([]int64{4})}, nil
 	}
-	w := newWorld(t, flcollect.Options{Initial: begin})
+	w := newWorld(t, flcollect.Config{Initial: begin})
 	w.join(t, answering(func(flower.FitIns) (strategy.Model, error) {
 		return strategy.Model{tensor.FromFloat64s([]float64{10.4})}, nil
 	}))
@@ -126,8 +126,8 @@ func TestServer_update_ofAnotherTypeIsRoundedForACounter(t *testing.T) {
 	require.Equal(t, strategy.Model{tensor.FromInt64s([]int64{10})}, result.Weights)
 }
 
-func TestServer_update_thatTheTypeOfTheModelCannotHoldIsRefused(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_refusesUpdatesThatTheTypeCannotHold(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, sending(tensor.Float32))
 	w.join(t, answering(func(flower.FitIns) (strategy.Model, error) {
 		return strategy.Model{tensor.FromFloat64s([]float64{1, 1e300, 1}), tensor.FromFloat64s([]float64{1})}, nil
@@ -140,9 +140,9 @@ func TestServer_update_thatTheTypeOfTheModelCannotHoldIsRefused(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "job"), "of the other client alone")
 }
 
-func TestServer_reputation_isNotWorseForATypeThatIsNotRead(t *testing.T) {
+func TestReputation_isNotWorseForAnotherType(t *testing.T) {
 	const rounds = 6
-	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	w.joinAs(t, sending(tensor.Float32), "same")
 	header := "{'descr': '<f16', 'fortran_order': False, 'shape': (0,), }\n"
 	file := append([]byte("\x93NUMPY\x01\x00"+string(rune(len(header)))+"\x00"), header...)
@@ -158,9 +158,9 @@ func TestServer_reputation_isNotWorseForATypeThatIsNotRead(t *testing.T) {
 	}
 }
 
-func TestServer_job_storesNothingWhenNothingWasAggregated(t *testing.T) {
+func TestServer_Result_isNoneWhereNothingWasAggregated(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	w.join(t, trainer{step: 1, examples: 0})
 	conf := config(3, 1)
 	conf.Stopping, conf.Targets = true, map[string]float64{"accuracy": -1} // the model to begin with surpasses it
@@ -179,15 +179,15 @@ func TestServer_job_storesNothingWhenNothingWasAggregated(t *testing.T) {
 	w.end()
 	require.NotContains(t, n.all(), "store job")
 
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs, Repository: n})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Repository: n})
 	after, err := again.Status(t.Context(), "job")
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Interrupted, after.State)
 	require.Equal(t, status.Error, after.Error)
 }
 
-func TestServer_status_saysThatARoundAggregatedNothing(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Status_notesARoundThatAggregatedNothing(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
 		res.NumExamples = 1
 		if w.Totals().Rounds == 1 {
@@ -208,8 +208,8 @@ func TestServer_status_saysThatARoundAggregatedNothing(t *testing.T) {
 
 // A job whose record an older server has written, which did not count the rounds that
 // changed the model, ends as it did.
-func TestServer_job_ofAnOlderRecordHasAResultIfARoundHadOne(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Result_ofAnOlderRecord(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 1, fit: func(ctx context.Context, _ flower.FitIns, _ *flower.FitRes) error {
 		if w.Totals().Rounds < 1 {
 			return nil
@@ -232,7 +232,7 @@ func TestServer_job_ofAnOlderRecordHasAResultIfARoundHadOne(t *testing.T) {
 	require.NoError(t, err)
 
 	n := &neighbours{}
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs, Repository: n})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Repository: n})
 	again.join(t, trainer{examples: 0}) // refused
 	status := again.untilState(t, "job", flcollect.Finished)
 	require.True(t, status.Stored)
@@ -245,8 +245,8 @@ func (wideBeginner) Parameters(context.Context, flower.GetParametersIns) (flower
 	return flower.FromTensors(tensor.FromFloat64s([]float64{1, 2})), nil
 }
 
-func TestServer_modelOfAClient_decidesTheTypesForAll(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_takesTypesFromTheFirstModel(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	w.join(t, wideBeginner{sending(tensor.Float64)}) // the only one that has a model
 	w.join(t, sending(tensor.Float32))
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 2)))
@@ -290,10 +290,10 @@ func (c *crowd) Add(ctx context.Context, update strategy.Update) error {
 
 // The uploads that are admitted bound what comes in, not what is made of it: a byte may
 // become a number of 64 bits.
-func TestServer_conversions_areFewAtATime(t *testing.T) {
+func TestServer_Converting_isLimited(t *testing.T) {
 	clients := 4 * runtime.NumCPU()
 	c := &crowded{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, TrustClients: true, Strategies: map[string]factory{
+	w := newWorld(t, flcollect.Config{Initial: zeros, TrustClients: true, Strategies: map[string]factory{
 		"crowded": func(conf strategy.Conf) (_ strategy.Strategy, err error) {
 			c.Strategy, err = strategy.New("FedAvg", conf)
 			return c, err

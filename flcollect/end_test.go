@@ -14,9 +14,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-func TestATargetThatIsSurpassedEndsTheTraining(t *testing.T) {
+func TestEarlyEnd_endsTheTraining(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	clients := make([]<-chan error, 2)
 	for i := range clients {
 		clients[i], _ = w.join(t, trainer{step: 1, examples: 1})
@@ -25,7 +25,7 @@ func TestATargetThatIsSurpassedEndsTheTraining(t *testing.T) {
 	n.down = func(call string) error {
 		if call == "early" {
 			early.Store(true)
-			require.Equal(t, 2, w.Totals().Clients, "clients leave after the orchestrator was told")
+			require.Equal(t, 2, w.Totals().Clients, "clients leave after the report to the orchestrator")
 			_, stored := n.stored("job")
 			require.True(t, stored)
 		}
@@ -51,8 +51,8 @@ func TestATargetThatIsSurpassedEndsTheTraining(t *testing.T) {
 	require.Equal(t, []float64{2, 2, 2, 3}, numbersOf(result.Weights))
 }
 
-func TestTargetsAreIgnoredUnlessStoppingIsSet(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestEarlyEnd_needsTheStoppingFlag(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(3, 1)
 	conf.Targets = map[string]float64{"accuracy": 0}
@@ -62,9 +62,9 @@ func TestTargetsAreIgnoredUnlessStoppingIsSet(t *testing.T) {
 	require.Nil(t, status.Early)
 }
 
-func TestStopInterruptsAllJobsWithoutResults(t *testing.T) {
+func TestServer_Stop_interruptsAllJobs(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	slow, gate := gated(1, 1)
 	gate <- struct{}{}
 	ended, _ := w.join(t, slow)
@@ -92,7 +92,7 @@ func TestStopInterruptsAllJobsWithoutResults(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "trains"))
 }
 
-func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
+func TestDelivery_outlastsAnOutage(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	n := &neighbours{down: func(call string) error {
@@ -102,7 +102,7 @@ func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
 		return nil
 	}}
 	documents, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
-	w := newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
 	client, _ := w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	status := w.untilState(t, "job", flcollect.Finished)
@@ -118,7 +118,7 @@ func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
 	w.until(t, "job", "finished again", func(s flcollect.Status) bool { return s.State == flcollect.Finished && s.Run == 2 })
 	w.end()
 
-	w = newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs, Repository: n, Orchestrator: n})
+	w = newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Repository: n, Orchestrator: n})
 	status = w.untilState(t, "job", flcollect.Finished)
 	require.False(t, status.Stored)
 	down.Store(false)
@@ -136,14 +136,14 @@ func TestNewsOutlastsNeighboursThatAreDown(t *testing.T) {
 	require.Equal(t, 1, blobsLeft)
 }
 
-func TestARefusalIsFinal(t *testing.T) {
+func TestDelivery_takesARefusalAsFinal(t *testing.T) {
 	n := &neighbours{down: func(call string) error {
 		if call == "model" {
 			return nil
 		}
 		return fmt.Errorf("%w: not of this house", flcollect.ErrRefused)
 	}}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	w.join(t, trainer{step: 1, examples: 1})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	status := w.untilState(t, "job", flcollect.Finished)
@@ -153,7 +153,7 @@ func TestARefusalIsFinal(t *testing.T) {
 	require.Eventually(t, func() bool { return w.Totals().Undelivered == 0 }, patience, time.Millisecond)
 }
 
-func TestAJobWaitsForItsRepository(t *testing.T) {
+func TestServer_Start_waitsForTheRepository(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	n := &neighbours{down: func(call string) error {
@@ -162,7 +162,7 @@ func TestAJobWaitsForItsRepository(t *testing.T) {
 		}
 		return nil
 	}}
-	w := newWorld(t, flcollect.Options{Repository: n})
+	w := newWorld(t, flcollect.Config{Repository: n})
 	w.join(t, trainer{step: 1, examples: 1, begin: []float32{1}})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	status := w.until(t, "job", "in trouble", func(s flcollect.Status) bool { return s.Error != "" })
@@ -174,8 +174,8 @@ func TestAJobWaitsForItsRepository(t *testing.T) {
 	require.Equal(t, []float64{2}, w.weights(t, "job"))
 }
 
-func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Second})
+func TestServer_Run_hasClientsReconnectAfterARestart(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Second})
 	seen := make(chan struct{}, 10)
 	w.join(t, trainer{step: 1, examples: 1, fit: func(context.Context, flower.FitIns, *flower.FitRes) error {
 		seen <- struct{}{}
@@ -183,15 +183,15 @@ func TestClientsComeBackAfterAPlannedRestart(t *testing.T) {
 	}})
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
 	w.until(t, "job", "joined", func(s flcollect.Status) bool { return s.Clients == 1 })
-	again := w.restart(t, flcollect.Options{Initial: zeros})
+	again := w.restart(t, flcollect.Config{Initial: zeros})
 	again.until(t, "job", "joined again", func(s flcollect.Status) bool { return s.Clients == 1 })
 	again.join(t, trainer{step: 1, examples: 1})
 	again.untilState(t, "job", flcollect.Finished)
 	require.Len(t, seen, 1)
 }
 
-func TestAClientThatTrainsWhenTheServerEndsIsParkedToo(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Second})
+func TestServer_Run_sendsTrainingClientsAway(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Second})
 	slow, gate := gated(1, 1)
 	client, _ := w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
@@ -203,7 +203,7 @@ func TestAClientThatTrainsWhenTheServerEndsIsParkedToo(t *testing.T) {
 		gate <- struct{}{}
 		gate <- struct{}{} // for the round that is conducted again
 	}()
-	again := w.restart(t, flcollect.Options{Initial: zeros})
+	again := w.restart(t, flcollect.Config{Initial: zeros})
 	status := again.untilState(t, "job", flcollect.Finished)
 	require.EqualValues(t, 1, status.Run)
 	require.NoError(t, <-client)

@@ -14,10 +14,10 @@ import (
 
 // A server trains a model of two numbers for three rounds with one client.
 func ExampleNewServer() {
-	server, err := flcollect.NewServer(flcollect.Options{
+	server, err := flcollect.NewServer(flcollect.Config{
 		Documents: storage.NewMemoryDocuments(),
 		Blobs:     storage.NewMemoryBlobs(),
-		Initial: func(context.Context, flcollect.Config) (strategy.Model, error) {
+		Initial: func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 			return strategy.Model{tensor.FromFloat32s([]float32{0, 10})}, nil
 		},
 	})
@@ -45,7 +45,7 @@ func ExampleNewServer() {
 	go func() { served <- clients.Serve(serving, listener) }()
 
 	ctx := context.Background()
-	err = server.Start(ctx, "weather", flcollect.Config{
+	err = server.Start(ctx, "weather", flcollect.JobConfig{
 		Strategy: "avg", Rounds: 3, StrategyConf: strategy.Conf{"min_available_clients": 1, "min_fit_clients": 1, "min_evaluate_clients": 1},
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func sparing(conf strategy.Conf) (strategy.Strategy, error) {
 
 // A program registers a strategy of its own; a job selects it by its name.
 func ExampleOptions_strategies() {
-	options := flcollect.Options{
+	options := flcollect.Config{
 		Documents:  storage.NewMemoryDocuments(),
 		Blobs:      storage.NewMemoryBlobs(),
 		Strategies: map[string]func(strategy.Conf) (strategy.Strategy, error){"sparing": sparing},
@@ -97,8 +97,8 @@ func ExampleOptions_strategies() {
 	ran := make(chan error, 1)
 	go func() { ran <- server.Run(running) }()
 	ctx := context.Background()
-	fmt.Println(server.Start(ctx, "one", flcollect.Config{Strategy: "sparing", Rounds: 1}))
-	fmt.Println(server.Start(ctx, "two", flcollect.Config{Strategy: "sparring", Rounds: 1}))
+	fmt.Println(server.Start(ctx, "one", flcollect.JobConfig{Strategy: "sparing", Rounds: 1}))
+	fmt.Println(server.Start(ctx, "two", flcollect.JobConfig{Strategy: "sparring", Rounds: 1}))
 	stop()
 	fmt.Println(<-ran)
 

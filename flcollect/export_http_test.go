@@ -15,3 +15,9 @@ func HandlerOf(jobs Jobs, opts *HandlerOptions) http.Handler { return newREST(jo
 
 // RoutesAndDocument returns what has to agree.
 func RoutesAndDocument() ([]httpapi.Route, []byte) { return newREST(&Server{}, nil).routes(), openapi }
+
+// Detail is a fault of a request in the form that clients read.
+type Detail = detail
+
+// DetailsOf returns the details with which an error is answered.
+func DetailsOf(err error) []Detail { return detailsOf(err) }

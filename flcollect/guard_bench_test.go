@@ -56,24 +56,25 @@ func BenchmarkUpdate(b *testing.B) {
 // interface, without an evaluation, so that the server is all that takes time.
 func BenchmarkJob(b *testing.B) {
 	const elements, clients = 2_500_000, 8
-	initial := func(context.Context, flcollect.Config) (strategy.Model, error) { return randomModel(elements), nil }
+	initial := func(context.Context, flcollect.JobConfig) (strategy.Model, error) { return randomModel(elements), nil }
 	for _, c := range []struct {
 		name    string
-		options flcollect.Options
+		options flcollect.Config
 	}{
-		{"trusted, no audit", flcollect.Options{TrustClients: true, NoAudit: true}},
-		{"bounded, no audit", flcollect.Options{NoAudit: true}},
-		{"trusted, audited", flcollect.Options{TrustClients: true}},
-		{"bounded, audited", flcollect.Options{}},
+		{"trusted, no audit", flcollect.Config{TrustClients: true, NoAudit: true}},
+		{"bounded, no audit", flcollect.Config{NoAudit: true}},
+		{"trusted, audited", flcollect.Config{TrustClients: true}},
+		{"bounded, audited", flcollect.Config{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			c.options.Initial, c.options.Dir = initial, b.TempDir()
 			w := newWorld(b, c.options)
 			for range clients {
 				parameters := flower.FromTensors(randomModel(elements)...)
-				client, err := flower.NewClient(flower.ClientConfig{Target: w.address, Trainer: fixed{parameters}, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
-					return new(net.Dialer).DialContext(ctx, "tcp", w.address)
-				}})
+				client, err := flower.NewClient(flower.ClientConfig{Target: w.address, Trainer: fixed{parameters},
+					Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+						return new(net.Dialer).DialContext(ctx, "tcp", w.address)
+					}})
 				require.NoError(b, err)
 				ctx, cancel := context.WithCancel(context.Background())
 				done := make(chan struct{})

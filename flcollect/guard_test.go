@@ -38,16 +38,16 @@ func trained(model strategy.Model, examples int64, target float64) strategy.Mode
 }
 
 // withCounter is a model to begin with, with the counter of a batch normalisation.
-func withCounter(context.Context, flcollect.Config) (strategy.Model, error) {
+func withCounter(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 	return strategy.Model{tensor.FromFloat32s([]float32{0.1, -0.2, 0.3}), tensor.FromInt64s([]int64{0})}, nil
 }
 
 // The weights are those of Flower's own server, which is a mean weighted by examples,
 // though one client has four fifths of the data.
-func TestServer_defaults_giveTheWeightedMeanOfHonestClients(t *testing.T) {
+func TestConfig_defaultsGiveTheWeightedMean(t *testing.T) {
 	const rounds = 15
 	shares := []int64{8000, 500, 500, 500, 500}
-	w := newWorld(t, flcollect.Options{Initial: withCounter})
+	w := newWorld(t, flcollect.Config{Initial: withCounter})
 	for k, n := range shares {
 		w.join(t, batches(n, float64(k)))
 	}
@@ -55,7 +55,7 @@ func TestServer_defaults_giveTheWeightedMeanOfHonestClients(t *testing.T) {
 	status := w.untilState(t, "job", flcollect.Finished)
 	require.Equal(t, flcollect.Updates{Counts: flcollect.Counts{Kept: rounds * len(shares)}}, status.Updates)
 
-	model, err := withCounter(t.Context(), flcollect.Config{})
+	model, err := withCounter(t.Context(), flcollect.JobConfig{})
 	require.NoError(t, err)
 	for range rounds {
 		means, total := make([]float64, 4), 0.0
@@ -101,7 +101,7 @@ func jump(length func() float64) trainer {
 
 // farJob runs a job of 4 rounds with four clients and one whose updates are a thousand
 // times as long.
-func farJob(t *testing.T, options flcollect.Options, conf strategy.Conf) (*world, flcollect.Status) {
+func farJob(t *testing.T, options flcollect.Config, conf strategy.Conf) (*world, flcollect.Status) {
 	t.Helper()
 	options.Initial, options.Identify = zeros, named
 	w := newWorld(t, options)
@@ -117,9 +117,9 @@ func farJob(t *testing.T, options flcollect.Options, conf strategy.Conf) (*world
 	return w, w.untilState(t, "job", flcollect.Finished)
 }
 
-func TestServer_updateThatIsFar_isReportedAndKeptByDefault(t *testing.T) {
+func TestConfig_Clip_falseKeepsFarUpdates(t *testing.T) {
 	var log lines
-	w, status := farJob(t, flcollect.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil)
+	w, status := farJob(t, flcollect.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 	require.Equal(t, flcollect.Counts{Kept: 20, Far: 4}, status.Updates.Counts)
 	require.InDelta(t, 4*1004./5, w.weights(t, "job")[0], 1e-3)
 	require.EqualValues(t, 4, w.Totals().Far)
@@ -142,21 +142,21 @@ func TestServer_updateThatIsFar_isReportedAndKeptByDefault(t *testing.T) {
 		`"updates":{"kept":20,"clipped":0,"refused":0,"failed":0,"far":4}`)
 }
 
-func TestServer_updateThatIsFar_isCutWhereThatIsWanted(t *testing.T) {
+func TestConfig_Clip_cutsFarUpdates(t *testing.T) {
 	cut, kept := flcollect.Counts{Kept: 16, Clipped: 4}, flcollect.Counts{Kept: 20, Far: 4}
 	for name, c := range map[string]struct {
-		options flcollect.Options
+		options flcollect.Config
 		conf    strategy.Conf
 		want    flcollect.Counts
 	}{
-		"by the option":           {flcollect.Options{Clip: true}, nil, cut},
-		"by norm_bound":           {flcollect.Options{}, strategy.Conf{"norm_bound": 15}, cut},
-		"by norm_clip":            {flcollect.Options{}, strategy.Conf{"norm_clip": true}, cut},
-		"by norm_factor":          {flcollect.Options{}, strategy.Conf{"norm_factor": 20}, cut},
-		"of clients trusted":      {flcollect.Options{TrustClients: true}, strategy.Conf{"norm_bound": 15}, cut},
-		"not, by norm_clip":       {flcollect.Options{Clip: true}, strategy.Conf{"norm_clip": false}, kept},
-		"not, though it is asked": {flcollect.Options{}, strategy.Conf{"norm_clip": false, "norm_bound": 15}, kept},
-		"not of trusted clients":  {flcollect.Options{TrustClients: true}, nil, flcollect.Counts{Kept: 20}},
+		"by the option":           {flcollect.Config{Clip: true}, nil, cut},
+		"by norm_bound":           {flcollect.Config{}, strategy.Conf{"norm_bound": 15}, cut},
+		"by norm_clip":            {flcollect.Config{}, strategy.Conf{"norm_clip": true}, cut},
+		"by norm_factor":          {flcollect.Config{}, strategy.Conf{"norm_factor": 20}, cut},
+		"of clients trusted":      {flcollect.Config{TrustClients: true}, strategy.Conf{"norm_bound": 15}, cut},
+		"not, by norm_clip":       {flcollect.Config{Clip: true}, strategy.Conf{"norm_clip": false}, kept},
+		"not, though it is asked": {flcollect.Config{}, strategy.Conf{"norm_clip": false, "norm_bound": 15}, kept},
+		"not of trusted clients":  {flcollect.Config{TrustClients: true}, nil, flcollect.Counts{Kept: 20}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A client that is cut again and again is suspended, unless clients are trusted.
@@ -172,15 +172,15 @@ func TestServer_updateThatIsFar_isCutWhereThatIsWanted(t *testing.T) {
 	}
 }
 
-func TestServer_updateThatOnlyTheMedianRefuses_isInTheStatus(t *testing.T) {
-	_, status := farJob(t, flcollect.Options{}, strategy.Conf{"norm_refuse_factor": 5})
+func TestStatus_Quarantined_hasUpdatesRefusedAtTheEnd(t *testing.T) {
+	_, status := farJob(t, flcollect.Config{}, strategy.Conf{"norm_refuse_factor": 5})
 	require.Positive(t, status.Updates.Refused)
 	require.NotEmpty(t, status.Quarantined)
 	require.Contains(t, status.Quarantined[0].Reason, "its norm is 2000, more than 5 times the bound 20")
 }
 
-func TestServer_clientsThatAccelerateTogether_areNotCut(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Clip: true})
+func TestConfig_Clip_keepsUpdatesThatGrowTogether(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Clip: true})
 	for range 5 {
 		w.join(t, jump(func() float64 { return []float64{0.001, 0.001, 0.3, 0.3}[w.Totals().Rounds] }))
 	}
@@ -190,13 +190,13 @@ func TestServer_clientsThatAccelerateTogether_areNotCut(t *testing.T) {
 	require.InDelta(t, 0.602, w.weights(t, "job")[0], 1e-6)
 }
 
-func TestNewServer_clipAndTrustClientsExcludeEachOther(t *testing.T) {
-	_, err := flcollect.NewServer(flcollect.Options{Clip: true, TrustClients: true})
+func TestNewServer_refusesClipWithTrustClients(t *testing.T) {
+	_, err := flcollect.NewServer(flcollect.Config{Clip: true, TrustClients: true})
 	require.ErrorContains(t, err, "Clip and TrustClients exclude each other")
 }
 
-func TestRound_updateRefusedAtItsEnd_countsAsAFailure(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named})
+func TestRound_Fit_countsALateRefusalAsAFailure(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	for i := range 4 {
 		w.joinAs(t, trainer{step: 1, examples: 1}, fmt.Sprintf("honest-%d", i))
 	}

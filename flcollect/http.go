@@ -34,20 +34,20 @@ type HandlerOptions struct {
 }
 
 // NewHandler returns the REST interface of a server: the three endpoints of the
-// training collector (specification section 4), more of the same jobs for
-// programs, and live pages for people at /. There are also the OpenAPI document
+// training collector (specification section 4), further endpoints for programs, and
+// live pages for people at /. There are also the OpenAPI document
 // at /openapi.json, an interactive page about it at /docs/, and /healthz, /readyz
 // and /metrics. It has no authentication of its own, and pages of other origins
-// cannot have a browser start or stop jobs; see also [HandlerOptions.Hosts]. A server's read and write timeouts
-// do not end streams of events and downloads: the handler extends them while
-// bytes move. opts may be nil.
+// cannot have a browser start or stop jobs; see also [HandlerOptions.Hosts]. The read and
+// write timeouts of the HTTP server do not end streams of events and downloads: the
+// handler extends them while bytes move. opts may be nil.
 func NewHandler(server *Server, opts *HandlerOptions) http.Handler {
 	return newREST(server, opts).handler()
 }
 
 // jobs is what the REST interface needs of a [Server].
 type jobs interface {
-	Start(ctx context.Context, id string, config Config) error
+	Start(ctx context.Context, id string, config JobConfig) error
 	Stop(ctx context.Context) error
 	Status(ctx context.Context, id string) (Status, error)
 	Jobs(ctx context.Context, prefix, after string, limit int) ([]Status, string, error)
@@ -63,7 +63,7 @@ type jobs interface {
 	Totals() Totals
 }
 
-// What may go on at once. Beyond that, requests are told to come back.
+// Limits of concurrent requests. Those beyond get a 503.
 const (
 	maxStreams   = 1000 // streams of events
 	maxDownloads = 8    // downloads, each of which may hold a model in memory

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -13,15 +14,13 @@ import (
 func (r *rest) report(w http.ResponseWriter, req *http.Request) error {
 	number, err := strconv.Atoi(req.PathValue("round"))
 	if err != nil || number < 1 || number > MaxRounds {
-		return &ConfigError{Details: []Detail{{
-			Loc: []any{"path", "round"}, Msg: fmt.Sprintf("ensure this value is a number from 1 to %d", MaxRounds), Type: "value_error",
-		}}}
+		return invalid(fmt.Sprintf("ensure this value is a number from 1 to %d", MaxRounds), "path", "round")
 	}
 	after, err := queryNumber(req, "after", 0, 0, 1<<30)
 	if err != nil {
 		return err
 	}
-	limit, err := queryNumber(req, "limit", 100, 1, maxReport)
+	limit, err := queryNumber(req, "limit", 100, 1, audit.MaxReport)
 	if err != nil {
 		return err
 	}
@@ -40,8 +39,8 @@ func (r *rest) report(w http.ResponseWriter, req *http.Request) error {
 	return httpapi.WriteJSON(w, page)
 }
 
-// audit answers with the audit log of a job, a line of JSON a line. Who has some
-// of it gets the rest.
+// audit answers with the audit log of a job, a line of JSON a line, from the one after a
+// number.
 func (r *rest) audit(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("id")
 	after, err := queryNumber(req, "after", 0, 0, math.MaxInt)
@@ -80,7 +79,7 @@ func (r *rest) audit(w http.ResponseWriter, req *http.Request) error {
 		}
 		if err != nil {
 			r.options.Logger.Debug("download ended early", "job", id, "error", err)
-			panic(http.ErrAbortHandler) // half a log must not look like a whole one
+			panic(http.ErrAbortHandler) // a part of a log must not look like all of it
 		}
 	}
 	begin()

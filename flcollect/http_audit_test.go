@@ -16,7 +16,7 @@ import (
 // reported is a board with a job whose last round has a report.
 func reported(clients int) *board {
 	b := newBoard()
-	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Training, Config: flcollect.Config{Rounds: 5}})
+	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 5}})
 	b.round("a", 2)
 	norm, bound := 20.0, 10.0
 	report := flcollect.RoundReport{Job: "a", Run: 3, Round: 2, Aggregated: true, Counts: flcollect.Counts{Kept: clients - 1, Clipped: 1}}
@@ -33,7 +33,7 @@ func reported(clients int) *board {
 	return b
 }
 
-func TestAReportComesInPages(t *testing.T) {
+func TestNewHandler_pagesAReport(t *testing.T) {
 	h := flcollect.HandlerOf(reported(1500), nil)
 	seen, after, pages := map[string]bool{}, 0, 0
 	for {
@@ -58,7 +58,7 @@ func TestAReportComesInPages(t *testing.T) {
 	require.Len(t, strings.Split(ask(h, "GET", "/job/rounds/a/2/report", "").Body.String(), `"client":`), 101)
 }
 
-func TestAReportThatThereIsNotIsNotFound(t *testing.T) {
+func TestNewHandler_answers404ForAMissingReport(t *testing.T) {
 	h := flcollect.HandlerOf(reported(2), nil)
 	for path, status := range map[string]int{
 		"/job/rounds/a/1/report": 404, "/job/rounds/b/2/report": 404, "/job/rounds/a/0/report": 422, "/job/rounds/a/x/report": 422,
@@ -68,7 +68,7 @@ func TestAReportThatThereIsNotIsNotFound(t *testing.T) {
 	}
 }
 
-func TestAnAuditLogIsGivenOutLineByLine(t *testing.T) {
+func TestNewHandler_servesTheAuditLogLineByLine(t *testing.T) {
 	b := reported(2)
 	b.lines = []string{`{"line":1}`, `{"line":2}`}
 	h := flcollect.HandlerOf(b, nil)
@@ -79,7 +79,7 @@ func TestAnAuditLogIsGivenOutLineByLine(t *testing.T) {
 	require.Empty(t, ask(h, "GET", "/job/audit/a?after=2", "").Body.String())
 }
 
-func TestHalfAnAuditLogDoesNotLookLikeAWholeOne(t *testing.T) {
+func TestNewHandler_cutsTheConnectionOfAPartialAuditLog(t *testing.T) {
 	b := reported(2)
 	h := flcollect.HandlerOf(b, nil)
 	b.lines = []string{`{"line":1}`}
@@ -90,7 +90,7 @@ func TestHalfAnAuditLogDoesNotLookLikeAWholeOne(t *testing.T) {
 	require.Equal(t, http.StatusOK, ask(h, "GET", "/job/audit/a", "").Code)
 }
 
-func TestThePageOfAJobShowsItsLastReport(t *testing.T) {
+func TestNewHandler_showsTheLastReportOnThePageOfAJob(t *testing.T) {
 	b := reported(150)
 	h := flcollect.HandlerOf(b, nil)
 	page := ask(h, "GET", "/live/a", "").Body.String()

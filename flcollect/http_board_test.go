@@ -24,7 +24,7 @@ type board struct {
 	changed map[string]chan struct{}
 	result  flcollect.Result
 	totals  flcollect.Totals
-	started map[string]flcollect.Config
+	started map[string]flcollect.JobConfig
 	stops   int
 	asked   int // for rounds
 }
@@ -35,7 +35,7 @@ func newBoard() *board {
 		rounds:  map[string][]flcollect.Round{},
 		reports: map[string]flcollect.RoundReport{},
 		changed: map[string]chan struct{}{},
-		started: map[string]flcollect.Config{},
+		started: map[string]flcollect.JobConfig{},
 	}
 }
 
@@ -77,7 +77,7 @@ func (b *board) questions() int {
 	return b.asked
 }
 
-func (b *board) Start(_ context.Context, id string, config flcollect.Config) error {
+func (b *board) Start(_ context.Context, id string, config flcollect.JobConfig) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil {

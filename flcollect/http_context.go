@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// maxContexts is how many contexts may be received at once; each is in memory.
+// maxContexts bounds the contexts that are received at once; each is in memory.
 const maxContexts = 2
 
 // The two forms of a context.
@@ -26,8 +26,8 @@ const (
 	base64Mark = ".base64"
 )
 
-// publicContext answers with the public context of a job: the text of a key file,
-// or the bytes that it stands for.
+// publicContext answers with the public context of a job: the text of a key file, or its
+// bytes.
 func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 	select {
 	case r.downloads <- struct{}{}:
@@ -42,7 +42,7 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 	defer func() { _ = content.Close() }()
 	h := w.Header()
 	h.Set("Vary", "Accept")
-	h.Set("Cache-Control", "no-cache") // ask whether the tag still holds
+	h.Set("Cache-Control", "no-cache") // a cache revalidates the tag
 	h.Set("Last-Modified", stored.Stored.UTC().Format(http.TimeFormat))
 	tag, kind, size := stored.SHA256, octets, stored.Size
 	raw := wantsOctets(req.Header)
@@ -54,7 +54,7 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if none.Any || slices.Contains(none.Strong(), tag) {
+	if none.Any || slices.Contains(none.Weak(), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -74,12 +74,12 @@ func (r *rest) publicContext(w http.ResponseWriter, req *http.Request) error {
 	}
 	if err != nil {
 		r.options.Logger.Debug("download ended early", "job", req.PathValue("id"), "error", err)
-		panic(http.ErrAbortHandler) // half a context must not look like a whole one
+		panic(http.ErrAbortHandler) // a part of a context must not look like all of it
 	}
 	return nil
 }
 
-// wantsOctets reports whether a client asks for the bytes.
+// wantsOctets reports whether a request accepts the bytes.
 func wantsOctets(h http.Header) bool {
 	for accepted := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
 		kind, parameters, err := mime.ParseMediaType(accepted)
@@ -115,7 +115,7 @@ func (r *rest) setPublicContext(w http.ResponseWriter, req *http.Request) error 
 	return nil
 }
 
-// upload reads pieces that a client has some time for each.
+// upload reads a request body, with a deadline for each piece.
 type upload struct {
 	body    io.Reader
 	control *http.ResponseController
@@ -146,8 +146,9 @@ func (r *rest) deletePublicContext(w http.ResponseWriter, req *http.Request) err
 
 func quoted(tag string) string { return `"` + tag + `"` }
 
-// conditionOf reads the conditions of a change. The tags of both forms of a
-// context mean the same one. A weak tag is never one of this server.
+// conditionOf reads the conditions of a change. The tags of both forms of a context name
+// the same one. If-Match compares strongly and If-None-Match weakly (RFC 9110 sections
+// 13.1.1 and 13.1.2).
 func conditionOf(h http.Header) (Condition, error) {
 	match, err := httpapi.ReadEntityTags(h, "If-Match")
 	if err != nil {
@@ -162,17 +163,19 @@ func conditionOf(h http.Header) (Condition, error) {
 			tags[i].Value = strings.TrimSuffix(tags[i].Value, base64Mark)
 		}
 	}
-	return Condition{Match: match.Strong(), NoneMatch: none.Strong()}, nil
+	return Condition{Match: match.Strong(), NoneMatch: none.Weak()}, nil
 }
 
-// classifyContext decides the status of an error about a public context, nil for
-// another one.
+// classifyContext returns the HTTP form of an error about a public context, nil for any
+// other error.
 func classifyContext(err error) *httpapi.Error {
 	switch {
 	case errors.Is(err, ckks.ErrSecretKey):
-		detail := Detail{Loc: []any{"body"}, Msg: "the context holds a secret key, which is compromised now that it was sent: " +
-			"make new keys for all clients, and send the public context only", Type: "value_error.secret_key"}
-		err = &ConfigError{Details: []Detail{detail}}
+		err = detailError{{
+			Loc: []any{"body"}, Type: "value_error.secret_key",
+			Msg: "the context holds a secret key, which is compromised now that it was sent: " +
+				"make new keys for all clients, and send the public context only",
+		}}
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Err: err}
 	case errors.Is(err, ErrNoContext):
 		return &httpapi.Error{Status: http.StatusNotFound, Detail: "There is no public context for this job.", Err: err}

@@ -19,8 +19,8 @@ const (
 	eventBatch = 100                    // rounds that are read at a time
 )
 
-// cursor is what a client has seen of a job: the rounds of a run up to one, and
-// whether the run has ended. As text it is the id of an event.
+// cursor is the position of a reader in the events of a job: the last round of a run, and
+// whether the end of the run was sent. As text it is the id of an event.
 type cursor struct {
 	run   int64
 	round int
@@ -35,8 +35,8 @@ func (c cursor) String() string {
 	return text
 }
 
-// readCursor reads the id of the last event. One that is not ours has seen
-// nothing.
+// readCursor reads the id of the last event. Any other text is the position before all
+// events.
 func readCursor(text string) cursor {
 	c, parts := cursor{}, strings.Split(text, ".")
 	if len(parts) < 2 || len(parts) > 3 || len(parts) == 3 && parts[2] != "end" {
@@ -55,8 +55,8 @@ func readCursor(text string) cursor {
 
 // events answers with a stream of events (HTML standard, section 9.2): the
 // rounds so far, and then rounds and statuses as they come, until the job has
-// ended. What a client has not read yet is not kept for it: it has a place among
-// the stored rounds, and goes on from there.
+// ended. The server queues nothing for a slow reader: the stream goes on from its
+// position among the stored rounds.
 func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("id")
 	after, err := queryNumber(req, "after", 0, 0, MaxRounds)
@@ -78,10 +78,10 @@ func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 		seen = readCursor(last)
 	}
 	if seen.run != status.Run {
-		seen = cursor{run: status.Run} // what it has seen is gone
+		seen = cursor{run: status.Run} // the run that it has seen is gone
 	}
 	if seen.ended && status.State.Ended() {
-		w.WriteHeader(http.StatusNoContent) // which tells the browser to stop asking
+		w.WriteHeader(http.StatusNoContent) // with which browsers do not reconnect
 		return nil
 	}
 	stream := httpapi.NewEventStream(w)
@@ -89,21 +89,21 @@ func (r *rest) events(w http.ResponseWriter, req *http.Request) error {
 		return nil
 	}
 	f := follower{jobs: r.jobs, id: id, seen: seen, stream: stream}
-	// A client that goes away, or does not read, is no error of ours; and the
-	// answer has begun, so that an error can only end it.
+	// A reader that leaves, or does not read, is no error of the server. The answer
+	// has begun, so an error can only end it.
 	if err := f.follow(req.Context()); err != nil && req.Context().Err() == nil {
 		r.options.Logger.Debug("stream of events ended", "job", id, "error", err)
 	}
 	return nil
 }
 
-// follower tells one client about one job.
+// follower streams the events of one job to one reader.
 type follower struct {
 	jobs   jobs
 	id     string
 	seen   cursor
 	stream *httpapi.EventStream
-	told   []byte // the last status
+	sent   []byte // the last status
 }
 
 func (f *follower) follow(ctx context.Context) error {
@@ -120,17 +120,17 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// look tells what is new, and reports whether nothing more will come.
+// look sends new events, and reports whether the run has ended.
 func (f *follower) look(ctx context.Context) (ended bool, err error) {
 	status, err := f.jobs.Status(ctx, f.id)
 	if err != nil {
 		return false, err
 	}
 	if status.Run != f.seen.run {
-		f.seen, f.told = cursor{run: status.Run}, nil
+		f.seen, f.sent = cursor{run: status.Run}, nil
 	}
-	if f.told == nil && !status.State.Ended() {
-		if err := f.tell(status); err != nil {
+	if f.sent == nil && !status.State.Ended() {
+		if err := f.send(status); err != nil {
 			return false, err
 		}
 	}
@@ -160,26 +160,26 @@ func (f *follower) look(ctx context.Context) (ended bool, err error) {
 		}
 	}
 	f.seen.ended = status.State.Ended()
-	return f.seen.ended, f.tell(status)
+	return f.seen.ended, f.send(status)
 }
 
-// tell tells the status if it is not the one that was told last.
-func (f *follower) tell(status Status) error {
+// send sends the status if it differs from the last one.
+func (f *follower) send(status Status) error {
 	text, err := json.Marshal(viewOf(status))
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(text, f.told) {
+	if bytes.Equal(text, f.sent) {
 		return nil
 	}
-	f.told = text
+	f.sent = text
 	if err := f.stream.Event("status", f.seen.String(), json.RawMessage(text)); err != nil {
 		return err
 	}
 	return f.stream.Flush()
 }
 
-// wait returns when it is time to look again.
+// wait returns when the job has changed, not more often than the pace allows.
 func (f *follower) wait(ctx context.Context, changed <-chan struct{}) error {
 	slow := time.NewTimer(pace)
 	defer slow.Stop()

@@ -111,9 +111,9 @@ func serveBoard(t *testing.T, b *board) string {
 	return server.URL
 }
 
-func TestAListenerGetsTheRoundsSoFarThenWhatComesAndThenTheEnd(t *testing.T) {
+func TestNewHandler_streamsPastAndComingEvents(t *testing.T) {
 	b := newBoard()
-	b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Training, Config: flcollect.Config{Rounds: 3}})
+	b.job(flcollect.Status{Job: "a/b", Run: 4, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 3}})
 	b.round("a/b", 2)
 	l := listen(t, serveBoard(t, b)+"/job/events/a%2Fb", "")
 	require.Equal(t, "text/event-stream", l.r.Header.Get("Content-Type"))
@@ -140,7 +140,7 @@ func TestAListenerGetsTheRoundsSoFarThenWhatComesAndThenTheEnd(t *testing.T) {
 	require.Equal(t, event{}, l.next())
 }
 
-func TestAListenerThatComesBackGoesOnWhereItWas(t *testing.T) {
+func TestNewHandler_resumesAStreamOfEvents(t *testing.T) {
 	b := newBoard()
 	b.job(flcollect.Status{Job: "a", Run: 4, State: flcollect.Training})
 	b.round("a", 250)
@@ -167,7 +167,7 @@ func TestAListenerThatComesBackGoesOnWhereItWas(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, l.r.StatusCode)
 }
 
-func TestAListenerGetsAllRoundsOfANewRun(t *testing.T) {
+func TestNewHandler_streamsAllRoundsOfANewRun(t *testing.T) {
 	b := newBoard()
 	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
 	b.round("a", 2)
@@ -203,7 +203,7 @@ func (s *silent) Write(p []byte) (int, error) {
 
 func (s *silent) FlushError() error { return nil }
 
-func TestAListenerThatDoesNotReadIsLeftBehind(t *testing.T) {
+func TestNewHandler_doesNotWaitForAReaderOfEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard()
 		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
@@ -221,7 +221,7 @@ func TestAListenerThatDoesNotReadIsLeftBehind(t *testing.T) {
 	})
 }
 
-func TestASilentStreamIsKeptAlive(t *testing.T) {
+func TestNewHandler_keepsASilentStreamAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard()
 		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
@@ -234,7 +234,7 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 	})
 }
 
-func TestManyChangesAreTakenTogether(t *testing.T) {
+func TestNewHandler_combinesManyChangesIntoOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard()
 		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
@@ -257,7 +257,7 @@ func TestManyChangesAreTakenTogether(t *testing.T) {
 	})
 }
 
-func TestStreamsAreLimited(t *testing.T) {
+func TestNewHandler_limitsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard()
 		b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
@@ -277,7 +277,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	})
 }
 
-func TestAStreamEndsWithItsServer(t *testing.T) {
+func TestNewHandler_endsAStreamWithItsServer(t *testing.T) {
 	b := newBoard()
 	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training})
 	l := listen(t, serveBoard(t, b)+"/job/events/a", "")

@@ -13,7 +13,7 @@ import (
 )
 
 func ExampleNewHandler() {
-	jobs, err := flcollect.NewServer(flcollect.Options{
+	jobs, err := flcollect.NewServer(flcollect.Config{
 		Documents: storage.NewMemoryDocuments(),
 		Blobs:     storage.NewMemoryBlobs(),
 	})
@@ -44,8 +44,8 @@ func ExampleNewHandler() {
 	// <nil>
 }
 
-func ExampleParseConfig() {
-	config, err := flcollect.ParseConfig([]byte(`{
+func ExampleParseJobConfig() {
+	config, err := flcollect.ParseJobConfig([]byte(`{
 		"strategy": "avg", "strategy_conf": {"min_fit_clients": "3"},
 		"model_name": "tumours", "model_version": "1",
 		"server_conf": {"num_rounds": 5}, "client_conf": [{"epochs": 1}],
@@ -56,9 +56,9 @@ func ExampleParseConfig() {
 	}
 	fmt.Println(config.Rounds, config.StrategyConf, config.ClientConf[0]["batch_size"])
 
-	_, err = flcollect.ParseConfig([]byte(`{"strategy": "avg"}`))
+	_, err = flcollect.ParseJobConfig([]byte(`{"strategy": "avg"}`))
 	fmt.Println(err)
 	// Output:
 	// 5 map[min_fit_clients:3] 32
-	// read configuration: body.model_name: field required (and 6 more)
+	// read job configuration: model_name: is required (and 6 more)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Stopping is no safe method, although the contract has a GET for it.
-func TestNewHandler_refusesWhatPagesElsewhereSend(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestNewHandler_refusesRequestsOfOtherOrigins(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, 1e6)
 	httpapitest.Guarded{
 		New: func(hosts ...string) http.Handler {

@@ -1,12 +1,12 @@
 package flcollect
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
@@ -15,12 +15,12 @@ func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
 	if err := pathID(req); err != nil {
 		return err
 	}
-	// Not all clients say that it is JSON.
-	text, err := httpapi.ReadBody(req, "", MaxConfig)
+	// Some clients send no content type.
+	text, err := httpapi.ReadBody(req, "", MaxJobConfig)
 	if err != nil {
 		return err
 	}
-	config, err := ParseConfig(text)
+	config, err := ParseJobConfig(text)
 	if err != nil {
 		return err
 	}
@@ -32,13 +32,13 @@ func (r *rest) configure(w http.ResponseWriter, req *http.Request) error {
 
 // pathID returns nil if the id in the path is one that a job can have.
 func pathID(req *http.Request) error {
-	if err := checkID(req.PathValue("id")); err != nil {
-		return &ConfigError{Details: []Detail{{Loc: []any{"path", "id"}, Msg: err.Error(), Type: "value_error"}}}
+	if err := jobconfig.CheckID(req.PathValue("id")); err != nil {
+		return invalid(err.Error(), "path", "id")
 	}
 	return nil
 }
 
-// stop interrupts all jobs. Some clients send a body; it means nothing.
+// stop interrupts all jobs. A body, which some clients send, is ignored.
 func (r *rest) stop(w http.ResponseWriter, req *http.Request) error {
 	if err := r.jobs.Stop(req.Context()); err != nil {
 		return err
@@ -46,20 +46,19 @@ func (r *rest) stop(w http.ResponseWriter, req *http.Request) error {
 	return done(w)
 }
 
-// done answers as clients expect it: they compare the text of the body.
+// done answers with the exact body with which existing clients compare.
 func done(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, "200") // a client that went away is no error of ours
+	_, _ = io.WriteString(w, "200") // a client that has left is no error of the server
 	return nil
 }
 
-// statusView is a status as the interface tells it. The first three members are
-// those that all clients know.
+// statusView is a status in the form of the REST interface. Existing clients read its
+// first three members.
 type statusView struct {
 	Status State `json:"status"`
 	Round  int   `json:"round"`
-	// ID tells the runs of a job apart, as the id of a process would; -1 if
-	// there is none.
+	// ID is the number of the run; -1 if there is none.
 	ID int64 `json:"id"`
 
 	Job             string             `json:"job,omitempty"`
@@ -118,7 +117,7 @@ func viewOf(s Status) statusView {
 		Early:           s.Early,
 		Quarantined:     s.Quarantined,
 		Suspended:       s.Suspended,
-		Mechanisms:      s.Config.mechanisms(),
+		Mechanisms:      s.Config.Mechanisms(),
 		Privacy:         s.Privacy,
 		Budget:          s.Config.DPAdaptive["epsilon_budget"],
 		BudgetSpent:     s.BudgetSpent,
@@ -129,8 +128,7 @@ func viewOf(s Status) statusView {
 	}
 }
 
-// status answers with what a job has reached. A job that is not known is one
-// that is not active.
+// status answers with the status of a job. A job that is not known is inactive.
 func (r *rest) status(w http.ResponseWriter, req *http.Request) error {
 	view, err := r.view(req, req.PathValue("id"))
 	if err != nil {
@@ -140,7 +138,7 @@ func (r *rest) status(w http.ResponseWriter, req *http.Request) error {
 	return httpapi.WriteJSON(w, view)
 }
 
-// view returns the status of a job, with what its last round measured.
+// view returns the status of a job, with the loss and the metrics of its last round.
 func (r *rest) view(req *http.Request, id string) (statusView, error) {
 	status, err := r.jobs.Status(req.Context(), id)
 	if err != nil {
@@ -159,7 +157,7 @@ func (r *rest) view(req *http.Request, id string) (statusView, error) {
 	return view, nil
 }
 
-// known returns the status of a job, or that there is none.
+// known returns the status of a job, or an error with status 404.
 func (r *rest) known(req *http.Request, id string) (Status, error) {
 	status, err := r.jobs.Status(req.Context(), id)
 	if err == nil && status.State == Inactive {
@@ -236,28 +234,29 @@ func queryNumber(req *http.Request, name string, otherwise, least, most int) (in
 		return otherwise, nil
 	}
 	n, err := strconv.Atoi(text)
-	detail := Detail{Loc: []any{"query", name}}
+	fault := JobConfigFault{Kind: jobconfig.NotInteger}
 	switch {
 	case err != nil:
-		detail.Msg, detail.Type = "value is not a valid integer", "type_error.integer"
 	case n < least:
-		detail.Msg, detail.Type = fmt.Sprintf("ensure this value is greater than or equal to %d", least), "value_error.number.not_ge"
+		fault = JobConfigFault{Kind: jobconfig.TooSmall, Bound: strconv.Itoa(least)}
 	case n > most:
-		detail.Msg, detail.Type = fmt.Sprintf("ensure this value is less than or equal to %d", most), "value_error.number.not_le"
+		fault = JobConfigFault{Kind: jobconfig.TooGreat, Bound: strconv.Itoa(most)}
 	default:
 		return n, nil
 	}
-	return 0, &ConfigError{Details: []Detail{detail}}
+	d := detailOf(fault)
+	d.Loc = []any{"query", name}
+	return 0, detailError{d}
 }
 
-// queryID reads an id of the query, or what one begins with.
+// queryID reads an id, or a prefix of one, of the query.
 func queryID(req *http.Request, name string) (string, error) {
 	id := req.URL.Query().Get(name)
 	if id == "" {
 		return "", nil
 	}
-	if err := checkID(id); err != nil {
-		return "", &ConfigError{Details: []Detail{{Loc: []any{"query", name}, Msg: err.Error(), Type: "value_error"}}}
+	if err := jobconfig.CheckID(id); err != nil {
+		return "", invalid(err.Error(), "query", name)
 	}
 	return id, nil
 }

@@ -31,7 +31,7 @@ func ask(h http.Handler, method, path, text string, headers ...string) *httptest
 	return w
 }
 
-func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
+func TestNewHandler_agreesWithTheOpenAPIDocument(t *testing.T) {
 	routes, document := flcollect.RoutesAndDocument()
 	require.NoError(t, httpapi.CheckRoutes(routes, document))
 	parsed, err := openapi3.NewLoader().LoadFromData(document)
@@ -39,7 +39,7 @@ func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
 	require.NoError(t, parsed.Validate(t.Context()))
 }
 
-func TestTheExampleOfTheDocumentIsAccepted(t *testing.T) {
+func TestNewHandler_acceptsTheExampleOfTheDocument(t *testing.T) {
 	_, document := flcollect.RoutesAndDocument()
 	parsed, err := openapi3.NewLoader().LoadFromData(document)
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestTheExampleOfTheDocumentIsAccepted(t *testing.T) {
 	require.Equal(t, 5, b.started["7"].Rounds)
 }
 
-func TestAJobIsConfiguredByAnyClientAndTheAnswerIsExactly200(t *testing.T) {
+func TestNewHandler_answersAConfigurationWithExactly200(t *testing.T) {
 	for _, path := range []string{"/job/config/a", "/job/config/a/"} {
 		for _, contentType := range []string{"application/json", "application/json; charset=utf-8", "", "text/plain"} {
 			b := newBoard()
@@ -67,7 +67,7 @@ func TestAJobIsConfiguredByAnyClientAndTheAnswerIsExactly200(t *testing.T) {
 	require.Contains(t, b.started, "a/b c")
 }
 
-func TestAConfigurationThatIsNotAcceptedStartsNothing(t *testing.T) {
+func TestNewHandler_startsNothingForAnInvalidConfiguration(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	w := ask(h, "POST", "/job/config/a", string(body(t, map[string]string{"configuration_id": ``, "server_conf": `{"num_rounds":"x"}`})))
@@ -82,22 +82,25 @@ func TestAConfigurationThatIsNotAcceptedStartsNothing(t *testing.T) {
 	w = ask(h, "POST", "/job/config/"+strings.Repeat("a", 257), string(body(t, nil)))
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), `"loc":["path","id"]`)
-	w = ask(h, "POST", "/job/config/a", strings.Repeat(" ", flcollect.MaxConfig)+string(body(t, nil)))
+	w = ask(h, "POST", "/job/config/a", strings.Repeat(" ", flcollect.MaxJobConfig)+string(body(t, nil)))
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 	require.Contains(t, w.Body.String(), `{"detail":"The request body is larger than`)
 	require.Empty(t, b.started)
 }
 
-func TestWhatTheServerHasAgainstAConfigurationIsTold(t *testing.T) {
+func TestNewHandler_reportsErrorsOfStart(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		status int
 		answer string
 	}{
 		{flcollect.ErrActive, http.StatusConflict, `{"detail":"The job is being trained with another configuration."}`},
-		{&strategy.FieldError{Strategy: "x", Field: "eta", Reason: "is odd"}, 422, `{"detail":[{"loc":["body","strategy_conf","eta"],"msg":"is odd","type":"value_error"}]}`},
-		{&strategy.FieldError{Strategy: "x", Field: "strategy", Reason: "is odd"}, 422, `{"detail":[{"loc":["body","strategy"],"msg":"is odd","type":"value_error"}]}`},
-		{fmt.Errorf("ask: %w", flcollect.ErrNoStrategy), 422, `{"detail":[{"loc":["body","strategy"],"msg":"there is no strategy of this name","type":"value_error"}]}`},
+		{&strategy.FieldError{Strategy: "x", Field: "eta", Reason: "is odd"}, 422,
+			`{"detail":[{"loc":["body","strategy_conf","eta"],"msg":"is odd","type":"value_error"}]}`},
+		{&strategy.FieldError{Strategy: "x", Field: "strategy", Reason: "is odd"}, 422,
+			`{"detail":[{"loc":["body","strategy"],"msg":"is odd","type":"value_error"}]}`},
+		{fmt.Errorf("ask: %w", flcollect.ErrNoStrategy), 422,
+			`{"detail":[{"loc":["body","strategy"],"msg":"there is no strategy of this name","type":"value_error"}]}`},
 		{flcollect.ErrInvalid, 422, `{"detail":[{"loc":["body"],"msg":"flcollect: invalid","type":"value_error"}]}`},
 		{errors.New("secret"), http.StatusInternalServerError, `500`},
 		{flcollect.ErrNotRunning, http.StatusServiceUnavailable, `500`},
@@ -113,7 +116,7 @@ func TestWhatTheServerHasAgainstAConfigurationIsTold(t *testing.T) {
 	}
 }
 
-func TestJobsAreStoppedByEitherMethodWithAnyBody(t *testing.T) {
+func TestNewHandler_stopsJobsByEitherMethod(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	for i, method := range []string{"GET", "POST"} {
@@ -127,7 +130,7 @@ func TestJobsAreStoppedByEitherMethodWithAnyBody(t *testing.T) {
 	require.Equal(t, "500", w.Body.String())
 }
 
-func TestPagesFromElsewhereCannotStartOrStopJobs(t *testing.T) {
+func TestNewHandler_refusesStartAndStopOfOtherOrigins(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	for _, c := range [][2]string{{"POST", "/job/config/a"}, {"GET", "/job/stop"}, {"POST", "/job/stop"}} {
@@ -141,24 +144,26 @@ func TestPagesFromElsewhereCannotStartOrStopJobs(t *testing.T) {
 	require.Equal(t, 2, b.stops)
 }
 
-func TestAJobThatIsNotKnownIsInactive(t *testing.T) {
-	w := ask(flcollect.HandlerOf(newBoard(), nil), "GET", "/job/status/nobody", "")
+func TestNewHandler_showsAnUnknownJobAsInactive(t *testing.T) {
+	w := ask(flcollect.HandlerOf(newBoard(), nil), "GET", "/job/status/unknown", "")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, `{"status":"INACTIVE","round":0,"id":-1}`, w.Body.String())
 }
 
-func TestAStatusBeginsAsItAlwaysDid(t *testing.T) {
+func TestNewHandler_keepsTheFirstMembersOfAStatus(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
-	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Waiting, Round: -1, Config: flcollect.Config{Rounds: 5}})
+	b.job(flcollect.Status{Job: "a", Run: 3, State: flcollect.Waiting, Round: -1, Config: flcollect.JobConfig{Rounds: 5}})
 	require.Equal(t, `{"status":"WAITING","round":-1,"id":3,"job":"a","rounds":5}`, ask(h, "GET", "/job/status/a/", "").Body.String())
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b.job(flcollect.Status{
-		Job: "a", Run: 3, State: flcollect.Interrupted, Config: flcollect.Config{Rounds: 5, ModelName: "m"}, Clients: 2, Ended: at, Error: "why",
+		Job: "a", Run: 3, State: flcollect.Interrupted, Config: flcollect.JobConfig{Rounds: 5, ModelName: "m"}, Clients: 2,
+		Ended: at, Error: "why",
 		Quarantined: []flcollect.Quarantine{{Round: 1, Client: "c", Reason: "NaN"}},
 	})
 	b.round("a", 2)
-	require.JSONEq(t, `{"status":"INTERRUPTED","round":2,"id":3,"job":"a","rounds":5,"clients":2,"model_name":"m","ended":"2026-01-02T03:04:05Z",
+	require.JSONEq(t, `{"status":"INTERRUPTED","round":2,"id":3,"job":"a","rounds":5,"clients":2,
+		"model_name":"m","ended":"2026-01-02T03:04:05Z",
 		"error":"why","quarantined":[{"round":1,"client":"c","reason":"NaN"}],"loss":0.5}`, ask(h, "GET", "/job/status/a", "").Body.String())
 	b.err = storage.ErrUnavailable
 	w := ask(h, "GET", "/job/status/a", "")
@@ -166,7 +171,7 @@ func TestAStatusBeginsAsItAlwaysDid(t *testing.T) {
 	require.JSONEq(t, `{"detail":"The storage cannot be reached. Please try again."}`, w.Body.String())
 }
 
-func TestRoundsAndJobsComeInPages(t *testing.T) {
+func TestNewHandler_pagesRoundsAndJobs(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	require.Equal(t, `{"jobs":[]}`, ask(h, "GET", "/jobs", "").Body.String())
@@ -184,7 +189,7 @@ func TestRoundsAndJobsComeInPages(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/jobs?limit=2", "").Body.String(), `"next":"b"}`)
 	require.NotContains(t, ask(h, "GET", "/jobs?limit=2&after=b", "").Body.String(), `"next"`)
 
-	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/rounds/nobody", "").Code)
+	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/job/rounds/unknown", "").Code)
 	for _, path := range []string{"/job/rounds/a?limit=0", "/job/rounds/a?after=x", "/jobs?limit=1001", "/job/events/a?after=-1"} {
 		w := ask(h, "GET", path, "")
 		require.Equal(t, http.StatusUnprocessableEntity, w.Code, path)
@@ -192,7 +197,7 @@ func TestRoundsAndJobsComeInPages(t *testing.T) {
 	}
 }
 
-func TestOtherPathsAndMethodsAreAnsweredInTheSameForm(t *testing.T) {
+func TestNewHandler_answersOtherPathsAndMethodsInTheSameForm(t *testing.T) {
 	h := flcollect.HandlerOf(newBoard(), nil)
 	w := ask(h, "GET", "/nowhere", "")
 	require.Equal(t, http.StatusNotFound, w.Code)
@@ -202,7 +207,7 @@ func TestOtherPathsAndMethodsAreAnsweredInTheSameForm(t *testing.T) {
 	require.JSONEq(t, `{"detail":"Method Not Allowed"}`, w.Body.String())
 }
 
-func TestTheModelIsDownloadedAsNumPyWouldSaveIt(t *testing.T) {
+func TestNewHandler_servesTheModelAsNumPySavesIt(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	b.result = flcollect.Result{
@@ -223,7 +228,7 @@ func TestTheModelIsDownloadedAsNumPyWouldSaveIt(t *testing.T) {
 	require.JSONEq(t, `{"detail":"The job has no model."}`, w.Body.String())
 }
 
-func TestTheServiceTellsOfItself(t *testing.T) {
+func TestNewHandler_describesTheService(t *testing.T) {
 	b := newBoard()
 	b.totals = flcollect.Totals{
 		Clients: 7, Jobs: map[flcollect.State]int{flcollect.Training: 2}, Rounds: 5, Seconds: 12.5, Sent: 100, Received: 200, Quarantined: 3,

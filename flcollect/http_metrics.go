@@ -22,7 +22,7 @@ func metrics(totals func() Totals) httpapi.HandlerFunc {
 	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 }
 
-// totalsCollector reads the numbers when they are asked for, all at one time.
+// totalsCollector reads all numbers at once when they are collected.
 type totalsCollector struct {
 	totals  func() Totals
 	jobs    *prometheus.Desc
@@ -63,7 +63,8 @@ func newTotalsCollector(totals func() Totals) *totalsCollector {
 			counter("client_results_total", "Answers of clients that were taken.", func(t Totals) int64 { return t.Results }),
 			counter("client_failures_total", "Answers of clients that did not come or were not taken.", func(t Totals) int64 { return t.Failures }),
 			counter("quarantined_updates_total", "Updates that were refused for what they held.", func(t Totals) int64 { return t.Quarantined }),
-			counter("clipped_updates_total", "Updates that were shortened for lying too far from the model.", func(t Totals) int64 { return t.Clipped }),
+			counter("clipped_updates_total", "Updates that were shortened for lying too far from the model.",
+				func(t Totals) int64 { return t.Clipped }),
 			counter("far_updates_total", "Updates that lay too far from the model and were kept whole.", func(t Totals) int64 { return t.Far }),
 			counter("converted_updates_total", "Updates with layers of another type than the model.", func(t Totals) int64 { return t.Converted }),
 			counter("suspensions_total", "How many times a client was suspended.", func(t Totals) int64 { return t.Suspensions }),
@@ -98,7 +99,7 @@ func (c *totalsCollector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// durations is how long rounds took in the cumulative form of Prometheus.
+// durations returns the durations of rounds in the cumulative form of Prometheus.
 func (c *totalsCollector) durations(totals Totals) prometheus.Metric {
 	buckets, count := map[float64]uint64{}, uint64(0)
 	for i, bound := range totals.Durations.Bounds() {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 	"github.com/iotenablers/enablers/internal/httpapi"
 	"github.com/iotenablers/enablers/internal/look"
 	"github.com/iotenablers/enablers/internal/uplot"
@@ -39,7 +41,8 @@ type asset struct {
 func newPages() *pages {
 	p := &pages{assets: map[string]asset{
 		"look.css": {look.Files, "look.css"}, "icon.svg": {look.Files, "icon.svg"},
-		"uPlot.iife.min.js": {uplot.Files, "uPlot.iife.min.js"}, "uPlot.min.css": {uplot.Files, "uPlot.min.css"}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
+		"uPlot.iife.min.js": {uplot.Files, "uPlot.iife.min.js"}, "uPlot.min.css": {uplot.Files, "uPlot.min.css"},
+		"uPlot.LICENSE.txt": {uplot.Files, "LICENSE"},
 	}}
 	for _, name := range []string{"page.css", "jobs.js", "job.js", "charts.js", "report.js", "format.js"} {
 		p.assets[name] = asset{pageFiles, "page/" + name}
@@ -58,7 +61,7 @@ func newPages() *pages {
 			"standing":  standingText,
 			"remark":    remarkText,
 			"epsilon":   epsilonText,
-			"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, homomorphic) },
+			"encrypted": func(mechanisms []string) bool { return slices.Contains(mechanisms, jobconfig.Homomorphic) },
 		}).ParseFS(pageFiles, "page/"+name, "page/layout.html"))
 	}
 	p.jobs = parse("jobs.html", statusView{})
@@ -78,7 +81,7 @@ func (r *rest) showJobs(w http.ResponseWriter, req *http.Request) error {
 	}
 	found, next, err := r.jobs.Jobs(req.Context(), "", view.After, 100)
 	if err != nil {
-		// The page is there all the same, and goes on when the server does.
+		// The page is served all the same, and recovers with the server.
 		r.options.Logger.Debug("no jobs for the page", "error", err)
 		view.Fault = "The jobs cannot be listed at the moment."
 	}
@@ -147,7 +150,7 @@ func (r *rest) lastReport(req *http.Request, id string, round int) (*RoundReport
 	return &report, 0, nil
 }
 
-// policy allows a page its own assets and its own origin, and nothing else.
+// policy allows a page nothing but its own assets and its own origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -161,7 +164,7 @@ func show(w http.ResponseWriter, page *template.Template, view any) error {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(html.Bytes()) // a client that went away is no error of ours
+	_, _ = w.Write(html.Bytes()) // a client that has left is no error of the server
 	return nil
 }
 
@@ -176,7 +179,7 @@ func (p *pages) asset(w http.ResponseWriter, req *http.Request) error {
 	return nil
 }
 
-// icon answers what browsers ask for on pages that name no icon.
+// icon answers the request of browsers on pages that name no icon.
 func (p *pages) icon(w http.ResponseWriter, req *http.Request) error {
 	http.ServeFileFS(w, req, look.Files, "icon.svg")
 	return nil
@@ -189,7 +192,7 @@ func lossText(loss *float64) string {
 	return strconv.FormatFloat(*loss, 'g', 5, 64)
 }
 
-// epsilonText says how private a job is.
+// epsilonText returns the privacy loss of a job.
 func epsilonText(p *Privacy) string {
 	if p == nil {
 		return ""
@@ -220,7 +223,7 @@ func remarkText(c ClientReport) string {
 		if text != "" {
 			text += "; "
 		}
-		text += "converted: " + conversionsText(c.Converted)
+		text += "converted: " + audit.ConversionsText(c.Converted)
 	}
 	return text
 }

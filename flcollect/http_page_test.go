@@ -12,9 +12,9 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 )
 
-func TestPagesLoadNothingFromElsewhere(t *testing.T) {
+func TestNewHandler_servesPagesWithoutForeignAssets(t *testing.T) {
 	b := newBoard()
-	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Config: flcollect.Config{Rounds: 2}})
+	b.job(flcollect.Status{Job: "a", Run: 1, State: flcollect.Training, Config: flcollect.JobConfig{Rounds: 2}})
 	h := flcollect.HandlerOf(b, nil)
 	asset := regexp.MustCompile(`(?:href|src)="([^"]*page/[^"]*)"`)
 	for path, root := range map[string]string{"/": "", "/live/a": "../", "/live/a/": "../../"} {
@@ -33,16 +33,17 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	}
 	require.Contains(t, ask(h, "GET", "/page/uPlot.LICENSE.txt", "").Body.String(), "Permission is hereby granted")
 	require.Equal(t, "image/svg+xml", ask(h, "GET", "/favicon.ico", "").Header().Get("Content-Type"))
-	for _, path := range []string{"/page/", "/page/job.html", "/page/..%2Fhttp.go", "/live/nobody"} {
+	for _, path := range []string{"/page/", "/page/job.html", "/page/..%2Fhttp.go", "/live/unknown"} {
 		require.Equal(t, http.StatusNotFound, ask(h, "GET", path, "").Code, path)
 	}
 }
 
-func TestThePageOfAJobIsWholeWithoutJavaScript(t *testing.T) {
+func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	const name = `<img src=x onerror=alert(1)>/"`
-	status := flcollect.Status{Job: name, Run: 1, State: flcollect.Training, Config: flcollect.Config{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
+	status := flcollect.Status{Job: name, Run: 1, State: flcollect.Training,
+		Config: flcollect.JobConfig{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
 	b.job(status)
 	b.round(name, 25)
 	status.Round = 25
@@ -63,12 +64,13 @@ func TestThePageOfAJobIsWholeWithoutJavaScript(t *testing.T) {
 	require.Regexp(t, `(?s)reason 2.*reason 1.*reason 0`, page)
 }
 
-func TestTheListOfJobsComesInPages(t *testing.T) {
+func TestNewHandler_pagesTheListOfJobs(t *testing.T) {
 	b := newBoard()
 	h := flcollect.HandlerOf(b, nil)
 	require.Contains(t, ask(h, "GET", "/", "").Body.String(), `<p id="empty">`)
 	for i := range 101 {
-		b.job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: flcollect.Waiting, Round: -1, Config: flcollect.Config{Rounds: 1}})
+		b.job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: flcollect.Waiting, Round: -1,
+			Config: flcollect.JobConfig{Rounds: 1}})
 	}
 	first := ask(h, "GET", "/", "").Body.String()
 	require.Contains(t, first, `href="live/j%2F000"`)

@@ -6,14 +6,14 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/iotenablers/enablers/flcollect/tensor"
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// result answers with the model of a job as numpy.savez would write it. A model
-// that clients encrypted is the pickle that the repository gets: ciphertexts are no
-// arrays of numbers.
+// result answers with the model of a job as numpy.savez writes it. An encrypted model is
+// the pickle that the repository gets: ciphertexts are no arrays of numbers.
 func (r *rest) result(w http.ResponseWriter, req *http.Request) error {
 	id := req.PathValue("id")
 	select {
@@ -41,7 +41,7 @@ func (r *rest) result(w http.ResponseWriter, req *http.Request) error {
 	out := &download{w: w, control: http.NewResponseController(w)}
 	if err := write(out); err != nil {
 		r.options.Logger.Debug("download ended early", "job", id, "error", err)
-		panic(http.ErrAbortHandler) // half a model must not look like a whole one
+		panic(http.ErrAbortHandler) // a part of a model must not look like all of it
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (r Result) writeNPZ(w io.Writer) error {
 	return tensor.WriteNPZ(w, arrays...)
 }
 
-// fileName is what a browser calls the file.
+// fileName returns the name under which a browser saves the file.
 func fileName(result Result) string {
 	plain := func(r rune) rune {
 		if r == '-' || r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
@@ -70,7 +70,7 @@ func fileName(result Result) string {
 	return name + ".npz"
 }
 
-// download writes pieces that a client has some time for each.
+// download writes an answer, with a deadline for each piece.
 type download struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -90,4 +90,17 @@ func (d *download) Write(p []byte) (int, error) {
 		p = p[n:]
 	}
 	return written, nil
+}
+
+// patience bounds the time in which a client sends or reads a piece of a body.
+const patience = 30 * time.Second
+
+// extendRead extends the deadline for the next piece of a request.
+func extendRead(control *http.ResponseController) {
+	_ = control.SetReadDeadline(time.Now().Add(patience)) // a reader without deadlines needs no more time
+}
+
+// extendWrite extends the deadline for the next piece of an answer.
+func extendWrite(control *http.ResponseController) {
+	_ = control.SetWriteDeadline(time.Now().Add(patience)) // a writer without deadlines needs no more time
 }

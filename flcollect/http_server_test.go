@@ -26,8 +26,8 @@ func serveWorld(t *testing.T, w *world) (http.Handler, string) {
 	return h, server.URL
 }
 
-func TestAJobIsTrainedAndFollowedOverHTTP(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestNewHandler_trainsAndFollowsAJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, address := serveWorld(t, w)
 	conf := string(body(t, map[string]string{
 		"server_conf":   `{"num_rounds":"3"}`,
@@ -69,8 +69,8 @@ func TestAJobIsTrainedAndFollowedOverHTTP(t *testing.T) {
 	require.Contains(t, metrics, `flcollector_jobs{state="FINISHED"} 1`+"\n")
 }
 
-func TestStoppedJobsAreInterrupted(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestNewHandler_interruptsStoppedJobs(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, address := serveWorld(t, w)
 	require.Equal(t, "200", ask(h, "POST", "/job/config/a", string(body(t, nil))).Body.String())
 	l := listen(t, address+"/job/events/a", "")
@@ -89,9 +89,10 @@ func TestStoppedJobsAreInterrupted(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, ask(h, "GET", "/readyz", "").Code)
 }
 
-func TestIDsAndStrategiesThatCannotBeAreRefused(t *testing.T) {
-	h, _ := serveWorld(t, newWorld(t, flcollect.Options{Initial: zeros}))
-	for _, path := range []string{"/job/config/a%00", "/job/config/" + strings.Repeat("a", 257), "/jobs?after=%00", "/jobs?prefix=a%ff", "/?after=%00"} {
+func TestNewHandler_refusesInvalidIDsAndStrategies(t *testing.T) {
+	h, _ := serveWorld(t, newWorld(t, flcollect.Config{Initial: zeros}))
+	for _, path := range []string{"/job/config/a%00", "/job/config/" + strings.Repeat("a", 257), "/jobs?after=%00",
+		"/jobs?prefix=a%ff", "/?after=%00"} {
 		method := "GET"
 		if strings.HasPrefix(path, "/job/config/") {
 			method = "POST"
@@ -119,12 +120,12 @@ func (b brokenStrategies) Strategy(context.Context, string, strategy.Conf) (stra
 	return nil, b.err
 }
 
-func TestARepositoryThatFailsIsNoFaultOfTheServerNorOfTheConfiguration(t *testing.T) {
+func TestNewHandler_answers503ForAFailingRepository(t *testing.T) {
 	for status, err := range map[int]error{
 		http.StatusServiceUnavailable:  errors.New("connection refused"),
 		http.StatusUnprocessableEntity: fmt.Errorf("get strategy: %w", flcollect.ErrNoStrategy),
 	} {
-		w := newWorld(t, flcollect.Options{Repository: brokenStrategies{err: err}})
+		w := newWorld(t, flcollect.Config{Repository: brokenStrategies{err: err}})
 		h, _ := serveWorld(t, w)
 		answer := ask(h, "POST", "/job/config/a", string(body(t, map[string]string{"strategy": `"mine"`})))
 		require.Equal(t, status, answer.Code, answer.Body)

@@ -49,13 +49,13 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-func TestAClientIsKnownByTheKeyOfItsCertificateAlsoARenewedOne(t *testing.T) {
+func TestServer_Handle_identifiesAClientByTheKeyOfItsCertificate(t *testing.T) {
 	authority := certificate(t, "authority", newKey(t), nil)
 	pool := x509.NewCertPool()
 	pool.AddCert(authority.Leaf)
-	options := flcollect.Options{
+	options := flcollect.Config{
 		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Initial: zeros, Dir: t.TempDir(),
-		Identify: func(*flower.Session) string { return "a name that anybody may take" },
+		Identify: func(*flower.Session) string { return "a name that any client may take" },
 	}
 	server, err := flcollect.NewServer(options)
 	require.NoError(t, err)
@@ -90,8 +90,8 @@ func TestAClientIsKnownByTheKeyOfItsCertificateAlsoARenewedOne(t *testing.T) {
 	}
 }
 
-func TestAClientWithANameIsKnownAgainAfterItHasComeBack(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named})
+func TestConfig_Identify_recognisesAClientThatReconnects(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	_, leave := w.joinAs(t, trainer{examples: 0}, "liar")
 	w.joinAs(t, towards(1), "honest-1")
 	slow, gate := gated(1, 1)

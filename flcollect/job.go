@@ -1,119 +1,217 @@
 package flcollect
 
-import "time"
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
 
-// State is where a job is in its life.
-type State string
-
-// The states. A job goes from WAITING to TRAINING when its first clients are
-// there, and ends as FINISHED or INTERRUPTED. INACTIVE is a job that is not known.
-const (
-	Inactive    State = "INACTIVE"
-	Waiting     State = "WAITING"
-	Training    State = "TRAINING"
-	Interrupted State = "INTERRUPTED"
-	Finished    State = "FINISHED"
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/storage"
 )
 
-// Ended reports whether nothing comes after the state.
-func (s State) Ended() bool { return s == Interrupted || s == Finished }
+// job is a job with something to do: a training, or the delivery of what it has left.
+type job struct {
+	server   *Server
+	id       string
+	created  time.Time
+	log      *slog.Logger
+	storage  persist.Store
+	strategy strategy.Strategy // nil until it is made; belongs to the training
 
-// Status is what a job has reached.
-type Status struct {
-	// Job is the id of the job.
-	Job string
-	// Run tells apart the trainings that were started under one id; it grows.
-	Run int64
-	// State is the state.
-	State State
-	// Round is the last finished round: -1 until the job runs, then 0.
-	Round int
-	// Evaluating is whether the fit of the next round was aggregated, and its
-	// clients evaluate the model. The REST interface says the number of that round
-	// already. A server that ends meanwhile conducts the round again.
-	Evaluating bool
-	// Config is the configuration.
-	Config Config
-	// Clients is how many clients are connected for the job now.
-	Clients int
-	// Created, Started and Ended are times; zero where it did not happen.
-	Created, Started, Ended time.Time
-	// Error says why the job was interrupted, or what keeps its result from the
-	// repository; empty if all is well.
-	Error string
-	// Stored is whether the repository has confirmed the result.
-	Stored bool
-	// Early is what ended the training before its last round; nil if nothing.
-	Early *EarlyEnd
-	// Quarantined are the last updates that were refused, oldest first, at most
-	// [MaxQuarantined].
-	Quarantined []Quarantine
-	// Privacy is what was given away so far; nil without differential privacy.
-	Privacy *Privacy
-	// BudgetSpent is whether the training ended before its last round because
-	// another one would have exceeded the epsilon budget.
-	BudgetSpent bool
-	// Aggregated is how many rounds have changed the model.
-	Aggregated int
-	// Updates are what became of the updates of all rounds of the run.
-	Updates Updates
-	// Note says what else is notable and no fault; empty if nothing is.
-	Note string
-	// Suspended are clients that a job which is being trained draws only where
-	// there are too few others, those for longest first, at most [MaxQuarantined].
-	Suspended []Suspension
+	training context.Context // ends with the reason for which the job is stopped
+	stop     context.CancelCauseFunc
+	work     context.Context // of everything that the job does; ends when it is retired
+	quit     context.CancelFunc
+	life     context.Context // of what it stores
+	ended    chan struct{}   // closed once the training has ended and that is stored
+	done     chan struct{}   // closed once nothing is left to do
+	over     chan struct{}   // closed when the clients are to leave
+	abrupt   bool            // whether the sessions of the clients are cut; set before over is closed
+	saved    chan struct{}   // has a token when there may be something to deliver
+
+	pool        *round.Pool
+	reputations *reputation.Table
+
+	// What follows belongs to the registry's lock.
+	open  bool // takes clients
+	least int  // how many clients must be connected
+
+	writing sync.Mutex // one change of the record at a time
+
+	mu       sync.Mutex
+	rec      record
+	revision storage.Revision // changes only while writing is held
+	unsaved  bool             // the record has changes that are not stored
+	fitted   int              // the last round whose fit was aggregated by this process
+	troubles map[source]error
+	changed  chan struct{} // nil while there is no watcher
 }
 
-// MaxQuarantined is how many refused updates a job remembers.
-const MaxQuarantined = 100
+// source is where a temporary failure comes from.
+type source string
 
-// Quarantine is an update that was refused.
-type Quarantine struct {
-	Round  int    `json:"round"`
-	Client string `json:"client"`
-	Reason string `json:"reason"`
+const (
+	ofStorage      source = "storage"
+	ofModel        source = "model"
+	ofStrategy     source = "strategy"
+	ofRepository   source = "repository"
+	ofOrchestrator source = "orchestrator"
+)
+
+// newJob returns a job that begins or goes on as the record says.
+func (s *Server) newJob(r record, revision storage.Revision, made strategy.Strategy) *job {
+	j := &job{
+		server: s, id: r.ID, created: r.Created, log: s.log.With("job", r.ID, "run", r.Run), storage: s.storageOf(r.ID),
+		strategy: made, ended: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
+		saved: make(chan struct{}, 1), pool: round.NewPool(), reputations: reputation.NewTable(),
+		open: !r.State.Ended() && !r.trained(), least: 1,
+		rec: r, fitted: r.Round, revision: revision, troubles: map[source]error{},
+	}
+	j.life = s.life
+	j.work, j.quit = context.WithCancel(s.life)
+	j.training, j.stop = context.WithCancelCause(j.work)
+	if made != nil {
+		j.least = made.Policy().MinAvailable
+	}
+	return j
 }
 
-// Round is the record of a finished round.
-type Round struct {
-	// Number counts from 1.
-	Number int `json:"round"`
-	// Loss is the aggregated loss of the evaluation; nil if there was none.
-	Loss *float64 `json:"loss,omitempty"`
-	// FitMetrics and Metrics are the aggregated metrics of the fit and of the
-	// evaluation.
-	FitMetrics map[string]float64 `json:"fit_metrics,omitempty"`
-	Metrics    map[string]float64 `json:"metrics,omitempty"`
-	// Aggregated is whether the round changed the model; Note says why not, or
-	// what else is odd.
-	Aggregated bool   `json:"aggregated"`
-	Note       string `json:"note,omitempty"`
-	// Updates are what became of the updates; zero in rounds from before they were
-	// counted. With differential privacy those that the server has cut count as kept.
-	Updates Updates `json:"updates,omitzero"`
-	// Epsilon is what the models up to that of this round give away, with its
-	// Delta; nil, and zero, without differential privacy.
-	Epsilon *Epsilon `json:"epsilon,omitempty"`
-	Delta   float64  `json:"delta,omitempty"`
-	// Audit is the last line of the round in the audit log; nil if none is kept.
-	Audit *AuditRef `json:"audit,omitempty"`
-	// Fit and Evaluate are the two phases.
-	Fit      Phase `json:"fit"`
-	Evaluate Phase `json:"evaluate"`
-	// Started and Ended are when.
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended"`
+// before reports whether a client should join this job rather than another. The caller
+// holds the lock of the registry.
+func (j *job) beforeLocked(other *job) bool {
+	lacks, others := j.least-j.pool.Len(), other.least-other.pool.Len()
+	if lacks != others {
+		return lacks > others
+	}
+	if order := j.created.Compare(other.created); order != 0 {
+		return order < 0
+	}
+	return j.id < other.id
 }
 
-// Phase is the account of a phase of a round.
-type Phase struct {
-	// Clients were asked; Results of them answered well, Failures did not.
-	Clients  int `json:"clients"`
-	Results  int `json:"results"`
-	Failures int `json:"failures"`
-	// Sent and Received are bytes of parameters.
-	Sent     int64 `json:"bytes_sent"`
-	Received int64 `json:"bytes_received"`
-	// Seconds is how long it took.
-	Seconds float64 `json:"seconds"`
+// run does what a job has to do.
+func (j *job) run() {
+	defer close(j.done)
+	defer j.quit()
+	delivery := newDelivery(j)
+	var others sync.WaitGroup
+	others.Go(delivery.run)
+	others.Go(j.discard)
+	if !j.record().State.Ended() {
+		j.conduct(delivery)
+	} else {
+		close(j.ended)
+	}
+	poke(j.saved)
+	others.Wait()
+	if j.life.Err() == nil {
+		j.flush()
+	}
+	j.server.jobs.finish(j)
+	j.server.health.Set(j.id, nil)
+	j.signal()
+}
+
+// conduct trains, stores how that ended, and sends the clients away.
+func (j *job) conduct(delivery *delivery) {
+	err := j.train(j.training)
+	j.strategy = nil // releases its memory
+	if j.life.Err() != nil || j.server.ending.Err() != nil {
+		return // it goes on after the restart
+	}
+	j.server.jobs.shut(j)
+	change := func(r *record) { r.State = Finished }
+	if err != nil {
+		j.abrupt = errors.Is(err, errStopped)
+		j.log.Warn("the training was interrupted", "error", err)
+		change = func(r *record) { r.State, r.Error = Interrupted, excerpt.Reason(err) }
+		if errors.Is(err, errUnchanged) { // the model to begin with is no result
+			if last := j.record().Checkpoint; last != nil {
+				defer j.drop(last)
+			}
+			change = func(r *record) {
+				r.State, r.Error, r.Checkpoint = Interrupted, excerpt.Cut(err.Error(), 4*excerpt.MaxReason), nil
+			}
+		}
+	} else {
+		delivery.try()
+	}
+	end := func(r *record) {
+		change(r)
+		r.Ended = now()
+	}
+	err = j.save(end)
+	if j.life.Err() != nil {
+		return
+	}
+	if err != nil { // it goes on after a restart, if it can
+		j.log.Error("the end of the training cannot be stored", "error", err)
+		j.note(end)
+	}
+	close(j.ended)
+	close(j.over)
+	j.drain()
+}
+
+// drain waits until the clients have left, for a bounded time.
+func (j *job) drain() {
+	timer := time.NewTimer(dismissal + time.Second)
+	defer timer.Stop()
+	for j.pool.Len() > 0 {
+		select {
+		case <-j.pool.Moved():
+		case <-timer.C:
+			return
+		case <-j.work.Done(): // the next run does not wait for them
+			return
+		}
+	}
+}
+
+// drop deletes a checkpoint that no record names any more. [Server.Run] deletes it after
+// the next start if this fails.
+func (j *job) drop(c *checkpoint.Ref) {
+	if err := j.storage.DeleteBlob(j.life, c.Key); err != nil && j.life.Err() == nil {
+		j.log.Warn("an old model cannot be deleted yet", "error", err)
+	}
+}
+
+// discard deletes what earlier runs have left.
+func (j *job) discard() {
+	first := j.record()
+	for _, token := range first.Discard {
+		if err := j.forget(token, first.Before); err != nil {
+			if j.work.Err() == nil {
+				j.log.Warn("records of an earlier run cannot be deleted yet", "error", err)
+			}
+			return
+		}
+	}
+	if len(first.Discard) > 0 {
+		j.note(func(r *record) { r.Discard = nil })
+	}
+}
+
+// forget deletes the rounds of a run, its reports and reputations, and its models unless
+// its result is among those that are not delivered yet.
+func (j *job) forget(token string, undelivered []outcome) error {
+	for _, prefix := range []string{roundFolder(token), audit.Folder(token), reputation.Folder(token)} {
+		if err := j.storage.DeleteDocuments(j.work, prefix); err != nil {
+			return err
+		}
+	}
+	for _, o := range undelivered {
+		if o.Token == token {
+			return nil
+		}
+	}
+	return j.storage.DeleteBlobs(j.work, checkpoint.Folder(token), nil)
 }

@@ -36,9 +36,9 @@ func (w slowWriter) Commit(ctx context.Context) (storage.BlobInfo, error) {
 	}
 }
 
-func TestARoundCountsOnceItsModelIsStoredWhichHappensWhileClientsEvaluate(t *testing.T) {
+func TestSaving_runsWhileClientsEvaluate(t *testing.T) {
 	blobs := slowBlobs{storage.NewMemoryBlobs(), make(chan struct{}, 1)}
-	w := newWorld(t, flcollect.Options{Blobs: blobs, Initial: zeros})
+	w := newWorld(t, flcollect.Config{Blobs: blobs, Initial: zeros})
 	evaluated := make(chan struct{}, 1)
 	w.join(t, trainer{step: 1, examples: 1, evaluate: func(context.Context, flower.EvaluateIns, *flower.EvaluateRes) error {
 		evaluated <- struct{}{}

@@ -21,14 +21,14 @@ const (
 )
 
 // open is a job that leaves the encryption parameters to its clients.
-func open(rounds, clients int) flcollect.Config {
+func open(rounds, clients int) flcollect.JobConfig {
 	c := sealed(rounds, clients)
 	c.Homomorphic = &ckks.Settings{}
 	return c
 }
 
-func TestServer_job_takesOpenParametersFromTheKeysOfItsClients(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Start_takesOpenParametersFromClients(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", open(2, 2)))
 	require.NoError(t, w.Start(t.Context(), "job", open(2, 2)), "the same configuration")
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
@@ -42,7 +42,7 @@ func TestServer_job_takesOpenParametersFromTheKeysOfItsClients(t *testing.T) {
 	require.NoError(t, w.Start(t.Context(), "job", open(2, 2)), "still the same configuration")
 	go func() { gate <- struct{}{} }()
 
-	w = w.restart(t, flcollect.Options{})
+	w = w.restart(t, flcollect.Config{})
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 7})
 	status := w.untilState(t, "job", flcollect.Finished)
@@ -54,8 +54,8 @@ func TestServer_job_takesOpenParametersFromTheKeysOfItsClients(t *testing.T) {
 }
 
 // Differential privacy is around the mean that the keys decide about.
-func TestServer_job_takesOpenParametersWithDifferentialPrivacy(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Start_takesOpenParametersWithDifferentialPrivacy(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	conf := open(1, 2)
 	conf.DPAdaptive = private(1).DPAdaptive
 	require.NoError(t, w.Start(t.Context(), "job", conf))
@@ -72,8 +72,8 @@ func TestServer_job_takesOpenParametersWithDifferentialPrivacy(t *testing.T) {
 	require.True(t, rounds[0].Aggregated, rounds[0].Note)
 }
 
-func TestServer_job_failsAtOnceForKeysOfOtherParametersThanItNames(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Start_failsForKeysOfOtherParameters(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
 	w.join(t, keeper{message: message(t, "none-first"), begin: fixture(t, "tenseal", "tensor-first"), examples: 5})
 	status := w.untilState(t, "job", flcollect.Interrupted)
@@ -87,9 +87,9 @@ func TestServer_job_failsAtOnceForKeysOfOtherParametersThanItNames(t *testing.T)
 	require.Contains(t, status.Error, "encrypts with "+ownKeys+", and the job names scale 2^12")
 }
 
-func TestServer_job_failsAtOnceForClientsWhoseKeysDiffer(t *testing.T) {
-	for name, conf := range map[string]flcollect.Config{"open": open(1, 2), "named": sealed(1, 2)} {
-		w := newWorld(t, flcollect.Options{})
+func TestServer_Start_failsForClientsWhoseKeysDiffer(t *testing.T) {
+	for name, conf := range map[string]flcollect.JobConfig{"open": open(1, 2), "named": sealed(1, 2)} {
+		w := newWorld(t, flcollect.Config{})
 		require.NoError(t, w.Start(t.Context(), "job", conf))
 		decrypts := func(flower.FitIns, *flower.FitRes) error { return fmt.Errorf("encrypted with other keys") }
 		first := message(t, "none-first")
@@ -102,8 +102,8 @@ func TestServer_job_failsAtOnceForClientsWhoseKeysDiffer(t *testing.T) {
 	}
 }
 
-func TestServer_job_refusesALateClientWithOtherKeys(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Handle_refusesALateClientWithOtherKeys(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	conf := open(2, 1)
 	conf.StrategyConf["fraction_fit"] = 1.0
 	require.NoError(t, w.Start(t.Context(), "job", conf))
@@ -122,8 +122,8 @@ func TestServer_job_refusesALateClientWithOtherKeys(t *testing.T) {
 	require.Contains(t, status.Quarantined[0].Reason, "with "+ownKeys)
 }
 
-func TestServer_job_failsAtOnceForKeysThatAreNotThoseOfThePublicContext(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Start_failsForKeysUnlikeThePublicContext(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	public := fixture(t, "tenseal", "public")
 	_, err := w.SetPublicContext(t.Context(), "job", bytes.NewReader(public), flcollect.Condition{})
 	require.NoError(t, err)
@@ -146,8 +146,8 @@ func withScale(data []byte, from, to int) []byte {
 	return bytes.ReplaceAll(bytes.Clone(data), scale(from), scale(to))
 }
 
-func TestServer_job_saysWhyKeysCannotBeUsed(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Status_saysWhyKeysCannotBeUsed(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", open(1, 1)))
 	w.join(t, keeper{message: withScale(message(t, "none-first"), keys.ScaleBits, 26), examples: 5})
 	status := w.untilState(t, "job", flcollect.Interrupted)

@@ -24,7 +24,7 @@ const multiplier = 1.1
 
 // private is a job with differential privacy for two clients. The deviation of
 // the count allows for so few.
-func private(rounds int) flcollect.Config {
+func private(rounds int) flcollect.JobConfig {
 	c := config(rounds, 2)
 	c.DPAdaptive = strategy.Conf{"num_sampled_clients": 2, "noise_multiplier": multiplier, "clip_count_stddev": 10, "init_clip_norm": 0.5}
 	return c
@@ -51,9 +51,9 @@ func epsilonOf(t *testing.T, rounds int) float64 {
 	return epsilon
 }
 
-func TestAPrivateJobTellsEverywhereWhatItGaveAway(t *testing.T) {
+func TestPrivacy_isInStatusRoundAndResult(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", private(3)))
 	status, err := w.Status(t.Context(), "job")
@@ -73,7 +73,7 @@ func TestAPrivateJobTellsEverywhereWhatItGaveAway(t *testing.T) {
 		require.Equal(t, dp.DefaultDelta, r.Delta)
 		share, ok := r.FitMetrics["dpfedavg_norm_bit"]
 		require.True(t, ok)
-		require.NotEqual(t, 1.0, share, "the exact share is nobody's business")
+		require.NotEqual(t, 1.0, share, "the exact share is private")
 		require.Contains(t, r.FitMetrics, "step")
 	}
 	require.Eventually(t, func() bool { _, ok := n.stored("job"); return ok }, patience, time.Millisecond)
@@ -90,8 +90,8 @@ func TestAPrivateJobTellsEverywhereWhatItGaveAway(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/live/job", "").Body.String(), `data-field="epsilon">`)
 }
 
-func TestAJobWithoutPrivacyHasNoEpsilon(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestPrivacy_isNilWithoutDifferentialPrivacy(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	w.join(t, trainer{step: 1, examples: 1})
@@ -101,7 +101,7 @@ func TestAJobWithoutPrivacyHasNoEpsilon(t *testing.T) {
 	}
 }
 
-func TestAnInfiniteEpsilonIsJSON(t *testing.T) {
+func TestEpsilon_writesInfinityAsText(t *testing.T) {
 	data, err := json.Marshal(flcollect.Privacy{Epsilon: flcollect.Epsilon(math.Inf(1)), Delta: 0.5})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"epsilon":"infinity","delta":0.5}`, string(data))
@@ -113,9 +113,9 @@ func TestAnInfiniteEpsilonIsJSON(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`{"epsilon":"much"}`), &again))
 }
 
-func TestASpentBudgetEndsTheTrainingWithAResult(t *testing.T) {
+func TestStatus_BudgetSpent_endsTheTrainingWithAResult(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	h, _ := serveWorld(t, w)
 	conf := private(10)
 	conf.DPAdaptive["epsilon_budget"] = (epsilonOf(t, 2) + epsilonOf(t, 3)) / 2
@@ -134,15 +134,15 @@ func TestASpentBudgetEndsTheTrainingWithAResult(t *testing.T) {
 	require.Equal(t, 2, result.Rounds)
 	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"budget_spent":true`)
 
-	again := w.restart(t, flcollect.Options{Repository: n, Orchestrator: n})
+	again := w.restart(t, flcollect.Config{Repository: n, Orchestrator: n})
 	status, err := again.Status(t.Context(), "job")
 	require.NoError(t, err)
 	require.True(t, status.BudgetSpent)
 	require.Equal(t, flcollect.Finished, status.State)
 }
 
-func TestARoundThatIsNotAggregatedGivesNothingAway(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestPrivacy_staysInARoundWithoutAggregation(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "job", private(2)))
 	w.join(t, clipping(0.01))
 	lying := clipping(0.01)
@@ -153,7 +153,7 @@ func TestARoundThatIsNotAggregatedGivesNothingAway(t *testing.T) {
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.False(t, rounds[0].Aggregated)
-	require.NotContains(t, rounds[0].FitMetrics, "dpfedavg_norm_bit", "the exact share is nobody's business")
+	require.NotContains(t, rounds[0].FitMetrics, "dpfedavg_norm_bit", "the exact share is private")
 }
 
 // seen collects the models that clients were shown.
@@ -196,7 +196,7 @@ func (s *seen) watched(r trainer) trainer {
 	return r
 }
 
-func TestAServerThatDiesAtAnyWriteForgetsNothingThatWasGivenAway(t *testing.T) {
+func TestPrivacy_survivesACrashAtAnyWrite(t *testing.T) {
 	const rounds = 2
 	lostSome := false
 	for _, happens := range []bool{false, true} {
@@ -206,7 +206,7 @@ func TestAServerThatDiesAtAnyWriteForgetsNothingThatWasGivenAway(t *testing.T) {
 			t.Run(fmt.Sprintf("write %d, done %v", writes, happens), func(t *testing.T) {
 				s := &seen{models: map[float64]bool{}}
 				documents, blobs, f := storage.NewMemoryDocuments(), storage.NewMemoryBlobs(), newFuse(writes, happens)
-				first := newWorld(t, flcollect.Options{
+				first := newWorld(t, flcollect.Config{
 					Documents: fusedDocuments{documents, f}, Blobs: fusedBlobs{blobs, f}, Initial: zeros, Park: time.Hour,
 				})
 				first.join(t, s.watched(clipping(0.01)))
@@ -215,7 +215,7 @@ func TestAServerThatDiesAtAnyWriteForgetsNothingThatWasGivenAway(t *testing.T) {
 				died = first.dies(t, f)
 				first.end()
 
-				second := newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs, Initial: zeros})
+				second := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros})
 				second.join(t, s.watched(clipping(0.01)))
 				second.join(t, s.watched(clipping(0.02)))
 				if status, err := second.Status(t.Context(), "job"); err != nil || status.State == flcollect.Inactive {
@@ -236,8 +236,8 @@ func TestAServerThatDiesAtAnyWriteForgetsNothingThatWasGivenAway(t *testing.T) {
 	require.True(t, lostSome, "no crash came between a release and its checkpoint")
 }
 
-func TestMetrics_epsilonStaysAfterTheEndOfAJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestMetrics_keepEpsilonAfterTheEndOfAJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	metrics := func(h http.Handler) string { return ask(h, "GET", "/metrics", "").Body.String() }
 	require.NotContains(t, metrics(h), "job_epsilon{")
@@ -249,7 +249,7 @@ func TestMetrics_epsilonStaysAfterTheEndOfAJob(t *testing.T) {
 	require.Contains(t, metrics(h), want)
 	require.Contains(t, metrics(h), fmt.Sprintf("flcollector_epsilon %v\n", epsilonOf(t, 2)))
 
-	w = w.restart(t, flcollect.Options{Initial: zeros})
+	w = w.restart(t, flcollect.Config{Initial: zeros})
 	h, _ = serveWorld(t, w)
 	require.Contains(t, metrics(h), want, "it is stored with the job")
 	require.NoError(t, w.Start(t.Context(), "a/b", private(2)))
@@ -257,7 +257,7 @@ func TestMetrics_epsilonStaysAfterTheEndOfAJob(t *testing.T) {
 }
 
 func TestTotals_Epsilons_keepsTheLastEndedJobs(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
 	for i := range flcollect.MaxEpsilons + 3 {
 		require.NoError(t, w.Start(t.Context(), fmt.Sprintf("ended-%03d", i), private(1)))
@@ -270,12 +270,12 @@ func TestTotals_Epsilons_keepsTheLastEndedJobs(t *testing.T) {
 		require.Contains(t, epsilons, "active")
 	}
 	check(w)
-	w = w.restart(t, flcollect.Options{Initial: zeros})
+	w = w.restart(t, flcollect.Config{Initial: zeros})
 	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
 	check(w)
 }
 
-func TestTheGreatestEpsilonIsAMetric(t *testing.T) {
+func TestTotals_Epsilon_isTheGreatest(t *testing.T) {
 	b := newBoard()
 	b.totals.Epsilon = 2.5
 	w := ask(flcollect.HandlerOf(b, nil), "GET", "/metrics", "")

@@ -38,8 +38,8 @@ func reached(t *testing.T, h http.Handler, id string) string {
 	return fmt.Sprint(status.Status, "/", status.Round)
 }
 
-func TestStatus_round_movesWhenTheFitIsAggregated(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestStatus_Evaluating_isSetWhenTheFitIsAggregated(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
 	client, gate := measuring()
@@ -59,15 +59,15 @@ func TestStatus_round_movesWhenTheFitIsAggregated(t *testing.T) {
 	require.Equal(t, "FINISHED/2", reached(t, h, "job"))
 }
 
-func TestStatus_round_isThatOfTheModelAfterARestartAndAStop(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
+func TestStatus_Round_isThatOfTheModelAfterARestart(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	require.NoError(t, w.Start(t.Context(), "job", config(3, 1)))
 	client, gate := measuring()
 	w.join(t, client)
 	gate <- struct{}{}
 	w.until(t, "job", "fitted", func(s flcollect.Status) bool { return s.Evaluating && s.Round == 1 })
 
-	again := w.restart(t, flcollect.Options{Initial: zeros})
+	again := w.restart(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, again)
 	require.Equal(t, "TRAINING/1", reached(t, h, "job"), "round 2 is conducted again")
 	client, _ = measuring()
@@ -77,8 +77,8 @@ func TestStatus_round_isThatOfTheModelAfterARestartAndAStop(t *testing.T) {
 	require.Equal(t, "INTERRUPTED/1", reached(t, h, "job"))
 }
 
-func TestEvents_status_followsTheFit(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestNewHandler_streamsTheStatusAfterTheFit(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	h, _ := serveWorld(t, w)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 1)))
 	client, gate := measuring()
@@ -87,6 +87,6 @@ func TestEvents_status_followsTheFit(t *testing.T) {
 	answered := make(chan string, 1)
 	go func() { answered <- ask(h, "GET", "/job/events/job", "").Body.String() }()
 	close(gate)
-	require.Contains(t, <-answered, "event: round\nid: 1.1\n", "a round that was shown early is told all the same")
+	require.Contains(t, <-answered, "event: round\nid: 1.1\n", "a round that was shown early has its event all the same")
 	require.Equal(t, "FINISHED/1", reached(t, h, "job"))
 }

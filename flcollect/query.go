@@ -5,19 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
+	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Status returns what a job has reached. A job that is not known is [Inactive],
-// which is no error.
+// Status returns the status of a job. A job that is not known is [Inactive], which is no
+// error.
 func (s *Server) Status(ctx context.Context, id string) (Status, error) {
 	unknown := Status{Job: id, State: Inactive}
-	if checkID(id) != nil {
+	if jobconfig.CheckID(id) != nil {
 		return unknown, nil
 	}
-	if j := s.job(id); j != nil {
+	if j := s.jobs.get(id); j != nil {
 		return j.status(), nil
 	}
 	r, err := s.stored(ctx, id)
@@ -31,9 +36,9 @@ func (s *Server) Status(ctx context.Context, id string) (Status, error) {
 }
 
 // Jobs returns, in the order of their ids, up to limit jobs whose ids begin with
-// prefix and are greater than after; a limit of 0 or less means 1000. One that
-// cannot be read is [Inactive], with the error. Next is what
-// after is for the following page, and empty after the last.
+// prefix and are greater than after; a limit of 0 or less means 1000. One that cannot be
+// read is [Inactive], with the error. Next is the value of after for the following page,
+// empty after the last.
 func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (jobs []Status, next string, err error) {
 	if limit <= 0 {
 		limit = storage.DefaultPage
@@ -41,7 +46,7 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 	if after != "" {
 		after = jobKey(after)
 	}
-	docs, err := s.options.Documents.List(ctx, jobPrefix+prefix, after, limit)
+	docs, err := s.config.Documents.List(ctx, jobPrefix+prefix, after, limit)
 	if errors.Is(err, storage.ErrInvalidKey) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -50,13 +55,13 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 	}
 	for _, doc := range docs {
 		id := strings.TrimPrefix(doc.Key, jobPrefix)
-		if j := s.job(id); j != nil {
+		if j := s.jobs.get(id); j != nil {
 			jobs = append(jobs, j.status())
 			continue
 		}
 		r, err := readRecord(id, doc.Data)
-		if err != nil { // one job does not hide the others
-			jobs = append(jobs, Status{Job: id, State: Inactive, Error: short(err.Error(), maxReason)})
+		if err != nil { // one damaged job does not hide the others
+			jobs = append(jobs, Status{Job: id, State: Inactive, Error: excerpt.Reason(err)})
 			continue
 		}
 		jobs = append(jobs, r.status())
@@ -78,7 +83,7 @@ func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]Rou
 	if err != nil {
 		return nil, fmt.Errorf("rounds of job %q: %w", id, err)
 	}
-	docs, err := s.options.Documents.List(ctx, roundsOf(r.Token), roundKey(r.Token, max(after, 0)), limit)
+	docs, err := s.config.Documents.List(ctx, roundFolder(r.Token), roundKey(r.Token, max(after, 0)), limit)
 	if err != nil {
 		return nil, fmt.Errorf("rounds of job %q: %w", id, err)
 	}
@@ -86,10 +91,10 @@ func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]Rou
 	for _, doc := range docs {
 		var round Round
 		if err := json.Unmarshal(doc.Data, &round); err != nil {
-			return nil, fmt.Errorf("rounds of job %q: read %q: %w: %w", id, doc.Key, errDamaged, err)
+			return nil, fmt.Errorf("rounds of job %q: read %q: %w: %w", id, doc.Key, persist.ErrDamaged, err)
 		}
 		if round.Number > r.Round {
-			break // it is being stored, and does not count yet
+			break // the round is being stored, and does not count yet
 		}
 		rounds = append(rounds, round)
 	}
@@ -97,19 +102,13 @@ func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]Rou
 }
 
 // Changed returns a channel that is closed when the job's status may have
-// changed. Get the channel first and then the status, and nothing is missed.
+// changed. Get the channel first and then the status, to miss no change.
 func (s *Server) Changed(id string) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if j := s.jobs[id]; j != nil {
-		return j.watch()
-	}
-	return s.changed // nothing but a start can change it
+	return s.jobs.watch(id)
 }
 
-// Result returns the last good model of a job, and how it came to be; or an
-// error that matches [ErrNoResult]. The model is that of the last finished round,
-// so it is not final while the job is active.
+// Result returns the model of the last finished round of a job, with its metrics; or an
+// error that matches [ErrNoResult]. It is not final while the job is active.
 func (s *Server) Result(ctx context.Context, id string) (Result, error) {
 	var last string
 	for {
@@ -124,55 +123,46 @@ func (s *Server) Result(ctx context.Context, id string) (Result, error) {
 		if err == nil || !errors.Is(err, storage.ErrNotFound) || r.Checkpoint.Key == last {
 			return result, err
 		}
-		last = r.Checkpoint.Key // it was replaced by that of the next round
+		last = r.Checkpoint.Key // the next round has replaced it
 	}
 }
 
 // current returns the record of a job.
 func (s *Server) current(ctx context.Context, id string) (record, error) {
-	if err := checkID(id); err != nil {
+	if err := jobconfig.CheckID(id); err != nil {
 		return record{}, storage.ErrNotFound
 	}
-	if j := s.job(id); j != nil {
+	if j := s.jobs.get(id); j != nil {
 		return j.record(), nil
 	}
 	return s.stored(ctx, id)
 }
 
-// stored returns the record of a job that has nothing to do.
+// stored returns the stored record of a job.
 func (s *Server) stored(ctx context.Context, id string) (record, error) {
-	doc, err := s.options.Documents.Get(ctx, jobKey(id))
+	doc, err := s.config.Documents.Get(ctx, jobKey(id))
 	if err != nil {
 		return record{}, err
 	}
 	return readRecord(id, doc.Data)
 }
 
-// forget deletes the rounds of a run, its reports and reputations, and its models save those that a result
-// waits with.
-func (s *Server) forget(ctx context.Context, token string, kept []outcome) error {
-	for _, prefix := range []string{roundsOf(token), reportsOf(token), reputationsOf(token)} {
-		for doc, err := range storage.All(ctx, s.options.Documents, prefix) {
-			if err == nil {
-				err = s.options.Documents.Delete(ctx, doc.Key, doc.Revision)
-			}
-			if err != nil && !errors.Is(err, storage.ErrNotFound) {
-				return err
-			}
-		}
+// result returns the result of a run.
+func (s *Server) result(ctx context.Context, id string, o outcome) (Result, error) {
+	if o.Checkpoint == nil {
+		return Result{}, fmt.Errorf("result of job %q: %w", id, ErrNoResult)
 	}
-	for _, o := range kept {
-		if o.Token == token {
-			return nil
-		}
+	model, _, err := checkpoint.Load(ctx, s.config.Blobs, o.Checkpoint)
+	if err != nil {
+		return Result{}, fmt.Errorf("result of job %q: %w", id, err)
 	}
-	for blob, err := range s.options.Blobs.List(ctx, checkpointPrefix+token+"/") {
-		if err == nil {
-			err = s.options.Blobs.Delete(ctx, blob.Key)
-		}
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
-			return err
-		}
+	config := o.Config.Copy()
+	copied := map[string]float64{}
+	maps.Copy(copied, o.Metrics)
+	result := Result{
+		ModelName: config.ModelName, ModelVersion: config.ModelVersion, TrainingID: id, ConfigurationID: config.ConfigurationID,
+		Rounds: max(o.Round, 0), FinalLoss: o.Loss, Metrics: copied, StrategyConf: config.StrategyConf,
+		Privacy: o.Privacy, Aggregated: o.Aggregated, Updates: o.Updates, Weights: model, Encrypted: config.Homomorphic != nil,
 	}
-	return nil
+	return result, nil
 }

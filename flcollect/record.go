@@ -6,66 +6,62 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
 )
 
-// Keys of documents and blobs. A run has a token, so that ids may be any text and
-// a new run meets nothing of the one before.
+// Keys of documents. A run has a token, so that ids may be any text and a new run finds
+// nothing of the one before.
 const (
-	jobPrefix        = "job/"
-	roundPrefix      = "round/"
-	checkpointPrefix = "checkpoint/"
+	jobPrefix   = "job/"
+	roundPrefix = "round/"
 )
 
 func jobKey(id string) string { return jobPrefix + id }
 
-func roundsOf(token string) string { return roundPrefix + token + "/" }
+func roundFolder(token string) string { return roundPrefix + token + "/" }
 
 // roundKey has room for [MaxRounds].
 func roundKey(token string, number int) string {
-	return fmt.Sprintf("%s%07d", roundsOf(token), number)
+	return fmt.Sprintf("%s%07d", roundFolder(token), number)
 }
 
-// delivery is how far the result of a run has come.
-type delivery string
+// resultState is the state of the delivery of a run's result.
+type resultState string
 
 const (
-	undue     delivery = ""        // there is none, or nobody to take it
-	pending   delivery = "pending" // the repository is to take it
-	delivered delivery = "stored"
-	refused   delivery = "refused"
+	undue     resultState = ""        // there is no result, or no repository
+	pending   resultState = "pending" // the repository does not have it yet
+	delivered resultState = "stored"
+	refused   resultState = "refused"
 )
 
-// outcome is what a run has reached.
+// outcome is the progress of a run.
 type outcome struct {
 	Token      string             `json:"token"`
-	Config     storedConfig       `json:"config"`
+	Config     jobconfig.Stored   `json:"config"`
 	Round      int                `json:"round"`
-	Checkpoint *checkpoint        `json:"checkpoint,omitempty"`
+	Checkpoint *checkpoint.Ref    `json:"checkpoint,omitempty"`
 	Loss       *float64           `json:"loss,omitempty"`
 	Metrics    map[string]float64 `json:"metrics,omitempty"`
-	// Released is how many private models were, or may have been, shown, and
-	// Privacy what they gave away; nil without differential privacy.
+	// Released is how many private models were, or may have been, sent to clients, and
+	// Privacy their privacy loss; nil without differential privacy.
 	Released int      `json:"released,omitempty"`
 	Privacy  *Privacy `json:"privacy,omitempty"`
 	// Guarded is whether norm bounding is around the strategy.
 	Guarded bool `json:"guarded,omitempty"`
-	// Aggregated is how many rounds have changed the model, Updates what became of
-	// the updates of all rounds.
+	// Aggregated is how many rounds have changed the model. Updates sums up the
+	// updates of all rounds.
 	Aggregated int     `json:"aggregated,omitempty"`
 	Updates    Updates `json:"updates,omitzero"`
-	// Keys are the encryption parameters that the configuration left open, as they
-	// were found; nil if it names them, and until then.
+	// Keys are the encryption parameters that the job took from the keys of a client;
+	// nil if the configuration names them, and until they are known.
 	Keys *adoption `json:"keys,omitempty"`
 }
 
-// checkpoint names the blob with a model, which never changes.
-type checkpoint struct {
-	Key    string `json:"key"`
-	SHA256 string `json:"sha256"`
-}
-
-// record is a job as it is stored. What maps and slices hold is never changed.
+// record is a job as it is stored. The contents of its maps and slices are never changed.
 type record struct {
 	outcome
 	ID          string       `json:"id"`
@@ -84,14 +80,14 @@ type record struct {
 	IdleNote  string `json:"idle_note,omitempty"`
 	// Spent is whether the training ended because the epsilon budget was spent.
 	Spent bool `json:"spent,omitempty"`
-	// Misfit says how the public context that was stored when the run began does
-	// not fit; empty if it did, or there was none.
+	// Misfit says how the public context that was stored when the run began differs
+	// from the configuration; empty if it does not, or there was none.
 	Misfit string `json:"misfit,omitempty"`
-	// Told is how many rounds the orchestrator knows of, EarlyTold whether it
-	// knows of the early end.
-	Told      int      `json:"told"`
-	EarlyTold bool     `json:"early_told,omitempty"`
-	Delivery  delivery `json:"delivery,omitempty"`
+	// Reported is how many rounds were reported to the orchestrator, EarlyReported
+	// whether the early end was.
+	Reported      int         `json:"told"`
+	EarlyReported bool        `json:"early_told,omitempty"`
+	Delivery      resultState `json:"delivery,omitempty"`
 	// Audit is the last line of the audit log that counts, of all runs.
 	Audit AuditRef `json:"audit,omitzero"`
 	// Before are earlier runs whose results the repository has not taken yet.
@@ -100,38 +96,39 @@ type record struct {
 	Discard []string `json:"discard,omitempty"`
 }
 
-// trained reports whether no round is to come.
+// trained reports whether there are no more rounds to conduct.
 func (r record) trained() bool { return r.Spent || r.Early != nil || r.Round >= r.Config.Rounds }
 
-// news is how many rounds the orchestrator is to be told of. The round that
-// ended the training early has news of its own.
-func (r record) news() int {
+// reportable is how many rounds are reported to the orchestrator. The round that ended
+// the training early has a report of its own.
+func (r record) reportable() int {
 	if r.Early != nil {
 		return r.Round - 1
 	}
 	return r.Round
 }
 
-// settled reports whether the neighbours have, or have refused, what there is.
+// settled reports whether the orchestrator and the repository have taken, or refused,
+// everything that was due so far.
 func (r record) settled() bool {
-	return r.Told >= r.news() && (r.Early == nil || r.EarlyTold) && r.Delivery != pending && len(r.Before) == 0
+	return r.Reported >= r.reportable() && (r.Early == nil || r.EarlyReported) && r.Delivery != pending && len(r.Before) == 0
 }
 
 // status returns the part of the status that is stored.
 func (r record) status() Status {
 	return Status{
-		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.config(),
+		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.Copy(),
 		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
 		Stored: r.Delivery == delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
 		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: r.remark(),
 	}
 }
 
-// remark says what is notable of a job and no fault.
+// remark says what is notable of a job and no error.
 func (r record) remark() string {
 	var remarks []string
-	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != averaging && name != "avg" {
-		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", averaging, name))
+	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != jobconfig.Averaging && name != "avg" {
+		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", jobconfig.Averaging, name))
 	}
 	if r.Keys != nil {
 		remarks = append(remarks, fmt.Sprintf("the encryption parameters are those of the keys of client %q: %s", r.Keys.Client, r.Keys.Settings))
@@ -143,25 +140,25 @@ func (r record) remark() string {
 		remarks = append(remarks, fmt.Sprintf("the epsilon budget of %v is spent after %d of %d rounds",
 			r.Config.DPAdaptive["epsilon_budget"], max(r.Round, 0), r.Config.Rounds))
 	}
-	if r.Idle > 0 && r.Checkpoint != nil { // otherwise the error says it
+	if r.Idle > 0 && r.Checkpoint != nil { // without a checkpoint the error says it
 		remarks = append(remarks, fmt.Sprintf("%d of %d rounds aggregated nothing, the last of them was round %d: %s",
 			r.Idle, max(r.Round, 0), r.IdleRound, r.IdleNote))
 	}
 	return strings.Join(remarks, "; ")
 }
 
-// counts takes a round into the totals of the run.
-func (r *record) counts(round Round) {
-	r.Updates = r.Updates.plus(round.Updates)
+// count adds a round to the sums of the run.
+func (r *record) count(round Round) {
+	r.Updates = r.Updates.Plus(round.Updates)
 	if round.Aggregated {
 		r.Aggregated++
 		return
 	}
 	r.Idle++
-	r.IdleRound, r.IdleNote = round.Number, short(round.Note, maxReason)
+	r.IdleRound, r.IdleNote = round.Number, excerpt.Cut(round.Note, excerpt.MaxReason)
 }
 
-// quarantine adds refused updates, and forgets the oldest.
+// quarantine adds refused updates, and removes the oldest beyond [MaxQuarantined].
 func (r *record) quarantine(refused []Quarantine) {
 	all := slices.Concat(r.Quarantined, refused)
 	r.Quarantined = all[max(0, len(all)-MaxQuarantined):]
@@ -176,15 +173,16 @@ func readRecord(id string, data []byte) (record, error) {
 	return r, nil
 }
 
-// short cuts a text that others have a part in.
-func short(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
+// effective returns the configuration with the encryption parameters that the job took
+// from the keys of a client.
+func (o outcome) effective() JobConfig {
+	c := o.Config.Copy()
+	if o.Keys != nil {
+		settings := o.Keys.Settings
+		c.Homomorphic = &settings
 	}
-	text = text[:most]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text + "…"
+	return c
 }
+
+// now is the time as it is stored.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

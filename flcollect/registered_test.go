@@ -27,7 +27,7 @@ func double(conf strategy.Conf) (strategy.Strategy, error) {
 	return strategy.New("FedAvgM", momentum)
 }
 
-func chosen(name string, rounds int, conf strategy.Conf) flcollect.Config {
+func chosen(name string, rounds int, conf strategy.Conf) flcollect.JobConfig {
 	c := config(rounds, 1)
 	c.Strategy = name
 	for field, value := range conf {
@@ -36,12 +36,13 @@ func chosen(name string, rounds int, conf strategy.Conf) flcollect.Config {
 	return c
 }
 
-func TestAStrategyOfTheProgramIsSelectedByItsName(t *testing.T) {
+func TestConfig_Strategies_areSelectedByName(t *testing.T) {
 	n := &neighbours{} // whose repository has "ours" too
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, TrustClients: true, Strategies: map[string]factory{"double": double, "ours": double}})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, TrustClients: true,
+		Strategies: map[string]factory{"double": double, "ours": double}})
 	for _, c := range []struct {
 		job  string
-		conf flcollect.Config
+		conf flcollect.JobConfig
 		want float64
 	}{
 		{"plain", chosen("double", 2, nil), 4},
@@ -55,25 +56,26 @@ func TestAStrategyOfTheProgramIsSelectedByItsName(t *testing.T) {
 		require.InDelta(t, c.want, w.weights(t, c.job)[0], 1e-9, c.job)
 		status, err := w.Status(t.Context(), c.job)
 		require.NoError(t, err)
-		require.EqualValues(t, c.conf.StrategyConf["factor"], status.Config.StrategyConf["factor"], "what the strategy does to its parameters is its own affair")
+		require.EqualValues(t, c.conf.StrategyConf["factor"], status.Config.StrategyConf["factor"],
+			"what the strategy does to its parameters is its own affair")
 	}
 }
 
-func TestWhatAStrategyOfTheProgramRefusesIsAnErrorOfTheJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Strategies: map[string]factory{
+func TestConfig_Strategies_failAsErrorsOfTheJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Strategies: map[string]factory{
 		"double": double,
 		"broken": func(strategy.Conf) (strategy.Strategy, error) { return nil, errors.New("the licence has run out") },
 		"none":   func(strategy.Conf) (strategy.Strategy, error) { return nil, nil },
 	}})
 	for _, c := range []struct {
-		conf         flcollect.Config
+		conf         flcollect.JobConfig
 		field, says  string
 		unregistered bool
 	}{
 		{chosen("double", 1, strategy.Conf{"fctor": 3}), "fctor", "unknown", false},
 		{chosen("broken", 1, nil), "strategy", "the licence has run out", false},
 		{chosen("none", 1, nil), "strategy", "made none", false},
-		{chosen("nobody", 1, nil), "", "", true},
+		{chosen("unknown", 1, nil), "", "", true},
 	} {
 		err := w.Start(t.Context(), "job", c.conf)
 		if c.unregistered {
@@ -87,33 +89,34 @@ func TestWhatAStrategyOfTheProgramRefusesIsAnErrorOfTheJob(t *testing.T) {
 	}
 }
 
-func TestARestartedServerWithoutTheStrategySaysSo(t *testing.T) {
-	options := flcollect.Options{Initial: zeros, Strategies: map[string]factory{"double": double}}
+func TestConfig_Strategies_areNeededAfterARestart(t *testing.T) {
+	options := flcollect.Config{Initial: zeros, Strategies: map[string]factory{"double": double}}
 	w := newWorld(t, options)
 	require.NoError(t, w.Start(t.Context(), "kept", chosen("double", 1, nil)))
 	w = w.restart(t, options)
 	w.join(t, trainer{step: 1, examples: 1})
 	w.untilState(t, "kept", flcollect.Finished)
 	require.NoError(t, w.Start(t.Context(), "lost", chosen("double", 1, nil)))
-	w = w.restart(t, flcollect.Options{Initial: zeros})
+	w = w.restart(t, flcollect.Config{Initial: zeros})
 	require.Contains(t, w.untilState(t, "lost", flcollect.Interrupted).Error, `strategy "double": flcollect: no strategy of that name`)
 }
 
-func TestNamesThatWouldSurpriseAreNoNamesOfStrategies(t *testing.T) {
-	for name, says := range map[string]string{"": `"" has no name`, "avg": `"avg" has the name of a built-in one`, "Krum": `"Krum" has`, "mine": `"mine" is nil`} {
+func TestNewServer_refusesNamesOfStrategies(t *testing.T) {
+	for name, says := range map[string]string{"": `"" has no name`, "avg": `"avg" has the name of a built-in one`,
+		"Krum": `"Krum" has`, "mine": `"mine" is nil`} {
 		made := factory(double)
 		if name == "mine" {
 			made = nil
 		}
-		_, err := flcollect.NewServer(flcollect.Options{
+		_, err := flcollect.NewServer(flcollect.Config{
 			Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Strategies: map[string]factory{name: made},
 		})
 		require.ErrorContains(t, err, "configure training collector: Strategies: "+says)
 	}
 }
 
-func TestUnderWhateverNameARuleThatComparesClientsIsNotPrivate(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Strategies: map[string]factory{
+func TestConfig_Strategies_thatCompareClientsAreNotPrivate(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Strategies: map[string]factory{
 		"nearest": func(conf strategy.Conf) (strategy.Strategy, error) { return strategy.New("Krum", conf) },
 	}})
 	h, _ := serveWorld(t, w)

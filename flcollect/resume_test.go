@@ -142,19 +142,19 @@ func (w fusedWriter) Commit(ctx context.Context) (info storage.BlobInfo, err err
 }
 
 // adam is a job whose strategy carries state from round to round.
-func adam(rounds int) flcollect.Config {
+func adam(rounds int) flcollect.JobConfig {
 	conf := config(rounds, 2)
 	conf.Strategy = "FedAdam"
 	return conf
 }
 
-func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
+func TestServer_Run_resumesAfterACrashAtAnyWrite(t *testing.T) {
 	const rounds = 3
 	join := func(t *testing.T, w *world) {
 		w.join(t, trainer{step: 1, examples: 10})
 		w.join(t, trainer{step: 4, examples: 20})
 	}
-	undisturbed := newWorld(t, flcollect.Options{Initial: zeros})
+	undisturbed := newWorld(t, flcollect.Config{Initial: zeros})
 	join(t, undisturbed)
 	require.NoError(t, undisturbed.Start(t.Context(), "job", adam(rounds)))
 	undisturbed.untilState(t, "job", flcollect.Finished)
@@ -167,7 +167,7 @@ func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("write %d, done %v", writes, happens), func(t *testing.T) {
 				n := &neighbours{}
 				documents, blobs, f := storage.NewMemoryDocuments(), storage.NewMemoryBlobs(), newFuse(writes, happens)
-				first := newWorld(t, flcollect.Options{
+				first := newWorld(t, flcollect.Config{
 					Documents: fusedDocuments{documents, f}, Blobs: fusedBlobs{blobs, f}, Initial: zeros, Repository: n, Orchestrator: n, Park: time.Hour,
 				})
 				join(t, first)
@@ -175,7 +175,7 @@ func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
 				died = first.dies(t, f)
 				first.end()
 
-				second := newWorld(t, flcollect.Options{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
+				second := newWorld(t, flcollect.Config{Documents: documents, Blobs: blobs, Initial: zeros, Repository: n, Orchestrator: n})
 				join(t, second)
 				status, err := second.Status(t.Context(), "job")
 				require.NoError(t, err)
@@ -193,11 +193,11 @@ func TestAServerThatDiesAtAnyWriteLosesNothing(t *testing.T) {
 				require.Equal(t, want, numbersOf(result.Weights))
 				require.Equal(t, rounds, result.Rounds)
 				require.NotNil(t, result.FinalLoss)
-				told := map[string]bool{}
+				delivered := map[string]bool{}
 				for _, entry := range n.all() {
-					told[entry] = true
+					delivered[entry] = true
 				}
-				require.Equal(t, map[string]bool{"round 1": true, "round 2": true, "round 3": true, "store job": true}, told)
+				require.Equal(t, map[string]bool{"round 1": true, "round 2": true, "round 3": true, "store job": true}, delivered)
 				require.Equal(t, 1, countBlobs(t, blobs), "what the crash left is collected")
 				second.audited(t, rounds)
 			})
@@ -266,9 +266,9 @@ func countBlobs(t *testing.T, blobs storage.Blobs) int {
 	return count
 }
 
-func TestAStorageThatFailsForAWhileCostsNothing(t *testing.T) {
+func TestServer_Run_outlastsAFailingStorage(t *testing.T) {
 	f := &flaky{}
-	w := newWorld(t, flcollect.Options{Documents: flakyDocuments{storage.NewMemoryDocuments(), f}, Initial: zeros})
+	w := newWorld(t, flcollect.Config{Documents: flakyDocuments{storage.NewMemoryDocuments(), f}, Initial: zeros})
 	slow, gate := gated(1, 1)
 	w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -314,8 +314,8 @@ func (d flakyDocuments) Update(ctx context.Context, key string, prev storage.Rev
 	return revision, err
 }
 
-func TestADamagedCheckpointInterruptsTheJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Park: time.Hour})
+func TestServer_Run_interruptsAJobWithADamagedCheckpoint(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Park: time.Hour})
 	slow, gate := gated(1, 1)
 	_, leave := w.join(t, slow)
 	require.NoError(t, w.Start(t.Context(), "job", withAvailable(config(2, 1), 1, 1)))
@@ -332,14 +332,14 @@ func TestADamagedCheckpointInterruptsTheJob(t *testing.T) {
 		_, err = writer.Commit(t.Context())
 		require.NoError(t, err)
 	}
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs})
 	status := again.untilState(t, "job", flcollect.Interrupted)
 	require.Contains(t, status.Error, "go on after round 1")
 	require.Contains(t, status.Error, "damaged checkpoint")
 }
 
-func TestAJobThatCannotBeReadIsLeftAloneWithItsModel(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Run_leavesAnUnreadableJobAlone(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	w.end()
 	_, err := w.documents.Create(t.Context(), "job/bad", []byte(`{"round":"?"}`))
 	require.NoError(t, err)
@@ -347,7 +347,7 @@ func TestAJobThatCannotBeReadIsLeftAloneWithItsModel(t *testing.T) {
 	require.NoError(t, err)
 	_, err = writer.Commit(t.Context())
 	require.NoError(t, err)
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs, Initial: zeros})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Initial: zeros})
 	require.ErrorContains(t, again.Start(t.Context(), "bad", config(1, 1)), `read job "bad"`)
 	jobs, next, err := again.Jobs(t.Context(), "", "", 1)
 	require.NoError(t, err)

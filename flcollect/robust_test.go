@@ -78,9 +78,9 @@ func (w *world) ready(t *testing.T, clients int) {
 	w.until(t, "job", "complete", func(s flcollect.Status) bool { return s.Clients == clients })
 }
 
-func TestAnAttackerIsClippedThenSuspendedAndTheModelConverges(t *testing.T) {
+func TestConfig_Clip_suspendsAnAttacker(t *testing.T) {
 	const rounds = 60
-	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named, Clip: true})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named, Clip: true})
 	gate := make(chan struct{})
 	for i := range 6 {
 		honest := towards(4 + float64(i)/10)
@@ -133,8 +133,8 @@ func TestAnAttackerIsClippedThenSuspendedAndTheModelConverges(t *testing.T) {
 	require.Contains(t, entry.Reputation.Reason, "clipped: its norm is 2e+09")
 }
 
-func TestClientsThatAreTrustedAreNeitherBoundedNorSuspended(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, TrustClients: true})
+func TestConfig_TrustClients_neitherBoundsNorSuspends(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, TrustClients: true})
 	for range 4 {
 		w.join(t, towards(4))
 	}
@@ -151,8 +151,8 @@ func TestClientsThatAreTrustedAreNeitherBoundedNorSuspended(t *testing.T) {
 	}
 }
 
-func TestAJobMayBoundUpdatesWhoeverIsTrusted(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, TrustClients: true})
+func TestConfig_TrustClients_leavesBoundsOfAJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, TrustClients: true})
 	for range 2 {
 		w.join(t, towards(4))
 	}
@@ -166,34 +166,38 @@ func TestAJobMayBoundUpdatesWhoeverIsTrusted(t *testing.T) {
 	require.Equal(t, flcollect.Counts{Clipped: 3}, report.Counts)
 }
 
-func TestBoundsThatMakeNoSenseAreRefusedWithTheirField(t *testing.T) {
-	for field, bad := range map[string]string{"norm_bound": "0", "norm_factor": `"much"`, "norm_refuse_factor": "0.5", "norm_min_updates": "1.5"} {
+func TestParseJobConfig_refusesInvalidBounds(t *testing.T) {
+	for field, bad := range map[string]string{"norm_bound": "0", "norm_factor": `"much"`, "norm_refuse_factor": "0.5",
+		"norm_min_updates": "1.5"} {
 		for _, name := range []string{"avg", "ours"} {
-			_, err := flcollect.ParseConfig(body(t, map[string]string{"strategy": `"` + name + `"`, "strategy_conf": `{"` + field + `":` + bad + `}`}))
-			var wrong *flcollect.ConfigError
+			_, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"` + name + `"`,
+				"strategy_conf": `{"` + field + `":` + bad + `}`}))
+			var wrong *flcollect.JobConfigError
 			require.ErrorAs(t, err, &wrong)
-			require.Len(t, wrong.Details, 1)
-			require.Equal(t, []any{"body", "strategy_conf", field}, wrong.Details[0].Loc)
+			require.Len(t, wrong.Faults, 1)
+			require.Equal(t, []any{"strategy_conf", field}, wrong.Faults[0].Path)
 		}
 	}
 	for _, mechanism := range []string{`{"homomorphic":{}}`, `{"dp-adaptive":{"num_sampled_clients":100}}`} {
-		_, err := flcollect.ParseConfig(body(t, map[string]string{"privacy-mechanisms": mechanism, "strategy_conf": `{"norm_bound":1}`}))
-		var wrong *flcollect.ConfigError
+		_, err := flcollect.ParseJobConfig(body(t, map[string]string{"privacy-mechanisms": mechanism, "strategy_conf": `{"norm_bound":1}`}))
+		var wrong *flcollect.JobConfigError
 		require.ErrorAs(t, err, &wrong)
-		require.Equal(t, []any{"body", "strategy_conf", "norm_bound"}, wrong.Details[0].Loc)
-		require.Contains(t, wrong.Details[0].Msg, "has no meaning with")
+		require.Equal(t, []any{"strategy_conf", "norm_bound"}, wrong.Faults[0].Path)
+		require.Contains(t, wrong.Faults[0].Reason, "has no meaning with")
 	}
-	made, err := flcollect.ParseConfig(body(t, map[string]string{"strategy": `"avg"`, "strategy_conf": `{"norm_bound":"2.5","norm_factor":4}`}))
+	made, err := flcollect.ParseJobConfig(body(t, map[string]string{"strategy": `"avg"`,
+		"strategy_conf": `{"norm_bound":"2.5","norm_factor":4}`}))
 	require.NoError(t, err)
 	require.Contains(t, made.StrategyConf, "norm_bound")
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	var wrong *strategy.FieldError
-	require.ErrorAs(t, w.Start(t.Context(), "job", flcollect.Config{Strategy: "avg", Rounds: 1, StrategyConf: strategy.Conf{"norm_factor": 0.1}}), &wrong)
+	require.ErrorAs(t, w.Start(t.Context(), "job", flcollect.JobConfig{Strategy: "avg", Rounds: 1,
+		StrategyConf: strategy.Conf{"norm_factor": 0.1}}), &wrong)
 	require.Equal(t, "norm_factor", wrong.Field)
 }
 
-func TestATrainingGoesOnWhereAllButOneAreSuspendedAndSaysSo(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Identify: named})
+func TestSuspension_leavesTheOthersToTrain(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Identify: named})
 	nan := float32(math.NaN())
 	bad := answering(func(flower.FitIns) (strategy.Model, error) {
 		return strategy.Model{tensor.FromFloat32s([]float32{nan, 0, 0}), tensor.FromFloat32s([]float32{0})}, nil
@@ -217,8 +221,8 @@ func TestATrainingGoesOnWhereAllButOneAreSuspendedAndSaysSo(t *testing.T) {
 	require.Contains(t, report.Clients[0].Reason, "tensor 0: element 0 is NaN")
 }
 
-func TestASuspensionIsInTheStatusAndSurvivesARestart(t *testing.T) {
-	options := flcollect.Options{Initial: zeros, Identify: named, Park: time.Hour}
+func TestStatus_Suspended_survivesARestart(t *testing.T) {
+	options := flcollect.Config{Initial: zeros, Identify: named, Park: time.Hour}
 	w := newWorld(t, options)
 	var once sync.Mutex
 	stay := make(chan struct{}, 100)
@@ -248,7 +252,7 @@ func TestASuspensionIsInTheStatusAndSurvivesARestart(t *testing.T) {
 	leave()
 	w.end()
 
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs, Identify: named})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Identify: named})
 	again.joinAs(t, trainer{examples: 0}, "liar")
 	again.joinAs(t, towards(1), "honest-1")
 	again.joinAs(t, towards(1), "honest-2")
@@ -261,8 +265,8 @@ func TestASuspensionIsInTheStatusAndSurvivesARestart(t *testing.T) {
 	require.Empty(t, status.Suspended, "the job has ended")
 }
 
-func TestAClientWithoutANameThatConnectsAnewIsSomebodyElse(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Handle_givesANewIdentityToAnUnnamedSession(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	_, leave := w.join(t, trainer{examples: 0})
 	w.join(t, towards(1))
 	slow, gate := gated(1, 1)
@@ -285,8 +289,8 @@ func TestAClientWithoutANameThatConnectsAnewIsSomebodyElse(t *testing.T) {
 	}
 }
 
-func TestTheReportOfAPrivateTrainingIsThatOfItsOwnClipping(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Report_ofAPrivateTrainingHasItsClipping(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for range 2 {
 		w.join(t, trainer{step: 100, examples: 1, fit: func(_ context.Context, _ flower.FitIns, res *flower.FitRes) error {
 			res.Metrics["dpfedavg_norm_bit"] = true
@@ -303,6 +307,6 @@ func TestTheReportOfAPrivateTrainingIsThatOfItsOwnClipping(t *testing.T) {
 	for _, c := range report.Clients {
 		require.InDelta(t, 200, *c.Norm, 1e-6)
 		require.InDelta(t, 0.5, *c.Bound, 0.01)
-		require.Nil(t, c.Reputation, "a clip norm that all clients feel is nobody's fault")
+		require.Nil(t, c.Reputation, "a clip norm that cuts all clients is not their fault")
 	}
 }

@@ -117,7 +117,7 @@ func (k keeper) Evaluate(_ context.Context, ins flower.EvaluateIns) (*flower.Eva
 }
 
 // sealed is a job with encryption for so many clients.
-func sealed(rounds, clients int) flcollect.Config {
+func sealed(rounds, clients int) flcollect.JobConfig {
 	c := config(rounds, clients)
 	settings := keys
 	c.Homomorphic = &settings
@@ -128,20 +128,20 @@ func sealed(rounds, clients int) flcollect.Config {
 type refusing struct{ *neighbours }
 
 func (refusing) Model(context.Context, string, string) (strategy.Model, error) {
-	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
+	return nil, fmt.Errorf("%w: no request is expected", flcollect.ErrRefused)
 }
 
 func (refusing) Strategy(context.Context, string, strategy.Conf) (strategy.Strategy, error) {
-	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
+	return nil, fmt.Errorf("%w: no request is expected", flcollect.ErrRefused)
 }
 
-func never(context.Context, flcollect.Config) (strategy.Model, error) {
-	return nil, fmt.Errorf("%w: nobody should ask", flcollect.ErrRefused)
+func never(context.Context, flcollect.JobConfig) (strategy.Model, error) {
+	return nil, fmt.Errorf("%w: no request is expected", flcollect.ErrRefused)
 }
 
-func TestAnEncryptedJobIsTrainedToTheSumOfSEAL(t *testing.T) {
+func TestServer_Result_ofAnEncryptedJobIsTheSumOfSEAL(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: never, Repository: refusing{n}})
+	w := newWorld(t, flcollect.Config{Initial: never, Repository: refusing{n}})
 	h, _ := serveWorld(t, w)
 	conf := sealed(2, 2)
 	conf.Strategy = "mine"
@@ -173,8 +173,8 @@ func TestAnEncryptedJobIsTrainedToTheSumOfSEAL(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/job/status/job", "").Body.String(), `"privacy_mechanisms":["homomorphic"]`)
 }
 
-func TestAnAnswerInClearIsQuarantinedInAnEncryptedJobAndTheOtherWayRound(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Handle_quarantinesUpdatesOfTheWrongForm(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	require.NoError(t, w.Start(t.Context(), "sealed", sealed(1, 2)))
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 5, fit: func(_ flower.FitIns, res *flower.FitRes) error {
@@ -183,7 +183,8 @@ func TestAnAnswerInClearIsQuarantinedInAnEncryptedJobAndTheOtherWayRound(t *test
 	}})
 	status := w.untilState(t, "sealed", flcollect.Finished)
 	require.Len(t, status.Quarantined, 1)
-	require.Contains(t, status.Quarantined[0].Reason, `the parameters are not encrypted: their type is "numpy.ndarray", and the job takes "homomorphic"`)
+	require.Contains(t, status.Quarantined[0].Reason,
+		`the parameters are not encrypted: their type is "numpy.ndarray", and the job takes "homomorphic"`)
 
 	require.NoError(t, w.Start(t.Context(), "plain", config(1, 2)))
 	w.join(t, trainer{step: 1, examples: 1})
@@ -196,8 +197,8 @@ func TestAnAnswerInClearIsQuarantinedInAnEncryptedJobAndTheOtherWayRound(t *test
 	require.Contains(t, status.Quarantined[0].Reason, `the parameters are encrypted, of type "homomorphic"`)
 }
 
-func TestAJobWaitsForAClientThatEncrypts(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Start_waitsForAClientThatEncrypts(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	require.NoError(t, w.Start(t.Context(), "job", sealed(1, 1)))
 	_, leave := w.join(t, trainer{begin: []float32{1}, examples: 1})
 	w.until(t, "job", "in trouble", func(s flcollect.Status) bool {
@@ -208,8 +209,8 @@ func TestAJobWaitsForAClientThatEncrypts(t *testing.T) {
 	require.Empty(t, w.untilState(t, "job", flcollect.Finished).Error)
 }
 
-func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Park: time.Hour})
+func TestServer_Run_resumesAnEncryptedJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Park: time.Hour})
 	gate := make(chan struct{})
 	waiting := func(flower.FitIns, *flower.FitRes) error {
 		<-gate
@@ -222,7 +223,7 @@ func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {
 	gate <- struct{}{}
 	w.until(t, "job", "at round 1", func(s flcollect.Status) bool { return s.Round == 1 })
 	go func() { gate <- struct{}{} }() // for the fit that is under way
-	again := w.restart(t, flcollect.Options{})
+	again := w.restart(t, flcollect.Config{})
 	again.join(t, keeper{message: message(t, "none-first"), examples: 5, fit: func(ins flower.FitIns, _ *flower.FitRes) error {
 		model, err := ins.Parameters.Bytes()
 		if err == nil && !bytes.Contains(bytes.Join(model[0].Chunks(), nil), fixture(t, "seal", "none-sum")[residuesAt:][:4096]) {
@@ -241,8 +242,8 @@ func TestAnEncryptedJobGoesOnAfterARestart(t *testing.T) {
 	require.True(t, rounds[1].Aggregated, rounds[1].Note)
 }
 
-func TestBothMechanismsTogether(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Start_combinesBothMechanisms(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	conf := sealed(2, 2)
 	conf.DPAdaptive = private(2).DPAdaptive
 	require.NoError(t, w.Start(t.Context(), "job", conf))
@@ -267,8 +268,8 @@ func TestBothMechanismsTogether(t *testing.T) {
 	require.NotEqual(t, fixture(t, "seal", "none-sum")[residuesAt:], residues(t, result.Weights))
 }
 
-func TestParametersWithoutRoomAreRefused(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Start_refusesParametersWithoutRoom(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	conf := sealed(1, 1)
 	conf.Homomorphic.ScaleBits = 20
 	var field *ckks.FieldError

@@ -8,9 +8,9 @@ import (
 	"github.com/iotenablers/enablers/flcollect"
 )
 
-func TestATrainingIsTheWeightedMeanOfItsClients(t *testing.T) {
+func TestServer_Result_isTheWeightedMean(t *testing.T) {
 	n := &neighbours{}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n, Orchestrator: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	one, _ := w.join(t, trainer{step: 1, examples: 10})
 	two, _ := w.join(t, trainer{step: 4, examples: 20})
 	require.NoError(t, w.Start(t.Context(), "job", config(3, 2)))

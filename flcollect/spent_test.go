@@ -12,8 +12,8 @@ import (
 
 // A crash may cost a job its whole budget before a model counts: what was released
 // then stays released.
-func TestServer_job_whoseBudgetIsSpentWithoutAModelHasNoResult(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Result_isNoneForABudgetSpentWithoutAModel(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := private(5)
 	conf.DPAdaptive["epsilon_budget"] = (epsilonOf(t, 1) + epsilonOf(t, 2)) / 2
 	require.NoError(t, w.Start(t.Context(), "job", conf))
@@ -33,7 +33,7 @@ func TestServer_job_whoseBudgetIsSpentWithoutAModelHasNoResult(t *testing.T) {
 	require.NoError(t, err)
 
 	n := &neighbours{}
-	again := newWorld(t, flcollect.Options{Documents: w.documents, Blobs: w.blobs, Repository: n})
+	again := newWorld(t, flcollect.Config{Documents: w.documents, Blobs: w.blobs, Repository: n})
 	status := again.until(t, "job", "over", func(s flcollect.Status) bool { return s.State.Ended() })
 	require.Equal(t, flcollect.Interrupted, status.State)
 	require.True(t, status.BudgetSpent)

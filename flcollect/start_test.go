@@ -33,17 +33,17 @@ func (d leavingDocuments) Create(ctx context.Context, key string, data []byte) (
 	return revision, err
 }
 
-func TestAJobIsTrainedThoughItsCallerLeavesWhileItIsStored(t *testing.T) {
+func TestServer_Start_storesTheJobOfACallerThatLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	w := newWorld(t, flcollect.Options{Documents: leavingDocuments{storage.NewMemoryDocuments(), leave}, Initial: zeros})
+	w := newWorld(t, flcollect.Config{Documents: leavingDocuments{storage.NewMemoryDocuments(), leave}, Initial: zeros})
 	require.NoError(t, w.Start(ctx, "job", config(1, 1)), "it is stored")
 	w.join(t, trainer{step: 1, examples: 1})
 	w.untilState(t, "job", flcollect.Finished)
 }
 
-// A client that was told to leave and stays has 15 seconds.
-func TestTheNextRunDoesNotWaitForClientsOfTheLastOne(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, ClientTimeout: 100 * time.Millisecond})
+// A client that stays after its dismissal has 15 seconds.
+func TestServer_Start_doesNotWaitForClientsOfTheLastRun(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, ClientTimeout: 100 * time.Millisecond})
 	joinForever(t, w.address)
 	require.Eventually(t, func() bool { return w.Totals().Lobby == 1 }, patience, time.Millisecond)
 	require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))

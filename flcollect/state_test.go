@@ -26,8 +26,8 @@ func gated(step float64, examples int64) (trainer, chan<- struct{}) {
 	}}, gate
 }
 
-func TestAJobGoesThroughItsStates(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestStatus_State_goesFromWaitingToFinished(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	status, err := w.Status(t.Context(), "job")
 	require.NoError(t, err)
 	require.Equal(t, flcollect.Status{Job: "job", State: flcollect.Inactive}, status)
@@ -56,7 +56,7 @@ func TestAJobGoesThroughItsStates(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestStatusBeforeTheEngineTookAJobUpIsRoundMinusOne(t *testing.T) {
+func TestStatus_Round_isMinusOneBeforeTheJobRuns(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	n := &neighbours{}
 	n.down = func(call string) error {
@@ -66,7 +66,7 @@ func TestStatusBeforeTheEngineTookAJobUpIsRoundMinusOne(t *testing.T) {
 		}
 		return nil
 	}
-	w := newWorld(t, flcollect.Options{Repository: n})
+	w := newWorld(t, flcollect.Config{Repository: n})
 	ours := config(1, 1)
 	ours.Strategy = "ours"
 	started := make(chan error, 1)
@@ -83,21 +83,21 @@ func TestStatusBeforeTheEngineTookAJobUpIsRoundMinusOne(t *testing.T) {
 	require.Contains(t, string(doc.Data), `"state":"WAITING"`)
 }
 
-func TestStartRefusesWhatCannotBeTrained(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Repository: &neighbours{}})
+func TestServer_Start_refusesInvalidConfigurations(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Repository: &neighbours{}})
 	for name, c := range map[string]struct {
 		id     string
-		change func(*flcollect.Config)
+		change func(*flcollect.JobConfig)
 		want   error
 	}{
-		"no id":             {"", func(*flcollect.Config) {}, flcollect.ErrInvalid},
-		"a control":         {"a\n", func(*flcollect.Config) {}, flcollect.ErrInvalid},
-		"no rounds":         {"a", func(c *flcollect.Config) { c.Rounds = 0 }, flcollect.ErrInvalid},
-		"many rounds":       {"a", func(c *flcollect.Config) { c.Rounds = flcollect.MaxRounds + 1 }, flcollect.ErrInvalid},
-		"negative timeout":  {"a", func(c *flcollect.Config) { c.RoundTimeout = -1 }, flcollect.ErrInvalid},
-		"a list for client": {"a", func(c *flcollect.Config) { c.ClientConf = []map[string]any{{"x": []int{1}}} }, flcollect.ErrInvalid},
-		"no strategy":       {"a", func(c *flcollect.Config) { c.Strategy = "" }, flcollect.ErrInvalid},
-		"unknown strategy":  {"a", func(c *flcollect.Config) { c.Strategy = "theirs" }, flcollect.ErrNoStrategy},
+		"no id":             {"", func(*flcollect.JobConfig) {}, flcollect.ErrInvalid},
+		"a control":         {"a\n", func(*flcollect.JobConfig) {}, flcollect.ErrInvalid},
+		"no rounds":         {"a", func(c *flcollect.JobConfig) { c.Rounds = 0 }, flcollect.ErrInvalid},
+		"many rounds":       {"a", func(c *flcollect.JobConfig) { c.Rounds = flcollect.MaxRounds + 1 }, flcollect.ErrInvalid},
+		"negative timeout":  {"a", func(c *flcollect.JobConfig) { c.RoundTimeout = -1 }, flcollect.ErrInvalid},
+		"a list for client": {"a", func(c *flcollect.JobConfig) { c.ClientConf = []map[string]any{{"x": []int{1}}} }, flcollect.ErrInvalid},
+		"no strategy":       {"a", func(c *flcollect.JobConfig) { c.Strategy = "" }, flcollect.ErrInvalid},
+		"unknown strategy":  {"a", func(c *flcollect.JobConfig) { c.Strategy = "theirs" }, flcollect.ErrNoStrategy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := config(1, 1)
@@ -115,8 +115,8 @@ func TestStartRefusesWhatCannotBeTrained(t *testing.T) {
 	require.Empty(t, jobs)
 }
 
-func TestStartingAgainIsARepeatOrAConflict(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Start_repeatsOrConflictsWithAnActiveJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(1, 1)
 	conf.ClientConf = []map[string]any{{"learning_rate": 1.0, "epochs": int64(1)}}
 	require.NoError(t, w.Start(t.Context(), "job", conf))
@@ -130,8 +130,8 @@ func TestStartingAgainIsARepeatOrAConflict(t *testing.T) {
 	require.Equal(t, conf.ClientConf, status.Config.ClientConf, "types are kept")
 }
 
-func TestAnEndedJobBeginsANewRun(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Start_beginsANewRunOfAnEndedJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for run := range int64(3) {
 		ended, _ := w.join(t, trainer{step: 1, examples: 1})
 		require.NoError(t, w.Start(t.Context(), "job", config(2, 1)))
@@ -154,8 +154,8 @@ func TestAnEndedJobBeginsANewRun(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-func TestJobsAreListedInPages(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestServer_Jobs_returnsPages(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	for _, id := range []string{"b/1", "a", "b/2", "b/3", "c"} {
 		require.NoError(t, w.Start(t.Context(), id, config(1, 5)))
 	}
@@ -175,36 +175,36 @@ func TestJobsAreListedInPages(t *testing.T) {
 	require.Equal(t, []string{"b/1", "b/2", "b/3"}, ids("b/"))
 }
 
-func TestClientsAreToldTheirSettings(t *testing.T) {
-	told := make(chan flower.Config, 1)
-	w := newWorld(t, flcollect.Options{Initial: zeros})
+func TestJobConfig_ClientConf_isSentToClients(t *testing.T) {
+	sent := make(chan flower.Config, 1)
+	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := config(1, 1)
 	conf.Strategy, conf.StrategyConf["proximal_mu"] = "FedProx", 0.5
 	conf.ClientConf = []map[string]any{{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x"}, {"epochs": int64(9)}}
 	w.join(t, trainer{examples: 1, fit: func(_ context.Context, ins flower.FitIns, _ *flower.FitRes) error {
-		told <- ins.Config
+		sent <- ins.Config
 		return nil
 	}})
 	require.NoError(t, w.Start(t.Context(), "job", conf))
-	require.Equal(t, flower.Config{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x", "proximal_mu": 0.5}, <-told)
+	require.Equal(t, flower.Config{"epochs": int64(3), "learning_rate": 1.0, "shuffle": true, "name": "x", "proximal_mu": 0.5}, <-sent)
 	w.untilState(t, "job", flcollect.Finished)
 }
 
-func TestAModelComesFromTheRepositoryOrAClient(t *testing.T) {
+func TestServer_Start_findsAModelInTheRepositoryOrAClient(t *testing.T) {
 	stored := strategy.Model{tensor.FromFloat64s([]float64{5})}
 	for name, c := range map[string]struct {
 		models map[string]strategy.Model
-		first  func(context.Context, flcollect.Config) (strategy.Model, error)
+		first  func(context.Context, flcollect.JobConfig) (strategy.Model, error)
 		want   []float64
 	}{
 		"options":    {map[string]strategy.Model{"m/1": stored}, zeros, []float64{1, 1, 1, 2}},
 		"repository": {map[string]strategy.Model{"m/1": stored}, nil, []float64{6}},
-		"client": {nil, func(context.Context, flcollect.Config) (strategy.Model, error) {
+		"client": {nil, func(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 			return nil, flcollect.ErrNoModel
 		}, []float64{8, 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, flcollect.Options{Initial: c.first, Repository: &neighbours{models: c.models}})
+			w := newWorld(t, flcollect.Config{Initial: c.first, Repository: &neighbours{models: c.models}})
 			w.join(t, trainer{step: 1, examples: 1}) // has no parameters
 			w.join(t, trainer{step: 1, examples: 1, begin: []float32{7, 8}})
 			require.NoError(t, w.Start(t.Context(), "job", config(1, 2)))
@@ -214,8 +214,8 @@ func TestAModelComesFromTheRepositoryOrAClient(t *testing.T) {
 	}
 }
 
-func TestNothingIsDeliveredByAServerThatDoesNotRun(t *testing.T) {
-	w := newWorld(t, flcollect.Options{})
+func TestServer_Run_isNeededToDeliver(t *testing.T) {
+	w := newWorld(t, flcollect.Config{})
 	require.Eventually(t, func() bool { return w.Ready() == nil }, patience, time.Millisecond)
 	require.Error(t, w.Run(t.Context()), "it runs already")
 	w.end()
@@ -224,8 +224,8 @@ func TestNothingIsDeliveredByAServerThatDoesNotRun(t *testing.T) {
 	require.ErrorIs(t, w.Stop(t.Context()), flcollect.ErrNotRunning)
 }
 
-func TestOptionsAreChecked(t *testing.T) {
-	_, err := flcollect.NewServer(flcollect.Options{ClientTimeout: -1, Park: time.Millisecond})
+func TestNewServer_refusesInvalidConfigurations(t *testing.T) {
+	_, err := flcollect.NewServer(flcollect.Config{ClientTimeout: -1, Park: time.Millisecond})
 	for _, field := range []string{"Documents", "Blobs", "ClientTimeout", "Park"} {
 		require.ErrorContains(t, err, field)
 	}

@@ -65,7 +65,7 @@ func (f faulty) Finish(ctx context.Context) (strategy.Model, error) {
 	return f.Aggregation.Finish(ctx)
 }
 
-func TestAnAggregationThatFailsInterruptsTheJobAndKeepsTheLastGoodRound(t *testing.T) {
+func TestServer_Result_isTheLastRoundBeforeAFailedAggregation(t *testing.T) {
 	ours := config(3, 1)
 	ours.Strategy = "ours"
 	for name, c := range map[string]struct {
@@ -73,7 +73,8 @@ func TestAnAggregationThatFailsInterruptsTheJobAndKeepsTheLastGoodRound(t *testi
 		reason string
 	}{
 		"disk full": {faulty{add: errors.New("no space left on device")}, "no space left on device"},
-		"not finite": {faulty{finish: strategy.Model{tensor.FromFloat32s([]float32{0, float32(math.Inf(1)), 0}), tensor.FromFloat32s([]float32{1})}},
+		"not finite": {faulty{finish: strategy.Model{tensor.FromFloat32s([]float32{0, float32(math.Inf(1)), 0}),
+			tensor.FromFloat32s([]float32{1})}},
 			"aggregate round 2: unsound model: element 1 of tensor 0 is +Inf"},
 		"another form": {faulty{finish: strategy.Model{tensor.FromFloat32s([]float32{0})}}, "it has 1 tensors instead of 2"},
 	} {
@@ -82,7 +83,7 @@ func TestAnAggregationThatFailsInterruptsTheJobAndKeepsTheLastGoodRound(t *testi
 				c.fails.Aggregation = sums
 				return c.fails
 			}}
-			w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n})
+			w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n})
 			w.join(t, trainer{step: 1, examples: 1})
 			require.NoError(t, w.Start(t.Context(), "job", ours))
 			status := w.untilState(t, "job", flcollect.Interrupted)
@@ -95,8 +96,8 @@ func TestAnAggregationThatFailsInterruptsTheJobAndKeepsTheLastGoodRound(t *testi
 	}
 }
 
-func TestAFolderThatIsGoneInterruptsTheJob(t *testing.T) {
-	w := newWorld(t, flcollect.Options{Initial: zeros, Dir: filepath.Join(t.TempDir(), "gone")})
+func TestConfig_Dir_thatIsGoneInterruptsTheJob(t *testing.T) {
+	w := newWorld(t, flcollect.Config{Initial: zeros, Dir: filepath.Join(t.TempDir(), "gone")})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(1, 1)
 	conf.Strategy = "FedMedian"
@@ -104,7 +105,7 @@ func TestAFolderThatIsGoneInterruptsTheJob(t *testing.T) {
 	require.Contains(t, w.untilState(t, "job", flcollect.Interrupted).Error, "gone")
 }
 
-func TestAStrategyIsToldTheLastAggregatedLoss(t *testing.T) {
+func TestConfig_Strategies_getTheLastAggregatedLoss(t *testing.T) {
 	var losses []any
 	n := &custom{begin: func(round strategy.Round) error {
 		if round.Loss == nil {
@@ -114,7 +115,7 @@ func TestAStrategyIsToldTheLastAggregatedLoss(t *testing.T) {
 		}
 		return nil
 	}}
-	w := newWorld(t, flcollect.Options{Initial: zeros, Repository: n})
+	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n})
 	w.join(t, trainer{step: 1, examples: 1})
 	conf := config(3, 1)
 	conf.Strategy = "ours"
@@ -123,11 +124,11 @@ func TestAStrategyIsToldTheLastAggregatedLoss(t *testing.T) {
 	require.Equal(t, []any{nil, 1.0, 2.0}, losses)
 }
 
-func TestEveryBuiltInStrategyTrains(t *testing.T) {
+func TestServer_Start_trainsWithEveryBuiltInStrategy(t *testing.T) {
 	needs := map[string]strategy.Conf{"FedProx": {"proximal_mu": 1}, "QFedAvg": {"qffl_learning_rate": 1}}
 	for _, name := range strategy.Names() {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, flcollect.Options{Initial: zeros})
+			w := newWorld(t, flcollect.Config{Initial: zeros})
 			conf := config(2, 3)
 			conf.Strategy = name
 			for field, v := range needs[name] {

@@ -33,7 +33,7 @@ type world struct {
 
 // newWorld runs a server until the test ends. Storage that is not given is in
 // memory.
-func newWorld(t testing.TB, options flcollect.Options) *world {
+func newWorld(t testing.TB, options flcollect.Config) *world {
 	t.Helper()
 	if options.Documents == nil {
 		options.Documents = storage.NewMemoryDocuments()
@@ -54,7 +54,7 @@ func newWorld(t testing.TB, options flcollect.Options) *world {
 }
 
 // restart ends the server and runs another on the same storage and address.
-func (w *world) restart(t *testing.T, options flcollect.Options) *world {
+func (w *world) restart(t *testing.T, options flcollect.Config) *world {
 	t.Helper()
 	w.end()
 	options.Documents, options.Blobs = w.documents, w.blobs
@@ -67,7 +67,7 @@ func (w *world) restart(t *testing.T, options flcollect.Options) *world {
 	return serve(t, options, server, flowers, listener)
 }
 
-func serve(t testing.TB, options flcollect.Options, server *flcollect.Server, flowers *flower.Server, listener net.Listener) *world {
+func serve(t testing.TB, options flcollect.Config, server *flcollect.Server, flowers *flower.Server, listener net.Listener) *world {
 	t.Helper()
 	running, stop := context.WithCancel(context.Background())
 	serving, finish := context.WithCancel(context.Background())
@@ -210,15 +210,15 @@ func numbersOf(model strategy.Model) []float64 {
 }
 
 // config is that of a FedAvg job for so many clients.
-func config(rounds, clients int) flcollect.Config {
-	return flcollect.Config{
+func config(rounds, clients int) flcollect.JobConfig {
+	return flcollect.JobConfig{
 		Strategy: "avg", ModelName: "m", ModelVersion: "1", Rounds: rounds, ConfigurationID: "7",
 		StrategyConf: strategy.Conf{"min_fit_clients": clients, "min_evaluate_clients": clients, "min_available_clients": clients},
 	}
 }
 
 // zeros is a model to begin with.
-func zeros(context.Context, flcollect.Config) (strategy.Model, error) {
+func zeros(context.Context, flcollect.JobConfig) (strategy.Model, error) {
 	return strategy.Model{tensor.FromFloat32s([]float32{0, 0, 0}), tensor.FromFloat32s([]float32{1})}, nil
 }
 

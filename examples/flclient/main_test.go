@@ -35,7 +35,7 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 func TestRun_trainsTheJobOfTheExampleToItsTarget(t *testing.T) {
-	jobs, err := flcollect.NewServer(flcollect.Options{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
+	jobs, err := flcollect.NewServer(flcollect.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(t, err)
 	gate, err := flower.NewServer(flower.ServerConfig{Handle: jobs.Handle})
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestRun_trainsTheJobOfTheExampleToItsTarget(t *testing.T) {
 
 	body, err := os.ReadFile("../flcollect/job.json")
 	require.NoError(t, err)
-	config, err := flcollect.ParseConfig(body)
+	config, err := flcollect.ParseJobConfig(body)
 	require.NoError(t, err)
 	require.NoError(t, jobs.Start(t.Context(), "1", config))
 	out := &lines{}

@@ -29,7 +29,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	collector, err := flcollect.NewServer(flcollect.Options{
+	collector, err := flcollect.NewServer(flcollect.Config{
 		Documents:  storage.NewMemoryDocuments(),
 		Blobs:      storage.NewMemoryBlobs(),
 		Repository: store,
@@ -75,7 +75,7 @@ func train(ctx context.Context, collector *flcollect.Server, target string) erro
 			return ctx.Err()
 		}
 	}
-	if err := collector.Start(ctx, job, flcollect.Config{
+	if err := collector.Start(ctx, job, flcollect.JobConfig{
 		Strategy: "rootmean", ModelName: "tumours", ModelVersion: "1.0", ConfigurationID: "1", Rounds: 15,
 		StrategyConf: strategy.Conf{"min_fit_clients": 3, "min_evaluate_clients": 3, "min_available_clients": 3},
 		ClientConf:   []map[string]any{{"epochs": int64(5), "learning_rate": 0.1}},

@@ -45,7 +45,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	collector, err := flcollect.NewServer(flcollect.Options{
+	collector, err := flcollect.NewServer(flcollect.Config{
 		Documents:  storage.NewMemoryDocuments(),
 		Blobs:      storage.NewMemoryBlobs(),
 		Repository: library,
@@ -120,7 +120,7 @@ func train(ctx context.Context, collector *flcollect.Server, name, target string
 			return ctx.Err()
 		}
 	}
-	if err := collector.Start(ctx, name, flcollect.Config{
+	if err := collector.Start(ctx, name, flcollect.JobConfig{
 		Strategy: name, ModelName: "tumours", ModelVersion: "1.0", ConfigurationID: "1", Rounds: 15,
 		StrategyConf: strategy.Conf{"momentum": 0.5, "min_fit_clients": 3, "min_evaluate_clients": 3, "min_available_clients": 3},
 		ClientConf:   []map[string]any{{"epochs": int64(5), "learning_rate": 0.1}},

@@ -34,7 +34,7 @@ var (
 	end   = flcollect.EarlyEnd{ModelName: "base", ModelVersion: "v1", Round: 3, Metric: "accuracy", Value: 0.91, Target: 0.9}
 )
 
-func TestTheOrchestratorIsToldWhatItKnows(t *testing.T) {
+func TestClient_sendsRoundsAndEarlyEnds(t *testing.T) {
 	var got []string
 	client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -45,11 +45,12 @@ func TestTheOrchestratorIsToldWhatItKnows(t *testing.T) {
 	require.NoError(t, client.EarlyEnd(t.Context(), end))
 	require.Equal(t, []string{
 		`POST /base/FL_traininground application/json {"model_name":"base","model_version":"v1","round":3}`,
-		`POST /base/FL_early_end application/json {"model_name":"base","model_version":"v1","round":3,"metric":"accuracy","value_achieved":0.91,"value_maximal":0.9}`,
+		`POST /base/FL_early_end application/json ` +
+			`{"model_name":"base","model_version":"v1","round":3,"metric":"accuracy","value_achieved":0.91,"value_maximal":0.9}`,
 	}, got)
 }
 
-func TestErrorsSayWhetherAnotherTryIsWorthIt(t *testing.T) {
+func TestClient_RoundDone_saysWhetherToTryAgain(t *testing.T) {
 	for status, refused := range map[int]bool{
 		400: true, 401: true, 404: true, 405: true, 422: true,
 		302: false, 408: false, 425: false, 429: false, 500: false, 502: false, 503: false,
@@ -73,7 +74,7 @@ func TestErrorsSayWhetherAnotherTryIsWorthIt(t *testing.T) {
 
 func isRefused(err error) bool { return errors.Is(err, flcollect.ErrRefused) }
 
-func TestARedirectThatKeepsTheBodyIsFollowed(t *testing.T) {
+func TestClient_RoundDone_followsARedirectThatKeepsTheBody(t *testing.T) {
 	var body string
 	client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/there" {
@@ -87,14 +88,14 @@ func TestARedirectThatKeepsTheBodyIsFollowed(t *testing.T) {
 	require.Equal(t, `POST {"model_name":"base","model_version":"v1","round":3}`, body)
 }
 
-func TestNewsThatNoJSONCanCarryIsRefused(t *testing.T) {
+func TestClient_EarlyEnd_refusesNumbersThatJSONLacks(t *testing.T) {
 	client := newClient(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") })
 	strange := end
 	strange.Value = math.Inf(1)
 	require.ErrorIs(t, client.EarlyEnd(t.Context(), strange), flcollect.ErrRefused)
 }
 
-func TestAnOrchestratorThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
+func TestClient_RoundDone_endsWithTheTimeout(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
 	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()
@@ -109,7 +110,7 @@ func TestAnOrchestratorThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
 	require.ErrorIs(t, client.RoundDone(ctx, round), context.Canceled)
 }
 
-func TestNoOrchestratorIsWorthAnotherTry(t *testing.T) {
+func TestClient_RoundDone_isRepeatableWithoutAnOrchestrator(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().String()
@@ -121,7 +122,7 @@ func TestNoOrchestratorIsWorthAnotherTry(t *testing.T) {
 	require.NotErrorIs(t, err, flcollect.ErrRefused)
 }
 
-func TestConfigurationsWithFaultsAreRefusedByName(t *testing.T) {
+func TestNewClient_namesInvalidFields(t *testing.T) {
 	for field, config := range map[string]orchestrator.Config{
 		"BaseURL": {}, "Config.BaseURL": {BaseURL: "ftp://host"}, "expected http": {BaseURL: "host:80"},
 		"not a URL": {BaseURL: "http://u:secret@host\x7f"}, "Timeout": {BaseURL: "http://h", Timeout: -1},

@@ -1,6 +1,6 @@
-// Package orchestrator tells the FL orchestrator of ASSIST-IoT how trainings go:
-// that a round has ended, and that a training ended early.
+// Package orchestrator reports the progress of trainings to the FL orchestrator of
+// ASSIST-IoT: the end of a round, and an early end of a training.
 //
-// A [Client] is a flcollect.Orchestrator. It makes one request a call and repeats
-// none; its errors say whether another try is worth it.
+// A [Client] is a flcollect.Orchestrator. It makes one request a call and repeats none;
+// its errors say whether to try again.
 package orchestrator

@@ -15,9 +15,9 @@ import (
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
-// Config is what a [Client] is made of.
+// Config configures a [Client].
 type Config struct {
-	// BaseURL is where the orchestrator is, such as
+	// BaseURL is the address of the orchestrator, such as
 	// "http://fl-orchestrator-app:5000". Required.
 	BaseURL string
 	// HTTP makes the requests. Nil means a zero [http.Client].
@@ -26,8 +26,8 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// Client is an orchestrator that is elsewhere. It is made with [NewClient] and is
-// safe for concurrent use.
+// Client is the client of an orchestrator. It is safe for concurrent use. Make one with
+// [NewClient].
 type Client struct {
 	base    *url.URL
 	http    *http.Client
@@ -48,21 +48,21 @@ func NewClient(config Config) (*Client, error) {
 	return &Client{base: base, http: httpclient.New(config.HTTP), timeout: cmp.Or(config.Timeout, 30*time.Second)}, nil
 }
 
-// RoundDone says that a round has ended: POST /FL_traininground.
+// RoundDone reports the end of a round: POST /FL_traininground.
 func (c *Client) RoundDone(ctx context.Context, round flcollect.RoundDone) error {
-	return c.tell(ctx, "FL_traininground", round)
+	return c.send(ctx, "FL_traininground", round)
 }
 
-// EarlyEnd says that a target was surpassed: POST /FL_early_end.
+// EarlyEnd reports that a target was surpassed: POST /FL_early_end.
 func (c *Client) EarlyEnd(ctx context.Context, end flcollect.EarlyEnd) error {
-	return c.tell(ctx, "FL_early_end", end)
+	return c.send(ctx, "FL_early_end", end)
 }
 
-// tell posts the news. An answer that will not change matches
+// send posts a report. The error of an answer that will not change matches
 // flcollect.ErrRefused.
-func (c *Client) tell(ctx context.Context, path string, news any) error {
-	data, err := json.Marshal(news)
-	if err != nil { // numbers that JSON has not
+func (c *Client) send(ctx context.Context, path string, report any) error {
+	data, err := json.Marshal(report)
+	if err != nil { // a number that JSON lacks
 		return fmt.Errorf("tell orchestrator %q: %w: %w", path, flcollect.ErrRefused, err)
 	}
 	if err := c.post(ctx, path, data); err != nil {
@@ -84,11 +84,11 @@ func (c *Client) post(ctx context.Context, path string, data []byte) error {
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	const most = 4 << 10 // of an answer: it is read for its error, and so that the connection can be used again
+	const most = 4 << 10 // of an answer, which is read for its error and to reuse the connection
 	text, err := io.ReadAll(io.LimitReader(answer.Body, most))
 	switch {
 	case answer.StatusCode >= 200 && answer.StatusCode < 300:
-		return nil // whatever becomes of the rest
+		return nil // the rest of the answer does not matter
 	case err != nil:
 		text = []byte(err.Error())
 	}

@@ -72,7 +72,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errWire }
 
-func TestAResultSurvivesABrokenWireAtEveryStep(t *testing.T) {
+func TestClient_Store_survivesABrokenConnectionAtEveryStep(t *testing.T) {
 	result := repositorytest.Result()
 	var want bytes.Buffer
 	require.NoError(t, tensor.WritePickle(&want, result.Weights...))
@@ -98,7 +98,8 @@ func TestAResultSurvivesABrokenWireAtEveryStep(t *testing.T) {
 				require.NoError(t, c.Store(t.Context(), result), "mode %d, request %d", mode, at)
 				r := rest{t, handler}
 				require.Equal(t, 1, strings.Count(r.get("/training-results").Body.String(), "training_id"))
-				require.Equal(t, base64.StdEncoding.EncodeToString(want.Bytes()), r.get("/training-results/weights/keras_test/version_1/12").Body.String())
+				require.Equal(t, base64.StdEncoding.EncodeToString(want.Bytes()),
+					r.get("/training-results/weights/keras_test/version_1/12").Body.String())
 				require.Equal(t, 1, strings.Count(r.get("/models/available").Body.String(), "length"))
 			}
 			require.Equal(t, map[bool]int{false: 2, true: 3}[before], steps, "requests of a delivery")
@@ -106,7 +107,7 @@ func TestAResultSurvivesABrokenWireAtEveryStep(t *testing.T) {
 	}
 }
 
-func TestAnswersSayWhetherAnotherTryIsWorthIt(t *testing.T) {
+func TestClient_Store_saysWhetherToTryAgain(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
 		for status, refused := range map[int]bool{
 			400: true, 401: true, 403: true, 404: true, 405: true, 409: method == http.MethodPut, 413: true, 422: true,
@@ -135,7 +136,7 @@ func TestAnswersSayWhetherAnotherTryIsWorthIt(t *testing.T) {
 	}
 }
 
-func TestARefusedRecordThatIsNotThereIsRefused(t *testing.T) {
+func TestClient_Store_reportsARefusedRecord(t *testing.T) {
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			_, _ = io.WriteString(w, `[]`)
@@ -166,7 +167,7 @@ func original(t *testing.T) (url string, requests func() []string) {
 		mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		switch r.URL.Path {
-		case "/model/nobody/1":
+		case "/model/unknown/1":
 			http.Error(w, "Internal Server Error", http.StatusInternalServerError)
 		case "/model/bare/1":
 			_, _ = io.WriteString(w, "null")
@@ -177,17 +178,19 @@ func original(t *testing.T) (url string, requests func() []string) {
 	return url, func() []string { mu.Lock(); defer mu.Unlock(); return seen }
 }
 
-func TestTheOriginalIsSentWhatItKnows(t *testing.T) {
+func TestClient_Store_sendsOnlyMembersOfTheOriginal(t *testing.T) {
 	url, requests := original(t)
 	c := client(t, repository.ClientConfig{BaseURL: url})
 	require.NoError(t, c.Store(t.Context(), repositorytest.Result()))
 	require.Equal(t, []string{
-		`POST /training-results {"model_name":"keras_test","model_version":"version_1","training_id":"12","results":{"accept_failures":true,"accuracy":0.21299999952316284,"final_loss":"78.94696807861328","fraction_fit":0.5,"min_available_clients":2,"min_fit_clients":"1","rounds":"3","whole":1.0},"configuration_id":"10"}`,
+		`POST /training-results {"model_name":"keras_test","model_version":"version_1","training_id":"12",` +
+			`"results":{"accept_failures":true,"accuracy":0.21299999952316284,"final_loss":"78.94696807861328",` +
+			`"fraction_fit":0.5,"min_available_clients":2,"min_fit_clients":"1","rounds":"3","whole":1.0},"configuration_id":"10"}`,
 		`PUT /training-results/keras_test/version_1/12/10`,
 	}, requests())
 }
 
-func TestTheUploadIsAFormWithOneFile(t *testing.T) {
+func TestClient_Store_uploadsAFormWithOneFile(t *testing.T) {
 	var got []string
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
@@ -203,16 +206,16 @@ func TestTheUploadIsAFormWithOneFile(t *testing.T) {
 	require.Equal(t, []string{"file aggregated-weights.pkl 1 true"}, got)
 }
 
-func TestTheOriginalHasNoModelInItsOwnWay(t *testing.T) {
+func TestClient_Model_readsTheAnswersOfTheOriginal(t *testing.T) {
 	url, _ := original(t)
 	c := client(t, repository.ClientConfig{BaseURL: url})
-	for _, name := range []string{"nobody", "bare", "unknown"} {
+	for _, name := range []string{"missing", "bare", "unknown"} {
 		_, err := c.Model(t.Context(), name, "1")
 		require.ErrorIs(t, err, flcollect.ErrNoModel, name)
 	}
 }
 
-func TestARepositoryForResultsAloneHasNoModels(t *testing.T) {
+func TestClient_Model_isNoneInARepositoryForResults(t *testing.T) {
 	for status, none := range map[int]bool{
 		400: true, 404: true, 405: true, 410: true, 422: true, 501: true,
 		401: false, 403: false, 429: false, 500: false, 503: false,
@@ -227,7 +230,7 @@ func TestARepositoryForResultsAloneHasNoModels(t *testing.T) {
 	}
 }
 
-func TestAModelWhoseFileIsNotGivenOutIsNotMissing(t *testing.T) {
+func TestClient_Model_doesNotTakeAFailedDownloadAsMissing(t *testing.T) {
 	store := repository.NewHandler(memory(t), nil)
 	r := rest{t, store}
 	r.is(201, `null`, r.json("POST", "/model", `{"model_name":"m","model_version":"1"}`))
@@ -246,7 +249,7 @@ func TestAModelWhoseFileIsNotGivenOutIsNotMissing(t *testing.T) {
 	}
 }
 
-func TestABrokenRepositoryIsNoMissingModel(t *testing.T) {
+func TestClient_Model_doesNotTakeAFailureAsMissing(t *testing.T) {
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
 	c := client(t, repository.ClientConfig{BaseURL: url})
 	_, err := c.Model(t.Context(), "base", "1")
@@ -257,7 +260,7 @@ func TestABrokenRepositoryIsNoMissingModel(t *testing.T) {
 	require.NotErrorIs(t, err, flcollect.ErrNoStrategy)
 }
 
-func TestListsThatAreNoListsAreErrors(t *testing.T) {
+func TestClient_Model_refusesOtherAnswersThanLists(t *testing.T) {
 	for _, body := range []string{"", "null", "{}", "[", `[{"strategy_name":"x"`, `[7]`} {
 		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 		_, err := client(t, repository.ClientConfig{BaseURL: url}).Strategy(t.Context(), "s", nil)
@@ -266,7 +269,7 @@ func TestListsThatAreNoListsAreErrors(t *testing.T) {
 	}
 }
 
-func TestALargeModelIsRefused(t *testing.T) {
+func TestClient_Model_refusesALargeFile(t *testing.T) {
 	handler := repository.NewHandler(memory(t), nil)
 	r := rest{t, handler}
 	r.is(201, `null`, r.json("POST", "/model", `{"model_name":"m","model_version":"1"}`))
@@ -281,7 +284,7 @@ func TestALargeModelIsRefused(t *testing.T) {
 	}
 }
 
-func TestASilentRepositoryEndsWithTheTimeout(t *testing.T) {
+func TestClient_Store_endsWithTheTimeout(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
 	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()
@@ -303,7 +306,7 @@ func TestASilentRepositoryEndsWithTheTimeout(t *testing.T) {
 	require.NotErrorIs(t, err, repository.ErrUnavailable, "there is a model")
 }
 
-func TestACancelledDeliveryEnds(t *testing.T) {
+func TestClient_Store_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	url := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
@@ -313,7 +316,7 @@ func TestACancelledDeliveryEnds(t *testing.T) {
 	require.ErrorIs(t, client(t, repository.ClientConfig{BaseURL: url}).Store(ctx, repositorytest.Result()), context.Canceled)
 }
 
-func TestWeightsAreSentWithoutAnotherCopy(t *testing.T) {
+func TestClient_Store_copiesNoWeights(t *testing.T) {
 	var received atomic.Int64
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
@@ -331,7 +334,7 @@ func TestWeightsAreSentWithoutAnotherCopy(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
 }
 
-func TestConfigurationsOfClientsWithFaultsAreRefusedByName(t *testing.T) {
+func TestNewClient_namesInvalidFields(t *testing.T) {
 	for field, config := range map[string]repository.ClientConfig{
 		"BaseURL": {}, "expected http": {BaseURL: "ftp://u:secret@host"}, "not a URL": {BaseURL: "http://u:secret@host\x7f"},
 		"Timeout": {BaseURL: "http://h", Timeout: -1}, "MaxModel": {BaseURL: "http://h", MaxModel: -1},
@@ -342,7 +345,7 @@ func TestConfigurationsOfClientsWithFaultsAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestABasePathAndRedirectsAreFollowed(t *testing.T) {
+func TestClient_followsBasePathAndRedirects(t *testing.T) {
 	handler := http.StripPrefix("/fl/repo", repository.NewHandler(memory(t), nil))
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rest, found := strings.CutPrefix(r.URL.EscapedPath(), "/old"); found {

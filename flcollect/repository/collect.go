@@ -11,8 +11,8 @@ import (
 )
 
 // Run collects once at the beginning and then every [Config].Interval, until the
-// context ends; it then returns nil. A collection that failed is logged and
-// tried again. Of several processes over one storage one is enough, and all may.
+// context ends; then it returns nil. A collection that fails is logged and tried again.
+// Of several processes over one storage one is enough, and all may.
 func (s *Store) Run(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Interval)
 	defer ticker.Stop()
@@ -32,8 +32,8 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// Collect removes the files that no record names and that were not heard of for
-// [Config].Grace, as crashes leave them, and returns how many there were.
+// Collect removes the files that no record names and that were not written for
+// [Config].Grace, as crashes leave them. It returns their number.
 func (s *Store) Collect(ctx context.Context) (int, error) {
 	removed := 0
 	before := time.Now().Add(-s.config.Grace)
@@ -90,7 +90,7 @@ func (s *Store) condemn(ctx context.Context, doc storage.Document, info fileInfo
 	return s.docs.Update(ctx, doc.Key, doc.Revision, data)
 }
 
-// unlessMoved is nil if somebody else was at the document.
+// unlessMoved returns nil for the error of a document that was changed concurrently.
 func unlessMoved(err error) error {
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		return nil

@@ -2,14 +2,14 @@ package repository
 
 // collection is a kind of records.
 type collection struct {
-	name string // what its keys begin with
-	// form is that of a whole record, meta that of the body that changes one.
+	name string // the prefix of its keys
+	// form is the form of a record, meta that of the body that changes one.
 	form, meta form
 	// names are the members that identify a record, file is the member that
 	// names its file.
 	names []string
 	file  string
-	// exists and missing are what the REST interface says.
+	// exists and missing are the messages of the REST interface.
 	exists, missing string
 }
 
@@ -102,10 +102,10 @@ func transformations() collection {
 // nothing is the form of a member that the repository sets by itself.
 func nothing(any, []any, *faults) any { return nil }
 
-// key is the key of a record.
+// key returns the key of a record.
 func (c collection) key(names ...string) string { return keyOf(c.name, names...) }
 
-// keyOf is the key of a given record.
+// keyOf returns the key of a given record.
 func (c collection) keyOf(r record) string {
 	names := make([]string, len(c.names))
 	for i, name := range c.names {

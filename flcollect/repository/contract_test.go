@@ -91,7 +91,7 @@ func missingField(loc string) string {
 	return `{"detail":[{"loc":` + loc + `,"msg":"field required","type":"value_error.missing"}]}`
 }
 
-func TestModelsFollowTheTable(t *testing.T) {
+func TestNewHandler_servesModels(t *testing.T) {
 	r := newREST(t)
 	const model = `{"model_name":"base","model_version":2,"model_id":"x","meta":{"library":"keras","description":"d","other":1},"other":1}`
 	r.is(200, `[]`, r.get("/model"))
@@ -122,22 +122,26 @@ func TestModelsFollowTheTable(t *testing.T) {
 	for _, query := range []string{"?trained=true", "?trained=1", "?trained=false", ""} {
 		require.Contains(t, r.get("/model"+query).Body.String(), `[{"model_name":"base"`, query)
 	}
-	r.is(422, `{"detail":[{"loc":["query","trained"],"msg":"value could not be parsed to a boolean","type":"type_error.bool"}]}`, r.get("/model?trained=maybe"))
+	r.is(422, `{"detail":[{"loc":["query","trained"],"msg":"value could not be parsed to a `+
+		`boolean","type":"type_error.bool"}]}`, r.get("/model?trained=maybe"))
 	r.is(422, missingField(`["query","model_version"]`), r.get("/model/meta?model_name=base"))
 	r.is(204, "", r.do("DELETE", "/model/base/2", "", ""))
 	r.is(404, detail("model not found"), r.get("/model/base/2"))
 	r.is(200, `[]`, r.get("/models/available"))
 }
 
-func TestTrainingResultsFollowTheTable(t *testing.T) {
+func TestNewHandler_servesTrainingResults(t *testing.T) {
 	r := newREST(t)
 	const training = `{"model_name":"base","model_version":"v1","training_id":12,"configuration_id":"10",
 		"results":{"rounds":"3","final_loss":"1.5","accuracy":0.25,"ok":true,"big":1e16,"int":7,"whole":7.0,"neg":-0.0}}`
 	const at, weights = "/training-results/base/v1/12", "/training-results/weights/base/v1/12"
 	r.is(404, detail("model not found"), r.put(at+"/10", "file", "x"))
 	r.is(201, `null`, r.json("POST", "/training-results", training))
-	r.is(400, detail("This training id of a model of this name and version already in repository"), r.json("POST", "/training-results", training))
-	want := `[{"model_name":"base","model_version":"v1","training_id":"12","results":{"rounds":"3","final_loss":"1.5","accuracy":"0.25","ok":"True","big":"1e+16","int":"7","whole":"7.0","neg":"-0.0"},"weights_id":null,"configuration_id":"10"}]`
+	r.is(400, detail("This training id of a model of this name and version already in repository"),
+		r.json("POST", "/training-results", training))
+	want := `[{"model_name":"base","model_version":"v1","training_id":"12",` +
+		`"results":{"rounds":"3","final_loss":"1.5","accuracy":"0.25",` +
+		`"ok":"True","big":"1e+16","int":"7","whole":"7.0","neg":"-0.0"},"weights_id":null,"configuration_id":"10"}]`
 	r.is(200, want, r.get("/training-results"))
 	r.is(200, want, r.get("/training-results/base/v1"))
 	r.is(200, `[]`, r.get("/training-results/base/v2"))
@@ -153,7 +157,8 @@ func TestTrainingResultsFollowTheTable(t *testing.T) {
 	r.is(204, "", r.put(at+"/10", "npz", "archive", "file", "again"))
 	require.Equal(t, "archive", r.get(weights+"?format=npz").Body.String())
 	require.Equal(t, "YWdhaW4=", r.get(weights).Body.String())
-	require.Regexp(t, `^\[{"filename":"weights/base/v1/10","training_id":"12","chunkSize":261120,"length":5,"uploadDate":"[0-9-]{10}T[0-9:.]{15}"}\]$`,
+	require.Regexp(t,
+		`^\[{"filename":"weights/base/v1/10","training_id":"12","chunkSize":261120,"length":5,"uploadDate":"[0-9-]{10}T[0-9:.]{15}"}\]$`,
 		r.get("/models/available").Body.String())
 	r.is(404, detail("Training results not found"), r.do("DELETE", "/training-results/base/v1/13", "", ""))
 	r.is(204, "", r.do("DELETE", at, "", ""))
@@ -161,7 +166,7 @@ func TestTrainingResultsFollowTheTable(t *testing.T) {
 	r.is(200, `[]`, r.get("/training-results"))
 }
 
-func TestStrategiesFollowTheTable(t *testing.T) {
+func TestNewHandler_servesStrategies(t *testing.T) {
 	r := newREST(t)
 	const strategy = `{"strategy_name":"ft","strategy_description":"d","meta":{"a":1}}`
 	r.is(201, `null`, r.json("POST", "/strategy", strategy))
@@ -181,7 +186,7 @@ func TestStrategiesFollowTheTable(t *testing.T) {
 	r.is(200, `[]`, r.get("/strategy"))
 }
 
-func TestCollectorsAndTransformationsFollowTheTable(t *testing.T) {
+func TestNewHandler_servesCollectorsAndTransformations(t *testing.T) {
 	r := newREST(t)
 	const collector = `{"name":"c","version":"1","meta":{}}`
 	r.is(201, `null`, r.json("POST", "/collector", collector))
@@ -189,11 +194,13 @@ func TestCollectorsAndTransformationsFollowTheTable(t *testing.T) {
 	r.is(201, `null`, r.json("POST", "/collector", `{"name":"c","version":2.0}`))
 	require.Equal(t, 422, r.json("POST", "/collector", `{"name":"c","version":2.5}`).Code)
 
-	const transformation = `{"id":"a.b","parameter_types":{"n":"int"},"default_values":{"n":{"deep":[1,null,2.50]}},"outputs":["x",1],"needs":{"storage":"1","GPU":"yes"}}`
+	const transformation = `{"id":"a.b","parameter_types":{"n":"int"},` +
+		`"default_values":{"n":{"deep":[1,null,2.50]}},"outputs":["x",1],"needs":{"storage":"1","GPU":"yes"}}`
 	r.is(201, `null`, r.json("POST", "/transformation", transformation))
 	r.is(400, detail("Transformation with this id already exists"), r.json("POST", "/transformation", transformation))
 	r.is(204, "", r.put("/transformation/a.b", "file", "code"))
-	want := `{"id":"a.b","description":null,"parameter_types":{"n":"int"},"default_values":{"n":{"deep":[1,null,2.50]}},"outputs":["x","1"],"needs":{"storage":1.0,"RAM":null,"GPU":true,"preinstalled_libraries":null,"available_models":null}}`
+	want := `{"id":"a.b","description":null,"parameter_types":{"n":"int"},"default_values":{"n":{"deep":[1,null,2.50]}},` +
+		`"outputs":["x","1"],"needs":{"storage":1.0,"RAM":null,"GPU":true,"preinstalled_libraries":null,"available_models":null}}`
 	r.is(200, `[`+want+`]`, r.get("/transformation"))
 	require.Equal(t, 422, r.json("PUT", "/transformation/meta/a", transformation).Code)
 	r.is(404, detail("Transformation not found"), r.json("PUT", "/transformation/meta/z", `{"id":"z","needs":{}}`))
@@ -204,20 +211,21 @@ func TestCollectorsAndTransformationsFollowTheTable(t *testing.T) {
 	r.is(404, detail("Transformation not found"), r.get("/transformation/a.b"))
 }
 
-func TestFilesAreFoundByName(t *testing.T) {
+func TestNewHandler_findsFilesByName(t *testing.T) {
 	r := newREST(t)
 	r.is(201, `null`, r.json("POST", "/model", `{"model_name":"base","model_version":"v_1"}`))
 	r.is(201, `null`, r.json("POST", "/strategy", `{"strategy_name":"s"}`))
 	r.is(204, "", r.put("/model/base/v_1", "file", "one"))
 	r.is(204, "", r.put("/strategy/s", "file", "four"))
-	require.Regexp(t, `^\[{"filename":"model/base/v_1",.*"length":3.*},{"filename":"strategy/s",.*"length":4.*}\]$`, r.get("/models/available").Body.String())
+	require.Regexp(t, `^\[{"filename":"model/base/v_1",.*"length":3.*},{"filename":"strategy/s",.*"length":4.*}\]$`,
+		r.get("/models/available").Body.String())
 	require.Regexp(t, `^\[{"filename":"model/base/v_1",[^}]*"length":3[^}]*}\]$`, r.get("/models/download/shell/model_base_v_1").Body.String())
 	r.is(200, `[]`, r.get("/models/download/shell/model_base"))
 }
 
 // Clients of the original post results without a configuration, and without
 // measurements.
-func TestTrainingResultsNeedNoMoreThanTheirNames(t *testing.T) {
+func TestNewHandler_acceptsTrainingResultsWithNamesOnly(t *testing.T) {
 	r := newREST(t)
 	r.is(201, `null`, r.json("POST", "/training-results", `{"model_name":"base","model_version":"v1","training_id":"2"}`))
 	r.is(201, `null`, r.json("POST", "/training-results",
@@ -230,7 +238,7 @@ func TestTrainingResultsNeedNoMoreThanTheirNames(t *testing.T) {
 	r.is(204, "", r.do("DELETE", "/training-results/base/v1/2", "", ""))
 }
 
-func TestBodiesThatAreNotRecordsAreNamed(t *testing.T) {
+func TestNewHandler_namesFaultsOfABody(t *testing.T) {
 	r := newREST(t)
 	for body, want := range map[string]string{
 		``:          missingField(`["body"]`),
@@ -254,7 +262,7 @@ func TestBodiesThatAreNotRecordsAreNamed(t *testing.T) {
 	r.is(200, `[]`, r.get("/strategy"))
 }
 
-func TestUploadsWithFaultsLeaveWhatWasThere(t *testing.T) {
+func TestNewHandler_keepsTheFileWhereAnUploadFails(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	r := rest{t, repository.NewHandler(newStore(t, docs, blobs), nil)}
 	r.is(201, `null`, r.json("POST", "/training-results", `{"model_name":"m","model_version":"v","training_id":"t","configuration_id":"c"}`))
@@ -294,7 +302,7 @@ func blobCount(t *testing.T, blobs storage.Blobs) (n int) {
 	return n
 }
 
-func TestTheServiceDescribesItself(t *testing.T) {
+func TestNewHandler_describesTheService(t *testing.T) {
 	r := newREST(t)
 	r.is(200, `{"name":"flrepository","version":"0.1"}`, r.get("/version"))
 	require.Equal(t, "ok", r.get("/healthz").Body.String())
@@ -306,7 +314,7 @@ func TestTheServiceDescribesItself(t *testing.T) {
 	r.is(405, detail("Method Not Allowed"), r.do("PATCH", "/strategy", "", ""))
 }
 
-func TestLongListsAreWhole(t *testing.T) {
+func TestNewHandler_servesLongLists(t *testing.T) {
 	r := newREST(t)
 	const many = 200 // more than a page
 	for i := range many {
@@ -319,7 +327,7 @@ func TestLongListsAreWhole(t *testing.T) {
 	require.Equal(t, many-1, strings.Count(list, "},{"))
 }
 
-func TestFilesAreServedInRanges(t *testing.T) {
+func TestNewHandler_servesRangesOfFiles(t *testing.T) {
 	r := newREST(t)
 	r.is(201, `null`, r.json("POST", "/strategy", `{"strategy_name":"s"}`))
 	r.is(204, "", r.put("/strategy/s", "file", "0123456789"))

@@ -1,9 +1,9 @@
-// Package repository is the FL repository: it keeps models, strategies, data
+// Package repository is the FL repository: it stores models, strategies, data
 // transformations and the results of trainings.
 //
 // A [Store] keeps them in package storage, and [NewHandler] serves it with the
 // REST interface of the FL Repository of ASSIST-IoT. A [Client] speaks that
-// interface, with a Store elsewhere or with the original. Both are a
+// interface, with a Store in another process or with the original. Both are a
 // flcollect.Repository, so a collector works with either.
 //
 // # Names
@@ -14,9 +14,9 @@
 //
 // # Values
 //
-// Bodies are read as the original reads them: what should be text may be a
-// number or a truth value and becomes the text that Python writes for it, so
-// all values of a result are kept as text. Unknown fields are left out.
+// Bodies are read as the original reads them: a number or a truth value in place of
+// text becomes the text that Python writes for it, so all values of a result are stored
+// as text. Unknown fields are left out.
 // Identifiers of files (model_id, weights_id and so on) are given by the
 // repository and not taken from bodies.
 //
@@ -24,10 +24,10 @@
 //
 // Documents have the keys model/NAME/VERSION, result/NAME/VERSION/TRAINING,
 // strategy/NAME, collector/NAME/VERSION, transformation/ID and file/FILE, blobs
-// file/FILE/PART. Names in keys are percent-encoded, long ones hashed. The bytes of a file are
-// committed first, then described by a document, and then named by the record:
-// a file is seen whole or not at all. What a crash leaves behind is removed by
-// [Store.Collect].
+// file/FILE/PART. Names in keys are percent-encoded, long ones hashed. The bytes of a
+// file are committed first, then described by a document, and then named by the record:
+// a file is visible as a whole or not at all. [Store.Collect] removes what a crash leaves
+// behind.
 //
 // # Strategies
 //

@@ -8,20 +8,20 @@ import (
 
 // Errors of a [Store] and of a [Client], matched with errors.Is.
 var (
-	// ErrNotFound is returned where there is no such record, or no file of it.
+	// ErrNotFound is returned for a record that does not exist, or has no file.
 	ErrNotFound = errors.New("repository: not found")
 	// ErrExists is returned for a record whose names are taken.
 	ErrExists = errors.New("repository: already exists")
 	// ErrTooLarge is returned for a file beyond [Config].MaxFile.
 	ErrTooLarge = errors.New("repository: too large")
 	// ErrUnavailable is matched by the error of a [Client] whose repository does
-	// not answer, or says that it cannot at the moment.
+	// not answer, or answers that it cannot at the moment.
 	ErrUnavailable = errors.New("repository: unavailable")
 )
 
-// InvalidError is the error of a record that is not as it has to be.
+// InvalidError is the error of a record that does not have its form.
 type InvalidError struct {
-	// Faults are what is wrong, at least one.
+	// Faults has at least one element.
 	Faults []Fault
 }
 
@@ -38,7 +38,7 @@ func (e *InvalidError) Error() string {
 	return "repository: invalid record: " + strings.Join(texts, "; ")
 }
 
-// refusal is an error of the repository with what the REST interface says.
+// refusal is an error of the repository with the message of the REST interface.
 type refusal struct {
 	op, key string
 	kind    error

@@ -23,12 +23,12 @@ var errDead = errors.New("the process is dead")
 
 // mortal counts the operations on stores, and dies at one of them: from then on
 // nothing happens any more. Whether the last operation still happens is up to
-// lastWish. before, if there is one, is called before each.
+// applied. before, if there is one, is called before each.
 type mortal struct {
-	dies     int64 // at which operation; 0 never
-	lastWish bool
-	before   func(operation int64)
-	count    atomic.Int64
+	dies    int64 // at which operation; 0 never
+	applied bool
+	before  func(operation int64)
+	count   atomic.Int64
 }
 
 func (m *mortal) step(operation func() error) error {
@@ -39,7 +39,7 @@ func (m *mortal) step(operation func() error) error {
 	switch {
 	case m.dies == 0 || n < m.dies:
 		return operation()
-	case n == m.dies && m.lastWish:
+	case n == m.dies && m.applied:
 		_ = operation()
 	}
 	return errDead
@@ -60,7 +60,8 @@ func (d mortalDocuments) Create(ctx context.Context, key string, data []byte) (r
 	return revision, err
 }
 
-func (d mortalDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (revision storage.Revision, err error) {
+func (d mortalDocuments) Update(ctx context.Context, key string, prev storage.Revision,
+	data []byte) (revision storage.Revision, err error) {
 	err = d.step(func() error { revision, err = d.Documents.Update(ctx, key, prev, data); return err })
 	return revision, err
 }
@@ -133,11 +134,11 @@ func written(t *testing.T, weights strategy.Model) []byte {
 	return out.Bytes()
 }
 
-func TestAResultSurvivesDeathAtEveryStep(t *testing.T) {
+func TestStore_Store_survivesACrashAtEveryStep(t *testing.T) {
 	result := repositorytest.Result()
 	want := written(t, result.Weights)
 	for _, before := range []bool{false, true} { // whether the result is there already
-		for _, lastWish := range []bool{false, true} {
+		for _, applied := range []bool{false, true} {
 			at := int64(1)
 			for ; ; at++ {
 				docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
@@ -145,7 +146,7 @@ func TestAResultSurvivesDeathAtEveryStep(t *testing.T) {
 				if before {
 					require.NoError(t, alive.Store(t.Context(), result))
 				}
-				m := &mortal{dies: at, lastWish: lastWish}
+				m := &mortal{dies: at, applied: applied}
 				err := hasty(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), result)
 				if m.count.Load() < at {
 					require.NoError(t, err)
@@ -175,7 +176,7 @@ func TestAResultSurvivesDeathAtEveryStep(t *testing.T) {
 	}
 }
 
-func TestADeletionSurvivesDeathAtEveryStep(t *testing.T) {
+func TestStore_deletionSurvivesACrashAtEveryStep(t *testing.T) {
 	for at := int64(1); ; at++ {
 		docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 		alive := hasty(t, docs, blobs)
@@ -199,7 +200,7 @@ func TestADeletionSurvivesDeathAtEveryStep(t *testing.T) {
 	}
 }
 
-func TestCollectionBetweenAnyTwoStepsLosesNoResult(t *testing.T) {
+func TestStore_Store_survivesACollectionBetweenSteps(t *testing.T) {
 	result := repositorytest.Result()
 	want := written(t, result.Weights)
 	for at := int64(1); ; at++ {
@@ -228,14 +229,14 @@ func TestCollectionBetweenAnyTwoStepsLosesNoResult(t *testing.T) {
 	}
 }
 
-func TestAResultBetweenAnyTwoStepsOfACollectionIsKept(t *testing.T) {
+func TestStore_Collect_keepsAResultStoredBetweenSteps(t *testing.T) {
 	result := repositorytest.Result()
 	want := written(t, result.Weights)
 	for deadAt := int64(1); deadAt <= 12; deadAt++ { // what there is to collect
 		for at := int64(1); ; at++ {
 			docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 			alive := hasty(t, docs, blobs)
-			dead := &mortal{dies: deadAt, lastWish: true}
+			dead := &mortal{dies: deadAt, applied: true}
 			_ = hasty(t, mortalDocuments{dead, docs}, mortalBlobs{dead, blobs}).Store(t.Context(), result)
 			stored := false
 			m := &mortal{before: func(n int64) {
@@ -258,7 +259,7 @@ func TestAResultBetweenAnyTwoStepsOfACollectionIsKept(t *testing.T) {
 	}
 }
 
-func TestYoungFilesAreNotCollected(t *testing.T) {
+func TestStore_Collect_keepsYoungFiles(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	m := &mortal{dies: 6}
 	require.ErrorIs(t, newStore(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), repositorytest.Result()), errDead)
@@ -271,7 +272,7 @@ func TestYoungFilesAreNotCollected(t *testing.T) {
 	require.Equal(t, 1, removed)
 }
 
-func TestRunCollectsAndEndsWithItsContext(t *testing.T) {
+func TestStore_Run_collectsUntilItsContextEnds(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	m := &mortal{dies: 6}
 	require.ErrorIs(t, hasty(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), repositorytest.Result()), errDead)
@@ -283,7 +284,7 @@ func TestRunCollectsAndEndsWithItsContext(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestAReaderGoesOnWhileWeightsAreReplaced(t *testing.T) {
+func TestStore_readersGoOnWhileWeightsAreReplaced(t *testing.T) {
 	store := memory(t)
 	r := rest{t, repository.NewHandler(store, nil)}
 	r.is(201, `null`, r.json("POST", "/strategy", `{"strategy_name":"s"}`))
@@ -310,7 +311,7 @@ func TestAReaderGoesOnWhileWeightsAreReplaced(t *testing.T) {
 	<-done
 }
 
-func TestARecordDeletedDuringAnUploadTakesTheFileWithIt(t *testing.T) {
+func TestStore_deletesTheFileOfARecordDeletedDuringAnUpload(t *testing.T) {
 	docs, blobs := storage.NewMemoryDocuments(), storage.NewMemoryBlobs()
 	r := rest{t, repository.NewHandler(newStore(t, docs, blobs), nil)}
 	r.is(201, `null`, r.json("POST", "/strategy", `{"strategy_name":"s"}`))
@@ -327,7 +328,7 @@ func TestARecordDeletedDuringAnUploadTakesTheFileWithIt(t *testing.T) {
 	require.Zero(t, blobCount(t, blobs))
 }
 
-func TestConfigurationsWithFaultsAreRefusedByName(t *testing.T) {
+func TestNew_namesInvalidFields(t *testing.T) {
 	good := repository.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()}
 	for field, change := range map[string]func(*repository.Config){
 		"Documents": func(c *repository.Config) { c.Documents = nil },

@@ -25,14 +25,14 @@ const (
 // fileInfo is the document about a file.
 type fileInfo struct {
 	ID string `json:"id"`
-	// Name is what the original calls it.
+	// Name is the name of the file in the original.
 	Name     string `json:"filename"`
 	Length   int64  `json:"length"`
 	Training string `json:"training_id,omitempty"`
 	// Owner is the key of the record that is to name the file, Member where.
 	Owner  string `json:"owner"`
 	Member string `json:"member"`
-	// Begun and Touched are when the upload began, and when it was last heard of.
+	// Begun and Touched are the times of the begin and of the last write of the upload.
 	Begun   time.Time `json:"begun"`
 	Touched time.Time `json:"touched"`
 	// Complete says that all bytes are there, Condemned that Collect is about to
@@ -41,8 +41,8 @@ type fileInfo struct {
 	Condemned bool `json:"condemned,omitempty"`
 }
 
-// newFileID returns an identifier that nobody had before and that is greater
-// than earlier ones: 24 hexadecimal digits, as the original has them.
+// newFileID returns a new identifier that is greater than earlier ones: 24 hexadecimal
+// digits, as in the original.
 func newFileID(now time.Time) string {
 	var tail [4]byte
 	_, _ = rand.Read(tail[:]) // it never fails
@@ -51,8 +51,7 @@ func newFileID(now time.Time) string {
 
 func blobKey(id, part string) string { return filePrefix + id + "/" + part }
 
-// upload is a file that is being written. Nothing of it is visible before a
-// record names it.
+// upload is a file that is being written. It is not visible before a record names it.
 type upload struct {
 	store      *Store
 	collection collection
@@ -109,8 +108,7 @@ func (u *upload) write(ctx context.Context, part string, from io.Reader) error {
 // uploadBuffer is how many bytes are written at a time.
 const uploadBuffer = 256 << 10
 
-// errCollected is the error of an upload that took so long that it was taken for
-// given up.
+// errCollected is the error of an upload that took so long that Collect removed it.
 var errCollected = errors.New("repository: the upload took too long and was collected")
 
 // commit has the record name the file, in place of the one that it named.
@@ -135,7 +133,7 @@ func (u *upload) commit(ctx context.Context) error {
 		return true
 	}, u.names...)
 	if err != nil {
-		u.named = !errors.Is(err, ErrNotFound) // otherwise nobody knows
+		u.named = !errors.Is(err, ErrNotFound) // with any other error it may be
 		return err
 	}
 	if err := u.confirm(ctx); err != nil {
@@ -185,7 +183,7 @@ func (s *Store) condemned(ctx context.Context, key string) (bool, error) {
 	return info.Condemned, nil
 }
 
-// abandon removes what was written unless a record may name it. It is deferred.
+// abandon removes the file unless a record may name it. It is deferred.
 func (u *upload) abandon(ctx context.Context) {
 	if !u.named {
 		u.store.discard(ctx, u.info.ID)

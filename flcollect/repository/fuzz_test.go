@@ -72,8 +72,10 @@ func FuzzRecord(f *testing.F) {
 // FuzzReceive reads forms: what is written of a field is what a careful sender
 // meant, and a body that breaks off is an error.
 func FuzzReceive(f *testing.F) {
-	f.Add("multipart/form-data; boundary=x", []byte("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\ndata\r\n--x--\r\n"))
-	f.Add("multipart/form-data; boundary=x", []byte("--x\nContent-Disposition: form-data; name=npz\n\n1\n--x\nContent-Disposition: form-data; name=file\n\n2\n--x--"))
+	f.Add("multipart/form-data; boundary=x", []byte("--x\r\nContent-Disposition: form-data; name=\"file\"; "+
+		"filename=\"a\"\r\n\r\ndata\r\n--x--\r\n"))
+	f.Add("multipart/form-data; boundary=x", []byte("--x\nContent-Disposition: form-data; "+
+		"name=npz\n\n1\n--x\nContent-Disposition: form-data; name=file\n\n2\n--x--"))
 	f.Add("multipart/form-data", []byte("--x--"))
 	f.Add("text/plain", []byte(""))
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {

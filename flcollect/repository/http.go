@@ -35,9 +35,9 @@ type HandlerOptions struct {
 // document at /openapi.json, an interactive page at /docs/, to which / leads, and
 // /healthz, /readyz and /version. It works below any prefix, too. It has no
 // authentication of its own. Pages of other origins cannot have a browser change
-// anything; see also [HandlerOptions.Hosts]. A server's read and write timeouts do not cut long
-// uploads and downloads off: the handler extends them while bytes move. opts may
-// be nil.
+// anything; see also [HandlerOptions.Hosts]. The read and write timeouts of the HTTP
+// server do not end long uploads and downloads: the handler extends them while bytes
+// move. opts may be nil.
 func NewHandler(store *Store, opts *HandlerOptions) http.Handler {
 	r := newREST(store, opts)
 	return httpapi.NewHandler(r.routes(), &httpapi.Options{

@@ -31,8 +31,8 @@ func classify(err error) *httpapi.Error {
 	return nil
 }
 
-// writeError answers with what is wrong as "detail": a sentence, or a list of
-// faults where a record is not as it has to be.
+// writeError answers with the error as "detail": a sentence, or a list of faults for a
+// record that does not have its form.
 func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 	var detail any = e.Text()
 	var invalid *InvalidError
@@ -55,11 +55,11 @@ func answer(w http.ResponseWriter, status int, document any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // a client that went away is no error of ours
+	_, _ = w.Write(data) // a client that has left is no error of the server
 }
 
 // answerList writes a list of JSON documents while it is read. Once some of it is
-// out an error can only break the answer off.
+// sent an error can only end the answer.
 func answerList[T any](w http.ResponseWriter, items iter.Seq2[T, error]) error {
 	out := newPatientWriter(w)
 	begun := false
@@ -80,7 +80,7 @@ func answerList[T any](w http.ResponseWriter, items iter.Seq2[T, error]) error {
 			separator, begun = []byte("["), true
 		}
 		if _, err := out.Write(append(separator, data...)); err != nil {
-			return nil // the client went away
+			return nil // the client has left
 		}
 	}
 	if !begun {

@@ -19,7 +19,7 @@ import (
 
 var _ flcollect.Repository = (*Client)(nil)
 
-// ClientConfig is what a [Client] is made of.
+// ClientConfig configures a [Client].
 type ClientConfig struct {
 	// BaseURL is where the repository is, such as "http://flrepository:9012".
 	// Required.
@@ -45,9 +45,9 @@ type ClientConfig struct {
 	Dir string
 }
 
-// Client is an FL repository that is elsewhere, served by [NewHandler] or by the
-// original. What the other side will never take matches flcollect.ErrRefused. It
-// is made with [NewClient] and is safe for concurrent use.
+// Client is the client of an FL repository that [NewHandler] or the original serves. The
+// error of what the repository will never take matches flcollect.ErrRefused. It is safe
+// for concurrent use. Make one with [NewClient].
 type Client struct {
 	base   *url.URL
 	http   *http.Client
@@ -73,7 +73,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 	return &Client{base: base, http: httpclient.New(config.HTTP), config: config}, nil
 }
 
-// Store keeps a result: its record, and then the weights as a pickle. It may be
+// Store stores a result: its record, and then the weights as a pickle. It may be
 // called again with the same result; another result of the same training is
 // refused.
 func (c *Client) Store(ctx context.Context, result flcollect.Result) error {
@@ -83,7 +83,7 @@ func (c *Client) Store(ctx context.Context, result flcollect.Result) error {
 	return nil
 }
 
-// Model is as [Store.Model].
+// Model does what [Store.Model] does.
 func (c *Client) Model(ctx context.Context, name, version string) (strategy.Model, error) {
 	if !sendable(name) || !sendable(version) {
 		return nil, failed("get model", name+" "+version, flcollect.ErrNoModel)
@@ -124,7 +124,7 @@ func (c *Client) model(ctx context.Context, name, version string) (strategy.Mode
 // of its kind: a repository may be one for results alone.
 func offersNone(status int) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden: // somebody has to hear of that
+	case http.StatusUnauthorized, http.StatusForbidden: // an operator has to see it
 		return false
 	case http.StatusNotImplemented:
 		return true
@@ -153,7 +153,7 @@ func (c *Client) hasModel(ctx context.Context, name, version string) (bool, erro
 	return model.ID != nil, err
 }
 
-// Strategy is as [Store.Strategy].
+// Strategy does what [Store.Strategy] does.
 func (c *Client) Strategy(ctx context.Context, name string, conf strategy.Conf) (strategy.Strategy, error) {
 	found, err := c.first(ctx, []string{"strategy"}, func(r record) bool { return r.text("strategy_name") == name })
 	shop := workshop{c.config.Strategies, c.config.MaxStrategy, c.openStrategy}

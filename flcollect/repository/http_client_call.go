@@ -128,7 +128,7 @@ func (e *exchange) render(write func(io.Writer) error) io.ReadCloser {
 // moved says that a byte moved.
 func (e *exchange) moved() { e.silence.Reset(e.timeout) }
 
-// end ends the exchange. When it returns nobody writes a body any more.
+// end ends the exchange. When it returns no goroutine writes a body any more.
 func (e *exchange) end() {
 	e.cancel()
 	e.mu.Lock()

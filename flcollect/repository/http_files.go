@@ -49,7 +49,7 @@ func (r *rest) putFile(c collection) httpapi.HandlerFunc {
 
 // drained reads some of a body that is refused: many clients send everything
 // before they look at an answer, and would see only a broken connection. Those
-// that ask first (RFC 9110 section 10.1.1) get the answer at once.
+// that expect 100-continue (RFC 9110 section 10.1.1) get the answer at once.
 func drained(body io.Reader, req *http.Request, err error) error {
 	const most = 64 << 20
 	if req.Header.Get("Expect") == "" {
@@ -75,8 +75,8 @@ func (r *rest) serve(w http.ResponseWriter, req *http.Request, c collection, par
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("ETag", `"`+info.SHA256+`"`)
-	h.Set("Cache-Control", "no-cache") // ask whether the ETag still holds
-	// Files come from anybody and must not run as a page of this origin.
+	h.Set("Cache-Control", "no-cache") // a cache revalidates the ETag
+	// Files are not trusted and must not run as a page of this origin.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	http.ServeContent(newPatientWriter(w), req, "", info.Modified, reader)
 	return nil

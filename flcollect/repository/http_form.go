@@ -16,7 +16,8 @@ import (
 // the files of the given fields while they come. Each may be there once, the
 // first has to be; other fields are skipped. It ends only when the whole body has
 // been read and was in order.
-func receive(ctx context.Context, body io.Reader, contentType string, fields []string, write func(ctx context.Context, field string, from io.Reader) error) error {
+func receive(ctx context.Context, body io.Reader, contentType string, fields []string,
+	write func(ctx context.Context, field string, from io.Reader) error) error {
 	missing := func() error { return invalid("value_error.missing", "field required", "body", fields[0]) }
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {

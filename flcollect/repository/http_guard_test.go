@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
 )
 
-func TestNewHandler_refusesWhatPagesElsewhereSend(t *testing.T) {
+func TestNewHandler_refusesRequestsOfOtherOrigins(t *testing.T) {
 	store := memory(t)
 	httpapitest.Guarded{New: func(hosts ...string) http.Handler {
 		return repository.NewHandler(store, &repository.HandlerOptions{Hosts: hosts})

@@ -22,7 +22,8 @@ func readJSON(w http.ResponseWriter, req *http.Request) (any, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The request body is larger than the limit of %d bytes.", maxBody)}
+		return nil, &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
+			Detail: fmt.Sprintf("The request body is larger than the limit of %d bytes.", maxBody)}
 	case err != nil:
 		return nil, &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Err: err}
 	case len(data) == 0:
@@ -147,7 +148,8 @@ func (r *rest) getModelMeta(w http.ResponseWriter, req *http.Request) error {
 
 // changeRecord reads a body of the collection's form of changes and edits the
 // record of the path with it.
-func (r *rest) changeRecord(w http.ResponseWriter, req *http.Request, c collection, check func(body record) error, edit func(r *record, body record)) error {
+func (r *rest) changeRecord(w http.ResponseWriter, req *http.Request, c collection, check func(body record) error,
+	edit func(r *record, body record)) error {
 	document, err := readJSON(w, req)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-func TestRoutesAndOpenAPIDocumentAgree(t *testing.T) {
+func TestNewHandler_agreesWithTheOpenAPIDocument(t *testing.T) {
 	routes, document := repository.RoutesAndDocument()
 	require.NoError(t, httpapi.CheckRoutes(routes, document))
 	parsed, err := openapi3.NewLoader().LoadFromData(document)

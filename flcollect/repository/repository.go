@@ -14,8 +14,8 @@ import (
 
 var _ flcollect.Repository = (*Store)(nil)
 
-// Store keeps a result with its weights, both as a pickle and as .npz. A result
-// that is there already is kept once; another one of the same training matches
+// Store stores a result with its weights, both as a pickle and as .npz. A result
+// that is stored already is stored once; another one of the same training matches
 // flcollect.ErrRefused.
 func (s *Store) Store(ctx context.Context, result flcollect.Result) error {
 	if err := deliver(ctx, within{s}, result); err != nil {
@@ -100,7 +100,7 @@ func (u *upload) writeWeights(ctx context.Context, part string, result flcollect
 		writer.CloseWithError(writeWeights(writer, part, result))
 	}()
 	err := u.write(ctx, part, reader)
-	_ = reader.CloseWithError(io.ErrClosedPipe) // nobody reads any more
+	_ = reader.CloseWithError(io.ErrClosedPipe) // there is no reader any more
 	<-done
 	return err
 }
@@ -117,7 +117,7 @@ func trainingNames(document record) []string {
 	return []string{document.text("model_name"), document.text("model_version"), document.text("training_id")}
 }
 
-// weightsName is what the original calls the file of a result.
+// weightsName is the name of a result's file in the original.
 func weightsName(document record) string {
 	return "weights/" + document.text("model_name") + "/" + document.text("model_version") + "/" + document.text("configuration_id")
 }

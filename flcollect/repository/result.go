@@ -76,7 +76,7 @@ func confValue(v any) (any, error) {
 	return nil, fmt.Errorf("a %T is no number, truth value or text", v)
 }
 
-// target is where results go: a Store, or the REST interface of one.
+// target takes results: a Store, or the REST interface of one.
 type target interface {
 	// create keeps a record; the error of one whose names are taken matches
 	// ErrExists.
@@ -88,7 +88,7 @@ type target interface {
 	upload(ctx context.Context, document record, result flcollect.Result) error
 }
 
-// deliver keeps a result, whatever was done of that before.
+// deliver stores a result, whichever steps an earlier call has taken.
 func deliver(ctx context.Context, to target, result flcollect.Result) error {
 	document, err := resultDocument(result)
 	if err != nil {
@@ -98,7 +98,7 @@ func deliver(ctx context.Context, to target, result flcollect.Result) error {
 	if err != nil {
 		return err
 	}
-	// Between any two steps somebody may delete the record: begin again, once.
+	// Between any two steps the record may be deleted: begin again, once.
 	for attempt := 1; ; attempt++ {
 		err := to.create(ctx, document)
 		if errors.Is(err, ErrExists) {

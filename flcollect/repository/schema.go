@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// Fault says what is wrong with one field of a record.
+// Fault is a fault of one field of a record.
 type Fault struct {
-	// Loc is where it is: names of members and indexes of lists, from the
-	// outermost.
+	// Loc is its place: names of members and indices of lists, from the outermost.
 	Loc []any `json:"loc"`
 	// Msg says what is wrong.
 	Msg string `json:"msg"`
@@ -21,7 +20,7 @@ type Fault struct {
 	Type string `json:"type"`
 }
 
-// faults collects what is wrong with a document.
+// faults collects the faults of a document.
 type faults []Fault
 
 func (f *faults) add(at []any, kind, msg string) {
@@ -31,7 +30,7 @@ func (f *faults) add(at []any, kind, msg string) {
 func (f *faults) missing(at []any) { f.add(at, "value_error.missing", "field required") }
 
 // form reads a value of a JSON document, decoded with numbers as json.Number, and
-// returns what is kept of it.
+// returns the value to store.
 type form func(value any, at []any, f *faults) any
 
 // field is a member of a record.
@@ -39,7 +38,7 @@ type field struct {
 	name      string
 	form      form
 	required  bool
-	otherwise any // what an optional one is that is not there
+	otherwise any // the value of an optional member that is not there
 }
 
 // object is the form of a JSON object with known members. Others are left out.

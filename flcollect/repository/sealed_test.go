@@ -18,7 +18,7 @@ import (
 
 // The result of a training with both privacy mechanisms arrives whole, in the store
 // and over the wire.
-func TestAnEncryptedResultIsKeptAsFlowersParametersWithWhatItGaveAway(t *testing.T) {
+func TestStore_Store_keepsAnEncryptedResultAsFlowersParameters(t *testing.T) {
 	for _, way := range []string{"store", "client"} {
 		for epsilon, text := range map[float64]string{2.5: "2.5", math.Inf(1): "inf"} {
 			t.Run(way+" "+text, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Config is what a [Store] is made of.
+// Config configures a [Store].
 type Config struct {
 	// Documents keeps the records. Required. Give it a store of its own or a part
 	// of one, see [storage.Prefixed]; prefixes have up to 100 bytes.
@@ -39,12 +39,12 @@ type Config struct {
 	Grace time.Duration
 	// Interval is how long Run waits between two collections. Zero means one hour.
 	Interval time.Duration
-	// Logger receives what Run does, and what is left to it. Nil is silent.
+	// Logger logs what Run removes, and what is left to it. Nil is silent.
 	Logger *slog.Logger
 }
 
-// Store is an FL repository. It is made with [New] and is safe for concurrent
-// use, also by several processes over one storage. It is a flcollect.Repository.
+// Store is an FL repository, and a flcollect.Repository. It is safe for concurrent use,
+// also by several processes over one storage. Make one with [New].
 type Store struct {
 	docs   storage.Documents
 	blobs  storage.Blobs
@@ -52,7 +52,7 @@ type Store struct {
 	log    *slog.Logger
 }
 
-// largestLimit is what no file reaches, with room for sums.
+// largestLimit is greater than any file, with room for sums.
 const largestLimit = 1 << 60
 
 // New returns the repository over the two stores. It reads and writes nothing.
@@ -94,7 +94,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return nil
 }
 
-// create keeps a new record, which is a decoded JSON document.
+// create stores a new record, which is a decoded JSON document.
 func (s *Store) create(ctx context.Context, c collection, document any) error {
 	r, err := read(c.form, document)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Store) delete(ctx context.Context, c collection, names ...string) error
 		err = s.docs.Delete(ctx, c.key(names...), revision)
 		switch {
 		case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
-			continue // it moved on: look again
+			continue // it has changed: look again
 		case err != nil:
 			return err
 		}

@@ -17,12 +17,12 @@ const classMember = "class"
 
 // Loader makes a strategy of a stored file that is no built-in one, with the
 // parameters of a job. The name is that of the record, for errors. An error that another
-// try will not mend matches flcollect.ErrNoStrategy or is a *strategy.FieldError. The
+// try would not change matches flcollect.ErrNoStrategy or is a *strategy.FieldError. The
 // strategy may keep the file. A Loader is called concurrently.
 type Loader func(ctx context.Context, name string, file []byte, conf strategy.Conf) (strategy.Strategy, error)
 
 // defaultMaxStrategy is how large the file of a strategy may be in bytes if nothing
-// is said.
+// is configured.
 const defaultMaxStrategy = 64 << 20
 
 // workshop makes strategies of records and files.

@@ -47,9 +47,9 @@ func putStrategy(r rest, name, meta, file string) {
 	r.is(204, "", r.put("/strategy/"+name, "file", file))
 }
 
-func TestAStrategyWithoutAClassIsItsFile(t *testing.T) {
+func TestStore_Strategy_loadsAFileWithoutAClass(t *testing.T) {
 	withLoader(t, func(t *testing.T, repo flcollect.Repository, r rest) {
-		putStrategy(r, "ours", `,"meta":{"author":"somebody"}`, "FedMedian")
+		putStrategy(r, "ours", `,"meta":{"author":"a person"}`, "FedMedian")
 		made, err := repo.Strategy(t.Context(), "ours", strategy.Conf{"min_fit_clients": 7})
 		require.NoError(t, err)
 		require.Equal(t, 7, made.Policy().Fit.MinClients)
@@ -65,14 +65,15 @@ func TestAStrategyWithoutAClassIsItsFile(t *testing.T) {
 	})
 }
 
-func TestAFileThatIsNoStrategyIsRefused(t *testing.T) {
+func TestStore_Strategy_refusesAFileThatIsNoStrategy(t *testing.T) {
 	withLoader(t, func(t *testing.T, repo flcollect.Repository, r rest) {
 		putStrategy(r, "bad", "", "rm -rf")
 		_, err := repo.Strategy(t.Context(), "bad", nil)
 		require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 		var field *strategy.FieldError
 		require.ErrorAs(t, err, &field)
-		require.Equal(t, strategy.FieldError{Strategy: "bad", Field: "strategy", Reason: `its file in the repository cannot be used: bad is "rm -rf"`}, *field)
+		require.Equal(t, strategy.FieldError{Strategy: "bad", Field: "strategy",
+			Reason: `its file in the repository cannot be used: bad is "rm -rf"`}, *field)
 
 		putStrategy(r, "large", "", "FedAvg and much more than twenty bytes")
 		_, err = repo.Strategy(t.Context(), "large", nil)
@@ -83,7 +84,7 @@ func TestAFileThatIsNoStrategyIsRefused(t *testing.T) {
 	})
 }
 
-func TestAFileThatCannotBeReadNowIsNoMissingStrategy(t *testing.T) {
+func TestStore_Strategy_doesNotTakeAFailureAsMissing(t *testing.T) {
 	status := http.StatusBadGateway
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/strategy" {
@@ -102,14 +103,14 @@ func TestAFileThatCannotBeReadNowIsNoMissingStrategy(t *testing.T) {
 	require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 }
 
-func TestLimitsOfStrategiesMakeSense(t *testing.T) {
+func TestNew_refusesInvalidLimits(t *testing.T) {
 	_, err := repository.NewClient(repository.ClientConfig{BaseURL: "http://localhost", MaxStrategy: -1})
 	require.ErrorContains(t, err, "MaxStrategy")
 	_, err = repository.New(repository.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), MaxStrategy: -1})
 	require.ErrorContains(t, err, "MaxStrategy")
 }
 
-func TestARepositoryOfFilesAloneIsEnough(t *testing.T) {
+func TestClient_Strategy_needsOnlyFiles(t *testing.T) {
 	store := memory(t)
 	handler := repository.NewHandler(store, nil)
 	putStrategy(rest{t, handler}, "ours", "", "FedMedian")
@@ -124,13 +125,13 @@ func TestARepositoryOfFilesAloneIsEnough(t *testing.T) {
 	made, err := loads.Strategy(t.Context(), "ours", strategy.Conf{"min_fit_clients": 7})
 	require.NoError(t, err)
 	require.Equal(t, 7, made.Policy().Fit.MinClients)
-	_, err = loads.Strategy(t.Context(), "nobody", nil)
+	_, err = loads.Strategy(t.Context(), "missing", nil)
 	require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 	_, err = client(t, repository.ClientConfig{BaseURL: bare}).Strategy(t.Context(), "ours", nil)
 	require.ErrorIs(t, err, flcollect.ErrNoStrategy)
 }
 
-func TestFilesOfStrategiesAreNotUsedWithoutALoader(t *testing.T) {
+func TestStore_Strategy_needsALoader(t *testing.T) {
 	store := memory(t)
 	handler := repository.NewHandler(store, nil)
 	putStrategy(rest{t, handler}, "ours", "", "FedMedian")

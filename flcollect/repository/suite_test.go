@@ -41,14 +41,14 @@ func client(t *testing.T, config repository.ClientConfig) *repository.Client {
 	return c
 }
 
-func TestAStoreIsARepository(t *testing.T) {
+func TestStore_inMemoryPassesTheSuite(t *testing.T) {
 	repositorytest.Run(t, func(t *testing.T) (flcollect.Repository, http.Handler) {
 		store := memory(t)
 		return store, repository.NewHandler(store, nil)
 	})
 }
 
-func TestAStoreOnDiskIsARepository(t *testing.T) {
+func TestStore_onDiskPassesTheSuite(t *testing.T) {
 	repositorytest.Run(t, func(t *testing.T) (flcollect.Repository, http.Handler) {
 		folder, err := disk.Open(t.Context(), t.TempDir(), nil)
 		require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestAStoreOnDiskIsARepository(t *testing.T) {
 	})
 }
 
-func TestAClientIsARepository(t *testing.T) {
+func TestClient_passesTheSuite(t *testing.T) {
 	for name, npz := range map[string]bool{"pickle": false, "npz too": true} {
 		t.Run(name, func(t *testing.T) {
 			repositorytest.Run(t, func(t *testing.T) (flcollect.Repository, http.Handler) {

@@ -98,7 +98,7 @@ func sentinel(p *pkg, name *ast.Ident, value ast.Expr) bool {
 	case *ast.CompositeLit:
 		return true
 	case *ast.SelectorExpr: // an error of an internal package, published under its name
-		return value.Sel.Name == name.Name
+		return strings.HasPrefix(value.Sel.Name, "Err")
 	}
 	return false
 }

@@ -60,12 +60,39 @@ func importTable() []room {
 		{dir: "modelrepo/internal/wire", imports: []string{"modelrepo", "modelrepo/internal/tus"}},
 		{dir: "modelrepo/modelrepotest", imports: []string{"modelrepo", "modelrepo/rest", "storage"}, modules: []string{testify}},
 
-		{dir: "flcollect", imports: []string{"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/look", "internal/uplot", "storage"}, modules: []string{prometheus, uuid}},
-		{dir: "flcollect/repository", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient", "storage"}},
-		{dir: "flcollect/repository/repositorytest", imports: []string{"flcollect", "flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
+		{dir: "flcollect", imports: []string{
+			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/...", "flcollect/strategy",
+			"flcollect/tensor", "internal/httpapi", "internal/look", "internal/uplot", "storage",
+		}, modules: []string{prometheus, uuid}},
+		{dir: "flcollect/repository", imports: []string{
+			"flcollect", "flcollect/strategy", "flcollect/tensor", "internal/httpapi", "internal/httpclient",
+			"storage",
+		}},
+		{dir: "flcollect/repository/repositorytest", imports: []string{
+			"flcollect", "flcollect/strategy", "flcollect/tensor",
+		}, modules: []string{testify}},
 		{dir: "flcollect/orchestrator", imports: []string{"flcollect", "internal/httpclient"}},
 		{dir: "flcollect/tensor"},
 		{dir: "flcollect/internal/conf"},
+		{dir: "flcollect/internal/excerpt"},
+		{dir: "flcollect/internal/persist", imports: []string{"storage"}},
+		{dir: "flcollect/internal/jobconfig", imports: []string{"flcollect/ckks", "flcollect/dp", "flcollect/strategy", "storage"}},
+		{dir: "flcollect/internal/checkpoint", imports: []string{
+			"flcollect/internal/persist", "flcollect/strategy", "flcollect/tensor", "storage",
+		}, modules: []string{uuid}},
+		{dir: "flcollect/internal/publiccontext", imports: []string{
+			"flcollect/ckks", "flcollect/internal/jobconfig", "flcollect/internal/persist", "storage",
+		}, modules: []string{uuid}},
+		{dir: "flcollect/internal/reputation", imports: []string{"flcollect/internal/excerpt", "flcollect/internal/persist", "storage"}},
+		{dir: "flcollect/internal/audit", imports: []string{
+			"flcollect/flower", "flcollect/internal/excerpt", "flcollect/internal/persist",
+			"flcollect/internal/reputation", "flcollect/strategy", "flcollect/tensor", "storage",
+		}},
+		{dir: "flcollect/internal/round", imports: []string{
+			"flcollect/ckks", "flcollect/dp", "flcollect/flower", "flcollect/internal/audit",
+			"flcollect/internal/excerpt", "flcollect/internal/persist", "flcollect/internal/reputation",
+			"flcollect/strategy", "flcollect/tensor",
+		}},
 		{dir: "flcollect/strategy", imports: []string{"flcollect/internal/conf", "flcollect/tensor"}},
 		{dir: "flcollect/strategy/strategytest", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{testify}},
 		{dir: "flcollect/strategy/wasm", imports: []string{"flcollect/strategy", "flcollect/tensor"}, modules: []string{wazero}},

@@ -30,11 +30,11 @@ type Config struct {
 	// Models is a folder with parameters that jobs begin with, those of a model
 	// in MODEL/VERSION.npz. Empty means none.
 	Models string
-	// ClientTimeout and Park are as in flcollect.Options.
+	// ClientTimeout and Park are as in flcollect.Config.
 	ClientTimeout, Park time.Duration
-	// Clip, TrustClients and NoAudit are as in flcollect.Options.
+	// Clip, TrustClients and NoAudit are as in flcollect.Config.
 	Clip, TrustClients, NoAudit bool
-	// MaxContext is as in flcollect.Options.
+	// MaxContext is as in flcollect.Config.
 	MaxContext int64
 	// MaxMessage, Uploads and TLS are as in flower.ServerConfig.
 	MaxMessage, Uploads int64
@@ -77,7 +77,7 @@ func Open(config Config) (_ *Collector, err error) {
 	if err != nil {
 		return nil, err
 	}
-	options := flcollect.Options{
+	options := flcollect.Config{
 		Documents: storage.Prefixed(c.store.Documents(), "collector/"),
 		Blobs:     storage.PrefixedBlobs(c.store.Blobs(), "collector/"),
 		Initial:   config.initial, Clip: config.Clip, TrustClients: config.TrustClients, NoAudit: config.NoAudit,

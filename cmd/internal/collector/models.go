@@ -15,9 +15,9 @@ import (
 
 const largestModel = 2 << 30 // bytes of the parameters in a file
 
-// initial is a flcollect.Options.Initial: it reads the parameters of a model
+// initial is a flcollect.Config.Initial: it reads the parameters of a model
 // from the folder of models, if there are any.
-func (c Config) initial(_ context.Context, job flcollect.Config) (strategy.Model, error) {
+func (c Config) initial(_ context.Context, job flcollect.JobConfig) (strategy.Model, error) {
 	if c.Models == "" {
 		return nil, flcollect.ErrNoModel
 	}

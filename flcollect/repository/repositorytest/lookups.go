@@ -63,14 +63,15 @@ func noParameters(s *scene) {
 	require.NoError(s.t, archive.Close())
 	require.NoError(s.t, tensor.WriteNPZ(&torn, tensor.Named{Name: "arr_0", Tensor: tensor.FromFloat64s([]float64{1})}))
 	torn.Truncate(torn.Len() - 8)
-	for i, data := range [][]byte{nil, []byte("x"), []byte("hello, model"), keras.Bytes(), torn.Bytes(), []byte("\x93NUMPY\x01"), []byte("PK\x03\x04")} {
+	for i, data := range [][]byte{nil, []byte("x"), []byte("hello, model"), keras.Bytes(), torn.Bytes(),
+		[]byte("\x93NUMPY\x01"), []byte("PK\x03\x04")} {
 		s.model(fmt.Sprint(i), data)
 		_, err := s.repository.Model(s.t.Context(), "base/1", fmt.Sprint(i))
 		require.ErrorIs(s.t, err, flcollect.ErrNoModel, "file %d", i)
 		require.ErrorContains(s.t, err, `get model "base/1 `)
 	}
 	s.create("/model", `{"model_name":"bare","model_version":"1"}`)
-	for _, name := range []string{"bare", "nobody", ""} {
+	for _, name := range []string{"bare", "missing", ""} {
 		_, err := s.repository.Model(s.t.Context(), name, "1")
 		require.ErrorIs(s.t, err, flcollect.ErrNoModel, name)
 	}
@@ -94,7 +95,9 @@ func noClasses(s *scene) {
 	s.upload("/strategy/pickled", []byte("\x80\x04N."))
 	s.create("/strategy", `{"strategy_name":"unknown","meta":{"class":"FedNothing"}}`)
 	s.create("/strategy", `{"strategy_name":"bare"}`)
-	for name, text := range map[string]string{"pickled": "are not loaded here", "unknown": "FedNothing", "bare": "class", "nobody": "nobody"} {
+	for name, text := range map[string]string{
+		"pickled": "are not loaded here", "unknown": "FedNothing", "bare": "class", "missing": "missing",
+	} {
 		_, err := s.repository.Strategy(s.t.Context(), name, nil)
 		require.ErrorIs(s.t, err, flcollect.ErrNoStrategy, name)
 		require.ErrorContains(s.t, err, text)

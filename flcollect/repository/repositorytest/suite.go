@@ -56,7 +56,7 @@ type scene struct {
 	handler    http.Handler
 }
 
-// do asks the REST interface.
+// do makes a request to the REST interface.
 func (s *scene) do(method, path, contentType string, body []byte) *httptest.ResponseRecorder {
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), method, path, bytes.NewReader(body))
@@ -100,7 +100,8 @@ func (s *scene) records() []map[string]any {
 // weights are those of a training, as the original answers them.
 func (s *scene) weights(r flcollect.Result) []byte {
 	s.t.Helper()
-	answer := s.do(http.MethodGet, "/training-results/weights/"+escape(r.ModelName)+"/"+escape(r.ModelVersion)+"/"+escape(r.TrainingID), "", nil)
+	answer := s.do(http.MethodGet,
+		"/training-results/weights/"+escape(r.ModelName)+"/"+escape(r.ModelVersion)+"/"+escape(r.TrainingID), "", nil)
 	require.Equal(s.t, http.StatusOK, answer.Code, answer.Body)
 	data, err := base64.StdEncoding.DecodeString(answer.Body.String())
 	require.NoError(s.t, err)
@@ -207,7 +208,8 @@ func many(s *scene) {
 }
 
 func names(s *scene) {
-	nasty := []string{"a/b", "..", ".", "a b", "%2F", "%", "żółw", "模型", "a\nb", "\x00", "#", "?x=1", "a;b", "a+b", `"\`, "weights", "meta", "~",
+	nasty := []string{"a/b", "..", ".", "a b", "%2F", "%", "żółw", "模型", "a\nb", "\x00", "#", "?x=1", "a;b", "a+b",
+		`"\`, "weights", "meta", "~",
 		strings.Repeat("long/", 200), strings.Repeat("long/", 200) + "x", strings.Repeat("é", 500)}
 	for i, name := range nasty {
 		r := Result()

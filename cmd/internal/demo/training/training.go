@@ -28,7 +28,7 @@ const rounds = 20
 // Jobs is what the demonstration needs of a flcollect.Server.
 type Jobs interface {
 	// Start starts the training of a job.
-	Start(ctx context.Context, id string, config flcollect.Config) error
+	Start(ctx context.Context, id string, config flcollect.JobConfig) error
 	// Status returns what a job has reached.
 	Status(ctx context.Context, id string) (flcollect.Status, error)
 	// Rounds returns the rounds of a job after the one numbered after.
@@ -111,7 +111,7 @@ func ended(ctx context.Context, err error) error {
 
 // start finds the job's id and starts it.
 func start(ctx context.Context, jobs Jobs, clients int) (string, error) {
-	config := flcollect.Config{
+	config := flcollect.JobConfig{
 		Strategy: "avg", ModelName: ModelName, ModelVersion: ModelVersion, ConfigurationID: "1",
 		Rounds:       rounds,
 		RoundTimeout: time.Minute,

@@ -38,7 +38,7 @@ func begin(t *testing.T, open bool) *show {
 	t.Helper()
 	store, err := repository.New(repository.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(t, err)
-	jobs, err := flcollect.NewServer(flcollect.Options{Documents: storage.NewMemoryDocuments(),
+	jobs, err := flcollect.NewServer(flcollect.Config{Documents: storage.NewMemoryDocuments(),
 		Blobs: storage.NewMemoryBlobs(), Repository: store})
 	require.NoError(t, err)
 	gate, err := flower.NewServer(flower.ServerConfig{Handle: jobs.Handle})
@@ -115,7 +115,7 @@ func TestRun_configuresAJobAsTheRESTInterfaceDoes(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.Marshal(status.Config)
 	require.NoError(t, err)
-	parsed, err := flcollect.ParseConfig(text)
+	parsed, err := flcollect.ParseJobConfig(text)
 	require.NoError(t, err)
 	require.Equal(t, status.Config.ConfigurationID, parsed.ConfigurationID)
 	require.NoError(t, s.end())

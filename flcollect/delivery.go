@@ -1,0 +1,222 @@
+package flcollect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+)
+
+// Bounds of a call of the orchestrator and of the repository.
+const (
+	reportTimeout = 10 * time.Second
+	storeTimeout  = 5 * time.Minute
+)
+
+// delivery delivers the progress of a job to the orchestrator, and its results to the
+// repository. What is due follows from the record, so a crash loses nothing; what was
+// delivered just before it may be delivered again.
+type delivery struct {
+	*job
+	busy chan struct{} // holds a token while one goroutine delivers
+}
+
+func newDelivery(j *job) *delivery { return &delivery{job: j, busy: make(chan struct{}, 1)} }
+
+// run delivers what is due, until the job has ended and everything is delivered.
+func (d *delivery) run() {
+	var pause persist.Backoff
+	for {
+		err := d.deliver(d.work)
+		switch {
+		case d.work.Err() != nil:
+			return
+		case err != nil:
+			if pause.Wait(d.work) != nil {
+				return
+			}
+		default:
+			pause.Reset()
+			if r := d.record(); r.State.Ended() && r.settled() {
+				return
+			}
+			select {
+			case <-d.saved:
+			case <-d.work.Done():
+				return
+			}
+		}
+	}
+}
+
+// try makes a first attempt to deliver what a training leaves, before its clients are
+// sent away: the reports of the last rounds, the result, then the report that it ended
+// early. What fails is repeated by run.
+func (d *delivery) try() {
+	d.attempt(2*reportTimeout, d.reportRounds)
+	d.attempt(2*storeTimeout, d.storeResults)
+	d.attempt(2*reportTimeout, d.reportRounds, d.reportEarlyEnd)
+}
+
+// attempt takes steps in turn. It waits while run delivers.
+func (d *delivery) attempt(bound time.Duration, steps ...func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(d.training, bound) // to stop the job ends the wait
+	defer cancel()
+	select {
+	case d.busy <- struct{}{}:
+		defer func() { <-d.busy }()
+	case <-ctx.Done():
+		return
+	}
+	for _, step := range steps {
+		if ctx.Err() != nil || step(ctx) != nil {
+			return
+		}
+	}
+}
+
+// deliver takes all the steps. A repository that fails does not hold up the reports, and
+// the other way round.
+func (d *delivery) deliver(ctx context.Context) error {
+	select {
+	case d.busy <- struct{}{}:
+		defer func() { <-d.busy }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	reported := d.reportRounds(ctx)
+	stored := d.storeResults(ctx)
+	if reported == nil {
+		reported = d.reportEarlyEnd(ctx)
+	}
+	return errors.Join(reported, stored)
+}
+
+// reportRounds reports rounds to the orchestrator that were not reported yet.
+func (d *delivery) reportRounds(ctx context.Context) error {
+	orchestrator := d.server.config.Orchestrator
+	if orchestrator == nil {
+		return nil
+	}
+	for {
+		r := d.record()
+		if r.Reported >= r.reportable() {
+			return nil
+		}
+		done := RoundDone{ModelName: r.Config.ModelName, ModelVersion: r.Config.ModelVersion, Round: r.Reported + 1}
+		err := d.call(ctx, ofOrchestrator, reportTimeout, func(ctx context.Context) error {
+			return orchestrator.RoundDone(ctx, done)
+		})
+		if err != nil && !errors.Is(err, ErrRefused) {
+			return err
+		}
+		d.note(func(r *record) {
+			r.Reported = done.Round
+			r.complain(err, "tell the orchestrator of round %d", done.Round)
+		})
+	}
+}
+
+// reportEarlyEnd reports an early end to the orchestrator, once the result is stored.
+func (d *delivery) reportEarlyEnd(ctx context.Context) error {
+	orchestrator, r := d.server.config.Orchestrator, d.record()
+	if orchestrator == nil || r.Early == nil || r.EarlyReported || r.Delivery == pending {
+		return nil
+	}
+	err := d.call(ctx, ofOrchestrator, reportTimeout, func(ctx context.Context) error {
+		return orchestrator.EarlyEnd(ctx, *r.Early)
+	})
+	if err != nil && !errors.Is(err, ErrRefused) {
+		return err
+	}
+	d.note(func(r *record) {
+		r.EarlyReported = true
+		r.complain(err, "tell the orchestrator of the early end")
+	})
+	return nil
+}
+
+// storeResults stores the results in the repository that are not there yet, in the order
+// of the runs.
+func (d *delivery) storeResults(ctx context.Context) error {
+	for {
+		r := d.record()
+		switch {
+		case d.server.config.Repository == nil:
+			return nil
+		case len(r.Before) > 0:
+			old := r.Before[0]
+			err := d.store(ctx, old)
+			if err != nil && !errors.Is(err, ErrRefused) {
+				return err
+			}
+			err = d.save(func(r *record) {
+				r.Before = r.Before[1:]
+				r.complain(err, "store the result of an earlier run")
+			})
+			if err != nil {
+				return err
+			}
+			d.drop(old.Checkpoint)
+		case r.Delivery == pending:
+			err := d.store(ctx, r.outcome)
+			if err != nil && !errors.Is(err, ErrRefused) {
+				return err
+			}
+			return d.save(func(r *record) {
+				r.Delivery = delivered
+				if err != nil {
+					r.Delivery = refused
+				}
+				r.complain(err, "store the result")
+			})
+		default:
+			return nil
+		}
+	}
+}
+
+// store stores a result in the repository. It counts as refused, too, if its model is
+// lost.
+func (d *delivery) store(ctx context.Context, o outcome) error {
+	return d.call(ctx, ofRepository, storeTimeout, func(ctx context.Context) error {
+		result, err := d.server.result(ctx, d.id, o)
+		if err != nil {
+			if persist.Lost(err) {
+				err = fmt.Errorf("%w: %w", ErrRefused, err)
+			}
+			return err
+		}
+		return d.server.config.Repository.Store(ctx, result)
+	})
+}
+
+// call calls the orchestrator or the repository, and shows a failure in the status.
+func (d *delivery) call(ctx context.Context, to source, bound time.Duration, call func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	err := call(bounded)
+	switch {
+	case err == nil, errors.Is(err, ErrRefused):
+		d.trouble(to, nil)
+	case ctx.Err() == nil:
+		d.trouble(to, err)
+		d.log.Warn("a delivery fails, and is tried again", "to", to, "error", err)
+	}
+	return err
+}
+
+// complain records that a delivery was refused; err is nil if it was not.
+func (r *record) complain(err error, format string, args ...any) {
+	if err == nil {
+		return
+	}
+	text := fmt.Sprintf(format, args...) + ": " + err.Error()
+	if r.Error != "" {
+		text = r.Error + "; " + text
+	}
+	r.Error = excerpt.Cut(text, 4*excerpt.MaxReason)
+}

@@ -1,0 +1,85 @@
+package flcollect
+
+import (
+	"fmt"
+
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// filing is the account of an attempt that is being stored. The goroutine that starts it
+// waits for it.
+type filing struct {
+	updates Updates
+	late    []Quarantine  // updates that were refused at the end of the round
+	done    chan struct{} // closed once err is set
+	err     error
+}
+
+// startFiling begins to store the reports of the clients of a round, and their
+// reputations; both before the round counts.
+func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing {
+	f := &filing{done: make(chan struct{})}
+	line := AuditLine{Round: a.Round, Time: now(), Aggregated: result != nil, Clients: a.Reports(t.conductor.Strategy())}
+	f.updates = audit.Sum(line.Clients)
+	for _, c := range line.Clients {
+		if c.Late() && len(f.late) < MaxQuarantined {
+			f.late = append(f.late, Quarantine{Round: a.Round, Client: c.Session, Reason: c.Reason})
+		}
+	}
+	suspended := 0
+	if !t.server.config.TrustClients {
+		suspended = audit.Judge(t.reputations, a.Round, line.Clients)
+	}
+	t.server.counters.addUpdates(f.updates.Counts, suspended)
+	ctx := t.life // a training that is stopped now has its attempt stored all the same
+	go func() {
+		defer close(f.done)
+		if line.Model = a.Sent(); t.audit.Chained() {
+			line.Result = line.Model
+			if result != nil {
+				line.Result = Digest(t.encryption.Encode(result))
+			}
+			t.digest = line.Result
+		}
+		if f.err = t.audit.Write(ctx, line); f.err != nil {
+			return
+		}
+		f.err = t.storage.Insist(ctx, func() error {
+			return t.reputations.Save(ctx, t.storage, t.record().Token, a.Round)
+		})
+	}()
+	return f
+}
+
+// notes say how many updates the strategy refused at the end of a round with so many
+// clients.
+func (f *filing) notes(clients int) []string {
+	if len(f.late) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("fit: the strategy refused %d of %d updates at the end of the round, the first of %q: %s",
+		len(f.late), clients, f.late[0].Client, f.late[0].Reason)}
+}
+
+// wait returns nil once everything is durable, or the error.
+func (f *filing) wait() error {
+	<-f.done
+	return f.err
+}
+
+// fileFailed stores an attempt that has failed, also when the training was stopped.
+func (t *training) fileFailed(a *audit.Attempt, reason error) {
+	if !a.Begun() || !t.audit.Chained() {
+		return
+	}
+	line := AuditLine{
+		Round: a.Round, Time: now(), Error: excerpt.Reason(reason), Model: a.Sent(),
+		Clients: a.Reports(t.conductor.Strategy()),
+	}
+	line.Result = line.Model
+	if err := t.audit.Write(t.life, line); err != nil && t.life.Err() == nil {
+		t.log.Error("an attempt is not in the audit log", "round", a.Round, "error", err)
+	}
+}

@@ -1,0 +1,154 @@
+package audit
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// Judging is a strategy that gives a verdict on every update.
+type Judging interface {
+	// Verdicts returns the verdicts of the last aggregation.
+	Verdicts() []strategy.Verdict
+}
+
+// Attempt is an attempt at the fit phase of a round. It records the part of each client
+// as the answers come.
+type Attempt struct {
+	// Round is the number of the round.
+	Round int
+
+	digests bool          // whether parameters are digested
+	begun   bool          // whether clients were sent the model
+	sent    func() string // waits for the digest of the model that was sent
+
+	mu    sync.Mutex
+	parts []*Part
+}
+
+// NewAttempt returns an attempt without clients. Digests has it digest the model and
+// the updates.
+func NewAttempt(round int, digests bool) *Attempt {
+	return &Attempt{Round: round, digests: digests, sent: func() string { return "" }}
+}
+
+// Part is a client's part in an [Attempt]. It is safe for concurrent use.
+type Part struct {
+	attempt *Attempt
+	session string
+	report  ClientReport
+}
+
+// Add adds a client that was drawn, by its identity and the name of its session.
+func (a *Attempt) Add(identity, session string) *Part {
+	p := &Part{attempt: a, session: session, report: ClientReport{
+		Client: identity, Session: excerpt.Client(session), Outcome: Failed, Reason: "it was not waited for",
+	}}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.parts = append(a.parts, p)
+	return p
+}
+
+// Send records that clients are sent a model. It digests the model, unless its digest is
+// known, while the clients train.
+func (a *Attempt) Send(known string, p flower.Parameters) {
+	a.begun = true
+	if !a.digests {
+		return
+	}
+	if known != "" {
+		a.sent = func() string { return known }
+		return
+	}
+	made := make(chan string, 1)
+	go func() { made <- Digest(p) }() // ends by itself
+	a.sent = sync.OnceValue(func() string { return <-made })
+}
+
+// Begun reports whether clients were sent the model.
+func (a *Attempt) Begun() bool { return a.begun }
+
+// Sent returns the digest of the model that clients were sent; empty without digests.
+func (a *Attempt) Sent() string { return a.sent() }
+
+// Received records an update before it is processed.
+func (p *Part) Received(res *flower.FitRes) {
+	digest := ""
+	if p.attempt.digests {
+		digest = Digest(res.Parameters)
+	}
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Examples, p.report.Update = res.NumExamples, digest
+}
+
+// Converted records what was converted in the update.
+func (p *Part) Converted(list []Conversion) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	p.report.Converted = list
+}
+
+// Answered records the outcome; err is nil if the strategy took the update.
+func (p *Part) Answered(err error) {
+	p.attempt.mu.Lock()
+	defer p.attempt.mu.Unlock()
+	switch {
+	case err == nil:
+		p.report.Outcome, p.report.Reason = Kept, ""
+	case errors.Is(err, strategy.ErrQuarantined):
+		p.report.Outcome, p.report.Reason = Refused, excerpt.Reason(err)
+		p.report.typed = errors.Is(err, tensor.ErrType)
+	default:
+		p.report.Outcome, p.report.Reason = Failed, excerpt.Reason(err)
+	}
+}
+
+// Reports returns the parts of all clients, sorted, with the verdicts of a strategy
+// that is [Judging].
+func (a *Attempt) Reports(made strategy.Strategy) []ClientReport {
+	verdicts := map[string]strategy.Verdict{}
+	if judging, ok := made.(Judging); ok {
+		for _, v := range judging.Verdicts() {
+			verdicts[v.Client] = v
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := make([]ClientReport, 0, len(a.parts))
+	for _, part := range a.parts {
+		report := part.report
+		if v, ok := verdicts[part.session]; ok {
+			report.Norm, report.Bound = finite(v.Norm), finite(v.Bound)
+			if v.Counters > 0 {
+				report.Counters = finite(v.Counters)
+			}
+			if report.Outcome == Kept {
+				report.Outcome, report.Reason, report.Far = outcomeOf(v.Outcome), excerpt.Cut(v.Reason, excerpt.MaxReason), v.Far
+				report.late = report.Outcome == Refused
+			}
+		}
+		list = append(list, report)
+	}
+	slices.SortFunc(list, func(a, b ClientReport) int {
+		return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Session, b.Session), strings.Compare(a.Update, b.Update))
+	})
+	return list
+}
+
+// finite returns a number that JSON can hold, nil for others.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,161 @@
+package jobconfig
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// Config is the configuration of a job: the body of POST /job/config/{id}.
+type Config struct {
+	// Strategy is "avg", the name of a built-in strategy, or a name in the
+	// repository.
+	Strategy string
+	// ModelName and ModelVersion name the model in the repository.
+	ModelName, ModelVersion string
+	// AdaptConfig is stored and has no effect: strategies adapt the learning rate.
+	AdaptConfig string
+	// Rounds is the number of rounds, 1 to [MaxRounds].
+	Rounds int
+	// RoundTimeout bounds each phase of a round. Zero waits for every client.
+	RoundTimeout time.Duration
+	// StrategyConf holds the parameters of the strategy by name, without those
+	// that were not given.
+	StrategyConf strategy.Conf
+	// ClientConf holds the settings for clients. Those of the first element are part
+	// of every fit instruction. Values are string, int64, float64 or bool.
+	ClientConf []map[string]any
+	// Homomorphic holds the parameters with which clients encrypt their updates; nil
+	// without encryption. Where it leaves the moduli open, the job takes them, and
+	// everything else that is left open, from the keys of its clients. Encrypted
+	// updates are averaged, whatever Strategy says, and of StrategyConf only the
+	// rules of sampling and failures apply.
+	Homomorphic *ckks.Settings
+	// DPAdaptive holds the settings of differential privacy with adaptive clipping,
+	// as dp.New takes them; nil without differential privacy.
+	DPAdaptive strategy.Conf
+	// ConfigurationID is the id under which the result is stored.
+	ConfigurationID string
+	// Stopping ends the training early when an aggregated evaluation metric is
+	// greater than its target in Targets.
+	Stopping bool
+	// Targets holds the targets by the names of metrics.
+	Targets map[string]float64
+}
+
+// MaxRounds is the greatest number of rounds of a job.
+const MaxRounds = 1_000_000
+
+// ErrInvalid is matched by the error of a configuration that no job can have.
+var ErrInvalid = errors.New("flcollect: invalid")
+
+// Homomorphic is the name of homomorphic encryption among the privacy mechanisms.
+const Homomorphic = "homomorphic"
+
+// Averaging is the strategy of jobs whose clients encrypt their updates
+// (specification section 4, rule 2).
+const Averaging = "FedAvg"
+
+// Aggregator returns the name of the strategy that aggregates the updates.
+func (c Config) Aggregator() string {
+	if c.Homomorphic != nil {
+		return Averaging
+	}
+	return c.Strategy
+}
+
+// Mechanisms returns the names of the privacy mechanisms.
+func (c Config) Mechanisms() []string {
+	var names []string
+	if c.DPAdaptive != nil {
+		names = append(names, dp.Mechanism)
+	}
+	if c.Homomorphic != nil {
+		names = append(names, Homomorphic)
+	}
+	return names
+}
+
+// Check returns the configuration with the defaults of its encryption parameters,
+// unless it leaves the moduli open. The error is a *[ckks.FieldError], a
+// *[strategy.FieldError], or matches [ErrInvalid]. Parameters of the strategy itself
+// are checked where the strategy is made.
+func (c Config) Check() (Config, error) {
+	switch {
+	case c.Strategy == "":
+		return Config{}, fmt.Errorf("%w: there is no strategy", ErrInvalid)
+	case c.Rounds < 1 || c.Rounds > MaxRounds:
+		return Config{}, fmt.Errorf("%w: %d rounds, must be 1 to %d", ErrInvalid, c.Rounds, MaxRounds)
+	case c.RoundTimeout < 0:
+		return Config{}, fmt.Errorf("%w: a round timeout of %v", ErrInvalid, c.RoundTimeout)
+	}
+	if c.Homomorphic != nil {
+		settings, err := completeSettings(*c.Homomorphic)
+		if err != nil {
+			return Config{}, err
+		}
+		if _, err := Sampling(c.StrategyConf); err != nil {
+			return Config{}, err
+		}
+		c.Homomorphic = &settings
+	}
+	if c.DPAdaptive != nil {
+		if err := dp.Check(c.Aggregator(), c.DPAdaptive); err != nil {
+			return Config{}, err
+		}
+	}
+	return c, nil
+}
+
+// completeSettings returns encryption parameters with their defaults, unless they
+// leave the moduli open. The error is a *[ckks.FieldError].
+func completeSettings(s ckks.Settings) (ckks.Settings, error) {
+	if s.Open() {
+		err := s.Check()
+		if s.Scheme != "" {
+			s.Scheme = "CKKS" // it may be given in any case of letters
+		}
+		return s, err
+	}
+	parameters, err := ckks.NewParameters(s)
+	if err != nil {
+		return s, err
+	}
+	return parameters.Settings(), nil
+}
+
+// Sampling returns the rules of sampling and failures that the parameters of any
+// strategy give. The other parameters have no meaning for encrypted updates.
+func Sampling(conf strategy.Conf) (strategy.Policy, error) {
+	pick := func(names ...string) strategy.Conf {
+		picked := strategy.Conf{}
+		for _, name := range names {
+			if v := conf[name]; v != nil {
+				picked[name] = v
+			}
+		}
+		return picked
+	}
+	mean, err := strategy.New(Averaging, pick("fraction_fit", "fraction_evaluate", "min_fit_clients",
+		"min_evaluate_clients", "min_available_clients", "accept_failures"))
+	if err != nil {
+		return strategy.Policy{}, err
+	}
+	policy := mean.Policy()
+	completion := pick("min_completion_rate_fit", "min_completion_rate_evaluate")
+	tolerant, err := strategy.New("FaultTolerantFedAvg", completion)
+	if err != nil {
+		return strategy.Policy{}, err
+	}
+	if completion["min_completion_rate_fit"] != nil {
+		policy.Fit.MinCompletion = tolerant.Policy().Fit.MinCompletion
+	}
+	if completion["min_completion_rate_evaluate"] != nil {
+		policy.Evaluate.MinCompletion = tolerant.Policy().Evaluate.MinCompletion
+	}
+	return policy, nil
+}

@@ -1,0 +1,113 @@
+package jobconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// wireConfig is the JSON form of a Config.
+type wireConfig struct {
+	Strategy        string              `json:"strategy"`
+	ModelName       string              `json:"model_name"`
+	ModelVersion    string              `json:"model_version"`
+	AdaptConfig     string              `json:"adapt_config,omitempty"`
+	Server          wireServer          `json:"server_conf"`
+	StrategyConf    map[string]scalar   `json:"strategy_conf"`
+	ClientConf      []map[string]scalar `json:"client_conf"`
+	Privacy         wirePrivacy         `json:"privacy-mechanisms"`
+	ConfigurationID string              `json:"configuration_id"`
+	Stopping        bool                `json:"stopping_flag"`
+	Targets         map[string]float64  `json:"stopping_target,omitempty"`
+}
+
+type wirePrivacy struct {
+	Homomorphic *ckks.Settings    `json:"homomorphic,omitempty"`
+	DPAdaptive  map[string]scalar `json:"dp-adaptive,omitzero"`
+}
+
+type wireServer struct {
+	Rounds  int         `json:"num_rounds"`
+	Timeout wireSeconds `json:"round_timeout,omitzero"`
+}
+
+// MarshalJSON writes the configuration in the form that [Parse] reads and in which it
+// is stored. Equal configurations have equal JSON.
+func (c Config) MarshalJSON() ([]byte, error) {
+	wire := wireConfig{
+		Strategy:        c.Strategy,
+		ModelName:       c.ModelName,
+		ModelVersion:    c.ModelVersion,
+		AdaptConfig:     c.AdaptConfig,
+		Server:          wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout)},
+		StrategyConf:    toScalars(c.StrategyConf),
+		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
+		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic},
+		ConfigurationID: c.ConfigurationID,
+		Stopping:        c.Stopping,
+		Targets:         c.Targets,
+	}
+	if c.DPAdaptive != nil {
+		wire.Privacy.DPAdaptive = toScalars(c.DPAdaptive)
+	}
+	for i, item := range c.ClientConf {
+		wire.ClientConf[i] = toScalars(item)
+	}
+	return json.Marshal(wire)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero
+// that are not there. Use [Parse] for what clients send.
+func (c *Config) UnmarshalJSON(data []byte) error {
+	var wire wireConfig
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return fmt.Errorf("read stored configuration: %w", err)
+	}
+	*c = Config{
+		Strategy:        wire.Strategy,
+		ModelName:       wire.ModelName,
+		ModelVersion:    wire.ModelVersion,
+		AdaptConfig:     wire.AdaptConfig,
+		Rounds:          wire.Server.Rounds,
+		RoundTimeout:    time.Duration(wire.Server.Timeout),
+		StrategyConf:    strategy.Conf(fromScalars(wire.StrategyConf)),
+		Homomorphic:     wire.Privacy.Homomorphic,
+		DPAdaptive:      strategy.Conf(fromScalars(wire.Privacy.DPAdaptive)),
+		ConfigurationID: wire.ConfigurationID,
+		Stopping:        wire.Stopping,
+	}
+	if len(wire.Targets) > 0 {
+		c.Targets = wire.Targets
+	}
+	for _, item := range wire.ClientConf {
+		c.ClientConf = append(c.ClientConf, fromScalars(item))
+	}
+	return nil
+}
+
+// wireSeconds is a duration as a number of seconds, to the last nanosecond.
+type wireSeconds time.Duration
+
+// MarshalJSON implements [json.Marshaler].
+func (s wireSeconds) MarshalJSON() ([]byte, error) {
+	if s < 0 {
+		return nil, fmt.Errorf("write %v: not a time to wait", time.Duration(s))
+	}
+	second := wireSeconds(time.Second)
+	text := fmt.Sprintf("%d.%09d", s/second, s%second)
+	return []byte(strings.TrimRight(strings.TrimRight(text, "0"), ".")), nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *wireSeconds) UnmarshalJSON(data []byte) error {
+	d, err := time.ParseDuration(string(data) + "s")
+	if err != nil || d < 0 {
+		return fmt.Errorf("%.40q is no number of seconds", data)
+	}
+	*s = wireSeconds(d)
+	return nil
+}

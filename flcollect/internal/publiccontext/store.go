@@ -1,0 +1,239 @@
+package publiccontext
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Errors of public contexts.
+var (
+	ErrNotFound  = errors.New("flcollect: there is no public context for the job")
+	ErrCondition = errors.New("flcollect: the stored context is another one")
+	ErrMismatch  = errors.New("flcollect: the context does not fit the job")
+	ErrTooLarge  = errors.New("flcollect: the context is too large")
+)
+
+// prefix is that of the documents and blobs of public contexts.
+const prefix = "context/"
+
+// deleteTimeout bounds the deletion of a blob that no document names any more.
+const deleteTimeout = time.Minute
+
+// Info describes the public TenSEAL context that is stored for a job. Clients load it;
+// the server itself needs none, because encrypted updates describe themselves.
+type Info struct {
+	// SHA256 is the digest of the serialised context in lower-case hex, and Size
+	// its length in bytes.
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	// Stored is when it was stored.
+	Stored time.Time `json:"stored"`
+}
+
+// Condition limits a change to a stored context with certain digests. The zero value
+// allows every change. The texts are digests, or "*" for any context.
+type Condition struct {
+	// Match holds if one of them is stored, NoneMatch if none of them is. Empty
+	// lists hold always.
+	Match, NoneMatch []string
+}
+
+// holds reports whether the condition allows a change to a stored context. The digest
+// is empty if no context is stored.
+func (c Condition) holds(digest string) bool {
+	among := func(list []string) bool {
+		return digest != "" && (slices.Contains(list, digest) || slices.Contains(list, "*"))
+	}
+	return (len(c.Match) == 0 || among(c.Match)) && !among(c.NoneMatch)
+}
+
+// Document is the document of a context.
+type Document struct {
+	Info
+	Blob   string       `json:"blob"`
+	Parsed ckks.Context `json:"parsed"`
+}
+
+// Fits returns nil if the context has the parameters of settings, as far as they are
+// not left open. The error matches [ErrMismatch].
+func (d Document) Fits(settings ckks.Settings) error { return fits(&d.Parsed, settings) }
+
+// Store keeps public contexts. It is safe for concurrent use.
+type Store struct {
+	storage persist.Store
+	log     *slog.Logger
+}
+
+// New returns a store.
+func New(storage persist.Store, log *slog.Logger) *Store { return &Store{storage: storage, log: log} }
+
+// Get returns the document of a job's context, or [ErrNotFound].
+func (s *Store) Get(ctx context.Context, id string) (Document, error) {
+	stored, _, err := s.get(ctx, id)
+	return stored, err
+}
+
+func (s *Store) get(ctx context.Context, id string) (Document, storage.Revision, error) {
+	if jobconfig.CheckID(id) != nil {
+		return Document{}, 0, ErrNotFound
+	}
+	doc, err := s.storage.Documents.Get(ctx, prefix+id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return Document{}, 0, ErrNotFound
+	}
+	var stored Document
+	if err == nil {
+		err = json.Unmarshal(doc.Data, &stored)
+	}
+	return stored, doc.Revision, err
+}
+
+// Open returns the serialised context of a job and its description, or [ErrNotFound].
+// The caller closes the reader.
+func (s *Store) Open(ctx context.Context, id string) (io.ReadSeekCloser, Info, error) {
+	for last := ""; ; {
+		stored, err := s.Get(ctx, id)
+		if err != nil {
+			return nil, Info{}, err
+		}
+		content, err := s.storage.Blobs.Open(ctx, stored.Blob)
+		switch {
+		case err == nil:
+			return content, stored.Info, nil
+		case !errors.Is(err, storage.ErrNotFound) || stored.Blob == last:
+			return nil, Info{}, err
+		}
+		last = stored.Blob // it was replaced in the meantime
+	}
+}
+
+// Put stores a context in place of the one that the condition allows, which stays until
+// the new one is whole. The error of a condition that does not hold is [ErrCondition].
+func (s *Store) Put(ctx context.Context, id string, content *Content, condition Condition) (Info, error) {
+	if _, _, err := s.matching(ctx, id, condition); err != nil {
+		return Info{}, err // before anything is written in vain
+	}
+	key := prefix + uuid.NewString()
+	blob, err := s.write(ctx, key, content.raw)
+	if err != nil {
+		return Info{}, err
+	}
+	next := Document{Info{SHA256: blob.SHA256, Size: blob.Size, Stored: now()}, key, *content.parsed}
+	data, err := json.Marshal(next)
+	if err != nil {
+		return Info{}, err
+	}
+	for {
+		last, revision, err := s.matching(ctx, id, condition)
+		if err == nil {
+			if last.Blob == "" {
+				_, err = s.storage.Create(ctx, prefix+id, data)
+			} else {
+				_, err = s.storage.Update(ctx, prefix+id, revision, data)
+			}
+		}
+		switch {
+		case err == nil:
+			if last.Blob != "" {
+				s.drop(ctx, last.Blob)
+			}
+			s.log.Info("public context stored", "job", id, "sha256", next.SHA256, "bytes", next.Size)
+			return next.Info, nil
+		case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrExists), errors.Is(err, storage.ErrNotFound):
+			continue // another request has changed it
+		case errors.Is(err, ErrCondition):
+			s.drop(ctx, key)
+		}
+		return Info{}, err // a document may name the blob: Sweep decides after the next start
+	}
+}
+
+// Delete deletes the context of a job if the condition allows it. The error is
+// [ErrNotFound] or [ErrCondition] where it does not apply.
+func (s *Store) Delete(ctx context.Context, id string, condition Condition) error {
+	for {
+		last, revision, err := s.matching(ctx, id, condition)
+		if err == nil && last.Blob == "" {
+			err = ErrNotFound
+		}
+		if err == nil {
+			err = s.storage.Documents.Delete(ctx, prefix+id, revision)
+		}
+		switch {
+		case err == nil:
+			s.drop(ctx, last.Blob)
+			s.log.Info("public context deleted", "job", id, "sha256", last.SHA256)
+			return nil
+		case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
+			continue // another request has changed it
+		}
+		return err
+	}
+}
+
+// matching returns the stored document, without a blob if there is none, or
+// [ErrCondition].
+func (s *Store) matching(ctx context.Context, id string, condition Condition) (Document, storage.Revision, error) {
+	stored, revision, err := s.get(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	if err == nil && !condition.holds(stored.SHA256) {
+		err = ErrCondition
+	}
+	return stored, revision, err
+}
+
+func (s *Store) write(ctx context.Context, key string, raw []byte) (storage.BlobInfo, error) {
+	w, err := s.storage.Blobs.Create(ctx, key)
+	if err != nil {
+		return storage.BlobInfo{}, err
+	}
+	defer w.Abort()
+	if _, err := w.Write(raw); err != nil {
+		return storage.BlobInfo{}, err
+	}
+	return w.Commit(ctx)
+}
+
+// drop deletes a blob that no document names, also when the request has ended. Sweep
+// deletes it after the next start if this fails.
+func (s *Store) drop(ctx context.Context, key string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTimeout)
+	defer cancel()
+	if err := s.storage.DeleteBlob(ctx, key); err != nil {
+		s.log.Warn("an old public context cannot be deleted yet", "error", err)
+	}
+}
+
+// Sweep deletes the blobs that no document names: a crash left them.
+func (s *Store) Sweep(ctx context.Context) error {
+	named := map[string]bool{}
+	for doc, err := range storage.All(ctx, s.storage.Documents, prefix) {
+		if err != nil {
+			return err
+		}
+		var stored Document
+		if err := json.Unmarshal(doc.Data, &stored); err != nil {
+			s.log.Error("a stored public context cannot be read and is left alone", "error", err)
+			return nil
+		}
+		named[stored.Blob] = true
+	}
+	return s.storage.DeleteBlobs(ctx, prefix, named)
+}
+
+// now is the time as it is stored.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

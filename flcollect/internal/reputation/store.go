@@ -1,0 +1,78 @@
+package reputation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Folder returns the prefix of the keys of a run's reputations. A run has two documents:
+// one that counts, and one that may be of a round that does not count yet.
+func Folder(token string) string { return "reputation/" + token + "/" }
+
+func key(token string, slot int) string { return Folder(token) + strconv.Itoa(slot) }
+
+// document holds the reputations after a round.
+type document struct {
+	Round   int                   `json:"round"`
+	Clients map[string]Reputation `json:"clients"`
+}
+
+// Load replaces the reputations by the stored ones after the last round that counts.
+func (t *Table) Load(ctx context.Context, store persist.Store, token string, round int) error {
+	clients, slot, last, dirty := map[string]Reputation{}, 0, -1, false
+	for at := range 2 {
+		doc, err := store.Documents.Get(ctx, key(token, at))
+		if errors.Is(err, storage.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		var stored document
+		if err := json.Unmarshal(doc.Data, &stored); err != nil {
+			return fmt.Errorf("read %q: %w: %w", doc.Key, persist.ErrDamaged, err)
+		}
+		if stored.Round > round {
+			dirty = true // a crash left it; it must not count once its round does
+			continue
+		}
+		if stored.Round > last {
+			slot, clients, last = at, stored.Clients, stored.Round
+		}
+	}
+	if clients == nil {
+		clients = map[string]Reputation{}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clients, t.slot, t.dirty = clients, slot, dirty
+	return nil
+}
+
+// Save stores the reputations after a round beside those before it.
+func (t *Table) Save(ctx context.Context, store persist.Store, token string, round int) error {
+	t.mu.Lock()
+	dirty, slot, clients := t.dirty, 1-t.slot, maps.Clone(t.clients)
+	t.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	data, err := json.Marshal(document{Round: round, Clients: clients})
+	if err != nil {
+		return err
+	}
+	if err := store.Put(ctx, key(token, slot), data); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.slot, t.dirty = slot, false
+	return nil
+}

@@ -1,0 +1,70 @@
+package round
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// Evaluate has clients measure a model. The result is empty if the policy of the strategy
+// has no evaluation.
+func (c *Conductor) Evaluate(ctx context.Context, number int, model strategy.Model) (*Result, error) {
+	if c.policy.Sample(strategy.Evaluate, 1) == 0 {
+		return &Result{}, nil
+	}
+	drawn, err := c.Gather(ctx, strategy.Evaluate, number)
+	if err != nil {
+		return nil, err
+	}
+	clients := drawn.Clients
+	if len(clients) == 0 {
+		return &Result{}, nil
+	}
+	config := map[string]any{}
+	c.strategy.Configure(strategy.Evaluate, number, config)
+	ins := flower.EvaluateIns{Parameters: c.config.Encryption.Encode(model), Config: config}
+	y, err := c.ask(ctx, number, strategy.Evaluate, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
+		res, err := clients[i].Session.Evaluate(asking, ins)
+		if err != nil {
+			return answer{}, err
+		}
+		return measured(clients[i], res)
+	})
+	if err != nil {
+		return nil, err
+	}
+	y.note(drawn.Note)
+	if err := c.policy.Accept(strategy.Evaluate, y.Phase.Results, y.Phase.Failures); err != nil {
+		y.note(err.Error())
+		return &y.Result, nil
+	}
+	losses, _ := strategy.MeanMetrics(y.losses)
+	if loss, ok := bounded(losses)["loss"]; ok {
+		y.Loss = &loss
+	}
+	means, notes := strategy.MeanMetrics(y.reports)
+	y.Metrics = bounded(means)
+	y.Notes = append(y.Notes, notes...)
+	return &y.Result, nil
+}
+
+// measured checks the answer of a client.
+func measured(c *Client, res *flower.EvaluateRes) (answer, error) {
+	loss := float64(res.Loss)
+	switch {
+	case math.IsNaN(loss) || math.IsInf(loss, 0):
+		return answer{}, fmt.Errorf("%w: the loss is %v", strategy.ErrQuarantined, loss)
+	case res.NumExamples < 1 || res.NumExamples > strategy.MaxExamples:
+		return answer{}, fmt.Errorf("%w: num_examples is %d, must be 1 to %d",
+			strategy.ErrQuarantined, res.NumExamples, int64(strategy.MaxExamples))
+	}
+	metrics, err := averageable(res.Metrics)
+	if err != nil {
+		return answer{}, err
+	}
+	report := strategy.Report{Client: c.Name(), Examples: res.NumExamples, Metrics: metrics}
+	return answer{report: report, loss: &loss}, nil
+}

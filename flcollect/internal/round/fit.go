@@ -1,0 +1,191 @@
+package round
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// Start is the state in which a round begins.
+type Start struct {
+	Number int
+	// Model is the model that clients are sent, and Digest its digest, empty where it
+	// is not known.
+	Model  strategy.Model
+	Digest string
+	// Loss is the last aggregated loss; nil if there is none.
+	Loss *float64
+}
+
+// Fit has the drawn clients train the model, and aggregates their updates. It records
+// their parts in the attempt, also where it fails.
+func (c *Conductor) Fit(ctx context.Context, start Start, drawn Draw, attempt *audit.Attempt) (*Result, error) {
+	clients := drawn.Clients
+	parts := make([]*audit.Part, len(clients))
+	for i, client := range clients {
+		parts[i] = attempt.Add(client.Identity, client.Name())
+	}
+	config := map[string]any{}
+	maps.Copy(config, c.config.ClientConf)
+	c.strategy.Configure(strategy.Fit, start.Number, config)
+	sums, err := c.strategy.Begin(strategy.Round{Number: start.Number, Model: start.Model, Loss: start.Loss, Dir: c.config.Dir})
+	if err != nil {
+		return nil, fmt.Errorf("begin the aggregation of round %d: %w", start.Number, err)
+	}
+	defer sums.Close()
+	ins := flower.FitIns{Parameters: c.config.Encryption.Encode(start.Model), Config: config}
+	attempt.Send(start.Digest, ins.Parameters)
+	f := &fit{Conductor: c, start: start, ins: ins, sums: sums}
+	y, err := c.ask(ctx, start.Number, strategy.Fit, clients, ins.Parameters, func(asking context.Context, i int) (answer, error) {
+		got, err := f.train(asking, ctx, clients[i], parts[i])
+		parts[i].Answered(err)
+		return got, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	y.note(drawn.Note)
+	if err := y.aggregate(ctx, c.policy, sums); err != nil {
+		return nil, persist.StoppedOr(ctx, fmt.Errorf("aggregate round %d: %w", start.Number, err))
+	}
+	y.withdraw(c.strategy)
+	if y.Model != nil {
+		if err := c.config.Encryption.checkNext(y.Model, start.Model); err != nil {
+			return nil, fmt.Errorf("aggregate round %d: %w", start.Number, err)
+		}
+	}
+	means, notes := strategy.MeanMetrics(y.reports)
+	hideNormBit(means, c.private, y.Model != nil)
+	y.Metrics = bounded(means)
+	y.Notes = append(y.Notes, notes...)
+	return &y.Result, nil
+}
+
+// fit is a fit phase that is under way.
+type fit struct {
+	*Conductor
+	start Start
+	ins   flower.FitIns
+	sums  strategy.Aggregation
+}
+
+// train has a client train the model, and adds its update to the aggregation. The update
+// is added under the context of the round, which outlasts that of the call.
+func (f *fit) train(asking, ctx context.Context, c *Client, part *audit.Part) (got answer, err error) {
+	proof, err := f.prove(asking, c)
+	if err != nil {
+		return answer{bytes: proof}, err
+	}
+	defer func() { got.bytes += proof }()
+	res, err := c.Session.Fit(asking, f.ins)
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Release()
+	part.Received(res)
+	return f.add(ctx, c, res, part)
+}
+
+// prove asks an encrypting client that trains for the first time for its parameters, and
+// checks its keys: with other keys it could not decrypt the model, and would end its
+// session. A client that has no parameters trains all the same.
+func (f *fit) prove(ctx context.Context, c *Client) (bytes int64, err error) {
+	if f.config.Encryption == nil || c.Proven {
+		return 0, nil
+	}
+	res, err := c.Session.Parameters(ctx, flower.GetParametersIns{})
+	switch {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case err != nil:
+		c.Proven = true
+		return 0, nil
+	}
+	defer res.Release()
+	model, err := f.config.Encryption.Decode(res.Parameters)
+	if err == nil {
+		err = f.config.Encryption.admit(c.Name(), model, f.start.Number)
+	} else {
+		err = nil
+	}
+	c.Proven = err == nil
+	return length(res.Parameters), err
+}
+
+// add adds the update of a client to the aggregation.
+func (f *fit) add(ctx context.Context, c *Client, res *flower.FitRes, part *audit.Part) (answer, error) {
+	got := answer{bytes: length(res.Parameters)}
+	metrics, err := averageable(res.Metrics)
+	if err != nil {
+		return got, err
+	}
+	model, err := f.config.Encryption.Decode(res.Parameters)
+	if err != nil {
+		return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
+	}
+	if f.config.Encryption != nil { // the layers of an encrypted update are messages
+		if err := f.config.Encryption.admit(c.Name(), model, f.start.Number); err != nil {
+			return got, err
+		}
+	} else {
+		takes, _ := f.strategy.(anyType)
+		done, err := f.turn(ctx, model, f.start.Model, takes)
+		if err != nil {
+			return got, err
+		}
+		defer done()
+		var converted []audit.Conversion
+		if model, converted, err = conform(model, f.start.Model, takes); err != nil {
+			return got, fmt.Errorf("%w: %w", strategy.ErrQuarantined, err)
+		}
+		part.Converted(converted)
+	}
+	err = f.sums.Add(ctx, strategy.Update{Client: c.Name(), Examples: res.NumExamples, Metrics: res.Metrics, Model: model})
+	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, strategy.ErrQuarantined) {
+			err = &fatalError{fmt.Errorf("add the update of %q: %w", c.Name(), err)}
+		}
+		return got, err
+	}
+	got.report = strategy.Report{Client: c.Name(), Examples: res.NumExamples, Metrics: metrics}
+	return got, nil
+}
+
+// aggregate makes the new model of the updates that were added, if they are enough.
+func (y *tally) aggregate(ctx context.Context, policy strategy.Policy, sums strategy.Aggregation) error {
+	err := policy.Accept(strategy.Fit, y.Phase.Results, y.Phase.Failures)
+	if err == nil {
+		y.Model, err = sums.Finish(ctx)
+	}
+	if errors.Is(err, strategy.ErrTooFew) {
+		y.note("fit: the model stays as it was: " + err.Error())
+		return nil
+	}
+	return err
+}
+
+// withdraw removes the answers whose updates the strategy refused at the end of the
+// round: they are no results, and their metrics are no part of the means.
+func (y *tally) withdraw(made strategy.Strategy) {
+	judging, ok := made.(audit.Judging)
+	if !ok {
+		return
+	}
+	refused := map[string]bool{}
+	for _, v := range judging.Verdicts() {
+		if v.Outcome == strategy.Refused {
+			refused[v.Client] = true
+		}
+	}
+	y.reports = slices.DeleteFunc(y.reports, func(r strategy.Report) bool { return refused[r.Client] })
+	late := y.Phase.Results - len(y.reports)
+	y.Phase.Results -= late
+	y.Phase.Failures += late
+}

@@ -1,0 +1,48 @@
+package round
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"unicode"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+)
+
+// Identity returns the name under which the reputation of a client is kept. The text
+// before its colon is the source of the name:
+//
+//	key      the SHA-256 of the public key of its verified certificate (RFC 5280,
+//	         SubjectPublicKeyInfo), which a renewal may keep
+//	name     the result of identify, if that is not nil
+//	session  the name of its session, without TLS its address and port: a client that
+//	         reconnects has another
+//
+// It is at most [excerpt.MaxClient] bytes of visible text; other names are digests.
+func Identity(session *flower.Session, identify func(*flower.Session) string) string {
+	if chain := session.Peer().Certificates; len(chain) > 0 {
+		sum := sha256.Sum256(chain[0].RawSubjectPublicKeyInfo)
+		return "key:" + hex.EncodeToString(sum[:])
+	}
+	if identify != nil {
+		if name := identify(session); name != "" {
+			return "name:" + visible(name)
+		}
+	}
+	return "session:" + visible(session.ID())
+}
+
+// visible returns a name that fits into a line, or its digest.
+func visible(name string) string {
+	if len(name) <= excerpt.MaxClient-len("session:") {
+		printable := true
+		for _, r := range name {
+			printable = printable && unicode.IsPrint(r) && r != unicode.ReplacementChar
+		}
+		if printable {
+			return name
+		}
+	}
+	sum := sha256.Sum256([]byte(name))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

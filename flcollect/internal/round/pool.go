@@ -1,0 +1,175 @@
+package round
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/iotenablers/enablers/flcollect/internal/reputation"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// Pool holds the clients that are connected for a job. It is safe for concurrent use.
+type Pool struct {
+	mu      sync.Mutex
+	clients []*Client
+	moved   chan struct{} // has a token when the clients have changed
+}
+
+// NewPool returns an empty pool.
+func NewPool() *Pool { return &Pool{moved: make(chan struct{}, 1)} }
+
+// Moved returns a channel that has a token when clients were added or removed. It serves
+// one goroutine.
+func (p *Pool) Moved() <-chan struct{} { return p.moved }
+
+// Len returns the number of clients.
+func (p *Pool) Len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.clients)
+}
+
+// Add adds a client.
+func (p *Pool) Add(c *Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.at, c.pooled = len(p.clients), true
+	p.clients = append(p.clients, c)
+	p.signalLocked()
+}
+
+// Remove removes a client, unless it was removed before.
+func (p *Pool) Remove(c *Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removeLocked(c)
+}
+
+func (p *Pool) removeLocked(c *Client) {
+	if !c.pooled {
+		return
+	}
+	last := len(p.clients) - 1
+	p.clients[c.at] = p.clients[last]
+	p.clients[c.at].at = c.at
+	p.clients[last] = nil
+	p.clients = p.clients[:last]
+	c.pooled = false
+	p.signalLocked()
+}
+
+func (p *Pool) signalLocked() {
+	select {
+	case p.moved <- struct{}{}:
+	default:
+	}
+}
+
+// Untried returns a random client that it has not returned before, nil if there is none.
+func (p *Pool) Untried() *Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.clients) == 0 {
+		return nil
+	}
+	start := rand.IntN(len(p.clients))
+	for i := range p.clients {
+		c := p.clients[(start+i)%len(p.clients)]
+		if !c.tried && !c.left() {
+			c.tried = true
+			return c
+		}
+	}
+	return nil
+}
+
+// drawing is a draw with the numbers of clients; its clients are nil if there are too few.
+type drawing struct {
+	Draw
+	have, need int // how many are connected, and how many must be; need is 0 for no phase
+}
+
+// draw draws the clients of a phase of a round, uniformly and without repetition.
+func (p *Pool) draw(policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table) drawing {
+	suspended := reputations.AnySuspended(round)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if suspended {
+		return p.drawTrustedLocked(policy, phase, round, reputations)
+	}
+	for {
+		have := len(p.clients)
+		count := policy.Sample(phase, have)
+		if count == 0 {
+			return drawing{have: have}
+		}
+		need := max(count, policy.MinAvailable)
+		if have < need {
+			return drawing{have: have, need: need}
+		}
+		if drawn, whole := p.shuffleLocked(count); whole {
+			return drawing{Draw: Draw{Clients: drawn}, have: have, need: need}
+		}
+	}
+}
+
+// shuffleLocked draws clients. Where it finds clients whose session has ended it removes
+// them and returns false.
+func (p *Pool) shuffleLocked(count int) (drawn []*Client, whole bool) {
+	whole = true
+	for i := 0; i < min(count, len(p.clients)); {
+		k := i + rand.IntN(len(p.clients)-i)
+		p.clients[i], p.clients[k] = p.clients[k], p.clients[i]
+		p.clients[i].at, p.clients[k].at = i, k
+		if p.clients[i].left() {
+			p.removeLocked(p.clients[i])
+			whole = false
+			continue
+		}
+		i++
+	}
+	return slices.Clone(p.clients[:min(count, len(p.clients))]), whole
+}
+
+// drawTrustedLocked draws clients where some are suspended. These are not counted. They
+// are drawn, those with the best reputation first, only where there are too few others,
+// which it notes.
+func (p *Pool) drawTrustedLocked(
+	policy strategy.Policy, phase strategy.Phase, round int, reputations *reputation.Table,
+) drawing {
+	for _, c := range slices.Clone(p.clients) {
+		if c.left() {
+			p.removeLocked(c)
+		}
+	}
+	var good, bad []*Client
+	standing := map[*Client]reputation.Reputation{}
+	for _, c := range p.clients {
+		if r, _ := reputations.Of(c.Identity); r.Suspended(round) {
+			standing[c] = r
+			bad = append(bad, c)
+			continue
+		}
+		good = append(good, c)
+	}
+	d := drawing{have: len(p.clients)}
+	count := policy.Sample(phase, len(good))
+	if count == 0 {
+		return d
+	}
+	if d.need = max(count, policy.MinAvailable); d.have < d.need {
+		return d
+	}
+	rand.Shuffle(len(good), func(a, b int) { good[a], good[b] = good[b], good[a] })
+	slices.SortFunc(bad, func(a, b *Client) int {
+		return reputation.Compare(standing[b], standing[a], a.Identity, b.Identity)
+	})
+	admitted := max(0, count-len(good))
+	if admitted > 0 {
+		d.Note = fmt.Sprintf("%v: %d suspended clients took part, for there were too few others", phase, admitted)
+	}
+	d.Clients = append(good[:count-admitted:count-admitted], bad[:admitted]...)
+	return d
+}

@@ -1,0 +1,61 @@
+package round
+
+import (
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+)
+
+// Record is the record of a finished round.
+type Record struct {
+	// Number counts from 1.
+	Number int `json:"round"`
+	// Loss is the aggregated loss of the evaluation; nil if there was none.
+	Loss *float64 `json:"loss,omitempty"`
+	// FitMetrics and Metrics are the aggregated metrics of the fit and of the
+	// evaluation.
+	FitMetrics map[string]float64 `json:"fit_metrics,omitempty"`
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	// Aggregated is whether the round changed the model; Note says why not, or
+	// what else is notable.
+	Aggregated bool   `json:"aggregated"`
+	Note       string `json:"note,omitempty"`
+	// Updates sums up the updates; zero in rounds from before they were counted. With
+	// differential privacy those that the server has cut count as kept.
+	Updates audit.Updates `json:"updates,omitzero"`
+	// Epsilon is the privacy loss of the models up to that of this round, with its
+	// Delta; nil, and zero, without differential privacy.
+	Epsilon *Epsilon `json:"epsilon,omitempty"`
+	Delta   float64  `json:"delta,omitempty"`
+	// Audit is the last line of the round in the audit log; nil if none is kept.
+	Audit *audit.Ref `json:"audit,omitempty"`
+	// Fit and Evaluate are the two phases.
+	Fit      Phase `json:"fit"`
+	Evaluate Phase `json:"evaluate"`
+	// Started and Ended are the times of its beginning and its end.
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+}
+
+// Phase sums up a phase of a round.
+type Phase struct {
+	// Clients were drawn; Results of them gave a valid answer, Failures did not.
+	Clients  int `json:"clients"`
+	Results  int `json:"results"`
+	Failures int `json:"failures"`
+	// Sent and Received are bytes of parameters.
+	Sent     int64 `json:"bytes_sent"`
+	Received int64 `json:"bytes_received"`
+	// Seconds is how long it took.
+	Seconds float64 `json:"seconds"`
+}
+
+// MaxQuarantined is how many refused updates a job remembers.
+const MaxQuarantined = 100
+
+// Quarantine is an update that was refused.
+type Quarantine struct {
+	Round  int    `json:"round"`
+	Client string `json:"client"`
+	Reason string `json:"reason"`
+}

@@ -1,0 +1,224 @@
+package flcollect
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/round"
+)
+
+// lobby serves the Flower clients of a server: it finds the job of each client, has it
+// wait while there is none, and sends it away in the end. It is safe for concurrent use.
+type lobby struct {
+	jobs     *registry
+	route    func(session *flower.Session) string // nil takes the host that the client called
+	identify func(session *flower.Session) string // nil has no names
+	park     time.Duration
+	ending   context.Context // of the server
+
+	mu       sync.Mutex
+	sessions int
+	waiting  int
+	left     chan struct{} // has a token when a session has ended
+}
+
+func newLobby(jobs *registry, config Config, ending context.Context) *lobby {
+	return &lobby{
+		jobs: jobs, route: config.Route, identify: config.Identify, park: config.Park, ending: ending,
+		left: make(chan struct{}, 1),
+	}
+}
+
+// visitor is a client whose job is not known yet.
+type visitor struct {
+	*round.Client
+	job   string // the id of its job, if its property or Config.Route names it
+	asked bool   // for its properties
+}
+
+// propertiesTimeout bounds the request for the properties of a client.
+const propertiesTimeout = 30 * time.Second
+
+// handle serves a client until its session or its job ends.
+func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
+	v := &visitor{Client: &round.Client{Session: session, Identity: round.Identity(session, l.identify)}}
+	l.enter()
+	defer l.leave()
+	for {
+		j, next, err := l.join(ctx, v)
+		if err != nil {
+			return err
+		}
+		if j != nil {
+			return l.keep(ctx, v.Client, j)
+		}
+		if over, err := l.wait(ctx, v.Client, next); over {
+			return err
+		}
+	}
+}
+
+func (l *lobby) enter() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sessions++
+}
+
+func (l *lobby) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sessions--
+	poke(l.left)
+}
+
+// count returns how many clients are connected, and how many of them wait for a job.
+func (l *lobby) count() (sessions, waiting int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sessions, l.waiting
+}
+
+func (l *lobby) addWaiting(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting += n
+}
+
+// join adds a client to the pool of its job. Where there is none for it, the channel is
+// closed when another job is started, and the client counts as waiting.
+func (l *lobby) join(ctx context.Context, v *visitor) (*job, <-chan struct{}, error) {
+	if l.route != nil {
+		if id := l.route(v.Session); id != "" {
+			v.job = id
+		}
+	}
+	label := l.label(v.Session)
+	if v.job == "" && !v.asked && l.jobs.ambiguous(label) {
+		v.asked = true
+		id, err := trainingID(ctx, v.Session)
+		if err != nil {
+			return nil, nil, err
+		}
+		v.job = id
+	}
+	j, next := l.jobs.join(v.Client, v.job, label)
+	if j == nil {
+		l.addWaiting(1)
+	}
+	return j, next, nil
+}
+
+// wait has a client wait until a job is started, or it leaves.
+func (l *lobby) wait(ctx context.Context, c *round.Client, next <-chan struct{}) (over bool, err error) {
+	defer l.addWaiting(-1)
+	select {
+	case <-l.ending.Done():
+		return true, l.sendAway(ctx, c)
+	case <-ctx.Done():
+		return true, context.Cause(ctx)
+	case <-next:
+		return false, nil
+	}
+}
+
+// keep keeps a client in the pool of its job until one of them ends.
+func (l *lobby) keep(ctx context.Context, c *round.Client, j *job) error {
+	defer func() {
+		j.pool.Remove(c)
+		j.signal()
+	}()
+	select {
+	case <-j.over:
+		if j.abrupt {
+			return fmt.Errorf("job %q was interrupted: %w", j.id, context.Canceled)
+		}
+		ctx, cancel := context.WithTimeout(ctx, dismissal)
+		defer cancel()
+		return c.Session.Reconnect(ctx, 0)
+	case <-l.ending.Done():
+		return l.sendAway(ctx, c)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// returnsPerSecond is how many clients should reconnect in a second.
+const returnsPerSecond = 1000
+
+// sendAway sends a client away, to reconnect when the server is back.
+func (l *lobby) sendAway(ctx context.Context, c *round.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	sessions, _ := l.count()
+	spread := 1 + sessions/returnsPerSecond
+	return c.Session.Reconnect(ctx, int64(l.park/time.Second)+rand.Int64N(int64(spread)))
+}
+
+// drain waits until the clients have left, for a bounded time.
+func (l *lobby) drain(bound time.Duration) {
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	for {
+		if sessions, _ := l.count(); sessions == 0 {
+			return
+		}
+		select {
+		case <-l.left:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// label returns the first label of the host that a client called, empty if clients are
+// not routed by it.
+func (l *lobby) label(session *flower.Session) string {
+	header := session.Peer().Header
+	if l.route != nil || header == nil {
+		return ""
+	}
+	host := header(":authority")
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if net.ParseIP(strings.Trim(host, "[]")) != nil {
+		return ""
+	}
+	label, _, _ := strings.Cut(host, ".")
+	return label
+}
+
+// trainingID returns the id of the job in a client's properties; empty for any job.
+func trainingID(ctx context.Context, session *flower.Session) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, propertiesTimeout)
+	defer cancel()
+	res, err := session.Properties(ctx, flower.GetPropertiesIns{})
+	switch {
+	case err == nil:
+	case session.Err() != nil || ctx.Err() != nil:
+		return "", err
+	default:
+		return "", nil // most clients have no properties
+	}
+	switch id := res.Properties["training_id"].(type) {
+	case string:
+		return id, nil
+	case int64, uint64:
+		return fmt.Sprint(id), nil
+	}
+	return "", nil
+}
+
+// poke puts a token into a channel with room for one.
+func poke(channel chan struct{}) {
+	select {
+	case channel <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,169 @@
+package flcollect
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/iotenablers/enablers/flcollect/internal/round"
+)
+
+// registry holds the jobs of a server that have something to do, and counts all jobs by
+// their states. It is safe for concurrent use.
+type registry struct {
+	mu      sync.Mutex
+	active  map[string]*job
+	states  map[State]int
+	changed chan struct{} // closed when a job is started
+	ended   spentLedger   // of jobs that have nothing to do
+}
+
+func newRegistry() *registry {
+	return &registry{active: map[string]*job{}, states: map[State]int{}, changed: make(chan struct{})}
+}
+
+// reset sets the states of the stored jobs, and the privacy loss of those that have
+// nothing to do.
+func (r *registry) reset(states map[State]int, ended spentLedger) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.states, r.ended = states, ended
+}
+
+// get returns a job that has something to do, nil if there is none of that id.
+func (r *registry) get(id string) *job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.active[id]
+}
+
+// all returns the jobs that have something to do.
+func (r *registry) all() []*job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.active))
+}
+
+// launch runs jobs.
+func (r *registry) launch(group *sync.WaitGroup, jobs ...*job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, j := range jobs {
+		r.launchLocked(group, j)
+	}
+}
+
+func (r *registry) launchLocked(group *sync.WaitGroup, j *job) {
+	r.active[j.id] = j
+	r.ended.remove(j.id)
+	group.Go(j.run)
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// start runs a job that is new, or whose last run has left a state.
+func (r *registry) start(group *sync.WaitGroup, j *job, last State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last != "" {
+		r.states[last]--
+	}
+	r.states[Waiting]++
+	r.launchLocked(group, j)
+}
+
+// finish removes a job that has nothing to do any more.
+func (r *registry) finish(j *job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.active, j.id)
+	r.ended.add(j.record())
+}
+
+// move counts a job in another state.
+func (r *registry) move(from, to State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.states[from]--
+	r.states[to]++
+}
+
+// watch returns a channel that is closed when the status of a job may have changed.
+func (r *registry) watch(id string) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if j := r.active[id]; j != nil {
+		return j.watch()
+	}
+	return r.changed // only a start can change it
+}
+
+// setLeast sets how many clients a job needs.
+func (r *registry) setLeast(j *job, least int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j.least = least
+}
+
+// shut has a job take no more clients.
+func (r *registry) shut(j *job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j.open = false
+}
+
+// ambiguous reports whether several jobs take clients, and none of them is the one whose
+// id is the label.
+func (r *registry) ambiguous(label string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.openLocked(label) != nil {
+		return false
+	}
+	open := 0
+	for _, j := range r.active {
+		if j.open {
+			open++
+		}
+	}
+	return open > 1
+}
+
+// join adds a client to the pool of its job: the one of an id, or without an id the
+// one whose id is the label, or else the one that lacks most clients. Where there is
+// none it returns a channel that is closed when another job is started.
+func (r *registry) join(c *round.Client, id, label string) (*job, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j := r.chooseLocked(id, label)
+	if j == nil {
+		return nil, r.changed
+	}
+	j.pool.Add(c)
+	j.signal()
+	return j, nil
+}
+
+func (r *registry) chooseLocked(id, label string) *job {
+	if id != "" {
+		return r.openLocked(id)
+	}
+	if j := r.openLocked(label); j != nil {
+		return j
+	}
+	var best *job
+	for _, j := range r.active {
+		if j.open && (best == nil || j.beforeLocked(best)) {
+			best = j
+		}
+	}
+	return best
+}
+
+// openLocked returns the job of an id if it takes clients, and otherwise nil.
+func (r *registry) openLocked(id string) *job {
+	if j := r.active[id]; j != nil && j.open {
+		return j
+	}
+	return nil
+}

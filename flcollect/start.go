@@ -1,0 +1,219 @@
+package flcollect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// beginTimeout bounds the time to store a job when it is started.
+const beginTimeout = time.Minute
+
+// maxBefore bounds the runs of a job whose results wait for the repository.
+const maxBefore = 8
+
+// Start starts the training of a job. It is stored when Start returns nil. For a job that
+// is active with the same configuration Start does nothing, and with another one it
+// returns [ErrActive]. A job that has ended begins a new run, and the repository still
+// gets the result of the one before. An error of the strategy is a
+// *[strategy.FieldError] or matches [ErrNoStrategy], one of the encryption parameters is
+// a *ckks.FieldError, and any other error of the configuration matches [ErrInvalid].
+// Start waits for Run to begin.
+func (s *Server) Start(ctx context.Context, id string, config JobConfig) error {
+	err := s.start(ctx, id, config)
+	if err != nil {
+		return fmt.Errorf("start job %q: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Server) start(ctx context.Context, id string, config JobConfig) error {
+	if err := jobconfig.CheckID(id); err != nil {
+		return err
+	}
+	stored, data, err := jobconfig.NewStored(config)
+	if err != nil {
+		return err
+	}
+	if err := s.await(ctx); err != nil {
+		return err
+	}
+	if repeated, err := s.repeated(id, data); repeated || err != nil {
+		return err
+	}
+	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.life, func() { cancel(ErrNotRunning) })()
+	select {
+	case s.starting <- struct{}{}:
+		defer func() { <-s.starting }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if repeated, err := s.repeated(id, data); repeated || err != nil {
+		return err
+	}
+	if err := s.retire(ctx, id); err != nil {
+		return err
+	}
+	if err := context.Cause(s.ending); err != nil {
+		return err
+	}
+	if err := s.begin(id, stored, made); err != nil {
+		return persist.StoppedOr(ctx, err)
+	}
+	return nil
+}
+
+// repeated reports whether the job is active with that configuration.
+func (s *Server) repeated(id string, config []byte) (bool, error) {
+	j := s.jobs.get(id)
+	if j == nil {
+		return false, nil
+	}
+	r := j.record()
+	switch {
+	case r.State.Ended():
+		return false, nil
+	case r.Config.Same(config):
+		return true, nil
+	}
+	return false, ErrActive
+}
+
+// retire ends the work that the last run of a job still has to do; the next run goes on
+// with it.
+func (s *Server) retire(ctx context.Context, id string) error {
+	j := s.jobs.get(id)
+	if j == nil {
+		return nil
+	}
+	select {
+	case <-j.ended:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	j.quit()
+	select {
+	case <-j.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// begin stores a new run of a job, and launches it. The context of the caller does not
+// interrupt that, or there would be a stored job that is not being trained.
+func (s *Server) begin(id string, config jobconfig.Stored, made strategy.Strategy) error {
+	ctx, cancel := context.WithTimeout(s.life, beginTimeout)
+	defer cancel()
+	r := record{
+		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.strategies.guards(config.Config)},
+		ID:      id, Run: 1, State: Waiting, Created: now(),
+	}
+	doc, err := s.config.Documents.Get(ctx, jobKey(id))
+	fresh := errors.Is(err, storage.ErrNotFound)
+	if err != nil && !fresh {
+		return err
+	}
+	r.Privacy = round.PrivacyOf(made)
+	if r.Misfit, err = s.contextMisfit(ctx, id, config.Config); err != nil {
+		return err
+	}
+	var last record
+	if !fresh {
+		if last, err = readRecord(id, doc.Data); err != nil {
+			return err
+		}
+		if err := r.succeed(last); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	var revision storage.Revision
+	if fresh {
+		revision, err = s.storage.Create(ctx, jobKey(id), data)
+	} else {
+		revision, err = s.storage.Update(ctx, jobKey(id), doc.Revision, data)
+	}
+	if err != nil { // it may have been written
+		if revision, err = s.storage.Recognise(ctx, jobKey(id), data, err); err != nil {
+			return err
+		}
+	}
+	j := s.newJob(r, revision, made)
+	s.jobs.start(&s.group, j, last.State)
+	j.log.Info("job started", "strategy", config.Strategy, "rounds", config.Rounds)
+	return nil
+}
+
+// succeed makes the record that of the run after another.
+func (r *record) succeed(last record) error {
+	r.Run = last.Run + 1
+	r.Audit = last.Audit
+	r.Before = last.Before
+	r.Discard = append(slices.Clone(last.Discard), last.Token)
+	if last.Delivery == pending {
+		r.Before = append(slices.Clone(last.Before), last.outcome)
+	}
+	if len(r.Before) > maxBefore {
+		return fmt.Errorf("%w: the repository has not taken the results of %d runs", ErrUndelivered, len(r.Before))
+	}
+	return nil
+}
+
+// Stop interrupts all active jobs, without results, and ends the streams of
+// their clients. It returns once that is stored. A job whose rounds are all done
+// is finished instead.
+func (s *Server) Stop(ctx context.Context) error {
+	if err := s.await(ctx); err != nil {
+		return fmt.Errorf("stop all jobs: %w", err)
+	}
+	select {
+	case s.starting <- struct{}{}: // a job that is being started is stopped, too
+		<-s.starting
+	case <-ctx.Done():
+		return fmt.Errorf("stop all jobs: %w", context.Cause(ctx))
+	}
+	return stopAll(ctx, s.jobs.all())
+}
+
+// stopAll stops jobs, and returns once that is stored.
+func stopAll(ctx context.Context, jobs []*job) error {
+	for _, j := range jobs {
+		j.stop(errStopped)
+	}
+	for _, j := range jobs {
+		select {
+		case <-j.ended:
+		case <-j.done:
+			if !j.record().State.Ended() {
+				return fmt.Errorf("stop all jobs: %w", ErrNotRunning)
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("stop job %q: %w", j.id, context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// errStopped is the reason of a job that was stopped.
+var errStopped = errors.New("stopped on request")

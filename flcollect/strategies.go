@@ -1,0 +1,172 @@
+package flcollect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/dp"
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/jobconfig"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+)
+
+// How far an update may lie from the model by default: so far that clients whose data
+// differ are not affected, and that one client alone still cannot decide.
+const (
+	// DefaultNormFactor is the bound in medians of the round, or of the one before
+	// where that is greater.
+	DefaultNormFactor = 10
+	// DefaultNormMinUpdates is the least number of updates for that median.
+	DefaultNormMinUpdates = 4
+)
+
+// cutting are the parameters of norm bounding with which a job requests that updates are
+// cut.
+var cutting = [...]string{"norm_bound", "norm_factor", "norm_refuse_factor"}
+
+// strategies makes the strategies of jobs.
+type strategies struct {
+	registered map[string]func(strategy.Conf) (strategy.Strategy, error)
+	repository Repository // nil if there is none
+	clip       bool       // whether updates are cut unless a job says otherwise
+	trust      bool       // whether updates are measured only where a job requests it
+}
+
+func newStrategies(config Config) strategies {
+	return strategies{
+		registered: config.Strategies, repository: config.Repository, clip: config.Clip, trust: config.TrustClients,
+	}
+}
+
+// checkStrategies returns the errors of the strategies of the program. A name has one
+// meaning, so none may be that of a built-in strategy.
+func checkStrategies(registered map[string]func(strategy.Conf) (strategy.Strategy, error)) error {
+	var err error
+	for _, name := range slices.Sorted(maps.Keys(registered)) {
+		reason := ""
+		switch {
+		case name == "":
+			reason = "has no name"
+		case strategy.Known(name):
+			reason = "has the name of a built-in one"
+		case registered[name] == nil:
+			reason = "is nil"
+		default:
+			continue
+		}
+		err = errors.Join(err, fmt.Errorf("configure training collector: Strategies: %q %s", name, reason))
+	}
+	return err
+}
+
+// guards reports whether the updates of a new training are measured, unless its strategy
+// does that itself.
+func (s strategies) guards(config JobConfig) bool {
+	bounds, _ := strategy.TakeBounds(config.StrategyConf)
+	return !s.trust || len(bounds) > 0
+}
+
+// make returns the strategy of a configuration, with its privacy mechanisms, and with
+// norm bounding around it if the training is guarded. A training stays guarded or not
+// for as long as it goes on: the content of its checkpoints depends on it.
+func (s strategies) make(ctx context.Context, config JobConfig, guarded bool) (strategy.Strategy, error) {
+	bounds, rest := strategy.TakeBounds(config.StrategyConf)
+	config.StrategyConf = rest
+	made, err := s.private(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if _, judges := made.(audit.Judging); judges || config.Homomorphic != nil {
+		if len(bounds) > 0 {
+			first := slices.Sorted(maps.Keys(bounds))[0]
+			return nil, &strategy.FieldError{
+				Strategy: config.Strategy, Field: first,
+				Reason: "has no meaning, for the strategy bounds updates itself or cannot read them",
+			}
+		}
+		return made, nil
+	}
+	if !guarded {
+		return made, nil
+	}
+	conf := strategy.Conf{
+		"norm_factor": DefaultNormFactor, "norm_min_updates": DefaultNormMinUpdates,
+		"norm_clip": s.clip || slices.ContainsFunc(cutting[:], func(field string) bool { return bounds[field] != nil }),
+	}
+	for field, given := range bounds {
+		if given != nil {
+			conf[field] = given
+		}
+	}
+	return strategy.NewBounded(made, conf)
+}
+
+// private returns the strategy of a configuration, with its privacy mechanisms.
+func (s strategies) private(ctx context.Context, config JobConfig) (strategy.Strategy, error) {
+	made, err := s.named(ctx, config)
+	if err != nil || config.DPAdaptive == nil {
+		return made, err
+	}
+	private, err := dp.New(made, config.DPAdaptive, nil)
+	if field := (*strategy.FieldError)(nil); errors.As(err, &field) && field.Field == "strategy" {
+		err = &strategy.FieldError{Strategy: config.Strategy, Field: field.Field, Reason: field.Reason}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return private, nil
+}
+
+// named returns the strategy that a configuration names. Encrypted updates have only
+// their mean, whatever the name.
+func (s strategies) named(ctx context.Context, config JobConfig) (strategy.Strategy, error) {
+	switch {
+	case config.Homomorphic != nil:
+		settings := *config.Homomorphic
+		if settings.Open() { // the training makes another strategy once the keys are known
+			settings = ckks.Settings{}
+		}
+		parameters, err := ckks.NewParameters(settings)
+		if err != nil {
+			return nil, err
+		}
+		policy, err := jobconfig.Sampling(config.StrategyConf)
+		if err != nil {
+			return nil, err
+		}
+		return ckks.NewStrategy(parameters, policy, nil)
+	case strategy.Known(config.Strategy):
+		return strategy.New(config.Strategy, config.StrategyConf)
+	case s.registered[config.Strategy] != nil:
+		return s.ofProgram(config)
+	case s.repository == nil:
+		return nil, fmt.Errorf("strategy %q: %w", config.Strategy, ErrNoStrategy)
+	}
+	made, err := s.repository.Strategy(ctx, config.Strategy, config.StrategyConf)
+	if err != nil {
+		return nil, fmt.Errorf("strategy %q: %w: %w", config.Strategy, errRepository, err)
+	}
+	return made, nil
+}
+
+// ofProgram returns a strategy of the program. Its error is final: another try would fail
+// as well.
+func (s strategies) ofProgram(config JobConfig) (strategy.Strategy, error) {
+	conf := strategy.Conf{}
+	maps.Copy(conf, config.StrategyConf)
+	made, err := s.registered[config.Strategy](conf)
+	var field *strategy.FieldError
+	switch {
+	case errors.As(err, &field):
+		return nil, err
+	case err != nil:
+		return nil, &strategy.FieldError{Strategy: config.Strategy, Field: "strategy", Reason: err.Error()}
+	case made == nil:
+		return nil, &strategy.FieldError{Strategy: config.Strategy, Field: "strategy", Reason: "the program made none"}
+	}
+	return made, nil
+}

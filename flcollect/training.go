@@ -1,0 +1,377 @@
+package flcollect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
+	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/flcollect/tensor"
+)
+
+// training is the state of a job that trains. It belongs to one goroutine.
+type training struct {
+	*job
+	config     JobConfig
+	conductor  *round.Conductor
+	encryption *round.Encryption // nil without homomorphic encryption
+	keys       *adoption         // nil if the configuration names the parameters
+	audit      *audit.Log
+	model      strategy.Model
+	digest     string   // of the model; empty where it is not known yet
+	loss       *float64 // the last aggregated one
+	aggregated bool     // whether a round has changed the model
+	began      time.Time
+}
+
+// train conducts the rounds that are left. It returns nil after the last, or the reason
+// why the job is interrupted.
+func (j *job) train(ctx context.Context) error {
+	if j.record().trained() {
+		return j.checkChanged(j.life)
+	}
+	t, err := j.newTraining(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	for {
+		r := j.record()
+		if r.trained() {
+			return j.checkChanged(j.life)
+		}
+		if !t.affords() {
+			if err := t.exhaust(); err != nil {
+				return err
+			}
+			continue // it is trained, whether there is a result or not
+		}
+		if err := t.round(ctx, r.Round+1); err != nil {
+			return err
+		}
+	}
+}
+
+// newTraining makes the strategy of a job that goes on after a restart, and returns its
+// training. It waits for a repository that does not answer.
+func (j *job) newTraining(ctx context.Context) (*training, error) {
+	r := j.record()
+	config := r.effective()
+	err := j.retry(ctx, ofStrategy, func(ctx context.Context) (err error) {
+		if j.strategy == nil {
+			j.strategy, err = j.server.strategies.make(ctx, config, r.Guarded)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &training{job: j, config: config, keys: r.Keys, loss: r.Loss}
+	if config.Homomorphic != nil {
+		t.encryption = &round.Encryption{}
+		if t.keys != nil {
+			t.encryption.Source = t.keys.Client
+		}
+		if !config.Homomorphic.Open() {
+			if t.encryption.Parameters, err = ckks.NewParameters(*config.Homomorphic); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var client map[string]any
+	if len(config.ClientConf) > 0 {
+		client = config.ClientConf[0]
+	}
+	t.conductor = round.NewConductor(round.Config{
+		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, ClientConf: client,
+		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
+		Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
+	}, j.strategy)
+	j.server.jobs.setLeast(j, j.strategy.Policy().MinAvailable)
+	return t, nil
+}
+
+// retry repeats a request to the repository or the program until there is an answer, for
+// as long as a job waits for clients.
+func (j *job) retry(ctx context.Context, from source, request func(ctx context.Context) error) error {
+	var pause persist.Backoff
+	defer j.trouble(from, nil)
+	waits, cancel := context.WithTimeout(ctx, j.server.config.ClientTimeout)
+	defer cancel()
+	for {
+		call, cancel := context.WithTimeout(waits, storeTimeout)
+		err := request(call)
+		cancel()
+		var field *strategy.FieldError
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, ErrNoModel), errors.Is(err, ErrNoStrategy), errors.Is(err, ErrRefused),
+			errors.As(err, &field), errors.Is(err, round.ErrUnsound):
+			return err
+		}
+		j.trouble(from, err)
+		if pause.Wait(waits) != nil && ctx.Err() == nil {
+			return fmt.Errorf("no answer for %v: %w", j.server.config.ClientTimeout, err)
+		}
+	}
+}
+
+// begin loads the model that the last finished round has left, or finds one to begin
+// with, and everything else that belongs to it.
+func (t *training) begin(ctx context.Context) error {
+	r := t.record()
+	if r.Round < 0 {
+		t.note(func(r *record) { r.Round = 0 })
+	}
+	var err error
+	if r.Checkpoint == nil {
+		err = t.beginNew(ctx)
+	} else {
+		err = t.resume(ctx, r.Checkpoint)
+	}
+	if err != nil {
+		return err
+	}
+	r = t.record()
+	run := audit.Run{Job: t.id, Run: r.Run, Token: r.Token}
+	if t.audit, err = audit.OpenLog(ctx, t.storage, run, r.Audit, !t.server.config.NoAudit); err != nil {
+		return err
+	}
+	if !t.server.config.TrustClients {
+		err := t.storage.Insist(ctx, func() error { return t.reputations.Load(ctx, t.storage, r.Token, r.Round) })
+		if err != nil {
+			return persist.StoppedOr(ctx, fmt.Errorf("recall the reputations of clients: %w", err))
+		}
+	}
+	t.aggregated, err = t.hasAggregated(ctx)
+	return err
+}
+
+// beginNew finds a model to begin with and stores it.
+func (t *training) beginNew(ctx context.Context) error {
+	model, err := t.initial(ctx)
+	if err != nil {
+		return fmt.Errorf("find parameters to begin with: %w", err)
+	}
+	t.model = model
+	saving := t.startSaving(ctx)
+	defer saving.cancel()
+	made, err := saving.wait()
+	if err != nil {
+		return err
+	}
+	return t.save(func(r *record) { r.Checkpoint, r.Keys = made, t.keys })
+}
+
+// resume loads the model and the state of the strategy after the last finished round.
+func (t *training) resume(ctx context.Context, from *checkpoint.Ref) error {
+	var state []tensor.Tensor
+	err := t.storage.Insist(ctx, func() (err error) {
+		t.model, state, err = checkpoint.Load(ctx, t.storage.Blobs, from)
+		return err
+	})
+	if err == nil {
+		err = t.conductor.Strategy().Restore(state)
+	}
+	if err == nil {
+		err = t.recharge()
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("go on after round %d: %w", t.record().Round, err)
+	}
+	return err
+}
+
+// round conducts a round and stores it.
+func (t *training) round(ctx context.Context, number int) error {
+	drawn, err := t.conductor.Gather(ctx, strategy.Fit, number)
+	if err != nil {
+		return err
+	}
+	if t.record().State != Training {
+		if err := t.save(func(r *record) { r.State, r.Started = Training, now() }); err != nil {
+			return err
+		}
+	}
+	rec := Round{Number: number, Started: now()}
+	t.began = time.Now() // by the monotonic clock
+	attempt := audit.NewAttempt(number, t.audit.Chained())
+	start := round.Start{Number: number, Model: t.model, Digest: t.digest, Loss: t.loss}
+	fit, err := t.conductor.Fit(ctx, start, drawn, attempt)
+	if err != nil {
+		t.fileFailed(attempt, err)
+		return err
+	}
+	filing := t.startFiling(attempt, fit.Model)
+	defer filing.wait()
+	rec.Fit, rec.FitMetrics, rec.Updates = fit.Phase, fit.Metrics, filing.updates
+	if t.conductor.Private() != nil {
+		rec.Updates = rec.Updates.Covered()
+	}
+	var saving *saving // while clients evaluate
+	if fit.Model != nil {
+		t.model, rec.Aggregated, t.aggregated = fit.Model, true, true
+		saving = t.startSaving(ctx)
+		defer saving.cancel()
+		if err := t.release(); err != nil {
+			t.abandon(saving)
+			return err
+		}
+	}
+	t.noteFit(number)
+	if p := round.PrivacyOf(t.conductor.Strategy()); p != nil {
+		rec.Epsilon, rec.Delta = &p.Epsilon, p.Delta
+	}
+	evaluation, err := t.conductor.Evaluate(ctx, number, t.model)
+	if err != nil {
+		if saving != nil {
+			t.abandon(saving)
+		}
+		return err
+	}
+	rec.Evaluate, rec.Metrics, rec.Loss = evaluation.Phase, evaluation.Metrics, evaluation.Loss
+	rec.Ended = now()
+	notes := slices.Concat(fit.Notes, filing.notes(rec.Fit.Clients), rec.Updates.Notes(), evaluation.Notes)
+	rec.Note = excerpt.Cut(strings.Join(notes, "; "), excerpt.MaxNote)
+	if rec.Loss != nil {
+		t.loss = rec.Loss
+	}
+	return t.conclude(ctx, rec, saving, filing, slices.Concat(fit.Refused, filing.late, evaluation.Refused))
+}
+
+// conclude stores a round: the model, unless it stayed and saving is nil, the reports,
+// then the round, then the job, with which all of them count.
+func (t *training) conclude(ctx context.Context, rec Round, saving *saving, filing *filing, refused []Quarantine) error {
+	if err := filing.wait(); err != nil {
+		return err
+	}
+	head := t.audit.Head()
+	if t.audit.Chained() {
+		rec.Audit = &head
+	}
+	r := t.record()
+	before, after := r.Checkpoint, r.Checkpoint
+	if saving != nil {
+		made, err := saving.wait()
+		if err != nil {
+			return err
+		}
+		after = made
+	}
+	data, err := json.Marshal(rec)
+	if err == nil {
+		err = t.storage.Insist(ctx, func() error { return t.storage.Put(ctx, roundKey(r.Token, rec.Number), data) })
+	}
+	if err != nil {
+		return persist.StoppedOr(ctx, fmt.Errorf("store round %d: %w", rec.Number, err))
+	}
+	early := t.surpassed(rec)
+	err = t.save(func(r *record) {
+		r.Round, r.Checkpoint, r.Early, r.Audit = rec.Number, after, early, head
+		if rec.Loss != nil {
+			r.Loss, r.Metrics = rec.Loss, rec.Metrics
+		}
+		r.quarantine(refused)
+		r.count(rec)
+		if r.trained() && t.aggregated && t.server.config.Repository != nil {
+			r.Delivery = pending
+		}
+		if t.server.config.Orchestrator == nil {
+			r.Reported, r.EarlyReported = r.reportable(), early != nil
+		}
+	})
+	if err != nil {
+		return err
+	}
+	u := rec.Updates
+	t.log.Info("round finished", "round", rec.Number, "aggregated", rec.Aggregated,
+		"results", rec.Fit.Results, "failures", rec.Fit.Failures,
+		"clipped", u.Clipped, "far", u.Far, "refused", u.Refused, "converted", u.Converted,
+		"note", rec.Note, "audit", head.SHA256)
+	t.server.counters.addRound(rec, time.Since(t.began).Seconds(), len(refused))
+	if before != nil && before != after {
+		t.drop(before)
+	}
+	return nil
+}
+
+// surpassed returns the first metric, in the order of their names, that is greater than
+// its target; nil if none is, or if the model is still the initial one, which is no
+// result.
+func (t *training) surpassed(rec Round) *EarlyEnd {
+	if !t.config.Stopping || !t.aggregated {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.config.Targets)) {
+		if value, ok := rec.Metrics[name]; ok && value > t.config.Targets[name] {
+			return &EarlyEnd{
+				ModelName: t.config.ModelName, ModelVersion: t.config.ModelVersion, Round: rec.Number,
+				Metric: name, Value: value, Target: t.config.Targets[name],
+			}
+		}
+	}
+	return nil
+}
+
+// errUnchanged is matched by the error of a training whose rounds have left the initial
+// model as it was.
+var errUnchanged = errors.New("no round has aggregated an update, so there is no result")
+
+// hasAggregated reports whether a round of the run has changed the model. Records from
+// before such rounds were counted leave that to the rounds themselves; where one cannot
+// be read, it counts as one that has.
+func (j *job) hasAggregated(ctx context.Context) (bool, error) {
+	r := j.record()
+	if r.Aggregated > 0 {
+		return true, nil
+	}
+	for after := 0; ; {
+		var rounds []Round
+		err := j.storage.Insist(ctx, func() (err error) {
+			rounds, err = j.server.Rounds(ctx, j.id, after, 0)
+			return err
+		})
+		if errors.Is(err, persist.ErrDamaged) {
+			return true, nil
+		}
+		if err != nil || len(rounds) == 0 {
+			return false, err
+		}
+		for _, round := range rounds {
+			if round.Aggregated {
+				return true, nil
+			}
+		}
+		after = rounds[len(rounds)-1].Number
+	}
+}
+
+// checkChanged returns nil if a training that has ended has a result, and otherwise an
+// error that matches errUnchanged and has the note of its last round.
+func (j *job) checkChanged(ctx context.Context) error {
+	changed, err := j.hasAggregated(ctx)
+	if err != nil || changed {
+		return err
+	}
+	r := j.record()
+	if r.IdleRound == 0 {
+		return errUnchanged
+	}
+	return fmt.Errorf("%w: the last of %d rounds says: %s", errUnchanged, r.Idle, r.IdleNote)
+}
