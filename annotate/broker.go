@@ -103,9 +103,9 @@ type Broker interface {
 	// more of what was waiting than can be taken in before that. It returns an
 	// error that wraps ErrBrokerUnavailable when that fails or ctx ends first;
 	// it does not go on trying in the background.
-	Subscribe(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Subscription, error)
+	Subscribe(ctx context.Context, topic Topic, opts ConnectOptions) (Subscription, error)
 	// Connect connects for publishing to the topic, with the same rules.
-	Connect(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Publisher, error)
+	Connect(ctx context.Context, topic Topic, opts ConnectOptions) (Publisher, error)
 }
 
 // Transactor is a Broker that can publish outputs and acknowledge their inputs
@@ -125,7 +125,7 @@ type Transactor interface {
 	// is refused is confirmed with the reason, and those of later inputs wait
 	// until the caller has acknowledged its input. Close of the publisher
 	// commits what it has accepted. Both ends are closed, the publisher first.
-	Transact(ctx context.Context, input, output TopicSettings, opts ConnectOptions) (Subscription, Publisher, error)
+	Transact(ctx context.Context, input, output Topic, opts ConnectOptions) (Subscription, Publisher, error)
 }
 
 // ConnectOptions tunes one connection.

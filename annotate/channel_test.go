@@ -31,29 +31,27 @@ map:Observation a rr:TriplesMap ;
 const patience = 2 * time.Minute
 
 func config(id string) annotate.ChannelConfig {
-	topic := func(name string) annotate.TopicSettings {
-		return annotate.TopicSettings{Topic: name, BrokerType: annotate.MQTT}
+	topic := func(name string) annotate.Topic {
+		return annotate.Topic{Name: name, Broker: annotate.Memory}
 	}
 	return annotate.ChannelConfig{
-		Settings: annotate.Settings{ChannelID: id, Input: topic(id + "/in"), Output: topic(id + "/out")},
-		Metadata: annotate.Metadata{Mapping: annotate.Mapping{
-			InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, RML: jsonMapping,
-		}},
+		ID: id, Input: topic(id + "/in"), Output: topic(id + "/out"),
+		Mapping: annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, RML: jsonMapping},
 	}
 }
 
 // withSideTopics adds the optional topics, all on.
 func withSideTopics(c annotate.ChannelConfig) annotate.ChannelConfig {
-	topic := func(name string) *annotate.TopicSettings {
-		return &annotate.TopicSettings{Topic: c.Settings.ChannelID + "/" + name, BrokerType: annotate.MQTT}
+	topic := func(name string) *annotate.Topic {
+		return &annotate.Topic{Name: c.ID + "/" + name, Broker: annotate.Memory}
 	}
-	c.Settings.Error, c.Settings.MonitorInput, c.Settings.MonitorOutput = topic("errors"), topic("seen"), topic("sent")
+	c.Error, c.MonitorInput, c.MonitorOutput = topic("errors"), topic("seen"), topic("sent")
 	return c
 }
 
 func environment(b annotate.Broker) annotate.Environment {
 	return annotate.Environment{
-		Brokers: map[annotate.BrokerType]annotate.Broker{annotate.MQTT: b},
+		Drivers: []annotate.Driver{memory(b)},
 	}
 }
 
@@ -103,13 +101,13 @@ func triples(from, to int) []string {
 }
 
 func unacknowledged(b *annotate.MemoryBroker, c *annotate.Channel) func() bool {
-	return func() bool { return b.Unacknowledged(c.Config().Settings.Input) == 0 }
+	return func() bool { return b.Unacknowledged(c.Config().Input) == 0 }
 }
 
 func TestChannelKeepsOrderWithParallelMappers(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := config("order")
-	c.Settings.Parallelism = 4
+	c.Parallelism = 4
 	channel := newChannel(t, c, environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "order/in", 0, 3000)
@@ -128,7 +126,7 @@ func TestChannelAcknowledgesOnlyAfterTheOutputIsConfirmed(t *testing.T) {
 	b.HoldConfirmations()
 	publish(t, b, "ack/in", 0, 10)
 	await(t, b, "ack/out", 10)
-	require.Equal(t, 10, b.Unacknowledged(channel.Config().Settings.Input))
+	require.Equal(t, 10, b.Unacknowledged(channel.Config().Input))
 	b.ReleaseConfirmations()
 	require.Eventually(t, unacknowledged(b, channel), patience, time.Millisecond)
 }
@@ -140,8 +138,8 @@ func TestChannelLosesNothingWhenTheBrokerGoesDown(t *testing.T) {
 	publish(t, b, "outage/in", 0, 500)
 	for range 3 {
 		b.Down()
-		require.Contains(t, channel.Status().Error, "unavailable")
-		require.False(t, channel.Status().IsStopped)
+		require.ErrorContains(t, channel.Status().Err, "unavailable")
+		require.False(t, channel.Status().Stopped)
 		b.Up()
 	}
 	publish(t, b, "outage/in", 500, 1000)
@@ -151,7 +149,7 @@ func TestChannelLosesNothingWhenTheBrokerGoesDown(t *testing.T) {
 		seen[text] = true
 	}
 	require.Len(t, seen, 1000)
-	require.Empty(t, channel.Status().Error)
+	require.NoError(t, channel.Status().Err)
 }
 
 func TestStopFinishesWhatWasTakenIn(t *testing.T) {
@@ -161,9 +159,9 @@ func TestStopFinishesWhatWasTakenIn(t *testing.T) {
 	publish(t, b, "drain/in", 0, 2000)
 	await(t, b, "drain/out", 100)
 	require.NoError(t, channel.Stop(t.Context()))
-	require.True(t, channel.Status().IsStopped)
+	require.True(t, channel.Status().Stopped)
 	// Whatever went out is acknowledged, so that together they are everything.
-	require.Equal(t, 2000, len(b.Messages("drain/out"))+b.Unacknowledged(channel.Config().Settings.Input))
+	require.Equal(t, 2000, len(b.Messages("drain/out"))+b.Unacknowledged(channel.Config().Input))
 	require.NoError(t, channel.Start(t.Context()))
 	require.Equal(t, triples(0, 2000), await(t, b, "drain/out", 2000))
 }
@@ -178,8 +176,8 @@ func TestStopLeavesTheUnconfirmedForRedelivery(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.ErrorContains(t, channel.Stop(ctx), "messages not finished in time, to be delivered again: 10")
-	require.True(t, channel.Status().IsStopped)
-	require.Equal(t, 10, b.Unacknowledged(channel.Config().Settings.Input))
+	require.True(t, channel.Status().Stopped)
+	require.Equal(t, 10, b.Unacknowledged(channel.Config().Input))
 	b.ReleaseConfirmations()
 	require.NoError(t, channel.Start(t.Context()))
 	require.Eventually(t, unacknowledged(b, channel), patience, time.Millisecond)
@@ -190,17 +188,17 @@ func TestStartIsAllOrNothing(t *testing.T) {
 	up, down := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	down.Down()
 	env := environment(down)
-	env.Brokers[annotate.Kafka] = up
+	env.Drivers = append(env.Drivers, other(up))
 	c := config("half")
-	c.Settings.Output = annotate.TopicSettings{Topic: "half-out", BrokerType: annotate.Kafka}
+	c.Output = annotate.Topic{Name: "half-out", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.ErrorIs(t, channel.Start(t.Context()), annotate.ErrBrokerUnavailable)
 	status := channel.Status()
-	require.True(t, status.IsStopped)
-	require.Contains(t, status.Error, "input")
+	require.True(t, status.Stopped)
+	require.ErrorContains(t, status.Err, "input")
 	down.Up()
 	require.NoError(t, channel.Start(t.Context()))
-	require.Empty(t, channel.Status().Error)
+	require.NoError(t, channel.Status().Err)
 }
 
 func TestFailedMessagesAreReportedAndHoldNothingUp(t *testing.T) {
@@ -233,9 +231,9 @@ func TestFailedMessagesAreReportedAndHoldNothingUp(t *testing.T) {
 func TestFailedMessageIsNotAcknowledgedBeforeItsReportIsConfirmed(t *testing.T) {
 	in, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(in)
-	env.Brokers[annotate.Kafka] = side
+	env.Drivers = append(env.Drivers, other(side))
 	c := config("report")
-	c.Settings.Error = &annotate.TopicSettings{Topic: "report-errors", BrokerType: annotate.Kafka}
+	c.Error = &annotate.Topic{Name: "report-errors", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.NoError(t, channel.Start(t.Context()))
 	side.HoldConfirmations()
@@ -243,7 +241,7 @@ func TestFailedMessageIsNotAcknowledgedBeforeItsReportIsConfirmed(t *testing.T) 
 	publish(t, in, "report/in", 0, 1)
 	await(t, side, "report-errors", 1)
 	await(t, in, "report/out", 1)
-	require.Equal(t, 2, in.Unacknowledged(channel.Config().Settings.Input))
+	require.Equal(t, 2, in.Unacknowledged(channel.Config().Input))
 	side.ReleaseConfirmations()
 	require.Eventually(t, unacknowledged(in, channel), patience, time.Millisecond)
 }
@@ -251,9 +249,9 @@ func TestFailedMessageIsNotAcknowledgedBeforeItsReportIsConfirmed(t *testing.T) 
 func TestSwitchingTheErrorTopicOffFreesAChannelThatWaitsForIt(t *testing.T) {
 	in, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(in)
-	env.Brokers[annotate.Kafka] = side
+	env.Drivers = append(env.Drivers, other(side))
 	c := config("toggle")
-	c.Settings.Error = &annotate.TopicSettings{Topic: "toggle-errors", BrokerType: annotate.Kafka}
+	c.Error = &annotate.Topic{Name: "toggle-errors", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.NoError(t, channel.Start(t.Context()))
 	side.Down()
@@ -262,17 +260,16 @@ func TestSwitchingTheErrorTopicOffFreesAChannelThatWaitsForIt(t *testing.T) {
 	}
 	publish(t, in, "toggle/in", 0, 1)
 	require.Eventually(t, func() bool { return channel.Stats().Failed > 0 }, patience, time.Millisecond)
-	off := false
-	require.NoError(t, channel.SetTopics(t.Context(), annotate.StatusUpdate{ErrorTopicEnabled: &off}))
+	off, on := annotate.OptionalTopics{Error: true}, annotate.OptionalTopics{}
+	require.NoError(t, channel.SetTopics(t.Context(), off))
 	require.Equal(t, triples(0, 1), await(t, in, "toggle/out", 1))
 	require.Eventually(t, unacknowledged(in, channel), patience, time.Millisecond)
-	require.False(t, *channel.Status().ErrorTopicEnabled)
+	require.True(t, channel.Status().Off.Error)
 
-	on := true
-	require.ErrorIs(t, channel.SetTopics(t.Context(), annotate.StatusUpdate{ErrorTopicEnabled: &on}), annotate.ErrBrokerUnavailable)
-	require.False(t, *channel.Status().ErrorTopicEnabled)
+	require.ErrorIs(t, channel.SetTopics(t.Context(), on), annotate.ErrBrokerUnavailable)
+	require.True(t, channel.Status().Off.Error)
 	side.Up()
-	require.NoError(t, channel.SetTopics(t.Context(), annotate.StatusUpdate{ErrorTopicEnabled: &on}))
+	require.NoError(t, channel.SetTopics(t.Context(), on))
 	require.NoError(t, in.Publish(t.Context(), annotate.Message{Topic: "toggle/in", Payload: []byte("bad")}))
 	await(t, side, "toggle-errors", 1)
 }
@@ -280,9 +277,9 @@ func TestSwitchingTheErrorTopicOffFreesAChannelThatWaitsForIt(t *testing.T) {
 func TestRefusedOutputIsAFailedMessage(t *testing.T) {
 	b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(b)
-	env.Brokers[annotate.Kafka] = side
+	env.Drivers = append(env.Drivers, other(side))
 	c := config("refused")
-	c.Settings.Error = &annotate.TopicSettings{Topic: "refused-errors", BrokerType: annotate.Kafka}
+	c.Error = &annotate.Topic{Name: "refused-errors", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.NoError(t, channel.Start(t.Context()))
 	b.FailConfirmations(errors.New("payload too large"))
@@ -304,8 +301,8 @@ func TestMissingRightToPublishStopsTheChannelAndLosesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.ErrorContains(t, channel.Wait(ctx), `publish to topic "denied/out": publish on topic "denied/out": not authorized`)
-	require.True(t, channel.Status().IsStopped)
-	require.Equal(t, 3, b.Unacknowledged(channel.Config().Settings.Input))
+	require.True(t, channel.Status().Stopped)
+	require.Equal(t, 3, b.Unacknowledged(channel.Config().Input))
 	b.FailConfirmations(nil)
 	require.NoError(t, channel.Start(t.Context()))
 	require.Equal(t, triples(0, 3), await(t, b, "denied/out", 3))
@@ -315,9 +312,9 @@ func TestMissingRightToPublishStopsTheChannelAndLosesNothing(t *testing.T) {
 func TestMonitorsNoteEveryMessageAndNeverHoldUpData(t *testing.T) {
 	b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(b)
-	env.Brokers[annotate.Kafka] = side
+	env.Drivers = append(env.Drivers, other(side))
 	c := withSideTopics(config("watch"))
-	c.Settings.MonitorOutput = &annotate.TopicSettings{Topic: "watch-sent", BrokerType: annotate.Kafka}
+	c.MonitorOutput = &annotate.Topic{Name: "watch-sent", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "watch/in", 0, 1)
@@ -332,14 +329,14 @@ func TestMonitorsNoteEveryMessageAndNeverHoldUpData(t *testing.T) {
 func TestChannelStopsAndSaysWhyWhenItsSubscriptionEnds(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := config("stolen")
-	c.Settings.Input.MQTT = &annotate.MQTTSettings{Protocol: "tcp", Host: "h", Port: 1, ClientID: "same"}
+	c.Input.Settings = annotate.MemorySettings{Name: "same"}
 	channel := newChannel(t, c, environment(b))
 	require.NoError(t, channel.Start(t.Context()))
-	_, err := b.Subscribe(t.Context(), channel.Config().Settings.Input, annotate.ConnectOptions{})
+	_, err := b.Subscribe(t.Context(), channel.Config().Input, annotate.ConnectOptions{})
 	require.NoError(t, err)
 	require.ErrorContains(t, channel.Wait(t.Context()), `receive from topic "stolen/in"`)
-	require.True(t, channel.Status().IsStopped)
-	require.Contains(t, channel.Status().Error, `receive from topic "stolen/in"`)
+	require.True(t, channel.Status().Stopped)
+	require.ErrorContains(t, channel.Status().Err, `receive from topic "stolen/in"`)
 	require.NoError(t, channel.Start(t.Context()))
 }
 
@@ -353,7 +350,7 @@ func TestForgetRemovesTheSubscription(t *testing.T) {
 		}
 		require.NoError(t, channel.Forget(t.Context()))
 		publish(t, b, "gone/in", 0, 1)
-		require.Zero(t, b.Unacknowledged(channel.Config().Settings.Input))
+		require.Zero(t, b.Unacknowledged(channel.Config().Input))
 	}
 }
 
@@ -393,7 +390,7 @@ type closingPublisher struct {
 	left int
 }
 
-func (b closingBroker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b closingBroker) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
 	p, err := b.Broker.Connect(ctx, topic, opts)
 	return &closingPublisher{p, b.after}, err
 }
@@ -412,7 +409,7 @@ func TestChannelStopsAndKeepsTheRestUnacknowledgedWhenItsOutputCloses(t *testing
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "cut/in", 0, 10)
 	require.ErrorIs(t, channel.Wait(t.Context()), annotate.ErrBrokerClosed)
-	require.Contains(t, channel.Status().Error, `publish to topic "cut/out"`)
-	require.Equal(t, 7, b.Unacknowledged(channel.Config().Settings.Input))
+	require.ErrorContains(t, channel.Status().Err, `publish to topic "cut/out"`)
+	require.Equal(t, 7, b.Unacknowledged(channel.Config().Input))
 	require.Zero(t, channel.Stats().Failed, "it is not the messages that failed")
 }

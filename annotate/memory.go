@@ -11,11 +11,9 @@ import (
 // Defaults of MemoryOptions and ConnectOptions.
 const (
 	// DefaultWindow is the number of messages in flight on a connection whose
-	// ConnectOptions do not say otherwise.
+	// ConnectOptions do not say otherwise, and of a channel whose drivers do
+	// not.
 	DefaultWindow = 256
-	// DefaultKafkaWindow is the same for both ends of a channel from Kafka to
-	// Kafka.
-	DefaultKafkaWindow = 4096
 	// DefaultTransactionWindow is the same for a channel that works exactly
 	// once. A transaction holds half of it at most, and takes longer to commit
 	// than its messages take to send.
@@ -104,16 +102,16 @@ func NewMemoryBroker(opts *MemoryOptions) *MemoryBroker {
 // Subscribe implements Broker. A second live subscription of the same name
 // takes the first one's place, as an MQTT session is taken over: the first
 // one's Receive fails.
-func (b *MemoryBroker) Subscribe(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Subscription, error) {
-	if err := b.admit(ctx, topic.Topic); err != nil {
-		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
+func (b *MemoryBroker) Subscribe(ctx context.Context, topic Topic, opts ConnectOptions) (Subscription, error) {
+	if err := b.admit(ctx, topic.Name); err != nil {
+		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Name, err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	name := nameOf(topic)
 	q := b.queues[name]
 	if q == nil {
-		q = &memoryQueue{filter: topic.Topic, durable: name.subscriber != ""}
+		q = &memoryQueue{filter: topic.Name, durable: name.subscriber != ""}
 		if q.durable {
 			b.queues[name] = q
 		} else {
@@ -137,14 +135,14 @@ func (b *MemoryBroker) Subscribe(ctx context.Context, topic TopicSettings, opts 
 }
 
 // Connect implements Broker.
-func (b *MemoryBroker) Connect(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Publisher, error) {
-	if err := b.admit(ctx, topic.Topic); err != nil {
-		return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
+func (b *MemoryBroker) Connect(ctx context.Context, topic Topic, opts ConnectOptions) (Publisher, error) {
+	if err := b.admit(ctx, topic.Name); err != nil {
+		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
 	}
-	if strings.ContainsAny(topic.Topic, "+#") {
-		return nil, fmt.Errorf("connect to topic %q: a topic to publish on has no wildcards", topic.Topic)
+	if strings.ContainsAny(topic.Name, "+#") {
+		return nil, fmt.Errorf("connect to topic %q: a topic to publish on has no wildcards", topic.Name)
 	}
-	p := newMemoryPublisher(b, topic.Topic, window(opts))
+	p := newMemoryPublisher(b, topic.Name, window(opts))
 	b.mu.Lock()
 	b.publishers[p] = struct{}{}
 	b.mu.Unlock()
@@ -153,7 +151,7 @@ func (b *MemoryBroker) Connect(ctx context.Context, topic TopicSettings, opts Co
 }
 
 // Transact implements Transactor. A message is a transaction of its own.
-func (b *MemoryBroker) Transact(ctx context.Context, input, output TopicSettings, opts ConnectOptions) (Subscription, Publisher, error) {
+func (b *MemoryBroker) Transact(ctx context.Context, input, output Topic, opts ConnectOptions) (Subscription, Publisher, error) {
 	s, err := b.Subscribe(ctx, input, opts)
 	if err != nil {
 		return nil, nil, err
@@ -302,7 +300,7 @@ func (b *MemoryBroker) Await(ctx context.Context, topic string, n int) ([]Messag
 
 // Unacknowledged returns how many messages the broker keeps for the durable
 // subscription that the settings name; 0 when there is no such subscription.
-func (b *MemoryBroker) Unacknowledged(topic TopicSettings) int {
+func (b *MemoryBroker) Unacknowledged(topic Topic) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if q := b.queues[nameOf(topic)]; q != nil {

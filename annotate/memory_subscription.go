@@ -9,22 +9,19 @@ import (
 // errMemoryTakenOver ends a subscription whose name somebody else uses now.
 var errMemoryTakenOver = errors.New("annotate: subscription taken over by another one of the same name")
 
-// memoryName is what a durable subscription is found by.
+// memoryName identifies a subscription.
 type memoryName struct {
 	kind       BrokerType
-	subscriber string       // the MQTT client identifier or Kafka group
-	topic      string       //
-	unnamed    *memoryQueue // tells subscriptions without a name apart
+	subscriber string // by the topic's settings
+	topic      string
+	unnamed    *memoryQueue // distinguishes subscriptions without a subscriber
 }
 
-// nameOf reads the durable name out of a topic's settings.
-func nameOf(topic TopicSettings) memoryName {
-	name := memoryName{kind: topic.BrokerType, topic: topic.Topic}
-	switch {
-	case topic.BrokerType == Kafka && topic.Kafka != nil:
-		name.subscriber = topic.Kafka.GroupID
-	case topic.BrokerType != Kafka && topic.MQTT != nil:
-		name.subscriber = topic.MQTT.ClientID
+// nameOf returns the name of the subscription of a topic.
+func nameOf(topic Topic) memoryName {
+	name := memoryName{kind: topic.Broker, topic: topic.Name}
+	if topic.Settings != nil {
+		name.subscriber = topic.Settings.Subscriber()
 	}
 	return name
 }

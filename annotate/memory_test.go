@@ -15,11 +15,7 @@ import (
 func ExampleNewMemoryBroker() {
 	ctx := context.Background()
 	broker := annotate.NewMemoryBroker(nil)
-	topic := annotate.TopicSettings{
-		Topic:      "weather/raw",
-		BrokerType: annotate.MQTT,
-		MQTT:       &annotate.MQTTSettings{ClientID: "station-7"},
-	}
+	topic := annotate.Topic{Name: "weather/raw", Broker: annotate.Memory, Settings: annotate.MemorySettings{Name: "station-7"}}
 
 	sub, err := broker.Subscribe(ctx, topic, annotate.ConnectOptions{})
 	if err != nil {
@@ -49,11 +45,8 @@ func ExampleNewMemoryBroker() {
 	// close: <nil>
 }
 
-func memoryTopic(topic, client string) annotate.TopicSettings {
-	return annotate.TopicSettings{
-		Topic: topic, BrokerType: annotate.MQTT,
-		MQTT: &annotate.MQTTSettings{ClientID: client},
-	}
+func memoryTopic(topic, client string) annotate.Topic {
+	return annotate.Topic{Name: topic, Broker: annotate.Memory, Settings: annotate.MemorySettings{Name: client}}
 }
 
 func TestMemoryKeepsWhatIsPublishedWhileTheSubscriberIsAway(t *testing.T) {

@@ -12,11 +12,8 @@ func memory() brokertest.Harness {
 	b := annotate.NewMemoryBroker(nil)
 	return brokertest.Harness{
 		Broker: b,
-		Topic: func(topic, client string) annotate.TopicSettings {
-			return annotate.TopicSettings{
-				Topic: topic, BrokerType: annotate.MQTT,
-				MQTT: &annotate.MQTTSettings{ClientID: client},
-			}
+		Topic: func(topic, client string) annotate.Topic {
+			return annotate.Topic{Name: topic, Broker: annotate.Memory, Settings: annotate.MemorySettings{Name: client}}
 		},
 		Cut:     b.Down,
 		Restore: b.Up,

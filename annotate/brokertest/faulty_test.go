@@ -22,7 +22,7 @@ type faulty struct {
 	refuse error // replaces every error of Subscribe and Connect
 }
 
-func (f faulty) Subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+func (f faulty) Subscribe(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error) {
 	s, err := f.Broker.Subscribe(ctx, topic, opts)
 	if err != nil && f.refuse != nil {
 		err = f.refuse
@@ -33,7 +33,7 @@ func (f faulty) Subscribe(ctx context.Context, topic annotate.TopicSettings, opt
 	return s, err
 }
 
-func (f faulty) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (f faulty) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
 	p, err := f.Broker.Connect(ctx, topic, opts)
 	if err == nil && f.output != nil {
 		p = f.output(p)

@@ -17,7 +17,7 @@ type faultyTransactor struct {
 	plain bool // it makes two ends that know nothing of each other
 }
 
-func (f faultyTransactor) Transact(ctx context.Context, input, output annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+func (f faultyTransactor) Transact(ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
 	if !f.plain {
 		s, p, err := f.MemoryBroker.Transact(ctx, input, output, opts)
 		if err == nil {

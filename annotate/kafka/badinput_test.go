@@ -59,16 +59,16 @@ type ruler struct {
 
 // ruled starts a cluster with the topics "in" and "out", a user "eve" of these
 // rights, and somebody who can change them.
-func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotate.TopicSettings, *ruler) {
+func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotate.Topic, *ruler) {
 	cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.EnableACLs(), kfake.SeedTopics(1, "in", "out"),
-		kfake.Superuser(annotate.KafkaPlain, "root", "a key"), kfake.User(annotate.KafkaPlain, "eve", "a secret", rights...))
+		kfake.Superuser(kafka.Plain, "root", "a key"), kfake.User(kafka.Plain, "eve", "a secret", rights...))
 	root, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()), kgo.SASL(plain.Auth{User: "root", Pass: "a key"}.AsMechanism()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(t, err)
 	t.Cleanup(root.Close)
-	return func(topic, group string) annotate.TopicSettings {
+	return func(topic, group string) annotate.Topic {
 		settings := cluster.Settings(topic, group)
-		settings.Kafka.User, settings.Kafka.Password = "eve", "a secret"
+		kafkatest.Change(&settings, func(k *kafka.Settings) { k.User, k.Password = "eve", "a secret" })
 		return settings
 	}, &ruler{root, cluster}
 }

@@ -162,7 +162,7 @@ func TestAGroupThatBeginsWithTheLatestLosesNothingInACrash(t *testing.T) {
 	options := quick(cable)
 	options.SessionTimeout = 300 * time.Millisecond
 	settings := cluster.Settings("topic", "group")
-	settings.Kafka.OffsetReset = annotate.KafkaLatest
+	kafkatest.Change(&settings, func(k *kafka.Settings) { k.OffsetReset = kafka.Latest })
 	sub, err := kafka.New(options).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.NoError(t, err)
 	cable.Cut() // before anything came
@@ -185,7 +185,7 @@ func TestPartitionsThatAreAddedAreReadFromTheirBeginning(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 1, 0)
 	settings := cluster.Settings("topic", "group")
-	settings.Kafka.OffsetReset = annotate.KafkaLatest
+	kafkatest.Change(&settings, func(k *kafka.Settings) { k.OffsetReset = kafka.Latest })
 	broker := kafka.New(quick(nil))
 	sub, err := broker.Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.NoError(t, err)

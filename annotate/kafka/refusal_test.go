@@ -16,16 +16,16 @@ import (
 )
 
 func TestCredentialsAreCheckedAndNeverShown(t *testing.T) {
-	for _, mechanism := range []string{annotate.KafkaPlain, annotate.KafkaScramSHA256, annotate.KafkaScramSHA512} {
+	for _, mechanism := range []string{kafka.Plain, kafka.ScramSHA256, kafka.ScramSHA512} {
 		t.Run(mechanism, func(t *testing.T) {
 			cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.Superuser(mechanism, "ada", "right horse"), kfake.SeedTopics(1, "topic"))
 			settings := cluster.Settings("topic", "group")
-			settings.Kafka.Mechanism, settings.Kafka.User, settings.Kafka.Password = mechanism, "ada", "right horse"
+			kafkatest.Change(&settings, func(k *kafka.Settings) { k.Mechanism, k.User, k.Password = mechanism, "ada", "right horse" })
 			sub, err := kafka.New(quick(nil)).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 			require.NoError(t, err)
 			require.NoError(t, sub.Close(t.Context()))
 
-			settings.Kafka.Password = "wrong horse"
+			kafkatest.Change(&settings, func(k *kafka.Settings) { k.Password = "wrong horse" })
 			_, err = kafka.New(quick(nil)).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 			require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 			require.ErrorContains(t, err, "wrong credentials") // the embedded cluster hangs up without a word
@@ -49,20 +49,20 @@ func TestATopicThatDoesNotExistIsNamedAndNotMade(t *testing.T) {
 }
 
 func TestSettingsThatNoClusterCouldSatisfyAreNotTheBrokersFault(t *testing.T) {
-	for name, spoil := range map[string]func(*annotate.TopicSettings){
-		"protocol":  func(s *annotate.TopicSettings) { s.Kafka.Protocol = "HTTP" },
-		"mechanism": func(s *annotate.TopicSettings) { s.Kafka.Mechanism = "GSSAPI" },
-		"reset":     func(s *annotate.TopicSettings) { s.Kafka.OffsetReset = "middle" },
-		"user":      func(s *annotate.TopicSettings) { s.Kafka.Protocol = annotate.KafkaSASLSSL },
-		"port":      func(s *annotate.TopicSettings) { s.Kafka.Port = 0 },
-		"topic":     func(s *annotate.TopicSettings) { s.Topic = "a/b" },
-		"settings":  func(s *annotate.TopicSettings) { s.Kafka = nil },
-		"type":      func(s *annotate.TopicSettings) { s.BrokerType = annotate.MQTT },
+	for name, spoil := range map[string]func(*annotate.Topic){
+		"protocol":  func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Protocol = "HTTP" }) },
+		"mechanism": func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Mechanism = "GSSAPI" }) },
+		"reset":     func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.OffsetReset = "middle" }) },
+		"user":      func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Protocol = kafka.SASLSSL }) },
+		"port":      func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Port = 0 }) },
+		"topic":     func(s *annotate.Topic) { s.Name = "a/b" },
+		"settings":  func(s *annotate.Topic) { s.Settings = nil },
+		"type":      func(s *annotate.Topic) { s.Broker = "MQTT" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			settings := annotate.TopicSettings{
-				Topic: "topic", BrokerType: annotate.Kafka,
-				Kafka: &annotate.KafkaSettings{Host: "127.0.0.1", Port: 1},
+			settings := annotate.Topic{
+				Name: "topic", Broker: kafka.Type,
+				Settings: kafka.Settings{Host: "127.0.0.1", Port: 1},
 			}
 			spoil(&settings)
 			_, err := kafka.New(nil).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
@@ -96,7 +96,7 @@ func TestAConnectionCanBeEncrypted(t *testing.T) {
 	defer server.Close()
 	cluster := kafkatest.Embedded(t, kfake.TLS(&tls.Config{Certificates: server.TLS.Certificates}), kfake.SeedTopics(1, "topic"))
 	settings := cluster.Settings("topic", "group")
-	settings.Kafka.Protocol = annotate.KafkaSSL
+	kafkatest.Change(&settings, func(k *kafka.Settings) { k.Protocol = kafka.SSL })
 	options := quick(nil)
 	_, err := kafka.New(options).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
@@ -111,9 +111,9 @@ func TestAConnectionCanBeEncrypted(t *testing.T) {
 }
 
 func TestAClusterThatIsAwayIsNoticedAtOnce(t *testing.T) {
-	settings := annotate.TopicSettings{
-		Topic: "topic", BrokerType: annotate.Kafka,
-		Kafka: &annotate.KafkaSettings{Host: "127.0.0.1", Port: 1},
+	settings := annotate.Topic{
+		Name: "topic", Broker: kafka.Type,
+		Settings: kafka.Settings{Host: "127.0.0.1", Port: 1},
 	}
 	_, err := kafka.New(&kafka.Options{ConnectTimeout: time.Hour}).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)

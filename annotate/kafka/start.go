@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/IBM/sarama"
-
-	"github.com/iotenablers/enablers/annotate"
 )
 
 // beganWith starts the metadata of our offsets: the number of partitions that
@@ -36,7 +34,7 @@ func (s *session) settle(partitions []int32) (map[int32]int64, error) {
 		}
 		missing++
 		start := sarama.OffsetOldest
-		if s.sub.settings.OffsetReset != annotate.KafkaEarliest && int(partition) < known {
+		if s.sub.settings.OffsetReset != Earliest && int(partition) < known {
 			start = sarama.OffsetNewest
 		}
 		at, err := s.sub.client.GetOffset(s.sub.topic, partition, start)

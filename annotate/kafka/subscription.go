@@ -149,7 +149,7 @@ func (s *subscription) first() error {
 
 // settled reports whether it is certain from where the group reads.
 func (s *subscription) settled() bool {
-	if s.settings.OffsetReset == annotate.KafkaEarliest {
+	if s.settings.OffsetReset == Earliest {
 		return true
 	}
 	offsets, err := (&session{sub: s}).fetchOffsets()

@@ -22,15 +22,15 @@ func TestABacklogThatFillsTheQueueIsTakenInFromTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address := broker(t)
 			b := swift(mqtt.Options{QueueBytes: 100, ConnectTimeout: patience})
-			s, err := b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+			s, err := b.Subscribe(t.Context(), address.Topic("t", "in"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			require.NoError(t, s.Close(t.Context()))
-			p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+			p, err := b.Connect(t.Context(), address.Topic("t", "out"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			publish(t, p, 0, 200)
 			require.NoError(t, p.Close(t.Context()))
 
-			s, err = b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+			s, err = b.Subscribe(t.Context(), address.Topic("t", "in"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			require.Zero(t, receive(t, s, 0, 200))
 			require.NoError(t, s.Health())

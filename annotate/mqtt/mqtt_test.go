@@ -18,7 +18,7 @@ func harness(t *testing.T, target mqtttest.Address, opts mqtt.Options) brokertes
 	opts.ReconnectMin, opts.ReconnectMax = 5*time.Millisecond, 50*time.Millisecond
 	return brokertest.Harness{
 		Broker:  mqtt.New(&opts),
-		Topic:   proxy.Settings,
+		Topic:   proxy.Topic,
 		Cut:     proxy.Cut,
 		Restore: proxy.Restore,
 	}

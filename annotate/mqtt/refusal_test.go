@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
 func refusing(code byte, words string) *peer {
@@ -87,23 +88,23 @@ func TestABrokerWithoutQoS1IsNotAccepted(t *testing.T) {
 }
 
 func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
-	good := func() annotate.TopicSettings {
-		return annotate.TopicSettings{
-			Topic: "t", BrokerType: annotate.MQTT,
-			MQTT: &annotate.MQTTSettings{Protocol: "tcp", Host: "127.0.0.1", Port: 1},
+	good := func() annotate.Topic {
+		return annotate.Topic{
+			Name: "t", Broker: mqtt.Type,
+			Settings: mqtt.Settings{Protocol: "tcp", Host: "127.0.0.1", Port: 1},
 		}
 	}
-	for want, change := range map[string]func(*annotate.TopicSettings){
-		`protocol "wss": MQTT over WebSocket`: func(s *annotate.TopicSettings) { s.MQTT.Protocol = "wss" },
-		`protocol "http"`:                     func(s *annotate.TopicSettings) { s.MQTT.Protocol = "http" },
-		"name no host":                        func(s *annotate.TopicSettings) { s.MQTT.Host = "" },
-		"port 65536":                          func(s *annotate.TopicSettings) { s.MQTT.Port = 65_536 },
-		"no MQTT settings":                    func(s *annotate.TopicSettings) { s.MQTT = nil },
-		`broker type "KAFKA"`:                 func(s *annotate.TopicSettings) { s.BrokerType = annotate.Kafka },
-		"wildcards":                           func(s *annotate.TopicSettings) { s.Topic = "a/+" },
-		"no name":                             func(s *annotate.TopicSettings) { s.Topic = "" },
-		"not valid UTF-8":                     func(s *annotate.TopicSettings) { s.Topic = "\xff" },
-		"connection refused":                  func(*annotate.TopicSettings) {},
+	for want, change := range map[string]func(*annotate.Topic){
+		`protocol "wss": MQTT over WebSocket`: func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Protocol = "wss" }) },
+		`protocol "http"`:                     func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Protocol = "http" }) },
+		"name no host":                        func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Host = "" }) },
+		"port 65536":                          func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Port = 65_536 }) },
+		"no MQTT settings":                    func(s *annotate.Topic) { s.Settings = nil },
+		`broker type "KAFKA"`:                 func(s *annotate.Topic) { s.Broker = "KAFKA" },
+		"wildcards":                           func(s *annotate.Topic) { s.Name = "a/+" },
+		"no name":                             func(s *annotate.Topic) { s.Name = "" },
+		"not valid UTF-8":                     func(s *annotate.Topic) { s.Name = "\xff" },
+		"connection refused":                  func(*annotate.Topic) {},
 	} {
 		s := good()
 		change(&s)

@@ -50,10 +50,10 @@ func TestTLSChecksTheBrokersCertificate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, server.Serve())
 	defer server.Close()
-	settings := mqtttest.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}.Settings("t", "c")
+	settings := mqtttest.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}.Topic("t", "c")
 
 	for _, protocol := range []string{"tls", "ssl", "mqtts"} {
-		settings.MQTT.Protocol = protocol
+		mqtttest.Change(&settings, func(m *mqtt.Settings) { m.Protocol = protocol })
 		_, err = mqtt.New(nil).Connect(t.Context(), settings, annotate.ConnectOptions{})
 		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 		require.ErrorContains(t, err, "certificate")
@@ -68,10 +68,10 @@ func TestTLSChecksTheBrokersCertificate(t *testing.T) {
 func TestASessionThatSomebodyElseTookIsReportedAndTakenBack(t *testing.T) {
 	address := mqtttest.Embedded(t)
 	b := swift(mqtt.Options{})
-	first, err := b.Subscribe(t.Context(), address.Settings("t", "c"), annotate.ConnectOptions{})
+	first, err := b.Subscribe(t.Context(), address.Topic("t", "c"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	slow := mqtt.New(&mqtt.Options{ReconnectMin: time.Hour, ReconnectMax: time.Hour})
-	second, err := slow.Subscribe(t.Context(), address.Settings("t", "c"), annotate.ConnectOptions{})
+	second, err := slow.Subscribe(t.Context(), address.Topic("t", "c"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return second.Health() != nil }, patience, time.Millisecond)
 	require.ErrorContains(t, second.Health(), address.String()+": annotate: broker unavailable: the broker disconnected: session taken over")
@@ -83,9 +83,9 @@ func TestASessionThatSomebodyElseTookIsReportedAndTakenBack(t *testing.T) {
 func TestASubscriptionWithoutAClientIdentifierLivesThroughAnInterruption(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{})
-	s, err := b.Subscribe(t.Context(), proxy.Settings("t", ""), annotate.ConnectOptions{})
+	s, err := b.Subscribe(t.Context(), proxy.Topic("t", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), proxy.Settings("t", ""), annotate.ConnectOptions{})
+	p, err := b.Connect(t.Context(), proxy.Topic("t", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	publish(t, p, 0, 10)
 	require.Zero(t, receive(t, s, 0, 5))
@@ -129,9 +129,9 @@ func TestNothingStaysBehindAfterClose(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.Embedded(t))
 	b := swift(mqtt.Options{})
 	round := func() {
-		s, err := b.Subscribe(t.Context(), proxy.Settings("t", "in"), annotate.ConnectOptions{})
+		s, err := b.Subscribe(t.Context(), proxy.Topic("t", "in"), annotate.ConnectOptions{})
 		require.NoError(t, err)
-		p, err := b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
+		p, err := b.Connect(t.Context(), proxy.Topic("t", "out"), annotate.ConnectOptions{})
 		require.NoError(t, err)
 		publish(t, p, 0, 10)
 		receive(t, s, 0, 5)
@@ -140,7 +140,7 @@ func TestNothingStaysBehindAfterClose(t *testing.T) {
 		require.NoError(t, s.Forget(t.Context()))
 
 		proxy.Cut()
-		_, err = b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
+		_, err = b.Connect(t.Context(), proxy.Topic("t", "out"), annotate.ConnectOptions{})
 		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 		proxy.Restore()
 	}
@@ -156,9 +156,9 @@ func TestNothingStaysBehindAfterClose(t *testing.T) {
 func TestALargeMessagePasses(t *testing.T) {
 	address := mqtttest.StartMosquitto(t)
 	b := mqtt.New(nil)
-	s, err := b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+	s, err := b.Subscribe(t.Context(), address.Topic("t", "in"), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+	p, err := b.Connect(t.Context(), address.Topic("t", "out"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	payload := make([]byte, 20<<20)
 	_, err = rand.Read(payload)

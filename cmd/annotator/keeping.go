@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
@@ -104,7 +104,7 @@ func (k *keeping) await(ctx context.Context, log *slog.Logger) error {
 // part is the manager as a part of the process. It runs as soon as the
 // database answers. The REST interface begins when the manager is ready or the
 // database was missed, so that /healthz and /readyz answer in any case.
-func (k *keeping) part(manager *annotate.Manager, log *slog.Logger) server.Part {
+func (k *keeping) part(m *manager.Manager, log *slog.Logger) server.Part {
 	return server.Part{
 		Name: "annotate",
 		Run: func(ctx context.Context) error {
@@ -115,13 +115,13 @@ func (k *keeping) part(manager *annotate.Manager, log *slog.Logger) server.Part 
 			if err != nil {
 				return err
 			}
-			return manager.Run(ctx)
+			return m.Run(ctx)
 		},
 		Ready: func() error {
 			if k.away.Load() {
 				return nil
 			}
-			return manager.Ready()
+			return m.Err()
 		},
 	}
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
@@ -66,11 +67,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.close()) }()
-	config := annotate.Config{
+	m, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
-			Brokers: map[annotate.BrokerType]annotate.Broker{
-				annotate.MQTT:  mqtt.New(&mqtt.Options{TLS: brokerTLS, Logger: log}),
-				annotate.Kafka: kafka.New(&kafka.Options{TLS: brokerTLS, Logger: log}),
+			Drivers: []annotate.Driver{
+				mqtt.Driver(mqtt.New(&mqtt.Options{TLS: brokerTLS, Logger: log}), &s.mqtt),
+				kafka.Driver(kafka.New(&kafka.Options{TLS: brokerTLS, Logger: log}), &s.kafka),
 			},
 			Defaults: s.defaults,
 			Instance: s.instanceAt(listener.Addr()),
@@ -81,17 +82,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Secret:         kept.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
-	}
-	manager, err := annotate.NewManager(config)
+	})
 	if err != nil {
 		return err
 	}
 	server.WarnIfExposed(log, listener, "annotator")
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := kept.address()
-	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{
+	rest := server.HTTP(listener, manager.NewHandler(m, &manager.HandlerOptions{
 		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.hosts, Logger: log,
 	}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, kept.part(manager, log), rest)
+	return server.Run(ctx, kept.part(m, log), rest)
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 )
 
@@ -39,7 +39,7 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 }
 
 // guide is what a newcomer may try on this machine.
-func guide(address string, at annotate.MQTTSettings) []console.Step {
+func guide(address string, at mqtt.Settings) []console.Step {
 	address = reachable(address)
 	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
 	return []console.Step{

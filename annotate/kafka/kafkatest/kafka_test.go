@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"github.com/iotenablers/enablers/annotate/kafka"
 	"testing"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
-	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
@@ -88,15 +88,15 @@ func TestKafkaKnowsItsUsersAndTheirRights(t *testing.T) {
 	k.Topic("hers", 1)
 	k.Allow("alice", kafkatest.ReadTopic("hers"), kafkatest.WriteTopic("hers"))
 	mechanisms := map[string]func(user, password string) sasl.Mechanism{
-		annotate.KafkaPlain:       func(u, p string) sasl.Mechanism { return plain.Auth{User: u, Pass: p}.AsMechanism() },
-		annotate.KafkaScramSHA256: func(u, p string) sasl.Mechanism { return scram.Auth{User: u, Pass: p}.AsSha256Mechanism() },
-		annotate.KafkaScramSHA512: func(u, p string) sasl.Mechanism { return scram.Auth{User: u, Pass: p}.AsSha512Mechanism() },
+		kafka.Plain:       func(u, p string) sasl.Mechanism { return plain.Auth{User: u, Pass: p}.AsMechanism() },
+		kafka.ScramSHA256: func(u, p string) sasl.Mechanism { return scram.Auth{User: u, Pass: p}.AsSha256Mechanism() },
+		kafka.ScramSHA512: func(u, p string) sasl.Mechanism { return scram.Auth{User: u, Pass: p}.AsSha512Mechanism() },
 	}
 	for name, mechanism := range mechanisms {
-		for _, protocol := range []string{annotate.KafkaSASLPlaintext, annotate.KafkaSASLSSL} {
+		for _, protocol := range []string{kafka.SASLPlaintext, kafka.SASLSSL} {
 			options := func(user, password string) []kgo.Opt {
 				all := []kgo.Opt{kgo.SASL(mechanism(user, password))}
-				if protocol == annotate.KafkaSASLSSL {
+				if protocol == kafka.SASLSSL {
 					all = append(all, kgo.DialTLSConfig(&tls.Config{RootCAs: k.Roots()}))
 				}
 				return all
@@ -110,9 +110,9 @@ func TestKafkaKnowsItsUsersAndTheirRights(t *testing.T) {
 		}
 	}
 	t.Run("SSL without a user", func(t *testing.T) {
-		client := connect(t, k.At(annotate.KafkaSSL), kgo.DialTLSConfig(&tls.Config{RootCAs: k.Roots()}))
+		client := connect(t, k.At(kafka.SSL), kgo.DialTLSConfig(&tls.Config{RootCAs: k.Roots()}))
 		require.NoError(t, write(t, client, "hers", "anybody's"))
-		stranger := connect(t, k.At(annotate.KafkaSSL), kgo.DialTLSConfig(&tls.Config{}))
+		stranger := connect(t, k.At(kafka.SSL), kgo.DialTLSConfig(&tls.Config{}))
 		require.ErrorContains(t, stranger.Ping(t.Context()), "certificate")
 	})
 	require.Len(t, read(t, k.Address(), "hers", 7), 7)

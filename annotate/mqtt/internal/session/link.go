@@ -19,7 +19,7 @@ type link struct {
 	Client
 	traffic traffic
 
-	settings annotate.MQTTSettings
+	settings Settings
 	address  string
 	secure   bool
 	unnamed  bool          // the settings had no client identifier
@@ -52,7 +52,7 @@ func newLink(k Client, t traffic) *link {
 }
 
 // open makes the first connection, in one attempt, and starts the goroutine.
-func (l *link) open(ctx context.Context, settings annotate.MQTTSettings, instance string) error {
+func (l *link) open(ctx context.Context, settings Settings, instance string) error {
 	address, secure, err := address(settings)
 	if err != nil {
 		return err

@@ -95,21 +95,21 @@ type Client struct {
 }
 
 // Subscribe makes a subscription for annotate.Broker.
-func (k Client) Subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (*Subscription, error) {
+func (k Client) Subscribe(ctx context.Context, topic Topic, opts annotate.ConnectOptions) (*Subscription, error) {
 	s := newSubscription(k, filter(topic), window(opts))
 	if opts.Instance != "" {
 		s.expiry = k.Config.MemberExpiry
 	}
-	if err := s.open(ctx, *topic.MQTT, opts.Instance); err != nil {
+	if err := s.open(ctx, topic.Settings, opts.Instance); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // Connect makes a publisher for annotate.Broker.
-func (k Client) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (*Publisher, error) {
-	p := newPublisher(k, topic.Topic, window(opts))
-	if err := p.open(ctx, *topic.MQTT, opts.Instance); err != nil {
+func (k Client) Connect(ctx context.Context, topic Topic, opts annotate.ConnectOptions) (*Publisher, error) {
+	p := newPublisher(k, topic.Name, window(opts))
+	if err := p.open(ctx, topic.Settings, opts.Instance); err != nil {
 		return nil, err
 	}
 	return p, nil
