@@ -22,7 +22,7 @@ var (
 	ErrChannelNotFound = errors.New("annotate: channel not found")
 	// ErrInstanceTaken is returned by [Manager.Run] when another process that
 	// uses the same storage has the same instance name and is alive.
-	ErrInstanceTaken = fleet.ErrInstanceTaken
+	ErrInstanceTaken = errors.New("annotate: another live instance has this name; give each its own")
 )
 
 // Manager keeps the channels of a service: it creates, finds, changes and
@@ -130,6 +130,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	var membership *fleet.Membership
 	if err == nil && m.fleet != nil {
 		membership, err = m.fleet.Enter(ctx, m.runner)
+		err = m.instanceTaken(err)
 	}
 	if err != nil {
 		m.setPhase(ended, err)
@@ -164,7 +165,7 @@ func (m *Manager) runShared(ctx context.Context, membership *fleet.Membership) e
 	select {
 	case <-ctx.Done():
 	case err = <-held:
-		lost = true
+		lost, err = true, m.instanceTaken(err)
 		m.setPhase(serving, err)
 	}
 	err = errors.Join(err, m.shutDown())
@@ -173,6 +174,15 @@ func (m *Manager) runShared(ctx context.Context, membership *fleet.Membership) e
 		<-held
 	}
 	membership.Resign()
+	return err
+}
+
+// instanceTaken returns an error of the fleet as one that matches
+// ErrInstanceTaken, where it is that.
+func (m *Manager) instanceTaken(err error) error {
+	if errors.Is(err, fleet.ErrInstanceTaken) {
+		return fmt.Errorf("join as instance %q: %w", m.config.Instance, ErrInstanceTaken)
+	}
 	return err
 }
 

@@ -158,7 +158,7 @@ func TestChannelsOfAnEarlierRunAreReplaced(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		config, err := m.Get("demo-json")
 		require.NoError(t, err)
-		require.Equal(t, "demo/json", config.Settings.Input.Topic)
+		require.Equal(t, "demo/json", config.Input.Name)
 		stop()
 		require.NoError(t, <-done)
 		cancel()

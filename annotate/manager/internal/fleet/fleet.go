@@ -223,6 +223,8 @@ func (f *Fleet) isAdrift() bool {
 	return f.adrift
 }
 
+// IsRestoring reports whether it is not yet decided whether channels come back
+// stopped.
 func (f *Fleet) IsRestoring() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 // ErrInstanceTaken is returned when another process that uses the same storage
 // has the same instance name and is alive.
-var ErrInstanceTaken = errors.New("annotate: another live instance has this name; give each its own")
+var ErrInstanceTaken = errors.New("another live instance has this name")
 
 // errLeaseLost is returned when another instance has declared this one dead.
 var errLeaseLost = errors.New("annotate: the lease was lost")
