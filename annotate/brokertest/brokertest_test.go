@@ -23,3 +23,10 @@ func memory() brokertest.Harness {
 func TestTheInMemoryBrokerPasses(t *testing.T) {
 	brokertest.Run(t, memory())
 }
+
+func TestSettings_passesForTheMemoryDriver(t *testing.T) {
+	brokertest.Settings(t, brokertest.SettingsHarness{
+		Driver: annotate.MemoryDriver(nil), Topic: "weather/json",
+		Good: `{"name": "station"}`, Bad: map[string]string{"name": `{"name": 7}`},
+	})
+}
