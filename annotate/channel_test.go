@@ -390,7 +390,9 @@ type closingPublisher struct {
 	left int
 }
 
-func (b closingBroker) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b closingBroker) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	p, err := b.Broker.Connect(ctx, topic, opts)
 	return &closingPublisher{p, b.after}, err
 }

@@ -15,7 +15,9 @@ type keyedBroker struct{ annotate.Broker }
 
 type keyedSubscription struct{ annotate.Subscription }
 
-func (b keyedBroker) Subscribe(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+func (b keyedBroker) Subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error,
+) {
 	s, err := b.Broker.Subscribe(ctx, topic, opts)
 	return keyedSubscription{s}, err
 }

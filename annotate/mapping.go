@@ -108,7 +108,8 @@ func (m Mapping) compile(maxMessageBytes int) (*rml.Plan, error) {
 		return nil, unsuitable{err}
 	}
 	if targets := plan.Targets(); len(targets) > 0 {
-		return nil, unsuitable{fmt.Errorf("the mapping has a logical target, the file %q; a channel has no output but its output topic", targets[0].Name)}
+		return nil, unsuitable{fmt.Errorf(
+			"the mapping has a logical target, the file %q; a channel has no output but its output topic", targets[0].Name)}
 	}
 	return plan, nil
 }

@@ -151,7 +151,9 @@ func (b *MemoryBroker) Connect(ctx context.Context, topic Topic, opts ConnectOpt
 }
 
 // Transact implements Transactor. A message is a transaction of its own.
-func (b *MemoryBroker) Transact(ctx context.Context, input, output Topic, opts ConnectOptions) (Subscription, Publisher, error) {
+func (b *MemoryBroker) Transact(
+	ctx context.Context, input, output Topic, opts ConnectOptions) (Subscription, Publisher, error,
+) {
 	s, err := b.Subscribe(ctx, input, opts)
 	if err != nil {
 		return nil, nil, err

@@ -164,7 +164,9 @@ type lateBroker struct {
 	waiting chan struct{}
 }
 
-func (b *lateBroker) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b *lateBroker) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	if b.slow.Load() {
 		b.waiting <- struct{}{}
 		<-ctx.Done()

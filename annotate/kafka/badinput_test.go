@@ -90,7 +90,8 @@ func (r *ruler) allow(t *testing.T, topic string, operation kmsg.ACLOperation) {
 // deny takes every right to a topic away from eve.
 func (r *ruler) deny(t *testing.T, topic string) {
 	filter := kmsg.NewDeleteACLsRequestFilter()
-	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = kmsg.ACLResourceTypeTopic, &topic, kmsg.ACLResourcePatternTypeLiteral
+	filter.ResourceType, filter.ResourceName = kmsg.ACLResourceTypeTopic, &topic
+	filter.ResourcePatternType = kmsg.ACLResourcePatternTypeLiteral
 	filter.Operation, filter.PermissionType = kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
 	request := kmsg.NewPtrDeleteACLsRequest()
 	request.Filters = append(request.Filters, filter)
@@ -270,7 +271,8 @@ func TestNothingOvertakesARefusedOutputInATransaction(t *testing.T) {
 		require.NoError(t, source.Publish(t.Context(), annotate.Message{Payload: []byte(text)}, func(error) {}))
 	}
 	require.NoError(t, source.Close(t.Context()))
-	sub, pub, err := kafka.New(quick(nil)).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out", ""), annotate.ConnectOptions{})
+	sub, pub, err := kafka.New(quick(nil)).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out",
+		""), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	refused := make(chan annotate.Delivery, 1)
 	for range 4 {

@@ -124,7 +124,9 @@ func positive[N int | time.Duration](v, byDefault N) N {
 // settings and returns when it has been told its partitions, which may be none
 // while other members have them all. An empty group name means a group of its
 // own, which is removed when the subscription is closed. The topic must exist.
-func (b *Broker) Subscribe(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+func (b *Broker) Subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error,
+) {
 	s, err := b.subscribe(ctx, topic, opts, nil)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Name, err)
@@ -132,7 +134,9 @@ func (b *Broker) Subscribe(ctx context.Context, topic annotate.Topic, opts annot
 	return s, nil
 }
 
-func (b *Broker) subscribe(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions, t *transaction) (*subscription, error) {
+func (b *Broker) subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions, t *transaction) (*subscription, error,
+) {
 	e, err := b.endpoint(topic)
 	if err != nil {
 		return nil, err
@@ -151,7 +155,9 @@ func (b *Broker) subscribe(ctx context.Context, topic annotate.Topic, opts annot
 }
 
 // Connect implements annotate.Broker. The topic must exist.
-func (b *Broker) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b *Broker) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	p, err := b.connect(ctx, topic, opts)
 	if err != nil {
 		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
@@ -179,7 +185,9 @@ func (b *Broker) connect(ctx context.Context, topic annotate.Topic, opts annotat
 // member of a consumer group from one that was replaced (KIP-447), which
 // Apache Kafka can since 2.5. Instances that run at the same time need
 // different ConnectOptions.Instance, and a fixed group name.
-func (b *Broker) Transact(ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+func (b *Broker) Transact(
+	ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error,
+) {
 	s, p, err := b.transact(ctx, input, output, opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect topics %q and %q with transactions: %w", input.Name, output.Name, err)
@@ -187,7 +195,9 @@ func (b *Broker) Transact(ctx context.Context, input, output annotate.Topic, opt
 	return s, p, nil
 }
 
-func (b *Broker) transact(ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+func (b *Broker) transact(
+	ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error,
+) {
 	e, err := b.endpoint(output)
 	if err != nil {
 		return nil, nil, err

@@ -54,7 +54,9 @@ func (settingsDriver) Read(object []byte) (annotate.Settings, error) {
 }
 
 // Complete implements annotate.SettingsDriver.
-func (d settingsDriver) Complete(settings annotate.Settings, role annotate.TopicRole, channel string) annotate.Settings {
+func (d settingsDriver) Complete(
+	settings annotate.Settings, role annotate.TopicRole, channel string,
+) annotate.Settings {
 	if settings == nil {
 		settings = d.Default(role)
 	}

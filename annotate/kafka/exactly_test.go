@@ -85,7 +85,8 @@ func TestEachOutputIsCommittedOnceWhenTheConnectionIsLostAgainAndAgain(t *testin
 	fill(t, cluster, "in", 0, count)
 	options := quick(cable)
 	options.TransactionMessages = 50
-	sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out", ""), annotate.ConnectOptions{Window: 64})
+	sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out",
+		""), annotate.ConnectOptions{Window: 64})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -113,13 +114,15 @@ func TestASuccessorCommitsWhatAKilledProcessLeftOpen(t *testing.T) {
 		options := quick(cable)
 		options.TransactionMessages = 40
 		options.SessionTimeout = time.Second // the dead member's
-		sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out", ""), annotate.ConnectOptions{Window: 64})
+		sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out",
+			""), annotate.ConnectOptions{Window: 64})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); pass(ctx, sub, pub) }()
 		goal := min(count, life*count/4)
-		require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= goal }, patience, 5*time.Millisecond, fmt.Sprint("life ", life))
+		require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= goal }, patience, 5*time.Millisecond,
+			fmt.Sprint("life ", life))
 		if goal < count {
 			cable.Cut() // as good as dead: it can say nothing any more
 		}

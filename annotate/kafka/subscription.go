@@ -354,7 +354,8 @@ func (s *subscription) Close(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, s.network.abort)
 		s.shut()
 		if !stop() {
-			s.closeErr = fmt.Errorf("close subscription of topic %q in group %q: the last acknowledgements may be lost: %w", s.topic, s.group, ctx.Err())
+			s.closeErr = fmt.Errorf("close subscription of topic %q in group %q: the last acknowledgements may be lost: %w",
+				s.topic, s.group, ctx.Err())
 		}
 		s.network.abort()
 		if s.own {

@@ -103,7 +103,9 @@ func (a *Annotations) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-func (a *Annotations) read(ctx context.Context, id string) (mapping annotate.Mapping, revision storage.Revision, err error) {
+func (a *Annotations) read(
+	ctx context.Context, id string) (mapping annotate.Mapping, revision storage.Revision, err error,
+) {
 	if a.documents == nil {
 		return mapping, 0, ErrStandalone
 	}

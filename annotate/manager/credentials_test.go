@@ -53,7 +53,8 @@ func TestCredentialsOfBothKindsOfBrokerLeakNowhere(t *testing.T) {
 	m, stop := runManager(t, c)
 	rest := newClientOf(t, m)
 
-	kafkaSettings := map[string]any{"host": "h", "port": 1, "user": leaks[0], "password": leaks[1], "protocol": "SASL_SSL", "saslMechanism": "SCRAM-SHA-256"}
+	kafkaSettings := map[string]any{"host": "h", "port": 1, "user": leaks[0], "password": leaks[1],
+		"protocol": "SASL_SSL", "saslMechanism": "SCRAM-SHA-256"}
 	mqtt := map[string]any{"protocol": "ssl", "host": "h", "port": 1, "user": leaks[2], "password": leaks[3]}
 	topic := func(name, kind string) map[string]any {
 		return map[string]any{"topic": name, "brokerType": kind, "kafkaSettings": kafkaSettings, "mqttSettings": mqtt}

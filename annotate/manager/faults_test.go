@@ -30,7 +30,9 @@ func (d *faultyDocuments) Create(ctx context.Context, key string, data []byte) (
 	return d.Documents.Create(ctx, key, data)
 }
 
-func (d *faultyDocuments) Update(ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error) {
+func (d *faultyDocuments) Update(
+	ctx context.Context, key string, prev storage.Revision, data []byte) (storage.Revision, error,
+) {
 	if d.broken.Load() {
 		return 0, errDisk
 	}

@@ -247,7 +247,9 @@ func (s *site) prepare(name string, change ...func(*manager.Config)) *instance {
 }
 
 // Subscribe and Connect make an instance the broker that its channels see.
-func (i *instance) Subscribe(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+func (i *instance) Subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error,
+) {
 	if i.isDead() {
 		return nil, annotate.ErrBrokerUnavailable
 	}
@@ -268,7 +270,9 @@ func (i *instance) Subscribe(ctx context.Context, topic annotate.Topic, opts ann
 	return s, nil
 }
 
-func (i *instance) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (i *instance) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	if i.isDead() {
 		return nil, annotate.ErrBrokerUnavailable
 	}

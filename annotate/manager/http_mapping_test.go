@@ -157,8 +157,14 @@ func TestRESTTakesBothSpellingsOfTheMonitors(t *testing.T) {
 	c := newClient(t, nil)
 	topic := func(name string) map[string]any { return map[string]any{"topic": name, "brokerType": "MQTT"} }
 	for name, spelled := range map[string]struct{ settings, status []string }{
-		"input form":  {[]string{"monitorInputTopicSettings", "monitorOutputTopicSettings"}, []string{"inputMonitorTopicEnabled", "outputMonitorTopicEnabled"}},
-		"output form": {[]string{"monitoringInputTopicSettings", "monitoringOutputTopicSettings"}, []string{"inputMonitoringTopicEnabled", "outputMonitoringTopicEnabled"}},
+		"input form": {
+			[]string{"monitorInputTopicSettings", "monitorOutputTopicSettings"},
+			[]string{"inputMonitorTopicEnabled", "outputMonitorTopicEnabled"},
+		},
+		"output form": {
+			[]string{"monitoringInputTopicSettings", "monitoringOutputTopicSettings"},
+			[]string{"inputMonitoringTopicEnabled", "outputMonitoringTopicEnabled"},
+		},
 	} {
 		id := strings.ReplaceAll(name, " ", "%2F")
 		real := strings.ReplaceAll(name, " ", "/")

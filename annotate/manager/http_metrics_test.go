@@ -29,12 +29,16 @@ type gaugedPublisher struct {
 	*gauged
 }
 
-func (b *gauged) Subscribe(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+func (b *gauged) Subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error,
+) {
 	s, err := b.Broker.Subscribe(ctx, topic, opts)
 	return gaugedSubscription{s, b}, err
 }
 
-func (b *gauged) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b *gauged) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	p, err := b.Broker.Connect(ctx, topic, opts)
 	return gaugedPublisher{p, b}, err
 }

@@ -142,7 +142,8 @@ func TestRESTChannelLifecycle(t *testing.T) {
 	c.text(c.send("POST", "/channels/", body), 400,
 		"Channel ID exception: Cannot create new channel with given ID. Found existing channel with ID "+id)
 	c.text(c.send("PATCH", path, `{"isStopped": false}`), 200, "No updates were made to channel status for channel with ID: "+id)
-	c.text(c.send("PATCH", path, `{"outputMonitorTopicEnabled": true}`), 200, "No updates were made to channel status for channel with ID: "+id)
+	c.text(c.send("PATCH", path, `{"outputMonitorTopicEnabled": true}`), 200,
+		"No updates were made to channel status for channel with ID: "+id)
 	c.text(c.send("PATCH", path, `{"error": "x"}`), 200, "No updates were made to channel status for channel with ID: "+id)
 	c.text(c.send("PATCH", path, `{"inputMonitoringTopicEnabled": true}`), 200, "Updated settings for channel with ID: "+id)
 	c.text(c.send("PATCH", path, `{"isStopped": true, "errorTopicEnabled": false}`), 200, "Updated settings and stopped channel with ID: "+id)
@@ -197,40 +198,120 @@ func TestRESTRefusesBadChannels(t *testing.T) {
 	file := strings.Replace(jsonMapping, "[ a carml:Stream ]", `"data.json"`, 1)
 	const malformed = "The request content was malformed:\n"
 	for name, test := range map[string]struct{ body, want string }{
-		"not JSON":            {`{"settings": {`, malformed + "not JSON: the text ends in the middle"},
-		"syntax error":        {"{\n  \"settings\": tru }", malformed + "not JSON: invalid character ' ' in literal true (expecting 'e') at line 2, column 18"},
-		"empty":               {"", malformed + "expected a JSON object, got nothing"},
-		"array":               {"[]", malformed + "expected a JSON object, got an array"},
-		"two documents":       {"{} {}", malformed + "unexpected text after the JSON object, which ends at byte 2"},
-		"deep nesting":        {strings.Repeat(`{"a":`, 20_000), malformed + "not JSON: invalid character '{' exceeded max depth at line 1, column 50001"},
-		"no settings":         {`{"metadata": {}}`, malformed + "settings: required, expected an object"},
-		"null settings":       {`{"settings": null}`, malformed + "settings: required, expected an object"},
-		"settings text":       {`{"settings": "x"}`, malformed + `settings: expected an object, got the string "x"`},
-		"missing topic":       {channelJSON(t, "c", input(map[string]any{"topic": nil}), nil, nil), malformed + "settings.inputTopicSettings.topic: required, expected a string"},
-		"blank topic":         {channelJSON(t, "c", input(map[string]any{"topic": " "}), nil, nil), malformed + "settings.inputTopicSettings.topic: required, must not be empty"},
-		"topic number":        {channelJSON(t, "c", input(map[string]any{"topic": 3}), nil, nil), malformed + "settings.inputTopicSettings.topic: expected a string, got the number 3"},
-		"broker letter case":  {channelJSON(t, "c", input(map[string]any{"brokerType": "mqtt"}), nil, nil), malformed + `settings.inputTopicSettings.brokerType: expected one of MQTT, KAFKA, got "mqtt"`},
-		"broker not there":    {channelJSON(t, "c", input(map[string]any{"brokerType": "OTHER"}), nil, nil), malformed + `settings.inputTopicSettings.brokerType: expected one of MQTT, KAFKA, got "OTHER"`},
-		"wildcard inside":     {channelJSON(t, "c", input(map[string]any{"topic": "a/#/b"}), nil, nil), malformed + `settings.inputTopicSettings.topic: a wildcard must stand alone between slashes and # at the end, got "a/#/b"`},
-		"wildcard output":     {channelJSON(t, "c", map[string]any{"outputTopicSettings": map[string]any{"topic": "a/+", "brokerType": "MQTT"}}, nil, nil), malformed + `settings.outputTopicSettings.topic: only the input topic may have the wildcards + and #, got "a/+"`},
-		"mqtt without host":   {channelJSON(t, "c", input(map[string]any{"mqttSettings": map[string]any{"protocol": "tcp", "port": 1}}), nil, nil), malformed + "settings.inputTopicSettings.mqttSettings.host: required, expected a string"},
-		"mqtt port":           {channelJSON(t, "c", input(map[string]any{"mqttSettings": map[string]any{"protocol": "tcp", "host": "h", "port": 70000}}), nil, nil), malformed + "settings.inputTopicSettings.mqttSettings.port: expected an integer from 1 to 65535, got 70000"},
-		"mqtt protocol":       {channelJSON(t, "c", input(map[string]any{"mqttSettings": map[string]any{"protocol": "udp", "host": "h", "port": 1}}), nil, nil), malformed + `settings.inputTopicSettings.mqttSettings.protocol: expected one of tcp, mqtt, ssl, tls, mqtts, ws, wss, got "udp"`},
-		"masked password":     {channelJSON(t, "c", input(map[string]any{"mqttSettings": map[string]any{"protocol": "tcp", "host": "h", "port": 1, "password": annotate.Masked}}), nil, nil), malformed + "settings.inputTopicSettings.mqttSettings: user or password is the mask that the service shows in their place; send the real ones"},
-		"parallelism zero":    {channelJSON(t, "c", map[string]any{"parallelism": 0}, nil, nil), malformed + "settings.parallelism: expected an integer from 1 to 256, got 0"},
-		"parallelism text":    {channelJSON(t, "c", map[string]any{"parallelism": "2"}, nil, nil), malformed + `settings.parallelism: expected an integer, got the string "2"`},
-		"buffer fraction":     {channelJSON(t, "c", map[string]any{"bufferSize": 1.5}, nil, nil), malformed + "settings.bufferSize: expected an integer from 1 to 65536, got 1.5"},
-		"long identifier":     {channelJSON(t, strings.Repeat("x", 500), nil, nil, nil), malformed + "settings.channelId: expected at most 480 bytes, got 500"},
-		"dot identifier":      {channelJSON(t, ".", nil, nil, nil), malformed + `settings.channelId: cannot be ".", which cannot stand in a URL`},
-		"two dots":            {channelJSON(t, "..", nil, nil, nil), malformed + `settings.channelId: cannot be "..", which cannot stand in a URL`},
-		"stopped text":        {channelJSON(t, "c", nil, nil, map[string]any{"isStopped": "no"}), malformed + `status.isStopped: expected true or false, got the string "no"`},
-		"tags":                {channelJSON(t, "c", nil, map[string]any{"tags": []any{"a", 1}}, nil), malformed + "metadata.tags[1]: expected a string, got the number 1"},
-		"input format":        {channelJSON(t, "c", nil, mapping(map[string]any{"inputFormat": "json"}), nil), malformed + `metadata.mapping.inputFormat: expected one of JSON, CSV, XML, got "json"`},
-		"output format":       {channelJSON(t, "c", nil, mapping(map[string]any{"outputFormat": "JSON-LD"}), nil), malformed + `metadata.mapping.outputFormat: expected one of TTL, JSONLD, NTRIPLES, NQUADS, TRIG, got "JSON-LD"`},
-		"no mapping":          {channelJSON(t, "c", nil, mapping(map[string]any{"rml": nil}), nil), malformed + "metadata.mapping.rml: required, expected a string"},
-		"two sources":         {channelJSON(t, "c", nil, mapping(map[string]any{"rml": twoSources}), nil), `RML mapping exception: the mapping has 2 sources (the unnamed stream, stream "b"); a channel needs exactly one, a carml:Stream`},
-		"file source":         {channelJSON(t, "c", nil, mapping(map[string]any{"rml": file}), nil), `RML mapping exception: the source of the mapping is file "data.json"; a channel needs a carml:Stream`},
-		"another formulation": {channelJSON(t, "c", nil, mapping(map[string]any{"inputFormat": "XML"}), nil), "RML mapping exception: the mapping's reference formulation is ql:JSONPath; inputFormat XML needs ql:XPath"},
+		"not JSON": {`{"settings": {`, malformed + "not JSON: the text ends in the middle"},
+		"syntax error": {
+			"{\n  \"settings\": tru }",
+			malformed + "not JSON: invalid character ' ' in literal true (expecting 'e') at line 2, column 18",
+		},
+		"empty":         {"", malformed + "expected a JSON object, got nothing"},
+		"array":         {"[]", malformed + "expected a JSON object, got an array"},
+		"two documents": {"{} {}", malformed + "unexpected text after the JSON object, which ends at byte 2"},
+		"deep nesting": {
+			strings.Repeat(`{"a":`, 20_000),
+			malformed + "not JSON: invalid character '{' exceeded max depth at line 1, column 50001",
+		},
+		"no settings":   {`{"metadata": {}}`, malformed + "settings: required, expected an object"},
+		"null settings": {`{"settings": null}`, malformed + "settings: required, expected an object"},
+		"settings text": {`{"settings": "x"}`, malformed + `settings: expected an object, got the string "x"`},
+		"missing topic": {
+			channelJSON(t, "c", input(map[string]any{"topic": nil}), nil, nil),
+			malformed + "settings.inputTopicSettings.topic: required, expected a string",
+		},
+		"blank topic": {
+			channelJSON(t, "c", input(map[string]any{"topic": " "}), nil, nil),
+			malformed + "settings.inputTopicSettings.topic: required, must not be empty",
+		},
+		"topic number": {
+			channelJSON(t, "c", input(map[string]any{"topic": 3}), nil, nil),
+			malformed + "settings.inputTopicSettings.topic: expected a string, got the number 3",
+		},
+		"broker letter case": {
+			channelJSON(t, "c", input(map[string]any{"brokerType": "mqtt"}), nil, nil),
+			malformed + `settings.inputTopicSettings.brokerType: expected one of MQTT, KAFKA, got "mqtt"`,
+		},
+		"broker not there": {
+			channelJSON(t, "c", input(map[string]any{"brokerType": "OTHER"}), nil, nil),
+			malformed + `settings.inputTopicSettings.brokerType: expected one of MQTT, KAFKA, got "OTHER"`,
+		},
+		"wildcard inside": {
+			channelJSON(t, "c", input(map[string]any{"topic": "a/#/b"}), nil, nil),
+			malformed + `settings.inputTopicSettings.topic: a wildcard must stand alone between slashes and # at the end, got "a/#/b"`,
+		},
+		"wildcard output": {
+			channelJSON(t, "c", map[string]any{"outputTopicSettings": map[string]any{"topic": "a/+", "brokerType": "MQTT"}}, nil, nil),
+			malformed + `settings.outputTopicSettings.topic: only the input topic may have the wildcards + and #, got "a/+"`,
+		},
+		"mqtt without host": {
+			channelJSON(t, "c", input(map[string]any{"mqttSettings": map[string]any{"protocol": "tcp", "port": 1}}), nil, nil),
+			malformed + "settings.inputTopicSettings.mqttSettings.host: required, expected a string",
+		},
+		"mqtt port": {
+			channelJSON(t, "c", input(map[string]any{"mqttSettings": map[string]any{"protocol": "tcp", "host": "h", "port": 70000}}), nil, nil),
+			malformed + "settings.inputTopicSettings.mqttSettings.port: expected an integer from 1 to 65535, got 70000",
+		},
+		"mqtt protocol": {
+			channelJSON(t, "c", input(map[string]any{"mqttSettings": map[string]any{"protocol": "udp", "host": "h", "port": 1}}), nil, nil),
+			malformed + `settings.inputTopicSettings.mqttSettings.protocol: expected one of tcp, mqtt, ssl, tls, mqtts, ws, wss, got "udp"`,
+		},
+		"masked password": {
+			channelJSON(t, "c", input(map[string]any{"mqttSettings": map[string]any{"protocol": "tcp", "host": "h", "port": 1,
+				"password": annotate.Masked}}), nil, nil),
+			malformed + "settings.inputTopicSettings.mqttSettings: user or password is the mask that the service shows " +
+				"in their place; send the real ones",
+		},
+		"parallelism zero": {
+			channelJSON(t, "c", map[string]any{"parallelism": 0}, nil, nil),
+			malformed + "settings.parallelism: expected an integer from 1 to 256, got 0",
+		},
+		"parallelism text": {
+			channelJSON(t, "c", map[string]any{"parallelism": "2"}, nil, nil),
+			malformed + `settings.parallelism: expected an integer, got the string "2"`,
+		},
+		"buffer fraction": {
+			channelJSON(t, "c", map[string]any{"bufferSize": 1.5}, nil, nil),
+			malformed + "settings.bufferSize: expected an integer from 1 to 65536, got 1.5",
+		},
+		"long identifier": {
+			channelJSON(t, strings.Repeat("x", 500), nil, nil, nil),
+			malformed + "settings.channelId: expected at most 480 bytes, got 500",
+		},
+		"dot identifier": {channelJSON(t, ".", nil, nil, nil), malformed + `settings.channelId: cannot be ".", which cannot stand in a URL`},
+		"two dots": {
+			channelJSON(t, "..", nil, nil, nil),
+			malformed + `settings.channelId: cannot be "..", which cannot stand in a URL`,
+		},
+		"stopped text": {
+			channelJSON(t, "c", nil, nil, map[string]any{"isStopped": "no"}),
+			malformed + `status.isStopped: expected true or false, got the string "no"`,
+		},
+		"tags": {
+			channelJSON(t, "c", nil, map[string]any{"tags": []any{"a", 1}}, nil),
+			malformed + "metadata.tags[1]: expected a string, got the number 1",
+		},
+		"input format": {
+			channelJSON(t, "c", nil, mapping(map[string]any{"inputFormat": "json"}), nil),
+			malformed + `metadata.mapping.inputFormat: expected one of JSON, CSV, XML, got "json"`,
+		},
+		"output format": {
+			channelJSON(t, "c", nil, mapping(map[string]any{"outputFormat": "JSON-LD"}), nil),
+			malformed + `metadata.mapping.outputFormat: expected one of TTL, JSONLD, NTRIPLES, NQUADS, TRIG, got "JSON-LD"`,
+		},
+		"no mapping": {
+			channelJSON(t, "c", nil, mapping(map[string]any{"rml": nil}), nil),
+			malformed + "metadata.mapping.rml: required, expected a string",
+		},
+		"two sources": {
+			channelJSON(t, "c", nil, mapping(map[string]any{"rml": twoSources}), nil),
+			`RML mapping exception: the mapping has 2 sources (the unnamed stream, stream "b"); a channel needs exactly one, a carml:Stream`,
+		},
+		"file source": {
+			channelJSON(t, "c", nil, mapping(map[string]any{"rml": file}), nil),
+			`RML mapping exception: the source of the mapping is file "data.json"; a channel needs a carml:Stream`,
+		},
+		"another formulation": {
+			channelJSON(t, "c", nil, mapping(map[string]any{"inputFormat": "XML"}), nil),
+			"RML mapping exception: the mapping's reference formulation is ql:JSONPath; inputFormat XML needs ql:XPath",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t, nil)

@@ -19,7 +19,9 @@ type frail struct {
 	subscribed atomic.Int64
 }
 
-func (b *frail) Subscribe(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+func (b *frail) Subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error,
+) {
 	if b.subscribed.Add(1) > 1000 {
 		return nil, annotate.ErrBrokerUnavailable // enough was seen
 	}

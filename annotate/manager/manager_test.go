@@ -444,7 +444,9 @@ func newSlowBroker() slowBroker {
 	return slowBroker{annotate.NewMemoryBroker(nil), make(chan struct{}, 1), make(chan struct{})}
 }
 
-func (b slowBroker) Connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b slowBroker) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	b.asked <- struct{}{}
 	select {
 	case <-b.gate:

@@ -156,7 +156,9 @@ func (r *reconciler) merge(e *entry, document storage.Document, look uint64) {
 
 // mergeLeases takes over which instance runs what. It returns the leases on
 // channels that are gone.
-func (r *reconciler) mergeLeases(documents []storage.Document, sessions map[string]bool, look uint64) (stale []storage.Document) {
+func (r *reconciler) mergeLeases(
+	documents []storage.Document, sessions map[string]bool, look uint64) (stale []storage.Document,
+) {
 	found := map[string]storage.Document{}
 	for _, document := range documents {
 		found[strings.TrimPrefix(document.Key, fleet.ChannelLeasePrefix)] = document

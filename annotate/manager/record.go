@@ -84,7 +84,8 @@ func (f forms) encode(r record, s sealer) ([]byte, error) {
 	}
 	status := Status{Stopped: r.Stopped, Off: r.Off, Error: r.Fault}
 	return json.Marshal(recordForm{
-		channelForm: channelForm{f.settings(r.ChannelConfig), metadataOf(r.ChannelConfig, true), statusOf(&r.ChannelConfig.ChannelConfig, status)},
+		channelForm: channelForm{f.settings(r.ChannelConfig), metadataOf(r.ChannelConfig, true),
+			statusOf(&r.ChannelConfig.ChannelConfig, status)},
 		Credentials: credentials,
 		bookkeeping: r.bookkeeping,
 	})

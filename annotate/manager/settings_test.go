@@ -26,7 +26,11 @@ func decodeChannel(t *testing.T, text string) manager.ChannelConfig {
 
 const bothSpellings = `{
 	"settings": {
-		"inputTopicSettings": {"topic": "in", "brokerType": "MQTT", "mqttSettings": {"protocol": "ssl", "host": "h", "port": 8883, "clientId": "c", "user": "u", "password": "p"}},
+		"inputTopicSettings": {
+			"topic": "in",
+			"brokerType": "MQTT",
+			"mqttSettings": {"protocol": "ssl", "host": "h", "port": 8883, "clientId": "c", "user": "u", "password": "p"},
+		},
 		"outputTopicSettings": {"topic": "out", "brokerType": "KAFKA", "kafkaSettings": {"host": "k", "port": 9092, "groupId": "g"}},
 		"MONITORInputTopicSettings": {"topic": "seen", "brokerType": "MQTT"},
 		"MONITOROutputTopicSettings": {"topic": "sent", "brokerType": "MQTT"},
@@ -37,8 +41,10 @@ const bothSpellings = `{
 }`
 
 func TestChannelConfigTakesBothSpellings(t *testing.T) {
-	short := decodeChannel(t, strings.NewReplacer("MONITORInput", "monitorInput", "MONITOROutput", "monitorOutput", "MONITOR", "Monitor").Replace(bothSpellings))
-	long := decodeChannel(t, strings.NewReplacer("MONITORInput", "monitoringInput", "MONITOROutput", "monitoringOutput", "MONITOR", "Monitoring").Replace(bothSpellings))
+	short := decodeChannel(t, strings.NewReplacer("MONITORInput", "monitorInput", "MONITOROutput", "monitorOutput",
+		"MONITOR", "Monitor").Replace(bothSpellings))
+	long := decodeChannel(t, strings.NewReplacer("MONITORInput", "monitoringInput", "MONITOROutput", "monitoringOutput",
+		"MONITOR", "Monitoring").Replace(bothSpellings))
 	require.Equal(t, short, long)
 	require.Equal(t, "seen", short.MonitorInput.Name)
 	require.Equal(t, "sent", short.MonitorOutput.Name)

@@ -16,7 +16,8 @@ func FuzzStoredDocuments(f *testing.F) {
 	f.Add(`{}`, `{}`, `{}`)
 	f.Add(`3`, `null`, `[]`)
 	f.Add(`{"settings": {"channelId": "x"}, "removing": true}`, `{"session": "s", "stopped": true}`, `{"session": "s", "leaseMillis": -1}`)
-	f.Add(`{"removing": true, "restarts": 18446744073709551615}`, `{"session": "", "error": 1}`, `{"session": "", "leaseMillis": 9223372036854775807}`)
+	f.Add(`{"removing": true, "restarts": 18446744073709551615}`, `{"session": "", "error": 1}`,
+		`{"session": "", "leaseMillis": 9223372036854775807}`)
 	f.Add(`{"settings": {"channelId": "x"}, "credentials": {"inputTopicSettings": "aes-256-gcm:AA=="}}`, `{}`, `{"beat": 1.5}`)
 	f.Fuzz(func(t *testing.T, channel, claim, lease string) {
 		synctest.Test(t, func(t *testing.T) {

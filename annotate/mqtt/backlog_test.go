@@ -47,7 +47,8 @@ func backlogged(end uint16, code byte, confirm <-chan struct{}) *peer {
 			return
 		}
 		for n := range end {
-			m := &packets.Publish{Topic: "in", QoS: 1, PacketID: n + 1, Payload: []byte{0, 0, byte(n >> 8), byte(n)}, Properties: &packets.Properties{}}
+			m := &packets.Publish{Topic: "in", QoS: 1, PacketID: n + 1, Payload: []byte{0, 0, byte(n >> 8), byte(n)},
+				Properties: &packets.Properties{}}
 			_, _ = m.WriteTo(conn)
 		}
 		go func() {

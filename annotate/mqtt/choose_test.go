@@ -89,7 +89,8 @@ func TestAVersionThatTheBrokerDoesNotSpeakIsAnErrorThatNamesTheSetting(t *testin
 			require.NoError(t, p.Close(t.Context()))
 		})
 	}
-	_, err := mqtt.New(nil).Connect(t.Context(), with("4", mqtttest.Address{Host: "127.0.0.1", Port: 1}.Topic("t", "")), annotate.ConnectOptions{})
+	_, err := mqtt.New(nil).Connect(t.Context(), with("4", mqtttest.Address{Host: "127.0.0.1", Port: 1}.Topic("t", "")),
+		annotate.ConnectOptions{})
 	require.ErrorContains(t, err, `mqttSettings.version "4" is none of "5", "3.1.1"`)
 	require.NotErrorIs(t, err, annotate.ErrBrokerUnavailable)
 }

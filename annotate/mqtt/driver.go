@@ -45,7 +45,9 @@ func (settingsDriver) Read(object []byte) (annotate.Settings, error) {
 }
 
 // Complete implements annotate.SettingsDriver.
-func (d settingsDriver) Complete(settings annotate.Settings, role annotate.TopicRole, channel string) annotate.Settings {
+func (d settingsDriver) Complete(
+	settings annotate.Settings, role annotate.TopicRole, channel string,
+) annotate.Settings {
 	if settings == nil {
 		settings = Settings{Protocol: d.defaults.Protocol, Host: d.defaults.Host, Port: d.defaults.Port}
 	}

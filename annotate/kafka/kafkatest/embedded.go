@@ -30,7 +30,8 @@ type Cluster struct {
 // sessions as short as 100 ms, so that tests need not wait for what is lost.
 func Embedded(tb testing.TB, opts ...kfake.Opt) *Cluster {
 	tb.Helper()
-	opts = append([]kfake.Opt{kfake.NumBrokers(1), kfake.ListenFn(listenCorrected), kfake.GroupMinSessionTimeout(100 * time.Millisecond)}, opts...)
+	opts = append([]kfake.Opt{kfake.NumBrokers(1), kfake.ListenFn(listenCorrected),
+		kfake.GroupMinSessionTimeout(100 * time.Millisecond)}, opts...)
 	cluster, err := kfake.NewCluster(opts...)
 	require.NoError(tb, err, "start the embedded cluster")
 	tb.Cleanup(cluster.Close)

@@ -144,5 +144,6 @@ func TestACutCableStopsItsClientsOnly(t *testing.T) {
 func TestALineOfTheOptionsConfiguresTheBroker(t *testing.T) {
 	k := kafkatest.StartKafka(t, &kafkatest.Options{Lines: []string{"message.max.bytes=1000"}})
 	k.Topic("small", 2)
-	require.ErrorIs(t, write(t, connect(t, k.Address(), kgo.ProducerBatchCompression(kgo.NoCompression())), "small", string(make([]byte, 2000))), kerr.MessageTooLarge)
+	require.ErrorIs(t, write(t, connect(t, k.Address(), kgo.ProducerBatchCompression(kgo.NoCompression())), "small",
+		string(make([]byte, 2000))), kerr.MessageTooLarge)
 }

@@ -55,9 +55,15 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 	p := &peer{}
 	p.start(t)
 	for want, change := range map[string]func(*annotate.Topic){
-		`protocol "ws": MQTT over WebSocket`:          func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Protocol = "ws" }) },
-		"mqttSettings.password is set without a user": func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Password = "x" }) },
-		"no MQTT settings":                            func(s *annotate.Topic) { s.Settings = nil },
+		`protocol "ws": MQTT over WebSocket`: func(s *annotate.Topic) {
+			mqtttest.Change(s,
+				func(m *mqtt.Settings) { m.Protocol = "ws" })
+		},
+		"mqttSettings.password is set without a user": func(s *annotate.Topic) {
+			mqtttest.Change(s,
+				func(m *mqtt.Settings) { m.Password = "x" })
+		},
+		"no MQTT settings": func(s *annotate.Topic) { s.Settings = nil },
 	} {
 		s := p.Topic("t", "c")
 		change(&s)
