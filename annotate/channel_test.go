@@ -104,7 +104,7 @@ func unacknowledged(b *annotate.MemoryBroker, c *annotate.Channel) func() bool {
 	return func() bool { return b.Unacknowledged(c.Config().Input) == 0 }
 }
 
-func TestChannelKeepsOrderWithParallelMappers(t *testing.T) {
+func TestChannel_parallelMappers_keepTheOrder(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := config("order")
 	c.Parallelism = 4
@@ -119,7 +119,7 @@ func TestChannelKeepsOrderWithParallelMappers(t *testing.T) {
 	require.Zero(t, stats.Failed)
 }
 
-func TestChannelAcknowledgesOnlyAfterTheOutputIsConfirmed(t *testing.T) {
+func TestChannel_acknowledgesAfterTheOutputIsConfirmed(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("ack"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -131,7 +131,7 @@ func TestChannelAcknowledgesOnlyAfterTheOutputIsConfirmed(t *testing.T) {
 	require.Eventually(t, unacknowledged(b, channel), patience, time.Millisecond)
 }
 
-func TestChannelLosesNothingWhenTheBrokerGoesDown(t *testing.T) {
+func TestChannel_brokerOutage_losesNothing(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("outage"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -152,7 +152,7 @@ func TestChannelLosesNothingWhenTheBrokerGoesDown(t *testing.T) {
 	require.NoError(t, channel.Status().Err)
 }
 
-func TestStopFinishesWhatWasTakenIn(t *testing.T) {
+func TestChannel_Stop_drainsInFlight(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("drain"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -166,7 +166,7 @@ func TestStopFinishesWhatWasTakenIn(t *testing.T) {
 	require.Equal(t, triples(0, 2000), await(t, b, "drain/out", 2000))
 }
 
-func TestStopLeavesTheUnconfirmedForRedelivery(t *testing.T) {
+func TestChannel_Stop_leavesUnconfirmedMessagesForRedelivery(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("late"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -184,7 +184,7 @@ func TestStopLeavesTheUnconfirmedForRedelivery(t *testing.T) {
 	require.Equal(t, triples(0, 10), texts(b.Messages("late/out"))[10:])
 }
 
-func TestStartIsAllOrNothing(t *testing.T) {
+func TestChannel_Start_connectsAllTopicsOrNone(t *testing.T) {
 	up, down := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	down.Down()
 	env := environment(down)
@@ -201,7 +201,7 @@ func TestStartIsAllOrNothing(t *testing.T) {
 	require.NoError(t, channel.Status().Err)
 }
 
-func TestFailedMessagesAreReportedAndHoldNothingUp(t *testing.T) {
+func TestChannel_failedMessage_isReportedAndBlocksNothing(t *testing.T) {
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	huge := `{"id": 1, "value": "` + strings.Repeat("x", 20<<20) + `"}`
 	for name, bad := range map[string]struct{ payload, want string }{
@@ -228,7 +228,7 @@ func TestFailedMessagesAreReportedAndHoldNothingUp(t *testing.T) {
 	}
 }
 
-func TestFailedMessageIsNotAcknowledgedBeforeItsReportIsConfirmed(t *testing.T) {
+func TestChannel_failedMessage_isAcknowledgedAfterItsReport(t *testing.T) {
 	in, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(in)
 	env.Drivers = append(env.Drivers, other(side))
@@ -246,7 +246,7 @@ func TestFailedMessageIsNotAcknowledgedBeforeItsReportIsConfirmed(t *testing.T) 
 	require.Eventually(t, unacknowledged(in, channel), patience, time.Millisecond)
 }
 
-func TestSwitchingTheErrorTopicOffFreesAChannelThatWaitsForIt(t *testing.T) {
+func TestChannel_SetTopics_freesAChannelThatWaitsForItsErrorTopic(t *testing.T) {
 	in, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(in)
 	env.Drivers = append(env.Drivers, other(side))
@@ -274,7 +274,7 @@ func TestSwitchingTheErrorTopicOffFreesAChannelThatWaitsForIt(t *testing.T) {
 	await(t, side, "toggle-errors", 1)
 }
 
-func TestRefusedOutputIsAFailedMessage(t *testing.T) {
+func TestChannel_refusedOutput_isAFailedMessage(t *testing.T) {
 	b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(b)
 	env.Drivers = append(env.Drivers, other(side))
@@ -292,7 +292,7 @@ func TestRefusedOutputIsAFailedMessage(t *testing.T) {
 	require.EqualValues(t, 1, channel.Stats().Failed)
 }
 
-func TestMissingRightToPublishStopsTheChannelAndLosesNothing(t *testing.T) {
+func TestChannel_missingRightToPublish_stopsAndLosesNothing(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("denied"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -309,7 +309,7 @@ func TestMissingRightToPublishStopsTheChannelAndLosesNothing(t *testing.T) {
 	require.Zero(t, channel.Stats().Failed)
 }
 
-func TestMonitorsNoteEveryMessageAndNeverHoldUpData(t *testing.T) {
+func TestChannel_monitors_noteMessagesWithoutBlocking(t *testing.T) {
 	b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(b)
 	env.Drivers = append(env.Drivers, other(side))
@@ -326,7 +326,7 @@ func TestMonitorsNoteEveryMessageAndNeverHoldUpData(t *testing.T) {
 	require.Eventually(t, func() bool { return channel.Stats().NotesDropped > 0 }, patience, time.Millisecond)
 }
 
-func TestChannelStopsAndSaysWhyWhenItsSubscriptionEnds(t *testing.T) {
+func TestChannel_endOfSubscription_stopsWithTheReason(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := config("stolen")
 	c.Input.Settings = annotate.MemorySettings{Name: "same"}
@@ -340,7 +340,7 @@ func TestChannelStopsAndSaysWhyWhenItsSubscriptionEnds(t *testing.T) {
 	require.NoError(t, channel.Start(t.Context()))
 }
 
-func TestForgetRemovesTheSubscription(t *testing.T) {
+func TestChannel_Forget_removesTheSubscription(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		b := annotate.NewMemoryBroker(nil)
 		channel := newChannel(t, config("gone"), environment(b))
@@ -354,7 +354,7 @@ func TestForgetRemovesTheSubscription(t *testing.T) {
 	}
 }
 
-func TestMessagesInFlightAreBounded(t *testing.T) {
+func TestChannel_messagesInFlight_areBounded(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	env := environment(b)
 	env.MaxBytesInFlight = 1 << 20
@@ -372,7 +372,7 @@ func TestMessagesInFlightAreBounded(t *testing.T) {
 	await(t, b, "bounded/out", 100)
 }
 
-func TestClosedChannelCannotBeStarted(t *testing.T) {
+func TestChannel_Close_preventsAnotherStart(t *testing.T) {
 	channel := newChannel(t, config("closed"), environment(annotate.NewMemoryBroker(nil)))
 	require.NoError(t, channel.Close())
 	require.NoError(t, channel.Close())
@@ -405,7 +405,7 @@ func (p *closingPublisher) Publish(ctx context.Context, m annotate.Message, conf
 	return p.Publisher.Publish(ctx, m, confirmed)
 }
 
-func TestChannelStopsAndKeepsTheRestUnacknowledgedWhenItsOutputCloses(t *testing.T) {
+func TestChannel_closedOutput_stopsAndAcknowledgesNoMore(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("cut"), environment(closingBroker{b, 3}))
 	require.NoError(t, channel.Start(t.Context()))

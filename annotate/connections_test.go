@@ -28,7 +28,7 @@ func (s keyedSubscription) Receive(ctx context.Context) (annotate.Delivery, erro
 	return d, err
 }
 
-func TestOutputsHaveTheKeyOfTheirInputOrTheChannels(t *testing.T) {
+func TestChannel_outputKey_isThatOfTheInputOrTheChannel(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	for id, test := range map[string]struct {
 		broker annotate.Broker
@@ -42,7 +42,7 @@ func TestOutputsHaveTheKeyOfTheirInputOrTheChannels(t *testing.T) {
 	}
 }
 
-func TestStopHasALimitOfItsOwn(t *testing.T) {
+func TestChannel_Stop_withoutDeadline_endsAfterTheDrainTimeout(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	env := environment(b)
 	env.DrainTimeout = 50 * time.Millisecond

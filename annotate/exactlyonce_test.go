@@ -18,7 +18,7 @@ func exactlyOnce(id string) annotate.ChannelConfig {
 	return c
 }
 
-func TestExactlyOnceChannelRepeatsNothingWhenTheBrokerComesAndGoes(t *testing.T) {
+func TestChannel_exactlyOnce_repeatsNothingAfterOutages(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, exactlyOnce("once"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -38,7 +38,7 @@ func TestExactlyOnceChannelRepeatsNothingWhenTheBrokerComesAndGoes(t *testing.T)
 	require.Equal(t, stats.Received, stats.Published+stats.Revoked)
 }
 
-func TestExactlyOnceChannelStoppedAndStartedRepeatsNothing(t *testing.T) {
+func TestChannel_exactlyOnce_repeatsNothingAfterARestart(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, exactlyOnce("again"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -51,7 +51,7 @@ func TestExactlyOnceChannelStoppedAndStartedRepeatsNothing(t *testing.T) {
 	require.Len(t, b.Messages("again-out"), 1000)
 }
 
-func TestExactlyOnceChannelReportsAFailureBeforeItCommitsALaterOutput(t *testing.T) {
+func TestChannel_exactlyOnce_reportsAFailureBeforeLaterOutputs(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := exactlyOnce("failing")
 	channel := newChannel(t, c, environment(b))

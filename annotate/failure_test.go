@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-func TestStructuredErrorsSayWhatFailedWhere(t *testing.T) {
+func TestChannel_errorJSON_namesNodeAndPlace(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := withSideTopics(config("structured"))
 	c.ErrorFormat = annotate.ErrorJSON

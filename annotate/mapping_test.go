@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-func TestAChannelLogsWhatItsMappingProbablyDoesNotMean(t *testing.T) {
+func TestNewChannel_logsFindingsAboutTheMapping(t *testing.T) {
 	var logged bytes.Buffer
 	env := environment(annotate.NewMemoryBroker(nil))
 	env.Logger = slog.New(slog.NewTextHandler(&logged, nil))
@@ -26,7 +26,7 @@ func TestAChannelLogsWhatItsMappingProbablyDoesNotMean(t *testing.T) {
 	require.Contains(t, logged.String(), "channel=odd")
 }
 
-func TestAMappingThatWritesFilesCannotServeAChannel(t *testing.T) {
+func TestNewChannel_refusesAMappingWithTargets(t *testing.T) {
 	c := config("targets")
 	c.Mapping.RML = strings.Replace(jsonMapping, `rml:reference "value"`, `rml:reference "value" ;
   <http://w3id.org/rml/logicalTarget> [ <http://w3id.org/rml/target> [ <http://w3id.org/rml/path> "out.nq" ] ]`, 1)

@@ -49,7 +49,7 @@ func memoryTopic(topic, client string) annotate.Topic {
 	return annotate.Topic{Name: topic, Broker: annotate.Memory, Settings: annotate.MemorySettings{Name: client}}
 }
 
-func TestMemoryKeepsWhatIsPublishedWhileTheSubscriberIsAway(t *testing.T) {
+func TestMemoryBroker_keepsMessagesForAnAbsentSubscriber(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	topic := memoryTopic("in", "c1")
 	sub, err := b.Subscribe(t.Context(), topic, annotate.ConnectOptions{})
@@ -72,7 +72,7 @@ func TestMemoryKeepsWhatIsPublishedWhileTheSubscriberIsAway(t *testing.T) {
 	require.Zero(t, b.Unacknowledged(topic))
 }
 
-func TestMemoryAFullBacklogHoldsPublishersBackAndDropsNothing(t *testing.T) {
+func TestMemoryBroker_fullBacklog_blocksPublishers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := annotate.NewMemoryBroker(&annotate.MemoryOptions{Backlog: 2})
 		sub, err := b.Subscribe(t.Context(), memoryTopic("in", "c1"), annotate.ConnectOptions{})
@@ -101,7 +101,7 @@ func TestMemoryAFullBacklogHoldsPublishersBackAndDropsNothing(t *testing.T) {
 	})
 }
 
-func TestMemoryARefusedMessageIsNotStored(t *testing.T) {
+func TestMemoryBroker_FailConfirmations_storesNothing(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	pub, err := b.Connect(t.Context(), memoryTopic("out", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestMemoryARefusedMessageIsNotStored(t *testing.T) {
 	require.Equal(t, []annotate.Message{{Topic: "out", Payload: []byte("2")}}, b.Messages("out"))
 }
 
-func TestMemorySendsUnconfirmedMessagesAgainAfterAnOutage(t *testing.T) {
+func TestMemoryBroker_Up_sendsUnconfirmedMessagesAgain(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	pub, err := b.Connect(t.Context(), memoryTopic("out", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestMemorySendsUnconfirmedMessagesAgainAfterAnOutage(t *testing.T) {
 	require.Len(t, b.Messages("out"), 2)
 }
 
-func TestMemoryAnAcknowledgementOfBeforeAnOutageIsDropped(t *testing.T) {
+func TestMemoryBroker_Up_dropsEarlierAcknowledgements(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	topic := memoryTopic("in", "c1")
 	sub, err := b.Subscribe(t.Context(), topic, annotate.ConnectOptions{})
@@ -157,7 +157,7 @@ func TestMemoryAnAcknowledgementOfBeforeAnOutageIsDropped(t *testing.T) {
 	require.Zero(t, b.Unacknowledged(topic))
 }
 
-func TestMemoryWildcardsMatchAsMQTTSays(t *testing.T) {
+func TestMemoryBroker_wildcards_matchAsInMQTT(t *testing.T) {
 	for _, c := range []struct {
 		filter, topic string
 		match         bool
@@ -175,7 +175,7 @@ func TestMemoryWildcardsMatchAsMQTTSays(t *testing.T) {
 	}
 }
 
-func TestMemoryASecondSubscriberOfTheSameNameTakesOver(t *testing.T) {
+func TestMemoryBroker_Subscribe_takesASubscriptionOver(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	topic := memoryTopic("in", "c1")
 	first, err := b.Subscribe(t.Context(), topic, annotate.ConnectOptions{})

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-func TestReplacingTheMappingMapsEveryMessageOnce(t *testing.T) {
+func TestChannel_SetMapping_mapsEveryMessageOnce(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := config("hot")
 	c.Parallelism = 4
@@ -45,7 +45,7 @@ func TestReplacingTheMappingMapsEveryMessageOnce(t *testing.T) {
 	require.Less(t, changed, n)
 }
 
-func TestAMappingThatDoesNotSuitIsRefusedAndTheOldOneStays(t *testing.T) {
+func TestChannel_SetMapping_keepsTheOldMappingOnErrors(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("stays"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))

@@ -72,7 +72,7 @@ func aside(c annotate.ChannelConfig) annotate.ChannelConfig {
 	return c
 }
 
-func TestMonitorsThatHangInEveryCallHoldUpNeitherDataNorStop(t *testing.T) {
+func TestChannel_hangingMonitors_blockNeitherDataNorStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := annotate.NewMemoryBroker(nil)
 		side := &stubborn{released: make(chan struct{})}
@@ -94,7 +94,7 @@ func TestMonitorsThatHangInEveryCallHoldUpNeitherDataNorStop(t *testing.T) {
 	})
 }
 
-func TestChannelStopsInTimeWhenNoTopicConfirmsAnything(t *testing.T) {
+func TestChannel_Stop_endsInTimeWithoutConfirmations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 		env := environment(b)
@@ -114,7 +114,7 @@ func TestChannelStopsInTimeWhenNoTopicConfirmsAnything(t *testing.T) {
 // While the error topic is on, a failure is on record only when that topic has
 // it. A broker of it that has died holds the channel up, and the channel holds
 // up its input.
-func TestFailuresThatCannotBeReportedAreBoundedAndComeAgain(t *testing.T) {
+func TestChannel_unreportedFailures_areBoundedAndRedelivered(t *testing.T) {
 	for name, start := range map[string]func(*annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment){
 		"at least once": func(b *annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment) {
 			env := environment(b)
@@ -175,7 +175,7 @@ func (b *lateBroker) Connect(
 	return b.Broker.Connect(ctx, topic, opts)
 }
 
-func TestStopDoesNotWaitForATopicThatIsBeingSwitchedOn(t *testing.T) {
+func TestChannel_Stop_interruptsSetTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := annotate.NewMemoryBroker(nil)
 		side := &lateBroker{Broker: b, waiting: make(chan struct{}, 1)}
@@ -205,7 +205,7 @@ func TestStopDoesNotWaitForATopicThatIsBeingSwitchedOn(t *testing.T) {
 
 // A record of Kafka may have no value, and a message of MQTT no payload. That
 // is no JSON, XML or CSV: it fails like any other that is none, and alone.
-func TestMessageWithoutAPayloadFailsAlone(t *testing.T) {
+func TestChannel_messageWithoutPayload_failsAlone(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("nothing"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))

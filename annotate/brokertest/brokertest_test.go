@@ -20,7 +20,7 @@ func memory() brokertest.Harness {
 	}
 }
 
-func TestTheInMemoryBrokerPasses(t *testing.T) {
+func TestRun_passesForTheMemoryBroker(t *testing.T) {
 	brokertest.Run(t, memory())
 }
 

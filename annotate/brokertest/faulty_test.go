@@ -279,7 +279,7 @@ func publishIgnoresTheContext(p annotate.Publisher) annotate.Publisher {
 	}}
 }
 
-func TestTheSuiteFindsFaults(t *testing.T) {
+func TestChecks_findFaultyBrokers(t *testing.T) {
 	type (
 		in  = func(annotate.Subscription) annotate.Subscription
 		out = func(annotate.Publisher) annotate.Publisher
@@ -336,7 +336,7 @@ func checkNamed(t *testing.T, name string) brokertest.Check {
 	return checks[i]
 }
 
-func TestEveryCheckHasANameAndARule(t *testing.T) {
+func TestChecks_haveNamesAndRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range brokertest.Checks() {
 		require.NotEmpty(t, c.Name)

@@ -35,7 +35,7 @@ func (f faultyTransactor) Transact(
 	return s, p, err
 }
 
-func TestTheSuiteFindsFaultyTransactions(t *testing.T) {
+func TestChecks_findFaultyTransactors(t *testing.T) {
 	for _, c := range []struct {
 		fault string
 		input func(annotate.Subscription) annotate.Subscription

@@ -14,9 +14,9 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-// TestASubscriptionThatWaitsForATransactionSaysThatTheClusterIsAway has a
+// TestBroker_Transact_waitingSubscription_reportsAnOutage has a
 // transaction that never ends, so that nothing but the loss itself can tell.
-func TestASubscriptionThatWaitsForATransactionSaysThatTheClusterIsAway(t *testing.T) {
+func TestBroker_Transact_waitingSubscription_reportsAnOutage(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cable := mqtttest.NewProxy(t, cluster.Address)
 	cluster.Topic("in", 1, 0)

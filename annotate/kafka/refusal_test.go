@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 )
 
-func TestCredentialsAreCheckedAndNeverShown(t *testing.T) {
+func TestBroker_credentials_areCheckedAndNeverShown(t *testing.T) {
 	for _, mechanism := range []string{kafka.Plain, kafka.ScramSHA256, kafka.ScramSHA512} {
 		t.Run(mechanism, func(t *testing.T) {
 			cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.Superuser(mechanism, "ada", "right horse"), kfake.SeedTopics(1, "topic"))
@@ -36,7 +36,7 @@ func TestCredentialsAreCheckedAndNeverShown(t *testing.T) {
 	}
 }
 
-func TestATopicThatDoesNotExistIsNamedAndNotMade(t *testing.T) {
+func TestBroker_missingTopic_isNamedAndNotCreated(t *testing.T) {
 	cluster := kafkatest.Embedded(t, kfake.AllowAutoTopicCreation())
 	for range 2 { // the second would find what the first had made
 		_, err := kafka.New(quick(nil)).Subscribe(t.Context(), cluster.Settings("nowhere", "group"), annotate.ConnectOptions{})
@@ -48,7 +48,7 @@ func TestATopicThatDoesNotExistIsNamedAndNotMade(t *testing.T) {
 	}
 }
 
-func TestSettingsThatNoClusterCouldSatisfyAreNotTheBrokersFault(t *testing.T) {
+func TestBroker_impossibleSettings_areNotUnavailability(t *testing.T) {
 	for name, spoil := range map[string]func(*annotate.Topic){
 		"protocol":  func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Protocol = "HTTP" }) },
 		"mechanism": func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Mechanism = "GSSAPI" }) },
@@ -72,7 +72,7 @@ func TestSettingsThatNoClusterCouldSatisfyAreNotTheBrokersFault(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsTooLargeFailsAlone(t *testing.T) {
+func TestBroker_Connect_largeMessage_failsAlone(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 1, 10_000)
 	p, err := kafka.New(quick(nil)).Connect(t.Context(), cluster.Settings("topic", ""), annotate.ConnectOptions{})
@@ -90,7 +90,7 @@ func TestAMessageThatIsTooLargeFailsAlone(t *testing.T) {
 	require.Len(t, cluster.Committed("topic", 1), 5)
 }
 
-func TestAConnectionCanBeEncrypted(t *testing.T) {
+func TestBroker_connectsOverTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS() // for its certificate
 	defer server.Close()
@@ -110,7 +110,7 @@ func TestAConnectionCanBeEncrypted(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestAClusterThatIsAwayIsNoticedAtOnce(t *testing.T) {
+func TestBroker_outage_isNoticedAtOnce(t *testing.T) {
 	settings := annotate.Topic{
 		Name: "topic", Broker: kafka.Type,
 		Settings: kafka.Settings{Host: "127.0.0.1", Port: 1},

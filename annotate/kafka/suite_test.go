@@ -62,4 +62,4 @@ func harness(t *testing.T) brokertest.Harness {
 	}
 }
 
-func TestKafkaPassesTheSuite(t *testing.T) { brokertest.Run(t, harness(t)) }
+func TestBroker_passesTheSuite(t *testing.T) { brokertest.Run(t, harness(t)) }

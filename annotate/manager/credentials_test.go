@@ -45,7 +45,7 @@ func requireNoLeak(t *testing.T, where, text string) {
 	}
 }
 
-func TestCredentialsOfBothKindsOfBrokerLeakNowhere(t *testing.T) {
+func TestManager_credentials_areShownNowhere(t *testing.T) {
 	broker, documents, log := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments(), &logBook{}
 	c := managerConfig(broker, documents)
 	c.Secret = strings.Repeat("s", manager.SecretLength)

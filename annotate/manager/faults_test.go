@@ -46,7 +46,7 @@ func (d *faultyDocuments) Delete(ctx context.Context, key string, prev storage.R
 	return d.Documents.Delete(ctx, key, prev)
 }
 
-func TestWhatCannotBeStoredIsNotDone(t *testing.T) {
+func TestManager_storageError_undoesTheChange(t *testing.T) {
 	documents := &faultyDocuments{Documents: storage.NewMemoryDocuments()}
 	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
 	create(t, m, withSideTopics(config("runs")))
@@ -78,7 +78,7 @@ func TestWhatCannotBeStoredIsNotDone(t *testing.T) {
 	require.NoError(t, m.Delete(t.Context(), "runs"))
 }
 
-func TestConfigurationErrorsNameTheField(t *testing.T) {
+func TestNew_errorsNameTheField(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	for field, change := range map[string]func(*manager.Config){
 		"Environment.Drivers":         func(c *manager.Config) { c.Drivers = nil },
@@ -98,7 +98,7 @@ func TestConfigurationErrorsNameTheField(t *testing.T) {
 	}
 }
 
-func TestLongTopicsStillGiveIdentifiersThatCanBeStored(t *testing.T) {
+func TestManager_Create_longTopics_giveIdentifiersThatCanBeStored(t *testing.T) {
 	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()))
 	c := config("")
 	c.Input.Name = strings.Repeat("ü", 2000)
@@ -108,7 +108,7 @@ func TestLongTopicsStillGiveIdentifiersThatCanBeStored(t *testing.T) {
 	require.False(t, status(t, m, id).Stopped)
 }
 
-func TestRESTAnswersWhileTheServiceStarts(t *testing.T) {
+func TestNewHandler_answersWhileTheServiceStarts(t *testing.T) {
 	m, err := manager.New(managerConfig(annotate.NewMemoryBroker(nil), nil))
 	require.NoError(t, err)
 	c := newClientOf(t, m)

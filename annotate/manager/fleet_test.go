@@ -358,7 +358,7 @@ func (s *site) createMany(i *instance, n int) {
 	}
 }
 
-func TestInstancesShareTheChannelsEvenlyAndThenLeaveThemWhereTheyAre(t *testing.T) {
+func TestManager_shared_distributesChannelsEvenly(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 10)
@@ -382,7 +382,7 @@ func TestInstancesShareTheChannelsEvenlyAndThenLeaveThemWhereTheyAre(t *testing.
 	})
 }
 
-func TestChannelsOfAnInstanceThatIsKilledAreTakenOver(t *testing.T) {
+func TestManager_shared_takesOverChannelsOfAKilledInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 9)
@@ -399,7 +399,7 @@ func TestChannelsOfAnInstanceThatIsKilledAreTakenOver(t *testing.T) {
 	})
 }
 
-func TestGracefulStopHandsOverWithoutLossOrRepetition(t *testing.T) {
+func TestManager_shared_stop_handsOverWithoutLossOrRepetition(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		create(t, a.Manager, config("flow"))
@@ -422,7 +422,7 @@ func TestGracefulStopHandsOverWithoutLossOrRepetition(t *testing.T) {
 	})
 }
 
-func TestAnyInstanceChangesAnyChannel(t *testing.T) {
+func TestManager_shared_anyInstanceChangesAnyChannel(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		id := create(t, a.Manager, withSideTopics(config("x")))
@@ -480,7 +480,7 @@ func TestAnyInstanceChangesAnyChannel(t *testing.T) {
 	})
 }
 
-func TestIdentifierCanBeUsedAgainAtOnce(t *testing.T) {
+func TestManager_Create_reusesAnIdentifierAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a, b := s.start("a"), s.start("b")
 		create(t, a.Manager, config("again"))
@@ -495,7 +495,7 @@ func TestIdentifierCanBeUsedAgainAtOnce(t *testing.T) {
 	})
 }
 
-func TestRemovalOfADeadInstancesChannelIsFinishedByAnother(t *testing.T) {
+func TestManager_Delete_isFinishedByAnotherInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		create(t, a.Manager, config("orphan"))
@@ -513,7 +513,7 @@ func TestRemovalOfADeadInstancesChannelIsFinishedByAnother(t *testing.T) {
 	})
 }
 
-func TestErrorsAreShownByEveryInstance(t *testing.T) {
+func TestManager_shared_showsErrorsOnEveryInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		create(t, a.Manager, config("down"))

@@ -28,7 +28,7 @@ func mappingJSON(t *testing.T, predicate string) string {
 	return string(data)
 }
 
-func TestRESTReplacesAMappingWhileMessagesFlow(t *testing.T) {
+func TestNewHandler_putMapping_replacesItWhileMessagesFlow(t *testing.T) {
 	const n = 2000
 	documents := storage.NewMemoryDocuments()
 	c := newClient(t, documents)
@@ -69,7 +69,7 @@ func TestRESTReplacesAMappingWhileMessagesFlow(t *testing.T) {
 	require.Contains(t, c.get("/channels/a%2Fb/mapping").body, "http://example.com/p9")
 }
 
-func TestRESTKeepsTheMappingWhenTheNewOneIsBad(t *testing.T) {
+func TestNewHandler_putMapping_keepsTheOldOneOnErrors(t *testing.T) {
 	documents := &faultyDocuments{Documents: storage.NewMemoryDocuments()}
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := runManager(t, managerConfig(b, documents))
@@ -103,7 +103,7 @@ func TestRESTKeepsTheMappingWhenTheNewOneIsBad(t *testing.T) {
 	require.Contains(t, c.get(path).body, "http://example.com/value")
 }
 
-func TestMappingThatWasReplacedComesBackAfterARestart(t *testing.T) {
+func TestManager_SetMapping_isStored(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
 	m, stop := runManager(t, managerConfig(b, documents))
 	c := config("lasts")
@@ -121,9 +121,9 @@ func TestMappingThatWasReplacedComesBackAfterARestart(t *testing.T) {
 	require.Contains(t, await(t, b, "lasts/out", 2)[1], "renamed")
 }
 
-// TestRESTFlags is the table of originals: a flag is set when it is present
+// TestNewHandler_flags_areSetByPresence is the table of originals: a flag is set when it is present
 // with any value but false and 0.
-func TestRESTFlags(t *testing.T) {
+func TestNewHandler_flags_areSetByPresence(t *testing.T) {
 	c := newClient(t, storage.NewMemoryDocuments())
 	c.text(c.send("POST", "/channels", channelJSON(t, "f", nil, nil, nil)), 200, "f")
 	for query, want := range map[string]string{
@@ -153,7 +153,7 @@ func sortedKeys(members map[string]any) []string {
 	return keys
 }
 
-func TestRESTTakesBothSpellingsOfTheMonitors(t *testing.T) {
+func TestNewHandler_acceptsBothSpellingsOfTheMonitors(t *testing.T) {
 	c := newClient(t, nil)
 	topic := func(name string) map[string]any { return map[string]any{"topic": name, "brokerType": "MQTT"} }
 	for name, spelled := range map[string]struct{ settings, status []string }{
@@ -183,7 +183,7 @@ func TestRESTTakesBothSpellingsOfTheMonitors(t *testing.T) {
 	}
 }
 
-func TestOpenAPINamesEveryMemberThatIsRead(t *testing.T) {
+func TestNewHandler_openAPI_namesEveryMember(t *testing.T) {
 	m, err := manager.New(managerConfig(annotate.NewMemoryBroker(nil), nil))
 	require.NoError(t, err)
 	_, document := manager.RoutesAndDocument(m)

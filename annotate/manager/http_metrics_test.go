@@ -49,7 +49,7 @@ func (s gaugedSubscription) Reconnects() uint64 { return s.reconnects.Load() }
 
 func (p gaugedPublisher) Reconnects() uint64 { return 1 }
 
-func TestRESTMetricsTellLagReconnectionsAndLatencyOfEachChannel(t *testing.T) {
+func TestNewHandler_metrics_haveLagReconnectionsAndLatency(t *testing.T) {
 	memory := annotate.NewMemoryBroker(nil)
 	b := &gauged{Broker: memory}
 	m, _ := runManager(t, managerConfig(b, nil))

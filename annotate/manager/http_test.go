@@ -113,7 +113,7 @@ func channelJSON(t *testing.T, id string, settings, metadata, status map[string]
 	return string(data)
 }
 
-func TestRESTChannelLifecycle(t *testing.T) {
+func TestNewHandler_channel_isCreatedChangedAndRemoved(t *testing.T) {
 	c := newClient(t, nil)
 	const id = "sensors/a b"
 	path := "/channels/" + url.PathEscape(id)
@@ -164,7 +164,7 @@ func TestRESTChannelLifecycle(t *testing.T) {
 	c.text(c.do("DELETE", path, "", ""), 404, missing)
 }
 
-func TestRESTListsAChannelWhoseBrokerIsDownAsStopped(t *testing.T) {
+func TestNewHandler_listsAChannelWithoutBrokerAsStopped(t *testing.T) {
 	c := newClient(t, nil)
 	c.broker.Down()
 	c.text(c.send("POST", "/channels", channelJSON(t, "down", nil, nil, nil)), 200, "down")
@@ -177,7 +177,7 @@ func TestRESTListsAChannelWhoseBrokerIsDownAsStopped(t *testing.T) {
 	require.Contains(t, c.get("/status").body, `"error":"channel \"down\": `)
 }
 
-func TestRESTRefusesBadChannels(t *testing.T) {
+func TestNewHandler_refusesBadChannels(t *testing.T) {
 	mapping := func(members map[string]any) map[string]any {
 		all := map[string]any{"inputFormat": "JSON", "outputFormat": "TTL", "rml": jsonMapping}
 		for key, value := range members {
@@ -328,7 +328,7 @@ func TestRESTRefusesBadChannels(t *testing.T) {
 	})
 }
 
-func TestRESTAcceptsMappingsWithWhatTheDummyMessageLacks(t *testing.T) {
+func TestNewHandler_acceptsMappingsThatFitNoDummyMessage(t *testing.T) {
 	c := newClient(t, nil)
 	csv := strings.NewReplacer("ql:JSONPath ; rml:iterator \"$\"", "ql:CSV").Replace(jsonMapping)
 	body := channelJSON(t, "csv", nil, map[string]any{"mapping": map[string]any{
@@ -338,7 +338,7 @@ func TestRESTAcceptsMappingsWithWhatTheDummyMessageLacks(t *testing.T) {
 	require.Equal(t, triples(0, 1), await(t, c.broker, "csv/out", 1))
 }
 
-func TestRESTLimitsBodies(t *testing.T) {
+func TestNewHandler_limitsBodies(t *testing.T) {
 	c := newClient(t, storage.NewMemoryDocuments())
 	const unsupported = "The request's Content-Type is not supported. Expected:\napplication/json"
 	c.text(c.do("POST", "/channels", "text/plain", "{}"), 415, unsupported)
@@ -350,7 +350,7 @@ func TestRESTLimitsBodies(t *testing.T) {
 	c.text(c.send("POST", "/channels", huge), 413, "The request body is larger than the limit of 17825792 bytes.")
 }
 
-func TestRESTAnnotations(t *testing.T) {
+func TestNewHandler_annotations_areStoredAndRemoved(t *testing.T) {
 	c := newClient(t, storage.NewMemoryDocuments())
 	c.json(c.get("/annotations"), `{}`)
 	rml, err := json.Marshal(jsonMapping)
@@ -379,7 +379,7 @@ func TestRESTAnnotations(t *testing.T) {
 	c.text(c.get(path), 404, missing)
 }
 
-func TestRESTHasNoAnnotationsInStandaloneMode(t *testing.T) {
+func TestNewHandler_standalone_hasNoAnnotations(t *testing.T) {
 	c := newClient(t, nil)
 	const standalone = "Service not available: Annotations service is not available in standalone mode!"
 	c.text(c.get("/annotations"), 404, standalone)
@@ -388,7 +388,7 @@ func TestRESTHasNoAnnotationsInStandaloneMode(t *testing.T) {
 	c.text(c.do("DELETE", "/annotations/655bc1f0a1b2c3d4e5f60718", "", ""), 404, standalone)
 }
 
-func TestRESTService(t *testing.T) {
+func TestNewHandler_describesTheService(t *testing.T) {
 	c := newClient(t, nil)
 	c.json(c.get("/version"), `{"name": "annotator", "version": "v1.2.3"}`)
 	c.json(c.get("/status/"), `{"status": "INITIALIZED"}`)
@@ -421,7 +421,7 @@ func TestRESTService(t *testing.T) {
 	require.Empty(t, a.body)
 }
 
-func TestRESTMetricsCountTheMessagesOfEachChannel(t *testing.T) {
+func TestNewHandler_metrics_countMessages(t *testing.T) {
 	c := newClient(t, nil)
 	c.text(c.send("POST", "/channels", channelJSON(t, "m", nil, nil, nil)), 200, "m")
 	publish(t, c.broker, "m/in", 0, 3)
@@ -436,7 +436,7 @@ func TestRESTMetricsCountTheMessagesOfEachChannel(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-func TestRESTRoutesAndOpenAPIAgree(t *testing.T) {
+func TestNewHandler_routesAgreeWithTheOpenAPIDocument(t *testing.T) {
 	m, err := manager.New(managerConfig(annotate.NewMemoryBroker(nil), nil))
 	require.NoError(t, err)
 	routes, document := manager.RoutesAndDocument(m)
@@ -448,7 +448,7 @@ func TestRESTRoutesAndOpenAPIAgree(t *testing.T) {
 	require.True(t, bytes.Equal(document, []byte(c.get("/openapi.json").body)))
 }
 
-func TestRESTServesTheExampleOfItsDocument(t *testing.T) {
+func TestNewHandler_servesTheExampleOfItsDocument(t *testing.T) {
 	c := newClient(t, nil)
 	parsed, err := openapi3.NewLoader().LoadFromData([]byte(c.get("/openapi.json").body))
 	require.NoError(t, err)

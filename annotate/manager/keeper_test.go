@@ -35,7 +35,7 @@ func (broken) Receive(context.Context) (annotate.Delivery, error) {
 	return annotate.Delivery{}, errors.New("the subscription is broken")
 }
 
-func TestAChannelThatFailsAgainAndAgainIsStartedLessAndLessOften(t *testing.T) {
+func TestManager_failingChannel_isRetriedWithGrowingPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &frail{Broker: annotate.NewMemoryBroker(nil)}
 		c := managerConfig(b, nil)

@@ -72,7 +72,7 @@ func patch(t *testing.T, m *manager.Manager, id string, stop bool) manager.Outco
 	return outcome
 }
 
-func TestCreatedChannelIsSubscribedWhenCreateReturns(t *testing.T) {
+func TestManager_Create_returnsWhenSubscribed(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := runManager(t, managerConfig(b, nil))
 	create(t, m, config("now"))
@@ -81,7 +81,7 @@ func TestCreatedChannelIsSubscribedWhenCreateReturns(t *testing.T) {
 	require.False(t, status(t, m, "now").Stopped)
 }
 
-func TestGeneratedIdentifierNamesTopicsAndBrokers(t *testing.T) {
+func TestManager_Create_generatesAnIdentifierFromTheTopics(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	env := managerConfig(b, nil)
 	m, _ := runManager(t, env)
@@ -98,7 +98,7 @@ func TestGeneratedIdentifierNamesTopicsAndBrokers(t *testing.T) {
 	require.Equal(t, 10, s.BufferSize)
 }
 
-func TestChannelWhoseBrokerIsDownStaysStoppedAndSaysWhy(t *testing.T) {
+func TestManager_Create_withoutBroker_staysStoppedWithTheReason(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	b.Down()
 	documents := storage.NewMemoryDocuments()
@@ -115,7 +115,7 @@ func TestChannelWhoseBrokerIsDownStaysStoppedAndSaysWhy(t *testing.T) {
 	require.Empty(t, status(t, m, "down").Error)
 }
 
-func TestTwoChannelsOnOneMQTTSessionAreRefused(t *testing.T) {
+func TestManager_Create_refusesASessionThatIsTaken(t *testing.T) {
 	m, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), nil))
 	create(t, m, config("first"))
 	first, err := m.Get("first")
@@ -135,7 +135,7 @@ func TestTwoChannelsOnOneMQTTSessionAreRefused(t *testing.T) {
 	create(t, m, second)
 }
 
-func TestPatchSaysWhatItDid(t *testing.T) {
+func TestManager_Patch_returnsTheOutcome(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := runManager(t, managerConfig(b, nil))
 	c := withSideTopics(config("patch"))
@@ -157,7 +157,7 @@ func TestPatchSaysWhatItDid(t *testing.T) {
 	require.ErrorIs(t, m.Delete(t.Context(), "patch"), manager.ErrChannelNotFound)
 }
 
-func TestServiceRestartBringsChannelsBackAsTheyWere(t *testing.T) {
+func TestManager_Run_restoresChannelsAsTheyWere(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
 	m, stop := runManager(t, managerConfig(b, documents))
 	create(t, m, config("runs"))
@@ -183,7 +183,7 @@ func TestServiceRestartBringsChannelsBackAsTheyWere(t *testing.T) {
 	require.True(t, status(t, m, "runs").Stopped)
 }
 
-func TestServiceThatWasKilledIsRedeliveredWhatWasUnconfirmed(t *testing.T) {
+func TestManager_killed_unconfirmedMessagesAreRedelivered(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
 	killed := managerConfig(b, documents)
 	killed.RetryMin = time.Hour // it never comes back
@@ -201,7 +201,7 @@ func TestServiceThatWasKilledIsRedeliveredWhatWasUnconfirmed(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Unacknowledged(c.Input) == 0 }, patience, time.Millisecond)
 }
 
-func TestRestoredChannelIsTriedUntilItsBrokerIsThere(t *testing.T) {
+func TestManager_Run_retriesRestoredChannels(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
 	m, stop := runManager(t, managerConfig(b, documents))
 	create(t, m, config("patient"))
@@ -220,7 +220,7 @@ func TestRestoredChannelIsTriedUntilItsBrokerIsThere(t *testing.T) {
 	require.True(t, status(t, m, "cancelled").Stopped)
 }
 
-func TestChannelThatFailsComesBackByItself(t *testing.T) {
+func TestManager_failedChannel_isStartedAgain(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	m, _ := runManager(t, managerConfig(b, nil))
 	create(t, m, config("falls"))
@@ -233,7 +233,7 @@ func TestChannelThatFailsComesBackByItself(t *testing.T) {
 	require.NoError(t, thief.Close(t.Context()))
 }
 
-func TestCredentialsAreSealedAndNeverShown(t *testing.T) {
+func TestManager_credentials_areStoredEncrypted(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
 	c := managerConfig(b, documents)
 	c.Secret = strings.Repeat("s", manager.SecretLength)
@@ -274,7 +274,7 @@ func TestCredentialsAreSealedAndNeverShown(t *testing.T) {
 	require.ErrorContains(t, err, "expected 32 bytes, got 5")
 }
 
-func TestStoredChannelThatCannotBeMadeIsListedAndCanBeRemoved(t *testing.T) {
+func TestManager_Run_listsChannelsThatCannotBeRestored(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
 	for key, data := range map[string]string{
 		"channels/empty":  `{}`,
@@ -301,7 +301,7 @@ func TestStoredChannelThatCannotBeMadeIsListedAndCanBeRemoved(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestManagersOnOneStorageDoNotOverwriteEachOther(t *testing.T) {
+func TestManager_sameStorage_changesAreMerged(t *testing.T) {
 	documents := storage.NewMemoryDocuments()
 	seed, stop := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
 	c := withSideTopics(config("shared"))
@@ -330,7 +330,7 @@ func TestManagersOnOneStorageDoNotOverwriteEachOther(t *testing.T) {
 	require.ErrorIs(t, err, manager.ErrChannelNotFound)
 }
 
-func TestChannelThatWasReplacedElsewhereIsNotOverwritten(t *testing.T) {
+func TestManager_Patch_doesNotChangeAReplacedChannel(t *testing.T) {
 	documents := storage.NewMemoryDocuments()
 	a, _ := runManager(t, managerConfig(annotate.NewMemoryBroker(nil), documents))
 	create(t, a, withSideTopics(config("reborn")))
@@ -348,7 +348,7 @@ func TestChannelThatWasReplacedElsewhereIsNotOverwritten(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-func TestStatusTellsWhetherAChannelIsTriedAgain(t *testing.T) {
+func TestManager_Get_reportsRetrying(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
 	m, stop := runManager(t, managerConfig(b, documents))
 	create(t, m, config("ran"))
@@ -364,7 +364,7 @@ func TestStatusTellsWhetherAChannelIsTriedAgain(t *testing.T) {
 	require.False(t, status(t, m, "ran").Retrying)
 }
 
-func TestManagerThatDoesNotRunRefusesWork(t *testing.T) {
+func TestManager_notRunning_refusesOperations(t *testing.T) {
 	m, err := manager.New(managerConfig(annotate.NewMemoryBroker(nil), nil))
 	require.NoError(t, err)
 	_, err = m.Create(t.Context(), config("early"))
@@ -377,7 +377,7 @@ func TestManagerThatDoesNotRunRefusesWork(t *testing.T) {
 	require.Error(t, m.Run(ctx))
 }
 
-func TestRunReturnsTheStorageError(t *testing.T) {
+func TestManager_Run_returnsTheStorageError(t *testing.T) {
 	documents := storage.NewMemoryDocuments()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -387,9 +387,9 @@ func TestRunReturnsTheStorageError(t *testing.T) {
 	require.ErrorIs(t, m.Err(), context.Canceled)
 }
 
-// TestManagerUnderConcurrency lets many clients do everything at once with few
+// TestManager_concurrentOperations_keepStorageAndChannelsEqual lets many clients do everything at once with few
 // channels, and then finds storage and manager in agreement.
-func TestManagerUnderConcurrency(t *testing.T) {
+func TestManager_concurrentOperations_keepStorageAndChannelsEqual(t *testing.T) {
 	b, documents := annotate.NewMemoryBroker(nil), storage.NewMemoryDocuments()
 	m, stop := runManager(t, managerConfig(b, documents))
 	var clients sync.WaitGroup
@@ -456,7 +456,7 @@ func (b slowBroker) Connect(
 	}
 }
 
-func TestReadingDoesNotWaitForBrokers(t *testing.T) {
+func TestManager_Get_doesNotWaitForBrokers(t *testing.T) {
 	b := newSlowBroker()
 	m, _ := runManager(t, managerConfig(b, nil))
 	stopped := config("slow")
@@ -478,7 +478,7 @@ func TestReadingDoesNotWaitForBrokers(t *testing.T) {
 	require.False(t, status(t, m, "slow").Stopped)
 }
 
-func TestConnectingTakesNoLongerThanItsLimit(t *testing.T) {
+func TestManager_Restart_endsAfterTheConnectTimeout(t *testing.T) {
 	b := newSlowBroker()
 	c := managerConfig(b, nil)
 	c.ConnectTimeout = 20 * time.Millisecond

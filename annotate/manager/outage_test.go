@@ -16,7 +16,7 @@ import (
 // renamed is jsonMapping with another predicate.
 var renamed = strings.ReplaceAll(jsonMapping, "http://example.com/value", "http://example.com/renamed")
 
-func TestInstanceThatCannotReachTheStorageStopsBeforeItsChannelsAreTakenOver(t *testing.T) {
+func TestManager_shared_withoutStorage_stopsBeforeTheTakeover(t *testing.T) {
 	for name, clogged := range map[string]bool{"calls fail": false, "calls hang": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *site) {
@@ -43,7 +43,7 @@ func TestInstanceThatCannotReachTheStorageStopsBeforeItsChannelsAreTakenOver(t *
 	}
 }
 
-func TestChannelsComeBackWhenTheStorageDoes(t *testing.T) {
+func TestManager_shared_storageBack_channelsRunAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 4)
@@ -59,7 +59,7 @@ func TestChannelsComeBackWhenTheStorageDoes(t *testing.T) {
 	})
 }
 
-func TestLostAnswersStopNothing(t *testing.T) {
+func TestManager_shared_lostAnswers_stopNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 4)
@@ -74,7 +74,7 @@ func TestLostAnswersStopNothing(t *testing.T) {
 	})
 }
 
-func TestShortOutageStopsNothing(t *testing.T) {
+func TestManager_shared_shortOutage_stopsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 4)
@@ -94,7 +94,7 @@ func TestShortOutageStopsNothing(t *testing.T) {
 	})
 }
 
-func TestInstanceThatIsAloneGoesOnWithoutTheStorage(t *testing.T) {
+func TestManager_shared_singleInstance_runsOnWithoutStorage(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a")
 		s.createMany(a, 3)
@@ -128,7 +128,7 @@ func TestInstanceThatIsAloneGoesOnWithoutTheStorage(t *testing.T) {
 	})
 }
 
-func TestSecondLiveInstanceOfANameRefusesToStart(t *testing.T) {
+func TestManager_Run_refusesTheNameOfALiveInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("same")
 		s.createMany(a, 2)
@@ -145,7 +145,7 @@ func TestSecondLiveInstanceOfANameRefusesToStart(t *testing.T) {
 	})
 }
 
-func TestInstanceThatWasKilledComesBackUnderItsName(t *testing.T) {
+func TestManager_Run_takesTheNameOfAKilledInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("same")
 		s.createMany(a, 2)
@@ -163,7 +163,7 @@ func TestInstanceThatWasKilledComesBackUnderItsName(t *testing.T) {
 	})
 }
 
-func TestRestoreStoppedConcernsTheStartOfTheService(t *testing.T) {
+func TestManager_restoreStopped_appliesToTheFirstInstance(t *testing.T) {
 	restoreStopped := func(c *manager.Config) { c.RestoreStopped = true }
 	inBubble(t, func(t *testing.T, s *site) {
 		a := s.start("a", restoreStopped)
@@ -190,7 +190,7 @@ func TestRestoreStoppedConcernsTheStartOfTheService(t *testing.T) {
 	})
 }
 
-func TestDistributedChannelRunsOnEveryInstance(t *testing.T) {
+func TestManager_distributedChannel_runsOnEveryInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *site) {
 		a, b := s.start("a"), s.start("b")
 		c := config("all")
@@ -224,9 +224,9 @@ func TestDistributedChannelRunsOnEveryInstance(t *testing.T) {
 	})
 }
 
-// TestNoChannelEverHasTwoRunners lets instances come, go, die and lose the
+// TestManager_shared_channelNeverRunsTwice lets instances come, go, die and lose the
 // storage, and clients do everything meanwhile.
-func TestNoChannelEverHasTwoRunners(t *testing.T) {
+func TestManager_shared_channelNeverRunsTwice(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *site) {

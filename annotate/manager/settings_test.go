@@ -40,7 +40,7 @@ const bothSpellings = `{
 	"status": {"inputMONITORTopicEnabled": false, "outputMONITORTopicEnabled": true, "isStopped": true}
 }`
 
-func TestChannelConfigTakesBothSpellings(t *testing.T) {
+func TestRead_acceptsBothSpellings(t *testing.T) {
 	short := decodeChannel(t, strings.NewReplacer("MONITORInput", "monitorInput", "MONITOROutput", "monitorOutput",
 		"MONITOR", "Monitor").Replace(bothSpellings))
 	long := decodeChannel(t, strings.NewReplacer("MONITORInput", "monitoringInput", "MONITOROutput", "monitoringOutput",
@@ -54,7 +54,7 @@ func TestChannelConfigTakesBothSpellings(t *testing.T) {
 	require.True(t, short.Stopped)
 }
 
-func TestChannelConfigShowsMasksAndTheOutputSpelling(t *testing.T) {
+func TestShow_masksSecretsInTheOutputSpelling(t *testing.T) {
 	data, err := manager.Show(kinds(), decodeChannel(t,
 		strings.NewReplacer("MONITORI", "monitorI", "MONITORO", "monitorO", "MONITOR", "Monitor").Replace(bothSpellings)))
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestChannelConfigShowsMasksAndTheOutputSpelling(t *testing.T) {
 	require.Equal(t, []string{"x", "y"}, again.Metadata.Tags)
 }
 
-func TestStatusUpdateTakesBothSpellings(t *testing.T) {
+func TestDecodeUpdate_acceptsBothSpellings(t *testing.T) {
 	for _, word := range []string{"Monitor", "Monitoring"} {
 		u, empty, err := manager.DecodeUpdate([]byte(`{"input` + word + `TopicEnabled": true, "output` + word + `TopicEnabled": false}`))
 		require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestStatusUpdateTakesBothSpellings(t *testing.T) {
 	}
 }
 
-func TestTwoTopicsOnOneMQTTSessionAreRefused(t *testing.T) {
+func TestNewChannel_refusesTwoTopicsWithOneSession(t *testing.T) {
 	c := config("twins")
 	c.Input.Settings = mqtt.Settings{Protocol: "tcp", Host: "h", Port: 1, ClientID: "same"}
 	c.Output.Settings = mqtt.Settings{Protocol: "tcp", Host: "h", Port: 1, ClientID: "same"}
@@ -88,7 +88,7 @@ func TestTwoTopicsOnOneMQTTSessionAreRefused(t *testing.T) {
 	require.Equal(t, "settings.outputTopicSettings.mqttSettings.clientId", field.Field)
 }
 
-func TestKafkaTopicNamesAreChecked(t *testing.T) {
+func TestNewChannel_checksKafkaTopicNames(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	env := environment(b)
 	for name, good := range map[string]bool{"a.b_c-1": true, "a/b": false, "..": false, strings.Repeat("x", 250): false} {

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-func TestABacklogThatFillsTheQueueIsTakenInFromTheStart(t *testing.T) {
+func TestBroker_Subscribe_receivesALargeBacklog(t *testing.T) {
 	for name, broker := range map[string]func(*testing.T) mqtttest.Address{
 		"embedded":  func(t *testing.T) mqtttest.Address { return mqtttest.Embedded(t) },
 		"mosquitto": func(t *testing.T) mqtttest.Address { return mqtttest.StartMosquitto(t).Address },
@@ -58,7 +58,7 @@ func backlogged(end uint16, code byte, confirm <-chan struct{}) *peer {
 	}}
 }
 
-func TestABacklogThatTakesLongerThanConnectingMayIsTakenIn(t *testing.T) {
+func TestBroker_Subscribe_receivesASlowBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		confirm := make(chan struct{})
 		p := backlogged(10, 1, confirm)
@@ -74,7 +74,7 @@ func TestABacklogThatTakesLongerThanConnectingMayIsTakenIn(t *testing.T) {
 	})
 }
 
-func TestASubscriptionThatIsRefusedAfterItsBacklogIsReported(t *testing.T) {
+func TestBroker_Subscribe_reportsARefusalAfterTheBacklog(t *testing.T) {
 	confirm := make(chan struct{})
 	p := backlogged(10, 0x87, confirm)
 	first := p.answer
@@ -97,7 +97,7 @@ func TestASubscriptionThatIsRefusedAfterItsBacklogIsReported(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestASubscriptionThatNobodyConfirmsIsGivenUp(t *testing.T) {
+func TestBroker_Subscribe_failsWithoutConfirmation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan struct{})
 		defer close(never)

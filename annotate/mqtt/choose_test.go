@@ -31,7 +31,7 @@ func with(version string, s annotate.Topic) annotate.Topic {
 	return s
 }
 
-func TestABrokerOfMQTT311IsFoundOutAndUsed(t *testing.T) {
+func TestBroker_usesMQTT311WhereTheBrokerNeedsIt(t *testing.T) {
 	for name, refusal := range refusals() {
 		t.Run(name, func(t *testing.T) {
 			old := mqtttest.NewOld(t, mqtttest.Embedded(t), refusal)
@@ -48,7 +48,7 @@ func TestABrokerOfMQTT311IsFoundOutAndUsed(t *testing.T) {
 	}
 }
 
-func TestTheSuitePassesOverABrokerOfMQTT311(t *testing.T) {
+func TestBroker_passesTheSuiteWithABrokerOfMQTT311(t *testing.T) {
 	t.Parallel()
 	proxy := mqtttest.NewProxy(t, mqtttest.NewOld(t, mqtttest.StartMosquitto(t).Address, []byte{0x20, 2, 0, 1}).Address)
 	brokertest.Run(t, brokertest.Harness{
@@ -57,7 +57,7 @@ func TestTheSuitePassesOverABrokerOfMQTT311(t *testing.T) {
 	})
 }
 
-func TestAReconnectionKeepsTheVersionThatWorked(t *testing.T) {
+func TestBroker_reconnection_keepsTheVersion(t *testing.T) {
 	old := mqtttest.NewOld(t, mqtttest.Embedded(t), []byte{0x20, 2, 0, 1})
 	proxy := mqtttest.NewProxy(t, old.Address)
 	s, err := swift(mqtt.Options{}).Subscribe(t.Context(), proxy.Topic("t", "in"), annotate.ConnectOptions{})
@@ -74,7 +74,7 @@ func TestAReconnectionKeepsTheVersionThatWorked(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestAVersionThatTheBrokerDoesNotSpeakIsAnErrorThatNamesTheSetting(t *testing.T) {
+func TestBroker_unsupportedVersion_namesTheSetting(t *testing.T) {
 	for name, refusal := range refusals() {
 		t.Run(name, func(t *testing.T) {
 			old := mqtttest.NewOld(t, mqtttest.Embedded(t), refusal)
@@ -95,7 +95,7 @@ func TestAVersionThatTheBrokerDoesNotSpeakIsAnErrorThatNamesTheSetting(t *testin
 	require.NotErrorIs(t, err, annotate.ErrBrokerUnavailable)
 }
 
-func TestABrokerThatIsDownIsNotTakenForAnOldOne(t *testing.T) {
+func TestBroker_outage_isNotReadAsMQTT311(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.Embedded(t))
 	proxy.Cut() // it accepts connections and hangs up
 	_, err := mqtt.New(nil).Connect(t.Context(), proxy.Topic("t", "c"), annotate.ConnectOptions{})
@@ -112,7 +112,7 @@ func TestABrokerThatIsDownIsNotTakenForAnOldOne(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestABrokerOfMQTT5IsNotAskedForTheOldProtocolWhenItRefuses(t *testing.T) {
+func TestBroker_refusalByMQTT5_isFinal(t *testing.T) {
 	p := refusing(0x86, "")
 	p.start(t)
 	_, err := mqtt.New(nil).Connect(t.Context(), p.settings("t"), annotate.ConnectOptions{})

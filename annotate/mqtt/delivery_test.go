@@ -57,7 +57,7 @@ func receive(t *testing.T, s annotate.Subscription, from, end int) (duplicates i
 	return duplicates
 }
 
-func TestTwentyThousandMessagesSurviveInterruptionsInOrder(t *testing.T) {
+func TestBroker_interruptions_keepMessagesInOrder(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{})
 	s, err := b.Subscribe(t.Context(), proxy.Topic("t", "in"), annotate.ConnectOptions{})
@@ -83,7 +83,7 @@ func TestTwentyThousandMessagesSurviveInterruptionsInOrder(t *testing.T) {
 	t.Logf("%d duplicates", duplicates)
 }
 
-func TestTheSessionSurvivesAKilledBroker(t *testing.T) {
+func TestBroker_killedBroker_keepsTheSession(t *testing.T) {
 	m := mqtttest.StartMosquitto(t)
 	b := swift(mqtt.Options{})
 	s, err := b.Subscribe(t.Context(), m.Topic("t", "in"), annotate.ConnectOptions{})
@@ -108,7 +108,7 @@ func TestTheSessionSurvivesAKilledBroker(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
+func TestBroker_lostSession_isSubscribedAgain(t *testing.T) {
 	m := mqtttest.StartMosquitto(t)
 	b := swift(mqtt.Options{})
 	s, err := b.Subscribe(t.Context(), m.Topic("t", "in"), annotate.ConnectOptions{})
@@ -125,7 +125,7 @@ func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
 	require.NoError(t, s.Forget(t.Context()))
 }
 
-func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
+func TestBroker_fullQueue_slowsTheBrokerDown(t *testing.T) {
 	t.Parallel()
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{KeepAlive: 4 * time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
@@ -142,7 +142,7 @@ func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
+func TestBroker_silentBroker_isDisconnected(t *testing.T) {
 	t.Parallel()
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) {
 		if grant(conn, packet, 1) {
@@ -158,7 +158,7 @@ func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
 	_ = s.Close(ctx) // the peer does not answer the last PINGREQ either
 }
 
-func TestConnectSaysWhatTheSessionNeeds(t *testing.T) {
+func TestBroker_Subscribe_sendsTheSessionOptions(t *testing.T) {
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) { grant(conn, packet, 1) }}
 	p.start(t)
 	b := mqtt.New(&mqtt.Options{SessionExpiry: time.Hour})
@@ -180,7 +180,7 @@ func TestConnectSaysWhatTheSessionNeeds(t *testing.T) {
 	require.Zero(t, *c.Properties.SessionExpiryInterval)
 }
 
-func TestUnconfirmedMessagesAreSentAgainInOrder(t *testing.T) {
+func TestBroker_Connect_resendsUnconfirmedMessagesInOrder(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	lost := false
@@ -224,7 +224,7 @@ func TestUnconfirmedMessagesAreSentAgainInOrder(t *testing.T) {
 	require.Equal(t, []string{"2", "3", "4"}, again)
 }
 
-func TestMessagesOfQoS0AndWildcardsAreReceived(t *testing.T) {
+func TestBroker_Subscribe_receivesQoS0AndWildcards(t *testing.T) {
 	p := &peer{}
 	p.answer = func(conn net.Conn, packet *packets.ControlPacket) {
 		if grant(conn, packet, 1) {
@@ -242,7 +242,7 @@ func TestMessagesOfQoS0AndWildcardsAreReceived(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestAcknowledgementsGoOutInTheOrderOfArrival(t *testing.T) {
+func TestBroker_Subscribe_acknowledgesInOrder(t *testing.T) {
 	acks := make(chan uint16, 3)
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) {
 		if ack, ok := packet.Content.(*packets.Puback); ok {

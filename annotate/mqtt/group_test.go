@@ -64,7 +64,7 @@ func collectAll(t *testing.T, members []annotate.Subscription, into map[int]int,
 // versions are what a test of both drivers runs over.
 func versions() []string { return []string{mqtt.Version5, mqtt.Version311} }
 
-func TestInstancesShareTheMessagesOfATopic(t *testing.T) {
+func TestBroker_Subscribe_instancesShareMessages(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +98,7 @@ func TestInstancesShareTheMessagesOfATopic(t *testing.T) {
 
 // Mosquitto goes on giving a member its share while it is away, and gives to
 // nobody else what waits in its session. An heir of the same name gets it.
-func TestTheMessagesOfADeadMemberGoToItsHeir(t *testing.T) {
+func TestBroker_Subscribe_successorGetsTheMessagesOfADeadMember(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +135,7 @@ func TestTheMessagesOfADeadMemberGoToItsHeir(t *testing.T) {
 	}
 }
 
-func TestInstancesHaveClientIdentifiersOfTheirOwn(t *testing.T) {
+func TestBroker_Subscribe_instancesHaveOwnClientIdentifiers(t *testing.T) {
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) { grant(conn, packet, 1) }}
 	p.start(t)
 	connected := 0
@@ -165,7 +165,7 @@ func TestInstancesHaveClientIdentifiersOfTheirOwn(t *testing.T) {
 	require.NotEqual(t, identifier("äääääääää", "annotator-0"), identifier("äääääääää", "annotator-1"))
 }
 
-func TestShareNamesThatCannotWorkAreRefused(t *testing.T) {
+func TestBroker_Subscribe_refusesBadShareNames(t *testing.T) {
 	for want, change := range map[string]func(*annotate.Topic){
 		`mqttSettings.shareName "a/b"`: func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.ShareName = "a/b" }) },
 		"has a share name already": func(s *annotate.Topic) {

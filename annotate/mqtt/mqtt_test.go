@@ -24,12 +24,12 @@ func harness(t *testing.T, target mqtttest.Address, opts mqtt.Options) brokertes
 	}
 }
 
-func TestTheSuitePassesOverTheEmbeddedBroker(t *testing.T) {
+func TestBroker_passesTheSuiteWithTheEmbeddedBroker(t *testing.T) {
 	t.Parallel()
 	brokertest.Run(t, harness(t, mqtttest.Embedded(t), mqtt.Options{}))
 }
 
-func TestTheSuitePassesOverMosquitto(t *testing.T) {
+func TestBroker_passesTheSuiteWithMosquitto(t *testing.T) {
 	t.Parallel()
 	brokertest.Run(t, harness(t, mqtttest.StartMosquitto(t).Address, mqtt.Options{}))
 }

@@ -22,7 +22,7 @@ func refusing(code byte, words string) *peer {
 	}}
 }
 
-func TestARefusedConnectionNamesBrokerAndReasonButNoPassword(t *testing.T) {
+func TestBroker_refusedConnection_namesTheReasonWithoutPassword(t *testing.T) {
 	p := refusing(0x86, "ask the operator")
 	p.start(t)
 	_, err := mqtt.New(nil).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
@@ -33,7 +33,7 @@ func TestARefusedConnectionNamesBrokerAndReasonButNoPassword(t *testing.T) {
 	require.NotContains(t, err.Error(), "a secret")
 }
 
-func TestABrokerOfTheOldProtocolIsNamedAsSuch(t *testing.T) {
+func TestBroker_oldBroker_isNamed(t *testing.T) {
 	_, err := mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 2, 0, 1}), annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 	require.ErrorContains(t, err, "3.1.1")
@@ -41,14 +41,14 @@ func TestABrokerOfTheOldProtocolIsNamedAsSuch(t *testing.T) {
 	require.ErrorContains(t, err, "may not speak MQTT 5")
 }
 
-func TestAPacketAboveTheLimitIsRefusedBeforeItIsRead(t *testing.T) {
+func TestBroker_largePacket_isRefusedUnread(t *testing.T) {
 	_, err := mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 0xff, 0xff, 0xff, 0x7f}), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "packet of 268435460 bytes, the limit is 67108864")
 	_, err = mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 0xff, 0xff, 0xff, 0xff}), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "malformed packet length")
 }
 
-func TestABrokerThatDoesNotAnswerIsGivenUp(t *testing.T) {
+func TestBroker_unansweredConnect_timesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := func(context.Context, string, string) (net.Conn, error) {
 			client, broker := net.Pipe()
@@ -67,7 +67,7 @@ func TestABrokerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestASubscriptionBelowQoS1IsNotAccepted(t *testing.T) {
+func TestBroker_Subscribe_refusesLessThanQoS1(t *testing.T) {
 	for code, want := range map[byte]string{0x87: "not authorized (0x87)", 0: "granted QoS"} {
 		p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) { grant(conn, packet, code) }}
 		p.start(t)
@@ -77,7 +77,7 @@ func TestASubscriptionBelowQoS1IsNotAccepted(t *testing.T) {
 	}
 }
 
-func TestABrokerWithoutQoS1IsNotAccepted(t *testing.T) {
+func TestBroker_Connect_refusesABrokerWithoutQoS1(t *testing.T) {
 	none := byte(0)
 	p := &peer{connack: func(*packets.Connect) *packets.Connack {
 		return &packets.Connack{Properties: &packets.Properties{MaximumQOS: &none}}
@@ -87,7 +87,7 @@ func TestABrokerWithoutQoS1IsNotAccepted(t *testing.T) {
 	require.ErrorContains(t, err, "QoS 0 only")
 }
 
-func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
+func TestBroker_refusesBadSettings(t *testing.T) {
 	good := func() annotate.Topic {
 		return annotate.Topic{
 			Name: "t", Broker: mqtt.Type,
@@ -113,7 +113,7 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
-func TestRefusedAndOversizedMessagesAreConfirmedWithTheReason(t *testing.T) {
+func TestBroker_Connect_refusedMessage_isConfirmedWithTheReason(t *testing.T) {
 	limit, two := uint32(100), uint16(2)
 	p := &peer{
 		connack: func(*packets.Connect) *packets.Connack {

@@ -35,7 +35,7 @@ func as(user, password string, s annotate.Topic) annotate.Topic {
 	return s
 }
 
-func TestAWrongUserOrPasswordIsAnErrorThatNamesTheSettings(t *testing.T) {
+func TestBroker_wrongPassword_namesTheSettings(t *testing.T) {
 	address := guarded(t)
 	for _, version := range []string{"", mqtt.Version5, mqtt.Version311} {
 		for user, password := range map[string]string{"reader": "a wrong one", "nobody": "a secret", "": ""} {
@@ -49,7 +49,7 @@ func TestAWrongUserOrPasswordIsAnErrorThatNamesTheSettings(t *testing.T) {
 	}
 }
 
-func TestAMessageThatTheUserMayNotPublishFailsAlone(t *testing.T) {
+func TestBroker_Connect_forbiddenMessage_failsAlone(t *testing.T) {
 	address := guarded(t)
 	b := mqtt.New(nil)
 	for _, version := range versions() {
@@ -73,14 +73,14 @@ func TestAMessageThatTheUserMayNotPublishFailsAlone(t *testing.T) {
 	}
 }
 
-func TestAClientIdentifierThatTheBrokerRejectsIsNamed(t *testing.T) {
+func TestBroker_rejectedClientID_isNamed(t *testing.T) {
 	p := refusing(0x85, "")
 	p.start(t)
 	_, err := mqtt.New(nil).Connect(t.Context(), p.settings("t"), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "client identifier not valid (0x85); see mqttSettings.clientId")
 }
 
-func TestAMessageUponWhichTheBrokerDisconnectsFailsAlone(t *testing.T) {
+func TestBroker_Connect_messageThatDisconnects_failsAlone(t *testing.T) {
 	p := &peer{}
 	p.answer = func(conn net.Conn, packet *packets.ControlPacket) {
 		m := packet.Content.(*packets.Publish)

@@ -42,7 +42,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-func TestTLSChecksTheBrokersCertificate(t *testing.T) {
+func TestBroker_TLS_checksTheCertificate(t *testing.T) {
 	pair, pool := certificate(t)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestTLSChecksTheBrokersCertificate(t *testing.T) {
 	}
 }
 
-func TestASessionThatSomebodyElseTookIsReportedAndTakenBack(t *testing.T) {
+func TestBroker_Subscribe_takenSession_isReportedAndTakenBack(t *testing.T) {
 	address := mqtttest.Embedded(t)
 	b := swift(mqtt.Options{})
 	first, err := b.Subscribe(t.Context(), address.Topic("t", "c"), annotate.ConnectOptions{})
@@ -80,7 +80,7 @@ func TestASessionThatSomebodyElseTookIsReportedAndTakenBack(t *testing.T) {
 	require.NoError(t, first.Forget(t.Context()))
 }
 
-func TestASubscriptionWithoutAClientIdentifierLivesThroughAnInterruption(t *testing.T) {
+func TestBroker_Subscribe_withoutClientID_survivesInterruptions(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{})
 	s, err := b.Subscribe(t.Context(), proxy.Topic("t", ""), annotate.ConnectOptions{})
@@ -96,7 +96,7 @@ func TestASubscriptionWithoutAClientIdentifierLivesThroughAnInterruption(t *test
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestABrokerThatBreaksTheProtocolIsLeft(t *testing.T) {
+func TestBroker_protocolError_disconnects(t *testing.T) {
 	for name, wrong := range map[string]packets.Packet{
 		"QoS 2":             &packets.Publish{Topic: "in", QoS: 2, PacketID: 1, Properties: &packets.Properties{}},
 		"PUBREL":            &packets.Pubrel{PacketID: 1, Properties: &packets.Properties{}},
@@ -125,7 +125,7 @@ func TestABrokerThatBreaksTheProtocolIsLeft(t *testing.T) {
 	}
 }
 
-func TestNothingStaysBehindAfterClose(t *testing.T) {
+func TestBroker_Close_leavesNothingBehind(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.Embedded(t))
 	b := swift(mqtt.Options{})
 	round := func() {
@@ -153,7 +153,7 @@ func TestNothingStaysBehindAfterClose(t *testing.T) {
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+3 }, patience, 10*time.Millisecond)
 }
 
-func TestALargeMessagePasses(t *testing.T) {
+func TestBroker_largeMessage_passes(t *testing.T) {
 	address := mqtttest.StartMosquitto(t)
 	b := mqtt.New(nil)
 	s, err := b.Subscribe(t.Context(), address.Topic("t", "in"), annotate.ConnectOptions{})

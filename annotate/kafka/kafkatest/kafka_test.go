@@ -50,14 +50,14 @@ func read(t *testing.T, at mqtttest.Address, topic string, count int) []string {
 	return all
 }
 
-func TestKafkaIsFetchedAndStarts(t *testing.T) {
+func TestKafka_isFetchedAndStarts(t *testing.T) {
 	k := kafkatest.StartKafka(t, nil)
 	k.Topic("one", 3)
 	require.NoError(t, write(t, connect(t, k.Address()), "one", "hello"))
 	require.Equal(t, []string{"hello"}, read(t, k.Address(), "one", 1))
 }
 
-func TestKafkaComesBackWithItsDataAfterAKillAndAfterAClose(t *testing.T) {
+func TestKafka_keepsItsDataAfterAKillAndAClose(t *testing.T) {
 	began := time.Now()
 	k := kafkatest.StartKafka(t, nil)
 	t.Logf("started in %s", time.Since(began).Round(time.Millisecond))
@@ -81,7 +81,7 @@ func TestKafkaComesBackWithItsDataAfterAKillAndAfterAClose(t *testing.T) {
 	require.Equal(t, []string{"one", "two", "three"}, read(t, at, "kept", 3))
 }
 
-func TestKafkaKnowsItsUsersAndTheirRights(t *testing.T) {
+func TestKafka_checksUsersAndRights(t *testing.T) {
 	k := kafkatest.StartKafka(t, &kafkatest.Options{
 		Users: map[string]string{"alice": "wonder land", "bob": "builder"}, TLS: true, Authorize: true,
 	})
@@ -118,7 +118,7 @@ func TestKafkaKnowsItsUsersAndTheirRights(t *testing.T) {
 	require.Len(t, read(t, k.Address(), "hers", 7), 7)
 }
 
-func TestACutCableStopsItsClientsOnly(t *testing.T) {
+func TestKafka_cutCable_stopsItsClientsOnly(t *testing.T) {
 	k := kafkatest.StartKafka(t, &kafkatest.Options{Cables: []string{"left", "right"}})
 	k.Topic("both", 1)
 	left, right := connect(t, k.Cable("left").Address), connect(t, k.Cable("right").Address)
@@ -141,7 +141,7 @@ func TestACutCableStopsItsClientsOnly(t *testing.T) {
 	require.Equal(t, []string{"0", "1", "2", "4", "3"}, read(t, k.Address(), "both", 5))
 }
 
-func TestALineOfTheOptionsConfiguresTheBroker(t *testing.T) {
+func TestKafka_options_configureTheBroker(t *testing.T) {
 	k := kafkatest.StartKafka(t, &kafkatest.Options{Lines: []string{"message.max.bytes=1000"}})
 	k.Topic("small", 2)
 	require.ErrorIs(t, write(t, connect(t, k.Address(), kgo.ProducerBatchCompression(kgo.NoCompression())), "small",

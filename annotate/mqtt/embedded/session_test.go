@@ -39,7 +39,7 @@ func await(t *testing.T, conn net.Conn, kind byte) {
 	}
 }
 
-func TestASessionThatEndsTakesNothingFromItsSuccessor(t *testing.T) {
+func TestNew_endingSession_keepsItsSuccessor(t *testing.T) {
 	address := mqtttest.Embedded(t)
 	for range 500 {
 		first := dial(t, address, "client", 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-func TestARefusedConnectionNamesTheCauseAndTheSetting(t *testing.T) {
+func TestBroker_refusedConnection_namesCauseAndSetting(t *testing.T) {
 	for code, want := range map[byte]string{
 		1: "unacceptable protocol version (MQTT 3.1.1 return code 1); see mqttSettings.version",
 		2: "client identifier rejected (MQTT 3.1.1 return code 2); see mqttSettings.clientId",
@@ -36,7 +36,7 @@ func TestARefusedConnectionNamesTheCauseAndTheSetting(t *testing.T) {
 	}
 }
 
-func TestASubscriptionThatIsNotGrantedFails(t *testing.T) {
+func TestBroker_Subscribe_failsWhenNotGranted(t *testing.T) {
 	for want, codes := range map[string][]byte{
 		"the user may not be allowed to read the topic": {0x80},
 		"granted QoS [0] instead of QoS 1":              {0},
@@ -51,7 +51,7 @@ func TestASubscriptionThatIsNotGrantedFails(t *testing.T) {
 	}
 }
 
-func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
+func TestBroker_refusesBadSettings(t *testing.T) {
 	p := &peer{}
 	p.start(t)
 	for want, change := range map[string]func(*annotate.Topic){
@@ -76,7 +76,7 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 	require.Nil(t, p.connect(0))
 }
 
-func TestAMessageUponWhichTheBrokerHangsUpFailsAlone(t *testing.T) {
+func TestBroker_Connect_messageThatDisconnects_failsAlone(t *testing.T) {
 	for name, poison := range map[string]int{"the first": 0, "one in the middle": 5, "the last": 9} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
@@ -119,7 +119,7 @@ func TestAMessageUponWhichTheBrokerHangsUpFailsAlone(t *testing.T) {
 	}
 }
 
-func TestABrokerThatComesAndGoesCostsNoMessage(t *testing.T) {
+func TestBroker_Connect_outages_loseNoMessage(t *testing.T) {
 	// Nine connections in a row are lost upon the first message, with a refusal
 	// to connect between them: then it is not the message.
 	var mu sync.Mutex
@@ -145,7 +145,7 @@ func TestABrokerThatComesAndGoesCostsNoMessage(t *testing.T) {
 	require.Equal(t, uint64(9), pub.(interface{ Reconnects() uint64 }).Reconnects())
 }
 
-func TestMalformedAndUnexpectedPacketsEndTheConnectionOnly(t *testing.T) {
+func TestBroker_malformedPackets_endTheConnectionOnly(t *testing.T) {
 	for want, wrong := range map[string][]byte{
 		"a PUBLISH with QoS 2":       {0x34, 6, 0, 1, 't', 0, 7, 'x'},
 		"packet identifier 0":        {0x32, 6, 0, 1, 't', 0, 0, 'x'},

@@ -34,7 +34,7 @@ func everySecond(dials *int) func(context.Context, string, string) (net.Conn, er
 	}
 }
 
-func TestTheSessionIsAskedForAsTheOptionsSay(t *testing.T) {
+func TestBroker_Subscribe_sendsTheSessionOptions(t *testing.T) {
 	p := &peer{answer: func(conn net.Conn, packet packets.ControlPacket) { grant(conn, packet, 1) }}
 	p.start(t)
 	s, err := newOld(nil).Subscribe(t.Context(), p.Topic("in", "reader"), annotate.ConnectOptions{})
@@ -57,7 +57,7 @@ func TestTheSessionIsAskedForAsTheOptionsSay(t *testing.T) {
 	require.NoError(t, pub.Close(t.Context()))
 }
 
-func TestASubscriptionWithoutAClientIdentifierLeavesNoSession(t *testing.T) {
+func TestBroker_Subscribe_withoutClientID_leavesNoSession(t *testing.T) {
 	p := &peer{answer: func(conn net.Conn, packet packets.ControlPacket) { grant(conn, packet, 1) }}
 	p.start(t)
 	s, err := newOld(nil).Subscribe(t.Context(), p.Topic("in", ""), annotate.ConnectOptions{})
@@ -70,7 +70,7 @@ func TestASubscriptionWithoutAClientIdentifierLeavesNoSession(t *testing.T) {
 	require.True(t, p.connect(1).CleanSession)
 }
 
-func TestUnconfirmedMessagesAreSentAgainInOrderAsDuplicates(t *testing.T) {
+func TestBroker_Connect_resendsUnconfirmedMessagesAsDuplicates(t *testing.T) {
 	type sent struct {
 		payload string
 		dup     bool
@@ -111,7 +111,7 @@ func TestUnconfirmedMessagesAreSentAgainInOrderAsDuplicates(t *testing.T) {
 	require.Equal(t, []sent{{"1", false}, {"2", false}, {"3", false}, {"1", true}, {"2", true}, {"3", true}, {"4", false}}, seen)
 }
 
-func TestAcknowledgementsGoOutInTheOrderOfArrival(t *testing.T) {
+func TestBroker_Subscribe_acknowledgesInOrder(t *testing.T) {
 	acks := make(chan uint16, 3)
 	p := &peer{answer: func(conn net.Conn, packet packets.ControlPacket) {
 		if ack, ok := packet.(*packets.PubackPacket); ok {
@@ -141,7 +141,7 @@ func TestAcknowledgementsGoOutInTheOrderOfArrival(t *testing.T) {
 	}
 }
 
-func TestARetainedMessageDoesNotComeAgainWithEachConnection(t *testing.T) {
+func TestBroker_Subscribe_retainedMessageComesOnce(t *testing.T) {
 	address := mqtttest.StartMosquitto(t)
 	proxy := mqtttest.NewProxy(t, address.Address)
 	retain(t, address.Address)
@@ -180,7 +180,7 @@ func retain(t *testing.T, address mqtttest.Address) {
 	}
 }
 
-func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
+func TestBroker_fullQueue_slowsTheBrokerDown(t *testing.T) {
 	t.Parallel()
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{KeepAlive: 4 * time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
@@ -198,7 +198,7 @@ func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
+func TestBroker_silentBroker_isDisconnected(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
 	defer close(stop)
@@ -216,7 +216,7 @@ func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestTheSessionSurvivesAKilledBroker(t *testing.T) {
+func TestBroker_killedBroker_keepsTheSession(t *testing.T) {
 	m := mqtttest.StartMosquitto(t)
 	b := swift(mqtt.Options{})
 	s, err := b.Subscribe(t.Context(), m.Topic("t", "in"), annotate.ConnectOptions{})
@@ -239,7 +239,7 @@ func TestTheSessionSurvivesAKilledBroker(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
+func TestBroker_lostSession_isSubscribedAgain(t *testing.T) {
 	m := mqtttest.StartMosquitto(t)
 	b := swift(mqtt.Options{})
 	s, err := b.Subscribe(t.Context(), m.Topic("t", "in"), annotate.ConnectOptions{})
@@ -256,7 +256,7 @@ func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
 	require.NoError(t, s.Forget(t.Context()))
 }
 
-func TestTLSChecksTheBrokersCertificate(t *testing.T) {
+func TestBroker_TLS_checksTheCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
@@ -289,7 +289,7 @@ func TestTLSChecksTheBrokersCertificate(t *testing.T) {
 	require.NoError(t, p.Close(t.Context()))
 }
 
-func TestNothingStaysBehindAfterClose(t *testing.T) {
+func TestBroker_Close_leavesNothingBehind(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.Embedded(t))
 	b := swift(mqtt.Options{})
 	round := func() {

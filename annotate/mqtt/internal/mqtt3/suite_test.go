@@ -57,12 +57,12 @@ func with311(topic annotate.Topic) annotate.Topic {
 	return topic
 }
 
-func TestTheSuitePassesOverTheEmbeddedBroker(t *testing.T) {
+func TestBroker_passesTheSuiteWithTheEmbeddedBroker(t *testing.T) {
 	t.Parallel()
 	brokertest.Run(t, harness(t, mqtttest.Embedded(t)))
 }
 
-func TestTheSuitePassesOverMosquitto(t *testing.T) {
+func TestBroker_passesTheSuiteWithMosquitto(t *testing.T) {
 	t.Parallel()
 	brokertest.Run(t, harness(t, mqtttest.StartMosquitto(t).Address))
 }
