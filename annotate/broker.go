@@ -13,7 +13,7 @@ type Message struct {
 	// Messages of one key keep their order.
 	Key []byte
 	// Payload is the body. It is never changed after it was handed over, and
-	// stays valid as long as somebody refers to it.
+	// stays valid as long as something refers to it.
 	Payload []byte
 	// Origin is for a [Transactor]: its subscription puts it into a delivery,
 	// and the channel copies it into the output that is made of it, so that
@@ -25,7 +25,7 @@ type Message struct {
 // Ack is called the broker keeps it for redelivery.
 type Delivery struct {
 	Message
-	// Ack tells the broker that the message was dealt with. It is called once
+	// Ack acknowledges the message to the broker. It is called once
 	// at most, in the order of arrival (per key where the broker orders by
 	// key), from any goroutine, and does not block. An acknowledgement that
 	// can no longer be sent (the connection was lost meanwhile) is dropped:
@@ -109,7 +109,7 @@ type Broker interface {
 }
 
 // Transactor is a Broker that can publish outputs and acknowledge their inputs
-// in one step that happens or does not: exactly once, for whoever reads only
+// in one step that happens or does not: exactly once, for consumers that read only
 // what is committed.
 type Transactor interface {
 	Broker

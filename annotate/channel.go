@@ -27,7 +27,7 @@ type Channel struct {
 	log  *slog.Logger
 
 	counters counters
-	lifeline chan struct{} // capacity 1: held by whoever starts, stops or switches
+	lifeline chan struct{} // capacity 1: held while the channel is started, stopped or switched
 
 	mu        sync.Mutex
 	config    ChannelConfig // only its mapping ever changes
@@ -35,8 +35,8 @@ type Channel struct {
 	off       OptionalTopics
 	err       error // why it stopped by itself, or could not start
 	closed    bool
-	enders    int                // how many wait to stop it, or do
-	interrupt context.CancelFunc // of whoever starts or switches; nil while nobody does
+	enders    int                // how many calls stop it, or wait to
+	interrupt context.CancelFunc // of the Start or SetTopics that is running; nil while none is
 }
 
 // Status is the state of a channel.
@@ -124,7 +124,7 @@ func (c *Channel) SetMapping(m Mapping) error {
 	return nil
 }
 
-// logFindings tells what looks wrong about a mapping that is none the less used.
+// logFindings logs what looks wrong about a mapping that is used nevertheless.
 func (c *Channel) logFindings(plan *rml.Plan) {
 	for _, finding := range plan.Lint() {
 		c.log.Warn("the mapping may not be what is meant", "finding", finding.String())
@@ -331,7 +331,7 @@ func (c *Channel) pipeline() *pipeline {
 	return c.run
 }
 
-// hold waits until nobody else starts, stops or switches the channel.
+// hold waits until no other call starts, stops or switches the channel.
 func (c *Channel) hold(ctx context.Context) error {
 	select {
 	case c.lifeline <- struct{}{}:
@@ -343,9 +343,8 @@ func (c *Channel) hold(ctx context.Context) error {
 
 func (c *Channel) release() { <-c.lifeline }
 
-// occupy is hold for what Stop and Close do not wait for: the context that it
-// returns ends when they are called, for there may be a broker that does not
-// answer.
+// occupy is hold for calls that Stop and Close interrupt: the context that it
+// returns ends when they are called, because a broker may not answer.
 func (c *Channel) occupy(ctx context.Context) (context.Context, func(), error) {
 	if err := c.hold(ctx); err != nil {
 		return nil, nil, err
@@ -366,7 +365,7 @@ func (c *Channel) occupy(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// ending interrupts whoever occupies the channel, until the function that it
+// ending interrupts the call that occupies the channel, until the function that it
 // returns is called.
 func (c *Channel) ending() func() {
 	c.mu.Lock()

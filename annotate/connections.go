@@ -156,7 +156,7 @@ func (p *pipeline) switchMonitor(ctx context.Context, place *optional[monitor, *
 }
 
 // end stops a running pipeline and waits for it. It reports whether the
-// request was heard: a pipeline that was ending by itself hears none.
+// request was received: a pipeline that was ending by itself receives none.
 func (p *pipeline) end(ctx context.Context, forget bool) bool {
 	heard := false
 	select {

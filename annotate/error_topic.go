@@ -57,7 +57,7 @@ func (t *errorTopic) report(p *pipeline, j *job, cause error) {
 
 func (t *errorTopic) close(ctx context.Context) {
 	t.cancel()
-	t.mu.Lock() // nobody is in Publish any more
+	t.mu.Lock() // no call of Publish is running any more
 	defer t.mu.Unlock()
 	// What it says was already said to each message's settle.
 	_ = t.pub.Close(ctx)

@@ -82,7 +82,7 @@ func (m Mapping) load() (*rml.Mapping, error) {
 }
 
 // compile loads the mapping and prepares it for the messages of a channel,
-// which asks for more than the engine does: everything must come from one
+// which requires more than the engine does: everything must come from one
 // source, that source must be a stream, named or not, and its references must
 // be in the language of the input format.
 //

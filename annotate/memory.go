@@ -115,7 +115,7 @@ func (b *MemoryBroker) Subscribe(ctx context.Context, topic Topic, opts ConnectO
 		if q.durable {
 			b.queues[name] = q
 		} else {
-			// An unnamed subscription is found by nobody else: the queue's own
+			// No other subscription finds an unnamed one: the queue's own
 			// address is as good a name as any.
 			name.unnamed = q
 			b.queues[name] = q
@@ -210,7 +210,7 @@ func (b *MemoryBroker) Up() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.down = false
-	b.wakeAll()
+	b.wakeAllLocked()
 }
 
 // FailConfirmations makes the broker refuse messages: they are not stored and
@@ -219,7 +219,7 @@ func (b *MemoryBroker) FailConfirmations(cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failure = cause
-	b.wakeAll()
+	b.wakeAllLocked()
 }
 
 // HoldConfirmations makes the broker take messages without confirming them,
@@ -236,7 +236,7 @@ func (b *MemoryBroker) ReleaseConfirmations() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held = false
-	b.wakeAll()
+	b.wakeAllLocked()
 }
 
 // Publish stores a message as if another client had sent it, waiting while a
@@ -252,7 +252,7 @@ func (b *MemoryBroker) Publish(ctx context.Context, m Message) error {
 	defer b.mu.Unlock()
 	b.waiters[wake] = struct{}{}
 	defer delete(b.waiters, wake)
-	for !b.store(m) {
+	for !b.storeLocked(m) {
 		b.mu.Unlock()
 		select {
 		case <-wake:
@@ -284,7 +284,7 @@ func (b *MemoryBroker) Await(ctx context.Context, topic string, n int) ([]Messag
 	}
 	for {
 		b.mu.Lock()
-		t := b.topic(topic)
+		t := b.topicLocked(topic)
 		if len(t.messages) >= n {
 			messages := append([]Message(nil), t.recent(b.history)...)
 			b.mu.Unlock()
@@ -311,9 +311,9 @@ func (b *MemoryBroker) Unacknowledged(topic Topic) int {
 	return 0
 }
 
-// store gives the message to every subscription of its topic, or to none and
+// storeLocked gives the message to every subscription of its topic, or to none and
 // reports false when one has no room. The caller holds b.mu.
-func (b *MemoryBroker) store(m Message) bool {
+func (b *MemoryBroker) storeLocked(m Message) bool {
 	for _, q := range b.queues {
 		if len(q.messages) >= b.backlog && matchTopic(q.filter, m.Topic) {
 			return false
@@ -325,7 +325,7 @@ func (b *MemoryBroker) store(m Message) bool {
 			q.push(m)
 		}
 	}
-	t := b.topic(m.Topic)
+	t := b.topicLocked(m.Topic)
 	t.messages = append(t.messages, m)
 	if len(t.messages) >= 2*b.history { // seldom, so that it costs little per message
 		t.messages = append([]Message(nil), t.recent(b.history)...)
@@ -335,8 +335,8 @@ func (b *MemoryBroker) store(m Message) bool {
 	return true
 }
 
-// topic returns what is remembered of a topic. The caller holds b.mu.
-func (b *MemoryBroker) topic(name string) *memoryTopic {
+// topicLocked returns what is kept of a topic. The caller holds b.mu.
+func (b *MemoryBroker) topicLocked(name string) *memoryTopic {
 	t := b.topics[name]
 	if t == nil {
 		t = &memoryTopic{arrived: make(chan struct{})}
@@ -345,18 +345,18 @@ func (b *MemoryBroker) topic(name string) *memoryTopic {
 	return t
 }
 
-// wakeAll makes everybody who waits look again. The caller holds b.mu.
-func (b *MemoryBroker) wakeAll() {
+// wakeAllLocked wakes everything that waits. The caller holds b.mu.
+func (b *MemoryBroker) wakeAllLocked() {
 	for _, q := range b.queues {
 		if q.reader != nil {
 			signal(q.reader.wake)
 		}
 	}
-	b.wakeWriters()
+	b.wakeWritersLocked()
 }
 
-// wakeWriters makes those look again who wait for room. The caller holds b.mu.
-func (b *MemoryBroker) wakeWriters() {
+// wakeWritersLocked wakes publishers that wait for room. The caller holds b.mu.
+func (b *MemoryBroker) wakeWritersLocked() {
 	for p := range b.publishers {
 		signal(p.wake)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// errMemoryTakenOver ends a subscription whose name somebody else uses now.
+// errMemoryTakenOver ends a subscription whose name another one has taken.
 var errMemoryTakenOver = errors.New("annotate: subscription taken over by another one of the same name")
 
 // memoryName identifies a subscription.
@@ -177,7 +177,7 @@ func (s *memorySubscription) settle(m *memoryMessage) {
 	q.trim()
 	signal(s.wake)
 	if full {
-		b.wakeWriters()
+		b.wakeWritersLocked()
 	}
 }
 
@@ -231,6 +231,6 @@ func (s *memorySubscription) Forget(context.Context) error {
 func (s *memorySubscription) drop() {
 	if s.broker.queues[s.name] == s.queue {
 		delete(s.broker.queues, s.name)
-		s.broker.wakeWriters()
+		s.broker.wakeWritersLocked()
 	}
 }

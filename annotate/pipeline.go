@@ -259,8 +259,8 @@ func (p *pipeline) complete() {
 	}
 }
 
-// acknowledge counts a message that is dealt with and tells the broker so, in
-// this order: whoever sees the acknowledgement sees the count.
+// acknowledge counts a message that is complete, and then acknowledges it to the
+// broker: an observer of the acknowledgement also sees the count.
 func (p *pipeline) acknowledge(j *job) {
 	counters := &p.channel.counters
 	counters.latency.observe(time.Since(j.at))
@@ -289,7 +289,7 @@ func (p *pipeline) reportFailure(j *job, cause error) {
 	j.confirmed(nil)
 }
 
-// supervise waits for the end, whoever brings it about, and clears up.
+// supervise waits for the end, whatever causes it, and closes everything.
 func (p *pipeline) supervise() {
 	req := stopRequest{}
 	select {

@@ -16,7 +16,7 @@ import (
 // enough to be waited for in vain where it does not.
 const moment = 150 * time.Millisecond
 
-// soon is enough for what has to wait for nobody, however slow the machine.
+// soon is enough for a call that waits for nothing, on a slow machine too.
 const soon = time.Minute
 
 // rig is the set-up of one experiment.

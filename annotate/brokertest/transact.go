@@ -34,7 +34,7 @@ func transactChecks() []Check {
 	return checks
 }
 
-// ends are the two ends of a transactional channel, and somebody who reads
+// ends are the two ends of a transactional channel, and a reader of
 // what it publishes.
 type ends struct {
 	annotate.Subscription

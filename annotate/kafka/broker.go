@@ -69,7 +69,7 @@ type Options struct {
 	// ReconnectMin and ReconnectMax are the shortest and the longest pause
 	// before something that failed is attempted again.
 	ReconnectMin, ReconnectMax time.Duration
-	// Logger hears of connections that are lost and found and of partitions
+	// Logger receives events about connections that are lost and found and of partitions
 	// that come and go. Nil is silent. Credentials are never logged.
 	Logger *slog.Logger
 }
@@ -121,7 +121,7 @@ func positive[N int | time.Duration](v, byDefault N) N {
 }
 
 // Subscribe implements annotate.Broker. It joins the consumer group of the
-// settings and returns when it has been told its partitions, which may be none
+// settings and returns when its partitions are assigned, which may be none
 // while other members have them all. An empty group name means a group of its
 // own, which is removed when the subscription is closed. The topic must exist.
 func (b *Broker) Subscribe(
@@ -277,5 +277,5 @@ func window(opts annotate.ConnectOptions) int {
 	return opts.Window
 }
 
-// ownGroup is the name of a group that nobody else knows.
+// ownGroup is the name of a group that no other consumer has.
 func ownGroup() string { return "annotator-" + rand.Text() }

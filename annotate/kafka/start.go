@@ -66,7 +66,7 @@ type groupOffsets struct {
 }
 
 // count returns how many partitions there were when the group began. Where the
-// offsets were written by somebody else that is not known, and it returns 0:
+// offsets were written by another program that is not known, and it returns 0:
 // every partition without an offset counts as one that was added later, and is
 // read from its beginning.
 func (o groupOffsets) count() int {

@@ -24,7 +24,7 @@ var errRebalancing = errors.New("the group waits for its members, of which one m
 type subscription struct {
 	*endpoint
 	group   string
-	own     bool // the group is nobody else's and goes with the subscription
+	own     bool // the group is this subscription's alone, and is removed with it
 	window  int
 	tx      *transaction // nil without transactions
 	network *network

@@ -31,7 +31,7 @@ type entry struct {
 	used       bool    // it may have a subscription at the broker
 	keeper     *keeper // makes sure that it runs; nil when it is not to
 
-	settling bool             // somebody brings it in line with what is stored
+	settling bool             // it is being brought in line with what is stored
 	settled  storage.Revision // the document that it was last in line with
 	restarts uint64           // the restarts that were done
 }

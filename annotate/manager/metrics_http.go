@@ -21,7 +21,7 @@ func metrics(m *Manager) httpapi.HandlerFunc {
 	return httpapi.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 }
 
-// channelCollector reads the counts when they are asked for, so that counting
+// channelCollector reads the counts when they are scraped, so that counting
 // costs the channels nothing extra.
 type channelCollector struct {
 	manager *Manager

@@ -29,7 +29,7 @@ const bothSpellings = `{
 		"inputTopicSettings": {
 			"topic": "in",
 			"brokerType": "MQTT",
-			"mqttSettings": {"protocol": "ssl", "host": "h", "port": 8883, "clientId": "c", "user": "u", "password": "p"},
+			"mqttSettings": {"protocol": "ssl", "host": "h", "port": 8883, "clientId": "c", "user": "u", "password": "p"}
 		},
 		"outputTopicSettings": {"topic": "out", "brokerType": "KAFKA", "kafkaSettings": {"host": "k", "port": 9092, "groupId": "g"}},
 		"MONITORInputTopicSettings": {"topic": "seen", "brokerType": "MQTT"},

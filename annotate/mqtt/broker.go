@@ -29,7 +29,7 @@ const (
 // Options tunes a Broker. The zero value is ready for use.
 type Options struct {
 	// SessionExpiry is how long the broker keeps a subscription's session
-	// while nobody is connected to it, in whole seconds (MQTT 5 section
+	// while no client is connected to it, in whole seconds (MQTT 5 section
 	// 3.1.2.11.2). Zero means DefaultSessionExpiry. The longest that can be
 	// said is for ever, which is everything above 136 years.
 	SessionExpiry time.Duration
@@ -62,7 +62,7 @@ type Options struct {
 	TLS *tls.Config
 	// Dial makes the network connection. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Logger hears of connections that are lost and found. Nil is silent.
+	// Logger receives events about connections that are lost and made again. Nil is silent.
 	Logger *slog.Logger
 }
 

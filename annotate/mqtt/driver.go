@@ -98,6 +98,8 @@ func (settingsDriver) Check(topic annotate.Topic, role annotate.TopicRole) error
 	isInput := role == annotate.InputTopic
 	var reason string
 	switch {
+	case topic.Name == "":
+		reason = "required, must not be empty"
 	case len(topic.Name) > 65535 || !utf8.ValidString(topic.Name) || strings.ContainsRune(topic.Name, 0):
 		reason = "expected UTF-8 text of at most 65535 bytes without NUL"
 	case isInput:

@@ -190,8 +190,8 @@ func (f *Fleet) Size() (n int, since time.Duration) {
 	return 1 + len(f.others), time.Since(f.since)
 }
 
-// firstOfAll reports whether this start is the start of the service: nobody
-// was running it before. It is not known before every lease that is there has
+// firstOfAll reports whether this start is the start of the service: no
+// instance was running before. It is not known before every lease that is there has
 // moved or run out.
 func (f *Fleet) firstOfAll() (first, known bool) {
 	f.mu.Lock()

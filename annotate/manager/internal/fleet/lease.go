@@ -155,7 +155,7 @@ func (l *lease) cut() {
 	l.endLimit()
 }
 
-// renewal returns what a renewal is to write.
+// renewal returns what a renewal writes.
 func (l *lease) renewal() (instanceRecord, storage.Revision) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,7 +202,7 @@ func (l *lease) renew(ctx context.Context) error {
 		return err
 	}
 	// Perhaps an earlier try succeeded and its answer was lost. It counts from
-	// the first one, for nobody knows which it was.
+	// the first one, because it is not known which it was.
 	document, err := l.documents.Get(ctx, l.key)
 	if errors.Is(err, storage.ErrNotFound) {
 		return errLeaseLost
@@ -254,8 +254,8 @@ func (l *lease) hold(ctx context.Context) error {
 	return nil
 }
 
-// watch is what an instance knows of a document of that name that it did not
-// write in this life.
+// watch is a document of this name, or of another instance, as it was last seen.
+// This session did not write it.
 type watch struct {
 	revision storage.Revision
 	since    time.Time
@@ -263,7 +263,7 @@ type watch struct {
 
 // join makes the document. While there is one of another session it watches
 // that: it belongs to an earlier life of this instance, and runs out, or to
-// somebody of the same name who is alive, and moves. It reports false when
+// another live process of the same name, and moves. It reports false when
 // there is nothing to do but to go on watching.
 func (l *lease) join(ctx context.Context, w *watch) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.duration)
@@ -340,7 +340,7 @@ func (l *lease) resign(ctx context.Context) error {
 }
 
 // decodeInstance reads the document of an instance. One that cannot be read is
-// one of nobody, and runs out like every other.
+// one of no instance, and runs out like every other.
 func decodeInstance(data []byte) instanceRecord {
 	var r instanceRecord
 	_ = json.Unmarshal(data, &r)

@@ -1,8 +1,7 @@
 // Package mqtt3 connects channels to brokers that speak MQTT 3.1.1.
 //
-// A Broker made by New implements annotate.Broker. As a rule it is not used
-// directly: package mqtt offers MQTT 5 first and turns to this package when a
-// broker refuses that, or when the settings of a topic say "3.1.1". What its
+// Package mqtt offers MQTT 5 first and turns to this package when a broker
+// refuses that, or when the settings of a topic say "3.1.1". What its
 // documentation says about input, output and connections holds here too, with
 // these differences of the protocol.
 //
@@ -21,8 +20,8 @@
 // messages that are published come on another connection and are not held up.
 //
 // A broker cannot refuse a message (section 3.3.5). It may confirm and drop
-// it, as mosquitto does with one that the user may not publish, and nobody
-// learns of that. Or it may close the connection; a message upon which it does
+// it, as mosquitto does with one that the user may not publish, and no
+// error follows. Or it may close the connection; a message upon which it does
 // so each time is given up alone.
 //
 // Nor does it say why it ends a connection. "The broker closed the connection"

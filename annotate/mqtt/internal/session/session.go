@@ -19,7 +19,7 @@ import (
 // the expiries. It is not changed once it is in use.
 type Config struct {
 	// SessionExpiry is how long the broker keeps a subscription's session
-	// while nobody is connected, and MemberExpiry the same where several
+	// while no client is connected, and MemberExpiry the same where several
 	// instances run one channel.
 	SessionExpiry, MemberExpiry time.Duration
 	// KeepAlive is the longest silence on a connection, ConnectTimeout bounds
@@ -33,13 +33,13 @@ type Config struct {
 	// TLS and Dial are those of the drivers' options.
 	TLS  *tls.Config
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Log hears of connections that are lost and found.
+	// Log receives events about connections that are lost and made again.
 	Log *slog.Logger
 }
 
 // Version is a version of MQTT. It is safe for concurrent use.
 type Version interface {
-	// Name is what people call it, such as "MQTT 5".
+	// Name is its name in errors, such as "MQTT 5".
 	Name() string
 	// Connect sends CONNECT on the connection's wire and waits for the answer
 	// until ctx ends. It calls c.Accept before anything that follows the

@@ -116,7 +116,7 @@ func identifier(clientID, instance string) string {
 	return head + "-" + digest
 }
 
-// anonymous is a client identifier that nobody else has.
+// anonymous is a client identifier that no other client has.
 func anonymous() string { return "annotate" + rand.Text()[:maxIdentifier-len("annotate")] }
 
 // address is the broker's host and port, with the protocol's usual port when
