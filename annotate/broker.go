@@ -13,7 +13,7 @@ type Message struct {
 	// Messages of one key keep their order.
 	Key []byte
 	// Payload is the body. It is never changed after it was handed over, and
-	// stays valid as long as somebody refers to it.
+	// stays valid as long as something refers to it.
 	Payload []byte
 	// Origin is for a [Transactor]: its subscription puts it into a delivery,
 	// and the channel copies it into the output that is made of it, so that
@@ -25,7 +25,7 @@ type Message struct {
 // Ack is called the broker keeps it for redelivery.
 type Delivery struct {
 	Message
-	// Ack tells the broker that the message was dealt with. It is called once
+	// Ack acknowledges the message to the broker. It is called once
 	// at most, in the order of arrival (per key where the broker orders by
 	// key), from any goroutine, and does not block. An acknowledgement that
 	// can no longer be sent (the connection was lost meanwhile) is dropped:
@@ -103,13 +103,13 @@ type Broker interface {
 	// more of what was waiting than can be taken in before that. It returns an
 	// error that wraps ErrBrokerUnavailable when that fails or ctx ends first;
 	// it does not go on trying in the background.
-	Subscribe(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Subscription, error)
+	Subscribe(ctx context.Context, topic Topic, opts ConnectOptions) (Subscription, error)
 	// Connect connects for publishing to the topic, with the same rules.
-	Connect(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Publisher, error)
+	Connect(ctx context.Context, topic Topic, opts ConnectOptions) (Publisher, error)
 }
 
 // Transactor is a Broker that can publish outputs and acknowledge their inputs
-// in one step that happens or does not: exactly once, for whoever reads only
+// in one step that happens or does not: exactly once, for consumers that read only
 // what is committed.
 type Transactor interface {
 	Broker
@@ -125,7 +125,7 @@ type Transactor interface {
 	// is refused is confirmed with the reason, and those of later inputs wait
 	// until the caller has acknowledged its input. Close of the publisher
 	// commits what it has accepted. Both ends are closed, the publisher first.
-	Transact(ctx context.Context, input, output TopicSettings, opts ConnectOptions) (Subscription, Publisher, error)
+	Transact(ctx context.Context, input, output Topic, opts ConnectOptions) (Subscription, Publisher, error)
 }
 
 // ConnectOptions tunes one connection.

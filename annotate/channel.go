@@ -27,63 +27,58 @@ type Channel struct {
 	log  *slog.Logger
 
 	counters counters
-	lifeline chan struct{} // capacity 1: held by whoever starts, stops or switches
+	lifeline chan struct{} // capacity 1: held while the channel is started, stopped or switched
 
 	mu        sync.Mutex
 	config    ChannelConfig // only its mapping ever changes
 	run       *pipeline     // nil while stopped
-	topics    topicSwitches
+	off       OptionalTopics
 	err       error // why it stopped by itself, or could not start
 	closed    bool
-	enders    int                // how many wait to stop it, or do
-	interrupt context.CancelFunc // of whoever starts or switches; nil while nobody does
+	enders    int                // how many calls stop it, or wait to
+	interrupt context.CancelFunc // of the Start or SetTopics that is running; nil while none is
 }
 
-// topicSwitches say which of the optional topics are on.
-type topicSwitches struct{ monitorInput, monitorOutput, err bool }
+// Status is the state of a channel.
+type Status struct {
+	// Stopped is true for a channel that does not run.
+	Stopped bool
+	// Off are the optional topics that are switched off.
+	Off OptionalTopics
+	// Err is why the channel stopped by itself or could not start, or what it
+	// waits for; nil when all is well.
+	Err error
+}
 
-// NewChannel checks the configuration, fills in what it leaves open and
-// compiles its mapping. It connects to nothing: that is Start's. Errors about
-// the configuration are a [*FieldError], about the mapping a [*MappingError].
+// NewChannel checks the configuration, completes it and compiles its mapping.
+// It connects to nothing: Start does. Errors about the configuration are a
+// [*FieldError]; errors about a mapping that cannot serve a channel match
+// [ErrMapping].
 func NewChannel(config ChannelConfig, env Environment) (*Channel, error) {
-	env, err := env.filled()
+	env, err := env.Filled()
 	if err != nil {
 		return nil, err
 	}
-	return newChannel(config.materialise(env.Defaults), env)
-}
-
-// newChannel expects a materialised configuration and a filled environment.
-func newChannel(config ChannelConfig, env Environment) (*Channel, error) {
-	if err := config.check(); err != nil {
+	config = env.complete(config)
+	if err := env.check(&config); err != nil {
 		return nil, err
 	}
-	for _, topic := range config.Settings.topics() {
-		if _, err := env.broker(topic.TopicSettings); err != nil {
-			return nil, &FieldError{"settings." + topic.name + ".brokerType", err.Error()}
-		}
-	}
-	if config.Settings.ExactlyOnce {
-		if _, err := env.transactor(&config.Settings.Input); err != nil {
+	if config.ExactlyOnce {
+		if _, err := env.transactor(&config.Input); err != nil {
 			return nil, &FieldError{"settings.exactlyOnce", err.Error()}
 		}
 	}
-	plan, err := config.Metadata.Mapping.compile(env.MaxMessageBytes)
+	plan, err := config.Mapping.compile(env.MaxMessageBytes)
 	if err != nil {
 		return nil, err
 	}
-	on := func(enabled *bool) bool { return enabled != nil && *enabled }
 	c := &Channel{
 		env:      env,
 		config:   config,
-		key:      []byte(config.Settings.ChannelID),
-		log:      env.Logger.With("channel", config.Settings.ChannelID),
+		key:      []byte(config.ID),
+		log:      env.Logger.With("channel", config.ID),
 		lifeline: make(chan struct{}, 1),
-		topics: topicSwitches{
-			monitorInput:  on(config.Status.InputMonitorTopicEnabled),
-			monitorOutput: on(config.Status.OutputMonitorTopicEnabled),
-			err:           on(config.Status.ErrorTopicEnabled),
-		},
+		off:      config.Off,
 	}
 	c.counters.latency.bounds = latencyBounds()
 	c.logFindings(plan)
@@ -92,23 +87,30 @@ func newChannel(config ChannelConfig, env Environment) (*Channel, error) {
 }
 
 // ID returns the channel's identifier.
-func (c *Channel) ID() string { return c.config.Settings.ChannelID }
+func (c *Channel) ID() string { return c.config.ID }
 
-// Config returns the configuration with everything filled in and the status of
-// now. The caller may change what it gets.
+// Config returns the configuration with every optional value filled in, and
+// with the optional topics that are switched off now. The caller may change it.
 func (c *Channel) Config() ChannelConfig {
 	c.mu.Lock()
-	config := c.config.clone()
-	c.mu.Unlock()
-	config.Status = c.Status()
+	defer c.mu.Unlock()
+	config := c.config.Clone()
+	config.Off = c.off
 	return config
 }
 
-// SetMapping puts a mapping in the place of the channel's, while it runs or is
-// stopped. Each message is mapped once: those that arrived before the change
-// by the old mapping, those that arrive afterwards by the new one. A mapping
-// that does not suit the channel is a [*FieldError] or a [*MappingError], and
-// the old one stays.
+// CheckMapping returns nil if the mapping can take the place of the channel's,
+// and otherwise the error that SetMapping would return.
+func (c *Channel) CheckMapping(m Mapping) error {
+	_, err := m.compile(c.env.MaxMessageBytes)
+	return err
+}
+
+// SetMapping replaces the mapping, while the channel runs or is stopped. Each
+// message is mapped once: messages that arrived before the change by the old
+// mapping, later ones by the new one. For a mapping that does not suit the
+// channel it returns a [*FieldError] or an error that matches [ErrMapping], and
+// the old mapping stays.
 func (c *Channel) SetMapping(m Mapping) error {
 	plan, err := m.compile(c.env.MaxMessageBytes)
 	if err != nil {
@@ -117,36 +119,26 @@ func (c *Channel) SetMapping(m Mapping) error {
 	c.logFindings(plan)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.config.Metadata.Mapping = m
+	c.config.Mapping = m
 	c.plan.Store(plan)
 	return nil
 }
 
-// logFindings tells what looks wrong about a mapping that is none the less used.
+// logFindings logs what looks wrong about a mapping that is used nevertheless.
 func (c *Channel) logFindings(plan *rml.Plan) {
 	for _, finding := range plan.Lint() {
 		c.log.Warn("the mapping may not be what is meant", "finding", finding.String())
 	}
 }
 
-// Status returns whether the channel runs, which optional topics are on, and
+// Status returns whether the channel runs, which optional topics are off, and
 // what is wrong, if anything.
 func (c *Channel) Status() Status {
 	c.mu.Lock()
-	run, topics, err := c.run, c.topics, c.err
+	run, status := c.run, Status{Stopped: c.run == nil, Off: c.off, Err: c.err}
 	c.mu.Unlock()
-	s := &c.config.Settings
-	status := Status{
-		IsStopped:                 run == nil,
-		InputMonitorTopicEnabled:  switchOf(s.MonitorInput, &topics.monitorInput),
-		OutputMonitorTopicEnabled: switchOf(s.MonitorOutput, &topics.monitorOutput),
-		ErrorTopicEnabled:         switchOf(s.Error, &topics.err),
-	}
 	if run != nil {
-		err = run.health()
-	}
-	if err != nil {
-		status.Error = err.Error()
+		status.Err = run.health()
 	}
 	return status
 }
@@ -161,7 +153,7 @@ func (c *Channel) Start(ctx context.Context) error {
 	}
 	defer release()
 	c.mu.Lock()
-	running, closed, topics := c.run != nil, c.closed, c.topics
+	running, closed, off := c.run != nil, c.closed, c.off
 	c.mu.Unlock()
 	switch {
 	case closed:
@@ -169,7 +161,7 @@ func (c *Channel) Start(ctx context.Context) error {
 	case running:
 		return nil
 	}
-	p, err := c.open(ctx, topics)
+	p, err := c.open(ctx, off)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = err
@@ -226,49 +218,45 @@ func (c *Channel) Wait(ctx context.Context) error {
 	return c.err
 }
 
-// SetTopics switches the optional topics on and off, by the members of the
-// update that are about them. It loses no message of the stream. An error
-// leaves that topic as it was. Stop and Close interrupt it.
-func (c *Channel) SetTopics(ctx context.Context, update StatusUpdate) error {
+// SetTopics switches the optional topics, off those that are selected and on
+// the others. It loses no message of the stream. An error leaves that topic as
+// it was. Stop and Close interrupt it.
+func (c *Channel) SetTopics(ctx context.Context, off OptionalTopics) error {
 	ctx, release, err := c.occupy(ctx)
 	if err != nil {
 		return c.failed("switch topics", err)
 	}
 	defer release()
-	s := &c.config.Settings
 	connect, cancel := context.WithTimeout(ctx, c.env.ConnectTimeout)
 	defer cancel()
 	return errors.Join(
-		c.setTopic(connect, s.Error, update.ErrorTopicEnabled, &c.topics.err, func(p *pipeline, on bool) error {
+		c.setTopic(c.config.Error, off.Error, &c.off.Error, func(p *pipeline, on bool) error {
 			return p.switchErrors(connect, on)
 		}),
-		c.setTopic(connect, s.MonitorInput, update.InputMonitorTopicEnabled, &c.topics.monitorInput, func(p *pipeline, on bool) error {
-			return p.switchMonitor(connect, &p.noteIn, s.MonitorInput, on)
+		c.setTopic(c.config.MonitorInput, off.MonitorInput, &c.off.MonitorInput, func(p *pipeline, on bool) error {
+			return p.switchMonitor(connect, &p.noteIn, c.config.MonitorInput, on)
 		}),
-		c.setTopic(connect, s.MonitorOutput, update.OutputMonitorTopicEnabled, &c.topics.monitorOutput, func(p *pipeline, on bool) error {
-			return p.switchMonitor(connect, &p.noteOut, s.MonitorOutput, on)
+		c.setTopic(c.config.MonitorOutput, off.MonitorOutput, &c.off.MonitorOutput, func(p *pipeline, on bool) error {
+			return p.switchMonitor(connect, &p.noteOut, c.config.MonitorOutput, on)
 		}),
 	)
 }
 
 // setTopic switches one topic. The lifeline is held.
-func (c *Channel) setTopic(ctx context.Context, topic *TopicSettings, want, have *bool, apply func(*pipeline, bool) error) error {
-	if topic == nil || want == nil {
-		return nil
-	}
+func (c *Channel) setTopic(topic *Topic, off bool, isOff *bool, apply func(p *pipeline, on bool) error) error {
 	c.mu.Lock()
-	run, same := c.run, *have == *want
+	run, same := c.run, *isOff == off
 	c.mu.Unlock()
-	if same {
+	if topic == nil || same {
 		return nil
 	}
 	if run != nil {
-		if err := apply(run, *want); err != nil {
-			return c.failed("switch topic "+topic.Topic+" of", err)
+		if err := apply(run, !off); err != nil {
+			return c.failed("switch topic "+topic.Name+" of", err)
 		}
 	}
 	c.mu.Lock()
-	*have = *want
+	*isOff = off
 	c.mu.Unlock()
 	return nil
 }
@@ -318,7 +306,7 @@ func (c *Channel) forgetStopped(ctx context.Context) error {
 	}
 	sub, err := b.Subscribe(ctx, input, c.options(1))
 	if err != nil {
-		return fmt.Errorf("remove subscription of topic %q: %w", input.Topic, err)
+		return fmt.Errorf("remove subscription of topic %q: %w", input.Name, err)
 	}
 	return sub.Forget(ctx)
 }
@@ -343,7 +331,7 @@ func (c *Channel) pipeline() *pipeline {
 	return c.run
 }
 
-// hold waits until nobody else starts, stops or switches the channel.
+// hold waits until no other call starts, stops or switches the channel.
 func (c *Channel) hold(ctx context.Context) error {
 	select {
 	case c.lifeline <- struct{}{}:
@@ -355,9 +343,8 @@ func (c *Channel) hold(ctx context.Context) error {
 
 func (c *Channel) release() { <-c.lifeline }
 
-// occupy is hold for what Stop and Close do not wait for: the context that it
-// returns ends when they are called, for there may be a broker that does not
-// answer.
+// occupy is hold for calls that Stop and Close interrupt: the context that it
+// returns ends when they are called, because a broker may not answer.
 func (c *Channel) occupy(ctx context.Context) (context.Context, func(), error) {
 	if err := c.hold(ctx); err != nil {
 		return nil, nil, err
@@ -378,7 +365,7 @@ func (c *Channel) occupy(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// ending interrupts whoever occupies the channel, until the function that it
+// ending interrupts the call that occupies the channel, until the function that it
 // returns is called.
 func (c *Channel) ending() func() {
 	c.mu.Lock()

@@ -31,29 +31,27 @@ map:Observation a rr:TriplesMap ;
 const patience = 2 * time.Minute
 
 func config(id string) annotate.ChannelConfig {
-	topic := func(name string) annotate.TopicSettings {
-		return annotate.TopicSettings{Topic: name, BrokerType: annotate.MQTT}
+	topic := func(name string) annotate.Topic {
+		return annotate.Topic{Name: name, Broker: annotate.Memory}
 	}
 	return annotate.ChannelConfig{
-		Settings: annotate.Settings{ChannelID: id, Input: topic(id + "/in"), Output: topic(id + "/out")},
-		Metadata: annotate.Metadata{Mapping: annotate.Mapping{
-			InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, RML: jsonMapping,
-		}},
+		ID: id, Input: topic(id + "/in"), Output: topic(id + "/out"),
+		Mapping: annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, RML: jsonMapping},
 	}
 }
 
 // withSideTopics adds the optional topics, all on.
 func withSideTopics(c annotate.ChannelConfig) annotate.ChannelConfig {
-	topic := func(name string) *annotate.TopicSettings {
-		return &annotate.TopicSettings{Topic: c.Settings.ChannelID + "/" + name, BrokerType: annotate.MQTT}
+	topic := func(name string) *annotate.Topic {
+		return &annotate.Topic{Name: c.ID + "/" + name, Broker: annotate.Memory}
 	}
-	c.Settings.Error, c.Settings.MonitorInput, c.Settings.MonitorOutput = topic("errors"), topic("seen"), topic("sent")
+	c.Error, c.MonitorInput, c.MonitorOutput = topic("errors"), topic("seen"), topic("sent")
 	return c
 }
 
 func environment(b annotate.Broker) annotate.Environment {
 	return annotate.Environment{
-		Brokers: map[annotate.BrokerType]annotate.Broker{annotate.MQTT: b},
+		Drivers: []annotate.Driver{memory(b)},
 	}
 }
 
@@ -103,13 +101,13 @@ func triples(from, to int) []string {
 }
 
 func unacknowledged(b *annotate.MemoryBroker, c *annotate.Channel) func() bool {
-	return func() bool { return b.Unacknowledged(c.Config().Settings.Input) == 0 }
+	return func() bool { return b.Unacknowledged(c.Config().Input) == 0 }
 }
 
-func TestChannelKeepsOrderWithParallelMappers(t *testing.T) {
+func TestChannel_parallelMappers_keepTheOrder(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := config("order")
-	c.Settings.Parallelism = 4
+	c.Parallelism = 4
 	channel := newChannel(t, c, environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "order/in", 0, 3000)
@@ -121,27 +119,27 @@ func TestChannelKeepsOrderWithParallelMappers(t *testing.T) {
 	require.Zero(t, stats.Failed)
 }
 
-func TestChannelAcknowledgesOnlyAfterTheOutputIsConfirmed(t *testing.T) {
+func TestChannel_acknowledgesAfterTheOutputIsConfirmed(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("ack"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	b.HoldConfirmations()
 	publish(t, b, "ack/in", 0, 10)
 	await(t, b, "ack/out", 10)
-	require.Equal(t, 10, b.Unacknowledged(channel.Config().Settings.Input))
+	require.Equal(t, 10, b.Unacknowledged(channel.Config().Input))
 	b.ReleaseConfirmations()
 	require.Eventually(t, unacknowledged(b, channel), patience, time.Millisecond)
 }
 
-func TestChannelLosesNothingWhenTheBrokerGoesDown(t *testing.T) {
+func TestChannel_brokerOutage_losesNothing(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("outage"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "outage/in", 0, 500)
 	for range 3 {
 		b.Down()
-		require.Contains(t, channel.Status().Error, "unavailable")
-		require.False(t, channel.Status().IsStopped)
+		require.ErrorContains(t, channel.Status().Err, "unavailable")
+		require.False(t, channel.Status().Stopped)
 		b.Up()
 	}
 	publish(t, b, "outage/in", 500, 1000)
@@ -151,24 +149,24 @@ func TestChannelLosesNothingWhenTheBrokerGoesDown(t *testing.T) {
 		seen[text] = true
 	}
 	require.Len(t, seen, 1000)
-	require.Empty(t, channel.Status().Error)
+	require.NoError(t, channel.Status().Err)
 }
 
-func TestStopFinishesWhatWasTakenIn(t *testing.T) {
+func TestChannel_Stop_drainsInFlight(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("drain"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "drain/in", 0, 2000)
 	await(t, b, "drain/out", 100)
 	require.NoError(t, channel.Stop(t.Context()))
-	require.True(t, channel.Status().IsStopped)
+	require.True(t, channel.Status().Stopped)
 	// Whatever went out is acknowledged, so that together they are everything.
-	require.Equal(t, 2000, len(b.Messages("drain/out"))+b.Unacknowledged(channel.Config().Settings.Input))
+	require.Equal(t, 2000, len(b.Messages("drain/out"))+b.Unacknowledged(channel.Config().Input))
 	require.NoError(t, channel.Start(t.Context()))
 	require.Equal(t, triples(0, 2000), await(t, b, "drain/out", 2000))
 }
 
-func TestStopLeavesTheUnconfirmedForRedelivery(t *testing.T) {
+func TestChannel_Stop_leavesUnconfirmedMessagesForRedelivery(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("late"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -178,32 +176,32 @@ func TestStopLeavesTheUnconfirmedForRedelivery(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.ErrorContains(t, channel.Stop(ctx), "messages not finished in time, to be delivered again: 10")
-	require.True(t, channel.Status().IsStopped)
-	require.Equal(t, 10, b.Unacknowledged(channel.Config().Settings.Input))
+	require.True(t, channel.Status().Stopped)
+	require.Equal(t, 10, b.Unacknowledged(channel.Config().Input))
 	b.ReleaseConfirmations()
 	require.NoError(t, channel.Start(t.Context()))
 	require.Eventually(t, unacknowledged(b, channel), patience, time.Millisecond)
 	require.Equal(t, triples(0, 10), texts(b.Messages("late/out"))[10:])
 }
 
-func TestStartIsAllOrNothing(t *testing.T) {
+func TestChannel_Start_connectsAllTopicsOrNone(t *testing.T) {
 	up, down := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	down.Down()
 	env := environment(down)
-	env.Brokers[annotate.Kafka] = up
+	env.Drivers = append(env.Drivers, other(up))
 	c := config("half")
-	c.Settings.Output = annotate.TopicSettings{Topic: "half-out", BrokerType: annotate.Kafka}
+	c.Output = annotate.Topic{Name: "half-out", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.ErrorIs(t, channel.Start(t.Context()), annotate.ErrBrokerUnavailable)
 	status := channel.Status()
-	require.True(t, status.IsStopped)
-	require.Contains(t, status.Error, "input")
+	require.True(t, status.Stopped)
+	require.ErrorContains(t, status.Err, "input")
 	down.Up()
 	require.NoError(t, channel.Start(t.Context()))
-	require.Empty(t, channel.Status().Error)
+	require.NoError(t, channel.Status().Err)
 }
 
-func TestFailedMessagesAreReportedAndHoldNothingUp(t *testing.T) {
+func TestChannel_failedMessage_isReportedAndBlocksNothing(t *testing.T) {
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	huge := `{"id": 1, "value": "` + strings.Repeat("x", 20<<20) + `"}`
 	for name, bad := range map[string]struct{ payload, want string }{
@@ -230,12 +228,12 @@ func TestFailedMessagesAreReportedAndHoldNothingUp(t *testing.T) {
 	}
 }
 
-func TestFailedMessageIsNotAcknowledgedBeforeItsReportIsConfirmed(t *testing.T) {
+func TestChannel_failedMessage_isAcknowledgedAfterItsReport(t *testing.T) {
 	in, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(in)
-	env.Brokers[annotate.Kafka] = side
+	env.Drivers = append(env.Drivers, other(side))
 	c := config("report")
-	c.Settings.Error = &annotate.TopicSettings{Topic: "report-errors", BrokerType: annotate.Kafka}
+	c.Error = &annotate.Topic{Name: "report-errors", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.NoError(t, channel.Start(t.Context()))
 	side.HoldConfirmations()
@@ -243,17 +241,17 @@ func TestFailedMessageIsNotAcknowledgedBeforeItsReportIsConfirmed(t *testing.T) 
 	publish(t, in, "report/in", 0, 1)
 	await(t, side, "report-errors", 1)
 	await(t, in, "report/out", 1)
-	require.Equal(t, 2, in.Unacknowledged(channel.Config().Settings.Input))
+	require.Equal(t, 2, in.Unacknowledged(channel.Config().Input))
 	side.ReleaseConfirmations()
 	require.Eventually(t, unacknowledged(in, channel), patience, time.Millisecond)
 }
 
-func TestSwitchingTheErrorTopicOffFreesAChannelThatWaitsForIt(t *testing.T) {
+func TestChannel_SetTopics_freesAChannelThatWaitsForItsErrorTopic(t *testing.T) {
 	in, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(in)
-	env.Brokers[annotate.Kafka] = side
+	env.Drivers = append(env.Drivers, other(side))
 	c := config("toggle")
-	c.Settings.Error = &annotate.TopicSettings{Topic: "toggle-errors", BrokerType: annotate.Kafka}
+	c.Error = &annotate.Topic{Name: "toggle-errors", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.NoError(t, channel.Start(t.Context()))
 	side.Down()
@@ -262,27 +260,26 @@ func TestSwitchingTheErrorTopicOffFreesAChannelThatWaitsForIt(t *testing.T) {
 	}
 	publish(t, in, "toggle/in", 0, 1)
 	require.Eventually(t, func() bool { return channel.Stats().Failed > 0 }, patience, time.Millisecond)
-	off := false
-	require.NoError(t, channel.SetTopics(t.Context(), annotate.StatusUpdate{ErrorTopicEnabled: &off}))
+	off, on := annotate.OptionalTopics{Error: true}, annotate.OptionalTopics{}
+	require.NoError(t, channel.SetTopics(t.Context(), off))
 	require.Equal(t, triples(0, 1), await(t, in, "toggle/out", 1))
 	require.Eventually(t, unacknowledged(in, channel), patience, time.Millisecond)
-	require.False(t, *channel.Status().ErrorTopicEnabled)
+	require.True(t, channel.Status().Off.Error)
 
-	on := true
-	require.ErrorIs(t, channel.SetTopics(t.Context(), annotate.StatusUpdate{ErrorTopicEnabled: &on}), annotate.ErrBrokerUnavailable)
-	require.False(t, *channel.Status().ErrorTopicEnabled)
+	require.ErrorIs(t, channel.SetTopics(t.Context(), on), annotate.ErrBrokerUnavailable)
+	require.True(t, channel.Status().Off.Error)
 	side.Up()
-	require.NoError(t, channel.SetTopics(t.Context(), annotate.StatusUpdate{ErrorTopicEnabled: &on}))
+	require.NoError(t, channel.SetTopics(t.Context(), on))
 	require.NoError(t, in.Publish(t.Context(), annotate.Message{Topic: "toggle/in", Payload: []byte("bad")}))
 	await(t, side, "toggle-errors", 1)
 }
 
-func TestRefusedOutputIsAFailedMessage(t *testing.T) {
+func TestChannel_refusedOutput_isAFailedMessage(t *testing.T) {
 	b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(b)
-	env.Brokers[annotate.Kafka] = side
+	env.Drivers = append(env.Drivers, other(side))
 	c := config("refused")
-	c.Settings.Error = &annotate.TopicSettings{Topic: "refused-errors", BrokerType: annotate.Kafka}
+	c.Error = &annotate.Topic{Name: "refused-errors", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.NoError(t, channel.Start(t.Context()))
 	b.FailConfirmations(errors.New("payload too large"))
@@ -295,7 +292,7 @@ func TestRefusedOutputIsAFailedMessage(t *testing.T) {
 	require.EqualValues(t, 1, channel.Stats().Failed)
 }
 
-func TestMissingRightToPublishStopsTheChannelAndLosesNothing(t *testing.T) {
+func TestChannel_missingRightToPublish_stopsAndLosesNothing(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("denied"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
@@ -304,20 +301,20 @@ func TestMissingRightToPublishStopsTheChannelAndLosesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.ErrorContains(t, channel.Wait(ctx), `publish to topic "denied/out": publish on topic "denied/out": not authorized`)
-	require.True(t, channel.Status().IsStopped)
-	require.Equal(t, 3, b.Unacknowledged(channel.Config().Settings.Input))
+	require.True(t, channel.Status().Stopped)
+	require.Equal(t, 3, b.Unacknowledged(channel.Config().Input))
 	b.FailConfirmations(nil)
 	require.NoError(t, channel.Start(t.Context()))
 	require.Equal(t, triples(0, 3), await(t, b, "denied/out", 3))
 	require.Zero(t, channel.Stats().Failed)
 }
 
-func TestMonitorsNoteEveryMessageAndNeverHoldUpData(t *testing.T) {
+func TestChannel_monitors_noteMessagesWithoutBlocking(t *testing.T) {
 	b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 	env := environment(b)
-	env.Brokers[annotate.Kafka] = side
+	env.Drivers = append(env.Drivers, other(side))
 	c := withSideTopics(config("watch"))
-	c.Settings.MonitorOutput = &annotate.TopicSettings{Topic: "watch-sent", BrokerType: annotate.Kafka}
+	c.MonitorOutput = &annotate.Topic{Name: "watch-sent", Broker: otherType}
 	channel := newChannel(t, c, env)
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "watch/in", 0, 1)
@@ -329,21 +326,21 @@ func TestMonitorsNoteEveryMessageAndNeverHoldUpData(t *testing.T) {
 	require.Eventually(t, func() bool { return channel.Stats().NotesDropped > 0 }, patience, time.Millisecond)
 }
 
-func TestChannelStopsAndSaysWhyWhenItsSubscriptionEnds(t *testing.T) {
+func TestChannel_endOfSubscription_stopsWithTheReason(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := config("stolen")
-	c.Settings.Input.MQTT = &annotate.MQTTSettings{Protocol: "tcp", Host: "h", Port: 1, ClientID: "same"}
+	c.Input.Settings = annotate.MemorySettings{Name: "same"}
 	channel := newChannel(t, c, environment(b))
 	require.NoError(t, channel.Start(t.Context()))
-	_, err := b.Subscribe(t.Context(), channel.Config().Settings.Input, annotate.ConnectOptions{})
+	_, err := b.Subscribe(t.Context(), channel.Config().Input, annotate.ConnectOptions{})
 	require.NoError(t, err)
 	require.ErrorContains(t, channel.Wait(t.Context()), `receive from topic "stolen/in"`)
-	require.True(t, channel.Status().IsStopped)
-	require.Contains(t, channel.Status().Error, `receive from topic "stolen/in"`)
+	require.True(t, channel.Status().Stopped)
+	require.ErrorContains(t, channel.Status().Err, `receive from topic "stolen/in"`)
 	require.NoError(t, channel.Start(t.Context()))
 }
 
-func TestForgetRemovesTheSubscription(t *testing.T) {
+func TestChannel_Forget_removesTheSubscription(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		b := annotate.NewMemoryBroker(nil)
 		channel := newChannel(t, config("gone"), environment(b))
@@ -353,11 +350,11 @@ func TestForgetRemovesTheSubscription(t *testing.T) {
 		}
 		require.NoError(t, channel.Forget(t.Context()))
 		publish(t, b, "gone/in", 0, 1)
-		require.Zero(t, b.Unacknowledged(channel.Config().Settings.Input))
+		require.Zero(t, b.Unacknowledged(channel.Config().Input))
 	}
 }
 
-func TestMessagesInFlightAreBounded(t *testing.T) {
+func TestChannel_messagesInFlight_areBounded(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	env := environment(b)
 	env.MaxBytesInFlight = 1 << 20
@@ -375,7 +372,7 @@ func TestMessagesInFlightAreBounded(t *testing.T) {
 	await(t, b, "bounded/out", 100)
 }
 
-func TestClosedChannelCannotBeStarted(t *testing.T) {
+func TestChannel_Close_preventsAnotherStart(t *testing.T) {
 	channel := newChannel(t, config("closed"), environment(annotate.NewMemoryBroker(nil)))
 	require.NoError(t, channel.Close())
 	require.NoError(t, channel.Close())
@@ -393,7 +390,9 @@ type closingPublisher struct {
 	left int
 }
 
-func (b closingBroker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b closingBroker) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	p, err := b.Broker.Connect(ctx, topic, opts)
 	return &closingPublisher{p, b.after}, err
 }
@@ -406,13 +405,13 @@ func (p *closingPublisher) Publish(ctx context.Context, m annotate.Message, conf
 	return p.Publisher.Publish(ctx, m, confirmed)
 }
 
-func TestChannelStopsAndKeepsTheRestUnacknowledgedWhenItsOutputCloses(t *testing.T) {
+func TestChannel_closedOutput_stopsAndAcknowledgesNoMore(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("cut"), environment(closingBroker{b, 3}))
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "cut/in", 0, 10)
 	require.ErrorIs(t, channel.Wait(t.Context()), annotate.ErrBrokerClosed)
-	require.Contains(t, channel.Status().Error, `publish to topic "cut/out"`)
-	require.Equal(t, 7, b.Unacknowledged(channel.Config().Settings.Input))
+	require.ErrorContains(t, channel.Status().Err, `publish to topic "cut/out"`)
+	require.Equal(t, 7, b.Unacknowledged(channel.Config().Input))
 	require.Zero(t, channel.Stats().Failed, "it is not the messages that failed")
 }

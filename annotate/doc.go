@@ -4,36 +4,32 @@
 //
 // A [Channel] takes the messages of one topic, maps each of them with an RML or
 // CARML mapping, and publishes the results on another topic, in order of
-// arrival and at least once. It may also note each message on monitoring
-// topics, and report those that fail on an error topic. [NewChannel] checks a
-// [ChannelConfig]; Start and Stop do the rest.
-//
-// # Managers
-//
-// A [Manager] keeps many channels: it creates, finds, changes and removes them,
-// stores them through a [storage.Documents], and brings them back after a
-// restart. Its Handler is the REST interface of the annotator.
+// arrival and at least once. It can also publish a note on monitoring topics for
+// each message, and report messages that fail on an error topic. [NewChannel]
+// checks a [ChannelConfig]; Start and Stop do the rest. Package manager, below
+// this one, keeps many channels over a storage and serves their REST interface.
 //
 // # Brokers
 //
-// What a channel needs of a broker is the [Broker] interface. Its drivers are
-// packages of their own, so that a program links only those it uses;
-// [MemoryBroker] is one inside the process. A driver reports with
-// [ErrBrokerClosed] or [ErrBrokerUnavailable] what concerns the connection: the
-// message is then delivered again. Every other error of a publication concerns
-// the message: it has failed and is not tried again.
+// A kind of broker is a [Driver]: a [Broker], which makes the connections, and a
+// [SettingsDriver], which reads, checks and completes the settings of a topic's
+// connection. Packages mqtt and kafka have one each, so that a program links only
+// those it uses; [MemoryDriver] is one inside the process. The suites of package
+// brokertest hold drivers to the contract. Errors of a connection match
+// [ErrBrokerClosed] or [ErrBrokerUnavailable]: the message is then delivered
+// again. Every other error of a publication is about the message: it has failed
+// and is not tried again.
 //
 // # Delivery
 //
 // A message is acknowledged when its output is confirmed or its failure is on
 // record, and never before. So nothing is lost when the process or a broker
-// dies, and what was not confirmed by then is mapped and published again. The
+// fails, and what was not confirmed by then is mapped and published again. The
 // messages of a channel in flight are bounded in number and in bytes; a slow
-// output holds up the input, and nothing is dropped but monitoring notes.
+// output slows the input down, and nothing is dropped but monitoring notes.
 //
-// # Credentials
+// # Secrets
 //
-// User names and passwords of brokers are masked wherever settings are shown,
-// printed or logged. They are stored encrypted under [Config].Secret, and in
-// clear when there is none: then whoever can read the storage can read them.
+// Secrets in settings, such as passwords, are masked wherever settings are
+// shown, printed or logged.
 package annotate

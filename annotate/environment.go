@@ -11,15 +11,15 @@ import (
 // Environment is what the channels of one process share: the brokers they may
 // use, the values they default to, and the limits they keep.
 type Environment struct {
-	// Brokers makes the connections, by kind of broker; at least one is
-	// required. A channel that uses a kind that is not here is refused.
-	Brokers map[BrokerType]Broker
+	// Drivers are the kinds of broker that channels may use; at least one is
+	// required. A channel that uses another kind is refused.
+	Drivers []Driver
 	// Defaults fill in what a channel leaves open.
 	Defaults Defaults
 	// Window is the largest number of messages that a channel has in flight:
-	// received and not yet acknowledged. Zero means [DefaultWindow], or
-	// [DefaultKafkaWindow] for a channel from Kafka to Kafka, whose brokers
-	// confirm in batches.
+	// received and not yet acknowledged. Zero means the smaller one of the
+	// windows of its drivers, and [DefaultTransactionWindow] for a channel that
+	// works exactly once.
 	Window int
 	// MaxMessageBytes is the largest message that is annotated; a larger one
 	// is a failed message. Zero means 16 MiB.
@@ -36,9 +36,8 @@ type Environment struct {
 	// of its own. Zero means 20 seconds.
 	DrainTimeout time.Duration
 	// Instance is the name of this service instance among those that share
-	// channels. A [Manager] claims channels under it, and a distributed channel
-	// connects under it; see [ConnectOptions]. Empty means "annotator", which
-	// a Manager with Config.Shared does not take.
+	// channels. A distributed channel connects under it; see [ConnectOptions].
+	// Empty means "annotator".
 	Instance string
 	// Logger receives what goes wrong with messages and connections; never a
 	// payload or a credential. Nil is silent.
@@ -47,18 +46,18 @@ type Environment struct {
 
 // Errors of channels.
 var (
-	// ErrNoBroker is returned for a channel that uses a kind of broker that
-	// the environment does not have.
+	// ErrNoBroker is returned for a channel that uses a kind of broker for
+	// which the environment has no driver.
 	ErrNoBroker = errors.New("annotate: no such kind of broker in this service")
 	// ErrClosed is returned by a channel after Close.
 	ErrClosed = errors.New("annotate: channel closed")
 )
 
-// filled returns the environment with nothing left zero, or an error that
+// Filled returns the environment with nothing left zero, or an error that
 // names the field that cannot be.
-func (e Environment) filled() (Environment, error) {
-	if len(e.Brokers) == 0 {
-		return e, errors.New("annotate: Environment.Brokers: at least one broker is required")
+func (e Environment) Filled() (Environment, error) {
+	if err := e.checkDrivers(); err != nil {
+		return e, err
 	}
 	for _, bound := range []struct {
 		field string
@@ -83,24 +82,74 @@ func (e Environment) filled() (Environment, error) {
 	return e, nil
 }
 
-// broker returns the broker of a topic.
-func (e *Environment) broker(topic *TopicSettings) (Broker, error) {
-	if b := e.Brokers[topic.BrokerType]; b != nil {
-		return b, nil
+// checkDrivers returns what is wrong with the drivers.
+func (e *Environment) checkDrivers() error {
+	if len(e.Drivers) == 0 {
+		return errors.New("annotate: Environment.Drivers: at least one driver is required")
 	}
-	return nil, fmt.Errorf("%w: %s", ErrNoBroker, topic.BrokerType)
+	types, members := map[BrokerType]bool{}, map[string]bool{}
+	for i, d := range e.Drivers {
+		switch {
+		case d.Type == "" || d.Member == "" || d.Broker == nil || d.Settings == nil:
+			return fmt.Errorf("annotate: Environment.Drivers[%d]: Type, Member, Broker and Settings are required", i)
+		case types[d.Type] || members[d.Member]:
+			return fmt.Errorf("annotate: Environment.Drivers[%d]: a driver before has the type %q or the member %q", i, d.Type, d.Member)
+		}
+		types[d.Type], members[d.Member] = true, true
+	}
+	return nil
 }
 
-// transactor returns the broker of a topic, which must be one that can work
-// exactly once.
-func (e *Environment) transactor(topic *TopicSettings) (Transactor, error) {
+// driver returns the driver of a kind of broker; nil when there is none.
+func (e *Environment) driver(kind BrokerType) *Driver {
+	for i := range e.Drivers {
+		if e.Drivers[i].Type == kind {
+			return &e.Drivers[i]
+		}
+	}
+	return nil
+}
+
+func noBroker(kind BrokerType) error { return fmt.Errorf("%w: %s", ErrNoBroker, kind) }
+
+// broker returns the broker of a topic.
+func (e *Environment) broker(topic *Topic) (Broker, error) {
+	if d := e.driver(topic.Broker); d != nil {
+		return d.Broker, nil
+	}
+	return nil, noBroker(topic.Broker)
+}
+
+// transactor returns the broker of a topic, which must support transactions.
+func (e *Environment) transactor(topic *Topic) (Transactor, error) {
 	b, err := e.broker(topic)
 	if err != nil {
 		return nil, err
 	}
 	t, ok := b.(Transactor)
 	if !ok {
-		return nil, fmt.Errorf("annotate: this driver of %s has no transactions", topic.BrokerType)
+		return nil, fmt.Errorf("annotate: this driver of %s has no transactions", topic.Broker)
 	}
 	return t, nil
+}
+
+// window is the number of messages that a channel has in flight.
+func (e *Environment) window(c *ChannelConfig) int {
+	if e.Window != 0 {
+		return e.Window
+	}
+	if c.ExactlyOnce {
+		return DefaultTransactionWindow
+	}
+	window := 0
+	for _, kind := range []BrokerType{c.Input.Broker, c.Output.Broker} {
+		of := DefaultWindow
+		if d := e.driver(kind); d != nil && d.Window > 0 {
+			of = d.Window
+		}
+		if window == 0 || of < window {
+			window = of
+		}
+	}
+	return window
 }

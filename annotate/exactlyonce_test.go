@@ -13,23 +13,14 @@ import (
 // exactlyOnce is a channel that publishes and acknowledges in one transaction.
 func exactlyOnce(id string) annotate.ChannelConfig {
 	c := withSideTopics(config(id))
-	c.Settings.ExactlyOnce = true
-	for _, topic := range []*annotate.TopicSettings{&c.Settings.Input, &c.Settings.Output, c.Settings.Error} {
-		topic.BrokerType = annotate.Kafka
-	}
-	c.Settings.Input.Topic, c.Settings.Output.Topic, c.Settings.Error.Topic = id+"-in", id+"-out", id+"-errors"
+	c.ExactlyOnce = true
+	c.Input.Name, c.Output.Name, c.Error.Name = id+"-in", id+"-out", id+"-errors"
 	return c
 }
 
-func kafkaEnvironment(b annotate.Broker) annotate.Environment {
-	env := environment(b)
-	env.Brokers[annotate.Kafka] = b
-	return env
-}
-
-func TestExactlyOnceChannelRepeatsNothingWhenTheBrokerComesAndGoes(t *testing.T) {
+func TestChannel_exactlyOnce_repeatsNothingAfterOutages(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	channel := newChannel(t, exactlyOnce("once"), kafkaEnvironment(b))
+	channel := newChannel(t, exactlyOnce("once"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	const n = 2000
 	for part := range 4 {
@@ -47,9 +38,9 @@ func TestExactlyOnceChannelRepeatsNothingWhenTheBrokerComesAndGoes(t *testing.T)
 	require.Equal(t, stats.Received, stats.Published+stats.Revoked)
 }
 
-func TestExactlyOnceChannelStoppedAndStartedRepeatsNothing(t *testing.T) {
+func TestChannel_exactlyOnce_repeatsNothingAfterARestart(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	channel := newChannel(t, exactlyOnce("again"), kafkaEnvironment(b))
+	channel := newChannel(t, exactlyOnce("again"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	publish(t, b, "again-in", 0, 1000)
 	await(t, b, "again-out", 1)
@@ -60,10 +51,10 @@ func TestExactlyOnceChannelStoppedAndStartedRepeatsNothing(t *testing.T) {
 	require.Len(t, b.Messages("again-out"), 1000)
 }
 
-func TestExactlyOnceChannelReportsAFailureBeforeItCommitsALaterOutput(t *testing.T) {
+func TestChannel_exactlyOnce_reportsAFailureBeforeLaterOutputs(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := exactlyOnce("failing")
-	channel := newChannel(t, c, kafkaEnvironment(b))
+	channel := newChannel(t, c, environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	b.HoldConfirmations() // the error report is not confirmed, the outputs not committed
 	for i := range 20 {
@@ -75,7 +66,7 @@ func TestExactlyOnceChannelReportsAFailureBeforeItCommitsALaterOutput(t *testing
 	}
 	await(t, b, "failing-errors", 1)
 	require.Empty(t, b.Messages("failing-out"))
-	require.Equal(t, 20, b.Unacknowledged(channel.Config().Settings.Input))
+	require.Equal(t, 20, b.Unacknowledged(channel.Config().Input))
 	b.ReleaseConfirmations()
 	want := append(triples(0, 5), triples(6, 20)...)
 	require.Equal(t, want, await(t, b, "failing-out", 19))
@@ -84,22 +75,31 @@ func TestExactlyOnceChannelReportsAFailureBeforeItCommitsALaterOutput(t *testing
 	require.EqualValues(t, 1, channel.Stats().Failed)
 }
 
-func TestExactlyOnceNeedsOneKafkaCluster(t *testing.T) {
+func TestNewChannel_exactlyOnce_needsOneBrokerWithTransactions(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
-	for about, change := range map[string]func(*annotate.Settings){
-		"MQTT input":     func(s *annotate.Settings) { s.Input.BrokerType = annotate.MQTT },
-		"MQTT output":    func(s *annotate.Settings) { s.Output.BrokerType = annotate.MQTT },
-		"another host":   func(s *annotate.Settings) { s.Output.Kafka = &annotate.KafkaSettings{Host: "elsewhere", Port: 9093} },
-		"the same topic": func(s *annotate.Settings) { s.Output.Topic = s.Input.Topic },
+	env := environment(b)
+	env.Drivers = append(env.Drivers, other(b))
+	env.Drivers[1].ExactlyOnce = false
+	for about, change := range map[string]func(*annotate.ChannelConfig){
+		"another kind of input":  func(c *annotate.ChannelConfig) { c.Input.Broker = otherType },
+		"another kind of output": func(c *annotate.ChannelConfig) { c.Output.Broker = otherType },
+		"the same topic":         func(c *annotate.ChannelConfig) { c.Output.Name = c.Input.Name },
 	} {
 		c := exactlyOnce("needs")
-		change(&c.Settings)
-		_, err := annotate.NewChannel(c, kafkaEnvironment(b))
+		change(&c)
+		_, err := annotate.NewChannel(c, env)
 		var field *annotate.FieldError
 		require.ErrorAs(t, err, &field, about)
 		require.Equal(t, "settings.exactlyOnce", field.Field, about)
 	}
 	type plain struct{ annotate.Broker }
-	_, err := annotate.NewChannel(exactlyOnce("needs"), kafkaEnvironment(plain{b}))
-	require.ErrorContains(t, err, "settings.exactlyOnce: annotate: this driver of KAFKA has no transactions")
+	_, err := annotate.NewChannel(exactlyOnce("needs"), environment(plain{b}))
+	require.ErrorContains(t, err, "settings.exactlyOnce: annotate: this driver of MEMORY has no transactions")
+}
+
+func TestNewChannel_distributed_needsADriverThatSupportsIt(t *testing.T) {
+	c := config("everywhere")
+	c.Distributed = true
+	_, err := annotate.NewChannel(c, environment(annotate.NewMemoryBroker(nil)))
+	require.ErrorContains(t, err, "settings.distributed: is not possible with an input topic of the in-memory broker")
 }

@@ -3,9 +3,6 @@ package annotate_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 
 	"github.com/iotenablers/enablers/annotate"
 )
@@ -26,14 +23,10 @@ map:Reading a rr:TriplesMap ;
 
 func exampleConfig() annotate.ChannelConfig {
 	return annotate.ChannelConfig{
-		Settings: annotate.Settings{
-			ChannelID: "readings",
-			Input:     annotate.TopicSettings{Topic: "readings/json", BrokerType: annotate.MQTT},
-			Output:    annotate.TopicSettings{Topic: "readings/rdf", BrokerType: annotate.MQTT},
-		},
-		Metadata: annotate.Metadata{Mapping: annotate.Mapping{
-			InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, RML: exampleMapping,
-		}},
+		ID:      "readings",
+		Input:   annotate.Topic{Name: "readings/json", Broker: annotate.Memory},
+		Output:  annotate.Topic{Name: "readings/rdf", Broker: annotate.Memory},
+		Mapping: annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, RML: exampleMapping},
 	}
 }
 
@@ -41,7 +34,7 @@ func ExampleNewChannel() {
 	ctx := context.Background()
 	broker := annotate.NewMemoryBroker(nil)
 	channel, err := annotate.NewChannel(exampleConfig(), annotate.Environment{
-		Brokers: map[annotate.BrokerType]annotate.Broker{annotate.MQTT: broker},
+		Drivers: []annotate.Driver{annotate.MemoryDriver(broker)},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -66,46 +59,4 @@ func ExampleNewChannel() {
 	fmt.Print(string(annotated[0].Payload))
 	// Output:
 	// <http://example.com/sensor/a7> <http://example.com/celsius> "21.5" .
-}
-
-func ExampleNewManager() {
-	manager, err := annotate.NewManager(annotate.Config{
-		Environment: annotate.Environment{
-			Brokers: map[annotate.BrokerType]annotate.Broker{annotate.MQTT: annotate.NewMemoryBroker(nil)},
-		},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	done := make(chan error)
-	go func() { done <- manager.Run(ctx) }()
-	if err := manager.WaitReady(ctx); err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	id, err := manager.Create(ctx, exampleConfig())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	server := httptest.NewServer(manager.Handler(nil))
-	response, err := http.Get(server.URL + "/channels/" + id + "?status=true")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	body, _ := io.ReadAll(response.Body)
-	response.Body.Close()
-	fmt.Println(string(body))
-
-	server.Close()
-	cancel()
-	fmt.Println(<-done)
-	// Output:
-	// {"status":{"isStopped":false}}
-	// <nil>
 }

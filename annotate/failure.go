@@ -22,26 +22,23 @@ func (c *Channel) recordFailure(m Message, cause error) {
 	c.log.Error("message failed", "topic", m.Topic, "bytes", len(m.Payload), "error", cause)
 }
 
-// MessageError says why a message failed for another reason than its mapping,
-// whose errors are those of package rml.
-type MessageError struct {
-	// Reason says what is wrong with the message, or what was done with it
-	// when Err happened.
-	Reason string
-	// Err is the cause, if there is one.
-	Err error
+// failure is why a message failed for another reason than its mapping. The
+// errors of a mapping are a [*rml.MessageError].
+type failure struct {
+	reason string // what is wrong with the message, or what was done when err happened
+	err    error  // the cause, if there is one
 }
 
 // Error returns the reason and the cause.
-func (e *MessageError) Error() string {
-	if e.Err == nil {
-		return e.Reason
+func (e *failure) Error() string {
+	if e.err == nil {
+		return e.reason
 	}
-	return e.Reason + ": " + e.Err.Error()
+	return e.reason + ": " + e.err.Error()
 }
 
 // Unwrap returns the cause.
-func (e *MessageError) Unwrap() error { return e.Err }
+func (e *failure) Unwrap() error { return e.err }
 
 // failureMessage is the payload of an error message.
 func (c *Channel) failureMessage(format ErrorFormat, m Message, cause error) []byte {
@@ -91,7 +88,11 @@ func newFailureReport(channel string, m Message, cause error) failureReport {
 }
 
 // failureText is the payload of an error message, in the form that consumers
-// of the contract know: the class of the error and its text.
+// of the contract read: the class of the error and its text.
 func failureText(cause error) string {
-	return fmt.Sprintf("Failure(%s: %s)", strings.TrimPrefix(fmt.Sprintf("%T", cause), "*"), cause)
+	class := strings.TrimPrefix(fmt.Sprintf("%T", cause), "*")
+	if _, ours := cause.(*failure); ours {
+		class = "annotate.MessageError" // the name that consumers know
+	}
+	return fmt.Sprintf("Failure(%s: %s)", class, cause)
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-func TestStructuredErrorsSayWhatFailedWhere(t *testing.T) {
+func TestChannel_errorJSON_namesNodeAndPlace(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := withSideTopics(config("structured"))
-	c.Settings.ErrorFormat = annotate.ErrorJSON
-	c.Metadata.Mapping.RML = strings.Replace(jsonMapping, `[ rml:reference "value" ]`, `[ rml:reference "value"; rr:termType rr:IRI ]`, 1)
+	c.ErrorFormat = annotate.ErrorJSON
+	c.Mapping.RML = strings.Replace(jsonMapping, `[ rml:reference "value" ]`, `[ rml:reference "value"; rr:termType rr:IRI ]`, 1)
 	channel := newChannel(t, c, environment(b))
 	require.NoError(t, channel.Start(t.Context()))
 	before := time.Now().Add(-time.Second)

@@ -10,7 +10,7 @@ import (
 
 // job is one message on its way through the pipeline. Jobs are made once and
 // used again, so that a message costs one allocation here: its output, which
-// by the contract of [Message] belongs to whoever refers to it.
+// by the contract of [Message] is never changed again.
 type job struct {
 	delivery Delivery
 	at       time.Time // when it arrived
@@ -25,7 +25,7 @@ type job struct {
 	// acknowledged, or a refusal.
 	mapped  chan struct{}
 	settled chan error
-	// confirmed is settled's sending end, as a publisher wants it.
+	// confirmed sends to settled, in the form that a publisher takes.
 	confirmed func(error)
 }
 

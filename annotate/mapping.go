@@ -9,19 +9,24 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// MappingError says that a mapping, although it is a mapping, cannot serve a
-// channel.
-type MappingError struct{ Err error }
+// ErrMapping is matched by the errors about a mapping that, although it is a
+// mapping, cannot serve a channel. The text of such an error is its cause.
+var ErrMapping = errors.New("annotate: the mapping cannot serve a channel")
 
-// Error returns the cause.
-func (e *MappingError) Error() string { return e.Err.Error() }
+// unsuitable is an error that matches ErrMapping.
+type unsuitable struct{ error }
 
-// Unwrap returns the cause.
-func (e *MappingError) Unwrap() error { return e.Err }
+func (e unsuitable) Is(target error) bool { return target == ErrMapping }
 
-// outputFormatNames returns the values that outputFormat may have.
-func outputFormatNames() []string {
-	return []string{string(Turtle), string(JSONLD), string(NTriples), string(NQuads), string(TriG)}
+func (e unsuitable) Unwrap() error { return e.error }
+
+// namesOf lists the values of a member.
+func namesOf[T ~string](values []T) string {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = string(v)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (f OutputFormat) rdf() (rdf.Format, error) {
@@ -38,7 +43,7 @@ func (f OutputFormat) rdf() (rdf.Format, error) {
 		return rdf.TriG, nil
 	}
 	return 0, &FieldError{"metadata.mapping.outputFormat",
-		fmt.Sprintf("expected one of %s, got %q", strings.Join(outputFormatNames(), ", "), f)}
+		fmt.Sprintf("expected one of %s, got %q", namesOf(OutputFormats()), f)}
 }
 
 // formulation returns the reference formulation that a mapping of messages in
@@ -52,7 +57,7 @@ func (f InputFormat) formulation() (rml.Formulation, error) {
 	case XML:
 		return rml.XPath, nil
 	}
-	return "", &FieldError{"metadata.mapping.inputFormat", fmt.Sprintf("expected one of JSON, CSV, XML, got %q", f)}
+	return "", &FieldError{"metadata.mapping.inputFormat", fmt.Sprintf("expected one of %s, got %q", namesOf(InputFormats()), f)}
 }
 
 // Check returns nil if the mapping can be loaded. It does not ask whether it
@@ -77,7 +82,7 @@ func (m Mapping) load() (*rml.Mapping, error) {
 }
 
 // compile loads the mapping and prepares it for the messages of a channel,
-// which asks for more than the engine does: everything must come from one
+// which requires more than the engine does: everything must come from one
 // source, that source must be a stream, named or not, and its references must
 // be in the language of the input format.
 //
@@ -92,7 +97,7 @@ func (m Mapping) compile(maxMessageBytes int) (*rml.Plan, error) {
 	want, _ := m.InputFormat.formulation()
 	format, _ := m.OutputFormat.rdf()
 	if err := checkSources(loaded.Sources(), m.InputFormat, want); err != nil {
-		return nil, &MappingError{err}
+		return nil, unsuitable{err}
 	}
 	plan, err := rml.Compile(loaded, &rml.Options{
 		Format: format,
@@ -100,10 +105,11 @@ func (m Mapping) compile(maxMessageBytes int) (*rml.Plan, error) {
 		Limits: rml.Limits{MaxBytes: maxMessageBytes},
 	})
 	if err != nil {
-		return nil, &MappingError{err}
+		return nil, unsuitable{err}
 	}
 	if targets := plan.Targets(); len(targets) > 0 {
-		return nil, &MappingError{fmt.Errorf("the mapping has a logical target, the file %q; a channel has no output but its output topic", targets[0].Name)}
+		return nil, unsuitable{fmt.Errorf(
+			"the mapping has a logical target, the file %q; a channel has no output but its output topic", targets[0].Name)}
 	}
 	return plan, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-func TestAChannelLogsWhatItsMappingProbablyDoesNotMean(t *testing.T) {
+func TestNewChannel_logsFindingsAboutTheMapping(t *testing.T) {
 	var logged bytes.Buffer
 	env := environment(annotate.NewMemoryBroker(nil))
 	env.Logger = slog.New(slog.NewTextHandler(&logged, nil))
@@ -19,16 +19,16 @@ func TestAChannelLogsWhatItsMappingProbablyDoesNotMean(t *testing.T) {
 	require.Empty(t, logged.String())
 
 	c := config("odd")
-	c.Metadata.Mapping.RML = strings.Replace(jsonMapping, `rr:template "http://example.com/{id}"`, `rml:reference "id"`, 1)
+	c.Mapping.RML = strings.Replace(jsonMapping, `rr:template "http://example.com/{id}"`, `rml:reference "id"`, 1)
 	newChannel(t, c, env)
 	require.Contains(t, logged.String(), "it takes the IRI from the input as it is")
 	require.Contains(t, logged.String(), "fails the message", "channels are strict")
 	require.Contains(t, logged.String(), "channel=odd")
 }
 
-func TestAMappingThatWritesFilesCannotServeAChannel(t *testing.T) {
+func TestNewChannel_refusesAMappingWithTargets(t *testing.T) {
 	c := config("targets")
-	c.Metadata.Mapping.RML = strings.Replace(jsonMapping, `rml:reference "value"`, `rml:reference "value" ;
+	c.Mapping.RML = strings.Replace(jsonMapping, `rml:reference "value"`, `rml:reference "value" ;
   <http://w3id.org/rml/logicalTarget> [ <http://w3id.org/rml/target> [ <http://w3id.org/rml/path> "out.nq" ] ]`, 1)
 	_, err := annotate.NewChannel(c, environment(annotate.NewMemoryBroker(nil)))
 	require.ErrorContains(t, err, `the mapping has a logical target, the file "out.nq"`)

@@ -11,11 +11,9 @@ import (
 // Defaults of MemoryOptions and ConnectOptions.
 const (
 	// DefaultWindow is the number of messages in flight on a connection whose
-	// ConnectOptions do not say otherwise.
+	// ConnectOptions do not say otherwise, and of a channel whose drivers do
+	// not.
 	DefaultWindow = 256
-	// DefaultKafkaWindow is the same for both ends of a channel from Kafka to
-	// Kafka.
-	DefaultKafkaWindow = 4096
 	// DefaultTransactionWindow is the same for a channel that works exactly
 	// once. A transaction holds half of it at most, and takes longer to commit
 	// than its messages take to send.
@@ -104,20 +102,20 @@ func NewMemoryBroker(opts *MemoryOptions) *MemoryBroker {
 // Subscribe implements Broker. A second live subscription of the same name
 // takes the first one's place, as an MQTT session is taken over: the first
 // one's Receive fails.
-func (b *MemoryBroker) Subscribe(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Subscription, error) {
-	if err := b.admit(ctx, topic.Topic); err != nil {
-		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
+func (b *MemoryBroker) Subscribe(ctx context.Context, topic Topic, opts ConnectOptions) (Subscription, error) {
+	if err := b.admit(ctx, topic.Name); err != nil {
+		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Name, err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	name := nameOf(topic)
 	q := b.queues[name]
 	if q == nil {
-		q = &memoryQueue{filter: topic.Topic, durable: name.subscriber != ""}
+		q = &memoryQueue{filter: topic.Name, durable: name.subscriber != ""}
 		if q.durable {
 			b.queues[name] = q
 		} else {
-			// An unnamed subscription is found by nobody else: the queue's own
+			// No other subscription finds an unnamed one: the queue's own
 			// address is as good a name as any.
 			name.unnamed = q
 			b.queues[name] = q
@@ -137,14 +135,14 @@ func (b *MemoryBroker) Subscribe(ctx context.Context, topic TopicSettings, opts 
 }
 
 // Connect implements Broker.
-func (b *MemoryBroker) Connect(ctx context.Context, topic TopicSettings, opts ConnectOptions) (Publisher, error) {
-	if err := b.admit(ctx, topic.Topic); err != nil {
-		return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
+func (b *MemoryBroker) Connect(ctx context.Context, topic Topic, opts ConnectOptions) (Publisher, error) {
+	if err := b.admit(ctx, topic.Name); err != nil {
+		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
 	}
-	if strings.ContainsAny(topic.Topic, "+#") {
-		return nil, fmt.Errorf("connect to topic %q: a topic to publish on has no wildcards", topic.Topic)
+	if strings.ContainsAny(topic.Name, "+#") {
+		return nil, fmt.Errorf("connect to topic %q: a topic to publish on has no wildcards", topic.Name)
 	}
-	p := newMemoryPublisher(b, topic.Topic, window(opts))
+	p := newMemoryPublisher(b, topic.Name, window(opts))
 	b.mu.Lock()
 	b.publishers[p] = struct{}{}
 	b.mu.Unlock()
@@ -153,7 +151,9 @@ func (b *MemoryBroker) Connect(ctx context.Context, topic TopicSettings, opts Co
 }
 
 // Transact implements Transactor. A message is a transaction of its own.
-func (b *MemoryBroker) Transact(ctx context.Context, input, output TopicSettings, opts ConnectOptions) (Subscription, Publisher, error) {
+func (b *MemoryBroker) Transact(
+	ctx context.Context, input, output Topic, opts ConnectOptions) (Subscription, Publisher, error,
+) {
 	s, err := b.Subscribe(ctx, input, opts)
 	if err != nil {
 		return nil, nil, err
@@ -210,7 +210,7 @@ func (b *MemoryBroker) Up() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.down = false
-	b.wakeAll()
+	b.wakeAllLocked()
 }
 
 // FailConfirmations makes the broker refuse messages: they are not stored and
@@ -219,7 +219,7 @@ func (b *MemoryBroker) FailConfirmations(cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failure = cause
-	b.wakeAll()
+	b.wakeAllLocked()
 }
 
 // HoldConfirmations makes the broker take messages without confirming them,
@@ -236,7 +236,7 @@ func (b *MemoryBroker) ReleaseConfirmations() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held = false
-	b.wakeAll()
+	b.wakeAllLocked()
 }
 
 // Publish stores a message as if another client had sent it, waiting while a
@@ -252,7 +252,7 @@ func (b *MemoryBroker) Publish(ctx context.Context, m Message) error {
 	defer b.mu.Unlock()
 	b.waiters[wake] = struct{}{}
 	defer delete(b.waiters, wake)
-	for !b.store(m) {
+	for !b.storeLocked(m) {
 		b.mu.Unlock()
 		select {
 		case <-wake:
@@ -284,7 +284,7 @@ func (b *MemoryBroker) Await(ctx context.Context, topic string, n int) ([]Messag
 	}
 	for {
 		b.mu.Lock()
-		t := b.topic(topic)
+		t := b.topicLocked(topic)
 		if len(t.messages) >= n {
 			messages := append([]Message(nil), t.recent(b.history)...)
 			b.mu.Unlock()
@@ -302,7 +302,7 @@ func (b *MemoryBroker) Await(ctx context.Context, topic string, n int) ([]Messag
 
 // Unacknowledged returns how many messages the broker keeps for the durable
 // subscription that the settings name; 0 when there is no such subscription.
-func (b *MemoryBroker) Unacknowledged(topic TopicSettings) int {
+func (b *MemoryBroker) Unacknowledged(topic Topic) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if q := b.queues[nameOf(topic)]; q != nil {
@@ -311,9 +311,9 @@ func (b *MemoryBroker) Unacknowledged(topic TopicSettings) int {
 	return 0
 }
 
-// store gives the message to every subscription of its topic, or to none and
+// storeLocked gives the message to every subscription of its topic, or to none and
 // reports false when one has no room. The caller holds b.mu.
-func (b *MemoryBroker) store(m Message) bool {
+func (b *MemoryBroker) storeLocked(m Message) bool {
 	for _, q := range b.queues {
 		if len(q.messages) >= b.backlog && matchTopic(q.filter, m.Topic) {
 			return false
@@ -325,7 +325,7 @@ func (b *MemoryBroker) store(m Message) bool {
 			q.push(m)
 		}
 	}
-	t := b.topic(m.Topic)
+	t := b.topicLocked(m.Topic)
 	t.messages = append(t.messages, m)
 	if len(t.messages) >= 2*b.history { // seldom, so that it costs little per message
 		t.messages = append([]Message(nil), t.recent(b.history)...)
@@ -335,8 +335,8 @@ func (b *MemoryBroker) store(m Message) bool {
 	return true
 }
 
-// topic returns what is remembered of a topic. The caller holds b.mu.
-func (b *MemoryBroker) topic(name string) *memoryTopic {
+// topicLocked returns what is kept of a topic. The caller holds b.mu.
+func (b *MemoryBroker) topicLocked(name string) *memoryTopic {
 	t := b.topics[name]
 	if t == nil {
 		t = &memoryTopic{arrived: make(chan struct{})}
@@ -345,18 +345,18 @@ func (b *MemoryBroker) topic(name string) *memoryTopic {
 	return t
 }
 
-// wakeAll makes everybody who waits look again. The caller holds b.mu.
-func (b *MemoryBroker) wakeAll() {
+// wakeAllLocked wakes everything that waits. The caller holds b.mu.
+func (b *MemoryBroker) wakeAllLocked() {
 	for _, q := range b.queues {
 		if q.reader != nil {
 			signal(q.reader.wake)
 		}
 	}
-	b.wakeWriters()
+	b.wakeWritersLocked()
 }
 
-// wakeWriters makes those look again who wait for room. The caller holds b.mu.
-func (b *MemoryBroker) wakeWriters() {
+// wakeWritersLocked wakes publishers that wait for room. The caller holds b.mu.
+func (b *MemoryBroker) wakeWritersLocked() {
 	for p := range b.publishers {
 		signal(p.wake)
 	}

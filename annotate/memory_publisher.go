@@ -130,7 +130,7 @@ func (p *memoryPublisher) offer(m *memoryPublication) bool {
 		return false
 	case b.failure != nil:
 		m.refused = fmt.Errorf("publish on topic %q: %w", m.message.Topic, b.failure)
-	case !b.store(m.message):
+	case !b.storeLocked(m.message):
 		return false
 	case p.input != nil:
 		p.input.settle(origin.message)

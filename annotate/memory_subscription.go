@@ -6,25 +6,22 @@ import (
 	"fmt"
 )
 
-// errMemoryTakenOver ends a subscription whose name somebody else uses now.
+// errMemoryTakenOver ends a subscription whose name another one has taken.
 var errMemoryTakenOver = errors.New("annotate: subscription taken over by another one of the same name")
 
-// memoryName is what a durable subscription is found by.
+// memoryName identifies a subscription.
 type memoryName struct {
 	kind       BrokerType
-	subscriber string       // the MQTT client identifier or Kafka group
-	topic      string       //
-	unnamed    *memoryQueue // tells subscriptions without a name apart
+	subscriber string // by the topic's settings
+	topic      string
+	unnamed    *memoryQueue // distinguishes subscriptions without a subscriber
 }
 
-// nameOf reads the durable name out of a topic's settings.
-func nameOf(topic TopicSettings) memoryName {
-	name := memoryName{kind: topic.BrokerType, topic: topic.Topic}
-	switch {
-	case topic.BrokerType == Kafka && topic.Kafka != nil:
-		name.subscriber = topic.Kafka.GroupID
-	case topic.BrokerType != Kafka && topic.MQTT != nil:
-		name.subscriber = topic.MQTT.ClientID
+// nameOf returns the name of the subscription of a topic.
+func nameOf(topic Topic) memoryName {
+	name := memoryName{kind: topic.Broker, topic: topic.Name}
+	if topic.Settings != nil {
+		name.subscriber = topic.Settings.Subscriber()
 	}
 	return name
 }
@@ -180,7 +177,7 @@ func (s *memorySubscription) settle(m *memoryMessage) {
 	q.trim()
 	signal(s.wake)
 	if full {
-		b.wakeWriters()
+		b.wakeWritersLocked()
 	}
 }
 
@@ -234,6 +231,6 @@ func (s *memorySubscription) Forget(context.Context) error {
 func (s *memorySubscription) drop() {
 	if s.broker.queues[s.name] == s.queue {
 		delete(s.broker.queues, s.name)
-		s.broker.wakeWriters()
+		s.broker.wakeWritersLocked()
 	}
 }

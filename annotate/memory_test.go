@@ -15,11 +15,7 @@ import (
 func ExampleNewMemoryBroker() {
 	ctx := context.Background()
 	broker := annotate.NewMemoryBroker(nil)
-	topic := annotate.TopicSettings{
-		Topic:      "weather/raw",
-		BrokerType: annotate.MQTT,
-		MQTT:       &annotate.MQTTSettings{ClientID: "station-7"},
-	}
+	topic := annotate.Topic{Name: "weather/raw", Broker: annotate.Memory, Settings: annotate.MemorySettings{Name: "station-7"}}
 
 	sub, err := broker.Subscribe(ctx, topic, annotate.ConnectOptions{})
 	if err != nil {
@@ -49,14 +45,11 @@ func ExampleNewMemoryBroker() {
 	// close: <nil>
 }
 
-func memoryTopic(topic, client string) annotate.TopicSettings {
-	return annotate.TopicSettings{
-		Topic: topic, BrokerType: annotate.MQTT,
-		MQTT: &annotate.MQTTSettings{ClientID: client},
-	}
+func memoryTopic(topic, client string) annotate.Topic {
+	return annotate.Topic{Name: topic, Broker: annotate.Memory, Settings: annotate.MemorySettings{Name: client}}
 }
 
-func TestMemoryKeepsWhatIsPublishedWhileTheSubscriberIsAway(t *testing.T) {
+func TestMemoryBroker_keepsMessagesForAnAbsentSubscriber(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	topic := memoryTopic("in", "c1")
 	sub, err := b.Subscribe(t.Context(), topic, annotate.ConnectOptions{})
@@ -79,7 +72,7 @@ func TestMemoryKeepsWhatIsPublishedWhileTheSubscriberIsAway(t *testing.T) {
 	require.Zero(t, b.Unacknowledged(topic))
 }
 
-func TestMemoryAFullBacklogHoldsPublishersBackAndDropsNothing(t *testing.T) {
+func TestMemoryBroker_fullBacklog_blocksPublishers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := annotate.NewMemoryBroker(&annotate.MemoryOptions{Backlog: 2})
 		sub, err := b.Subscribe(t.Context(), memoryTopic("in", "c1"), annotate.ConnectOptions{})
@@ -108,7 +101,7 @@ func TestMemoryAFullBacklogHoldsPublishersBackAndDropsNothing(t *testing.T) {
 	})
 }
 
-func TestMemoryARefusedMessageIsNotStored(t *testing.T) {
+func TestMemoryBroker_FailConfirmations_storesNothing(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	pub, err := b.Connect(t.Context(), memoryTopic("out", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
@@ -124,7 +117,7 @@ func TestMemoryARefusedMessageIsNotStored(t *testing.T) {
 	require.Equal(t, []annotate.Message{{Topic: "out", Payload: []byte("2")}}, b.Messages("out"))
 }
 
-func TestMemorySendsUnconfirmedMessagesAgainAfterAnOutage(t *testing.T) {
+func TestMemoryBroker_Up_sendsUnconfirmedMessagesAgain(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	pub, err := b.Connect(t.Context(), memoryTopic("out", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
@@ -146,7 +139,7 @@ func TestMemorySendsUnconfirmedMessagesAgainAfterAnOutage(t *testing.T) {
 	require.Len(t, b.Messages("out"), 2)
 }
 
-func TestMemoryAnAcknowledgementOfBeforeAnOutageIsDropped(t *testing.T) {
+func TestMemoryBroker_Up_dropsEarlierAcknowledgements(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	topic := memoryTopic("in", "c1")
 	sub, err := b.Subscribe(t.Context(), topic, annotate.ConnectOptions{})
@@ -164,7 +157,7 @@ func TestMemoryAnAcknowledgementOfBeforeAnOutageIsDropped(t *testing.T) {
 	require.Zero(t, b.Unacknowledged(topic))
 }
 
-func TestMemoryWildcardsMatchAsMQTTSays(t *testing.T) {
+func TestMemoryBroker_wildcards_matchAsInMQTT(t *testing.T) {
 	for _, c := range []struct {
 		filter, topic string
 		match         bool
@@ -182,7 +175,7 @@ func TestMemoryWildcardsMatchAsMQTTSays(t *testing.T) {
 	}
 }
 
-func TestMemoryASecondSubscriberOfTheSameNameTakesOver(t *testing.T) {
+func TestMemoryBroker_Subscribe_takesASubscriptionOver(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	topic := memoryTopic("in", "c1")
 	first, err := b.Subscribe(t.Context(), topic, annotate.ConnectOptions{})

@@ -11,8 +11,8 @@ import (
 // ones are dropped.
 const monitorBacklog = 256
 
-// monitorGrace is how much longer than it was told a driver may take to give
-// up. After that nobody waits for it.
+// monitorGrace is how much longer than the context a driver may take to return.
+// After that the channel does not wait for it.
 const monitorGrace = 250 * time.Millisecond
 
 // monitor publishes a short note for each message that passes. It is for

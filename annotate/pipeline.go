@@ -59,11 +59,11 @@ type stopRequest struct {
 }
 
 func newPipeline(c *Channel) *pipeline {
-	window := c.window()
+	window := c.env.window(&c.config)
 	p := &pipeline{
 		channel:  c,
 		free:     make(chan *job, window),
-		work:     make(chan *job, c.config.Settings.Parallelism*c.config.Settings.BufferSize),
+		work:     make(chan *job, c.config.Parallelism*c.config.BufferSize),
 		order:    make(chan *job, window),
 		publish:  make(chan *job, window),
 		bytes:    newBudget(c.env.MaxBytesInFlight),
@@ -83,7 +83,7 @@ func newPipeline(c *Channel) *pipeline {
 // run starts the goroutines. supervise owns them.
 func (p *pipeline) run() {
 	go p.receive()
-	for range p.channel.config.Settings.Parallelism {
+	for range p.channel.config.Parallelism {
 		p.workers.Go(p.mapMessages)
 	}
 	go p.publishInOrder()
@@ -114,7 +114,7 @@ func (p *pipeline) receive() {
 		if err != nil {
 			if p.ctx.Err() == nil {
 				p.failOnce.Do(func() {
-					p.failure = fmt.Errorf("receive from topic %q: %w", p.channel.config.Settings.Input.Topic, err)
+					p.failure = fmt.Errorf("receive from topic %q: %w", p.channel.config.Input.Name, err)
 				})
 			}
 			return
@@ -180,7 +180,7 @@ func (p *pipeline) publishInOrder() {
 // publishOutput hands what was made of a message to the publisher.
 func (p *pipeline) publishOutput(j *job) {
 	m := Message{
-		Topic:   p.channel.config.Settings.Output.Topic,
+		Topic:   p.channel.config.Output.Name,
 		Key:     p.channel.keyFor(j.delivery.Key),
 		Payload: j.out,
 		Origin:  j.delivery.Origin,
@@ -216,7 +216,7 @@ func (p *pipeline) reportInOrder(j *job, cause error) {
 }
 
 // transactional reports whether outputs and acknowledgements go together.
-func (p *pipeline) transactional() bool { return p.channel.config.Settings.ExactlyOnce }
+func (p *pipeline) transactional() bool { return p.channel.config.ExactlyOnce }
 
 // isRefusal reports whether the broker will never take an output, for a reason
 // that is this message's.
@@ -227,7 +227,7 @@ func (p *pipeline) isRefusal(err error) bool {
 }
 
 func (p *pipeline) refused(err error) error {
-	return &MessageError{Reason: fmt.Sprintf("publish to topic %q", p.channel.config.Settings.Output.Topic), Err: err}
+	return &failure{reason: fmt.Sprintf("publish to topic %q", p.channel.config.Output.Name), err: err}
 }
 
 // complete acknowledges messages in order of arrival. From the first one that
@@ -248,7 +248,7 @@ func (p *pipeline) complete() {
 		case err != nil || p.left > 0:
 			p.left++
 			if err != errAbandoned && err != nil {
-				p.fail(fmt.Errorf("publish to topic %q: %w", p.channel.config.Settings.Output.Topic, err))
+				p.fail(fmt.Errorf("publish to topic %q: %w", p.channel.config.Output.Name, err))
 			}
 		default:
 			p.acknowledge(j)
@@ -259,8 +259,8 @@ func (p *pipeline) complete() {
 	}
 }
 
-// acknowledge counts a message that is dealt with and tells the broker so, in
-// this order: whoever sees the acknowledgement sees the count.
+// acknowledge counts a message that is complete, and then acknowledges it to the
+// broker: an observer of the acknowledgement also sees the count.
 func (p *pipeline) acknowledge(j *job) {
 	counters := &p.channel.counters
 	counters.latency.observe(time.Since(j.at))
@@ -289,7 +289,7 @@ func (p *pipeline) reportFailure(j *job, cause error) {
 	j.confirmed(nil)
 }
 
-// supervise waits for the end, whoever brings it about, and clears up.
+// supervise waits for the end, whatever causes it, and closes everything.
 func (p *pipeline) supervise() {
 	req := stopRequest{}
 	select {

@@ -11,13 +11,13 @@ import (
 	"github.com/iotenablers/enablers/annotate"
 )
 
-func TestReplacingTheMappingMapsEveryMessageOnce(t *testing.T) {
+func TestChannel_SetMapping_mapsEveryMessageOnce(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	c := config("hot")
-	c.Settings.Parallelism = 4
+	c.Parallelism = 4
 	channel := newChannel(t, c, environment(b))
 	require.NoError(t, channel.Start(t.Context()))
-	old := channel.Config().Metadata.Mapping
+	old := channel.Config().Mapping
 	next := old
 	next.RML = strings.ReplaceAll(old.RML, "<http://example.com/value>", "<http://example.com/newer>")
 	const n = 3000
@@ -26,7 +26,7 @@ func TestReplacingTheMappingMapsEveryMessageOnce(t *testing.T) {
 		if i == n/2 {
 			await(t, b, "hot/out", n/10)
 			require.NoError(t, channel.SetMapping(next))
-			require.Equal(t, next, channel.Config().Metadata.Mapping)
+			require.Equal(t, next, channel.Config().Mapping)
 		}
 	}
 	out := await(t, b, "hot/out", n)
@@ -45,11 +45,11 @@ func TestReplacingTheMappingMapsEveryMessageOnce(t *testing.T) {
 	require.Less(t, changed, n)
 }
 
-func TestAMappingThatDoesNotSuitIsRefusedAndTheOldOneStays(t *testing.T) {
+func TestChannel_SetMapping_keepsTheOldMappingOnErrors(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("stays"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))
-	old := channel.Config().Metadata.Mapping
+	old := channel.Config().Mapping
 	bad := old
 	bad.RML = "not a mapping"
 	var field *annotate.FieldError
@@ -57,9 +57,8 @@ func TestAMappingThatDoesNotSuitIsRefusedAndTheOldOneStays(t *testing.T) {
 	require.Equal(t, "metadata.mapping.rml", field.Field)
 	bad = old
 	bad.InputFormat = annotate.CSV
-	var mapping *annotate.MappingError
-	require.ErrorAs(t, channel.SetMapping(bad), &mapping)
-	require.Equal(t, old, channel.Config().Metadata.Mapping)
+	require.ErrorIs(t, channel.SetMapping(bad), annotate.ErrMapping)
+	require.Equal(t, old, channel.Config().Mapping)
 	publish(t, b, "stays/in", 0, 1)
 	require.Equal(t, triples(0, 1), await(t, b, "stays/out", 1))
 }

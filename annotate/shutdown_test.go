@@ -28,7 +28,7 @@ func stopInTime(t *testing.T, channel *annotate.Channel) error {
 	select {
 	case err := <-stopped:
 		require.LessOrEqual(t, time.Since(began), stopLimit)
-		require.True(t, channel.Status().IsStopped)
+		require.True(t, channel.Status().Stopped)
 		return err
 	case <-time.After(time.Hour):
 		require.FailNow(t, "the channel does not stop")
@@ -45,7 +45,7 @@ type stubborn struct {
 
 type stubbornPublisher struct{ *stubborn }
 
-func (b *stubborn) Connect(context.Context, annotate.TopicSettings, annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b *stubborn) Connect(context.Context, annotate.Topic, annotate.ConnectOptions) (annotate.Publisher, error) {
 	return stubbornPublisher{b}, nil
 }
 
@@ -64,42 +64,41 @@ func (p stubbornPublisher) Close(context.Context) error {
 // aside puts the optional topics of a channel on the other kind of broker.
 func aside(c annotate.ChannelConfig) annotate.ChannelConfig {
 	c = withSideTopics(c)
-	for name, topic := range map[string]*annotate.TopicSettings{
-		"errors": c.Settings.Error, "seen": c.Settings.MonitorInput, "sent": c.Settings.MonitorOutput,
+	for name, topic := range map[string]*annotate.Topic{
+		"errors": c.Error, "seen": c.MonitorInput, "sent": c.MonitorOutput,
 	} {
-		topic.BrokerType, topic.Topic = annotate.Kafka, c.Settings.ChannelID+"-"+name
+		topic.Broker, topic.Name = otherType, c.ID+"-"+name
 	}
 	return c
 }
 
-func TestMonitorsThatHangInEveryCallHoldUpNeitherDataNorStop(t *testing.T) {
+func TestChannel_hangingMonitors_blockNeitherDataNorStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := annotate.NewMemoryBroker(nil)
 		side := &stubborn{released: make(chan struct{})}
 		env := environment(b)
-		env.Brokers[annotate.Kafka] = side
+		env.Drivers = append(env.Drivers, other(side))
 		c := aside(config("watched"))
-		c.Settings.Error = nil
+		c.Error = nil
 		channel := newChannel(t, c, env)
 		require.NoError(t, channel.Start(t.Context()))
 		publish(t, b, "watched/in", 0, 2000)
 		require.Equal(t, triples(0, 2000), await(t, b, "watched/out", 2000))
-		off := false
 		began := time.Now()
-		require.NoError(t, channel.SetTopics(t.Context(), annotate.StatusUpdate{InputMonitorTopicEnabled: &off}))
+		require.NoError(t, channel.SetTopics(t.Context(), annotate.OptionalTopics{MonitorInput: true}))
 		require.LessOrEqual(t, time.Since(began), stopLimit)
 		require.NoError(t, stopInTime(t, channel))
-		require.Zero(t, b.Unacknowledged(channel.Config().Settings.Input))
+		require.Zero(t, b.Unacknowledged(channel.Config().Input))
 		require.Positive(t, channel.Stats().NotesDropped)
 		close(side.released)
 	})
 }
 
-func TestChannelStopsInTimeWhenNoTopicConfirmsAnything(t *testing.T) {
+func TestChannel_Stop_endsInTimeWithoutConfirmations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 		env := environment(b)
-		env.Brokers[annotate.Kafka] = side
+		env.Drivers = append(env.Drivers, other(side))
 		channel := newChannel(t, aside(config("mute")), env)
 		require.NoError(t, channel.Start(t.Context()))
 		b.HoldConfirmations()
@@ -108,14 +107,14 @@ func TestChannelStopsInTimeWhenNoTopicConfirmsAnything(t *testing.T) {
 		require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: "mute/in", Payload: []byte("bad")}))
 		synctest.Wait()
 		require.ErrorContains(t, stopInTime(t, channel), "to be delivered again: 11")
-		require.Equal(t, 11, b.Unacknowledged(channel.Config().Settings.Input))
+		require.Equal(t, 11, b.Unacknowledged(channel.Config().Input))
 	})
 }
 
 // While the error topic is on, a failure is on record only when that topic has
 // it. A broker of it that has died holds the channel up, and the channel holds
 // up its input.
-func TestFailuresThatCannotBeReportedAreBoundedAndComeAgain(t *testing.T) {
+func TestChannel_unreportedFailures_areBoundedAndRedelivered(t *testing.T) {
 	for name, start := range map[string]func(*annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment){
 		"at least once": func(b *annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment) {
 			env := environment(b)
@@ -123,9 +122,9 @@ func TestFailuresThatCannotBeReportedAreBoundedAndComeAgain(t *testing.T) {
 		},
 		"exactly once": func(b *annotate.MemoryBroker) (annotate.ChannelConfig, annotate.Environment) {
 			c := exactlyOnce("lost")
-			c.Settings.Error.BrokerType, c.Settings.Error.Topic = annotate.MQTT, "lost/errors"
-			c.Settings.MonitorInput, c.Settings.MonitorOutput = nil, nil
-			return c, kafkaEnvironment(b)
+			c.Error.Broker, c.Error.Name = otherType, "lost/errors"
+			c.MonitorInput, c.MonitorOutput = nil, nil
+			return c, environment(b)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,24 +132,24 @@ func TestFailuresThatCannotBeReportedAreBoundedAndComeAgain(t *testing.T) {
 				b, side := annotate.NewMemoryBroker(nil), annotate.NewMemoryBroker(nil)
 				c, env := start(b)
 				env.Window = 32
-				env.Brokers[c.Settings.Error.BrokerType] = side
+				env.Drivers = append(env.Drivers, other(side))
 				channel := newChannel(t, c, env)
 				require.NoError(t, channel.Start(t.Context()))
 				side.Down()
 				const count = 1000
 				for range count {
-					require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: c.Settings.Input.Topic, Payload: []byte("bad")}))
+					require.NoError(t, b.Publish(t.Context(), annotate.Message{Topic: c.Input.Name, Payload: []byte("bad")}))
 				}
 				time.Sleep(time.Hour)
 				require.LessOrEqual(t, channel.Stats().Received, uint64(32))
-				require.Equal(t, count, b.Unacknowledged(channel.Config().Settings.Input))
-				require.Contains(t, channel.Status().Error, "error topic")
+				require.Equal(t, count, b.Unacknowledged(channel.Config().Input))
+				require.ErrorContains(t, channel.Status().Err, "error topic")
 				require.ErrorContains(t, stopInTime(t, channel), "to be delivered again")
-				require.Equal(t, count, b.Unacknowledged(channel.Config().Settings.Input))
+				require.Equal(t, count, b.Unacknowledged(channel.Config().Input))
 
 				side.Up()
 				require.NoError(t, channel.Start(t.Context()))
-				await(t, side, c.Settings.Error.Topic, count)
+				await(t, side, c.Error.Name, count)
 				require.Eventually(t, unacknowledged(b, channel), patience, time.Millisecond)
 			})
 		})
@@ -165,7 +164,9 @@ type lateBroker struct {
 	waiting chan struct{}
 }
 
-func (b *lateBroker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b *lateBroker) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	if b.slow.Load() {
 		b.waiting <- struct{}{}
 		<-ctx.Done()
@@ -174,38 +175,37 @@ func (b *lateBroker) Connect(ctx context.Context, topic annotate.TopicSettings, 
 	return b.Broker.Connect(ctx, topic, opts)
 }
 
-func TestStopDoesNotWaitForATopicThatIsBeingSwitchedOn(t *testing.T) {
+func TestChannel_Stop_interruptsSetTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := annotate.NewMemoryBroker(nil)
 		side := &lateBroker{Broker: b, waiting: make(chan struct{}, 1)}
 		env := environment(b)
-		env.Brokers[annotate.Kafka] = side
+		env.Drivers = append(env.Drivers, other(side))
 		env.ConnectTimeout = time.Hour
 		c := aside(config("busy"))
-		off, on := false, true
-		c.Status.ErrorTopicEnabled = &off
+		c.Off.Error = true
 		channel := newChannel(t, c, env)
 		require.NoError(t, channel.Start(t.Context()))
 		side.slow.Store(true)
 		switched := make(chan error, 1)
-		go func() { switched <- channel.SetTopics(t.Context(), annotate.StatusUpdate{ErrorTopicEnabled: &on}) }()
+		go func() { switched <- channel.SetTopics(t.Context(), annotate.OptionalTopics{}) }()
 		<-side.waiting
 		require.NoError(t, stopInTime(t, channel))
 		require.ErrorIs(t, <-switched, annotate.ErrBrokerUnavailable)
-		require.False(t, *channel.Status().ErrorTopicEnabled)
+		require.True(t, channel.Status().Off.Error)
 
 		started := make(chan error, 1)
 		go func() { started <- channel.Start(t.Context()) }()
 		<-side.waiting
 		require.NoError(t, stopInTime(t, channel))
 		require.Error(t, <-started)
-		require.True(t, channel.Status().IsStopped)
+		require.True(t, channel.Status().Stopped)
 	})
 }
 
 // A record of Kafka may have no value, and a message of MQTT no payload. That
 // is no JSON, XML or CSV: it fails like any other that is none, and alone.
-func TestMessageWithoutAPayloadFailsAlone(t *testing.T) {
+func TestChannel_messageWithoutPayload_failsAlone(t *testing.T) {
 	b := annotate.NewMemoryBroker(nil)
 	channel := newChannel(t, config("nothing"), environment(b))
 	require.NoError(t, channel.Start(t.Context()))

@@ -27,12 +27,12 @@ func (w *worker) mapMessage(j *job) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			w.plan, w.mapper, w.buffer = nil, nil, nil
-			j.out, j.err = nil, &MessageError{Reason: fmt.Sprintf("the mapping engine failed: %v", cause)}
+			j.out, j.err = nil, &failure{reason: fmt.Sprintf("the mapping engine failed: %v", cause)}
 			c.log.Error("mapping engine panicked", "cause", cause, "stack", string(debug.Stack()))
 		}
 	}()
 	if size, limit := len(j.delivery.Payload), c.env.MaxMessageBytes; size > limit {
-		j.err = &MessageError{Reason: fmt.Sprintf("message of %d bytes is larger than the limit of %d bytes", size, limit)}
+		j.err = &failure{reason: fmt.Sprintf("message of %d bytes is larger than the limit of %d bytes", size, limit)}
 		return
 	}
 	if w.plan != j.plan {

@@ -22,7 +22,7 @@ type Harness struct {
 	Broker annotate.Broker
 	// Topic returns settings for a topic of that name, on the broker that the
 	// test runs, for a client or consumer group of that name; required.
-	Topic func(topic, client string) annotate.TopicSettings
+	Topic func(topic, client string) annotate.Topic
 	// Cut makes the broker unreachable, for live and for new connections, and
 	// Restore makes it reachable again with its durable state. When they are
 	// nil the checks that need them are skipped.

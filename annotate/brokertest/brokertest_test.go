@@ -12,17 +12,21 @@ func memory() brokertest.Harness {
 	b := annotate.NewMemoryBroker(nil)
 	return brokertest.Harness{
 		Broker: b,
-		Topic: func(topic, client string) annotate.TopicSettings {
-			return annotate.TopicSettings{
-				Topic: topic, BrokerType: annotate.MQTT,
-				MQTT: &annotate.MQTTSettings{ClientID: client},
-			}
+		Topic: func(topic, client string) annotate.Topic {
+			return annotate.Topic{Name: topic, Broker: annotate.Memory, Settings: annotate.MemorySettings{Name: client}}
 		},
 		Cut:     b.Down,
 		Restore: b.Up,
 	}
 }
 
-func TestTheInMemoryBrokerPasses(t *testing.T) {
+func TestRun_passesForTheMemoryBroker(t *testing.T) {
 	brokertest.Run(t, memory())
+}
+
+func TestSettings_passesForTheMemoryDriver(t *testing.T) {
+	brokertest.Settings(t, brokertest.SettingsHarness{
+		Driver: annotate.MemoryDriver(nil), Topic: "weather/json",
+		Good: `{"name": "station"}`, Bad: map[string]string{"name": `{"name": 7}`},
+	})
 }

@@ -22,7 +22,9 @@ type faulty struct {
 	refuse error // replaces every error of Subscribe and Connect
 }
 
-func (f faulty) Subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+func (f faulty) Subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error,
+) {
 	s, err := f.Broker.Subscribe(ctx, topic, opts)
 	if err != nil && f.refuse != nil {
 		err = f.refuse
@@ -33,7 +35,9 @@ func (f faulty) Subscribe(ctx context.Context, topic annotate.TopicSettings, opt
 	return s, err
 }
 
-func (f faulty) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (f faulty) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	p, err := f.Broker.Connect(ctx, topic, opts)
 	if err == nil && f.output != nil {
 		p = f.output(p)
@@ -275,7 +279,7 @@ func publishIgnoresTheContext(p annotate.Publisher) annotate.Publisher {
 	}}
 }
 
-func TestTheSuiteFindsFaults(t *testing.T) {
+func TestChecks_findFaultyBrokers(t *testing.T) {
 	type (
 		in  = func(annotate.Subscription) annotate.Subscription
 		out = func(annotate.Publisher) annotate.Publisher
@@ -287,7 +291,8 @@ func TestTheSuiteFindsFaults(t *testing.T) {
 		refuse error
 		found  []string // the checks that must fail
 	}{
-		{fault: "acknowledges on receipt", input: acksAtOnce, found: []string{"unacknowledged messages come again", "unacknowledged messages come again after an outage", "input window"}},
+		{fault: "acknowledges on receipt", input: acksAtOnce, found: []string{"unacknowledged messages come again",
+			"unacknowledged messages come again after an outage", "input window"}},
 		{fault: "never acknowledges", input: acksNever, found: []string{"acknowledgements are remembered", "order"}},
 		{fault: "drops a message in a hundred", input: dropsSome, found: []string{"order", "long stream", "long stream with interruptions"}},
 		{fault: "repeats a message in a hundred", input: repeatsSome, found: []string{"order", "long stream"}},
@@ -295,7 +300,8 @@ func TestTheSuiteFindsFaults(t *testing.T) {
 		{fault: "ignores Pause", input: ignoresPause, found: []string{"pause"}},
 		{fault: "fails the second Close", input: closesOnce, found: []string{"closed subscription"}},
 		{fault: "does not forget", input: remembersAnyway, found: []string{"forget"}},
-		{fault: "forgets on Close", input: closeForgets, found: []string{"messages wait for an absent subscriber", "unacknowledged messages come again"}},
+		{fault: "forgets on Close", input: closeForgets, found: []string{"messages wait for an absent subscriber",
+			"unacknowledged messages come again"}},
 		{fault: "Receive ignores its context", input: ignoresTheContext, found: []string{"receive stops with its context"}},
 		{fault: "is always healthy", input: alwaysHealthy, found: []string{"health", "closed subscription"}},
 		{fault: "confirms twice", output: confirmsTwice, found: []string{"confirmations"}},
@@ -304,7 +310,8 @@ func TestTheSuiteFindsFaults(t *testing.T) {
 		{fault: "has no window", output: unlimited, found: []string{"output window"}},
 		{fault: "Close does not wait", output: closesWithoutWaiting, found: []string{"close confirms", "close of a publisher without broker"}},
 		{fault: "Publish ignores its context", output: publishIgnoresTheContext, found: []string{"publish stops with its context"}},
-		{fault: "does not say that the broker is unavailable", refuse: errors.New("no"), found: []string{"broker away at the start", "subscribe stops with its context"}},
+		{fault: "does not say that the broker is unavailable", refuse: errors.New("no"),
+			found: []string{"broker away at the start", "subscribe stops with its context"}},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			h := memory()
@@ -329,7 +336,7 @@ func checkNamed(t *testing.T, name string) brokertest.Check {
 	return checks[i]
 }
 
-func TestEveryCheckHasANameAndARule(t *testing.T) {
+func TestChecks_haveNamesAndRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range brokertest.Checks() {
 		require.NotEmpty(t, c.Name)

@@ -17,7 +17,9 @@ type faultyTransactor struct {
 	plain bool // it makes two ends that know nothing of each other
 }
 
-func (f faultyTransactor) Transact(ctx context.Context, input, output annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+func (f faultyTransactor) Transact(
+	ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error,
+) {
 	if !f.plain {
 		s, p, err := f.MemoryBroker.Transact(ctx, input, output, opts)
 		if err == nil {
@@ -33,16 +35,18 @@ func (f faultyTransactor) Transact(ctx context.Context, input, output annotate.T
 	return s, p, err
 }
 
-func TestTheSuiteFindsFaultyTransactions(t *testing.T) {
+func TestChecks_findFaultyTransactors(t *testing.T) {
 	for _, c := range []struct {
 		fault string
 		input func(annotate.Subscription) annotate.Subscription
 		plain bool
 		found []string
 	}{
-		{fault: "publishes outside transactions", plain: true, found: []string{"outputs and inputs are committed together", "transactions with interruptions"}},
+		{fault: "publishes outside transactions", plain: true, found: []string{"outputs and inputs are committed together",
+			"transactions with interruptions"}},
 		{fault: "never acknowledges", input: acksNever, found: []string{"input without output"}},
-		{fault: "acknowledges on receipt", input: acksAtOnce, found: []string{"outputs and inputs are committed together", "input without output"}},
+		{fault: "acknowledges on receipt", input: acksAtOnce, found: []string{"outputs and inputs are committed together",
+			"input without output"}},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			h := memory()

@@ -37,8 +37,9 @@ func inputChecks() []Check {
 			experiment: inputWindow,
 		},
 		{
-			Name:       "pause",
-			Rule:       "after Pause Receive soon returns ErrBrokerClosed, what was handed out can be acknowledged, and the rest is delivered to the next subscription.",
+			Name: "pause",
+			Rule: "after Pause Receive soon returns ErrBrokerClosed, what was handed out can be acknowledged, and " +
+				"the rest is delivered to the next subscription.",
 			experiment: pause,
 		},
 		{

@@ -19,14 +19,16 @@ func outageChecks() []Check {
 			experiment: awayAtTheStart,
 		},
 		{
-			Name:       "health",
-			Rule:       "Health is an error that wraps ErrBrokerUnavailable while the broker is away, and nil again afterwards without anybody's doing.",
+			Name: "health",
+			Rule: "Health is an error that wraps ErrBrokerUnavailable while the broker is away, and nil again " +
+				"afterwards without anybody's doing.",
 			Outage:     true,
 			experiment: health,
 		},
 		{
-			Name:       "unacknowledged messages come again after an outage",
-			Rule:       "what was not acknowledged when the connection was lost is delivered again, in order, and acknowledgements of before do no harm.",
+			Name: "unacknowledged messages come again after an outage",
+			Rule: "what was not acknowledged when the connection was lost is delivered again, in order, and " +
+				"acknowledgements of before do no harm.",
 			Outage:     true,
 			experiment: comesAgainAfterOutage,
 		},

@@ -23,8 +23,9 @@ func outputChecks() []Check {
 			experiment: confirmedMeansKept,
 		},
 		{
-			Name:       "close confirms",
-			Rule:       "Close returns when every accepted message is confirmed, can be called twice, and Publish and Health return ErrBrokerClosed afterwards.",
+			Name: "close confirms",
+			Rule: "Close returns when every accepted message is confirmed, can be called twice, and Publish and " +
+				"Health return ErrBrokerClosed afterwards.",
 			experiment: closeConfirms,
 		},
 		{

@@ -16,7 +16,7 @@ import (
 // enough to be waited for in vain where it does not.
 const moment = 150 * time.Millisecond
 
-// soon is enough for what has to wait for nobody, however slow the machine.
+// soon is enough for a call that waits for nothing, on a slow machine too.
 const soon = time.Minute
 
 // rig is the set-up of one experiment.
@@ -32,7 +32,7 @@ type rig struct {
 }
 
 // settings names the experiment's topic for a client.
-func (r *rig) settings(client string) annotate.TopicSettings {
+func (r *rig) settings(client string) annotate.Topic {
 	name := strings.NewReplacer("/", "-").Replace(r.topic) + "-" + client
 	return r.Topic(r.topic, name)
 }
@@ -54,7 +54,7 @@ func (r *rig) connect(window int) (*recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the Connect failed: %w", err)
 	}
-	rec := &recorder{Publisher: p, topic: r.settings("").Topic, changed: make(chan struct{})}
+	rec := &recorder{Publisher: p, topic: r.settings("").Name, changed: make(chan struct{})}
 	r.publishers = append(r.publishers, rec)
 	return rec, nil
 }
@@ -186,7 +186,7 @@ func (r *rig) receive(s annotate.Subscription, from, end int) ([]annotate.Delive
 		if err != nil {
 			return nil, fmt.Errorf("the Receive failed where message %d was expected: %w", n, err)
 		}
-		if topic := r.settings("").Topic; d.Topic != topic {
+		if topic := r.settings("").Name; d.Topic != topic {
 			return nil, fmt.Errorf("the message came with topic %q instead of %q", d.Topic, topic)
 		}
 		if have := numberOf(d.Payload); have != n {

@@ -34,7 +34,7 @@ func transactChecks() []Check {
 	return checks
 }
 
-// ends are the two ends of a transactional channel, and somebody who reads
+// ends are the two ends of a transactional channel, and a reader of
 // what it publishes.
 type ends struct {
 	annotate.Subscription
@@ -49,7 +49,7 @@ func (e *ends) close(ctx context.Context) error {
 
 // transact connects, and puts n numbers into the input.
 func (r *rig) transact(n int) (*ends, error) {
-	e := &ends{output: r.outputSettings("").Topic}
+	e := &ends{output: r.outputSettings("").Name}
 	var err error
 	e.reader, err = r.Broker.Subscribe(r.ctx, r.outputSettings("reader"), annotate.ConnectOptions{})
 	if err != nil {
@@ -69,9 +69,9 @@ func (r *rig) transact(n int) (*ends, error) {
 	return e, p.await(r.ctx, n)
 }
 
-func (r *rig) outputSettings(client string) annotate.TopicSettings {
+func (r *rig) outputSettings(client string) annotate.Topic {
 	settings := r.settings("output-" + client)
-	settings.Topic = r.Topic(r.topic+"/out", client).Topic
+	settings.Name = r.Topic(r.topic+"/out", client).Name
 	return settings
 }
 

@@ -24,7 +24,7 @@ func may(resource kmsg.ACLResourceType, name string, operation kmsg.ACLOperation
 	return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: operation, Allow: true}
 }
 
-func TestAUserWithoutTheRightToReadIsToldSo(t *testing.T) {
+func TestBroker_Subscribe_reportsAMissingRightToRead(t *testing.T) {
 	const topic, group = kmsg.ACLResourceTypeTopic, kmsg.ACLResourceTypeGroup
 	for name, test := range map[string]struct {
 		rights []kfake.ACL
@@ -44,7 +44,7 @@ func TestAUserWithoutTheRightToReadIsToldSo(t *testing.T) {
 	}
 }
 
-func TestAUserWithoutTheRightToSeeATopicIsToldSo(t *testing.T) {
+func TestBroker_Subscribe_reportsAMissingRightToDescribe(t *testing.T) {
 	settings, _ := ruled(t)
 	_, err := kafka.New(quick(nil)).Connect(t.Context(), settings("out", ""), annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
@@ -59,16 +59,16 @@ type ruler struct {
 
 // ruled starts a cluster with the topics "in" and "out", a user "eve" of these
 // rights, and somebody who can change them.
-func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotate.TopicSettings, *ruler) {
+func ruled(t *testing.T, rights ...kfake.ACL) (func(topic, group string) annotate.Topic, *ruler) {
 	cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.EnableACLs(), kfake.SeedTopics(1, "in", "out"),
-		kfake.Superuser(annotate.KafkaPlain, "root", "a key"), kfake.User(annotate.KafkaPlain, "eve", "a secret", rights...))
+		kfake.Superuser(kafka.Plain, "root", "a key"), kfake.User(kafka.Plain, "eve", "a secret", rights...))
 	root, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()), kgo.SASL(plain.Auth{User: "root", Pass: "a key"}.AsMechanism()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(t, err)
 	t.Cleanup(root.Close)
-	return func(topic, group string) annotate.TopicSettings {
+	return func(topic, group string) annotate.Topic {
 		settings := cluster.Settings(topic, group)
-		settings.Kafka.User, settings.Kafka.Password = "eve", "a secret"
+		kafkatest.Change(&settings, func(k *kafka.Settings) { k.User, k.Password = "eve", "a secret" })
 		return settings
 	}, &ruler{root, cluster}
 }
@@ -90,7 +90,8 @@ func (r *ruler) allow(t *testing.T, topic string, operation kmsg.ACLOperation) {
 // deny takes every right to a topic away from eve.
 func (r *ruler) deny(t *testing.T, topic string) {
 	filter := kmsg.NewDeleteACLsRequestFilter()
-	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = kmsg.ACLResourceTypeTopic, &topic, kmsg.ACLResourcePatternTypeLiteral
+	filter.ResourceType, filter.ResourceName = kmsg.ACLResourceTypeTopic, &topic
+	filter.ResourcePatternType = kmsg.ACLResourcePatternTypeLiteral
 	filter.Operation, filter.PermissionType = kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
 	request := kmsg.NewPtrDeleteACLsRequest()
 	request.Filters = append(request.Filters, filter)
@@ -123,7 +124,7 @@ func (r *ruler) offset(t *testing.T, topic string) int64 {
 
 // A right that is missing is no fault of a message: none is given up, they
 // wait until somebody grants it.
-func TestMessagesWaitWhileTheUserMayNotWrite(t *testing.T) {
+func TestBroker_Connect_messagesWaitForTheRightToWrite(t *testing.T) {
 	for name, granted := range map[string]bool{"granted later": true, "never granted": false} {
 		t.Run(name, func(t *testing.T) {
 			settings, root := ruled(t,
@@ -151,7 +152,7 @@ func TestMessagesWaitWhileTheUserMayNotWrite(t *testing.T) {
 	}
 }
 
-func TestATransactionWaitsWhileTheUserMayNotWrite(t *testing.T) {
+func TestBroker_Transact_waitsForTheRightToWrite(t *testing.T) {
 	settings, root := ruled(t,
 		may(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationRead),
 		may(kmsg.ACLResourceTypeGroup, "readers", kmsg.ACLOperationRead),
@@ -184,7 +185,7 @@ func TestATransactionWaitsWhileTheUserMayNotWrite(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestARightToReadThatIsTakenAwayIsShownAndMissesNothing(t *testing.T) {
+func TestBroker_Subscribe_revokedRight_isReportedAndLosesNothing(t *testing.T) {
 	settings, root := ruled(t,
 		may(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationRead),
 		may(kmsg.ACLResourceTypeGroup, "readers", kmsg.ACLOperationRead))
@@ -210,7 +211,7 @@ func TestARightToReadThatIsTakenAwayIsShownAndMissesNothing(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestRecordsWithoutKeyOrValueAndWithHeadersAreReceived(t *testing.T) {
+func TestBroker_Subscribe_receivesRecordsWithoutKeyOrValue(t *testing.T) {
 	cluster := kafkatest.Embedded(t, kfake.SeedTopics(1, "topic"))
 	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.String()))
 	require.NoError(t, err)
@@ -235,7 +236,7 @@ func TestRecordsWithoutKeyOrValueAndWithHeadersAreReceived(t *testing.T) {
 }
 
 // On a compacted topic a record without a value deletes what its key had.
-func TestAnEmptyMessageIsNoTombstone(t *testing.T) {
+func TestBroker_Connect_emptyMessage_isNoTombstone(t *testing.T) {
 	cluster := kafkatest.Embedded(t, kfake.SeedTopics(1, "topic"))
 	pub, err := kafka.New(quick(nil)).Connect(t.Context(), cluster.Settings("topic", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
@@ -260,7 +261,7 @@ func TestAnEmptyMessageIsNoTombstone(t *testing.T) {
 // Where outputs are committed exactly once, the output of a later message must
 // not be committed before it is on record that an earlier one has none: who
 // died in between would find the later one uncommitted, and repeat its output.
-func TestNothingOvertakesARefusedOutputInATransaction(t *testing.T) {
+func TestBroker_Transact_refusedOutput_isNotOvertaken(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("in", 1, 0)
 	cluster.Topic("out", 1, 10_000)
@@ -270,7 +271,8 @@ func TestNothingOvertakesARefusedOutputInATransaction(t *testing.T) {
 		require.NoError(t, source.Publish(t.Context(), annotate.Message{Payload: []byte(text)}, func(error) {}))
 	}
 	require.NoError(t, source.Close(t.Context()))
-	sub, pub, err := kafka.New(quick(nil)).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out", ""), annotate.ConnectOptions{})
+	sub, pub, err := kafka.New(quick(nil)).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out",
+		""), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	refused := make(chan annotate.Delivery, 1)
 	for range 4 {
@@ -296,7 +298,7 @@ func TestNothingOvertakesARefusedOutputInATransaction(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestAConnectionThatIsClosedAtOnceLeavesNothingBehind(t *testing.T) {
+func TestBroker_Connect_earlyClose_leavesNothingBehind(t *testing.T) {
 	cluster := kafkatest.Embedded(t, kfake.SeedTopics(1, "topic"))
 	cable := mqtttest.NewProxy(t, cluster.Address)
 	broker := kafka.New(quick(cable))

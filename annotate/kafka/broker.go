@@ -69,7 +69,7 @@ type Options struct {
 	// ReconnectMin and ReconnectMax are the shortest and the longest pause
 	// before something that failed is attempted again.
 	ReconnectMin, ReconnectMax time.Duration
-	// Logger hears of connections that are lost and found and of partitions
+	// Logger receives events about connections that are lost and found and of partitions
 	// that come and go. Nil is silent. Credentials are never logged.
 	Logger *slog.Logger
 }
@@ -121,18 +121,22 @@ func positive[N int | time.Duration](v, byDefault N) N {
 }
 
 // Subscribe implements annotate.Broker. It joins the consumer group of the
-// settings and returns when it has been told its partitions, which may be none
+// settings and returns when its partitions are assigned, which may be none
 // while other members have them all. An empty group name means a group of its
 // own, which is removed when the subscription is closed. The topic must exist.
-func (b *Broker) Subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, error) {
+func (b *Broker) Subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, error,
+) {
 	s, err := b.subscribe(ctx, topic, opts, nil)
 	if err != nil {
-		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
+		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Name, err)
 	}
 	return s, nil
 }
 
-func (b *Broker) subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions, t *transaction) (*subscription, error) {
+func (b *Broker) subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions, t *transaction) (*subscription, error,
+) {
 	e, err := b.endpoint(topic)
 	if err != nil {
 		return nil, err
@@ -151,15 +155,17 @@ func (b *Broker) subscribe(ctx context.Context, topic annotate.TopicSettings, op
 }
 
 // Connect implements annotate.Broker. The topic must exist.
-func (b *Broker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
+func (b *Broker) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (annotate.Publisher, error,
+) {
 	p, err := b.connect(ctx, topic, opts)
 	if err != nil {
-		return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
+		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
 	}
 	return p, nil
 }
 
-func (b *Broker) connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (*publisher, error) {
+func (b *Broker) connect(ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions) (*publisher, error) {
 	e, err := b.endpoint(topic)
 	if err != nil {
 		return nil, err
@@ -179,20 +185,25 @@ func (b *Broker) connect(ctx context.Context, topic annotate.TopicSettings, opts
 // member of a consumer group from one that was replaced (KIP-447), which
 // Apache Kafka can since 2.5. Instances that run at the same time need
 // different ConnectOptions.Instance, and a fixed group name.
-func (b *Broker) Transact(ctx context.Context, input, output annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+func (b *Broker) Transact(
+	ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error,
+) {
 	s, p, err := b.transact(ctx, input, output, opts)
 	if err != nil {
-		return nil, nil, fmt.Errorf("connect topics %q and %q with transactions: %w", input.Topic, output.Topic, err)
+		return nil, nil, fmt.Errorf("connect topics %q and %q with transactions: %w", input.Name, output.Name, err)
 	}
 	return s, p, nil
 }
 
-func (b *Broker) transact(ctx context.Context, input, output annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error) {
+func (b *Broker) transact(
+	ctx context.Context, input, output annotate.Topic, opts annotate.ConnectOptions) (annotate.Subscription, annotate.Publisher, error,
+) {
 	e, err := b.endpoint(output)
 	if err != nil {
 		return nil, nil, err
 	}
-	if input.Kafka == nil || input.Kafka.GroupID == "" {
+	group, ok := input.Settings.(Settings)
+	if !ok || group.GroupID == "" {
 		return nil, nil, errors.New("the input has no consumer group")
 	}
 	found, err := e.check(ctx)
@@ -202,7 +213,7 @@ func (b *Broker) transact(ctx context.Context, input, output annotate.TopicSetti
 	if !found.fences {
 		return nil, nil, fmt.Errorf("%w: the cluster is too old for transactions, which need Kafka 2.5", annotate.ErrBrokerUnavailable)
 	}
-	t := newTransaction(e, found, window(opts), transactionalID(input, output, opts.Instance))
+	t := newTransaction(e, found, window(opts), transactionalID(group.GroupID, input.Name, output.Name, opts.Instance))
 	if err := t.open(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -216,24 +227,25 @@ func (b *Broker) transact(ctx context.Context, input, output annotate.TopicSetti
 
 // transactionalID is the name under which the cluster knows a channel's
 // transactions. A successor of the same name ends those of its predecessor.
-func transactionalID(input, output annotate.TopicSettings, instance string) string {
-	return fmt.Sprintf("annotator/%s/%s/%s/%s", input.Kafka.GroupID, input.Topic, output.Topic, instance)
+func transactionalID(group, input, output, instance string) string {
+	return fmt.Sprintf("annotator/%s/%s/%s/%s", group, input, output, instance)
 }
 
 // endpoint checks what the topic says about its broker.
-func (b *Broker) endpoint(topic annotate.TopicSettings) (*endpoint, error) {
+func (b *Broker) endpoint(topic annotate.Topic) (*endpoint, error) {
+	settings, ok := topic.Settings.(Settings)
 	switch {
-	case topic.BrokerType != annotate.Kafka:
-		return nil, fmt.Errorf("broker type %q is not %s", topic.BrokerType, annotate.Kafka)
-	case topic.Kafka == nil:
+	case topic.Broker != Type:
+		return nil, fmt.Errorf("broker type %q is not %s", topic.Broker, Type)
+	case !ok:
 		return nil, errors.New("the topic has no Kafka settings")
-	case topic.Kafka.Host == "" || topic.Kafka.Port < 1 || topic.Kafka.Port > 65535:
-		return nil, fmt.Errorf("the address %q, port %d is none", topic.Kafka.Host, topic.Kafka.Port)
+	case settings.Host == "" || settings.Port < 1 || settings.Port > 65535:
+		return nil, fmt.Errorf("the address %q, port %d is none", settings.Host, settings.Port)
 	}
-	if err := checkTopicName(topic.Topic); err != nil {
+	if err := checkTopicName(topic.Name); err != nil {
 		return nil, err
 	}
-	e := &endpoint{broker: b, topic: topic.Topic, settings: *topic.Kafka}
+	e := &endpoint{broker: b, topic: topic.Name, settings: settings}
 	return e, e.checkSettings()
 }
 
@@ -265,5 +277,5 @@ func window(opts annotate.ConnectOptions) int {
 	return opts.Window
 }
 
-// ownGroup is the name of a group that nobody else knows.
+// ownGroup is the name of a group that no other consumer has.
 func ownGroup() string { return "annotator-" + rand.Text() }

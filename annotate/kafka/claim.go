@@ -118,7 +118,7 @@ func (c *claim) mark() {
 	s.member.MarkOffset(s.sub.topic, c.partition, c.position, s.metadata)
 }
 
-// unacknowledged reports whether somebody still works on a message. The caller
+// unacknowledged reports whether a message is still being processed. The caller
 // holds the subscription's mutex.
 func (c *claim) unacknowledged() bool {
 	for _, m := range c.handed {

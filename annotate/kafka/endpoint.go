@@ -31,7 +31,7 @@ const standardBatch = 1_048_588
 type endpoint struct {
 	broker   *Broker
 	topic    string
-	settings annotate.KafkaSettings
+	settings Settings
 }
 
 // facts is what the cluster says about the topic and itself.
@@ -48,17 +48,17 @@ func (e *endpoint) addresses() []string {
 func (e *endpoint) checkSettings() error {
 	s := e.settings
 	switch s.SecurityProtocol() {
-	case annotate.KafkaPlaintext, annotate.KafkaSSL, annotate.KafkaSASLPlaintext, annotate.KafkaSASLSSL:
+	case Plaintext, SSL, SASLPlaintext, SASLSSL:
 	default:
 		return fmt.Errorf("the protocol %q is not known", s.Protocol)
 	}
 	switch s.Mechanism {
-	case "", annotate.KafkaPlain, annotate.KafkaScramSHA256, annotate.KafkaScramSHA512:
+	case "", Plain, ScramSHA256, ScramSHA512:
 	default:
 		return fmt.Errorf("the SASL mechanism %q is not known", s.Mechanism)
 	}
 	switch s.OffsetReset {
-	case "", annotate.KafkaLatest, annotate.KafkaEarliest:
+	case "", Latest, Earliest:
 	default:
 		return fmt.Errorf("the offset reset %q is not known", s.OffsetReset)
 	}
@@ -70,13 +70,13 @@ func (e *endpoint) checkSettings() error {
 
 func (e *endpoint) authenticates() bool {
 	p := e.settings.SecurityProtocol()
-	return p == annotate.KafkaSASLPlaintext || p == annotate.KafkaSASLSSL
+	return p == SASLPlaintext || p == SASLSSL
 }
 
 // tlsConfig returns the configuration for TLS, or nil for a protocol without.
 func (e *endpoint) tlsConfig() *tls.Config {
 	switch p := e.settings.SecurityProtocol(); {
-	case p != annotate.KafkaSSL && p != annotate.KafkaSASLSSL:
+	case p != SSL && p != SASLSSL:
 		return nil
 	case e.broker.opts.TLS == nil:
 		return &tls.Config{}
@@ -203,7 +203,8 @@ func unavailable(err error) error {
 	case errors.Is(err, sarama.ErrInvalidTopic):
 		return err
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: the cluster hung up, as it does on wrong credentials or another security protocol: %w", annotate.ErrBrokerUnavailable, err)
+		return fmt.Errorf("%w: the cluster hung up, as it does on wrong credentials or another security protocol: %w",
+			annotate.ErrBrokerUnavailable, err)
 	case errors.Is(err, sarama.ErrUnknownTopicOrPartition):
 		return fmt.Errorf("%w: the topic does not exist: %w", annotate.ErrBrokerUnavailable, err)
 	case errors.Is(err, sarama.ErrSASLAuthenticationFailed):

@@ -14,7 +14,9 @@ type steps map[*claim]int
 // batch is committed, and as which member of the group: the cluster refuses
 // them from one that was replaced. Without any the member is nil. It fails
 // when an input of the batch was taken back.
-func (s *subscription) reached(batch []*publication) (map[string][]*sarama.PartitionOffsetMetadata, *sarama.ConsumerGroupMetadata, steps, error) {
+func (s *subscription) reached(
+	batch []*publication) (map[string][]*sarama.PartitionOffsetMetadata, *sarama.ConsumerGroupMetadata, steps, error,
+) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range batch {

@@ -76,7 +76,7 @@ func committed(cluster *kafkatest.Cluster, topic string, partitions int) int {
 	return len(cluster.Committed(topic, partitions))
 }
 
-func TestEachOutputIsCommittedOnceWhenTheConnectionIsLostAgainAndAgain(t *testing.T) {
+func TestBroker_Transact_outages_commitEachOutputOnce(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cable := mqtttest.NewProxy(t, cluster.Address)
 	cluster.Topic("in", 3, 0)
@@ -85,7 +85,8 @@ func TestEachOutputIsCommittedOnceWhenTheConnectionIsLostAgainAndAgain(t *testin
 	fill(t, cluster, "in", 0, count)
 	options := quick(cable)
 	options.TransactionMessages = 50
-	sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out", ""), annotate.ConnectOptions{Window: 64})
+	sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out",
+		""), annotate.ConnectOptions{Window: 64})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -102,7 +103,7 @@ func TestEachOutputIsCommittedOnceWhenTheConnectionIsLostAgainAndAgain(t *testin
 	requireEachOnce(t, cluster, "out", 2, count)
 }
 
-func TestASuccessorCommitsWhatAKilledProcessLeftOpen(t *testing.T) {
+func TestBroker_Transact_successor_commitsWhatAKilledProcessLeft(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("in", 3, 0)
 	cluster.Topic("out", 2, 0)
@@ -113,13 +114,15 @@ func TestASuccessorCommitsWhatAKilledProcessLeftOpen(t *testing.T) {
 		options := quick(cable)
 		options.TransactionMessages = 40
 		options.SessionTimeout = time.Second // the dead member's
-		sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out", ""), annotate.ConnectOptions{Window: 64})
+		sub, pub, err := kafka.New(options).Transact(t.Context(), cluster.Settings("in", "group"), cluster.Settings("out",
+			""), annotate.ConnectOptions{Window: 64})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); pass(ctx, sub, pub) }()
 		goal := min(count, life*count/4)
-		require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= goal }, patience, 5*time.Millisecond, fmt.Sprint("life ", life))
+		require.Eventually(t, func() bool { return committed(cluster, "out", 2) >= goal }, patience, 5*time.Millisecond,
+			fmt.Sprint("life ", life))
 		if goal < count {
 			cable.Cut() // as good as dead: it can say nothing any more
 		}

@@ -22,9 +22,9 @@ func ExampleNew() {
 	defer cluster.Close()
 	host, port, _ := net.SplitHostPort(cluster.ListenAddrs()[0])
 	number, _ := strconv.Atoi(port)
-	topic := annotate.TopicSettings{
-		Topic: "weather", BrokerType: annotate.Kafka,
-		Kafka: &annotate.KafkaSettings{Host: host, Port: number, GroupID: "readers"},
+	topic := annotate.Topic{
+		Name: "weather", Broker: kafka.Type,
+		Settings: kafka.Settings{Host: host, Port: number, GroupID: "readers"},
 	}
 
 	ctx := context.Background()

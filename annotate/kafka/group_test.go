@@ -61,7 +61,7 @@ func (w *witness) read(ctx context.Context, sub annotate.Subscription) {
 	}
 }
 
-func TestMembersShareTheMessagesAndLoseNoneWhenTheyComeAndGo(t *testing.T) {
+func TestBroker_Subscribe_members_shareMessagesAndLoseNone(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 4, 0)
 	const count = 3000
@@ -92,7 +92,7 @@ func TestMembersShareTheMessagesAndLoseNoneWhenTheyComeAndGo(t *testing.T) {
 	require.NoError(t, second.Close(t.Context()))
 }
 
-func TestWhatIsHandedOutIsFinishedBeforeAPartitionIsGivenBack(t *testing.T) {
+func TestBroker_Subscribe_rebalance_waitsForAcknowledgements(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 2, 0)
 	fill(t, cluster, "topic", 0, 50)
@@ -154,7 +154,7 @@ func TestWhatIsHandedOutIsFinishedBeforeAPartitionIsGivenBack(t *testing.T) {
 	require.NoError(t, second.Close(t.Context()))
 }
 
-func TestAGroupThatBeginsWithTheLatestLosesNothingInACrash(t *testing.T) {
+func TestBroker_Subscribe_latest_losesNothingInACrash(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 1, 0)
 	fill(t, cluster, "topic", 0, 5)
@@ -162,7 +162,7 @@ func TestAGroupThatBeginsWithTheLatestLosesNothingInACrash(t *testing.T) {
 	options := quick(cable)
 	options.SessionTimeout = 300 * time.Millisecond
 	settings := cluster.Settings("topic", "group")
-	settings.Kafka.OffsetReset = annotate.KafkaLatest
+	kafkatest.Change(&settings, func(k *kafka.Settings) { k.OffsetReset = kafka.Latest })
 	sub, err := kafka.New(options).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.NoError(t, err)
 	cable.Cut() // before anything came
@@ -181,11 +181,11 @@ func TestAGroupThatBeginsWithTheLatestLosesNothingInACrash(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestPartitionsThatAreAddedAreReadFromTheirBeginning(t *testing.T) {
+func TestBroker_Subscribe_addedPartitions_areReadFromTheStart(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 1, 0)
 	settings := cluster.Settings("topic", "group")
-	settings.Kafka.OffsetReset = annotate.KafkaLatest
+	kafkatest.Change(&settings, func(k *kafka.Settings) { k.OffsetReset = kafka.Latest })
 	broker := kafka.New(quick(nil))
 	sub, err := broker.Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.NoError(t, err)

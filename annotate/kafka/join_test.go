@@ -18,7 +18,7 @@ import (
 // A member that dies is missed only when its session is over. Whoever comes in
 // its place has less time than that, and must not give up: it would be the next
 // to be missed.
-func TestSubscriptionOpensWhileItsGroupWaitsForAMemberThatDied(t *testing.T) {
+func TestBroker_Subscribe_opensWhileTheGroupWaitsForADeadMember(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 2, 0)
 	settings := cluster.Settings("topic", "group")

@@ -14,11 +14,12 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 )
 
 // impostor answers each connection with the same bytes and keeps it open. A
 // configuration that is not nil makes it speak TLS.
-func impostor(t *testing.T, answer string, secure *tls.Config) annotate.TopicSettings {
+func impostor(t *testing.T, answer string, secure *tls.Config) annotate.Topic {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -42,9 +43,9 @@ func impostor(t *testing.T, answer string, secure *tls.Config) annotate.TopicSet
 		}
 	}()
 	tcp := listener.Addr().(*net.TCPAddr)
-	return annotate.TopicSettings{
-		Topic: "topic", BrokerType: annotate.Kafka,
-		Kafka: &annotate.KafkaSettings{Host: tcp.IP.String(), Port: tcp.Port},
+	return annotate.Topic{
+		Name: "topic", Broker: kafka.Type,
+		Settings: kafka.Settings{Host: tcp.IP.String(), Port: tcp.Port},
 	}
 }
 
@@ -89,7 +90,7 @@ func TestBroker_impostor_isRefusedBehindTLS(t *testing.T) {
 	settings := impostor(t, "HTTP/1.1 400 Bad Request\r\n\r\n", &tls.Config{Certificates: server.TLS.Certificates})
 	options := quick(nil)
 	options.TLS = server.Client().Transport.(*http.Transport).TLSClientConfig
-	settings.Kafka.Protocol = annotate.KafkaSSL
+	kafkatest.Change(&settings, func(k *kafka.Settings) { k.Protocol = kafka.SSL })
 	_, err := kafka.New(options).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.ErrorContains(t, err, `does not speak Kafka: it answered with "HTTP/1.1 400 Bad Request"`)
 }

@@ -86,7 +86,7 @@ func (p *producer) answers(success func(*sarama.ProducerMessage), failure func(*
 
 // discard ends the producer: the network is gone, so there is not much that it
 // still has to say about messages, and it comes soon. Nobody may hand it
-// messages any more, and somebody must wait for answers.
+// messages any more, and a goroutine must wait for answers.
 func (p *producer) discard() {
 	p.network.abort()
 	p.AsyncClose()

@@ -15,17 +15,17 @@ import (
 	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 )
 
-func TestCredentialsAreCheckedAndNeverShown(t *testing.T) {
-	for _, mechanism := range []string{annotate.KafkaPlain, annotate.KafkaScramSHA256, annotate.KafkaScramSHA512} {
+func TestBroker_credentials_areCheckedAndNeverShown(t *testing.T) {
+	for _, mechanism := range []string{kafka.Plain, kafka.ScramSHA256, kafka.ScramSHA512} {
 		t.Run(mechanism, func(t *testing.T) {
 			cluster := kafkatest.Embedded(t, kfake.EnableSASL(), kfake.Superuser(mechanism, "ada", "right horse"), kfake.SeedTopics(1, "topic"))
 			settings := cluster.Settings("topic", "group")
-			settings.Kafka.Mechanism, settings.Kafka.User, settings.Kafka.Password = mechanism, "ada", "right horse"
+			kafkatest.Change(&settings, func(k *kafka.Settings) { k.Mechanism, k.User, k.Password = mechanism, "ada", "right horse" })
 			sub, err := kafka.New(quick(nil)).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 			require.NoError(t, err)
 			require.NoError(t, sub.Close(t.Context()))
 
-			settings.Kafka.Password = "wrong horse"
+			kafkatest.Change(&settings, func(k *kafka.Settings) { k.Password = "wrong horse" })
 			_, err = kafka.New(quick(nil)).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 			require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 			require.ErrorContains(t, err, "wrong credentials") // the embedded cluster hangs up without a word
@@ -36,7 +36,7 @@ func TestCredentialsAreCheckedAndNeverShown(t *testing.T) {
 	}
 }
 
-func TestATopicThatDoesNotExistIsNamedAndNotMade(t *testing.T) {
+func TestBroker_missingTopic_isNamedAndNotCreated(t *testing.T) {
 	cluster := kafkatest.Embedded(t, kfake.AllowAutoTopicCreation())
 	for range 2 { // the second would find what the first had made
 		_, err := kafka.New(quick(nil)).Subscribe(t.Context(), cluster.Settings("nowhere", "group"), annotate.ConnectOptions{})
@@ -48,21 +48,21 @@ func TestATopicThatDoesNotExistIsNamedAndNotMade(t *testing.T) {
 	}
 }
 
-func TestSettingsThatNoClusterCouldSatisfyAreNotTheBrokersFault(t *testing.T) {
-	for name, spoil := range map[string]func(*annotate.TopicSettings){
-		"protocol":  func(s *annotate.TopicSettings) { s.Kafka.Protocol = "HTTP" },
-		"mechanism": func(s *annotate.TopicSettings) { s.Kafka.Mechanism = "GSSAPI" },
-		"reset":     func(s *annotate.TopicSettings) { s.Kafka.OffsetReset = "middle" },
-		"user":      func(s *annotate.TopicSettings) { s.Kafka.Protocol = annotate.KafkaSASLSSL },
-		"port":      func(s *annotate.TopicSettings) { s.Kafka.Port = 0 },
-		"topic":     func(s *annotate.TopicSettings) { s.Topic = "a/b" },
-		"settings":  func(s *annotate.TopicSettings) { s.Kafka = nil },
-		"type":      func(s *annotate.TopicSettings) { s.BrokerType = annotate.MQTT },
+func TestBroker_impossibleSettings_areNotUnavailability(t *testing.T) {
+	for name, spoil := range map[string]func(*annotate.Topic){
+		"protocol":  func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Protocol = "HTTP" }) },
+		"mechanism": func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Mechanism = "GSSAPI" }) },
+		"reset":     func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.OffsetReset = "middle" }) },
+		"user":      func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Protocol = kafka.SASLSSL }) },
+		"port":      func(s *annotate.Topic) { kafkatest.Change(s, func(k *kafka.Settings) { k.Port = 0 }) },
+		"topic":     func(s *annotate.Topic) { s.Name = "a/b" },
+		"settings":  func(s *annotate.Topic) { s.Settings = nil },
+		"type":      func(s *annotate.Topic) { s.Broker = "MQTT" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			settings := annotate.TopicSettings{
-				Topic: "topic", BrokerType: annotate.Kafka,
-				Kafka: &annotate.KafkaSettings{Host: "127.0.0.1", Port: 1},
+			settings := annotate.Topic{
+				Name: "topic", Broker: kafka.Type,
+				Settings: kafka.Settings{Host: "127.0.0.1", Port: 1},
 			}
 			spoil(&settings)
 			_, err := kafka.New(nil).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
@@ -72,7 +72,7 @@ func TestSettingsThatNoClusterCouldSatisfyAreNotTheBrokersFault(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsTooLargeFailsAlone(t *testing.T) {
+func TestBroker_Connect_largeMessage_failsAlone(t *testing.T) {
 	cluster := kafkatest.Embedded(t)
 	cluster.Topic("topic", 1, 10_000)
 	p, err := kafka.New(quick(nil)).Connect(t.Context(), cluster.Settings("topic", ""), annotate.ConnectOptions{})
@@ -90,13 +90,13 @@ func TestAMessageThatIsTooLargeFailsAlone(t *testing.T) {
 	require.Len(t, cluster.Committed("topic", 1), 5)
 }
 
-func TestAConnectionCanBeEncrypted(t *testing.T) {
+func TestBroker_connectsOverTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS() // for its certificate
 	defer server.Close()
 	cluster := kafkatest.Embedded(t, kfake.TLS(&tls.Config{Certificates: server.TLS.Certificates}), kfake.SeedTopics(1, "topic"))
 	settings := cluster.Settings("topic", "group")
-	settings.Kafka.Protocol = annotate.KafkaSSL
+	kafkatest.Change(&settings, func(k *kafka.Settings) { k.Protocol = kafka.SSL })
 	options := quick(nil)
 	_, err := kafka.New(options).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
@@ -110,10 +110,10 @@ func TestAConnectionCanBeEncrypted(t *testing.T) {
 	require.NoError(t, sub.Close(t.Context()))
 }
 
-func TestAClusterThatIsAwayIsNoticedAtOnce(t *testing.T) {
-	settings := annotate.TopicSettings{
-		Topic: "topic", BrokerType: annotate.Kafka,
-		Kafka: &annotate.KafkaSettings{Host: "127.0.0.1", Port: 1},
+func TestBroker_outage_isNoticedAtOnce(t *testing.T) {
+	settings := annotate.Topic{
+		Name: "topic", Broker: kafka.Type,
+		Settings: kafka.Settings{Host: "127.0.0.1", Port: 1},
 	}
 	_, err := kafka.New(&kafka.Options{ConnectTimeout: time.Hour}).Subscribe(t.Context(), settings, annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/xdg-go/scram"
-
-	"github.com/iotenablers/enablers/annotate"
 )
 
 // scramClient is one SCRAM conversation (RFC 5802) in the shape that sarama
@@ -20,9 +18,9 @@ type scramClient struct {
 // hashOf returns the hash function of a SCRAM mechanism, nil for others.
 func hashOf(mechanism string) scram.HashGeneratorFcn {
 	switch mechanism {
-	case annotate.KafkaScramSHA256:
+	case ScramSHA256:
 		return sha256.New
-	case annotate.KafkaScramSHA512:
+	case ScramSHA512:
 		return sha512.New
 	}
 	return nil

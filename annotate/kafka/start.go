@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/IBM/sarama"
-
-	"github.com/iotenablers/enablers/annotate"
 )
 
 // beganWith starts the metadata of our offsets: the number of partitions that
@@ -36,7 +34,7 @@ func (s *session) settle(partitions []int32) (map[int32]int64, error) {
 		}
 		missing++
 		start := sarama.OffsetOldest
-		if s.sub.settings.OffsetReset != annotate.KafkaEarliest && int(partition) < known {
+		if s.sub.settings.OffsetReset != Earliest && int(partition) < known {
 			start = sarama.OffsetNewest
 		}
 		at, err := s.sub.client.GetOffset(s.sub.topic, partition, start)
@@ -68,7 +66,7 @@ type groupOffsets struct {
 }
 
 // count returns how many partitions there were when the group began. Where the
-// offsets were written by somebody else that is not known, and it returns 0:
+// offsets were written by another program that is not known, and it returns 0:
 // every partition without an offset counts as one that was added later, and is
 // read from its beginning.
 func (o groupOffsets) count() int {

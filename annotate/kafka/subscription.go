@@ -24,7 +24,7 @@ var errRebalancing = errors.New("the group waits for its members, of which one m
 type subscription struct {
 	*endpoint
 	group   string
-	own     bool // the group is nobody else's and goes with the subscription
+	own     bool // the group is this subscription's alone, and is removed with it
 	window  int
 	tx      *transaction // nil without transactions
 	network *network
@@ -149,7 +149,7 @@ func (s *subscription) first() error {
 
 // settled reports whether it is certain from where the group reads.
 func (s *subscription) settled() bool {
-	if s.settings.OffsetReset == annotate.KafkaEarliest {
+	if s.settings.OffsetReset == Earliest {
 		return true
 	}
 	offsets, err := (&session{sub: s}).fetchOffsets()
@@ -354,7 +354,8 @@ func (s *subscription) Close(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, s.network.abort)
 		s.shut()
 		if !stop() {
-			s.closeErr = fmt.Errorf("close subscription of topic %q in group %q: the last acknowledgements may be lost: %w", s.topic, s.group, ctx.Err())
+			s.closeErr = fmt.Errorf("close subscription of topic %q in group %q: the last acknowledgements may be lost: %w",
+				s.topic, s.group, ctx.Err())
 		}
 		s.network.abort()
 		if s.own {

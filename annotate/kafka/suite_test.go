@@ -47,7 +47,7 @@ func harness(t *testing.T) brokertest.Harness {
 		Broker:  kafka.New(quick(cable)),
 		Cut:     cable.Cut,
 		Restore: cable.Restore,
-		Topic: func(topic, client string) annotate.TopicSettings {
+		Topic: func(topic, client string) annotate.Topic {
 			mu.Lock()
 			defer mu.Unlock()
 			legal := strings.NewReplacer("/", ".", " ", "-").Replace(topic)
@@ -56,10 +56,10 @@ func harness(t *testing.T) brokertest.Harness {
 				cluster.Topic(legal, 1, 8<<20)
 			}
 			settings := cluster.Settings(legal, strings.ReplaceAll(client, " ", "-"))
-			settings.Kafka.OffsetReset = annotate.KafkaLatest
+			kafkatest.Change(&settings, func(k *kafka.Settings) { k.OffsetReset = kafka.Latest })
 			return settings
 		},
 	}
 }
 
-func TestKafkaPassesTheSuite(t *testing.T) { brokertest.Run(t, harness(t)) }
+func TestBroker_passesTheSuite(t *testing.T) { brokertest.Run(t, harness(t)) }

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
-func TestABacklogThatFillsTheQueueIsTakenInFromTheStart(t *testing.T) {
+func TestBroker_Subscribe_receivesALargeBacklog(t *testing.T) {
 	for name, broker := range map[string]func(*testing.T) mqtttest.Address{
 		"embedded":  func(t *testing.T) mqtttest.Address { return mqtttest.Embedded(t) },
 		"mosquitto": func(t *testing.T) mqtttest.Address { return mqtttest.StartMosquitto(t).Address },
@@ -22,15 +22,15 @@ func TestABacklogThatFillsTheQueueIsTakenInFromTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address := broker(t)
 			b := swift(mqtt.Options{QueueBytes: 100, ConnectTimeout: patience})
-			s, err := b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+			s, err := b.Subscribe(t.Context(), address.Topic("t", "in"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			require.NoError(t, s.Close(t.Context()))
-			p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+			p, err := b.Connect(t.Context(), address.Topic("t", "out"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			publish(t, p, 0, 200)
 			require.NoError(t, p.Close(t.Context()))
 
-			s, err = b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+			s, err = b.Subscribe(t.Context(), address.Topic("t", "in"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			require.Zero(t, receive(t, s, 0, 200))
 			require.NoError(t, s.Health())
@@ -47,7 +47,8 @@ func backlogged(end uint16, code byte, confirm <-chan struct{}) *peer {
 			return
 		}
 		for n := range end {
-			m := &packets.Publish{Topic: "in", QoS: 1, PacketID: n + 1, Payload: []byte{0, 0, byte(n >> 8), byte(n)}, Properties: &packets.Properties{}}
+			m := &packets.Publish{Topic: "in", QoS: 1, PacketID: n + 1, Payload: []byte{0, 0, byte(n >> 8), byte(n)},
+				Properties: &packets.Properties{}}
 			_, _ = m.WriteTo(conn)
 		}
 		go func() {
@@ -57,7 +58,7 @@ func backlogged(end uint16, code byte, confirm <-chan struct{}) *peer {
 	}}
 }
 
-func TestABacklogThatTakesLongerThanConnectingMayIsTakenIn(t *testing.T) {
+func TestBroker_Subscribe_receivesASlowBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		confirm := make(chan struct{})
 		p := backlogged(10, 1, confirm)
@@ -73,7 +74,7 @@ func TestABacklogThatTakesLongerThanConnectingMayIsTakenIn(t *testing.T) {
 	})
 }
 
-func TestASubscriptionThatIsRefusedAfterItsBacklogIsReported(t *testing.T) {
+func TestBroker_Subscribe_reportsARefusalAfterTheBacklog(t *testing.T) {
 	confirm := make(chan struct{})
 	p := backlogged(10, 0x87, confirm)
 	first := p.answer
@@ -96,7 +97,7 @@ func TestASubscriptionThatIsRefusedAfterItsBacklogIsReported(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestASubscriptionThatNobodyConfirmsIsGivenUp(t *testing.T) {
+func TestBroker_Subscribe_failsWithoutConfirmation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan struct{})
 		defer close(never)

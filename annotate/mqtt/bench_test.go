@@ -32,7 +32,7 @@ func BenchmarkPublish(b *testing.B) {
 			for _, window := range []int{1, 16, 256} {
 				for _, version := range versions() {
 					b.Run(fmt.Sprintf("window=%d/version=%s", window, version), func(b *testing.B) {
-						p, err := mqtt.New(nil).Connect(b.Context(), with(version, address.Settings("t", "bench")), annotate.ConnectOptions{Window: window})
+						p, err := mqtt.New(nil).Connect(b.Context(), with(version, address.Topic("t", "bench")), annotate.ConnectOptions{Window: window})
 						require.NoError(b, err)
 						b.ReportAllocs()
 						for b.Loop() {
@@ -71,9 +71,9 @@ func BenchmarkReceive(b *testing.B) {
 	for _, version := range versions() {
 		b.Run("version="+version, func(b *testing.B) {
 			broker := mqtt.New(nil)
-			s, err := broker.Subscribe(b.Context(), with(version, address.Settings("t", "reader")), annotate.ConnectOptions{Window: 512})
+			s, err := broker.Subscribe(b.Context(), with(version, address.Topic("t", "reader")), annotate.ConnectOptions{Window: 512})
 			require.NoError(b, err)
-			p, err := broker.Connect(b.Context(), address.Settings("t", "writer"), annotate.ConnectOptions{Window: 512})
+			p, err := broker.Connect(b.Context(), address.Topic("t", "writer"), annotate.ConnectOptions{Window: 512})
 			require.NoError(b, err)
 			ctx, cancel := context.WithCancel(b.Context())
 			done := make(chan struct{})

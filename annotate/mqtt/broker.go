@@ -3,14 +3,15 @@ package mqtt
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt/internal/mqtt3"
 	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
-	"github.com/iotenablers/enablers/annotate/mqtt/mqtt3"
 )
 
 // The defaults of Options.
@@ -28,7 +29,7 @@ const (
 // Options tunes a Broker. The zero value is ready for use.
 type Options struct {
 	// SessionExpiry is how long the broker keeps a subscription's session
-	// while nobody is connected to it, in whole seconds (MQTT 5 section
+	// while no client is connected to it, in whole seconds (MQTT 5 section
 	// 3.1.2.11.2). Zero means DefaultSessionExpiry. The longest that can be
 	// said is for ever, which is everything above 136 years.
 	SessionExpiry time.Duration
@@ -61,7 +62,7 @@ type Options struct {
 	TLS *tls.Config
 	// Dial makes the network connection. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Logger hears of connections that are lost and found. Nil is silent.
+	// Logger receives events about connections that are lost and made again. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -100,12 +101,7 @@ func New(opts *Options) *Broker {
 	config.ReconnectMax = max(config.ReconnectMax, config.ReconnectMin)
 	return &Broker{
 		five: session.Client{Config: config, Version: version5{}},
-		old: mqtt3.New(&mqtt3.Options{
-			KeepAlive: config.KeepAlive, ConnectTimeout: config.ConnectTimeout,
-			ReconnectMin: config.ReconnectMin, ReconnectMax: config.ReconnectMax,
-			QueueMessages: config.QueueMessages, QueueBytes: config.QueueBytes,
-			MaxPacketSize: config.MaxPacketSize, TLS: o.TLS, Dial: o.Dial, Logger: o.Logger,
-		}),
+		old:  mqtt3.New(config),
 	}
 }
 
@@ -120,35 +116,67 @@ func positive[N int | uint32 | time.Duration](v, byDefault N) N {
 // Subscribe implements annotate.Broker. The topic may hold wildcards and may
 // be a shared subscription, by the setting or as $share/group/filter. Without
 // a client identifier the session ends with Close.
-func (b *Broker) Subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Subscription, error) {
-	if err := session.CheckInput(topic); err != nil {
-		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
+func (b *Broker) Subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions,
+) (annotate.Subscription, error) {
+	sub, err := b.subscribe(ctx, topic, opts)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Name, err)
 	}
-	return choose(ctx, topic.MQTT, attempts[annotate.Subscription]{
-		five: func() (annotate.Subscription, error) {
-			s, err := b.five.Subscribe(ctx, topic, opts)
-			if err != nil {
-				return nil, fmt.Errorf("subscribe to topic %q: %w", topic.Topic, err)
-			}
-			return s, nil
-		},
-		old: func() (annotate.Subscription, error) { return b.old.Subscribe(ctx, topic, opts) },
+	return sub, nil
+}
+
+func (b *Broker) subscribe(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions,
+) (*session.Subscription, error) {
+	t, err := topicOf(topic)
+	if err != nil {
+		return nil, err
+	}
+	if err := session.CheckInput(t); err != nil {
+		return nil, err
+	}
+	return choose(ctx, t.Version, attempts[*session.Subscription]{
+		five: func() (*session.Subscription, error) { return b.five.Subscribe(ctx, t, opts) },
+		old:  func() (*session.Subscription, error) { return b.old.Subscribe(ctx, t, opts) },
 	})
 }
 
 // Connect implements annotate.Broker.
-func (b *Broker) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (annotate.Publisher, error) {
-	if err := session.CheckOutput(topic); err != nil {
-		return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
+func (b *Broker) Connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions,
+) (annotate.Publisher, error) {
+	pub, err := b.connect(ctx, topic, opts)
+	if err != nil {
+		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
 	}
-	return choose(ctx, topic.MQTT, attempts[annotate.Publisher]{
-		five: func() (annotate.Publisher, error) {
-			p, err := b.five.Connect(ctx, topic, opts)
-			if err != nil {
-				return nil, fmt.Errorf("connect to topic %q: %w", topic.Topic, err)
-			}
-			return p, nil
-		},
-		old: func() (annotate.Publisher, error) { return b.old.Connect(ctx, topic, opts) },
+	return pub, nil
+}
+
+func (b *Broker) connect(
+	ctx context.Context, topic annotate.Topic, opts annotate.ConnectOptions,
+) (*session.Publisher, error) {
+	t, err := topicOf(topic)
+	if err != nil {
+		return nil, err
+	}
+	if err := session.CheckOutput(t); err != nil {
+		return nil, err
+	}
+	return choose(ctx, t.Version, attempts[*session.Publisher]{
+		five: func() (*session.Publisher, error) { return b.five.Connect(ctx, t, opts) },
+		old:  func() (*session.Publisher, error) { return b.old.Connect(ctx, t, opts) },
 	})
+}
+
+// topicOf returns the topic as the sessions read it.
+func topicOf(topic annotate.Topic) (session.Topic, error) {
+	if topic.Broker != Type {
+		return session.Topic{}, fmt.Errorf("broker type %q is not %s", topic.Broker, Type)
+	}
+	s, ok := topic.Settings.(Settings)
+	if !ok {
+		return session.Topic{}, errors.New("the topic has no MQTT settings")
+	}
+	return session.Topic{Name: topic.Name, Settings: session.Settings(s)}, nil
 }

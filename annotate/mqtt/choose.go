@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt/internal/session"
 )
 
@@ -27,8 +26,8 @@ type attempts[T any] struct {
 // A broker of MQTT 3.1.1 answers a CONNECT of MQTT 5 with return code 1 (MQTT
 // 3.1.1 section 3.1.2.2) or just closes the connection. The latter is also how
 // a broker looks that is going down, so it has to do so twice.
-func choose[T any](ctx context.Context, settings *annotate.MQTTSettings, by attempts[T]) (T, error) {
-	if settings.Version == annotate.MQTT311 {
+func choose[T any](ctx context.Context, version string, by attempts[T]) (T, error) {
+	if version == Version311 {
 		return by.old()
 	}
 	made, err := by.five()
@@ -42,8 +41,9 @@ func choose[T any](ctx context.Context, settings *annotate.MQTTSettings, by atte
 		return made, nil
 	case !refused && !session.HungUp(err) || ctx.Err() != nil:
 		return none, err
-	case settings.Version != "":
-		return none, fmt.Errorf("%w; mqttSettings.version demands MQTT %s, leave it out or set %q", err, settings.Version, annotate.MQTT311)
+	case version != "":
+		return none, fmt.Errorf("%w; mqttSettings.version demands MQTT %s, leave it out or set %q",
+			err, version, Version311)
 	}
 	made, olderr := by.old()
 	switch {

@@ -57,12 +57,12 @@ func receive(t *testing.T, s annotate.Subscription, from, end int) (duplicates i
 	return duplicates
 }
 
-func TestTwentyThousandMessagesSurviveInterruptionsInOrder(t *testing.T) {
+func TestBroker_interruptions_keepMessagesInOrder(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{})
-	s, err := b.Subscribe(t.Context(), proxy.Settings("t", "in"), annotate.ConnectOptions{})
+	s, err := b.Subscribe(t.Context(), proxy.Topic("t", "in"), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
+	p, err := b.Connect(t.Context(), proxy.Topic("t", "out"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	const total = 20_000
 	done := make(chan struct{})
@@ -83,17 +83,17 @@ func TestTwentyThousandMessagesSurviveInterruptionsInOrder(t *testing.T) {
 	t.Logf("%d duplicates", duplicates)
 }
 
-func TestTheSessionSurvivesAKilledBroker(t *testing.T) {
+func TestBroker_killedBroker_keepsTheSession(t *testing.T) {
 	m := mqtttest.StartMosquitto(t)
 	b := swift(mqtt.Options{})
-	s, err := b.Subscribe(t.Context(), m.Settings("t", "in"), annotate.ConnectOptions{})
+	s, err := b.Subscribe(t.Context(), m.Topic("t", "in"), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), m.Settings("t", "out"), annotate.ConnectOptions{Window: 500})
+	p, err := b.Connect(t.Context(), m.Topic("t", "out"), annotate.ConnectOptions{Window: 500})
 	require.NoError(t, err)
 	publish(t, p, 0, 1000)
 	receive(t, s, 0, 400)
 	require.NoError(t, p.Close(t.Context()))
-	p, err = b.Connect(t.Context(), m.Settings("t", "out"), annotate.ConnectOptions{Window: 500})
+	p, err = b.Connect(t.Context(), m.Topic("t", "out"), annotate.ConnectOptions{Window: 500})
 	require.NoError(t, err)
 
 	m.Save()
@@ -108,16 +108,16 @@ func TestTheSessionSurvivesAKilledBroker(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
+func TestBroker_lostSession_isSubscribedAgain(t *testing.T) {
 	m := mqtttest.StartMosquitto(t)
 	b := swift(mqtt.Options{})
-	s, err := b.Subscribe(t.Context(), m.Settings("t", "in"), annotate.ConnectOptions{})
+	s, err := b.Subscribe(t.Context(), m.Topic("t", "in"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	m.Kill() // without Save: the session is gone
 	require.Eventually(t, func() bool { return s.Health() != nil }, patience, time.Millisecond)
 	m.Start()
 	require.Eventually(t, func() bool { return s.Health() == nil }, patience, time.Millisecond)
-	p, err := b.Connect(t.Context(), m.Settings("t", "out"), annotate.ConnectOptions{})
+	p, err := b.Connect(t.Context(), m.Topic("t", "out"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	publish(t, p, 0, 10)
 	receive(t, s, 0, 10)
@@ -125,13 +125,13 @@ func TestASessionThatTheBrokerLostIsSubscribedAnew(t *testing.T) {
 	require.NoError(t, s.Forget(t.Context()))
 }
 
-func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
+func TestBroker_fullQueue_slowsTheBrokerDown(t *testing.T) {
 	t.Parallel()
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{KeepAlive: 4 * time.Second, QueueMessages: 4, QueueBytes: 1 << 20})
-	s, err := b.Subscribe(t.Context(), proxy.Settings("t", "in"), annotate.ConnectOptions{Window: 100})
+	s, err := b.Subscribe(t.Context(), proxy.Topic("t", "in"), annotate.ConnectOptions{Window: 100})
 	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
+	p, err := b.Connect(t.Context(), proxy.Topic("t", "out"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	publish(t, p, 0, 50)
 	require.NoError(t, p.Close(t.Context()))
@@ -142,7 +142,7 @@ func TestAFullQueueHoldsTheBrokerBackAndKeepsTheConnectionAlive(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
+func TestBroker_silentBroker_isDisconnected(t *testing.T) {
 	t.Parallel()
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) {
 		if grant(conn, packet, 1) {
@@ -158,7 +158,7 @@ func TestABrokerThatFallsSilentIsGivenUp(t *testing.T) {
 	_ = s.Close(ctx) // the peer does not answer the last PINGREQ either
 }
 
-func TestConnectSaysWhatTheSessionNeeds(t *testing.T) {
+func TestBroker_Subscribe_sendsTheSessionOptions(t *testing.T) {
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) { grant(conn, packet, 1) }}
 	p.start(t)
 	b := mqtt.New(&mqtt.Options{SessionExpiry: time.Hour})
@@ -180,7 +180,7 @@ func TestConnectSaysWhatTheSessionNeeds(t *testing.T) {
 	require.Zero(t, *c.Properties.SessionExpiryInterval)
 }
 
-func TestUnconfirmedMessagesAreSentAgainInOrder(t *testing.T) {
+func TestBroker_Connect_resendsUnconfirmedMessagesInOrder(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	lost := false
@@ -224,7 +224,7 @@ func TestUnconfirmedMessagesAreSentAgainInOrder(t *testing.T) {
 	require.Equal(t, []string{"2", "3", "4"}, again)
 }
 
-func TestMessagesOfQoS0AndWildcardsAreReceived(t *testing.T) {
+func TestBroker_Subscribe_receivesQoS0AndWildcards(t *testing.T) {
 	p := &peer{}
 	p.answer = func(conn net.Conn, packet *packets.ControlPacket) {
 		if grant(conn, packet, 1) {
@@ -242,7 +242,7 @@ func TestMessagesOfQoS0AndWildcardsAreReceived(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestAcknowledgementsGoOutInTheOrderOfArrival(t *testing.T) {
+func TestBroker_Subscribe_acknowledgesInOrder(t *testing.T) {
 	acks := make(chan uint16, 3)
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) {
 		if ack, ok := packet.Content.(*packets.Puback); ok {

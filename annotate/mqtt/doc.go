@@ -7,7 +7,7 @@
 // # Versions
 //
 // There are two drivers: this package speaks MQTT 5 with
-// github.com/eclipse/paho.golang, and package mqtt3 MQTT 3.1.1. The setting
+// github.com/eclipse/paho.golang, and package internal/mqtt3 MQTT 3.1.1. The setting
 // "version" of a topic's broker says which one is used. Without it MQTT 5 is
 // offered first, and MQTT 3.1.1 to a broker that refuses it: by reason code
 // 0x84, by an answer in the form of MQTT 3.1.1, or by closing the connection
@@ -16,7 +16,7 @@
 // lifetime; the next one finds out anew. With the version "5" a broker that
 // does not speak it is an error which says so.
 //
-// What is lost with MQTT 3.1.1 is described in package mqtt3: the reason for
+// What is lost with MQTT 3.1.1 is described in package internal/mqtt3: the reason for
 // which a message is refused, above all.
 //
 // # Input
@@ -29,7 +29,7 @@
 // not acknowledged comes again; what had arrived and was not yet handed out is
 // dropped in its favour.
 //
-// Brokers are told a Receive Maximum (section 3.3.4). Some go beyond it, so
+// Brokers receive a Receive Maximum (section 3.3.4). Some go beyond it, so
 // the messages that wait to be handed out are limited here too, by
 // Options.QueueMessages and Options.QueueBytes. At the limit the connection is
 // no longer read and the broker feels it through TCP; nothing is dropped. We
@@ -55,8 +55,8 @@
 // and keeps that and what was not acknowledged until the member is back; other
 // members never see it. When the session ends, by its expiry or by Forget,
 // mosquitto drops what is in it, although the standard recommends to pass it
-// on. Nothing is lost as long as somebody connects with the same client
-// identifier and instance in time, which may be another process: the heir of
+// on. Nothing is lost as long as a process connects with the same client
+// identifier and instance in time, which may be another one: the successor of
 // an instance that is gone for good subscribes as that instance and takes
 // what is there. Options.MemberExpiry says how long such sessions are kept.
 //

@@ -29,10 +29,10 @@ func ExampleNew() {
 	defer server.Close()
 	host, port, _ := net.SplitHostPort(listener.Addr().String())
 	number, _ := strconv.Atoi(port)
-	settings := func(client string) annotate.TopicSettings {
-		return annotate.TopicSettings{
-			Topic: "weather/raw", BrokerType: annotate.MQTT,
-			MQTT: &annotate.MQTTSettings{Protocol: "tcp", Host: host, Port: number, ClientID: client},
+	settings := func(client string) annotate.Topic {
+		return annotate.Topic{
+			Name: "weather/raw", Broker: mqtt.Type,
+			Settings: mqtt.Settings{Protocol: "tcp", Host: host, Port: number, ClientID: client},
 		}
 	}
 

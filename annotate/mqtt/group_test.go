@@ -19,10 +19,10 @@ import (
 
 // shared are settings of a member of the group g.
 func shared(version string, a interface {
-	Settings(topic, clientID string) annotate.TopicSettings
-}) annotate.TopicSettings {
-	s := with(version, a.Settings("t", "channel"))
-	s.MQTT.ShareName = "g"
+	Topic(name, clientID string) annotate.Topic
+}) annotate.Topic {
+	s := with(version, a.Topic("t", "channel"))
+	mqtttest.Change(&s, func(m *mqtt.Settings) { m.ShareName = "g" })
 	return s
 }
 
@@ -62,9 +62,9 @@ func collectAll(t *testing.T, members []annotate.Subscription, into map[int]int,
 }
 
 // versions are what a test of both drivers runs over.
-func versions() []string { return []string{annotate.MQTT5, annotate.MQTT311} }
+func versions() []string { return []string{mqtt.Version5, mqtt.Version311} }
 
-func TestInstancesShareTheMessagesOfATopic(t *testing.T) {
+func TestBroker_Subscribe_instancesShareMessages(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +76,7 @@ func TestInstancesShareTheMessagesOfATopic(t *testing.T) {
 				require.NoError(t, err)
 				members = append(members, s)
 			}
-			p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+			p, err := b.Connect(t.Context(), address.Topic("t", "out"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			publish(t, p, 0, 300)
 			require.NoError(t, p.Close(t.Context()))
@@ -98,7 +98,7 @@ func TestInstancesShareTheMessagesOfATopic(t *testing.T) {
 
 // Mosquitto goes on giving a member its share while it is away, and gives to
 // nobody else what waits in its session. An heir of the same name gets it.
-func TestTheMessagesOfADeadMemberGoToItsHeir(t *testing.T) {
+func TestBroker_Subscribe_successorGetsTheMessagesOfADeadMember(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestTheMessagesOfADeadMemberGoToItsHeir(t *testing.T) {
 			require.NoError(t, err)
 			dies, err := b.Subscribe(t.Context(), shared(version, proxy), annotate.ConnectOptions{Instance: "dies"})
 			require.NoError(t, err)
-			p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+			p, err := b.Connect(t.Context(), address.Topic("t", "out"), annotate.ConnectOptions{})
 			require.NoError(t, err)
 			publish(t, p, 0, 100)
 			got := map[int]int{}
@@ -135,13 +135,13 @@ func TestTheMessagesOfADeadMemberGoToItsHeir(t *testing.T) {
 	}
 }
 
-func TestInstancesHaveClientIdentifiersOfTheirOwn(t *testing.T) {
+func TestBroker_Subscribe_instancesHaveOwnClientIdentifiers(t *testing.T) {
 	p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) { grant(conn, packet, 1) }}
 	p.start(t)
 	connected := 0
 	identifier := func(clientID, instance string) string {
 		settings := p.settings("t")
-		settings.MQTT.ClientID = clientID
+		mqtttest.Change(&settings, func(m *mqtt.Settings) { m.ClientID = clientID })
 		s, err := mqtt.New(&mqtt.Options{MemberExpiry: time.Minute}).Subscribe(t.Context(), settings, annotate.ConnectOptions{Instance: instance})
 		require.NoError(t, err)
 		require.NoError(t, s.Close(t.Context()))
@@ -165,13 +165,19 @@ func TestInstancesHaveClientIdentifiersOfTheirOwn(t *testing.T) {
 	require.NotEqual(t, identifier("äääääääää", "annotator-0"), identifier("äääääääää", "annotator-1"))
 }
 
-func TestShareNamesThatCannotWorkAreRefused(t *testing.T) {
-	for want, change := range map[string]func(*annotate.TopicSettings){
-		`mqttSettings.shareName "a/b"`:     func(s *annotate.TopicSettings) { s.MQTT.ShareName = "a/b" },
-		"has a share name already":         func(s *annotate.TopicSettings) { s.MQTT.ShareName, s.Topic = "g", "$share/h/t" },
-		"the topic filter has 65543 bytes": func(s *annotate.TopicSettings) { s.MQTT.ShareName, s.Topic = "g", strings.Repeat("t", 65_534) },
+func TestBroker_Subscribe_refusesBadShareNames(t *testing.T) {
+	for want, change := range map[string]func(*annotate.Topic){
+		`mqttSettings.shareName "a/b"`: func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.ShareName = "a/b" }) },
+		"has a share name already": func(s *annotate.Topic) {
+			mqtttest.Change(s, func(m *mqtt.Settings) { m.ShareName = "g" })
+			s.Name = "$share/h/t"
+		},
+		"the topic filter has 65543 bytes": func(s *annotate.Topic) {
+			mqtttest.Change(s, func(m *mqtt.Settings) { m.ShareName = "g" })
+			s.Name = strings.Repeat("t", 65_534)
+		},
 	} {
-		s := mqtttest.Address{Host: "127.0.0.1", Port: 1}.Settings("t", "c")
+		s := mqtttest.Address{Host: "127.0.0.1", Port: 1}.Topic("t", "c")
 		change(&s)
 		_, err := mqtt.New(nil).Subscribe(t.Context(), s, annotate.ConnectOptions{})
 		require.ErrorContains(t, err, want)

@@ -18,18 +18,18 @@ func harness(t *testing.T, target mqtttest.Address, opts mqtt.Options) brokertes
 	opts.ReconnectMin, opts.ReconnectMax = 5*time.Millisecond, 50*time.Millisecond
 	return brokertest.Harness{
 		Broker:  mqtt.New(&opts),
-		Topic:   proxy.Settings,
+		Topic:   proxy.Topic,
 		Cut:     proxy.Cut,
 		Restore: proxy.Restore,
 	}
 }
 
-func TestTheSuitePassesOverTheEmbeddedBroker(t *testing.T) {
+func TestBroker_passesTheSuiteWithTheEmbeddedBroker(t *testing.T) {
 	t.Parallel()
 	brokertest.Run(t, harness(t, mqtttest.Embedded(t), mqtt.Options{}))
 }
 
-func TestTheSuitePassesOverMosquitto(t *testing.T) {
+func TestBroker_passesTheSuiteWithMosquitto(t *testing.T) {
 	t.Parallel()
 	brokertest.Run(t, harness(t, mqtttest.StartMosquitto(t).Address, mqtt.Options{}))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
@@ -63,16 +64,16 @@ func (p *peer) pipe(context.Context, string, string) (net.Conn, error) {
 }
 
 // nowhere are settings for a dialer that does not look at the address.
-func nowhere(topic string) annotate.TopicSettings {
-	return mqtttest.Address{Host: "127.0.0.1", Port: 1}.Settings(topic, "c")
+func nowhere(topic string) annotate.Topic {
+	return mqtttest.Address{Host: "127.0.0.1", Port: 1}.Topic(topic, "c")
 }
 
-func (p *peer) settings(topic string) annotate.TopicSettings {
+func (p *peer) settings(topic string) annotate.Topic {
 	host, port, _ := net.SplitHostPort(p.listener.Addr().String())
 	number, _ := strconv.Atoi(port)
-	return annotate.TopicSettings{
-		Topic: topic, BrokerType: annotate.MQTT,
-		MQTT: &annotate.MQTTSettings{
+	return annotate.Topic{
+		Name: topic, Broker: mqtt.Type,
+		Settings: mqtt.Settings{
 			Protocol: "mqtt", Host: host, Port: number, ClientID: "c",
 			User: "somebody", Password: "a secret",
 		},
@@ -131,7 +132,7 @@ func grant(conn net.Conn, packet *packets.ControlPacket, code byte) bool {
 }
 
 // raw listens, answers the CONNECT of each connection with bytes, and hangs up.
-func raw(t *testing.T, answer []byte) annotate.TopicSettings {
+func raw(t *testing.T, answer []byte) annotate.Topic {
 	t.Helper()
 	p := &peer{}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

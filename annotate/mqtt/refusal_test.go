@@ -13,6 +13,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt"
+	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
 func refusing(code byte, words string) *peer {
@@ -21,7 +22,7 @@ func refusing(code byte, words string) *peer {
 	}}
 }
 
-func TestARefusedConnectionNamesBrokerAndReasonButNoPassword(t *testing.T) {
+func TestBroker_refusedConnection_namesTheReasonWithoutPassword(t *testing.T) {
 	p := refusing(0x86, "ask the operator")
 	p.start(t)
 	_, err := mqtt.New(nil).Subscribe(t.Context(), p.settings("in"), annotate.ConnectOptions{})
@@ -32,7 +33,7 @@ func TestARefusedConnectionNamesBrokerAndReasonButNoPassword(t *testing.T) {
 	require.NotContains(t, err.Error(), "a secret")
 }
 
-func TestABrokerOfTheOldProtocolIsNamedAsSuch(t *testing.T) {
+func TestBroker_oldBroker_isNamed(t *testing.T) {
 	_, err := mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 2, 0, 1}), annotate.ConnectOptions{})
 	require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 	require.ErrorContains(t, err, "3.1.1")
@@ -40,14 +41,14 @@ func TestABrokerOfTheOldProtocolIsNamedAsSuch(t *testing.T) {
 	require.ErrorContains(t, err, "may not speak MQTT 5")
 }
 
-func TestAPacketAboveTheLimitIsRefusedBeforeItIsRead(t *testing.T) {
+func TestBroker_largePacket_isRefusedUnread(t *testing.T) {
 	_, err := mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 0xff, 0xff, 0xff, 0x7f}), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "packet of 268435460 bytes, the limit is 67108864")
 	_, err = mqtt.New(nil).Connect(t.Context(), raw(t, []byte{0x20, 0xff, 0xff, 0xff, 0xff}), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "malformed packet length")
 }
 
-func TestABrokerThatDoesNotAnswerIsGivenUp(t *testing.T) {
+func TestBroker_unansweredConnect_timesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := func(context.Context, string, string) (net.Conn, error) {
 			client, broker := net.Pipe()
@@ -66,7 +67,7 @@ func TestABrokerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestASubscriptionBelowQoS1IsNotAccepted(t *testing.T) {
+func TestBroker_Subscribe_refusesLessThanQoS1(t *testing.T) {
 	for code, want := range map[byte]string{0x87: "not authorized (0x87)", 0: "granted QoS"} {
 		p := &peer{answer: func(conn net.Conn, packet *packets.ControlPacket) { grant(conn, packet, code) }}
 		p.start(t)
@@ -76,7 +77,7 @@ func TestASubscriptionBelowQoS1IsNotAccepted(t *testing.T) {
 	}
 }
 
-func TestABrokerWithoutQoS1IsNotAccepted(t *testing.T) {
+func TestBroker_Connect_refusesABrokerWithoutQoS1(t *testing.T) {
 	none := byte(0)
 	p := &peer{connack: func(*packets.Connect) *packets.Connack {
 		return &packets.Connack{Properties: &packets.Properties{MaximumQOS: &none}}
@@ -86,24 +87,24 @@ func TestABrokerWithoutQoS1IsNotAccepted(t *testing.T) {
 	require.ErrorContains(t, err, "QoS 0 only")
 }
 
-func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
-	good := func() annotate.TopicSettings {
-		return annotate.TopicSettings{
-			Topic: "t", BrokerType: annotate.MQTT,
-			MQTT: &annotate.MQTTSettings{Protocol: "tcp", Host: "127.0.0.1", Port: 1},
+func TestBroker_refusesBadSettings(t *testing.T) {
+	good := func() annotate.Topic {
+		return annotate.Topic{
+			Name: "t", Broker: mqtt.Type,
+			Settings: mqtt.Settings{Protocol: "tcp", Host: "127.0.0.1", Port: 1},
 		}
 	}
-	for want, change := range map[string]func(*annotate.TopicSettings){
-		`protocol "wss": MQTT over WebSocket`: func(s *annotate.TopicSettings) { s.MQTT.Protocol = "wss" },
-		`protocol "http"`:                     func(s *annotate.TopicSettings) { s.MQTT.Protocol = "http" },
-		"name no host":                        func(s *annotate.TopicSettings) { s.MQTT.Host = "" },
-		"port 65536":                          func(s *annotate.TopicSettings) { s.MQTT.Port = 65_536 },
-		"no MQTT settings":                    func(s *annotate.TopicSettings) { s.MQTT = nil },
-		`broker type "KAFKA"`:                 func(s *annotate.TopicSettings) { s.BrokerType = annotate.Kafka },
-		"wildcards":                           func(s *annotate.TopicSettings) { s.Topic = "a/+" },
-		"no name":                             func(s *annotate.TopicSettings) { s.Topic = "" },
-		"not valid UTF-8":                     func(s *annotate.TopicSettings) { s.Topic = "\xff" },
-		"connection refused":                  func(*annotate.TopicSettings) {},
+	for want, change := range map[string]func(*annotate.Topic){
+		`protocol "wss": MQTT over WebSocket`: func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Protocol = "wss" }) },
+		`protocol "http"`:                     func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Protocol = "http" }) },
+		"name no host":                        func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Host = "" }) },
+		"port 65536":                          func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Port = 65_536 }) },
+		"no MQTT settings":                    func(s *annotate.Topic) { s.Settings = nil },
+		`broker type "KAFKA"`:                 func(s *annotate.Topic) { s.Broker = "KAFKA" },
+		"wildcards":                           func(s *annotate.Topic) { s.Name = "a/+" },
+		"no name":                             func(s *annotate.Topic) { s.Name = "" },
+		"not valid UTF-8":                     func(s *annotate.Topic) { s.Name = "\xff" },
+		"connection refused":                  func(*annotate.Topic) {},
 	} {
 		s := good()
 		change(&s)
@@ -112,7 +113,7 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
-func TestRefusedAndOversizedMessagesAreConfirmedWithTheReason(t *testing.T) {
+func TestBroker_Connect_refusedMessage_isConfirmedWithTheReason(t *testing.T) {
 	limit, two := uint32(100), uint16(2)
 	p := &peer{
 		connack: func(*packets.Connect) *packets.Connack {

@@ -30,16 +30,16 @@ func guarded(t *testing.T) *mqtttest.Mosquitto {
 }
 
 // as sets user and password.
-func as(user, password string, s annotate.TopicSettings) annotate.TopicSettings {
-	s.MQTT.User, s.MQTT.Password = user, password
+func as(user, password string, s annotate.Topic) annotate.Topic {
+	mqtttest.Change(&s, func(m *mqtt.Settings) { m.User, m.Password = user, password })
 	return s
 }
 
-func TestAWrongUserOrPasswordIsAnErrorThatNamesTheSettings(t *testing.T) {
+func TestBroker_wrongPassword_namesTheSettings(t *testing.T) {
 	address := guarded(t)
-	for _, version := range []string{"", annotate.MQTT5, annotate.MQTT311} {
+	for _, version := range []string{"", mqtt.Version5, mqtt.Version311} {
 		for user, password := range map[string]string{"reader": "a wrong one", "nobody": "a secret", "": ""} {
-			_, err := mqtt.New(nil).Subscribe(t.Context(), as(user, password, with(version, address.Settings("t", "c"))), annotate.ConnectOptions{})
+			_, err := mqtt.New(nil).Subscribe(t.Context(), as(user, password, with(version, address.Topic("t", "c"))), annotate.ConnectOptions{})
 			require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 			require.ErrorContains(t, err, "not authorized")
 			require.ErrorContains(t, err, "see mqttSettings.user and password")
@@ -49,11 +49,11 @@ func TestAWrongUserOrPasswordIsAnErrorThatNamesTheSettings(t *testing.T) {
 	}
 }
 
-func TestAMessageThatTheUserMayNotPublishFailsAlone(t *testing.T) {
+func TestBroker_Connect_forbiddenMessage_failsAlone(t *testing.T) {
 	address := guarded(t)
 	b := mqtt.New(nil)
 	for _, version := range versions() {
-		p, err := b.Connect(t.Context(), as("reader", "a secret", with(version, address.Settings("free", "c"))), annotate.ConnectOptions{})
+		p, err := b.Connect(t.Context(), as("reader", "a secret", with(version, address.Topic("free", "c"))), annotate.ConnectOptions{})
 		require.NoError(t, err)
 		var errs []error
 		for _, topic := range []string{"free", "t", "free"} {
@@ -63,7 +63,7 @@ func TestAMessageThatTheUserMayNotPublishFailsAlone(t *testing.T) {
 		require.Len(t, errs, 3)
 		require.NoError(t, errs[0])
 		require.NoError(t, errs[2])
-		if version == annotate.MQTT5 {
+		if version == mqtt.Version5 {
 			require.EqualError(t, errs[1], `publish on topic "t": the broker refused it: not authorized (0x87)`)
 			require.ErrorIs(t, errs[1], annotate.ErrBrokerUnavailable, "another message would fare no better")
 		} else {
@@ -73,14 +73,14 @@ func TestAMessageThatTheUserMayNotPublishFailsAlone(t *testing.T) {
 	}
 }
 
-func TestAClientIdentifierThatTheBrokerRejectsIsNamed(t *testing.T) {
+func TestBroker_rejectedClientID_isNamed(t *testing.T) {
 	p := refusing(0x85, "")
 	p.start(t)
 	_, err := mqtt.New(nil).Connect(t.Context(), p.settings("t"), annotate.ConnectOptions{})
 	require.ErrorContains(t, err, "client identifier not valid (0x85); see mqttSettings.clientId")
 }
 
-func TestAMessageUponWhichTheBrokerDisconnectsFailsAlone(t *testing.T) {
+func TestBroker_Connect_messageThatDisconnects_failsAlone(t *testing.T) {
 	p := &peer{}
 	p.answer = func(conn net.Conn, packet *packets.ControlPacket) {
 		m := packet.Content.(*packets.Publish)

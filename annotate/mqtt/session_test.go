@@ -42,7 +42,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-func TestTLSChecksTheBrokersCertificate(t *testing.T) {
+func TestBroker_TLS_checksTheCertificate(t *testing.T) {
 	pair, pool := certificate(t)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
 	require.NoError(t, err)
@@ -50,10 +50,10 @@ func TestTLSChecksTheBrokersCertificate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, server.Serve())
 	defer server.Close()
-	settings := mqtttest.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}.Settings("t", "c")
+	settings := mqtttest.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}.Topic("t", "c")
 
 	for _, protocol := range []string{"tls", "ssl", "mqtts"} {
-		settings.MQTT.Protocol = protocol
+		mqtttest.Change(&settings, func(m *mqtt.Settings) { m.Protocol = protocol })
 		_, err = mqtt.New(nil).Connect(t.Context(), settings, annotate.ConnectOptions{})
 		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 		require.ErrorContains(t, err, "certificate")
@@ -65,13 +65,13 @@ func TestTLSChecksTheBrokersCertificate(t *testing.T) {
 	}
 }
 
-func TestASessionThatSomebodyElseTookIsReportedAndTakenBack(t *testing.T) {
+func TestBroker_Subscribe_takenSession_isReportedAndTakenBack(t *testing.T) {
 	address := mqtttest.Embedded(t)
 	b := swift(mqtt.Options{})
-	first, err := b.Subscribe(t.Context(), address.Settings("t", "c"), annotate.ConnectOptions{})
+	first, err := b.Subscribe(t.Context(), address.Topic("t", "c"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	slow := mqtt.New(&mqtt.Options{ReconnectMin: time.Hour, ReconnectMax: time.Hour})
-	second, err := slow.Subscribe(t.Context(), address.Settings("t", "c"), annotate.ConnectOptions{})
+	second, err := slow.Subscribe(t.Context(), address.Topic("t", "c"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return second.Health() != nil }, patience, time.Millisecond)
 	require.ErrorContains(t, second.Health(), address.String()+": annotate: broker unavailable: the broker disconnected: session taken over")
@@ -80,12 +80,12 @@ func TestASessionThatSomebodyElseTookIsReportedAndTakenBack(t *testing.T) {
 	require.NoError(t, first.Forget(t.Context()))
 }
 
-func TestASubscriptionWithoutAClientIdentifierLivesThroughAnInterruption(t *testing.T) {
+func TestBroker_Subscribe_withoutClientID_survivesInterruptions(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.StartMosquitto(t).Address)
 	b := swift(mqtt.Options{})
-	s, err := b.Subscribe(t.Context(), proxy.Settings("t", ""), annotate.ConnectOptions{})
+	s, err := b.Subscribe(t.Context(), proxy.Topic("t", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), proxy.Settings("t", ""), annotate.ConnectOptions{})
+	p, err := b.Connect(t.Context(), proxy.Topic("t", ""), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	publish(t, p, 0, 10)
 	require.Zero(t, receive(t, s, 0, 5))
@@ -96,7 +96,7 @@ func TestASubscriptionWithoutAClientIdentifierLivesThroughAnInterruption(t *test
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestABrokerThatBreaksTheProtocolIsLeft(t *testing.T) {
+func TestBroker_protocolError_disconnects(t *testing.T) {
 	for name, wrong := range map[string]packets.Packet{
 		"QoS 2":             &packets.Publish{Topic: "in", QoS: 2, PacketID: 1, Properties: &packets.Properties{}},
 		"PUBREL":            &packets.Pubrel{PacketID: 1, Properties: &packets.Properties{}},
@@ -125,13 +125,13 @@ func TestABrokerThatBreaksTheProtocolIsLeft(t *testing.T) {
 	}
 }
 
-func TestNothingStaysBehindAfterClose(t *testing.T) {
+func TestBroker_Close_leavesNothingBehind(t *testing.T) {
 	proxy := mqtttest.NewProxy(t, mqtttest.Embedded(t))
 	b := swift(mqtt.Options{})
 	round := func() {
-		s, err := b.Subscribe(t.Context(), proxy.Settings("t", "in"), annotate.ConnectOptions{})
+		s, err := b.Subscribe(t.Context(), proxy.Topic("t", "in"), annotate.ConnectOptions{})
 		require.NoError(t, err)
-		p, err := b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
+		p, err := b.Connect(t.Context(), proxy.Topic("t", "out"), annotate.ConnectOptions{})
 		require.NoError(t, err)
 		publish(t, p, 0, 10)
 		receive(t, s, 0, 5)
@@ -140,7 +140,7 @@ func TestNothingStaysBehindAfterClose(t *testing.T) {
 		require.NoError(t, s.Forget(t.Context()))
 
 		proxy.Cut()
-		_, err = b.Connect(t.Context(), proxy.Settings("t", "out"), annotate.ConnectOptions{})
+		_, err = b.Connect(t.Context(), proxy.Topic("t", "out"), annotate.ConnectOptions{})
 		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 		proxy.Restore()
 	}
@@ -153,12 +153,12 @@ func TestNothingStaysBehindAfterClose(t *testing.T) {
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+3 }, patience, 10*time.Millisecond)
 }
 
-func TestALargeMessagePasses(t *testing.T) {
+func TestBroker_largeMessage_passes(t *testing.T) {
 	address := mqtttest.StartMosquitto(t)
 	b := mqtt.New(nil)
-	s, err := b.Subscribe(t.Context(), address.Settings("t", "in"), annotate.ConnectOptions{})
+	s, err := b.Subscribe(t.Context(), address.Topic("t", "in"), annotate.ConnectOptions{})
 	require.NoError(t, err)
-	p, err := b.Connect(t.Context(), address.Settings("t", "out"), annotate.ConnectOptions{})
+	p, err := b.Connect(t.Context(), address.Topic("t", "out"), annotate.ConnectOptions{})
 	require.NoError(t, err)
 	payload := make([]byte, 20<<20)
 	_, err = rand.Read(payload)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/bench/stream/workload"
 )
 
@@ -58,7 +60,7 @@ func (b *bench) backlogMQTT(ctx context.Context, broker *broker, c contender, t 
 	s := b.site(broker.address)
 	before := c
 	before.ours.Once = true
-	p, err := b.launch(ctx, before, s, annotate.MQTT) // it leaves a session behind
+	p, err := b.launch(ctx, before, s, mqtt.Type) // it leaves a session behind
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (b *bench) backlogMQTT(ctx context.Context, broker *broker, c contender, t 
 		return err
 	}
 	defer sink.Close()
-	return b.empty(ctx, broker, c, s, annotate.MQTT, t, func() (int64, error) { return ledger.Count(), nil }, func() error {
+	return b.empty(ctx, broker, c, s, mqtt.Type, t, func() (int64, error) { return ledger.Count(), nil }, func() error {
 		return ledger.Close(c.format)
 	})
 }
@@ -140,7 +142,7 @@ func (b *bench) backlogKafka(ctx context.Context, k *cluster, broker *broker, c 
 	if err := k.create(s.out); err != nil {
 		return err
 	}
-	return b.empty(ctx, broker, c, s, annotate.Kafka, t, func() (int64, error) { return k.written(s.out) }, func() error {
+	return b.empty(ctx, broker, c, s, kafka.Type, t, func() (int64, error) { return k.written(s.out) }, func() error {
 		ledger := workload.NewLedger(t.Backlog)
 		return errors.Join(k.audit(s.out, ledger), ledger.Close(c.format))
 	})

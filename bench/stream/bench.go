@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/stream/workload"
 )
@@ -151,7 +153,7 @@ func (b *bench) trialMQTT(ctx context.Context, broker *broker, c contender, t *t
 		return err
 	}
 	defer sink.Close()
-	p, err := b.launch(ctx, c, s, annotate.MQTT)
+	p, err := b.launch(ctx, c, s, mqtt.Type)
 	if err != nil {
 		return err
 	}
@@ -247,7 +249,7 @@ func (b *bench) trialKafka(ctx context.Context, k *cluster, broker *broker, c co
 		return err
 	}
 	defer func() { _ = k.admin.DeleteTopic(s.out) }() // the broker ends soon in any case
-	p, err := b.launch(ctx, c, s, annotate.Kafka)
+	p, err := b.launch(ctx, c, s, kafka.Type)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/rdf"
 	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/stream/workload"
@@ -94,7 +96,7 @@ func (b *bench) latencyThrough(ctx context.Context, broker *broker, c contender,
 	if err != nil {
 		return err
 	}
-	p, err := b.launch(ctx, c, s, annotate.MQTT)
+	p, err := b.launch(ctx, c, s, mqtt.Type)
 	if err != nil {
 		return err
 	}
@@ -177,7 +179,7 @@ func (b *bench) latencyOnCluster(ctx context.Context, k *cluster, broker *broker
 	if err := errors.Join(k.create(s.in), k.create(s.out)); err != nil {
 		return err
 	}
-	p, err := b.launch(ctx, c, s, annotate.Kafka)
+	p, err := b.launch(ctx, c, s, kafka.Type)
 	if err != nil {
 		return err
 	}

@@ -119,37 +119,33 @@ func (s subject) wait() {
 
 func untilInputEnds() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
-func (s subject) topic(name, role string) annotate.TopicSettings {
+func (s subject) topic(name, role string) annotate.Topic {
 	host, text, _ := net.SplitHostPort(s.Address)
 	port, _ := strconv.Atoi(text)
-	if s.Broker == annotate.Kafka {
-		return annotate.TopicSettings{Topic: name, BrokerType: annotate.Kafka, Kafka: &annotate.KafkaSettings{
-			Host: host, Port: port, GroupID: s.Name, OffsetReset: annotate.KafkaEarliest,
+	if s.Broker == kafka.Type {
+		return annotate.Topic{Name: name, Broker: kafka.Type, Settings: kafka.Settings{
+			Host: host, Port: port, GroupID: s.Name, OffsetReset: kafka.Earliest,
 		}}
 	}
-	return annotate.TopicSettings{Topic: name, BrokerType: annotate.MQTT, MQTT: &annotate.MQTTSettings{
+	return annotate.Topic{Name: name, Broker: mqtt.Type, Settings: mqtt.Settings{
 		Protocol: "tcp", Host: host, Port: port, ClientID: s.Name + role,
 	}}
 }
 
-func (s subject) driver() annotate.Broker {
-	if s.Broker == annotate.Kafka {
-		return kafka.New(nil)
+func (s subject) driver() annotate.Driver {
+	if s.Broker == kafka.Type {
+		return kafka.Driver(kafka.New(nil), nil)
 	}
-	return mqtt.New(nil)
+	return mqtt.Driver(mqtt.New(nil), nil)
 }
 
 // annotator is a channel as a user makes it.
 func (s subject) annotator() (outcome, error) {
 	channel, err := annotate.NewChannel(annotate.ChannelConfig{
-		Settings: annotate.Settings{
-			ChannelID: s.Name, Input: s.topic(s.In, "-in"), Output: s.topic(s.Out, "-out"), ExactlyOnce: s.Exactly,
-		},
-		Metadata: annotate.Metadata{Mapping: annotate.Mapping{
-			InputFormat: annotate.JSON, OutputFormat: s.Format, RML: workload.Mapping,
-		}},
+		ID: s.Name, Input: s.topic(s.In, "-in"), Output: s.topic(s.Out, "-out"), ExactlyOnce: s.Exactly,
+		Mapping: annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: s.Format, RML: workload.Mapping},
 	}, annotate.Environment{
-		Brokers: map[annotate.BrokerType]annotate.Broker{s.Broker: s.driver()},
+		Drivers: []annotate.Driver{s.driver()},
 		Window:  s.Window, ConnectTimeout: rig.Patience,
 	})
 	if err != nil {
@@ -170,10 +166,10 @@ func (s subject) annotator() (outcome, error) {
 func (s subject) passthrough() (outcome, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	driver := s.driver()
+	driver := s.driver().Broker
 	options := annotate.ConnectOptions{Window: s.Window}
-	if s.Window == 0 && s.Broker == annotate.Kafka {
-		options.Window = annotate.DefaultKafkaWindow // as a channel has it
+	if s.Window == 0 && s.Broker == kafka.Type {
+		options.Window = kafka.ChannelWindow // as a channel has it
 	}
 	out, err := driver.Connect(ctx, s.topic(s.Out, "-out"), options)
 	if err != nil {

@@ -30,6 +30,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/internal/version"
@@ -59,11 +60,11 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		return err
 	}
 	defer func() { err = errors.Join(err, stored.close()) }()
-	config := annotate.Config{
+	m, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
-			Brokers: map[annotate.BrokerType]annotate.Broker{
-				annotate.MQTT:  mqtt.New(&mqtt.Options{TLS: brokerTLS, Logger: log}),
-				annotate.Kafka: kafka.New(&kafka.Options{TLS: brokerTLS, Logger: log}),
+			Drivers: []annotate.Driver{
+				mqtt.Driver(mqtt.New(&mqtt.Options{TLS: brokerTLS, Logger: log}), &s.mqtt),
+				kafka.Driver(kafka.New(&kafka.Options{TLS: brokerTLS, Logger: log}), &s.kafka),
 			},
 			Defaults: s.defaults,
 			Instance: s.instanceAt(listener.Addr()),
@@ -74,17 +75,16 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 		Secret:         stored.secret,
 		RestoreStopped: s.restoreStopped,
 		MaxShutdown:    s.maxShutdown,
-	}
-	manager, err := annotate.NewManager(config)
+	})
 	if err != nil {
 		return err
 	}
 	server.WarnIfExposed(log, listener, "annotator")
 	log.Info("starting", "instance", s.instanceAt(listener.Addr()))
 	host, port := stored.address()
-	rest := server.HTTP(listener, manager.Handler(&annotate.HandlerOptions{
+	rest := server.HTTP(listener, manager.NewHandler(m, &manager.HandlerOptions{
 		Version: version.String(), DatabaseHost: host, DatabasePort: port, Hosts: s.hosts, Logger: log,
 	}), log)
 	rest.Announce = func() { fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()) }
-	return server.Run(ctx, stored.part(manager, log), rest)
+	return server.Run(ctx, stored.part(m, log), rest)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 	"github.com/iotenablers/enablers/examples/weather"
 	"github.com/iotenablers/enablers/internal/httpapi/httpapitest"
@@ -71,7 +72,7 @@ func (a annotator) isRunning(t *testing.T, id string) bool {
 	t.Helper()
 	status, body := a.get(t, "/channels/"+id+"?status=true")
 	require.Equal(t, http.StatusOK, status, body)
-	var view struct{ Status annotate.Status }
+	var view struct{ Status struct{ IsStopped bool } }
 	require.NoError(t, json.Unmarshal([]byte(body), &view))
 	return !view.Status.IsStopped
 }
@@ -128,7 +129,7 @@ func TestRun_refusesTheFolderOfAnotherBlock(t *testing.T) {
 }
 
 func TestRun_warnsOfADatabaseWithoutASecret(t *testing.T) {
-	for secret, warned := range map[string]bool{"": true, strings.Repeat("s", annotate.SecretLength): false} {
+	for secret, warned := range map[string]bool{"": true, strings.Repeat("s", manager.SecretLength): false} {
 		a := start(t, t.TempDir(), "-db-host", "127.0.0.1", "-db-port", "1", "-db-timeout", "50ms", "-encryption-auth-secret", secret)
 		require.NoError(t, a.stop())
 		require.Equal(t, warned, strings.Contains(a.log.String(), "stored in clear"), a.log.String())

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
@@ -103,7 +103,7 @@ func (p *persistence) await(ctx context.Context, log *slog.Logger) error {
 // part returns the manager as a part of the process. It runs as soon as the database
 // answers. The REST interface begins when the manager is ready or the database did not
 // answer, so that /healthz and /readyz answer in any case.
-func (p *persistence) part(manager *annotate.Manager, log *slog.Logger) server.Part {
+func (p *persistence) part(m *manager.Manager, log *slog.Logger) server.Part {
 	return server.Part{
 		Name: "annotate",
 		Run: func(ctx context.Context) error {
@@ -114,13 +114,13 @@ func (p *persistence) part(manager *annotate.Manager, log *slog.Logger) server.P
 			if err != nil {
 				return err
 			}
-			return manager.Run(ctx)
+			return m.Run(ctx)
 		},
 		Ready: func() error {
 			if p.away.Load() {
 				return nil
 			}
-			return manager.Ready()
+			return m.Err()
 		},
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -35,6 +38,8 @@ type settings struct {
 	instance         string // empty until the listener is known, unless given
 	maxShutdown      time.Duration
 	defaults         annotate.Defaults
+	mqtt             mqtt.Defaults
+	kafka            kafka.Defaults
 	hosts            []string
 }
 
@@ -69,22 +74,22 @@ func (s *settings) declare() *server.Flags {
 	d := &s.defaults
 	f.IntVar(&d.Parallelism, "parallelism", 2, "mappers of a channel that does not say how `many`")
 	f.IntVar(&d.BufferSize, "buffer-size", 10, "messages that wait for each mapper of a channel that does not say how `many`")
-	f.StringVar(&d.MQTTProtocol, "mqtt-protocol", "tcp", "`protocol` for topics without mqttSettings: tcp, mqtt, ssl, tls or mqtts")
-	f.StringVar(&d.MQTTHost, "mqtt-host", "127.0.0.1", "`host` for topics without mqttSettings")
-	f.IntVar(&d.MQTTPort, "mqtt-port", 1883, "`port` for topics without mqttSettings")
+	f.StringVar(&s.mqtt.Protocol, "mqtt-protocol", "tcp", "`protocol` for topics without mqttSettings: tcp, mqtt, ssl, tls or mqtts")
+	f.StringVar(&s.mqtt.Host, "mqtt-host", "127.0.0.1", "`host` for topics without mqttSettings")
+	f.IntVar(&s.mqtt.Port, "mqtt-port", 1883, "`port` for topics without mqttSettings")
 	f.StringVar(&s.brokerCA, "broker-ca", "",
 		"a PEM `file` of certificate authorities that brokers over TLS may have besides those of the system")
-	f.StringVar(&d.KafkaHost, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings")
-	f.IntVar(&d.KafkaPort, "kafka-port", 9093, "`port` for topics without kafkaSettings")
+	f.StringVar(&s.kafka.Host, "kafka-host", "127.0.0.1", "`host` for topics without kafkaSettings")
+	f.IntVar(&s.kafka.Port, "kafka-port", 9093, "`port` for topics without kafkaSettings")
 	for _, id := range []struct {
 		to                   *string
 		flag, prefix, topics string
 	}{
-		{&d.ClientIDs.Input, "mqtt-input-client-id", "semann/source", "input"},
-		{&d.ClientIDs.Output, "mqtt-output-client-id", "semann/sink", "output"},
-		{&d.ClientIDs.Error, "mqtt-error-client-id", "semann/error", "error"},
-		{&d.ClientIDs.MonitorInput, "mqtt-monitor-input-client-id", "semann/monitor/input", "input monitoring"},
-		{&d.ClientIDs.MonitorOutput, "mqtt-monitor-output-client-id", "semann/monitor/output", "output monitoring"},
+		{&s.mqtt.ClientIDs.Input, "mqtt-input-client-id", "semann/source", "input"},
+		{&s.mqtt.ClientIDs.Output, "mqtt-output-client-id", "semann/sink", "output"},
+		{&s.mqtt.ClientIDs.Error, "mqtt-error-client-id", "semann/error", "error"},
+		{&s.mqtt.ClientIDs.MonitorInput, "mqtt-monitor-input-client-id", "semann/monitor/input", "input monitoring"},
+		{&s.mqtt.ClientIDs.MonitorOutput, "mqtt-monitor-output-client-id", "semann/monitor/output", "output monitoring"},
 	} {
 		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
 	}
@@ -104,19 +109,19 @@ func (s *settings) check(f *server.Flags) error {
 	between("rest-port", s.restPort, 0, 65535)
 	between("parallelism", s.defaults.Parallelism, 1, 256)
 	between("buffer-size", s.defaults.BufferSize, 1, 65536)
-	between("mqtt-port", s.defaults.MQTTPort, 1, 65535)
-	between("kafka-port", s.defaults.KafkaPort, 1, 65535)
+	between("mqtt-port", s.mqtt.Port, 1, 65535)
+	between("kafka-port", s.kafka.Port, 1, 65535)
 	if s.maxShutdown <= 0 {
 		errs = append(errs, fmt.Errorf("-max-shutdown (%s): expected more than nothing, got %v", f.Variable("max-shutdown"), s.maxShutdown))
 	}
-	if n := len(s.secret); n != 0 && n != annotate.SecretLength {
+	if n := len(s.secret); n != 0 && n != manager.SecretLength {
 		errs = append(errs, fmt.Errorf("-encryption-auth-secret (%s): expected %d bytes, got %d",
-			f.Variable("encryption-auth-secret"), annotate.SecretLength, n))
+			f.Variable("encryption-auth-secret"), manager.SecretLength, n))
 	}
 	protocols := []string{"tcp", "mqtt", "ssl", "tls", "mqtts"}
-	if !slices.Contains(protocols, s.defaults.MQTTProtocol) {
+	if !slices.Contains(protocols, s.mqtt.Protocol) {
 		errs = append(errs, fmt.Errorf("-mqtt-protocol (%s): expected one of %s, got %q",
-			f.Variable("mqtt-protocol"), strings.Join(protocols, ", "), s.defaults.MQTTProtocol))
+			f.Variable("mqtt-protocol"), strings.Join(protocols, ", "), s.mqtt.Protocol))
 	}
 	return errors.Join(append(errs, s.database.check(f))...)
 }

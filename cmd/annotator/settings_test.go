@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 )
 
 // writeConfig makes a file of settings.
@@ -30,13 +32,15 @@ func TestReadSettings_hasTheDefaultsOfTheSpecification(t *testing.T) {
 	require.False(t, s.restoreStopped)
 	require.Equal(t, annotate.Defaults{
 		Parallelism: 2, BufferSize: 10,
-		MQTTProtocol: "tcp", MQTTHost: "127.0.0.1", MQTTPort: 1883,
-		KafkaHost: "127.0.0.1", KafkaPort: 9093,
-		ClientIDs: annotate.ClientIDs{
+	}, s.defaults)
+	require.Equal(t, mqtt.Defaults{
+		Protocol: "tcp", Host: "127.0.0.1", Port: 1883,
+		ClientIDs: mqtt.ClientIDs{
 			Input: "semann/source", Output: "semann/sink", Error: "semann/error",
 			MonitorInput: "semann/monitor/input", MonitorOutput: "semann/monitor/output",
 		},
-	}, s.defaults)
+	}, s.mqtt)
+	require.Equal(t, kafka.Defaults{Host: "127.0.0.1", Port: 9093}, s.kafka)
 }
 
 func TestReadSettings_readsEveryVariableOfTheSpecification(t *testing.T) {
@@ -66,10 +70,12 @@ func TestReadSettings_readsEveryVariableOfTheSpecification(t *testing.T) {
 	require.Equal(t, time.Minute, s.maxShutdown)
 	require.Equal(t, annotate.Defaults{
 		Parallelism: 1, BufferSize: 7,
-		MQTTProtocol: "ssl", MQTTHost: "mqtt.example", MQTTPort: 8883,
-		KafkaHost: "kafka.example", KafkaPort: 9999,
-		ClientIDs: annotate.ClientIDs{Input: "a", Output: "b", Error: "c", MonitorInput: "d", MonitorOutput: "e"},
 	}, s.defaults)
+	require.Equal(t, mqtt.Defaults{
+		Protocol: "ssl", Host: "mqtt.example", Port: 8883,
+		ClientIDs: mqtt.ClientIDs{Input: "a", Output: "b", Error: "c", MonitorInput: "d", MonitorOutput: "e"},
+	}, s.mqtt)
+	require.Equal(t, kafka.Defaults{Host: "kafka.example", Port: 9999}, s.kafka)
 }
 
 func TestReadSettings_prefersListenToHostAndPort(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	mochi "github.com/mochi-mqtt/server/v2"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -21,12 +21,12 @@ type broker struct {
 
 func newBroker(listener net.Listener, log *slog.Logger) (*broker, error) {
 	warned := slog.New(warnings{log.With("part", "MQTT broker").Handler()})
-	mqtt, err := embedded.New(server.KeepAccepting(listener, log), &embedded.Options{Logger: warned})
+	b, err := embedded.New(server.KeepAccepting(listener, log), &embedded.Options{Logger: warned})
 	if err != nil {
 		return nil, err
 	}
-	mqtt.Options.Capabilities.MaximumPacketSize = 32 << 20 // the annotator takes messages of half that size
-	return &broker{mqtt, listener.Addr().(*net.TCPAddr)}, nil
+	b.Options.Capabilities.MaximumPacketSize = 32 << 20 // the annotator takes messages of half that size
+	return &broker{b, listener.Addr().(*net.TCPAddr)}, nil
 }
 
 // run serves until ctx ends.
@@ -42,12 +42,12 @@ func (b *broker) run(ctx context.Context) error {
 func (b *broker) url() string { return "mqtt://" + b.addr.String() }
 
 // settings returns the settings of a client on this machine.
-func (b *broker) settings() annotate.MQTTSettings {
+func (b *broker) settings() mqtt.Settings {
 	host := b.addr.IP
 	if host.IsUnspecified() {
 		host = net.IPv4(127, 0, 0, 1)
 	}
-	return annotate.MQTTSettings{Protocol: "tcp", Host: host.String(), Port: b.addr.Port}
+	return mqtt.Settings{Protocol: "tcp", Host: host.String(), Port: b.addr.Port}
 }
 
 // warnings passes on the warnings and errors of the broker, which also logs each client

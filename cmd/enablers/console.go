@@ -6,42 +6,42 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/internal/version"
 )
 
 // handler puts the console beside the routes of the annotator.
-func handler(manager *annotate.Manager, view console.Config, hosts []string, log *slog.Logger) http.Handler {
+func handler(m *manager.Manager, view console.Config, hosts []string, log *slog.Logger) http.Handler {
 	page := console.NewHandler(view, &console.HandlerOptions{Hosts: hosts, Logger: log})
 	mux := http.NewServeMux()
 	mux.Handle("/{$}", page)
 	mux.Handle("/console/", page)
 	mux.Handle("/favicon.ico", page)
-	mux.Handle("/", manager.Handler(&annotate.HandlerOptions{Version: version.String(), Hosts: hosts, Logger: log}))
+	mux.Handle("/", manager.NewHandler(m, &manager.HandlerOptions{Version: version.String(), Hosts: hosts, Logger: log}))
 	return mux
 }
 
 // consoleOf returns the console of the annotator, the broker and the other services.
-func consoleOf(address string, manager *annotate.Manager, b *broker, between ...func() console.Service) console.Config {
+func consoleOf(address string, m *manager.Manager, b *broker, between ...func() console.Service) console.Config {
 	return console.Config{
 		Services: func() []console.Service {
-			services := []console.Service{annotatorService(address, manager)}
+			services := []console.Service{annotatorService(address, m)}
 			for _, service := range between {
 				services = append(services, service())
 			}
 			return append(services, b.service())
 		},
-		Channels: func() []console.Channel { return channelsOf(manager) },
+		Channels: func() []console.Channel { return channelsOf(m) },
 		Guide:    guide(address, b.settings()),
 	}
 }
 
-func annotatorService(address string, manager *annotate.Manager) console.Service {
+func annotatorService(address string, m *manager.Manager) console.Service {
 	var running uint64
-	channels := manager.List()
+	channels := m.List()
 	for _, c := range channels {
-		if !c.Status.IsStopped {
+		if !c.Status.Stopped {
 			running++
 		}
 	}
@@ -55,7 +55,7 @@ func annotatorService(address string, manager *annotate.Manager) console.Service
 		},
 		Facts: []console.Fact{{Name: "channels", Value: uint64(len(channels))}, {Name: "running", Value: running}},
 	}
-	if err := manager.Ready(); err != nil {
+	if err := m.Err(); err != nil {
 		s.Fault = err.Error()
 	}
 	return s
@@ -77,15 +77,15 @@ func (b *broker) service() console.Service {
 	}
 }
 
-func channelsOf(manager *annotate.Manager) []console.Channel {
-	stats := manager.Stats()
+func channelsOf(m *manager.Manager) []console.Channel {
+	stats := m.Stats()
 	var rows []console.Channel
-	for _, c := range manager.List() {
-		s, id := stats[c.Settings.ChannelID], c.Settings.ChannelID
+	for _, c := range m.List() {
+		s, id := stats[c.ID], c.ID
 		row := console.Channel{
 			ID: id, Name: c.Metadata.Name, Href: "/channels/" + url.PathEscape(id) + "?all",
-			From: string(c.Metadata.Mapping.InputFormat), To: string(c.Metadata.Mapping.OutputFormat),
-			Input: c.Settings.Input.Topic, Output: c.Settings.Output.Topic,
+			From: string(c.Mapping.InputFormat), To: string(c.Mapping.OutputFormat),
+			Input: c.Input.Name, Output: c.Output.Name,
 			State: console.Running, Fault: c.Status.Error,
 			Received: s.Received, Published: s.Published, Failed: s.Failed,
 		}
@@ -93,9 +93,9 @@ func channelsOf(manager *annotate.Manager) []console.Channel {
 			row.Name = id
 		}
 		switch {
-		case c.Status.IsStopped && c.Status.Error != "":
+		case c.Status.Stopped && c.Status.Error != "":
 			row.State = console.Failed
-		case c.Status.IsStopped:
+		case c.Status.Stopped:
 			row.State = console.Stopped
 		case c.Status.Error != "":
 			row.State = console.Waiting

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/console"
 	"github.com/iotenablers/enablers/internal/server"
 )
@@ -39,7 +39,7 @@ func announce(stdout io.Writer, address string, m *models, t *training, a *apis,
 }
 
 // guide returns commands to try on this machine.
-func guide(address string, at annotate.MQTTSettings) []console.Step {
+func guide(address string, at mqtt.Settings) []console.Step {
 	address = server.Reachable(address)
 	client := fmt.Sprintf("-h %s -p %d", at.Host, at.Port)
 	return []console.Step{

@@ -25,6 +25,7 @@ import (
 
 	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
@@ -90,11 +91,13 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	}
 	mqttAt := b.settings()
 	transport := mqtt.New(&mqtt.Options{Logger: log})
-	manager, err := annotate.NewManager(annotate.Config{
+	annotator, err := manager.New(manager.Config{
 		Environment: annotate.Environment{
-			Brokers:  map[annotate.BrokerType]annotate.Broker{annotate.MQTT: transport, annotate.Kafka: kafka.New(&kafka.Options{Logger: log})},
-			Defaults: annotate.Defaults{MQTTHost: mqttAt.Host, MQTTPort: mqttAt.Port},
-			Logger:   log,
+			Drivers: []annotate.Driver{
+				mqtt.Driver(transport, &mqtt.Defaults{Host: mqttAt.Host, Port: mqttAt.Port}),
+				kafka.Driver(kafka.New(&kafka.Options{Logger: log}), nil),
+			},
+			Logger: log,
 		},
 		Documents: store.Documents(),
 		Secret:    store.Secret,
@@ -107,12 +110,12 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	server.WarnIfExposed(log, at.mqtt, "MQTT broker")
 
 	address := "http://" + at.web.Addr().String()
-	view := consoleOf(address, manager, b, models.service, trainings.service, managed.service, bonded.service)
-	web := server.HTTP(at.web, handler(manager, view, s.hosts, log), log)
+	view := consoleOf(address, annotator, b, models.service, trainings.service, managed.service, bonded.service)
+	web := server.HTTP(at.web, handler(annotator, view, s.hosts, log), log)
 	web.Announce = func() { announce(stdout, address, models, trainings, managed, bonded, b, view.Guide, s.demo) }
 	parts := []server.Part{
 		{Name: "MQTT broker", Run: b.run},
-		{Name: "annotate", Run: manager.Run, Ready: manager.Ready},
+		{Name: "annotate", Run: annotator.Run, Ready: annotator.Err},
 		{Name: "modelrepo", Run: models.repository.Run},
 		server.HTTP(at.models, rest.NewHandler(models.repository, &rest.HandlerOptions{Version: version.String(), Hosts: s.hosts, Logger: log}), log),
 	}
@@ -129,7 +132,7 @@ func (s *settings) serve(ctx context.Context, flags *server.Flags, stdout io.Wri
 	if s.demo {
 		parts = append(parts, server.Part{Name: "demo", Run: func(ctx context.Context) error {
 			return demo.Run(ctx, demo.Config{
-				Channels: manager, Broker: transport, MQTT: mqttAt,
+				Channels: annotator, Broker: transport, MQTT: mqttAt,
 				Rate: s.demoRate, Output: stdout, Terminal: isTerminal(stdout),
 			})
 		}})

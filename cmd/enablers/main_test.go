@@ -100,8 +100,8 @@ func TestRun_convertsAReportSentAsTheGuideSays(t *testing.T) {
 
 	at, err := net.ResolveTCPAddr("tcp", strings.TrimPrefix(p.mqtt, "mqtt://"))
 	require.NoError(t, err)
-	topic := func(name string) annotate.TopicSettings {
-		return annotate.TopicSettings{Topic: name, BrokerType: annotate.MQTT, MQTT: &annotate.MQTTSettings{
+	topic := func(name string) annotate.Topic {
+		return annotate.Topic{Name: name, Broker: mqtt.Type, Settings: mqtt.Settings{
 			Protocol: "tcp", Host: at.IP.String(), Port: at.Port, ClientID: "test-" + strings.ReplaceAll(name, "/", "-"),
 		}}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -73,8 +73,8 @@ func (s *settings) check() error {
 	if s.demoRate < 0 || s.demoRate > fastest {
 		return fmt.Errorf("-demo-rate: expected 0 to %d, got %d", fastest, s.demoRate)
 	}
-	if n := len(s.secret); n != 0 && n != annotate.SecretLength {
-		return fmt.Errorf("-encryption-auth-secret: expected %d bytes, got %d", annotate.SecretLength, n)
+	if n := len(s.secret); n != 0 && n != manager.SecretLength {
+		return fmt.Errorf("-encryption-auth-secret: expected %d bytes, got %d", manager.SecretLength, n)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 // Command annotator shows the annotator inside a program: one channel, one
 // message in, RDF out. The broker is in memory, so it needs nothing else; with
-// mqtt.New(nil) in its place the topics are those of a real MQTT broker.
+// mqtt.Driver(mqtt.New(nil), nil) in its place, and topics of mqtt.Type, the
+// topics are those of a real MQTT broker.
 package main
 
 import (
@@ -14,19 +15,17 @@ import (
 
 func main() {
 	ctx := context.Background()
-	broker := annotate.NewMemoryBroker(nil) // or mqtt.New(nil)
+	broker := annotate.NewMemoryBroker(nil)
 
 	channel, err := annotate.NewChannel(annotate.ChannelConfig{
-		Settings: annotate.Settings{
-			Input:  annotate.TopicSettings{Topic: "weather/json", BrokerType: annotate.MQTT},
-			Output: annotate.TopicSettings{Topic: "weather/rdf", BrokerType: annotate.MQTT},
-		},
-		Metadata: annotate.Metadata{Mapping: annotate.Mapping{
+		Input:  annotate.Topic{Name: "weather/json", Broker: annotate.Memory},
+		Output: annotate.Topic{Name: "weather/rdf", Broker: annotate.Memory},
+		Mapping: annotate.Mapping{
 			InputFormat:  annotate.JSON,
 			OutputFormat: annotate.Turtle,
 			RML:          weather.JSONMapping(), // or any CARML mapping of yours
-		}},
-	}, annotate.Environment{Brokers: map[annotate.BrokerType]annotate.Broker{annotate.MQTT: broker}})
+		},
+	}, annotate.Environment{Drivers: []annotate.Driver{annotate.MemoryDriver(broker)}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func main() {
 // run annotates until ctx ends.
 func run(ctx context.Context, t topics, stdout io.Writer) error {
 	channel, err := annotate.NewChannel(config(t), annotate.Environment{
-		Brokers: map[annotate.BrokerType]annotate.Broker{annotate.Kafka: kafka.New(nil)},
+		Drivers: []annotate.Driver{kafka.Driver(kafka.New(nil), nil)},
 	})
 	if err != nil {
 		return err
@@ -69,20 +69,16 @@ func run(ctx context.Context, t topics, stdout io.Writer) error {
 // config is the channel. Its group begins with the oldest messages, and its
 // error messages are JSON objects.
 func config(t topics) annotate.ChannelConfig {
-	topic := func(name string) annotate.TopicSettings {
-		return annotate.TopicSettings{Topic: name, BrokerType: annotate.Kafka, Kafka: &annotate.KafkaSettings{
-			Host: t.host, Port: t.port, GroupID: "annotator", OffsetReset: annotate.KafkaEarliest,
+	topic := func(name string) annotate.Topic {
+		return annotate.Topic{Name: name, Broker: kafka.Type, Settings: kafka.Settings{
+			Host: t.host, Port: t.port, GroupID: "annotator", OffsetReset: kafka.Earliest,
 		}}
 	}
 	failures := topic(t.errors)
 	return annotate.ChannelConfig{
-		Settings: annotate.Settings{
-			Input: topic(t.in), Output: topic(t.out), Error: &failures,
-			ExactlyOnce: true,
-			ErrorFormat: annotate.ErrorJSON,
-		},
-		Metadata: annotate.Metadata{Mapping: annotate.Mapping{
-			InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, RML: weather.JSONMapping(),
-		}},
+		Input: topic(t.in), Output: topic(t.out), Error: &failures,
+		ExactlyOnce: true,
+		ErrorFormat: annotate.ErrorJSON,
+		Mapping:     annotate.Mapping{InputFormat: annotate.JSON, OutputFormat: annotate.NTriples, RML: weather.JSONMapping()},
 	}
 }

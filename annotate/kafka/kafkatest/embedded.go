@@ -2,6 +2,7 @@ package kafkatest
 
 import (
 	"context"
+	"github.com/iotenablers/enablers/annotate/kafka"
 	"net"
 	"strconv"
 	"testing"
@@ -29,7 +30,8 @@ type Cluster struct {
 // sessions as short as 100 ms, so that tests need not wait for what is lost.
 func Embedded(tb testing.TB, opts ...kfake.Opt) *Cluster {
 	tb.Helper()
-	opts = append([]kfake.Opt{kfake.NumBrokers(1), kfake.ListenFn(listenCorrected), kfake.GroupMinSessionTimeout(100 * time.Millisecond)}, opts...)
+	opts = append([]kfake.Opt{kfake.NumBrokers(1), kfake.ListenFn(listenCorrected),
+		kfake.GroupMinSessionTimeout(100 * time.Millisecond)}, opts...)
 	cluster, err := kfake.NewCluster(opts...)
 	require.NoError(tb, err, "start the embedded cluster")
 	tb.Cleanup(cluster.Close)
@@ -113,10 +115,10 @@ func (c *Cluster) Committed(name string, partitions int) []*kgo.Record {
 
 // Settings returns topic settings for the cluster, for a group that starts
 // with the oldest messages.
-func (c *Cluster) Settings(topic, group string) annotate.TopicSettings {
-	return annotate.TopicSettings{
-		Topic: topic, BrokerType: annotate.Kafka,
-		Kafka: &annotate.KafkaSettings{Host: c.Host, Port: c.Port, GroupID: group, OffsetReset: annotate.KafkaEarliest},
+func (c *Cluster) Settings(topic, group string) annotate.Topic {
+	return annotate.Topic{
+		Name: topic, Broker: kafka.Type,
+		Settings: kafka.Settings{Host: c.Host, Port: c.Port, GroupID: group, OffsetReset: kafka.Earliest},
 	}
 }
 
@@ -131,4 +133,11 @@ func (c *Cluster) client(opts ...kgo.Opt) *kgo.Client {
 	require.NoError(c.tb, err)
 	c.tb.Cleanup(client.Close)
 	return client
+}
+
+// Change changes the settings of a topic.
+func Change(topic *annotate.Topic, change func(*kafka.Settings)) {
+	s := topic.Settings.(kafka.Settings)
+	change(&s)
+	topic.Settings = s
 }

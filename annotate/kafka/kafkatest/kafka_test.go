@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"github.com/iotenablers/enablers/annotate/kafka"
 	"testing"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
-	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/kafka/kafkatest"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
@@ -50,14 +50,14 @@ func read(t *testing.T, at mqtttest.Address, topic string, count int) []string {
 	return all
 }
 
-func TestKafkaIsFetchedAndStarts(t *testing.T) {
+func TestKafka_isFetchedAndStarts(t *testing.T) {
 	k := kafkatest.StartKafka(t, nil)
 	k.Topic("one", 3)
 	require.NoError(t, write(t, connect(t, k.Address()), "one", "hello"))
 	require.Equal(t, []string{"hello"}, read(t, k.Address(), "one", 1))
 }
 
-func TestKafkaComesBackWithItsDataAfterAKillAndAfterAClose(t *testing.T) {
+func TestKafka_keepsItsDataAfterAKillAndAClose(t *testing.T) {
 	began := time.Now()
 	k := kafkatest.StartKafka(t, nil)
 	t.Logf("started in %s", time.Since(began).Round(time.Millisecond))
@@ -81,22 +81,22 @@ func TestKafkaComesBackWithItsDataAfterAKillAndAfterAClose(t *testing.T) {
 	require.Equal(t, []string{"one", "two", "three"}, read(t, at, "kept", 3))
 }
 
-func TestKafkaKnowsItsUsersAndTheirRights(t *testing.T) {
+func TestKafka_checksUsersAndRights(t *testing.T) {
 	k := kafkatest.StartKafka(t, &kafkatest.Options{
 		Users: map[string]string{"alice": "wonder land", "bob": "builder"}, TLS: true, Authorize: true,
 	})
 	k.Topic("hers", 1)
 	k.Allow("alice", kafkatest.ReadTopic("hers"), kafkatest.WriteTopic("hers"))
 	mechanisms := map[string]func(user, password string) sasl.Mechanism{
-		annotate.KafkaPlain:       func(u, p string) sasl.Mechanism { return plain.Auth{User: u, Pass: p}.AsMechanism() },
-		annotate.KafkaScramSHA256: func(u, p string) sasl.Mechanism { return scram.Auth{User: u, Pass: p}.AsSha256Mechanism() },
-		annotate.KafkaScramSHA512: func(u, p string) sasl.Mechanism { return scram.Auth{User: u, Pass: p}.AsSha512Mechanism() },
+		kafka.Plain:       func(u, p string) sasl.Mechanism { return plain.Auth{User: u, Pass: p}.AsMechanism() },
+		kafka.ScramSHA256: func(u, p string) sasl.Mechanism { return scram.Auth{User: u, Pass: p}.AsSha256Mechanism() },
+		kafka.ScramSHA512: func(u, p string) sasl.Mechanism { return scram.Auth{User: u, Pass: p}.AsSha512Mechanism() },
 	}
 	for name, mechanism := range mechanisms {
-		for _, protocol := range []string{annotate.KafkaSASLPlaintext, annotate.KafkaSASLSSL} {
+		for _, protocol := range []string{kafka.SASLPlaintext, kafka.SASLSSL} {
 			options := func(user, password string) []kgo.Opt {
 				all := []kgo.Opt{kgo.SASL(mechanism(user, password))}
-				if protocol == annotate.KafkaSASLSSL {
+				if protocol == kafka.SASLSSL {
 					all = append(all, kgo.DialTLSConfig(&tls.Config{RootCAs: k.Roots()}))
 				}
 				return all
@@ -110,15 +110,15 @@ func TestKafkaKnowsItsUsersAndTheirRights(t *testing.T) {
 		}
 	}
 	t.Run("SSL without a user", func(t *testing.T) {
-		client := connect(t, k.At(annotate.KafkaSSL), kgo.DialTLSConfig(&tls.Config{RootCAs: k.Roots()}))
+		client := connect(t, k.At(kafka.SSL), kgo.DialTLSConfig(&tls.Config{RootCAs: k.Roots()}))
 		require.NoError(t, write(t, client, "hers", "anybody's"))
-		stranger := connect(t, k.At(annotate.KafkaSSL), kgo.DialTLSConfig(&tls.Config{}))
+		stranger := connect(t, k.At(kafka.SSL), kgo.DialTLSConfig(&tls.Config{}))
 		require.ErrorContains(t, stranger.Ping(t.Context()), "certificate")
 	})
 	require.Len(t, read(t, k.Address(), "hers", 7), 7)
 }
 
-func TestACutCableStopsItsClientsOnly(t *testing.T) {
+func TestKafka_cutCable_stopsItsClientsOnly(t *testing.T) {
 	k := kafkatest.StartKafka(t, &kafkatest.Options{Cables: []string{"left", "right"}})
 	k.Topic("both", 1)
 	left, right := connect(t, k.Cable("left").Address), connect(t, k.Cable("right").Address)
@@ -141,8 +141,9 @@ func TestACutCableStopsItsClientsOnly(t *testing.T) {
 	require.Equal(t, []string{"0", "1", "2", "4", "3"}, read(t, k.Address(), "both", 5))
 }
 
-func TestALineOfTheOptionsConfiguresTheBroker(t *testing.T) {
+func TestKafka_options_configureTheBroker(t *testing.T) {
 	k := kafkatest.StartKafka(t, &kafkatest.Options{Lines: []string{"message.max.bytes=1000"}})
 	k.Topic("small", 2)
-	require.ErrorIs(t, write(t, connect(t, k.Address(), kgo.ProducerBatchCompression(kgo.NoCompression())), "small", string(make([]byte, 2000))), kerr.MessageTooLarge)
+	require.ErrorIs(t, write(t, connect(t, k.Address(), kgo.ProducerBatchCompression(kgo.NoCompression())), "small",
+		string(make([]byte, 2000))), kerr.MessageTooLarge)
 }

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"crypto/x509"
 	"fmt"
+	"github.com/iotenablers/enablers/annotate/kafka"
 	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
 
-	"github.com/iotenablers/enablers/annotate"
 	"github.com/iotenablers/enablers/annotate/mqtt/mqtttest"
 )
 
@@ -44,14 +44,14 @@ func (l listener) told() mqtttest.Address {
 
 // listen chooses a port for each listener. The first is PLAINTEXT.
 func (k *Kafka) listen() ([]listener, error) {
-	protocols := []string{annotate.KafkaPlaintext, controller}
+	protocols := []string{kafka.Plaintext, controller}
 	if k.options.TLS {
-		protocols = append(protocols, annotate.KafkaSSL)
+		protocols = append(protocols, kafka.SSL)
 	}
 	if len(k.options.Users) > 0 {
-		protocols = append(protocols, annotate.KafkaSASLPlaintext)
+		protocols = append(protocols, kafka.SASLPlaintext)
 		if k.options.TLS {
-			protocols = append(protocols, annotate.KafkaSASLSSL)
+			protocols = append(protocols, kafka.SASLSSL)
 		}
 	}
 	var all []listener
@@ -65,7 +65,7 @@ func (k *Kafka) listen() ([]listener, error) {
 			l.cable = mqtttest.NewProxy(k.tb, l.at)
 		}
 		if l.cable != nil || name == controller {
-			l.protocol = annotate.KafkaPlaintext
+			l.protocol = kafka.Plaintext
 		}
 		all = append(all, l)
 	}
@@ -143,7 +143,7 @@ func (k *Kafka) properties() []byte {
 		"advertised.listeners=" + strings.Join(told, ","),
 		"listener.security.protocol.map=" + strings.Join(protocols, ","),
 		"controller.listener.names=" + controller,
-		"inter.broker.listener.name=" + annotate.KafkaPlaintext,
+		"inter.broker.listener.name=" + kafka.Plaintext,
 		"log.dirs=data",
 		"auto.create.topics.enable=false",
 		"offsets.topic.replication.factor=1",

@@ -17,11 +17,11 @@ import (
 
 // Options tunes the broker. The zero value is ready for use.
 type Options struct {
-	// Logger hears what the broker has to say. Nil is silent.
+	// Logger receives the log of the broker. Nil is silent.
 	Logger *slog.Logger
 }
 
-// New returns a broker that will accept everybody who connects to the
+// New returns a broker that accepts every client that connects to the
 // listener. Its Serve starts it and returns, its Close ends it and closes the
 // listener. opts may be nil.
 func New(listener net.Listener, opts *Options) (*mochi.Server, error) {

@@ -15,7 +15,7 @@ import (
 // patience is how long publishers wait for a session to go over at most.
 const patience = time.Second
 
-// corrections lets everybody in and keeps mochi-mqtt 2.7.9 from five faults.
+// corrections admits every client and keeps mochi-mqtt 2.7.9 from five faults.
 //
 // A message that was held back because the client's Receive Maximum was
 // reached is not counted when it is acknowledged, so that the quota shrinks

@@ -39,7 +39,7 @@ func await(t *testing.T, conn net.Conn, kind byte) {
 	}
 }
 
-func TestASessionThatEndsTakesNothingFromItsSuccessor(t *testing.T) {
+func TestNew_endingSession_keepsItsSuccessor(t *testing.T) {
 	address := mqtttest.Embedded(t)
 	for range 500 {
 		first := dial(t, address, "client", 0)
@@ -47,7 +47,8 @@ func TestASessionThatEndsTakesNothingFromItsSuccessor(t *testing.T) {
 		require.NoError(t, err)
 
 		second := dial(t, address, "client", 0)
-		_, err = (&packets.Subscribe{PacketID: 1, Properties: &packets.Properties{}, Subscriptions: []packets.SubOptions{{Topic: "t", QoS: 1}}}).WriteTo(second)
+		_, err = (&packets.Subscribe{PacketID: 1, Properties: &packets.Properties{},
+			Subscriptions: []packets.SubOptions{{Topic: "t", QoS: 1}}}).WriteTo(second)
 		require.NoError(t, err)
 		await(t, second, packets.SUBACK)
 		_, err = (&packets.Publish{PacketID: 2, QoS: 1, Topic: "t", Properties: &packets.Properties{}}).WriteTo(second)

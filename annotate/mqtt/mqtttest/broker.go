@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/annotate/mqtt/embedded"
 )
 
@@ -18,12 +19,19 @@ type Address struct {
 	Port int
 }
 
-// Settings returns topic settings for the broker at the address.
-func (a Address) Settings(topic, clientID string) annotate.TopicSettings {
-	return annotate.TopicSettings{
-		Topic: topic, BrokerType: annotate.MQTT,
-		MQTT: &annotate.MQTTSettings{Protocol: "tcp", Host: a.Host, Port: a.Port, ClientID: clientID},
+// Topic returns a topic of the broker at the address.
+func (a Address) Topic(name, clientID string) annotate.Topic {
+	return annotate.Topic{
+		Name: name, Broker: mqtt.Type,
+		Settings: mqtt.Settings{Protocol: "tcp", Host: a.Host, Port: a.Port, ClientID: clientID},
 	}
+}
+
+// Change changes the settings of a topic.
+func Change(topic *annotate.Topic, change func(*mqtt.Settings)) {
+	s := topic.Settings.(mqtt.Settings)
+	change(&s)
+	topic.Settings = s
 }
 
 // String returns host:port.

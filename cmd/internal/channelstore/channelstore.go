@@ -20,7 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/internal/secretfile"
 	"github.com/iotenablers/enablers/storage"
@@ -45,7 +45,7 @@ type Config struct {
 // Folder is an open folder. Make one with [Open].
 type Folder struct {
 	*disk.Store
-	// Secret is for annotate.Config.
+	// Secret is for manager.Config.
 	Secret string
 }
 
@@ -94,7 +94,7 @@ func (o opening) secret(ctx context.Context) (string, error) {
 	if o.Secret == "" {
 		o.Logger.Info("user names and passwords of channels are stored encrypted; back the secret up with the folder", "secret", o.file)
 	}
-	count, err := annotate.ResealCredentials(ctx, o.documents, secret, kept)
+	count, err := manager.ResealCredentials(ctx, o.documents, secret, kept)
 	if count > 0 {
 		o.Logger.Info("user names and passwords that were stored in clear, or under another secret, are encrypted now", "topics", count)
 	}
@@ -111,9 +111,9 @@ func (o opening) read() (string, error) {
 		return "", fmt.Errorf("read the encryption secret: %w", err)
 	}
 	secret := strings.TrimSpace(string(data))
-	if len(secret) != annotate.SecretLength {
+	if len(secret) != manager.SecretLength {
 		return "", fmt.Errorf("read the encryption secret from %q: expected %d bytes, got %d: "+
-			"restore the file from a backup, or give the secret by %s", o.file, annotate.SecretLength, len(secret), o.Setting)
+			"restore the file from a backup, or give the secret by %s", o.file, manager.SecretLength, len(secret), o.Setting)
 	}
 	return secret, nil
 }
@@ -121,7 +121,7 @@ func (o opening) read() (string, error) {
 // generate generates a secret into the file, unless there are credentials that another
 // secret has encrypted.
 func (o opening) generate(ctx context.Context) (string, error) {
-	counts, err := annotate.CountCredentials(ctx, o.documents, "")
+	counts, err := manager.CountCredentials(ctx, o.documents, "")
 	if err != nil {
 		return "", err
 	}
@@ -130,7 +130,7 @@ func (o opening) generate(ctx context.Context) (string, error) {
 			"restore the file from a backup, or give the secret by %s; under any other secret these channels do not start",
 			counts.Lost, o.file, o.Setting)
 	}
-	random := make([]byte, annotate.SecretLength*3/4)
+	random := make([]byte, manager.SecretLength*3/4)
 	rand.Read(random) // never fails
 	secret := base64.RawURLEncoding.EncodeToString(random)
 	if err := secretfile.Write(o.file, []byte(secret+"\n")); err != nil {
@@ -141,7 +141,7 @@ func (o opening) generate(ctx context.Context) (string, error) {
 
 // verify refuses a secret from the file that decrypts none of the stored credentials.
 func (o opening) verify(ctx context.Context, secret string) error {
-	counts, err := annotate.CountCredentials(ctx, o.documents, secret)
+	counts, err := manager.CountCredentials(ctx, o.documents, secret)
 	switch {
 	case err != nil:
 		return err

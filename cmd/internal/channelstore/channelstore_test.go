@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
 	"github.com/iotenablers/enablers/cmd/internal/channelstore"
 )
 
@@ -29,7 +29,7 @@ func file(dir string) string { return filepath.Join(dir, channelstore.SecretFile
 
 // opened opens the folder, closes it, and returns its secret, what is stored of the
 // channel, how its credentials are kept, and the log.
-func opened(t *testing.T, dir, given string) (secret, record string, counts annotate.StoredCredentials, log string) {
+func opened(t *testing.T, dir, given string) (secret, record string, counts manager.StoredCredentials, log string) {
 	t.Helper()
 	var lines bytes.Buffer
 	folder, err := channelstore.Open(t.Context(), channelstore.Config{
@@ -38,7 +38,7 @@ func opened(t *testing.T, dir, given string) (secret, record string, counts anno
 	require.NoError(t, err)
 	doc, err := folder.Documents().Get(t.Context(), "channels/weather")
 	require.NoError(t, err)
-	counts, err = annotate.CountCredentials(t.Context(), folder.Documents(), folder.Secret)
+	counts, err = manager.CountCredentials(t.Context(), folder.Documents(), folder.Secret)
 	require.NoError(t, err)
 	require.NoError(t, folder.Close())
 	return folder.Secret, string(doc.Data), counts, lines.String()
@@ -55,10 +55,10 @@ func refused(t *testing.T, dir string) string {
 func TestOpen_encryptsOldPasswordsWithAGeneratedSecret(t *testing.T) {
 	dir := oldFolder(t)
 	secret, record, counts, log := opened(t, dir, "")
-	require.Len(t, secret, annotate.SecretLength)
+	require.Len(t, secret, manager.SecretLength)
 	require.NotContains(t, record, "mqtt-p4ss")
 	require.NotContains(t, record, "clear:")
-	require.Equal(t, annotate.StoredCredentials{Sealed: 2}, counts)
+	require.Equal(t, manager.StoredCredentials{Sealed: 2}, counts)
 	require.Contains(t, log, file(dir), "the log says where the secret is")
 	require.NotContains(t, log, secret)
 	info, err := os.Stat(file(dir))
@@ -83,14 +83,14 @@ func TestOpen_namesTheFileOfALostSecret(t *testing.T) {
 	}
 	_, same, counts, _ := opened(t, dir, secret) // by the setting
 	require.Equal(t, record, same)
-	require.Equal(t, annotate.StoredCredentials{Sealed: 2}, counts)
+	require.Equal(t, manager.StoredCredentials{Sealed: 2}, counts)
 }
 
 func TestOpen_namesTheFileOfAWrongSecret(t *testing.T) {
 	dir := oldFolder(t)
 	opened(t, dir, "")
 	for text, want := range map[string]string{
-		strings.Repeat("x", annotate.SecretLength): "does not decrypt the user names and passwords of any of 2 topics",
+		strings.Repeat("x", manager.SecretLength): "does not decrypt the user names and passwords of any of 2 topics",
 		"short": "expected 32 bytes, got 5",
 		"":      "expected 32 bytes, got 0",
 	} {
@@ -103,20 +103,20 @@ func TestOpen_namesTheFileOfAWrongSecret(t *testing.T) {
 
 func TestOpen_doesNotStoreAGivenSecret(t *testing.T) {
 	dir := oldFolder(t)
-	given := strings.Repeat("g", annotate.SecretLength)
+	given := strings.Repeat("g", manager.SecretLength)
 	secret, record, counts, _ := opened(t, dir, given)
 	require.Equal(t, given, secret)
 	require.NotContains(t, record, "clear:")
-	require.Equal(t, annotate.StoredCredentials{Sealed: 2}, counts)
+	require.Equal(t, manager.StoredCredentials{Sealed: 2}, counts)
 	require.NoFileExists(t, file(dir))
 }
 
 func TestOpen_replacesTheGeneratedSecretByAGivenOne(t *testing.T) {
 	dir := oldFolder(t)
 	opened(t, dir, "")
-	given := strings.Repeat("g", annotate.SecretLength)
+	given := strings.Repeat("g", manager.SecretLength)
 	_, _, counts, log := opened(t, dir, given)
-	require.Equal(t, annotate.StoredCredentials{Sealed: 2}, counts)
+	require.Equal(t, manager.StoredCredentials{Sealed: 2}, counts)
 	require.Contains(t, log, "is not used any more")
 	require.FileExists(t, file(dir))
 }

@@ -9,17 +9,19 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 )
 
 // Channels are the methods of the manager of channels that the demonstration calls.
 type Channels interface {
-	// Create creates and starts a channel. The error is annotate.ErrChannelExists if the
+	// Create creates and starts a channel. The error is manager.ErrChannelExists if the
 	// identifier is taken.
-	Create(ctx context.Context, config annotate.ChannelConfig) (string, error)
+	Create(ctx context.Context, config manager.ChannelConfig) (string, error)
 	// Delete stops and removes a channel.
 	Delete(ctx context.Context, id string) error
 	// Get returns a channel with its status.
-	Get(id string) (annotate.ChannelConfig, error)
+	Get(id string) (manager.Channel, error)
 	// Stats returns the counts of all channels by identifier.
 	Stats() map[string]annotate.Stats
 }
@@ -29,7 +31,7 @@ type Config struct {
 	Channels Channels
 	// Broker connects to the MQTT broker at MQTT.
 	Broker annotate.Broker
-	MQTT   annotate.MQTTSettings
+	MQTT   mqtt.Settings
 	// Rate is the number of messages a second and format. Zero means no limit but
 	// the number of messages under way.
 	Rate int

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/cmd/internal/demo"
 )
 
@@ -21,7 +23,7 @@ const rate = 30
 // stage is a demonstration under way, with a broker in memory.
 type stage struct {
 	broker  *annotate.MemoryBroker
-	manager *annotate.Manager
+	manager *manager.Manager
 	output  bytes.Buffer
 }
 
@@ -31,22 +33,22 @@ func play(t *testing.T, perSecond int, terminal bool, during func(*stage)) (*sta
 	t.Helper()
 	s := &stage{broker: annotate.NewMemoryBroker(nil)}
 	var err error
-	s.manager, err = annotate.NewManager(annotate.Config{Environment: annotate.Environment{
-		Brokers: map[annotate.BrokerType]annotate.Broker{annotate.MQTT: s.broker},
+	s.manager, err = manager.New(manager.Config{Environment: annotate.Environment{
+		Drivers: []annotate.Driver{mqtt.Driver(s.broker, nil)},
 	}})
 	require.NoError(t, err)
 	serving, stopServing := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.manager.Run(serving) }()
 	synctest.Wait()
-	require.NoError(t, s.manager.Ready())
+	require.NoError(t, s.manager.Err())
 
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
 		done <- demo.Run(ctx, demo.Config{
 			Channels: s.manager, Broker: s.broker,
-			MQTT: annotate.MQTTSettings{Protocol: "tcp", Host: "127.0.0.1", Port: 1883},
+			MQTT: mqtt.Settings{Protocol: "tcp", Host: "127.0.0.1", Port: 1883},
 			Rate: perSecond, Output: &s.output, Terminal: terminal,
 		})
 	}()
@@ -119,9 +121,8 @@ func TestRun_reportsAnUnknownOutput(t *testing.T) {
 
 func TestRun_reportsTheMissingOutputsOfAStoppedChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stop := true
 		s, err := play(t, rate, false, func(s *stage) {
-			_, err := s.manager.Patch(t.Context(), "demo-csv", annotate.StatusUpdate{IsStopped: &stop})
+			_, err := s.manager.Patch(t.Context(), "demo-csv", manager.Update{Run: manager.Off})
 			require.NoError(t, err)
 		})
 		require.NoError(t, err)
@@ -132,31 +133,32 @@ func TestRun_reportsTheMissingOutputsOfAStoppedChannel(t *testing.T) {
 func TestRun_replacesTheChannelsOfAnEarlierRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broker := annotate.NewMemoryBroker(nil)
-		manager, err := annotate.NewManager(annotate.Config{Environment: annotate.Environment{
-			Brokers: map[annotate.BrokerType]annotate.Broker{annotate.MQTT: broker},
+		m, err := manager.New(manager.Config{Environment: annotate.Environment{
+			Drivers: []annotate.Driver{mqtt.Driver(broker, nil)},
 		}})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _ = manager.Run(ctx) }()
+		go func() { _ = m.Run(ctx) }()
 		synctest.Wait()
-		topic := func(name string) annotate.TopicSettings {
-			return annotate.TopicSettings{Topic: name, BrokerType: annotate.MQTT}
+		topic := func(name string) annotate.Topic {
+			return annotate.Topic{Name: name, Broker: mqtt.Type}
 		}
-		_, err = manager.Create(t.Context(), annotate.ChannelConfig{
-			Settings: annotate.Settings{ChannelID: "demo-json", Input: topic("old"), Output: topic("older")},
-			Metadata: annotate.Metadata{Mapping: oldMapping()},
+		_, err = m.Create(t.Context(), manager.ChannelConfig{
+			ChannelConfig: annotate.ChannelConfig{
+				ID: "demo-json", Input: topic("old"), Output: topic("older"), Mapping: oldMapping(),
+			},
 		})
 		require.NoError(t, err)
 
 		playing, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- demo.Run(playing, demo.Config{Channels: manager, Broker: broker, Rate: 1, Output: new(bytes.Buffer)})
+			done <- demo.Run(playing, demo.Config{Channels: m, Broker: broker, Rate: 1, Output: new(bytes.Buffer)})
 		}()
 		time.Sleep(100 * time.Millisecond)
-		config, err := manager.Get("demo-json")
+		config, err := m.Get("demo-json")
 		require.NoError(t, err)
-		require.Equal(t, "demo/json", config.Settings.Input.Topic)
+		require.Equal(t, "demo/json", config.Input.Name)
 		stop()
 		require.NoError(t, <-done)
 		cancel()
@@ -168,11 +170,11 @@ func TestRun_namesTheFormatWhoseBrokerIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broker := annotate.NewMemoryBroker(nil)
 		broker.Down()
-		manager, err := annotate.NewManager(annotate.Config{Environment: annotate.Environment{
-			Brokers: map[annotate.BrokerType]annotate.Broker{annotate.MQTT: broker},
+		m, err := manager.New(manager.Config{Environment: annotate.Environment{
+			Drivers: []annotate.Driver{mqtt.Driver(broker, nil)},
 		}})
 		require.NoError(t, err)
-		err = demo.Run(t.Context(), demo.Config{Channels: manager, Broker: broker, Rate: 1, Output: new(bytes.Buffer)})
+		err = demo.Run(t.Context(), demo.Config{Channels: m, Broker: broker, Rate: 1, Output: new(bytes.Buffer)})
 		require.ErrorIs(t, err, annotate.ErrBrokerUnavailable)
 		require.ErrorContains(t, err, "open JSON: ")
 	})
@@ -192,7 +194,7 @@ func oldMapping() annotate.Mapping {
 // publish sends one message as another client does.
 func (s *stage) publish(t *testing.T, topic, message string) {
 	t.Helper()
-	settings := annotate.TopicSettings{Topic: topic, BrokerType: annotate.MQTT, MQTT: &annotate.MQTTSettings{}}
+	settings := annotate.Topic{Name: topic, Broker: mqtt.Type, Settings: mqtt.Settings{}}
 	publisher, err := s.broker.Connect(t.Context(), settings, annotate.ConnectOptions{})
 	require.NoError(t, err)
 	require.NoError(t, publisher.Publish(t.Context(), annotate.Message{Topic: topic, Payload: []byte(message)}, func(err error) {

@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager"
+	"github.com/iotenablers/enablers/annotate/mqtt"
 	"github.com/iotenablers/enablers/examples/weather"
 )
 
@@ -60,15 +62,15 @@ func openStream(ctx context.Context, config *Config, f format) (*stream, error) 
 		topic:   "demo/" + word,
 		matcher: newMatcher(), sample: make(chan struct{}),
 	}
-	topic := func(name string) annotate.TopicSettings {
+	topic := func(name string) annotate.Topic {
 		settings := config.MQTT
 		settings.ClientID = ""
-		return annotate.TopicSettings{Topic: name, BrokerType: annotate.MQTT, MQTT: &settings}
+		return annotate.Topic{Name: name, Broker: mqtt.Type, Settings: settings}
 	}
-	named := func(name string) annotate.TopicSettings {
-		t := topic(name)
-		t.MQTT.ClientID = "demo-" + uuid.NewString()
-		return t
+	named := func(name string) annotate.Topic {
+		settings := config.MQTT
+		settings.ClientID = "demo-" + uuid.NewString()
+		return annotate.Topic{Name: name, Broker: mqtt.Type, Settings: settings}
 	}
 	rdf := "demo/rdf/" + word
 	var err error
@@ -76,14 +78,14 @@ func openStream(ctx context.Context, config *Config, f format) (*stream, error) 
 		return s, err
 	}
 	failures := topic("demo/errors/" + word)
-	err = s.makeChannel(ctx, annotate.ChannelConfig{
-		Settings: annotate.Settings{
-			ChannelID: "demo-" + word, Input: topic(s.topic), Output: topic(rdf), Error: &failures,
+	err = s.makeChannel(ctx, manager.ChannelConfig{
+		ChannelConfig: annotate.ChannelConfig{
+			ID: "demo-" + word, Input: topic(s.topic), Output: topic(rdf), Error: &failures,
+			Mapping: annotate.Mapping{Name: "weather-" + word, InputFormat: f.input, OutputFormat: f.output, RML: f.mapping},
 		},
-		Metadata: annotate.Metadata{
+		Metadata: manager.Metadata{
 			Name:        "Demo: weather in " + f.name,
 			Description: "Hourly weather reports become SOSA observations.",
-			Mapping:     annotate.Mapping{Name: "weather-" + word, InputFormat: f.input, OutputFormat: f.output, RML: f.mapping},
 		},
 	})
 	if err != nil {
@@ -94,10 +96,10 @@ func openStream(ctx context.Context, config *Config, f format) (*stream, error) 
 }
 
 // makeChannel creates the channel, and replaces one that an earlier run has left behind.
-func (s *stream) makeChannel(ctx context.Context, config annotate.ChannelConfig) error {
+func (s *stream) makeChannel(ctx context.Context, config manager.ChannelConfig) error {
 	id, err := s.channels.Create(ctx, config)
-	if errors.Is(err, annotate.ErrChannelExists) {
-		if err = s.channels.Delete(ctx, config.Settings.ChannelID); err == nil {
+	if errors.Is(err, manager.ErrChannelExists) {
+		if err = s.channels.Delete(ctx, config.ID); err == nil {
 			id, err = s.channels.Create(ctx, config)
 		}
 	}
@@ -106,7 +108,7 @@ func (s *stream) makeChannel(ctx context.Context, config annotate.ChannelConfig)
 	}
 	s.channelID = id
 	made, err := s.channels.Get(id)
-	if err == nil && made.Status.IsStopped {
+	if err == nil && made.Status.Stopped {
 		err = fmt.Errorf("channel %q did not start: %s", id, made.Status.Error)
 	}
 	return err

@@ -34,7 +34,7 @@ type traffic interface {
 	// serve sends what there is to send until the connection is lost or no
 	// longer needed.
 	serve(c *Connection)
-	// unreachable is told that there is no broker to connect to.
+	// unreachable is called when there is no broker to connect to.
 	unreachable()
 }
 
@@ -55,7 +55,7 @@ type Connection struct {
 	lost       chan struct{}  // closed when the connection is gone
 	full       chan struct{}  // a note, capacity 1: what arrives has to wait for room
 	subscribed chan error     // the outcome of the SUBSCRIBE, capacity 1
-	requesting sync.WaitGroup // whoever waits for that; ends with the connection
+	requesting sync.WaitGroup // calls that wait for that; end with the connection
 
 	mu     sync.Mutex
 	isLost bool
@@ -125,7 +125,7 @@ func (c *Connection) Confirmed(id uint16, refused error) { c.traffic.confirmed(c
 // Breach gives up a connection whose broker does not keep to the protocol.
 func (c *Connection) Breach(format string, args ...any) {
 	c.Wire.Fail(fmt.Errorf("the broker sent "+format, args...))
-	_ = c.Wire.Close() // whoever reads notices, and the connection is lost
+	_ = c.Wire.Close() // the reader fails, and the connection is lost
 }
 
 // Lose marks the connection as gone. goodbye is nil when the broker said

@@ -19,7 +19,7 @@ type link struct {
 	Client
 	traffic traffic
 
-	settings annotate.MQTTSettings
+	settings Settings
 	address  string
 	secure   bool
 	unnamed  bool          // the settings had no client identifier
@@ -52,7 +52,7 @@ func newLink(k Client, t traffic) *link {
 }
 
 // open makes the first connection, in one attempt, and starts the goroutine.
-func (l *link) open(ctx context.Context, settings annotate.MQTTSettings, instance string) error {
+func (l *link) open(ctx context.Context, settings Settings, instance string) error {
 	address, secure, err := address(settings)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (l *link) attempt(ctx context.Context) (*Connection, error) {
 	return c, nil
 }
 
-// leave ends a connection politely. A session that nobody can find again,
+// leave ends a connection politely. A session that no client can find again,
 // because its name was made up, ends with it.
 func (l *link) leave(c *Connection) { c.leave(l.unnamed && l.durable) }
 
@@ -155,8 +155,8 @@ func (l *link) run(c *Connection) {
 		l.report(err)
 		l.Config.Log.Warn("MQTT connection lost", "broker", l.address, "client", l.settings.ClientID, "error", err)
 
-		// A connection that did not hold, and a session that somebody else
-		// wants, is not run after in haste.
+		// A connection that did not hold, and a session that another
+		// client has taken, is made again after a pause.
 		if time.Since(since) > l.Config.ReconnectMax {
 			pauses = 0
 		}

@@ -19,7 +19,7 @@ import (
 // the expiries. It is not changed once it is in use.
 type Config struct {
 	// SessionExpiry is how long the broker keeps a subscription's session
-	// while nobody is connected, and MemberExpiry the same where several
+	// while no client is connected, and MemberExpiry the same where several
 	// instances run one channel.
 	SessionExpiry, MemberExpiry time.Duration
 	// KeepAlive is the longest silence on a connection, ConnectTimeout bounds
@@ -33,13 +33,13 @@ type Config struct {
 	// TLS and Dial are those of the drivers' options.
 	TLS  *tls.Config
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Log hears of connections that are lost and found.
+	// Log receives events about connections that are lost and made again.
 	Log *slog.Logger
 }
 
 // Version is a version of MQTT. It is safe for concurrent use.
 type Version interface {
-	// Name is what people call it, such as "MQTT 5".
+	// Name is its name in errors, such as "MQTT 5".
 	Name() string
 	// Connect sends CONNECT on the connection's wire and waits for the answer
 	// until ctx ends. It calls c.Accept before anything that follows the
@@ -95,21 +95,21 @@ type Client struct {
 }
 
 // Subscribe makes a subscription for annotate.Broker.
-func (k Client) Subscribe(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (*Subscription, error) {
+func (k Client) Subscribe(ctx context.Context, topic Topic, opts annotate.ConnectOptions) (*Subscription, error) {
 	s := newSubscription(k, filter(topic), window(opts))
 	if opts.Instance != "" {
 		s.expiry = k.Config.MemberExpiry
 	}
-	if err := s.open(ctx, *topic.MQTT, opts.Instance); err != nil {
+	if err := s.open(ctx, topic.Settings, opts.Instance); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // Connect makes a publisher for annotate.Broker.
-func (k Client) Connect(ctx context.Context, topic annotate.TopicSettings, opts annotate.ConnectOptions) (*Publisher, error) {
-	p := newPublisher(k, topic.Topic, window(opts))
-	if err := p.open(ctx, *topic.MQTT, opts.Instance); err != nil {
+func (k Client) Connect(ctx context.Context, topic Topic, opts annotate.ConnectOptions) (*Publisher, error) {
+	p := newPublisher(k, topic.Name, window(opts))
+	if err := p.open(ctx, topic.Settings, opts.Instance); err != nil {
 		return nil, err
 	}
 	return p, nil

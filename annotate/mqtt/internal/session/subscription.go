@@ -61,7 +61,7 @@ func newSubscription(k Client, filter string, window int) *Subscription {
 // attach implements traffic. A broker that has kept the session sends again what
 // was not acknowledged, so what is still here is dropped, except for messages of
 // QoS 0, which come once or never. A broker that has lost the session sends
-// nothing again: what is here is all there is, and nobody wants to hear of it.
+// nothing again: what has arrived is all there is.
 func (s *Subscription) attach(c *Connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,7 +320,7 @@ func (s *Subscription) Close(ctx context.Context) error {
 			s.closeErr = fmt.Errorf("close subscription of topic %q: the last acknowledgements may be lost: %w", s.filter, err)
 		}
 		if s.unnamed && !s.Version.EndsWithGoodbye() {
-			_ = s.erase(ctx) // nobody can find it again, and it may be gone already
+			_ = s.erase(ctx) // no client can find it again, and it may be gone already
 		}
 		s.mu.Lock()
 		s.current, s.queue, s.handed, s.bytes = nil, nil, nil, 0

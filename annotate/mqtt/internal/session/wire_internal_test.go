@@ -54,7 +54,7 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-func TestTheSizeOfAPacketIsCountedAsTheBrokerCountsIt(t *testing.T) {
+func TestPublisher_packetSize_isThatOfTheBroker(t *testing.T) {
 	for _, payload := range []int{0, 1, 117, 118, 119, 16_372, 16_373, 16_374, 2_097_140, 2_097_141, 2_097_142} {
 		m := annotate.Message{Topic: "topic", Payload: make([]byte, payload)}
 		var b bytes.Buffer
@@ -72,7 +72,7 @@ func TestTheSizeOfAPacketIsCountedAsTheBrokerCountsIt(t *testing.T) {
 	}
 }
 
-func TestPausesGrowToTheLongestAndStayThere(t *testing.T) {
+func TestLink_pauses_growToTheLongest(t *testing.T) {
 	l := newLink(Client{Config: &Config{ReconnectMin: 200 * time.Millisecond, ReconnectMax: 5 * time.Second}}, forgotten{})
 	defer l.abort()
 	for n, longest := range map[int]time.Duration{

@@ -1,0 +1,118 @@
+package kafka
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/members"
+)
+
+// ChannelWindow is the number of messages in flight of a channel from Kafka to
+// Kafka, whose brokers confirm in batches.
+const ChannelWindow = 4096
+
+// Driver is Kafka as a kind of broker of an annotate.Environment. The broker
+// makes the connections: one made by [New], or a stand-in for it that reads
+// [Settings]. defaults may be nil.
+func Driver(broker annotate.Broker, defaults *Defaults) annotate.Driver {
+	var d Defaults
+	if defaults != nil {
+		d = *defaults
+	}
+	d.Host, d.Port = cmp.Or(d.Host, "127.0.0.1"), cmp.Or(d.Port, 9093)
+	return annotate.Driver{
+		Type: Type, Title: "Kafka", Member: "kafkaSettings",
+		Broker: broker, Settings: settingsDriver{d}, Window: ChannelWindow,
+		Distributed: true, ExactlyOnce: true,
+	}
+}
+
+// settingsDriver is the annotate.SettingsDriver of Kafka.
+type settingsDriver struct{ defaults Defaults }
+
+// Read implements annotate.SettingsDriver.
+func (settingsDriver) Read(object []byte) (annotate.Settings, error) {
+	o, err := members.Parse(object)
+	if err != nil {
+		return nil, err
+	}
+	s := Settings{
+		Protocol:    o.Choice("protocol", Plaintext, SSL, SASLPlaintext, SASLSSL),
+		Host:        o.RequiredText("host"),
+		Port:        o.RequiredInteger("port", 1, 65535),
+		GroupID:     o.Text("groupId"),
+		OffsetReset: o.Choice("offsetReset", Latest, Earliest),
+		Mechanism:   o.Choice("saslMechanism", Plain, ScramSHA256, ScramSHA512),
+		User:        o.Text("user"),
+		Password:    o.Text("password"),
+	}
+	return s, o.Err()
+}
+
+// Complete implements annotate.SettingsDriver.
+func (d settingsDriver) Complete(
+	settings annotate.Settings, role annotate.TopicRole, channel string,
+) annotate.Settings {
+	if settings == nil {
+		settings = d.Default(role)
+	}
+	s, ok := settings.(Settings)
+	if !ok {
+		return settings
+	}
+	if s.GroupID == "" {
+		s.GroupID = "group_" + channel + strings.ReplaceAll(uuid.NewString(), "-", "")
+	}
+	return s
+}
+
+// Default implements annotate.SettingsDriver.
+func (d settingsDriver) Default(annotate.TopicRole) annotate.Settings {
+	return Settings{Host: d.defaults.Host, Port: d.defaults.Port}
+}
+
+// Check implements annotate.SettingsDriver.
+func (settingsDriver) Check(topic annotate.Topic, _ annotate.TopicRole) error {
+	if checkTopicName(topic.Name) != nil {
+		return &annotate.FieldError{Field: "topic", Reason: fmt.Sprintf(
+			"expected a Kafka topic name, 1 to 249 letters, digits, '.', '_' and '-', got %.60q", topic.Name)}
+	}
+	s, ok := topic.Settings.(Settings)
+	if !ok {
+		return &annotate.FieldError{Field: "kafkaSettings", Reason: fmt.Sprintf("expected kafka.Settings, got %T", topic.Settings)}
+	}
+	return s.checkUser()
+}
+
+// checkUser returns an *annotate.FieldError when user, protocol and mechanism
+// contradict each other.
+func (s Settings) checkUser() error {
+	sasl := strings.HasPrefix(s.SecurityProtocol(), "SASL_")
+	switch {
+	case sasl && s.User == "":
+		return &annotate.FieldError{Field: "kafkaSettings.user",
+			Reason: fmt.Sprintf("required with protocol %s", s.Protocol)}
+	case !sasl && s.User != "":
+		return &annotate.FieldError{Field: "kafkaSettings.protocol",
+			Reason: fmt.Sprintf("%s takes no user; expected SASL_PLAINTEXT or SASL_SSL", s.Protocol)}
+	case !sasl && s.Mechanism != "":
+		return &annotate.FieldError{Field: "kafkaSettings.saslMechanism",
+			Reason: fmt.Sprintf("protocol %s has none; expected SASL_PLAINTEXT or SASL_SSL", s.SecurityProtocol())}
+	}
+	return nil
+}
+
+// CheckTransaction implements annotate.TransactionDriver: a transaction is one
+// of a cluster.
+func (settingsDriver) CheckTransaction(input, output annotate.Topic) error {
+	in, inOK := input.Settings.(Settings)
+	out, outOK := output.Settings.(Settings)
+	if inOK && outOK && (in.Host != out.Host || in.Port != out.Port) {
+		return fmt.Errorf("needs input and output on one cluster, got %s:%d and %s:%d", in.Host, in.Port, out.Host, out.Port)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package manager
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// ChannelConfig is a channel as a client describes it.
+type ChannelConfig struct {
+	annotate.ChannelConfig
+	// Metadata describes the channel.
+	Metadata Metadata
+	// Stopped says that the channel is not to run.
+	Stopped bool
+
+	// spare are the settings of a topic for other kinds of broker than its own,
+	// which clients may send and are shown.
+	spare map[annotate.TopicRole]spareSettings
+}
+
+// spareSettings are by kind of broker, and, where the service has no driver for
+// it, by the name of the member.
+type spareSettings struct {
+	settings map[annotate.BrokerType]annotate.Settings
+	foreign  map[string]json.RawMessage
+}
+
+// Metadata describes a channel.
+type Metadata struct {
+	Name, Author, Description string
+	Tags                      []string
+}
+
+// clone returns a copy that shares nothing with the original.
+func (c ChannelConfig) clone() ChannelConfig {
+	c.ChannelConfig = c.Clone()
+	c.Metadata.Tags = slices.Clone(c.Metadata.Tags)
+	spare := map[annotate.TopicRole]spareSettings{}
+	for role, s := range c.spare {
+		spare[role] = spareSettings{maps.Clone(s.settings), maps.Clone(s.foreign)}
+	}
+	c.spare = spare
+	return c
+}
+
+// Channel is a channel with its status.
+type Channel struct {
+	ChannelConfig
+	Status Status
+}
+
+// Status is the state of a channel.
+type Status struct {
+	// Stopped is true for a channel that does not run.
+	Stopped bool
+	// Off are the optional topics that are switched off.
+	Off annotate.OptionalTopics
+	// Error is why the channel does not run although it should, or what it
+	// waits for; empty when all is well.
+	Error string
+	// Retrying says that the channel does not run, should, and is started again
+	// without a request.
+	Retrying bool
+	// Instance is the service instance that runs the channel, where several
+	// share the storage.
+	Instance string
+}
+
+// Switch is a change of something that is on or off.
+type Switch uint8
+
+// The values of a Switch.
+const (
+	Keep Switch = iota
+	On
+	Off
+)
+
+// apply returns the state off of what is switched.
+func (s Switch) apply(off bool) bool {
+	switch s {
+	case On:
+		return false
+	case Off:
+		return true
+	}
+	return off
+}
+
+// Update is a change of the status of a channel. The zero value changes
+// nothing. A switch of a topic that the channel does not have has no effect.
+type Update struct {
+	// Run starts or stops the channel.
+	Run Switch
+	// MonitorInput, MonitorOutput and Error switch the optional topics.
+	MonitorInput, MonitorOutput, Error Switch
+}
+
+// off returns which optional topics of a channel are off after the update.
+func (u Update) off(c *annotate.ChannelConfig, off annotate.OptionalTopics) annotate.OptionalTopics {
+	if c.MonitorInput != nil {
+		off.MonitorInput = u.MonitorInput.apply(off.MonitorInput)
+	}
+	if c.MonitorOutput != nil {
+		off.MonitorOutput = u.MonitorOutput.apply(off.MonitorOutput)
+	}
+	if c.Error != nil {
+		off.Error = u.Error.apply(off.Error)
+	}
+	return off
+}
+
+// Outcome says what a change has done.
+type Outcome uint8
+
+// The outcomes of [Manager.Patch].
+const (
+	// Unchanged means that everything was as requested already.
+	Unchanged Outcome = iota
+	// Updated means that switches of optional topics changed.
+	Updated
+	// Stopped means that the channel was stopped.
+	Stopped
+	// Started means that the channel was started.
+	Started
+)

@@ -1,0 +1,101 @@
+package manager
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Config is what a [Manager] needs.
+type Config struct {
+	// Environment is what the channels share; its Drivers are required. With
+	// Shared its Instance is required too.
+	annotate.Environment
+	// Documents keeps channels and annotations. Nil means standalone mode:
+	// nothing is kept, and there are no annotations.
+	Documents storage.Documents
+	// Secret encrypts stored user names and passwords; 32 bytes. Empty means
+	// that they are stored in clear.
+	Secret string
+	// RestoreStopped makes every stored channel come back stopped. Otherwise a
+	// channel comes back as it was. Where instances share the storage it holds
+	// for the first of them to start, and not for one that joins others.
+	RestoreStopped bool
+	// MaxShutdown is how long stopping all channels, or one, may take. Zero
+	// means 20 seconds.
+	MaxShutdown time.Duration
+	// RetryMin and RetryMax bound the pause before a channel that should run
+	// and does not is started again; the pause doubles each time. Zero means 1
+	// second and 1 minute.
+	RetryMin, RetryMax time.Duration
+	// Shared says that other instances use the same Documents at the same
+	// time, each under its own Environment.Instance, and that each channel is
+	// to run on one of them. Without it the storage is this Manager's alone,
+	// and it runs all channels.
+	Shared bool
+	// LeaseDuration is after what time without a renewal of its lease the
+	// channels of an instance are taken over by others. An instance that cannot
+	// reach the storage stops its channels before that, if there are others.
+	// Only with Shared; from a second to an hour, zero means 10 seconds.
+	LeaseDuration time.Duration
+	// PollInterval is how often an instance looks for what others have changed
+	// in the storage. Only with Shared; zero means 2 seconds.
+	PollInterval time.Duration
+}
+
+// filled returns the configuration with nothing left zero, or an error that
+// names the field that is wrong.
+func (c Config) filled() (Config, error) {
+	c, err := c.filledSharing()
+	if err != nil {
+		return c, err
+	}
+	for _, field := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"MaxShutdown", c.MaxShutdown}, {"RetryMin", c.RetryMin}, {"RetryMax", c.RetryMax},
+		{"LeaseDuration", c.LeaseDuration}, {"PollInterval", c.PollInterval},
+	} {
+		if field.value < 0 {
+			return c, fmt.Errorf("manager: Config.%s: must not be negative, got %v", field.name, field.value)
+		}
+	}
+	c.MaxShutdown = cmp.Or(c.MaxShutdown, 20*time.Second)
+	c.RetryMin = cmp.Or(c.RetryMin, time.Second)
+	c.RetryMax = max(cmp.Or(c.RetryMax, time.Minute), c.RetryMin)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// maxInstance is the greatest length of an instance's name in bytes.
+const maxInstance = 200
+
+// filledSharing fills in the fields about several instances.
+func (c Config) filledSharing() (Config, error) {
+	if !c.Shared {
+		return c, nil
+	}
+	if c.Instance == "" {
+		return c, errors.New("manager: Environment.Instance: required with Config.Shared, and different for each instance")
+	}
+	if err := storage.ValidKey(c.Instance); err != nil || len(c.Instance) > maxInstance {
+		return c, fmt.Errorf(
+			"manager: Environment.Instance: expected at most %d bytes of UTF-8 text without control characters, got %.*q",
+			maxInstance, maxInstance, c.Instance)
+	}
+	c.LeaseDuration = cmp.Or(c.LeaseDuration, 10*time.Second)
+	c.PollInterval = cmp.Or(c.PollInterval, 2*time.Second)
+	if c.LeaseDuration < time.Second || c.LeaseDuration > fleet.MaxDuration {
+		return c, fmt.Errorf("manager: Config.LeaseDuration: expected 1s to %v, got %v", fleet.MaxDuration, c.LeaseDuration)
+	}
+	return c, nil
+}

@@ -1,0 +1,27 @@
+// Package manager keeps the channels of a service: it creates, finds, changes
+// and removes them, stores them, brings them back after a restart, and serves
+// the REST interface of the annotator.
+//
+// [New] checks a [Config], [Manager.Run] serves until its context ends, and
+// [NewHandler] returns the REST interface with its OpenAPI document, an
+// interactive page and metrics.
+//
+// # Several instances
+//
+// With Config.Shared several managers share one storage and its channels. Each
+// instance keeps a lease, and each channel that runs has a lease that names the
+// instance. Every instance shows and changes every channel. The channels of an
+// instance that dies are taken over when its lease has run out.
+//
+// # Kinds of broker
+//
+// The manager works with every kind of broker for which the environment has an
+// [annotate.Driver]: its settings are a member of each topic, by the name that
+// the driver says, in requests, answers and stored documents.
+//
+// # Credentials
+//
+// User names and passwords of brokers are masked wherever settings are shown,
+// printed or logged. They are stored encrypted under Config.Secret, and in clear
+// when there is none.
+package manager

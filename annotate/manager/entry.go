@@ -1,0 +1,206 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// entry is one channel of a Manager: the channel itself, what is stored about
+// it, and whether it should run here.
+type entry struct {
+	id      string
+	channel *annotate.Channel // nil for a stored channel that cannot be made
+	turn    chan struct{}     // capacity 1: held by the operation at work
+	listed  bool              // visible to others; the Manager's mutex protects it
+	fleet   *fleet.Fleet      // nil when the storage is not shared
+
+	loaded storage.Revision // the document that was found at the start; zero for what came later
+
+	mu         sync.Mutex
+	config     record // as stored; its status is what is wanted
+	revision   storage.Revision
+	stamp      uint64 // the look at the storage during which it was written here
+	possession possession
+	fault      string  // why it does not run, when the channel cannot say
+	removed    bool    // it is being dropped, or was
+	used       bool    // it may have a subscription at the broker
+	keeper     *keeper // makes sure that it runs; nil when it is not to
+
+	settling bool             // it is being brought in line with what is stored
+	settled  storage.Revision // the document that it was last in line with
+	restarts uint64           // the restarts that were done
+}
+
+// keeper is the goroutine that makes sure that a channel runs.
+type keeper struct{ end context.CancelFunc }
+
+// newEntry returns an entry that is not listed.
+func newEntry(id string, f *fleet.Fleet) *entry {
+	return &entry{id: id, turn: make(chan struct{}, 1), fleet: f}
+}
+
+// wanted reports whether the channel should run, here or elsewhere.
+func (e *entry) wanted() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.isWantedLocked()
+}
+
+// isWantedLocked is wanted with the mutex held.
+func (e *entry) isWantedLocked() bool {
+	return !e.config.Stopped && e.channel != nil && !e.removed && !e.config.Removing
+}
+
+// view returns the channel with the status of now.
+func (e *entry) view() Channel {
+	standing := e.standing()
+	e.mu.Lock()
+	r, fault, p := e.config.clone(), e.fault, e.possession
+	wanted, kept := e.isWantedLocked(), e.keeper != nil
+	e.mu.Unlock()
+	c := Channel{r.ChannelConfig, Status{Stopped: true, Off: r.Off, Error: r.Fault}}
+	s := &c.Status
+	switch {
+	case e.channel == nil:
+	case standing == mine:
+		*s = statusNow(e.channel)
+		s.Retrying = s.Stopped && wanted && (kept || e.fleet != nil)
+		if e.fleet != nil && (!s.Stopped || wanted) {
+			s.Instance = e.fleet.Name()
+		}
+	default:
+		s.Retrying = wanted
+	}
+	if standing == theirs {
+		s.Stopped, s.Retrying, s.Error = p.lease.Stopped, p.lease.Retrying, p.lease.Error
+		s.Instance = p.lease.Instance
+		return c
+	}
+	if s.Stopped && s.Error == "" && (standing == mine || e.channel == nil) {
+		s.Error = fault
+	}
+	if e.fleet != nil && s.Stopped && wanted && s.Error == "" {
+		s.Error = "waits for an instance that runs it"
+	}
+	return c
+}
+
+// statusNow returns the status of a channel that is this instance's.
+func statusNow(c *annotate.Channel) Status {
+	now := c.Status()
+	s := Status{Stopped: now.Stopped, Off: now.Off}
+	if now.Err != nil {
+		s.Error = now.Err.Error()
+	}
+	return s
+}
+
+// settings returns the configuration, of which only the mapping ever changes.
+// It is not to be changed.
+func (e *entry) settings() annotate.ChannelConfig {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.config.ChannelConfig.ChannelConfig
+}
+
+// stored returns what is stored of the channel, and at what revision.
+func (e *entry) stored() (record, storage.Revision) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.config.clone(), e.revision
+}
+
+// noteStored records what was written, or read, by this instance.
+func (e *entry) noteStored(r record, revision storage.Revision) {
+	var stamp uint64
+	if e.fleet != nil {
+		stamp = e.fleet.Stamp()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.config, e.revision, e.stamp = r, revision, stamp
+}
+
+// take waits for the turn to work on the channel.
+func (e *entry) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case e.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *entry) give() { <-e.turn }
+
+// stopKeeping ends the keeper, without waiting for it.
+func (e *entry) stopKeeping() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.keeper != nil {
+		e.keeper.end()
+		e.keeper = nil
+	}
+}
+
+// startKeeping makes k the keeper.
+func (e *entry) startKeeping(k *keeper) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.keeper != nil {
+		e.keeper.end()
+	}
+	e.keeper = k
+}
+
+// unkept ends the keeper k, which is none any more unless it was replaced.
+func (e *entry) unkept(k *keeper) {
+	k.end()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.keeper == k {
+		e.keeper = nil
+	}
+}
+
+func (e *entry) setFault(fault string) {
+	e.mu.Lock()
+	e.fault = fault
+	e.mu.Unlock()
+}
+
+func (e *entry) setRemoved() {
+	e.mu.Lock()
+	e.removed = true
+	e.mu.Unlock()
+}
+
+func (e *entry) isRemoved() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.removed || e.config.Removing
+}
+
+// isHidden reports whether clients must not see the channel any more.
+func (e *entry) isHidden() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.config.Removing
+}
+
+// makeable returns why a channel cannot be changed that this instance could not
+// make from what is stored.
+func (e *entry) makeable(verb string) error {
+	if e.channel == nil {
+		return fmt.Errorf("%s channel %q: %s", verb, e.id, e.view().Status.Error)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package manager
+
+import (
+	_ "embed"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/internal/httpapi"
+	"github.com/iotenablers/enablers/storage"
+)
+
+//go:embed openapi.json
+var openapi []byte
+
+// maxBody is the largest request body, as in the original service: 17 MiB.
+const maxBody = 17 << 20
+
+// HandlerOptions tunes [NewHandler]. The zero value is ready for use.
+type HandlerOptions struct {
+	// Name and Version are what GET /version answers. Empty means "annotator"
+	// and the version of the program's main module.
+	Name, Version string
+	// DatabaseHost and DatabasePort are shown by GET /settings; empty when
+	// there is no database server.
+	DatabaseHost string
+	DatabasePort int
+	// Hosts are further names of the server, besides IP addresses, localhost and all
+	// below .localhost: over a loopback connection, requests for other hosts get a
+	// 421, because the owner of any name can point it to 127.0.0.1. Name what a
+	// reverse proxy on the same machine forwards. A name with a scheme, such as
+	// https://app.example.org, is the origin of pages that may send requests besides
+	// those of the server. Nil means none.
+	Hosts []string
+	// Logger receives requests at debug level and internal errors. Nil is
+	// silent.
+	Logger *slog.Logger
+}
+
+// NewHandler returns the REST interface of the manager, with its OpenAPI document
+// at /openapi.json, an interactive page at /swagger/, and /healthz, /readyz
+// and /metrics. It has no authentication of its own. Pages of other origins
+// cannot have a browser change anything; see also [HandlerOptions.Hosts]. opts
+// may be nil.
+func NewHandler(m *Manager, opts *HandlerOptions) http.Handler {
+	r := newREST(m, opts)
+	return slashedIDs(httpapi.NewHandler(r.routes(), &httpapi.Options{
+		Classify: classify, Hosts: r.options.Hosts, Logger: r.options.Logger,
+	}))
+}
+
+// rest is the REST interface of a Manager.
+type rest struct {
+	manager *Manager
+	options HandlerOptions
+}
+
+func newREST(m *Manager, opts *HandlerOptions) *rest {
+	r := &rest{manager: m}
+	if opts != nil {
+		r.options = *opts
+	}
+	if r.options.Name == "" {
+		r.options.Name = "annotator"
+	}
+	if r.options.Version == "" {
+		r.options.Version = "(devel)"
+		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+			r.options.Version = info.Main.Version
+		}
+	}
+	return r
+}
+
+func (r *rest) routes() []httpapi.Route {
+	return []httpapi.Route{
+		{Pattern: "GET /channels", Func: r.listChannels},
+		{Pattern: "POST /channels", Func: r.createChannel},
+		{Pattern: "GET /channels/{channelId}", Func: r.getChannel},
+		{Pattern: "PATCH /channels/{channelId}", Func: r.patchChannel},
+		{Pattern: "PATCH /channels/{channelId}/restart", Func: r.restartChannel},
+		{Pattern: "DELETE /channels/{channelId}", Func: r.deleteChannel},
+		{Pattern: "GET /channels/{channelId}/mapping", Func: r.getMapping},
+		{Pattern: "PUT /channels/{channelId}/mapping", Func: r.replaceMapping},
+
+		{Pattern: "GET /annotations", Func: r.listAnnotations},
+		{Pattern: "POST /annotations", Func: r.addAnnotation},
+		{Pattern: "GET /annotations/{annotationId}", Func: r.getAnnotation},
+		{Pattern: "DELETE /annotations/{annotationId}", Func: r.removeAnnotation},
+
+		{Pattern: "GET /version", Func: r.version},
+		{Pattern: "GET /status", Func: r.status},
+		{Pattern: "GET /settings", Func: r.settings},
+
+		{Pattern: "GET /swagger", Func: redirectToDocs},
+		{Pattern: "GET /swagger/", Func: httpapi.DocsUI("Semantic annotator", "/swagger/", "../openapi.json")},
+		{Pattern: "GET /openapi.json", Func: httpapi.Document(openapi)},
+		{Pattern: "GET /healthz", Func: httpapi.Live},
+		{Pattern: "GET /readyz", Func: httpapi.Ready(r.manager.Err)},
+		{Pattern: "GET /metrics", Func: metrics(r.manager)},
+	}
+}
+
+func redirectToDocs(w http.ResponseWriter, req *http.Request) error {
+	http.Redirect(w, req, "/swagger/", http.StatusTemporaryRedirect)
+	return nil
+}
+
+// classify decides the status and the text of an error, in the words that
+// clients of the contract know.
+func classify(err error) *httpapi.Error {
+	var field *annotate.FieldError
+	switch {
+	case errors.As(err, &field):
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The request content was malformed:\n" + field.Error()}
+	case errors.Is(err, annotate.ErrMapping):
+		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "RML mapping exception: " + err.Error()}
+	case errors.Is(err, ErrStandalone):
+		return &httpapi.Error{Status: http.StatusNotFound,
+			Detail: "Service not available: Annotations service is not available in standalone mode!"}
+	case errors.Is(err, storage.ErrInvalidData):
+		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: "Too large to be stored: " + err.Error()}
+	case errors.Is(err, storage.ErrUnavailable):
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Storage not available: " + err.Error(), Err: err}
+	case errors.Is(err, ErrNotRunning):
+		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "Service not available: " + ErrNotRunning.Error(), Err: err}
+	}
+	return nil
+}
+
+// flag reports whether a query has a flag: present, with any value but false
+// and 0.
+func flag(req *http.Request, name string) bool {
+	values, present := req.URL.Query()[name]
+	return present && values[0] != "false" && values[0] != "0"
+}

@@ -1,0 +1,316 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/iotenablers/enablers/storage"
+)
+
+// Config is what a [Fleet] needs. All of it but Restoring and Logger is
+// required.
+type Config struct {
+	// Documents is the storage that the instances share.
+	Documents storage.Documents
+	// Instance is the name of this instance.
+	Instance string
+	// LeaseDuration is the time of a lease, Poll that between looks at the
+	// storage.
+	LeaseDuration, Poll time.Duration
+	// Restoring says that it has to be decided whether this start is the start
+	// of the whole service.
+	Restoring bool
+	// Logger receives what happens to the lease.
+	Logger *slog.Logger
+}
+
+// Fleet is the state of the instances that share a storage, as one of them
+// last saw it: its own lease, and the leases of the others.
+type Fleet struct {
+	*lease
+	log   *slog.Logger
+	poll  time.Duration
+	nudge chan struct{} // capacity 1: look at the storage now
+
+	mu        sync.Mutex
+	polls     uint64            // how often the storage was read; own writes are stamped with it
+	others    map[string]*other // by name
+	since     time.Time         // when the set of living instances last changed
+	left      time.Time         // when an instance was last missed that had been there
+	adrift    bool              // the lease has run out, and no instance is there to take over
+	restoring bool              // it is not yet decided whether channels come back stopped
+	fault     error             // why the storage could not be read at the last try
+}
+
+// other is the lease of another instance, watched.
+type other struct {
+	instanceRecord
+	watch
+	moved bool // it was seen alive
+}
+
+// New returns a Fleet that has not joined the others.
+func New(c Config) *Fleet {
+	return &Fleet{
+		lease: newLease(c.Documents, c.Instance, c.LeaseDuration, c.Restoring),
+		log:   c.Logger, poll: c.Poll, nudge: make(chan struct{}, 1),
+		others: map[string]*other{}, restoring: c.Restoring,
+	}
+}
+
+// Look makes the next look at the storage happen now. It does nothing for nil.
+func (f *Fleet) Look() {
+	if f == nil {
+		return
+	}
+	select {
+	case f.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// Stamp returns the number of the current look at the storage. What was
+// written under a number is newer than what that look finds.
+func (f *Fleet) Stamp() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.polls
+}
+
+// Begin begins a look.
+func (f *Fleet) Begin() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.polls++
+	return f.polls
+}
+
+// See records the leases that there are. It returns the sessions that live.
+func (f *Fleet) See(documents []storage.Document) map[string]bool {
+	own := f.Session()
+	sessions := map[string]bool{}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	found := map[string]*other{}
+	changed := false
+	for _, document := range documents {
+		r := decodeInstance(document.Data)
+		sessions[r.Session] = true
+		name := strings.TrimPrefix(document.Key, InstancePrefix)
+		if r.Session == own {
+			continue
+		}
+		o := f.others[name]
+		if o == nil || o.Session != r.Session {
+			o = &other{watch: watch{document.Revision, now}}
+			changed = true
+		}
+		if o.revision != document.Revision {
+			o.watch, o.moved = watch{document.Revision, now}, true
+		}
+		o.instanceRecord = r
+		found[name] = o
+	}
+	for name := range f.others {
+		if found[name] == nil {
+			f.left, changed = now, true
+		}
+	}
+	if changed || f.since.IsZero() {
+		f.since = now
+	}
+	f.others = found
+	delete(sessions, "")
+	return sessions
+}
+
+// overdue returns the leases that have run out, by name, and when the next one
+// would.
+func (f *Fleet) overdue() (names map[string]storage.Revision, next time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names, next = map[string]storage.Revision{}, f.poll
+	for name, o := range f.others {
+		if left := o.patience(f.duration) - time.Since(o.since); left <= 0 {
+			names[name] = o.revision
+		} else {
+			next = min(next, left)
+		}
+	}
+	return names, next
+}
+
+// RemoveExpired removes the leases that have run out. It returns their sessions,
+// which are dead.
+func (f *Fleet) RemoveExpired(ctx context.Context) ([]string, error) {
+	names, _ := f.overdue()
+	var dead []string
+	var errs []error
+	for name, revision := range names {
+		err := f.documents.Delete(ctx, InstancePrefix+name, revision)
+		if errors.Is(err, storage.ErrConflict) {
+			continue // it lives
+		}
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			errs = append(errs, err)
+			continue
+		}
+		f.mu.Lock()
+		if o := f.others[name]; o != nil && o.revision == revision {
+			dead = append(dead, o.Session)
+			delete(f.others, name)
+			f.since, f.left = time.Now(), time.Now()
+		}
+		f.mu.Unlock()
+	}
+	return dead, errors.Join(errs...)
+}
+
+// lonely is after how many leases an instance that has left, perhaps because
+// it could not reach the storage for a while, is no longer expected back.
+const lonely = 6
+
+// alone reports whether no other instance was there at the last look, nor for
+// some time before.
+func (f *Fleet) alone() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.polls > 0 && len(f.others) == 0 && (f.left.IsZero() || time.Since(f.left) > lonely*f.duration)
+}
+
+// Size returns the number of instances, and how long it has been that.
+func (f *Fleet) Size() (n int, since time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return 1 + len(f.others), time.Since(f.since)
+}
+
+// firstOfAll reports whether this start is the start of the service: no
+// instance was running before. It is not known before every lease that is there has
+// moved or run out.
+func (f *Fleet) firstOfAll() (first, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first, known = true, true
+	for _, o := range f.others {
+		switch {
+		case o.Restoring: // it has only started, too
+		case o.moved:
+			return false, true
+		default:
+			known = false
+		}
+	}
+	return first, known
+}
+
+func (f *Fleet) setAdrift(adrift bool) (changed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed = f.adrift != adrift
+	f.adrift = adrift
+	return changed
+}
+
+func (f *Fleet) isAdrift() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.adrift
+}
+
+// IsRestoring reports whether it is not yet decided whether channels come back
+// stopped.
+func (f *Fleet) IsRestoring() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.restoring
+}
+
+// SetFault records whether the storage can be read; it reports whether that
+// has changed.
+func (f *Fleet) SetFault(err error) (changed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed = (f.fault == nil) != (err == nil)
+	f.fault = err
+	return changed
+}
+
+// Fault returns why the storage could not be read at the last look; nil when
+// it could.
+func (f *Fleet) Fault() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fault
+}
+
+// Name returns the name of this instance.
+func (f *Fleet) Name() string { return f.name }
+
+// Duration returns the time of a lease.
+func (f *Fleet) Duration() time.Duration { return f.duration }
+
+// Poll returns the time between looks at the storage.
+func (f *Fleet) Poll() time.Duration { return f.poll }
+
+// NextLook returns when the next look is due, because of the poll interval or of
+// a lease that runs out.
+func (f *Fleet) NextLook() time.Duration {
+	_, next := f.overdue()
+	return max(next, f.poll/10)
+}
+
+// AwaitLook waits until the next look is due, or until [Fleet.Look] is called.
+// However often that is, there are no more than ten looks in the time of one
+// poll.
+func (f *Fleet) AwaitLook(ctx context.Context, due time.Duration) {
+	if !Sleep(ctx, f.poll/10) {
+		return
+	}
+	timer := time.NewTimer(due - f.poll/10)
+	defer timer.Stop()
+	select {
+	case <-f.nudge:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// DecideRestoring decides whether this start is the start of the whole service.
+// It does nothing when that is decided, or cannot be known yet. If it is, stop is
+// called first, to have the stored channels come back stopped.
+func (f *Fleet) DecideRestoring(ctx context.Context, stop func() error) error {
+	if !f.IsRestoring() {
+		return nil
+	}
+	first, known := f.firstOfAll()
+	if !known {
+		return nil
+	}
+	if first {
+		if err := stop(); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	f.restoring = false
+	f.mu.Unlock()
+	return f.restoringDecided(ctx)
+}
+
+// Sleep reports false when ctx ends before the time is over.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,149 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Channels are the channels that run by the lease.
+type Channels interface {
+	// StopLeased stops all of them, until the deadline.
+	StopLeased(deadline time.Time)
+}
+
+// Membership is the part of an instance in its fleet, from joining to
+// resigning. Make one with [Fleet.Enter].
+type Membership struct {
+	fleet    *Fleet
+	channels Channels
+	watch    watch
+	joined   bool
+}
+
+// resignTimeout is how long giving the lease back may take. Without it the
+// others wait until it has run out.
+const resignTimeout = 5 * time.Second
+
+// Enter joins the others, unless there is a lease of this name that has to be
+// watched first.
+func (f *Fleet) Enter(ctx context.Context, channels Channels) (*Membership, error) {
+	s := &Membership{fleet: f, channels: channels}
+	var err error
+	s.joined, err = f.join(ctx, &s.watch)
+	return s, err
+}
+
+// Hold keeps the lease until ctx ends, and returns nil then. It returns
+// [ErrInstanceTaken] when another process has the name.
+func (s *Membership) Hold(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	var guard sync.WaitGroup
+	guard.Go(func() { s.guard(ctx) })
+	defer guard.Wait()
+	defer end()
+	return s.keepLease(ctx)
+}
+
+// Resign gives the lease back, so that others take the channels over at once.
+// The channels are stopped.
+func (s *Membership) Resign() {
+	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
+	defer cancel()
+	if err := s.fleet.resign(ctx); err != nil {
+		s.fleet.log.Warn("lease not given back, channels are taken over when it has run out", "error", err)
+	}
+}
+
+// keepLease joins the others and renews the lease, and joins anew when it was
+// lost. It returns nil when ctx ends.
+func (s *Membership) keepLease(ctx context.Context) error {
+	f := s.fleet
+	for {
+		for failures := 0; !s.joined; {
+			var err error
+			s.joined, err = f.join(ctx, &s.watch)
+			if errors.Is(err, ErrInstanceTaken) {
+				return err
+			}
+			if err != nil && failures == 0 && ctx.Err() == nil {
+				f.log.Warn("instance cannot join the others yet", "instance", f.name, "error", err)
+			}
+			if err != nil {
+				failures++
+			}
+			if !s.joined && !Sleep(ctx, f.duration/6) {
+				return nil
+			}
+		}
+		f.log.Info("instance takes its share of the channels", "instance", f.name)
+		f.Look()
+		if err := f.hold(ctx); err == nil {
+			return nil
+		}
+		f.log.Warn("another instance declared this one dead, its channels stop", "instance", f.name)
+		f.rejoin()
+		s.channels.StopLeased(time.Now())
+		s.joined, s.watch = false, watch{}
+	}
+}
+
+// guard has the channels stopped in time when the lease is not renewed.
+func (s *Membership) guard(ctx context.Context) {
+	f := s.fleet
+	for ctx.Err() == nil {
+		stop, cut := f.deadlines()
+		if !stop.IsZero() && !f.isAdrift() {
+			if f.awaitRenewal(ctx, time.Until(stop)) {
+				continue
+			}
+			if again, _ := f.deadlines(); ctx.Err() != nil || again != stop {
+				continue
+			}
+			s.lapse(ctx, cut)
+		}
+		if f.awaitRenewal(ctx, -1) {
+			if f.setAdrift(false) {
+				f.log.Info("the storage is back", "instance", f.name)
+			}
+			f.Look()
+		}
+	}
+}
+
+// lapse handles a lease that may have run out. Other instances take the channels
+// over, so the channels stop. Where there were no others the channels go on:
+// stopping them would only make the failure of the storage one of the channels
+// as well.
+func (s *Membership) lapse(ctx context.Context, cutAt time.Time) {
+	f := s.fleet
+	if f.alone() {
+		f.setAdrift(true)
+		f.log.Warn("the storage cannot be reached, channels go on because no other instance is there", "instance", f.name)
+		return
+	}
+	f.log.Error("the storage cannot be reached, channels stop because another instance takes them over", "instance", f.name)
+	cut := f.suspend()
+	s.channels.StopLeased(cutAt)
+	Sleep(ctx, time.Until(cutAt))
+	cut()
+}
+
+// awaitRenewal waits until the lease is renewed; with a limit that is not
+// negative it reports false after that.
+func (l *lease) awaitRenewal(ctx context.Context, limit time.Duration) bool {
+	var over <-chan time.Time
+	if limit >= 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-l.renewed:
+		return true
+	case <-over:
+	case <-ctx.Done():
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package manager
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate"
+)
+
+// Prefixes of the keys of stored documents. Package fleet has others.
+const (
+	channelPrefix    = "channels/"
+	annotationPrefix = "annotations/"
+)
+
+// record is what is stored of a channel: what is wanted of it, whichever
+// instance runs it.
+type record struct {
+	ChannelConfig
+	// Fault is why the channel was stopped, where it could not start.
+	Fault string
+	bookkeeping
+
+	foreignCredentials map[string]string // of kinds of broker that have no driver, as stored
+}
+
+// bookkeeping is the part of a record that clients never see.
+type bookkeeping struct {
+	// Incarnation distinguishes channels that had one identifier in turn.
+	Incarnation string `json:"incarnation,omitempty"`
+	// Restarts counts the restarts that were requested; the instance that runs
+	// the channel restarts it when the count goes up.
+	Restarts uint64 `json:"restarts,omitempty"`
+	// Removing says that the channel is deleted for clients, and that the
+	// instance that runs it has yet to stop it and to remove its subscription.
+	Removing bool `json:"removing,omitempty"`
+}
+
+func (r record) clone() record {
+	r.ChannelConfig = r.ChannelConfig.clone()
+	r.foreignCredentials = maps.Clone(r.foreignCredentials)
+	return r
+}
+
+// recordForm is a record as it is stored: the form of the channel, with the
+// credentials apart.
+type recordForm struct {
+	channelForm
+	Credentials map[string]string `json:"credentials,omitempty"`
+	bookkeeping
+}
+
+// place returns where a record keeps the credentials of a topic for a kind of
+// broker. Those of MQTT are under the name of the topic alone, from a time when
+// only they were kept.
+func place(role annotate.TopicRole, kind annotate.BrokerType) string {
+	if kind == "MQTT" {
+		return role.String()
+	}
+	return role.String() + " " + strings.ToLower(string(kind))
+}
+
+// encode returns the stored form of a channel.
+func (f forms) encode(r record, s sealer) ([]byte, error) {
+	r = r.clone()
+	credentials := map[string]string{}
+	maps.Copy(credentials, r.foreignCredentials)
+	for _, topic := range r.Topics() {
+		for _, d := range f.drivers {
+			settings := settingsOf(topic, r.spare[topic.Role], d.Type)
+			if settings == nil || !hasSecrets(settings) {
+				continue
+			}
+			at := place(topic.Role, d.Type)
+			sealed, err := s.seal(r.ID+" "+at, settings.Secrets())
+			if err != nil {
+				return nil, fmt.Errorf("encode channel %q: %w", r.ID, err)
+			}
+			credentials[at] = sealed
+			r.setSettings(topic, d.Type, withoutSecrets(settings))
+		}
+	}
+	status := Status{Stopped: r.Stopped, Off: r.Off, Error: r.Fault}
+	return json.Marshal(recordForm{
+		channelForm: channelForm{f.settings(r.ChannelConfig), metadataOf(r.ChannelConfig, true),
+			statusOf(&r.ChannelConfig.ChannelConfig, status)},
+		Credentials: credentials,
+		bookkeeping: r.bookkeeping,
+	})
+}
+
+func hasSecrets(s annotate.Settings) bool {
+	for _, secret := range s.Secrets() {
+		if secret.Value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func withoutSecrets(s annotate.Settings) annotate.Settings {
+	secrets := s.Secrets()
+	for i := range secrets {
+		secrets[i].Value = ""
+	}
+	return s.WithSecrets(secrets)
+}
+
+// decode reads the stored form of a channel. When only the credentials cannot be
+// read it returns the channel without them, and an error that matches ErrSecret.
+func (f forms) decode(data []byte, s sealer) (record, error) {
+	var r record
+	var hidden struct {
+		Credentials map[string]string `json:"credentials"`
+		bookkeeping
+	}
+	var err error
+	if r.ChannelConfig, r.Fault, err = f.readStored(data); err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &hidden); err != nil {
+		return r, err
+	}
+	r.bookkeeping, r.foreignCredentials = hidden.bookkeeping, hidden.Credentials
+	for _, topic := range r.Topics() {
+		for _, d := range f.drivers {
+			at := place(topic.Role, d.Type)
+			stored, ok := r.foreignCredentials[at]
+			settings := settingsOf(topic, r.spare[topic.Role], d.Type)
+			if !ok || settings == nil {
+				continue
+			}
+			secrets, err := s.open(r.ID+" "+at, stored)
+			if err != nil {
+				return r, fmt.Errorf("settings.%s.%s: %w", topic.Role, d.Member, err)
+			}
+			r.setSettings(topic, d.Type, settings.WithSecrets(secrets))
+			delete(r.foreignCredentials, at)
+		}
+	}
+	return r, nil
+}
+
+// decodeBookkeeping reads what every service can read of a record, whatever
+// its secret.
+func decodeBookkeeping(data []byte) bookkeeping {
+	var b bookkeeping
+	_ = json.Unmarshal(data, &b) // what cannot be read is empty
+	return b
+}
+
+// markRemoving returns a record with the mark that the channel is deleted. It
+// does so without reading the rest, which may be sealed under a secret that
+// this service does not have.
+func markRemoving(data []byte) ([]byte, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil || members == nil {
+		members = map[string]json.RawMessage{}
+	}
+	members["removing"] = json.RawMessage("true")
+	return json.Marshal(members)
+}

@@ -1,0 +1,193 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/annotate/manager/internal/fleet"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// records keeps the channels of a service in storage. Without documents, in
+// standalone mode, it keeps nothing.
+type records struct {
+	documents storage.Documents
+	forms     forms
+	sealer    sealer
+	env       annotate.Environment
+	log       *slog.Logger
+	fleet     *fleet.Fleet // nil when the storage is not shared
+}
+
+// load reads the stored channels, and makes those stopped that are to come back
+// so. All of them are listed before the first one is started; a channel that
+// cannot be made any more is listed as stopped, with the reason.
+func (r *records) load(ctx context.Context, channels *registry, stopped bool) error {
+	if r.documents == nil {
+		return nil
+	}
+	for document, err := range storage.All(ctx, r.documents, channelPrefix) {
+		if err != nil {
+			return err
+		}
+		e := r.restore(document)
+		e.loaded = e.revision
+		if stopped && e.wanted() {
+			if err := r.change(ctx, e, func(w *record) { w.Stopped = true }); err != nil {
+				return err
+			}
+		}
+		channels.add(e)
+	}
+	return nil
+}
+
+// restore makes the entry of a stored channel.
+func (r *records) restore(document storage.Document) *entry {
+	e := newEntry(strings.TrimPrefix(document.Key, channelPrefix), r.fleet)
+	e.listed, e.used, e.revision = true, true, document.Revision
+	w, err := r.forms.decode(document.Data, r.sealer)
+	if err == nil && w.ID != e.id {
+		err = fmt.Errorf("it is stored with the identifier %q", w.ID)
+	}
+	if err == nil {
+		e.channel, err = annotate.NewChannel(w.ChannelConfig.ChannelConfig, r.env)
+	}
+	if err == nil {
+		w.ChannelConfig.ChannelConfig = e.channel.Config()
+	} else {
+		w.bookkeeping = decodeBookkeeping(document.Data)
+	}
+	w.ID = e.id
+	r.forms.complete(&w.ChannelConfig)
+	e.config, e.restarts, e.fault = w, w.Restarts, w.Fault
+	if err != nil {
+		e.fault = fmt.Sprintf("restore channel %q: %v", e.id, err)
+		r.log.Error("channel not restored", "channel", e.id, "error", err)
+	}
+	return e
+}
+
+// create stores a new channel.
+func (r *records) create(ctx context.Context, e *entry) error {
+	if r.documents == nil {
+		return nil
+	}
+	w, _ := e.stored()
+	data, err := r.forms.encode(w, r.sealer)
+	if err != nil {
+		return err
+	}
+	revision, err := r.documents.Create(ctx, channelPrefix+e.id, data)
+	if errors.Is(err, storage.ErrExists) {
+		return fmt.Errorf("create channel %q: %w", e.id, ErrChannelExists)
+	}
+	if err != nil {
+		return fmt.Errorf("create channel %q: %w", e.id, err)
+	}
+	e.noteStored(w, revision)
+	return nil
+}
+
+// change changes a channel in storage and then here. When another instance has
+// changed the channel meanwhile, the change is applied to what that one
+// stored, so that neither is lost. A channel that was removed meanwhile, and
+// perhaps created anew, is storage.ErrNotFound. The entry's turn is held.
+func (r *records) change(ctx context.Context, e *entry, apply func(*record)) error {
+	w, revision := e.stored()
+	const attempts = 10
+	for attempt := 1; ; attempt++ {
+		apply(&w)
+		next, err := r.update(ctx, e.id, revision, w)
+		if err == nil {
+			e.noteStored(w, next)
+			return nil
+		}
+		if !errors.Is(err, storage.ErrConflict) || attempt == attempts {
+			return fmt.Errorf("store channel %q: %w", e.id, err)
+		}
+		if w, revision, err = r.read(ctx, e); err != nil {
+			return fmt.Errorf("store channel %q: %w", e.id, err)
+		}
+	}
+}
+
+// read reads what is stored of a channel now.
+func (r *records) read(ctx context.Context, e *entry) (record, storage.Revision, error) {
+	document, err := r.documents.Get(ctx, channelPrefix+e.id)
+	if err != nil {
+		return record{}, 0, err
+	}
+	b := decodeBookkeeping(document.Data)
+	if ours, _ := e.stored(); b.Incarnation != ours.Incarnation || b.Removing {
+		return record{}, 0, storage.ErrNotFound
+	}
+	w, err := r.forms.decode(document.Data, r.sealer)
+	return w, document.Revision, err
+}
+
+func (r *records) update(ctx context.Context, id string, prev storage.Revision, w record) (storage.Revision, error) {
+	if r.documents == nil {
+		return 0, nil
+	}
+	data, err := r.forms.encode(w, r.sealer)
+	if err != nil {
+		return 0, err
+	}
+	return r.documents.Update(ctx, channelPrefix+id, prev, data)
+}
+
+// remove removes a channel from storage, whatever its revision is by
+// now. One that is already gone, or was created anew, is removed.
+func (r *records) remove(ctx context.Context, e *entry) error {
+	return r.replace(ctx, e, "remove", func(key string, prev storage.Revision, _ []byte) error {
+		return r.documents.Delete(ctx, key, prev)
+	})
+}
+
+// mark marks a channel in storage as deleted.
+func (r *records) mark(ctx context.Context, e *entry) error {
+	return r.replace(ctx, e, "remove", func(key string, prev storage.Revision, data []byte) error {
+		if decodeBookkeeping(data).Removing {
+			return nil
+		}
+		data, err := markRemoving(data)
+		if err != nil {
+			return err
+		}
+		_, err = r.documents.Update(ctx, key, prev, data)
+		return err
+	})
+}
+
+// replace reads the document of a channel and does something with it,
+// until nothing comes in between.
+func (r *records) replace(
+	ctx context.Context, e *entry, verb string, do func(key string, revision storage.Revision, data []byte) error,
+) error {
+	if r.documents == nil {
+		return nil
+	}
+	ours, _ := e.stored()
+	key := channelPrefix + e.id
+	const attempts = 10
+	for attempt := 1; ; attempt++ {
+		document, err := r.documents.Get(ctx, key)
+		if err == nil && decodeBookkeeping(document.Data).Incarnation != ours.Incarnation {
+			return nil
+		}
+		if err == nil {
+			err = do(key, document.Revision, document.Data)
+		}
+		switch {
+		case err == nil || errors.Is(err, storage.ErrNotFound):
+			return nil
+		case !errors.Is(err, storage.ErrConflict) || attempt == attempts:
+			return fmt.Errorf("%s channel %q: %w", verb, e.id, err)
+		}
+	}
+}

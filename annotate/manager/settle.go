@@ -1,0 +1,178 @@
+package manager
+
+import (
+	"context"
+
+	"github.com/iotenablers/enablers/annotate"
+	"github.com/iotenablers/enablers/storage"
+)
+
+// task is what has to be done about a channel here.
+type task struct {
+	gone     bool // it is no longer stored
+	finish   bool // it is deleted for clients, and this instance tidies up
+	run      bool // it is to run here
+	release  bool // this instance has claimed it and is not to run it
+	restart  bool
+	changed  bool // what is stored is news
+	kept     bool // it is being kept running
+	stored   record
+	revision storage.Revision
+}
+
+// task compares what is stored with what is.
+func (r *reconciler) task(e *entry) task {
+	own, fresh := e.fleet.Session(), e.fleet.Fresh()
+	restoring := e.fleet.IsRestoring()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	distributed := e.config.Distributed
+	owned := own != "" && e.standingLocked(own) == mine
+	p := task{
+		gone:    e.removed,
+		finish:  owned && e.config.Removing,
+		run:     owned && e.isWantedLocked() && !e.possession.yield && !restoring,
+		restart: e.config.Restarts != e.restarts,
+		changed: e.revision != e.settled,
+		kept:    e.keeper != nil,
+		stored:  e.config, revision: e.revision,
+	}
+	p.release = owned && !distributed && !p.run && !p.finish
+	if !distributed && !fresh {
+		p.run = p.kept // what goes on goes on, what was stopped in time stays so
+		p.release, p.finish = false, false
+	}
+	return p
+}
+
+// unsettled reports whether something has to be done.
+func (r *reconciler) unsettled(e *entry) bool {
+	p := r.task(e)
+	return p.gone || p.finish || p.release || p.run != p.kept || p.changed || p.restart && p.run
+}
+
+// settleLater settles a channel, unless that is in progress.
+func (r *reconciler) settleLater(e *entry) {
+	e.mu.Lock()
+	busy := e.settling
+	e.settling = true
+	e.mu.Unlock()
+	if busy {
+		return
+	}
+	r.runner.tasks.Go(func() {
+		defer func() {
+			e.mu.Lock()
+			e.settling = false
+			e.mu.Unlock()
+		}()
+		if err := e.take(r.runner.ctx); err != nil {
+			return
+		}
+		defer e.give()
+		if err := r.settle(r.runner.ctx, e); err != nil && r.runner.ctx.Err() == nil {
+			r.config.Logger.Warn("channel is not as it should be, will be tried again", "channel", e.id, "error", err)
+		}
+	})
+}
+
+// settle makes a channel what is stored about it. The entry's turn is held.
+func (r *reconciler) settle(ctx context.Context, e *entry) error {
+	p := r.task(e)
+	switch {
+	case p.gone:
+		r.discard(ctx, e)
+		return nil
+	case p.finish:
+		return r.finishRemoval(ctx, e)
+	case e.channel == nil:
+		e.noteSettled(p)
+		if p.release {
+			return releaseLease(ctx, e)
+		}
+		return nil
+	}
+	if !p.run || p.restart {
+		e.stopKeeping()
+		r.runner.stop(ctx, e)
+		e.setFault("")
+	}
+	if p.changed {
+		if err := r.catchUp(ctx, e, p.stored); err != nil {
+			return err
+		}
+	}
+	e.noteSettled(p)
+	switch {
+	case p.release:
+		defer r.fleet.Look()
+		return releaseLease(ctx, e)
+	case p.run && (!p.kept || p.restart):
+		r.runner.keep(e)
+	}
+	return nil
+}
+
+// noteSettled records that the task is done.
+func (e *entry) noteSettled(p task) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.settled, e.restarts = p.revision, p.stored.Restarts
+}
+
+// catchUp applies what another instance has stored: the mapping and the
+// switches of topics. All else of a channel never changes.
+func (r *reconciler) catchUp(ctx context.Context, e *entry, stored record) error {
+	if next := stored.Mapping; !sameMapping(next, e.channel.Config().Mapping) {
+		if err := e.channel.SetMapping(next); err != nil {
+			// It was checked when it was stored, perhaps by another version.
+			// Trying again would not help.
+			r.config.Logger.Error("mapping not replaced, the one before stays", "channel", e.id, "error", err)
+		}
+	}
+	return e.channel.SetTopics(ctx, stored.Off)
+}
+
+// sameMapping reports whether two mappings make the same of a message.
+func sameMapping(a, b annotate.Mapping) bool {
+	return a.RML == b.RML && a.InputFormat == b.InputFormat && a.OutputFormat == b.OutputFormat
+}
+
+// finishRemoval stops a channel for good, removes its subscription from the
+// broker, and then its documents. The entry's turn is held, and the claim is
+// this instance's.
+func (r *reconciler) finishRemoval(ctx context.Context, e *entry) error {
+	r.runner.forget(ctx, e)
+	if err := r.records.remove(ctx, e); err != nil {
+		return err
+	}
+	if err := releaseLease(ctx, e); err != nil {
+		return err
+	}
+	e.setRemoved()
+	r.channels.drop(e)
+	return e.close()
+}
+
+// discard ends a channel that is no longer stored. Who ran it removes its
+// subscription.
+func (r *reconciler) discard(ctx context.Context, e *entry) {
+	e.setRemoved()
+	if e.standing() == mine {
+		r.runner.forget(ctx, e)
+		if err := releaseLease(ctx, e); err != nil {
+			r.config.Logger.Debug("claim of a removed channel stays for now", "channel", e.id, "error", err)
+		}
+	}
+	e.stopKeeping()
+	r.channels.drop(e)
+	_ = e.close()
+}
+
+// close closes the channel, if there is one.
+func (e *entry) close() error {
+	if e.channel == nil {
+		return nil
+	}
+	return e.channel.Close()
+}
