@@ -28,7 +28,8 @@ func newStage() stage {
 // open starts a process.
 func (s stage) open(t *testing.T, plan *faultPlan) *apimgmt.Publisher {
 	t.Helper()
-	config := apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: s.gateway, GatewayURL: "http://gateway.example", Grace: time.Nanosecond}
+	config := apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: s.gateway, GatewayURL: "http://gateway.example",
+		Grace: time.Nanosecond}
 	if plan != nil {
 		config.Documents, config.Blobs, config.Gateway = faultyDocuments{s.docs, plan}, faultyBlobs{s.blobs, plan}, faultyGateway{s.gateway, plan}
 	}
@@ -76,7 +77,10 @@ func (s stage) state(t *testing.T, p *apimgmt.Publisher) string {
 	config, err := s.gateway.Config(t.Context())
 	require.NoError(t, err)
 	for _, route := range config.Routes {
-		require.True(t, slices.ContainsFunc(list, func(r apimgmt.Record) bool { return slices.Contains(route.Tags, "enabler:"+r.Enabler) }), "nobody has published %s", route.Name)
+		require.True(t, slices.ContainsFunc(list, func(r apimgmt.Record) bool {
+			return slices.Contains(route.Tags,
+				"enabler:"+r.Enabler)
+		}), "nobody has published %s", route.Name)
 	}
 	return text
 }

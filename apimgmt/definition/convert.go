@@ -361,7 +361,8 @@ func (c *converter) operation(up, carrier *level, inherited []*plugin, path temp
 		route.RegexPriority = priorityPlain
 	}
 	if c.options.Path != "" && route.StripPath != nil && *route.StripPath {
-		return at.routeDefaults.Errorf("strip_path takes the whole path off, so that below the path %q nothing is left of it; leave it out", c.options.Path)
+		return at.routeDefaults.Errorf("strip_path takes the whole path off, so that below the path %q nothing is left of "+
+			"it; leave it out", c.options.Path)
 	}
 	if route.StripPath == nil {
 		no := false

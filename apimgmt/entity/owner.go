@@ -111,7 +111,8 @@ func (c Config) attachedTo(more map[string]bool) Config {
 	for _, e := range c.Routes {
 		there[e.ID] = true
 	}
-	c.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(e Plugin) bool { return loose(e.Service) || loose(e.Route) || loose(e.Consumer) })
+	c.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins),
+		func(e Plugin) bool { return loose(e.Service) || loose(e.Route) || loose(e.Consumer) })
 	c.Keys = slices.DeleteFunc(slices.Clone(c.Keys), func(e Key) bool { return loose(e.Consumer) })
 	c.Targets = slices.DeleteFunc(slices.Clone(c.Targets), func(e Target) bool { return loose(e.Upstream) })
 	return c

@@ -67,7 +67,8 @@ func New(options *Options) (*Gateway, error) {
 	for i := range o.Kinds {
 		g.kinds[o.Kinds[i].Name] = &o.Kinds[i]
 	}
-	g.client = &http.Client{Transport: newTransport(clientKey{verify: true, connect: 10 * time.Second, read: time.Minute, write: time.Minute}, g)}
+	g.client = &http.Client{Transport: newTransport(clientKey{verify: true, connect: 10 * time.Second, read: time.Minute,
+		write: time.Minute}, g)}
 	empty, err := g.compile(entity.Normal{}, nil)
 	if err != nil {
 		return nil, err

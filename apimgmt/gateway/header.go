@@ -31,7 +31,8 @@ func (x *Exchange) prepare() {
 	}
 	// Nothing but WebSockets: over h2c requests would reach the service that pass no
 	// plugin.
-	if protocol := upgradeOf(r.Header); strings.EqualFold(protocol, "websocket") && r.ProtoMajor == 1 && r.Method == http.MethodGet && r.ContentLength == 0 {
+	if protocol := upgradeOf(r.Header); strings.EqualFold(protocol, "websocket") && r.ProtoMajor == 1 &&
+		r.Method == http.MethodGet && r.ContentLength == 0 {
 		x.upstream.Header["Connection"] = []string{"Upgrade"}
 		x.upstream.Header["Upgrade"] = []string{protocol}
 	}

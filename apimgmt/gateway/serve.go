@@ -174,7 +174,8 @@ func (x *Exchange) identify() {
 
 // trusts reports whether an address is that of a trusted proxy.
 func (g *Gateway) trusts(a netip.Addr) bool {
-	return len(g.options.TrustedProxies) > 0 && slices.ContainsFunc(g.options.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	return len(g.options.TrustedProxies) > 0 && slices.ContainsFunc(g.options.TrustedProxies,
+		func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // forwardedClient is the last address in X-Forwarded-For that is no trusted proxy:

@@ -40,7 +40,8 @@ func api(name string, paths ...string) entity.Config {
 	c := entity.Config{Services: []entity.Service{{Name: name, Protocol: "http", Host: "192.0.2.1", Port: 8080}},
 		Plugins: []entity.Plugin{{Name: "cors", Config: json.RawMessage(`{}`), Service: &entity.Ref{Name: name}}}}
 	for i, path := range paths {
-		c.Routes = append(c.Routes, entity.Route{Name: fmt.Sprintf("%s_%d", name, i), Methods: []string{"GET"}, Paths: []string{path}, Service: &entity.Ref{Name: name}})
+		c.Routes = append(c.Routes, entity.Route{Name: fmt.Sprintf("%s_%d", name, i), Methods: []string{"GET"},
+			Paths: []string{path}, Service: &entity.Ref{Name: name}})
 	}
 	return c
 }

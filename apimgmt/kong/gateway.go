@@ -61,7 +61,8 @@ func New(config Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kong: URL %w", err)
 	}
-	for name, d := range map[string]time.Duration{"Timeout": config.Timeout, "PublishTimeout": config.PublishTimeout, "Lease": config.Lease, "Backoff": config.Backoff} {
+	for name, d := range map[string]time.Duration{"Timeout": config.Timeout, "PublishTimeout": config.PublishTimeout,
+		"Lease": config.Lease, "Backoff": config.Backoff} {
 		if d < 0 {
 			return nil, fmt.Errorf("kong: %s %v: it is negative", name, d)
 		}

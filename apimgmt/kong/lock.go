@@ -84,7 +84,8 @@ func (g *Gateway) breakDead(ctx context.Context, name string) error {
 		Tags      []string `json:"tags"`
 	}
 	now := time.Now()
-	err := g.client.make(ctx, call{do: "look for another publish", method: http.MethodGet, path: "/services/" + url.PathEscape(name), answer: &there, date: &now})
+	err := g.client.make(ctx, call{do: "look for another publish", method: http.MethodGet,
+		path: "/services/" + url.PathEscape(name), answer: &there, date: &now})
 	if isStatus(err, http.StatusNotFound) {
 		return nil
 	}

@@ -166,7 +166,8 @@ func (g *Gateway) resume(ctx context.Context, s step, update call) error {
 		return err
 	}
 	if !same(there["tags"], s.body["tags"]) {
-		return &Error{Do: update.do, Status: http.StatusConflict, Message: "somebody else has made one of the same id", Violation: "primary key violation"}
+		return &Error{Do: update.do, Status: http.StatusConflict, Message: "somebody else has made one of the same id",
+			Violation: "primary key violation"}
 	}
 	return g.client.make(ctx, update)
 }

@@ -102,7 +102,8 @@ func (c *Client) BeginAt(ctx context.Context, redirect string) (Login, error) {
 	if err != nil {
 		return Login{}, fmt.Errorf("begin login: %w", err)
 	}
-	login := Login{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), RedirectURL: redirect} // 52 characters; 43 is the least
+	// 52 characters; 43 is the least
+	login := Login{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), RedirectURL: redirect}
 	challenge := sha256.Sum256([]byte(login.Verifier))
 	login.URL, err = withQuery(where, url.Values{
 		"response_type": {"code"}, "client_id": {c.issuer.config.ClientID}, "redirect_uri": {cmp.Or(redirect, c.redirect)}, "scope": {c.scope},
@@ -157,7 +158,8 @@ func (c *Client) Exchange(ctx context.Context, login Login, query url.Values) (*
 }
 
 func (c *Client) exchange(ctx context.Context, login Login, query url.Values) (*Tokens, error) {
-	if login.State == "" || login.Verifier == "" || login.Nonce == "" || subtle.ConstantTimeCompare([]byte(login.State), []byte(query.Get("state"))) != 1 {
+	if login.State == "" || login.Verifier == "" || login.Nonce == "" ||
+		subtle.ConstantTimeCompare([]byte(login.State), []byte(query.Get("state"))) != 1 {
 		return nil, ErrState
 	}
 	if err := c.fromIssuer(ctx, query); err != nil {
@@ -170,7 +172,8 @@ func (c *Client) exchange(ctx context.Context, login Login, query url.Values) (*
 		return nil, fmt.Errorf("%w: no code", ErrState)
 	}
 	tokens, err := c.token(ctx, url.Values{
-		"grant_type": {"authorization_code"}, "code": {query.Get("code")}, "redirect_uri": {cmp.Or(login.RedirectURL, c.redirect)}, "code_verifier": {login.Verifier},
+		"grant_type": {"authorization_code"}, "code": {query.Get("code")},
+		"redirect_uri": {cmp.Or(login.RedirectURL, c.redirect)}, "code_verifier": {login.Verifier},
 	})
 	switch {
 	case err != nil:

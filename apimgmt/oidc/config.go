@@ -107,7 +107,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ClientAuth != SecretBasic && c.ClientAuth != SecretPost {
 		return c, fmt.Errorf("Config.ClientAuth: %q is neither %s nor %s", c.ClientAuth, SecretBasic, SecretPost)
 	}
-	for name, value := range map[string]time.Duration{"Config.Timeout": c.Timeout, "Config.KeysAge": c.KeysAge, "Config.KeysRetry": c.KeysRetry} {
+	for name, value := range map[string]time.Duration{"Config.Timeout": c.Timeout, "Config.KeysAge": c.KeysAge,
+		"Config.KeysRetry": c.KeysRetry} {
 		if value < 0 {
 			return c, fmt.Errorf("%s: %s is negative", name, value)
 		}

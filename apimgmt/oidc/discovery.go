@@ -79,7 +79,8 @@ func newIssuer(c Config) (*issuer, error) {
 	if err := i.asker.allowed(c.Discovery); err != nil {
 		return nil, fmt.Errorf("Config.Discovery: %w", err)
 	}
-	for name, address := range map[string]string{"Keys": c.Endpoints.Keys, "Introspection": c.Endpoints.Introspection, "Token": c.Endpoints.Token} {
+	for name, address := range map[string]string{"Keys": c.Endpoints.Keys, "Introspection": c.Endpoints.Introspection,
+		"Token": c.Endpoints.Token} {
 		if address == "" {
 			continue
 		}

@@ -102,5 +102,6 @@ func (v *Verifier) request(ctx context.Context, token string) (*Claims, error) {
 		}
 	}
 	c := v.issuer.config
-	return claims, claims.check(expectation{issuer: name, audience: c.Audience, parties: c.AuthorizedParties, skew: c.Skew, mayLackBy: true}, time.Now())
+	return claims, claims.check(expectation{issuer: name, audience: c.Audience, parties: c.AuthorizedParties,
+		skew: c.Skew, mayLackBy: true}, time.Now())
 }

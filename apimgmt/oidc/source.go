@@ -135,7 +135,8 @@ func (s *source[T]) fetch(ctx context.Context) (*T, error) {
 		if !errors.Is(err, ErrUnreachable) {
 			err = fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
-		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot fetch from the issuer", slog.String("what", s.name), slog.Any("error", err), slog.Bool("stale", old.document != nil))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot fetch from the issuer", slog.String("what", s.name),
+			slog.Any("error", err), slog.Bool("stale", old.document != nil))
 		s.state.Store(&state[T]{document: old.document, expires: old.expires, tried: now, failures: old.failures + 1, err: err})
 		return nil, err
 	}

@@ -43,7 +43,8 @@ func newPages() (*pages, error) {
 		to         **template.Template
 		name, file string
 	}{
-		{&p.home, "home.html", "home.html"}, {&p.api, "api.html", "api.html"}, {&p.delete, "delete.html", "delete.html"}, {&p.fault, "fault.html", "fault.html"},
+		{&p.home, "home.html", "home.html"}, {&p.api, "api.html", "api.html"}, {&p.delete, "delete.html", "delete.html"},
+		{&p.fault, "fault.html", "fault.html"},
 		{&p.homePart, "library", "home.html"}, {&p.uploadPart, "outcome", "home.html"}, {&p.faultPart, "fault-part", "fault.html"},
 	} {
 		parsed, err := template.New(one.name).Funcs(functions).ParseFS(pageFiles, "page/"+one.file, "page/layout.html")

@@ -26,7 +26,8 @@ func (p *Portal) cookieName(name string) string {
 // cannot read it, and requests that other sites make do not have it, except for
 // links that somebody follows.
 func (p *Portal) setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
-	cookie := &http.Cookie{Name: p.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: p.secure, SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second)}
+	cookie := &http.Cookie{Name: p.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: p.secure,
+		SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second)}
 	if value == "" {
 		cookie.MaxAge = -1
 	}

@@ -65,8 +65,10 @@ func classify(err error) *httpapi.Error {
 		kind   error
 		status int
 	}{
-		{apimgmt.ErrNotFound, http.StatusNotFound}, {apimgmt.ErrInvalid, http.StatusBadRequest}, {apimgmt.ErrTooLarge, http.StatusRequestEntityTooLarge},
-		{apimgmt.ErrConflict, http.StatusConflict}, {apimgmt.ErrState, http.StatusConflict}, {apimgmt.ErrPrecondition, http.StatusPreconditionFailed},
+		{apimgmt.ErrNotFound, http.StatusNotFound}, {apimgmt.ErrInvalid, http.StatusBadRequest},
+		{apimgmt.ErrTooLarge, http.StatusRequestEntityTooLarge},
+		{apimgmt.ErrConflict, http.StatusConflict}, {apimgmt.ErrState, http.StatusConflict},
+		{apimgmt.ErrPrecondition, http.StatusPreconditionFailed},
 		{apimgmt.ErrGateway, http.StatusBadGateway}, {apimgmt.ErrUnknown, http.StatusServiceUnavailable},
 	} {
 		if refusal.Kind == known.kind {

@@ -55,7 +55,8 @@ func (p *Portal) library(r *http.Request) (libraryView, error) {
 	if state, err := apimgmt.ParseState(query.Get("state")); err == nil {
 		view.State = string(state)
 	}
-	list, more, err := p.config.Publisher.List(r.Context(), apimgmt.Query{Text: view.Query, State: apimgmt.State(view.State), After: query.Get("after"), Limit: pageSize})
+	list, more, err := p.config.Publisher.List(r.Context(),
+		apimgmt.Query{Text: view.Query, State: apimgmt.State(view.State), After: query.Get("after"), Limit: pageSize})
 	if err != nil {
 		return view, err
 	}

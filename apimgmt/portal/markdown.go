@@ -24,7 +24,8 @@ func newRenderer() *renderer {
 	policy.AllowLists()
 	policy.AllowTables()
 	policy.RequireNoReferrerOnLinks(true)
-	return &renderer{goldmark.New(goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)))), policy}
+	return &renderer{goldmark.New(goldmark.WithExtensions(
+		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)))), policy}
 }
 
 // render returns sanitised HTML. The text is short: the publisher cuts it.

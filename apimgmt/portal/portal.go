@@ -81,7 +81,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("Config.URL: %q: expected http://HOST or https://HOST", c.URL)
 	}
 	gateway, err := url.Parse(c.GatewayURL)
-	if err != nil || gateway.Scheme != "http" && gateway.Scheme != "https" || gateway.Host == "" || gateway.User != nil || gateway.RawQuery != "" || gateway.Fragment != "" {
+	if err != nil || gateway.Scheme != "http" && gateway.Scheme != "https" || gateway.Host == "" ||
+		gateway.User != nil || gateway.RawQuery != "" || gateway.Fragment != "" {
 		return c, fmt.Errorf("Config.GatewayURL: %q: expected http://HOST or https://HOST, with a path or not", c.GatewayURL)
 	}
 	c.GatewayURL = strings.TrimRight(c.GatewayURL, "/")

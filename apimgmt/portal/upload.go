@@ -125,9 +125,11 @@ func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (f
 	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
 		return form, &httpapi.Error{Status: http.StatusUnsupportedMediaType, Detail: "The form has to be multipart/form-data."}
 	}
-	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", p.config.MaxFile)}
+	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
+		Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", p.config.MaxFile)}
 	parts := multipart.NewReader(http.MaxBytesReader(w, r.Body, 2*(p.config.MaxFile+maxForm)), parameters["boundary"])
-	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler, "description": &form.description, "path": &form.path}
+	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler,
+		"description": &form.description, "path": &form.path}
 	fields[formField] = &token
 	for {
 		part, err := parts.NextPart()

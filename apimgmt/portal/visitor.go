@@ -75,7 +75,8 @@ func (p *Portal) member(next visitorFunc) httpapi.HandlerFunc {
 func (p *Portal) reader(next visitorFunc) httpapi.HandlerFunc {
 	return p.member(func(w http.ResponseWriter, r *http.Request, v *visitor) error {
 		if v.Role == "" {
-			return &httpapi.Error{Status: http.StatusForbidden, Detail: "Your account has neither the role " + p.config.Developer + " nor " + p.config.OpenCaller + "."}
+			return &httpapi.Error{Status: http.StatusForbidden,
+				Detail: "Your account has neither the role " + p.config.Developer + " nor " + p.config.OpenCaller + "."}
 		}
 		return next(w, r, v)
 	})

@@ -94,7 +94,8 @@ func measure(ctx context.Context, s settings) (err error) {
 		r.Hows = append(r.Hows, c.name+": "+c.how)
 	}
 	for _, routes := range s.routes {
-		if err := compare(ctx, s, r, all, setting{folder: filepath.Join(folder, fmt.Sprint(routes)), backend: backend.address, routes: routes, issuer: who}); err != nil {
+		if err := compare(ctx, s, r, all, setting{folder: filepath.Join(folder, fmt.Sprint(routes)),
+			backend: backend.address, routes: routes, issuer: who}); err != nil {
 			r.Problems = append(r.Problems, fmt.Sprintf("%d routes: %v", routes, err))
 		}
 		if ctx.Err() != nil {

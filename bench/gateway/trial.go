@@ -111,7 +111,8 @@ func (c *running) measure(ctx context.Context, routes, connections int, length t
 	if err != nil {
 		return nil, err
 	}
-	text, err := exec.CommandContext(ctx, "wrk", "-t1", "-c", strconv.Itoa(connections), "-d", strconv.Itoa(int(length.Seconds()))+"s", "--latency",
+	text, err := exec.CommandContext(ctx, "wrk", "-t1", "-c", strconv.Itoa(connections), "-d",
+		strconv.Itoa(int(length.Seconds()))+"s", "--latency",
 		"-H", "Authorization: Bearer "+token, "http://"+c.address+pathOf(routes/2, "17")).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("wrk: %w: %s", err, text)

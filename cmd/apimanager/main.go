@@ -113,7 +113,8 @@ func (s *settings) management(at *listeners) management.Config {
 	}
 	return management.Config{
 		Dir: s.data, Portal: at.portal, Gateway: at.gateway, Admin: at.admin, PortalURL: s.portalURL, GatewayURL: s.gatewayURL,
-		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: list(s.clients), PrivateUpstreams: private, UpstreamHosts: list(s.hosts), SecurityPlugin: s.securityPlugin,
+		Provider: s.provider, Discovery: s.discovery, Realm: s.realm, Clients: list(
+			s.clients), PrivateUpstreams: private, UpstreamHosts: list(s.hosts), SecurityPlugin: s.securityPlugin,
 		Hosts: s.names,
 		Given: management.Credentials{DemoPassword: s.demoPassword, ClientSecret: s.clientSecret, AdminToken: s.adminToken},
 	}

@@ -111,7 +111,8 @@ func ask(t *testing.T, method, address, token, contentType string, body io.Reade
 func (p *process) token(t *testing.T, user, password string) string {
 	t.Helper()
 	status, body := ask(t, http.MethodPost, p.idp+"realms/OpenAPI/protocol/openid-connect/token", "", "application/x-www-form-urlencoded",
-		strings.NewReader(url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {user}, "password": {password}}.Encode()))
+		strings.NewReader(url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {user},
+			"password": {password}}.Encode()))
 	require.Equal(t, http.StatusOK, status, body)
 	var tokens struct {
 		Access string `json:"access_token"`
@@ -129,20 +130,25 @@ func (p *process) publish(t *testing.T, token, enabler, file string) (int, strin
 	_, err = part.Write([]byte(file))
 	require.NoError(t, err)
 	require.NoError(t, form.Close())
-	return ask(t, http.MethodPost, p.portal+"/OpenAPIDocumentation/?enabler="+url.QueryEscape(enabler)+"&description=Weather", token, form.FormDataContentType(), &body)
+	return ask(t, http.MethodPost, p.portal+"/OpenAPIDocumentation/?enabler="+url.QueryEscape(enabler)+
+		"&description=Weather", token, form.FormDataContentType(), &body)
 }
 
 // definitionOf secures the operation /secured and not /open.
 func definitionOf(upstream, idp string) string {
 	return `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1.0"}, "servers": [{"url": "` + upstream + `"}], "paths": {
 		"/open": {"get": {"responses": {"200": {"description": "ok"}}}},
-		"/secured": {"get": {"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong", "client_secret": "client secret for tests", "bearer_only": "yes", "realm": "OpenAPI",
+		"/secured": {"get": {"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong",
+		"client_secret": "client secret for tests", "bearer_only": "yes", "realm": "OpenAPI",
 			"introspection_endpoint": "` + idp + `realms/OpenAPI/protocol/openid-connect/token/introspect",
 			"discovery": "` + idp + `realms/OpenAPI/.well-known/openid-configuration"}}, "responses": {"200": {"description": "ok"}}}}}}`
 }
 
 func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.WriteString(w, "from "+r.URL.Path)
+	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
@@ -331,7 +337,10 @@ func TestRun_beyondLoopbackRequiresATokenAndPublicHosts(t *testing.T) {
 }
 
 func TestRun_publishesToAKong(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.WriteString(w, "from "+r.URL.Path)
+	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
@@ -352,7 +361,8 @@ func TestRun_namesTheFlagOfATakenPort(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
 	for _, flag := range []string{"-listen", "-gateway-listen", "-admin-listen"} {
-		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen", "127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
+		err := run(t.Context(), []string{"-listen", "127.0.0.1:0", "-gateway-listen", "127.0.0.1:0", "-admin-listen",
+			"127.0.0.1:0", flag, taken.Addr().String(), "-data", t.TempDir()}, io.Discard, io.Discard)
 		require.ErrorContains(t, err, "the port is taken")
 		require.ErrorContains(t, err, "with "+flag+" ")
 	}
@@ -380,7 +390,8 @@ func TestRun_refusesWrongSettingsByName(t *testing.T) {
 func TestRun_helpNamesEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
-	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config", "-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
+	for _, name := range []string{"-listen", "-gateway-listen", "-admin-listen", "-data", "-idp", "-config",
+		"-log-level", "APIMANAGER_DEMO_PASSWORD", "APIMANAGER_CLIENT_SECRET"} {
 		require.Contains(t, out.String(), name)
 	}
 }

@@ -21,7 +21,8 @@ func TestRun_enforcesSecurityRequirementsWhenSet(t *testing.T) {
 		t.Run("plugin "+plugin, func(t *testing.T) {
 			p := start(t, "-data", t.TempDir(), "-security-plugin", plugin)
 			file := `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1.0"}, "servers": [{"url": "` + upstream.URL + `"}],
-				"components": {"securitySchemes": {"idm": {"type": "openIdConnect", "openIdConnectUrl": "` + p.idp + `realms/OpenAPI/.well-known/openid-configuration"}}},
+				"components": {"securitySchemes": {"idm": {"type": "openIdConnect",
+				"openIdConnectUrl": "` + p.idp + `realms/OpenAPI/.well-known/openid-configuration"}}},
 				"security": [{"idm": ["profile", "email"]}],
 				"paths": {
 					"/profile": {"get": {"responses": {"200": {"description": "ok"}}}},

@@ -35,23 +35,36 @@ type settings struct {
 func readSettings(args []string) (settings, *server.Flags, error) {
 	var s settings
 	f := server.NewFlags("apimanager", "APIMANAGER", about)
-	f.StringVar(&s.listen, "listen", "127.0.0.1:8999", "`HOST:PORT` of the portal, the publisher and the identity provider; port 0 takes any that is free")
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8999",
+		"`HOST:PORT` of the portal, the publisher and the identity provider; port 0 takes any that is free")
 	f.StringVar(&s.gateway, "gateway-listen", "127.0.0.1:8100", "`HOST:PORT` of the gateway; port 0 takes any that is free")
 	f.StringVar(&s.admin, "admin-listen", "127.0.0.1:8101", "`HOST:PORT` of the gateway's admin API and page; port 0 takes any that is free")
-	f.StringVar(&s.portalURL, "portal-url", "", "`URL` of the portal as browsers know it, such as https://apis.example.org; empty means that of -listen")
+	f.StringVar(&s.portalURL, "portal-url", "", "`URL` of the portal as browsers know it, such as "+
+		"https://apis.example.org; empty means that of -listen")
 	f.StringVar(&s.gatewayURL, "gateway-url", "", "`URL` of the gateway as callers know it; empty means that of -gateway-listen")
 	f.StringVar(&s.data, "data", "./data/apimanager", "`folder` where everything is kept")
-	f.StringVar(&s.provider, "idp", "", "`URL` of a Keycloak where people sign in, ending in /auth/, or in / for newer ones; empty means the one inside, for development")
-	f.StringVar(&s.discovery, "idp-discovery", "", "`URL` of its discovery document, if this process reaches it by another address than browsers")
+	f.StringVar(&s.provider, "idp", "", "`URL` of a Keycloak where people sign in, ending in /auth/, or in / for newer "+
+		"ones; empty means the one inside, for development")
+	f.StringVar(&s.discovery, "idp-discovery", "",
+		"`URL` of its discovery document, if this process reaches it by another address than browsers")
 	f.StringVar(&s.realm, "realm", "OpenAPI", "`name` of the realm")
-	f.StringVar(&s.clients, "clients", "private-backend,public-frontend,public-backend-access", "`names` of the clients whose tokens the publisher takes, with commas between")
-	f.StringVar(&s.demoPassword, "demo-password", "", "`password` of the three users of the demonstration; better given by the environment, since others can see flags")
-	f.StringVar(&s.clientSecret, "client-secret", "", "`secret` of the clients private-backend and kong of the identity provider inside; likewise")
-	f.StringVar(&s.adminToken, "admin-token", "", "`token` that the admin API wants to be shown; likewise. Empty means none on loopback, and a generated one elsewhere")
-	f.BoolVar(&s.private, "private-upstreams", false, "let definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
-	f.StringVar(&s.hosts, "upstream-hosts", "", "`hosts` that definitions may name, with commas between, such as api.example.org or *.example.org; empty means any")
-	f.StringVar(&s.securityPlugin, "security-plugin", "", "`plugin` that the security requirements of definitions become: oidc, for a scheme of the type openIdConnect, or openid-connect, which some Kongs have; empty leaves them to the services")
-	f.StringVar(&s.kong, "kong", "", "`URL` of the Admin API of a Kong that takes the place of the gateway inside; goes with -gateway-url, the address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
+	f.StringVar(&s.clients, "clients", "private-backend,public-frontend,public-backend-access",
+		"`names` of the clients whose tokens the publisher takes, with commas between")
+	f.StringVar(&s.demoPassword, "demo-password", "",
+		"`password` of the three users of the demonstration; better given by the environment, since others can see flags")
+	f.StringVar(&s.clientSecret, "client-secret", "",
+		"`secret` of the clients private-backend and kong of the identity provider inside; likewise")
+	f.StringVar(&s.adminToken, "admin-token", "",
+		"`token` that the admin API wants to be shown; likewise. Empty means none on loopback, and a generated one elsewhere")
+	f.BoolVar(&s.private, "private-upstreams", false,
+		"let definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
+	f.StringVar(&s.hosts, "upstream-hosts", "", "`hosts` that definitions may name, with commas between, such as "+
+		"api.example.org or *.example.org; empty means any")
+	f.StringVar(&s.securityPlugin, "security-plugin", "",
+		"`plugin` that the security requirements of definitions become: oidc, for a scheme of the type openIdConnect, or "+
+			"openid-connect, which some Kongs have; empty leaves them to the services")
+	f.StringVar(&s.kong, "kong", "", "`URL` of the Admin API of a Kong that takes the place of the gateway inside; "+
+		"goes with -gateway-url, the address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
 	f.StringVar(&s.kongToken, "kong-token", "", "`token` for that Admin API; better given by the environment")
 	f.Hosts(&s.names)
 	s.logging = f.Logging("log/apimanager.log")
@@ -68,14 +81,17 @@ func (s *settings) check(f *server.Flags) error {
 	for _, one := range []struct {
 		name, value string
 		path        bool
-	}{{"portal-url", s.portalURL, false}, {"gateway-url", s.gatewayURL, true}, {"idp", s.provider, true}, {"idp-discovery", s.discovery, true}, {"kong", s.kong, true}} {
+	}{{"portal-url", s.portalURL, false}, {"gateway-url", s.gatewayURL, true}, {"idp", s.provider,
+		true}, {"idp-discovery", s.discovery, true}, {"kong", s.kong, true}} {
 		if one.value == "" {
 			continue
 		}
 		at, err := url.Parse(one.value)
-		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" ||
+		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil ||
+			at.RawQuery != "" || at.Fragment != "" ||
 			!one.path && strings.Trim(at.Path, "/") != "" {
-			errs = append(errs, fmt.Errorf("-%s (%s): expected a URL such as http://HOST:PORT (not shown, for it may hold a secret)", one.name, f.Variable(one.name)))
+			errs = append(errs, fmt.Errorf("-%s (%s): expected a URL such as http://HOST:PORT (not shown, for it may hold a "+
+				"secret)", one.name, f.Variable(one.name)))
 		}
 	}
 	if s.discovery != "" && s.provider == "" {
@@ -85,7 +101,8 @@ func (s *settings) check(f *server.Flags) error {
 		errs = append(errs, fmt.Errorf("-kong (%s): it goes with -gateway-url, where Kong serves", f.Variable("kong")))
 	}
 	if p := s.securityPlugin; p != "" && p != definition.OIDCPlugin && p != definition.OpenIDConnectPlugin {
-		errs = append(errs, fmt.Errorf("-security-plugin (%s): expected %s, %s or nothing", f.Variable("security-plugin"), definition.OIDCPlugin, definition.OpenIDConnectPlugin))
+		errs = append(errs, fmt.Errorf("-security-plugin (%s): expected %s, %s or nothing", f.Variable("security-plugin"),
+			definition.OIDCPlugin, definition.OpenIDConnectPlugin))
 	}
 	for name, value := range map[string]string{"demo-password": s.demoPassword, "client-secret": s.clientSecret, "admin-token": s.adminToken} {
 		if value != "" && len(value) < 8 {

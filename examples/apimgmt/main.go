@@ -67,7 +67,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	record, err := publisher.Publish(ctx, apimgmt.Upload{Enabler: "weather", Description: "Forecasts", Definition: fmt.Appendf(nil, weather, service.URL), By: "example"})
+	record, err := publisher.Publish(ctx, apimgmt.Upload{Enabler: "weather", Description: "Forecasts",
+		Definition: fmt.Appendf(nil, weather, service.URL), By: "example"})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ func TestTheGatewayServesAndIsAdministered(t *testing.T) {
 		require.True(t, found)
 		addresses[name] = address
 	}
-	for _, address := range []string{addresses["(gateway)"] + "/hello", addresses["(admin)"] + "/routes/hello", addresses["(admin)"] + "/admin/"} {
+	for _, address := range []string{addresses["(gateway)"] + "/hello", addresses["(admin)"] + "/routes/hello",
+		addresses["(admin)"] + "/admin/"} {
 		response, err := http.Get(address)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())

@@ -96,7 +96,8 @@ func (a *administrator) exists(ctx context.Context) (bool, error) {
 // errTaken.
 func (a *administrator) create(ctx context.Context, name, secret string) error {
 	switch {
-	case name == "" || len(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case name == "" || len(name) > 100 || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return schemaViolation("name", "should have 1 to 100 characters")
 	case len(secret) < shortestPassword || len(secret) > password.Longest:
 		return schemaViolation("password", fmt.Sprintf("should have %d to %d characters", shortestPassword, password.Longest))

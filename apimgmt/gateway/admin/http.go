@@ -131,7 +131,8 @@ func (a *api) table() []httpapi.Route {
 	routes = append(routes, a.open("GET /key-auths", a.list(keys)), a.open("GET /key-auths/{id}", a.get(keys)),
 		a.open("GET /key-auths/{id}/consumer", a.getReferred(keys, entity.KindConsumer)),
 		a.open("GET /routes/{id}/service", a.getReferred(collection{table: tableFor(entity.KindRoute)}, entity.KindService)),
-		a.open("GET /upstreams/{parent}/targets/all", a.list(collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)})))
+		a.open("GET /upstreams/{parent}/targets/all",
+			a.list(collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)})))
 	// Clients that compare a whole gateway with a file ask for these as well.
 	for _, absent := range []string{"certificates", "ca_certificates", "snis", "vaults", "consumer_groups"} {
 		routes = append(routes, a.open("GET /"+absent, a.none))

@@ -157,7 +157,8 @@ func (p *pages) showNew(t *table) sessionFunc {
 			return err
 		}
 		e := t.fresh()
-		for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindUpstream} { // where the link is on the page of one
+		// where the link is on the page of one
+		for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindUpstream} {
 			if id := r.URL.Query().Get(string(kind)); id != "" {
 				if ref := e.ref(kind); ref != nil {
 					*ref = &entity.Ref{ID: id}

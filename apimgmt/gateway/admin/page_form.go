@@ -92,7 +92,8 @@ func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
 			{Name: "slots", Label: "Slots", Type: "number"},
 			{Name: "host_header", Label: "Host header", Type: "text", Hint: "What targets see as Host; empty means their own name"},
 			{Name: "healthchecks", Label: "Health checks", Type: "json",
-				Hint: `A JSON object, such as {"active": {"http_path": "/", "healthy": {"interval": 5, "successes": 2}, "unhealthy": {"interval": 5, "http_failures": 2, "tcp_failures": 2}}}. Empty means that targets are not watched`}, tags}
+				Hint: `A JSON object, such as {"active": {"http_path": "/", "healthy": {"interval": 5, "successes": 2}, ` +
+					`"unhealthy": {"interval": 5, "http_failures": 2, "tcp_failures": 2}}}. Empty means that targets are not watched`}, tags}
 	case entity.KindTarget:
 		return []input{
 			{Name: "upstream", Label: "Upstream", Type: "choice", Options: references(config, entity.KindUpstream, "None"), Required: true},
@@ -104,7 +105,8 @@ func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
 		{Name: "service", Label: "On service", Type: "choice", Options: references(config, entity.KindService, "Every service")},
 		{Name: "route", Label: "On route", Type: "choice", Options: references(config, entity.KindRoute, "Every route")},
 		{Name: "consumer", Label: "For consumer", Type: "choice", Options: references(config, entity.KindConsumer, "Everybody")},
-		{Name: "config", Label: "Configuration", Type: "json", Hint: "A JSON object. Secrets are shown as " + entity.Redaction + "; left so, they stay as they are"},
+		{Name: "config", Label: "Configuration", Type: "json",
+			Hint: "A JSON object. Secrets are shown as " + entity.Redaction + "; left so, they stay as they are"},
 		enabled, tags}
 }
 

@@ -54,7 +54,8 @@ func (p *pages) partsOf(config *entity.Config, e row) (entity.Kind, []part) {
 		slices.SortStableFunc(keys, func(a, b entity.Key) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
 		for _, key := range keys {
 			if key.Consumer != nil && key.Consumer.ID == owner.ID {
-				parts = append(parts, part{ID: key.ID, Label: key.ID, Cells: []cell{{"Made", madeText(key.CreatedAt)}, {"Counts", countsText(key.TTL)}}})
+				parts = append(parts, part{ID: key.ID, Label: key.ID,
+					Cells: []cell{{"Made", madeText(key.CreatedAt)}, {"Counts", countsText(key.TTL)}}})
 			}
 		}
 		return entity.KindKey, parts

@@ -58,7 +58,8 @@ func TestPolicy_Control_refusesANameOfAPrivateAddress(t *testing.T) {
 }
 
 func FuzzControlRefusesWhatIsNoPublicAddress(f *testing.F) {
-	for _, s := range []string{"127.0.0.1:80", "[::1]:80", "2130706433:80", "0x7f.1:80", "[fe80::1%lo]:1", "1.1.1.1:80", "[::ffff:10.0.0.1]:1"} {
+	for _, s := range []string{"127.0.0.1:80", "[::1]:80", "2130706433:80", "0x7f.1:80", "[fe80::1%lo]:1", "1.1.1.1:80",
+		"[::ffff:10.0.0.1]:1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, address string) {

@@ -29,7 +29,8 @@ import (
 //	run_on_preflight  whether OPTIONS needs a key; true by default
 //	realm             named in refusals
 func KeyAuth() gateway.Kind {
-	return gateway.Kind{Name: "key-auth", Priority: 1250, NoConsumer: true, Config: func() any { return newKeyAuth() }, Compile: compileKeyAuth}
+	return gateway.Kind{Name: "key-auth", Priority: 1250, NoConsumer: true, Config: func() any { return newKeyAuth() },
+		Compile: compileKeyAuth}
 }
 
 type keyAuth struct {

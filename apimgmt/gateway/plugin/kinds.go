@@ -29,6 +29,7 @@ import "github.com/iotenablers/enablers/apimgmt/gateway"
 // Kinds returns all built-in kinds. The slice is the caller's.
 func Kinds() []gateway.Kind {
 	return []gateway.Kind{
-		CORS(), KeyAuth(), OIDC(), RequestValidator(), IPRestriction(), RequestSizeLimiting(), ACL(), RateLimiting(), RequestTransformer(), Deprecation(), Prometheus(), RequestTermination(),
+		CORS(), KeyAuth(), OIDC(), RequestValidator(), IPRestriction(), RequestSizeLimiting(), ACL(), RateLimiting(),
+		RequestTransformer(), Deprecation(), Prometheus(), RequestTermination(),
 	}
 }

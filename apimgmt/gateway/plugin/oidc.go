@@ -138,7 +138,8 @@ func decodeOIDC(setup gateway.Setup) (*oidcConfig, *filter, error) {
 	if c.IntrospectionEndpoint != "" && c.ClientID == "" {
 		return nil, nil, errors.New("config.client_id: it is required with introspection_endpoint")
 	}
-	for field, address := range map[string]text{"discovery": c.Discovery, "issuer": c.Issuer, "introspection_endpoint": c.IntrospectionEndpoint} {
+	for field, address := range map[string]text{"discovery": c.Discovery, "issuer": c.Issuer,
+		"introspection_endpoint": c.IntrospectionEndpoint} {
 		if address != "" && !webAddress(string(address)) {
 			return nil, nil, fmt.Errorf("config.%s: expected http://HOST/PATH or https://HOST/PATH", field)
 		}
@@ -193,7 +194,8 @@ func unwrap(config json.RawMessage) (json.RawMessage, error) {
 
 func webAddress(text string) bool {
 	address, err := url.Parse(text)
-	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != "" && address.User == nil && address.Fragment == ""
+	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != "" &&
+		address.User == nil && address.Fragment == ""
 }
 
 // issuer is the configuration of whoever asks the issuer.
@@ -250,7 +252,8 @@ func (c *oidcConfig) login(random string) (*login, error) {
 	if c.ClientID == "" {
 		return nil, errors.New("config.client_id: it is required unless bearer_only is yes")
 	}
-	for field, path := range map[string]text{"redirect_uri_path": c.RedirectURIPath, "recovery_page_path": c.RecoveryPagePath, "logout_path": c.LogoutPath} {
+	for field, path := range map[string]text{"redirect_uri_path": c.RedirectURIPath,
+		"recovery_page_path": c.RecoveryPagePath, "logout_path": c.LogoutPath} {
 		if path != "" && !localPath(string(path)) {
 			return nil, fmt.Errorf("config.%s: expected a path, without query and escapes", field)
 		}

@@ -68,7 +68,8 @@ type rateLimiting struct {
 
 // newRateLimiting is a configuration with its defaults.
 func newRateLimiting() *rateLimiting {
-	return &rateLimiting{LimitBy: "consumer", Policy: "local", FaultTolerant: true, ErrorCode: http.StatusTooManyRequests, ErrorMessage: "API rate limit exceeded"}
+	return &rateLimiting{LimitBy: "consumer", Policy: "local", FaultTolerant: true,
+		ErrorCode: http.StatusTooManyRequests, ErrorMessage: "API rate limit exceeded"}
 }
 
 func compileRateLimiting(setup gateway.Setup) (gateway.Plugin, error) {
@@ -226,7 +227,8 @@ func (l limit) window(at time.Time) (begin, end int64) {
 	}
 	at = at.UTC()
 	if l.period == len(seconds) {
-		return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()
+		return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC).Unix(),
+			time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	}
 	return time.Date(at.Year(), 1, 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(at.Year()+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 }

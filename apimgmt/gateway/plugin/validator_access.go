@@ -59,7 +59,8 @@ func (v *validator) validate(x *gateway.Exchange) error {
 			return &invalid{fmt.Sprintf("%s parameter %q", s.in, s.name), "it is there more than once"}
 		}
 	}
-	request := (&http.Request{Method: http.MethodPost, URL: &url.URL{Path: v.route.Path, RawQuery: up.Query}, Header: up.Header}).WithContext(x.Context())
+	request := (&http.Request{Method: http.MethodPost, URL: &url.URL{Path: v.route.Path, RawQuery: up.Query},
+		Header: up.Header}).WithContext(x.Context())
 	input := &openapi3filter.RequestValidationInput{
 		Request: request, QueryParams: query, PathParams: v.pathParameters(x), Route: v.route, Options: v.options,
 	}

@@ -125,7 +125,8 @@ func Demo(portal, gateway string) Realm {
 func (c Config) withDefaults() (Config, error) {
 	base, err := url.Parse(c.BaseURL)
 	switch {
-	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
+	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" ||
+		base.Fragment != "" || base.User != nil:
 		return c, fmt.Errorf("Config.BaseURL: %q: expected http://HOST/PATH or https://HOST/PATH", c.BaseURL)
 	case strings.ContainsAny(base.Path, "{}%") || base.RawPath != "":
 		return c, fmt.Errorf("Config.BaseURL: %q: its path has characters that cannot be served", c.BaseURL)
@@ -136,7 +137,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	for name, value := range map[string]time.Duration{
-		"Config.AccessTTL": c.AccessTTL, "Config.SessionIdle": c.SessionIdle, "Config.SessionMax": c.SessionMax, "Config.KeyAge": c.KeyAge, "Config.Sessions": time.Duration(c.Sessions),
+		"Config.AccessTTL": c.AccessTTL, "Config.SessionIdle": c.SessionIdle, "Config.SessionMax": c.SessionMax,
+		"Config.KeyAge": c.KeyAge, "Config.Sessions": time.Duration(c.Sessions),
 	} {
 		if value < 0 {
 			return c, fmt.Errorf("%s: it is negative", name)

@@ -179,7 +179,8 @@ func (h *handler) preflight(w http.ResponseWriter, r *http.Request) error {
 
 // note logs what somebody may want to know later.
 func (h *handler) note(ctx context.Context, text string, s *session, client string) {
-	h.config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("user", s.User), slog.String("session", s.ID), slog.String("client", client))
+	h.config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("user", s.User), slog.String("session", s.ID),
+		slog.String("client", client))
 }
 
 // bearer returns the token of an Authorization header.

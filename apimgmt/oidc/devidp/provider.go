@@ -68,7 +68,8 @@ func Open(ctx context.Context, c Config) (*Provider, error) {
 	if err := p.load(ctx); err != nil {
 		return nil, fmt.Errorf("open identity provider: %w", err)
 	}
-	c.Logger.LogAttrs(ctx, slog.LevelWarn, "the built-in identity provider is for development and demonstrations, NOT for production", slog.String("issuer", p.issuer))
+	c.Logger.LogAttrs(ctx, slog.LevelWarn, "the built-in identity provider is for development and demonstrations, NOT "+
+		"for production", slog.String("issuer", p.issuer))
 	return p, nil
 }
 
@@ -208,7 +209,8 @@ func (p *Provider) authenticate(ctx context.Context, name, password, address str
 		return account{}, false, nil
 	}
 	if p.guard.locked(name, address, time.Now()) {
-		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a login has to wait after wrong passwords", slog.String("user", name), slog.String("address", address))
+		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a login has to wait after wrong passwords",
+			slog.String("user", name), slog.String("address", address))
 		return account{}, false, nil
 	}
 	p.guard.begin(name, address, time.Now())

@@ -155,7 +155,8 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 				realm.Clients[i].Secret = secrets.ClientSecret
 			}
 		}
-		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm, Documents: storage.Prefixed(m.store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
+		m.provider, err = devidp.Open(ctx, devidp.Config{BaseURL: base, Realm: realm,
+			Documents: storage.Prefixed(m.store.Documents(), "idp/"), Hosts: c.Hosts, Logger: c.Logger})
 		if err != nil {
 			return err
 		}
@@ -184,11 +185,13 @@ func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err
 // openGateway opens the gateway inside, with what it served last.
 func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err error) {
 	registry := prometheus.NewRegistry()
-	m.gateway, err = gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(), Logger: m.config.Logger, Registerer: registry})
+	m.gateway, err = gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: m.config.private(),
+		Logger: m.config.Logger, Registerer: registry})
 	if err != nil {
 		return err
 	}
-	m.entities, err = admin.Open(ctx, admin.StoreConfig{Gateway: m.gateway, Documents: storage.Prefixed(m.store.Documents(), "gateway/"), Logger: m.config.Logger})
+	m.entities, err = admin.Open(ctx, admin.StoreConfig{Gateway: m.gateway,
+		Documents: storage.Prefixed(m.store.Documents(), "gateway/"), Logger: m.config.Logger})
 	if err != nil {
 		return err
 	}
@@ -265,7 +268,8 @@ func (m *Management) Handler() http.Handler {
 		Verifier: m.verifier, Realm: m.config.Realm, Hosts: append([]string{m.config.PortalURL}, m.config.Hosts...), Logger: m.config.Logger,
 	})
 	mux := http.NewServeMux()
-	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/", "/openapi.json", "/healthz", "/readyz", "/metrics"} {
+	for _, path := range []string{"/OpenAPIDocumentation", "/OpenAPIDocumentation/", "/docs", "/docs/", "/openapi.json",
+		"/healthz", "/readyz", "/metrics"} {
 		mux.Handle(path, publisher)
 	}
 	if m.provider != nil {
@@ -279,7 +283,8 @@ func (m *Management) Handler() http.Handler {
 func (m *Management) Warn() {
 	log := m.config.Logger
 	if m.provider != nil && !server.IsLoopback(m.config.Portal) {
-		log.Warn("the identity provider inside is for development, and others can reach it; -idp names a real one", "address", m.config.Portal.Addr().String())
+		log.Warn("the identity provider inside is for development, and others can reach it; -idp names a real one",
+			"address", m.config.Portal.Addr().String())
 	}
 	for _, address := range []string{m.config.PortalURL, m.Issuer} {
 		if at, err := url.Parse(address); err == nil && at.Scheme == "http" && !isLocal(at.Hostname()) {

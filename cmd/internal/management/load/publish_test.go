@@ -86,7 +86,8 @@ func TestRun_publishesAThousandAPIsWithoutAFailedRequest(t *testing.T) {
 		if done == 0 {
 			first, tokens = last, -manager.tokens
 		}
-		t.Logf("%4d published after %s: %d KiB in use, %d goroutines", done+part, time.Since(begun).Round(time.Millisecond), last>>10, runtime.NumGoroutine())
+		t.Logf("%4d published after %s: %d KiB in use, %d goroutines", done+part, time.Since(begun).Round(time.Millisecond),
+			last>>10, runtime.NumGoroutine())
 	}
 	tokens += manager.tokens
 	together(t, fleet, func(p *publisher) error { return p.drain() })
@@ -120,7 +121,8 @@ func TestRun_publishesAThousandAPIsWithoutAFailedRequest(t *testing.T) {
 	require.NoError(t, stop())
 	service.Close()
 	// Eventually looks from a goroutine of its own.
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, 10*time.Second, 10*time.Millisecond, "goroutines are left")
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, 10*time.Second, 10*time.Millisecond,
+		"goroutines are left")
 }
 
 // together has everyone do the same at the same time.
@@ -201,7 +203,8 @@ func (p *publisher) name(i int) string { return fmt.Sprintf("moving%d-%d", p.num
 
 func (p *publisher) make() error {
 	name := p.name(p.made)
-	_, err := p.manager.change(http.MethodPost, "?description=Moving&enabler="+name, definition(p.upstream, "", "1", "/"+name+"/first", "/"+name+"/both"), http.StatusOK)
+	_, err := p.manager.change(http.MethodPost, "?description=Moving&enabler="+name,
+		definition(p.upstream, "", "1", "/"+name+"/first", "/"+name+"/both"), http.StatusOK)
 	if err != nil {
 		return err
 	}
@@ -211,7 +214,8 @@ func (p *publisher) make() error {
 
 func (p *publisher) replace() error {
 	name := p.name(p.changed)
-	if _, err := p.manager.change(http.MethodPut, name, definition(p.upstream, "", "2", "/"+name+"/both", "/"+name+"/second"), http.StatusOK); err != nil {
+	if _, err := p.manager.change(http.MethodPut, name,
+		definition(p.upstream, "", "2", "/"+name+"/both", "/"+name+"/second"), http.StatusOK); err != nil {
 		return err
 	}
 	p.changed++

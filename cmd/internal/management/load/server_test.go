@@ -52,13 +52,15 @@ func start(t *testing.T) (*apiManager, func() error) {
 	}
 	m, err := management.Open(t.Context(), management.Config{
 		Dir: t.TempDir(), Portal: listeners[0], Gateway: listeners[1], Admin: listeners[2], PrivateUpstreams: true,
-		Given: management.Credentials{DemoPassword: password, ClientSecret: secret}, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Given: management.Credentials{DemoPassword: password,
+			ClientSecret: secret}, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	up, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- server.Run(ctx, m.Parts(func() { close(up) })...) }()
-	a := &apiManager{portal: m.PortalURL(), gateway: m.GatewayURL(), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: publishers}, Timeout: time.Minute}}
+	a := &apiManager{portal: m.PortalURL(), gateway: m.GatewayURL(),
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: publishers}, Timeout: time.Minute}}
 	stop := sync.OnceValue(func() error {
 		a.client.CloseIdleConnections()
 		cancel()
@@ -88,8 +90,10 @@ func (a *apiManager) signIn() error {
 		return nil
 	}
 	now := time.Now()
-	form := url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demodeveloper"}, "password": {password}}
-	status, body, err := send(a.client, http.MethodPost, a.portal+realm+"/protocol/openid-connect/token", "", "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
+	form := url.Values{"grant_type": {"password"}, "client_id": {"public-backend-access"}, "username": {"demodeveloper"},
+		"password": {password}}
+	status, body, err := send(a.client, http.MethodPost, a.portal+realm+"/protocol/openid-connect/token", "",
+		"application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("sign in: status %d: %w", status, err)
 	}
@@ -180,7 +184,8 @@ func definition(upstream, provider, version string, paths ...string) string {
 			for _, one := range []map[string]any{get, post} {
 				one["x-kong-plugin-oidc"] = map[string]any{"name": "oidc", "enabled": true, "config": map[string]any{
 					"client_id": "kong", "client_secret": secret, "bearer_only": "yes", "realm": "OpenAPI",
-					"discovery": provider + "/.well-known/openid-configuration", "introspection_endpoint": provider + "/protocol/openid-connect/token/introspect",
+					"discovery":              provider + "/.well-known/openid-configuration",
+					"introspection_endpoint": provider + "/protocol/openid-connect/token/introspect",
 				}}
 			}
 		}
@@ -194,7 +199,8 @@ func definition(upstream, provider, version string, paths ...string) string {
 		made[path] = item
 	}
 	file, err := json.Marshal(map[string]any{
-		"openapi": "3.0.3", "info": map[string]any{"title": "Load", "version": version}, "servers": []any{map[string]any{"url": upstream}}, "paths": made,
+		"openapi": "3.0.3", "info": map[string]any{"title": "Load", "version": version},
+		"servers": []any{map[string]any{"url": upstream}}, "paths": made,
 	})
 	if err != nil {
 		panic(err) // maps of strings can be marshalled
