@@ -18,7 +18,7 @@ var (
 	// ErrConflict says that another enabler, or an entity that is in the gateway by hand,
 	// has the route or the name.
 	ErrConflict = errors.New("apimgmt: conflict")
-	// ErrState says that a version cannot go from its state to the one wanted.
+	// ErrState says that a version cannot go from its state to the new one.
 	ErrState = errors.New("apimgmt: wrong state")
 	// ErrPrecondition says that the record is not the one that the caller has seen.
 	ErrPrecondition = errors.New("apimgmt: precondition failed")

@@ -46,7 +46,7 @@ type HandlerOptions struct {
 }
 
 // Handler returns the REST interface of the publisher (specification part B,
-// section 4): the library below /OpenAPIDocumentation/, which wants a bearer token
+// section 4): the library below /OpenAPIDocumentation/, which requires a bearer token
 // with one of the roles, its own OpenAPI document at /openapi.json, an interactive
 // page at /docs/, and /healthz, /readyz and /metrics. opts may be nil, which refuses
 // every caller. Pages of other origins cannot have a browser change anything; see also

@@ -22,7 +22,7 @@ type Options struct {
 	// Tags are what every entity is labelled with. Nil means x-kong-tags.
 	Tags []string
 	// Plugins are the plugins that the gateway has. Nil means oidc alone. One that a
-	// definition wants and the gateway does not have is an error: leaving it out
+	// definition names and the gateway does not have is an error: leaving it out
 	// could open what it was to close.
 	Plugins []string
 	// Server is the address that relative servers are relative to, and the server of
@@ -62,7 +62,7 @@ type Options struct {
 	// not know that form; false leaves the plugins as they are.
 	RequestValidator bool
 	// Allow decides which addresses requests may be sent to. It is called for each,
-	// and its error is told with the place. Nil allows all.
+	// and its error is reported with the place. Nil allows all.
 	Allow func(host string, port int) error
 }
 
@@ -112,7 +112,7 @@ const (
 // With [Options.RequestValidator], a request-validator whose config has no schemas
 // gets those of each operation, at most 256 KiB for one and 4 MiB for all, and stands
 // on the routes. Without, it is left alone, and a Kong, for which it is a paid
-// plugin, wants body_schema or parameter_schema in the file.
+// plugin, requires body_schema or parameter_schema in the file.
 //
 // Errors wrap [ErrInvalid] and name the place in the definition.
 func Convert(d *Definition, options Options) (entity.Config, error) {
@@ -156,7 +156,7 @@ type level struct {
 
 	serviceDefaults, upstreamDefaults, routeDefaults *document.Node
 
-	service  *service  // nil until somebody needs it
+	service  *service  // nil until it is needed
 	plugins  []*plugin // that routes below have to carry themselves
 	security *document.Node
 

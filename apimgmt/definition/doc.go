@@ -7,7 +7,7 @@
 // with the extensions x-kong-…. [Definition.Redacted] is what may be shown to
 // people.
 //
-// The files come from strangers. Their size, depth and number of values are
+// The files are not trusted. Their size, depth and number of values are
 // bounded, aliases of YAML included; nothing is fetched; and every error names the
 // place in the file.
 package definition

@@ -199,7 +199,7 @@ func upstreamName(service string) string {
 	return strings.Join(append(labels, "upstream"), ".")
 }
 
-// allowed asks about every address that requests are sent to.
+// allowed checks every address that requests are sent to.
 func (c *converter) allowed(config entity.Config) error {
 	if c.options.Allow == nil {
 		return nil

@@ -15,14 +15,14 @@ type Conflict struct {
 	Path string
 }
 
-// String tells the conflict in a sentence.
+// String describes the conflict in a sentence.
 func (c Conflict) String() string {
 	return fmt.Sprintf("route %q and route %q both match %q", c.Route, c.Other, c.Path)
 }
 
 // Conflicts lists the routes of one configuration that match the same requests as
 // routes of another one: those of a new API against those of all others. Each pair
-// is told once.
+// is reported once.
 //
 // Two routes are in conflict if they share a protocol (http and https count as
 // one, as do ws and wss, grpc and grpcs), a method, a host and a server name, with

@@ -28,10 +28,10 @@ func (c Config) Without(tag string) (Config, error) {
 }
 
 // Replace returns the configuration with one owner's entities in place of those
-// that he had: each that has the tag is removed, those of next get the tag and
-// are added. What others have put on his entities stays as long as these are
-// there, which their ids tell; the time of creation of an entity stays too. A name
-// that somebody else has is an error that wraps [ErrConflict].
+// that it had: each that has the tag is removed, those of next get the tag and
+// are added. What others have attached to its entities stays as long as these are
+// there, by their ids; the time of creation of an entity stays too. A name
+// that another owner has is an error that wraps [ErrConflict].
 func (c Config) Replace(tag string, next Config) (Config, error) {
 	normal, err := NewNormal(c)
 	if err != nil {

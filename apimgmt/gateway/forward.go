@@ -230,7 +230,7 @@ func fullDuplex(w http.ResponseWriter) bool {
 	return http.NewResponseController(w).EnableFullDuplex() == nil
 }
 
-// reportHealth tells the upstream how a target has done. What the client has done to
+// reportHealth counts the outcome of a request to a target. What the client has done to
 // its own request is not held against the target.
 func (f *forwarding) reportHealth(peer *balance.Peer, status int, err error) {
 	x, body := f.x, f.body

@@ -16,7 +16,7 @@ import (
 )
 
 // ServeHTTP serves one request. A response that breaks off ends in a panic with
-// http.ErrAbortHandler, as that is how a server is told to cut the connection.
+// http.ErrAbortHandler, which makes the server cut the connection.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x, _ := g.exchanges.Get().(*Exchange)
 	if x == nil {

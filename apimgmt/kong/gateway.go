@@ -40,7 +40,7 @@ type Config struct {
 	// Backoff is how long the second attempt waits; every further one waits twice
 	// as long as the one before, up to 5 seconds. Zero means 100 milliseconds.
 	Backoff time.Duration
-	// Logger gets what an operator has to know. Nil means nothing is logged.
+	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -104,7 +104,7 @@ func New(config Config) (*Gateway, error) {
 //
 // The error of a call says which entity it was about, and has Kong's message; it
 // wraps [entity.ErrInvalid] if the entities are at fault, [entity.ErrConflict] if
-// somebody else has an id or a name, [ErrForbidden] or [ErrBusy]. Nothing has
+// another owner has an id or a name, [ErrForbidden] or [ErrBusy]. Nothing has
 // changed then. After any other one, what was served before is served, unless the
 // error says that it could not be put back; publishing again puts it right.
 func (g *Gateway) Publish(ctx context.Context, owner string, config entity.Config) error {

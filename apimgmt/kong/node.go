@@ -17,7 +17,7 @@ type node struct {
 	plugins      []string
 }
 
-// node asks Kong for its version.
+// node reads the version of Kong.
 func (g *Gateway) node(ctx context.Context) (node, error) {
 	var answer struct {
 		Version string `json:"version"`

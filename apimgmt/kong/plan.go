@@ -17,7 +17,7 @@ type target struct {
 	bodies map[entity.Kind]map[string]fields
 }
 
-// wanted is what a Kong shall have once an owner's entities are replaced.
+// wanted is the desired state of a Kong: what it has once an owner's entities are replaced.
 func (g *Gateway) wanted(ctx context.Context, n node, owner string, before held, config entity.Config) (target, error) {
 	next, err := before.config.Replace(owner, config)
 	if err != nil {
@@ -73,7 +73,7 @@ type step struct {
 
 // plan is how a Kong gets from what it has to what it shall have. See the package.
 type plan struct {
-	check   []step // only asked about
+	check   []step // validated only
 	prepare []step // not seen by any request
 	show    []step
 	remove  []step
@@ -134,7 +134,7 @@ func newPlan(owner string, before held, next target, staged string) (plan, error
 	return p.plan, nil
 }
 
-// leftovers are deletions of what has the owner's tag, and is neither served nor wanted.
+// leftovers are deletions of what has the owner's tag, and is neither served nor desired.
 func (p *planner) leftovers() []entity.Change {
 	known := map[entity.Kind]map[string]bool{}
 	note := func(kind entity.Kind, id string, _ any) error {

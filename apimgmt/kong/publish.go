@@ -65,7 +65,7 @@ func (g *Gateway) aside(ctx context.Context, do func(ctx context.Context) error)
 	return do(ctx)
 }
 
-// change makes the changes of a publish while nobody else does.
+// change makes the changes of a publish while it holds the lock.
 func (g *Gateway) change(ctx context.Context, n node, owner string, config entity.Config, staged string) error {
 	before, err := g.load(ctx, n) // others may have been quicker
 	if err != nil {
@@ -131,7 +131,7 @@ func (g *Gateway) call(s step) call {
 	case entity.Delete:
 		made.method, made.body = http.MethodDelete, nil
 	case entity.Create:
-		// PUT would change an entity of the same id that somebody else has just made.
+		// PUT would change an entity of the same id that another client has just made.
 		update := made
 		made.method, made.path = http.MethodPost, path
 		made.resume = func(ctx context.Context) error { return g.resume(ctx, s, update) }
@@ -172,7 +172,7 @@ func (g *Gateway) resume(ctx context.Context, s step, update call) error {
 	return g.client.make(ctx, update)
 }
 
-// check asks Kong whether it would take an entity. A Kong that does not say is
+// check has Kong validate an entity. A Kong that cannot do that is
 // taken to agree.
 func (g *Gateway) check(ctx context.Context, s step) error {
 	made := g.call(s)
@@ -198,5 +198,5 @@ func hasSecret(body fields) bool {
 	return !same(raw, entity.RedactConfig(raw))
 }
 
-// patience is the time between two looks at somebody else's publish.
+// patience is the time between two looks at the publish of another process.
 const patience = 50 * time.Millisecond

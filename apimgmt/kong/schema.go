@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// schemas knows the defaults of plugins, which Kong adds to what it is given. It
+// schemas has the defaults of plugins, which Kong adds to a configuration. It
 // is safe for concurrent use.
 type schemas struct {
 	client *client

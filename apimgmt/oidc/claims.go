@@ -13,7 +13,7 @@ import (
 )
 
 // Claims is what a token says that was found to be good. The same Claims are
-// given to everybody who comes with the same token, so they must not be changed;
+// given to every request with the same token, so they must not be changed;
 // reading is safe for concurrent use.
 type Claims struct {
 	// Issuer, Subject and ID are iss, sub and jti (RFC 7519 section 4.1).
@@ -75,7 +75,7 @@ type wireClaims struct {
 }
 
 // parseClaims reads claims. Names count to the letter and must not be repeated,
-// so that everybody who reads the token reads the same (RFC 7519 section 4).
+// so that every reader of the token reads the same (RFC 7519 section 4).
 func parseClaims(text []byte) (*Claims, *bool, error) {
 	var wire wireClaims
 	if err := josejson.Unmarshal(text, &wire); err != nil {

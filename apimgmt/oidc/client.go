@@ -26,7 +26,7 @@ type ClientConfig struct {
 	// RedirectURL is where the issuer sends the browser back to. Empty means that
 	// each login says it; see [Client.BeginAt].
 	RedirectURL string
-	// Scopes are asked for besides "openid". Nil means "profile" and "email".
+	// Scopes are requested besides "openid". Nil means "profile" and "email".
 	Scopes []string
 }
 
@@ -41,7 +41,7 @@ type Client struct {
 	scope    string
 }
 
-// NewClient returns a Client. Nobody is asked before the first login. Errors name
+// NewClient returns a Client. It makes no request. Errors name
 // the field of the configuration.
 func NewClient(c ClientConfig) (*Client, error) {
 	switch {
@@ -71,7 +71,7 @@ func absolute(text string) bool {
 // returns nil and may be called twice.
 func (c *Client) Close() error { return c.verifier.Close() }
 
-// Login is a login that has begun. Whoever has the Verifier and the code of the
+// Login is a login that has begun. With the Verifier and the code of the
 // answer gets the tokens, so it is kept like a password, for the minutes that a
 // login takes: sealed in a cookie, or on the server.
 type Login struct {
@@ -133,7 +133,7 @@ func withQuery(address string, add url.Values) (string, error) {
 // Tokens is what a login gives.
 type Tokens struct {
 	// Access is the token for calls, Refresh the one for new tokens, which may
-	// be empty. ID is the token that says who logged in; it is for
+	// be empty. ID is the ID token, which identifies the user; it is for
 	// [Client.EndSessionURL].
 	Access, Refresh, ID string
 	// Claims are those of the ID token. After Refresh they are nil if there
@@ -229,7 +229,7 @@ func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, err
 	return tokens, nil
 }
 
-// token asks the token endpoint (RFC 6749 section 5.1).
+// token calls the token endpoint (RFC 6749 section 5.1).
 func (c *Client) token(ctx context.Context, form url.Values) (*Tokens, error) {
 	address, err := c.issuer.endpoint(ctx, "token_endpoint", func(e Endpoints) string { return e.Token })
 	if err != nil {

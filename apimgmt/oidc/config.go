@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// How a client proves who it is at the issuer (OpenID Connect Core section 9).
+// How a client authenticates at the issuer (OpenID Connect Core section 9).
 const (
 	// SecretBasic sends identifier and secret as HTTP basic authentication.
 	SecretBasic = "client_secret_basic"
@@ -45,7 +45,7 @@ type Config struct {
 	// all.
 	Skew time.Duration
 
-	// ClientID and ClientSecret are who this server is at the issuer, for
+	// ClientID and ClientSecret are the credentials of this server at the issuer, for
 	// Introspect and for a Client. A Client without a secret is a public one.
 	ClientID, ClientSecret string
 	// ClientAuth is how it proves that: SecretBasic, which empty means, or
@@ -82,7 +82,7 @@ type Config struct {
 	// HTTPClient makes the requests. Nil means one with a pool of its own that
 	// uses no proxy. Its rules for redirects are not used: none is followed.
 	HTTPClient *http.Client
-	// Logger is told of keys that changed or cannot be refreshed. Nil is
+	// Logger receives changes of keys and failures to refresh them. Nil is
 	// silent.
 	Logger *slog.Logger
 }

@@ -37,7 +37,7 @@
 // address may come from a definition that somebody uploaded. So every address
 // must be https, or http on the loopback interface, unless
 // [Config.AllowHTTP] is set; its host must be one of [Config.Hosts], where that
-// is set, which whoever takes addresses from others should do; no redirect is
+// is set, which is advised where addresses come from others; no redirect is
 // followed; answers are read up to a limit and never shown in errors. A host
 // name may resolve to any address: where that matters give [Config.HTTPClient] a
 // transport that looks at the address it dials.
@@ -46,7 +46,7 @@
 //
 // Keys are fetched when they are needed first, again when they have expired, and
 // when a token names one that is not known, but for that no more often than
-// [Config.KeysRetry] allows, so nobody can use us to hammer the issuer. Requests
+// [Config.KeysRetry] allows, so no caller can make the verifier overload the issuer. Requests
 // share one fetch. Known keys go on to be used for [Config.StaleKeys] after they
 // expired while the issuer cannot be reached. When keys change, every verified
 // token that was remembered is forgotten.

@@ -58,7 +58,7 @@ func newPages() (*pages, error) {
 
 var parameter = regexp.MustCompile(`\(\?<([^>]+)>[^)]*\)`)
 
-// pathText is a path of a route as people know it: "/things/{id}".
+// pathText is a path of a route as in its definition: "/things/{id}".
 func pathText(path string) string {
 	expression, ok := strings.CutPrefix(path, "~")
 	if !ok {
@@ -85,7 +85,7 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// icon answers what browsers ask for on pages that name no icon.
+// icon answers the requests of browsers on pages that name no icon.
 func (p *pages) icon(w http.ResponseWriter, r *http.Request) error {
 	http.ServeFileFS(w, r, look.Files, "icon.svg")
 	return nil

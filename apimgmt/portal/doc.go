@@ -1,6 +1,6 @@
 // Package portal is the web interface of API management: people sign in at an
 // identity provider, look through the library of APIs, read and try them, and
-// those who may publish do it here.
+// developers publish here.
 //
 // # Signing in
 //
@@ -16,7 +16,7 @@
 // # What may be done
 //
 // The roles of the access token decide, at every request: a developer publishes,
-// changes and deletes; an open caller reads; anybody else is told that he lacks a
+// changes and deletes; an open caller reads; any other user gets a page about the missing
 // role. Every change needs the session's form token, and comes from a page of the
 // portal's own origin ([net/http.CrossOriginProtection]) or of one of [Config.Hosts].
 //
@@ -25,7 +25,7 @@
 // The interactive documentation is Swagger UI, from the program itself. Definitions
 // are shown with the gateway for their only server. The page asks for the access
 // token when a request is about to be sent, and sends it to the gateway and to
-// nobody else: the page's content security policy allows its own origin and the
+// no other origin: the page's content security policy allows its own origin and the
 // gateway's. [AllowPortal] has a gateway answer pages of the portal.
 //
 // # Pages

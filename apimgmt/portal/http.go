@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// partHeader is what scripts of the pages say when they want a part of a page.
+// partHeader is the header field of scripts that request a part of a page.
 const partHeader = "X-Part"
 
 // Handler serves the portal at the root of its origin, except for paths that are
@@ -81,7 +81,7 @@ func classify(err error) *httpapi.Error {
 // head is what every page has.
 type head struct {
 	Title   string
-	Visitor *visitor // nil if nobody is signed in
+	Visitor *visitor // nil without a login session
 }
 
 // show writes a page.

@@ -48,7 +48,7 @@ func (p *Portal) home(w http.ResponseWriter, r *http.Request) error {
 	return p.show(w, r, http.StatusOK, p.pages.home, view)
 }
 
-// library lists what the query of a request asks for.
+// library lists the records that the query of a request selects.
 func (p *Portal) library(r *http.Request) (libraryView, error) {
 	query := r.URL.Query()
 	view := libraryView{Query: query.Get("q"), States: []apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Draft, apimgmt.Sunset}}

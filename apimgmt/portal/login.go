@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// loginTime is how long somebody may take to sign in.
+// loginTime is how long signing in may take.
 const loginTime = 10 * time.Minute
 
 // pending is a login that has begun, sealed in a cookie.
@@ -69,7 +69,7 @@ func (p *Portal) answer(w http.ResponseWriter, r *http.Request) error {
 		return &httpapi.Error{Status: http.StatusForbidden,
 			Detail: "The identity provider has given a token that is not accepted here.", Err: err}
 	}
-	p.sessions.end(p.cookie(r, sessionCookie)) // whoever was signed in here before
+	p.sessions.end(p.cookie(r, sessionCookie)) // the session that was here before
 	p.setCookie(w, sessionCookie, p.sessions.add(tokens, who), p.config.Longest)
 	p.config.Logger.Info("signed in", "user", who.Username, "roles", p.roleOf(who))
 	seeOther(w, begun.Back)
@@ -116,7 +116,7 @@ func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Cl
 	case errors.As(err, &refusal), errors.Is(err, oidc.ErrMissing):
 		return oidc.Tokens{}, nil, errSignedOut
 	case err != nil && time.Now().Before(s.tokens.Expires):
-		return s.tokens, s.who, nil // good for a moment, and maybe the provider is back then
+		return s.tokens, s.who, nil // valid for a moment, and maybe the provider is back then
 	case err != nil:
 		return oidc.Tokens{}, nil, &httpapi.Error{Status: http.StatusServiceUnavailable,
 			Detail: "The identity provider cannot be reached. Please try again.", Err: err}

@@ -16,7 +16,7 @@ type renderer struct {
 }
 
 func newRenderer() *renderer {
-	// No images: nobody shall learn who reads a description.
+	// No images: their servers would see the readers of a description.
 	policy := bluemonday.NewPolicy()
 	policy.AllowStandardURLs()
 	policy.AllowAttrs("href").OnElements("a")

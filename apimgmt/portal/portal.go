@@ -29,15 +29,15 @@ type Config struct {
 	URL string
 	// GatewayURL is the address of the gateway as browsers reach it. Required.
 	GatewayURL string
-	// Developer is the realm role of those who may publish. Empty means
+	// Developer is the realm role of users that may publish. Empty means
 	// "Developer".
 	Developer string
-	// OpenCaller is the realm role of those who may read. Empty means
+	// OpenCaller is the realm role of users that may read. Empty means
 	// "Open-Caller".
 	OpenCaller string
 	// MaxFile is the greatest definition in bytes. Zero means 4 MiB.
 	MaxFile int64
-	// Sessions is how many people may be signed in; whoever has done nothing for
+	// Sessions is how many users may be signed in; the one that has done nothing for
 	// longest gives way. Zero means 10,000.
 	Sessions int
 	// Idle is after what time without a request a session ends. Zero means 30
@@ -47,7 +47,7 @@ type Config struct {
 	Longest time.Duration
 	// Hosts are names of the server besides that of URL, see apimgmt.HandlerOptions.
 	Hosts []string
-	// Logger is told of logins and failures. Nil is silent.
+	// Logger receives logins and failures. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -109,7 +109,7 @@ type Portal struct {
 	texts    *renderer
 }
 
-// New returns a Portal. Nobody is asked before the first login. Errors name the
+// New returns a Portal. It makes no request before the first login. Errors name the
 // field of the configuration.
 func New(config Config) (*Portal, error) {
 	config, err := config.withDefaults()

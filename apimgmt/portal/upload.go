@@ -27,14 +27,14 @@ type outcome struct {
 	Published *apimgmt.Record
 }
 
-// uploadForm is a form that somebody has sent.
+// uploadForm is a form that a user has sent.
 type uploadForm struct {
 	action, enabler, description, path string
 	file                               []byte
 	there                              bool // a file was chosen
 }
 
-// upload publishes a definition, keeps it as a draft, or tells what publishing it
+// upload publishes a definition, keeps it as a draft, or previews what publishing it
 // would do.
 func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) error {
 	form, err := p.readForm(w, r, v)

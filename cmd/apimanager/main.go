@@ -95,7 +95,7 @@ func (s *settings) open() (_ *listeners, err error) {
 	return l, nil
 }
 
-// close closes what is open. Who serves a listener has closed it by then, unless an
+// close closes what is open. A server has closed its listener by then, unless an
 // error came first.
 func (l *listeners) close() {
 	for _, one := range []net.Listener{l.portal, l.gateway, l.admin} {

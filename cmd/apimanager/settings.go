@@ -39,9 +39,9 @@ func readSettings(args []string) (settings, *server.Flags, error) {
 		"`HOST:PORT` of the portal, the publisher and the identity provider; port 0 takes any that is free")
 	f.StringVar(&s.gateway, "gateway-listen", "127.0.0.1:8100", "`HOST:PORT` of the gateway; port 0 takes any that is free")
 	f.StringVar(&s.admin, "admin-listen", "127.0.0.1:8101", "`HOST:PORT` of the gateway's admin API and page; port 0 takes any that is free")
-	f.StringVar(&s.portalURL, "portal-url", "", "`URL` of the portal as browsers know it, such as "+
+	f.StringVar(&s.portalURL, "portal-url", "", "`URL` of the portal for browsers, such as "+
 		"https://apis.example.org; empty means that of -listen")
-	f.StringVar(&s.gatewayURL, "gateway-url", "", "`URL` of the gateway as callers know it; empty means that of -gateway-listen")
+	f.StringVar(&s.gatewayURL, "gateway-url", "", "`URL` of the gateway for callers; empty means that of -gateway-listen")
 	f.StringVar(&s.data, "data", "./data/apimanager", "`folder` where everything is kept")
 	f.StringVar(&s.provider, "idp", "", "`URL` of a Keycloak where people sign in, ending in /auth/, or in / for newer "+
 		"ones; empty means the one inside, for development")

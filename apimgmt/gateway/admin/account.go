@@ -43,14 +43,14 @@ const (
 	maxSessions      = 100
 
 	addressFailures = 5  // wrong passwords before an address has to wait
-	allFailures     = 50 // and before everybody has to
+	allFailures     = 50 // and before every client has to
 	firstLock       = 5 * time.Second
 	longestLock     = 15 * time.Minute
-	longestForAll   = time.Minute // so that strangers cannot keep the administrator out
+	longestForAll   = time.Minute // so that attackers cannot lock the administrator out
 	maxAddresses    = 10_000
 )
 
-// administrator is who signs in to the page.
+// administrator is the account that signs in to the page.
 type administrator struct {
 	docs   storage.Documents
 	hasher *password.Hasher

@@ -19,7 +19,7 @@
 //
 // [Store.Publish] replaces the entities that have an owner's tag. The API and the page
 // show them, and may change them as in Kong; the next time the owner publishes, that
-// is undone, while what others have put on his entities stays.
+// is undone, while what others have attached to its entities stays.
 //
 // # The API
 //
@@ -32,7 +32,7 @@
 // what they belong to. Merging the configuration of a plugin with PATCH is that of RFC
 // 7396. Health is that of the process that is asked.
 //
-// # Who may use it
+// # Access
 //
 // With a token ([HandlerConfig]) every request to the API shows it. Without one the API
 // answers this machine only: a loopback address at both ends, no proxy in between, and

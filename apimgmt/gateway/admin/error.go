@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// problem is an error as Kong tells it.
+// problem is an error in Kong's form.
 type problem struct {
 	status  int
 	Code    int            `json:"code,omitempty"`
@@ -219,7 +219,7 @@ func writeJSON(w http.ResponseWriter, status int, document any) {
 	_, _ = w.Write(data) // a client that went away is no error of ours
 }
 
-// told makes the adapter's error of one in Kong's form.
+// told is the adapter's error of one in Kong's form.
 func told(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		err := f(w, r)

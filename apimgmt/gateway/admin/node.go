@@ -123,7 +123,7 @@ func (a *api) tags(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// targetHealth is the health of a target, as Kong tells it.
+// targetHealth is the health of a target, in Kong's form.
 type targetHealth struct {
 	ID        string         `json:"id"`
 	Target    string         `json:"target"`

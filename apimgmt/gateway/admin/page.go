@@ -36,7 +36,7 @@ type view struct {
 	User, CSRF        string
 	Notice, Fault     string
 	Secret            string // that is shown this once
-	Name              string // of who signs in
+	Name              string // of the administrator
 	NeedsToken        bool
 
 	Kind, Plural string
@@ -123,7 +123,7 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 	return p.signedIn(p.overview)(w, r)
 }
 
-// sessionFunc answers a request of somebody who has signed in.
+// sessionFunc answers a request with a login session.
 type sessionFunc func(w http.ResponseWriter, r *http.Request, s session) error
 
 const cookieName = "gateway-admin"
@@ -141,8 +141,8 @@ func (p *pages) protected(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	}
 }
 
-// signedIn sends who has not signed in to where he can, and refuses forms that are not
-// of the session.
+// signedIn redirects requests without a login session to the sign-in page, and refuses
+// forms that are not of the session.
 func (p *pages) signedIn(f sessionFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		s, ok := p.admin.find(secretOf(r), r.URL.Path != "/admin/traffic")

@@ -31,7 +31,7 @@ const (
 	pieceSize = 4 << 20   // bytes of text in a document; base64 and quotes stay below storage.MaxDataSize
 	version   = 1
 
-	// A text that no head names is garbage once nobody can be writing it any more.
+	// A text that no head names is garbage once no writer can be at work on it.
 	writeTime   = 10 * time.Minute
 	garbageTime = time.Hour
 )

@@ -16,7 +16,7 @@ import (
 )
 
 // KeyAuth is the kind "key-auth": it lets requests pass that come with the key of
-// a consumer. Keys are looked up by their hash, so that the time it takes tells
+// a consumer. Keys are looked up by their hash, so that the time it takes says
 // nothing about them.
 //
 //	key_names         header fields, query parameters and fields of a form; "apikey" by default

@@ -25,8 +25,8 @@ import (
 // {name, enabled, config} may stand in place of config.
 //
 //	discovery                           address of the discovery document
-//	client_id, client_secret            who the gateway is at the issuer
-//	introspection_endpoint              asked about every token (RFC 7662); empty means
+//	client_id, client_secret            credentials of the gateway at the issuer
+//	introspection_endpoint              queried for every token (RFC 7662); empty means
 //	                                    that tokens are verified here with the issuer's keys
 //	introspection_endpoint_auth_method  client_secret_post (the default) or client_secret_basic
 //	token_endpoint_auth_method          likewise
@@ -39,7 +39,7 @@ import (
 //
 // For people at a browser, with the authorization code flow and PKCE:
 //
-//	scope                      asked for; "openid" by default
+//	scope                      requested; "openid" by default
 //	response_type              "code"
 //	redirect_uri_path          where the issuer sends them back to; by default to the path
 //	                           that they asked for
@@ -53,7 +53,7 @@ import (
 // What kong-oidc does not have:
 //
 //	issuer                  what tokens say, if it differs from the discovery document
-//	introspect_jwt_tokens   "no": only tokens that are no JWT are asked about, others
+//	introspect_jwt_tokens   "no": only tokens that are no JWT are introspected, others
 //	                        verified here; "yes" by default, as with kong-oidc
 //	roles_required          realm roles, as Kong's openid-connect writes requirements: one of
 //	                        the strings has to be met, and each is met by all of its words
@@ -168,7 +168,7 @@ func decodeOIDC(setup gateway.Setup) (*oidcConfig, *filter, error) {
 }
 
 // unwrap takes the configuration out of the whole form of the extension. One that
-// is not enabled is the business of whoever reads the extension.
+// is not enabled is for the reader of the extension.
 func unwrap(config json.RawMessage) (json.RawMessage, error) {
 	var whole map[string]json.RawMessage
 	if json.Unmarshal(config, &whole) != nil || whole["config"] == nil {
@@ -198,7 +198,7 @@ func webAddress(text string) bool {
 		address.User == nil && address.Fragment == ""
 }
 
-// issuer is the configuration of whoever asks the issuer.
+// issuer is the configuration of the issuer's verifier or client.
 func (c *oidcConfig) issuer(setup gateway.Setup) oidc.Config {
 	discovery := string(c.Discovery)
 	return oidc.Config{

@@ -19,7 +19,7 @@ import (
 type login struct {
 	client      *oidc.Client
 	cookies     cookies
-	callback    string // path; empty means the one that was asked for
+	callback    string // path; empty means the requested one
 	logout      string // path
 	afterLogout string // path or address
 	recovery    string // path; empty means that failures are answered
@@ -78,7 +78,7 @@ func (p *oidcPlugin) browser(x *gateway.Exchange) *gateway.Answer {
 	return nil
 }
 
-// expired answers for a session whose tokens do not count any more. Somebody who has
+// expired answers for a login session whose tokens have expired. A user that has
 // just logged in is not sent there again: with an issuer whose tokens never count the
 // browser would not stop.
 func (p *oidcPlugin) expired(x *gateway.Exchange, s *session, err error) *gateway.Answer {
@@ -286,7 +286,7 @@ func (p *oidcPlugin) logOut(x *gateway.Exchange, known *session) *gateway.Answer
 		return redirectTo(back, lines)
 	}
 	where, err := p.login.client.EndSessionURL(x.Context(), known.ID, back)
-	if err != nil { // the issuer has no such thing, or cannot be asked
+	if err != nil { // the issuer has no such endpoint, or cannot be reached
 		p.report(x.Context(), err)
 	}
 	return redirectTo(cmp.Or(where, back), lines)

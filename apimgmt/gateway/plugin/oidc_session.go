@@ -13,13 +13,13 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-// session is what a browser keeps, sealed, once somebody has logged in.
+// session is a login session, which the browser keeps, sealed.
 type session struct {
 	Access  string `json:"a"`
 	Refresh string `json:"r,omitempty"`
 	ID      string `json:"i"`
 	// Expires is when the access token does, and Until when the session ends, in
-	// seconds since 1970. Begun is when somebody logged in.
+	// seconds since 1970. Begun is the time of the login.
 	Expires int64 `json:"e"`
 	Until   int64 `json:"u"`
 	Begun   int64 `json:"b"`

@@ -140,7 +140,7 @@ func (c *rateLimiting) access(x *gateway.Exchange) *gateway.Answer {
 	return answer
 }
 
-// client names who is counted. The first byte says what it is, so that no client
+// client names the counted caller. The first byte is its kind, so that no caller
 // can be taken for another one.
 func (c *rateLimiting) client(x *gateway.Exchange) string {
 	switch c.LimitBy {
@@ -205,7 +205,7 @@ type limit struct {
 	most   int64
 }
 
-// periods are the windows, and the fields that tell of them.
+// periods are the windows, and their header fields.
 var periods = [...]struct{ name, limit, remaining string }{
 	{"second", "X-Ratelimit-Limit-Second", "X-Ratelimit-Remaining-Second"},
 	{"minute", "X-Ratelimit-Limit-Minute", "X-Ratelimit-Remaining-Minute"},

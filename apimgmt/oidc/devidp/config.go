@@ -26,7 +26,7 @@ type Config struct {
 	// BaseURL is where people and programs find it, with the path that stands
 	// before /realms: "http://127.0.0.1:8999/auth".
 	BaseURL string
-	// Realm is who may log in, and from where.
+	// Realm has the users, and the clients that they log in from.
 	Realm Realm
 	// Documents keeps keys, secrets, hashes and sessions. One Provider at a
 	// time uses it; see storage.Prefixed.
@@ -52,7 +52,7 @@ type Config struct {
 	// connection, requests for other hosts than those, IP addresses and localhost get
 	// a 421, because the owner of any name can point it to 127.0.0.1. Nil means none.
 	Hosts []string
-	// Logger is told of what happens. Nil is silent.
+	// Logger receives logins, refusals and failures. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -90,14 +90,14 @@ type Client struct {
 
 // User is a person.
 type User struct {
-	// Name is what he logs in with, without regard to case.
+	// Name is the name for logging in, without regard to case.
 	Name string
 	// Password is set at every start. Empty means the one that is kept, which
 	// is generated at the first start.
 	Password string
 	// FirstName, LastName and Email are claims.
 	FirstName, LastName, Email string
-	// Roles are his realm roles.
+	// Roles are the realm roles of the user.
 	Roles []string
 }
 

@@ -52,7 +52,7 @@ type introspection struct {
 }
 
 // introspect answers POST …/token/introspect (RFC 7662 section 2) to clients
-// that prove who they are.
+// that authenticate.
 func (h *handler) introspect(w http.ResponseWriter, r *http.Request) error {
 	fields, err := form(r)
 	if err != nil {

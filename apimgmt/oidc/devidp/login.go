@@ -54,7 +54,7 @@ func (h *handler) authorize(w http.ResponseWriter, r *http.Request) error {
 	return h.loginPage(w, r, http.StatusOK, asked, "", "")
 }
 
-// faultOf checks what is told to the client if it is wrong.
+// faultOf checks what the client is answered with if it is wrong.
 func faultOf(client Client, query url.Values) (code, description string) {
 	for name, values := range query {
 		if len(values) > 1 {

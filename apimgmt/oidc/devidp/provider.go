@@ -44,7 +44,7 @@ type Credentials struct {
 	Secrets map[string]string
 }
 
-// account is a user with what is kept of him.
+// account is a user with its stored subject and hash.
 type account struct {
 	User
 	Subject string
@@ -162,7 +162,7 @@ func (p *Provider) read(ctx context.Context, key string, into any) (found bool, 
 	return true, nil
 }
 
-// write creates or replaces a document, which nobody else writes.
+// write creates or replaces a document that has no other writer.
 func (p *Provider) write(ctx context.Context, key string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *Provider) write(ctx context.Context, key string, value any) error {
 // Issuer is what tokens say as iss, and the address of the realm.
 func (p *Provider) Issuer() string { return p.issuer }
 
-// Issued returns what this Open generated, to be shown to whoever started it.
+// Issued returns what this Open generated, to be shown to the operator.
 // The passwords are nowhere else: only their hashes are kept. At the next start
 // it is empty.
 func (p *Provider) Issued() Credentials {

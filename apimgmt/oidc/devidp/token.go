@@ -40,7 +40,7 @@ type realmAccess struct {
 	Roles []string `json:"roles"`
 }
 
-// profile is what the scopes profile and email tell.
+// profile is the claims of the scopes profile and email.
 type profile struct {
 	Username   string `json:"preferred_username,omitempty"`
 	Name       string `json:"name,omitempty"`
@@ -63,8 +63,8 @@ type tokens struct {
 	Scope          string `json:"scope"`
 }
 
-// scopes returns what is given of what was asked for: always profile and email,
-// as Keycloak's clients have by default, and openid if asked for.
+// scopes returns what is granted of the requested scopes: always profile and email,
+// as Keycloak's clients have by default, and openid if requested.
 func scopes(asked string) string {
 	given := "profile email"
 	if slices.Contains(strings.Fields(asked), "openid") {

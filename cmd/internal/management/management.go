@@ -34,7 +34,7 @@ type Config struct {
 	// Portal, Gateway and Admin are open listeners. The latter two are not used
 	// with Elsewhere.
 	Portal, Gateway, Admin net.Listener
-	// PortalURL and GatewayURL are the addresses as browsers know them. Empty means
+	// PortalURL and GatewayURL are the addresses for browsers. Empty means
 	// those of the listeners.
 	PortalURL, GatewayURL string
 	// Elsewhere is a gateway that is not inside this process. Nil means the one
@@ -63,7 +63,7 @@ type Config struct {
 	// Hosts are further names of the portal and of the admin API, besides that of
 	// PortalURL, as in apimgmt.HandlerOptions.
 	Hosts []string
-	// Logger is told what happens.
+	// Logger receives what the parts log.
 	Logger *slog.Logger
 }
 
@@ -139,7 +139,7 @@ func Open(ctx context.Context, config Config) (_ *Management, err error) {
 	return m, err
 }
 
-// openProvider opens the identity provider, or says where it is, and what asks it.
+// openProvider opens the identity provider, or uses an external one, and its clients.
 func (m *Management) openProvider(ctx context.Context, secrets Credentials) (err error) {
 	c := m.config
 	base := strings.TrimRight(c.Provider, "/")
@@ -245,7 +245,7 @@ func (m *Management) Close() error {
 }
 
 // Parts returns what runs. Announce is called when all of it can be used. The
-// gateway stops before the identity provider that its plugins ask.
+// gateway stops before the identity provider that its plugins call.
 func (m *Management) Parts(announce func()) []server.Part {
 	log := m.config.Logger
 	parts := []server.Part{{Name: "publisher", Run: m.Publisher.Run}}

@@ -68,7 +68,7 @@ func (c *conn) ready() error {
 
 // upload is the sending of a request's body.
 type upload struct {
-	state atomic.Int32 // 0 at first; who changes it may read the body, or knows that nobody will
+	state atomic.Int32 // 0 at first; the goroutine that changes it may read the body, or prevents that
 	read  atomic.Bool  // all of the body
 	err   chan error   // how it has ended
 }
@@ -79,7 +79,7 @@ const (
 	uploadAbandoned
 )
 
-// begin is called before the body is read, and abandon before somebody else reads
+// begin is called before the body is read, and abandon before another attempt reads
 // it. Only one of them ever succeeds.
 func (u *upload) begin() bool { return u.state.CompareAndSwap(0, uploadBegun) }
 
@@ -88,7 +88,7 @@ func (u *upload) abandon() bool { return u.state.CompareAndSwap(0, uploadAbandon
 func (c *conn) close() { c.closeOnce.Do(func() { _ = c.net.Close() }) }
 
 // alive reports whether the service has neither closed the connection nor sent
-// what nobody asked for.
+// an unsolicited response.
 func (c *conn) alive() bool { return c.r.Buffered() == 0 && c.probe.quiet() }
 
 // exchange sends a request and reads the header of the response.

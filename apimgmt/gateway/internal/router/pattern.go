@@ -94,7 +94,7 @@ func explain(err error) error {
 // beginning returns the text that every match of an expression begins with.
 func beginning(expression string) string {
 	// An alternative at the top, or a flag, would make the beginning that of the
-	// first alternative only; the parsed form tells.
+	// first alternative only; the parsed form shows that.
 	parsed, err := syntax.Parse(translate(expression), syntax.Perl)
 	if err != nil {
 		return ""
