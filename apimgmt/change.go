@@ -109,7 +109,7 @@ func (c *changes) execute(ctx context.Context, op string, h head, prepared *chan
 	}
 	if len(data) > maxRecord {
 		return head{}, &Error{Op: op, Key: prepared.key, Kind: ErrTooLarge,
-			Text: fmt.Sprintf("its record has more than %d bytes; delete versions that nobody needs", maxRecord)}
+			Text: fmt.Sprintf("its record has more than %d bytes; delete versions that are not needed", maxRecord)}
 	}
 	h.Pending = &pendingChange{
 		ID: uuid.NewString(), Op: op, Holder: c.id, At: time.Now().UTC(),

@@ -26,12 +26,12 @@ func newStage() stage {
 }
 
 // open starts a process.
-func (s stage) open(t *testing.T, plan *faultPlan) *apimgmt.Publisher {
+func (s stage) open(t *testing.T, schedule *faultSchedule) *apimgmt.Publisher {
 	t.Helper()
 	config := apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: s.gateway, GatewayURL: "http://gateway.example",
 		Grace: time.Nanosecond}
-	if plan != nil {
-		config.Documents, config.Blobs, config.Gateway = faultyDocuments{s.docs, plan}, faultyBlobs{s.blobs, plan}, faultyGateway{s.gateway, plan}
+	if schedule != nil {
+		config.Documents, config.Blobs, config.Gateway = faultyDocuments{s.docs, schedule}, faultyBlobs{s.blobs, schedule}, faultyGateway{s.gateway, schedule}
 	}
 	p, err := apimgmt.NewPublisher(config)
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestPublisher_Recover_syncsAfterAFailureAtAnyStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			calm := prepared(t)
 			before := calm.state(t, calm.open(t, nil))
-			count := &faultPlan{}
+			count := &faultSchedule{}
 			require.NoError(t, operation(t.Context(), calm.open(t, count)))
 			after := calm.state(t, calm.open(t, nil))
 			require.NotEqual(t, before, after)
@@ -150,9 +150,9 @@ func TestPublisher_Recover_syncsAfterAFailureAtAnyStep(t *testing.T) {
 			for kind := range 4 {
 				for at := 1; at <= count.steps; at++ {
 					s := prepared(t)
-					plan := &faultPlan{at: at, late: kind&1 != 0, dead: kind&2 != 0}
-					where := fmt.Sprintf("step %d of %d, late %v, dead %v", at, count.steps, plan.late, plan.dead)
-					err := operation(t.Context(), s.open(t, plan))
+					schedule := &faultSchedule{at: at, late: kind&1 != 0, dead: kind&2 != 0}
+					where := fmt.Sprintf("step %d of %d, late %v, dead %v", at, count.steps, schedule.late, schedule.dead)
+					err := operation(t.Context(), s.open(t, schedule))
 					next := s.open(t, nil)
 					require.NoError(t, next.Recover(t.Context()), where)
 					state := s.state(t, next)

@@ -154,7 +154,7 @@ func TestPublisher_Run_updatesTheGatewayOfEachProcess(t *testing.T) {
 
 func TestPublisher_servesReadsWithADeadGateway(t *testing.T) {
 	s := prepared(t)
-	dead := &faultPlan{at: 1, dead: true}
+	dead := &faultSchedule{at: 1, dead: true}
 	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs,
 		Gateway: faultyGateway{s.gateway, dead}, GatewayURL: "http://gateway.example"})
 	require.NoError(t, err)

@@ -71,11 +71,11 @@ func NewRouteIndex(c Config) *RouteIndex {
 func (x *RouteIndex) Conflicts(others *RouteIndex) []Conflict {
 	var found []Conflict
 	for _, r := range x.routes {
-		var told []*Route
+		var reported []*Route
 		for i, key := range r.keys {
 			for _, other := range others.byPath[key] {
-				if !slices.Contains(told, other) && sameRequests(r.route, other) {
-					told = append(told, other)
+				if !slices.Contains(reported, other) && sameRequests(r.route, other) {
+					reported = append(reported, other)
 					found = append(found, Conflict{Route: r.route.label(), Other: other.label(), Path: r.paths[i]})
 				}
 			}

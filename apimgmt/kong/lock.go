@@ -107,5 +107,5 @@ func (g *Gateway) release(ctx context.Context, id string) error {
 		steps = append(steps, step{kind: entity.KindRoute, op: entity.Delete, id: route.text("id"), name: route.text("name")})
 	}
 	steps = append(steps, step{kind: entity.KindService, op: entity.Delete, id: id, name: "of the publish"})
-	return g.carryOut(ctx, plan{remove: steps})
+	return g.apply(ctx, changeSet{remove: steps})
 }

@@ -35,15 +35,15 @@ func (g *Gateway) publish(ctx context.Context, owner string, config entity.Confi
 	if err != nil {
 		return err
 	}
-	planned, err := newPlan(owner, before, next, "")
+	changes, err := newChangeSet(owner, before, next, "")
 	if err != nil {
 		return err
 	}
-	if planned.empty() {
+	if changes.empty() {
 		return g.clean(ctx, owner, before)
 	}
 	if n.dbless {
-		return g.replaceAll(ctx, planned)
+		return g.replaceAll(ctx, changes)
 	}
 	staged, err := g.acquire(ctx, owner)
 	if err != nil {
@@ -75,16 +75,16 @@ func (g *Gateway) change(ctx context.Context, n node, owner string, config entit
 	if err != nil {
 		return err
 	}
-	planned, err := newPlan(owner, before, next, staged)
+	changes, err := newChangeSet(owner, before, next, staged)
 	if err != nil {
 		return err
 	}
-	for _, s := range planned.check {
+	for _, s := range changes.check {
 		if err := g.check(ctx, s); err != nil {
 			return err
 		}
 	}
-	err = g.carryOut(ctx, planned)
+	err = g.apply(ctx, changes)
 	if err == nil {
 		return nil
 	}
@@ -103,15 +103,15 @@ func (g *Gateway) putBack(ctx context.Context, n node, owner string, before held
 	if err != nil {
 		return err
 	}
-	planned, err := newPlan(owner, now, before.again(), staged)
+	changes, err := newChangeSet(owner, now, before.again(), staged)
 	if err != nil {
 		return err
 	}
-	return g.carryOut(ctx, planned)
+	return g.apply(ctx, changes)
 }
 
-// carryOut makes the calls of a plan, as far as they succeed.
-func (g *Gateway) carryOut(ctx context.Context, p plan) error {
+// apply makes the calls of a changeSet, as far as they succeed.
+func (g *Gateway) apply(ctx context.Context, p changeSet) error {
 	for _, steps := range [][]step{p.prepare, p.show, p.remove} {
 		for _, s := range steps {
 			if err := g.client.make(ctx, g.call(s)); err != nil && !(s.op == entity.Delete && isStatus(err, http.StatusNotFound)) {
@@ -166,7 +166,7 @@ func (g *Gateway) resume(ctx context.Context, s step, update call) error {
 		return err
 	}
 	if !same(there["tags"], s.body["tags"]) {
-		return &Error{Do: update.do, Status: http.StatusConflict, Message: "somebody else has made one of the same id",
+		return &Error{Do: update.do, Status: http.StatusConflict, Message: "another client has made one of the same id",
 			Violation: "primary key violation"}
 	}
 	return g.client.make(ctx, update)

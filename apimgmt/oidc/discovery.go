@@ -191,7 +191,7 @@ func (i *issuer) post(ctx context.Context, address string, form url.Values) (ans
 }
 
 // refused reads an answer that is not a success (RFC 6749 section 5.2). A
-// refusal of ours to ask is told from an issuer in trouble by the status.
+// refusal of the request is distinguished from an issuer in trouble by the status.
 func refused(address string, got answer) error {
 	var said struct {
 		Code        string `json:"error"`

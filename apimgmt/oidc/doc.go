@@ -34,7 +34,7 @@
 // # Requests to addresses of others
 //
 // A discovery document names further addresses, and in a gateway its own
-// address may come from a definition that somebody uploaded. So every address
+// address may come from an uploaded definition. So every address
 // must be https, or http on the loopback interface, unless
 // [Config.AllowHTTP] is set; its host must be one of [Config.Hosts], where that
 // is set, which is advised where addresses come from others; no redirect is
@@ -55,6 +55,6 @@
 //
 // Every reason to refuse a token has a sentinel of its own. [ErrUnreachable] is
 // one that says nothing about the token, and a [*Refusal] by Introspect another:
-// then the issuer does not believe us. A server answers these with 503, and all
+// then the issuer does not accept the client's credentials. A server answers these with 503, and all
 // else with 401.
 package oidc

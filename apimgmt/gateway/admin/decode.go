@@ -24,22 +24,22 @@ func shortenRefs(data []byte, into row) []byte {
 		if into.ref(t.kind) == nil {
 			continue
 		}
-		var told struct {
+		var reference struct {
 			ID       *string `json:"id"`
 			Name     *string `json:"name"`
 			Username *string `json:"username"`
 		}
-		if json.Unmarshal(members[string(t.kind)], &told) != nil {
+		if json.Unmarshal(members[string(t.kind)], &reference) != nil {
 			continue
 		}
 		short := map[string]string{}
 		switch {
-		case told.ID != nil:
-			short["id"] = *told.ID
-		case told.Username != nil && t.kind == entity.KindConsumer:
-			short["name"] = *told.Username
-		case told.Name != nil:
-			short["name"] = *told.Name
+		case reference.ID != nil:
+			short["id"] = *reference.ID
+		case reference.Username != nil && t.kind == entity.KindConsumer:
+			short["name"] = *reference.Username
+		case reference.Name != nil:
+			short["name"] = *reference.Name
 		default:
 			continue
 		}

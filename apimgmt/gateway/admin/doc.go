@@ -43,6 +43,6 @@
 // or with the token. Sessions are in memory, end after 30 minutes without use or 12
 // hours, and belong to one process; where several are behind one address, the page needs
 // one of its own for each. Five wrong passwords lock an address out for a while, fifty
-// everybody. It draws the traffic and changes services, routes, plugins, consumers with
+// every client. It draws the traffic and changes services, routes, plugins, consumers with
 // their keys, and upstreams with their targets. A key is shown once, when it is made.
 package admin

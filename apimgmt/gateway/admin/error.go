@@ -219,8 +219,8 @@ func writeJSON(w http.ResponseWriter, status int, document any) {
 	_, _ = w.Write(data) // a client that went away is no error of ours
 }
 
-// told is the adapter's error of one in Kong's form.
-func told(f httpapi.HandlerFunc) httpapi.HandlerFunc {
+// asProblem turns the errors of a handler into Kong's form.
+func asProblem(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		err := f(w, r)
 		var p *problem

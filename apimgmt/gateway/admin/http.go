@@ -90,12 +90,12 @@ func newAPI(config HandlerConfig) (*api, error) {
 
 // open is a route behind the guard.
 func (a *api) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f)), Origins: httpapi.OwnPages}
+	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Origins: httpapi.OwnPages}
 }
 
 // hidden is a route behind the guard that is not part of the API.
 func (a *api) hidden(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f)), Undocumented: true, Origins: httpapi.OwnPages}
+	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Undocumented: true, Origins: httpapi.OwnPages}
 }
 
 // table lists the routes.

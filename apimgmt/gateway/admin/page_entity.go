@@ -252,7 +252,7 @@ func (p *pages) apply(t *table, config *entity.Config, r *http.Request, data []b
 			return e, err
 		}
 		if seen != fingerprint(e) {
-			return e, &problem{status: http.StatusConflict, Message: "Somebody else has changed this meanwhile. Load the page again"}
+			return e, &problem{status: http.StatusConflict, Message: "This was changed meanwhile. Load the page again"}
 		}
 	}
 	id := e.meta().ID

@@ -74,17 +74,17 @@ func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
 	case entity.KindConsumer:
 		return []input{
 			{Name: "username", Label: "Username", Type: "text", Hint: "This or the custom ID is needed"},
-			{Name: "custom_id", Label: "Custom ID", Type: "text", Hint: "What another system calls who calls"}, tags}
+			{Name: "custom_id", Label: "Custom ID", Type: "text", Hint: "The identifier of the caller in another system"}, tags}
 	case entity.KindKey:
 		return []input{
 			{Name: "consumer", Label: "Consumer", Type: "choice", Options: references(config, entity.KindConsumer, "None"), Required: true},
-			{Name: "key", Label: "Key", Type: "text", Hint: "Empty means that one is made, which nobody can guess"},
+			{Name: "key", Label: "Key", Type: "text", Hint: "Empty means that a random one is generated"},
 			{Name: "ttl", Label: "Counts for (seconds)", Type: "number", Hint: "Empty means until it is deleted"}, tags}
 	case entity.KindUpstream:
 		hash := options("none", "consumer", "ip", "header", "cookie", "path")
 		return []input{name,
 			{Name: "algorithm", Label: "Algorithm", Type: "choice", Options: options("round-robin", "least-connections", "consistent-hashing")},
-			{Name: "hash_on", Label: "Hash on", Type: "choice", Options: hash, Hint: "For consistent hashing: who gets the same target again"},
+			{Name: "hash_on", Label: "Hash on", Type: "choice", Options: hash, Hint: "For consistent hashing: which requests get the same target"},
 			{Name: "hash_on_header", Label: "Header to hash", Type: "text"},
 			{Name: "hash_on_cookie", Label: "Cookie to hash", Type: "text"},
 			{Name: "hash_fallback", Label: "Or else hash on", Type: "choice", Options: hash},

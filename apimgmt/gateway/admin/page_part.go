@@ -88,7 +88,7 @@ func consequence(kind entity.Kind) string {
 	case entity.KindConsumer:
 		return "The keys of the consumer and the plugins for it go with it."
 	case entity.KindKey:
-		return "Whoever calls with this key is refused from then on."
+		return "Requests with this key are refused from then on."
 	case entity.KindUpstream:
 		return "Its targets go with it. A service that names it as host has nowhere to send requests to."
 	case entity.KindTarget:

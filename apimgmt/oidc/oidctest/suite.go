@@ -203,7 +203,7 @@ func (r Realm) testIntrospection(t *testing.T) {
 	_, err = v.Introspect(t.Context(), access)
 	require.ErrorIs(t, err, oidc.ErrInactive, "its session has ended")
 	_, err = v.Verify(t.Context(), access)
-	require.NoError(t, err, "which nobody can see from the token")
+	require.NoError(t, err, "which the token does not show")
 	again := r.post(t, "token", r.backend("grant_type", "refresh_token", "refresh_token", got["refresh_token"].(string))...)
 	require.Equal(t, 400, again.Status)
 	require.Equal(t, "invalid_grant", again.Body["error"])
