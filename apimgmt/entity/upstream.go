@@ -68,7 +68,7 @@ type ActiveCheck struct {
 	Unhealthy Verdict `json:"unhealthy"`
 }
 
-// PassiveCheck learns from the requests that are proxied.
+// PassiveCheck counts the outcome of proxied requests.
 type PassiveCheck struct {
 	Type      string  `json:"type"`
 	Healthy   Verdict `json:"healthy"`

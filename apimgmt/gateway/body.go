@@ -146,5 +146,5 @@ func (o *onceBody) Read(p []byte) (int, error) {
 // Close does nothing: the body is the server's.
 func (o *onceBody) Close() error { return nil }
 
-// abandon reports whether nothing was read, and sees to it that nothing will be.
+// abandon reports whether nothing was read, and ensures that nothing will be.
 func (o *onceBody) abandon() bool { return o.state.CompareAndSwap(0, 2) }

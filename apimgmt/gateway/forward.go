@@ -134,7 +134,7 @@ func (f *forwarding) attemptOther(peer *balance.Peer, host string, again bool) (
 	header := x.upstream.Header
 	x.lent = true // the transport may look at it for longer than this takes
 	if header["User-Agent"] == nil {
-		header["User-Agent"] = nil // so that none is made up
+		header["User-Agent"] = nil // so that net/http sets none
 	}
 	request := (&http.Request{
 		Method: x.upstream.Method, Host: host, Header: header,

@@ -41,7 +41,7 @@ func (x *Exchange) prepare() {
 	}
 }
 
-// setForwarded sets what the service learns of the client's side.
+// setForwarded sets the fields about the client's side.
 func (x *Exchange) setForwarded() {
 	r, h := x.request, x.upstream.Header
 	backing := make([]string, 0, 8)

@@ -85,7 +85,7 @@ func (g *Gateway) acquire() *table {
 	}
 }
 
-// leave gives up a table that was held, or served.
+// leave releases a table that was held, or served.
 func (g *Gateway) leave(t *table) {
 	if t.users.Add(-1) == 0 {
 		t.release.Do(func() { g.dispose(t) })

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// ClientConfig says how people log in.
+// ClientConfig configures logins.
 type ClientConfig struct {
 	// Config says at which issuer, and as which client. ClientID is required.
 	// Its Audience and AuthorizedParties are not used: ID tokens are for this
@@ -30,7 +30,7 @@ type ClientConfig struct {
 	Scopes []string
 }
 
-// Client logs people in with the authorization code flow and PKCE. It keeps
+// Client logs users in with the authorization code flow and PKCE. It keeps
 // nothing about them: a [Login] and [Tokens] are for the caller to keep, where
 // the browser cannot read or change them. It is made with [NewClient] and safe
 // for concurrent use.
@@ -214,7 +214,7 @@ func (c *Client) fromIssuer(ctx context.Context, query url.Values) error {
 
 // Refresh gets new tokens. The refresh token that was given is used up where the
 // issuer rotates them: keep the new one, and never use the old one again. A
-// *Refusal says that the person has to log in again.
+// *Refusal says that the user has to log in again.
 func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, error) {
 	if refreshToken == "" {
 		return nil, fmt.Errorf("refresh login: %w", ErrMissing)

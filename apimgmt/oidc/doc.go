@@ -1,11 +1,11 @@
 // Package oidc checks the tokens of an OpenID Connect provider, such as
-// Keycloak, and logs people in there.
+// Keycloak, and logs users in there.
 //
 // A [Verifier] is what a server needs that is called with bearer tokens:
 // [Verifier.Verify] checks a signed token against the keys of its issuer, without
 // asking anybody once the keys are known, and [Verifier.Introspect] asks the
 // issuer whether a token is still good (RFC 7662). Both return [Claims]. A
-// [Client] is what a web application needs whose people log in: the
+// [Client] is what a web application needs with logins: the
 // authorization code flow with PKCE (RFC 6749, RFC 7636), refreshing, and logging
 // out.
 //
@@ -49,7 +49,7 @@
 // [Config.KeysRetry] allows, so no caller can make the verifier overload the issuer. Requests
 // share one fetch. Known keys go on to be used for [Config.StaleKeys] after they
 // expired while the issuer cannot be reached. When keys change, every verified
-// token that was remembered is forgotten.
+// token that was cached is dropped.
 //
 // # Errors
 //

@@ -1,4 +1,4 @@
-// Package portal is the web interface of API management: people sign in at an
+// Package portal is the web interface of API management: users sign in at an
 // identity provider, look through the library of APIs, read and try them, and
 // developers publish here.
 //
@@ -9,7 +9,7 @@
 // gets a cookie that is a random number and that pages cannot read. What a login
 // needs until its answer comes is sealed in a cookie of its own. A return path is
 // one of the portal, or it is ignored. Sessions are in memory, bounded in number
-// and in time: after a restart people sign in again, which the provider's own
+// and in time: after a restart users sign in again, which the provider's own
 // session mostly does for them. Tokens are refreshed before they expire, and with
 // them the roles.
 //
@@ -32,5 +32,5 @@
 //
 // Pages are rendered here and work without scripts, but for the interactive
 // documentation. Their policy allows neither inline scripts nor inline styles. What
-// people have written is escaped; Markdown is rendered without HTML and sanitised.
+// users have written is escaped; Markdown is rendered without HTML and sanitised.
 package portal

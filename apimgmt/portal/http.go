@@ -104,7 +104,7 @@ func (p *Portal) show(w http.ResponseWriter, r *http.Request, status int, page *
 }
 
 // policy allows a page its own assets, and to talk to its own origin and the
-// gateway (CSP level 3). A form may lead to the provider, where people sign out:
+// gateway (CSP level 3). A form may lead to the provider, where users sign out:
 // browsers hold forms to this also for where their answer redirects to. The arrows
 // of the interactive documentation are images within its style sheet.
 func (p *Portal) policy(ctx context.Context, docs bool) string {

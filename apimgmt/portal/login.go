@@ -94,7 +94,7 @@ func (p *Portal) logout(w http.ResponseWriter, r *http.Request, v *visitor) erro
 	return nil
 }
 
-// refresh sees to it that the access token of a session is good for a while, and
+// refresh ensures that the access token of a session is good for a while, and
 // returns what it says. errSignedOut says that it cannot be.
 func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Claims, error) {
 	const early = 30 * time.Second

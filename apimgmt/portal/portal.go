@@ -20,7 +20,7 @@ import (
 type Config struct {
 	// Publisher has the library. Required.
 	Publisher *apimgmt.Publisher
-	// Client logs people in. Its redirect address is that of the portal followed by
+	// Client logs users in. Its redirect address is that of the portal followed by
 	// [AnswerPath]. Required.
 	Client *oidc.Client
 	// Verifier checks access tokens, for the roles in them. Required.

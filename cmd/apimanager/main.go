@@ -9,7 +9,7 @@
 // of the demonstration's users, the secret of the confidential clients and the token
 // of the admin API into its file credentials.json, and prints them once;
 // APIMANAGER_DEMO_PASSWORD, APIMANAGER_CLIENT_SECRET and APIMANAGER_ADMIN_TOKEN give
-// others. With -idp people sign in at a Keycloak elsewhere; with -kong definitions are
+// others. With -idp users sign in at a Keycloak elsewhere; with -kong definitions are
 // served by a Kong, and gateway and admin are not listened on.
 //
 // With -h it lists every flag with its environment variable and default. The first

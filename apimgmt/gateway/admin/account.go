@@ -183,7 +183,7 @@ func (f *failed) fail(now time.Time, most int, longest time.Duration) {
 	}
 }
 
-// open begins a session and forgets the failures. The oldest session ends if there
+// open begins a session and drops the failures. The oldest session ends if there
 // are too many.
 func (a *administrator) open(name string, from netip.Addr) string {
 	secret := rand.Text() + rand.Text()

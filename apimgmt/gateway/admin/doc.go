@@ -1,5 +1,5 @@
 // Package admin administers a gateway: a [Store] keeps its configuration in
-// storage.Documents, and [NewHandler] serves Kong's Admin API and a page for people
+// storage.Documents, and [NewHandler] serves Kong's Admin API and an administration page
 // over it.
 //
 // # What is kept

@@ -51,7 +51,7 @@ type api struct {
 	routes []httpapi.Route
 }
 
-// NewHandler returns a handler that serves the Admin API and the page for people.
+// NewHandler returns a handler that serves the Admin API and the administration page.
 // Give it a listener of its own, on a loopback address unless there is a token.
 //
 // The API shows the secrets of plugins and the keys of consumers as they are, as

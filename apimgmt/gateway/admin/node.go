@@ -14,7 +14,7 @@ import (
 // how they write paths and which fields they send.
 const kongVersion = "3.4.0"
 
-// root answers what the node is. People with a browser are sent to the page.
+// root answers what the node is. Users with a browser are sent to the page.
 func (a *api) root(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Dest") == "document" || strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Location", "admin/")

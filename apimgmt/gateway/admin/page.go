@@ -22,7 +22,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// pages are the pages for people.
+// pages are the administration pages.
 type pages struct {
 	*api
 	admin     *administrator

@@ -18,7 +18,7 @@ func viewOf(title string, s session) view {
 	return view{Title: title, User: s.user, CSRF: s.csrf, Notice: s.said, Secret: s.secret}
 }
 
-// nounOf is what people call a kind.
+// nounOf is the noun for a kind on pages.
 func nounOf(kind entity.Kind) string {
 	if kind == entity.KindKey {
 		return "key"

@@ -30,7 +30,7 @@ func ownerKind(kind entity.Kind) entity.Kind {
 	return ""
 }
 
-// back is the page, below /admin/, from which people come to a form about an entity,
+// back is the page, below /admin/, from which users come to a form about an entity,
 // and to which they return.
 func (t *table) back(e row) string {
 	owner := ownerKind(t.kind)

@@ -62,7 +62,7 @@ type state struct {
 	revision storage.Revision
 }
 
-// attempts is how often a change is tried that others are in the way of.
+// attempts is how often a change is tried that conflicts with those of other writers.
 const attempts = 20
 
 // Open returns a store, and has the gateway serve what is stored. A configuration

@@ -37,7 +37,7 @@ import (
 //	timeout                             of requests to the issuer, in milliseconds
 //	ssl_verify                          "no" trusts any certificate of the issuer; "yes" by default
 //
-// For people at a browser, with the authorization code flow and PKCE:
+// For users of a browser, with the authorization code flow and PKCE:
 //
 //	scope                      requested; "openid" by default
 //	response_type              "code"
@@ -246,7 +246,7 @@ func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
 	return gateway.Plugin{Access: p.access, Head: p.head, Close: release}, nil
 }
 
-// login is the part of the configuration that is for people at a browser. random
+// login is the part of the configuration that is for users of a browser. random
 // is a secret for when there is none.
 func (c *oidcConfig) login(random string) (*login, error) {
 	if c.ClientID == "" {

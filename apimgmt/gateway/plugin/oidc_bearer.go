@@ -193,7 +193,7 @@ type callers struct {
 	slots [callerSlots]atomic.Pointer[caller]
 }
 
-// Bounds of what is remembered: about 5 MB.
+// Bounds of what is cached: about 5 MB.
 const (
 	callerSlots   = 512
 	callerLongest = 4096

@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-// login is the part of the plugin that is for people at a browser.
+// login is the part of the plugin that is for users of a browser.
 type login struct {
 	client      *oidc.Client
 	cookies     cookies
@@ -209,7 +209,7 @@ func redirectTo(where string, setCookies []string) *gateway.Answer {
 	}}
 }
 
-// navigates reports whether a request is one of a person at a browser, who can be
+// navigates reports whether a request is one of a user at a browser, who can be
 // sent somewhere else, rather than of a program or a script.
 func navigates(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Upgrade") != "" {

@@ -86,7 +86,7 @@ func (s *session) claims() (*oidc.Claims, error) {
 type renewals struct {
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*renewal
-	swept   time.Time // when those that are over were forgotten
+	swept   time.Time // when those that are over were dropped
 	running sync.WaitGroup
 	closed  bool
 }
@@ -98,7 +98,7 @@ type renewal struct {
 	until  time.Time // zero as long as it is not done
 }
 
-// Bounds of the renewals that are remembered.
+// Bounds of the renewals that are cached.
 const (
 	mostRenewals = 10_000
 	renewalTime  = 30 * time.Second

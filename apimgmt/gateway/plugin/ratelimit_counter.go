@@ -83,7 +83,7 @@ func (c *counter) take(client string, now time.Time) usage {
 	return used
 }
 
-// evict forgets a client: of several taken at random, the one that has not called
+// evict drops a client: of several taken at random, the one that has not called
 // for longest.
 func (p *counterPart) evict() {
 	const sample = 8

@@ -23,7 +23,7 @@ const (
 // Config says what a Provider serves, and where it keeps things. BaseURL, Realm
 // and Documents are required.
 type Config struct {
-	// BaseURL is where people and programs find it, with the path that stands
+	// BaseURL is where users and programs find it, with the path that stands
 	// before /realms: "http://127.0.0.1:8999/auth".
 	BaseURL string
 	// Realm has the users, and the clients that they log in from.
@@ -62,7 +62,7 @@ type Realm struct {
 	Name string
 	// Clients are the applications.
 	Clients []Client
-	// Users are the people.
+	// Users are the users of the realm.
 	Users []User
 }
 
@@ -88,7 +88,7 @@ type Client struct {
 	Browser, Password, Service bool
 }
 
-// User is a person.
+// User is a user of the realm.
 type User struct {
 	// Name is the name for logging in, without regard to case.
 	Name string

@@ -33,7 +33,7 @@ type Provider struct {
 	codes   codes
 	guard   *guard
 	hasher  *password.Hasher
-	sealing []byte // of what pages send back; a restart has people load the page again
+	sealing []byte // of what pages send back; a restart has users load the page again
 }
 
 // Credentials are secrets that were generated.
