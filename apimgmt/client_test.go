@@ -2,6 +2,7 @@ package apimgmt_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"testing"
@@ -32,11 +33,13 @@ func ExampleNewClient() {
 		apimgmt.Upload{Enabler: "repository", Description: "Models", Definition: []byte(file("1", "/models"))})
 	fmt.Println(record.Routes[0].URL, err)
 	_, err = client.Publish(context.Background(), apimgmt.Upload{Enabler: "other", Definition: []byte(file("1", "/models"))})
-	fmt.Println(err)
+	var refusal *apimgmt.Error
+	if errors.As(err, &refusal) {
+		fmt.Println(refusal.Kind, refusal.Conflicts[0].Enabler, refusal.Conflicts[0].Path)
+	}
 	// Output:
 	// https://gateway.example/models <nil>
-	// publish "other": route "other-1_models_get" and route "repository-1_models_get" of enabler
-	// "repository" both match "~/models$"; publish with path=/other to serve it below a prefix
+	// apimgmt: conflict repository ~/models$
 }
 
 func TestClient_returnsTheErrorsOfThePublisher(t *testing.T) {

@@ -186,3 +186,25 @@ func TestPublisher_Reconcile_repairsAGatewayThatLostItsState(t *testing.T) {
 	require.NoError(t, p.Reconcile(t.Context()))
 	require.Equal(t, uint64(1), p.Totals().Healed, "what agrees is left alone")
 }
+
+func TestPublisher_Recover_readsTheStoredFormOfAPendingChange(t *testing.T) {
+	docs := storage.NewMemoryDocuments()
+	_, err := docs.Create(t.Context(), "catalogue", []byte(`{"format":1,"serial":7,"intent":{"id":"i","op":"describe",
+		"holder":"h","at":"2026-11-01T10:00:00Z","key":"weather","routing":false,"after":{"serial":7,"enabler":"weather",
+		"description":"new","created":"2026-11-01T10:00:00Z","updated":"2026-11-01T10:00:00Z","versions":[]}},
+		"doubtful":["sea"]}`))
+	require.NoError(t, err)
+	_, err = docs.Create(t.Context(), "enabler/weather", []byte(`{"serial":6,"enabler":"weather","description":"old",
+		"created":"2026-11-01T10:00:00Z","updated":"2026-11-01T10:00:00Z","versions":[]}`))
+	require.NoError(t, err)
+	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: docs, Blobs: storage.NewMemoryBlobs(),
+		Gateway: apimgmt.NewMemoryGateway(nil), GatewayURL: "https://gateway.example"})
+	require.NoError(t, err)
+	require.NoError(t, p.Recover(t.Context()))
+	record, err := p.Get(t.Context(), "weather")
+	require.NoError(t, err)
+	require.Equal(t, "new", record.Description)
+	doc, err := docs.Get(t.Context(), "catalogue")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"format":1,"serial":7}`, string(doc.Data))
+}
