@@ -31,7 +31,9 @@ func (s stage) open(t *testing.T, schedule *faultSchedule) *apimgmt.Publisher {
 	config := apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: s.gateway, GatewayURL: "http://gateway.example",
 		Grace: time.Nanosecond}
 	if schedule != nil {
-		config.Documents, config.Blobs, config.Gateway = faultyDocuments{s.docs, schedule}, faultyBlobs{s.blobs, schedule}, faultyGateway{s.gateway, schedule}
+		config.Documents = faultyDocuments{s.docs, schedule}
+		config.Blobs = faultyBlobs{s.blobs, schedule}
+		config.Gateway = faultyGateway{s.gateway, schedule}
 	}
 	p, err := apimgmt.NewPublisher(config)
 	require.NoError(t, err)

@@ -14,6 +14,10 @@ import (
 // Exchange is a request on its way through the gateway and back. Plugins see it in
 // every phase. It belongs to one goroutine and must not be used after Log has
 // returned: it is used again for another request.
+//
+// Its exported methods are what plugins may read and set, each a line or two. The
+// unexported ones are the steps of the gateway; those between gateway and service are
+// methods of forwarding.
 type Exchange struct {
 	gateway *Gateway
 	table   *table

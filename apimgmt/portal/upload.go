@@ -16,10 +16,10 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// outcome is the form for definitions, and what came of it.
+// outcome is the form for definitions, and the result of sending it.
 type outcome struct {
 	Enabler, Description, Path string
-	// What is wrong, at its place; the last is about none of the fields.
+	// The errors of the fields; the last is about none of them.
 	EnablerFault, DescriptionFault, PathFault, FileFault, Fault string
 
 	Conflicts []apimgmt.Conflict
@@ -41,42 +41,42 @@ func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) erro
 	if err != nil {
 		return err
 	}
-	made := outcome{Enabler: form.enabler, Description: form.description, Path: form.path}
+	result := outcome{Enabler: form.enabler, Description: form.description, Path: form.path}
 	status := http.StatusOK
 	if form.enabler == "" {
-		made.EnablerFault, status = "Say which enabler the API is of.", http.StatusUnprocessableEntity
+		result.EnablerFault, status = "Say which enabler the API is of.", http.StatusUnprocessableEntity
 	}
 	if !form.there {
-		made.FileFault, status = "Choose the file with the definition.", http.StatusUnprocessableEntity
+		result.FileFault, status = "Choose the file with the definition.", http.StatusUnprocessableEntity
 	}
 	if status == http.StatusOK {
-		if err := p.publish(r, v, form, &made); err != nil {
+		if err := p.publish(r, v, form, &result); err != nil {
 			known := classify(err)
 			if known == nil || known.Status >= 500 {
 				return err
 			}
 			status = known.Status
-			made.blame(err)
+			result.setError(err)
 		}
 	}
 	if r.Header.Get(partHeader) != "" {
-		return p.show(w, r, status, p.pages.uploadPart, made)
+		return p.show(w, r, status, p.pages.uploadPart, result)
 	}
-	view := homeView{head: head{Title: "API portal", Visitor: v}, Outcome: made}
+	view := homeView{head: head{Title: "API portal", Visitor: v}, Outcome: result}
 	if view.Library, err = p.library(r); err != nil {
 		return err
 	}
 	return p.show(w, r, status, p.pages.home, view)
 }
 
-func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, made *outcome) error {
+func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, result *outcome) error {
 	upload := apimgmt.Upload{Enabler: form.enabler, Description: form.description, KeepDescription: true, Path: form.path,
 		Definition: form.file, By: v.User}
 	switch form.action {
 	case "preview":
 		preview, err := p.config.Publisher.Preview(r.Context(), upload)
 		if err == nil {
-			made.Preview, made.Conflicts = &preview, preview.Conflicts
+			result.Preview, result.Conflicts = &preview, preview.Conflicts
 		}
 		return err
 	case "draft":
@@ -84,13 +84,13 @@ func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, made *out
 	}
 	record, err := p.config.Publisher.Publish(r.Context(), upload)
 	if err == nil {
-		made.Published = &record
+		result.Published = &record
 	}
 	return err
 }
 
-// blame writes an error down at its place.
-func (o *outcome) blame(err error) {
+// setError puts an error at the field that it is about.
+func (o *outcome) setError(err error) {
 	var refusal *apimgmt.Error
 	if !errors.As(err, &refusal) {
 		o.Fault = "This did not work."
