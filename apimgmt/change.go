@@ -94,7 +94,7 @@ func (c *changes) apply(ctx context.Context, op, key string, prepare prepareFunc
 	}
 }
 
-// errOvertaken says that another process has changed the catalogue since it was read.
+// errOvertaken means that another process has changed the catalogue since it was read.
 var errOvertaken = errors.New("another change was committed first")
 
 // execute writes a prepared change down as pending, applies it to the gateway, and commits

@@ -17,9 +17,9 @@ var openapi []byte
 
 // Verifier checks bearer tokens; [*oidc.Verifier] is one. Which audiences and
 // clients are accepted is for it to say. An error that wraps [oidc.ErrUnreachable]
-// or a [*oidc.Refusal] says that nothing is known of the token.
+// or a [*oidc.Refusal] means that the validity of the token is unknown.
 type Verifier interface {
-	// Verify returns what a good token says, and an error for any other one.
+	// Verify returns the claims of a valid token, and an error for any other one.
 	Verify(ctx context.Context, token string) (*oidc.Claims, error)
 }
 

@@ -29,7 +29,7 @@ type Options struct {
 	// a definition that has none. Empty makes these an error.
 	Server string
 	// Path is a listen path, such as /weather: all routes are below it, and services see
-	// requests without it. Empty means none. [CheckPath] says what it may be.
+	// requests without it. Empty means none. [CheckPath] checks it.
 	//
 	// Kong's strip_path takes off all that the expression of a route matches, which is the
 	// whole path here. So the expression has the path after the prefix as a group, and a
@@ -42,24 +42,24 @@ type Options struct {
 	// that left them out would open what they close.
 	//
 	// Empty ignores all requirements, as Kong's converter does by default. It is the
-	// default here, too, because OpenAPI has requirements tell what the service behind
+	// default here, too, because in OpenAPI requirements describe what the service behind
 	// the gateway demands by itself: of many files they could not be met, having API
 	// keys or OAuth 2.0, and an issuer that a file names need not be one whose tokens
-	// the operator of the gateway wants to go by.
+	// the operator of the gateway accepts.
 	//
 	// [OpenIDConnectPlugin] is Kong's, made as Kong's converter makes it: the address of
-	// the scheme as issuer, each scope as one of scopes_required, of which Kong wants
+	// the scheme as issuer, each scope as one of scopes_required, of which Kong requires
 	// any, and x-kong-security-openid-connect of the scheme for the rest.
 	//
 	// [OIDCPlugin] is that of this project's gateway: the address of the scheme as
-	// discovery, bearer_only, and scopes_required that wants all scopes of the
+	// discovery, bearer_only, and scopes_required that requires all scopes of the
 	// requirement (OpenAPI 3.0.3, Security Requirement Object). x-kong-security-oidc of
 	// the scheme, or the x-kong-plugin-oidc that applies to the operation, has the rest,
 	// such as client and introspection.
 	SecurityPlugin string
 	// RequestValidator has plugins request-validator without schemas get the
 	// operation that they are for, in the form of this project's gateway. A Kong does
-	// not know that form; false leaves the plugins as they are.
+	// not support that form; false leaves the plugins as they are.
 	RequestValidator bool
 	// Allow decides which addresses requests may be sent to. It is called for each,
 	// and its error is reported with the place. Nil allows all.
@@ -292,7 +292,7 @@ func below(up *level, n *document.Node) *level {
 	return at
 }
 
-// changes says whether a level needs a service, and an upstream, of its own.
+// changes reports whether a level needs a service, and an upstream, of its own.
 func (l *level) changes(up *level) (newService, newUpstream bool) {
 	newUpstream = l.servers != up.servers || l.upstreamDefaults != up.upstreamDefaults
 	return newUpstream || l.serviceDefaults != up.serviceDefaults, newUpstream

@@ -18,7 +18,7 @@ var ErrVersion = errors.New("definition: unsupported version")
 // ErrLimit is wrapped by the error of a file that exceeds a limit.
 var ErrLimit = errors.New("definition: limit exceeded")
 
-// PlaceError says where in the file something is wrong: it names the line, and
+// PlaceError reports where in the file something is wrong: it names the line, and
 // the JSON pointer (RFC 6901) of the value.
 type PlaceError = document.Error
 

@@ -48,7 +48,7 @@ type Service struct {
 	TLSVerify *bool `json:"tls_verify,omitempty"`
 }
 
-// Route says which requests a service gets. A request matches a route if it
+// Route selects requests for a service. A request matches a route if it
 // matches every list that is not empty.
 type Route struct {
 	Meta

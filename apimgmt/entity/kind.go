@@ -32,7 +32,7 @@ var ErrConflict = errors.New("entity: not unique")
 // is not there.
 var ErrReference = errors.New("entity: refers to nothing")
 
-// FieldError says which field of which entity breaks a rule. The error of a
+// FieldError reports which field of which entity breaks a rule. The error of a
 // configuration joins one for each, up to a hundred of them.
 type FieldError struct {
 	// Kind, ID and Name identify the entity. The name of a plugin is its kind of

@@ -109,7 +109,7 @@ func (n Normal) Stamped(before Normal, changes []Change, now time.Time) Normal {
 	return Normal{made}
 }
 
-// pick returns the entities that keep says, which share memory with those of c.
+// pick returns the entities that keep selects, which share memory with those of c.
 func (c Config) pick(keep func(*Meta) bool) Config {
 	return Config{
 		Services:  pickFrom(c.Services, func(e *Service) bool { return keep(&e.Meta) }),

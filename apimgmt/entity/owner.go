@@ -77,7 +77,7 @@ func (c Config) ids() map[string]bool {
 	return ids
 }
 
-// filter keeps the entities that keep says.
+// filter keeps the entities that keep selects.
 func (c Config) filter(keep func(*Meta) bool) Config {
 	all := c.Clone()
 	return Config{

@@ -23,7 +23,7 @@ type Upstream struct {
 	Slots int `json:"slots"`
 	// HostHeader is what targets see as Host. Empty means their own name.
 	HostHeader string `json:"host_header,omitempty"`
-	// Healthchecks says how targets are watched. Nil means not at all.
+	// Healthchecks configures the health checks of targets. Nil means not at all.
 	Healthchecks *Healthchecks `json:"healthchecks,omitempty"`
 }
 

@@ -120,7 +120,7 @@ type Response struct {
 	Proxied bool
 }
 
-// Timing says where the time went. Parts that did not happen are zero.
+// Timing reports where the time went. Parts that did not happen are zero.
 type Timing struct {
 	// Upstream is from forwarding the request to the head of the response.
 	Upstream time.Duration
@@ -205,7 +205,7 @@ func (x *Exchange) Response() *Response { return &x.response }
 // Received is when the request came.
 func (x *Exchange) Received() time.Time { return x.received }
 
-// Timing says where the time went.
+// Timing reports where the time went.
 func (x *Exchange) Timing() Timing {
 	t := x.timing
 	if t.Total == 0 {
@@ -220,7 +220,7 @@ func (x *Exchange) Bytes() (request, response int64) { return x.read, x.sent }
 // Peer is the address of the service that answered, or was tried last.
 func (x *Exchange) Peer() string { return x.peer }
 
-// Err says why a response was not sent as a whole; nil if it was.
+// Err reports why a response was not sent as a whole; nil if it was.
 func (x *Exchange) Err() error { return x.failure }
 
 // Set keeps a value with the exchange, under a key of a type of the plugin's own, as

@@ -15,12 +15,12 @@ import (
 )
 
 var (
-	// ErrRevision says that another writer has changed the configuration since the
+	// ErrRevision means that another writer has changed the configuration since the
 	// revision that was given.
 	ErrRevision = errors.New("gateway: configuration has changed meanwhile")
-	// ErrClosed says that the gateway was closed.
+	// ErrClosed means that the gateway was closed.
 	ErrClosed = errors.New("gateway: closed")
-	// ErrNotFound says that there is no upstream or target of that name.
+	// ErrNotFound means that there is no upstream or target of that name.
 	ErrNotFound = errors.New("gateway: not found")
 )
 

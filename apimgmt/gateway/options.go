@@ -26,7 +26,7 @@ type Options struct {
 	// MaxBody is the greatest request body in bytes; a greater one is answered with
 	// 413. Zero means any.
 	MaxBody int64
-	// Transport says how services are connected to.
+	// Transport configures the connections to services.
 	Transport TransportOptions
 	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
-// Config says where a Kong is.
+// Config configures a [Gateway].
 type Config struct {
 	// URL is the address of the Admin API, http or https; what is there of a path
 	// is put before Kong's, such as that of a workspace. Required.
@@ -133,7 +133,7 @@ func (g *Gateway) Kinds(ctx context.Context) ([]string, error) {
 	return n.plugins, err
 }
 
-// errDead says that a publish took too long.
+// errDead means that a publish took too long.
 var errDead = errors.New("kong: publish took longer than PublishTimeout")
 
 // pathOf is a path of the Admin API with a query.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// node is what Kong says of itself.
+// node describes a Kong.
 type node struct {
 	major, minor int
 	dbless       bool

@@ -12,7 +12,7 @@ import (
 	josejson "github.com/go-jose/go-jose/v4/json"
 )
 
-// Claims is what a token says that was found to be good. The same Claims are
+// Claims are the claims of a valid token. The same Claims are
 // given to every request with the same token, so they must not be changed;
 // reading is safe for concurrent use.
 type Claims struct {
@@ -142,7 +142,7 @@ type expectation struct {
 	mayLackBy bool // answers of introspection may leave iss and exp out
 }
 
-// bearer refuses what Keycloak says is no access token.
+// bearer refuses a token that Keycloak marks as no access token.
 func (c *Claims) bearer() error {
 	if c.kind != "" && c.kind != "Bearer" {
 		return fmt.Errorf("%w: typ %q", ErrType, short(c.kind))

@@ -19,7 +19,7 @@ import (
 
 // ClientConfig configures logins.
 type ClientConfig struct {
-	// Config says at which issuer, and as which client. ClientID is required.
+	// Config has the issuer and the client. ClientID is required.
 	// Its Audience and AuthorizedParties are not used: ID tokens are for this
 	// client.
 	Config

@@ -18,7 +18,7 @@ const (
 	SecretPost = "client_secret_post"
 )
 
-// Config says whose tokens are accepted, and how the issuer is asked. Issuer or
+// Config has the issuer of accepted tokens, and how it is called. Issuer or
 // Discovery is required.
 type Config struct {
 	// Issuer is what tokens say as iss, to the letter. Empty means what the
@@ -73,7 +73,7 @@ type Config struct {
 	// 16 MiB; a negative CacheEntries means that none are.
 	CacheEntries, CacheBytes int
 
-	// Hosts are the hosts that may be asked, "name" for all ports or
+	// Hosts are the hosts that may be called, "name" for all ports or
 	// "name:port". Empty means all.
 	Hosts []string
 	// AllowHTTP allows http, which anybody on the way can change, to other

@@ -3,7 +3,7 @@
 //
 // A [Verifier] is what a server needs that is called with bearer tokens:
 // [Verifier.Verify] checks a signed token against the keys of its issuer, without
-// asking anybody once the keys are known, and [Verifier.Introspect] asks the
+// a request once the keys are known, and [Verifier.Introspect] queries the
 // issuer whether a token is still good (RFC 7662). Both return [Claims]. A
 // [Client] is what a web application needs with logins: the
 // authorization code flow with PKCE (RFC 6749, RFC 7636), refreshing, and logging

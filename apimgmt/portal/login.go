@@ -95,7 +95,7 @@ func (p *Portal) logout(w http.ResponseWriter, r *http.Request, v *visitor) erro
 }
 
 // refresh ensures that the access token of a session is good for a while, and
-// returns what it says. errSignedOut says that it cannot be.
+// returns what it says. errSignedOut means that it cannot be.
 func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Claims, error) {
 	const early = 30 * time.Second
 	select {

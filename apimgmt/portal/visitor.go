@@ -32,7 +32,7 @@ func (p *Portal) roleOf(who *oidc.Claims) string {
 	return ""
 }
 
-// visit returns the user of a request. errSignedOut says that there is no login session.
+// visit returns the user of a request. errSignedOut means that there is no login session.
 func (p *Portal) visit(r *http.Request) (*visitor, error) {
 	number := p.cookie(r, sessionCookie)
 	s := p.sessions.find(number)

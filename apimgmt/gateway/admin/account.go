@@ -68,7 +68,7 @@ type session struct {
 	csrf     string // what its forms have to show
 	began    time.Time
 	lastSeen time.Time
-	said     string // said once, on the next page
+	said     string // shown once, on the next page
 	secret   string // shown once, on the next page
 }
 
@@ -246,7 +246,7 @@ func (a *administrator) close(secret string) {
 	delete(a.sessions, sha256.Sum256([]byte(secret)))
 }
 
-// fingerprint changes with what is stored of an entity, so that a form can tell
+// fingerprint changes with what is stored of an entity, so that a form can detect
 // whether it is about what is there.
 func fingerprint(e row) string {
 	data, err := json.Marshal(e)

@@ -11,8 +11,8 @@ func decodeEntity(data []byte, into row) error {
 	return entity.Decode(shortenRefs(data, into), into.entity)
 }
 
-// shortenRefs leaves of references to other entities what tells them: an id, or else a
-// name, which is a username for a consumer. Clients send along what else they know of
+// shortenRefs reduces references to other entities to an id, or else a
+// name, which is a username for a consumer. Clients also send other members of
 // the entity.
 func shortenRefs(data []byte, into row) []byte {
 	var members map[string]json.RawMessage

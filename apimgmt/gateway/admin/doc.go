@@ -30,7 +30,7 @@
 //
 // Deleting a service that has routes is refused; plugins, keys and targets go with
 // what they belong to. Merging the configuration of a plugin with PATCH is that of RFC
-// 7396. Health is that of the process that is asked.
+// 7396. Health is that of the process that answers.
 //
 // # Access
 //

@@ -138,7 +138,7 @@ func foreignViolation(about row, f *entity.FieldError) *problem {
 		Message: fmt.Sprintf("the foreign key '%s' does not reference an existing '%ss' entity.", key, f.Field)}
 }
 
-// referenced says that an entity cannot be deleted.
+// referenced reports that an entity cannot be deleted.
 func referenced(by, entity string) error {
 	return &problem{status: http.StatusBadRequest, Code: codeForeign, Name: "foreign key violation",
 		Fields:  map[string]any{"@referenced_by": by},
@@ -178,7 +178,7 @@ func undecodable(err error) error {
 	return schemaViolation(strings.ReplaceAll(strings.TrimPrefix(wrong.Pointer, "/"), "/", "."), reason)
 }
 
-// classify says what a client gets for an error that no handler has seen coming.
+// classify maps an error that no handler has mapped to an answer.
 func classify(err error) *httpapi.Error {
 	switch {
 	case errors.Is(err, ErrBusy):

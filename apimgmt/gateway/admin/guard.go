@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// guard says which requests are answered.
+// guard decides which requests are answered.
 //
 // With a token, each request has to show it. Without one only this machine is
 // answered: the connection has a loopback address at both ends, no proxy has

@@ -190,7 +190,7 @@ func (s *Store) healthOf(config *entity.Config, upstream *entity.Upstream) []tar
 	return all
 }
 
-// setHealth says that a target is healthy or not, on this node and until a check finds
+// setHealth sets a target healthy or not, on this node and until a check finds
 // otherwise.
 func (a *api) setHealth(healthy bool) func(http.ResponseWriter, *http.Request) error {
 	targets := collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)}

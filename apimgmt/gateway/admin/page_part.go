@@ -82,7 +82,7 @@ func countsText(ttl int) string {
 	return "for " + (time.Duration(ttl) * time.Second).String()
 }
 
-// consequence says what is lost with an entity.
+// consequence reports what is lost with an entity.
 func consequence(kind entity.Kind) string {
 	switch kind {
 	case entity.KindConsumer:

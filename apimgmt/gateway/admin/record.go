@@ -17,11 +17,11 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// ErrRecord says that what is stored is no configuration: it is damaged, or was
+// ErrRecord means that what is stored is no configuration: it is damaged, or was
 // written by a later version.
 var ErrRecord = errors.New("admin: stored configuration cannot be read")
 
-// errTooSlow says that writing took so long that what was written may have been
+// errTooSlow means that writing took so long that what was written may have been
 // swept away as garbage.
 var errTooSlow = errors.New("admin: storing the configuration took too long")
 

@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// ErrBusy says that others changed the configuration again and again while a change
+// ErrBusy means that others changed the configuration again and again while a change
 // was being made. Nothing was changed; try again.
 var ErrBusy = errors.New("admin: configuration is being changed by others")
 

@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// ErrRefused says that an address is not public and not allowed.
+// ErrRefused means that an address is not public and not allowed.
 var ErrRefused = errors.New("guard: address refused")
 
 // Policy is which addresses besides public ones may be connected to. The zero

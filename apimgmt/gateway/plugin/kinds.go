@@ -5,7 +5,7 @@
 //	cors                   2000  which origins may call from a browser
 //	key-auth               1250  identifies the caller by key
 //	oidc                   1000  identifies the caller by token of an OpenID Connect issuer, or login
-//	request-validator       999  whether a request is as the API says
+//	request-validator       999  whether a request is as the API defines
 //	ip-restriction          990  from where
 //	request-size-limiting   951  with how long a body
 //	acl                     950  in which groups

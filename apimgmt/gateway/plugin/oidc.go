@@ -63,7 +63,7 @@ import (
 // # Answers
 //
 // A token that is missing or refused is answered with 401 and WWW-Authenticate, one
-// that lacks a role or scope with 403, and 503 says that the issuer cannot be asked.
+// that lacks a role or scope with 403, and 503 means that the issuer cannot be reached.
 //
 // # What the service sees
 //

@@ -145,7 +145,7 @@ func subjectOf(s *session) string {
 }
 
 // sessionClaims are those of the access token, or of the ID token if only the
-// issuer can read the other one, and is not asked.
+// issuer can read the other one, and is not called.
 func (p *oidcPlugin) sessionClaims(ctx context.Context, s *session) (*oidc.Claims, error) {
 	if !p.introspects && strings.Count(s.Access, ".") != 2 {
 		return s.claims()

@@ -178,7 +178,7 @@ func (c *rateLimiting) client(x *gateway.Exchange) string {
 	return "i" + address.String()
 }
 
-// head says what is left.
+// head sets the header fields with the remainder.
 func (c *rateLimiting) head(x *gateway.Exchange) {
 	used, ok := x.Value(c).(*usage)
 	if !ok {

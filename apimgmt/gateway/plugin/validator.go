@@ -18,7 +18,7 @@ import (
 )
 
 // RequestValidator is the kind "request-validator": it refuses requests whose
-// parameters or body are not as an API definition says, with 400 and a message that
+// parameters or body are not as an API definition demands, with 400 and a message that
 // names the parameter or the place in the body. Bodies of JSON, and of forms without
 // objects in them, are read for that; others are checked for their type only.
 //

@@ -20,7 +20,7 @@ const (
 	OpenCaller = "Open-Caller"
 )
 
-// Config says what a Provider serves, and where it keeps things. BaseURL, Realm
+// Config configures a [Provider]. BaseURL, Realm
 // and Documents are required.
 type Config struct {
 	// BaseURL is where users and programs find it, with the path that stands
@@ -76,7 +76,7 @@ type Client struct {
 	// Secret is that of a client that is not public. Empty means one that is
 	// generated at the first start, and kept.
 	Secret string
-	// BaseURL is where it is. Its origin may ask for tokens from a browser, and
+	// BaseURL is where it is. Its origin may request tokens from a browser, and
 	// everything below it is where a login may go back to.
 	BaseURL string
 	// Redirects are more addresses where a login may go back to. One that ends

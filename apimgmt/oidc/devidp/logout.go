@@ -15,7 +15,7 @@ type farewell struct {
 	State   string `json:"state,omitempty"`
 }
 
-// logout answers …/logout. A browser comes with an ID token, or is asked
+// logout answers …/logout. A browser sends an ID token, or is asked
 // (OpenID Connect RP-Initiated Logout). A client comes with a refresh token, as
 // Keycloak's own adapters do.
 func (h *handler) logout(w http.ResponseWriter, r *http.Request) error {

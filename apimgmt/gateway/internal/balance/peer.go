@@ -68,7 +68,7 @@ func (p *Peer) HostHeader(scheme string) string {
 // Healthy reports whether the peer gets requests.
 func (p *Peer) Healthy() bool { return !p.unhealthy.Load() }
 
-// SetHealth says that the peer is healthy or not, and drops what was counted.
+// SetHealth sets the peer healthy or not, and drops what was counted.
 func (p *Peer) SetHealth(healthy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
