@@ -94,7 +94,7 @@ func (c *changes) apply(ctx context.Context, op, key string, prepare prepareFunc
 	}
 }
 
-// errOvertaken says that another process has changed the catalogue since it was read.
+// errOvertaken means that another process has changed the catalogue since it was read.
 var errOvertaken = errors.New("another change was committed first")
 
 // execute writes a prepared change down as pending, applies it to the gateway, and commits
@@ -109,7 +109,7 @@ func (c *changes) execute(ctx context.Context, op string, h head, prepared *chan
 	}
 	if len(data) > maxRecord {
 		return head{}, &Error{Op: op, Key: prepared.key, Kind: ErrTooLarge,
-			Text: fmt.Sprintf("its record has more than %d bytes; delete versions that nobody needs", maxRecord)}
+			Text: fmt.Sprintf("its record has more than %d bytes; delete versions that are not needed", maxRecord)}
 	}
 	h.Pending = &pendingChange{
 		ID: uuid.NewString(), Op: op, Holder: c.id, At: time.Now().UTC(),

@@ -16,11 +16,11 @@ import (
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
-// ErrAccess says that the publisher does not accept the token of a [Client], or that
+// ErrAccess means that the publisher does not accept the token of a [Client], or that
 // its role is not enough.
 var ErrAccess = errors.New("apimgmt: access refused")
 
-// ErrUnavailable says that a publisher could not be reached, or could not answer; the
+// ErrUnavailable means that a publisher could not be reached, or could not answer; the
 // call can be made again.
 var ErrUnavailable = errors.New("apimgmt: publisher cannot be reached")
 

@@ -2,6 +2,7 @@ package apimgmt_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"testing"
@@ -28,30 +29,39 @@ func ExampleNewClient() {
 		fmt.Println(err)
 		return
 	}
-	record, err := client.Publish(context.Background(), apimgmt.Upload{Enabler: "repository", Description: "Models", Definition: []byte(file("1", "/models"))})
+	record, err := client.Publish(context.Background(),
+		apimgmt.Upload{Enabler: "repository", Description: "Models", Definition: []byte(file("1", "/models"))})
 	fmt.Println(record.Routes[0].URL, err)
 	_, err = client.Publish(context.Background(), apimgmt.Upload{Enabler: "other", Definition: []byte(file("1", "/models"))})
-	fmt.Println(err)
+	var refusal *apimgmt.Error
+	if errors.As(err, &refusal) {
+		fmt.Println(refusal.Kind, refusal.Conflicts[0].Enabler, refusal.Conflicts[0].Path)
+	}
 	// Output:
 	// https://gateway.example/models <nil>
-	// publish "other": route "other-1_models_get" and route "repository-1_models_get" of enabler "repository" both match "~/models$"; publish with path=/other to serve it below a prefix
+	// apimgmt: conflict repository ~/models$
 }
 
 func TestClient_returnsTheErrorsOfThePublisher(t *testing.T) {
 	w := newWorld(t)
 	token := "dev"
-	client, err := apimgmt.NewClient(w.server.URL+"/", &apimgmt.ClientOptions{Token: func(context.Context) (string, error) { return token, nil }})
+	client, err := apimgmt.NewClient(w.server.URL+"/",
+		&apimgmt.ClientOptions{Token: func(context.Context) (string, error) { return token, nil }})
 	require.NoError(t, err)
 	ctx := t.Context()
-	record, err := client.Publish(ctx, apimgmt.Upload{Enabler: "Größe 1", Description: "d", Definition: []byte(file("1.0 beta", "/a")), Condition: apimgmt.Condition{Absent: true}})
+	record, err := client.Publish(ctx, apimgmt.Upload{Enabler: "Größe 1", Description: "d",
+		Definition: []byte(file("1.0 beta", "/a")), Condition: apimgmt.Condition{Absent: true}})
 	require.NoError(t, err)
 	require.Equal(t, "1.0 beta", record.Version.Version)
-	_, err = client.Publish(ctx, apimgmt.Upload{Enabler: "Größe 1", Definition: []byte(file("1", "/a")), Condition: apimgmt.Condition{Absent: true}})
+	_, err = client.Publish(ctx, apimgmt.Upload{Enabler: "Größe 1", Definition: []byte(file("1", "/a")),
+		Condition: apimgmt.Condition{Absent: true}})
 	require.ErrorIs(t, err, apimgmt.ErrPrecondition)
-	record, err = client.SetState(ctx, "Größe 1", "1.0 beta", apimgmt.Transition{State: apimgmt.Deprecated, Sunset: time.Now().Add(time.Hour), Link: "https://docs.example"})
+	record, err = client.SetState(ctx, "Größe 1", "1.0 beta",
+		apimgmt.Transition{State: apimgmt.Deprecated, Sunset: time.Now().Add(time.Hour), Link: "https://docs.example"})
 	require.NoError(t, err)
 	require.Equal(t, apimgmt.Deprecated, record.State)
-	record, err = client.Publish(ctx, apimgmt.Upload{Enabler: "Größe 1", KeepDescription: true, Definition: []byte(file("2", "/b")), Condition: apimgmt.Condition{Revisions: []string{record.Revision}}})
+	record, err = client.Publish(ctx, apimgmt.Upload{Enabler: "Größe 1", KeepDescription: true,
+		Definition: []byte(file("2", "/b")), Condition: apimgmt.Condition{Revisions: []string{record.Revision}}})
 	require.NoError(t, err)
 	require.Equal(t, "d", record.Description)
 	again, err := client.Get(ctx, "Größe 1")

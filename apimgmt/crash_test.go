@@ -26,11 +26,14 @@ func newStage() stage {
 }
 
 // open starts a process.
-func (s stage) open(t *testing.T, plan *faultPlan) *apimgmt.Publisher {
+func (s stage) open(t *testing.T, schedule *faultSchedule) *apimgmt.Publisher {
 	t.Helper()
-	config := apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: s.gateway, GatewayURL: "http://gateway.example", Grace: time.Nanosecond}
-	if plan != nil {
-		config.Documents, config.Blobs, config.Gateway = faultyDocuments{s.docs, plan}, faultyBlobs{s.blobs, plan}, faultyGateway{s.gateway, plan}
+	config := apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: s.gateway, GatewayURL: "http://gateway.example",
+		Grace: time.Nanosecond}
+	if schedule != nil {
+		config.Documents = faultyDocuments{s.docs, schedule}
+		config.Blobs = faultyBlobs{s.blobs, schedule}
+		config.Gateway = faultyGateway{s.gateway, schedule}
 	}
 	p, err := apimgmt.NewPublisher(config)
 	require.NoError(t, err)
@@ -76,7 +79,10 @@ func (s stage) state(t *testing.T, p *apimgmt.Publisher) string {
 	config, err := s.gateway.Config(t.Context())
 	require.NoError(t, err)
 	for _, route := range config.Routes {
-		require.True(t, slices.ContainsFunc(list, func(r apimgmt.Record) bool { return slices.Contains(route.Tags, "enabler:"+r.Enabler) }), "nobody has published %s", route.Name)
+		require.True(t, slices.ContainsFunc(list, func(r apimgmt.Record) bool {
+			return slices.Contains(route.Tags,
+				"enabler:"+r.Enabler)
+		}), "nobody has published %s", route.Name)
 	}
 	return text
 }
@@ -138,7 +144,7 @@ func TestPublisher_Recover_syncsAfterAFailureAtAnyStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			calm := prepared(t)
 			before := calm.state(t, calm.open(t, nil))
-			count := &faultPlan{}
+			count := &faultSchedule{}
 			require.NoError(t, operation(t.Context(), calm.open(t, count)))
 			after := calm.state(t, calm.open(t, nil))
 			require.NotEqual(t, before, after)
@@ -149,9 +155,9 @@ func TestPublisher_Recover_syncsAfterAFailureAtAnyStep(t *testing.T) {
 				}
 				for at := 1; at <= count.steps; at++ {
 					s := prepared(t)
-					plan := &faultPlan{at: at, late: kind&1 != 0, dead: kind&2 != 0}
-					where := fmt.Sprintf("step %d of %d, late %v, dead %v", at, count.steps, plan.late, plan.dead)
-					err := operation(t.Context(), s.open(t, plan))
+					schedule := &faultSchedule{at: at, late: kind&1 != 0, dead: kind&2 != 0}
+					where := fmt.Sprintf("step %d of %d, late %v, dead %v", at, count.steps, schedule.late, schedule.dead)
+					err := operation(t.Context(), s.open(t, schedule))
 					next := s.open(t, nil)
 					require.NoError(t, next.Recover(t.Context()), where)
 					state := s.state(t, next)
@@ -184,4 +190,26 @@ func TestPublisher_Reconcile_repairsAGatewayThatLostItsState(t *testing.T) {
 	require.Equal(t, uint64(1), p.Totals().Healed)
 	require.NoError(t, p.Reconcile(t.Context()))
 	require.Equal(t, uint64(1), p.Totals().Healed, "what agrees is left alone")
+}
+
+func TestPublisher_Recover_readsTheStoredFormOfAPendingChange(t *testing.T) {
+	docs := storage.NewMemoryDocuments()
+	_, err := docs.Create(t.Context(), "catalogue", []byte(`{"format":1,"serial":7,"intent":{"id":"i","op":"describe",
+		"holder":"h","at":"2026-11-01T10:00:00Z","key":"weather","routing":false,"after":{"serial":7,"enabler":"weather",
+		"description":"new","created":"2026-11-01T10:00:00Z","updated":"2026-11-01T10:00:00Z","versions":[]}},
+		"doubtful":["sea"]}`))
+	require.NoError(t, err)
+	_, err = docs.Create(t.Context(), "enabler/weather", []byte(`{"serial":6,"enabler":"weather","description":"old",
+		"created":"2026-11-01T10:00:00Z","updated":"2026-11-01T10:00:00Z","versions":[]}`))
+	require.NoError(t, err)
+	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: docs, Blobs: storage.NewMemoryBlobs(),
+		Gateway: apimgmt.NewMemoryGateway(nil), GatewayURL: "https://gateway.example"})
+	require.NoError(t, err)
+	require.NoError(t, p.Recover(t.Context()))
+	record, err := p.Get(t.Context(), "weather")
+	require.NoError(t, err)
+	require.Equal(t, "new", record.Description)
+	doc, err := docs.Get(t.Context(), "catalogue")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"format":1,"serial":7}`, string(doc.Data))
 }

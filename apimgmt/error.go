@@ -9,23 +9,23 @@ import (
 
 // Errors that an [Error] is of. Match them with [errors.Is].
 var (
-	// ErrNotFound says that there is no such enabler or version.
+	// ErrNotFound means that there is no such enabler or version.
 	ErrNotFound = errors.New("apimgmt: not found")
-	// ErrInvalid says that a definition or an argument is at fault.
+	// ErrInvalid means that a definition or an argument is at fault.
 	ErrInvalid = errors.New("apimgmt: invalid")
-	// ErrTooLarge says that something is larger than a limit.
+	// ErrTooLarge means that something is larger than a limit.
 	ErrTooLarge = errors.New("apimgmt: too large")
-	// ErrConflict says that another enabler, or an entity that is in the gateway by hand,
+	// ErrConflict means that another enabler, or an entity that is in the gateway by hand,
 	// has the route or the name.
 	ErrConflict = errors.New("apimgmt: conflict")
-	// ErrState says that a version cannot go from its state to the one wanted.
+	// ErrState means that a version cannot go from its state to the new one.
 	ErrState = errors.New("apimgmt: wrong state")
-	// ErrPrecondition says that the record is not the one that the caller has seen.
+	// ErrPrecondition means that the record is not the one that the caller has seen.
 	ErrPrecondition = errors.New("apimgmt: precondition failed")
-	// ErrGateway says that the gateway failed, and that the catalogue has not
+	// ErrGateway means that the gateway failed, and that the catalogue has not
 	// changed.
 	ErrGateway = errors.New("apimgmt: gateway failed")
-	// ErrUnknown says that the storage failed during a change: the change is going to be
+	// ErrUnknown means that the storage failed during a change: the change is going to be
 	// committed or rolled back, and a later read shows which.
 	ErrUnknown = errors.New("apimgmt: outcome unknown")
 )

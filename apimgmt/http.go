@@ -17,9 +17,9 @@ var openapi []byte
 
 // Verifier checks bearer tokens; [*oidc.Verifier] is one. Which audiences and
 // clients are accepted is for it to say. An error that wraps [oidc.ErrUnreachable]
-// or a [*oidc.Refusal] says that nothing is known of the token.
+// or a [*oidc.Refusal] means that the validity of the token is unknown.
 type Verifier interface {
-	// Verify returns what a good token says, and an error for any other one.
+	// Verify returns the claims of a valid token, and an error for any other one.
 	Verify(ctx context.Context, token string) (*oidc.Claims, error)
 }
 
@@ -46,7 +46,7 @@ type HandlerOptions struct {
 }
 
 // Handler returns the REST interface of the publisher (specification part B,
-// section 4): the library below /OpenAPIDocumentation/, which wants a bearer token
+// section 4): the library below /OpenAPIDocumentation/, which requires a bearer token
 // with one of the roles, its own OpenAPI document at /openapi.json, an interactive
 // page at /docs/, and /healthz, /readyz and /metrics. opts may be nil, which refuses
 // every caller. Pages of other origins cannot have a browser change anything; see also

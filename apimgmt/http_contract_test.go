@@ -35,7 +35,8 @@ func TestHandler_publish_storesAndRoutes(t *testing.T) {
 	require.Equal(t, apimgmt.Published, r.State)
 	require.Equal(t, int64(len(file("1.0", "/stations/{id}", "/stations"))), r.Size)
 	require.Len(t, r.SHA256, 64)
-	require.ElementsMatch(t, []string{"http://gateway.example/stations", "http://gateway.example/stations/{id}"}, []string{r.Routes[0].URL, r.Routes[1].URL})
+	require.ElementsMatch(t, []string{"http://gateway.example/stations", "http://gateway.example/stations/{id}"},
+		[]string{r.Routes[0].URL, r.Routes[1].URL})
 	require.ElementsMatch(t, []string{"/stations", "/stations/(?<id>[^#?/]+)"}, served(t, w.gateway, "weather-station"))
 	require.Contains(t, w.log.String(), "by=demodeveloper")
 
@@ -107,7 +108,8 @@ func TestHandler_publish_namesThePlaceOfAnError(t *testing.T) {
 	w := newWorld(t, func(c *apimgmt.Config) { c.Definition.Bytes = 4000 })
 	for content, place := range map[string]string{
 		`swagger: "2.0"`: "swagger",
-		`{"openapi":"3.0.3","info":{"title":"a","version":"1"},"paths":{"/a":{"get":{"responses":{"200":{"$ref":"http://evil.example/x"}}}}}}`: "/paths/~1a/get/responses/200",
+		`{"openapi":"3.0.3","info":{"title":"a","version":"1"},` +
+			`"paths":{"/a":{"get":{"responses":{"200":{"$ref":"http://evil.example/x"}}}}}}`: "/paths/~1a/get/responses/200",
 		"{\n\n  nonsense":                                                          "line 3",
 		fileAt("http://127.0.0.1:9", "1", "/a"):                                    "not public",
 		fileAt("http://localhost", "1", "/a"):                                      "not public",
@@ -194,10 +196,13 @@ func TestHandler_checksTheRevision(t *testing.T) {
 		if method == http.MethodPut {
 			contentType, body = form(t, file("1", "/a"))
 		}
-		require.Equal(t, http.StatusPreconditionFailed, w.do(method, "/OpenAPIDocumentation/a", "dev", contentType, body, "If-Match", `"99"`).status, method)
-		require.Equal(t, http.StatusBadRequest, w.do(method, "/OpenAPIDocumentation/a", "dev", contentType, body, "If-Match", `W/"99"`).status, method)
+		require.Equal(t, http.StatusPreconditionFailed,
+			w.do(method, "/OpenAPIDocumentation/a", "dev", contentType, body, "If-Match", `"99"`).status, method)
+		require.Equal(t, http.StatusBadRequest, w.do(method, "/OpenAPIDocumentation/a", "dev", contentType, body,
+			"If-Match", `W/"99"`).status, method)
 	}
-	a := w.do(http.MethodPatch, "/OpenAPIDocumentation/a", "dev", "application/json", strings.NewReader(`{"description":"new"}`), "If-Match", tag)
+	a := w.do(http.MethodPatch, "/OpenAPIDocumentation/a", "dev", "application/json",
+		strings.NewReader(`{"description":"new"}`), "If-Match", tag)
 	require.Equal(t, http.StatusOK, a.status, a.body)
 	require.NotEqual(t, tag, a.header.Get("ETag"))
 	contentType, body = form(t, file("1", "/b"))
@@ -205,9 +210,12 @@ func TestHandler_checksTheRevision(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.status, a.body)
 	require.Contains(t, a.body, `"description":"new"`)
 	require.Equal(t, []string{"/b"}, served(t, w.gateway, "a"))
-	require.Equal(t, http.StatusUnprocessableEntity, w.do(http.MethodPatch, "/OpenAPIDocumentation/a", "dev", "application/json", strings.NewReader(`{}`)).status)
-	require.Equal(t, http.StatusUnprocessableEntity, w.do(http.MethodPatch, "/OpenAPIDocumentation/a", "dev", "application/json", strings.NewReader(`{"descr":"x"}`)).status)
-	require.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, "/OpenAPIDocumentation/a", "dev", "", nil, "If-Match", a.header.Get("ETag")).status)
+	require.Equal(t, http.StatusUnprocessableEntity,
+		w.do(http.MethodPatch, "/OpenAPIDocumentation/a", "dev", "application/json", strings.NewReader(`{}`)).status)
+	require.Equal(t, http.StatusUnprocessableEntity,
+		w.do(http.MethodPatch, "/OpenAPIDocumentation/a", "dev", "application/json", strings.NewReader(`{"descr":"x"}`)).status)
+	require.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, "/OpenAPIDocumentation/a", "dev", "", nil, "If-Match",
+		a.header.Get("ETag")).status)
 	require.Equal(t, http.StatusNotFound, w.do(http.MethodDelete, "/OpenAPIDocumentation/a", "dev", "", nil).status)
 	require.Empty(t, served(t, w.gateway, "a"))
 }

@@ -172,7 +172,8 @@ func (r *rest) removeVersion(w http.ResponseWriter, req *http.Request, caller *o
 	if err != nil {
 		return err
 	}
-	if err := r.publisher.DeleteVersion(req.Context(), req.PathValue("enabler"), req.PathValue("version"), nameOf(caller), condition); err != nil {
+	if err := r.publisher.DeleteVersion(req.Context(), req.PathValue("enabler"), req.PathValue("version"),
+		nameOf(caller), condition); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -19,7 +19,8 @@ func metrics(p *Publisher) httpapi.HandlerFunc {
 		"changes_total":         {"Changes of the catalogue that were made.", func(t Totals) uint64 { return t.Changes }},
 		"refused_changes_total": {"Changes that were refused.", func(t Totals) uint64 { return t.Refused }},
 		"failed_changes_total":  {"Changes that failed because of the storage or the gateway.", func(t Totals) uint64 { return t.Failed }},
-		"healed_total":          {"Repairs of a gateway that served something else than the catalogue.", func(t Totals) uint64 { return t.Healed }},
+		"healed_total": {"Repairs of a gateway that served something else than the catalogue.",
+			func(t Totals) uint64 { return t.Healed }},
 	} {
 		registry.MustRegister(prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Name: "publisher_" + name, Help: count.help},

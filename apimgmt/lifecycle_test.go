@@ -61,7 +61,8 @@ func TestPublisher_Publish_supersedesVersionsWithCommonRoutes(t *testing.T) {
 }
 
 func TestPublisher_SetState_allowsDocumentedTransitions(t *testing.T) {
-	allowed := map[string]string{"draft": "draft published", "published": "published deprecated sunset", "deprecated": "published deprecated sunset", "sunset": "published deprecated sunset"}
+	allowed := map[string]string{"draft": "draft published", "published": "published deprecated sunset",
+		"deprecated": "published deprecated sunset", "sunset": "published deprecated sunset"}
 	for from, next := range allowed {
 		for _, to := range []string{"draft", "published", "deprecated", "sunset"} {
 			w := newWorld(t)
@@ -117,7 +118,8 @@ func TestPublisher_SetState_announcesDeprecation(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, config.Plugins, 1)
 	require.Equal(t, "deprecation", config.Plugins[0].Name)
-	require.Regexp(t, `^\{"at":"20[0-9T:-]+Z","link":"https://docs.example/end","sunset":"2199-12-31T00:00:00Z"\}$`, string(config.Plugins[0].Config))
+	require.Regexp(t, `^\{"at":"20[0-9T:-]+Z","link":"https://docs.example/end","sunset":"2199-12-31T00:00:00Z"\}$`,
+		string(config.Plugins[0].Config))
 	require.NotNil(t, config.Plugins[0].Service)
 	for body, status := range map[string]int{
 		`{"state":"deprecated","sunset":"2001-01-01T00:00:00Z"}`:   http.StatusBadRequest,
@@ -160,7 +162,8 @@ func TestPublisher_SetState_announcesWithAvailablePlugins(t *testing.T) {
 
 func TestPublisher_Publish_fillsValidatorsForTheEmbeddedGateway(t *testing.T) {
 	content := strings.Replace(file("1", "/x"), "{", `{"x-kong-plugin-request-validator":{"config":{"max_body":7}},`, 1)
-	for kinds, filled := range map[string]bool{"request-validator deprecation": true, "request-validator response-transformer": false, "": false} {
+	for kinds, filled := range map[string]bool{"request-validator deprecation": true,
+		"request-validator response-transformer": false, "": false} {
 		w := newWorld(t, func(c *apimgmt.Config) {
 			c.Gateway = apimgmt.NewMemoryGateway(nil)
 			if kinds != "" {
@@ -183,7 +186,8 @@ func TestPublisher_Publish_fillsValidatorsForTheEmbeddedGateway(t *testing.T) {
 
 func TestPublisher_Definition_returnsTheUploadedFile(t *testing.T) {
 	w := newWorld(t)
-	yaml := "openapi: 3.0.3\ninfo: {title: Sky, version: \"1\"}\nservers: [{url: https://weather.example}]\npaths:\n  /x:\n    get: {responses: {\"200\": {description: fine}}}\n"
+	yaml := "openapi: 3.0.3\ninfo: {title: Sky, version: \"1\"}\nservers: [{url: https://weather.example}]\npaths:\n  " +
+		"/x:\n    get: {responses: {\"200\": {description: fine}}}\n"
 	require.Equal(t, http.StatusOK, w.post("a", yaml, "").status)
 	for _, path := range []string{"/OpenAPIDocumentation/a/definition", "/OpenAPIDocumentation/a/versions/1/definition"} {
 		a := w.get(path)

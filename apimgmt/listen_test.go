@@ -59,7 +59,8 @@ func TestPublisher_Publish_servesAllAPIsOfThePlatformBelowPaths(t *testing.T) {
 		c.Gateway, c.GatewayURL, c.Upstreams = embedded{g}, front.URL, apimgmt.Upstreams{Private: loopback()}
 	})
 	for name, data := range platform(t) {
-		record, err := w.publisher.Publish(t.Context(), apimgmt.Upload{Enabler: name, Definition: data, Server: echo(t, name).URL, Path: "/" + name})
+		record, err := w.publisher.Publish(t.Context(),
+			apimgmt.Upload{Enabler: name, Definition: data, Server: echo(t, name).URL, Path: "/" + name})
 		require.NoError(t, err, name)
 		require.Equal(t, "/"+name, record.Path)
 		require.Equal(t, front.URL+"/"+name, record.GatewayURL)
@@ -67,7 +68,8 @@ func TestPublisher_Publish_servesAllAPIsOfThePlatformBelowPaths(t *testing.T) {
 			at := strings.NewReplacer("{", "", "}", "").Replace(strings.TrimPrefix(route.URL, front.URL))
 			require.True(t, strings.HasPrefix(at, "/"+name+"/"), at)
 			if route.Method != http.MethodHead {
-				require.Equal(t, fmt.Sprint(name, " ", route.Method, " ", strings.TrimPrefix(at, "/"+name), "?x=%2F"), ask(t, route.Method, front.URL+at+"?x=%2F"))
+				require.Equal(t, fmt.Sprint(name, " ", route.Method, " ", strings.TrimPrefix(at, "/"+name), "?x=%2F"),
+					ask(t, route.Method, front.URL+at+"?x=%2F"))
 			}
 		}
 	}
@@ -220,7 +222,8 @@ func TestClient_Publish_sendsThePath(t *testing.T) {
 	r, err := client.Publish(t.Context(), apimgmt.Upload{Enabler: "w", Definition: []byte(file("1", "/a")), Path: "/below"})
 	require.NoError(t, err)
 	require.Equal(t, "/below", r.Path)
-	r, err = client.Publish(t.Context(), apimgmt.Upload{Enabler: "w", Definition: []byte(file("1", "/a")), KeepDescription: true, Path: apimgmt.NoPath})
+	r, err = client.Publish(t.Context(), apimgmt.Upload{Enabler: "w", Definition: []byte(file("1", "/a")),
+		KeepDescription: true, Path: apimgmt.NoPath})
 	require.NoError(t, err)
 	require.Empty(t, r.Path)
 }

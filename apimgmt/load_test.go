@@ -28,7 +28,8 @@ func TestPublisher_Publish_failsNoRequestInFlight(t *testing.T) {
 		front.Close()
 		require.NoError(t, g.Close())
 	}()
-	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: embedded{g}, GatewayURL: front.URL,
+	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: storage.NewMemoryDocuments(),
+		Blobs: storage.NewMemoryBlobs(), Gateway: embedded{g}, GatewayURL: front.URL,
 		Upstreams: apimgmt.Upstreams{Private: loopback()}})
 	require.NoError(t, err)
 	record, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "steady", Definition: []byte(fileAt(service.URL, "1", "/steady/{id}"))})

@@ -122,7 +122,8 @@ func TestPublisher_acceptsAChangeCommittedByAnotherProcess(t *testing.T) {
 	}()
 	<-slow.reached
 	// The second has lost patience, and is about to read what the first is publishing.
-	second, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Gateway: s.gateway, GatewayURL: "http://gateway.example", Patience: time.Nanosecond,
+	second, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Gateway: s.gateway,
+		GatewayURL: "http://gateway.example", Patience: time.Nanosecond,
 		Blobs: &slowBlobs{Blobs: s.blobs, first: func() {
 			close(slow.release)
 			require.NoError(t, <-result)

@@ -64,7 +64,8 @@ func TestPublisher_serialisesChangesOfOneEnabler(t *testing.T) {
 			p := publishers[i%len(publishers)]
 			for round := range 4 {
 				version := fmt.Sprint(i % 4)
-				_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "a", Definition: []byte(file(version, "/v"+version, fmt.Sprintf("/%d/%d", i, round)))})
+				_, err := p.Publish(t.Context(), apimgmt.Upload{Enabler: "a",
+					Definition: []byte(file(version, "/v"+version, fmt.Sprintf("/%d/%d", i, round)))})
 				if err == nil && i%3 == 0 {
 					_, err = p.SetState(t.Context(), "a", version, apimgmt.Transition{State: apimgmt.Sunset})
 				}
@@ -111,8 +112,9 @@ func TestPublisher_overtakenProcessKeepsLaterChanges(t *testing.T) {
 	slow := &slowGateway{Gateway: s.gateway, reached: make(chan struct{}), release: make(chan struct{})}
 	late, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: slow, GatewayURL: "http://gateway.example"})
 	require.NoError(t, err)
-	quick, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: s.gateway, GatewayURL: "http://gateway.example",
-		Patience: time.Millisecond})
+	quick, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: s.gateway,
+		GatewayURL: "http://gateway.example",
+		Patience:   time.Millisecond})
 	require.NoError(t, err)
 	result := make(chan error)
 	go func() {
@@ -135,8 +137,9 @@ func TestPublisher_Run_updatesTheGatewayOfEachProcess(t *testing.T) {
 	two.gateway = apimgmt.NewMemoryGateway(nil)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: two.gateway, GatewayURL: "http://gateway.example",
-		Interval: time.Millisecond})
+	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: two.gateway,
+		GatewayURL: "http://gateway.example",
+		Interval:   time.Millisecond})
 	require.NoError(t, err)
 	go func() { ended <- p.Run(ctx) }()
 	writer := one.open(t, nil)
@@ -151,8 +154,9 @@ func TestPublisher_Run_updatesTheGatewayOfEachProcess(t *testing.T) {
 
 func TestPublisher_servesReadsWithADeadGateway(t *testing.T) {
 	s := prepared(t)
-	dead := &faultPlan{at: 1, dead: true}
-	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs, Gateway: faultyGateway{s.gateway, dead}, GatewayURL: "http://gateway.example"})
+	dead := &faultSchedule{at: 1, dead: true}
+	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: s.docs, Blobs: s.blobs,
+		Gateway: faultyGateway{s.gateway, dead}, GatewayURL: "http://gateway.example"})
 	require.NoError(t, err)
 	_, err = p.SetState(t.Context(), "a", "1", apimgmt.Transition{State: apimgmt.Sunset})
 	require.ErrorIs(t, err, apimgmt.ErrGateway)

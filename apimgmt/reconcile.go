@@ -95,8 +95,8 @@ func (p *Publisher) syncGateway(ctx context.Context) error {
 		return err
 	}
 	keys, owned := slices.Clone(current.keys), byOwner(served)
-	for _, key := range slices.Sorted(maps.Keys(owned)) {
-		if _, ok := current.records[key]; !ok {
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(owned)), current.head.Unconfirmed) {
+		if _, ok := current.records[key]; !ok && !slices.Contains(keys[len(current.keys):], key) {
 			keys = append(keys, key)
 		}
 	}

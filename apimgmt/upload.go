@@ -239,7 +239,7 @@ func (p *Publisher) prepareUpload(ctx context.Context, current *snapshot, c *can
 	}
 	if old == nil && len(before.Versions) >= p.config.Versions {
 		return nil, nil, &Error{Op: opPublish, Key: c.Enabler, Kind: ErrTooLarge,
-			Text: fmt.Sprintf("it has %d versions; delete those that nobody needs", len(before.Versions))}
+			Text: fmt.Sprintf("it has %d versions; delete those that are not needed", len(before.Versions))}
 	}
 	if path := c.listenPathOf(before); path != c.listenPath { // another upload has changed it since the check
 		if err := p.convert(ctx, c, path); err != nil {

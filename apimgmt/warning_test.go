@@ -16,7 +16,10 @@ import (
 )
 
 func TestPublisher_Publish_routesPathsOfOneShapeByTheirMethodsAndWarns(t *testing.T) {
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Method+" "+r.URL.Path) }))
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.WriteString(w, r.Method+" "+r.URL.Path)
+	}))
 	defer service.Close()
 	g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: loopback()})
 	require.NoError(t, err)
@@ -25,7 +28,8 @@ func TestPublisher_Publish_routesPathsOfOneShapeByTheirMethodsAndWarns(t *testin
 		front.Close()
 		require.NoError(t, g.Close())
 	}()
-	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: embedded{g}, GatewayURL: front.URL,
+	p, err := apimgmt.NewPublisher(apimgmt.Config{Documents: storage.NewMemoryDocuments(),
+		Blobs: storage.NewMemoryBlobs(), Gateway: embedded{g}, GatewayURL: front.URL,
 		Upstreams: apimgmt.Upstreams{Private: loopback()}})
 	require.NoError(t, err)
 	file := fmt.Sprintf(`openapi: 3.1.0
@@ -42,7 +46,8 @@ paths:
 	record, err := p.Publish(t.Context(), upload)
 	require.NoError(t, err)
 	require.Equal(t, preview.Warnings, record.Warnings)
-	require.Contains(t, record.Warnings[0], `line 6, "/paths/~1attestations~1{digest}": the path matches the same requests as "/attestations/{id}"`)
+	require.Contains(t, record.Warnings[0],
+		`line 6, "/paths/~1attestations~1{digest}": the path matches the same requests as "/attestations/{id}"`)
 	for method, want := range map[string]int{http.MethodGet: 200, http.MethodDelete: 200, http.MethodPut: 404} {
 		req, err := http.NewRequestWithContext(t.Context(), method, front.URL+"/attestations/7", nil)
 		require.NoError(t, err)

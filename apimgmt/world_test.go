@@ -36,7 +36,8 @@ func fileAt(server, version string, paths ...string) string {
 		for rest := path; strings.Contains(rest, "{"); {
 			_, after, _ := strings.Cut(rest, "{")
 			name, after, _ := strings.Cut(after, "}")
-			parameters, rest = append(parameters, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}}), after
+			parameters, rest = append(parameters, map[string]any{"name": name, "in": "path", "required": true,
+				"schema": map[string]any{"type": "string"}}), after
 		}
 		operations[path] = map[string]any{"parameters": parameters,
 			"get": map[string]any{"tags": []string{"Sky"}, "responses": map[string]any{"200": map[string]any{"description": "fine"}}}}
@@ -157,7 +158,8 @@ func form(t testing.TB, content string) (string, io.Reader) {
 func (w *world) post(enabler, content, more string, fields ...string) answer {
 	w.t.Helper()
 	contentType, body := form(w.t, content)
-	return w.do(http.MethodPost, "/OpenAPIDocumentation/?description=About+it&enabler="+url.QueryEscape(enabler)+more, "dev", contentType, body, fields...)
+	return w.do(http.MethodPost, "/OpenAPIDocumentation/?description=About+it&enabler="+url.QueryEscape(enabler)+more,
+		"dev", contentType, body, fields...)
 }
 
 // served lists the paths that the gateway serves of an enabler.

@@ -51,11 +51,15 @@ func TestLoad_acceptsPathItemsAmongTheComponents(t *testing.T) {
 
 func TestLoad_checksPathItemsAmongTheComponents(t *testing.T) {
 	for name, tc := range map[string]struct{ old, new, want string }{
-		"unused":  {"    Unused: {$ref: '#/components/pathItems/Status'}", "    Unused: {get: {responses: {'99': {}}}}", `line 19, "/components/pathItems/Unused/get"`},
-		"type":    {"{operationId: status,", "{operationId: [status],", `line 14, "/components/pathItems/Status/get/operationId": operationId: is a list, must be a string`},
-		"server":  {"https://status.example", "gopher://status.example", `line 13, "/components/pathItems/Status/servers/0/url": the protocol "gopher"`},
-		"name":    {"    Unused:", "    Un/used:", `line 19, "/components/pathItems/Un~1used": the name "Un/used" of a component`},
-		"nowhere": {"pathItems/Pump'", "pathItems/Pumps'", `line 6, "/paths/~1pumps~1{id}/$ref": the reference "#/components/pathItems/Pumps" leads nowhere`},
+		"unused": {"    Unused: {$ref: '#/components/pathItems/Status'}", "    Unused: {get: {responses: {'99': {}}}}",
+			`line 19, "/components/pathItems/Unused/get"`},
+		"type": {"{operationId: status,", "{operationId: [status],",
+			`line 14, "/components/pathItems/Status/get/operationId": operationId: is a list, must be a string`},
+		"server": {"https://status.example", "gopher://status.example",
+			`line 13, "/components/pathItems/Status/servers/0/url": the protocol "gopher"`},
+		"name": {"    Unused:", "    Un/used:", `line 19, "/components/pathItems/Un~1used": the name "Un/used" of a component`},
+		"nowhere": {"pathItems/Pump'", "pathItems/Pumps'",
+			`line 6, "/paths/~1pumps~1{id}/$ref": the reference "#/components/pathItems/Pumps" leads nowhere`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Contains(t, pathItems, tc.old)
@@ -69,17 +73,25 @@ func TestLoad_checksPathItemsAmongTheComponents(t *testing.T) {
 func TestLoad_acceptsWhatOpenAPI31Allows(t *testing.T) {
 	const fine = "{responses: {'200': {description: fine}}}"
 	for name, rest := range map[string]string{
-		"operation without responses":  "paths: {/a: {get: {}}}",
-		"link out of the file":         "paths: {/a: {get: {responses: {'200': {description: fine, links: {next: {operationRef: 'https://b.example/openapi.json#/paths/~1x/get'}}}}}}}",
-		"link component":               "paths: {/a: {get: " + fine + "}}, components: {links: {next: {operationRef: 'other.yaml#/paths/~1x/get'}}}",
-		"example without value":        "paths: {/a: {get: {responses: {'200': {description: fine, content: {application/json: {examples: {none: {summary: nothing}}}}}}}}}",
-		"example component":            "paths: {/a: {get: " + fine + "}}, components: {examples: {none: {summary: nothing}, empty: {value: null}}}",
-		"example of a parameter":       "paths: {/a: {get: {parameters: [{name: x, in: query, schema: {type: string}, examples: {none: {summary: nothing}}}]}}}",
-		"example of a header":          "paths: {/a: {get: {responses: {'200': {description: fine, headers: {x: {schema: {type: string}, examples: {none: {description: nothing}}}}}}}}}",
-		"webhooks beside paths":        "paths: {/a: {get: " + fine + "}}, webhooks: {stopped: {post: " + fine + "}}",
-		"type null":                    "paths: {/a: {get: " + fine + "}}, components: {schemas: {A: {type: [string, 'null']}, B: true}}",
-		"fields beside a reference":    "paths: {/a: {get: " + fine + "}}, components: {schemas: {A: {$ref: '#/components/schemas/B', minLength: 2}, B: {type: string}}}",
-		"summary beside a reference":   "paths: {/a: {get: {responses: {'200': {$ref: '#/components/responses/R', description: other}}}}}, components: {responses: {R: {description: fine}}}",
+		"operation without responses": "paths: {/a: {get: {}}}",
+		"link out of the file": "paths: {/a: {get: {responses: {'200': {description: fine, links: {next: " +
+			"{operationRef: 'https://b.example/openapi.json#/paths/~1x/get'}}}}}}}",
+		"link component": "paths: {/a: {get: " + fine +
+			"}}, components: {links: {next: {operationRef: 'other.yaml#/paths/~1x/get'}}}",
+		"example without value": "paths: {/a: {get: {responses: {'200': {description: fine, content: " +
+			"{application/json: {examples: {none: {summary: nothing}}}}}}}}}",
+		"example component": "paths: {/a: {get: " + fine +
+			"}}, components: {examples: {none: {summary: nothing}, empty: {value: null}}}",
+		"example of a parameter": "paths: {/a: {get: {parameters: [{name: x, in: query, schema: {type: string}, " +
+			"examples: {none: {summary: nothing}}}]}}}",
+		"example of a header": "paths: {/a: {get: {responses: {'200': {description: fine, headers: {x: {schema: " +
+			"{type: string}, examples: {none: {description: nothing}}}}}}}}}",
+		"webhooks beside paths": "paths: {/a: {get: " + fine + "}}, webhooks: {stopped: {post: " + fine + "}}",
+		"type null":             "paths: {/a: {get: " + fine + "}}, components: {schemas: {A: {type: [string, 'null']}, B: true}}",
+		"fields beside a reference": "paths: {/a: {get: " + fine +
+			"}}, components: {schemas: {A: {$ref: '#/components/schemas/B', minLength: 2}, B: {type: string}}}",
+		"summary beside a reference": "paths: {/a: {get: {responses: {'200': {$ref: '#/components/responses/R', " +
+			"description: other}}}}}, components: {responses: {R: {description: fine}}}",
 		"security scheme mutual TLS":   "paths: {/a: {get: " + fine + "}}, components: {securitySchemes: {tls: {type: mutualTLS}}}",
 		"license with an identifier":   "paths: {/a: {get: " + fine + "}}, x-a: 1e999",
 		"path without operations":      "paths: {/a: {get: " + fine + "}, /b: {}}",
@@ -106,7 +118,8 @@ func TestLoad_acceptsEveryPatchVersion(t *testing.T) {
 }
 
 func TestLoad_warnsOfADefinitionWithoutOperations(t *testing.T) {
-	for _, rest := range []string{"paths: {}", "webhooks: {stopped: {post: {}}}", "components: {}", "paths: null, webhooks: null, components: {pathItems: {A: {get: {}}}}"} {
+	for _, rest := range []string{"paths: {}", "webhooks: {stopped: {post: {}}}", "components: {}",
+		"paths: null, webhooks: null, components: {pathItems: {A: {get: {}}}}"} {
 		d := load(t, head(rest))
 		require.Equal(t, []string{"there is no operation: the gateway routes no request to the API"}, d.Warnings(), rest)
 		require.Empty(t, convert(t, head(rest), definition.Options{}).Routes, rest)
@@ -133,7 +146,8 @@ paths:
 func TestLoad_warnsOfPathsThatDifferInTheirMethods(t *testing.T) {
 	d := load(t, alike)
 	require.Equal(t, []string{`line 11, "/paths/~1orgs~1{org}~1attestations~1{digest}": the path matches the same requests as ` +
-		`"/orgs/{org}/attestations/{id}" in line 5, which OpenAPI forbids; the methods differ, and each request is routed by its method`}, d.Warnings())
+		`"/orgs/{org}/attestations/{id}" in line 5, which OpenAPI forbids; the methods differ, and each request is routed ` +
+		`by its method`}, d.Warnings())
 	config := convert(t, alike, definition.Options{})
 	require.Len(t, config.Routes, 2)
 	m := newMatcher(t, config)
@@ -145,7 +159,8 @@ func TestLoad_warnsOfPathsThatDifferInTheirMethods(t *testing.T) {
 	require.Empty(t, m.match(call{"PUT", "/orgs/o/attestations/7"}))
 
 	_, err := definition.Load(t.Context(), []byte(strings.Replace(alike, "name: digest", "name: other", 1)), definition.Limits{})
-	require.ErrorContains(t, err, `line 13, "/paths/~1orgs~1{org}~1attestations~1{digest}/get": invalid paths: operation GET /orgs/{org}/attestations/{digest} must`,
+	require.ErrorContains(t, err,
+		`line 13, "/paths/~1orgs~1{org}~1attestations~1{digest}/get": invalid paths: operation GET /orgs/{org}/attestations/{digest} must`,
 		"both paths are checked, under their own names")
 	_, err = definition.Load(t.Context(), []byte(strings.Replace(alike, "    get:", "    delete:", 1)), definition.Limits{})
 	require.ErrorContains(t, err, "and both have DELETE")

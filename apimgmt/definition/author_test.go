@@ -28,7 +28,8 @@ func (a *author) file() object {
 		"info":    object{"title": a.pick("Petstore", "Resource provisioning", "Things & more") + fmt.Sprint(a.IntN(9)), "version": "1.0"},
 		"components": object{
 			"x-kong": object{"shared": object{"limit": object{"config": object{"minute": a.IntN(100)}}}},
-			"securitySchemes": object{"idm": object{"type": "openIdConnect", "openIdConnectUrl": "https://idm.example/.well-known/openid-configuration",
+			"securitySchemes": object{"idm": object{"type": "openIdConnect",
+				"openIdConnectUrl":               "https://idm.example/.well-known/openid-configuration",
 				"x-kong-security-openid-connect": object{"config": object{"client_id": []string{"kong"}}}}},
 		},
 	}
@@ -158,7 +159,8 @@ func (a *author) servers() []object {
 // extend adds extensions of Kong, each with a chance.
 func (a *author) extend(n object, percent int) {
 	if a.chance(percent) {
-		n["x-kong-plugin-oidc"] = object{"name": "oidc", "enabled": true, "config": object{"client_id": "kong", "client_secret": fmt.Sprint(a.IntN(1000)), "bearer_only": "yes"}}
+		n["x-kong-plugin-oidc"] = object{"name": "oidc", "enabled": true,
+			"config": object{"client_id": "kong", "client_secret": fmt.Sprint(a.IntN(1000)), "bearer_only": "yes"}}
 	}
 	if a.chance(percent) {
 		n["x-kong-plugin-cors"] = object{"config": object{"origins": []string{a.pick("*", "https://a.example")}, "max_age": a.IntN(1000)}}

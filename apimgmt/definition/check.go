@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// checker finds what is wrong with a definition that its schema does not tell,
+// checker finds what is wrong with a definition that its schema does not cover,
 // and the operations while it is at it.
 type checker struct {
 	root     *document.Node
@@ -23,7 +23,7 @@ type checker struct {
 	alike    map[string]*document.Node // paths that match the same requests as one before
 }
 
-// maxErrors is how many errors are told at once.
+// maxErrors is how many errors are reported at once.
 const maxErrors = 50
 
 func (c *checker) fail(err error) {
@@ -210,7 +210,7 @@ func (c *checker) alongside(served map[[2]string]*document.Node, shape string, p
 	return true
 }
 
-// warn notes what the author should know and what stops nothing.
+// warn adds a hint for the author that refuses nothing.
 func (c *checker) warn(err error) {
 	if len(c.warnings) < maxErrors {
 		c.warnings = append(c.warnings, err.Error())
@@ -279,7 +279,7 @@ func operationOf(root *document.Node, path, method string, item, n *document.Nod
 	return o
 }
 
-// secured is whether a caller has to show who he is.
+// secured is whether a caller has to authenticate.
 func secured(root, item, operation *document.Node) bool {
 	security := operation.Get("security")
 	if security == nil {

@@ -22,14 +22,14 @@ type Options struct {
 	// Tags are what every entity is labelled with. Nil means x-kong-tags.
 	Tags []string
 	// Plugins are the plugins that the gateway has. Nil means oidc alone. One that a
-	// definition wants and the gateway does not have is an error: leaving it out
+	// definition names and the gateway does not have is an error: leaving it out
 	// could open what it was to close.
 	Plugins []string
 	// Server is the address that relative servers are relative to, and the server of
 	// a definition that has none. Empty makes these an error.
 	Server string
 	// Path is a listen path, such as /weather: all routes are below it, and services see
-	// requests without it. Empty means none. [CheckPath] says what it may be.
+	// requests without it. Empty means none. [CheckPath] checks it.
 	//
 	// Kong's strip_path takes off all that the expression of a route matches, which is the
 	// whole path here. So the expression has the path after the prefix as a group, and a
@@ -42,27 +42,27 @@ type Options struct {
 	// that left them out would open what they close.
 	//
 	// Empty ignores all requirements, as Kong's converter does by default. It is the
-	// default here, too, because OpenAPI has requirements tell what the service behind
+	// default here, too, because in OpenAPI requirements describe what the service behind
 	// the gateway demands by itself: of many files they could not be met, having API
 	// keys or OAuth 2.0, and an issuer that a file names need not be one whose tokens
-	// the operator of the gateway wants to go by.
+	// the operator of the gateway accepts.
 	//
 	// [OpenIDConnectPlugin] is Kong's, made as Kong's converter makes it: the address of
-	// the scheme as issuer, each scope as one of scopes_required, of which Kong wants
+	// the scheme as issuer, each scope as one of scopes_required, of which Kong requires
 	// any, and x-kong-security-openid-connect of the scheme for the rest.
 	//
 	// [OIDCPlugin] is that of this project's gateway: the address of the scheme as
-	// discovery, bearer_only, and scopes_required that wants all scopes of the
+	// discovery, bearer_only, and scopes_required that requires all scopes of the
 	// requirement (OpenAPI 3.0.3, Security Requirement Object). x-kong-security-oidc of
 	// the scheme, or the x-kong-plugin-oidc that applies to the operation, has the rest,
 	// such as client and introspection.
 	SecurityPlugin string
 	// RequestValidator has plugins request-validator without schemas get the
 	// operation that they are for, in the form of this project's gateway. A Kong does
-	// not know that form; false leaves the plugins as they are.
+	// not support that form; false leaves the plugins as they are.
 	RequestValidator bool
 	// Allow decides which addresses requests may be sent to. It is called for each,
-	// and its error is told with the place. Nil allows all.
+	// and its error is reported with the place. Nil allows all.
 	Allow func(host string, port int) error
 }
 
@@ -112,7 +112,7 @@ const (
 // With [Options.RequestValidator], a request-validator whose config has no schemas
 // gets those of each operation, at most 256 KiB for one and 4 MiB for all, and stands
 // on the routes. Without, it is left alone, and a Kong, for which it is a paid
-// plugin, wants body_schema or parameter_schema in the file.
+// plugin, requires body_schema or parameter_schema in the file.
 //
 // Errors wrap [ErrInvalid] and name the place in the definition.
 func Convert(d *Definition, options Options) (entity.Config, error) {
@@ -156,7 +156,7 @@ type level struct {
 
 	serviceDefaults, upstreamDefaults, routeDefaults *document.Node
 
-	service  *service  // nil until somebody needs it
+	service  *service  // nil until it is needed
 	plugins  []*plugin // that routes below have to carry themselves
 	security *document.Node
 
@@ -292,7 +292,7 @@ func below(up *level, n *document.Node) *level {
 	return at
 }
 
-// changes says whether a level needs a service, and an upstream, of its own.
+// changes reports whether a level needs a service, and an upstream, of its own.
 func (l *level) changes(up *level) (newService, newUpstream bool) {
 	newUpstream = l.servers != up.servers || l.upstreamDefaults != up.upstreamDefaults
 	return newUpstream || l.serviceDefaults != up.serviceDefaults, newUpstream
@@ -361,7 +361,8 @@ func (c *converter) operation(up, carrier *level, inherited []*plugin, path temp
 		route.RegexPriority = priorityPlain
 	}
 	if c.options.Path != "" && route.StripPath != nil && *route.StripPath {
-		return at.routeDefaults.Errorf("strip_path takes the whole path off, so that below the path %q nothing is left of it; leave it out", c.options.Path)
+		return at.routeDefaults.Errorf("strip_path takes the whole path off, so that below the path %q nothing is left of "+
+			"it; leave it out", c.options.Path)
 	}
 	if route.StripPath == nil {
 		no := false

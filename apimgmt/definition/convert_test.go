@@ -170,7 +170,10 @@ components:
 	options := definition.Options{SecurityPlugin: definition.OpenIDConnectPlugin, Plugins: []string{"openid-connect"}}
 	c := convert(t, text, options)
 	for method, scopes := range map[string]string{"get": `["openid","read"]`, "post": `["openid","read","write"]`} {
-		require.Equal(t, map[string]string{"openid-connect": `{"client_id":["kong"],"issuer":"https://idm.example/.well-known/openid-configuration","scopes_required":` + scopes + `}`},
+		require.Equal(t,
+			map[string]string{
+				"openid-connect": `{"client_id":["kong"],"issuer":"https://idm.example/.well-known/openid-configuration",` +
+					`"scopes_required":` + scopes + `}`},
 			effective(c, routeNamed(t, c, "a_a_"+method)))
 	}
 	require.Empty(t, effective(c, routeNamed(t, c, "a_a_put")))
@@ -183,16 +186,26 @@ components:
 	options = definition.Options{SecurityPlugin: definition.OIDCPlugin}
 	c = convert(t, own, options)
 	for method, scopes := range map[string]string{"get": "openid read", "post": "openid read write"} {
-		require.Equal(t, map[string]string{"oidc": `{"bearer_only":"yes","client_id":"kong","client_secret":"hunter2","discovery":"https://idm.example/.well-known/openid-configuration","scopes_required":["` + scopes + `"]}`},
+		require.Equal(t,
+			map[string]string{
+				"oidc": `{"bearer_only":"yes","client_id":"kong","client_secret":"hunter2",` +
+					`"discovery":"https://idm.example/.well-known/openid-configuration","scopes_required":["` + scopes + `"]}`},
 			effective(c, routeNamed(t, c, "a_a_"+method)))
 	}
 	require.Empty(t, effective(c, routeNamed(t, c, "a_a_put")))
 	shown, err := load(t, own).Redacted()
 	require.NoError(t, err)
 	require.NotContains(t, string(shown), "hunter2")
-	c = convert(t, own+"x-kong-plugin-oidc: {config: {issuer: https://other.example, bearer_only: 'no', scopes_required: [a b, c]}}\n", options)
-	require.Equal(t, map[string]string{"oidc": `{"bearer_only":"no","issuer":"https://other.example","scopes_required":["a b read","c read"]}`}, effective(c, routeNamed(t, c, "a_a_get")))
-	require.Equal(t, map[string]string{"oidc": `{"bearer_only":"no","issuer":"https://other.example","scopes_required":["a b","c"]}`}, effective(c, routeNamed(t, c, "a_a_put")))
+	c = convert(t, own+"x-kong-plugin-oidc: {config: {issuer: https://other.example, bearer_only: 'no', "+
+		"scopes_required: [a b, c]}}\n", options)
+	require.Equal(t,
+		map[string]string{
+			"oidc": `{"bearer_only":"no","issuer":"https://other.example","scopes_required":["a b read","c read"]}`},
+		effective(c, routeNamed(t, c, "a_a_get")))
+	require.Equal(t,
+		map[string]string{
+			"oidc": `{"bearer_only":"no","issuer":"https://other.example","scopes_required":["a b","c"]}`},
+		effective(c, routeNamed(t, c, "a_a_put")))
 	c = convert(t, own+"x-kong-plugin-oidc: {enabled: false, config: {issuer: https://other.example}}\n", options)
 	require.Contains(t, effective(c, routeNamed(t, c, "a_a_get"))["oidc"], "idm.example", "a disabled plugin opens nothing")
 	_, err = definition.Convert(load(t, strings.Replace(own, "scopes_required: openid", "scopes_required: {a: b}", 1)), options)
@@ -207,27 +220,37 @@ components:
 
 func TestConvert_namesThePlaceOfAnError(t *testing.T) {
 	file := func(top, operation string) string {
-		return "openapi: 3.0.0\ninfo: {title: a, version: '1'}\n" + top + "\npaths:\n  /a:\n    get:\n      responses: {'200': {description: x}}\n" + operation
+		return "openapi: 3.0.0\ninfo: {title: a, version: '1'}\n" + top +
+			"\npaths:\n  /a:\n    get:\n      responses: {'200': {description: x}}\n" + operation
 	}
 	const server = "servers: [{url: 'http://a.example'}]"
 	for name, tc := range map[string]struct{ text, want string }{
-		"relative":   {file("servers: [{url: /v1}]", ""), `line 3, "/servers": the server "/v1" is relative`},
-		"no server":  {file("", ""), `the server "/" is relative`},
-		"plugin":     {file(server, "      x-kong-plugin-lua: {}\n"), `line 8, "/paths/~1a/get/x-kong-plugin-lua": the gateway has no plugin "lua"`},
-		"misspelt":   {file(server, "      x-kong-plugin_oidc: {}\n"), `line 8, "/paths/~1a/get/x-kong-plugin_oidc": there is no such extension of Kong here`},
-		"name":       {file(server, "      x-kong-plugin-oidc:\n        name: cors\n"), `line 9, "/paths/~1a/get/x-kong-plugin-oidc/name": the plugin is named "cors" here`},
-		"field":      {file(server, "      x-kong-plugin-oidc:\n        confg: {}\n"), `line 9, "/paths/~1a/get/x-kong-plugin-oidc/confg": there is no such field`},
-		"consumer":   {file(server, "      x-kong-plugin-oidc:\n        consumer: ada\n"), `cannot be set by a definition`},
-		"string":     {file(server, "      x-kong-plugin-oidc: 'yes'\n"), `an object is needed, this is a string`},
-		"config":     {file(server, "      x-kong-plugin-oidc: {config: []}\n"), `line 8, "/paths/~1a/get/x-kong-plugin-oidc": check plugin "oidc": config: is no JSON object`},
-		"reference":  {file(server, "      x-kong-plugin-oidc: {$ref: '#/components/x-kong/none'}\n"), `leads nowhere`},
-		"retries":    {file(server+"\nx-kong-service-defaults: {retries: -1}", ""), `line 4, "/x-kong-service-defaults": check service "a": retries: -1 is not between`},
-		"paths":      {file(server+"\nx-kong-route-defaults: {paths: [/]}", ""), `line 4, "/x-kong-route-defaults/paths": the field cannot be set`},
-		"handling":   {file(server, "      x-kong-route-defaults: {path_handling: v9}\n"), `"/paths/~1a/get": check route "a_a_get": path_handling`},
-		"tags":       {file(server+"\nx-kong-tags: [1]", ""), `"/x-kong-tags/0": a string is needed`},
-		"x-name":     {file(server+"\nx-kong-name: '!'", ""), `a string with a letter`},
-		"nothing":    {"openapi: 3.0.0\ninfo: {title: a, version: '1'}\npaths: {}\n", `"/paths": there is no operation`},
-		"targets":    {file(server+"\nx-kong-upstream-defaults: {targets: [{target: 'a:0'}]}", ""), `"/x-kong-upstream-defaults/targets/0": check target "a:0"`},
+		"relative":  {file("servers: [{url: /v1}]", ""), `line 3, "/servers": the server "/v1" is relative`},
+		"no server": {file("", ""), `the server "/" is relative`},
+		"plugin": {file(server, "      x-kong-plugin-lua: {}\n"),
+			`line 8, "/paths/~1a/get/x-kong-plugin-lua": the gateway has no plugin "lua"`},
+		"misspelt": {file(server, "      x-kong-plugin_oidc: {}\n"),
+			`line 8, "/paths/~1a/get/x-kong-plugin_oidc": there is no such extension of Kong here`},
+		"name": {file(server, "      x-kong-plugin-oidc:\n        name: cors\n"),
+			`line 9, "/paths/~1a/get/x-kong-plugin-oidc/name": the plugin is named "cors" here`},
+		"field": {file(server, "      x-kong-plugin-oidc:\n        confg: {}\n"),
+			`line 9, "/paths/~1a/get/x-kong-plugin-oidc/confg": there is no such field`},
+		"consumer": {file(server, "      x-kong-plugin-oidc:\n        consumer: ada\n"), `cannot be set by a definition`},
+		"string":   {file(server, "      x-kong-plugin-oidc: 'yes'\n"), `an object is needed, this is a string`},
+		"config": {file(server, "      x-kong-plugin-oidc: {config: []}\n"),
+			`line 8, "/paths/~1a/get/x-kong-plugin-oidc": check plugin "oidc": config: is no JSON object`},
+		"reference": {file(server, "      x-kong-plugin-oidc: {$ref: '#/components/x-kong/none'}\n"), `leads nowhere`},
+		"retries": {file(server+"\nx-kong-service-defaults: {retries: -1}", ""),
+			`line 4, "/x-kong-service-defaults": check service "a": retries: -1 is not between`},
+		"paths": {file(server+"\nx-kong-route-defaults: {paths: [/]}", ""),
+			`line 4, "/x-kong-route-defaults/paths": the field cannot be set`},
+		"handling": {file(server, "      x-kong-route-defaults: {path_handling: v9}\n"),
+			`"/paths/~1a/get": check route "a_a_get": path_handling`},
+		"tags":    {file(server+"\nx-kong-tags: [1]", ""), `"/x-kong-tags/0": a string is needed`},
+		"x-name":  {file(server+"\nx-kong-name: '!'", ""), `a string with a letter`},
+		"nothing": {"openapi: 3.0.0\ninfo: {title: a, version: '1'}\npaths: {}\n", `"/paths": there is no operation`},
+		"targets": {file(server+"\nx-kong-upstream-defaults: {targets: [{target: 'a:0'}]}", ""),
+			`"/x-kong-upstream-defaults/targets/0": check target "a:0"`},
 		"first path": {file("servers: [{url: 'http://a.example/a//b'}]", ""), `has an empty segment`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -241,13 +264,14 @@ func TestConvert_namesThePlaceOfAnError(t *testing.T) {
 func TestConvert_checksEveryServerAddress(t *testing.T) {
 	refused := errors.New("not there")
 	asked := []string{}
-	_, err := definition.Convert(load(t, layered), definition.Options{Plugins: []string{"oidc", "cors"}, Allow: func(host string, _ int) error {
-		asked = append(asked, host)
-		if host == "b.example" {
-			return refused
-		}
-		return nil
-	}})
+	_, err := definition.Convert(load(t, layered),
+		definition.Options{Plugins: []string{"oidc", "cors"}, Allow: func(host string, _ int) error {
+			asked = append(asked, host)
+			if host == "b.example" {
+				return refused
+			}
+			return nil
+		}})
 	require.ErrorIs(t, err, refused)
 	require.ErrorContains(t, err, `"/servers": send requests to b.example:81`)
 	require.Contains(t, asked, "own.example")

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrInvalid is wrapped by every error about the contents of a definition. The
-// places are told by [*PlaceError] values within it.
+// places are in the [*PlaceError] values within it.
 var ErrInvalid = errors.New("definition: invalid")
 
 // ErrVersion is wrapped by the error of a file that is not of OpenAPI 3.0 or 3.1.
@@ -18,7 +18,7 @@ var ErrVersion = errors.New("definition: unsupported version")
 // ErrLimit is wrapped by the error of a file that exceeds a limit.
 var ErrLimit = errors.New("definition: limit exceeded")
 
-// PlaceError says where in the file something is wrong: it names the line, and
+// PlaceError reports where in the file something is wrong: it names the line, and
 // the JSON pointer (RFC 6901) of the value.
 type PlaceError = document.Error
 
@@ -45,7 +45,7 @@ type Operation struct {
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
 	Deprecated  bool     `json:"deprecated,omitempty"`
-	// Secured is whether a caller has to show who he is: a plugin of the gateway that
+	// Secured is whether a caller has to authenticate: a plugin of the gateway that
 	// asks for it applies to the operation, or its security requirements cannot be met
 	// without.
 	Secured bool `json:"secured"`
@@ -69,14 +69,14 @@ func (d *Definition) Title() string { return text(d.root.Get("info").Get("title"
 // Version is the version of the API, not that of OpenAPI.
 func (d *Definition) Version() string { return text(d.root.Get("info").Get("version")) }
 
-// Description is what the author tells about the API, as Markdown.
+// Description is the author's description of the API, as Markdown.
 func (d *Definition) Description() string { return text(d.root.Get("info").Get("description")) }
 
 // Servers are the addresses of the whole API, in the order of the file, with the
 // defaults of their variables. They may be relative.
 func (d *Definition) Servers() []string { return slices.Clone(d.servers) }
 
-// Warnings are what the author should know of and what stops nothing, each with its
+// Warnings are hints for the author that refuse nothing, each with its
 // line and JSON pointer: paths that match the same requests and differ in their methods,
 // and that there is no operation. There are 50 at most.
 func (d *Definition) Warnings() []string { return slices.Clone(d.warnings) }

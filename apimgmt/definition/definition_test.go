@@ -104,34 +104,43 @@ func TestLoad_namesThePlaceOfAnError(t *testing.T) {
 		text, want string
 		is         error
 	}{
-		"swagger":   {"swagger: '2.0'\ninfo: {}\n", `line 1, "/swagger": this is Swagger 2.0`, definition.ErrVersion},
-		"3.2":       {`{"openapi":"3.2.0","info":{"title":"a","version":"1"},"paths":{}}`, `"/openapi": the version "3.2.0" is not 3.0 or 3.1`, definition.ErrVersion},
-		"4":         {"openapi: 4.0.0\n", `the version "4.0.0"`, definition.ErrVersion},
-		"number":    {"openapi: 3.1\n", `as a string`, definition.ErrVersion},
-		"nothing":   {"title: x\n", `the field "openapi" is missing`, definition.ErrVersion},
-		"list":      {"[]", `an object is needed`, definition.ErrVersion},
-		"empty":     {"", `the document is empty`, nil},
-		"garbage":   {"\x00\x01", `read the file`, nil},
-		"no info":   {"openapi: 3.0.0\npaths: {}\n", `invalid info`, nil},
-		"external":  {file("paths:\n  /a:\n    $ref: 'http://evil.example/a'\n"), `line 5, "/paths/~1a/$ref": the reference "http://evil.example/a" leads out of the file`, nil},
-		"file":      {file("paths: {}\ncomponents:\n  schemas:\n    A: {$ref: 'file:///etc/passwd'}\n"), `line 6, "/components/schemas/A/$ref": the reference`, nil},
-		"relative":  {file("paths: {}\ncomponents:\n  schemas:\n    A: {items: {$dynamicRef: 'other.json#x'}}\n"), `leads out of the file`, nil},
-		"dialect":   {file("paths: {}\ncomponents:\n  schemas:\n    A: {$schema: 'file:///etc/passwd'}\n"), `the language of schemas "file:///etc/passwd" is not known`, nil},
-		"key twice": {file("paths:\n  /a: {get: " + fine + "}\n  /a: {get: " + fine + "}\n"), `line 5, "/paths/~1a": the key stands here a second time, after line 4`, nil},
+		"swagger": {"swagger: '2.0'\ninfo: {}\n", `line 1, "/swagger": this is Swagger 2.0`, definition.ErrVersion},
+		"3.2": {`{"openapi":"3.2.0","info":{"title":"a","version":"1"},"paths":{}}`,
+			`"/openapi": the version "3.2.0" is not 3.0 or 3.1`, definition.ErrVersion},
+		"4":       {"openapi: 4.0.0\n", `the version "4.0.0"`, definition.ErrVersion},
+		"number":  {"openapi: 3.1\n", `as a string`, definition.ErrVersion},
+		"nothing": {"title: x\n", `the field "openapi" is missing`, definition.ErrVersion},
+		"list":    {"[]", `an object is needed`, definition.ErrVersion},
+		"empty":   {"", `the document is empty`, nil},
+		"garbage": {"\x00\x01", `read the file`, nil},
+		"no info": {"openapi: 3.0.0\npaths: {}\n", `invalid info`, nil},
+		"external": {file("paths:\n  /a:\n    $ref: 'http://evil.example/a'\n"),
+			`line 5, "/paths/~1a/$ref": the reference "http://evil.example/a" leads out of the file`, nil},
+		"file": {file("paths: {}\ncomponents:\n  schemas:\n    A: {$ref: 'file:///etc/passwd'}\n"),
+			`line 6, "/components/schemas/A/$ref": the reference`, nil},
+		"relative": {file("paths: {}\ncomponents:\n  schemas:\n    A: {items: {$dynamicRef: 'other.json#x'}}\n"), `leads out of the file`, nil},
+		"dialect": {file("paths: {}\ncomponents:\n  schemas:\n    A: {$schema: 'file:///etc/passwd'}\n"),
+			`the language of schemas "file:///etc/passwd" is not known`, nil},
+		"key twice": {file("paths:\n  /a: {get: " + fine + "}\n  /a: {get: " + fine + "}\n"),
+			`line 5, "/paths/~1a": the key stands here a second time, after line 4`, nil},
 		"same path": {file("paths:\n  /a/{x}: {get: " + fine + "}\n  /a/{y}: {get: " + fine + "}\n"),
 			`line 5, "/paths/~1a~1{y}": the path matches the same requests as "/a/{x}" in line 4, and both have GET`, nil},
-		"ids":       {file("paths:\n  /a:\n    get: {operationId: one, responses: {}}\n  /b:\n    get: {operationId: one, responses: {}}\n"), `line 7, "/paths/~1b/get/operationId": the operationId "one" stands in line 5 too`, nil},
-		"brace":     {file("paths:\n  /a/{x: {}\n"), `brace without its pair`, nil},
-		"braces":    {file("paths:\n  /a/{}: {}\n"), `brace without its pair`, nil},
-		"query":     {file("paths:\n  /a?x=1: {}\n"), `has a query`, nil},
-		"no slash":  {file("paths:\n  a: {}\n"), `should start with "/"`, nil},
-		"scheme":    {file("paths: {}\nservers:\n- url: gopher://a\n"), `line 5, "/servers/0/url": the protocol "gopher" is none of`, nil},
-		"password":  {file("paths: {}\nservers:\n- url: http://u:hunter2@a\n"), `has no user and no password`, nil},
-		"port":      {file("paths: {}\nservers:\n- url: http://a:99999\n"), `the port "99999" is not between`, nil},
-		"variable":  {file("paths: {}\nservers:\n- url: http://{a}\n"), `the variable "a" is not defined`, nil},
-		"default":   {file("paths: {}\nservers:\n- url: http://{a}\n  variables: {a: {default: x, enum: [y]}}\n"), `the default "x" is none of the values`, nil},
-		"at a path": {file("paths:\n  /a:\n    servers:\n    - url: 'http://'\n"), `line 6, "/paths/~1a/servers/0/url": "http://" has no host`, nil},
-		"parameter": {file("paths:\n  /a/{x}:\n    get: " + fine + "\n"), `line 5, "/paths/~1a~1{x}/get": invalid paths: operation GET /a/{x} must define exactly all path parameters`, nil},
+		"ids": {file("paths:\n  /a:\n    get: {operationId: one, responses: {}}\n  /b:\n    get: {operationId: one, " +
+			"responses: {}}\n"), `line 7, "/paths/~1b/get/operationId": the operationId "one" stands in line 5 too`, nil},
+		"brace":    {file("paths:\n  /a/{x: {}\n"), `brace without its pair`, nil},
+		"braces":   {file("paths:\n  /a/{}: {}\n"), `brace without its pair`, nil},
+		"query":    {file("paths:\n  /a?x=1: {}\n"), `has a query`, nil},
+		"no slash": {file("paths:\n  a: {}\n"), `should start with "/"`, nil},
+		"scheme":   {file("paths: {}\nservers:\n- url: gopher://a\n"), `line 5, "/servers/0/url": the protocol "gopher" is none of`, nil},
+		"password": {file("paths: {}\nservers:\n- url: http://u:hunter2@a\n"), `has no user and no password`, nil},
+		"port":     {file("paths: {}\nservers:\n- url: http://a:99999\n"), `the port "99999" is not between`, nil},
+		"variable": {file("paths: {}\nservers:\n- url: http://{a}\n"), `the variable "a" is not defined`, nil},
+		"default": {file("paths: {}\nservers:\n- url: http://{a}\n  variables: {a: {default: x, enum: [y]}}\n"),
+			`the default "x" is none of the values`, nil},
+		"at a path": {file("paths:\n  /a:\n    servers:\n    - url: 'http://'\n"),
+			`line 6, "/paths/~1a/servers/0/url": "http://" has no host`, nil},
+		"parameter": {file("paths:\n  /a/{x}:\n    get: " + fine + "\n"),
+			`line 5, "/paths/~1a~1{x}/get": invalid paths: operation GET /a/{x} must define exactly all path parameters`, nil},
 		"schema":    {file("paths: {}\ncomponents:\n  schemas:\n    A: {type: nonsense}\n"), `line 6, "/components/schemas/A"`, nil},
 		"operation": {file("paths:\n  /a:\n    get: {parameters: [{name: x, in: moon}], responses: {}}\n"), `line 5, "/paths/~1a/get"`, nil},
 		"nowhere":   {file("paths:\n  /a: {$ref: '#/components/pathItems/A'}\n"), `leads nowhere`, nil},
@@ -219,7 +228,8 @@ func TestLoad_endsWithItsContext(t *testing.T) {
 func TestLoad_refusesReferencesToOtherFiles(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.json")
 	require.NoError(t, os.WriteFile(secret, []byte(`{"type":"string"}`), 0o600))
-	file := `{"openapi":"3.0.3","info":{"title":"a","version":"1"},"paths":{},"components":{"schemas":{"A":{"$ref":"` + filepath.ToSlash(secret) + `"}}}}`
+	file := `{"openapi":"3.0.3","info":{"title":"a","version":"1"},"paths":{},"components":{"schemas":{"A":{"$ref":"` +
+		filepath.ToSlash(secret) + `"}}}}`
 	_, err := openapi3.NewLoader().LoadFromData([]byte(file))
 	require.ErrorContains(t, err, "disallowed external reference")
 }
@@ -279,7 +289,8 @@ func FuzzConvert(f *testing.F) {
 		}
 		_, err = definition.Load(t.Context(), shown, definition.Limits{})
 		require.NoError(t, err, string(shown))
-		for _, options := range []definition.Options{{}, {Server: "http://localhost", SecurityPlugin: definition.OpenIDConnectPlugin, Plugins: []string{"oidc", "cors", "openid-connect"}},
+		for _, options := range []definition.Options{{},
+			{Server: "http://localhost", SecurityPlugin: definition.OpenIDConnectPlugin, Plugins: []string{"oidc", "cors", "openid-connect"}},
 			{Server: "http://localhost", SecurityPlugin: definition.OIDCPlugin, Plugins: []string{"oidc", "cors"}},
 			{Server: "http://localhost", Plugins: []string{"oidc", "cors", "request-validator"}, RequestValidator: true}} {
 			config, err := definition.Convert(d, options)

@@ -41,11 +41,14 @@ paths:
         schema: {$ref: '#/components/schemas/A', maxLength: 3}, example: {a: 1}, allowReserved: false}
       - {name: y, in: query, content: {application/json: {schema: true, examples: {e: {summary: a, description: a, value: [1]}}}}}
       - {$ref: '#/components/parameters/p', summary: a, description: b}
-      requestBody: {description: a, required: true, content: {multipart/form-data: {schema: {type: object}, encoding: {a: {contentType: a/b, style: form, explode: true, allowReserved: true, headers: {h: {schema: {type: string}}}}}}}}
+      requestBody: {description: a, required: true, content: {multipart/form-data: {schema: {type: object},
+        encoding: {a: {contentType: a/b, style: form, explode: true, allowReserved: true,
+        headers: {h: {schema: {type: string}}}}}}}}
       responses:
         "200":
           description: a
-          headers: {h: {description: a, required: true, deprecated: false, style: simple, explode: false, schema: {type: string}, example: a}}
+          headers: {h: {description: a, required: true, deprecated: false, style: simple, explode: false,
+            schema: {type: string}, example: a}}
           content: {a/b: {example: 1, schema: {$ref: '#/components/schemas/A'}}}
           links: {l: {operationId: one, parameters: {id: 1}, requestBody: 2, description: a, server: {url: 'http://a.example'}}}
       callbacks: {c: {'{$url}': {post: {responses: {"200": {description: a}}}}}}
@@ -200,16 +203,19 @@ func TestLoad_namesThePlaceOfAReferenceThatCannotBeFollowed(t *testing.T) {
 
 func TestLoad_saysWhatAFieldMustBe(t *testing.T) {
 	for name, tc := range map[string]struct{ rest, want string }{
-		"list":        {"servers: {url: 'http://a.example'}", `line 2, "/servers": servers: is an object, must be a list of servers`},
-		"item":        {"servers: ['http://a.example']", `line 2, "/servers/0": servers[0]: is a string, must be an object (server)`},
-		"text":        {"info:\n {title: a, version: 1.0}", `line 3, "/info/version": version: is 1.0, must be a string`},
-		"flag":        {"paths: {/a: {get:\n {deprecated: 'no'}}}", `line 3, "/paths/~1a/get/deprecated": deprecated: is a string, must be true or false`},
-		"count":       {"components: {schemas: {A:\n {minLength: -1}}}", `line 3, "/components/schemas/A/minLength": minLength: is -1, must be a whole number, 0 or more`},
+		"list": {"servers: {url: 'http://a.example'}", `line 2, "/servers": servers: is an object, must be a list of servers`},
+		"item": {"servers: ['http://a.example']", `line 2, "/servers/0": servers[0]: is a string, must be an object (server)`},
+		"text": {"info:\n {title: a, version: 1.0}", `line 3, "/info/version": version: is 1.0, must be a string`},
+		"flag": {"paths: {/a: {get:\n {deprecated: 'no'}}}",
+			`line 3, "/paths/~1a/get/deprecated": deprecated: is a string, must be true or false`},
+		"count": {"components: {schemas: {A:\n {minLength: -1}}}",
+			`line 3, "/components/schemas/A/minLength": minLength: is -1, must be a whole number, 0 or more`},
 		"alternative": {"components: {schemas: {A:\n {type: {}}}}", `type: is an object, must be a string or a list of strings`},
 		"map":         {"components: {schemas:\n []}", `schemas: is a list, must be an object with schemas by name`},
 		"plural":      {"components: {requestBodies:\n []}", `must be an object with request bodies by name`},
-		"bound":       {"components: {schemas: {A:\n {exclusiveMinimum: a}}}", `exclusiveMinimum: is a string, must be a number or true or false`},
-		"several":     {"tags: 1, security: {}", `security: is an object, must be a list of security requirements`},
+		"bound": {"components: {schemas: {A:\n {exclusiveMinimum: a}}}",
+			`exclusiveMinimum: is a string, must be a number or true or false`},
+		"several": {"tags: 1, security: {}", `security: is an object, must be a list of security requirements`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := "{openapi: 3.1.0,\n" + tc.rest + "}"

@@ -55,7 +55,8 @@ func TestConvert_Path_isTakenOffBeforeTheServiceSeesIt(t *testing.T) {
 	} {
 		require.Equal(t, want[1], seenByService(t, c, routeNamed(t, c, name), want[0]), name)
 	}
-	require.JSONEq(t, `{"add":{"headers":["X-A:1"]},"replace":{"headers":["X-B:2"],"uri":"/base$(uri_captures['the_path_after_the_listen_prefix'])"}}`,
+	require.JSONEq(t,
+		`{"add":{"headers":["X-A:1"]},"replace":{"headers":["X-B:2"],"uri":"/base$(uri_captures['the_path_after_the_listen_prefix'])"}}`,
 		effective(c, routeNamed(t, c, "x_transformed-x_get"))["request-transformer"])
 	for _, r := range c.Routes { // PCRE takes names of 32 characters
 		for _, name := range regexp.MustCompile(`\?<([^>]+)>`).FindAllStringSubmatch(r.Paths[0], -1) {
@@ -84,7 +85,8 @@ func TestConvert_Path_changesNothingElse(t *testing.T) {
 			plugins := effective(below, there)
 			delete(plugins, "request-transformer")
 			require.Equal(t, effective(plain, r), plugins)
-			path := regexp.MustCompile(`\(\?<[^>]+>\[[^]]*\]\+\)`).ReplaceAllString(strings.TrimSuffix(strings.TrimPrefix(r.Paths[0], "~"), "$"), "v")
+			path := regexp.MustCompile(`\(\?<[^>]+>\[[^]]*\]\+\)`).ReplaceAllString(
+				strings.TrimSuffix(strings.TrimPrefix(r.Paths[0], "~"), "$"), "v")
 			path = strings.ReplaceAll(path, `\`, "")
 			require.Equal(t, strings.TrimRight(serviceOf(t, plain, r).Path, "/")+path, seenByService(t, below, there, "/p"+path))
 			plainPath, before, _ := entity.CutRest(there.Paths[0])

@@ -45,7 +45,7 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Load reads and checks a definition. OpenAPI 3.0 and 3.1 are accepted: a file of
-// Swagger 2.0 or of OpenAPI 3.2, which Kong's converter and most tools do not know
+// Swagger 2.0 or of OpenAPI 3.2, which Kong's converter and most tools do not support
 // yet, is an error that wraps [ErrVersion]. So are, with [ErrInvalid]:
 // values of another type than OpenAPI gives their field, references that lead out of
 // the file, keys or operationIds that are there twice, a method of two paths that

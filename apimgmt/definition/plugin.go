@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// plugin is one that a definition asks for, on nothing yet.
+// plugin is a plugin of a definition that is not attached to an entity yet.
 type plugin struct {
 	entity entity.Plugin
 }

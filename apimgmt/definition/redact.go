@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-// Redacted returns the file as it may be shown to people: in extensions (members
+// Redacted returns the file as it may be shown to users: in extensions (members
 // that begin with "x-"), every member that [entity.IsSecret] says is a secret
 // has [entity.Redaction] for its text, and so have headers and passwords of
 // addresses there. It is valid still, JSON or YAML as it was, with its members in

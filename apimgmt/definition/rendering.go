@@ -25,7 +25,7 @@ type rendering struct {
 	names    map[string]string         // of paths in the file, by the names that they got
 }
 
-// The newest patch versions that kin-openapi knows. They differ in the words of the
+// The newest patch versions that kin-openapi supports. They differ in the words of the
 // specification only.
 const (
 	newest30 = "3.0.4"

@@ -90,7 +90,8 @@ func (c *converter) host(at *level, s *entity.Service, parent string, servers []
 	targets := at.upstreamDefaults.Get("targets")
 	alike := slices.DeleteFunc(slices.Clone(servers), func(u *url.URL) bool {
 		first := servers[0]
-		return !strings.EqualFold(u.Scheme, first.Scheme) || strings.TrimRight(u.EscapedPath(), "/") != strings.TrimRight(first.EscapedPath(), "/")
+		return !strings.EqualFold(u.Scheme, first.Scheme) ||
+			strings.TrimRight(u.EscapedPath(), "/") != strings.TrimRight(first.EscapedPath(), "/")
 	})
 	if len(alike) == 1 && at.upstreamDefaults == nil {
 		s.Host = alike[0].Hostname()
@@ -198,7 +199,7 @@ func upstreamName(service string) string {
 	return strings.Join(append(labels, "upstream"), ".")
 }
 
-// allowed asks about every address that requests are sent to.
+// allowed checks every address that requests are sent to.
 func (c *converter) allowed(config entity.Config) error {
 	if c.options.Allow == nil {
 		return nil

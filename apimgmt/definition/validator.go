@@ -56,7 +56,8 @@ func (c *converter) validating(at *level, own []*plugin) ([]*plugin, error) {
 		return nil, err
 	}
 	if types := fields["allowed_content_types"]; len(types) > 0 && string(types) != "null" {
-		return nil, at.node.Get(pluginPrefix + validatorPlugin).Errorf("config.allowed_content_types: the request bodies of the definition say it, unless there is a body_schema")
+		return nil, at.node.Get(pluginPrefix + validatorPlugin).Errorf(
+			"config.allowed_content_types: the request bodies of the definition say it, unless there is a body_schema")
 	}
 	if at.validator == nil {
 		at.validator = p
@@ -209,9 +210,11 @@ func (s *selection) reached(top *component, operation *document.Node) (map[strin
 	case length > maxValidated:
 		return nil, tooLong(operation)
 	case s.bytes > maxAllValidated:
-		return nil, operation.Errorf("%w: what the request-validators of all operations up to this one need is longer than %d bytes", ErrLimit, maxAllValidated)
+		return nil, operation.Errorf("%w: what the request-validators of all operations up to this one need is longer "+
+			"than %d bytes", ErrLimit, maxAllValidated)
 	case s.visits > maxVisits:
-		return nil, operation.Errorf("%w: in the request-validators of all operations up to this one references lead to more than %d values", ErrLimit, maxVisits)
+		return nil, operation.Errorf("%w: in the request-validators of all operations up to this one references lead to "+
+			"more than %d values", ErrLimit, maxVisits)
 	}
 	return made, nil
 }
@@ -318,7 +321,8 @@ func isRemark(member document.Member) bool {
 // author chose.
 func hasNames(key string) bool {
 	switch key {
-	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependentRequired", "mapping", "content", "encoding", "headers":
+	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependentRequired", "mapping",
+		"content", "encoding", "headers":
 		return true
 	}
 	return false

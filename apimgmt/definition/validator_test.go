@@ -61,19 +61,22 @@ func TestConvert_fillsRequestValidators(t *testing.T) {
 	c := convert(t, validated, options)
 	const shop = "shop_shops-shop-id-shop_id_"
 	at := func(method string) string { return effective(c, routeNamed(t, c, shop+method))["request-validator"] }
-	const path = `{"in":"path","name":"shop-id","required":true,"schema":{"type":"integer"}},{"in":"path","name":"shop_id","required":true,"schema":{"type":"string"}}`
+	const path = `{"in":"path","name":"shop-id","required":true,"schema":{"type":"integer"}},{"in":"path",` +
+		`"name":"shop_id","required":true,"schema":{"type":"string"}}`
 	require.JSONEq(t, `{"max_body":1000,"definition":{
 		"parameters":[`+path+`,{"in":"query","name":"limit","required":true,"schema":{"type":"integer","maximum":10}}],
 		"requestBody":{"$ref":"#/components/requestBodies/order"}
 	},"components":{
 		"requestBodies":{"order":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Order"}}}}},
 		"schemas":{
-			"Order":{"type":"object","properties":{"description":{"type":"string"},"example":{"type":"string","enum":["a"],"default":"a"},"parts":{"type":"array","items":{"$ref":"#/components/schemas/Part"}}}},
+			"Order":{"type":"object","properties":{"description":{"type":"string"},"example":{"type":"string",
+			"enum":["a"],"default":"a"},"parts":{"type":"array","items":{"$ref":"#/components/schemas/Part"}}}},
 			"Part":{"type":"object","properties":{"order":{"$ref":"#/components/schemas/Order/properties/parts"}}}
 		}
 	}}`, at("put"))
 	require.JSONEq(t, `{"body_schema":"{}","version":"draft4"}`, at("get"), "what the author wrote stays")
-	require.JSONEq(t, `{"max_body":1000,"definition":{"parameters":[`+path+`,{"in":"query","name":"limit","schema":{"type":"integer"}}]}}`, at("delete"),
+	require.JSONEq(t, `{"max_body":1000,"definition":{"parameters":[`+path+
+		`,{"in":"query","name":"limit","schema":{"type":"integer"}}]}}`, at("delete"),
 		"a disabled plugin does not take back an enabled one")
 	require.JSONEq(t, `{"parameter_schema":[]}`, effective(c, routeNamed(t, c, "shop_own_get"))["request-validator"])
 	for _, p := range c.Plugins {
@@ -91,9 +94,11 @@ func TestConvert_fillsRequestValidators(t *testing.T) {
 func TestConvert_boundsRequestValidators(t *testing.T) {
 	file := func(operations, properties int, more string) string {
 		var b strings.Builder
-		b.WriteString("openapi: 3.1.0\ninfo: {title: a, version: '1'}\nservers: [{url: 'http://a.example'}]\nx-kong-plugin-request-validator: {}\npaths:\n")
+		b.WriteString("openapi: 3.1.0\ninfo: {title: a, version: '1'}\nservers: [{url: " +
+			"'http://a.example'}]\nx-kong-plugin-request-validator: {}\npaths:\n")
 		for i := range operations {
-			fmt.Fprintf(&b, "  /p%d:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/A'}}}}\n      responses: {'200': {description: x}}\n", i)
+			fmt.Fprintf(&b, "  /p%d:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: "+
+				"'#/components/schemas/A'}}}}\n      responses: {'200': {description: x}}\n", i)
 		}
 		b.WriteString(more + "components:\n  schemas:\n    A:\n      properties:\n        none: {type: string}\n")
 		for i := range properties {
@@ -106,11 +111,14 @@ func TestConvert_boundsRequestValidators(t *testing.T) {
 		text, want string
 		limit      bool
 	}{
-		"one operation":  {file(1, 6000, ""), `"/paths/~1p0/post": definition: limit exceeded: what the request-validator of the operation needs is longer than 262144 bytes`, true},
+		"one operation": {file(1, 6000, ""),
+			`"/paths/~1p0/post": definition: limit exceeded: what the request-validator of the operation needs is longer than 262144 bytes`, true},
 		"all operations": {file(100, 3000, ""), `of all operations up to this one need is longer than 4194304 bytes`, true},
-		"reference": {file(1, 0, "  /x:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/paths/~1p0/post/requestBody/content/application~1json/schema'}}}}\n"+tail),
+		"reference": {file(1, 0, "  /x:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: "+
+			"'#/paths/~1p0/post/requestBody/content/application~1json/schema'}}}}\n"+tail),
 			`follows references to components only`, false},
-		"beside": {file(1, 0, "  /x:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/A', minProperties: 1}}}}\n"+tail),
+		"beside": {file(1, 0, "  /x:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: "+
+			"'#/components/schemas/A', minProperties: 1}}}}\n"+tail),
 			`stands beside a $ref`, false},
 		"types": {file(1, 0, "  /x:\n    post:\n      x-kong-plugin-request-validator: {config: {allowed_content_types: [text/plain]}}\n"+tail),
 			`"/paths/~1x/post/x-kong-plugin-request-validator": config.allowed_content_types`, false},

@@ -15,14 +15,14 @@ type Conflict struct {
 	Path string
 }
 
-// String tells the conflict in a sentence.
+// String describes the conflict in a sentence.
 func (c Conflict) String() string {
 	return fmt.Sprintf("route %q and route %q both match %q", c.Route, c.Other, c.Path)
 }
 
 // Conflicts lists the routes of one configuration that match the same requests as
 // routes of another one: those of a new API against those of all others. Each pair
-// is told once.
+// is reported once.
 //
 // Two routes are in conflict if they share a protocol (http and https count as
 // one, as do ws and wss, grpc and grpcs), a method, a host and a server name, with
@@ -71,11 +71,11 @@ func NewRouteIndex(c Config) *RouteIndex {
 func (x *RouteIndex) Conflicts(others *RouteIndex) []Conflict {
 	var found []Conflict
 	for _, r := range x.routes {
-		var told []*Route
+		var reported []*Route
 		for i, key := range r.keys {
 			for _, other := range others.byPath[key] {
-				if !slices.Contains(told, other) && sameRequests(r.route, other) {
-					told = append(told, other)
+				if !slices.Contains(reported, other) && sameRequests(r.route, other) {
+					reported = append(reported, other)
 					found = append(found, Conflict{Route: r.route.label(), Other: other.label(), Path: r.paths[i]})
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// DecodeError says where in a text something is wrong: it names the line, and the
+// DecodeError reports where in a text something is wrong: it names the line, and the
 // JSON pointer (RFC 6901) of the value. It is found with errors.As.
 type DecodeError = document.Error
 

@@ -24,11 +24,11 @@ const (
 type Change struct {
 	Op   Op   `json:"op"`
 	Kind Kind `json:"kind"`
-	// ID and Name tell the entity, as in [FieldError].
+	// ID and Name identify the entity, as in [FieldError].
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
 	// Fields are the JSON names of the fields that an update changes, in order; the
-	// members of a plugin's configuration are "config.…". Values are not told: they
+	// members of a plugin's configuration are "config.…". Values are left out: they
 	// may be secrets.
 	Fields []string `json:"fields,omitempty"`
 }

@@ -48,7 +48,7 @@ type Service struct {
 	TLSVerify *bool `json:"tls_verify,omitempty"`
 }
 
-// Route says which requests a service gets. A request matches a route if it
+// Route selects requests for a service. A request matches a route if it
 // matches every list that is not empty.
 type Route struct {
 	Meta
@@ -93,7 +93,7 @@ type Plugin struct {
 	Meta
 	// Name is the kind of plugin, such as "key-auth".
 	Name string `json:"name"`
-	// InstanceName tells plugins of a kind apart.
+	// InstanceName distinguishes plugins of a kind.
 	InstanceName string `json:"instance_name,omitempty"`
 	// Enabled is whether it is applied. Nil means true.
 	Enabled *bool `json:"enabled,omitempty"`
@@ -107,7 +107,7 @@ type Plugin struct {
 	Consumer  *Ref     `json:"consumer,omitempty"`
 }
 
-// Consumer is who calls.
+// Consumer is a caller of APIs.
 type Consumer struct {
 	Meta
 	// Username and CustomID are unique; one of them is there.
@@ -120,7 +120,7 @@ type Key struct {
 	Meta
 	// Key is the secret itself. Empty means that one is made.
 	Key string `json:"key"`
-	// Consumer is who has it.
+	// Consumer is its owner.
 	Consumer *Ref `json:"consumer,omitempty"`
 	// TTL is for how many seconds it counts; zero is for ever.
 	TTL int `json:"ttl,omitempty"`
@@ -135,7 +135,7 @@ type Config struct {
 	Routes []Route `json:"routes,omitempty"`
 	// Plugins are what requests pass.
 	Plugins []Plugin `json:"plugins,omitempty"`
-	// Consumers are who calls.
+	// Consumers are the callers.
 	Consumers []Consumer `json:"consumers,omitempty"`
 	// Keys are the consumers' keys.
 	Keys []Key `json:"keyauth_credentials,omitempty"`

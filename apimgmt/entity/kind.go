@@ -32,10 +32,10 @@ var ErrConflict = errors.New("entity: not unique")
 // is not there.
 var ErrReference = errors.New("entity: refers to nothing")
 
-// FieldError says which field of which entity breaks a rule. The error of a
+// FieldError reports which field of which entity breaks a rule. The error of a
 // configuration joins one for each, up to a hundred of them.
 type FieldError struct {
-	// Kind, ID and Name tell the entity. The name of a plugin is its kind of
+	// Kind, ID and Name identify the entity. The name of a plugin is its kind of
 	// plugin, that of a target its address; keys have none.
 	Kind Kind
 	ID   string
@@ -72,7 +72,7 @@ type problems struct {
 	more  int
 }
 
-// maxProblems is how many errors are told at once.
+// maxProblems is how many errors are reported at once.
 const maxProblems = 100
 
 func (p *problems) add(e *FieldError) {

@@ -31,7 +31,7 @@ func (n Normal) Shared() Config { return n.config }
 
 // With is NewNormal for a configuration that was made of this one. What it has
 // unchanged is not checked again by itself; what concerns several entities, such as
-// references, and names that nobody else may have, is.
+// references, and names that have to be unique, is.
 func (n Normal) With(c Config) (Normal, error) {
 	made, err := newNormalizer(c, &n.config).normalize()
 	return Normal{made}, err
@@ -47,7 +47,7 @@ func (n Normal) Replace(tag string, next Config) (Normal, error) {
 		}
 	}
 	// It is normalised together with the others: the owner may have a plugin on
-	// somebody else's service.
+	// the service of another owner.
 	added := next.Clone()
 	for _, list := range added.identities() {
 		for _, e := range list {
@@ -109,7 +109,7 @@ func (n Normal) Stamped(before Normal, changes []Change, now time.Time) Normal {
 	return Normal{made}
 }
 
-// pick returns the entities that keep says, which share memory with those of c.
+// pick returns the entities that keep selects, which share memory with those of c.
 func (c Config) pick(keep func(*Meta) bool) Config {
 	return Config{
 		Services:  pickFrom(c.Services, func(e *Service) bool { return keep(&e.Meta) }),

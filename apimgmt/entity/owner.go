@@ -28,10 +28,10 @@ func (c Config) Without(tag string) (Config, error) {
 }
 
 // Replace returns the configuration with one owner's entities in place of those
-// that he had: each that has the tag is removed, those of next get the tag and
-// are added. What others have put on his entities stays as long as these are
-// there, which their ids tell; the time of creation of an entity stays too. A name
-// that somebody else has is an error that wraps [ErrConflict].
+// that it had: each that has the tag is removed, those of next get the tag and
+// are added. What others have attached to its entities stays as long as these are
+// there, by their ids; the time of creation of an entity stays too. A name
+// that another owner has is an error that wraps [ErrConflict].
 func (c Config) Replace(tag string, next Config) (Config, error) {
 	normal, err := NewNormal(c)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c Config) ids() map[string]bool {
 	return ids
 }
 
-// filter keeps the entities that keep says.
+// filter keeps the entities that keep selects.
 func (c Config) filter(keep func(*Meta) bool) Config {
 	all := c.Clone()
 	return Config{
@@ -111,7 +111,8 @@ func (c Config) attachedTo(more map[string]bool) Config {
 	for _, e := range c.Routes {
 		there[e.ID] = true
 	}
-	c.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(e Plugin) bool { return loose(e.Service) || loose(e.Route) || loose(e.Consumer) })
+	c.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins),
+		func(e Plugin) bool { return loose(e.Service) || loose(e.Route) || loose(e.Consumer) })
 	c.Keys = slices.DeleteFunc(slices.Clone(c.Keys), func(e Key) bool { return loose(e.Consumer) })
 	c.Targets = slices.DeleteFunc(slices.Clone(c.Targets), func(e Target) bool { return loose(e.Upstream) })
 	return c

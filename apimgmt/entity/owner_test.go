@@ -14,7 +14,8 @@ import (
 func api(name string, paths ...string) entity.Config {
 	c := entity.Config{Services: []entity.Service{{Name: name, Host: name + ".example"}}}
 	for _, path := range paths {
-		c.Routes = append(c.Routes, entity.Route{Name: name + "-" + path[len(path)-1:], Service: &entity.Ref{Name: name}, Paths: []string{path}, Methods: []string{"GET"}})
+		c.Routes = append(c.Routes, entity.Route{Name: name + "-" + path[len(path)-1:], Service: &entity.Ref{Name: name},
+			Paths: []string{path}, Methods: []string{"GET"}})
 	}
 	return c
 }
@@ -59,7 +60,8 @@ func TestConfig_Replace_addsAKeyBesideThoseOfOthers(t *testing.T) {
 		{Key: "1", Consumer: &entity.Ref{Name: "ada"}, Meta: entity.Meta{Tags: []string{"owner:a"}}},
 		{Key: "2", Consumer: &entity.Ref{Name: "ada"}}}}.Normalize()
 	require.NoError(t, err)
-	next, err := base.Replace("owner:a", entity.Config{Keys: []entity.Key{{Key: "3", Consumer: &entity.Ref{Name: "ada"}}, {Key: "4", Consumer: &entity.Ref{Name: "ada"}}}})
+	next, err := base.Replace("owner:a", entity.Config{Keys: []entity.Key{{Key: "3", Consumer: &entity.Ref{Name: "ada"}},
+		{Key: "4", Consumer: &entity.Ref{Name: "ada"}}}})
 	require.NoError(t, err)
 	require.Len(t, next.Keys, 3)
 }
@@ -67,8 +69,10 @@ func TestConfig_Replace_addsAKeyBesideThoseOfOthers(t *testing.T) {
 func TestDiff_ordersChangesByReferences(t *testing.T) {
 	old := api("a", "/a/x", "/a/y")
 	next := api("a", "/a/x", "/a/z")
-	old.Plugins = []entity.Plugin{{Name: "oidc", Service: &entity.Ref{Name: "a"}, Config: json.RawMessage(`{"client_secret":"one","realm":"r"}`)}}
-	next.Plugins = []entity.Plugin{{Name: "oidc", Service: &entity.Ref{Name: "a"}, Config: json.RawMessage(`{"client_secret":"two","realm":"r"}`)}}
+	old.Plugins = []entity.Plugin{{Name: "oidc", Service: &entity.Ref{Name: "a"},
+		Config: json.RawMessage(`{"client_secret":"one","realm":"r"}`)}}
+	next.Plugins = []entity.Plugin{{Name: "oidc", Service: &entity.Ref{Name: "a"},
+		Config: json.RawMessage(`{"client_secret":"two","realm":"r"}`)}}
 	next.Services[0].Port = 8080
 	next.Services[0].CreatedAt = 5
 	changes, err := entity.Diff(old, next)
@@ -77,7 +81,8 @@ func TestDiff_ordersChangesByReferences(t *testing.T) {
 	for _, c := range changes {
 		lines = append(lines, c.String())
 	}
-	require.Equal(t, []string{"update service a: port", "create route a-z", "update plugin oidc: config.client_secret", "delete route a-y"}, lines)
+	require.Equal(t, []string{"update service a: port", "create route a-z", "update plugin oidc: config.client_secret",
+		"delete route a-y"}, lines)
 
 	same, err := entity.Diff(old, old)
 	require.NoError(t, err)
@@ -136,7 +141,8 @@ func TestRouteIndex_Conflicts_findsRoutesOfTheSameRequests(t *testing.T) {
 
 func TestConfig_Redacted_removesSecretsOnly(t *testing.T) {
 	c := things()
-	c.Plugins[0].Config = json.RawMessage(`{"client_id":"kong","client_secret":"s3cret","session_secret":"s3cret","redis":{"password":"s3cret","port":6379},
+	c.Plugins[0].Config = json.RawMessage(
+		`{"client_id":"kong","client_secret":"s3cret","session_secret":"s3cret","redis":{"password":"s3cret","port":6379},
 "keys":["s3cret"],"key_names":["apikey"],"headers":["Authorization: s3cret","X-Colour: red"],"url":"https://ada:s3cret@host/x?y=1",
 "credentials":true,"client_token":"{vault://env/token}","auth-token":"s3cret","token_endpoint_auth_method":"post","key":5}`)
 	c.Keys[0].Key = "s3cret"
@@ -146,7 +152,8 @@ func TestConfig_Redacted_removesSecretsOnly(t *testing.T) {
 	shown := normal.Redacted()
 	require.NoError(t, shown.WriteYAML(&text))
 	require.NotContains(t, text.String(), "s3cret")
-	for _, kept := range []string{"kong", "apikey", "X-Colour: red", "https://ada:[redacted]@host/x?y=1", "{vault://env/token}", "6379", "credentials: true"} {
+	for _, kept := range []string{"kong", "apikey", "X-Colour: red", "https://ada:[redacted]@host/x?y=1",
+		"{vault://env/token}", "6379", "credentials: true"} {
 		require.Contains(t, text.String(), kept)
 	}
 
@@ -160,7 +167,8 @@ func TestConfig_Redacted_removesSecretsOnly(t *testing.T) {
 }
 
 func TestKeepSecrets_prefersNewSecrets(t *testing.T) {
-	made, err := entity.KeepSecrets(json.RawMessage(`{"a_secret":"new","b_secret":"[redacted]"}`), json.RawMessage(`{"a_secret":"old","b_secret":"kept"}`))
+	made, err := entity.KeepSecrets(json.RawMessage(`{"a_secret":"new","b_secret":"[redacted]"}`),
+		json.RawMessage(`{"a_secret":"old","b_secret":"kept"}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"a_secret":"new","b_secret":"kept"}`, string(made))
 	_, err = entity.KeepSecrets(json.RawMessage(`{"keys":["[redacted]"]}`), json.RawMessage(`{"keys":["a","b"]}`))

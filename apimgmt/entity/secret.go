@@ -29,8 +29,9 @@ func (c Config) Redacted() Config {
 }
 
 // secretName are the names of members that hold secrets, "-" and " " being "_".
-var secretName = regexp.MustCompile(`(^|_)(secrets?|passwords?|passwd|passphrase|private_key|api_?keys?|access_key|secret_key|account_key|` +
-	`client_jwk|jwks?|credentials?|authorization|tokens?)$|^(keys?|pass|psk|users_?passwords?)$|^(x_)?(auth|access)_token$`)
+var secretName = regexp.MustCompile(
+	`(^|_)(secrets?|passwords?|passwd|passphrase|private_key|api_?keys?|access_key|secret_key|account_key|` +
+		`client_jwk|jwks?|credentials?|authorization|tokens?)$|^(keys?|pass|psk|users_?passwords?)$|^(x_)?(auth|access)_token$`)
 
 // IsSecret reports whether a member of that name holds a secret: client_secret,
 // session_secret, password, token, key, Authorization and their like. Names of

@@ -23,7 +23,7 @@ type Upstream struct {
 	Slots int `json:"slots"`
 	// HostHeader is what targets see as Host. Empty means their own name.
 	HostHeader string `json:"host_header,omitempty"`
-	// Healthchecks says how targets are watched. Nil means not at all.
+	// Healthchecks configures the health checks of targets. Nil means not at all.
 	Healthchecks *Healthchecks `json:"healthchecks,omitempty"`
 }
 
@@ -46,29 +46,29 @@ type Healthchecks struct {
 	Passive   PassiveCheck `json:"passive"`
 }
 
-// ActiveCheck asks targets how they are.
+// ActiveCheck probes the health of targets.
 type ActiveCheck struct {
 	// Type is http, https or tcp. Empty means http.
 	Type string `json:"type"`
-	// HTTPPath is what is asked for. Empty means "/".
+	// HTTPPath is the path of the request. Empty means "/".
 	HTTPPath string `json:"http_path"`
 	// Timeout is in seconds. Zero means 1.
 	Timeout float64 `json:"timeout"`
-	// Concurrency is how many targets are asked at once. Zero means 10.
+	// Concurrency is how many targets are probed at once. Zero means 10.
 	Concurrency int `json:"concurrency"`
 	// HTTPSVerifyCertificate is whether the certificates of https targets are
 	// verified. Nil means true.
 	HTTPSVerifyCertificate *bool `json:"https_verify_certificate,omitempty"`
-	// HTTPSSNI is the name that is asked for by TLS.
+	// HTTPSSNI is the server name for TLS.
 	HTTPSSNI string `json:"https_sni,omitempty"`
 	// Headers are sent with every question.
 	Headers map[string][]string `json:"headers,omitempty"`
-	// Healthy and Unhealthy are the rules; an interval of zero seconds asks nothing.
+	// Healthy and Unhealthy are the rules; an interval of zero seconds sends no probes.
 	Healthy   Verdict `json:"healthy"`
 	Unhealthy Verdict `json:"unhealthy"`
 }
 
-// PassiveCheck learns from the requests that are proxied.
+// PassiveCheck counts the outcome of proxied requests.
 type PassiveCheck struct {
 	Type      string  `json:"type"`
 	Healthy   Verdict `json:"healthy"`

@@ -20,7 +20,8 @@ import (
 // cannedService answers every request with the same bytes, at next to no cost and
 // without garbage, so that what is measured is the gateway.
 func cannedService(b *testing.B) string {
-	answer := []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nServer: canned\r\nDate: Sat, 21 Nov 2026 09:00:00 GMT\r\nContent-Length: 28\r\n\r\n{\"temperature\":21,\"ok\":true}")
+	answer := []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nServer: canned\r\nDate: Sat, 21 Nov 2026 " +
+		"09:00:00 GMT\r\nContent-Length: 28\r\n\r\n{\"temperature\":21,\"ok\":true}")
 	return rawService(b, func(c net.Conn) {
 		buffer := make([]byte, 0, 4096)
 		for {
@@ -41,7 +42,8 @@ func cannedService(b *testing.B) string {
 
 // hammer sends requests over one connection for each parallel worker.
 func hammer(b *testing.B, address string) {
-	request := []byte("GET /api/things/17/temperature?unit=C HTTP/1.1\r\nHost: api.example\r\nUser-Agent: wrk\r\nAccept: */*\r\nX-A: 1\r\n\r\n")
+	request := []byte("GET /api/things/17/temperature?unit=C HTTP/1.1\r\nHost: api.example\r\nUser-Agent: " +
+		"wrk\r\nAccept: */*\r\nX-A: 1\r\n\r\n")
 	b.ReportAllocs()
 	b.SetParallelism(16)
 	b.RunParallel(func(pb *testing.PB) {

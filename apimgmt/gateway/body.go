@@ -79,7 +79,7 @@ func (x *Exchange) drain() bool {
 	if b.ended.Load() || b.left() > serverDrain {
 		return true
 	}
-	_ = control.SetReadDeadline(time.Unix(1, 0)) // nobody reads the rest
+	_ = control.SetReadDeadline(time.Unix(1, 0)) // the rest is not read
 	return x.closing
 }
 
@@ -129,10 +129,10 @@ func (b *requestBody) toBlame(err error) bool {
 }
 
 // onceBody is a body for one attempt. Transports of net/http may read a body after
-// they have failed; then nobody else may.
+// they have failed; then no other attempt may.
 type onceBody struct {
 	body  *requestBody
-	state atomic.Int32 // 0 at first; 1 when it was begun, 2 when nobody reads it any more
+	state atomic.Int32 // 0 at first; 1 when it was begun, 2 when it is not read any more
 }
 
 // Read reads on, unless the attempt is over.
@@ -146,5 +146,5 @@ func (o *onceBody) Read(p []byte) (int, error) {
 // Close does nothing: the body is the server's.
 func (o *onceBody) Close() error { return nil }
 
-// abandon reports whether nothing was read, and sees to it that nothing will be.
+// abandon reports whether nothing was read, and ensures that nothing will be.
 func (o *onceBody) abandon() bool { return o.state.CompareAndSwap(0, 2) }

@@ -60,7 +60,8 @@ func TestGateway_runsTheMostSpecificPlugin(t *testing.T) {
 		config.Consumers = []entity.Consumer{{Username: "ann"}, {Username: "bob"}}
 		wantAnn, wantBob := "", ""
 		for _, sc := range scopes[first:] {
-			config.Plugins = append(config.Plugins, entity.Plugin{Name: "m", Config: text(sc.name), Route: sc.route, Service: sc.service, Consumer: sc.consumer})
+			config.Plugins = append(config.Plugins, entity.Plugin{Name: "m", Config: text(sc.name), Route: sc.route,
+				Service: sc.service, Consumer: sc.consumer})
 			if wantAnn == "" {
 				wantAnn = "m=" + sc.name
 			}
@@ -80,7 +81,8 @@ func TestGateway_runsTheMostSpecificPlugin(t *testing.T) {
 
 func TestGateway_runsPluginsByPriority(t *testing.T) {
 	service := newService(t, func(http.ResponseWriter, *http.Request) { t.Error("the service was asked") })
-	g, server := newGateway(t, gateway.Options{Kinds: []gateway.Kind{marker("late", 1), login(), marker("early", 2000), marker("also-late", 1)}})
+	g, server := newGateway(t, gateway.Options{Kinds: []gateway.Kind{marker("late", 1), login(), marker("early", 2000),
+		marker("also-late", 1)}})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath(),
 		entity.Plugin{Name: "late"}, entity.Plugin{Name: "login"}, entity.Plugin{Name: "also-late"}, entity.Plugin{Name: "early"})))
 	response, body := do(t, http.MethodGet, server.URL, "", "X-User: nobody")

@@ -18,7 +18,7 @@ type clientKey struct {
 	connect, write, read time.Duration
 }
 
-// client connects to services that want it done alike. Tables share it.
+// client connects to services with the same settings. Tables share it.
 type client struct {
 	key       clientKey
 	transport *http.Transport
@@ -118,7 +118,7 @@ func (c *timedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// probe asks a target how it is.
+// probe checks the health of a target.
 func (g *Gateway) probe(ctx context.Context, peer *balance.Peer, check *entity.ActiveCheck) (int, error) {
 	dialer := net.Dialer{Control: g.policy.Control}
 	if check.Type == "tcp" {

@@ -7,7 +7,7 @@
 // served, in one step and under load: requests in flight finish with what they
 // began with, and what is wrong changes nothing. What stays the same is carried
 // over with its state: connections, the health of targets, and plugins with their
-// counters. [Gateway.Replace] and [Gateway.Update] lose no change of somebody
+// counters. [Gateway.Replace] and [Gateway.Update] lose no change of another
 // else's.
 //
 // # Requests

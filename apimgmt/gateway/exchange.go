@@ -14,6 +14,10 @@ import (
 // Exchange is a request on its way through the gateway and back. Plugins see it in
 // every phase. It belongs to one goroutine and must not be used after Log has
 // returned: it is used again for another request.
+//
+// Its exported methods are what plugins may read and set, each a line or two. The
+// unexported ones are the steps of the gateway; those between gateway and service are
+// methods of forwarding.
 type Exchange struct {
 	gateway *Gateway
 	table   *table
@@ -50,27 +54,27 @@ type Exchange struct {
 	peer string // address of the service that answered or was tried last
 
 	fromProxy   bool        // the other end is a trusted proxy
-	lent        bool        // somebody may look at upstream.Header when the exchange is over
+	lent        bool        // a transport may read upstream.Header after the exchange
 	spareHeader http.Header // for the next exchange
 	passedSpace [12]*instance
 }
 
 type value struct{ key, value any }
 
-// Identity is who calls, as a plugin has found out.
+// Identity is the caller, as authenticated by a plugin.
 type Identity struct {
 	// Consumer is the consumer, or nil if the caller is none of the configuration's.
 	Consumer *entity.Consumer
 	// Subject names the caller if there is no consumer, such as the "sub" of a
 	// token.
 	Subject string
-	// Credential tells what the caller has shown: the id of a key or of a client. It
+	// Credential is what the caller has authenticated with: the id of a key or of a client. It
 	// is no secret.
 	Credential string
 	// Claims is what is known of the caller besides, such as the claims of a token;
 	// the plugin that sets it says what it is. Plugins after it do not change it.
 	Claims any
-	// Anonymous is whether the consumer stands for callers who have shown nothing.
+	// Anonymous is whether the consumer stands for callers without credentials.
 	Anonymous bool
 }
 
@@ -89,7 +93,7 @@ type Upstream struct {
 	// change their elements.
 	Header http.Header
 	// Body is the request's body, and Length its length, -1 if that is unknown.
-	// Whoever replaces Body sets Length.
+	// A plugin that replaces Body sets Length.
 	Body   io.Reader
 	Length int64
 }
@@ -116,7 +120,7 @@ type Response struct {
 	Proxied bool
 }
 
-// Timing says where the time went. Parts that did not happen are zero.
+// Timing reports where the time went. Parts that did not happen are zero.
 type Timing struct {
 	// Upstream is from forwarding the request to the head of the response.
 	Upstream time.Duration
@@ -135,7 +139,7 @@ func (x *Exchange) Request() *http.Request { return x.request }
 // Path is the normalised path of the request.
 func (x *Exchange) Path() string { return x.path }
 
-// Host is the host that the client has asked for, in lower case and without port.
+// Host is the host of the request, in lower case and without port.
 func (x *Exchange) Host() string { return x.host }
 
 // Scheme is http or https, as the client has it or as a trusted proxy says.
@@ -175,10 +179,10 @@ func (x *Exchange) Captures() map[string]string { return x.match.Captures(x.path
 // there is no such group.
 func (x *Exchange) Capture(name string) string { return x.match.Capture(x.path, name) }
 
-// Identity is who calls; the zero value as long as no plugin has found out.
+// Identity is the caller; the zero value until a plugin has authenticated the caller.
 func (x *Exchange) Identity() Identity { return x.identity }
 
-// Authenticate says who calls. From then on plugins of that consumer count.
+// Authenticate sets the caller. From then on the plugins of that consumer run.
 func (x *Exchange) Authenticate(who Identity) { x.identity = who }
 
 // Consumer returns the consumer of an id, user name or custom id, tried in that
@@ -186,7 +190,7 @@ func (x *Exchange) Authenticate(who Identity) { x.identity = who }
 func (x *Exchange) Consumer(name string) *entity.Consumer { return x.table.consumer(name) }
 
 // Key returns the credential of key-auth that has the key, and its consumer. ok is
-// false if there is none or it has expired. The time it takes tells nothing of
+// false if there is none or it has expired. The time it takes is independent of
 // the key.
 func (x *Exchange) Key(key string) (credential entity.Key, consumer *entity.Consumer, ok bool) {
 	return x.table.key(key, x.received)
@@ -201,7 +205,7 @@ func (x *Exchange) Response() *Response { return &x.response }
 // Received is when the request came.
 func (x *Exchange) Received() time.Time { return x.received }
 
-// Timing says where the time went.
+// Timing reports where the time went.
 func (x *Exchange) Timing() Timing {
 	t := x.timing
 	if t.Total == 0 {
@@ -216,10 +220,10 @@ func (x *Exchange) Bytes() (request, response int64) { return x.read, x.sent }
 // Peer is the address of the service that answered, or was tried last.
 func (x *Exchange) Peer() string { return x.peer }
 
-// Err says why a response was not sent as a whole; nil if it was.
+// Err reports why a response was not sent as a whole; nil if it was.
 func (x *Exchange) Err() error { return x.failure }
 
-// Set keeps a value with the exchange, under a key that only its plugins know, as
+// Set keeps a value with the exchange, under a key of a type of the plugin's own, as
 // with context.WithValue.
 func (x *Exchange) Set(key, v any) {
 	for i := range x.values {

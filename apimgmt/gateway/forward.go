@@ -134,7 +134,7 @@ func (f *forwarding) attemptOther(peer *balance.Peer, host string, again bool) (
 	header := x.upstream.Header
 	x.lent = true // the transport may look at it for longer than this takes
 	if header["User-Agent"] == nil {
-		header["User-Agent"] = nil // so that none is made up
+		header["User-Agent"] = nil // so that net/http sets none
 	}
 	request := (&http.Request{
 		Method: x.upstream.Method, Host: host, Header: header,
@@ -230,7 +230,7 @@ func fullDuplex(w http.ResponseWriter) bool {
 	return http.NewResponseController(w).EnableFullDuplex() == nil
 }
 
-// reportHealth tells the upstream how a target has done. What the client has done to
+// reportHealth counts the outcome of a request to a target. What the client has done to
 // its own request is not held against the target.
 func (f *forwarding) reportHealth(peer *balance.Peer, status int, err error) {
 	x, body := f.x, f.body

@@ -169,7 +169,8 @@ func TestGateway_flushesServerSentEvents(t *testing.T) {
 	g, server := newGateway(t, gateway.Options{})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))
 	go func() { next <- "first" }()
-	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest(http.MethodGet, server.URL, nil).WithContext(t.Context()))
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest(http.MethodGet, server.URL,
+		nil).WithContext(t.Context()))
 	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	lines := bufio.NewReader(response.Body)
@@ -197,7 +198,8 @@ func TestGateway_relaysWebSockets(t *testing.T) {
 			return
 		}
 		defer func() { _ = connection.Close() }()
-		_, _ = io.WriteString(connection, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Accept: a\r\n\r\nhello\n")
+		_, _ = io.WriteString(connection, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+
+			"websocket\r\nSec-Websocket-Accept: a\r\n\r\nhello\n")
 		line, _ := buffered.ReadString('\n')
 		_, _ = io.WriteString(connection, "you said "+line)
 	})
@@ -206,7 +208,8 @@ func TestGateway_relaysWebSockets(t *testing.T) {
 	connection, err := net.Dial("tcp", server.Listener.Addr().String())
 	require.NoError(t, err)
 	defer func() { _ = connection.Close() }()
-	_, err = io.WriteString(connection, "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\n\r\n")
+	_, err = io.WriteString(connection, "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: "+
+		"websocket\r\nSec-WebSocket-Key: k\r\n\r\n")
 	require.NoError(t, err)
 	reader := bufio.NewReader(connection)
 	response, err := http.ReadResponse(reader, nil)
@@ -270,7 +273,8 @@ func TestGateway_relaysGRPCWithTrailers(t *testing.T) {
 	only2.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: only2}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/pkg.Service/Method", strings.NewReader("\x00\x00\x00\x00\x01m"))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/pkg.Service/Method",
+		strings.NewReader("\x00\x00\x00\x00\x01m"))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/grpc+proto")
 	request.Header.Set("Te", "trailers")
@@ -319,7 +323,8 @@ func TestGateway_abortsABrokenResponse(t *testing.T) {
 	})
 	g, server := newGateway(t, gateway.Options{})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", broken), anyPath())))
-	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest(http.MethodGet, server.URL, nil).WithContext(t.Context()))
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest(http.MethodGet, server.URL,
+		nil).WithContext(t.Context()))
 	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
@@ -335,7 +340,9 @@ func TestGateway_refusesBodiesBeyondTheLimit(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	response, _ = do(t, http.MethodPost, server.URL, "0123456789A")
 	require.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, io.MultiReader(strings.NewReader("0123456789"), strings.NewReader("A"))) // chunked
+	// chunked
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL,
+		io.MultiReader(strings.NewReader("0123456789"), strings.NewReader("A")))
 	require.NoError(t, err)
 	response, err = (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
 	require.NoError(t, err)
@@ -407,7 +414,8 @@ func TestGateway_forwardsNoSmuggledRequest(t *testing.T) {
 	g, server := newGateway(t, gateway.Options{})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), entity.Route{Paths: []string{"/open"}})))
 	for _, raw := range []string{
-		"POST /open HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /secret HTTP/1.1\r\nHost: a\r\n\r\n",
+		"POST /open HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /secret " +
+			"HTTP/1.1\r\nHost: a\r\n\r\n",
 		"POST /open HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
 		"POST /open HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
 		"GET /open/../secret HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -15,12 +15,12 @@ import (
 )
 
 var (
-	// ErrRevision says that somebody else has changed the configuration since the
+	// ErrRevision means that another writer has changed the configuration since the
 	// revision that was given.
 	ErrRevision = errors.New("gateway: configuration has changed meanwhile")
-	// ErrClosed says that the gateway was closed.
+	// ErrClosed means that the gateway was closed.
 	ErrClosed = errors.New("gateway: closed")
-	// ErrNotFound says that there is no upstream or target of that name.
+	// ErrNotFound means that there is no upstream or target of that name.
 	ErrNotFound = errors.New("gateway: not found")
 )
 
@@ -67,7 +67,8 @@ func New(options *Options) (*Gateway, error) {
 	for i := range o.Kinds {
 		g.kinds[o.Kinds[i].Name] = &o.Kinds[i]
 	}
-	g.client = &http.Client{Transport: newTransport(clientKey{verify: true, connect: 10 * time.Second, read: time.Minute, write: time.Minute}, g)}
+	g.client = &http.Client{Transport: newTransport(clientKey{verify: true, connect: 10 * time.Second, read: time.Minute,
+		write: time.Minute}, g)}
 	empty, err := g.compile(entity.Normal{}, nil)
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (g *Gateway) Apply(config entity.Config) error {
 
 // ApplyStored is Apply for what is to be stored as well: store is called once it is
 // sure that the configuration can be served, and it is served if store returns nil.
-// Otherwise nothing changes, and store's error is returned. Nobody else changes what
+// Otherwise nothing changes, and store's error is returned. No other writer changes what
 // is served in between.
 func (g *Gateway) ApplyStored(next entity.Normal, store func() error) error {
 	g.mu.Lock()
@@ -126,7 +127,7 @@ func (g *Gateway) Replace(config entity.Config, revision uint64) (uint64, error)
 }
 
 // Update changes what is served: change gets it, and returns what is to be served
-// instead. Nobody else changes it in between, so change must be quick. Its error
+// instead. No other writer changes it in between, so change must be quick. Its error
 // is returned, and leaves everything as it was.
 func (g *Gateway) Update(change func(entity.Config) (entity.Config, error)) error {
 	return g.change(change)
@@ -217,7 +218,7 @@ func (g *Gateway) Kind(name string) (Kind, bool) {
 	return *kind, true
 }
 
-// Run asks the targets of upstreams with active health checks how they are, until
+// Run probes the targets of upstreams with active health checks, until
 // the context ends. It returns nil then, when every check is over. Requests are
 // served without it.
 func (g *Gateway) Run(ctx context.Context) error {

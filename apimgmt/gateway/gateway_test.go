@@ -133,7 +133,8 @@ func TestGateway_forwardsRequestsAsKong(t *testing.T) {
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL+"/base"), entity.Route{Paths: []string{"/api"}})))
 
 	response, body := do(t, http.MethodGet, server.URL+"/api//x/%2e%2e/y%2Fz?q=%20;a=1", "",
-		"Connection: X-Drop, keep-alive", "X-Drop: 1", "X-Keep: 2", "X-Forwarded-For: 9.9.9.9", "X-Forwarded-Proto: https", "TE: trailers", "Proxy: evil")
+		"Connection: X-Drop, keep-alive", "X-Drop: 1", "X-Keep: 2", "X-Forwarded-For: 9.9.9.9", "X-Forwarded-Proto: https",
+		"TE: trailers", "Proxy: evil")
 	require.Equal(t, http.StatusTeapot, response.StatusCode)
 	require.Equal(t, "short and stout", body)
 	require.Equal(t, "1", response.Header.Get("X-Answer"))
@@ -166,10 +167,13 @@ func TestGateway_joinsPathsOfServiceAndRequest(t *testing.T) {
 		handling      string
 		request, want string
 	}{
-		{"", "/a", true, "v0", "/a", "/"}, {"", "/a", true, "v0", "/a/", "/"}, {"", "/a", true, "v0", "/a/b", "/b"}, {"", "/a", true, "v0", "/ab", "/b"},
-		{"/s", "/a", true, "v0", "/a", "/s"}, {"/s", "/a", true, "v0", "/a/", "/s/"}, {"/s", "/a", true, "v0", "/ab", "/s/b"}, {"/s", "/a", true, "v1", "/ab", "/sb"},
+		{"", "/a", true, "v0", "/a", "/"}, {"", "/a", true, "v0", "/a/", "/"}, {"", "/a", true, "v0", "/a/b", "/b"},
+		{"", "/a", true, "v0", "/ab", "/b"},
+		{"/s", "/a", true, "v0", "/a", "/s"}, {"/s", "/a", true, "v0", "/a/", "/s/"},
+		{"/s", "/a", true, "v0", "/ab", "/s/b"}, {"/s", "/a", true, "v1", "/ab", "/sb"},
 		{"/s/", "/a", true, "v0", "/a", "/s"}, {"/s/", "/a", true, "v0", "/a/b", "/s/b"}, {"/s/", "/a", true, "v1", "/a/b", "/s/b"},
-		{"/s", "/a", false, "v0", "/a/b", "/s/a/b"}, {"/s", "/", false, "v0", "/", "/s"}, {"/s", "/", true, "v0", "/x", "/s/x"}, {"/s/", "/", false, "v0", "/", "/s/"},
+		{"/s", "/a", false, "v0", "/a/b", "/s/a/b"}, {"/s", "/", false, "v0", "/", "/s"},
+		{"/s", "/", true, "v0", "/x", "/s/x"}, {"/s/", "/", false, "v0", "/", "/s/"},
 		{"", "~/a/(?<x>[^#?/]+)$", false, "v0", "/a/1", "/a/1"}, {"/s", "~/a/(?<x>[^#?/]+)", true, "v0", "/a/1/z", "/s/z"},
 	} {
 		s := serviceAt(t, "s", service.URL)

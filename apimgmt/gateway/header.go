@@ -31,7 +31,8 @@ func (x *Exchange) prepare() {
 	}
 	// Nothing but WebSockets: over h2c requests would reach the service that pass no
 	// plugin.
-	if protocol := upgradeOf(r.Header); strings.EqualFold(protocol, "websocket") && r.ProtoMajor == 1 && r.Method == http.MethodGet && r.ContentLength == 0 {
+	if protocol := upgradeOf(r.Header); strings.EqualFold(protocol, "websocket") && r.ProtoMajor == 1 &&
+		r.Method == http.MethodGet && r.ContentLength == 0 {
 		x.upstream.Header["Connection"] = []string{"Upgrade"}
 		x.upstream.Header["Upgrade"] = []string{protocol}
 	}
@@ -40,7 +41,7 @@ func (x *Exchange) prepare() {
 	}
 }
 
-// setForwarded sets what the service learns of the client's side.
+// setForwarded sets the fields about the client's side.
 func (x *Exchange) setForwarded() {
 	r, h := x.request, x.upstream.Header
 	backing := make([]string, 0, 8)

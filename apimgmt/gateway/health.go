@@ -34,7 +34,7 @@ func (g *Gateway) Health(upstream string) ([]TargetHealth, error) {
 	return all, nil
 }
 
-// SetHealth says that a target is healthy or not, until checks find otherwise. The
+// SetHealth sets a target healthy or not, until checks find otherwise. The
 // error wraps ErrNotFound if there is no such target.
 func (g *Gateway) SetHealth(upstream, target string, healthy bool) error {
 	t := g.acquire()

@@ -54,8 +54,10 @@ func TestGateway_keepsATargetHealthyWhenClientsFail(t *testing.T) {
 		status        string
 	}{
 		{"a body that breaks off", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf", true, ""},
-		{"a chunk without a length", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nnonsense\r\n", false, "HTTP/1.1 400 Bad Request"},
-		{"a body that is too long", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n" + strings.Repeat("x", 64) + "\r\n0\r\n\r\n", false, "HTTP/1.1 413 Request Entity Too Large"},
+		{"a chunk without a length", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\n3\r\nabc\r\nnonsense\r\n", false, "HTTP/1.1 400 Bad Request"},
+		{"a body that is too long", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n" +
+			strings.Repeat("x", 64) + "\r\n0\r\n\r\n", false, "HTTP/1.1 413 Request Entity Too Large"},
 		{"a body that does not go on", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf", false, "HTTP/1.1 408 Request Timeout"},
 	} {
 		service := newService(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
@@ -137,7 +139,8 @@ func TestGateway_switchesProtocolsForWebSocketsOnly(t *testing.T) {
 	g, server := newGateway(t, gateway.Options{})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))
 	for _, c := range []struct{ head, upgrade string }{
-		{"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n", ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: " +
+			"AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n", ""},
 		{"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: TLS/1.0, websocket\r\n\r\n", ""},
 		{"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n", ""},
 		{"POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\nab", ""},
@@ -170,7 +173,8 @@ func TestGateway_refusesInvalidHosts(t *testing.T) {
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), entity.Route{Hosts: []string{"*.example.com"}, PreserveHost: true})))
 	for host, status := range map[string]int{
 		"a.example.com": http.StatusOK, "a.example.com:8080": http.StatusOK, "A.Example.COM.": http.StatusOK,
-		"evil.org/.example.com": http.StatusBadRequest, "evil@a.example.com": http.StatusBadRequest, "evil.org#.example.com": http.StatusBadRequest, `evil.org\.example.com`: http.StatusBadRequest,
+		"evil.org/.example.com": http.StatusBadRequest, "evil@a.example.com": http.StatusBadRequest,
+		"evil.org#.example.com": http.StatusBadRequest, `evil.org\.example.com`: http.StatusBadRequest,
 		"a b.example.com": http.StatusBadRequest, strings.Repeat("a.", 200_000) + "example.com": http.StatusBadRequest,
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -200,7 +204,8 @@ func TestGateway_removesLookalikesOfItsOwnFields(t *testing.T) {
 	service := newService(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	g, server := newGateway(t, gateway.Options{})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))
-	do(t, http.MethodGet, server.URL, "", "X_Real_IP: 10.0.0.1", "X_Forwarded_For: 10.0.0.1", "X-Forwarded_Proto: https", "x.forwarded.host: evil", "X_Kong_Request_Id: 1", "X_My_Own: 1")
+	do(t, http.MethodGet, server.URL, "", "X_Real_IP: 10.0.0.1", "X_Forwarded_For: 10.0.0.1", "X-Forwarded_Proto: https",
+		"x.forwarded.host: evil", "X_Kong_Request_Id: 1", "X_My_Own: 1")
 	for name := range got {
 		require.NotContains(t, strings.ToLower(strings.NewReplacer("-", "", ".", "").Replace(name)), "_forwarded")
 		require.NotContains(t, name, "X_Real")
@@ -273,7 +278,8 @@ func TestGateway_ServeHTTP_answersPutsWhenAServiceHangsUp(t *testing.T) {
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service), anyPath())))
 	answered := 0
 	for range 100 {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, io.MultiReader(strings.NewReader(whole[:5]), strings.NewReader(whole[5:])))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL,
+			io.MultiReader(strings.NewReader(whole[:5]), strings.NewReader(whole[5:])))
 		require.NoError(t, err)
 		response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
 		require.NoError(t, err)

@@ -16,7 +16,7 @@ const (
 	metricBytes    = "gateway_body_bytes_total"
 )
 
-// descriptions are the metrics as Prometheus wants them described.
+// descriptions are the descriptions of the metrics for Prometheus.
 type descriptions struct{ requests, open, duration, upstream, bytes *prometheus.Desc }
 
 func describe() descriptions {

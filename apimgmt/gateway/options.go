@@ -20,15 +20,15 @@ type Options struct {
 	// AllowUpstreams are the addresses besides public ones that may be connected
 	// to. Nil means none: no loopback, private, link-local or shared address.
 	AllowUpstreams []netip.Prefix
-	// TrustedProxies are the addresses whose X-Forwarded header fields are believed.
+	// TrustedProxies are the addresses whose X-Forwarded header fields are used.
 	// Nil means none.
 	TrustedProxies []netip.Prefix
 	// MaxBody is the greatest request body in bytes; a greater one is answered with
 	// 413. Zero means any.
 	MaxBody int64
-	// Transport says how services are connected to.
+	// Transport configures the connections to services.
 	Transport TransportOptions
-	// Logger gets what an operator has to know. Nil means nothing is logged.
+	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger
 	// AccessLog gets a line for each request, without query, header fields and
 	// bodies. Nil means none.

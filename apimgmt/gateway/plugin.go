@@ -25,8 +25,8 @@ type Kind struct {
 	// it acts before consumers are known.
 	NoConsumer bool
 	// Config returns a pointer to a new struct with the defaults of a configuration,
-	// as Compile decodes one into: its fields are what administrators are told that a
-	// configuration may have, but for those with the tag schema:"-". Nil tells nothing.
+	// as Compile decodes one into: its fields are listed to administrators as those that a
+	// configuration may have, but for those with the tag schema:"-". Nil lists none.
 	Config func() any
 	// Compile checks a configuration and makes a plugin of it. It is called for
 	// each plugin of a configuration that is new or has changed, before that
@@ -43,7 +43,7 @@ type Setup struct {
 	InstanceName string
 	// Config is the JSON object of the configuration; it is never empty.
 	Config json.RawMessage
-	// Logger is for what an operator has to know. It is never nil.
+	// Logger receives failures and warnings for operators. It is never nil.
 	Logger *slog.Logger
 	// Client calls other services, within the bounds of [Options.AllowUpstreams].
 	// It is never nil, is shared, and sets no timeout.
@@ -83,7 +83,7 @@ func (s Setup) Decode(into any) error {
 // The phases, each from the greatest priority to the smallest:
 //
 //  1. Access, until one answers
-//  2. Head, of all plugins, once there is an answer, whoever gave it
+//  2. Head, of all plugins, once there is an answer, whatever its source
 //  3. Body, likewise
 //  4. Log, of all plugins
 //
@@ -91,7 +91,7 @@ func (s Setup) Decode(into any) error {
 // matches passes Head, Body and Log of the global plugins.
 type Plugin struct {
 	// Access is called before the request is forwarded. It may change what is
-	// forwarded ([Exchange.Upstream]), say who calls ([Exchange.Authenticate]), and
+	// forwarded ([Exchange.Upstream]), authenticate the caller ([Exchange.Authenticate]), and
 	// answer. Nil lets the request pass.
 	Access func(*Exchange) *Answer
 	// Head is called when status and header of the response are known and not yet

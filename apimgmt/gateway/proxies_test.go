@@ -28,9 +28,11 @@ func TestGateway_readsForwardedFieldsOfTrustedProxiesOnly(t *testing.T) {
 			return gateway.Plugin{Log: func(x *gateway.Exchange) { seen <- x.ClientIP().String() + " " + x.Scheme() }}, nil
 		}}
 		g, server := newGateway(t, gateway.Options{TrustedProxies: c.trusted, Kinds: []gateway.Kind{look}})
-		config := routed(serviceAt(t, "s", service.URL), entity.Route{Paths: []string{"/"}, Protocols: []string{"https"}}, entity.Plugin{Name: "look", Route: &entity.Ref{Name: "route"}})
+		config := routed(serviceAt(t, "s", service.URL), entity.Route{Paths: []string{"/"}, Protocols: []string{"https"}},
+			entity.Plugin{Name: "look", Route: &entity.Ref{Name: "route"}})
 		require.NoError(t, g.Apply(config))
-		header := []string{"Host: api.example", "X-Forwarded-For: 198.51.100.1, 203.0.113.7, 127.0.0.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: public.example"}
+		header := []string{"Host: api.example", "X-Forwarded-For: 198.51.100.1, 203.0.113.7, 127.0.0.9",
+			"X-Forwarded-Proto: https", "X-Forwarded-Host: public.example"}
 		response, _ := do(t, http.MethodGet, server.URL, "", header...)
 		require.Equal(t, c.status, response.StatusCode)
 		if c.status != http.StatusOK {

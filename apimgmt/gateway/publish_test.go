@@ -42,7 +42,8 @@ func publication(t testing.TB, n, version int, target string) entity.Config {
 		Keys:      []entity.Key{{Key: "key-of-" + name, Consumer: &entity.Ref{Name: name}}},
 	}
 	for i := range 5 {
-		route := entity.Route{Name: fmt.Sprint(name, "-", i), Paths: []string{fmt.Sprintf(`~/%s/v%d/things%d/(?<id>[^#?/]+)$`, name, version, i)}, Service: &entity.Ref{Name: name}}
+		route := entity.Route{Name: fmt.Sprint(name, "-", i),
+			Paths: []string{fmt.Sprintf(`~/%s/v%d/things%d/(?<id>[^#?/]+)$`, name, version, i)}, Service: &entity.Ref{Name: name}}
 		c.Routes = append(c.Routes, route)
 		c.Plugins = append(c.Plugins, entity.Plugin{Name: "key-auth", Route: &entity.Ref{Name: route.Name}})
 	}
@@ -51,7 +52,8 @@ func publication(t testing.TB, n, version int, target string) entity.Config {
 
 // with adds a configuration to another.
 func with(c, more entity.Config) entity.Config {
-	c.Services, c.Routes, c.Plugins = append(c.Services, more.Services...), append(c.Routes, more.Routes...), append(c.Plugins, more.Plugins...)
+	c.Services, c.Routes, c.Plugins = append(c.Services, more.Services...), append(c.Routes,
+		more.Routes...), append(c.Plugins, more.Plugins...)
 	c.Upstreams, c.Targets = append(c.Upstreams, more.Upstreams...), append(c.Targets, more.Targets...)
 	c.Consumers, c.Keys = append(c.Consumers, more.Consumers...), append(c.Keys, more.Keys...)
 	return c
@@ -128,7 +130,8 @@ func TestGateway_Replace_underLoadFailsNoRequestAndLeaksNothing(t *testing.T) {
 		if n%20 == 0 { // it is there at once, and needs its key
 			response, _ := do(t, http.MethodGet, fmt.Sprintf("%s/api-%d/v1/things3/7", server.URL, n), "")
 			require.Equal(t, http.StatusUnauthorized, response.StatusCode)
-			response, body := do(t, http.MethodGet, fmt.Sprintf("%s/api-%d/v1/things3/7", server.URL, n), "", fmt.Sprintf("apikey: key-of-api-%d", n))
+			response, body := do(t, http.MethodGet, fmt.Sprintf("%s/api-%d/v1/things3/7", server.URL, n), "",
+				fmt.Sprintf("apikey: key-of-api-%d", n))
 			require.Equal(t, "200 ok", fmt.Sprint(response.StatusCode, " ", body))
 		}
 		require.NoError(t, g.Update(func(c entity.Config) (entity.Config, error) {

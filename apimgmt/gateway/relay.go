@@ -19,7 +19,7 @@ func (f *forwarding) relay(response *http.Response, cancel context.CancelCauseFu
 		f.upgrade(response)
 		return
 	}
-	defer func() { _ = response.Body.Close() }() // what is wrong with it, reading it has told
+	defer func() { _ = response.Body.Close() }() // reading has returned its error
 	header := x.writer.Header()
 	for name, values := range response.Header {
 		if !hopByHop(name) {

@@ -125,7 +125,8 @@ func newAPI(t testing.TB) *api {
 		}
 		at := "http://" + r.Host
 		_ = json.NewEncoder(w).Encode(map[string]string{
-			"issuer": at, "jwks_uri": at + "/certs", "authorization_endpoint": at + "/auth", "token_endpoint": at + "/token", "introspection_endpoint": at + "/introspect",
+			"issuer": at, "jwks_uri": at + "/certs", "authorization_endpoint": at + "/auth", "token_endpoint": at + "/token",
+			"introspection_endpoint": at + "/introspect",
 		})
 	}))
 	t.Cleanup(issuer.Close)
@@ -170,7 +171,8 @@ func TestGateway_requiresATokenOnSecuredRoutes(t *testing.T) {
 		require.Contains(t, body, secret)
 		require.NotContains(t, body, "forged")
 	}
-	for _, target := range []string{"/", "/api/things/7", "/api/things/a%2Fb", "/api/things/a;v=1", "/api/things/100%25", "/api/things/%C3%A9", "/x/%5Cy"} {
+	for _, target := range []string{"/", "/api/things/7", "/api/things/a%2Fb", "/api/things/a;v=1", "/api/things/100%25",
+		"/api/things/%C3%A9", "/x/%5Cy"} {
 		response, body := do(t, http.MethodGet, a.URL+target, "")
 		require.Equal(t, http.StatusOK, response.StatusCode, target)
 		require.Contains(t, body, "open", target)
@@ -181,21 +183,26 @@ func TestGateway_securesEverySpellingOfAPath(t *testing.T) {
 	a := newAPI(t)
 	for _, target := range []string{
 		// Dots
-		"/api/x/../admin", "/api/./admin", "/x/../../api/admin", "/api/%2e/admin", "/api/x/%2e%2e/admin", "/api/x/.%2E/admin", "/api/%2E%2e/api/admin",
+		"/api/x/../admin", "/api/./admin", "/x/../../api/admin", "/api/%2e/admin", "/api/x/%2e%2e/admin",
+		"/api/x/.%2E/admin", "/api/%2E%2e/api/admin",
 		// Slashes
 		"//api//admin", "/api//admin/", "///api/admin", "/api/admin//", "/api/admin/.", "/api/admin/x/..",
 		// Encoded slashes, backslashes
-		"/api%2Fadmin", "/api%2fadmin", "/%2Fapi%2Fadmin", "/api/things/7%2Fowner", "/api/things%2F7%2Fowner", `/api\admin`, "/api%5Cadmin", "/api%5cadmin/users",
+		"/api%2Fadmin", "/api%2fadmin", "/%2Fapi%2Fadmin", "/api/things/7%2Fowner", "/api/things%2F7%2Fowner", `/api\admin`,
+		"/api%5Cadmin", "/api%5cadmin/users",
 		"/open/..%2Fapi%2Fadmin", "/open/..%5Capi%5Cadmin", `/open/..\api\admin`, "/open%2F..%2Fapi%2Fadmin", "/open/%2e%2e%2Fapi/admin",
 		// Encoded letters, encoded twice
-		"/api/%61dmin", "/%61%70%69/%61%64%6d%69%6e", "/api/%2561dmin", "/api%252Fadmin", "/open/%252e%252e/api/admin", "/open/..%252Fapi/admin", "/open/%25%32%65%25%32%65/api/admin",
+		"/api/%61dmin", "/%61%70%69/%61%64%6d%69%6e", "/api/%2561dmin", "/api%252Fadmin", "/open/%252e%252e/api/admin",
+		"/open/..%252Fapi/admin", "/open/%25%32%65%25%32%65/api/admin",
 		// Parameters of segments
-		"/api;/admin", "/api;v=1/admin;x", "/api/admin;x=1", "/open/..;/api/admin", "/open/..;a=b/api/admin", "/api/things/7;x/owner", "/;/api/admin",
+		"/api;/admin", "/api;v=1/admin;x", "/api/admin;x=1", "/open/..;/api/admin", "/open/..;a=b/api/admin",
+		"/api/things/7;x/owner", "/;/api/admin",
 		// Ends of paths, other bytes
 		"/api/admin?", "/api/admin?x", "/api/admin#", "/api/admin%23", "/api/admin%3F", "/api/admin%00", "/api%00/admin", "/open%00/../api/admin",
 		"/api/admin%20", "/api/admin%0d%0a", "/open/%c0%ae%c0%ae/api/admin", "/api%c0%afadmin", "/api/\xc0\xae/admin", "/api%e0%80%afadmin",
 		// Not the usual form
-		"http://elsewhere/api/admin", "HTTP://elsewhere//api/admin", "http://elsewhere/open/%2e%2e/api/admin", "http:///api/admin", "api/admin", "*",
+		"http://elsewhere/api/admin", "HTTP://elsewhere//api/admin", "http://elsewhere/open/%2e%2e/api/admin",
+		"http:///api/admin", "api/admin", "*",
 	} {
 		for _, method := range []string{"GET", "get", "PUT", "HEAD"} {
 			answer := a.send(t, method+" "+target+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
@@ -228,33 +235,48 @@ func TestGateway_forwardsNoRequestInsideAnother(t *testing.T) {
 		post + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner,
 		post + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n25\r\n" + inner + "\r\n0\r\n\r\n",
 		post + "Content-Length: 0\r\nContent-Length: 38\r\n\r\n" + inner, post + "Content-Length: 0, 38\r\n\r\n" + inner,
-		post + "Content-Length: +38\r\n\r\n" + inner, post + "Content-Length: 3 8\r\n\r\n" + inner, post + "Content-Length: 0x0\r\n\r\n" + inner, post + "Content-Length : 0\r\n\r\n" + inner,
+		post + "Content-Length: +38\r\n\r\n" + inner, post + "Content-Length: 3 8\r\n\r\n" + inner, post +
+			"Content-Length: 0x0\r\n\r\n" + inner, post + "Content-Length : 0\r\n\r\n" + inner,
 		// Codings in disguise
-		post + "Transfer-Encoding: xchunked\r\nContent-Length: 38\r\n\r\n" + inner, post + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + inner,
-		post + "Transfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n" + inner, post + "Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n" + inner, post + "Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n" + inner,
-		post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n" + inner, post + " Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner,
-		post + "Connection: Content-Length\r\nContent-Length: 38\r\n\r\n" + inner, post + "Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n\r\n26\r\n" + inner + "\r\n0\r\n\r\n",
-		post + "Content_Length: 38\r\nContent-Length: 38\r\n\r\n" + inner, post + "Transfer_Encoding: chunked\r\nContent-Length: 38\r\n\r\n" + inner,
+		post + "Transfer-Encoding: xchunked\r\nContent-Length: 38\r\n\r\n" + inner, post +
+			"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + inner,
+		post + "Transfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n" + inner, post +
+			"Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n" + inner, post + "Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n" + inner,
+		post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n" + inner, post +
+			" Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner,
+		post + "Connection: Content-Length\r\nContent-Length: 38\r\n\r\n" + inner, post +
+			"Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n\r\n26\r\n" + inner + "\r\n0\r\n\r\n",
+		post + "Content_Length: 38\r\nContent-Length: 38\r\n\r\n" + inner, post +
+			"Transfer_Encoding: chunked\r\nContent-Length: 38\r\n\r\n" + inner,
 		// Chunks
-		post + "Transfer-Encoding: chunked\r\n\r\n0;a=\"\r\n" + inner + "\"\r\n\r\n", post + "Transfer-Encoding: chunked\r\n\r\n0\nx\r\n\r\n" + inner, post + "Transfer-Encoding: chunked\r\n\r\n-0\r\n\r\n" + inner,
-		post + "Transfer-Encoding: chunked\r\n\r\n1_0\r\n" + inner, post + "Transfer-Encoding: chunked\r\n\r\n10000000000000000\r\n" + inner, post + "Transfer-Encoding: chunked\r\n\r\n2\r\nabX\r\n0\r\n\r\n" + inner,
+		post + "Transfer-Encoding: chunked\r\n\r\n0;a=\"\r\n" + inner + "\"\r\n\r\n", post +
+			"Transfer-Encoding: chunked\r\n\r\n0\nx\r\n\r\n" + inner, post + "Transfer-Encoding: chunked\r\n\r\n-0\r\n\r\n" + inner,
+		post + "Transfer-Encoding: chunked\r\n\r\n1_0\r\n" + inner, post +
+			"Transfer-Encoding: chunked\r\n\r\n10000000000000000\r\n" + inner,
+		post + "Transfer-Encoding: chunked\r\n\r\n2\r\nabX\r\n0\r\n\r\n" + inner,
 		// Lines
-		"GET /open HTTP/1.1\nHost: a\n\rGET /api/admin HTTP/1.1\r\n\r\n", "GET /open\r\n\r\n" + inner, "GET /open HTTP/1.1\r\nHost: a\r\nX: y\r GET /api/admin HTTP/1.1\r\n\r\n",
+		"GET /open HTTP/1.1\nHost: a\n\rGET /api/admin HTTP/1.1\r\n\r\n", "GET /open\r\n\r\n" + inner,
+		"GET /open HTTP/1.1\r\nHost: a\r\nX: y\r GET /api/admin HTTP/1.1\r\n\r\n",
 		"GET /open HTTP/1.1\r\nHost: a\r\nX: y\r\n GET /api/admin HTTP/1.1\r\n\r\n", "GET /open?x\rGET /api/admin HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET /open%20HTTP/1.1%0d%0aHost:%20a%0d%0a%0d%0aGET%20/api/admin HTTP/1.1\r\nHost: a\r\n\r\n", "GET /open?%0d%0a%0d%0a" + url.QueryEscape(inner) + " HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /open%20HTTP/1.1%0d%0aHost:%20a%0d%0a%0d%0aGET%20/api/admin HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /open?%0d%0a%0d%0a" + url.QueryEscape(inner) + " HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /open HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET /open HTTP/1.1\r\nHost: a\x00b\r\n\r\n", "GET /open HTTP/1.1\r\n\r\n",
 		// Other protocols
-		"GET /open HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"GET /open HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: " +
+			"AAMAAABkAAQAAP__\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 		"GET /open HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 777\r\n\r\n" + inner,
-		"CONNECT /api/admin HTTP/1.1\r\nHost: a\r\n\r\n" + inner, "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n" + inner, "TRACE /api/admin HTTP/1.1\r\nHost: a\r\n\r\n",
-		"HEAD /open HTTP/1.1\r\nHost: a\r\nContent-Length: 38\r\n\r\n" + inner, "GET /open HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner,
+		"CONNECT /api/admin HTTP/1.1\r\nHost: a\r\n\r\n" + inner, "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n" + inner,
+		"TRACE /api/admin HTTP/1.1\r\nHost: a\r\n\r\n",
+		"HEAD /open HTTP/1.1\r\nHost: a\r\nContent-Length: 38\r\n\r\n" + inner,
+		"GET /open HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner,
 	} {
 		require.NotContains(t, a.send(t, text), secret, text)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, seen := range a.seen {
-		require.False(t, strings.HasPrefix(strings.SplitN(seen, " ", 3)[1], "/api/admin"), "the service has got %q, which has passed no plugin", seen)
+		require.False(t, strings.HasPrefix(strings.SplitN(seen, " ", 3)[1], "/api/admin"),
+			"the service has got %q, which has passed no plugin", seen)
 	}
 }
 
@@ -262,9 +284,12 @@ func TestGateway_keepsAnswersOfClientsApart(t *testing.T) {
 	// A service that answers badly in every way it can: the next answer on the
 	// connection is never taken for somebody else's.
 	answers := []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n%[1]sHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison", "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n%[1]s\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison", "HTTP/1.1 304 Not Modified\r\n\r\npoison",
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n%[1]s", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n%[1]s", "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n%[1]s",
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n%[1]sHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
+		"HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n%[1]s\r\n0\r\n\r\nHTTP/1.1 200 " +
+			"OK\r\nContent-Length: 6\r\n\r\npoison", "HTTP/1.1 304 Not Modified\r\n\r\npoison",
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n%[1]s", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n%[1]s",
+		"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n%[1]s",
 	}
 	address := rawService(t, func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -326,8 +351,10 @@ func TestGateway_refusesPrivateServersOfADefinition(t *testing.T) {
 	require.NoError(t, err)
 	g, server := newGateway(t, gateway.Options{AllowUpstreams: []netip.Prefix{}})
 	for _, host := range []string{
-		"127.0.0.1", "127.255.255.254", "localhost", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]",
-		"169.254.169.254", "10.0.0.1", "172.16.0.1", "192.168.0.1", "100.64.0.1", "[fe80::1%25lo]", "[fc00::1]", "[fd00:ec2::254]", "[2001:0:7f00:1::]", "255.255.255.255", "224.0.0.1",
+		"127.0.0.1", "127.255.255.254", "localhost", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
+		"[::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]",
+		"169.254.169.254", "10.0.0.1", "172.16.0.1", "192.168.0.1", "100.64.0.1", "[fe80::1%25lo]", "[fc00::1]",
+		"[fd00:ec2::254]", "[2001:0:7f00:1::]", "255.255.255.255", "224.0.0.1",
 	} {
 		s := entity.Service{Name: "s"}
 		if s.SetURL("http://"+host+":"+port) != nil {
@@ -370,7 +397,8 @@ func TestGateway_relaysRedirects(t *testing.T) {
 }
 
 func FuzzNoPathLeadsAroundASecuredRoute(f *testing.F) {
-	for _, target := range []string{"/api/admin", "/api%2Fadmin", "/open/..;/api/admin", "/api/things/7%2Fowner", "/x/..%255capi%5cadmin", "/api/%2e/admin;/x", "//%2e/;/.."} {
+	for _, target := range []string{"/api/admin", "/api%2Fadmin", "/open/..;/api/admin", "/api/things/7%2Fowner",
+		"/x/..%255capi%5cadmin", "/api/%2e/admin;/x", "//%2e/;/.."} {
 		f.Add(target)
 	}
 	var seen string
@@ -394,7 +422,8 @@ func FuzzNoPathLeadsAroundASecuredRoute(f *testing.F) {
 			return
 		}
 		seen = ""
-		g.ServeHTTP(httptest.NewRecorder(), (&http.Request{Method: http.MethodGet, URL: u, Host: "a", Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(t.Context()))
+		g.ServeHTTP(httptest.NewRecorder(), (&http.Request{Method: http.MethodGet, URL: u, Host: "a", Header: http.Header{},
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(t.Context()))
 		require.False(t, seen != "" && leaks(http.MethodGet, seen, nil), "%q became %q", target, seen)
 	})
 }

@@ -106,7 +106,7 @@ func (g *Gateway) buffer() *[bufferSize]byte {
 	return new([bufferSize]byte)
 }
 
-// setLatency tells the client where the time went, in milliseconds.
+// setLatency sets the header fields with the latencies, in milliseconds.
 func setLatency(header http.Header, x *Exchange) {
 	upstream := x.timing.Upstream.Milliseconds()
 	header["X-Kong-Upstream-Latency"] = []string{strconv.FormatInt(upstream, 10)}

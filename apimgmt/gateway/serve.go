@@ -16,7 +16,7 @@ import (
 )
 
 // ServeHTTP serves one request. A response that breaks off ends in a panic with
-// http.ErrAbortHandler, as that is how a server is told to cut the connection.
+// http.ErrAbortHandler, which makes the server cut the connection.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x, _ := g.exchanges.Get().(*Exchange)
 	if x == nil {
@@ -174,7 +174,8 @@ func (x *Exchange) identify() {
 
 // trusts reports whether an address is that of a trusted proxy.
 func (g *Gateway) trusts(a netip.Addr) bool {
-	return len(g.options.TrustedProxies) > 0 && slices.ContainsFunc(g.options.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	return len(g.options.TrustedProxies) > 0 && slices.ContainsFunc(g.options.TrustedProxies,
+		func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // forwardedClient is the last address in X-Forwarded-For that is no trusted proxy:

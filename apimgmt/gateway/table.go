@@ -27,7 +27,7 @@ type table struct {
 	revision uint64
 
 	router    *router.Router
-	routes    []*route // in the order that the router knows
+	routes    []*route // in the order of the router's numbers
 	global    chains   // for requests without a route
 	instances []*instance
 	pools     map[string]*balance.Pool // by name of the upstream
@@ -40,7 +40,7 @@ type table struct {
 	release sync.Once
 }
 
-// credential is a key and who has it.
+// credential is a key and its consumer.
 type credential struct {
 	key      *entity.Key
 	consumer *entity.Consumer
@@ -85,14 +85,14 @@ func (g *Gateway) acquire() *table {
 	}
 }
 
-// leave gives up a table that was held, or served.
+// leave releases a table that was held, or served.
 func (g *Gateway) leave(t *table) {
 	if t.users.Add(-1) == 0 {
 		t.release.Do(func() { g.dispose(t) })
 	}
 }
 
-// dispose releases what only a table used that nobody uses any more.
+// dispose releases what only a table used that is not used any more.
 func (g *Gateway) dispose(t *table) {
 	var failed error
 	for _, i := range t.instances {

@@ -41,7 +41,7 @@ type routeStats struct {
 	seconds  [window]second
 }
 
-const window = 64 // seconds that are remembered; a power of two
+const window = 64 // seconds that are cached; a power of two
 
 // second counts the requests of one second.
 type second struct {
@@ -120,7 +120,7 @@ func (t *traffic) route(e *entity.Route, s *service) *routeStats {
 	return stats
 }
 
-// keep forgets the routes that a table does not have.
+// keep drops the routes that a table does not have.
 func (t *traffic) keep(served *table) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

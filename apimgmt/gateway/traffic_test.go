@@ -94,7 +94,8 @@ func TestGateway_Traffic_boundsTheNumberOfSeries(t *testing.T) {
 	g, server := newGateway(t, gateway.Options{MaxMeasuredRoutes: 2})
 	config := entity.Config{Services: []entity.Service{serviceAt(t, "s", "http://127.0.0.1:1")}}
 	for i := range 10 {
-		config.Routes = append(config.Routes, entity.Route{Name: fmt.Sprint("r", i), Paths: []string{fmt.Sprintf("/r%d", i)}, Service: &entity.Ref{Name: "s"}})
+		config.Routes = append(config.Routes, entity.Route{Name: fmt.Sprint("r", i),
+			Paths: []string{fmt.Sprintf("/r%d", i)}, Service: &entity.Ref{Name: "s"}})
 	}
 	require.NoError(t, g.Apply(config))
 	for i := range 10 {
@@ -118,7 +119,8 @@ func TestGateway_accessLogHasNoSecrets(t *testing.T) {
 	logger := slog.New(slog.NewJSONHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, server := newGateway(t, gateway.Options{AccessLog: logger, Logger: logger})
 	require.NoError(t, g.Apply(routed(serviceAt(t, "s", service.URL), anyPath())))
-	do(t, http.MethodPost, server.URL+"/a?apikey=secret-query", "secret-body", "Authorization: Bearer secret-token", "Cookie: sid=secret-cookie")
+	do(t, http.MethodPost, server.URL+"/a?apikey=secret-query", "secret-body", "Authorization: Bearer secret-token",
+		"Cookie: sid=secret-cookie")
 	require.Eventually(t, func() bool { return strings.HasSuffix(lines.String(), "\n") }, 5e9, 1e6)
 	require.NotContains(t, lines.String(), "secret")
 	var line map[string]any

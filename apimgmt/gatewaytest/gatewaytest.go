@@ -22,10 +22,10 @@ func Run(t *testing.T, open func(t *testing.T) apimgmt.Gateway) {
 		"publishing again replaces all that the owner had":      replaces,
 		"publishing the same twice is as publishing it once":    twice,
 		"an empty config withdraws, also what is not there":     withdraws,
-		"entities of others and of nobody stay":                 leavesOthers,
+		"entities of others and without an owner stay":          leavesOthers,
 		"a config with a fault changes nothing":                 refusesFaults,
 		"a plugin that is not there changes nothing":            refusesPlugins,
-		"a name that somebody else has changes nothing":         refusesNames,
+		"a name of another owner changes nothing":               refusesNames,
 		"what Config returns belongs to the caller":             returnsCopies,
 		"the secrets of a plugin are served as they were given": keepsSecrets,
 		"a call whose context has ended changes nothing":        heedsContext,
@@ -40,7 +40,8 @@ func api(name string, paths ...string) entity.Config {
 	c := entity.Config{Services: []entity.Service{{Name: name, Protocol: "http", Host: "192.0.2.1", Port: 8080}},
 		Plugins: []entity.Plugin{{Name: "cors", Config: json.RawMessage(`{}`), Service: &entity.Ref{Name: name}}}}
 	for i, path := range paths {
-		c.Routes = append(c.Routes, entity.Route{Name: fmt.Sprintf("%s_%d", name, i), Methods: []string{"GET"}, Paths: []string{path}, Service: &entity.Ref{Name: name}})
+		c.Routes = append(c.Routes, entity.Route{Name: fmt.Sprintf("%s_%d", name, i), Methods: []string{"GET"},
+			Paths: []string{path}, Service: &entity.Ref{Name: name}})
 	}
 	return c
 }

@@ -14,10 +14,10 @@ import (
 
 func marshal(value any) (json.RawMessage, error) { return json.Marshal(value) }
 
-// replaceAll carries a plan out on a Kong without a database: the whole
+// replaceAll applies a changeSet to a Kong without a database: the whole
 // configuration is read, changed and sent back. What is not an entity of ours
 // stays as Kong wrote it.
-func (g *Gateway) replaceAll(ctx context.Context, p plan) error {
+func (g *Gateway) replaceAll(ctx context.Context, p changeSet) error {
 	var answer struct {
 		Config string `json:"config"`
 	}

@@ -40,6 +40,6 @@
 // new routes are prepared, and is removed at the end. One that a dead publisher
 // left counts no longer than [Config.Lease]. Different owners cannot take each
 // other's names or ids, which Kong sees to. Without a database there is no such
-// thing: a node takes the configuration of who came last, so each needs one
+// thing: a node takes the last configuration, so each needs one
 // publisher.
 package kong

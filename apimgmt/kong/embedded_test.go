@@ -48,7 +48,8 @@ func TestGateway_Publish_worksWithTheEmbeddedAdminAPI(t *testing.T) {
 func TestGateway_Publish_isServedByTheEmbeddedGateway(t *testing.T) {
 	g, driver := embedded(t)
 	config := second()
-	config.Plugins[0].Config = []byte(`{"discovery":"https://idm.example/.well-known/openid-configuration","client_id":"kong","client_secret":"wolpertinger"}`)
+	config.Plugins[0].Config = []byte(
+		`{"discovery":"https://idm.example/.well-known/openid-configuration","client_id":"kong","client_secret":"wolpertinger"}`)
 	require.NoError(t, driver.Publish(t.Context(), "enabler:w", config))
 	served, _ := g.Config()
 	require.Len(t, served.Services, 2)
@@ -64,11 +65,14 @@ func TestGateway_Publish_isServedByTheEmbeddedGateway(t *testing.T) {
 func TestGateway_Publish_servesBelowAPath(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RequestURI) }))
 	t.Cleanup(service.Close)
-	loaded, err := definition.Load(t.Context(), []byte(`{"openapi":"3.0.3","info":{"title":"w","version":"1"},"servers":[{"url":"`+service.URL+`/v1"}],
+	loaded, err := definition.Load(t.Context(), []byte(
+		`{"openapi":"3.0.3","info":{"title":"w","version":"1"},"servers":[{"url":"`+service.URL+`/v1"}],
 		"paths":{"/healthz":{"get":{"responses":{"200":{"description":"x"}}}},
-			"/things/{id}":{"get":{"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],"responses":{"200":{"description":"x"}}}}}}`), definition.Limits{})
+			"/things/{id}":{"get":{"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],
+			"responses":{"200":{"description":"x"}}}}}}`), definition.Limits{})
 	require.NoError(t, err)
-	config, err := definition.Convert(loaded, definition.Options{Name: "w", Tags: []string{}, Plugins: []string{definition.TransformerPlugin}, Path: "/below"})
+	config, err := definition.Convert(loaded, definition.Options{Name: "w", Tags: []string{},
+		Plugins: []string{definition.TransformerPlugin}, Path: "/below"})
 	require.NoError(t, err)
 	g, driver := embedded(t)
 	require.NoError(t, driver.Publish(t.Context(), "enabler:w", config))

@@ -8,11 +8,11 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-// ErrForbidden is wrapped by the error of a call that Kong refuses for want of a
+// ErrForbidden is wrapped by the error of a call that Kong refuses for lack of a
 // token, or of rights (401, 403).
 var ErrForbidden = errors.New("kong: admin API refuses access")
 
-// ErrBusy says that another process is publishing for the same owner. Nothing was
+// ErrBusy means that another process is publishing for the same owner. Nothing was
 // changed; try again.
 var ErrBusy = errors.New("kong: owner is being published by another process")
 

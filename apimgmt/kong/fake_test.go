@@ -63,8 +63,10 @@ func (f *fake) old() bool { return strings.HasPrefix(f.version, "2.") }
 
 func known(table string) []string {
 	return map[string][]string{
-		"services": {"id", "name", "enabled", "protocol", "host", "port", "path", "retries", "connect_timeout", "write_timeout", "read_timeout", "tls_verify", "tags", "ca_certificates"},
-		"routes": {"id", "name", "service", "protocols", "methods", "hosts", "paths", "headers", "snis", "regex_priority", "strip_path", "preserve_host",
+		"services": {"id", "name", "enabled", "protocol", "host", "port", "path", "retries", "connect_timeout",
+			"write_timeout", "read_timeout", "tls_verify", "tags", "ca_certificates"},
+		"routes": {"id", "name", "service", "protocols", "methods", "hosts", "paths", "headers", "snis", "regex_priority",
+			"strip_path", "preserve_host",
 			"path_handling", "https_redirect_status_code", "request_buffering", "response_buffering", "tags", "sources"},
 		"plugins":   {"id", "name", "enabled", "config", "protocols", "service", "route", "consumer", "tags"},
 		"consumers": {"id", "username", "custom_id", "tags"},
@@ -84,8 +86,9 @@ func (f *fake) pluginDefaults() map[string]object {
 	return map[string]object{
 		"request-transformer": {"http_method": nil, "remove": lists(nil), "rename": lists(nil), "replace": lists(object{"uri": nil}),
 			"add": lists(nil), "append": lists(nil)},
-		"cors":     {"origins": nil, "credentials": false, "max_age": nil, "preflight_continue": false},
-		"oidc":     {"discovery": "https://.well-known/openid-configuration", "client_secret": nil, "realm": "kong", "session": object{"secret": nil, "check": true}},
+		"cors": {"origins": nil, "credentials": false, "max_age": nil, "preflight_continue": false},
+		"oidc": {"discovery": "https://.well-known/openid-configuration", "client_secret": nil, "realm": "kong",
+			"session": object{"secret": nil, "check": true}},
 		"key-auth": {"key_names": []any{"apikey"}, "hide_credentials": false},
 	}
 }
@@ -102,7 +105,8 @@ func violation(format string, args ...any) *refusal {
 // validate fills in defaults, and refuses what breaks the schema.
 func (f *fake) validate(table string, e object) *refusal {
 	for name := range e {
-		ok := slices.Contains(known(table), name) || name == "instance_name" && table == "plugins" && !f.old() || name == "created_at" || name == "updated_at"
+		ok := slices.Contains(known(table), name) || name == "instance_name" && table == "plugins" && !f.old() ||
+			name == "created_at" || name == "updated_at"
 		if !ok {
 			return violation("%s: unknown field", name)
 		}
@@ -132,7 +136,8 @@ func (f *fake) validate(table string, e object) *refusal {
 	case "upstreams":
 		if e["healthchecks"] == nil { // Kong writes all fields
 			counts := object{"http_statuses": []any{200.0, 302.0}, "http_failures": 0.0, "tcp_failures": 0.0, "timeouts": 0.0, "interval": 0.0}
-			e["healthchecks"] = object{"threshold": 0.0, "active": object{"type": "http", "healthy": object{"interval": 0.0, "successes": 0.0}, "unhealthy": counts},
+			e["healthchecks"] = object{"threshold": 0.0,
+				"active":  object{"type": "http", "healthy": object{"interval": 0.0, "successes": 0.0}, "unhealthy": counts},
 				"passive": object{"type": "http", "healthy": object{"successes": 0.0}, "unhealthy": counts}}
 		}
 	case "plugins":
@@ -184,20 +189,23 @@ func (f *fake) unique(table string, e object) *refusal {
 		}
 		for _, other := range f.tables[table] {
 			if other["id"] != e["id"] && other[field] == e[field] {
-				return &refusal{409, object{"name": "unique constraint violation", "code": 5, "message": fmt.Sprintf("UNIQUE violation detected on '{%s=%q}'", field, e[field])}}
+				return &refusal{409, object{"name": "unique constraint violation", "code": 5,
+					"message": fmt.Sprintf("UNIQUE violation detected on '{%s=%q}'", field, e[field])}}
 			}
 		}
 	}
 	if table == "plugins" {
 		for _, other := range f.tables[table] {
-			if other["id"] != e["id"] && other["name"] == e["name"] && id(other["service"]) == id(e["service"]) && id(other["route"]) == id(e["route"]) && id(other["consumer"]) == id(e["consumer"]) {
+			if other["id"] != e["id"] && other["name"] == e["name"] && id(other["service"]) == id(e["service"]) &&
+				id(other["route"]) == id(e["route"]) && id(other["consumer"]) == id(e["consumer"]) {
 				return &refusal{409, object{"name": "unique constraint violation", "code": 5, "message": "UNIQUE violation detected on plugin"}}
 			}
 		}
 	}
 	for field, parents := range map[string]string{"service": "services", "route": "routes", "consumer": "consumers", "upstream": "upstreams"} {
 		if ref := id(e[field]); ref != "" && f.tables[parents][ref] == nil {
-			return &refusal{400, object{"name": "foreign key violation", "code": 4, "message": fmt.Sprintf("the foreign key '{id=%q}' does not reference an existing '%s' entity.", ref, parents)}}
+			return &refusal{400, object{"name": "foreign key violation", "code": 4,
+				"message": fmt.Sprintf("the foreign key '{id=%q}' does not reference an existing '%s' entity.", ref, parents)}}
 		}
 	}
 	return nil
@@ -207,7 +215,8 @@ func (f *fake) remove(table, key string) *refusal {
 	if table == "services" {
 		for _, r := range f.tables["routes"] {
 			if id(r["service"]) == key {
-				return &refusal{400, object{"name": "foreign key violation", "code": 4, "message": "an existing 'routes' entity references this 'services' entity"}}
+				return &refusal{400, object{"name": "foreign key violation", "code": 4,
+					"message": "an existing 'routes' entity references this 'services' entity"}}
 			}
 		}
 	}
@@ -275,7 +284,8 @@ func (f *fake) answer(r *http.Request) (int, any) {
 		if f.dbless {
 			database = "off"
 		}
-		return 200, object{"version": f.version, "plugins": object{"available_on_server": available}, "configuration": object{"database": database}}
+		return 200, object{"version": f.version, "plugins": object{"available_on_server": available},
+			"configuration": object{"database": database}}
 	case r.URL.Path == "/config" && f.dbless:
 		return f.config(r.Method, body)
 	case parts[0] == "schemas" && len(parts) == 3 && parts[1] == "plugins" && r.Method == http.MethodGet:
@@ -309,7 +319,8 @@ func (f *fake) answer(r *http.Request) (int, any) {
 		return 404, missing
 	}
 	if f.dbless && r.Method != http.MethodGet {
-		return 405, object{"message": "cannot create or update '" + table + "' entities when not using a database", "code": 12, "name": "operation unsupported"}
+		return 405, object{"message": "cannot create or update '" + table + "' entities when not using a database",
+			"code": 12, "name": "operation unsupported"}
 	}
 	if len(parts) == 1 {
 		if r.Method == http.MethodGet {

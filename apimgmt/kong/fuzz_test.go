@@ -57,7 +57,8 @@ func (o one) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func FuzzAnyAnswerIsReadOrRefused(f *testing.F) {
-	f.Add(`{"version":"3.4.1","data":[{"id":"7b1a1a3e-0000-4000-8000-000000000001","name":"s","host":"h","paths":["/a"],"config":{},"tags":["t"]}]}`)
+	f.Add(`{"version":"3.4.1","data":[{"id":"7b1a1a3e-0000-4000-8000-000000000001","name":"s","host":"h",` +
+		`"paths":["/a"],"config":{},"tags":["t"]}]}`)
 	f.Add(`{"version":"2.8","offset":"x","data":[{}]}`)
 	f.Add(`{"version":"3.1","data":[{"id":"x","upstream":{"id":1},"healthchecks":[],"created_at":1.5}]}`)
 	f.Fuzz(func(t *testing.T, text string) {

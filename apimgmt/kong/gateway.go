@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
-// Config says where a Kong is.
+// Config configures a [Gateway].
 type Config struct {
 	// URL is the address of the Admin API, http or https; what is there of a path
 	// is put before Kong's, such as that of a workspace. Required.
@@ -40,7 +40,7 @@ type Config struct {
 	// Backoff is how long the second attempt waits; every further one waits twice
 	// as long as the one before, up to 5 seconds. Zero means 100 milliseconds.
 	Backoff time.Duration
-	// Logger gets what an operator has to know. Nil means nothing is logged.
+	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -61,7 +61,8 @@ func New(config Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kong: URL %w", err)
 	}
-	for name, d := range map[string]time.Duration{"Timeout": config.Timeout, "PublishTimeout": config.PublishTimeout, "Lease": config.Lease, "Backoff": config.Backoff} {
+	for name, d := range map[string]time.Duration{"Timeout": config.Timeout, "PublishTimeout": config.PublishTimeout,
+		"Lease": config.Lease, "Backoff": config.Backoff} {
 		if d < 0 {
 			return nil, fmt.Errorf("kong: %s %v: it is negative", name, d)
 		}
@@ -103,7 +104,7 @@ func New(config Config) (*Gateway, error) {
 //
 // The error of a call says which entity it was about, and has Kong's message; it
 // wraps [entity.ErrInvalid] if the entities are at fault, [entity.ErrConflict] if
-// somebody else has an id or a name, [ErrForbidden] or [ErrBusy]. Nothing has
+// another owner has an id or a name, [ErrForbidden] or [ErrBusy]. Nothing has
 // changed then. After any other one, what was served before is served, unless the
 // error says that it could not be put back; publishing again puts it right.
 func (g *Gateway) Publish(ctx context.Context, owner string, config entity.Config) error {
@@ -132,7 +133,7 @@ func (g *Gateway) Kinds(ctx context.Context) ([]string, error) {
 	return n.plugins, err
 }
 
-// errDead says that a publish took too long.
+// errDead means that a publish took too long.
 var errDead = errors.New("kong: publish took longer than PublishTimeout")
 
 // pathOf is a path of the Admin API with a query.

@@ -41,7 +41,8 @@ func yes() *bool { v := true; return &v }
 // first is a definition; second is one of the same API, changed in all ways.
 func first() entity.Config {
 	return entity.Config{
-		Services: []entity.Service{{Name: "weather", Host: "one.example"}, {Name: "secure", Host: "tls.example", Protocol: "https", TLSVerify: yes()}},
+		Services: []entity.Service{{Name: "weather", Host: "one.example"},
+			{Name: "secure", Host: "tls.example", Protocol: "https", TLSVerify: yes()}},
 		Routes: []entity.Route{
 			{Name: "list", Methods: []string{"GET"}, Paths: []string{"/things"}, Service: &entity.Ref{Name: "weather"}},
 			{Name: "one", Methods: []string{"GET"}, Paths: []string{"~/things/(?<id>[^#?/]+)$"}, Service: &entity.Ref{Name: "weather"}},
@@ -246,7 +247,8 @@ func requireGuarded(t *testing.T, f *fake, old, fresh map[string]string) {
 
 func TestGateway_Publish_keepsOtherEntities(t *testing.T) {
 	f := newFake("3.4.2")
-	f.tables["services"]["tcp"] = object{"id": "7b1a1a3e-0000-4000-8000-000000000001", "name": "raw", "protocol": "tcp", "host": "h", "port": 9.0, "enabled": true}
+	f.tables["services"]["tcp"] = object{"id": "7b1a1a3e-0000-4000-8000-000000000001", "name": "raw", "protocol": "tcp",
+		"host": "h", "port": 9.0, "enabled": true}
 	f.tables["services"]["7b1a1a3e-0000-4000-8000-000000000001"] = f.tables["services"]["tcp"]
 	delete(f.tables["services"], "tcp")
 	f.tables["routes"]["7b1a1a3e-0000-4000-8000-000000000002"] = object{"id": "7b1a1a3e-0000-4000-8000-000000000002", "name": "look",
@@ -263,7 +265,8 @@ func TestGateway_Publish_keepsOtherEntities(t *testing.T) {
 	require.NoError(t, g.Publish(t.Context(), "o", entity.Config{}))
 	require.Equal(t, was, f.tables["routes"])
 	require.Equal(t, 1, f.count("services"))
-	require.ErrorIs(t, g.Publish(t.Context(), "o", entity.Config{Services: []entity.Service{{Name: "raw", Host: "h"}}}), entity.ErrConflict, "the name is known to Kong alone")
+	require.ErrorIs(t, g.Publish(t.Context(), "o", entity.Config{Services: []entity.Service{{Name: "raw", Host: "h"}}}),
+		entity.ErrConflict, "the name is known to Kong alone")
 }
 
 func TestGateway_Publish_keepsTheRestWithoutADatabase(t *testing.T) {
@@ -285,7 +288,8 @@ func TestGateway_Publish_namesTheEntityWithoutSecrets(t *testing.T) {
 	bad.Plugins[2].Config = json.RawMessage(`{"no_such_field":1}`)
 	err := g.Publish(t.Context(), "o", bad)
 	require.ErrorIs(t, err, entity.ErrInvalid)
-	require.EqualError(t, err, `publish "o": create plugin "cors": Kong answers 400: schema violation (config.no_such_field: unknown field (1))`)
+	require.EqualError(t, err,
+		`publish "o": create plugin "cors": Kong answers 400: schema violation (config.no_such_field: unknown field (1))`)
 	require.Zero(t, f.count("services"))
 
 	bad = first()
@@ -294,7 +298,8 @@ func TestGateway_Publish_namesTheEntityWithoutSecrets(t *testing.T) {
 	require.ErrorContains(t, err, `create plugin "oidc": Kong answers 400: schema violation`)
 	require.NotContains(t, err.Error(), "wolpertinger")
 
-	f.tables["keyauth_credentials"]["x"] = object{"id": "7b1a1a3e-0000-4000-8000-000000000004", "key": "squirrel", "consumer": object{"id": "hidden"}}
+	f.tables["keyauth_credentials"]["x"] = object{"id": "7b1a1a3e-0000-4000-8000-000000000004", "key": "squirrel",
+		"consumer": object{"id": "hidden"}}
 	err = g.Publish(t.Context(), "o", first())
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.ErrorContains(t, err, "create keyauth_credential")

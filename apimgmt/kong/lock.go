@@ -25,7 +25,7 @@ func lockName(owner string) string {
 	return "publishing." + hex.EncodeToString(sum[:8])
 }
 
-// acquire makes the service of a publish and returns its id, once nobody else has
+// acquire makes the service of a publish and returns its id, once no other publisher has
 // one for the owner.
 func (g *Gateway) acquire(ctx context.Context, owner string) (string, error) {
 	if left, ok := g.left[owner]; ok {
@@ -84,7 +84,8 @@ func (g *Gateway) breakDead(ctx context.Context, name string) error {
 		Tags      []string `json:"tags"`
 	}
 	now := time.Now()
-	err := g.client.make(ctx, call{do: "look for another publish", method: http.MethodGet, path: "/services/" + url.PathEscape(name), answer: &there, date: &now})
+	err := g.client.make(ctx, call{do: "look for another publish", method: http.MethodGet,
+		path: "/services/" + url.PathEscape(name), answer: &there, date: &now})
 	if isStatus(err, http.StatusNotFound) {
 		return nil
 	}
@@ -106,5 +107,5 @@ func (g *Gateway) release(ctx context.Context, id string) error {
 		steps = append(steps, step{kind: entity.KindRoute, op: entity.Delete, id: route.text("id"), name: route.text("name")})
 	}
 	steps = append(steps, step{kind: entity.KindService, op: entity.Delete, id: id, name: "of the publish"})
-	return g.carryOut(ctx, plan{remove: steps})
+	return g.apply(ctx, changeSet{remove: steps})
 }

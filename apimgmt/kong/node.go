@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// node is what Kong says of itself.
+// node describes a Kong.
 type node struct {
 	major, minor int
 	dbless       bool
 	plugins      []string
 }
 
-// node asks Kong for its version.
+// node reads the version of Kong.
 func (g *Gateway) node(ctx context.Context) (node, error) {
 	var answer struct {
 		Version string `json:"version"`

@@ -35,15 +35,15 @@ func (g *Gateway) publish(ctx context.Context, owner string, config entity.Confi
 	if err != nil {
 		return err
 	}
-	planned, err := newPlan(owner, before, next, "")
+	changes, err := newChangeSet(owner, before, next, "")
 	if err != nil {
 		return err
 	}
-	if planned.empty() {
+	if changes.empty() {
 		return g.clean(ctx, owner, before)
 	}
 	if n.dbless {
-		return g.replaceAll(ctx, planned)
+		return g.replaceAll(ctx, changes)
 	}
 	staged, err := g.acquire(ctx, owner)
 	if err != nil {
@@ -65,7 +65,7 @@ func (g *Gateway) aside(ctx context.Context, do func(ctx context.Context) error)
 	return do(ctx)
 }
 
-// change makes the changes of a publish while nobody else does.
+// change makes the changes of a publish while it holds the lock.
 func (g *Gateway) change(ctx context.Context, n node, owner string, config entity.Config, staged string) error {
 	before, err := g.load(ctx, n) // others may have been quicker
 	if err != nil {
@@ -75,16 +75,16 @@ func (g *Gateway) change(ctx context.Context, n node, owner string, config entit
 	if err != nil {
 		return err
 	}
-	planned, err := newPlan(owner, before, next, staged)
+	changes, err := newChangeSet(owner, before, next, staged)
 	if err != nil {
 		return err
 	}
-	for _, s := range planned.check {
+	for _, s := range changes.check {
 		if err := g.check(ctx, s); err != nil {
 			return err
 		}
 	}
-	err = g.carryOut(ctx, planned)
+	err = g.apply(ctx, changes)
 	if err == nil {
 		return nil
 	}
@@ -103,15 +103,15 @@ func (g *Gateway) putBack(ctx context.Context, n node, owner string, before held
 	if err != nil {
 		return err
 	}
-	planned, err := newPlan(owner, now, before.again(), staged)
+	changes, err := newChangeSet(owner, now, before.again(), staged)
 	if err != nil {
 		return err
 	}
-	return g.carryOut(ctx, planned)
+	return g.apply(ctx, changes)
 }
 
-// carryOut makes the calls of a plan, as far as they succeed.
-func (g *Gateway) carryOut(ctx context.Context, p plan) error {
+// apply makes the calls of a changeSet, as far as they succeed.
+func (g *Gateway) apply(ctx context.Context, p changeSet) error {
 	for _, steps := range [][]step{p.prepare, p.show, p.remove} {
 		for _, s := range steps {
 			if err := g.client.make(ctx, g.call(s)); err != nil && !(s.op == entity.Delete && isStatus(err, http.StatusNotFound)) {
@@ -131,7 +131,7 @@ func (g *Gateway) call(s step) call {
 	case entity.Delete:
 		made.method, made.body = http.MethodDelete, nil
 	case entity.Create:
-		// PUT would change an entity of the same id that somebody else has just made.
+		// PUT would change an entity of the same id that another client has just made.
 		update := made
 		made.method, made.path = http.MethodPost, path
 		made.resume = func(ctx context.Context) error { return g.resume(ctx, s, update) }
@@ -166,12 +166,13 @@ func (g *Gateway) resume(ctx context.Context, s step, update call) error {
 		return err
 	}
 	if !same(there["tags"], s.body["tags"]) {
-		return &Error{Do: update.do, Status: http.StatusConflict, Message: "somebody else has made one of the same id", Violation: "primary key violation"}
+		return &Error{Do: update.do, Status: http.StatusConflict, Message: "another client has made one of the same id",
+			Violation: "primary key violation"}
 	}
 	return g.client.make(ctx, update)
 }
 
-// check asks Kong whether it would take an entity. A Kong that does not say is
+// check has Kong validate an entity. A Kong that cannot do that is
 // taken to agree.
 func (g *Gateway) check(ctx context.Context, s step) error {
 	made := g.call(s)
@@ -197,5 +198,5 @@ func hasSecret(body fields) bool {
 	return !same(raw, entity.RedactConfig(raw))
 }
 
-// patience is the time between two looks at somebody else's publish.
+// patience is the time between two looks at the publish of another process.
 const patience = 50 * time.Millisecond

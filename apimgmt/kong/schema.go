@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// schemas knows the defaults of plugins, which Kong adds to what it is given. It
+// schemas has the defaults of plugins, which Kong adds to a configuration. It
 // is safe for concurrent use.
 type schemas struct {
 	client *client
@@ -97,7 +97,7 @@ func (f *field) member(name string) *field {
 }
 
 // sameValue is whether two values are the same, an empty object and an empty list
-// included, which Kong cannot tell apart.
+// included, which Kong does not distinguish.
 func sameValue(a, b any) bool {
 	return reflect.DeepEqual(a, b) || empty(a) && empty(b)
 }

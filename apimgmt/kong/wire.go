@@ -82,7 +82,7 @@ func (n node) decode(kind entity.Kind, raw fields) (fields, error) {
 	}
 	switch kind {
 	case entity.KindService:
-		if _, told := f["tls_verify"]; !told && f.text("protocol") == "https" {
+		if _, set := f["tls_verify"]; !set && f.text("protocol") == "https" {
 			f["tls_verify"] = false // nginx's own default
 		}
 	case entity.KindRoute:

@@ -22,7 +22,7 @@ type breaker struct {
 	trying   bool      // one call tries
 }
 
-// enter asks whether the issuer may be asked. Who may must report how it went.
+// enter reports whether the issuer may be called. A caller that may must report the outcome.
 func (b *breaker) enter(now time.Time) (report func(context.Context, error, time.Time), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +44,7 @@ func (b *breaker) left(ctx context.Context, err error, now time.Time, tried bool
 	case err == nil || !errors.Is(err, ErrUnreachable) && ctx.Err() == nil:
 		b.failures = 0
 	case ctx.Err() != nil:
-		// The caller gave up, which says nothing about the issuer.
+		// The caller gave up; the issuer may be well.
 	default:
 		b.failures++
 		b.until = now.Add(min(firstRetry<<min(max(0, b.failures-patience), 16), b.longest))

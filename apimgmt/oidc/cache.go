@@ -19,10 +19,10 @@ const shards = 16
 type remembered struct {
 	claims *Claims   // nil for a token that is not active
 	keys   *keySet   // that verified it, nil for an answer of introspection
-	until  time.Time // when it is forgotten
+	until  time.Time // when it is dropped
 }
 
-// cache remembers tokens, those used last, within bounds. The zero number of
+// cache keeps tokens, those used last, within bounds. The zero number of
 // entries means none. It is safe for concurrent use.
 type cache struct {
 	parts   [shards]part
@@ -99,7 +99,7 @@ func (p *part) remove(element *list.Element) {
 	p.bytes -= gone.cost
 }
 
-// flush forgets everything.
+// flush drops everything.
 func (c *cache) flush() {
 	for i := range c.parts {
 		p := &c.parts[i]
@@ -111,7 +111,7 @@ func (c *cache) flush() {
 	}
 }
 
-// size counts what is remembered.
+// size counts what is cached.
 func (c *cache) size() (entries, bytes int) {
 	for i := range c.parts {
 		p := &c.parts[i]

@@ -12,8 +12,8 @@ import (
 	josejson "github.com/go-jose/go-jose/v4/json"
 )
 
-// Claims is what a token says that was found to be good. The same Claims are
-// given to everybody who comes with the same token, so they must not be changed;
+// Claims are the claims of a valid token. The same Claims are
+// given to every request with the same token, so they must not be changed;
 // reading is safe for concurrent use.
 type Claims struct {
 	// Issuer, Subject and ID are iss, sub and jti (RFC 7519 section 4.1).
@@ -75,7 +75,7 @@ type wireClaims struct {
 }
 
 // parseClaims reads claims. Names count to the letter and must not be repeated,
-// so that everybody who reads the token reads the same (RFC 7519 section 4).
+// so that every reader of the token reads the same (RFC 7519 section 4).
 func parseClaims(text []byte) (*Claims, *bool, error) {
 	var wire wireClaims
 	if err := josejson.Unmarshal(text, &wire); err != nil {
@@ -142,7 +142,7 @@ type expectation struct {
 	mayLackBy bool // answers of introspection may leave iss and exp out
 }
 
-// bearer refuses what Keycloak says is no access token.
+// bearer refuses a token that Keycloak marks as no access token.
 func (c *Claims) bearer() error {
 	if c.kind != "" && c.kind != "Bearer" {
 		return fmt.Errorf("%w: typ %q", ErrType, short(c.kind))

@@ -17,20 +17,20 @@ import (
 	"time"
 )
 
-// ClientConfig says how people log in.
+// ClientConfig configures logins.
 type ClientConfig struct {
-	// Config says at which issuer, and as which client. ClientID is required.
+	// Config has the issuer and the client. ClientID is required.
 	// Its Audience and AuthorizedParties are not used: ID tokens are for this
 	// client.
 	Config
 	// RedirectURL is where the issuer sends the browser back to. Empty means that
 	// each login says it; see [Client.BeginAt].
 	RedirectURL string
-	// Scopes are asked for besides "openid". Nil means "profile" and "email".
+	// Scopes are requested besides "openid". Nil means "profile" and "email".
 	Scopes []string
 }
 
-// Client logs people in with the authorization code flow and PKCE. It keeps
+// Client logs users in with the authorization code flow and PKCE. It keeps
 // nothing about them: a [Login] and [Tokens] are for the caller to keep, where
 // the browser cannot read or change them. It is made with [NewClient] and safe
 // for concurrent use.
@@ -41,7 +41,7 @@ type Client struct {
 	scope    string
 }
 
-// NewClient returns a Client. Nobody is asked before the first login. Errors name
+// NewClient returns a Client. It makes no request. Errors name
 // the field of the configuration.
 func NewClient(c ClientConfig) (*Client, error) {
 	switch {
@@ -71,7 +71,7 @@ func absolute(text string) bool {
 // returns nil and may be called twice.
 func (c *Client) Close() error { return c.verifier.Close() }
 
-// Login is a login that has begun. Whoever has the Verifier and the code of the
+// Login is a login that has begun. With the Verifier and the code of the
 // answer gets the tokens, so it is kept like a password, for the minutes that a
 // login takes: sealed in a cookie, or on the server.
 type Login struct {
@@ -102,7 +102,8 @@ func (c *Client) BeginAt(ctx context.Context, redirect string) (Login, error) {
 	if err != nil {
 		return Login{}, fmt.Errorf("begin login: %w", err)
 	}
-	login := Login{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), RedirectURL: redirect} // 52 characters; 43 is the least
+	// 52 characters; 43 is the least
+	login := Login{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), RedirectURL: redirect}
 	challenge := sha256.Sum256([]byte(login.Verifier))
 	login.URL, err = withQuery(where, url.Values{
 		"response_type": {"code"}, "client_id": {c.issuer.config.ClientID}, "redirect_uri": {cmp.Or(redirect, c.redirect)}, "scope": {c.scope},
@@ -132,7 +133,7 @@ func withQuery(address string, add url.Values) (string, error) {
 // Tokens is what a login gives.
 type Tokens struct {
 	// Access is the token for calls, Refresh the one for new tokens, which may
-	// be empty. ID is the token that says who logged in; it is for
+	// be empty. ID is the ID token, which identifies the user; it is for
 	// [Client.EndSessionURL].
 	Access, Refresh, ID string
 	// Claims are those of the ID token. After Refresh they are nil if there
@@ -157,7 +158,8 @@ func (c *Client) Exchange(ctx context.Context, login Login, query url.Values) (*
 }
 
 func (c *Client) exchange(ctx context.Context, login Login, query url.Values) (*Tokens, error) {
-	if login.State == "" || login.Verifier == "" || login.Nonce == "" || subtle.ConstantTimeCompare([]byte(login.State), []byte(query.Get("state"))) != 1 {
+	if login.State == "" || login.Verifier == "" || login.Nonce == "" ||
+		subtle.ConstantTimeCompare([]byte(login.State), []byte(query.Get("state"))) != 1 {
 		return nil, ErrState
 	}
 	if err := c.fromIssuer(ctx, query); err != nil {
@@ -170,7 +172,8 @@ func (c *Client) exchange(ctx context.Context, login Login, query url.Values) (*
 		return nil, fmt.Errorf("%w: no code", ErrState)
 	}
 	tokens, err := c.token(ctx, url.Values{
-		"grant_type": {"authorization_code"}, "code": {query.Get("code")}, "redirect_uri": {cmp.Or(login.RedirectURL, c.redirect)}, "code_verifier": {login.Verifier},
+		"grant_type": {"authorization_code"}, "code": {query.Get("code")},
+		"redirect_uri": {cmp.Or(login.RedirectURL, c.redirect)}, "code_verifier": {login.Verifier},
 	})
 	switch {
 	case err != nil:
@@ -211,7 +214,7 @@ func (c *Client) fromIssuer(ctx context.Context, query url.Values) error {
 
 // Refresh gets new tokens. The refresh token that was given is used up where the
 // issuer rotates them: keep the new one, and never use the old one again. A
-// *Refusal says that the person has to log in again.
+// *Refusal says that the user has to log in again.
 func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, error) {
 	if refreshToken == "" {
 		return nil, fmt.Errorf("refresh login: %w", ErrMissing)
@@ -226,7 +229,7 @@ func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, err
 	return tokens, nil
 }
 
-// token asks the token endpoint (RFC 6749 section 5.1).
+// token calls the token endpoint (RFC 6749 section 5.1).
 func (c *Client) token(ctx context.Context, form url.Values) (*Tokens, error) {
 	address, err := c.issuer.endpoint(ctx, "token_endpoint", func(e Endpoints) string { return e.Token })
 	if err != nil {

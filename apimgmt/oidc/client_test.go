@@ -29,7 +29,8 @@ func (l *loginIssuer) client(t *testing.T, secret string) *oidc.Client {
 		switch r.URL.Path {
 		case "/auth/realms/OpenAPI/.well-known/openid-configuration":
 			document = map[string]any{
-				"issuer": insideName, "jwks_uri": insideName + "/certs", "authorization_endpoint": insideName + "/auth?kc=1", "token_endpoint": insideName + "/token",
+				"issuer": insideName, "jwks_uri": insideName + "/certs", "authorization_endpoint": insideName + "/auth?kc=1",
+				"token_endpoint":       insideName + "/token",
 				"end_session_endpoint": insideName + "/logout", "authorization_response_iss_parameter_supported": l.iss,
 			}
 		case "/auth/realms/OpenAPI/certs":
@@ -63,13 +64,15 @@ func (l *loginIssuer) client(t *testing.T, secret string) *oidc.Client {
 // tokens makes a good answer, and changes the claims of its ID token.
 func (l *loginIssuer) tokens(t *testing.T, nonce string, change func(map[string]any)) {
 	t.Helper()
-	claims := map[string]any{"iss": insideName, "aud": "portal", "azp": "portal", "typ": "ID", "exp": time.Now().Add(time.Minute).Unix(), "nonce": nonce, "preferred_username": "demouser"}
+	claims := map[string]any{"iss": insideName, "aud": "portal", "azp": "portal", "typ": "ID",
+		"exp": time.Now().Add(time.Minute).Unix(), "nonce": nonce, "preferred_username": "demouser"}
 	if change != nil {
 		change(claims)
 	}
 	l.status = 200
 	l.answer = map[string]any{
-		"access_token": "access", "refresh_token": "refresh", "token_type": "bearer", "expires_in": 300, "refresh_expires_in": 1800, "id_token": sign(t, l.key, "EdDSA", claims),
+		"access_token": "access", "refresh_token": "refresh", "token_type": "bearer", "expires_in": 300,
+		"refresh_expires_in": 1800, "id_token": sign(t, l.key, "EdDSA", claims),
 	}
 }
 
@@ -150,7 +153,8 @@ func TestClient_refusesAnswersToOtherLogins(t *testing.T) {
 	require.ErrorIs(t, err, oidc.ErrState, "a login that never began")
 	require.Empty(t, l.asked, "no code was given away")
 
-	_, err = c.Exchange(t.Context(), login, url.Values{"state": {login.State}, "iss": {insideName}, "error": {"access_denied"}, "error_description": {"no"}})
+	_, err = c.Exchange(t.Context(), login, url.Values{"state": {login.State}, "iss": {insideName},
+		"error": {"access_denied"}, "error_description": {"no"}})
 	var refusal *oidc.Refusal
 	require.ErrorAs(t, err, &refusal)
 	require.Equal(t, "access_denied", refusal.Code)
@@ -180,7 +184,8 @@ func TestClient_refusesIDTokensOfOtherLogins(t *testing.T) {
 		require.ErrorIs(t, err, test.want, name)
 	}
 	l.tokens(t, login.Nonce, nil)
-	l.answer["id_token"] = sign(t, edKey(t, "k"), "EdDSA", map[string]any{"iss": insideName, "aud": "portal", "nonce": login.Nonce, "exp": time.Now().Add(time.Minute).Unix()})
+	l.answer["id_token"] = sign(t, edKey(t, "k"), "EdDSA",
+		map[string]any{"iss": insideName, "aud": "portal", "nonce": login.Nonce, "exp": time.Now().Add(time.Minute).Unix()})
 	_, err = c.Exchange(t.Context(), login, query)
 	require.ErrorIs(t, err, oidc.ErrSignature)
 	delete(l.answer, "id_token")
@@ -202,7 +207,8 @@ func TestClient_logoutNamesUserAndRedirect(t *testing.T) {
 	c := (&loginIssuer{key: edKey(t, "k")}).client(t, "")
 	out, err := c.EndSessionURL(t.Context(), "the id token", "https://portal.example/bye")
 	require.NoError(t, err)
-	require.Equal(t, insideName+"/logout?client_id=portal&id_token_hint=the+id+token&post_logout_redirect_uri=https%3A%2F%2Fportal.example%2Fbye", out)
+	require.Equal(t,
+		insideName+"/logout?client_id=portal&id_token_hint=the+id+token&post_logout_redirect_uri=https%3A%2F%2Fportal.example%2Fbye", out)
 }
 
 func TestNewClient_refusesFaultyConfigurations(t *testing.T) {

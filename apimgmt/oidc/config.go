@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// How a client proves who it is at the issuer (OpenID Connect Core section 9).
+// How a client authenticates at the issuer (OpenID Connect Core section 9).
 const (
 	// SecretBasic sends identifier and secret as HTTP basic authentication.
 	SecretBasic = "client_secret_basic"
@@ -18,7 +18,7 @@ const (
 	SecretPost = "client_secret_post"
 )
 
-// Config says whose tokens are accepted, and how the issuer is asked. Issuer or
+// Config has the issuer of accepted tokens, and how it is called. Issuer or
 // Discovery is required.
 type Config struct {
 	// Issuer is what tokens say as iss, to the letter. Empty means what the
@@ -45,7 +45,7 @@ type Config struct {
 	// all.
 	Skew time.Duration
 
-	// ClientID and ClientSecret are who this server is at the issuer, for
+	// ClientID and ClientSecret are the credentials of this server at the issuer, for
 	// Introspect and for a Client. A Client without a secret is a public one.
 	ClientID, ClientSecret string
 	// ClientAuth is how it proves that: SecretBasic, which empty means, or
@@ -73,7 +73,7 @@ type Config struct {
 	// 16 MiB; a negative CacheEntries means that none are.
 	CacheEntries, CacheBytes int
 
-	// Hosts are the hosts that may be asked, "name" for all ports or
+	// Hosts are the hosts that may be called, "name" for all ports or
 	// "name:port". Empty means all.
 	Hosts []string
 	// AllowHTTP allows http, which anybody on the way can change, to other
@@ -82,7 +82,7 @@ type Config struct {
 	// HTTPClient makes the requests. Nil means one with a pool of its own that
 	// uses no proxy. Its rules for redirects are not used: none is followed.
 	HTTPClient *http.Client
-	// Logger is told of keys that changed or cannot be refreshed. Nil is
+	// Logger receives changes of keys and failures to refresh them. Nil is
 	// silent.
 	Logger *slog.Logger
 }
@@ -107,7 +107,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ClientAuth != SecretBasic && c.ClientAuth != SecretPost {
 		return c, fmt.Errorf("Config.ClientAuth: %q is neither %s nor %s", c.ClientAuth, SecretBasic, SecretPost)
 	}
-	for name, value := range map[string]time.Duration{"Config.Timeout": c.Timeout, "Config.KeysAge": c.KeysAge, "Config.KeysRetry": c.KeysRetry} {
+	for name, value := range map[string]time.Duration{"Config.Timeout": c.Timeout, "Config.KeysAge": c.KeysAge,
+		"Config.KeysRetry": c.KeysRetry} {
 		if value < 0 {
 			return c, fmt.Errorf("%s: %s is negative", name, value)
 		}

@@ -16,13 +16,13 @@ import (
 type Endpoints struct {
 	// Keys has the public keys (jwks_uri).
 	Keys string `json:"jwks_uri"`
-	// Introspection tells whether a token is active (RFC 7662).
+	// Introspection returns whether a token is active (RFC 7662).
 	Introspection string `json:"introspection_endpoint"`
 	// Authorization is where a browser goes to log in.
 	Authorization string `json:"authorization_endpoint"`
 	// Token gives tokens.
 	Token string `json:"token_endpoint"`
-	// UserInfo tells who a token belongs to.
+	// UserInfo returns the user of a token.
 	UserInfo string `json:"userinfo_endpoint"`
 	// EndSession is where a browser goes to log out.
 	EndSession string `json:"end_session_endpoint"`
@@ -66,7 +66,7 @@ func (e *Endpoints) replace(o Endpoints) {
 	}
 }
 
-// issuer knows the addresses and keys of one issuer.
+// issuer has the addresses and keys of one issuer.
 type issuer struct {
 	config   Config
 	asker    *asker
@@ -79,7 +79,8 @@ func newIssuer(c Config) (*issuer, error) {
 	if err := i.asker.allowed(c.Discovery); err != nil {
 		return nil, fmt.Errorf("Config.Discovery: %w", err)
 	}
-	for name, address := range map[string]string{"Keys": c.Endpoints.Keys, "Introspection": c.Endpoints.Introspection, "Token": c.Endpoints.Token} {
+	for name, address := range map[string]string{"Keys": c.Endpoints.Keys, "Introspection": c.Endpoints.Introspection,
+		"Token": c.Endpoints.Token} {
 		if address == "" {
 			continue
 		}
@@ -172,7 +173,7 @@ func (i *issuer) endpoint(ctx context.Context, name string, which func(Endpoints
 	return "", fmt.Errorf("discovery document %q: %w: no %s", i.config.Discovery, ErrUnreachable, name)
 }
 
-// post asks as this client, which proves itself if it has a secret.
+// post calls an endpoint as this client, which authenticates if it has a secret.
 func (i *issuer) post(ctx context.Context, address string, form url.Values) (answer, error) {
 	c := i.config
 	switch {
@@ -190,7 +191,7 @@ func (i *issuer) post(ctx context.Context, address string, form url.Values) (ans
 }
 
 // refused reads an answer that is not a success (RFC 6749 section 5.2). A
-// refusal of ours to ask is told from an issuer in trouble by the status.
+// refusal of the request is distinguished from an issuer in trouble by the status.
 func refused(address string, got answer) error {
 	var said struct {
 		Code        string `json:"error"`

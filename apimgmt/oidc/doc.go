@@ -1,11 +1,11 @@
 // Package oidc checks the tokens of an OpenID Connect provider, such as
-// Keycloak, and logs people in there.
+// Keycloak, and logs users in there.
 //
 // A [Verifier] is what a server needs that is called with bearer tokens:
 // [Verifier.Verify] checks a signed token against the keys of its issuer, without
-// asking anybody once the keys are known, and [Verifier.Introspect] asks the
+// a request once the keys are known, and [Verifier.Introspect] queries the
 // issuer whether a token is still good (RFC 7662). Both return [Claims]. A
-// [Client] is what a web application needs whose people log in: the
+// [Client] is what a web application needs with logins: the
 // authorization code flow with PKCE (RFC 6749, RFC 7636), refreshing, and logging
 // out.
 //
@@ -34,10 +34,10 @@
 // # Requests to addresses of others
 //
 // A discovery document names further addresses, and in a gateway its own
-// address may come from a definition that somebody uploaded. So every address
+// address may come from an uploaded definition. So every address
 // must be https, or http on the loopback interface, unless
 // [Config.AllowHTTP] is set; its host must be one of [Config.Hosts], where that
-// is set, which whoever takes addresses from others should do; no redirect is
+// is set, which is advised where addresses come from others; no redirect is
 // followed; answers are read up to a limit and never shown in errors. A host
 // name may resolve to any address: where that matters give [Config.HTTPClient] a
 // transport that looks at the address it dials.
@@ -46,15 +46,15 @@
 //
 // Keys are fetched when they are needed first, again when they have expired, and
 // when a token names one that is not known, but for that no more often than
-// [Config.KeysRetry] allows, so nobody can use us to hammer the issuer. Requests
+// [Config.KeysRetry] allows, so no caller can make the verifier overload the issuer. Requests
 // share one fetch. Known keys go on to be used for [Config.StaleKeys] after they
 // expired while the issuer cannot be reached. When keys change, every verified
-// token that was remembered is forgotten.
+// token that was cached is dropped.
 //
 // # Errors
 //
 // Every reason to refuse a token has a sentinel of its own. [ErrUnreachable] is
 // one that says nothing about the token, and a [*Refusal] by Introspect another:
-// then the issuer does not believe us. A server answers these with 503, and all
+// then the issuer does not accept the client's credentials. A server answers these with 503, and all
 // else with 401.
 package oidc

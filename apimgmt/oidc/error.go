@@ -24,7 +24,7 @@ var (
 	ErrNotYetValid = errors.New("oidc: token is not valid yet")
 	// ErrIssuer is returned for a token of another issuer.
 	ErrIssuer = errors.New("oidc: wrong issuer")
-	// ErrAudience is returned for a token that is meant for somebody else, or
+	// ErrAudience is returned for a token that is meant for another audience, or
 	// that was given to a client which may not use it here.
 	ErrAudience = errors.New("oidc: wrong audience")
 	// ErrNonce is returned for an ID token that answers another login.
@@ -37,7 +37,7 @@ var (
 	// ErrInactive is returned when the issuer says that a token is not active:
 	// expired, revoked, or never given.
 	ErrInactive = errors.New("oidc: token is not active")
-	// ErrUnreachable is returned when the issuer has to be asked and does not
+	// ErrUnreachable is returned when the issuer has to be called and does not
 	// answer, or answers nonsense. It says nothing about the token.
 	ErrUnreachable = errors.New("oidc: issuer cannot be reached")
 	// ErrState is returned when an answer to a login does not belong to it.
@@ -65,7 +65,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("issuer refuses: %q: %q", r.Code, r.Description)
 }
 
-// refusal makes a Refusal of texts that somebody else chose.
+// refusal makes a Refusal of texts that the issuer chose.
 func refusal(code, description string, status int) *Refusal {
 	const most = 200
 	return &Refusal{Code: code[:min(len(code), most)], Description: description[:min(len(description), most)], Status: status}

@@ -119,7 +119,7 @@ func (a *asker) ask(ctx context.Context, method, address string, form url.Values
 	return got, nil
 }
 
-// unreachable tells a caller that gave up from an issuer that does not answer.
+// unreachable distinguishes a caller that gave up from an issuer that does not answer.
 func unreachable(ctx context.Context, address string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("fetch %q: %w", address, ctx.Err())

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// flights lets one caller at a time ask about a token.
+// flights lets one caller at a time introspect a token.
 type flights struct {
 	mu    sync.Mutex
 	under map[digest]chan struct{} // closed when the one under way has ended
 }
 
-// start waits until nobody asks about the token. The caller calls land when he is
+// start waits until no other caller introspects the token. The caller calls land when it is
 // done. The error is the context's.
 func (f *flights) start(ctx context.Context, of digest) (land func(), err error) {
 	for {

@@ -9,7 +9,9 @@ import (
 // FuzzParseKeys reads key sets. What is read can be used.
 func FuzzParseKeys(f *testing.F) {
 	f.Add([]byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`))
-	f.Add([]byte(`{"keys":[{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM","use":"sig"}]}`))
+	f.Add([]byte(
+		`{"keys":[{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",` +
+			`"y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM","use":"sig"}]}`))
 	f.Add([]byte(`{"keys":[{"kty":"oct","k":"c2VjcmV0"},{"kty":"RSA","n":"AQAB","e":"AQAB"},null,7]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		set, err := parseKeys(text)
@@ -48,7 +50,8 @@ func FuzzParseClaims(f *testing.F) {
 
 // FuzzParseMetadata reads discovery documents.
 func FuzzParseMetadata(f *testing.F) {
-	f.Add([]byte(`{"issuer":"https://idm.example","jwks_uri":"https://idm.example/certs","authorization_response_iss_parameter_supported":true}`))
+	f.Add([]byte(
+		`{"issuer":"https://idm.example","jwks_uri":"https://idm.example/certs","authorization_response_iss_parameter_supported":true}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := parseMetadata(text)
 		if err == nil && m.Issuer == "" {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Introspect asks the issuer whether a token is active (RFC 7662), and returns
+// Introspect queries the issuer whether a token is active (RFC 7662), and returns
 // what it says about it. The token need not be a JWT. A token that is not active
 // is ErrInactive; one that is, is also compared with the Audience and the
 // AuthorizedParties of the configuration, and with the Issuer if the answer names
 // one. Config.ClientID is required.
 //
-// The same token is asked for once at a time, and the answer is used again for
+// The same token is introspected once at a time, and the answer is used again for
 // Config.IntrospectionTTL. An issuer that fails several times in a row is left
 // alone for a while, in which the error is ErrUnreachable at once.
 func (v *Verifier) Introspect(ctx context.Context, token string) (*Claims, error) {
@@ -102,5 +102,6 @@ func (v *Verifier) request(ctx context.Context, token string) (*Claims, error) {
 		}
 	}
 	c := v.issuer.config
-	return claims, claims.check(expectation{issuer: name, audience: c.Audience, parties: c.AuthorizedParties, skew: c.Skew, mayLackBy: true}, time.Now())
+	return claims, claims.check(expectation{issuer: name, audience: c.Audience, parties: c.AuthorizedParties,
+		skew: c.Skew, mayLackBy: true}, time.Now())
 }

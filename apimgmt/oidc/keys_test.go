@@ -137,7 +137,8 @@ func TestVerifier_keepsKeysForTheirLifetime(t *testing.T) {
 	k := edKey(t, "1")
 	synctest.Test(t, func(t *testing.T) {
 		for header, want := range map[string]time.Duration{
-			"": 10 * time.Minute, "no-cache": 10 * time.Minute, "public, max-age=7200": 2 * time.Hour, "max-age=1": time.Minute, "max-age=99999999": 24 * time.Hour, "max-age=x": 10 * time.Minute,
+			"": 10 * time.Minute, "no-cache": 10 * time.Minute, "public, max-age=7200": 2 * time.Hour,
+			"max-age=1": time.Minute, "max-age=99999999": 24 * time.Hour, "max-age=x": 10 * time.Minute,
 		} {
 			i := &inside{keys: []jose.JSONWebKey{k}, header: header}
 			v := i.verifier(t, nil)

@@ -18,7 +18,8 @@ func TestVerifier_Verify_expiresACachedToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &inside{keys: []jose.JSONWebKey{k}}
 		v := i.verifier(t, func(c *oidc.Config) { c.Skew = -1 })
-		token := sign(t, k, "EdDSA", map[string]any{"iss": insideName, "exp": time.Now().Add(time.Minute).Unix(), "nbf": time.Now().Add(time.Second).Unix()})
+		token := sign(t, k, "EdDSA", map[string]any{"iss": insideName, "exp": time.Now().Add(time.Minute).Unix(),
+			"nbf": time.Now().Add(time.Second).Unix()})
 		_, err := v.Verify(t.Context(), token)
 		require.ErrorIs(t, err, oidc.ErrNotYetValid)
 		time.Sleep(time.Second)

@@ -20,7 +20,7 @@ const (
 
 // source keeps one document of the issuer: fetched when it is needed, by one
 // caller for all, and again when it has expired. While that fails the old
-// document is used for a while, and the issuer is asked at growing intervals.
+// document is used for a while, and the issuer is retried at growing intervals.
 type source[T any] struct {
 	name  string
 	load  func(ctx context.Context, old *T) (*T, time.Duration, error)
@@ -28,7 +28,7 @@ type source[T any] struct {
 	retry time.Duration // the least time between fetches on demand, and the greatest between failures
 	log   *slog.Logger
 
-	turn  chan struct{} // held by whoever fetches
+	turn  chan struct{} // is full while one fetches
 	state atomic.Pointer[state[T]]
 
 	closing context.Context // of fetches that no caller waits for
@@ -83,7 +83,7 @@ func (s *source[T]) get(ctx context.Context) (*T, error) {
 }
 
 // newer returns a document that is newer than the one seen, if enough time has
-// passed to ask for one, else the one that is there with the error of the last
+// passed to fetch one, else the one that is there with the error of the last
 // attempt.
 func (s *source[T]) newer(ctx context.Context, seen *T) (*T, error) {
 	if known := s.state.Load(); known.document != seen || time.Since(known.tried) < s.retry {
@@ -109,7 +109,7 @@ func (s *source[T]) refreshBehind(known *state[T], now time.Time) {
 	select {
 	case s.turn <- struct{}{}:
 	default:
-		return // somebody does it
+		return // another caller does it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,8 @@ func (s *source[T]) fetch(ctx context.Context) (*T, error) {
 		if !errors.Is(err, ErrUnreachable) {
 			err = fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
-		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot fetch from the issuer", slog.String("what", s.name), slog.Any("error", err), slog.Bool("stale", old.document != nil))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot fetch from the issuer", slog.String("what", s.name),
+			slog.Any("error", err), slog.Bool("stale", old.document != nil))
 		s.state.Store(&state[T]{document: old.document, expires: old.expires, tried: now, failures: old.failures + 1, err: err})
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func (s *source[T]) backoff(failures int) time.Duration {
 	return min(firstRetry<<min(failures-1, 16), s.retry)
 }
 
-// close ends the fetch that nobody waits for, and waits for that.
+// close ends the background fetch, and waits for that.
 func (s *source[T]) close() {
 	s.mu.Lock()
 	s.cancel()

@@ -29,7 +29,7 @@ type Verifier struct {
 	breaker breaker
 }
 
-// New returns a Verifier. Nobody is asked before the first token comes. Errors
+// New returns a Verifier. It makes no request before the first token. Errors
 // name the field of the configuration.
 func New(c Config) (*Verifier, error) {
 	c, err := c.withDefaults()
@@ -165,7 +165,7 @@ func (v *Verifier) signed(ctx context.Context, token, name string) (*Claims, *ke
 	return claims, keys, verified(parsed, header, candidates)
 }
 
-// parseToken takes a token apart. Nothing of it is to be believed yet.
+// parseToken takes a token apart. Nothing of it is verified yet.
 func parseToken(token string, allowed []jose.SignatureAlgorithm) (*jose.JSONWebSignature, jose.Header, error) {
 	if strings.ContainsFunc(token, strange) { // base64 decoding passes over line breaks
 		return nil, jose.Header{}, fmt.Errorf("%w: neither base64url nor a dot", ErrMalformed)

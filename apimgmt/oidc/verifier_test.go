@@ -23,7 +23,8 @@ import (
 )
 
 func TestVerifier_Verify_acceptsEveryAlgorithm(t *testing.T) {
-	r, e256, e384, e521, ed := rsaKey(t, "r"), ecKey(t, "e256", elliptic.P256()), ecKey(t, "e384", elliptic.P384()), ecKey(t, "e521", elliptic.P521()), edKey(t, "ed")
+	r, e256, e384, e521, ed := rsaKey(t, "r"), ecKey(t, "e256", elliptic.P256()), ecKey(t, "e384",
+		elliptic.P384()), ecKey(t, "e521", elliptic.P521()), edKey(t, "ed")
 	issuer := newFakeIssuer(t, r, e256, e384, e521, ed)
 	v := issuer.verifier(t, nil)
 	for algorithm, k := range map[string]jose.JSONWebKey{
@@ -96,7 +97,8 @@ func TestVerifier_Verify_hasASentinelForEveryRefusal(t *testing.T) {
 		"hmac with public key": {sign(t, hmac, "HS256", claims()), oidc.ErrAlgorithm},
 		"ec for an rsa key":    {sign(t, ec, "ES256", claims()), oidc.ErrAlgorithm},
 		"other key, same name": {sign(t, other, "RS256", claims()), oidc.ErrSignature},
-		"tampered":             {head + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+issuer.name+`","exp":9999999999}`)) + "." + signature, oidc.ErrSignature},
+		"tampered": {head + "." + base64.RawURLEncoding.EncodeToString(
+			[]byte(`{"iss":"`+issuer.name+`","exp":9999999999}`)) + "." + signature, oidc.ErrSignature},
 		"no signature":         {head + "." + body + ".", oidc.ErrSignature},
 		"unknown key":          {sign(t, rsaKey(t, "new"), "RS256", claims()), oidc.ErrUnknownKey},
 		"other issuer":         {sign(t, k, "RS256", with(claims(), "iss", "https://evil.example")), oidc.ErrIssuer},

@@ -53,7 +53,7 @@ func (p *Portal) api(w http.ResponseWriter, r *http.Request, v *visitor) error {
 func apiPath(enabler string) string { return "/apis/" + enabler }
 
 // token answers a script that is about to send a request through the gateway. A
-// page elsewhere cannot ask: the answer has no CORS fields, and the request needs a
+// page elsewhere cannot do that: the answer has no CORS fields, and the request needs a
 // header field that would have to be allowed.
 func (p *Portal) token(w http.ResponseWriter, r *http.Request, v *visitor) error {
 	if r.Header.Get(partHeader) == "" {

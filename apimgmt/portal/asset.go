@@ -43,7 +43,8 @@ func newPages() (*pages, error) {
 		to         **template.Template
 		name, file string
 	}{
-		{&p.home, "home.html", "home.html"}, {&p.api, "api.html", "api.html"}, {&p.delete, "delete.html", "delete.html"}, {&p.fault, "fault.html", "fault.html"},
+		{&p.home, "home.html", "home.html"}, {&p.api, "api.html", "api.html"}, {&p.delete, "delete.html", "delete.html"},
+		{&p.fault, "fault.html", "fault.html"},
 		{&p.homePart, "library", "home.html"}, {&p.uploadPart, "outcome", "home.html"}, {&p.faultPart, "fault-part", "fault.html"},
 	} {
 		parsed, err := template.New(one.name).Funcs(functions).ParseFS(pageFiles, "page/"+one.file, "page/layout.html")
@@ -57,7 +58,7 @@ func newPages() (*pages, error) {
 
 var parameter = regexp.MustCompile(`\(\?<([^>]+)>[^)]*\)`)
 
-// pathText is a path of a route as people know it: "/things/{id}".
+// pathText is a path of a route as in its definition: "/things/{id}".
 func pathText(path string) string {
 	expression, ok := strings.CutPrefix(path, "~")
 	if !ok {
@@ -84,7 +85,7 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// icon answers what browsers ask for on pages that name no icon.
+// icon answers the requests of browsers on pages that name no icon.
 func (p *pages) icon(w http.ResponseWriter, r *http.Request) error {
 	http.ServeFileFS(w, r, look.Files, "icon.svg")
 	return nil

@@ -68,7 +68,7 @@ func versionAddress(enabler, version string) string {
 	return u.String()
 }
 
-// deleteView asks whether something is to be deleted.
+// deleteView asks for confirmation of a deletion.
 type deleteView struct {
 	head
 	API     apimgmt.Record

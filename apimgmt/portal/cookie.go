@@ -24,9 +24,10 @@ func (p *Portal) cookieName(name string) string {
 
 // setCookie gives the browser a value, or takes it away if it is empty. Pages
 // cannot read it, and requests that other sites make do not have it, except for
-// links that somebody follows.
+// links that a user follows.
 func (p *Portal) setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
-	cookie := &http.Cookie{Name: p.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: p.secure, SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second)}
+	cookie := &http.Cookie{Name: p.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: p.secure,
+		SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second)}
 	if value == "" {
 		cookie.MaxAge = -1
 	}
@@ -41,7 +42,7 @@ func (p *Portal) cookie(r *http.Request, name string) string {
 	return cookie.Value
 }
 
-// sealed is a value that nobody but this process can read or make, for a purpose.
+// sealed is a value that only this process can read or make, for a purpose.
 func (p *Portal) sealed(purpose string, value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

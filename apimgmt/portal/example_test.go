@@ -15,7 +15,8 @@ import (
 // the provider is not asked.
 func ExampleNew() {
 	publisher, err := apimgmt.NewPublisher(apimgmt.Config{
-		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: apimgmt.NewMemoryGateway(nil), GatewayURL: "https://gateway.example.org",
+		Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs(), Gateway: apimgmt.NewMemoryGateway(
+			nil), GatewayURL: "https://gateway.example.org",
 	})
 	if err != nil {
 		fmt.Println(err)

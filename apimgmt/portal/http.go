@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// partHeader is what scripts of the pages say when they want a part of a page.
+// partHeader is the header field of scripts that request a part of a page.
 const partHeader = "X-Part"
 
 // Handler serves the portal at the root of its origin, except for paths that are
@@ -65,8 +65,10 @@ func classify(err error) *httpapi.Error {
 		kind   error
 		status int
 	}{
-		{apimgmt.ErrNotFound, http.StatusNotFound}, {apimgmt.ErrInvalid, http.StatusBadRequest}, {apimgmt.ErrTooLarge, http.StatusRequestEntityTooLarge},
-		{apimgmt.ErrConflict, http.StatusConflict}, {apimgmt.ErrState, http.StatusConflict}, {apimgmt.ErrPrecondition, http.StatusPreconditionFailed},
+		{apimgmt.ErrNotFound, http.StatusNotFound}, {apimgmt.ErrInvalid, http.StatusBadRequest},
+		{apimgmt.ErrTooLarge, http.StatusRequestEntityTooLarge},
+		{apimgmt.ErrConflict, http.StatusConflict}, {apimgmt.ErrState, http.StatusConflict},
+		{apimgmt.ErrPrecondition, http.StatusPreconditionFailed},
 		{apimgmt.ErrGateway, http.StatusBadGateway}, {apimgmt.ErrUnknown, http.StatusServiceUnavailable},
 	} {
 		if refusal.Kind == known.kind {
@@ -79,7 +81,7 @@ func classify(err error) *httpapi.Error {
 // head is what every page has.
 type head struct {
 	Title   string
-	Visitor *visitor // nil if nobody is signed in
+	Visitor *visitor // nil without a login session
 }
 
 // show writes a page.
@@ -102,7 +104,7 @@ func (p *Portal) show(w http.ResponseWriter, r *http.Request, status int, page *
 }
 
 // policy allows a page its own assets, and to talk to its own origin and the
-// gateway (CSP level 3). A form may lead to the provider, where people sign out:
+// gateway (CSP level 3). A form may lead to the provider, where users sign out:
 // browsers hold forms to this also for where their answer redirects to. The arrows
 // of the interactive documentation are images within its style sheet.
 func (p *Portal) policy(ctx context.Context, docs bool) string {

@@ -48,14 +48,15 @@ func (p *Portal) home(w http.ResponseWriter, r *http.Request) error {
 	return p.show(w, r, http.StatusOK, p.pages.home, view)
 }
 
-// library lists what the query of a request asks for.
+// library lists the records that the query of a request selects.
 func (p *Portal) library(r *http.Request) (libraryView, error) {
 	query := r.URL.Query()
 	view := libraryView{Query: query.Get("q"), States: []apimgmt.State{apimgmt.Published, apimgmt.Deprecated, apimgmt.Draft, apimgmt.Sunset}}
 	if state, err := apimgmt.ParseState(query.Get("state")); err == nil {
 		view.State = string(state)
 	}
-	list, more, err := p.config.Publisher.List(r.Context(), apimgmt.Query{Text: view.Query, State: apimgmt.State(view.State), After: query.Get("after"), Limit: pageSize})
+	list, more, err := p.config.Publisher.List(r.Context(),
+		apimgmt.Query{Text: view.Query, State: apimgmt.State(view.State), After: query.Get("after"), Limit: pageSize})
 	if err != nil {
 		return view, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// loginTime is how long somebody may take to sign in.
+// loginTime is how long signing in may take.
 const loginTime = 10 * time.Minute
 
 // pending is a login that has begun, sealed in a cookie.
@@ -27,7 +27,8 @@ type pending struct {
 func (p *Portal) login(w http.ResponseWriter, r *http.Request) error {
 	begun, err := p.config.Client.Begin(r.Context())
 	if err != nil {
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return &httpapi.Error{Status: http.StatusServiceUnavailable,
+			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 	}
 	sealed, err := p.sealed("login", pending{Login: begun, Back: localPath(r.URL.Query().Get("back")), Until: time.Now().Add(loginTime)})
 	if err != nil {
@@ -44,7 +45,8 @@ func (p *Portal) answer(w http.ResponseWriter, r *http.Request) error {
 	known := p.open("login", p.cookie(r, loginCookie), &begun) && time.Now().Before(begun.Until)
 	p.setCookie(w, loginCookie, "", 0)
 	if !known {
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "This sign-in has taken too long, or was begun in another window. Please try again."}
+		return &httpapi.Error{Status: http.StatusBadRequest,
+			Detail: "This sign-in has taken too long, or was begun in another window. Please try again."}
 	}
 	tokens, err := p.config.Client.Exchange(r.Context(), begun.Login, r.URL.Query())
 	var refusal *oidc.Refusal
@@ -52,18 +54,22 @@ func (p *Portal) answer(w http.ResponseWriter, r *http.Request) error {
 	case errors.As(err, &refusal):
 		return &httpapi.Error{Status: http.StatusForbidden, Detail: "The identity provider has refused to sign you in.", Err: err}
 	case errors.Is(err, oidc.ErrUnreachable):
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return &httpapi.Error{Status: http.StatusServiceUnavailable,
+			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 	case err != nil:
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The answer of the identity provider does not belong to this sign-in. Please try again.", Err: err}
+		return &httpapi.Error{Status: http.StatusBadRequest,
+			Detail: "The answer of the identity provider does not belong to this sign-in. Please try again.", Err: err}
 	}
 	who, err := p.config.Verifier.Verify(r.Context(), tokens.Access)
 	switch {
 	case errors.Is(err, oidc.ErrUnreachable):
-		return &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return &httpapi.Error{Status: http.StatusServiceUnavailable,
+			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 	case err != nil:
-		return &httpapi.Error{Status: http.StatusForbidden, Detail: "The identity provider has given a token that is not accepted here.", Err: err}
+		return &httpapi.Error{Status: http.StatusForbidden,
+			Detail: "The identity provider has given a token that is not accepted here.", Err: err}
 	}
-	p.sessions.end(p.cookie(r, sessionCookie)) // whoever was signed in here before
+	p.sessions.end(p.cookie(r, sessionCookie)) // the session that was here before
 	p.setCookie(w, sessionCookie, p.sessions.add(tokens, who), p.config.Longest)
 	p.config.Logger.Info("signed in", "user", who.Username, "roles", p.roleOf(who))
 	seeOther(w, begun.Back)
@@ -88,8 +94,8 @@ func (p *Portal) logout(w http.ResponseWriter, r *http.Request, v *visitor) erro
 	return nil
 }
 
-// refresh sees to it that the access token of a session is good for a while, and
-// returns what it says. errSignedOut says that it cannot be.
+// refresh ensures that the access token of a session is good for a while, and
+// returns what it says. errSignedOut means that it cannot be.
 func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Claims, error) {
 	const early = 30 * time.Second
 	select {
@@ -110,9 +116,10 @@ func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Cl
 	case errors.As(err, &refusal), errors.Is(err, oidc.ErrMissing):
 		return oidc.Tokens{}, nil, errSignedOut
 	case err != nil && time.Now().Before(s.tokens.Expires):
-		return s.tokens, s.who, nil // good for a moment, and maybe the provider is back then
+		return s.tokens, s.who, nil // valid for a moment, and maybe the provider is back then
 	case err != nil:
-		return oidc.Tokens{}, nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return oidc.Tokens{}, nil, &httpapi.Error{Status: http.StatusServiceUnavailable,
+			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 	}
 	if tokens.ID == "" {
 		tokens.ID = s.tokens.ID
@@ -122,7 +129,8 @@ func (p *Portal) refresh(ctx context.Context, s *session) (oidc.Tokens, *oidc.Cl
 	switch {
 	case errors.Is(err, oidc.ErrUnreachable):
 		s.tokens.Expires = time.Time{} // the next request tries again
-		return oidc.Tokens{}, nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "The identity provider cannot be reached. Please try again.", Err: err}
+		return oidc.Tokens{}, nil, &httpapi.Error{Status: http.StatusServiceUnavailable,
+			Detail: "The identity provider cannot be reached. Please try again.", Err: err}
 	case err != nil, who.Subject != s.who.Subject:
 		return oidc.Tokens{}, nil, errSignedOut
 	}

@@ -16,7 +16,7 @@ type renderer struct {
 }
 
 func newRenderer() *renderer {
-	// No images: nobody shall learn who reads a description.
+	// No images: their servers would see the readers of a description.
 	policy := bluemonday.NewPolicy()
 	policy.AllowStandardURLs()
 	policy.AllowAttrs("href").OnElements("a")
@@ -24,7 +24,8 @@ func newRenderer() *renderer {
 	policy.AllowLists()
 	policy.AllowTables()
 	policy.RequireNoReferrerOnLinks(true)
-	return &renderer{goldmark.New(goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)))), policy}
+	return &renderer{goldmark.New(goldmark.WithExtensions(
+		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)))), policy}
 }
 
 // render returns sanitised HTML. The text is short: the publisher cuts it.

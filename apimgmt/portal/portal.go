@@ -20,7 +20,7 @@ import (
 type Config struct {
 	// Publisher has the library. Required.
 	Publisher *apimgmt.Publisher
-	// Client logs people in. Its redirect address is that of the portal followed by
+	// Client logs users in. Its redirect address is that of the portal followed by
 	// [AnswerPath]. Required.
 	Client *oidc.Client
 	// Verifier checks access tokens, for the roles in them. Required.
@@ -29,15 +29,15 @@ type Config struct {
 	URL string
 	// GatewayURL is the address of the gateway as browsers reach it. Required.
 	GatewayURL string
-	// Developer is the realm role of those who may publish. Empty means
+	// Developer is the realm role of users that may publish. Empty means
 	// "Developer".
 	Developer string
-	// OpenCaller is the realm role of those who may read. Empty means
+	// OpenCaller is the realm role of users that may read. Empty means
 	// "Open-Caller".
 	OpenCaller string
 	// MaxFile is the greatest definition in bytes. Zero means 4 MiB.
 	MaxFile int64
-	// Sessions is how many people may be signed in; whoever has done nothing for
+	// Sessions is how many users may be signed in; the one that has done nothing for
 	// longest gives way. Zero means 10,000.
 	Sessions int
 	// Idle is after what time without a request a session ends. Zero means 30
@@ -47,7 +47,7 @@ type Config struct {
 	Longest time.Duration
 	// Hosts are names of the server besides that of URL, see apimgmt.HandlerOptions.
 	Hosts []string
-	// Logger is told of logins and failures. Nil is silent.
+	// Logger receives logins and failures. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -81,7 +81,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("Config.URL: %q: expected http://HOST or https://HOST", c.URL)
 	}
 	gateway, err := url.Parse(c.GatewayURL)
-	if err != nil || gateway.Scheme != "http" && gateway.Scheme != "https" || gateway.Host == "" || gateway.User != nil || gateway.RawQuery != "" || gateway.Fragment != "" {
+	if err != nil || gateway.Scheme != "http" && gateway.Scheme != "https" || gateway.Host == "" ||
+		gateway.User != nil || gateway.RawQuery != "" || gateway.Fragment != "" {
 		return c, fmt.Errorf("Config.GatewayURL: %q: expected http://HOST or https://HOST, with a path or not", c.GatewayURL)
 	}
 	c.GatewayURL = strings.TrimRight(c.GatewayURL, "/")
@@ -108,7 +109,7 @@ type Portal struct {
 	texts    *renderer
 }
 
-// New returns a Portal. Nobody is asked before the first login. Errors name the
+// New returns a Portal. It makes no request before the first login. Errors name the
 // field of the configuration.
 func New(config Config) (*Portal, error) {
 	config, err := config.withDefaults()

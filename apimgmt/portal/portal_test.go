@@ -19,7 +19,8 @@ func TestPortal_developerSignsInPublishesAndSignsOut(t *testing.T) {
 	home := p.signIn("demodeveloper", "/login")
 	require.Equal(t, http.StatusOK, home.status, home.body)
 	require.Equal(t, "/", home.url.Path)
-	for _, text := range []string{"Signed in as <strong>demodeveloper</strong>", "Role: Developer", "Logout", "Enabler’s name", "No API is published yet."} {
+	for _, text := range []string{"Signed in as <strong>demodeveloper</strong>", "Role: Developer", "Logout",
+		"Enabler’s name", "No API is published yet."} {
 		require.Contains(t, home.body, text)
 	}
 
@@ -74,7 +75,8 @@ func TestPortal_openCallerReadsOnly(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, p.upload(form, "publish", "mine", "d", weather("1.0", "/mine")).status)
 	require.Equal(t, http.StatusForbidden, p.get("/apis/weather/delete").status)
 	for _, path := range []string{"/apis/weather", "/apis/weather/state", "/apis/weather/delete"} {
-		require.Equal(t, http.StatusForbidden, p.post(path, url.Values{"form": {form}, "state": {"sunset"}, "version": {"1.0"}, "description": {"x"}}).status, path)
+		require.Equal(t, http.StatusForbidden, p.post(path,
+			url.Values{"form": {form}, "state": {"sunset"}, "version": {"1.0"}, "description": {"x"}}).status, path)
 	}
 	require.Contains(t, p.get("/").body, `data-enabler="weather"`)
 }
@@ -95,7 +97,8 @@ func TestPortal_library_searchesByTextAndState(t *testing.T) {
 	form := p.form()
 	p.upload(form, "publish", "weather", "skies", weather("1.0", "/forecast"))
 	p.upload(form, "draft", "tides", "water", weather("0.1", "/tides"))
-	for query, want := range map[string][2]bool{"": {true, true}, "q=skies": {true, false}, "q=WATER": {false, true}, "state=draft": {false, true}, "q=nothing": {false, false}} {
+	for query, want := range map[string][2]bool{"": {true, true}, "q=skies": {true, false}, "q=WATER": {false, true},
+		"state=draft": {false, true}, "q=nothing": {false, false}} {
 		list := p.part("/?" + query)
 		require.Equal(t, http.StatusOK, list.status)
 		require.NotContains(t, list.body, "<html")
@@ -124,7 +127,8 @@ func TestPortal_upload_showsErrorsAtTheirFields(t *testing.T) {
 		require.Contains(t, answer.body, c.at, c.name)
 		require.Contains(t, answer.body, "my &lt;own&gt; words", c.name)
 	}
-	file := strings.Replace(weather("1", "/a/{id}"), `"get": {`, `"get": {"parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}], `, 1)
+	file := strings.Replace(weather("1", "/a/{id}"), `"get": {`,
+		`"get": {"parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}], `, 1)
 	require.Equal(t, http.StatusOK, p.upload(form, "publish", "weather", "", file).status)
 	conflict := p.upload(form, "publish", "other", "", file, "X-Part", "1")
 	require.Equal(t, http.StatusConflict, conflict.status, conflict.body)
@@ -138,12 +142,15 @@ func TestPortal_changesStatesAndConfirmsDeletion(t *testing.T) {
 	form := p.form()
 	p.upload(form, "publish", "weather", "", weather("1.0", "/one"))
 	p.upload(form, "publish", "weather", "", weather("2.0", "/two"))
-	api := p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"deprecated"}, "sunset": {"2040-02-03"}, "link": {"https://example.org/new"}})
+	api := p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"deprecated"},
+		"sunset": {"2040-02-03"}, "link": {"https://example.org/new"}})
 	require.Equal(t, http.StatusOK, api.status, api.body)
 	require.Contains(t, api.body, "3 Feb 2040")
 	require.Contains(t, api.body, `href="https://example.org/new"`)
-	require.Equal(t, http.StatusPreconditionFailed, p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"sunset"}, "revision": {"1"}}).status)
-	require.Equal(t, http.StatusBadRequest, p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"gone"}}).status)
+	require.Equal(t, http.StatusPreconditionFailed,
+		p.post("/apis/weather/state", url.Values{"form": {form}, "version": {"1.0"}, "state": {"sunset"}, "revision": {"1"}}).status)
+	require.Equal(t, http.StatusBadRequest, p.post("/apis/weather/state",
+		url.Values{"form": {form}, "version": {"1.0"}, "state": {"gone"}}).status)
 
 	ask := p.get("/apis/weather/delete?version=1.0")
 	require.Contains(t, ask.body, "Delete version 1.0 of weather?")

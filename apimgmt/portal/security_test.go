@@ -20,8 +20,10 @@ func contains(text, part string) bool { return strings.Contains(text, part) }
 func TestPortal_login_redirectsToThePortalOnly(t *testing.T) {
 	w := newWorld(t)
 	for _, back := range []string{
-		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "/\t/evil.example", "https:evil.example", "javascript:alert(1)",
-		"/apis//evil.example", "/apis/../../evil", "/apis/%2e%2e/logout", "/login", "/auth/realms/OpenAPI/x", "apis/weather", "/apis/weather#x", "/apis/\r\nSet-Cookie: a=b",
+		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "/\t/evil.example",
+		"https:evil.example", "javascript:alert(1)",
+		"/apis//evil.example", "/apis/../../evil", "/apis/%2e%2e/logout", "/login", "/auth/realms/OpenAPI/x",
+		"apis/weather", "/apis/weather#x", "/apis/\r\nSet-Cookie: a=b",
 	} {
 		p := w.person(t)
 		home := p.signIn("demouser", "/login?back="+url.QueryEscape(back))
@@ -71,7 +73,8 @@ func TestPortal_requiresAFormOfTheSessionAndOrigin(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, p.post(path, url.Values{"form": {form}, "version": {"1"}, "state": {"sunset"}}).status, path)
 		}
 	}
-	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
+	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+		{"Origin", "https://evil.example"}, {"Origin", "null"}} {
 		require.Equal(t, http.StatusForbidden, p.upload(p.form(), "publish", "mine", "", weather("1", "/b"), header...).status, header)
 	}
 	require.Contains(t, p.get("/").body, "1 API<")
@@ -109,10 +112,12 @@ func TestPortal_escapesUserText(t *testing.T) {
 	require.NoError(t, err)
 	file := `{"openapi": "3.0.3", "info": {"title": ` + string(quoted) + `, "version": "1<b>", "description": "` +
 		strings.Trim(string(quoted), `"`) + ` [x](javascript:alert(1)) ![y](https://evil.example/pixel) [z](https://example.org/)"},
-		"servers": [{"url": "http://127.0.0.1:9"}], "paths": {"/x": {"get": {"tags": [` + string(quoted) + `], "summary": ` + string(quoted) + `, "responses": {"200": {"description": ` + string(quoted) + `}}}}}}`
+		"servers": [{"url": "http://127.0.0.1:9"}], "paths": {"/x": {"get": {"tags": [` + string(quoted) + `],
+		"summary": ` + string(quoted) + `, "responses": {"200": {"description": ` + string(quoted) + `}}}}}}`
 	form := p.form()
 	pages := []page{p.upload(form, "preview", "weather", evil, file), p.upload(form, "publish", "weather", evil, file)}
-	for _, path := range []string{"/", "/?q=" + url.QueryEscape(evil), "/apis/weather", "/apis/weather/delete", "/apis/weather/delete?version=" + url.QueryEscape("1<b>"), "/apis/" + url.PathEscape(evil)} {
+	for _, path := range []string{"/", "/?q=" + url.QueryEscape(evil), "/apis/weather", "/apis/weather/delete",
+		"/apis/weather/delete?version=" + url.QueryEscape("1<b>"), "/apis/" + url.PathEscape(evil)} {
 		pages = append(pages, p.get(path))
 	}
 	allowed := regexp.MustCompile(`<script (type="module" )?src="/portal/[a-z./-]+"( defer)?></script>`)
@@ -126,7 +131,8 @@ func TestPortal_escapesUserText(t *testing.T) {
 		bare := regexp.MustCompile(`="[^"]*"`).ReplaceAllString(body, `=""`)
 		require.NotRegexp(t, `<[^>]* (on[a-z]+|style)=`, bare)
 		policy := got.header.Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self' " + gatewayURL + ";", "frame-ancestors 'none'", "base-uri 'none'"} {
+		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';",
+			"connect-src 'self' " + gatewayURL + ";", "frame-ancestors 'none'", "base-uri 'none'"} {
 			require.Contains(t, policy, want)
 		}
 		require.NotContains(t, policy, "unsafe")
@@ -144,7 +150,8 @@ func TestPortal_hidesSecretsOfDefinitions(t *testing.T) {
 	p.signIn("demouser", "/login")
 	const secret = "s3cr3t-of-the-gateway"
 	file := `{"openapi": "3.0.3", "info": {"title": "Weather", "version": "1"}, "servers": [{"url": "http://127.0.0.1:9"}],
-		"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong", "client_secret": "` + secret + `", "bearer_only": "yes", "realm": "OpenAPI",
+		"x-kong-plugin-oidc": {"name": "oidc", "enabled": true, "config": {"client_id": "kong",
+		"client_secret": "` + secret + `", "bearer_only": "yes", "realm": "OpenAPI",
 		"discovery": "` + w.address + `/auth/realms/OpenAPI/.well-known/openid-configuration"}},
 		"paths": {"/x": {"get": {"responses": {"200": {"description": "ok"}}}}}}`
 	form := p.form()
@@ -165,7 +172,8 @@ func TestPortal_upload_boundsFiles(t *testing.T) {
 	p.signIn("demouser", "/login")
 	form := p.form()
 	require.Equal(t, http.StatusRequestEntityTooLarge, p.upload(form, "publish", "weather", "", strings.Repeat(" ", 1001)).status)
-	require.Equal(t, http.StatusRequestEntityTooLarge, p.upload(form, "publish", "weather", strings.Repeat("x", 70_000), weather("1", "/a")).status)
+	require.Equal(t, http.StatusRequestEntityTooLarge,
+		p.upload(form, "publish", "weather", strings.Repeat("x", 70_000), weather("1", "/a")).status)
 	require.Equal(t, http.StatusOK, p.upload(form, "publish", "weather", "", weather("1", "/a")).status)
 }
 
@@ -221,7 +229,8 @@ func TestAllowPortal_admitsTheOriginOfThePortalOnly(t *testing.T) {
 		gateway.ServeHTTP(w, r)
 		return w
 	}
-	preflight := ask(http.MethodOptions, "http://portal.example", "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "authorization")
+	preflight := ask(http.MethodOptions, "http://portal.example", "Access-Control-Request-Method", "PUT",
+		"Access-Control-Request-Headers", "authorization")
 	require.Nil(t, seen)
 	require.Equal(t, http.StatusNoContent, preflight.Code)
 	require.Equal(t, "http://portal.example", preflight.Header().Get("Access-Control-Allow-Origin"))

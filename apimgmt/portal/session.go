@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-// session is somebody who is signed in.
+// session is the login session of a user.
 type session struct {
 	form  string    // the token of its forms
 	begun time.Time // never changed
@@ -22,7 +22,7 @@ type session struct {
 }
 
 // book has the sessions, in the order in which they were used, by the hashes of
-// their numbers: whoever reads the memory of the process finds no cookie.
+// their numbers: the memory of the process has no cookie.
 type book struct {
 	most          int
 	idle, longest time.Duration

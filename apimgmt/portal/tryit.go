@@ -12,7 +12,7 @@ import (
 // affair, and of the services behind it.
 //
 // The services see no Origin and no Sec-Fetch-Site header field of the portal's
-// requests, because the portal is no stranger: those that refuse pages of other
+// requests, because the portal is trusted: those that refuse pages of other
 // origins, as the other servers of this module do, would refuse it as well.
 //
 // Cookies of the portal are taken out of every request, because browsers send

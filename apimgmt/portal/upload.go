@@ -16,10 +16,10 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// outcome is the form for definitions, and what came of it.
+// outcome is the form for definitions, and the result of sending it.
 type outcome struct {
 	Enabler, Description, Path string
-	// What is wrong, at its place; the last is about none of the fields.
+	// The errors of the fields; the last is about none of them.
 	EnablerFault, DescriptionFault, PathFault, FileFault, Fault string
 
 	Conflicts []apimgmt.Conflict
@@ -27,56 +27,56 @@ type outcome struct {
 	Published *apimgmt.Record
 }
 
-// uploadForm is a form that somebody has sent.
+// uploadForm is a form that a user has sent.
 type uploadForm struct {
 	action, enabler, description, path string
 	file                               []byte
 	there                              bool // a file was chosen
 }
 
-// upload publishes a definition, keeps it as a draft, or tells what publishing it
+// upload publishes a definition, keeps it as a draft, or previews what publishing it
 // would do.
 func (p *Portal) upload(w http.ResponseWriter, r *http.Request, v *visitor) error {
 	form, err := p.readForm(w, r, v)
 	if err != nil {
 		return err
 	}
-	made := outcome{Enabler: form.enabler, Description: form.description, Path: form.path}
+	result := outcome{Enabler: form.enabler, Description: form.description, Path: form.path}
 	status := http.StatusOK
 	if form.enabler == "" {
-		made.EnablerFault, status = "Say which enabler the API is of.", http.StatusUnprocessableEntity
+		result.EnablerFault, status = "Say which enabler the API is of.", http.StatusUnprocessableEntity
 	}
 	if !form.there {
-		made.FileFault, status = "Choose the file with the definition.", http.StatusUnprocessableEntity
+		result.FileFault, status = "Choose the file with the definition.", http.StatusUnprocessableEntity
 	}
 	if status == http.StatusOK {
-		if err := p.publish(r, v, form, &made); err != nil {
+		if err := p.publish(r, v, form, &result); err != nil {
 			known := classify(err)
 			if known == nil || known.Status >= 500 {
 				return err
 			}
 			status = known.Status
-			made.blame(err)
+			result.setError(err)
 		}
 	}
 	if r.Header.Get(partHeader) != "" {
-		return p.show(w, r, status, p.pages.uploadPart, made)
+		return p.show(w, r, status, p.pages.uploadPart, result)
 	}
-	view := homeView{head: head{Title: "API portal", Visitor: v}, Outcome: made}
+	view := homeView{head: head{Title: "API portal", Visitor: v}, Outcome: result}
 	if view.Library, err = p.library(r); err != nil {
 		return err
 	}
 	return p.show(w, r, status, p.pages.home, view)
 }
 
-func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, made *outcome) error {
+func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, result *outcome) error {
 	upload := apimgmt.Upload{Enabler: form.enabler, Description: form.description, KeepDescription: true, Path: form.path,
 		Definition: form.file, By: v.User}
 	switch form.action {
 	case "preview":
 		preview, err := p.config.Publisher.Preview(r.Context(), upload)
 		if err == nil {
-			made.Preview, made.Conflicts = &preview, preview.Conflicts
+			result.Preview, result.Conflicts = &preview, preview.Conflicts
 		}
 		return err
 	case "draft":
@@ -84,13 +84,13 @@ func (p *Portal) publish(r *http.Request, v *visitor, form uploadForm, made *out
 	}
 	record, err := p.config.Publisher.Publish(r.Context(), upload)
 	if err == nil {
-		made.Published = &record
+		result.Published = &record
 	}
 	return err
 }
 
-// blame writes an error down at its place.
-func (o *outcome) blame(err error) {
+// setError puts an error at the field that it is about.
+func (o *outcome) setError(err error) {
 	var refusal *apimgmt.Error
 	if !errors.As(err, &refusal) {
 		o.Fault = "This did not work."
@@ -125,9 +125,11 @@ func (p *Portal) readForm(w http.ResponseWriter, r *http.Request, v *visitor) (f
 	if err != nil || mediaType != "multipart/form-data" || parameters["boundary"] == "" {
 		return form, &httpapi.Error{Status: http.StatusUnsupportedMediaType, Detail: "The form has to be multipart/form-data."}
 	}
-	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", p.config.MaxFile)}
+	tooLarge := &httpapi.Error{Status: http.StatusRequestEntityTooLarge,
+		Detail: fmt.Sprintf("The definition is larger than the limit of %d bytes.", p.config.MaxFile)}
 	parts := multipart.NewReader(http.MaxBytesReader(w, r.Body, 2*(p.config.MaxFile+maxForm)), parameters["boundary"])
-	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler, "description": &form.description, "path": &form.path}
+	token, fields := "", map[string]*string{formField: nil, "action": &form.action, "enabler": &form.enabler,
+		"description": &form.description, "path": &form.path}
 	fields[formField] = &token
 	for {
 		part, err := parts.NextPart()

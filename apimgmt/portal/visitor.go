@@ -11,11 +11,11 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// visitor is who makes a request.
+// visitor is the user of a request.
 type visitor struct {
 	User, Role string
 	Developer  bool
-	Form       string // what his forms have to bring along
+	Form       string // the token that forms have to have
 
 	idToken, access string
 	expires         time.Time
@@ -32,7 +32,7 @@ func (p *Portal) roleOf(who *oidc.Claims) string {
 	return ""
 }
 
-// visit finds out who makes a request. errSignedOut says that nobody knows.
+// visit returns the user of a request. errSignedOut means that there is no login session.
 func (p *Portal) visit(r *http.Request) (*visitor, error) {
 	number := p.cookie(r, sessionCookie)
 	s := p.sessions.find(number)
@@ -51,10 +51,10 @@ func (p *Portal) visit(r *http.Request) (*visitor, error) {
 		idToken: tokens.ID, access: tokens.Access, expires: tokens.Expires}, nil
 }
 
-// visitorFunc answers somebody who is signed in.
+// visitorFunc answers a user that is signed in.
 type visitorFunc func(w http.ResponseWriter, r *http.Request, v *visitor) error
 
-// member lets everybody pass who is signed in, with a role or not.
+// member admits every user that is signed in, with a role or not.
 func (p *Portal) member(next visitorFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v, err := p.visit(r)
@@ -71,17 +71,18 @@ func (p *Portal) member(next visitorFunc) httpapi.HandlerFunc {
 	}
 }
 
-// reader lets those pass who may read.
+// reader admits users that may read.
 func (p *Portal) reader(next visitorFunc) httpapi.HandlerFunc {
 	return p.member(func(w http.ResponseWriter, r *http.Request, v *visitor) error {
 		if v.Role == "" {
-			return &httpapi.Error{Status: http.StatusForbidden, Detail: "Your account has neither the role " + p.config.Developer + " nor " + p.config.OpenCaller + "."}
+			return &httpapi.Error{Status: http.StatusForbidden,
+				Detail: "Your account has neither the role " + p.config.Developer + " nor " + p.config.OpenCaller + "."}
 		}
 		return next(w, r, v)
 	})
 }
 
-// developer lets those pass who may publish. Their form is checked where it is read.
+// developer admits users that may publish. Their form is checked where it is read.
 func (p *Portal) developer(next visitorFunc) httpapi.HandlerFunc {
 	return p.reader(func(w http.ResponseWriter, r *http.Request, v *visitor) error {
 		if !v.Developer {

@@ -65,7 +65,8 @@ func newWorldOf(t *testing.T, good time.Duration, change ...func(*portal.Config)
 		Upstreams: apimgmt.Upstreams{Private: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	})
 	require.NoError(t, err)
-	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: provider.Issuer(), ClientID: "public-frontend"}, RedirectURL: w.address + portal.AnswerPath})
+	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: provider.Issuer(),
+		ClientID: "public-frontend"}, RedirectURL: w.address + portal.AnswerPath})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	verifier, err := oidc.New(oidc.Config{Issuer: provider.Issuer()})
@@ -221,5 +222,6 @@ func (p *person) uploadBelow(path, form, action, enabler, description, file stri
 func weather(version, path string) string {
 	return fmt.Sprintf(`{"openapi": "3.0.3", "info": {"title": "Weather", "version": %q, "description": "What the *sky* does."},
 		"servers": [{"url": "http://127.0.0.1:9/base"}],
-		"paths": {%q: {"servers": [{"url": "http://127.0.0.1:9/other"}], "get": {"summary": "The forecast", "tags": ["sky"], "responses": {"200": {"description": "ok"}}}}}}`, version, path)
+		"paths": {%q: {"servers": [{"url": "http://127.0.0.1:9/other"}], "get": {"summary": "The forecast",
+		"tags": ["sky"], "responses": {"200": {"description": "ok"}}}}}}`, version, path)
 }

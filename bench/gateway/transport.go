@@ -307,11 +307,13 @@ func (r *transportRecord) markdown() string {
 	for _, t := range r.Trials {
 		averages = append(averages, t.Machine)
 	}
-	fmt.Fprintf(&b, "- %d rounds of %.0f s for each transport and load, in turns that change from round to round; medians. wrk with one thread, the proxy and\n"+
+	fmt.Fprintf(&b, "- %d rounds of %.0f s for each transport and load, in turns that change from round to round; "+
+		"medians. wrk with one thread, the proxy and\n"+
 		"  the service, an nginx, share the cores and loopback. Load average before the trials: %s.\n", r.Rounds, r.Seconds, rig.Loads(averages))
 	for _, l := range loads() {
 		fmt.Fprintf(&b, "\n## %s, %d connections\n\n", l.Name, l.Connections)
-		b.WriteString("| | requests/s | p50, ms | p99, ms | CPU, µs a request | allocations a request | bytes allocated a request |\n|---|---:|---:|---:|---:|---:|---:|\n")
+		b.WriteString("| | requests/s | p50, ms | p99, ms | CPU, µs a request | allocations a request | bytes allocated a " +
+			"request |\n|---|---:|---:|---:|---:|---:|---:|\n")
 		middle := map[string][]float64{}
 		for _, name := range []string{ownTransport, netHTTPTransport, reverseProxy} {
 			rates := r.pick(name, l, func(t *transportTrial) float64 { return t.Rate })

@@ -102,7 +102,10 @@ func definitionOf(upstream, idp string) string {
 }
 
 func TestRun_servesAndSecuresPublishedAPIsAfterARestart(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.WriteString(w, "from "+r.URL.Path)
+	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")
@@ -279,7 +282,10 @@ func TestRun_beyondLoopbackRequiresATokenAndPublicHosts(t *testing.T) {
 }
 
 func TestRun_publishesToAKong(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "from "+r.URL.Path) }))
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.WriteString(w, "from "+r.URL.Path)
+	}))
 	defer upstream.Close()
 	t.Setenv("APIMANAGER_DEMO_PASSWORD", "password for tests")
 	t.Setenv("APIMANAGER_CLIENT_SECRET", "client secret for tests")

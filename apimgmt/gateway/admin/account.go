@@ -43,14 +43,14 @@ const (
 	maxSessions      = 100
 
 	addressFailures = 5  // wrong passwords before an address has to wait
-	allFailures     = 50 // and before everybody has to
+	allFailures     = 50 // and before every client has to
 	firstLock       = 5 * time.Second
 	longestLock     = 15 * time.Minute
-	longestForAll   = time.Minute // so that strangers cannot keep the administrator out
+	longestForAll   = time.Minute // so that attackers cannot lock the administrator out
 	maxAddresses    = 10_000
 )
 
-// administrator is who signs in to the page.
+// administrator is the account that signs in to the page.
 type administrator struct {
 	docs   storage.Documents
 	hasher *password.Hasher
@@ -68,7 +68,7 @@ type session struct {
 	csrf     string // what its forms have to show
 	began    time.Time
 	lastSeen time.Time
-	said     string // said once, on the next page
+	said     string // shown once, on the next page
 	secret   string // shown once, on the next page
 }
 
@@ -96,7 +96,8 @@ func (a *administrator) exists(ctx context.Context) (bool, error) {
 // errTaken.
 func (a *administrator) create(ctx context.Context, name, secret string) error {
 	switch {
-	case name == "" || len(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case name == "" || len(name) > 100 || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return schemaViolation("name", "should have 1 to 100 characters")
 	case len(secret) < shortestPassword || len(secret) > password.Longest:
 		return schemaViolation("password", fmt.Sprintf("should have %d to %d characters", shortestPassword, password.Longest))
@@ -182,7 +183,7 @@ func (f *failed) fail(now time.Time, most int, longest time.Duration) {
 	}
 }
 
-// open begins a session and forgets the failures. The oldest session ends if there
+// open begins a session and drops the failures. The oldest session ends if there
 // are too many.
 func (a *administrator) open(name string, from netip.Addr) string {
 	secret := rand.Text() + rand.Text()
@@ -245,7 +246,7 @@ func (a *administrator) close(secret string) {
 	delete(a.sessions, sha256.Sum256([]byte(secret)))
 }
 
-// fingerprint changes with what is stored of an entity, so that a form can tell
+// fingerprint changes with what is stored of an entity, so that a form can detect
 // whether it is about what is there.
 func fingerprint(e row) string {
 	data, err := json.Marshal(e)

@@ -124,7 +124,8 @@ func TestAPI_createsReadsUpdatesAndDeletesEveryEntity(t *testing.T) {
 		want           any
 	}{
 		{"/services", object{"name": "x", "url": "http://x.example:8080/a"}, object{"retries": 2}, "retries", 2.0},
-		{"/routes", object{"name": "x", "paths": []string{"/x"}, "service": object{"name": "s"}}, object{"methods": []string{"GET"}}, "methods", []any{"GET"}},
+		{"/routes", object{"name": "x", "paths": []string{"/x"}, "service": object{"name": "s"}},
+			object{"methods": []string{"GET"}}, "methods", []any{"GET"}},
 		{"/services/s/routes", object{"name": "y", "paths": []string{"/y"}}, object{"strip_path": false}, "strip_path", false},
 		{"/consumers", object{"username": "bob"}, object{"custom_id": "b"}, "custom_id", "b"},
 		{"/consumers/ann/key-auth", object{"key": "secret-of-ann"}, object{"tags": []string{"t"}}, "tags", []any{"t"}},
@@ -168,14 +169,16 @@ func TestAPI_createsReadsUpdatesAndDeletesEveryEntity(t *testing.T) {
 func TestAPI_readsFormsAsKong(t *testing.T) {
 	c := newClient(t)
 	c.form("POST", "/services", "name=s&url=http://s.example/v1&retries=3&tags[]=a&tags[]=b", 201)
-	route := c.form("POST", "/services/s/routes", "name=r&paths[]=/r&paths[]=/q&methods[1]=GET&methods[2]=PUT&strip_path=false&headers.x-kind=a", 201)
+	route := c.form("POST", "/services/s/routes",
+		"name=r&paths[]=/r&paths[]=/q&methods[1]=GET&methods[2]=PUT&strip_path=false&headers.x-kind=a", 201)
 	require.Equal(t, []any{"/r", "/q"}, route["paths"])
 	require.Equal(t, []any{"GET", "PUT"}, route["methods"])
 	require.Equal(t, false, route["strip_path"])
 	require.Equal(t, object{"x-kind": []any{"a"}}, route["headers"])
 	require.Equal(t, []any{"/only"}, c.form("PATCH", "/routes/r", "paths=/only&methods=", 200)["paths"])
 	plugin := c.form("POST", "/plugins", "name=request-termination&config.status_code=418&route.id="+route["id"].(string), 201)
-	require.Equal(t, object{"status_code": 418.0, "echo": false, "message": nil, "body": nil, "content_type": nil, "trigger": nil}, plugin["config"])
+	require.Equal(t, object{"status_code": 418.0, "echo": false, "message": nil, "body": nil, "content_type": nil,
+		"trigger": nil}, plugin["config"])
 
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -349,8 +352,10 @@ func TestAPI_schemas_listTypesAndDefaults(t *testing.T) {
 
 	c.do("POST", "/schemas/services/validate", object{"host": "h"}, 200)
 	c.do("POST", "/schemas/services/validate", object{}, 400)
-	c.do("POST", "/schemas/routes/validate", object{"paths": []string{"~/(("}, "service": object{"id": "11111111-1111-4111-8111-111111111111"}}, 400)
-	c.do("POST", "/schemas/routes/validate", object{"paths": []string{"/a"}, "service": object{"id": "11111111-1111-4111-8111-111111111111"}}, 200)
+	c.do("POST", "/schemas/routes/validate", object{"paths": []string{"~/(("},
+		"service": object{"id": "11111111-1111-4111-8111-111111111111"}}, 400)
+	c.do("POST", "/schemas/routes/validate", object{"paths": []string{"/a"},
+		"service": object{"id": "11111111-1111-4111-8111-111111111111"}}, 200)
 	c.do("POST", "/schemas/plugins/validate", object{"name": "note", "config": object{"text": "a"}}, 200)
 	e := c.do("POST", "/schemas/plugins/validate", object{"name": "note", "config": object{"text": "bad"}}, 400)
 	require.Equal(t, object{"config": object{"text": "is bad"}}, e["fields"])

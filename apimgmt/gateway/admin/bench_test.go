@@ -23,7 +23,8 @@ func api(number, round int) entity.Config {
 		made.Routes = append(made.Routes, entity.Route{Name: route, Methods: []string{"GET"}, Service: &entity.Ref{Name: name},
 			Paths: []string{fmt.Sprintf(`~/%s/%d/(?<id>[^#?/]+)/%d$`, name, round, i)}})
 		if i < 2 {
-			made.Plugins = append(made.Plugins, entity.Plugin{Name: "key-auth", Route: &entity.Ref{Name: route}, Config: json.RawMessage(`{"key_names":["apikey"]}`)})
+			made.Plugins = append(made.Plugins, entity.Plugin{Name: "key-auth", Route: &entity.Ref{Name: route},
+				Config: json.RawMessage(`{"key_names":["apikey"]}`)})
 		}
 	}
 	return made
@@ -44,7 +45,8 @@ func BenchmarkPublish(b *testing.B) {
 					if err != nil {
 						return c, err
 					}
-					c.Services, c.Routes, c.Plugins = append(c.Services, one.Services...), append(c.Routes, one.Routes...), append(c.Plugins, one.Plugins...)
+					c.Services, c.Routes, c.Plugins = append(c.Services, one.Services...), append(c.Routes,
+						one.Routes...), append(c.Plugins, one.Plugins...)
 				}
 				return c, nil
 			})

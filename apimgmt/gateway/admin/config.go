@@ -65,7 +65,7 @@ func (a *api) postConfig(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// undeclared says what is wrong with a declarative configuration.
+// undeclared reports what is wrong with a declarative configuration.
 func undeclared(err error) error {
 	p := &problem{status: http.StatusBadRequest, Code: codeDeclarative, Name: "invalid declarative configuration",
 		Message: "declarative config is invalid: " + err.Error(), Fields: map[string]any{}}

@@ -11,8 +11,8 @@ func decodeEntity(data []byte, into row) error {
 	return entity.Decode(shortenRefs(data, into), into.entity)
 }
 
-// shortenRefs leaves of references to other entities what tells them: an id, or else a
-// name, which is a username for a consumer. Clients send along what else they know of
+// shortenRefs reduces references to other entities to an id, or else a
+// name, which is a username for a consumer. Clients also send other members of
 // the entity.
 func shortenRefs(data []byte, into row) []byte {
 	var members map[string]json.RawMessage
@@ -24,22 +24,22 @@ func shortenRefs(data []byte, into row) []byte {
 		if into.ref(t.kind) == nil {
 			continue
 		}
-		var told struct {
+		var reference struct {
 			ID       *string `json:"id"`
 			Name     *string `json:"name"`
 			Username *string `json:"username"`
 		}
-		if json.Unmarshal(members[string(t.kind)], &told) != nil {
+		if json.Unmarshal(members[string(t.kind)], &reference) != nil {
 			continue
 		}
 		short := map[string]string{}
 		switch {
-		case told.ID != nil:
-			short["id"] = *told.ID
-		case told.Username != nil && t.kind == entity.KindConsumer:
-			short["name"] = *told.Username
-		case told.Name != nil:
-			short["name"] = *told.Name
+		case reference.ID != nil:
+			short["id"] = *reference.ID
+		case reference.Username != nil && t.kind == entity.KindConsumer:
+			short["name"] = *reference.Username
+		case reference.Name != nil:
+			short["name"] = *reference.Name
 		default:
 			continue
 		}

@@ -1,5 +1,5 @@
 // Package admin administers a gateway: a [Store] keeps its configuration in
-// storage.Documents, and [NewHandler] serves Kong's Admin API and a page for people
+// storage.Documents, and [NewHandler] serves Kong's Admin API and an administration page
 // over it.
 //
 // # What is kept
@@ -19,7 +19,7 @@
 //
 // [Store.Publish] replaces the entities that have an owner's tag. The API and the page
 // show them, and may change them as in Kong; the next time the owner publishes, that
-// is undone, while what others have put on his entities stays.
+// is undone, while what others have attached to its entities stays.
 //
 // # The API
 //
@@ -30,9 +30,9 @@
 //
 // Deleting a service that has routes is refused; plugins, keys and targets go with
 // what they belong to. Merging the configuration of a plugin with PATCH is that of RFC
-// 7396. Health is that of the process that is asked.
+// 7396. Health is that of the process that answers.
 //
-// # Who may use it
+// # Access
 //
 // With a token ([HandlerConfig]) every request to the API shows it. Without one the API
 // answers this machine only: a loopback address at both ends, no proxy in between, and
@@ -43,6 +43,6 @@
 // or with the token. Sessions are in memory, end after 30 minutes without use or 12
 // hours, and belong to one process; where several are behind one address, the page needs
 // one of its own for each. Five wrong passwords lock an address out for a while, fifty
-// everybody. It draws the traffic and changes services, routes, plugins, consumers with
+// every client. It draws the traffic and changes services, routes, plugins, consumers with
 // their keys, and upstreams with their targets. A key is shown once, when it is made.
 package admin

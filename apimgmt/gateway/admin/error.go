@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// problem is an error as Kong tells it.
+// problem is an error in Kong's form.
 type problem struct {
 	status  int
 	Code    int            `json:"code,omitempty"`
@@ -138,7 +138,7 @@ func foreignViolation(about row, f *entity.FieldError) *problem {
 		Message: fmt.Sprintf("the foreign key '%s' does not reference an existing '%ss' entity.", key, f.Field)}
 }
 
-// referenced says that an entity cannot be deleted.
+// referenced reports that an entity cannot be deleted.
 func referenced(by, entity string) error {
 	return &problem{status: http.StatusBadRequest, Code: codeForeign, Name: "foreign key violation",
 		Fields:  map[string]any{"@referenced_by": by},
@@ -178,7 +178,7 @@ func undecodable(err error) error {
 	return schemaViolation(strings.ReplaceAll(strings.TrimPrefix(wrong.Pointer, "/"), "/", "."), reason)
 }
 
-// classify says what a client gets for an error that no handler has seen coming.
+// classify maps an error that no handler has mapped to an answer.
 func classify(err error) *httpapi.Error {
 	switch {
 	case errors.Is(err, ErrBusy):
@@ -219,8 +219,8 @@ func writeJSON(w http.ResponseWriter, status int, document any) {
 	_, _ = w.Write(data) // a client that went away is no error of ours
 }
 
-// told makes the adapter's error of one in Kong's form.
-func told(f httpapi.HandlerFunc) httpapi.HandlerFunc {
+// asProblem turns the errors of a handler into Kong's form.
+func asProblem(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		err := f(w, r)
 		var p *problem

@@ -34,11 +34,15 @@ func TestForm_convertsByTheTypesOfFields(t *testing.T) {
 		require.NoError(t, err, form)
 		require.JSONEq(t, want, string(got), form)
 	}
-	fields, err := urlFields("name=x&config.minute=5&config.fault_tolerant=false&config.add.headers[]=a:1&config.add.headers[]=2&config.policy=local&service.id=7&config[hide]=true")
+	fields, err := urlFields(
+		"name=x&config.minute=5&config.fault_tolerant=false&config.add.headers[]=a:1&config.add.headers[]=2" +
+			"&config.policy=local&service.id=7&config[hide]=true")
 	require.NoError(t, err)
 	got, err := decodeForm(fields, reflect.TypeFor[*entity.Plugin]())
 	require.NoError(t, err)
-	require.JSONEq(t, `{"name":"x","service":{"id":"7"},"config":{"minute":5,"fault_tolerant":false,"policy":"local","hide":true,"add":{"headers":["a:1",2]}}}`, string(got))
+	require.JSONEq(t,
+		`{"name":"x","service":{"id":"7"},"config":{"minute":5,"fault_tolerant":false,"policy":"local","hide":true,`+
+			`"add":{"headers":["a:1",2]}}}`, string(got))
 }
 
 func TestForm_refusesContradictions(t *testing.T) {
@@ -64,7 +68,8 @@ func FuzzForm(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, of := range []reflect.Type{reflect.TypeFor[*entity.Plugin](), reflect.TypeFor[*entity.Route](), reflect.TypeFor[*entity.Upstream]()} {
+		for _, of := range []reflect.Type{reflect.TypeFor[*entity.Plugin](), reflect.TypeFor[*entity.Route](),
+			reflect.TypeFor[*entity.Upstream]()} {
 			data, err := decodeForm(fields, of)
 			if err != nil {
 				continue

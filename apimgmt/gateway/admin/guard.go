@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// guard says which requests are answered.
+// guard decides which requests are answered.
 //
 // With a token, each request has to show it. Without one only this machine is
 // answered: the connection has a loopback address at both ends, no proxy has
@@ -43,7 +43,7 @@ func shown(r *http.Request) string {
 	return ""
 }
 
-// knows reports whether a token is the right one. The time that it takes says nothing
+// knows reports whether a token is valid. The time that it takes says nothing
 // about the token.
 func (g *guard) knows(token string) bool {
 	sum := sha256.Sum256([]byte(token))
@@ -67,7 +67,7 @@ func (g *guard) api(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	}
 }
 
-// page protects a page. Who may see it the session says.
+// page protects a page. The login session decides on access.
 func (g *guard) page(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !g.hasToken {

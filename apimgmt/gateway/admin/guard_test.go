@@ -75,7 +75,8 @@ func TestHandler_refusesChangesByOtherOrigins(t *testing.T) {
 	} {
 		require.Equal(t, 403, ask(handler, "DELETE", "/services/s", here, me, header).Code, "%v", header)
 	}
-	for _, header := range []map[string]string{nil, {"Origin": "http://127.0.0.1:8101"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}} {
+	for _, header := range []map[string]string{nil, {"Origin": "http://127.0.0.1:8101"},
+		{"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}} {
 		require.Equal(t, 204, ask(handler, "DELETE", "/services/s", here, me, header).Code, "%v", header)
 	}
 }
@@ -83,16 +84,20 @@ func TestHandler_refusesChangesByOtherOrigins(t *testing.T) {
 func TestHandler_withATokenRequiresIt(t *testing.T) {
 	handler := guarded(t, token)
 	for _, remote := range []string{me, there} {
-		for _, header := range []map[string]string{nil, {"Kong-Admin-Token": ""}, {"Kong-Admin-Token": token + "x"}, {"Authorization": "Bearer x"}, {"Authorization": "Basic " + token}} {
+		for _, header := range []map[string]string{nil, {"Kong-Admin-Token": ""}, {"Kong-Admin-Token": token + "x"},
+			{"Authorization": "Bearer x"}, {"Authorization": "Basic " + token}} {
 			w := ask(handler, "GET", "/services", here, remote, header)
 			require.Equal(t, 401, w.Code)
 			require.JSONEq(t, `{"message":"Unauthorized"}`, w.Body.String())
 			require.NotEmpty(t, w.Header().Get("WWW-Authenticate"))
 		}
-		require.Equal(t, 200, ask(handler, "GET", "/services", "192.0.2.1:8101", remote, map[string]string{"Kong-Admin-Token": token, "Host": "gateway.example"}).Code)
-		require.Equal(t, 200, ask(handler, "GET", "/services", "192.0.2.1:8101", remote, map[string]string{"Authorization": "Bearer " + token}).Code)
+		require.Equal(t, 200, ask(handler, "GET", "/services", "192.0.2.1:8101", remote,
+			map[string]string{"Kong-Admin-Token": token, "Host": "gateway.example"}).Code)
+		require.Equal(t, 200, ask(handler, "GET", "/services", "192.0.2.1:8101", remote,
+			map[string]string{"Authorization": "Bearer " + token}).Code)
 	}
-	require.Equal(t, 403, ask(handler, "DELETE", "/services/s", here, me, map[string]string{"Kong-Admin-Token": token, "Origin": "https://evil.example"}).Code)
+	require.Equal(t, 403, ask(handler, "DELETE", "/services/s", here, me,
+		map[string]string{"Kong-Admin-Token": token, "Origin": "https://evil.example"}).Code)
 	_, err := admin.NewHandler(admin.HandlerConfig{})
 	require.Error(t, err)
 	store, _ := openStore(t, storage.NewMemoryDocuments())

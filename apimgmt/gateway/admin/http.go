@@ -24,7 +24,7 @@ type HandlerConfig struct {
 	// Store keeps what is administered. It is required.
 	Store *Store
 	// Token is what every request to the API has to show, in the header field
-	// Kong-Admin-Token or as a bearer token, and who creates the account of the page.
+	// Kong-Admin-Token or as a bearer token, and is required for creating the account of the page.
 	// Empty means that requests from this machine are answered without a token, and no
 	// others at all.
 	Token string
@@ -37,7 +37,7 @@ type HandlerConfig struct {
 	Hosts []string
 	// Metrics are shown at /metrics. Nil means that there is no such address.
 	Metrics prometheus.Gatherer
-	// Logger gets what an operator has to know. Nil means nothing is logged.
+	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -51,11 +51,11 @@ type api struct {
 	routes []httpapi.Route
 }
 
-// NewHandler returns a handler that serves the Admin API and the page for people.
+// NewHandler returns a handler that serves the Admin API and the administration page.
 // Give it a listener of its own, on a loopback address unless there is a token.
 //
 // The API shows the secrets of plugins and the keys of consumers as they are, as
-// Kong's does: clients compare them with what they want, and change what differs.
+// Kong's does: clients compare them with the desired state, and change what differs.
 func NewHandler(config HandlerConfig) (http.Handler, error) {
 	a, err := newAPI(config)
 	if err != nil {
@@ -90,12 +90,12 @@ func newAPI(config HandlerConfig) (*api, error) {
 
 // open is a route behind the guard.
 func (a *api) open(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f)), Origins: httpapi.OwnPages}
+	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Origins: httpapi.OwnPages}
 }
 
 // hidden is a route behind the guard that is not part of the API.
 func (a *api) hidden(pattern string, f httpapi.HandlerFunc) httpapi.Route {
-	return httpapi.Route{Pattern: pattern, Func: told(a.guard.api(f)), Undocumented: true, Origins: httpapi.OwnPages}
+	return httpapi.Route{Pattern: pattern, Func: asProblem(a.guard.api(f)), Undocumented: true, Origins: httpapi.OwnPages}
 }
 
 // table lists the routes.
@@ -131,8 +131,9 @@ func (a *api) table() []httpapi.Route {
 	routes = append(routes, a.open("GET /key-auths", a.list(keys)), a.open("GET /key-auths/{id}", a.get(keys)),
 		a.open("GET /key-auths/{id}/consumer", a.getReferred(keys, entity.KindConsumer)),
 		a.open("GET /routes/{id}/service", a.getReferred(collection{table: tableFor(entity.KindRoute)}, entity.KindService)),
-		a.open("GET /upstreams/{parent}/targets/all", a.list(collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)})))
-	// Clients that compare a whole gateway with a file ask for these as well.
+		a.open("GET /upstreams/{parent}/targets/all",
+			a.list(collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)})))
+	// Clients that compare a whole gateway with a file request these as well.
 	for _, absent := range []string{"certificates", "ca_certificates", "snis", "vaults", "consumer_groups"} {
 		routes = append(routes, a.open("GET /"+absent, a.none))
 	}

@@ -22,7 +22,7 @@ type page struct {
 	Offset string  `json:"offset,omitempty"`
 }
 
-// listing is what a client wants of a list.
+// listing is the parameters of a request for a list.
 type listing struct {
 	size  int
 	after string   // the key of the last item before; empty for the first page
@@ -80,7 +80,7 @@ type item struct {
 	value any
 }
 
-// pageOf is the page of the items that a request asks for. What is created or
+// pageOf is the requested page of the items. What is created or
 // deleted meanwhile moves no other item to another page.
 func (l listing) pageOf(r *http.Request, items []item) page {
 	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.key, b.key) })

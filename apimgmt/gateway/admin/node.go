@@ -14,7 +14,7 @@ import (
 // how they write paths and which fields they send.
 const kongVersion = "3.4.0"
 
-// root answers what the node is. People with a browser are sent to the page.
+// root answers what the node is. Users with a browser are sent to the page.
 func (a *api) root(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Dest") == "document" || strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Location", "admin/")
@@ -123,7 +123,7 @@ func (a *api) tags(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// targetHealth is the health of a target, as Kong tells it.
+// targetHealth is the health of a target, in Kong's form.
 type targetHealth struct {
 	ID        string         `json:"id"`
 	Target    string         `json:"target"`
@@ -190,7 +190,7 @@ func (s *Store) healthOf(config *entity.Config, upstream *entity.Upstream) []tar
 	return all
 }
 
-// setHealth says that a target is healthy or not, on this node and until a check finds
+// setHealth sets a target healthy or not, on this node and until a check finds
 // otherwise.
 func (a *api) setHealth(healthy bool) func(http.ResponseWriter, *http.Request) error {
 	targets := collection{table: tableFor(entity.KindTarget), parent: tableFor(entity.KindUpstream)}

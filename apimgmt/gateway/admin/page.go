@@ -22,7 +22,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// pages are the pages for people.
+// pages are the administration pages.
 type pages struct {
 	*api
 	admin     *administrator
@@ -36,7 +36,7 @@ type view struct {
 	User, CSRF        string
 	Notice, Fault     string
 	Secret            string // that is shown this once
-	Name              string // of who signs in
+	Name              string // of the administrator
 	NeedsToken        bool
 
 	Kind, Plural string
@@ -67,7 +67,8 @@ type upstreamView struct {
 }
 
 func newPages(a *api) *pages {
-	p := &pages{api: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{}, streams: make(chan struct{}, 16)}
+	p := &pages{api: a, admin: newAdministrator(a.store.record.docs), templates: map[string]*template.Template{},
+		streams: make(chan struct{}, 16)}
 	for _, name := range []string{"overview", "list", "edit", "delete", "setup", "signin", "fault"} {
 		p.templates[name] = template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/"+name+".html"))
 	}
@@ -76,7 +77,8 @@ func newPages(a *api) *pages {
 
 // kindsOfPages are the kinds that the page changes. Those without an owner have lists.
 func kindsOfPages() []entity.Kind {
-	return []entity.Kind{entity.KindService, entity.KindRoute, entity.KindPlugin, entity.KindConsumer, entity.KindUpstream, entity.KindKey, entity.KindTarget}
+	return []entity.Kind{entity.KindService, entity.KindRoute, entity.KindPlugin, entity.KindConsumer,
+		entity.KindUpstream, entity.KindKey, entity.KindTarget}
 }
 
 func (p *pages) routes() []httpapi.Route {
@@ -121,7 +123,7 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) error {
 	return p.signedIn(p.overview)(w, r)
 }
 
-// sessionFunc answers a request of somebody who has signed in.
+// sessionFunc answers a request with a login session.
 type sessionFunc func(w http.ResponseWriter, r *http.Request, s session) error
 
 const cookieName = "gateway-admin"
@@ -139,8 +141,8 @@ func (p *pages) protected(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	}
 }
 
-// signedIn sends who has not signed in to where he can, and refuses forms that are not
-// of the session.
+// signedIn redirects requests without a login session to the sign-in page, and refuses
+// forms that are not of the session.
 func (p *pages) signedIn(f sessionFunc) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		s, ok := p.admin.find(secretOf(r), r.URL.Path != "/admin/traffic")
@@ -224,7 +226,8 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) error {
 	found, ok := map[string]file{
 		"page.css": {pageFiles, "page/page.css"}, "traffic.js": {pageFiles, "page/traffic.js"},
 		"look.css": {look.Files, name}, "icon.svg": {look.Files, name},
-		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name}, "uPlot.LICENSE.txt": {uplot.Files, "LICENSE"}, "live.js": {uplot.Files, name},
+		"uPlot.iife.min.js": {uplot.Files, name}, "uPlot.min.css": {uplot.Files, name},
+		"uPlot.LICENSE.txt": {uplot.Files, "LICENSE"}, "live.js": {uplot.Files, name},
 	}[name]
 	if !ok {
 		return notFound()
@@ -318,7 +321,8 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request, secret string) err
 }
 
 func (p *pages) cookie(r *http.Request, secret string, age int) *http.Cookie {
-	return &http.Cookie{Name: cookieName, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: cookieName, Value: secret, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
+		SameSite: http.SameSiteStrictMode}
 }
 
 func (p *pages) signOut(w http.ResponseWriter, r *http.Request, _ session) error {

@@ -18,7 +18,7 @@ func viewOf(title string, s session) view {
 	return view{Title: title, User: s.user, CSRF: s.csrf, Notice: s.said, Secret: s.secret}
 }
 
-// nounOf is what people call a kind.
+// nounOf is the noun for a kind on pages.
 func nounOf(kind entity.Kind) string {
 	if kind == entity.KindKey {
 		return "key"
@@ -157,7 +157,8 @@ func (p *pages) showNew(t *table) sessionFunc {
 			return err
 		}
 		e := t.fresh()
-		for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindUpstream} { // where the link is on the page of one
+		// where the link is on the page of one
+		for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer, entity.KindUpstream} {
 			if id := r.URL.Query().Get(string(kind)); id != "" {
 				if ref := e.ref(kind); ref != nil {
 					*ref = &entity.Ref{ID: id}
@@ -251,7 +252,7 @@ func (p *pages) apply(t *table, config *entity.Config, r *http.Request, data []b
 			return e, err
 		}
 		if seen != fingerprint(e) {
-			return e, &problem{status: http.StatusConflict, Message: "Somebody else has changed this meanwhile. Load the page again"}
+			return e, &problem{status: http.StatusConflict, Message: "This was changed meanwhile. Load the page again"}
 		}
 	}
 	id := e.meta().ID

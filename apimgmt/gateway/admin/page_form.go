@@ -74,17 +74,17 @@ func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
 	case entity.KindConsumer:
 		return []input{
 			{Name: "username", Label: "Username", Type: "text", Hint: "This or the custom ID is needed"},
-			{Name: "custom_id", Label: "Custom ID", Type: "text", Hint: "What another system calls who calls"}, tags}
+			{Name: "custom_id", Label: "Custom ID", Type: "text", Hint: "The identifier of the caller in another system"}, tags}
 	case entity.KindKey:
 		return []input{
 			{Name: "consumer", Label: "Consumer", Type: "choice", Options: references(config, entity.KindConsumer, "None"), Required: true},
-			{Name: "key", Label: "Key", Type: "text", Hint: "Empty means that one is made, which nobody can guess"},
+			{Name: "key", Label: "Key", Type: "text", Hint: "Empty means that a random one is generated"},
 			{Name: "ttl", Label: "Counts for (seconds)", Type: "number", Hint: "Empty means until it is deleted"}, tags}
 	case entity.KindUpstream:
 		hash := options("none", "consumer", "ip", "header", "cookie", "path")
 		return []input{name,
 			{Name: "algorithm", Label: "Algorithm", Type: "choice", Options: options("round-robin", "least-connections", "consistent-hashing")},
-			{Name: "hash_on", Label: "Hash on", Type: "choice", Options: hash, Hint: "For consistent hashing: who gets the same target again"},
+			{Name: "hash_on", Label: "Hash on", Type: "choice", Options: hash, Hint: "For consistent hashing: which requests get the same target"},
 			{Name: "hash_on_header", Label: "Header to hash", Type: "text"},
 			{Name: "hash_on_cookie", Label: "Cookie to hash", Type: "text"},
 			{Name: "hash_fallback", Label: "Or else hash on", Type: "choice", Options: hash},
@@ -92,7 +92,8 @@ func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
 			{Name: "slots", Label: "Slots", Type: "number"},
 			{Name: "host_header", Label: "Host header", Type: "text", Hint: "What targets see as Host; empty means their own name"},
 			{Name: "healthchecks", Label: "Health checks", Type: "json",
-				Hint: `A JSON object, such as {"active": {"http_path": "/", "healthy": {"interval": 5, "successes": 2}, "unhealthy": {"interval": 5, "http_failures": 2, "tcp_failures": 2}}}. Empty means that targets are not watched`}, tags}
+				Hint: `A JSON object, such as {"active": {"http_path": "/", "healthy": {"interval": 5, "successes": 2}, ` +
+					`"unhealthy": {"interval": 5, "http_failures": 2, "tcp_failures": 2}}}. Empty means that targets are not watched`}, tags}
 	case entity.KindTarget:
 		return []input{
 			{Name: "upstream", Label: "Upstream", Type: "choice", Options: references(config, entity.KindUpstream, "None"), Required: true},
@@ -104,7 +105,8 @@ func inputs(kind entity.Kind, config *entity.Config, kinds []string) []input {
 		{Name: "service", Label: "On service", Type: "choice", Options: references(config, entity.KindService, "Every service")},
 		{Name: "route", Label: "On route", Type: "choice", Options: references(config, entity.KindRoute, "Every route")},
 		{Name: "consumer", Label: "For consumer", Type: "choice", Options: references(config, entity.KindConsumer, "Everybody")},
-		{Name: "config", Label: "Configuration", Type: "json", Hint: "A JSON object. Secrets are shown as " + entity.Redaction + "; left so, they stay as they are"},
+		{Name: "config", Label: "Configuration", Type: "json",
+			Hint: "A JSON object. Secrets are shown as " + entity.Redaction + "; left so, they stay as they are"},
 		enabled, tags}
 }
 

@@ -30,7 +30,7 @@ func ownerKind(kind entity.Kind) entity.Kind {
 	return ""
 }
 
-// back is the page, below /admin/, from which people come to a form about an entity,
+// back is the page, below /admin/, from which users come to a form about an entity,
 // and to which they return.
 func (t *table) back(e row) string {
 	owner := ownerKind(t.kind)
@@ -54,7 +54,8 @@ func (p *pages) partsOf(config *entity.Config, e row) (entity.Kind, []part) {
 		slices.SortStableFunc(keys, func(a, b entity.Key) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
 		for _, key := range keys {
 			if key.Consumer != nil && key.Consumer.ID == owner.ID {
-				parts = append(parts, part{ID: key.ID, Label: key.ID, Cells: []cell{{"Made", madeText(key.CreatedAt)}, {"Counts", countsText(key.TTL)}}})
+				parts = append(parts, part{ID: key.ID, Label: key.ID,
+					Cells: []cell{{"Made", madeText(key.CreatedAt)}, {"Counts", countsText(key.TTL)}}})
 			}
 		}
 		return entity.KindKey, parts
@@ -81,13 +82,13 @@ func countsText(ttl int) string {
 	return "for " + (time.Duration(ttl) * time.Second).String()
 }
 
-// consequence says what is lost with an entity.
+// consequence reports what is lost with an entity.
 func consequence(kind entity.Kind) string {
 	switch kind {
 	case entity.KindConsumer:
 		return "The keys of the consumer and the plugins for it go with it."
 	case entity.KindKey:
-		return "Whoever calls with this key is refused from then on."
+		return "Requests with this key are refused from then on."
 	case entity.KindUpstream:
 		return "Its targets go with it. A service that names it as host has nowhere to send requests to."
 	case entity.KindTarget:

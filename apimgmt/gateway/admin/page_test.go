@@ -54,7 +54,8 @@ func (b *browser) get(path string) answer {
 func (b *browser) submit(path string, fields url.Values) answer {
 	b.Helper()
 	page := b.get(path)
-	for _, hidden := range regexp.MustCompile(`<input type="hidden" name="(csrf|seen)" value="([^"]*)">`).FindAllStringSubmatch(page.text, -1) {
+	for _, hidden := range regexp.MustCompile(
+		`<input type="hidden" name="(csrf|seen)" value="([^"]*)">`).FindAllStringSubmatch(page.text, -1) {
 		if !fields.Has(hidden[1]) {
 			fields.Set(hidden[1], hidden[2])
 		}
@@ -77,7 +78,8 @@ func TestPages_createTheAdministratorOnce(t *testing.T) {
 	for i := range 4 {
 		b := newBrowser(c)
 		visits.Go(func() {
-			response, err := b.http.PostForm(b.url+"/admin/setup", url.Values{"name": {fmt.Sprint("root", i)}, "password": {password}, "again": {password}})
+			response, err := b.http.PostForm(b.url+"/admin/setup",
+				url.Values{"name": {fmt.Sprint("root", i)}, "password": {password}, "again": {password}})
 			if err == nil {
 				results <- b.read(response, nil)
 			}
@@ -118,7 +120,8 @@ func TestPages_signInAndOut(t *testing.T) {
 	require.Equal(t, "/admin/sign-in", b.read(b.http.PostForm(b.url+"/admin/sign-out", url.Values{"csrf": {csrf}})).at)
 	require.Equal(t, "/admin/sign-in", b.get("/admin/").at)
 
-	response, err := http.DefaultTransport.RoundTrip(mustRequest(t, b.url+"/admin/sign-in", url.Values{"name": {"root"}, "password": {password}}))
+	response, err := http.DefaultTransport.RoundTrip(mustRequest(t, b.url+"/admin/sign-in",
+		url.Values{"name": {"root"}, "password": {password}}))
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	cookie := response.Cookies()[0]
@@ -155,13 +158,15 @@ func TestPages_requireTheTokenForTheFirstVisit(t *testing.T) {
 	require.Equal(t, 403, post(form))
 	form.Set("token", token)
 	require.Equal(t, 303, post(form))
-	require.Equal(t, 403, ask(guarded(t, ""), "GET", "/admin/setup", "192.0.2.1:8101", there, nil).Code, "without a token only this machine has a page")
+	require.Equal(t, 403, ask(guarded(t, ""), "GET", "/admin/setup", "192.0.2.1:8101", there, nil).Code,
+		"without a token only this machine has a page")
 }
 
 func TestPages_createChangeAndDeleteEntities(t *testing.T) {
 	b := newBrowser(newClient(t))
 	b.setup()
-	a := b.submit("/admin/services/new", url.Values{"name": {"lamps"}, "protocol": {"http"}, "host": {"lamps.example"}, "retries": {"2"}, "enabled": {"true"}, "tags": {"a\r\nb"}})
+	a := b.submit("/admin/services/new", url.Values{"name": {"lamps"}, "protocol": {"http"}, "host": {"lamps.example"},
+		"retries": {"2"}, "enabled": {"true"}, "tags": {"a\r\nb"}})
 	require.Equal(t, "/admin/services", a.at)
 	require.Contains(t, a.text, "Saved service “lamps”")
 	service := b.do("GET", "/services/lamps", nil, 200)
@@ -184,7 +189,8 @@ func TestPages_createChangeAndDeleteEntities(t *testing.T) {
 	a = b.submit("/admin/services/"+id, url.Values{"name": {"lamps"}, "host": {"late.example"}, "seen": {"older"}})
 	require.Equal(t, 409, a.status, "somebody else has changed it meanwhile")
 
-	a = b.submit("/admin/routes/new?service="+id, url.Values{"name": {"r"}, "service": {id}, "paths": {"/lamps\n\n/lights"}, "strip_path": {"true"}})
+	a = b.submit("/admin/routes/new?service="+id,
+		url.Values{"name": {"r"}, "service": {id}, "paths": {"/lamps\n\n/lights"}, "strip_path": {"true"}})
 	require.Equal(t, "/admin/routes", a.at)
 	require.Equal(t, []any{"/lamps", "/lights"}, b.do("GET", "/routes/r", nil, 200)["paths"])
 	require.Equal(t, 409, b.submit("/admin/services/"+id+"/delete", url.Values{}).status, "it has a route")
@@ -204,7 +210,8 @@ func TestPages_createChangeAndDeleteEntities(t *testing.T) {
 	require.Equal(t, "/admin/services", b.submit("/admin/services/"+id+"/delete", url.Values{}).at)
 	require.Equal(t, 404, b.get("/admin/services/"+id).status)
 	require.Equal(t, 403, b.read(b.http.PostForm(b.url+"/admin/services/new", url.Values{"name": {"x"}, "host": {"h"}})).status)
-	for _, asset := range []string{"look.css", "page.css", "traffic.js", "icon.svg", "uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE.txt"} {
+	for _, asset := range []string{"look.css", "page.css", "traffic.js", "icon.svg", "uPlot.iife.min.js",
+		"uPlot.min.css", "uPlot.LICENSE.txt"} {
 		require.Equal(t, 200, b.get("/admin/assets/"+asset).status, asset)
 	}
 	require.Equal(t, 404, b.get("/admin/assets/layout.html").status)
@@ -217,7 +224,8 @@ func TestPages_hideAndKeepSecrets(t *testing.T) {
 	page := b.get("/admin/plugins/" + id)
 	require.Contains(t, page.text, "[redacted]")
 	require.NotContains(t, page.text, "hush")
-	a := b.submit("/admin/plugins/"+id, url.Values{"name": {"secretive"}, "config": {`{"client_secret": "[redacted]", "issuer": "b"}`}, "enabled": {"true"}})
+	a := b.submit("/admin/plugins/"+id, url.Values{"name": {"secretive"},
+		"config": {`{"client_secret": "[redacted]", "issuer": "b"}`}, "enabled": {"true"}})
 	require.Equal(t, "/admin/plugins", a.at)
 	require.Equal(t, object{"client_secret": "hush", "issuer": "b"}, b.do("GET", "/plugins/"+id, nil, 200)["config"])
 }

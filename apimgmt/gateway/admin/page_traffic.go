@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	streamTime   = 10 * time.Minute // after which a browser asks again
-	streamRoutes = 50               // that are told, the busiest
+	streamTime   = 10 * time.Minute // after which a browser connects again
+	streamRoutes = 50               // in each event, the busiest
 )
 
 // moment is the traffic of all routes at one time.

@@ -17,11 +17,11 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// ErrRecord says that what is stored is no configuration: it is damaged, or was
+// ErrRecord means that what is stored is no configuration: it is damaged, or was
 // written by a later version.
 var ErrRecord = errors.New("admin: stored configuration cannot be read")
 
-// errTooSlow says that writing took so long that what was written may have been
+// errTooSlow means that writing took so long that what was written may have been
 // swept away as garbage.
 var errTooSlow = errors.New("admin: storing the configuration took too long")
 
@@ -31,7 +31,7 @@ const (
 	pieceSize = 4 << 20   // bytes of text in a document; base64 and quotes stay below storage.MaxDataSize
 	version   = 1
 
-	// A text that no head names is garbage once nobody can be writing it any more.
+	// A text that no head names is garbage once no writer can be at work on it.
 	writeTime   = 10 * time.Minute
 	garbageTime = time.Hour
 )

@@ -22,7 +22,8 @@ func (a *api) pluginSchema(w http.ResponseWriter, r *http.Request) error {
 		config["fields"] = configFields(reflect.ValueOf(kind.Config()).Elem())
 	}
 	fields := []map[string]schemaField{
-		{"protocols": {"type": "set", "required": true, "default": []string{"grpc", "grpcs", "http", "https"}, "elements": schemaField{"type": "string"}}},
+		{"protocols": {"type": "set", "required": true, "default": []string{"grpc", "grpcs", "http", "https"},
+			"elements": schemaField{"type": "string"}}},
 	}
 	if !kind.NoConsumer {
 		fields = append(fields, map[string]schemaField{"consumer": {"type": "foreign", "reference": "consumers"}})

@@ -72,7 +72,8 @@ func TestAPI_schemas_listThePluginFields(t *testing.T) {
 	require.Equal(t, fieldOf{Type: "boolean", Default: false}, configs["acl"]["hide_groups_header"])
 	require.Equal(t, fieldOf{Type: "number"}, configs["cors"]["max_age"])
 	require.True(t, configs["oidc"]["client_secret"].Encrypted)
-	require.Equal(t, []string{"body", "headers", "querystring", "uri"}, slices.Sorted(maps.Keys(named(configs["request-transformer"]["replace"].Fields))))
+	require.Equal(t, []string{"body", "headers", "querystring", "uri"},
+		slices.Sorted(maps.Keys(named(configs["request-transformer"]["replace"].Fields))))
 	require.NotContains(t, configs["rate-limiting"], "redis", "there is no such policy")
 	c.do("POST", "/plugins", object{"name": "key-auth", "config": object{"realm": "r"}}, 201)
 	shown := c.do("GET", "/plugins", nil, 200)["data"].([]any)[0].(object)["config"].(object)

@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// ErrBusy says that others changed the configuration again and again while a change
+// ErrBusy means that others changed the configuration again and again while a change
 // was being made. Nothing was changed; try again.
 var ErrBusy = errors.New("admin: configuration is being changed by others")
 
@@ -30,7 +30,7 @@ type StoreConfig struct {
 	// Interval is how long it takes at most, besides the time of reading, until what
 	// another process has stored is served by this one. Zero means 2 seconds.
 	Interval time.Duration
-	// Logger gets what an operator has to know. Nil means nothing is logged.
+	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -49,7 +49,7 @@ type Store struct {
 	interval time.Duration
 	logger   *slog.Logger
 
-	turn  chan struct{} // who has it may change state
+	turn  chan struct{} // is full while the state is changed
 	state atomic.Pointer[state]
 	fault atomic.Pointer[error] // of the last look at what is stored; nil if there was none
 }
@@ -62,7 +62,7 @@ type state struct {
 	revision storage.Revision
 }
 
-// attempts is how often a change is tried that others are in the way of.
+// attempts is how often a change is tried that conflicts with those of other writers.
 const attempts = 20
 
 // Open returns a store, and has the gateway serve what is stored. A configuration
@@ -271,7 +271,7 @@ func (s *Store) take(ctx context.Context) error {
 
 func (s *Store) leave() { <-s.turn }
 
-// Ready returns nil if what is stored is served, as far as [Store.Run] knows.
+// Ready returns nil if what is stored is served, by the last check of [Store.Run].
 func (s *Store) Ready() error {
 	if fault := s.fault.Load(); fault != nil {
 		return *fault

@@ -358,7 +358,8 @@ func TestStore_sweepsPiecesOfACrashedWriterOnly(t *testing.T) {
 func TestStore_Publish_servesTheRoutes(t *testing.T) {
 	s, g := openStore(t, storage.NewMemoryDocuments())
 	config := thing("lamps")
-	config.Plugins = []entity.Plugin{{Name: "request-termination", Route: &entity.Ref{Name: "lamps"}, Config: json.RawMessage(`{"status_code":418}`)}}
+	config.Plugins = []entity.Plugin{{Name: "request-termination", Route: &entity.Ref{Name: "lamps"},
+		Config: json.RawMessage(`{"status_code":418}`)}}
 	require.NoError(t, s.Publish(t.Context(), "a", config))
 	answer := httptest.NewRecorder()
 	g.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/lamps", nil))

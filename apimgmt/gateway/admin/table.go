@@ -141,7 +141,7 @@ func (r row) setName(name string) {
 	}
 }
 
-// label is what people call an entity.
+// label is the name of an entity on pages.
 func (r row) label() string {
 	switch e := r.entity.(type) {
 	case *entity.Plugin:

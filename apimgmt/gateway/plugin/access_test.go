@@ -45,7 +45,8 @@ func TestAccessPlugins_passTheSuite(t *testing.T) {
 			Kind:  plugin.IPRestriction(),
 			Valid: []string{`{"allow":["127.0.0.1","2001:db8::/32","::ffff:192.0.2.1"]}`, `{"deny":["127.0.0.0/8"],"status":404,"message":"no"}`},
 			Invalid: map[string]string{
-				`{}`: "config.allow", `{"allow":["localhost"]}`: "config.allow", `{"deny":["::ffff:0:0/90"]}`: "config.deny", `{"deny":["fe80::1%eth0"]}`: "config.deny",
+				`{}`: "config.allow", `{"allow":["localhost"]}`: "config.allow", `{"deny":["::ffff:0:0/90"]}`: "config.deny",
+				`{"deny":["fe80::1%eth0"]}`:     "config.deny",
 				`{"deny":["::1"],"status":200}`: "config.status",
 			},
 		},
@@ -54,13 +55,17 @@ func TestAccessPlugins_passTheSuite(t *testing.T) {
 			Invalid: map[string]string{`{}`: "config.allow", `{"allow":["a"],"deny":["b"]}`: "config.allow", `{"allow":"a"}`: "config.allow"},
 		},
 		{
-			Kind: plugin.Deprecation(), Valid: []string{`{"at":"2025-01-31"}`, `{"at":"2025-01-31T12:00:00+02:00","sunset":"2027-01-01","link":"https://api.example/docs?v=2"}`},
+			Kind: plugin.Deprecation(), Valid: []string{`{"at":"2025-01-31"}`,
+				`{"at":"2025-01-31T12:00:00+02:00","sunset":"2027-01-01","link":"https://api.example/docs?v=2"}`},
 			Invalid: map[string]string{
-				`{}`: "config.at", `{"at":"soon"}`: "config.at", `{"at":"2026-01-01","sunset":"x"}`: "config.sunset", `{"at":"2026-01-01","sunset":"2025-01-01"}`: "config.sunset",
-				`{"at":"2026-01-01","link":"https://a.example/>; rel=\"next\""}`: "config.link", `{"at":"2026-01-01","link":"/a\r\nX: 1"}`: "config.link",
+				`{}`: "config.at", `{"at":"soon"}`: "config.at", `{"at":"2026-01-01","sunset":"x"}`: "config.sunset",
+				`{"at":"2026-01-01","sunset":"2025-01-01"}`:                      "config.sunset",
+				`{"at":"2026-01-01","link":"https://a.example/>; rel=\"next\""}`: "config.link",
+				`{"at":"2026-01-01","link":"/a\r\nX: 1"}`:                        "config.link",
 			},
 		},
-		{Kind: plugin.Prometheus(), Valid: []string{`{}`, `{"per_consumer":true,"status_code_metrics":true}`}, Invalid: map[string]string{`{"per_consumer":1}`: "config.per_consumer"}},
+		{Kind: plugin.Prometheus(), Valid: []string{`{}`, `{"per_consumer":true,"status_code_metrics":true}`},
+			Invalid: map[string]string{`{"per_consumer":1}`: "config.per_consumer"}},
 	} {
 		t.Run(subject.Kind.Name, func(t *testing.T) { plugintest.Run(t, subject) })
 	}
@@ -71,7 +76,8 @@ func TestIPRestriction_allowsAndDenies(t *testing.T) {
 	t.Cleanup(behind.Close)
 	serve := func(config, remote string, forwarded ...string) int {
 		g, err := gateway.New(&gateway.Options{
-			Kinds: plugin.Kinds(), TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, AllowUpstreams: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			Kinds: plugin.Kinds(), TrustedProxies: []netip.Prefix{
+				netip.MustParsePrefix("10.0.0.0/8")}, AllowUpstreams: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, g.Close()) })
@@ -97,10 +103,13 @@ func TestIPRestriction_allowsAndDenies(t *testing.T) {
 		forwarded []string
 		want      int
 	}{
-		{"192.0.2.1:1", nil, ok}, {"192.0.2.66:1", nil, no}, {"198.51.100.1:1", nil, no}, {"[2001:db8::1]:1", nil, ok}, {"[2001:db9::1]:1", nil, no},
+		{"192.0.2.1:1", nil, ok}, {"192.0.2.66:1", nil, no}, {"198.51.100.1:1", nil, no}, {"[2001:db8::1]:1", nil, ok},
+		{"[2001:db9::1]:1", nil, no},
 		{"[::ffff:192.0.2.1]:1", nil, ok}, {"[::ffff:192.0.2.66]:1", nil, no}, {"nonsense", nil, no},
-		{"198.51.100.1:1", []string{"192.0.2.1"}, no}, {"10.0.0.1:1", []string{"192.0.2.1"}, ok}, {"10.0.0.1:1", []string{"192.0.2.1, 198.51.100.1"}, no},
-		{"10.0.0.1:1", []string{"192.0.2.1", "198.51.100.1"}, no}, {"10.0.0.1:1", []string{"192.0.2.1, 10.0.0.2"}, ok}, {"10.0.0.1:1", []string{"192.0.2.66"}, no},
+		{"198.51.100.1:1", []string{"192.0.2.1"}, no}, {"10.0.0.1:1", []string{"192.0.2.1"}, ok},
+		{"10.0.0.1:1", []string{"192.0.2.1, 198.51.100.1"}, no},
+		{"10.0.0.1:1", []string{"192.0.2.1", "198.51.100.1"}, no}, {"10.0.0.1:1", []string{"192.0.2.1, 10.0.0.2"}, ok},
+		{"10.0.0.1:1", []string{"192.0.2.66"}, no},
 	} {
 		require.Equal(t, c.want, serve(allow, c.remote, c.forwarded...), "%s %v", c.remote, c.forwarded)
 	}

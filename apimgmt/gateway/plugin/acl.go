@@ -16,7 +16,7 @@ import (
 //
 //	allow               the groups that may pass, or
 //	deny                those that may not
-//	hide_groups_header  whether the service is not told the groups, as X-Consumer-Groups
+//	hide_groups_header  whether X-Consumer-Groups is left out of the request to the service
 func ACL() gateway.Kind {
 	return gateway.Kind{Name: "acl", Priority: 950, NoConsumer: true, Config: func() any { return newACL() }, Compile: compileACL}
 }

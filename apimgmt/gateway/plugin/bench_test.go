@@ -25,7 +25,8 @@ func (n *nowhere) WriteHeader(int)             {}
 func BenchmarkPlugins(b *testing.B) {
 	idp := newIssuer(b)
 	for _, c := range []struct{ name, config string }{
-		{"none", ""}, {"oidc", idp.config(nil)}, {"key-auth", "{}"}, {"rate-limiting", `{"second":1000000000}`}, {"ip-restriction", `{"allow":["192.0.2.0/24"]}`},
+		{"none", ""}, {"oidc", idp.config(nil)}, {"key-auth", "{}"}, {"rate-limiting", `{"second":1000000000}`},
+		{"ip-restriction", `{"allow":["192.0.2.0/24"]}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			g, err := gateway.New(&gateway.Options{Kinds: plugin.Kinds(), AllowUpstreams: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})

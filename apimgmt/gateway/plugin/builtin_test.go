@@ -26,10 +26,12 @@ func ExampleKinds() {
 func TestKinds_passTheSuite(t *testing.T) {
 	for _, subject := range []plugintest.Subject{
 		{
-			Kind:  plugin.CORS(),
-			Valid: []string{`{}`, `{"origins":["https://app.example"],"credentials":true,"max_age":5}`, `{"origins":["(.*[.])?app[.]example"],"methods":null}`},
+			Kind: plugin.CORS(),
+			Valid: []string{`{}`, `{"origins":["https://app.example"],"credentials":true,"max_age":5}`,
+				`{"origins":["(.*[.])?app[.]example"],"methods":null}`},
 			Invalid: map[string]string{
-				`{"origins":["("]}`: "config.origins", `{"methods":["GOT"]}`: "config.methods", `{"max_age":-1}`: "config.max_age", `{"credentials":"x"}`: "config.credentials",
+				`{"origins":["("]}`: "config.origins", `{"methods":["GOT"]}`: "config.methods",
+				`{"max_age":-1}`: "config.max_age", `{"credentials":"x"}`: "config.credentials",
 			},
 		},
 		{
@@ -41,7 +43,8 @@ func TestKinds_passTheSuite(t *testing.T) {
 			Kind:  plugin.RequestTermination(),
 			Valid: []string{`{}`, `{"status_code":403,"message":"closed"}`, `{"body":"<p>closed","content_type":"text/html"}`},
 			Invalid: map[string]string{
-				`{"status_code":99}`: "config.status_code", `{"message":"a","body":"b"}`: "config.message", `{"content_type":"text/html"}`: "config.content_type",
+				`{"status_code":99}`: "config.status_code", `{"message":"a","body":"b"}`: "config.message",
+				`{"content_type":"text/html"}`: "config.content_type",
 			},
 		},
 	} {
@@ -56,7 +59,8 @@ func stage(t *testing.T, name, config string) *plugintest.Stage {
 }
 
 func TestCORS_answersPreflights(t *testing.T) {
-	s := stage(t, "cors", `{"origins":["https://app.example","https?://.*[.]dev[.]example(:[0-9]+)?"],"credentials":true,"headers":["X-A"],"max_age":60}`)
+	s := stage(t, "cors",
+		`{"origins":["https://app.example","https?://.*[.]dev[.]example(:[0-9]+)?"],"credentials":true,"headers":["X-A"],"max_age":60}`)
 	for from, want := range map[string]string{
 		"https://app.example": "https://app.example", "https://app.example:443": "https://app.example",
 		"http://x.dev.example:8080": "http://x.dev.example:8080", "https://evil.example": "", "https://app.example.evil.example": "",
@@ -76,7 +80,8 @@ func TestCORS_answersPreflights(t *testing.T) {
 }
 
 func TestCORS_appliesToRefusals(t *testing.T) {
-	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Plugins: []entity.Plugin{{Name: "cors"}, {Name: "request-termination"}}})
+	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(),
+		Plugins: []entity.Plugin{{Name: "cors"}, {Name: "request-termination"}}})
 	a := s.Do(http.MethodGet, "/", "", "Origin: https://app.example")
 	require.Equal(t, http.StatusServiceUnavailable, a.Status)
 	require.Equal(t, "*", a.Header.Get("Access-Control-Allow-Origin"))

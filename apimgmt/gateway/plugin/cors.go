@@ -17,7 +17,7 @@ import (
 //
 //	origins              "*", origins, or expressions for them; all by default
 //	methods              that may be used; all by default
-//	headers              that may be sent; those asked for by default
+//	headers              that may be sent; by default those of the preflight
 //	exposed_headers      that may be read
 //	credentials          whether cookies and passwords may be sent
 //	max_age              for how many seconds a preflight counts
@@ -124,7 +124,7 @@ func (c *cors) access(x *gateway.Exchange) *gateway.Answer {
 	return &gateway.Answer{Status: http.StatusOK, Header: header}
 }
 
-// head says in a response who may read it.
+// head sets in a response which origins may read it.
 func (c *cors) head(x *gateway.Exchange) {
 	from := x.Request().Header.Get("Origin")
 	if x.Value(c) != nil || from == "" && !c.AllowOriginAbsent {

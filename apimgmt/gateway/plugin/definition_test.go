@@ -17,7 +17,8 @@ import (
 func TestDefinition_securesItsOperations(t *testing.T) {
 	idp := newIssuer(t)
 	ask := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"active":%t,"sub":"u","iss":"%s"}`, r.PostFormValue("token") == "good" && r.PostFormValue("client_secret") == "squirrel", idp.URL)
+		fmt.Fprintf(w, `{"active":%t,"sub":"u","iss":"%s"}`, r.PostFormValue("token") == "good" &&
+			r.PostFormValue("client_secret") == "squirrel", idp.URL)
 	})
 	idp.introspect.Store(&ask)
 	behind := httptest.NewServer(echo())

@@ -60,7 +60,8 @@ func compileDeprecation(setup gateway.Setup) (gateway.Plugin, error) {
 		c.sunset = []string{end.UTC().Format(http.TimeFormat)}
 	}
 	if c.Link != "" {
-		if _, err := url.Parse(c.Link); err != nil || strings.ContainsFunc(c.Link, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>"\`, r) }) {
+		if _, err := url.Parse(c.Link); err != nil ||
+			strings.ContainsFunc(c.Link, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>"\`, r) }) {
 			return gateway.Plugin{}, errors.New("config.link: it is no address")
 		}
 		c.links = []string{"<" + c.Link + `>; rel="deprecation"`}

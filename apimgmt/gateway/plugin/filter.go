@@ -68,7 +68,7 @@ func (f *filter) skips(path string) bool {
 	return false
 }
 
-// unambiguous reports whether everybody reads a path alike: nothing is escaped
+// unambiguous reports whether a path has one reading: nothing is escaped
 // (such as a slash), there are no dot segments, empty segments, parameters ("/..;/")
 // or backslashes, and it is in ASCII.
 func unambiguous(path string) bool {

@@ -16,10 +16,13 @@ import (
 
 func FuzzConfigs(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"discovery":"https://idm.example/d","bearer_only":"yes","filters":"/a,^/b$","timeout":"5"}`, `{"name":"oidc","config":{"discovery":"http://x/y"}}`,
-		`{"client_id":"kong","issuer":"https://x","session_secret":"0123456789abcdef 0123456789abcdef"}`, `{"minute":5,"hour":6,"limit_by":"path","path":"/"}`,
+		`{}`, `{"discovery":"https://idm.example/d","bearer_only":"yes","filters":"/a,^/b$","timeout":"5"}`,
+		`{"name":"oidc","config":{"discovery":"http://x/y"}}`,
+		`{"client_id":"kong","issuer":"https://x","session_secret":"0123456789abcdef 0123456789abcdef"}`,
+		`{"minute":5,"hour":6,"limit_by":"path","path":"/"}`,
 		`{"allow":["::ffff:1.2.3.4/120","10.0.0.0/8"]}`, `{"at":"2026-01-01","sunset":"2027-01-01T00:00:00Z","link":"https://a"}`,
-		`{"definition":{"parameters":[{"name":"a","in":"path","required":true,"schema":{"type":"string"}}],"requestBody":{"content":{"a/b":{}}}}}`,
+		`{"definition":{"parameters":[{"name":"a","in":"path","required":true,"schema":{"type":"string"}}],` +
+			`"requestBody":{"content":{"a/b":{}}}}}`,
 		`{"body_schema":"{\"type\":[\"object\"]}","version":"draft4"}`, `{"key_names":["a-b"],"anonymous":"x"}`,
 	} {
 		f.Add(seed)
@@ -58,7 +61,8 @@ func FuzzFilter(f *testing.F) {
 }
 
 func FuzzIdentityFields(f *testing.F) {
-	for _, seed := range []string{"X-Userinfo", "x_userinfo", "X.Access~Token", "X-Consumer-", "X-Credential-Identifier", "Xuserinfo", "X--Userinfo", "X-Userinformation"} {
+	for _, seed := range []string{"X-Userinfo", "x_userinfo", "X.Access~Token", "X-Consumer-", "X-Credential-Identifier",
+		"Xuserinfo", "X--Userinfo", "X-Userinformation"} {
 		f.Add(seed)
 	}
 	other := regexp.MustCompile(`[^a-z0-9]`)
@@ -99,7 +103,8 @@ func FuzzSealed(f *testing.F) {
 		require.False(t, seal.open("session b", good, &s), "it is sealed for one place")
 		at %= uint(len(good))
 		changed := good[:at] + change + good[min(len(good), int(at)+len(change)):]
-		require.False(t, strings.TrimRight(changed, "\r\n") != good && !strings.ContainsAny(change, "\r\n") && seal.open("session a", changed, &s), "nor change one")
+		require.False(t, strings.TrimRight(changed, "\r\n") != good && !strings.ContainsAny(change, "\r\n") &&
+			seal.open("session a", changed, &s), "nor change one")
 	})
 }
 

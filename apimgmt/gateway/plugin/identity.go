@@ -62,7 +62,7 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// setIdentity tells the service who calls: which consumer, and what it has shown.
+// setIdentity sends the service the caller: the consumer, and its credential.
 func setIdentity(x *gateway.Exchange, who gateway.Identity) {
 	x.Authenticate(who)
 	header := x.Upstream().Header

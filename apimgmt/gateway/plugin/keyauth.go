@@ -16,7 +16,7 @@ import (
 )
 
 // KeyAuth is the kind "key-auth": it lets requests pass that come with the key of
-// a consumer. Keys are looked up by their hash, so that the time it takes tells
+// a consumer. Keys are looked up by their hash, so that the time it takes says
 // nothing about them.
 //
 //	key_names         header fields, query parameters and fields of a form; "apikey" by default
@@ -29,7 +29,8 @@ import (
 //	run_on_preflight  whether OPTIONS needs a key; true by default
 //	realm             named in refusals
 func KeyAuth() gateway.Kind {
-	return gateway.Kind{Name: "key-auth", Priority: 1250, NoConsumer: true, Config: func() any { return newKeyAuth() }, Compile: compileKeyAuth}
+	return gateway.Kind{Name: "key-auth", Priority: 1250, NoConsumer: true, Config: func() any { return newKeyAuth() },
+		Compile: compileKeyAuth}
 }
 
 type keyAuth struct {

@@ -18,7 +18,8 @@ import (
 func consumers() entity.Config {
 	return entity.Config{
 		Consumers: []entity.Consumer{{Username: "ada", CustomID: "a-1"}, {Username: "guest"}},
-		Keys:      []entity.Key{{Key: "key-of-ada", Consumer: &entity.Ref{Name: "ada"}}, {Key: "second-key-of-ada", Consumer: &entity.Ref{Name: "ada"}}},
+		Keys: []entity.Key{{Key: "key-of-ada", Consumer: &entity.Ref{Name: "ada"}},
+			{Key: "second-key-of-ada", Consumer: &entity.Ref{Name: "ada"}}},
 	}
 }
 
@@ -86,7 +87,8 @@ func TestKeyAuth_hidesKeysFromTheService(t *testing.T) {
 	s := keyStage(t, `{"hide_credentials":true,"key_in_body":true}`, service)
 	require.Equal(t, "|||0", s.Do(http.MethodGet, "/", "", "apikey: key-of-ada").Body)
 	require.Equal(t, "|a=%201&&b=2||0", s.Do(http.MethodGet, "/?a=%201&&apikey=key-of-ada&b=2", "").Body)
-	require.Equal(t, "||a=1&b=%20|9", s.Do(http.MethodPost, "/", "a=1&apikey=key-of-ada&b=%20", "Content-Type: application/x-www-form-urlencoded").Body)
+	require.Equal(t, "||a=1&b=%20|9", s.Do(http.MethodPost, "/", "a=1&apikey=key-of-ada&b=%20",
+		"Content-Type: application/x-www-form-urlencoded").Body)
 	require.Equal(t, `||{"n":1.50}|10`, s.Do(http.MethodPost, "/", `{"n":1.50, "apikey":"key-of-ada"}`, "Content-Type: application/json").Body)
 	require.Equal(t, http.StatusUnauthorized, s.Do(http.MethodPost, "/", "apikey=key-of-ada", "Content-Type: text/plain").Status)
 }

@@ -25,8 +25,8 @@ import (
 // {name, enabled, config} may stand in place of config.
 //
 //	discovery                           address of the discovery document
-//	client_id, client_secret            who the gateway is at the issuer
-//	introspection_endpoint              asked about every token (RFC 7662); empty means
+//	client_id, client_secret            credentials of the gateway at the issuer
+//	introspection_endpoint              queried for every token (RFC 7662); empty means
 //	                                    that tokens are verified here with the issuer's keys
 //	introspection_endpoint_auth_method  client_secret_post (the default) or client_secret_basic
 //	token_endpoint_auth_method          likewise
@@ -37,9 +37,9 @@ import (
 //	timeout                             of requests to the issuer, in milliseconds
 //	ssl_verify                          "no" trusts any certificate of the issuer; "yes" by default
 //
-// For people at a browser, with the authorization code flow and PKCE:
+// For users of a browser, with the authorization code flow and PKCE:
 //
-//	scope                      asked for; "openid" by default
+//	scope                      requested; "openid" by default
 //	response_type              "code"
 //	redirect_uri_path          where the issuer sends them back to; by default to the path
 //	                           that they asked for
@@ -53,7 +53,7 @@ import (
 // What kong-oidc does not have:
 //
 //	issuer                  what tokens say, if it differs from the discovery document
-//	introspect_jwt_tokens   "no": only tokens that are no JWT are asked about, others
+//	introspect_jwt_tokens   "no": only tokens that are no JWT are introspected, others
 //	                        verified here; "yes" by default, as with kong-oidc
 //	roles_required          realm roles, as Kong's openid-connect writes requirements: one of
 //	                        the strings has to be met, and each is met by all of its words
@@ -63,7 +63,7 @@ import (
 // # Answers
 //
 // A token that is missing or refused is answered with 401 and WWW-Authenticate, one
-// that lacks a role or scope with 403, and 503 says that the issuer cannot be asked.
+// that lacks a role or scope with 403, and 503 means that the issuer cannot be reached.
 //
 // # What the service sees
 //
@@ -138,7 +138,8 @@ func decodeOIDC(setup gateway.Setup) (*oidcConfig, *filter, error) {
 	if c.IntrospectionEndpoint != "" && c.ClientID == "" {
 		return nil, nil, errors.New("config.client_id: it is required with introspection_endpoint")
 	}
-	for field, address := range map[string]text{"discovery": c.Discovery, "issuer": c.Issuer, "introspection_endpoint": c.IntrospectionEndpoint} {
+	for field, address := range map[string]text{"discovery": c.Discovery, "issuer": c.Issuer,
+		"introspection_endpoint": c.IntrospectionEndpoint} {
 		if address != "" && !webAddress(string(address)) {
 			return nil, nil, fmt.Errorf("config.%s: expected http://HOST/PATH or https://HOST/PATH", field)
 		}
@@ -167,7 +168,7 @@ func decodeOIDC(setup gateway.Setup) (*oidcConfig, *filter, error) {
 }
 
 // unwrap takes the configuration out of the whole form of the extension. One that
-// is not enabled is the business of whoever reads the extension.
+// is not enabled is for the reader of the extension.
 func unwrap(config json.RawMessage) (json.RawMessage, error) {
 	var whole map[string]json.RawMessage
 	if json.Unmarshal(config, &whole) != nil || whole["config"] == nil {
@@ -193,10 +194,11 @@ func unwrap(config json.RawMessage) (json.RawMessage, error) {
 
 func webAddress(text string) bool {
 	address, err := url.Parse(text)
-	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != "" && address.User == nil && address.Fragment == ""
+	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != "" &&
+		address.User == nil && address.Fragment == ""
 }
 
-// issuer is the configuration of whoever asks the issuer.
+// issuer is the configuration of the issuer's verifier or client.
 func (c *oidcConfig) issuer(setup gateway.Setup) oidc.Config {
 	discovery := string(c.Discovery)
 	return oidc.Config{
@@ -244,13 +246,14 @@ func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
 	return gateway.Plugin{Access: p.access, Head: p.head, Close: release}, nil
 }
 
-// login is the part of the configuration that is for people at a browser. random
+// login is the part of the configuration that is for users of a browser. random
 // is a secret for when there is none.
 func (c *oidcConfig) login(random string) (*login, error) {
 	if c.ClientID == "" {
 		return nil, errors.New("config.client_id: it is required unless bearer_only is yes")
 	}
-	for field, path := range map[string]text{"redirect_uri_path": c.RedirectURIPath, "recovery_page_path": c.RecoveryPagePath, "logout_path": c.LogoutPath} {
+	for field, path := range map[string]text{"redirect_uri_path": c.RedirectURIPath,
+		"recovery_page_path": c.RecoveryPagePath, "logout_path": c.LogoutPath} {
 		if path != "" && !localPath(string(path)) {
 			return nil, fmt.Errorf("config.%s: expected a path, without query and escapes", field)
 		}

@@ -73,7 +73,7 @@ func bearer(fields []string) (token string, found, ok bool) {
 	return token, token != "", true
 }
 
-// check verifies a token, or asks the issuer about it.
+// check verifies a token, or introspects it.
 func (p *oidcPlugin) check(ctx context.Context, token string) (*oidc.Claims, error) {
 	if p.introspects && (p.introspectsAll || strings.Count(token, ".") != 2) {
 		return p.verifier.Introspect(ctx, token)
@@ -81,7 +81,7 @@ func (p *oidcPlugin) check(ctx context.Context, token string) (*oidc.Claims, err
 	return p.verifier.Verify(ctx, token)
 }
 
-// admit lets a caller pass who has all that is required, and tells the service.
+// admit lets a caller with all that is required pass, and sends its identity to the service.
 func (p *oidcPlugin) admit(x *gateway.Exchange, claims *oidc.Claims) *gateway.Answer {
 	who := p.callers.get(claims)
 	switch {
@@ -106,7 +106,7 @@ func (r requirement) met(given []string) bool {
 	})
 }
 
-// reasons are what clients are told of tokens that are refused. Errors that are
+// reasons are the answers to clients with refused tokens. Errors that are
 // none of these say nothing about the token.
 func reasons() []reason { return tokenReasons[:] }
 
@@ -129,7 +129,7 @@ var tokenReasons = [...]reason{
 	{oidc.ErrMalformed, "the token is malformed"},
 }
 
-// reasonOf is what a client is told of an error; empty if the token is not to blame.
+// reasonOf is the answer for an error; empty if the token is not at fault.
 func reasonOf(err error) string {
 	if errors.Is(err, oidc.ErrUnreachable) {
 		return ""
@@ -186,14 +186,14 @@ type caller struct {
 	credential string
 }
 
-// callers remembers some of those who have called last. The zero value is ready to
+// callers caches some of the last callers. The zero value is ready to
 // use, and safe for concurrent use.
 type callers struct {
 	seed  atomic.Pointer[maphash.Seed]
 	slots [callerSlots]atomic.Pointer[caller]
 }
 
-// Bounds of what is remembered: about 5 MB.
+// Bounds of what is cached: about 5 MB.
 const (
 	callerSlots   = 512
 	callerLongest = 4096

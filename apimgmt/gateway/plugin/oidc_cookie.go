@@ -45,7 +45,8 @@ func (c *cookies) loginName(x *gateway.Exchange, state string) string {
 // cookie is one for the whole host.
 func cookie(x *gateway.Exchange, name, value string, age time.Duration) string {
 	made := http.Cookie{
-		Name: name, Value: value, Path: "/", HttpOnly: true, Secure: x.Scheme() == "https", SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second),
+		Name: name, Value: value, Path: "/", HttpOnly: true, Secure: x.Scheme() == "https", SameSite: http.SameSiteLaxMode,
+		MaxAge: int(age / time.Second),
 	}
 	if age <= 0 {
 		made.MaxAge = -1

@@ -15,11 +15,11 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-// login is the part of the plugin that is for people at a browser.
+// login is the part of the plugin that is for users of a browser.
 type login struct {
 	client      *oidc.Client
 	cookies     cookies
-	callback    string // path; empty means the one that was asked for
+	callback    string // path; empty means the requested one
 	logout      string // path
 	afterLogout string // path or address
 	recovery    string // path; empty means that failures are answered
@@ -78,7 +78,7 @@ func (p *oidcPlugin) browser(x *gateway.Exchange) *gateway.Answer {
 	return nil
 }
 
-// expired answers for a session whose tokens do not count any more. Somebody who has
+// expired answers for a login session whose tokens have expired. A user that has
 // just logged in is not sent there again: with an issuer whose tokens never count the
 // browser would not stop.
 func (p *oidcPlugin) expired(x *gateway.Exchange, s *session, err error) *gateway.Answer {
@@ -145,7 +145,7 @@ func subjectOf(s *session) string {
 }
 
 // sessionClaims are those of the access token, or of the ID token if only the
-// issuer can read the other one, and is not asked.
+// issuer can read the other one, and is not called.
 func (p *oidcPlugin) sessionClaims(ctx context.Context, s *session) (*oidc.Claims, error) {
 	if !p.introspects && strings.Count(s.Access, ".") != 2 {
 		return s.claims()
@@ -209,7 +209,7 @@ func redirectTo(where string, setCookies []string) *gateway.Answer {
 	}}
 }
 
-// navigates reports whether a request is one of a person at a browser, who can be
+// navigates reports whether a request is one of a user at a browser, who can be
 // sent somewhere else, rather than of a program or a script.
 func navigates(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Upgrade") != "" {
@@ -286,7 +286,7 @@ func (p *oidcPlugin) logOut(x *gateway.Exchange, known *session) *gateway.Answer
 		return redirectTo(back, lines)
 	}
 	where, err := p.login.client.EndSessionURL(x.Context(), known.ID, back)
-	if err != nil { // the issuer has no such thing, or cannot be asked
+	if err != nil { // the issuer has no such endpoint, or cannot be reached
 		p.report(x.Context(), err)
 	}
 	return redirectTo(cmp.Or(where, back), lines)

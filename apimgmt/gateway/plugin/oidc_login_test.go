@@ -32,10 +32,11 @@ type site struct {
 
 func newSite(t *testing.T, access time.Duration, config map[string]any) *site {
 	t.Helper()
-	s := &site{Stage: plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Service: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set("Asked", r.Method+" "+r.URL.RequestURI())
-		_ = json.NewEncoder(w).Encode(r.Header)
-	})}), t: t}
+	s := &site{Stage: plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(),
+		Service: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Header.Set("Asked", r.Method+" "+r.URL.RequestURI())
+			_ = json.NewEncoder(w).Encode(r.Header)
+		})}), t: t}
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
@@ -184,7 +185,8 @@ func TestOIDC_login_refusesProgramsWithoutRedirect(t *testing.T) {
 	s := newSite(t, 0, nil)
 	p := s.person()
 	for _, r := range []*http.Response{
-		p.send(http.MethodPost, s.URL), p.get("/", "X-Requested-With: XMLHttpRequest"), p.get("/", "Sec-Fetch-Mode: cors"), p.get("/", "Accept: application/json"),
+		p.send(http.MethodPost, s.URL), p.get("/", "X-Requested-With: XMLHttpRequest"), p.get("/",
+			"Sec-Fetch-Mode: cors"), p.get("/", "Accept: application/json"),
 		p.get("/", "Authorization: Bearer nonsense"),
 	} {
 		require.Equal(t, http.StatusUnauthorized, r.StatusCode)
@@ -252,7 +254,8 @@ func TestOIDC_login_refusesForeignAnswers(t *testing.T) {
 
 func TestOIDC_login_redirectsToTheGatewayOnly(t *testing.T) {
 	s := newSite(t, 0, map[string]any{"redirect_uri_path": "/cb"})
-	for _, path := range []string{"//evil.example/a", "/%5cevil.example", "/\\evil.example", "/?next=https://evil.example", "/@evil.example", "/%2f/evil.example"} {
+	for _, path := range []string{"//evil.example/a", "/%5cevil.example", "/\\evil.example",
+		"/?next=https://evil.example", "/@evil.example", "/%2f/evil.example"} {
 		p := s.person()
 		back := p.get(p.logIn(path))
 		require.Equal(t, http.StatusFound, back.StatusCode, path)

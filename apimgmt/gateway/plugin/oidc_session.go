@@ -13,13 +13,13 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-// session is what a browser keeps, sealed, once somebody has logged in.
+// session is a login session, which the browser keeps, sealed.
 type session struct {
 	Access  string `json:"a"`
 	Refresh string `json:"r,omitempty"`
 	ID      string `json:"i"`
 	// Expires is when the access token does, and Until when the session ends, in
-	// seconds since 1970. Begun is when somebody logged in.
+	// seconds since 1970. Begun is the time of the login.
 	Expires int64 `json:"e"`
 	Until   int64 `json:"u"`
 	Begun   int64 `json:"b"`
@@ -86,7 +86,7 @@ func (s *session) claims() (*oidc.Claims, error) {
 type renewals struct {
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*renewal
-	swept   time.Time // when those that are over were forgotten
+	swept   time.Time // when those that are over were dropped
 	running sync.WaitGroup
 	closed  bool
 }
@@ -98,7 +98,7 @@ type renewal struct {
 	until  time.Time // zero as long as it is not done
 }
 
-// Bounds of the renewals that are remembered.
+// Bounds of the renewals that are cached.
 const (
 	mostRenewals = 10_000
 	renewalTime  = 30 * time.Second

@@ -22,11 +22,13 @@ func TestOIDC_session_endsWithItsTokens(t *testing.T) {
 		before *session
 		want   time.Duration
 	}{
-		"no refresh token":    {oidc.Tokens{Access: "a", Expires: at(time.Minute)}, nil, time.Minute},
-		"a refresh token":     {oidc.Tokens{Access: "a", Refresh: "r", Expires: at(time.Minute), RefreshExpires: at(30 * time.Minute)}, nil, 30 * time.Minute},
+		"no refresh token": {oidc.Tokens{Access: "a", Expires: at(time.Minute)}, nil, time.Minute},
+		"a refresh token": {oidc.Tokens{Access: "a", Refresh: "r", Expires: at(time.Minute),
+			RefreshExpires: at(30 * time.Minute)}, nil, 30 * time.Minute},
 		"for an unknown time": {oidc.Tokens{Access: "a", Refresh: "r", Expires: at(time.Minute)}, nil, sessionIdle},
 		"for ever":            {oidc.Tokens{Access: "a", Refresh: "r", RefreshExpires: at(1000 * time.Hour)}, nil, sessionLong},
-		"after a long time":   {oidc.Tokens{Access: "a", Refresh: "r"}, &session{Begun: now.Add(-sessionLong + time.Minute).Unix(), ID: "i"}, time.Minute},
+		"after a long time": {oidc.Tokens{Access: "a", Refresh: "r"},
+			&session{Begun: now.Add(-sessionLong + time.Minute).Unix(), ID: "i"}, time.Minute},
 	} {
 		s := newSession(&c.tokens, c.before, now)
 		require.EqualValues(t, c.want/time.Second, s.Until-now.Unix(), name)

@@ -53,9 +53,12 @@ func TestOIDC_passesTheSuite(t *testing.T) {
 			`{"bearer_only":"yes",` + dead + `}`,
 			`{"bearer_only":true,"client_id":"kong","client_secret":"client-secret-of-the-gateway","ssl_verify":"no","timeout":1000,` + dead + `,
 				"introspection_endpoint":"http://127.0.0.1:1/introspect","filters":"/health,/public/.*"}`,
-			`{"name":"oidc","enabled":true,"config":{"bearer_only":"yes","client_id":"kong","client_secret":"client-secret-of-the-gateway",` + dead + `}}`,
-			`{"client_id":"kong","client_secret":"client-secret-of-the-gateway","session_secret":"client-secret-of-the-gateway","recovery_page_path":"/sorry",` + dead + `}`,
-			`{"bearer_only":"yes","issuer":"https://idm.example/auth/realms/OpenAPI","roles_required":["Developer"],"scopes_required":"a b",` + dead + `}`,
+			`{"name":"oidc","enabled":true,"config":{"bearer_only":"yes","client_id":"kong",` +
+				`"client_secret":"client-secret-of-the-gateway",` + dead + `}}`,
+			`{"client_id":"kong","client_secret":"client-secret-of-the-gateway",` +
+				`"session_secret":"client-secret-of-the-gateway","recovery_page_path":"/sorry",` + dead + `}`,
+			`{"bearer_only":"yes","issuer":"https://idm.example/auth/realms/OpenAPI","roles_required":["Developer"],` +
+				`"scopes_required":"a b",` + dead + `}`,
 		},
 		Invalid: map[string]string{
 			`{}`:             "config.discovery",
@@ -144,13 +147,16 @@ func TestOIDC_removesIdentityFieldsOfClients(t *testing.T) {
 	idp := newIssuer(t)
 	s := oidcStage(t, idp.config(map[string]any{"filters": "/public"}))
 	forged := []string{
-		"X-Userinfo: e30=", "x-userinfo: e30=", "X_Userinfo: a", "x-UserInfo: b", "X.Userinfo: c", "X-Access-Token: d", "X_ACCESS_TOKEN: e", "X-ID-Token: f",
-		"x-id_token: g", "X-Consumer-ID: h", "X-Consumer-Username: i", "X_Consumer_Custom_Id: j", "X-Credential-Identifier: k", "X-Credential-Username: l",
+		"X-Userinfo: e30=", "x-userinfo: e30=", "X_Userinfo: a", "x-UserInfo: b", "X.Userinfo: c", "X-Access-Token: d",
+		"X_ACCESS_TOKEN: e", "X-ID-Token: f",
+		"x-id_token: g", "X-Consumer-ID: h", "X-Consumer-Username: i", "X_Consumer_Custom_Id: j",
+		"X-Credential-Identifier: k", "X-Credential-Username: l",
 		"X-Anonymous-Consumer: false", "X-Authenticated-Userid: m", "X-Authenticated-Scope: n", "X!Consumer~Groups: o",
 	}
 	harmless := []string{"X-Userinformation: 1", "X-Consumers: 1", "Xx-Userinfo: 1", "X-Access-Tokens: 1", "X-Id: 1"}
 	for _, path := range []string{"/", "/public"} {
-		header := seen(t, s.Do(http.MethodGet, path, "", append(append([]string{"Authorization: Bearer " + idp.token(t, nil)}, forged...), harmless...)...))
+		header := seen(t, s.Do(http.MethodGet, path, "",
+			append(append([]string{"Authorization: Bearer " + idp.token(t, nil)}, forged...), harmless...)...))
 		for _, line := range forged {
 			name, value, _ := strings.Cut(line, ": ")
 			require.NotContains(t, header[http.CanonicalHeaderKey(name)], value, line)
@@ -211,8 +217,10 @@ func TestOIDC_answersUnavailableWhenTheIssuerIsDown(t *testing.T) {
 
 	broken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	idp.introspect.Store(&broken)
-	s = oidcStage(t, idp.config(map[string]any{"introspection_endpoint": idp.URL + "/introspect", "client_id": "kong", "client_secret": "wrong"}))
-	require.Equal(t, http.StatusServiceUnavailable, s.Do(http.MethodGet, "/", "", "Authorization: Bearer x").Status, "it is the gateway that was refused")
+	s = oidcStage(t, idp.config(map[string]any{"introspection_endpoint": idp.URL + "/introspect", "client_id": "kong",
+		"client_secret": "wrong"}))
+	require.Equal(t, http.StatusServiceUnavailable, s.Do(http.MethodGet, "/", "", "Authorization: Bearer x").Status,
+		"it is the gateway that was refused")
 }
 
 func TestOIDC_introspectsTokensWhereSet(t *testing.T) {
@@ -289,8 +297,10 @@ func TestFilter_coversEverySpellingOfAPath(t *testing.T) {
 		require.Equal(t, http.StatusOK, s.Do(http.MethodGet, path, "").Status, path)
 	}
 	for _, path := range []string{
-		"/", "/publicity", "/PUBLIC", "/secret/public", "/public/../secret", "/public/%2e%2e/secret", "/public%2f..%2fsecret", "/public/..%2fsecret",
-		"/public/..%5csecret", "/public/..;/secret", "/public;/../secret", "/public/%252e%252e/secret", "/public%00", "/img/x.png/../../secret", "/img/x.png%0a",
+		"/", "/publicity", "/PUBLIC", "/secret/public", "/public/../secret", "/public/%2e%2e/secret",
+		"/public%2f..%2fsecret", "/public/..%2fsecret",
+		"/public/..%5csecret", "/public/..;/secret", "/public;/../secret", "/public/%252e%252e/secret", "/public%00",
+		"/img/x.png/../../secret", "/img/x.png%0a",
 		"/secret/img/x.png", "/secret?/public", "/secret#/public",
 	} {
 		require.NotEqual(t, http.StatusOK, s.Do(http.MethodGet, path, "").Status, path)
@@ -299,16 +309,19 @@ func TestFilter_coversEverySpellingOfAPath(t *testing.T) {
 
 func TestOIDC_coversEverySpellingOfAPath(t *testing.T) {
 	idp := newIssuer(t)
-	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(), Service: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, r.URL.Path)
-	})})
+	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds(),
+		Service: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, r.URL.Path)
+		})})
 	require.NoError(t, s.Gateway.Update(func(c entity.Config) (entity.Config, error) {
 		no := false
-		c.Routes = append(c.Routes, entity.Route{Name: "secured", Paths: []string{"~/secret$", "/secret/"}, StripPath: &no, Service: &entity.Ref{Name: "service"}})
+		c.Routes = append(c.Routes, entity.Route{Name: "secured", Paths: []string{"~/secret$", "/secret/"}, StripPath: &no,
+			Service: &entity.Ref{Name: "service"}})
 		c.Plugins = append(c.Plugins, entity.Plugin{Name: "oidc", Config: []byte(idp.config(nil)), Route: &entity.Ref{Name: "secured"}})
 		return c, nil
 	}))
-	for _, path := range []string{"/secret", "//secret", "/%73ecret", "/a/../secret", "/a/%2e%2e/secret", "/./secret", "/secret/", "/secret//x", "/secret/../secret"} {
+	for _, path := range []string{"/secret", "//secret", "/%73ecret", "/a/../secret", "/a/%2e%2e/secret", "/./secret",
+		"/secret/", "/secret//x", "/secret/../secret"} {
 		a := s.Do(http.MethodGet, path, "")
 		require.Equal(t, http.StatusUnauthorized, a.Status, "%s came to the service as %s", path, a.Body)
 	}

@@ -61,7 +61,8 @@ func loginGateway(t *testing.T, config string) http.Handler {
 	behind := httptest.NewServer(echo())
 	t.Cleanup(behind.Close)
 	g, err := gateway.New(&gateway.Options{
-		Kinds: plugin.Kinds(), AllowUpstreams: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+		Kinds: plugin.Kinds(), AllowUpstreams: []netip.Prefix{
+			netip.MustParsePrefix("127.0.0.0/8")}, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
@@ -89,9 +90,11 @@ func TestOIDC_session_acceptsOpaqueTokens(t *testing.T) {
 		"too long to refresh": {map[string]any{"access_token": "opaque", "refresh_token": long(15000)}, http.StatusOK, 1},
 		"too long":            {map[string]any{"access_token": long(15000)}, http.StatusServiceUnavailable, 0},
 		"of another issuer":   {map[string]any{"access_token": newIssuer(t).token(t, nil)}, http.StatusBadRequest, 1},
-		"for another client":  {map[string]any{"access_token": "opaque", "id_token": idp.token(t, map[string]any{"aud": "x", "typ": "ID"})}, http.StatusBadRequest, 0},
-		"of another login":    {map[string]any{"access_token": "opaque", "id_token": idp.token(t, map[string]any{"aud": "kong", "typ": "ID", "nonce": "x"})}, http.StatusBadRequest, 0},
-		"without a name":      {map[string]any{"access_token": "opaque", "id_token": ""}, http.StatusBadRequest, 0},
+		"for another client": {map[string]any{"access_token": "opaque",
+			"id_token": idp.token(t, map[string]any{"aud": "x", "typ": "ID"})}, http.StatusBadRequest, 0},
+		"of another login": {map[string]any{"access_token": "opaque",
+			"id_token": idp.token(t, map[string]any{"aud": "kong", "typ": "ID", "nonce": "x"})}, http.StatusBadRequest, 0},
+		"without a name": {map[string]any{"access_token": "opaque", "id_token": ""}, http.StatusBadRequest, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, cookies := answered(t, g, idp, c.tokens)

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/oidc"
 )
 
-// verifiers are shared by the plugins of one kind that ask the same issuer in the
+// verifiers are shared by the plugins of one kind that use the same issuer in the
 // same way: a definition with the extension on each of a hundred operations has a
 // hundred plugins, which so fetch the issuer's keys once, and refresh a session
 // once. Whatever differs in how tokens are judged makes another verifier, with a
@@ -36,7 +36,7 @@ type verifierKey struct {
 // sharedVerifier is what plugins share.
 type sharedVerifier struct {
 	verifier *oidc.Verifier
-	client   *oidc.Client // that logs in; nil if nobody does
+	client   *oidc.Client // for logins; nil if there are none
 	renewals renewals
 	http     *http.Client // of its own, or nil
 	users    int          // guarded by verifiers.mu

@@ -68,7 +68,8 @@ type rateLimiting struct {
 
 // newRateLimiting is a configuration with its defaults.
 func newRateLimiting() *rateLimiting {
-	return &rateLimiting{LimitBy: "consumer", Policy: "local", FaultTolerant: true, ErrorCode: http.StatusTooManyRequests, ErrorMessage: "API rate limit exceeded"}
+	return &rateLimiting{LimitBy: "consumer", Policy: "local", FaultTolerant: true,
+		ErrorCode: http.StatusTooManyRequests, ErrorMessage: "API rate limit exceeded"}
 }
 
 func compileRateLimiting(setup gateway.Setup) (gateway.Plugin, error) {
@@ -139,7 +140,7 @@ func (c *rateLimiting) access(x *gateway.Exchange) *gateway.Answer {
 	return answer
 }
 
-// client names who is counted. The first byte says what it is, so that no client
+// client names the counted caller. The first byte is its kind, so that no caller
 // can be taken for another one.
 func (c *rateLimiting) client(x *gateway.Exchange) string {
 	switch c.LimitBy {
@@ -177,7 +178,7 @@ func (c *rateLimiting) client(x *gateway.Exchange) string {
 	return "i" + address.String()
 }
 
-// head says what is left.
+// head sets the header fields with the remainder.
 func (c *rateLimiting) head(x *gateway.Exchange) {
 	used, ok := x.Value(c).(*usage)
 	if !ok {
@@ -204,7 +205,7 @@ type limit struct {
 	most   int64
 }
 
-// periods are the windows, and the fields that tell of them.
+// periods are the windows, and their header fields.
 var periods = [...]struct{ name, limit, remaining string }{
 	{"second", "X-Ratelimit-Limit-Second", "X-Ratelimit-Remaining-Second"},
 	{"minute", "X-Ratelimit-Limit-Minute", "X-Ratelimit-Remaining-Minute"},
@@ -226,7 +227,8 @@ func (l limit) window(at time.Time) (begin, end int64) {
 	}
 	at = at.UTC()
 	if l.period == len(seconds) {
-		return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()
+		return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC).Unix(),
+			time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	}
 	return time.Date(at.Year(), 1, 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(at.Year()+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 }

@@ -11,7 +11,7 @@ const mostClients = 100_000
 
 // counter counts requests of clients in windows. Clients are known by two hashes
 // with secret seeds, so that a long name takes no more memory than a short one, and
-// nobody can choose one that counts as another's.
+// no caller can choose one that counts as another's.
 type counter struct {
 	limits []limit
 	seeds  [2]maphash.Seed
@@ -83,7 +83,7 @@ func (c *counter) take(client string, now time.Time) usage {
 	return used
 }
 
-// evict forgets a client: of several taken at random, the one that has not called
+// evict drops a client: of several taken at random, the one that has not called
 // for longest.
 func (p *counterPart) evict() {
 	const sample = 8

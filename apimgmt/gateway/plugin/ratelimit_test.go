@@ -32,8 +32,10 @@ func TestRateLimiting_passesTheSuite(t *testing.T) {
 		},
 		Invalid: map[string]string{
 			`{}`: "config.minute", `{"minute":0}`: "config.minute", `{"minute":-1}`: "config.minute", `{"minute":1.5}`: "config.minute",
-			`{"second":5,"minute":4}`: "config.minute", `{"minute":1,"policy":"redis"}`: "config.policy", `{"minute":1,"limit_by":"x"}`: "config.limit_by",
-			`{"minute":1,"limit_by":"header"}`: "config.header_name", `{"minute":1,"limit_by":"path"}`: "config.path", `{"minute":1,"error_code":200}`: "config.error_code",
+			`{"second":5,"minute":4}`: "config.minute", `{"minute":1,"policy":"redis"}`: "config.policy",
+			`{"minute":1,"limit_by":"x"}`:      "config.limit_by",
+			`{"minute":1,"limit_by":"header"}`: "config.header_name", `{"minute":1,"limit_by":"path"}`: "config.path",
+			`{"minute":1,"error_code":200}`: "config.error_code",
 		},
 	})
 }
@@ -104,9 +106,11 @@ func TestRateLimiting_countsEachCaller(t *testing.T) {
 	do := with("consumer")
 	require.Equal(t, []int{ok, ok, stop}, []int{do("/", "apikey: key-of-ada"), do("/"), do("/", "apikey: second-key-of-ada")})
 	do = with("credential")
-	require.Equal(t, []int{ok, ok, stop}, []int{do("/", "apikey: key-of-ada"), do("/", "apikey: second-key-of-ada"), do("/", "apikey: key-of-ada")})
+	require.Equal(t, []int{ok, ok, stop}, []int{do("/", "apikey: key-of-ada"), do("/", "apikey: second-key-of-ada"),
+		do("/", "apikey: key-of-ada")})
 	do = with("header")
-	require.Equal(t, []int{ok, ok, stop, ok, stop}, []int{do("/", "X-Tenant: a"), do("/", "X-Tenant: b"), do("/", "X-Tenant: a"), do("/"), do("/")})
+	require.Equal(t, []int{ok, ok, stop, ok, stop},
+		[]int{do("/", "X-Tenant: a"), do("/", "X-Tenant: b"), do("/", "X-Tenant: a"), do("/"), do("/")})
 	do = with("service")
 	require.Equal(t, []int{ok, stop}, []int{do("/", "apikey: key-of-ada"), do("/x")})
 	do = with("path")

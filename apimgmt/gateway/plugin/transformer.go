@@ -26,7 +26,8 @@ import (
 // from that, values are taken as they are, and bodies are not changed: neither the
 // other templates of Kong, "$(...)", nor its body lists are supported.
 func RequestTransformer() gateway.Kind {
-	return gateway.Kind{Name: "request-transformer", Priority: 801, Config: func() any { return newTransformer() }, Compile: compileTransformer}
+	return gateway.Kind{Name: "request-transformer", Priority: 801, Config: func() any { return newTransformer() },
+		Compile: compileTransformer}
 }
 
 type transformer struct {
@@ -67,7 +68,8 @@ func compileTransformer(setup gateway.Setup) (gateway.Plugin, error) {
 	if err := setup.Decode(c); err != nil {
 		return gateway.Plugin{}, err
 	}
-	if strings.ContainsFunc(c.Method, func(r rune) bool { return r < 'A' || r > 'Z' }) || c.Method == http.MethodConnect || c.Method == http.MethodTrace {
+	if strings.ContainsFunc(c.Method, func(r rune) bool { return r < 'A' || r > 'Z' }) ||
+		c.Method == http.MethodConnect || c.Method == http.MethodTrace {
 		return gateway.Plugin{}, fmt.Errorf("config.http_method: %q is no method that can be forwarded", c.Method)
 	}
 	if c.Replace.URI != "" {

@@ -23,21 +23,28 @@ func ExampleRequestTransformer() {
 func TestRequestTransformer_passesTheSuite(t *testing.T) {
 	plugintest.Run(t, plugintest.Subject{
 		Kind: plugin.RequestTransformer(), Secret: "value-that-is-secret",
-		Valid: []string{`{}`, `{"http_method":"POST","remove":{"headers":["X-A"],"querystring":["b"]},"replace":{"uri":"/v2/x","headers":["X-B:value-that-is-secret"]},"add":{"body":[]}}`},
+		Valid: []string{`{}`,
+			`{"http_method":"POST","remove":{"headers":["X-A"],"querystring":["b"]},"replace":{"uri":"/v2/x",` +
+				`"headers":["X-B:value-that-is-secret"]},"add":{"body":[]}}`},
 		Invalid: map[string]string{
-			`{"http_method":"get"}`: "config.http_method", `{"http_method":"TRACE"}`: "config.http_method", `{"replace":{"uri":"/a/../b"}}`: "config.replace.uri",
-			`{"add":{"headers":["X-A"]}}`: "config.add.headers", `{"remove":{"headers":["X-A:value-that-is-secret"]}}`: "config.remove.headers",
+			`{"http_method":"get"}`: "config.http_method", `{"http_method":"TRACE"}`: "config.http_method",
+			`{"replace":{"uri":"/a/../b"}}`: "config.replace.uri",
+			`{"add":{"headers":["X-A"]}}`:   "config.add.headers", `{"remove":{"headers":["X-A:value-that-is-secret"]}}`: "config.remove.headers",
 			`{"rename":{"headers":["a:b c"]}}`: "config.rename.headers", `{"rename":{"querystring":["a:"]}}`: "config.rename.querystring",
-			`{"append":{"headers":["X-A:value-that-is-secret\r\nX-B: 1"]}}`: "config.append.headers", `{"add":{"querystring":["a:$(headers.b)value-that-is-secret"]}}`: "config.add.querystring",
-			`{"add":{"body":["a:b"]}}`: "config.add.body", `{"add":{"headers":["Transfer-Encoding:chunked"]}}`: "config.add.headers", `{"add":{"uri":"/"}}`: "config.uri",
+			`{"append":{"headers":["X-A:value-that-is-secret\r\nX-B: 1"]}}`:  "config.append.headers",
+			`{"add":{"querystring":["a:$(headers.b)value-that-is-secret"]}}`: "config.add.querystring",
+			`{"add":{"body":["a:b"]}}`:                                       "config.add.body",
+			`{"add":{"headers":["Transfer-Encoding:chunked"]}}`:              "config.add.headers", `{"add":{"uri":"/"}}`: "config.uri",
 		},
 	})
 }
 
 func TestRequestTransformer_changesRequests(t *testing.T) {
-	config := `{"http_method":"PUT","replace":{"uri":"/v2/x","headers":["X-Replaced:new","X-Absent:new"],"querystring":["replaced:a b","absent:1"]},
+	config := `{"http_method":"PUT","replace":{"uri":"/v2/x","headers":["X-Replaced:new","X-Absent:new"],
+	"querystring":["replaced:a b","absent:1"]},
 		"remove":{"headers":["x-removed"],"querystring":["removed"]},"rename":{"headers":["X-Old:x-new"],"querystring":["old:ne&w"]},
-		"add":{"headers":["X-Added:1","X-There:2"],"querystring":["added:1","there:2"]},"append":{"headers":["X-There:3"],"querystring":["there:3"]}}`
+		"add":{"headers":["X-Added:1","X-There:2"],"querystring":["added:1","there:2"]},
+		"append":{"headers":["X-There:3"],"querystring":["there:3"]}}`
 	s := plugintest.NewStage(t, plugintest.Options{
 		Kinds: plugin.Kinds(), Plugins: []entity.Plugin{{Name: "request-transformer", Config: []byte(config)}},
 		Service: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ import (
 )
 
 // RequestValidator is the kind "request-validator": it refuses requests whose
-// parameters or body are not as an API definition says, with 400 and a message that
+// parameters or body are not as an API definition demands, with 400 and a message that
 // names the parameter or the place in the body. Bodies of JSON, and of forms without
 // objects in them, are read for that; others are checked for their type only.
 //
@@ -47,7 +47,8 @@ import (
 // parameters are the named groups of the route's expression, in the order of the path
 // if two names differ only in what a group cannot have.
 func RequestValidator() gateway.Kind {
-	return gateway.Kind{Name: "request-validator", Priority: 999, Config: func() any { return newValidatorConfig() }, Compile: compileValidator}
+	return gateway.Kind{Name: "request-validator", Priority: 999, Config: func() any { return newValidatorConfig() },
+		Compile: compileValidator}
 }
 
 type validatorConfig struct {
@@ -109,7 +110,8 @@ func compileValidator(setup gateway.Setup) (gateway.Plugin, error) {
 	if v.route, err = load(operation, c.Components); err != nil {
 		return gateway.Plugin{}, fmt.Errorf("config.%s: %w", field, err)
 	}
-	v.options = &openapi3filter.Options{ExcludeRequestBody: true, SkipSettingDefaults: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	v.options = &openapi3filter.Options{ExcludeRequestBody: true, SkipSettingDefaults: true,
+		AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
 	v.groups = groups(v.route.Operation.Parameters)
 	for _, p := range v.route.Operation.Parameters {
 		if isScalar(p.Value) {
@@ -260,7 +262,8 @@ func load(operation, components json.RawMessage) (*routers.Route, error) {
 	if spec, err = read(path); err != nil {
 		return nil, err
 	}
-	if err := spec.Validate(context.Background(), openapi3.DisableExamplesValidation(), openapi3.DisableSchemaDefaultsValidation()); err != nil {
+	if err := spec.Validate(context.Background(), openapi3.DisableExamplesValidation(),
+		openapi3.DisableSchemaDefaultsValidation()); err != nil {
 		return nil, err
 	}
 	item := spec.Paths.Value(path)
@@ -273,7 +276,8 @@ func isScalar(p *openapi3.Parameter) bool {
 		return false
 	}
 	types := p.Schema.Value.Type
-	return types != nil && !types.IsEmpty() && !slices.ContainsFunc(types.Slice(), func(t string) bool { return t == openapi3.TypeArray || t == openapi3.TypeObject })
+	return types != nil && !types.IsEmpty() && !slices.ContainsFunc(types.Slice(),
+		func(t string) bool { return t == openapi3.TypeArray || t == openapi3.TypeObject })
 }
 
 // groups are the names that path parameters, in the order of the path, have as groups

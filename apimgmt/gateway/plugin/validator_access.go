@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// invalid says what is wrong with a request.
+// invalid describes what is wrong with a request.
 type invalid struct {
 	where, reason string
 }
@@ -26,7 +26,7 @@ type invalid struct {
 // Error names the place first.
 func (i *invalid) Error() string { return i.where + ": " + i.reason }
 
-// errTooLong says that a body is longer than what is read.
+// errTooLong means that a body is longer than what is read.
 var errTooLong = errors.New("the body is too long to be validated")
 
 func (v *validator) access(x *gateway.Exchange) *gateway.Answer {
@@ -59,7 +59,8 @@ func (v *validator) validate(x *gateway.Exchange) error {
 			return &invalid{fmt.Sprintf("%s parameter %q", s.in, s.name), "it is there more than once"}
 		}
 	}
-	request := (&http.Request{Method: http.MethodPost, URL: &url.URL{Path: v.route.Path, RawQuery: up.Query}, Header: up.Header}).WithContext(x.Context())
+	request := (&http.Request{Method: http.MethodPost, URL: &url.URL{Path: v.route.Path, RawQuery: up.Query},
+		Header: up.Header}).WithContext(x.Context())
 	input := &openapi3filter.RequestValidationInput{
 		Request: request, QueryParams: query, PathParams: v.pathParameters(x), Route: v.route, Options: v.options,
 	}

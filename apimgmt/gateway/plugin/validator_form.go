@@ -39,7 +39,8 @@ func isPrimitive(t *openapi3.Types) bool {
 
 // checkForm checks a form. The library takes the first of several values, and passes
 // over members that the schema does not have.
-func (v *validator) checkForm(input *openapi3filter.RequestValidationInput, declared *openapi3.RequestBody, schema *openapi3.Schema, data []byte) error {
+func (v *validator) checkForm(input *openapi3filter.RequestValidationInput, declared *openapi3.RequestBody,
+	schema *openapi3.Schema, data []byte) error {
 	form, err := url.ParseQuery(string(data))
 	if err != nil {
 		return &invalid{"body", "it is no form"}

@@ -42,7 +42,8 @@ const components = `{
 	"schemas": {"form": {"type": "object", "required": ["item"], "additionalProperties": false, "properties": {
 		"item": {"type": "string", "minLength": 2}, "count": {"type": "integer"}
 	}}, "order": {"type": "object", "required": ["item"], "additionalProperties": false, "properties": {
-		"item": {"type": "string", "minLength": 2}, "count": {"type": "integer", "default": 7}, "parts": {"type": "array", "items": {"$ref": "#/components/schemas/order"}}
+		"item": {"type": "string", "minLength": 2}, "count": {"type": "integer", "default": 7},
+		"parts": {"type": "array", "items": {"$ref": "#/components/schemas/order"}}
 	}}}
 }`
 
@@ -51,7 +52,8 @@ func shop(t *testing.T, more string) *plugintest.Stage {
 	t.Helper()
 	s := plugintest.NewStage(t, plugintest.Options{Kinds: plugin.Kinds()})
 	require.NoError(t, s.Gateway.Update(func(c entity.Config) (entity.Config, error) {
-		c.Routes = append(c.Routes, entity.Route{Name: "shop", Paths: []string{"~/shops/(?<shop_id>[^/]+)/orders$"}, Service: &entity.Ref{Name: "service"}})
+		c.Routes = append(c.Routes, entity.Route{Name: "shop", Paths: []string{"~/shops/(?<shop_id>[^/]+)/orders$"},
+			Service: &entity.Ref{Name: "service"}})
 		c.Plugins = append(c.Plugins, entity.Plugin{
 			Name: "request-validator", Route: &entity.Ref{Name: "shop"},
 			Config: []byte(`{"definition":` + operation + `,"components":` + components + more + `}`),
@@ -77,9 +79,12 @@ func TestRequestValidator_passesTheSuite(t *testing.T) {
 			`{"definition":{"requestBody":{"$ref":"http://127.0.0.1:1/x"}}}`:         "config.definition",
 			`{"definition":{"requestBody":{"$ref":"file:///etc/passwd"}}}`:           "config.definition",
 			`{"definition":{"requestBody":{"$ref":"#/components/requestBodies/x"}}}`: "config.definition",
-			`{"body_schema":7}`: "config.body_schema", `{"body_schema":{"type":"strange"}}`: "config.body_schema", `{"body_schema":{},"version":"kong"}`: "config.version",
-			`{"parameter_schema":[{"name":"a","in":"query","schema":"["}]}`: "config.parameter_schema", `{"body_schema":{},"components":{}}`: "config.components",
-			`{"definition":{},"max_body":0}`: "config.max_body", `{"definition":{},"max_body":99999999}`: "config.max_body",
+			`{"body_schema":7}`: "config.body_schema", `{"body_schema":{"type":"strange"}}`: "config.body_schema",
+			`{"body_schema":{},"version":"kong"}`:                           "config.version",
+			`{"parameter_schema":[{"name":"a","in":"query","schema":"["}]}`: "config.parameter_schema",
+			`{"body_schema":{},"components":{}}`:                            "config.components",
+			`{"definition":{},"max_body":0}`:                                "config.max_body",
+			`{"definition":{},"max_body":99999999}`:                         "config.max_body",
 		},
 	})
 }
@@ -168,10 +173,12 @@ func TestRequestValidator_checksTheTypeOfFormsWithObjects(t *testing.T) {
 func TestRequestValidator_checksBodiesOfUnknownLength(t *testing.T) {
 	for config, want := range map[string]map[string]int{
 		`{"definition":{"requestBody":{"content":{"application/json":{"schema":{"type":"object"}}}}}}`: {
-			"": http.StatusOK, "x": http.StatusBadRequest, "application/json {}": http.StatusOK, "application/json []": http.StatusBadRequest, "application/json ": http.StatusOK,
+			"": http.StatusOK, "x": http.StatusBadRequest, "application/json {}": http.StatusOK,
+			"application/json []": http.StatusBadRequest, "application/json ": http.StatusOK,
 		},
 		`{"max_body":10,"definition":{"requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}}}}`: {
-			"": http.StatusBadRequest, "application/json ": http.StatusBadRequest, `application/json {"a":"01234567"}`: http.StatusRequestEntityTooLarge,
+			"": http.StatusBadRequest, "application/json ": http.StatusBadRequest,
+			`application/json {"a":"01234567"}`: http.StatusRequestEntityTooLarge,
 		},
 	} {
 		s := stage(t, "request-validator", config)

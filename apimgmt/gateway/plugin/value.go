@@ -59,7 +59,7 @@ func (l *list) UnmarshalJSON(data []byte) error {
 	return &json.UnmarshalTypeError{Value: shapeOf(data), Type: reflect.TypeFor[[]string]()}
 }
 
-// shapeOf says what a value is, without the value: it may be a secret.
+// shapeOf reports what a value is, without the value: it may be a secret.
 func shapeOf(data []byte) string {
 	switch data[0] {
 	case '{':

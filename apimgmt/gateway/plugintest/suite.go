@@ -21,7 +21,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 )
 
-// Subject is a kind and what the suite has to know of it.
+// Subject is a kind and its configurations for the suite.
 type Subject struct {
 	// Kind is what is tested.
 	Kind gateway.Kind

@@ -1,5 +1,5 @@
-// Package document reads JSON and YAML that strangers wrote, into a tree in which
-// every value knows its place: the line, the column and the JSON pointer (RFC
+// Package document reads untrusted JSON and YAML into a tree in which
+// every value has its place: the line, the column and the JSON pointer (RFC
 // 6901). It is what API definitions and declarative configurations have in common.
 //
 // Size, depth and the number of values are bounded, those that aliases of YAML

@@ -40,7 +40,7 @@ func (k Kind) String() string {
 }
 
 // Node is one value, with what is in it. A tree may be read by several goroutines
-// at once as long as nobody changes it.
+// at once as long as it is not changed.
 type Node struct {
 	Kind Kind
 	// Text is the string, the literal of the number as JSON has it, or true or false.

@@ -63,11 +63,11 @@ func (h *Hasher) derive(ctx context.Context, password string, salt []byte) ([]by
 	return argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
 }
 
-// Matches compares a password with a hash. An empty hash, of nobody, takes as
+// Matches compares a password with a hash. An empty hash, of an unknown user, takes as
 // long as any other and never matches.
 func (h *Hasher) Matches(ctx context.Context, password, hash string) (bool, error) {
-	nobody := hash == ""
-	if nobody {
+	unknown := hash == ""
+	if unknown {
 		hash = h.decoy
 	}
 	salt, want, err := parseHash(hash)
@@ -78,7 +78,7 @@ func (h *Hasher) Matches(ctx context.Context, password, hash string) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	return subtle.ConstantTimeCompare(got, want) == 1 && !nobody, nil
+	return subtle.ConstantTimeCompare(got, want) == 1 && !unknown, nil
 }
 
 // parseHash reads a hash that this package wrote.

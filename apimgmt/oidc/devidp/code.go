@@ -20,8 +20,8 @@ type code struct {
 	grant   string // of the client that came with it, "" before
 }
 
-// codes keeps codes until their time is over, so that one that is used twice can
-// be told. The zero value is empty and safe for concurrent use.
+// codes keeps codes until their time is over, so that a second use of one can
+// be detected. The zero value is empty and safe for concurrent use.
 type codes struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]*code

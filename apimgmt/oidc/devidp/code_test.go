@@ -59,7 +59,8 @@ func authorization(client string) string {
 func (s *surf) code(t *testing.T, client, user string) string {
 	t.Helper()
 	page := s.do(t, http.MethodGet, authorization(client)+"&prompt=login", nil)
-	back := s.do(t, http.MethodPost, "login-actions/authenticate", url.Values{"request": {sealOf(t, page)}, "username": {user}, "password": {password}})
+	back := s.do(t, http.MethodPost, "login-actions/authenticate",
+		url.Values{"request": {sealOf(t, page)}, "username": {user}, "password": {password}})
 	where, err := url.Parse(back.Header().Get("Location"))
 	require.NoError(t, err)
 	require.NotEmpty(t, where.Query().Get("code"), back.Body.String())
@@ -93,7 +94,8 @@ func TestCodes_areBoundToTheRequestAndUsedOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, got.Code, got.Body.String())
 	again := exchange(p, "public-frontend", code, verifier, portal+"/cb")
 	require.Equal(t, "Code not valid", fieldsOf(t, again)["error_description"])
-	active := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token", fieldsOf(t, got)["access_token"].(string))
+	active := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token",
+		fieldsOf(t, got)["access_token"].(string))
 	require.Equal(t, false, fieldsOf(t, active)["active"], "what the code gave is not good any more")
 }
 
@@ -125,9 +127,11 @@ func TestProvider_codesAndPagesExpire(t *testing.T) {
 func TestProvider_introspect_admitsUnexpiredAccessTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, nil)
-		tokens := fieldsOf(t, post(p, "token", "10.0.0.1", "grant_type", "password", "client_id", "public-backend-access", "username", "demouser", "password", password, "scope", "openid"))
+		tokens := fieldsOf(t, post(p, "token", "10.0.0.1", "grant_type", "password", "client_id", "public-backend-access",
+			"username", "demouser", "password", password, "scope", "openid"))
 		active := func(kind string) any {
-			return fieldsOf(t, post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token", tokens[kind].(string)))["active"]
+			return fieldsOf(t, post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong",
+				"token", tokens[kind].(string)))["active"]
 		}
 		require.Equal(t, true, active("access_token"))
 		require.Equal(t, false, active("id_token"))
@@ -150,9 +154,11 @@ func TestProvider_logout_endsTheNamedSessionOnly(t *testing.T) {
 	other := fieldsOf(t, exchange(p, "public-frontend", elsewhere.code(t, "public-frontend", "demodeveloper"), verifier, portal+"/cb"))
 	asked := browser.do(t, http.MethodGet, "protocol/openid-connect/logout?id_token_hint="+other["id_token"].(string), nil)
 	require.Contains(t, asked.Body.String(), "You are signed in as demouser", "the hint is somebody else's")
-	require.Equal(t, http.StatusOK, browser.do(t, http.MethodGet, "protocol/openid-connect/logout?id_token_hint="+first["id_token"].(string), nil).Code)
+	require.Equal(t, http.StatusOK, browser.do(t, http.MethodGet,
+		"protocol/openid-connect/logout?id_token_hint="+first["id_token"].(string), nil).Code)
 	refresh := func(tokens map[string]any) int {
-		return post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-frontend", "refresh_token", tokens["refresh_token"].(string)).Code
+		return post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-frontend", "refresh_token",
+			tokens["refresh_token"].(string)).Code
 	}
 	require.Equal(t, http.StatusBadRequest, refresh(first))
 	require.Equal(t, http.StatusOK, refresh(other))

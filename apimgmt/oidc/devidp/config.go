@@ -20,13 +20,13 @@ const (
 	OpenCaller = "Open-Caller"
 )
 
-// Config says what a Provider serves, and where it keeps things. BaseURL, Realm
+// Config configures a [Provider]. BaseURL, Realm
 // and Documents are required.
 type Config struct {
-	// BaseURL is where people and programs find it, with the path that stands
+	// BaseURL is where users and programs find it, with the path that stands
 	// before /realms: "http://127.0.0.1:8999/auth".
 	BaseURL string
-	// Realm is who may log in, and from where.
+	// Realm has the users, and the clients that they log in from.
 	Realm Realm
 	// Documents keeps keys, secrets, hashes and sessions. One Provider at a
 	// time uses it; see storage.Prefixed.
@@ -52,7 +52,7 @@ type Config struct {
 	// connection, requests for other hosts than those, IP addresses and localhost get
 	// a 421, because the owner of any name can point it to 127.0.0.1. Nil means none.
 	Hosts []string
-	// Logger is told of what happens. Nil is silent.
+	// Logger receives logins, refusals and failures. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -62,7 +62,7 @@ type Realm struct {
 	Name string
 	// Clients are the applications.
 	Clients []Client
-	// Users are the people.
+	// Users are the users of the realm.
 	Users []User
 }
 
@@ -76,7 +76,7 @@ type Client struct {
 	// Secret is that of a client that is not public. Empty means one that is
 	// generated at the first start, and kept.
 	Secret string
-	// BaseURL is where it is. Its origin may ask for tokens from a browser, and
+	// BaseURL is where it is. Its origin may request tokens from a browser, and
 	// everything below it is where a login may go back to.
 	BaseURL string
 	// Redirects are more addresses where a login may go back to. One that ends
@@ -88,16 +88,16 @@ type Client struct {
 	Browser, Password, Service bool
 }
 
-// User is a person.
+// User is a user of the realm.
 type User struct {
-	// Name is what he logs in with, without regard to case.
+	// Name is the name for logging in, without regard to case.
 	Name string
 	// Password is set at every start. Empty means the one that is kept, which
 	// is generated at the first start.
 	Password string
 	// FirstName, LastName and Email are claims.
 	FirstName, LastName, Email string
-	// Roles are his realm roles.
+	// Roles are the realm roles of the user.
 	Roles []string
 }
 
@@ -125,7 +125,8 @@ func Demo(portal, gateway string) Realm {
 func (c Config) withDefaults() (Config, error) {
 	base, err := url.Parse(c.BaseURL)
 	switch {
-	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
+	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" ||
+		base.Fragment != "" || base.User != nil:
 		return c, fmt.Errorf("Config.BaseURL: %q: expected http://HOST/PATH or https://HOST/PATH", c.BaseURL)
 	case strings.ContainsAny(base.Path, "{}%") || base.RawPath != "":
 		return c, fmt.Errorf("Config.BaseURL: %q: its path has characters that cannot be served", c.BaseURL)
@@ -136,7 +137,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	for name, value := range map[string]time.Duration{
-		"Config.AccessTTL": c.AccessTTL, "Config.SessionIdle": c.SessionIdle, "Config.SessionMax": c.SessionMax, "Config.KeyAge": c.KeyAge, "Config.Sessions": time.Duration(c.Sessions),
+		"Config.AccessTTL": c.AccessTTL, "Config.SessionIdle": c.SessionIdle, "Config.SessionMax": c.SessionMax,
+		"Config.KeyAge": c.KeyAge, "Config.Sessions": time.Duration(c.Sessions),
 	} {
 		if value < 0 {
 			return c, fmt.Errorf("%s: it is negative", name)

@@ -12,22 +12,23 @@ func (h *handler) discovery(w http.ResponseWriter, _ *http.Request) error {
 	protocol := h.issuer + "/protocol/openid-connect"
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	writeJSON(w, http.StatusOK, map[string]any{
-		"issuer":                                         h.issuer,
-		"authorization_endpoint":                         protocol + "/auth",
-		"token_endpoint":                                 protocol + "/token",
-		"introspection_endpoint":                         protocol + "/token/introspect",
-		"userinfo_endpoint":                              protocol + "/userinfo",
-		"end_session_endpoint":                           protocol + "/logout",
-		"jwks_uri":                                       protocol + "/certs",
-		"grant_types_supported":                          []string{"authorization_code", "client_credentials", "password", "refresh_token"},
-		"response_types_supported":                       []string{"code"},
-		"response_modes_supported":                       []string{"query"},
-		"subject_types_supported":                        []string{"public"},
-		"prompt_values_supported":                        []string{"none", "login"},
-		"id_token_signing_alg_values_supported":          []string{"RS256"},
-		"token_endpoint_auth_methods_supported":          []string{"client_secret_basic", "client_secret_post", "none"},
-		"introspection_endpoint_auth_methods_supported":  []string{"client_secret_basic", "client_secret_post"},
-		"claims_supported":                               []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "name", "given_name", "family_name", "preferred_username", "email"},
+		"issuer":                                        h.issuer,
+		"authorization_endpoint":                        protocol + "/auth",
+		"token_endpoint":                                protocol + "/token",
+		"introspection_endpoint":                        protocol + "/token/introspect",
+		"userinfo_endpoint":                             protocol + "/userinfo",
+		"end_session_endpoint":                          protocol + "/logout",
+		"jwks_uri":                                      protocol + "/certs",
+		"grant_types_supported":                         []string{"authorization_code", "client_credentials", "password", "refresh_token"},
+		"response_types_supported":                      []string{"code"},
+		"response_modes_supported":                      []string{"query"},
+		"subject_types_supported":                       []string{"public"},
+		"prompt_values_supported":                       []string{"none", "login"},
+		"id_token_signing_alg_values_supported":         []string{"RS256"},
+		"token_endpoint_auth_methods_supported":         []string{"client_secret_basic", "client_secret_post", "none"},
+		"introspection_endpoint_auth_methods_supported": []string{"client_secret_basic", "client_secret_post"},
+		"claims_supported": []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce",
+			"name", "given_name", "family_name", "preferred_username", "email"},
 		"scopes_supported":                               []string{"openid", "profile", "email"},
 		"code_challenge_methods_supported":               []string{"S256"},
 		"authorization_response_iss_parameter_supported": true,
@@ -51,7 +52,7 @@ type introspection struct {
 }
 
 // introspect answers POST …/token/introspect (RFC 7662 section 2) to clients
-// that prove who they are.
+// that authenticate.
 func (h *handler) introspect(w http.ResponseWriter, r *http.Request) error {
 	fields, err := form(r)
 	if err != nil {

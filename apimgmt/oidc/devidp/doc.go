@@ -26,7 +26,7 @@
 //	user/<name>      the subject and the password's hash of a user
 //	session/<id>     one login: its user, when it ends, its refresh tokens
 //
-// Secrets lie there in the clear, except for passwords (argon2id), so whoever
+// Secrets lie there in the clear, except for passwords (argon2id), so anyone that
 // can read the store can sign tokens: package storage/disk gives its folder to
 // its owner alone. Codes of logins that are under way are kept in memory.
 //

@@ -92,7 +92,7 @@ func (g *guard) begin(user, address string, now time.Time) {
 	}
 }
 
-// succeed forgets the failures of a user, and takes the attempt back for the
+// succeed drops the failures of a user, and uncounts the attempt for the
 // address, whose failures for others stay.
 func (g *guard) succeed(user, address string, now time.Time) {
 	g.mu.Lock()

@@ -19,7 +19,7 @@ import (
 const maxForm = 64 << 10
 
 // Handler serves the realm, below the path of Config.BaseURL. What a request's
-// connection comes from is its address: a proxy before it makes everybody one
+// connection comes from is its address: a proxy before it makes all clients one
 // address, so leave it out, or set Config.TokensPerSecond to suit.
 func (p *Provider) Handler() http.Handler {
 	base, _ := url.Parse(p.config.BaseURL) // checked when it was opened
@@ -129,7 +129,7 @@ func form(r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// clientOf finds out which client asks, and has it prove that. Public ones just
+// clientOf authenticates the client of a request. Public ones just
 // say so.
 func (h *handler) clientOf(r *http.Request, fields url.Values) (Client, error) {
 	id, secret := fields.Get("client_id"), fields.Get("client_secret")
@@ -157,11 +157,11 @@ func allowOrigin(w http.ResponseWriter, r *http.Request, client Client) {
 	w.Header().Add("Vary", "Origin")
 	if origin := r.Header.Get("Origin"); origin != "" && slices.Contains(client.origins(), origin) {
 		w.Header().Set("Access-Control-Allow-Origin", origin)
-		w.Header().Set("Access-Control-Allow-Credentials", "true") // which some clients ask for; no cookie is looked at
+		w.Header().Set("Access-Control-Allow-Credentials", "true") // which some clients require; no cookie is read
 	}
 }
 
-// preflight answers what a browser asks before a request from another origin.
+// preflight answers the preflight request of a browser from another origin.
 func (h *handler) preflight(w http.ResponseWriter, r *http.Request) error {
 	for _, client := range h.clients {
 		if !slices.Contains(client.origins(), r.Header.Get("Origin")) {
@@ -177,9 +177,10 @@ func (h *handler) preflight(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// note logs what somebody may want to know later.
+// note logs an event of a login session.
 func (h *handler) note(ctx context.Context, text string, s *session, client string) {
-	h.config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("user", s.User), slog.String("session", s.ID), slog.String("client", client))
+	h.config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("user", s.User), slog.String("session", s.ID),
+		slog.String("client", client))
 }
 
 // bearer returns the token of an Authorization header.

@@ -32,7 +32,8 @@ func (h *handler) authorize(w http.ResponseWriter, r *http.Request) error {
 		return h.errorPage(w, http.StatusBadRequest, "The address that the application wants you back at is not one of its own.")
 	}
 	asked := request{
-		Client: client.ID, Redirect: query.Get("redirect_uri"), State: query.Get("state"), Nonce: query.Get("nonce"), Scope: query.Get("scope"), Challenge: query.Get("code_challenge"),
+		Client: client.ID, Redirect: query.Get("redirect_uri"), State: query.Get("state"), Nonce: query.Get(
+			"nonce"), Scope: query.Get("scope"), Challenge: query.Get("code_challenge"),
 	}
 	if code, description := faultOf(client, query); code != "" {
 		h.goBack(w, r, asked, url.Values{"error": {code}, "error_description": {description}})
@@ -53,7 +54,7 @@ func (h *handler) authorize(w http.ResponseWriter, r *http.Request) error {
 	return h.loginPage(w, r, http.StatusOK, asked, "", "")
 }
 
-// faultOf checks what is told to the client if it is wrong.
+// faultOf checks what the client is answered with if it is wrong.
 func faultOf(client Client, query url.Values) (code, description string) {
 	for name, values := range query {
 		if len(values) > 1 {
@@ -115,7 +116,8 @@ func (h *handler) goBack(w http.ResponseWriter, r *http.Request, asked request, 
 // login answers the form of the login page.
 func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 	if !h.sameOrigin(r) || !h.guard.admit(addressOf(r), time.Now()) {
-		return h.errorPage(w, http.StatusForbidden, "The form did not come from this site, or too often. Go back to the application and begin again.")
+		return h.errorPage(w, http.StatusForbidden,
+			"The form did not come from this site, or too often. Go back to the application and begin again.")
 	}
 	fields, err := form(r)
 	if err != nil {
@@ -123,7 +125,8 @@ func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	var asked request
 	if !h.openForm("login", cookieOf(r, formCookie), fields.Get("request"), &asked) {
-		return h.errorPage(w, http.StatusBadRequest, "The page is too old, or your browser takes no cookies. Go back to the application and begin again.")
+		return h.errorPage(w, http.StatusBadRequest,
+			"The page is too old, or your browser takes no cookies. Go back to the application and begin again.")
 	}
 	client, ok := h.clients[asked.Client]
 	if !ok || !client.returns(asked.Redirect) {
@@ -134,7 +137,8 @@ func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !ok {
-		return h.loginPage(w, r, http.StatusUnauthorized, asked, fields.Get("username"), "Invalid username or password. After several attempts you have to wait.")
+		return h.loginPage(w, r, http.StatusUnauthorized, asked, fields.Get("username"),
+			"Invalid username or password. After several attempts you have to wait.")
 	}
 	if old, err := h.browserSession(r); err == nil {
 		if err := h.book.end(r.Context(), old.ID); err != nil {
@@ -181,7 +185,8 @@ func cookieOf(r *http.Request, name string) string {
 // setCookie sets a cookie for this realm, or removes it if the value is empty.
 func (h *handler) setCookie(w http.ResponseWriter, name, value string) {
 	where, _ := url.Parse(h.issuer)
-	cookie := &http.Cookie{Name: name, Value: value, Path: where.Path + "/", HttpOnly: true, Secure: where.Scheme == "https", SameSite: http.SameSiteLaxMode}
+	cookie := &http.Cookie{Name: name, Value: value, Path: where.Path + "/", HttpOnly: true,
+		Secure: where.Scheme == "https", SameSite: http.SameSiteLaxMode}
 	if value == "" {
 		cookie.MaxAge = -1
 	}

@@ -15,7 +15,7 @@ type farewell struct {
 	State   string `json:"state,omitempty"`
 }
 
-// logout answers …/logout. A browser comes with an ID token, or is asked
+// logout answers …/logout. A browser sends an ID token, or is asked
 // (OpenID Connect RP-Initiated Logout). A client comes with a refresh token, as
 // Keycloak's own adapters do.
 func (h *handler) logout(w http.ResponseWriter, r *http.Request) error {
@@ -53,7 +53,7 @@ func (h *handler) logout(w http.ResponseWriter, r *http.Request) error {
 	case err == nil && !hinted:
 		return h.logoutPage(w, r, s, bye)
 	case err == nil && s.ID != bye.Session:
-		return h.logoutPage(w, r, s, bye) // somebody else has logged in here meanwhile
+		return h.logoutPage(w, r, s, bye) // another user has logged in here meanwhile
 	}
 	return h.leave(w, r, bye)
 }
@@ -76,7 +76,7 @@ func (h *handler) clientLogout(w http.ResponseWriter, r *http.Request, fields ur
 	return nil
 }
 
-// logoutPage asks, so that no other page can log people out.
+// logoutPage asks for confirmation, so that no other page can log users out.
 func (h *handler) logoutPage(w http.ResponseWriter, r *http.Request, s *session, bye farewell) error {
 	bye.Session = s.ID
 	sealed, err := h.sealForm("logout", h.formToken(w, r), bye)

@@ -33,7 +33,7 @@ type Provider struct {
 	codes   codes
 	guard   *guard
 	hasher  *password.Hasher
-	sealing []byte // of what pages send back; a restart has people load the page again
+	sealing []byte // of what pages send back; a restart has users load the page again
 }
 
 // Credentials are secrets that were generated.
@@ -44,7 +44,7 @@ type Credentials struct {
 	Secrets map[string]string
 }
 
-// account is a user with what is kept of him.
+// account is a user with its stored subject and hash.
 type account struct {
 	User
 	Subject string
@@ -68,7 +68,8 @@ func Open(ctx context.Context, c Config) (*Provider, error) {
 	if err := p.load(ctx); err != nil {
 		return nil, fmt.Errorf("open identity provider: %w", err)
 	}
-	c.Logger.LogAttrs(ctx, slog.LevelWarn, "the built-in identity provider is for development and demonstrations, NOT for production", slog.String("issuer", p.issuer))
+	c.Logger.LogAttrs(ctx, slog.LevelWarn, "the built-in identity provider is for development and demonstrations, NOT "+
+		"for production", slog.String("issuer", p.issuer))
 	return p, nil
 }
 
@@ -161,7 +162,7 @@ func (p *Provider) read(ctx context.Context, key string, into any) (found bool, 
 	return true, nil
 }
 
-// write creates or replaces a document, which nobody else writes.
+// write creates or replaces a document that has no other writer.
 func (p *Provider) write(ctx context.Context, key string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -180,7 +181,7 @@ func (p *Provider) write(ctx context.Context, key string, value any) error {
 // Issuer is what tokens say as iss, and the address of the realm.
 func (p *Provider) Issuer() string { return p.issuer }
 
-// Issued returns what this Open generated, to be shown to whoever started it.
+// Issued returns what this Open generated, to be shown to the operator.
 // The passwords are nowhere else: only their hashes are kept. At the next start
 // it is empty.
 func (p *Provider) Issued() Credentials {
@@ -208,7 +209,8 @@ func (p *Provider) authenticate(ctx context.Context, name, password, address str
 		return account{}, false, nil
 	}
 	if p.guard.locked(name, address, time.Now()) {
-		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a login has to wait after wrong passwords", slog.String("user", name), slog.String("address", address))
+		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a login has to wait after wrong passwords",
+			slog.String("user", name), slog.String("address", address))
 		return account{}, false, nil
 	}
 	p.guard.begin(name, address, time.Now())

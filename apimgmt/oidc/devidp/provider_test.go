@@ -80,7 +80,8 @@ func TestProvider_Issued_showsGeneratedSecretsOnce(t *testing.T) {
 	require.Empty(t, second.Issued().Secrets)
 	require.Equal(t, issued.Secrets["kong"], second.ClientSecret("kong"))
 	require.Equal(t, 200, login(second, "demouser", issued.Passwords["demouser"], "10.0.0.1").Code)
-	refreshed := post(second, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token", token["refresh_token"].(string))
+	refreshed := post(second, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access",
+		"refresh_token", token["refresh_token"].(string))
 	require.Equal(t, 200, refreshed.Code, "sessions and keys are kept")
 
 	for document, err := range storage.All(t.Context(), docs, "user/") {
@@ -108,10 +109,13 @@ func TestOpen_logsAWarningWithoutSecrets(t *testing.T) {
 	require.Contains(t, log.String(), "NOT for production")
 	token := fieldsOf(t, login(p, "demouser", password, "10.0.0.1"))
 	login(p, "demouser", "a wrong password", "10.0.0.1")
-	post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token", token["refresh_token"].(string))
-	post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token", token["refresh_token"].(string))
+	post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token",
+		token["refresh_token"].(string))
+	post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token",
+		token["refresh_token"].(string))
 	require.Contains(t, log.String(), "came twice")
-	for _, secret := range []string{password, "a wrong password", "secret of", token["refresh_token"].(string), token["access_token"].(string)} {
+	for _, secret := range []string{password, "a wrong password", "secret of", token["refresh_token"].(string),
+		token["access_token"].(string)} {
 		require.NotContains(t, log.String(), secret)
 	}
 }
@@ -195,7 +199,8 @@ func TestProvider_token_endsTheSessionOfAReusedRefreshToken(t *testing.T) {
 	require.Equal(t, 400, again.Code)
 	require.Equal(t, "Maximum allowed refresh token reuse exceeded", fieldsOf(t, again)["error_description"])
 	require.Equal(t, 400, refresh(next["refresh_token"]).Code, "nobody knows who has it")
-	active := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token", next["access_token"].(string))
+	active := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token",
+		next["access_token"].(string))
 	require.Equal(t, map[string]any{"active": false}, fieldsOf(t, active))
 }
 
@@ -206,7 +211,8 @@ func TestProvider_token_acceptsARefreshTokenOnce(t *testing.T) {
 	var succeeded atomic.Int32
 	for range 20 {
 		wait.Go(func() {
-			if post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token", token).Code == http.StatusOK {
+			if post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access",
+				"refresh_token", token).Code == http.StatusOK {
 				succeeded.Add(1)
 			}
 		})
@@ -254,7 +260,8 @@ func TestProvider_replacesOldKeysAfterAnOverlap(t *testing.T) {
 
 func TestProvider_loginPage_isSafe(t *testing.T) {
 	p, realm := serve(t, nil)
-	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: p.Issuer(), ClientID: "public-frontend"}, RedirectURL: portal + "/cb"})
+	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: p.Issuer(), ClientID: "public-frontend"},
+		RedirectURL: portal + "/cb"})
 	require.NoError(t, err)
 	defer client.Close()
 	begun, err := client.Begin(t.Context())
@@ -291,7 +298,8 @@ func TestProvider_loginPage_isSafe(t *testing.T) {
 
 func TestProvider_logout_asksForConfirmationWithoutAnIDToken(t *testing.T) {
 	p, realm := serve(t, nil)
-	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: p.Issuer(), ClientID: "public-frontend"}, RedirectURL: portal + "/cb"})
+	client, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: p.Issuer(), ClientID: "public-frontend"},
+		RedirectURL: portal + "/cb"})
 	require.NoError(t, err)
 	defer client.Close()
 	browser := oidctest.NewBrowser(t, p.Issuer())

@@ -16,7 +16,7 @@ func (c Client) patterns() []string {
 	return patterns
 }
 
-// origins are those of pages that may ask for tokens.
+// origins are those of pages that may request tokens.
 func (c Client) origins() []string {
 	var origins []string
 	for _, pattern := range c.patterns() {
@@ -32,7 +32,8 @@ func checkPattern(pattern string) error {
 	exact, _ := strings.CutSuffix(pattern, "/*")
 	address, err := url.Parse(exact)
 	switch {
-	case err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil || address.Fragment != "":
+	case err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" ||
+		address.User != nil || address.Fragment != "":
 		return errors.New("expected http://HOST/PATH or https://HOST/PATH")
 	case strings.Contains(exact, "*"):
 		return errors.New(`a "*" may only stand at the end, after a slash`)
@@ -69,7 +70,7 @@ func (c Client) returns(address string) bool {
 	return false
 }
 
-// straight reports whether a path means the same to everybody: no steps up, and
+// straight reports whether a path has one meaning: no steps up, and
 // nothing that decoding a second time would change.
 func straight(address *url.URL) bool {
 	if strings.ContainsAny(address.Path, "\\%;") {

@@ -25,7 +25,8 @@ func TestProvider_authorize_redirectsToRegisteredAddressesOnly(t *testing.T) {
 // FuzzReturns looks for an address that leads to another host, or up.
 func FuzzReturns(f *testing.F) {
 	c := Client{BaseURL: "https://portal.example/app"}
-	for _, seed := range []string{"https://portal.example/app/x", "https://portal.example/app/%2e%2e/", "https://evil.example\\@portal.example/app/"} {
+	for _, seed := range []string{"https://portal.example/app/x", "https://portal.example/app/%2e%2e/",
+		"https://evil.example\\@portal.example/app/"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// request is what a client wants of a login.
+// request is the parameters of a client for a login.
 type request struct {
 	Client    string `json:"client"`
 	Redirect  string `json:"redirect"`

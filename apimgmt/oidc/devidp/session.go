@@ -24,7 +24,7 @@ const (
 // errNoSession is returned for a session that has ended.
 var errNoSession = errors.New("devidp: no such session")
 
-// session is one login of a user, in a browser or with his password.
+// session is one login session of a user, in a browser or by a password.
 type session struct {
 	ID      string    `json:"-"`
 	User    string    `json:"user"`

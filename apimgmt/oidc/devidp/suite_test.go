@@ -38,14 +38,16 @@ func serve(t *testing.T, change func(*devidp.Config)) (*devidp.Provider, oidctes
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
-	c := devidp.Config{BaseURL: server.URL + "/auth", Realm: demo(), Documents: storage.NewMemoryDocuments(), TokensPerSecond: -1, Logger: slog.New(slog.DiscardHandler)}
+	c := devidp.Config{BaseURL: server.URL + "/auth", Realm: demo(), Documents: storage.NewMemoryDocuments(),
+		TokensPerSecond: -1, Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&c)
 	}
 	p, err := devidp.Open(t.Context(), c)
 	require.NoError(t, err)
 	handler = p.Handler()
-	return p, oidctest.Realm{Issuer: p.Issuer(), Secret: "secret of private-backend", GatewaySecret: "secret of kong", Password: password, Portal: portal}
+	return p, oidctest.Realm{Issuer: p.Issuer(), Secret: "secret of private-backend", GatewaySecret: "secret of kong",
+		Password: password, Portal: portal}
 }
 
 func TestProvider_passesTheSuite(t *testing.T) {

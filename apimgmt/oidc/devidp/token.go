@@ -40,7 +40,7 @@ type realmAccess struct {
 	Roles []string `json:"roles"`
 }
 
-// profile is what the scopes profile and email tell.
+// profile is the claims of the scopes profile and email.
 type profile struct {
 	Username   string `json:"preferred_username,omitempty"`
 	Name       string `json:"name,omitempty"`
@@ -63,8 +63,8 @@ type tokens struct {
 	Scope          string `json:"scope"`
 }
 
-// scopes returns what is given of what was asked for: always profile and email,
-// as Keycloak's clients have by default, and openid if asked for.
+// scopes returns what is granted of the requested scopes: always profile and email,
+// as Keycloak's clients have by default, and openid if requested.
 func scopes(asked string) string {
 	given := "profile email"
 	if slices.Contains(strings.Fields(asked), "openid") {
@@ -95,11 +95,13 @@ func (p *Provider) issue(ctx context.Context, client Client, user account, s *se
 	access := claims{
 		Issuer: p.issuer, Subject: user.Subject, Audience: "account", Party: client.ID, Kind: "Bearer", ID: uuid.NewString(),
 		Expires: now.Add(p.config.AccessTTL).Unix(), Issued: now.Unix(), AuthTime: s.Created.Unix(), Session: s.ID, ACR: "1",
-		Origins: client.origins(), Roles: &realmAccess{Roles: append([]string{}, user.Roles...)}, Scope: g.Scope, profile: profileOf(user, g.Scope),
+		Origins: client.origins(), Roles: &realmAccess{Roles: append([]string{},
+			user.Roles...)}, Scope: g.Scope, profile: profileOf(user, g.Scope),
 	}
 	ends := p.book.ends(s)
 	answer := &tokens{
-		Expires: int64(p.config.AccessTTL / time.Second), RefreshExpires: max(0, int64(ends.Sub(now)/time.Second)), Type: "bearer", State: s.ID, Scope: g.Scope,
+		Expires: int64(p.config.AccessTTL / time.Second), RefreshExpires: max(0,
+			int64(ends.Sub(now)/time.Second)), Type: "bearer", State: s.ID, Scope: g.Scope,
 	}
 	var err error
 	if answer.Access, err = p.ring.sign(ctx, access); err != nil {
@@ -128,7 +130,8 @@ func (p *Provider) issueService(ctx context.Context, client Client, scope string
 	now := time.Now()
 	access, err := p.ring.sign(ctx, claims{
 		Issuer: p.issuer, Subject: uuid.NewSHA1(uuid.NameSpaceURL, []byte(p.issuer+"/clients/"+client.ID)).String(), Audience: "account",
-		Party: client.ID, ClientID: client.ID, Kind: "Bearer", ID: uuid.NewString(), Expires: now.Add(p.config.AccessTTL).Unix(), Issued: now.Unix(),
+		Party: client.ID, ClientID: client.ID, Kind: "Bearer", ID: uuid.NewString(), Expires: now.Add(
+			p.config.AccessTTL).Unix(), Issued: now.Unix(),
 		ACR: "1", Roles: &realmAccess{Roles: []string{}}, Scope: scope, profile: profile{Username: "service-account-" + client.ID},
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Browser is a person at a browser: it keeps cookies, reads forms and follows
+// Browser is a user at a browser: it keeps cookies, reads forms and follows
 // redirects, though only within the identity provider. It belongs to one
 // goroutine.
 type Browser struct {
@@ -93,7 +93,7 @@ func (b *Browser) do(request *http.Request) Page {
 }
 
 // Submit sends the first form of a page, with the fields that it hides and those
-// that the person fills in.
+// that the user fills in.
 func (b *Browser) Submit(page Page, filled map[string]string) Page {
 	b.tb.Helper()
 	form := regexp.MustCompile(`(?s)<form[^>]*action="([^"]+)".*?</form>`).FindStringSubmatch(page.Body)

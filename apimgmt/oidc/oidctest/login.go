@@ -13,7 +13,8 @@ import (
 
 func (r Realm) client(t testing.TB) *oidc.Client {
 	t.Helper()
-	c, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: r.Issuer, ClientID: "public-frontend"}, RedirectURL: r.Portal + "/callback"})
+	c, err := oidc.NewClient(oidc.ClientConfig{Config: oidc.Config{Issuer: r.Issuer, ClientID: "public-frontend"},
+		RedirectURL: r.Portal + "/callback"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
@@ -89,7 +90,8 @@ func (r Realm) testLoginFaults(t *testing.T) {
 		require.True(t, strings.HasPrefix(back.URL.String(), r.Portal+"/x?"))
 	}
 	for _, where := range []string{
-		"", "https://evil.example/", r.Portal + ".evil.example/", r.Portal + "@evil.example/", r.Portal + "/../x", r.Portal + "/%2e%2e/x", "javascript:alert(1)", "/x",
+		"", "https://evil.example/", r.Portal + ".evil.example/", r.Portal + "@evil.example/", r.Portal + "/../x",
+		r.Portal + "/%2e%2e/x", "javascript:alert(1)", "/x",
 	} {
 		page := browser.Open(start + "&response_type=code" + challenge + "&redirect_uri=" + url.QueryEscape(where))
 		require.Equal(t, http.StatusBadRequest, page.Status, where)

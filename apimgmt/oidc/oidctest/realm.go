@@ -80,8 +80,8 @@ func (r Realm) backend(fields ...string) []string {
 	return append([]string{"client_id", "private-backend", "client_secret", r.Secret}, fields...)
 }
 
-// Token logs a user in with his password, as private-backend, and returns the
-// fields of the answer. An empty scope asks for none.
+// Token logs a user in by password, as private-backend, and returns the
+// fields of the answer. An empty scope requests none.
 func (r Realm) Token(t testing.TB, user, scope string) map[string]any {
 	t.Helper()
 	fields := r.backend("grant_type", "password", "username", user, "password", r.Password)

@@ -28,14 +28,16 @@ func Run(t *testing.T, r Realm) {
 
 func (r Realm) verifier(t testing.TB) *oidc.Verifier {
 	t.Helper()
-	v, err := oidc.New(oidc.Config{Issuer: r.Issuer, Audience: []string{"account"}, ClientID: "private-backend", ClientSecret: r.Secret, IntrospectionTTL: -1})
+	v, err := oidc.New(oidc.Config{Issuer: r.Issuer, Audience: []string{"account"}, ClientID: "private-backend",
+		ClientSecret: r.Secret, IntrospectionTTL: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, v.Close()) })
 	return v
 }
 
 func (r Realm) testPassword(t *testing.T) {
-	got := r.post(t, "token", "client_id", "public-backend-access", "grant_type", "password", "username", "demodeveloper", "password", r.Password)
+	got := r.post(t, "token", "client_id", "public-backend-access", "grant_type", "password", "username",
+		"demodeveloper", "password", r.Password)
 	require.Equal(t, http.StatusOK, got.Status, got.Text)
 	require.Equal(t, "no-store", got.Header.Get("Cache-Control"))
 	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
@@ -86,22 +88,32 @@ func (r Realm) testRefusals(t *testing.T) {
 		code   string
 		text   string
 	}{
-		"no client":       {"token", []string{"grant_type", "password"}, 401, "invalid_client", "Invalid client or Invalid client credentials"},
-		"unknown client":  {"token", []string{"grant_type", "password", "client_id", "nope"}, 401, "invalid_client", "Invalid client or Invalid client credentials"},
-		"no secret":       {"token", []string{"grant_type", "password", "client_id", "private-backend"}, 401, "unauthorized_client", "Invalid client or Invalid client credentials"},
-		"wrong secret":    {"token", []string{"grant_type", "password", "client_id", "private-backend", "client_secret", "x"}, 401, "unauthorized_client", "Invalid client or Invalid client credentials"},
-		"no grant":        {"token", public, 400, "invalid_request", "Missing form parameter: grant_type"},
-		"unknown grant":   {"token", append(public, "grant_type", "nope"), 400, "unsupported_grant_type", "Unsupported grant_type"},
-		"no user":         {"token", append(public, "grant_type", "password"), 401, "invalid_request", "Missing parameter: username"},
-		"unknown user":    {"token", append(public, "grant_type", "password", "username", "nobody", "password", "x"), 400, "invalid_grant", "Invalid user credentials"},
-		"no refresh":      {"token", append(public, "grant_type", "refresh_token"), 400, "invalid_request", "No refresh token"},
-		"bad refresh":     {"token", append(public, "grant_type", "refresh_token", "refresh_token", "x"), 400, "invalid_grant", "Invalid refresh token"},
-		"no code":         {"token", []string{"client_id", "public-frontend", "grant_type", "authorization_code"}, 400, "invalid_request", "Missing parameter: code"},
-		"bad code":        {"token", []string{"client_id", "public-frontend", "grant_type", "authorization_code", "code", "x", "redirect_uri", r.Portal + "/"}, 400, "invalid_grant", "Code not valid"},
-		"direct access":   {"token", []string{"client_id", "public-frontend", "grant_type", "password", "username", "x", "password", "x"}, 400, "unauthorized_client", "Client not allowed for direct access grants"},
-		"public service":  {"token", append(public, "grant_type", "client_credentials"), 401, "unauthorized_client", "Public client not allowed to retrieve service account"},
-		"public asks":     {"token/introspect", append(public, "token", "x"), 403, "invalid_request", "Client not allowed."},
-		"who asks":        {"token/introspect", []string{"client_id", "private-backend", "client_secret", "x", "token", "x"}, 401, "invalid_client", "Client authentication failed."},
+		"no client": {"token", []string{"grant_type", "password"}, 401, "invalid_client", "Invalid client or Invalid client credentials"},
+		"unknown client": {"token", []string{"grant_type", "password", "client_id", "nope"}, 401, "invalid_client",
+			"Invalid client or Invalid client credentials"},
+		"no secret": {"token", []string{"grant_type", "password", "client_id", "private-backend"}, 401,
+			"unauthorized_client", "Invalid client or Invalid client credentials"},
+		"wrong secret": {"token", []string{"grant_type", "password", "client_id", "private-backend", "client_secret",
+			"x"}, 401, "unauthorized_client", "Invalid client or Invalid client credentials"},
+		"no grant":      {"token", public, 400, "invalid_request", "Missing form parameter: grant_type"},
+		"unknown grant": {"token", append(public, "grant_type", "nope"), 400, "unsupported_grant_type", "Unsupported grant_type"},
+		"no user":       {"token", append(public, "grant_type", "password"), 401, "invalid_request", "Missing parameter: username"},
+		"unknown user": {"token", append(public, "grant_type", "password", "username", "nobody", "password", "x"), 400,
+			"invalid_grant", "Invalid user credentials"},
+		"no refresh": {"token", append(public, "grant_type", "refresh_token"), 400, "invalid_request", "No refresh token"},
+		"bad refresh": {"token", append(public, "grant_type", "refresh_token", "refresh_token", "x"), 400,
+			"invalid_grant", "Invalid refresh token"},
+		"no code": {"token", []string{"client_id", "public-frontend", "grant_type", "authorization_code"}, 400,
+			"invalid_request", "Missing parameter: code"},
+		"bad code": {"token", []string{"client_id", "public-frontend", "grant_type", "authorization_code", "code",
+			"x", "redirect_uri", r.Portal + "/"}, 400, "invalid_grant", "Code not valid"},
+		"direct access": {"token", []string{"client_id", "public-frontend", "grant_type", "password", "username", "x",
+			"password", "x"}, 400, "unauthorized_client", "Client not allowed for direct access grants"},
+		"public service": {"token", append(public, "grant_type", "client_credentials"), 401, "unauthorized_client",
+			"Public client not allowed to retrieve service account"},
+		"public asks": {"token/introspect", append(public, "token", "x"), 403, "invalid_request", "Client not allowed."},
+		"who asks": {"token/introspect", []string{"client_id", "private-backend", "client_secret", "x", "token",
+			"x"}, 401, "invalid_client", "Client authentication failed."},
 		"what is asked":   {"token/introspect", r.backend("x", "y"), 400, "invalid_request", "Token not provided."},
 		"logout of whom":  {"logout", r.backend("refresh_token", "x"), 400, "invalid_grant", "Invalid refresh token"},
 		"a grant in GET":  {"", nil, 405, "HTTP 405 Method Not Allowed", ""},
@@ -115,7 +127,8 @@ func (r Realm) testRefusals(t *testing.T) {
 		case "another realm":
 			got = r.get(t, strings.TrimSuffix(r.Issuer, "OpenAPI")+"Nope/.well-known/openid-configuration", "")
 		case "a field in pair":
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.endpoint("token"), strings.NewReader("grant_type=password&grant_type=password&client_id=public-backend-access"))
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.endpoint("token"),
+				strings.NewReader("grant_type=password&grant_type=password&client_id=public-backend-access"))
 			require.NoError(t, err)
 			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			got = ask(t, request)
@@ -141,7 +154,8 @@ func (r Realm) testRefresh(t *testing.T) {
 	require.Equal(t, first["session_state"], second.Body["session_state"])
 	require.NotEqual(t, first["refresh_token"], second.Body["refresh_token"])
 
-	other := r.post(t, "token", "client_id", "public-backend-access", "grant_type", "refresh_token", "refresh_token", second.Body["refresh_token"].(string))
+	other := r.post(t, "token", "client_id", "public-backend-access", "grant_type", "refresh_token", "refresh_token",
+		second.Body["refresh_token"].(string))
 	require.Equal(t, 400, other.Status, "it was given to another client")
 	require.Equal(t, "invalid_grant", other.Body["error"])
 
@@ -173,7 +187,8 @@ func (r Realm) testIntrospection(t *testing.T) {
 	gateway, err := oidc.New(oidc.Config{Issuer: r.Issuer, ClientID: "kong", ClientSecret: r.GatewaySecret, ClientAuth: oidc.SecretPost})
 	require.NoError(t, err)
 	defer gateway.Close()
-	caller := r.post(t, "token", "client_id", "public-backend-access", "grant_type", "password", "username", "demoopencaller", "password", r.Password)
+	caller := r.post(t, "token", "client_id", "public-backend-access", "grant_type", "password", "username",
+		"demoopencaller", "password", r.Password)
 	claims, err = gateway.Introspect(t.Context(), caller.Body["access_token"].(string))
 	require.NoError(t, err, "the gateway asks about tokens that other clients got")
 	require.Equal(t, "public-backend-access", claims.AuthorizedParty)
@@ -188,7 +203,7 @@ func (r Realm) testIntrospection(t *testing.T) {
 	_, err = v.Introspect(t.Context(), access)
 	require.ErrorIs(t, err, oidc.ErrInactive, "its session has ended")
 	_, err = v.Verify(t.Context(), access)
-	require.NoError(t, err, "which nobody can see from the token")
+	require.NoError(t, err, "which the token does not show")
 	again := r.post(t, "token", r.backend("grant_type", "refresh_token", "refresh_token", got["refresh_token"].(string))...)
 	require.Equal(t, 400, again.Status)
 	require.Equal(t, "invalid_grant", again.Body["error"])

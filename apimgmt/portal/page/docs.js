@@ -1,5 +1,5 @@
 // The interactive documentation of one API: Swagger UI, whose requests go through
-// the gateway with the access token of whoever is signed in.
+// the gateway with the access token of the signed-in user.
 
 const place = document.querySelector("#docs");
 const gateway = place.dataset.gateway;

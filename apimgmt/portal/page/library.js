@@ -19,7 +19,7 @@ async function list() {
   const address = query.size > 0 ? `/?${query}` : "/";
   try {
     const { status, content } = await part(address);
-    if (mine !== asked) return; // somebody has typed on
+    if (mine !== asked) return; // the user has typed on
     if (status === 401) location.assign("/login");
     if (status !== 200) return;
     library.replaceChildren(...content.childNodes);

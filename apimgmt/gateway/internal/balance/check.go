@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-// Probe asks a peer how it is, within the context, and returns the HTTP status of
+// Probe checks the health of a peer, within the context, and returns the HTTP status of
 // the answer, or 200 if the check is of TCP only.
 type Probe func(ctx context.Context, peer *Peer, check *entity.ActiveCheck) (status int, err error)
 
@@ -21,7 +21,7 @@ func (p *Pool) Watches() bool {
 	return h != nil && (h.Active.Healthy.Interval > 0 || h.Active.Unhealthy.Interval > 0)
 }
 
-// Watch asks the peers again and again, each at the interval of its state, until
+// Watch probes the peers, each at the interval of its state, until
 // the context ends; then it waits for the probes that are under way. changed, if
 // not nil, is called when the health of a peer has changed.
 func (p *Pool) Watch(ctx context.Context, probe Probe, changed func(*Peer)) {
@@ -44,7 +44,7 @@ func (p *Pool) watch(ctx context.Context, peer *Peer, slots chan struct{}, probe
 		if !peer.Healthy() {
 			interval = seconds(check.Unhealthy.Interval)
 		}
-		idle := interval <= 0 // not asked in this state; look again whether it is another one
+		idle := interval <= 0 // not probed in this state; look again whether it is another one
 		if idle {
 			interval = time.Second
 		}

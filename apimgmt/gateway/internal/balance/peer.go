@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-// Outcome is how a request to a peer has ended, as far as it tells something of
+// Outcome is how a request to a peer has ended, as far as it says something of
 // the peer's health.
 type Outcome int
 
@@ -56,7 +56,7 @@ func NewPeer(address, host string) *Peer {
 	return p
 }
 
-// HostHeader is the Host header that the peer is asked with over a scheme: the
+// HostHeader is the Host header of requests to the peer over a scheme: the
 // address, without the scheme's own port.
 func (p *Peer) HostHeader(scheme string) string {
 	if scheme == "https" {
@@ -68,7 +68,7 @@ func (p *Peer) HostHeader(scheme string) string {
 // Healthy reports whether the peer gets requests.
 func (p *Peer) Healthy() bool { return !p.unhealthy.Load() }
 
-// SetHealth says that the peer is healthy or not, and forgets what was counted.
+// SetHealth sets the peer healthy or not, and drops what was counted.
 func (p *Peer) SetHealth(healthy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -68,7 +68,7 @@ func (c *conn) ready() error {
 
 // upload is the sending of a request's body.
 type upload struct {
-	state atomic.Int32 // 0 at first; who changes it may read the body, or knows that nobody will
+	state atomic.Int32 // 0 at first; the goroutine that changes it may read the body, or prevents that
 	read  atomic.Bool  // all of the body
 	err   chan error   // how it has ended
 }
@@ -79,7 +79,7 @@ const (
 	uploadAbandoned
 )
 
-// begin is called before the body is read, and abandon before somebody else reads
+// begin is called before the body is read, and abandon before another attempt reads
 // it. Only one of them ever succeeds.
 func (u *upload) begin() bool { return u.state.CompareAndSwap(0, uploadBegun) }
 
@@ -88,7 +88,7 @@ func (u *upload) abandon() bool { return u.state.CompareAndSwap(0, uploadAbandon
 func (c *conn) close() { c.closeOnce.Do(func() { _ = c.net.Close() }) }
 
 // alive reports whether the service has neither closed the connection nor sent
-// what nobody asked for.
+// an unsolicited response.
 func (c *conn) alive() bool { return c.r.Buffered() == 0 && c.probe.quiet() }
 
 // exchange sends a request and reads the header of the response.
@@ -300,10 +300,15 @@ func isFieldValue(s string) bool {
 
 // tokenBytes are those of names and methods (RFC 9110, 5.6.2).
 var tokenBytes = [256]bool{
-	'!': true, '#': true, '$': true, '%': true, '&': true, '\'': true, '*': true, '+': true, '-': true, '.': true, '^': true, '_': true, '`': true, '|': true, '~': true,
+	'!': true, '#': true, '$': true, '%': true, '&': true, '\'': true, '*': true, '+': true, '-': true, '.': true,
+	'^': true, '_': true, '`': true, '|': true, '~': true,
 	'0': true, '1': true, '2': true, '3': true, '4': true, '5': true, '6': true, '7': true, '8': true, '9': true,
-	'A': true, 'B': true, 'C': true, 'D': true, 'E': true, 'F': true, 'G': true, 'H': true, 'I': true, 'J': true, 'K': true, 'L': true, 'M': true,
-	'N': true, 'O': true, 'P': true, 'Q': true, 'R': true, 'S': true, 'T': true, 'U': true, 'V': true, 'W': true, 'X': true, 'Y': true, 'Z': true,
-	'a': true, 'b': true, 'c': true, 'd': true, 'e': true, 'f': true, 'g': true, 'h': true, 'i': true, 'j': true, 'k': true, 'l': true, 'm': true,
-	'n': true, 'o': true, 'p': true, 'q': true, 'r': true, 's': true, 't': true, 'u': true, 'v': true, 'w': true, 'x': true, 'y': true, 'z': true,
+	'A': true, 'B': true, 'C': true, 'D': true, 'E': true, 'F': true, 'G': true, 'H': true, 'I': true, 'J': true,
+	'K': true, 'L': true, 'M': true,
+	'N': true, 'O': true, 'P': true, 'Q': true, 'R': true, 'S': true, 'T': true, 'U': true, 'V': true, 'W': true,
+	'X': true, 'Y': true, 'Z': true,
+	'a': true, 'b': true, 'c': true, 'd': true, 'e': true, 'f': true, 'g': true, 'h': true, 'i': true, 'j': true,
+	'k': true, 'l': true, 'm': true,
+	'n': true, 'o': true, 'p': true, 'q': true, 'r': true, 's': true, 't': true, 'u': true, 'v': true, 'w': true,
+	'x': true, 'y': true, 'z': true,
 }

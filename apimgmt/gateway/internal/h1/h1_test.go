@@ -117,7 +117,8 @@ func get(t *testing.T, transport *h1.Transport, r *h1.Request) (int, string, err
 
 func TestTransport_Do_reusesConnections(t *testing.T) {
 	transport, connections := service(t, answers(
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ncd\r\n0\r\nX-T: 1\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 204 No Content\r\n\r\n",
+		"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ncd\r\n0\r\nX-T: 1\r\n\r\n",
 		"HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\ne"),
 		answers("HTTP/1.0 200 OK\r\n\r\nto the end"))
 	for _, want := range []string{"200 ab", "204 ", "200 cd", "304 ", "200 e", "200 to the end"} {
@@ -197,10 +198,14 @@ func TestTransport_Do_repeatsIdempotentRequestsOnly(t *testing.T) {
 
 func TestTransport_Do_refusesInvalidResponses(t *testing.T) {
 	for _, text := range []string{
-		"what?\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n", "\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\na",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nX-A: 1\r\n folded\r\n\r\n", "HTTP/1.1 200 OK\r\nX-A : 1\r\n\r\n", "HTTP/1.1 200 OK\r\n: 1\r\n\r\n", "HTTP/1.1 200 OK\r\nX-A: a\x00b\r\n\r\n", "HTTP/1.1 200 OK\r\nX-A: a\rb\r\n\r\n",
+		"what?\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n", "\r\n\r\n",
+		"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+		"HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\na",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX-A: 1\r\n folded\r\n\r\n", "HTTP/1.1 200 OK\r\nX-A : 1\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n: 1\r\n\r\n", "HTTP/1.1 200 OK\r\nX-A: a\x00b\r\n\r\n", "HTTP/1.1 200 OK\r\nX-A: a\rb\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("x", 5000) + "\r\n\r\n", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 9),
 	} {
 		transport, _ := service(t, answers(text))
@@ -211,7 +216,8 @@ func TestTransport_Do_refusesInvalidResponses(t *testing.T) {
 
 func TestResponse_Read_failsWhenTheResponseBreaksOff(t *testing.T) {
 	for _, text := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\n",
 	} {
 		transport, _ := service(t, answers(text))
 		_, _, err := get(t, transport, request("GET"))
@@ -222,9 +228,11 @@ func TestResponse_Read_failsWhenTheResponseBreaksOff(t *testing.T) {
 func TestTransport_Do_refusesInvalidRequests(t *testing.T) {
 	transport, connections := service(t, answers())
 	for _, change := range []func(*h1.Request){
-		func(r *h1.Request) { r.Method = "GET /x" }, func(r *h1.Request) { r.Target = "/ HTTP/1.1\r\nX: 1" }, func(r *h1.Request) { r.Target = "" },
+		func(r *h1.Request) { r.Method = "GET /x" }, func(r *h1.Request) { r.Target = "/ HTTP/1.1\r\nX: 1" },
+		func(r *h1.Request) { r.Target = "" },
 		func(r *h1.Request) { r.Host = "a\r\nX: 1" }, func(r *h1.Request) { r.Header = map[string][]string{"X\r\nY": {"1"}} },
-		func(r *h1.Request) { r.Header = map[string][]string{"X": {"1\r\nY: 2"}} }, func(r *h1.Request) { r.Header = map[string][]string{"": {"1"}} },
+		func(r *h1.Request) { r.Header = map[string][]string{"X": {"1\r\nY: 2"}} },
+		func(r *h1.Request) { r.Header = map[string][]string{"": {"1"}} },
 	} {
 		r := request("GET")
 		change(r)
@@ -298,7 +306,8 @@ func TestTransport_closesIdleConnections(t *testing.T) {
 
 func FuzzResponsesAreReadAsNetHTTPReadsThem(f *testing.F) {
 	for _, s := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 200 OK\nA: b\n\nrest", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 200 OK\nA: b\n\nrest",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n",
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n\r\nx", "HTTP/1.1 204 \r\n\r\n",
 		"HTTP/1.1 200 \nTrAnsfer-EnCoding:Chunked\n\n0\r\n\n", "HTTP/1.0 200 \nTrAnsfer-EnCoding:Chunked\n\n0\r\n\r\n00",
 	} {

@@ -65,7 +65,10 @@ func ask(t *testing.T, transport *h1.Transport) answer {
 // askNetHTTP is ask with the transport of net/http.
 func askNetHTTP(t *testing.T, script func(net.Conn, *bufio.Reader)) answer {
 	t.Helper()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return piped(script).Dial(ctx, "") }, DisableCompression: true, MaxResponseHeaderBytes: 4096}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
+		return piped(script).Dial(ctx, "")
+	}, DisableCompression: true, MaxResponseHeaderBytes: 4096}
 	defer transport.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://service/", nil)
 	require.NoError(t, err)
@@ -168,8 +171,10 @@ func TestTransport_Do_readsCutResponsesLikeNetHTTP(t *testing.T) {
 func TestTransport_Do_dropsUnsolicitedResponses(t *testing.T) {
 	const poison = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"
 	for _, text := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			read, sent := make(chan struct{}), make(chan struct{})

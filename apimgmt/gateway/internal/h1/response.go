@@ -190,7 +190,7 @@ func (c *conn) frame(method string) error {
 }
 
 // oneLength leaves one field with the length of the body, and none beside a
-// coding: whoever gets the header is not to have a choice (RFC 9112, 6.3).
+// coding: the recipient must not have a choice (RFC 9112, 6.3).
 func (c *conn) oneLength(coded bool) {
 	found := coded
 	c.fields = slices.DeleteFunc(c.fields, func(f field) bool {

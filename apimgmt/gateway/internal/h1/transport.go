@@ -49,15 +49,15 @@ type Request struct {
 }
 
 var (
-	// ErrStale says that the service closed a connection before it has answered.
+	// ErrStale means that the service closed a connection before it has answered.
 	ErrStale = errors.New("h1: connection closed before an answer")
-	// ErrBodyUsed says that a request has failed after its body was begun, or while
-	// it is read still: nobody else may read it. After any other error nothing of
+	// ErrBodyUsed means that a request has failed after its body was begun, or while
+	// it is still being read: no other attempt may read it. After any other error nothing of
 	// the body was read, and nothing will be.
 	ErrBodyUsed = errors.New("h1: body of the request is used")
-	// ErrInvalidRequest says that a part of the request cannot be sent.
+	// ErrInvalidRequest means that a part of the request cannot be sent.
 	ErrInvalidRequest = errors.New("h1: invalid request")
-	// ErrInvalidResponse says that what came back is no response of HTTP/1.
+	// ErrInvalidResponse means that what came back is no response of HTTP/1.
 	ErrInvalidResponse = errors.New("h1: invalid response")
 
 	errAbandoned = errors.New("h1: attempt is over")
@@ -135,7 +135,7 @@ func (t *Transport) take(address string) *conn {
 
 // give keeps a connection for the next request.
 func (t *Transport) give(c *conn) {
-	if c.probe == nil { // nobody could tell what comes meanwhile
+	if c.probe == nil { // data that arrives meanwhile would not be noticed
 		c.close()
 		return
 	}

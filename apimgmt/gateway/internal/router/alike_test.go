@@ -27,7 +27,8 @@ func TestRouter_Find_indexesRoutesByHeader(t *testing.T) {
 	routes = append(routes,
 		entity.Route{Meta: entity.Meta{ID: "plain"}, Paths: []string{"/api"}},
 		entity.Route{Meta: entity.Meta{ID: "both"}, Paths: []string{"/api"}, Headers: map[string][]string{"X-Tenant": {"t7"}, "X-Beta": {"yes"}}},
-		entity.Route{Meta: entity.Meta{ID: "expression"}, Paths: []string{"/api"}, Headers: map[string][]string{"X-Tenant": {"~*^guest-[0-9]+$"}}},
+		entity.Route{Meta: entity.Meta{ID: "expression"}, Paths: []string{"/api"},
+			Headers: map[string][]string{"X-Tenant": {"~*^guest-[0-9]+$"}}},
 		entity.Route{Meta: entity.Meta{ID: "umlaut"}, Paths: []string{"/api"}, Headers: map[string][]string{"X-Tenant": {"J\u00dcRGEN"}}})
 	r, err := router.New(routes)
 	require.NoError(t, err)
@@ -37,7 +38,8 @@ func TestRouter_Find_indexesRoutesByHeader(t *testing.T) {
 	}{
 		{nil, "plain"}, {map[string][]string{"X-Tenant": {"nobody"}}, "plain"}, {map[string][]string{"X-Tenant": {"TENANT-499"}}, "000499"},
 		{map[string][]string{"X-Tenant": {"nobody", "t3"}}, "000003"}, {map[string][]string{"X-Tenant": {"t7"}}, "000007"},
-		{map[string][]string{"X-Tenant": {"T7"}, "X-Beta": {"Yes"}}, "both"}, {map[string][]string{"X-Tenant": {"t7"}, "X-Beta": {"no"}}, "000007"},
+		{map[string][]string{"X-Tenant": {"T7"}, "X-Beta": {"Yes"}}, "both"},
+		{map[string][]string{"X-Tenant": {"t7"}, "X-Beta": {"no"}}, "000007"},
 		{map[string][]string{"X-Tenant": {"Guest-12"}}, "expression"}, {map[string][]string{"X-Tenant": {"j\u00fcrgen"}}, "umlaut"},
 	} {
 		match, found := r.Find(&router.Request{Method: "GET", Path: "/api/x", Header: c.header})

@@ -8,7 +8,7 @@ import (
 // entry is a rule at a place of the index, for one of its hosts.
 type entry struct {
 	rule *rule
-	port int // that the host asks for, or zero
+	port int // of the host, or zero
 }
 
 // insert puts an entry where its rank says.
@@ -18,7 +18,7 @@ func insert(entries []entry, e entry) []entry {
 }
 
 // bucket is the rules at one place of the index. Where there are many, those that
-// ask for a value of a header field are found by it.
+// require a value of a header field are found by it.
 type bucket struct {
 	entries  []entry                       // all of them, while they are few; then those without such a field
 	byHeader map[string]map[string][]entry // by name and value in lower case; nil while they are few

@@ -24,7 +24,7 @@
 // dots; below that by path: prefixes in a radix tree, expressions for one path
 // only in a map, expressions made of segments (as converters of OpenAPI write
 // them) in a tree of segments, all others in the radix tree under the text that
-// they begin with. Every node knows the best rank below it, so that a search
+// they begin with. Every node has the best rank below it, so that a search
 // turns back where nothing better can come. Where many routes have one path, they are
 // found by the value of a header field. Only expressions that begin alike are tried
 // one after the other.

@@ -84,7 +84,8 @@ func translate(expression string) string {
 // explain says in an error why an expression that Kong's older routers would take
 // is refused.
 func explain(err error) error {
-	if e, ok := err.(*syntax.Error); ok && (e.Code == syntax.ErrInvalidPerlOp || e.Code == syntax.ErrInvalidEscape || e.Code == syntax.ErrMissingRepeatArgument) {
+	if e, ok := err.(*syntax.Error); ok && (e.Code == syntax.ErrInvalidPerlOp || e.Code == syntax.ErrInvalidEscape ||
+		e.Code == syntax.ErrMissingRepeatArgument) {
 		return fmt.Errorf("%w (look-around, back-references and possessive repeats are not supported)", err)
 	}
 	return err
@@ -93,7 +94,7 @@ func explain(err error) error {
 // beginning returns the text that every match of an expression begins with.
 func beginning(expression string) string {
 	// An alternative at the top, or a flag, would make the beginning that of the
-	// first alternative only; the parsed form tells.
+	// first alternative only; the parsed form shows that.
 	parsed, err := syntax.Parse(translate(expression), syntax.Perl)
 	if err != nil {
 		return ""

@@ -265,7 +265,8 @@ func BenchmarkFind(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000} {
 		r, err := router.New(manyRoutes(n))
 		require.NoError(b, err)
-		for name, path := range map[string]string{"template": fmt.Sprintf("/service%d/things/17/part5", n/20), "prefix": fmt.Sprintf("/service%d/things/x/y/z", n/20), "none": "/nothing/here"} {
+		for name, path := range map[string]string{"template": fmt.Sprintf("/service%d/things/17/part5", n/20),
+			"prefix": fmt.Sprintf("/service%d/things/x/y/z", n/20), "none": "/nothing/here"} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				request := &router.Request{Method: "GET", Path: path, Host: "api.example"}

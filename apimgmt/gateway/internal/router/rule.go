@@ -164,7 +164,7 @@ func priority(route *entity.Route, pattern *pattern) uint64 {
 	return p
 }
 
-// accepts reports whether a request fulfils what a rule asks besides host and path.
+// accepts reports whether a request meets the conditions of a rule besides host and path.
 func (r *rule) accepts(request *Request) bool {
 	if r.methods != nil {
 		if _, ok := r.methods[request.Method]; !ok {

@@ -17,7 +17,7 @@ type target struct {
 	bodies map[entity.Kind]map[string]fields
 }
 
-// wanted is what a Kong shall have once an owner's entities are replaced.
+// wanted is the desired state of a Kong: what it has once an owner's entities are replaced.
 func (g *Gateway) wanted(ctx context.Context, n node, owner string, before held, config entity.Config) (target, error) {
 	next, err := before.config.Replace(owner, config)
 	if err != nil {
@@ -71,19 +71,20 @@ type step struct {
 	body   fields // nil for deletions
 }
 
-// plan is how a Kong gets from what it has to what it shall have. See the package.
-type plan struct {
-	check   []step // only asked about
+// changeSet is the calls that bring a Kong from its current to the desired state, in their
+// order; see the package documentation.
+type changeSet struct {
+	check   []step // validated only
 	prepare []step // not seen by any request
 	show    []step
 	remove  []step
 	cascade []step // what Kong deletes with what it belongs to
 }
 
-func (p plan) empty() bool { return len(p.prepare)+len(p.show)+len(p.remove) == 0 }
+func (p changeSet) empty() bool { return len(p.prepare)+len(p.show)+len(p.remove) == 0 }
 
-// planner makes a plan.
-type planner struct {
+// changeSetBuilder makes a changeSet.
+type changeSetBuilder struct {
 	owner  string
 	before held
 	next   target
@@ -91,17 +92,17 @@ type planner struct {
 
 	created, deleted map[entity.Kind]map[string]bool
 	guarded          map[string]bool // routes with plugins of their own
-	plan             plan
+	set              changeSet
 }
 
-// newPlan makes a plan. staged is the id of the disabled service on which new routes
+// newChangeSet makes a changeSet. staged is the id of the disabled service on which new routes
 // are prepared.
-func newPlan(owner string, before held, next target, staged string) (plan, error) {
+func newChangeSet(owner string, before held, next target, staged string) (changeSet, error) {
 	changes, err := entity.Diff(before.config, next.config)
 	if err != nil {
-		return plan{}, err
+		return changeSet{}, err
 	}
-	p := &planner{owner: owner, before: before, next: next, staged: staged, guarded: map[string]bool{},
+	p := &changeSetBuilder{owner: owner, before: before, next: next, staged: staged, guarded: map[string]bool{},
 		created: map[entity.Kind]map[string]bool{}, deleted: map[entity.Kind]map[string]bool{}}
 	for _, kind := range kinds() {
 		p.created[kind], p.deleted[kind] = map[string]bool{}, map[string]bool{}
@@ -131,11 +132,11 @@ func newPlan(owner string, before held, next target, staged string) (plan, error
 		p.add(c)
 	}
 	p.order()
-	return p.plan, nil
+	return p.set, nil
 }
 
-// leftovers are deletions of what has the owner's tag, and is neither served nor wanted.
-func (p *planner) leftovers() []entity.Change {
+// leftovers are deletions of what has the owner's tag, and is neither served nor desired.
+func (p *changeSetBuilder) leftovers() []entity.Change {
 	known := map[entity.Kind]map[string]bool{}
 	note := func(kind entity.Kind, id string, _ any) error {
 		if known[kind] == nil {
@@ -160,15 +161,15 @@ func (p *planner) leftovers() []entity.Change {
 }
 
 // add puts a change where it belongs.
-func (p *planner) add(c entity.Change) {
+func (p *changeSetBuilder) add(c entity.Change) {
 	s := step{kind: c.Kind, op: c.Op, id: c.ID, name: cmp.Or(c.Name, c.ID)}
 	if c.Op == entity.Delete {
 		raw := p.before.raw[c.Kind][c.ID]
 		s.parent = cmp.Or(raw.ref("upstream"), raw.ref("consumer"))
 		if p.goes(c.Kind, raw) {
-			p.plan.cascade = append(p.plan.cascade, s)
+			p.set.cascade = append(p.set.cascade, s)
 		} else {
-			p.plan.remove = append(p.plan.remove, s)
+			p.set.remove = append(p.set.remove, s)
 		}
 		return
 	}
@@ -178,27 +179,27 @@ func (p *planner) add(c entity.Change) {
 	}
 	switch {
 	case c.Op == entity.Update:
-		p.plan.check = append(p.plan.check, s)
-		p.plan.show = append(p.plan.show, s)
+		p.set.check = append(p.set.check, s)
+		p.set.show = append(p.set.show, s)
 	case c.Kind == entity.KindService && s.body["enabled"] != false:
-		p.plan.prepare = append(p.plan.prepare, s.with("enabled", false))
+		p.set.prepare = append(p.set.prepare, s.with("enabled", false))
 		s.op = entity.Update
-		p.plan.show = append(p.plan.show, s)
+		p.set.show = append(p.set.show, s)
 	case c.Kind == entity.KindRoute && p.guarded[c.ID] && !p.created[entity.KindService][s.body.ref("service")]:
-		p.plan.prepare = append(p.plan.prepare, s.with("service", map[string]any{"id": p.staged}))
+		p.set.prepare = append(p.set.prepare, s.with("service", map[string]any{"id": p.staged}))
 		s.op = entity.Update
-		p.plan.show = append(p.plan.show, s)
+		p.set.show = append(p.set.show, s)
 	case p.unseen(s):
-		p.plan.prepare = append(p.plan.prepare, s)
+		p.set.prepare = append(p.set.prepare, s)
 	default:
-		p.plan.check = append(p.plan.check, s)
-		p.plan.show = append(p.plan.show, s)
+		p.set.check = append(p.set.check, s)
+		p.set.show = append(p.set.show, s)
 	}
 }
 
 // goes is whether Kong deletes an entity with one that it belongs to. Routes it
 // does not: they go before their services.
-func (p *planner) goes(kind entity.Kind, raw fields) bool {
+func (p *changeSetBuilder) goes(kind entity.Kind, raw fields) bool {
 	if kind == entity.KindRoute {
 		return false
 	}
@@ -212,7 +213,7 @@ func (p *planner) goes(kind entity.Kind, raw fields) bool {
 
 // unseen is whether no request finds what is created: it is on something that is
 // not shown yet, or is something that only others can refer to.
-func (p *planner) unseen(s step) bool {
+func (p *changeSetBuilder) unseen(s step) bool {
 	switch s.kind {
 	case entity.KindService, entity.KindUpstream, entity.KindConsumer:
 		return true
@@ -233,13 +234,13 @@ func (p *planner) unseen(s step) bool {
 }
 
 // order sorts the steps that are seen: what guards before what it guards.
-func (p *planner) order() {
+func (p *changeSetBuilder) order() {
 	showing := map[entity.Kind]int{entity.KindUpstream: 0, entity.KindTarget: 1, entity.KindConsumer: 2, entity.KindKey: 3,
 		entity.KindPlugin: 4, entity.KindService: 5, entity.KindRoute: 6}
-	slices.SortStableFunc(p.plan.show, func(a, b step) int { return cmp.Compare(showing[a.kind], showing[b.kind]) })
+	slices.SortStableFunc(p.set.show, func(a, b step) int { return cmp.Compare(showing[a.kind], showing[b.kind]) })
 	removing := map[entity.Kind]int{entity.KindRoute: 0, entity.KindService: 1, entity.KindPlugin: 2, entity.KindKey: 3,
 		entity.KindConsumer: 4, entity.KindTarget: 5, entity.KindUpstream: 6}
-	slices.SortStableFunc(p.plan.remove, func(a, b step) int { return cmp.Compare(removing[a.kind], removing[b.kind]) })
+	slices.SortStableFunc(p.set.remove, func(a, b step) int { return cmp.Compare(removing[a.kind], removing[b.kind]) })
 }
 
 // with is a step with another value in its body.
