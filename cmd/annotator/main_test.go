@@ -124,7 +124,7 @@ func TestTheDataFolderHasOneServerAtATime(t *testing.T) {
 
 func TestAnOldFolderIsTakenOverWithItsPasswordsEncrypted(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "internal", "datafolder", "testdata", "annotator"))))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "internal", "datafolder", "testdata", "annotator"))))
 	for range 2 {
 		a := start(t, dir)
 		status, body := a.get(t, "/channels/weather")
