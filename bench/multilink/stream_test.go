@@ -29,7 +29,7 @@ func echoes(start time.Time, took ...time.Duration) *stream {
 	return s
 }
 
-func TestStream_between_countsPacketsAndGapsOfThePhase(t *testing.T) {
+func TestPhaseHasItsOwnPacketsAndGaps(t *testing.T) {
 	start := time.Now()
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	const half = 500 * time.Microsecond
@@ -41,7 +41,7 @@ func TestStream_between_countsPacketsAndGapsOfThePhase(t *testing.T) {
 	require.Equal(t, phase{Gap: 10}, s.between(at(20), at(30)), "nothing at all")
 }
 
-func TestStream_run_losesNothingOverLoopback(t *testing.T) {
+func TestStreamOverLoopbackLosesNothing(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		l := loopback(t, !whole)
 		s := &stream{line: l, interval: time.Millisecond, size: packetSize}

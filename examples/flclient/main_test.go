@@ -34,7 +34,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func TestRun_trainsTheJobOfTheExampleToItsTarget(t *testing.T) {
+func TestThePartiesTrainTheJobOfTheExampleUntilItsTarget(t *testing.T) {
 	jobs, err := flcollect.NewServer(flcollect.Options{Documents: storage.NewMemoryDocuments(), Blobs: storage.NewMemoryBlobs()})
 	require.NoError(t, err)
 	gate, err := flower.NewServer(flower.ServerConfig{Handle: jobs.Handle})

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRun_losesNoFrameInAFailover(t *testing.T) {
+func TestAFailoverLosesNoFrame(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), &out))
 	require.Equal(t, `connected over wifi0

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/node"
 )
 
-func TestRun_configuresAndShowsTheInstance(t *testing.T) {
+func TestTheInstanceIsConfiguredAndShown(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	ended := make(chan error, 1)
@@ -30,8 +30,7 @@ func TestRun_configuresAndShowsTheInstance(t *testing.T) {
 		require.NoError(t, err)
 		return response.StatusCode
 	}
-	require.Eventually(t, func() bool { return ask("GET", "/readyz", "") == http.StatusOK }, 5*time.Second,
-		5*time.Millisecond)
+	require.Eventually(t, func() bool { return ask("GET", "/readyz", "") == http.StatusOK }, 5*time.Second, 5*time.Millisecond)
 	require.Equal(t, http.StatusCreated, ask("POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:51820"}`))
 	require.Equal(t, http.StatusBadRequest, ask("POST", "/interfaces/add", `{"name":"nix0","endpoint":"192.0.2.1:51821"}`))
 	require.Equal(t, http.StatusOK, ask("GET", "/", ""))

@@ -77,7 +77,7 @@ func (p *play) moved(before, reason string) {
 	if now := p.active(); now != before && before != "" {
 		select {
 		case p.events <- multilink.Event{Time: time.Now(), Type: "failover", Peer: "gw-1", Link: now, From: before, Reason: reason}:
-		default: // no reader
+		default: // nobody reads
 		}
 	}
 }
@@ -93,10 +93,8 @@ func (p *play) Status() multilink.Status {
 		wave := 1 + 0.3*math.Sin(t+float64(i))
 		one := multilink.LinkStatus{
 			Name: link.Name, Interface: link.Interface, Kind: link.Kind, Priority: link.Priority, State: multilink.Up, Active: link.Name == active,
-			RTT:    time.Duration(wave * float64(4+15*i) * float64(time.Millisecond)),
-			Jitter: time.Duration(wave * float64(time.Millisecond)),
-			LossRx: 0.01 * float64(i), TxBytes: uint64(4000 * t), RxBytes: uint64(3000 * t), Port: link.Listen,
-			LastChange: p.began, Reason: "heard",
+			RTT: time.Duration(wave * float64(4+15*i) * float64(time.Millisecond)), Jitter: time.Duration(wave * float64(time.Millisecond)),
+			LossRx: 0.01 * float64(i), TxBytes: uint64(4000 * t), RxBytes: uint64(3000 * t), Port: link.Listen, LastChange: p.began, Reason: "heard",
 		}
 		if one.Active {
 			one.TxBytes, one.RxBytes = uint64(90000*t), uint64(60000*t)

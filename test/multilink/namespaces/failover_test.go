@@ -59,7 +59,7 @@ func wait(t *testing.T, d time.Duration) {
 	}
 }
 
-func TestInstances_failOverAndReturn(t *testing.T) {
+func TestFailoverAndReturn(t *testing.T) {
 	for _, policy := range []struct {
 		name, policy string
 		replay       bool
@@ -80,9 +80,8 @@ func TestInstances_failOverAndReturn(t *testing.T) {
 			if policy.policy == "active-backup" || policy.policy == "adaptive" {
 				restored = func() { p.settle(links[0].name) }
 			}
-			// The first packet resolves an address, and may be late.
-			p.during(netlab.Ping{Interval: 5 * time.Millisecond, Size: 100, Patience: 100 * time.Millisecond}, conn,
-				func() { wait(t, 50*time.Millisecond) })
+			// The first packet asks for an address, and may be late.
+			p.during(netlab.Ping{Interval: 5 * time.Millisecond, Size: 100, Patience: 100 * time.Millisecond}, conn, func() { wait(t, 50*time.Millisecond) })
 			for _, fault := range faults() {
 				restored()
 				pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn, func() {
@@ -120,7 +119,7 @@ func (p *pair) up() {
 	}, time.Minute, 20*time.Millisecond, "the links are not up")
 }
 
-func TestInstances_flood_losesNothingInAFailover(t *testing.T) {
+func TestFloodThroughAFailoverLosesNothing(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	for _, policy := range []string{"active-backup", "redundant"} {
@@ -146,7 +145,7 @@ func TestInstances_flood_losesNothingInAFailover(t *testing.T) {
 	}
 }
 
-func TestInstances_flappingPrimary_staysUnused(t *testing.T) {
+func TestFlappingPrimaryIsLeftAlone(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100}, conn, func() {
@@ -164,24 +163,22 @@ func TestInstances_flappingPrimary_staysUnused(t *testing.T) {
 	require.Zero(t, pinged.Duplicates)
 }
 
-func TestInstances_recoverFromAnOutageOfAllLinks(t *testing.T) {
+func TestAllLinksDownAndBack(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	for _, l := range links {
 		require.NoError(t, p.lab.Cut(l.name))
 	}
-	require.Eventually(t, func() bool { return p.client.active() == "" && p.server.active() == "" }, time.Minute,
-		20*time.Millisecond)
+	require.Eventually(t, func() bool { return p.client.active() == "" && p.server.active() == "" }, time.Minute, 20*time.Millisecond)
 	for _, l := range links {
 		require.NoError(t, p.lab.Restore(l.name))
 	}
 	p.settle(links[0].name)
-	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn,
-		func() { wait(t, 300*time.Millisecond) })
+	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn, func() { wait(t, 300*time.Millisecond) })
 	require.Zero(t, pinged.Lost)
 }
 
-func TestInstances_reconnectAfterARestart(t *testing.T) {
+func TestRestartedEndsFindEachOther(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	for _, i := range []**instance{&p.server, &p.client} {

@@ -23,8 +23,7 @@ func (p *pair) other() (key string, conn *net.UDPConn) {
 		i.do("POST", "/interfaces/add", map[string]any{"name": l.name, "kind": l.kind, "priority": n}, nil)
 	}
 	var provisioned map[string]any
-	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-2", "addresses": []string{"10.9.0.3/24"}},
-		&provisioned)
+	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-2", "addresses": []string{"10.9.0.3/24"}}, &provisioned)
 	provisioned["server"] = p.server.url
 	i.do("POST", "/tunnel/attach", provisioned, nil)
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
@@ -46,7 +45,7 @@ func (p *pair) other() (key string, conn *net.UDPConn) {
 	return provisioned["public_key"].(string), conn
 }
 
-func TestInstances_clients_doNotDisturbEachOther(t *testing.T) {
+func TestClientsComeAndGoAlone(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	key, second := p.other()
@@ -81,7 +80,7 @@ func TestInstances_clients_doNotDisturbEachOther(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-func TestInstances_secrets_areNotDisclosed(t *testing.T) {
+func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	p := connect(t)
 	private := p.provisioned["private_key"].(string)
 	secrets := []string{private}
@@ -92,8 +91,7 @@ func TestInstances_secrets_areNotDisclosed(t *testing.T) {
 	}
 	require.Greater(t, len(secrets), 1)
 	for _, i := range []*instance{p.server, p.client} {
-		for _, path := range []string{"/interfaces", "/tunnel/client/", "/status", "/bond", "/metrics", "/classes",
-			"/tunnel/attach"} {
+		for _, path := range []string{"/interfaces", "/tunnel/client/", "/status", "/bond", "/metrics", "/classes", "/tunnel/attach"} {
 			_, content := i.call("GET", path, nil)
 			for _, secret := range secrets {
 				require.NotContains(t, string(content), secret, path)
@@ -117,7 +115,7 @@ func TestInstances_secrets_areNotDisclosed(t *testing.T) {
 	}
 }
 
-func TestInstances_refuseRequestsWithoutTheToken(t *testing.T) {
+func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
 	p := connect(t)
 	for _, path := range []string{"/interfaces", "/tunnel/client/", "/status", "/bond", "/events"} {
 		request, err := http.NewRequestWithContext(t.Context(), "GET", p.server.url+path, nil)

@@ -31,8 +31,7 @@ func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
 	}()
 	require.Eventually(p.t, func() bool { return p.listens(5201) }, time.Minute, 20*time.Millisecond)
 	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-	client := exec.CommandContext(ctx, program,
-		append([]string{"-c", serverAddress.String(), "-J", "-t", seconds(d), "-i", seconds(interval)}, args...)...)
+	client := exec.CommandContext(ctx, program, append([]string{"-c", serverAddress.String(), "-J", "-t", seconds(d), "-i", seconds(interval)}, args...)...)
 	var output []byte
 	require.NoError(p.t, p.lab.In(netlab.Client, func() (err error) {
 		output, err = client.Output()
@@ -54,8 +53,8 @@ func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
 	return rates[1:]
 }
 
-// listens reports whether a process on the server's host listens on a port of
-// TCP, without disturbing it.
+// listens reports whether somebody on the server's host listens on a port of
+// TCP, without disturbing him.
 func (p *pair) listens(port int) bool {
 	var table []byte
 	require.NoError(p.t, p.lab.In(netlab.Server, func() (err error) {
@@ -88,7 +87,7 @@ func (p *pair) failovers() int {
 	return server.Clients[0].Counters.Failovers + client.Attachment.Peer.Counters.Failovers
 }
 
-func TestInstances_busyMachine_causesNoSwitch(t *testing.T) {
+func TestBusyMachineIsNoDeadRadio(t *testing.T) {
 	d := 60 * time.Second
 	if testing.Short() {
 		d = 5 * time.Second
@@ -114,7 +113,7 @@ func TestInstances_busyMachine_causesNoSwitch(t *testing.T) {
 	require.Equal(t, links[0].name, p.client.active())
 }
 
-func TestInstances_TCPKeepsItsRateThroughACut(t *testing.T) {
+func TestTCPKeepsItsRateThroughACut(t *testing.T) {
 	p := connect(t)
 	before := p.failovers()
 	cut := make(chan error, 1)
@@ -140,7 +139,7 @@ func scaled(values []float64, by float64) []float64 {
 	return out
 }
 
-func TestInstances_carryFramesOfALANWhole(t *testing.T) {
+func TestFramesOfALANCrossWhole(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()
 	// 1,472 bytes of UDP fill a frame of 1,514, which no link carries in one piece.
@@ -159,7 +158,7 @@ func TestInstances_carryFramesOfALANWhole(t *testing.T) {
 	require.Equal(t, 1500, mtu)
 }
 
-func TestInstances_removeEverythingAtTheEnd(t *testing.T) {
+func TestEverythingIsRemovedAtTheEnd(t *testing.T) {
 	p := connect(t)
 	p.client.Stop()
 	var interfaces []net.Interface

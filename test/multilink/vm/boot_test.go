@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/test/multilink/vm/vmtest"
 )
 
-func TestBoot_runsProgramsOfTheHost(t *testing.T) {
+func TestGuestRunsProgramsOfTheHost(t *testing.T) {
 	t.Parallel()
 	guest := vmtest.Boot(t, vmtest.Config{
 		Modules:  []string{"bonding max_bonds=0", "wireguard"},

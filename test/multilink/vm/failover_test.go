@@ -12,15 +12,14 @@ import (
 	"github.com/iotenablers/enablers/test/multilink/vm/vmtest"
 )
 
-func TestInstances_kernelPlane_survivesLossOfRadios(t *testing.T) {
+func TestInstancesOverThePlaneOfTheKernelSurviveTheirRadios(t *testing.T) {
 	t.Parallel()
 	config := machine()
 	config.Modules = append(config.Modules, "bonding max_bonds=0", "wireguard", "vxlan")
-	survive(t, config, vmtest.Build(t, module+"test/multilink/vm/instance"),
-		map[string]any{"policy": "active-backup", "replay": false})
+	survive(t, config, vmtest.Build(t, module+"test/multilink/vm/instance"), map[string]any{"policy": "active-backup", "replay": false})
 }
 
-func TestInstances_engine_survivesLossOfRadios(t *testing.T) {
+func TestInstancesOverTheEngineSurviveTheirRadios(t *testing.T) {
 	t.Parallel()
 	survive(t, machine(), vmtest.Build(t, module+"cmd/multilink"), map[string]any{"policy": "active-backup", "replay": true})
 }

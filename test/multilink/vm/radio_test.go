@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/test/multilink/vm/vmtest"
 )
 
-func TestNetwork_joinsGatewayAndServerByThreeTechnologies(t *testing.T) {
+func TestThreeTechnologiesJoinGatewayAndServer(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, vmtest.Boot(t, machine()))
 

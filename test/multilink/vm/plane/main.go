@@ -52,8 +52,7 @@ func run() error {
 	defer plane.Close()
 	go func() {
 		_ = plane.Events(context.Background(), func(e multilink.Event) {
-			fmt.Fprintf(os.Stderr, "event %s peer=%s link=%s from=%s state=%s: %s\n", e.Type, e.Peer, e.Link, e.From,
-				e.State, e.Reason)
+			fmt.Fprintf(os.Stderr, "event %s peer=%s link=%s from=%s state=%s: %s\n", e.Type, e.Peer, e.Link, e.From, e.State, e.Reason)
 		})
 	}()
 	orders, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
