@@ -45,13 +45,11 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 		return nil, err
 	}
 	ours := filepath.Join(folder, "gateway")
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", ours,
-		"github.com/iotenablers/enablers/bench/gateway")
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", ours, "github.com/iotenablers/enablers/bench/gateway")
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build our gateway: %w: %s", err, said)
 	}
-	caddy, err := peertest.Peer{Module: "bench/gateway/caddy", Package: "github.com/caddyserver/caddy/v2/cmd/caddy",
-		Name: "caddy"}.Program()
+	caddy, err := peertest.Peer{Module: "bench/gateway/caddy", Package: "github.com/caddyserver/caddy/v2/cmd/caddy", Name: "caddy"}.Program()
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +59,7 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	}
 	own := func(verifies bool) func(setting, string) ([]string, error) {
 		return func(s setting, listen string) ([]string, error) {
-			command := []string{ours, "serve", "-listen", listen, "-backend", "http://" + s.backend, "-routes",
-				strconv.Itoa(s.routes)}
+			command := []string{ours, "serve", "-listen", listen, "-backend", "http://" + s.backend, "-routes", strconv.Itoa(s.routes)}
 			if verifies {
 				command = append(command, "-discovery", s.issuer.discovery())
 			}
@@ -71,8 +68,7 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	}
 	engine := func(verifies bool) func(setting, string) ([]string, error) {
 		return func(s setting, listen string) ([]string, error) {
-			command := []string{krakend, "-listen", listen, "-backend", "http://" + s.backend, "-routes",
-				strconv.Itoa(s.routes)}
+			command := []string{krakend, "-listen", listen, "-backend", "http://" + s.backend, "-routes", strconv.Itoa(s.routes)}
 			if verifies {
 				command = append(command, "-keys", s.issuer.url+"/certs")
 			}
@@ -84,17 +80,16 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 		{"ours", "`apimgmt/gateway` without plugins", false, own(false)},
 		{"nginx", "`proxy_pass` with 512 kept connections, one worker for each core, no access log", false, nginx},
 		{"Caddy", "`reverse_proxy`, default settings, no access log", false, caddyfile(caddy)},
-		{"KrakenD's engine, RS256", "lura v2.9.0 with krakend-jose v2.7.0, `no-op` endpoints, keys cached, " +
-			"default settings", true, engine(true)},
+		{"KrakenD's engine, RS256", "lura v2.9.0 with krakend-jose v2.7.0, `no-op` endpoints, keys cached, default settings", true, engine(true)},
 		{"KrakenD's engine", "lura v2.9.0, `no-op` endpoints, default settings", false, engine(false)},
 	}, nil
 }
 
-// end signals a contender to end, and waits: the workers of an nginx that is killed
+// end asks a contender to end, and waits: the workers of an nginx that is killed
 // would stay.
 func (r *running) end() {
 	if p, err := os.FindProcess(r.process.ID()); err == nil && p.Signal(syscall.SIGTERM) == nil {
-		_, _ = r.process.Rest() // its last output does not matter
+		_, _ = r.process.Rest() // what it says at its end does not matter
 	}
 	r.process.End()
 }
@@ -102,22 +97,19 @@ func (r *running) end() {
 // startBackend starts the service behind all of them.
 func startBackend(ctx context.Context, folder string) (*running, error) {
 	c := contender{name: "backend", command: func(s setting, listen string) ([]string, error) {
-		return nginxWith(s, fmt.Sprintf("server { listen %s; location / { default_type application/json; return "+
-			"200 '%s'; } }", listen, answer))
+		return nginxWith(s, fmt.Sprintf("server { listen %s; location / { default_type application/json; return 200 '%s'; } }", listen, answer))
 	}}
 	return c.start(ctx, setting{folder: folder})
 }
 
-// answer is the answer of the service.
+// answer is what the service says.
 const answer = `{"temperature":21,"ok":true}`
 
 func nginx(s setting, listen string) ([]string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "upstream service { server %s; keepalive 512; keepalive_requests 1000000; }\nserver { listen "+
-		"%s; keepalive_requests 1000000;\n", s.backend, listen)
+	fmt.Fprintf(&b, "upstream service { server %s; keepalive 512; keepalive_requests 1000000; }\nserver { listen %s; keepalive_requests 1000000;\n", s.backend, listen)
 	for i := range s.routes {
-		fmt.Fprintf(&b, "location ~ \"^%s$\" { proxy_pass http://service; proxy_http_version 1.1; "+
-			"proxy_set_header Connection \"\"; }\n", pathOf(i, "[^/]+"))
+		fmt.Fprintf(&b, "location ~ \"^%s$\" { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection \"\"; }\n", pathOf(i, "[^/]+"))
 	}
 	b.WriteString("}\n")
 	return nginxWith(s, b.String())
@@ -129,13 +121,11 @@ func nginxWith(s setting, servers string) ([]string, error) {
 		return nil, err
 	}
 	file := filepath.Join(s.folder, "nginx.conf")
-	text := "daemon off; worker_processes auto; pid " + s.folder + "/nginx.pid; error_log " + s.folder +
-		"/error.log;\nevents { worker_connections 8192; }\nhttp { access_log off; keepalive_requests 1000000;\n"
+	text := "daemon off; worker_processes auto; pid " + s.folder + "/nginx.pid; error_log " + s.folder + "/error.log;\nevents { worker_connections 8192; }\nhttp { access_log off; keepalive_requests 1000000;\n"
 	for _, name := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		text += name + "_temp_path " + filepath.Join(s.folder, name) + ";\n"
 	}
-	return []string{"nginx", "-e", s.folder + "/error.log", "-p", s.folder, "-c", file},
-		os.WriteFile(file, []byte(text+servers+"}\n"), 0o600)
+	return []string{"nginx", "-e", s.folder + "/error.log", "-p", s.folder, "-c", file}, os.WriteFile(file, []byte(text+servers+"}\n"), 0o600)
 }
 
 func caddyfile(program string) func(setting, string) ([]string, error) {
@@ -144,15 +134,13 @@ func caddyfile(program string) func(setting, string) ([]string, error) {
 			return nil, err
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n\tlog {\n\t\tlevel "+
-			"ERROR\n\t}\n}\nhttp://%s {\n", listen)
+		fmt.Fprintf(&b, "{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n\tlog {\n\t\tlevel ERROR\n\t}\n}\nhttp://%s {\n", listen)
 		for i := range s.routes {
 			fmt.Fprintf(&b, "\t@r%d path %s\n\treverse_proxy @r%d %s\n", i, pathOf(i, "*"), i, s.backend)
 		}
 		b.WriteString("}\n")
 		file := filepath.Join(s.folder, "Caddyfile")
-		return []string{program, "run", "--config", file, "--adapter", "caddyfile"},
-			os.WriteFile(file, []byte(b.String()), 0o600)
+		return []string{program, "run", "--config", file, "--adapter", "caddyfile"}, os.WriteFile(file, []byte(b.String()), 0o600)
 	}
 }
 
@@ -166,8 +154,7 @@ func (c contender) start(ctx context.Context, s setting) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := rig.Start(ctx, s.folder, []string{"HOME=" + s.folder, "XDG_DATA_HOME=" + s.folder,
-		"XDG_CONFIG_HOME=" + s.folder}, command[0], command[1:]...)
+	p, err := rig.Start(ctx, s.folder, []string{"HOME=" + s.folder, "XDG_DATA_HOME=" + s.folder, "XDG_CONFIG_HOME=" + s.folder}, command[0], command[1:]...)
 	if err != nil {
 		return nil, err
 	}

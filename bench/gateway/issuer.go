@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// issuer signs tokens and publishes its keys.
+// issuer signs tokens, and tells its keys.
 type issuer struct {
 	url    string
 	key    *rsa.PrivateKey
@@ -39,11 +39,9 @@ func newIssuer() (*issuer, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", answer(map[string]string{
-		"issuer": i.url, "jwks_uri": i.url + "/certs", "authorization_endpoint": i.url + "/auth",
-		"token_endpoint": i.url + "/token"}))
+		"issuer": i.url, "jwks_uri": i.url + "/certs", "authorization_endpoint": i.url + "/auth", "token_endpoint": i.url + "/token"}))
 	mux.HandleFunc("/certs", answer(map[string]any{"keys": []any{map[string]string{
-		"kty": "RSA", "kid": "k", "use": "sig", "alg": "RS256", "n": encoded(key.N.Bytes()),
-		"e": encoded(big.NewInt(int64(key.E)).Bytes())}}}))
+		"kty": "RSA", "kid": "k", "use": "sig", "alg": "RS256", "n": encoded(key.N.Bytes()), "e": encoded(big.NewInt(int64(key.E)).Bytes())}}}))
 	i.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { i.done <- i.server.Serve(listener) }()
 	return i, nil
@@ -59,10 +57,8 @@ func (i *issuer) discovery() string { return i.url + "/.well-known/openid-config
 // token signs a token as Keycloak makes them, good for hours.
 func (i *issuer) token() (string, error) {
 	claims, err := json.Marshal(map[string]any{
-		"iss": i.url, "sub": "6b0fdb2e-3f5c-4d43-9d1f-0f8e7c9f5f21", "preferred_username": "demodeveloper",
-		"aud": "account", "azp": "public-frontend",
-		"typ": "Bearer", "iat": time.Now().Unix(), "exp": time.Now().Add(6 * time.Hour).Unix(), "jti": "2f1a",
-		"scope":        "openid profile email",
+		"iss": i.url, "sub": "6b0fdb2e-3f5c-4d43-9d1f-0f8e7c9f5f21", "preferred_username": "demodeveloper", "aud": "account", "azp": "public-frontend",
+		"typ": "Bearer", "iat": time.Now().Unix(), "exp": time.Now().Add(6 * time.Hour).Unix(), "jti": "2f1a", "scope": "openid profile email",
 		"realm_access": map[string]any{"roles": []string{"Developer", "Open-Caller"}},
 	})
 	if err != nil {

@@ -28,7 +28,7 @@ type server interface {
 	prepare(ctx context.Context, contents int) error
 	// upload sends the content of a number.
 	upload(ctx context.Context, number int, c content) error
-	// download requests it, and returns the answer.
+	// download asks for it, and returns the answer.
 	download(ctx context.Context, number int, c content) (*http.Response, error)
 }
 
@@ -45,13 +45,11 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 		return nil, err
 	}
 	ours := filepath.Join(folder, "modelrepo")
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", ours,
-		"github.com/iotenablers/enablers/cmd/modelrepo")
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", ours, "github.com/iotenablers/enablers/cmd/modelrepo")
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build modelrepo: %w: %s", err, said)
 	}
-	registry, err := peertest.Peer{Module: "bench/modelrepo/registry",
-		Package: "github.com/distribution/distribution/v3/cmd/registry", Name: "registry"}.Program()
+	registry, err := peertest.Peer{Module: "bench/modelrepo/registry", Package: "github.com/distribution/distribution/v3/cmd/registry", Name: "registry"}.Program()
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +59,8 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	}
 	return []contender{
 		{"modelrepo", "`cmd/modelrepo` over a folder; `POST` of a form; MD5 and SHA-256", startRepository(ours)},
-		{"registry", "distribution v3.1.2 over its filesystem driver, default settings; `POST`, then `PUT` of the " +
-			"whole blob; SHA-256 alone", startRegistry(registry)},
-		{"MinIO", "one drive, default settings; `PUT` to a presigned URL, so without a digest of the body; MD5",
-			startMinIO(minio)},
+		{"registry", "distribution v3.1.2 over its filesystem driver, default settings; `POST`, then `PUT` of the whole blob; SHA-256 alone", startRegistry(registry)},
+		{"MinIO", "one drive, default settings; `PUT` to a presigned URL, so without a digest of the body; MD5", startMinIO(minio)},
 	}, nil
 }
 

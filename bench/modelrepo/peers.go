@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-// awaitHTTP repeats a request until the answer has the status.
+// awaitHTTP asks until a request is answered with the status.
 func awaitHTTP(ctx context.Context, p *rig.Process, address string, status int) error {
 	ctx, cancel := context.WithTimeout(ctx, rig.Patience)
 	defer cancel()
@@ -54,8 +54,7 @@ func startRegistry(program string) func(context.Context, string) (server, error)
 			return nil, err
 		}
 		config := filepath.Join(folder, "config.yml")
-		text := "version: 0.1\nlog:\n  level: error\n  accesslog:\n    disabled: true\nstorage:\n  filesystem:\n  " +
-			"  rootdirectory: " + folder + "/data\nhttp:\n  addr: " + address + "\n"
+		text := "version: 0.1\nlog:\n  level: error\n  accesslog:\n    disabled: true\nstorage:\n  filesystem:\n    rootdirectory: " + folder + "/data\nhttp:\n  addr: " + address + "\n"
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -127,19 +126,16 @@ func startMinIO(program string) func(context.Context, string) (server, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := rig.Start(ctx, folder, []string{"MINIO_ROOT_USER=" + access, "MINIO_ROOT_PASSWORD=" + secret,
-			"MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME=" + folder},
+		p, err := rig.Start(ctx, folder, []string{"MINIO_ROOT_USER=" + access, "MINIO_ROOT_PASSWORD=" + secret, "MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME=" + folder},
 			program, "server", "--quiet", "--address", address, "--console-address", console, folder+"/data")
 		if err != nil {
 			return nil, err
 		}
-		// Once the server has its drive and its users, it refuses an unknown user.
-		const unknown = "/bench/?list-type=2&AWSAccessKeyId=nobody&Expires=9999999999&Signature=none"
-		err = awaitHTTP(ctx, p, "http://"+address+unknown, http.StatusForbidden)
+		// A stranger is refused once the server has its drive and its users.
+		err = awaitHTTP(ctx, p, "http://"+address+"/bench/?list-type=2&AWSAccessKeyId=nobody&Expires=9999999999&Signature=none", http.StatusForbidden)
 		var signer *minio.Client
 		if err == nil {
-			signer, err = minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(access, secret, ""),
-				Region: "us-east-1"})
+			signer, err = minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(access, secret, ""), Region: "us-east-1"})
 		}
 		if err == nil {
 			err = signer.MakeBucket(ctx, "bench", minio.MakeBucketOptions{})

@@ -12,17 +12,14 @@ import (
 )
 
 func trialOf(name string, round int, upload float64) *largeTrial {
-	return &largeTrial{Contender: name, Round: round, Bytes: 1e9, MD5: 500, SHA256: 1000, Upload: upload, Peak: 20e6,
-		Download: []float64{10 * upload}, Sendfile: float64(round) - 1}
+	return &largeTrial{Contender: name, Round: round, Bytes: 1e9, MD5: 500, SHA256: 1000, Upload: upload, Peak: 20e6, Download: []float64{10 * upload}, Sendfile: float64(round) - 1}
 }
 
-func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
+func TestTheReportHasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
-	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first",
-		Large: []*largeTrial{trialOf("modelrepo", 0, 100), trialOf("registry", 0, 200), trialOf("modelrepo", 1, 300)}}
+	one := &record{Date: "2026-01-31T10:00:00Z", Command: "first", Large: []*largeTrial{trialOf("modelrepo", 0, 100), trialOf("registry", 0, 200), trialOf("modelrepo", 1, 300)}}
 	two := &record{Date: "2026-01-31T11:00:00Z", Command: "second", Large: []*largeTrial{trialOf("modelrepo", 0, 400)},
-		Pages:    []*pagesTrial{{Models: 7, Pages: []pageTimes{{Page: 3, Median: 1.5}}}},
-		Problems: []string{"this failed\nfor long reasons"}}
+		Pages: []*pagesTrial{{Models: 7, Pages: []pageTimes{{Page: 3, Median: 1.5}}}}, Problems: []string{"this failed\nfor long reasons"}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))
@@ -33,8 +30,7 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
 	require.NoError(t, err)
 	for _, want := range []string{
-		"| modelrepo | 300 (100 to 400) | 60 (20 to 80) % |", "| 3000 (1000 to 4000) | 150 % |",
-		"| registry | 200 (200 to 200) |",
+		"| modelrepo | 300 (100 to 400) | 60 (20 to 80) % |", "| 3000 (1000 to 4000) | 150 % |", "| registry | 200 (200 to 200) |",
 		"`first` and `second`", "## Pages of 7 models", "| 3 | 1.50 |", "- this failed\n",
 	} {
 		require.Contains(t, string(text), want)
@@ -44,7 +40,7 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	require.ErrorContains(t, rewrite(records), "is of another machine")
 }
 
-func TestGenerator_hashesItsOutput(t *testing.T) {
+func TestTheGeneratorKnowsWhatItMade(t *testing.T) {
 	const size = 3<<20 + 17
 	g := newGenerator(size)
 	data, err := io.ReadAll(g)

@@ -73,12 +73,10 @@ func (r *repository) many(ctx context.Context, n int, do func(i int) error) erro
 }
 
 func (r *repository) upload(ctx context.Context, number int, c content) error {
-	const head = "--boundary\r\nContent-Disposition: form-data; name=\"content\"\r\nContent-Type: " +
-		"application/octet-stream\r\n\r\n"
+	const head = "--boundary\r\nContent-Disposition: form-data; name=\"content\"\r\nContent-Type: application/octet-stream\r\n\r\n"
 	const tail = "\r\n--boundary--\r\n"
 	body := io.MultiReader(strings.NewReader(head), c.open(), bytes.NewReader([]byte(tail)))
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost,
-		fmt.Sprintf("%s/bench/model/%d/content?format=f", r.url, number), body)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/bench/model/%d/content?format=f", r.url, number), body)
 	if err != nil {
 		return err
 	}
@@ -95,8 +93,7 @@ func (r *repository) upload(ctx context.Context, number int, c content) error {
 }
 
 func (r *repository) download(ctx context.Context, number int, _ content) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		fmt.Sprintf("%s/bench/model/%d/content?format=f", r.url, number), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/bench/model/%d/content?format=f", r.url, number), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,7 @@ func measureMachine(ctx context.Context, s settings, r *record) error {
 			continue
 		}
 		rig.AwaitCalm(ctx, calm)
-		output, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^"+one.test+"$",
-			"github.com/iotenablers/enablers/test/multilink/vm").CombinedOutput()
+		output, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^"+one.test+"$", "github.com/iotenablers/enablers/test/multilink/vm").CombinedOutput()
 		m := machined{Contender: one.name}
 		if err == nil {
 			err = m.read(string(output))
@@ -53,10 +52,10 @@ func measureMachine(ctx context.Context, s settings, r *record) error {
 
 var (
 	pinged  = regexp.MustCompile(`(\d+) packets transmitted, (\d+) packets received`)
-	skipped = regexp.MustCompile(`(?m)^\s+\w+\.go:\d+: .*`) // the first line of a test
+	skipped = regexp.MustCompile(`(?m)^\s+\w+\.go:\d+: .*`) // the first thing that a test says
 )
 
-// read reads the result of ping in the output of a test.
+// read reads what ping says in the output of a test.
 func (m *machined) read(output string) error {
 	found := pinged.FindStringSubmatch(output)
 	if found == nil {

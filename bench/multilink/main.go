@@ -7,10 +7,9 @@
 //	go run ./bench/multilink report RECORD... writes RESULTS.md again, from records in results
 //
 // It needs root on Linux, and the programs openvpn, fastd, tincd, iperf3 and ip;
-// for kernel bonding, which few kernels of virtual machines have, qemu as well. It
-// changes nothing outside of its namespaces, which are removed when it ends.
+// for kernel bonding, which few kernels of virtual machines have, qemu as well. Nothing is made outside of the namespaces, which vanish with it.
 //
-// contender.go has what is compared, ours.go, openvpn.go, fastd.go, tinc.go and
+// contender.go says what is compared, ours.go, openvpn.go, fastd.go, tinc.go and
 // mptcp.go how each is started, network.go is what they run on; throughput.go,
 // failover.go and machine.go measure, stream.go sends the packets that a failover
 // is seen by; record.go and report.go write down what came of it.
@@ -132,8 +131,7 @@ func measure(ctx context.Context, s settings) (err error) {
 
 // each has every contender measured once. The one that begins changes from round
 // to round.
-func each(ctx context.Context, s settings, r *record, folder string, round int, all []contender,
-	one func(context.Context, settings, *record, setting) error) {
+func each(ctx context.Context, s settings, r *record, folder string, round int, all []contender, one func(context.Context, settings, *record, setting) error) {
 	for i := range all {
 		c := all[(i+round)%len(all)]
 		if ctx.Err() != nil || !s.only.MatchString(c.name) {

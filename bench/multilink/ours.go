@@ -23,8 +23,7 @@ const token = "a token of the benchmark"
 // build builds cmd/multilink.
 func build(ctx context.Context, folder string) (string, error) {
 	program := filepath.Join(folder, "multilink")
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", program,
-		"github.com/iotenablers/enablers/cmd/multilink")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", program, "github.com/iotenablers/enablers/cmd/multilink")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build cmd/multilink: %w: %s", err, said)
 	}
@@ -60,8 +59,7 @@ func ours(program string, bond bondSettings) func(context.Context, *network) (ne
 
 // instance starts a process on a host.
 func (n *network) instance(ctx context.Context, side netlab.Side, program, role string, args ...string) (*instance, error) {
-	args = append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", filepath.Join(n.of(side), "data"),
-		"-tap", tap, "-mtu", strconv.Itoa(mtu)}, args...)
+	args = append([]string{"-role", role, "-listen", "127.0.0.1:0", "-data", filepath.Join(n.of(side), "data"), "-tap", tap, "-mtu", strconv.Itoa(mtu)}, args...)
 	p, err := n.start(ctx, side, []string{"MULTILINK_TOKEN=" + token}, program, args...)
 	if err != nil {
 		return nil, err
@@ -95,14 +93,12 @@ func connect(ctx context.Context, n *network, server, client *instance, bond bon
 		}
 	}
 	for _, i := range []*instance{server, client} {
-		if err := i.do(ctx, "PUT", "/bond", map[string]any{"policy": bond.policy, "replay": bond.replay,
-			"wait_to_restore_ms": 500}, nil); err != nil {
+		if err := i.do(ctx, "PUT", "/bond", map[string]any{"policy": bond.policy, "replay": bond.replay, "wait_to_restore_ms": 500}, nil); err != nil {
 			return err
 		}
 	}
 	var provisioned map[string]any
-	if err := server.do(ctx, "POST", "/tunnel/client/add", map[string]any{"name": "gateway",
-		"addresses": []string{tunnelled[netlab.Client].String()}}, &provisioned); err != nil {
+	if err := server.do(ctx, "POST", "/tunnel/client/add", map[string]any{"name": "gateway", "addresses": []string{tunnelled[netlab.Client].String()}}, &provisioned); err != nil {
 		return err
 	}
 	provisioned["server"] = server.url
@@ -122,7 +118,7 @@ func connect(ctx context.Context, n *network, server, client *instance, bond bon
 	})
 }
 
-// settled reports why not all links are up and the primary active.
+// settled says why not all links are up and the primary active.
 func (i *instance) settled(ctx context.Context) error {
 	var records []struct {
 		Name   string `json:"name"`

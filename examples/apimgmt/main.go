@@ -1,6 +1,6 @@
 // Command apimgmt embeds API management into a program of its own: a publisher
 // takes an OpenAPI definition, and a gateway in the same process serves what it
-// defines. It has no portal, no data folder and no users.
+// defines. There is no portal, no folder and nobody to sign in.
 //
 //	go run ./examples/apimgmt
 package main
@@ -67,8 +67,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	record, err := publisher.Publish(ctx, apimgmt.Upload{Enabler: "weather", Description: "Forecasts",
-		Definition: fmt.Appendf(nil, weather, service.URL), By: "example"})
+	record, err := publisher.Publish(ctx, apimgmt.Upload{Enabler: "weather", Description: "Forecasts", Definition: fmt.Appendf(nil, weather, service.URL), By: "example"})
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,7 @@ func TestRun_showsTheInstance(t *testing.T) {
 		require.NoError(t, err)
 		return response.StatusCode
 	}
-	require.Eventually(t, func() bool { return ask("GET", "/readyz", "") == http.StatusOK }, 5*time.Second,
-		5*time.Millisecond)
+	require.Eventually(t, func() bool { return ask("GET", "/readyz", "") == http.StatusOK }, 5*time.Second, 5*time.Millisecond)
 	require.Equal(t, http.StatusCreated, ask("POST", "/interfaces/add", `{"name":"wlan0","endpoint":"192.0.2.1:51820"}`))
 	require.Equal(t, http.StatusBadRequest, ask("POST", "/interfaces/add", `{"name":"nix0","endpoint":"192.0.2.1:51821"}`))
 	require.Equal(t, http.StatusOK, ask("GET", "/", ""))

@@ -60,8 +60,8 @@ type deed struct {
 	after shelf
 }
 
-// keeper changes a model of its own, one request after the other, and records
-// the answers. What was under way when the server was killed may have happened
+// keeper changes a model of its own, one request after the other, and knows
+// what it was told. What was under way when the server died may have happened
 // or not, so that there are two states of which either may be found.
 type keeper struct {
 	model     modelrepo.Path
@@ -137,8 +137,7 @@ func (k *keeper) settle(found shelf) error {
 		return want != nil && maps.EqualFunc(want, found, maps.Equal[map[string]int, map[string]int])
 	}
 	if !matches(k.known) && !matches(k.perhaps) {
-		return fmt.Errorf("%v: found %v, acknowledged was %v, under way was %q, which would make %v", k.model, found,
-			k.known, k.underWay, k.perhaps)
+		return fmt.Errorf("%v: found %v, acknowledged was %v, under way was %q, which would make %v", k.model, found, k.known, k.underWay, k.perhaps)
 	}
 	k.known, k.perhaps, k.underWay = found, nil, ""
 	return nil

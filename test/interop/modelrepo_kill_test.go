@@ -33,10 +33,10 @@ import (
 // tried: that of a run that failed, say. Without it every run tries other things.
 const killSeed = "ENABLERS_KILL_SEED"
 
-// TestModelrepo_losesNothingWhenItIsKilledAHundredTimes lets several clients
+// TestModelrepoLosesNothingWhenItIsKilledAHundredTimes lets several clients
 // upload, overwrite and delete, and the server collect garbage all the time,
 // kills the server in the middle, and looks at what the next one has.
-func TestModelrepo_losesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
+func TestModelrepoLosesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
 	kills := 100
 	if testing.Short() || !peertest.Required() {
 		kills = 10
@@ -79,8 +79,7 @@ func TestModelrepo_losesNothingWhenItIsKilledAHundredTimes(t *testing.T) {
 	for _, k := range keepers {
 		confirmed += k.confirmed
 	}
-	t.Logf("%d kills; %d requests confirmed; interrupted: %v; at least %d blobs collected meanwhile", kills,
-		confirmed, interrupted, collected)
+	t.Logf("%d kills; %d requests confirmed; interrupted: %v; at least %d blobs collected meanwhile", kills, confirmed, interrupted, collected)
 	for _, kind := range []string{"upload", "overwrite"} {
 		require.NotZero(t, interrupted[kind], "none was ever interrupted: %s", kind)
 	}
@@ -115,7 +114,7 @@ func workUntilKilled(t *testing.T, server *interop.Server, client *modelclient.C
 	<-server.Ended()
 }
 
-// survey looks at everything that is visible: it must be what the keepers expect,
+// survey looks at everything that is visible: it must be what the keepers know,
 // whole, and nothing else.
 func survey(t *testing.T, client *modelclient.Client, keepers []*keeper, all *contents) {
 	t.Helper()
@@ -140,7 +139,7 @@ func survey(t *testing.T, client *modelclient.Client, keepers []*keeper, all *co
 	}
 }
 
-// inspect reads all content of a version, compares it with its description,
+// inspect reads all content of a version, compares it with what is told of it,
 // and returns which it is.
 func inspect(t *testing.T, client *modelclient.Client, at modelrepo.Path, all *contents) map[string]int {
 	t.Helper()
@@ -154,8 +153,7 @@ func inspect(t *testing.T, client *modelclient.Client, at modelrepo.Path, all *c
 		require.EqualValues(t, len(all.data[number]), file.Size)
 		data, err := read(t.Context(), client, at, format)
 		require.NoError(t, err, "%v in format %s", at, format)
-		require.True(t, bytes.Equal(all.data[number], data),
-			"%v in format %s: %d bytes are not those that were uploaded", at, format, len(data))
+		require.True(t, bytes.Equal(all.data[number], data), "%v in format %s: %d bytes are not those that were uploaded", at, format, len(data))
 		found[format] = number
 	}
 	return found
@@ -170,7 +168,7 @@ func read(ctx context.Context, client *modelclient.Client, at modelrepo.Path, fo
 	return io.ReadAll(content)
 }
 
-// blobsCollected adds up what the server logs as collected.
+// blobsCollected adds up what the server says that it collected.
 func blobsCollected(t *testing.T, log string) int {
 	t.Helper()
 	total := 0

@@ -42,8 +42,7 @@ func run(listen, backend string, routes int, keys string) error {
 	if err != nil {
 		return err
 	}
-	settings := config.ServiceConfig{Version: config.ConfigVersion, Name: "bench", Address: host, Port: number,
-		Timeout: 30 * time.Second, Host: []string{backend}}
+	settings := config.ServiceConfig{Version: config.ConfigVersion, Name: "bench", Address: host, Port: number, Timeout: 30 * time.Second, Host: []string{backend}}
 	for i := range routes {
 		path := fmt.Sprintf("/api/things%d/{id}/temperature", i)
 		endpoint := &config.EndpointConfig{Endpoint: path, Method: "GET", OutputEncoding: "no-op",
@@ -65,8 +64,7 @@ func run(listen, backend string, routes int, keys string) error {
 		handlers = josegin.HandlerFactory(handlers, logging.NoOp, krakendjose.ChainedRejecterFactory{})
 	}
 	ginlura.NewFactory(ginlura.Config{
-		Engine: gin.New(), HandlerFactory: handlers, ProxyFactory: proxy.DefaultFactory(logging.NoOp),
-		Logger: logging.NoOp, RunServer: server.RunServer,
+		Engine: gin.New(), HandlerFactory: handlers, ProxyFactory: proxy.DefaultFactory(logging.NoOp), Logger: logging.NoOp, RunServer: server.RunServer,
 	}).NewWithContext(context.Background()).Run(settings)
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iotenablers/enablers/internal/peertest"
 	"github.com/iotenablers/enablers/test/interop"
 )
 
@@ -65,6 +66,9 @@ type setup struct {
 
 func startCollector(t testing.TB, with setup) *collector {
 	t.Helper()
+	if peertest.Excluded() {
+		t.Skip(peertest.ErrExcluded)
+	}
 	path, err := program()
 	require.NoError(t, err)
 	if with.data == "" {

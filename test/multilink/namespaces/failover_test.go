@@ -80,9 +80,8 @@ func TestInstance_failsOverAndReturns(t *testing.T) {
 			if policy.policy == "active-backup" || policy.policy == "adaptive" {
 				restored = func() { p.settle(links[0].name) }
 			}
-			// The first packet resolves an address, and may be late.
-			p.during(netlab.Ping{Interval: 5 * time.Millisecond, Size: 100, Patience: 100 * time.Millisecond}, conn,
-				func() { wait(t, 50*time.Millisecond) })
+			// The first packet asks for an address, and may be late.
+			p.during(netlab.Ping{Interval: 5 * time.Millisecond, Size: 100, Patience: 100 * time.Millisecond}, conn, func() { wait(t, 50*time.Millisecond) })
 			for _, fault := range faults() {
 				restored()
 				pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn, func() {
@@ -170,14 +169,12 @@ func TestInstance_recoversWhenAllLinksWereDown(t *testing.T) {
 	for _, l := range links {
 		require.NoError(t, p.lab.Cut(l.name))
 	}
-	require.Eventually(t, func() bool { return p.client.active() == "" && p.server.active() == "" }, time.Minute,
-		20*time.Millisecond)
+	require.Eventually(t, func() bool { return p.client.active() == "" && p.server.active() == "" }, time.Minute, 20*time.Millisecond)
 	for _, l := range links {
 		require.NoError(t, p.lab.Restore(l.name))
 	}
 	p.settle(links[0].name)
-	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn,
-		func() { wait(t, 300*time.Millisecond) })
+	pinged := p.during(netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: time.Second}, conn, func() { wait(t, 300*time.Millisecond) })
 	require.Zero(t, pinged.Lost)
 }
 

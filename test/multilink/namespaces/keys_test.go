@@ -23,8 +23,7 @@ func (p *pair) other() (key string, conn *net.UDPConn) {
 		i.do("POST", "/interfaces/add", map[string]any{"name": l.name, "kind": l.kind, "priority": n}, nil)
 	}
 	var provisioned map[string]any
-	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-2", "addresses": []string{"10.9.0.3/24"}},
-		&provisioned)
+	p.server.do("POST", "/tunnel/client/add", map[string]any{"name": "gw-2", "addresses": []string{"10.9.0.3/24"}}, &provisioned)
 	provisioned["server"] = p.server.url
 	i.do("POST", "/tunnel/attach", provisioned, nil)
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
@@ -92,8 +91,7 @@ func TestInstance_keepsSecretsPrivate(t *testing.T) {
 	}
 	require.Greater(t, len(secrets), 1)
 	for _, i := range []*instance{p.server, p.client} {
-		for _, path := range []string{"/interfaces", "/tunnel/client/", "/status", "/bond", "/metrics", "/classes",
-			"/tunnel/attach"} {
+		for _, path := range []string{"/interfaces", "/tunnel/client/", "/status", "/bond", "/metrics", "/classes", "/tunnel/attach"} {
 			_, content := i.call("GET", path, nil)
 			for _, secret := range secrets {
 				require.NotContains(t, string(content), secret, path)

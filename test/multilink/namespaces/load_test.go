@@ -31,8 +31,7 @@ func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
 	}()
 	require.Eventually(p.t, func() bool { return p.listens(5201) }, time.Minute, 20*time.Millisecond)
 	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-	client := exec.CommandContext(ctx, program,
-		append([]string{"-c", serverAddress.String(), "-J", "-t", seconds(d), "-i", seconds(interval)}, args...)...)
+	client := exec.CommandContext(ctx, program, append([]string{"-c", serverAddress.String(), "-J", "-t", seconds(d), "-i", seconds(interval)}, args...)...)
 	var output []byte
 	require.NoError(p.t, p.lab.In(netlab.Client, func() (err error) {
 		output, err = client.Output()
@@ -54,8 +53,8 @@ func (p *pair) iperf(d, interval time.Duration, args ...string) []float64 {
 	return rates[1:]
 }
 
-// listens reports whether a process on the server's host listens on a port of
-// TCP, without disturbing it.
+// listens reports whether somebody on the server's host listens on a port of
+// TCP, without disturbing him.
 func (p *pair) listens(port int) bool {
 	var table []byte
 	require.NoError(p.t, p.lab.In(netlab.Server, func() (err error) {

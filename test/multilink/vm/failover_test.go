@@ -16,8 +16,7 @@ func TestInstance_kernelPlane_survivesItsRadios(t *testing.T) {
 	t.Parallel()
 	config := machine()
 	config.Modules = append(config.Modules, "bonding max_bonds=0", "wireguard", "vxlan")
-	survive(t, config, vmtest.Build(t, module+"test/multilink/vm/instance"),
-		map[string]any{"policy": "active-backup", "replay": false})
+	survive(t, config, vmtest.Build(t, module+"test/multilink/vm/instance"), map[string]any{"policy": "active-backup", "replay": false})
 }
 
 func TestInstance_bond_survivesItsRadios(t *testing.T) {

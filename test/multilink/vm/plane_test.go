@@ -85,8 +85,7 @@ func TestPlane_switchesBetweenLinks(t *testing.T) {
 	config := vmtest.Config{
 		Modules:  []string{"veth", "dummy", "sch_netem", "bridge", "bonding max_bonds=0", "wireguard", "vxlan"},
 		Programs: []string{"ip", "tc", "busybox"},
-		Files: map[string]string{"/bin/plane": vmtest.Build(t,
-			"github.com/iotenablers/enablers/test/multilink/vm/plane")},
+		Files:    map[string]string{"/bin/plane": vmtest.Build(t, "github.com/iotenablers/enablers/test/multilink/vm/plane")},
 	}
 	guest := vmtest.Boot(t, config)
 	require.Equal(t, "<nil>\n", guest.Root().Run(t, "/bin/plane", "available"))
@@ -227,8 +226,7 @@ func newWiredNetwork(t *testing.T, guest *vmtest.Guest) *network {
 // wire makes a cable.
 func (n *network) wire(t *testing.T, number int, device string) {
 	t.Helper()
-	n.guest.Root().Run(t, strings.Fields("ip link add "+device+" netns gateway type veth peer name "+device+" "+
-		"netns server")...)
+	n.guest.Root().Run(t, strings.Fields("ip link add "+device+" netns gateway type veth peer name "+device+" netns server")...)
 	for i, end := range []*vmtest.Namespace{n.gateway, n.server} {
 		address := netip.AddrFrom4([4]byte{10, 1, byte(number + 1), byte(i + 1)}).String() + "/24"
 		end.Run(t, "ip", "address", "add", address, "dev", device)

@@ -55,13 +55,18 @@ type Config struct {
 	Limit time.Duration
 }
 
+func skipUnlessRequired(tb testing.TB) {
+	tb.Helper()
+	if !peertest.Required() {
+		tb.Skipf("a virtual machine without acceleration takes a core for minutes; %s=1 has it run", peertest.RequirePeers)
+	}
+}
+
 // Boot starts a machine and waits until it is ready. It ends the test when there
 // is none to be had; see the package's documentation.
 func Boot(tb testing.TB, config Config) *Guest {
 	tb.Helper()
-	if !peertest.Required() {
-		tb.Skipf("a virtual machine without acceleration takes a core for minutes; %s=1 asks for it", peertest.RequirePeers)
-	}
+	skipUnlessRequired(tb)
 	qemu, linux, err := needs()
 	var programs []string
 	if err == nil {

@@ -28,6 +28,7 @@ func BuildTests(tb testing.TB, pack string) string {
 
 func build(tb testing.TB, words ...string) string {
 	tb.Helper()
+	skipUnlessRequired(tb)
 	made := filepath.Join(tb.TempDir(), "program")
 	words = append(append(words[:len(words)-1:len(words)-1], "-ldflags=-s -w", "-o", made), words[len(words)-1])
 	command := exec.CommandContext(tb.Context(), "go", words...)
