@@ -61,7 +61,7 @@ func mischief() map[string]string {
 		"finish/answer":        "fl_finish answered 77",
 		"finish/address":       "bytes at 4294967280 of a memory",
 		"finish/long name":     "a text of 65000 bytes, more than 1000",
-		"finish/no text":       "no UTF-8",
+		"finish/no text":       "not UTF-8",
 		"finish/tensor":        "tensor 99 of a model that has 1",
 		"finish/tensor -1":     "tensor -1 of a model that has 1",
 		"finish/from":          "1 elements from -1 of tensor 0, which has 4",
