@@ -100,9 +100,9 @@ type BlobInfo struct {
 	Modified time.Time
 }
 
-// BlobWriter takes the bytes of one new blob. Nothing is visible under the
-// key until Commit returns nil. One goroutine at a time. Whoever got a writer
-// ends it with Commit or Abort, else it holds its resources.
+// BlobWriter writes the bytes of one new blob. Nothing is visible under the key
+// until Commit returns nil. One goroutine at a time may use it. The caller must
+// end it with Commit or Abort to release its resources.
 //
 // The context that was given to [Blobs].Create holds for Write: once it has
 // ended, Write and Commit return its error. After a Write that failed, Commit

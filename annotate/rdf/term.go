@@ -1,6 +1,6 @@
 package rdf
 
-// Kind says which of the three kinds of RDF term a [Term] is.
+// Kind is the kind of an RDF term: IRI, blank node or literal.
 type Kind uint8
 
 // The kinds of RDF term. The zero Kind is no term at all: as the graph of a

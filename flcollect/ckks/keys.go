@@ -174,7 +174,7 @@ func (c *Context) Settings() (Settings, error) {
 func (k Keys) Settings() (Settings, error) {
 	sizes, ok := k.sizes()
 	if !ok {
-		return Settings{}, fmt.Errorf("the sizes of its moduli cannot be told from ciphertexts (%s)", k)
+		return Settings{}, fmt.Errorf("the sizes of its moduli cannot be determined from ciphertexts (%s)", k)
 	}
 	scale, err := scaleBits(k.scale)
 	if err != nil {

@@ -115,9 +115,9 @@ func (s *Strategy) Restore(state []tensor.Tensor) error {
 }
 
 // Begin implements [strategy.Strategy]; what it returns is an *[Aggregation].
-// Round.Model is what the clients were sent, fresh or a mean of earlier rounds, and
-// updates must have its shapes. Where it has no layers, the first update that is
-// accepted says which. The error says what is wrong with the model.
+// Round.Model is the model that the clients received, fresh or a mean of earlier
+// rounds, and updates must have its shapes. If it has no layers, the first accepted
+// update determines them. Begin returns an error for an invalid model.
 func (s *Strategy) Begin(round strategy.Round) (strategy.Aggregation, error) {
 	a := &Aggregation{strategy: s, round: round.Number, clients: map[string]bool{}}
 	if len(round.Model) > 0 {

@@ -149,8 +149,8 @@ func (a *Adaptive) Begin(round strategy.Round) (strategy.Aggregation, error) {
 }
 
 // Verdicts returns what became of the updates of the last round, in the order of
-// their clients' names. They are for who runs the server: epsilon does not cover
-// them.
+// their clients' names. They are for the operator of the server: epsilon does
+// not cover them.
 func (a *Adaptive) Verdicts() []strategy.Verdict {
 	a.mu.Lock()
 	verdicts := a.verdicts

@@ -63,8 +63,8 @@ func WritePickle(w io.Writer, arrays ...Tensor) error {
 // WriteParametersPickle writes what Python's pickle.dump writes of an object of
 // Flower's class Parameters (flwr.common.typing, 0.18 and later): tensors, a list
 // of bytes that are those of the given tensors' elements, and tensor_type. It is
-// protocol 4 (PEP 3154), and whoever loads it needs Flower. The elements go to w as
-// they lie in memory.
+// protocol 4 (PEP 3154), and Python needs Flower to load it. The elements are
+// written to w without copying them.
 func WriteParametersPickle(w io.Writer, kind string, tensors ...Tensor) error {
 	if len(kind) > math.MaxUint8 {
 		return fmt.Errorf("write the type of the parameters: it has %d bytes, at most %d", len(kind), math.MaxUint8)

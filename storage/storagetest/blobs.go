@@ -35,7 +35,7 @@ func blobStateChecks() []check[storage.Blobs] {
 			"a blob is the bytes of all Writes in order, empty ones included, however small they are",
 			smallWrites,
 		},
-		{"written bytes are copied", "the caller may change his slice after Write", writtenBytesAreCopied},
+		{"written bytes are copied", "the caller may change its slice after Write", writtenBytesAreCopied},
 		{
 			"a blob is invisible before its commit",
 			"until Commit returns nil, the key shows what it showed before",

@@ -43,7 +43,7 @@ func documentStateChecks() []check[storage.Documents] {
 			"two states of one key never have the same revision, also across a delete and another create",
 			revisionsAreUnique,
 		},
-		{"given bytes are copied", "the caller may change his slice after Create and Update", givenBytesAreCopied},
+		{"given bytes are copied", "the caller may change its slice after Create and Update", givenBytesAreCopied},
 		{"returned bytes are copied", "the caller may change the slices that Get and List return", returnedBytesAreCopied},
 		{
 			"the smallest documents are kept",

@@ -39,7 +39,7 @@
 //	memory                   the linear memory
 //	_initialize()            called first, as WASI wants it of reactors; may be absent
 //	fl_setup()               called once when the strategy is made: asks for parameters
-//	fl_configure(phase, round)  before clients are told: phase 0 is fit, 1 evaluate
+//	fl_configure(phase, round)  before clients get a phase: 0 is fit, 1 evaluate
 //	fl_begin()               a round begins
 //	fl_add()                 an update has come; 2 refuses it, and the round goes on
 //	fl_finish()              makes the new model; 2 says that the updates are too few

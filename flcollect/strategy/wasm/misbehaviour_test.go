@@ -41,7 +41,7 @@ func TestAggregation_chargesFuelForHostCalls(t *testing.T) {
 	require.NoError(t, run(t, module, nil), "the next round")
 }
 
-// mischief is what testdata/c/bad.c is told to do, and what the error says.
+// mischief has the instructions to testdata/c/bad.c with the expected errors.
 func mischief() map[string]string {
 	return map[string]string{
 		"begin/loop":           "begin: it used up its fuel of 1000000 instructions",
