@@ -70,20 +70,5 @@ func NewLang(lexical, tag string) Term {
 	return Term{Kind: Literal, Value: lexical, Lang: tag}
 }
 
-// DatatypeIRI returns the datatype of a literal in full: rdf:langString for
-// one with a language tag, xsd:string for a plain one. It is empty for other
-// terms.
-func (t Term) DatatypeIRI() string {
-	switch {
-	case t.Kind != Literal:
-		return ""
-	case t.Lang != "":
-		return LangString
-	case t.Datatype == "":
-		return XSDString
-	}
-	return t.Datatype
-}
-
 // IsZero reports whether t is no term at all.
 func (t Term) IsZero() bool { return t.Kind == None }
