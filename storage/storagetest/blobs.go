@@ -344,7 +344,7 @@ func commitContext(ctx context.Context, blobs storage.Blobs) error {
 	return isMissing(ctx, blobs, "blob")
 }
 
-// blobCalls calls every method and returns what each said.
+// blobCalls calls every method and returns the error of each.
 func blobCalls(ctx context.Context, blobs storage.Blobs, key string) map[string]error {
 	errs := make(map[string]error)
 	_, errs["Create"] = blobs.Create(ctx, key)

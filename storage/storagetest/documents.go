@@ -340,8 +340,8 @@ func documentsEndedContext(ctx context.Context, docs storage.Documents) error {
 	return isDocument(ctx, docs, "document", revision, []byte(`1`))
 }
 
-// documentCalls calls every method, the writing ones with valid data, and
-// returns what each said.
+// documentCalls calls every method, with valid data where needed, and returns
+// the error of each.
 func documentCalls(ctx context.Context, docs storage.Documents, key, free string,
 	revision storage.Revision) map[string]error {
 	errs := make(map[string]error)

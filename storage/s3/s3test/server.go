@@ -22,7 +22,7 @@ const (
 
 const (
 	patience = 2 * time.Minute       // how long the server may take to start
-	pause    = 20 * time.Millisecond // between two looks whether it has
+	pause    = 20 * time.Millisecond // between two checks whether it has
 	attempts = 5                     // ports that are tried: others may take one
 )
 
@@ -46,8 +46,8 @@ func StartMinIO(tb testing.TB) *MinIO {
 	return start(tb, "")
 }
 
-// StartMinIOWithTLS is StartMinIO for a server that speaks TLS. The folder
-// holds its certificate in public.crt and the key in private.key.
+// StartMinIOWithTLS is StartMinIO for a server with TLS. The folder holds its
+// certificate in public.crt and the key in private.key.
 func StartMinIOWithTLS(tb testing.TB, certs string) *MinIO {
 	tb.Helper()
 	return start(tb, certs)
@@ -101,7 +101,7 @@ func (m *MinIO) Kill() {
 	m.process = nil
 }
 
-// run starts the process and waits until it takes requests.
+// run starts the process and waits until it accepts requests.
 func (m *MinIO) run() error {
 	args := []string{"server", "--quiet", "--address", m.address, "--console-address", UnusedAddress(m.tb)}
 	scheme := "http"
