@@ -69,8 +69,9 @@ func appendIRI(dst []byte, iri string) []byte {
 	return append(dst, '>')
 }
 
-// plain reports whether all bytes of b are ASCII and need no escape. Where there
-// are enough it looks at eight at once, the last eight overlapping with those before.
+// plain reports whether all bytes of b are ASCII and need no escape. It compares
+// eight bytes at a time if there are enough, the last eight overlapping with those
+// before.
 func plain(b []byte) bool {
 	if len(b) < 8 {
 		found := class(0)

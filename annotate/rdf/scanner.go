@@ -26,7 +26,7 @@ func (e *SyntaxError) Error() string {
 }
 
 // scanner is a window on a byte stream. It holds the bytes from the position to
-// wherever the current token has been looked at, and at most maxToken of them.
+// the end of the current token, and at most maxToken of them.
 type scanner struct {
 	in        io.Reader // nil when the window holds everything
 	buf       []byte

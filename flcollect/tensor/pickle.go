@@ -39,8 +39,8 @@ const (
 // WritePickle writes the arrays as Python's pickle.dump(list_of_arrays) does, in
 // protocol 4 (PEP 3154): what Python 3.8 and later load as a list of
 // numpy.ndarray, in C order and with the low byte first, under NumPy 1 and 2.
-// BFloat16, which NumPy does not know, is there as its type V2. The elements go
-// to w as they lie in memory. The same arrays make the same bytes.
+// BFloat16, which NumPy does not have, is written as its type V2. The elements
+// are written to w without copying them. The same arrays make the same bytes.
 func WritePickle(w io.Writer, arrays ...Tensor) error {
 	p := pickle{opProto, 4, opEmptyList, opMark}
 	for k, array := range arrays {

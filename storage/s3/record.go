@@ -16,8 +16,8 @@ var errDamaged = errors.New("storage/s3: damaged object")
 
 const (
 	formatNow = 1
-	// maxSmall bounds what is read of a record or note. The longest key takes
-	// six times its length where JSON escapes it.
+	// maxSmall is the largest size of a record or note. JSON escapes can make the
+	// longest key six times as long.
 	maxSmall = 16 << 10
 )
 

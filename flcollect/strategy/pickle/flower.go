@@ -97,7 +97,7 @@ func own(name string) map[string]attribute {
 		return map[string]attribute{
 			"completion_rate_fit":      renamed("min_completion_rate_fit"),
 			"completion_rate_evaluate": renamed("min_completion_rate_evaluate"),
-			"accept_failures":          dropped(), // it goes by the rates
+			"accept_failures":          dropped(), // it uses the rates
 		}
 	case "FedAvgM":
 		return map[string]attribute{
